@@ -1,0 +1,37 @@
+# The only place where flags live. Every target of ours links bp_flags privately.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+# -O2: g++ 12 gives false -Wrestrict warnings at -O3. -g1: names and lines for backtraces.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_DEBUG "-Og -g1")
+
+option(BP_WERROR "Warnings are errors" ON)
+
+add_library(bp_flags INTERFACE)
+target_include_directories(bp_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include)
+target_compile_options(
+  bp_flags
+  INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast -Wnon-virtual-dtor
+            -Woverloaded-virtual -Wimplicit-fallthrough
+            -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=
+            $<$<BOOL:${BP_WERROR}>:-Werror>
+            $<$<CONFIG:Debug>:-D_GLIBCXX_ASSERTIONS>)
+if(BP_SANITIZE)
+  # Plugins and libraries alike must be instrumented the same way, so these are global.
+  add_compile_options(-fsanitize=${BP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${BP_SANITIZE})
+endif()
+
+find_program(BP_LLD ld.lld)
+if(BP_LLD AND NOT BP_SANITIZE)
+  add_link_options(-fuse-ld=lld)
+endif()
+
+find_program(BP_CCACHE ccache)
+if(BP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${BP_CCACHE})
+endif()

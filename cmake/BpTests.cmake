@@ -1,0 +1,25 @@
+# bp_test(NAME sources... LIBS libs... LABELS labels... [TIMEOUT s] [PROCESSORS n] [ENV VAR=value...])
+# One GoogleTest program. Labels: unit (seconds, no sockets beyond loopback), ranks, e2e, torch.
+find_package(GTest REQUIRED)
+
+function(bp_test name)
+  cmake_parse_arguments(arg "" "TIMEOUT;PROCESSORS" "LIBS;LABELS;ENV" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  if(NOT arg_PROCESSORS)
+    set(arg_PROCESSORS 1)
+  endif()
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_link_libraries(${name} PRIVATE bp_flags ${arg_LIBS} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(
+    ${name} PRIVATE BP_BIN_DIR="${CMAKE_BINARY_DIR}/bin" BP_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(
+    ${name}
+    PROPERTIES LABELS "${arg_LABELS}"
+               TIMEOUT ${arg_TIMEOUT}
+               PROCESSORS ${arg_PROCESSORS}
+               ENVIRONMENT "${arg_ENV}")
+endfunction()

@@ -1,0 +1,15 @@
+// BP_CHECK(condition, text): a bug of ours. Prints and aborts, in release too.
+#pragma once
+
+namespace bp {
+
+[[noreturn]] void check_failed(const char* condition, const char* text, const char* file, int line);
+
+}  // namespace bp
+
+#define BP_CHECK(condition, text)                                 \
+  do {                                                            \
+    if (!(condition)) {                                           \
+      ::bp::check_failed(#condition, (text), __FILE__, __LINE__); \
+    }                                                             \
+  } while (false)

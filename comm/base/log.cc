@@ -1,0 +1,96 @@
+// The only file that sees spdlog: LibTorch's include folder carries another fmt, and a file that
+// includes both does not compile.
+#include "bp/log.h"
+
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace bp {
+namespace {
+
+// One write(2) a line. A short or failed write is not retried: a log must not block its program.
+class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+  }
+  void flush_() override {}
+};
+
+struct Logger {
+  std::mutex mutex;  // guards sink and context
+  std::shared_ptr<std::function<void(LogLevel, std::string_view)>> sink;
+  std::string context;
+  spdlog::logger spd{"bp", std::make_shared<StderrSink>()};
+
+  Logger() {
+    spd.set_pattern("%H:%M:%S.%e %L %v");
+    spd.set_level(level_from_environment());
+  }
+
+  static spdlog::level::level_enum level_from_environment() {
+    const char* text = std::getenv("BP_LOG");
+    return text == nullptr ? spdlog::level::warn : spdlog::level::from_str(text);
+  }
+};
+
+// The one piece of process-wide state in bp: where lines go is a property of the process.
+Logger& logger() {
+  static auto* instance = new Logger;  // never destroyed: threads may log until the very end
+  return *instance;
+}
+
+spdlog::level::level_enum to_spdlog(LogLevel level) {
+  static constexpr std::array kLevels = {spdlog::level::err, spdlog::level::warn,
+                                         spdlog::level::info, spdlog::level::debug};
+  return kLevels[static_cast<std::size_t>(level)];
+}
+
+}  // namespace
+
+bool log_enabled(LogLevel level) { return logger().spd.should_log(to_spdlog(level)); }
+
+void log(LogLevel level, std::string_view text) {
+  Logger& self = logger();
+  if (!self.spd.should_log(to_spdlog(level))) {
+    return;
+  }
+  std::string line;
+  std::shared_ptr<std::function<void(LogLevel, std::string_view)>> sink;
+  {
+    const std::lock_guard lock(self.mutex);
+    sink = self.sink;
+    line = self.context.empty() ? "" : self.context + "] ";
+  }
+  line += text;
+  if (sink) {
+    (*sink)(level, line);
+  } else {
+    self.spd.log(to_spdlog(level), spdlog::string_view_t(line.data(), line.size()));
+  }
+}
+
+void set_log_sink(std::function<void(LogLevel, std::string_view)> sink) {
+  auto shared =
+      sink ? std::make_shared<std::function<void(LogLevel, std::string_view)>>(std::move(sink))
+           : nullptr;
+  const std::lock_guard lock(logger().mutex);
+  logger().sink = std::move(shared);
+}
+
+void set_log_context(std::string_view context) {
+  const std::lock_guard lock(logger().mutex);
+  logger().context = context;
+}
+
+}  // namespace bp

@@ -1,0 +1,56 @@
+// The store's server. The launcher owns one per job, so no rank's exit breaks it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "bp/environment.h"
+#include "bp/store.h"
+
+namespace bp {
+
+struct StoreServerOptions {
+  std::string bind_address = "127.0.0.1";
+  int port = 0;  // 0: any free one
+  std::string job;
+  JobKey key{};
+  int world_size = 1;
+};
+
+// Something a rank did, for whoever owns the server.
+struct StoreEvent {
+  enum class Kind : std::uint8_t {
+    joined,          // authenticated
+    goodbye,         // done; its connection may close
+    lost,            // its connection closed without goodbye
+    failed,          // declared the job failed: failure.cause is itself, or -1
+    consequence,     // said that it ends because of rank failure.cause
+    stop_requested,  // asked all to save and stop
+  };
+  Kind kind = Kind::joined;
+  int rank = -1;
+  JobFailure failure;
+};
+
+// Listens from construction on (throws io naming address and port when it is taken) on a thread of
+// its own. A lost rank fails the job for all clients at once. Thread-safe.
+class StoreServer {
+ public:
+  // `listener` runs on the server's thread and must not block.
+  StoreServer(const StoreServerOptions& options, std::function<void(const StoreEvent&)> listener);
+  ~StoreServer();  // closes every connection
+  StoreServer(const StoreServer&) = delete;
+  StoreServer& operator=(const StoreServer&) = delete;
+
+  [[nodiscard]] StoreAddress address() const;  // with the real port
+  void fail_job(const JobFailure& failure);    // pushed to every client; the first one is kept
+  void request_stop();                         // likewise
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace bp

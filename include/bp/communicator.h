@@ -1,0 +1,126 @@
+// A group of ranks that perform collectives together (bp/collective.h).
+//
+//   bp::Communicator world = bp::Communicator::create();
+//   std::vector<float> x(n);
+//   bp::all_reduce(world, bp::view(x), {.op = bp::ReduceOp::average, .name = "loss"});
+//
+// Threads: a communicator is used by one thread at a time; abort() may come from any. Every rank
+// must ask for the same collectives in the same order; a rank that does not is told so on all
+// ranks by a `mismatch` Error. A communicator fails once and stays failed: the first Error goes to
+// the operation that met it and to all pending ones, later calls throw `aborted` quoting it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "bp/topology.h"
+#include "bp/types.h"
+
+namespace bp {
+
+class Store;
+
+struct CommunicatorOptions {
+  // "auto" chooses by topology; else "gloo", "gloo-native" (Gloo's own collectives, to compare
+  // with). Also read from BP_BACKEND.
+  std::string backend = "auto";
+  // How long one collective may take. Ranks that are only slow should be given more.
+  std::chrono::milliseconds timeout{300'000};
+  // How long create() waits for the other ranks.
+  std::chrono::milliseconds start_timeout{30'000};
+  // The network interface or address to listen on; empty: the one that routes to the store. Also
+  // read from BP_INTERFACE.
+  std::string interface;
+};
+
+// An operation in flight. The memory of its views must live until it is done. Dropping an
+// unfinished Work waits for it (bounded by the collective's timeout) and swallows its error, which
+// the next call on the communicator reports.
+class Work {
+ public:
+  Work();
+  Work(Work&&) noexcept;
+  Work& operator=(Work&&) noexcept;
+  ~Work();
+
+  [[nodiscard]] bool done() const;
+  void wait();  // throws the operation's Error
+  // True when it is done; false when it is still going on after `timeout`. Throws its Error.
+  [[nodiscard]] bool wait_for(std::chrono::milliseconds timeout);
+
+  struct State;
+  explicit Work(std::shared_ptr<State> state);
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+// Memory that collectives of one communicator take without staging. 64-byte aligned, zeroed.
+class Buffer {
+ public:
+  Buffer();
+  Buffer(Buffer&&) noexcept;
+  Buffer& operator=(Buffer&&) noexcept;
+  ~Buffer();
+
+  [[nodiscard]] std::byte* data() const;
+  [[nodiscard]] std::size_t bytes() const;
+
+  struct State;
+  explicit Buffer(std::shared_ptr<State> state);
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+// What a communicator has done so far. Bytes are those of the caller's views.
+struct Counters {
+  std::uint64_t operations = 0;
+  std::uint64_t bytes = 0;
+  double seconds_busy = 0;  // inside collectives, waiting for peers included
+};
+
+class Communicator {
+ public:
+  // Reads Environment::current(), joins the job's store and meets all other ranks; a job of one
+  // rank needs neither. Blocks until all are there, or throws `timeout` naming who is missing.
+  static Communicator create(const CommunicatorOptions& options = {});
+
+  Communicator(Communicator&&) noexcept;
+  Communicator& operator=(Communicator&&) noexcept;
+  ~Communicator();  // does not talk to the network; see finish()
+
+  [[nodiscard]] int rank() const;
+  [[nodiscard]] int size() const;
+  [[nodiscard]] const Topology& topology() const;
+  [[nodiscard]] std::string_view backend() const;  // "gloo"; "self" for one rank
+  [[nodiscard]] Store* store() const;              // null in a job of one rank
+  [[nodiscard]] Counters counters() const;
+
+  // A communicator of the ranks that gave the same color, in the order of their ranks here.
+  // Collective: every rank of this communicator must call it.
+  [[nodiscard]] Communicator split(int color);
+
+  [[nodiscard]] Buffer allocate(std::size_t bytes);
+
+  // Fails this communicator and, for the world, the job: every rank's pending and later operations
+  // throw `aborted` with this text. From any thread.
+  void abort(const std::string& why);
+
+  // Leaves the job in good order: waits for pending work, then says goodbye to the store. A rank
+  // that exits without it while others are at work is taken for failed.
+  void finish();
+
+  class Impl;
+  explicit Communicator(std::unique_ptr<Impl> impl);
+  [[nodiscard]] Impl& impl() const { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace bp

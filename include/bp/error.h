@@ -1,0 +1,34 @@
+// The one exception type of bp.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace bp {
+
+enum class ErrorCode : std::uint8_t {
+  invalid_argument,  // the caller asked for something that makes no sense; nothing was sent
+  mismatch,          // the ranks asked for different things
+  timeout,           // a deadline passed; the text names who or what was missing
+  peer_lost,         // a rank's connection closed or its process died
+  io,                // the operating system refused
+  aborted,           // the communicator or the job had already failed; the text quotes why
+  unavailable,       // a backend, plugin or device that was asked for is not there
+};
+
+[[nodiscard]] std::string_view name_of(ErrorCode code);  // "peer_lost"
+
+// what() is one line that says who (rank, peer, address), what (operation, name), how far (bytes
+// done of bytes wanted), why (the system's reason) and what to try.
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorCode code, const std::string& text) : std::runtime_error(text), code_(code) {}
+  [[nodiscard]] ErrorCode code() const { return code_; }
+
+ private:
+  ErrorCode code_;
+};
+
+}  // namespace bp

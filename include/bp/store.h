@@ -1,0 +1,85 @@
+// The rendezvous store: a small key-value server that the launcher owns, through which ranks find
+// each other, learn that the job has failed, and say goodbye. docs/store.md has the wire format.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "bp/environment.h"
+
+namespace bp {
+
+// Why a job ends early. `cause` is the rank whose failure came first, or -1 where it was none.
+struct JobFailure {
+  int cause = -1;
+  std::string text;
+};
+
+// Keys are at most 4 KiB, values at most 16 MiB; any bytes. A store is used by any number of
+// threads at once. Every wait ends at its timeout with a `timeout` Error that lists what was
+// missing; a lost server is a `peer_lost` Error on every later call, and a failed job an `aborted`
+// Error out of every wait.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  virtual void set(std::string_view key, std::string_view value) = 0;
+  // Waits until the key is there.
+  virtual std::string get(std::string_view key, std::chrono::milliseconds timeout) = 0;
+  // The value now, without waiting.
+  virtual std::optional<std::string> find(std::string_view key) = 0;
+  virtual void wait(std::span<const std::string> keys, std::chrono::milliseconds timeout) = 0;
+  // Values that are added to are decimal text; a key that is not there counts as 0. Returns the
+  // sum.
+  virtual std::int64_t add(std::string_view key, std::int64_t delta) = 0;
+  // Sets the key to `desired` if it holds `expected` (empty: is not there); returns what it holds
+  // now.
+  virtual std::string compare_set(std::string_view key,
+                                  std::string_view expected,
+                                  std::string_view desired) = 0;
+  virtual void append(std::string_view key, std::string_view value) = 0;
+  // Deletes every key that begins with `prefix`; returns how many.
+  virtual std::int64_t erase(std::string_view prefix) = 0;
+
+  // Declares the job failed. The first failure is kept and pushed to every client. A failure whose
+  // cause is another rank also marks this rank's own end as a consequence of that one, so that the
+  // launcher blames the right rank.
+  virtual void fail_job(const JobFailure& failure) = 0;
+  [[nodiscard]] virtual std::optional<JobFailure> job_failure() const = 0;
+  // Called once, on the store's own thread, when the job fails or the server is lost (cause -1);
+  // at once if it already has. It must not block and must not call back into the store. One
+  // listener at a time; an empty function removes it and waits for a running call to end.
+  virtual void on_job_failure(std::function<void(const JobFailure&)> listener) = 0;
+
+  // Asks every rank to save and stop at a step that all agree on. Pushed to every client.
+  virtual void request_stop() = 0;
+  [[nodiscard]] virtual bool stop_requested() const = 0;
+
+  // This rank has done its work: its connection may close without being a failure. Later calls
+  // throw.
+  virtual void goodbye() = 0;
+};
+
+struct StoreClientOptions {
+  StoreAddress address;
+  std::string job;
+  JobKey key{};
+  int rank = -1;  // -1: an observer, whose loss is no failure
+  std::chrono::milliseconds connect_timeout{30'000};
+};
+
+// Connects and proves knowledge of the key, both ways. Throws timeout, io or invalid_argument
+// (wrong key, other job, other version) with the address in the text.
+[[nodiscard]] std::unique_ptr<Store> connect_store(const StoreClientOptions& options);
+
+// A view of `store` in which every key has `prefix` before it. `store` must outlive it; job
+// failure, stop and goodbye pass through.
+[[nodiscard]] std::unique_ptr<Store> prefix_store(Store& store, std::string prefix);
+
+}  // namespace bp

@@ -1,0 +1,108 @@
+// Delayed all-reduce for LibTorch: wraps any torch::optim::Optimizer so that gradients of several
+// micro-batches on several ranks become one exact weighted mean.
+//
+//   bp::DistributedOptimizer opt(world, model->named_parameters(),
+//                                std::make_unique<torch::optim::AdamW>(...), {.micro_batches = 4});
+//   opt.broadcast_parameters();
+//   for (auto& [x, y] : micro_batches) opt.backward(loss(x, y), /*weight=*/y.numel());
+//   double norm = opt.clip_grad_norm(1.0);
+//   opt.step();
+//
+// A *window* is what lies between two steps: up to `micro_batches` calls of backward on each rank.
+// The gradient that the wrapped optimizer sees is
+//     sum over ranks and micro-batches of w * g   /   sum over ranks and micro-batches of w
+// whatever the layout, so partial windows, ranks without data (weight 0) and uneven hosts are exact
+// and 1 rank x 32 samples equals 4 ranks x 8. The loss given to backward() is the mean over the
+// micro-batch, its weight the number of samples (or tokens) in that mean.
+//
+// Gradients are fused into buckets in reverse order of registration; a bucket's all-reduce starts
+// as soon as its last gradient of the window's last micro-batch is there, while backward goes on.
+// Weight, loss and stop flag ride in the last bucket: a window costs exactly bucket_count()
+// collectives.
+//
+// States: ACCUMULATING --(last backward)--> REDUCING --reduce()--> REDUCED --step()-->
+// ACCUMULATING. clip_grad_norm() and step() reduce first where that has not happened; a call that
+// makes no sense in its state throws invalid_argument saying which call is missing.
+//
+// Threads: used by one thread. No collective may be started on the communicator by others while a
+// window is REDUCING. Errors: those of all_reduce; after one the optimizer is unusable.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bp/communicator.h"
+
+namespace at {
+class Tensor;
+}
+namespace torch::optim {
+class Optimizer;
+}
+
+namespace bp {
+
+struct DistributedOptimizerOptions {
+  int micro_batches = 1;                     // N, the window's nominal length
+  std::size_t first_bucket_bytes = 1 << 20;  // small, so that the first collective starts early
+  std::size_t bucket_bytes = 4 << 20;
+  // Weights are divided by this before they multiply a gradient, to keep sums in range. 0: rank
+  // 0's weight of the first window times the world size. Must be the same on all ranks.
+  double nominal_weight = 0;
+};
+
+using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
+
+class DistributedOptimizer {
+ public:
+  // Registers the parameters that require a gradient and compares names, shapes and types over all
+  // ranks (mismatch, naming the first difference). `comm` must outlive the optimizer.
+  DistributedOptimizer(Communicator& comm,
+                       const NamedTensors& parameters,
+                       std::unique_ptr<torch::optim::Optimizer> optimizer,
+                       const DistributedOptimizerOptions& options = {});
+  ~DistributedOptimizer();
+  DistributedOptimizer(const DistributedOptimizer&) = delete;
+  DistributedOptimizer& operator=(const DistributedOptimizer&) = delete;
+
+  // Root's parameters and optimizer state everywhere, bit for bit.
+  void broadcast_parameters(int root = 0);
+
+  // Runs loss.backward() with this weight. More than micro_batches calls in one window throw.
+  // `loss` is a scalar, the mean over the micro-batch. Weight 0 (filler) runs no backward.
+  void backward(const at::Tensor& loss, double weight);
+
+  // Waits for what is in flight and starts what is not, then divides by the sum of weights.
+  void reduce();
+  // The 2-norm of the reduced gradient, the same on all ranks; scales it down to max_norm.
+  double clip_grad_norm(double max_norm);
+  // The wrapped optimizer's step on the reduced gradient, then an empty window. Skipped, with
+  // false, when no rank had any weight.
+  bool step();
+
+  // After reduce(): the weighted mean loss, the sum of weights and whether any rank asked to stop,
+  // over all ranks and micro-batches of the window.
+  struct Window {
+    double loss = 0;
+    double weight = 0;
+    bool stop = false;
+  };
+  [[nodiscard]] Window window() const;
+  // Rides with the next window; see Window::stop.
+  void request_stop();
+
+  [[nodiscard]] std::size_t bucket_count() const;
+  // Collectives started since construction, broadcasts not counted.
+  [[nodiscard]] std::uint64_t collectives() const;
+  [[nodiscard]] torch::optim::Optimizer& optimizer();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace bp

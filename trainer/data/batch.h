@@ -1,0 +1,26 @@
+// Samples side by side, padded to the longest of them: what the model is fed with. No LibTorch
+// here; trainer/train wraps the arrays as tensors.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "trainer/data/sample_store.h"
+
+namespace bp::trainer {
+
+struct Batch {
+  int rows = 0;
+  int length = 0;                        // columns; 0 when rows is 0
+  std::vector<std::int64_t> token_ids;   // [rows, length], padded with pad_id
+  std::vector<std::int32_t> lengths;     // [rows], tokens that are not padding
+  std::vector<std::int64_t> labels;      // [rows]
+  std::vector<std::int64_t> sample_ids;  // [rows]
+};
+
+// Pads to the longest sample, rounded up to a multiple of `multiple`, at most max_length.
+[[nodiscard]] Batch make_batch(const std::vector<Sample>& samples,
+                               std::int32_t pad_id,
+                               int multiple = 1);
+
+}  // namespace bp::trainer

@@ -1,0 +1,46 @@
+// From a text file to a SampleStore. One process prepares, under a renewed lease beside the store;
+// others that ask for the same store wait and see its progress; a store that is there and matches
+// is reused.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace bp::trainer {
+
+enum class TextFormat : std::uint8_t { automatic, csv, tsv };
+enum class HeaderMode : std::uint8_t { automatic, yes, no };
+enum class LongText : std::uint8_t { fold, truncate };
+
+struct PrepareOptions {
+  std::string source;       // the text file
+  std::string dev_source;   // instead of a share of split; may be empty
+  std::string test_source;  // likewise
+  std::string store;        // empty: <source without suffix>.sqlite beside it
+  std::string text_column = "text";
+  std::string label_column = "label";  // by name, or by number from 1
+  TextFormat format = TextFormat::automatic;
+  HeaderMode header = HeaderMode::automatic;
+  std::string vocabulary;  // a vocab.txt; empty: one is trained on the train texts
+  int vocabulary_size = 8000;
+  bool lower_case = true;
+  int max_length = 128;
+  LongText long_text = LongText::fold;
+  std::array<double, 3> split = {0.8, 0.1, 0.1};  // of texts, never of their folds
+  std::uint64_t seed = 1;
+  bool rebuild = false;
+};
+
+struct PrepareResult {
+  std::string store;    // its path
+  bool reused = false;  // was there and matched
+};
+
+// `progress` gets one line for a person now and then ("prepared 41,000 of 67,349 rows"). Throws
+// InputError (bad content or options, with the exit code that belongs to it) or Error.
+PrepareResult prepare(const PrepareOptions& options,
+                      const std::function<void(const std::string&)>& progress);
+
+}  // namespace bp::trainer

@@ -1,0 +1,50 @@
+// Which rows each rank trains on at each step: pure arithmetic in (seed, epoch, position), so a
+// resumed run seeks instead of replaying, on any number of ranks.
+//
+// An epoch is one permutation of the rows. Step s takes the next `step_rows()` positions of it and
+// cuts them into ranks x micro_batches micro-batches, as evenly as they go, rank by rank. So every
+// row is used exactly once an epoch, every rank makes the same number of steps, and the rows of a
+// step do not depend on how many ranks share them. At the end of an epoch a micro-batch may be
+// smaller or empty (weight 0).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace bp::trainer {
+
+struct SamplerOptions {
+  std::int64_t rows = 0;
+  std::uint64_t seed = 0;
+  int ranks = 1;
+  int batch = 1;          // rows in one micro-batch of one rank
+  int micro_batches = 1;  // of each rank in one step
+};
+
+class Sampler {
+ public:
+  explicit Sampler(const SamplerOptions& options);  // throws invalid_argument
+
+  [[nodiscard]] std::int64_t step_rows() const;        // ranks * batch * micro_batches
+  [[nodiscard]] std::int64_t steps_per_epoch() const;  // the last one may be short
+
+  // Indices (0 .. rows-1) of one micro-batch. `step` counts from 0 inside the epoch.
+  struct Place {
+    std::int64_t epoch = 0;
+    std::int64_t step = 0;
+    int rank = 0;
+    int micro_batch = 0;
+  };
+  [[nodiscard]] std::vector<std::int64_t> rows(const Place& place) const;
+
+ private:
+  SamplerOptions options_;
+};
+
+// The bijection of 0..rows-1 behind an epoch: the row at `position`.
+[[nodiscard]] std::int64_t permuted(std::int64_t position,
+                                    std::int64_t rows,
+                                    std::uint64_t seed,
+                                    std::int64_t epoch);
+
+}  // namespace bp::trainer
