@@ -1,0 +1,55 @@
+// The binomial tree: whoever has the data sends it on, so the number that have it doubles at each
+// step. Broadcast from root; ranks are renumbered so that root is 0:
+//
+//   4 ranks      step 0    0 ------> 2              8 ranks        0
+//                step 1    0 -> 1    2 -> 3                    4   2   1
+//                                                            6 5   3
+//   A rank's parent is its number with the lowest set bit   7
+//   cleared; its children are its number plus each power of two below that bit, the largest
+//   subtree first. Every subtree is a run of neighbouring numbers.
+//
+// A long vector goes down in segments: a rank forwards each as it arrives.
+//
+// Cost for P ranks and S bytes: ceil(log2 P) steps; root sends S ceil(log2 P), all ranks together
+// S (P-1); ceil(log2 P) (alpha + S beta).
+//
+// Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication
+// Operations in MPICH", IJHPCA 19 (2005), 4.2.
+#pragma once
+
+#include <bit>
+
+#include "comm/base/check.h"
+
+namespace bp {
+
+class BinomialTree {
+ public:
+  BinomialTree(int rank, int ranks, int root)
+      : number_((rank - root + ranks) % ranks), ranks_(ranks), root_(root) {
+    BP_CHECK(rank >= 0 && rank < ranks, "a tree needs a rank among its ranks");
+    BP_CHECK(root >= 0 && root < ranks, "a tree needs its root among its ranks");
+    reach_ = static_cast<int>(is_root() ? std::bit_ceil(static_cast<unsigned>(ranks))
+                                        : static_cast<unsigned>(number_ & -number_));
+    while ((1 << children_) < reach_ && number_ + (1 << children_) < ranks_) ++children_;
+  }
+
+  [[nodiscard]] bool is_root() const { return number_ == 0; }
+  [[nodiscard]] int parent() const {  // -1 for root
+    return is_root() ? -1 : rank_of(number_ - reach_);
+  }
+  [[nodiscard]] int children() const { return children_; }
+  // 0 <= i < children(); the largest subtree first.
+  [[nodiscard]] int child(int i) const { return rank_of(number_ + (1 << (children_ - 1 - i))); }
+
+ private:
+  [[nodiscard]] int rank_of(int number) const { return (number + root_) % ranks_; }
+
+  int number_;  // the rank, counted from root
+  int ranks_;
+  int root_;
+  int reach_ = 1;  // the subtree is number_ .. number_ + reach_ - 1, as far as there are ranks
+  int children_ = 0;
+};
+
+}  // namespace bp

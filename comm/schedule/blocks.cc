@@ -1,0 +1,22 @@
+#include <algorithm>
+
+#include "bp/collective.h"
+#include "bp/error.h"
+#include "comm/base/text.h"
+
+namespace bp {
+
+Block block_of(std::size_t count, int ranks, int r) {
+  if (ranks < 1 || r < 0 || r >= ranks) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("block_of: there is no block ", r, " of ", ranks,
+                       "; blocks are numbered from 0 to one less than the number of ranks"));
+  }
+  const auto parts = static_cast<std::size_t>(ranks);
+  const auto index = static_cast<std::size_t>(r);
+  const std::size_t base = count / parts;
+  const std::size_t longer = count % parts;  // this many blocks, the first ones, have one more
+  return {index * base + std::min(index, longer), base + (index < longer ? 1 : 0)};
+}
+
+}  // namespace bp

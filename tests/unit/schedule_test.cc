@@ -1,0 +1,296 @@
+// Every schedule, for every number of ranks from 1 to 64, in several orders of delivery.
+#include <gtest/gtest.h>
+
+#include "bp/collective.h"
+#include "bp/error.h"
+#include "comm/schedule/binomial_tree.h"
+#include "comm/schedule/dissemination.h"
+#include "comm/schedule/recursive_doubling.h"
+#include "comm/schedule/ring.h"
+#include "comm/schedule/segments.h"
+#include "tests/unit/schedule_simulator.h"
+
+namespace bp {
+namespace {
+
+using Use = SimulatedTransfer::Use;
+constexpr int kMostRanks = 64;
+constexpr std::uint64_t kOrders = 3;
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+// One ring step with every block cut into `segments`, so that segments of one step may overtake
+// nothing but interleave with those of the next.
+void add_ring_step(Program& program, const Ring& ring, const RingStep& step, int segments) {
+  for (int s = 0; s < segments; ++s) {
+    const Use use = step.reduce ? Use::upper : Use::replace;
+    program.push_back({{{ring.next(), step.send_block * segments + s}},
+                       {{ring.previous(), step.receive_block * segments + s, use}}});
+  }
+}
+
+Use use_of(Received received) {
+  switch (received) {
+    case Received::nothing:
+      return Use::none;
+    case Received::replaces:
+      return Use::replace;
+    case Received::lower:
+      return Use::lower;
+    case Received::upper:
+      return Use::upper;
+  }
+  return Use::none;
+}
+
+std::vector<Program> doubling_programs(int ranks) {
+  std::vector<Program> programs(at(ranks));
+  for (int r = 0; r < ranks; ++r) {
+    const RecursiveDoubling schedule(r, ranks);
+    for (int k = 0; k < schedule.steps(); ++k) {
+      const DoublingStep step = schedule.step(k);
+      SimulatedStep& out = programs[at(r)].emplace_back();
+      if (step.send) out.sends.push_back({step.peer, 0});
+      if (step.received != Received::nothing) {
+        out.receives.push_back({step.peer, 0, use_of(step.received)});
+      }
+    }
+  }
+  return programs;
+}
+
+std::vector<Memory> own_data_of_all(int ranks, int cells) {
+  std::vector<Memory> memory;
+  for (int r = 0; r < ranks; ++r) memory.push_back(own_data(r, ranks, cells));
+  return memory;
+}
+
+// The order recursive_doubling.h promises: pairs of neighbours are folded where the ranks are no
+// power of two, then neighbours are joined until one is left.
+Cell joined_in_rank_order(int ranks) {
+  int core = 1;
+  while (2 * core <= ranks) core *= 2;
+  std::vector<Cell> cells;
+  for (int r = 0; r < ranks; ++r) {
+    const Cell own = own_data(r, ranks, 1)[0];
+    const bool second_of_pair = r < 2 * (ranks - core) && r % 2 == 1;
+    if (second_of_pair) {
+      cells.back() = combine(cells.back(), own);
+    } else {
+      cells.push_back(own);
+    }
+  }
+  for (; cells.size() > 1; cells.resize(cells.size() / 2)) {
+    for (std::size_t i = 0; i < cells.size() / 2; ++i) {
+      cells[i] = combine(cells[2 * i], cells[2 * i + 1]);
+    }
+  }
+  return cells[0];
+}
+
+std::vector<int> each_once(int ranks) { return std::vector<int>(at(ranks), 1); }
+
+class Schedule : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, Schedule, testing::Range(1, kMostRanks + 1));
+
+TEST_P(Schedule, RingReduceScatterLeavesEachRankItsWholeBlock) {
+  const int ranks = GetParam();
+  constexpr int kSegments = 3;
+  std::vector<Program> programs(at(ranks));
+  for (int r = 0; r < ranks; ++r) {
+    const Ring ring(r, ranks);
+    for (int k = 0; k < ring.reduce_scatter_steps(); ++k) {
+      add_ring_step(programs[at(r)], ring, ring.reduce_scatter_step(k), kSegments);
+    }
+  }
+  for (std::uint64_t seed = 0; seed < kOrders; ++seed) {
+    auto memory = own_data_of_all(ranks, ranks * kSegments);
+    ASSERT_EQ(simulate(programs, memory, seed), "");
+    for (int r = 0; r < ranks; ++r) {
+      for (int s = 0; s < kSegments; ++s) {
+        ASSERT_EQ(memory[at(r)][at(r * kSegments + s)].times, each_once(ranks)) << "rank " << r;
+      }
+    }
+  }
+}
+
+TEST_P(Schedule, RingAllGatherBringsEveryBlockUnchanged) {
+  const int ranks = GetParam();
+  std::vector<Program> programs(at(ranks));
+  for (int r = 0; r < ranks; ++r) {
+    const Ring ring(r, ranks);
+    for (int k = 0; k < ring.all_gather_steps(); ++k) {
+      add_ring_step(programs[at(r)], ring, ring.all_gather_step(k), 1);
+    }
+  }
+  std::vector<Memory> wanted;
+  std::vector<Memory> start;
+  Memory whole;
+  for (int r = 0; r < ranks; ++r) whole.push_back(own_data(r, ranks, 1)[0]);
+  for (int r = 0; r < ranks; ++r) {
+    wanted.push_back(whole);
+    start.emplace_back(at(ranks));
+    start.back()[at(r)] = whole[at(r)];
+  }
+  for (std::uint64_t seed = 0; seed < kOrders; ++seed) {
+    auto memory = start;
+    ASSERT_EQ(simulate(programs, memory, seed), "");
+    ASSERT_EQ(memory, wanted);
+  }
+}
+
+TEST_P(Schedule, RingAllReduceGivesAllRanksTheSameBits) {
+  const int ranks = GetParam();
+  constexpr int kSegments = 2;
+  std::vector<Program> programs(at(ranks));
+  for (int r = 0; r < ranks; ++r) {
+    const Ring ring(r, ranks);
+    ASSERT_EQ(ring.all_reduce_steps(), 2 * (ranks - 1));
+    for (int k = 0; k < ring.all_reduce_steps(); ++k) {
+      add_ring_step(programs[at(r)], ring, ring.all_reduce_step(k), kSegments);
+    }
+  }
+  for (std::uint64_t seed = 0; seed < kOrders; ++seed) {
+    auto memory = own_data_of_all(ranks, ranks * kSegments);
+    ASSERT_EQ(simulate(programs, memory, seed), "");
+    for (const Cell& cell : memory[0]) ASSERT_EQ(cell.times, each_once(ranks));
+    for (const Memory& other : memory) ASSERT_EQ(other, memory[0]);
+  }
+}
+
+// What lets a rank receive in place: see ring.h.
+TEST_P(Schedule, RingSendsABlockInReduceScatterAtTheStepAtWhichAllGatherBringsIt) {
+  const int ranks = GetParam();
+  for (int r = 0; r < ranks; ++r) {
+    const Ring ring(r, ranks);
+    for (int k = 0; k + 1 < ranks; ++k) {
+      EXPECT_EQ(ring.all_gather_step(k).receive_block, ring.reduce_scatter_step(k).send_block);
+      EXPECT_NE(ring.all_gather_step(k).receive_block, ring.all_gather_step(k).send_block);
+      if (k > 0) {
+        EXPECT_EQ(ring.all_reduce_step(k).send_block, ring.all_reduce_step(k - 1).receive_block);
+      }
+    }
+  }
+}
+
+TEST_P(Schedule, RecursiveDoublingGivesAllRanksTheSameBitsInRankOrder) {
+  const int ranks = GetParam();
+  const auto programs = doubling_programs(ranks);
+  for (std::uint64_t seed = 0; seed < kOrders; ++seed) {
+    auto memory = own_data_of_all(ranks, 1);
+    ASSERT_EQ(simulate(programs, memory, seed), "");
+    for (const Memory& result : memory) ASSERT_EQ(result[0], joined_in_rank_order(ranks));
+  }
+}
+
+TEST_P(Schedule, RecursiveDoublingTakesLogarithmicallyManySteps) {
+  const int ranks = GetParam();
+  int log2 = 0;
+  while ((2 << log2) <= ranks) ++log2;
+  const bool power = (1 << log2) == ranks;
+  EXPECT_EQ(RecursiveDoubling(ranks - 1, ranks).steps(), power ? log2 : log2 + 2);
+}
+
+TEST_P(Schedule, BinomialTreeBringsRootsDataFromEveryRoot) {
+  const int ranks = GetParam();
+  constexpr int kSegments = 2;
+  for (int root = 0; root < ranks; ++root) {
+    std::vector<Program> programs(at(ranks));
+    std::vector<Memory> memory(at(ranks), Memory(kSegments));
+    memory[at(root)] = own_data(root, ranks, kSegments);
+    for (int r = 0; r < ranks; ++r) {
+      const BinomialTree tree(r, ranks, root);
+      ASSERT_EQ(tree.is_root(), r == root);
+      for (int s = 0; s < kSegments; ++s) {
+        if (tree.parent() != -1)
+          programs[at(r)].push_back({{}, {{tree.parent(), s, Use::replace}}});
+        SimulatedStep& forward = programs[at(r)].emplace_back();
+        for (int i = 0; i < tree.children(); ++i) forward.sends.push_back({tree.child(i), s});
+      }
+    }
+    ASSERT_EQ(simulate(programs, memory, at(root)), "");
+    for (const Memory& other : memory) ASSERT_EQ(other, own_data(root, ranks, kSegments));
+  }
+}
+
+// Depth d and the i-th child add up to the step at which a rank is reached.
+TEST_P(Schedule, BinomialTreeReachesAllInLogarithmicallyManySteps) {
+  const int ranks = GetParam();
+  const int steps = Dissemination(0, ranks).steps();  // ceil(log2 ranks)
+  std::vector<int> reached(at(ranks), 0);
+  for (int r = 0; r < ranks; ++r) {  // parents come before their children
+    const BinomialTree tree(r, ranks, 0);
+    for (int i = 0; i < tree.children(); ++i) {
+      ASSERT_GT(tree.child(i), r);
+      reached[at(tree.child(i))] = reached[at(r)] + i + 1;
+    }
+    EXPECT_LE(reached[at(r)], steps);
+  }
+}
+
+TEST_P(Schedule, DisseminationHearsOfEveryRank) {
+  const int ranks = GetParam();
+  std::vector<Program> programs(at(ranks));
+  for (int r = 0; r < ranks; ++r) {
+    const Dissemination schedule(r, ranks);
+    for (int k = 0; k < schedule.steps(); ++k) {
+      const DisseminationStep step = schedule.step(k);
+      ASSERT_NE(step.send_to, r);
+      programs[at(r)].push_back({{{step.send_to, 0}}, {{step.receive_from, 0, Use::upper}}});
+    }
+  }
+  for (std::uint64_t seed = 0; seed < kOrders; ++seed) {
+    auto memory = own_data_of_all(ranks, 1);
+    ASSERT_EQ(simulate(programs, memory, seed), "");
+    for (const Memory& known : memory) {
+      for (const int times : known[0].times) ASSERT_GE(times, 1);
+    }
+  }
+}
+
+TEST_P(Schedule, BlocksCoverAllElementsOnceAndDifferByAtMostOne) {
+  const int ranks = GetParam();
+  for (const std::size_t count : {at(0), at(1), at(ranks - 1), at(ranks), at(ranks + 1), at(997)}) {
+    std::size_t end = 0;
+    for (int r = 0; r < ranks; ++r) {
+      const Block block = block_of(count, ranks, r);
+      EXPECT_EQ(block.offset, end);
+      EXPECT_EQ(block.count, count / at(ranks) + (at(r) < count % at(ranks) ? 1 : 0));
+      end += block.count;
+    }
+    EXPECT_EQ(end, count);
+  }
+}
+
+TEST(Blocks, ABlockThatIsNotThereIsRefused) {
+  for (const auto& [ranks, r] : {std::pair{0, 0}, {3, 3}, {3, -1}}) {
+    try {
+      (void)block_of(10, ranks, r);
+      ADD_FAILURE() << "block " << r << " of " << ranks << " was given";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      EXPECT_NE(std::string(error.what()).find("there is no block"), std::string::npos);
+    }
+  }
+}
+
+TEST(Segments, AreFewButTwoWhereItPays) {
+  constexpr SegmentLimits kLimits{.max_bytes = 1000, .min_bytes = 100};
+  EXPECT_EQ(segment_count(0, kLimits), 1);
+  EXPECT_EQ(segment_count(199, kLimits), 1);
+  EXPECT_EQ(segment_count(200, kLimits), 2);
+  EXPECT_EQ(segment_count(2000, kLimits), 2);
+  EXPECT_EQ(segment_count(2001, kLimits), 3);
+}
+
+TEST(Segments, OfABlockLieInsideIt) {
+  const Block block{100, 5};
+  EXPECT_EQ(segment_of(block, 2, 0).offset, 100U);
+  EXPECT_EQ(segment_of(block, 2, 0).count, 3U);
+  EXPECT_EQ(segment_of(block, 2, 1).offset, 103U);
+  EXPECT_EQ(segment_of(block, 2, 1).count, 2U);
+  EXPECT_EQ(segment_of(block, 7, 6).count, 0U);
+}
+
+}  // namespace
+}  // namespace bp
