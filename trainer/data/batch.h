@@ -18,9 +18,11 @@ struct Batch {
   std::vector<std::int64_t> sample_ids;  // [rows]
 };
 
-// Pads to the longest sample, rounded up to a multiple of `multiple`, at most max_length.
+// Pads to the longest sample, rounded up to a multiple of `multiple`, but not beyond `max_length`
+// (0: no bound).
 [[nodiscard]] Batch make_batch(const std::vector<Sample>& samples,
                                std::int32_t pad_id,
-                               int multiple = 1);
+                               int multiple = 1,
+                               int max_length = 0);
 
 }  // namespace bp::trainer

@@ -1,0 +1,161 @@
+#include "trainer/data/sampler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "bp/error.h"
+
+namespace bp::trainer {
+namespace {
+
+using Rows = std::vector<std::int64_t>;
+
+Rows all_rows(std::int64_t count) {
+  Rows rows(static_cast<std::size_t>(count));
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+Rows epoch_order(std::int64_t rows, std::uint64_t seed, std::int64_t epoch) {
+  Rows order;
+  for (std::int64_t position = 0; position < rows; ++position) {
+    order.push_back(permuted(position, rows, seed, epoch));
+  }
+  return order;
+}
+
+// What one step uses, rank by rank and micro-batch by micro-batch.
+Rows step_rows(const Sampler& sampler, const SamplerOptions& options, std::int64_t step) {
+  Rows used;
+  for (int rank = 0; rank < options.ranks; ++rank) {
+    for (int micro_batch = 0; micro_batch < options.micro_batches; ++micro_batch) {
+      const Rows rows = sampler.rows({2, step, rank, micro_batch});
+      EXPECT_LE(rows.size(), static_cast<std::size_t>(options.batch));
+      used.insert(used.end(), rows.begin(), rows.end());
+    }
+  }
+  return used;
+}
+
+TEST(Sampler, EveryRowExactlyOnceAnEpochWithEqualStepsOnAnyNumberOfRanks) {
+  for (const std::int64_t rows : {0, 1, 2, 7, 64, 65, 100, 257}) {
+    for (int ranks = 1; ranks <= 9; ++ranks) {
+      for (const int batch : {1, 3, 8}) {
+        for (const int micro_batches : {1, 2, 3}) {
+          const SamplerOptions options{rows, 5, ranks, batch, micro_batches};
+          const Sampler sampler(options);
+          Rows used;
+          for (std::int64_t step = 0; step < sampler.steps_per_epoch(); ++step) {
+            const Rows of_step = step_rows(sampler, options, step);
+            EXPECT_FALSE(of_step.empty());
+            used.insert(used.end(), of_step.begin(), of_step.end());
+          }
+          std::sort(used.begin(), used.end());
+          ASSERT_EQ(used, all_rows(rows)) << rows << " rows, " << ranks << " ranks";
+        }
+      }
+    }
+  }
+}
+
+TEST(Sampler, TheRowsOfAStepDoNotDependOnWhoSharesThem) {
+  const auto rows_of = [](int ranks, int batch, int micro_batches, std::int64_t step) {
+    const SamplerOptions options{1000, 9, ranks, batch, micro_batches};
+    return step_rows(Sampler(options), options, step);
+  };
+  for (std::int64_t step = 0; step < 42; ++step) {  // the last one is short
+    const Rows alone = rows_of(1, 24, 1, step);
+    EXPECT_EQ(rows_of(2, 12, 1, step), alone);
+    EXPECT_EQ(rows_of(3, 4, 2, step), alone);
+    EXPECT_EQ(rows_of(8, 1, 3, step), alone);
+  }
+}
+
+TEST(Sampler, AShortLastStepIsSharedEvenly) {
+  const Sampler sampler({.rows = 10, .seed = 1, .ranks = 4, .batch = 2});
+  EXPECT_EQ(sampler.step_rows(), 8);
+  EXPECT_EQ(sampler.steps_per_epoch(), 2);
+  std::map<int, std::size_t> sizes;
+  for (int rank = 0; rank < 4; ++rank) {
+    sizes[rank] = sampler.rows({.epoch = 0, .step = 1, .rank = rank}).size();
+  }
+  EXPECT_THAT(sizes, testing::ElementsAre(testing::Pair(0, 0), testing::Pair(1, 1),
+                                          testing::Pair(2, 0), testing::Pair(3, 1)));
+}
+
+TEST(Sampler, SaysWhatIsWrongWithItsOptions) {
+  try {
+    const Sampler sampler({.rows = 5, .seed = 1, .ranks = 0});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_THAT(error.what(),
+                testing::HasSubstr("rows must be 0 or more, ranks, batch and micro_batches 1 or "
+                                   "more, but they are 5, 0, 1 and 1"));
+  }
+}
+
+TEST(Permutation, IsABijectionForEverySize) {
+  for (const std::int64_t rows : {1, 2, 3, 4, 5, 31, 63, 64, 65, 127, 1000, 4096, 4097}) {
+    Rows order = epoch_order(rows, 3, 0);
+    std::sort(order.begin(), order.end());
+    ASSERT_EQ(order, all_rows(rows));
+  }
+}
+
+TEST(Permutation, IsTheSameInEveryRelease) {
+  // Runs that are resumed rely on it. The numbers are what the function gave when it was written.
+  EXPECT_EQ(epoch_order(10, 1, 0), (Rows{7, 6, 0, 8, 9, 5, 1, 3, 2, 4}));
+  EXPECT_EQ(permuted(123456, 1000000007, 42, 3), 261126266);
+}
+
+TEST(Permutation, ChangesWithSeedAndEpoch) {
+  const Rows order = epoch_order(100, 1, 0);
+  EXPECT_NE(order, epoch_order(100, 2, 0));
+  EXPECT_NE(order, epoch_order(100, 1, 1));
+  EXPECT_NE(epoch_order(100, 2, 0), epoch_order(100, 1, 1));
+}
+
+// Pearson's chi-square of counts that should all be the same.
+double chi_square(const std::vector<int>& counts, double expected) {
+  double sum = 0;
+  for (const int count : counts) {
+    sum += (count - expected) * (count - expected) / expected;
+  }
+  return sum;
+}
+
+TEST(Permutation, EveryOrderOfFourRowsIsAsLikely) {
+  std::map<Rows, int> seen;
+  for (std::uint64_t seed = 0; seed < 4800; ++seed) {
+    ++seen[epoch_order(4, seed, 0)];
+  }
+  ASSERT_EQ(seen.size(), 24U);
+  std::vector<int> counts;
+  for (const auto& [order, count] : seen) {
+    counts.push_back(count);
+  }
+  EXPECT_LT(chi_square(counts, 200), 49.7);  // 23 degrees of freedom, p = 0.001
+}
+
+TEST(Permutation, ARowIsMetAtEveryPlaceAndBesideEveryOther) {
+  constexpr std::int64_t kRows = 50;
+  std::vector<int> place_of_first(kRows);
+  std::vector<int> step_between_neighbours(kRows);
+  for (std::int64_t epoch = 0; epoch < 5000; ++epoch) {
+    const Rows order = epoch_order(kRows, 11, epoch);
+    ++place_of_first[static_cast<std::size_t>(std::find(order.begin(), order.end(), 0) -
+                                              order.begin())];
+    ++step_between_neighbours[static_cast<std::size_t>((order[1] - order[0] + kRows) % kRows)];
+  }
+  EXPECT_LT(chi_square(place_of_first, 100), 85.4);  // 49 degrees of freedom, p = 0.001
+  step_between_neighbours.erase(step_between_neighbours.begin());     // never itself
+  EXPECT_LT(chi_square(step_between_neighbours, 5000.0 / 49), 84.0);  // 48
+}
+
+}  // namespace
+}  // namespace bp::trainer

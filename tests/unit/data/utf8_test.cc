@@ -1,0 +1,37 @@
+#include "trainer/text/utf8.h"
+
+#include <gtest/gtest.h>
+
+namespace bp::trainer {
+namespace {
+
+constexpr auto kValid = std::string_view::npos;
+
+TEST(Utf8, EveryCodePointComesBack) {
+  for (char32_t c = 0; c <= 0x10FFFF; ++c) {
+    if (c >= 0xD800 && c <= 0xDFFF) {
+      continue;
+    }
+    std::string text;
+    append_utf8(c, text);
+    ASSERT_EQ(find_invalid_utf8(text), kValid) << static_cast<unsigned>(c);
+    std::size_t at = 0;
+    ASSERT_EQ(next_code_point(text, at), c);
+    ASSERT_EQ(at, text.size());
+  }
+}
+
+TEST(Utf8, FindsTheFirstBadByte) {
+  EXPECT_EQ(find_invalid_utf8("plain ascii, longer than eight"), kValid);
+  EXPECT_EQ(find_invalid_utf8("twelve bytes\xFF"), 12U);
+  EXPECT_EQ(find_invalid_utf8("a\xC3"), 1U) << "cut off";
+  EXPECT_EQ(find_invalid_utf8("a\x80"), 1U) << "continuation alone";
+  EXPECT_EQ(find_invalid_utf8("\xC0\xAF"), 0U) << "overlong";
+  EXPECT_EQ(find_invalid_utf8("\xE0\x9F\xBF"), 0U) << "overlong";
+  EXPECT_EQ(find_invalid_utf8("\xED\xA0\x80"), 0U) << "surrogate";
+  EXPECT_EQ(find_invalid_utf8("\xF4\x90\x80\x80"), 0U) << "past the last code point";
+  EXPECT_EQ(find_invalid_utf8("\xF5\x80\x80\x80"), 0U);
+}
+
+}  // namespace
+}  // namespace bp::trainer

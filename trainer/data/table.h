@@ -1,0 +1,40 @@
+// What a table file looks like: its format, whether it has a header, where the two columns are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "trainer/data/prepare.h"
+#include "trainer/data/table_reader.h"
+
+namespace bp::trainer {
+
+struct TableQuestion {
+  std::string path;
+  TextFormat format = TextFormat::automatic;
+  HeaderMode header = HeaderMode::automatic;
+  std::string text_column;  // by name, or by number from 1
+  std::string label_column;
+};
+
+struct TableLayout {
+  TextFormat format = TextFormat::csv;  // never automatic
+  bool header = false;
+  std::size_t text = 0;  // columns from 0
+  std::size_t label = 0;
+
+  [[nodiscard]] Dialect dialect() const;
+};
+
+// Looks at the suffix, then at the first rows. A header is taken to be there when a column is
+// asked for by name; when both are numbers, it is found by looking (see looks_like_header).
+// Throws InputError: 66 cannot be read, 65 empty or bad content, 2 no such column (naming those
+// there are and the nearest).
+[[nodiscard]] TableLayout inspect_table(const TableQuestion& question);
+
+// Whether the first of these rows names the columns: no empty cell, number, or doubled name in it,
+// no cell as long as a text, and its label is not met again below.
+[[nodiscard]] bool looks_like_header(const std::vector<std::vector<std::string>>& rows,
+                                     std::size_t label);
+
+}  // namespace bp::trainer

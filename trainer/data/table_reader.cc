@@ -1,0 +1,284 @@
+#include "trainer/data/table_reader.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "comm/base/text.h"
+#include "trainer/data/input_error.h"
+#include "trainer/text/utf8.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr std::size_t kFirstBuffer = std::size_t{1} << 18;
+// A quote that is never closed swallows the rest of the file; it is noticed here at the latest.
+constexpr std::size_t kLongestRecord = std::size_t{1} << 28;
+
+Fd open_file(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status = {};
+  if (!fd || ::fstat(fd.get(), &status) != 0) {
+    const int reason = errno;
+    throw InputError(66, concat("cannot read ", path, ": ", error_text(reason)),
+                     reason == ENOENT ? "check the name, and the folder it is looked for in"
+                                      : "check the file's permissions");
+  }
+  if (!S_ISREG(status.st_mode)) {
+    throw InputError(66, concat("cannot read ", path, ": it is not a regular file"),
+                     "give a CSV or TSV file; a pipe must be written to a file first");
+  }
+  return fd;
+}
+
+// The first place in [at, end) of one of three bytes, eight bytes at a time.
+std::size_t find_any(const char* data,
+                     std::size_t at,
+                     std::size_t end,
+                     std::array<char, 3> wanted) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101U;
+  constexpr std::uint64_t kHighs = 0x8080808080808080U;
+  if constexpr (std::endian::native == std::endian::little) {
+    std::array<std::uint64_t, 3> patterns{};
+    for (std::size_t i = 0; i < 3; ++i) {
+      patterns[i] = kOnes * static_cast<unsigned char>(wanted[i]);
+    }
+    for (; at + 8 <= end; at += 8) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, data + at, sizeof(word));
+      std::uint64_t found = 0;
+      for (const std::uint64_t pattern : patterns) {
+        const std::uint64_t zero_where_equal = word ^ pattern;
+        found |= (zero_where_equal - kOnes) & ~zero_where_equal & kHighs;
+      }
+      if (found != 0) {  // exact for the lowest byte
+        return at + static_cast<std::size_t>(std::countr_zero(found)) / 8;
+      }
+    }
+  }
+  while (at < end && data[at] != wanted[0] && data[at] != wanted[1] && data[at] != wanted[2]) {
+    ++at;
+  }
+  return at;
+}
+
+}  // namespace
+
+TableReader::TableReader(std::string path, const Dialect& dialect)
+    : path_(std::move(path)), dialect_(dialect), fd_(open_file(path_)), buffer_(kFirstBuffer) {
+  row_ = dialect_.header ? -1 : 0;
+  refill();
+  skip_byte_order_mark();
+}
+
+bool TableReader::next() {
+  for (;;) {
+    begin_ = next_;
+    line_ = next_line_;
+    const Scan result = scan();
+    if (result == Scan::need_more) {
+      refill();
+      continue;
+    }
+    if (result == Scan::end_of_file) {
+      return false;
+    }
+    if (spans_.size() == 1 && spans_[0].begin == begin_ && spans_[0].end == begin_) {
+      continue;  // a blank line
+    }
+    ++row_;
+    make_fields();
+    return true;
+  }
+}
+
+std::string TableReader::place() const {
+  return row_ == 0 ? concat(path_, ", header (line ", line_, ")")
+                   : concat(path_, ", row ", row_, " (line ", line_, ")");
+}
+
+TableReader::Scan TableReader::scan() {
+  spans_.clear();
+  std::size_t at = begin_;
+  if (at == filled_) {
+    return at_end_ ? Scan::end_of_file : Scan::need_more;
+  }
+  for (;;) {
+    if (!scan_field(at)) {
+      return Scan::need_more;
+    }
+    if (at == filled_ || buffer_[at] != dialect_.separator) {
+      break;
+    }
+    ++at;
+  }
+  const std::size_t end = at;
+  if (!scan_line_end(at)) {
+    return Scan::need_more;
+  }
+  check_encoding(end);
+  next_ = at;
+  ++next_line_;
+  return Scan::record;
+}
+
+bool TableReader::scan_field(std::size_t& at) {
+  if (dialect_.quotes && at < filled_ && buffer_[at] == '"') {
+    return scan_quoted(at);
+  }
+  const std::size_t begin = at;
+  at = find_field_end(at);
+  if (at == filled_ && !at_end_) {
+    return false;
+  }
+  std::size_t end = at;
+  const bool line_end = at == filled_ || buffer_[at] == '\n';
+  if (!dialect_.quotes && line_end && end > begin && buffer_[end - 1] == '\r') {
+    --end;
+  }
+  spans_.push_back({begin, end, false});
+  return true;
+}
+
+std::size_t TableReader::find_field_end(std::size_t at) const {
+  const char carriage_return = dialect_.quotes ? '\r' : '\n';  // in a TSV a lone CR is text
+  return find_any(buffer_.data(), at, filled_, {dialect_.separator, '\n', carriage_return});
+}
+
+bool TableReader::scan_quoted(std::size_t& at) {
+  const std::size_t begin = ++at;
+  bool doubled = false;
+  for (;;) {
+    const void* quote = std::memchr(buffer_.data() + at, '"', filled_ - at);
+    if (quote == nullptr) {
+      if (!at_end_) {
+        return false;
+      }
+      ++row_;
+      throw InputError(65, concat(place(), ": a quote is opened and never closed"),
+                       "a quote inside a quoted field is written twice: \"\"");
+    }
+    at = static_cast<std::size_t>(static_cast<const char*>(quote) - buffer_.data());
+    if (at + 1 == filled_ && !at_end_) {
+      return false;
+    }
+    if (at + 1 == filled_ || buffer_[at + 1] != '"') {
+      break;
+    }
+    doubled = true;
+    at += 2;
+  }
+  spans_.push_back({begin, at, doubled});
+  ++at;
+  if (at < filled_ && buffer_[at] != dialect_.separator && buffer_[at] != '\n' &&
+      buffer_[at] != '\r') {
+    ++row_;
+    throw InputError(65,
+                     concat(place(), ": field ", spans_.size(), " goes on after its closing quote"),
+                     "a quote inside a quoted field is written twice: \"\"");
+  }
+  return true;
+}
+
+bool TableReader::scan_line_end(std::size_t& at) {
+  if (at == filled_) {
+    return true;
+  }
+  const bool carriage_return = buffer_[at] == '\r';
+  if (carriage_return && at + 1 == filled_ && !at_end_) {
+    return false;
+  }
+  ++at;
+  if (carriage_return && at < filled_ && buffer_[at] == '\n') {
+    ++at;
+  }
+  return true;
+}
+
+void TableReader::refill() {
+  std::memmove(buffer_.data(), buffer_.data() + next_, filled_ - next_);
+  offset_ += static_cast<std::int64_t>(next_);
+  filled_ -= next_;
+  next_ = 0;
+  if (filled_ == buffer_.size()) {
+    if (filled_ >= kLongestRecord) {
+      ++row_;
+      throw InputError(65, concat(place(), ": is longer than ", kLongestRecord >> 20, " MiB"),
+                       "look for a quote that is opened there and never closed");
+    }
+    buffer_.resize(buffer_.size() * 2);
+  }
+  ssize_t count = 0;
+  do {
+    count = ::read(fd_.get(), buffer_.data() + filled_, buffer_.size() - filled_);
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) {
+    throw InputError(66, concat("cannot read ", path_, ": ", error_text(errno)),
+                     "check the disk or the network folder it lies on");
+  }
+  at_end_ = count == 0;
+  filled_ += static_cast<std::size_t>(count);
+}
+
+void TableReader::check_encoding(std::size_t end) {
+  const std::string_view record(buffer_.data() + begin_, end - begin_);
+  const std::size_t bad = find_invalid_utf8(record);
+  if (bad == std::string_view::npos) {
+    return;
+  }
+  constexpr char kHex[] = "0123456789ABCDEF";
+  const auto byte = static_cast<unsigned char>(record[bad]);
+  ++row_;
+  throw InputError(
+      65,
+      concat(place(), ": is not UTF-8: byte 0x", kHex[byte >> 4], kHex[byte & 0xFU], " at offset ",
+             offset_ + static_cast<std::int64_t>(begin_ + bad), " of the file"),
+      "save it as UTF-8, for instance: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW");
+}
+
+void TableReader::skip_byte_order_mark() {
+  const std::string_view start(buffer_.data(), std::min<std::size_t>(filled_, 3));
+  if (start == "\xEF\xBB\xBF") {
+    next_ = 3;
+  } else if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF")) {
+    throw InputError(65, concat(path_, " is UTF-16, not UTF-8"),
+                     "save it as UTF-8, for instance: iconv -f UTF-16 -t UTF-8 OLD > NEW");
+  }
+}
+
+void TableReader::make_fields() {
+  fields_.clear();
+  for (const Span& span : spans_) {
+    char* begin = buffer_.data() + span.begin;
+    char* end = buffer_.data() + span.end;
+    if (dialect_.quotes && span.begin > 0 && begin[-1] == '"') {
+      next_line_ += std::count(begin, end, '\n');
+    }
+    if (span.doubled_quotes) {
+      char* to = begin;
+      for (const char* from = begin; from < end; ++from) {
+        *to++ = *from;
+        from += *from == '"' ? 1 : 0;
+      }
+      end = to;
+    }
+    fields_.emplace_back(begin, static_cast<std::size_t>(end - begin));
+  }
+  if (columns_ == 0) {
+    columns_ = fields_.size();
+  }
+  if (fields_.size() != columns_) {
+    throw InputError(
+        65, concat(place(), ": has ", fields_.size(), " fields, the first line has ", columns_),
+        dialect_.quotes ? "a text with a comma or a line break stands in quotes"
+                        : "a tab or a line break inside a text must be replaced by a space");
+  }
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,40 @@
+// UTF-8: what is valid, and reading it code point by code point.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace bp::trainer {
+
+// The offset of the first byte that is not part of valid UTF-8 (overlong forms, surrogates and
+// values past U+10FFFF are not valid), or npos.
+[[nodiscard]] std::size_t find_invalid_utf8(std::string_view text);
+
+// The code point at `at` of valid UTF-8; moves `at` past it.
+[[nodiscard]] inline char32_t next_code_point(std::string_view text, std::size_t& at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) {
+    at += 1;
+    return first;
+  }
+  if (first < 0xE0) {
+    const char32_t c = (first & 0x1FU) << 6 | (byte(1) & 0x3FU);
+    at += 2;
+    return c;
+  }
+  if (first < 0xF0) {
+    const char32_t c = (first & 0x0FU) << 12 | (byte(1) & 0x3FU) << 6 | (byte(2) & 0x3FU);
+    at += 3;
+    return c;
+  }
+  const char32_t c =
+      (first & 0x07U) << 18 | (byte(1) & 0x3FU) << 12 | (byte(2) & 0x3FU) << 6 | (byte(3) & 0x3FU);
+  at += 4;
+  return c;
+}
+
+void append_utf8(char32_t code_point, std::string& text);
+
+}  // namespace bp::trainer
