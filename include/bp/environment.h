@@ -28,7 +28,8 @@ struct Environment {
 
   // Reads RANK, WORLD_SIZE, BP_LOCAL_SIZES, BP_HOST_NAMES, BP_STORE, BP_JOB and the key behind the
   // inherited descriptor BP_KEY_FD (read with pread, so that every process of the rank can). A set
-  // with a member missing or contradicting is an invalid_argument that names the variable.
+  // with a member missing or contradicting is an invalid_argument that names the variable; a
+  // launcher that bp cannot join yet (mpirun, srun, torchrun) is `unavailable`.
   static Environment current();
 };
 
