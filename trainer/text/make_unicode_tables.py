@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Writes unicode_tables.inc: what the tokenizers wheel knows of Unicode, asked code point by code point.
+
+The wheel mixes tables of several Unicode versions (marks and punctuation of version 8, lower case of
+its compiler). Asking it makes ours equal whatever version libutf8proc has, which then only gives the
+decompositions and combining classes of characters that are old enough never to change.
+
+    python3 -m venv V && V/bin/pip install tokenizers==0.23.3
+    V/bin/python trainer/text/make_unicode_tables.py > trainer/text/unicode_tables.inc
+"""
+import tokenizers
+from tokenizers.normalizers import NFD, BertNormalizer, Lowercase
+from tokenizers.pre_tokenizers import BertPreTokenizer
+
+CODE_POINTS = [c for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
+
+
+def ranges(code_points):
+    found = []
+    for c in code_points:
+        if found and found[-1][1] == c - 1:
+            found[-1][1] = c
+        else:
+            found.append([c, c])
+    return found
+
+
+def lower_ranges(lower):
+    """[first, last, step, difference]: runs of equal difference at every or every other place."""
+    found = []
+    for c in sorted(lower):
+        difference = lower[c] - c
+        if found and found[-1][3] == difference:
+            run = found[-1]
+            step = c - run[1]
+            if step <= 2 and (run[0] == run[1] or run[2] == step):
+                run[1], run[2] = c, step
+                continue
+        found.append([c, c, 1, difference])
+    return found
+
+
+def emit(comment, name, kind, rows):
+    print(f"\n// {comment}\nconstexpr {kind} {name}[] = {{")
+    line = "   "
+    for row in rows:
+        text = " {" + ", ".join([f"0x{row[0]:X}", f"0x{row[1]:X}"] + [str(n) for n in row[2:]]) + "},"
+        if len(line) + len(text) > 100:
+            print(line)
+            line = "   "
+        line += text
+    print(line + "\n};")
+
+
+clean = BertNormalizer(clean_text=True, handle_chinese_chars=False, strip_accents=False, lowercase=False)
+chinese = BertNormalizer(clean_text=False, handle_chinese_chars=True, strip_accents=False, lowercase=False)
+accents = BertNormalizer(clean_text=False, handle_chinese_chars=False, strip_accents=True, lowercase=False)
+words = BertPreTokenizer()
+nfd, lowercase = NFD(), Lowercase()
+
+
+def between(normalizer, c):
+    return normalizer.normalize_str("a" + chr(c) + "b")[1:-1]
+
+
+dropped = [c for c in CODE_POINTS if between(clean, c) == ""]
+gone = set(dropped)
+kept = [c for c in CODE_POINTS if c not in gone]
+spaces = [c for c in kept if between(clean, c) == " "]
+marks = [c for c in kept if between(accents, c) == ""]
+mark_set = set(marks)
+punctuation = [c for c in kept if len(words.pre_tokenize_str("a" + chr(c) + "b")) == 3]
+decomposing = [c for c in kept if nfd.normalize_str(chr(c)) != chr(c)]
+# Two characters of known classes, 9 and 226: who changes places with one of them has a class too.
+virama, stem = "\u1B44", "\U0001D16D"
+moving = [
+    c
+    for c in kept
+    if c not in mark_set
+    and (
+        nfd.normalize_str(stem + chr(c)) == chr(c) + stem
+        or nfd.normalize_str(chr(c) + virama) == virama + chr(c)
+    )
+]
+lower = {c: lowercase.normalize_str(chr(c)) for c in kept}
+lower = {c: ord(s) for c, s in lower.items() if len(s) == 1 and s != chr(c)}
+
+print("// Written by make_unicode_tables.py from tokenizers", tokenizers.__version__)
+emit("Removed before anything else.", "kDropped", "Range", ranges(dropped))
+emit("Separate words.", "kSpaces", "Range", ranges(spaces))
+emit("Words of their own.", "kIdeographs", "Range", ranges(c for c in kept if len(between(chinese, c)) == 3))
+emit("Tokens of their own.", "kPunctuation", "Range", ranges(punctuation))
+emit("Removed after decomposition.", "kMarks", "Range", ranges(marks))
+emit("Not removed, but sorted with the marks.", "kMoving", "Range", ranges(moving))
+emit("Have a canonical decomposition.", "kDecomposing", "Range", ranges(decomposing))
+emit("First, last, step, and what to add for the lower case.", "kLower", "LowerRange", lower_ranges(lower))

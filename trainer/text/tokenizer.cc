@@ -1,0 +1,135 @@
+#include "trainer/text/tokenizer.h"
+
+#include <array>
+
+#include "trainer/text/word_cache.h"
+#include "trainer/text/word_pieces.h"
+#include "trainer/text/words.h"
+
+namespace bp::trainer {
+namespace {
+
+// How a byte ends or goes on with a stretch of text that can be looked up by itself. ASCII white
+// space and punctuation are starters in Unicode's sense, so what stands on one side of them never
+// changes what the other side becomes.
+enum class ByteKind : std::uint8_t { word, space, punctuation };
+
+constexpr std::array<ByteKind, 256> make_byte_kinds() {
+  std::array<ByteKind, 256> kinds{};
+  for (const unsigned char c : {' ', '\t', '\n', '\r'}) {
+    kinds[c] = ByteKind::space;
+  }
+  for (unsigned c = 33; c < 127; ++c) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    kinds[c] = letter ? ByteKind::word : ByteKind::punctuation;
+  }
+  return kinds;
+}
+
+constexpr std::array<ByteKind, 256> kByteKinds = make_byte_kinds();
+
+ByteKind kind_of(char c) { return kByteKinds[static_cast<unsigned char>(c)]; }
+
+// Written in a text exactly so, they are tokens.
+constexpr std::array<std::string_view, 5> kSpecialTokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]",
+                                                            "[MASK]"};
+
+// Longer stretches (Chinese, links) hardly ever come twice.
+constexpr std::size_t kLongestCached = 48;
+
+}  // namespace
+
+class Tokenizer::Impl {
+ public:
+  Impl(const Vocabulary& vocabulary, bool lower_case)
+      : vocabulary_(vocabulary), pieces_(vocabulary_), splitter_(lower_case) {
+    for (std::size_t i = 0; i < kSpecialTokens.size(); ++i) {
+      special_ids_[i] = pieces_.find(kSpecialTokens[i]);
+    }
+    for (std::size_t c = 0; c < punctuation_ids_.size(); ++c) {
+      const std::int32_t id = pieces_.find(std::string(1, static_cast<char>(c)));
+      punctuation_ids_[c] = id < 0 ? special_ids_[1] : id;
+    }
+  }
+
+  void encode(std::string_view text, std::vector<std::int32_t>& ids) {
+    std::size_t at = 0;
+    while (at < text.size()) {
+      switch (kind_of(text[at])) {
+        case ByteKind::space:
+          ++at;
+          break;
+        case ByteKind::punctuation:
+          at += append_punctuation(text.substr(at), ids);
+          break;
+        case ByteKind::word: {
+          const std::size_t begin = at;
+          while (at < text.size() && kind_of(text[at]) == ByteKind::word) {
+            ++at;
+          }
+          append_stretch(text.substr(begin, at - begin), ids);
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] std::int32_t special_id(std::size_t which) const { return special_ids_[which]; }
+
+ private:
+  // Returns how many bytes it took.
+  std::size_t append_punctuation(std::string_view rest, std::vector<std::int32_t>& ids) const {
+    for (std::size_t i = 0; rest[0] == '[' && i < kSpecialTokens.size(); ++i) {
+      if (special_ids_[i] >= 0 && rest.starts_with(kSpecialTokens[i])) {
+        ids.push_back(special_ids_[i]);
+        return kSpecialTokens[i].size();
+      }
+    }
+    ids.push_back(punctuation_ids_[static_cast<unsigned char>(rest[0])]);
+    return 1;
+  }
+
+  void append_stretch(std::string_view stretch, std::vector<std::int32_t>& ids) {
+    if (stretch.size() > kLongestCached) {
+      append_uncached(stretch, ids);
+      return;
+    }
+    const std::uint64_t hash = WordCache::hash_of(stretch);
+    const WordCache::Lookup lookup = cache_.find(stretch, hash);
+    if (lookup.found) {
+      ids.insert(ids.end(), lookup.ids.begin(), lookup.ids.end());
+      return;
+    }
+    const std::size_t before = ids.size();
+    append_uncached(stretch, ids);
+    cache_.store(stretch, hash, std::span(ids).subspan(before));
+  }
+
+  void append_uncached(std::string_view stretch, std::vector<std::int32_t>& ids) {
+    for (const std::string& word : splitter_.split(stretch)) {
+      pieces_.append(word, ids);
+    }
+  }
+
+  Vocabulary vocabulary_;
+  WordPieces pieces_;
+  WordSplitter splitter_;
+  WordCache cache_;
+  std::array<std::int32_t, kSpecialTokens.size()> special_ids_{};
+  std::array<std::int32_t, 128> punctuation_ids_{};
+};
+
+Tokenizer::Tokenizer(const Vocabulary& vocabulary, bool lower_case)
+    : impl_(std::make_unique<Impl>(vocabulary, lower_case)) {}
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer::~Tokenizer() = default;
+
+void Tokenizer::encode(std::string_view text, std::vector<std::int32_t>& ids) {
+  impl_->encode(text, ids);
+}
+
+std::int32_t Tokenizer::pad_id() const { return impl_->special_id(0); }
+std::int32_t Tokenizer::unknown_id() const { return impl_->special_id(1); }
+std::int32_t Tokenizer::cls_id() const { return impl_->special_id(2); }
+std::int32_t Tokenizer::sep_id() const { return impl_->special_id(3); }
+
+}  // namespace bp::trainer

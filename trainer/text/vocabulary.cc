@@ -1,0 +1,60 @@
+#include <cerrno>
+#include <fstream>
+#include <unordered_map>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "trainer/text/tokenizer.h"
+#include "trainer/text/utf8.h"
+
+namespace bp::trainer {
+namespace {
+
+[[noreturn]] void refuse(const std::string& text) {
+  throw Error(ErrorCode::invalid_argument, text);
+}
+
+std::vector<std::string> read_lines(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    refuse(concat("cannot read the vocabulary ", path, ": ", error_text(errno)));
+  }
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    if (line.ends_with('\r')) {
+      line.pop_back();
+    }
+    lines.push_back(line);
+  }
+  while (!lines.empty() && lines.back().empty()) {
+    lines.pop_back();
+  }
+  return lines;
+}
+
+}  // namespace
+
+Vocabulary Vocabulary::read(const std::string& path) {
+  Vocabulary vocabulary{read_lines(path)};
+  std::unordered_map<std::string_view, std::size_t> line_of;
+  std::size_t line = 0;
+  for (const std::string& token : vocabulary.tokens) {
+    ++line;
+    if (find_invalid_utf8(token) != std::string_view::npos) {
+      refuse(concat("vocabulary ", path, ", line ", line, ": not UTF-8"));
+    }
+    const auto [first, is_new] = line_of.emplace(token, line);
+    if (!is_new) {
+      refuse(concat("vocabulary ", path, ", line ", line, ": '", token, "' stands in line ",
+                    first->second, " already"));
+    }
+  }
+  for (const char* needed : {"[PAD]", "[UNK]", "[CLS]", "[SEP]"}) {
+    if (line_of.count(needed) == 0) {
+      refuse(concat("vocabulary ", path, " has no ", needed, ": it is not a vocabulary of BERT"));
+    }
+  }
+  return vocabulary;
+}
+
+}  // namespace bp::trainer

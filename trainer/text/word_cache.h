@@ -1,0 +1,43 @@
+// A bounded hash table from the bytes of a word to its token ids.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace bp::trainer {
+
+class WordCache {
+ public:
+  WordCache();
+
+  struct Lookup {
+    bool found = false;
+    std::span<const std::int32_t> ids;  // valid until store()
+  };
+  [[nodiscard]] Lookup find(std::string_view word, std::uint64_t hash) const;
+  // `word` is not in the cache. Forgets everything first when the cache is full.
+  void store(std::string_view word, std::uint64_t hash, std::span<const std::int32_t> ids);
+
+  [[nodiscard]] static std::uint64_t hash_of(std::string_view word);
+
+ private:
+  struct Slot {
+    std::uint64_t hash = 0;
+    std::uint32_t word = 0;       // in words_
+    std::uint32_t ids = 0;        // in ids_
+    std::uint32_t word_size = 0;  // 0: the slot is free
+    std::uint32_t ids_size = 0;
+  };
+
+  void grow();
+  void place(const Slot& slot);
+
+  std::vector<Slot> slots_;  // a power of two, at most half of them taken
+  std::size_t taken_ = 0;
+  std::vector<char> words_;
+  std::vector<std::int32_t> ids_;
+};
+
+}  // namespace bp::trainer
