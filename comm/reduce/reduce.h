@@ -1,0 +1,47 @@
+// The arithmetic of the collectives, over raw memory: what two ranks' data become when they meet.
+// Vector code for the machine at hand is chosen at run time (Highway); every code path gives the
+// same bits.
+//
+// Memory may lie at any address, aligned to nothing. `out` may be one of the inputs; ranges that
+// overlap otherwise are not allowed. Nothing allocates, throws or keeps state.
+//
+//   type         sum, product                   min, max
+//   u8 i8 i32    wrap modulo 2^bits             as expected
+//   i64          likewise                       likewise
+//   f16 bf16     widened to f32, one operation, rounded once to nearest even
+//   f32 f64      one IEEE 754 operation         minimum, maximum of IEEE 754-2019:
+//                                               NaN wins, and -0 is less than +0
+//
+// A NaN that is computed in f16 or bf16, or by min or max, is the canonical one (0x7e00, 0x7fc0,
+// 0x7fc00000, 0x7ff8000000000000); of a sum or product in f32 or f64 it is some quiet NaN.
+#pragma once
+
+#include <cstddef>
+
+#include "bp/types.h"
+
+namespace bp {
+
+// out[i] = a[i] op b[i]. `average` adds: divide by finish_average when all ranks' data are in.
+void reduce_to(DataType type,
+               ReduceOp op,
+               std::byte* out,
+               const std::byte* a,
+               const std::byte* b,
+               std::size_t count);
+
+// into[i] = into[i] op from[i]
+inline void reduce(
+    DataType type, ReduceOp op, std::byte* into, const std::byte* from, std::size_t count) {
+  reduce_to(type, op, into, into, from, count);
+}
+
+// data[i] = data[i] / ranks: integers truncated towards zero, halves divided in f32 and rounded.
+void finish_average(DataType type, std::byte* data, std::size_t count, int ranks);
+
+// data[i] = data[i] * factor: f64 in f64; f32 and halves in f32 with the factor rounded to f32;
+// integers in f64, truncated towards zero, and what does not fit becomes the nearest value of the
+// type (NaN: 0).
+void scale(DataType type, std::byte* data, std::size_t count, double factor);
+
+}  // namespace bp

@@ -1,0 +1,82 @@
+// What comm/reduce promises, one element at a time and without vectors.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "bp/types.h"
+#include "comm/reduce/halves.h"
+
+namespace bp::oracle {
+
+template <class T>
+T minimum(T a, T b) {
+  if (a != a || b != b) return std::numeric_limits<T>::quiet_NaN();
+  if (a == b) return std::signbit(a) ? a : b;
+  return a < b ? a : b;
+}
+
+template <class T>
+T float_op(ReduceOp op, T a, T b) {
+  switch (op) {
+    case ReduceOp::sum:
+    case ReduceOp::average:
+      return a + b;
+    case ReduceOp::product:
+      return a * b;
+    case ReduceOp::min:
+      return minimum(a, b);
+    case ReduceOp::max:
+      return -minimum(-a, -b);
+  }
+  return a;
+}
+
+template <class T>
+T integer_op(ReduceOp op, T a, T b) {
+  using Wide = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  switch (op) {
+    case ReduceOp::sum:
+    case ReduceOp::average:
+      return static_cast<T>(static_cast<Wide>(a) + static_cast<Wide>(b));
+    case ReduceOp::product:
+      return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
+    case ReduceOp::min:
+      return b < a ? b : a;
+    case ReduceOp::max:
+      return a < b ? b : a;
+  }
+  return a;
+}
+
+inline Float16 narrow_like(Float16 /*tag*/, float value) { return to_float16(value); }
+inline BFloat16 narrow_like(BFloat16 /*tag*/, float value) { return to_bfloat16(value); }
+
+template <class T>
+inline constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
+
+template <class T>
+T reduce(ReduceOp op, T a, T b) {
+  if constexpr (kIsHalf<T>) {
+    return narrow_like(a, float_op(op, to_float(a), to_float(b)));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return float_op(op, a, b);
+  } else {
+    return integer_op(op, a, b);
+  }
+}
+
+template <class T>
+T divide(T value, int ranks) {
+  if constexpr (kIsHalf<T>) {
+    return narrow_like(value, to_float(value) / static_cast<float>(ranks));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return value / static_cast<T>(ranks);
+  } else {
+    return static_cast<T>(value / static_cast<std::int64_t>(ranks));
+  }
+}
+
+}  // namespace bp::oracle

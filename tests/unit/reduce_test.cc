@@ -1,0 +1,231 @@
+// Every type, every reduction, every length up to a few vectors and any alignment, bit for bit
+// against the scalar rules of tests/unit/reduce_oracle.h.
+#include "comm/reduce/reduce.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <random>
+
+#include "tests/unit/reduce_oracle.h"
+#include "tests/unit/simd_target.h"
+
+namespace bp {
+namespace {
+
+constexpr std::array kOps = {ReduceOp::sum, ReduceOp::average, ReduceOp::min, ReduceOp::max,
+                             ReduceOp::product};
+constexpr std::byte kGuard{0xa5};
+constexpr std::size_t kLongest = 67;
+
+template <class T>
+std::vector<T> special_values() {
+  if constexpr (std::is_same_v<T, Float16>) {
+    return {Float16{0},      Float16{0x8000}, Float16{0x0001}, Float16{0x83ff},
+            Float16{0x3c00}, Float16{0x7bff}, Float16{0xfbff}, Float16{0x7c00},
+            Float16{0xfc00}, Float16{0x7e01}, Float16{0x7c01}};
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return {BFloat16{0},      BFloat16{0x8000}, BFloat16{0x0001}, BFloat16{0x807f},
+            BFloat16{0x3f80}, BFloat16{0x7f7f}, BFloat16{0xff7f}, BFloat16{0x7f80},
+            BFloat16{0xff80}, BFloat16{0x7fc1}, BFloat16{0x7f81}};
+  } else {
+    using Limits = std::numeric_limits<T>;
+    std::vector<T> values = {T{0}, T{1}, Limits::max(), Limits::lowest(), Limits::min()};
+    if constexpr (std::is_floating_point_v<T>) {
+      values.insert(values.end(), {T{-0.0}, Limits::infinity(), -Limits::infinity(),
+                                   Limits::denorm_min(), Limits::quiet_NaN()});
+    }
+    return values;
+  }
+}
+
+// Random bits are the best mixture of signs, exponents and NaNs; every third is a special value.
+template <class T>
+std::vector<T> values(std::size_t count, unsigned seed) {
+  std::mt19937_64 random(seed);
+  const std::vector<T> specials = special_values<T>();
+  std::vector<T> result(count);
+  for (T& value : result) {
+    const std::uint64_t bits = random();
+    std::memcpy(&value, &bits, sizeof(T));
+    if (bits % 3 == 0) value = specials[random() % specials.size()];
+  }
+  return result;
+}
+
+// `count` elements at an address that is `shift` bytes off, between guards.
+template <class T>
+class Shifted {
+ public:
+  Shifted(const std::vector<T>& elements, std::size_t shift)
+      : shift_(shift), count_(elements.size()), bytes_(count_ * sizeof(T) + 2 * kSpace, kGuard) {
+    if (count_ > 0) std::memcpy(data(), elements.data(), count_ * sizeof(T));
+  }
+  std::byte* data() { return bytes_.data() + kSpace / 2 + shift_; }
+  T operator[](std::size_t i) {
+    T value;
+    std::memcpy(&value, data() + i * sizeof(T), sizeof(T));
+    return value;
+  }
+  bool guards_stand() {
+    const auto end = static_cast<std::size_t>(data() - bytes_.data()) + count_ * sizeof(T);
+    const auto is_guard = [](std::byte b) { return b == kGuard; };
+    return std::all_of(bytes_.begin(), bytes_.begin() + (data() - bytes_.data()), is_guard) &&
+           std::all_of(bytes_.begin() + static_cast<std::ptrdiff_t>(end), bytes_.end(), is_guard);
+  }
+
+ private:
+  static constexpr std::size_t kSpace = 64;
+  std::size_t shift_;
+  std::size_t count_;
+  std::vector<std::byte> bytes_;
+};
+
+// Equal bits; where reduce.h leaves open which NaN it is, any quiet one.
+template <class T>
+bool same(ReduceOp op, T got, T wanted) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const bool chosen = op == ReduceOp::min || op == ReduceOp::max;
+    if (std::isnan(wanted) && !chosen) return std::isnan(got);
+    if (std::isnan(wanted)) wanted = std::numeric_limits<T>::quiet_NaN();
+  }
+  return std::memcmp(&got, &wanted, sizeof(T)) == 0;
+}
+
+template <class T>
+void check_reduce(ReduceOp op, std::size_t count, std::size_t shift) {
+  const std::vector<T> a = values<T>(count, static_cast<unsigned>(count) + 1);
+  const std::vector<T> b = values<T>(count, static_cast<unsigned>(count) + 1000);
+  const DataType type = kDataTypeOf<T>;
+  Shifted<T> out(std::vector<T>(count), shift);
+  Shifted<T> left(a, (shift * 2) % 9);
+  Shifted<T> right(b, (shift * 3) % 11);
+  reduce_to(type, op, out.data(), left.data(), right.data(), count);
+  Shifted<T> into(a, shift);
+  reduce(type, op, into.data(), right.data(), count);
+  Shifted<T> from(b, shift);
+  reduce_to(type, op, from.data(), left.data(), from.data(), count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const T wanted = oracle::reduce(op, a[i], b[i]);
+    ASSERT_TRUE(same(op, out[i], wanted)) << name_of(type) << ' ' << name_of(op) << " element " << i
+                                          << " of " << count << ", shift " << shift;
+    ASSERT_TRUE(same(op, into[i], wanted));
+    ASSERT_TRUE(same(op, from[i], wanted));
+  }
+  ASSERT_TRUE(out.guards_stand() && into.guards_stand() && from.guards_stand());
+}
+
+template <class T>
+void check_all() {
+  for (const ReduceOp op : kOps) {
+    for (std::size_t count = 0; count <= kLongest; ++count) {
+      for (const std::size_t shift : {0U, 1U, 4U, 7U}) check_reduce<T>(op, count, shift);
+    }
+    check_reduce<T>(op, 5000, 3);
+  }
+}
+
+class Reduce : public SimdTest {};
+INSTANTIATE_TEST_SUITE_P(Machines, Reduce, testing::ValuesIn(simd_targets()), simd_name);
+
+TEST_P(Reduce, U8) { check_all<std::uint8_t>(); }
+TEST_P(Reduce, I8) { check_all<std::int8_t>(); }
+TEST_P(Reduce, I32) { check_all<std::int32_t>(); }
+TEST_P(Reduce, I64) { check_all<std::int64_t>(); }
+TEST_P(Reduce, F16) { check_all<Float16>(); }
+TEST_P(Reduce, BF16) { check_all<BFloat16>(); }
+TEST_P(Reduce, F32) { check_all<float>(); }
+TEST_P(Reduce, F64) { check_all<double>(); }
+
+// All pairs of bytes: the products are made of 16-bit ones.
+TEST_P(Reduce, AllPairsOfBytes) {
+  std::vector<std::uint8_t> a(65536);
+  std::vector<std::uint8_t> b(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a[i] = static_cast<std::uint8_t>(i);
+    b[i] = static_cast<std::uint8_t>(i >> 8);
+  }
+  for (const ReduceOp op : kOps) {
+    std::vector<std::uint8_t> out(a.size());
+    reduce_to(DataType::u8, op, view(out).data, const_view(a).data, const_view(b).data, a.size());
+    for (std::size_t i = 0; i < a.size(); ++i) ASSERT_EQ(out[i], oracle::reduce(op, a[i], b[i]));
+    reduce_to(DataType::i8, op, view(out).data, const_view(a).data, const_view(b).data, a.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const auto wanted =
+          oracle::reduce(op, static_cast<std::int8_t>(a[i]), static_cast<std::int8_t>(b[i]));
+      ASSERT_EQ(out[i], static_cast<std::uint8_t>(wanted));
+    }
+  }
+}
+
+// Truncation instead of rounding would lose every addend below half a step.
+TEST_P(Reduce, HalvesAreRoundedToNearestEven) {
+  const std::vector<BFloat16> one = {BFloat16{0x3f80}, BFloat16{0x3f81}};
+  const std::vector<BFloat16> half_step = {to_bfloat16(0x1p-8F), to_bfloat16(0x1p-8F)};
+  std::vector<BFloat16> out(2);
+  reduce_to(DataType::bf16, ReduceOp::sum, view(out).data, const_view(one).data,
+            const_view(half_step).data, 2);
+  EXPECT_EQ(out[0], BFloat16{0x3f80});  // a tie, down to even
+  EXPECT_EQ(out[1], BFloat16{0x3f82});  // a tie, up to even
+}
+
+template <class T>
+void check_average(int ranks) {
+  const std::vector<T> sums = values<T>(kLongest, 5);
+  Shifted<T> data(sums, 3);
+  finish_average(kDataTypeOf<T>, data.data(), sums.size(), ranks);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const T wanted = ranks == 1 ? sums[i] : oracle::divide(sums[i], ranks);
+    ASSERT_TRUE(same(ReduceOp::average, data[i], wanted)) << i << " over " << ranks;
+  }
+  ASSERT_TRUE(data.guards_stand());
+}
+
+TEST_P(Reduce, AverageDividesAndIntegersAreTruncatedTowardsZero) {
+  for (const int ranks : {1, 2, 3, 7, 64}) {
+    check_average<std::uint8_t>(ranks);
+    check_average<std::int8_t>(ranks);
+    check_average<std::int32_t>(ranks);
+    check_average<std::int64_t>(ranks);
+    check_average<Float16>(ranks);
+    check_average<BFloat16>(ranks);
+    check_average<float>(ranks);
+    check_average<double>(ranks);
+  }
+  std::vector<std::int32_t> data = {7, -7};
+  finish_average(DataType::i32, view(data).data, data.size(), 2);
+  EXPECT_EQ(data, (std::vector<std::int32_t>{3, -3}));
+}
+
+template <class T>
+std::vector<T> scaled(std::vector<T> data, double factor) {
+  scale(kDataTypeOf<T>, view(data).data, data.size(), factor);
+  return data;
+}
+
+TEST_P(Reduce, ScalingIntegersTruncatesAndStaysInRange) {
+  EXPECT_EQ(scaled<std::int32_t>({5, -5, 2'000'000'000, -2'000'000'000}, 1.5),
+            (std::vector<std::int32_t>{7, -7, 2'147'483'647, -2'147'483'647 - 1}));
+  EXPECT_EQ(scaled<std::uint8_t>({0, 100, 200}, 2.0), (std::vector<std::uint8_t>{0, 200, 255}));
+  EXPECT_EQ(scaled<std::uint8_t>({1, 2}, -1.0), (std::vector<std::uint8_t>{0, 0}));
+  EXPECT_EQ(scaled<std::int8_t>({-128, 127}, -1.0), (std::vector<std::int8_t>{127, -127}));
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(scaled<std::int64_t>({kMost, -kMost}, 3.0),
+            (std::vector<std::int64_t>{kMost, -kMost - 1}));
+  EXPECT_EQ(scaled<std::int64_t>({1}, std::numeric_limits<double>::quiet_NaN()),
+            (std::vector<std::int64_t>{0}));
+}
+
+TEST_P(Reduce, ScalingFloatsIsOneMultiplication) {
+  const std::vector<float> data = values<float>(kLongest, 11);
+  const std::vector<float> out = scaled(data, 0.1);
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    ASSERT_TRUE(same(ReduceOp::product, out[i], data[i] * 0.1F)) << i;
+  }
+  EXPECT_EQ(scaled<double>({3.0, -0.1}, 0.1), (std::vector<double>{3.0 * 0.1, -0.1 * 0.1}));
+  EXPECT_EQ(scaled<BFloat16>({to_bfloat16(3.0F)}, 0.1)[0], to_bfloat16(3.0F * 0.1F));
+  EXPECT_EQ(scaled<Float16>({to_float16(60000.0F)}, 2.0)[0], Float16{0x7c00});
+}
+
+}  // namespace
+}  // namespace bp

@@ -1,0 +1,32 @@
+// Runs a test once for each kind of machine that this one can act as: with AVX-512, with AVX2, ...
+// down to no vectors at all.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <hwy/highway.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bp {
+
+inline std::vector<std::int64_t> simd_targets() { return hwy::SupportedAndGeneratedTargets(); }
+
+class SimdTest : public testing::TestWithParam<std::int64_t> {
+ protected:
+  void SetUp() override {
+    hwy::SetSupportedTargetsForTest(GetParam());
+    hwy::GetChosenTarget().DeInit();
+  }
+  void TearDown() override {
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().DeInit();
+  }
+};
+
+inline std::string simd_name(const testing::TestParamInfo<std::int64_t>& info) {
+  return hwy::TargetName(info.param);
+}
+
+}  // namespace bp
