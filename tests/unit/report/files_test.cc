@@ -1,0 +1,231 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <string>
+
+#include "bp/error.h"
+#include "trainer/report/metrics.h"
+#include "trainer/report/predictions.h"
+#include "trainer/report/summary.h"
+#include "trainer/report/whole_file.h"
+
+namespace bp::trainer {
+namespace {
+
+using testing::HasSubstr;
+
+std::string content_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+class Files : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
+  [[nodiscard]] std::size_t files() const {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+
+ private:
+  const std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) /
+      (std::string("bp_report_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+StepRecord step_record(std::int64_t step) {
+  return {.step = step,
+          .epoch = 0.25,
+          .samples = 32 * step,
+          .loss = 0.1,
+          .lr = 1e-4,
+          .grad_norm = 1.5,
+          .samples_per_s = 410.23456,
+          .tokens_per_s = 8204,
+          .compute_ms = 140.2,
+          .comm_exposed_ms = 3.14159,
+          .data_wait_ms = 0};
+}
+
+TEST_F(Files, MetricsLinesAreAsDocumented) {
+  EXPECT_EQ(to_json_line(step_record(50)),
+            R"({"step":50,"epoch":0.25,"samples":1600,"loss":0.1,"lr":0.0001,"grad_norm":1.5,)"
+            R"("samples_per_s":410.235,"tokens_per_s":8204,"compute_ms":140.2,)"
+            R"("comm_exposed_ms":3.142,"data_wait_ms":0})"
+            "\n");
+  EXPECT_EQ(
+      to_json_line(
+          {.step = 200,
+           .epoch = 1,
+           .samples = 12800,
+           .split = "dev",
+           .result =
+               {.loss = 0.5, .accuracy = 0.75, .mcc = -0.5, .f1_macro = 0.7, .log_loss = 0.5}}),
+      R"({"step":200,"epoch":1,"samples":12800,"split":"dev","loss":0.5,"accuracy":0.75,)"
+      R"("mcc":-0.5,"f1_macro":0.7,"log_loss":0.5})"
+      "\n");
+}
+
+TEST_F(Files, MetricsSayWhatJsonCannot) {
+  StepRecord record = step_record(1);
+  record.loss = std::nan("");
+  record.grad_norm = -std::numeric_limits<double>::infinity();
+  const std::string line = to_json_line(record);
+  EXPECT_THAT(line, HasSubstr(R"("loss":null)"));
+  EXPECT_THAT(line, HasSubstr(R"("not_finite":{"loss":"nan","grad_norm":"-inf"}})"));
+
+  MetricsWriter(path("m"), 0).write(record);
+  const Metrics metrics = read_metrics(path("m"));
+  ASSERT_EQ(metrics.steps.size(), 1U);
+  EXPECT_TRUE(std::isnan(metrics.steps[0].loss));
+  EXPECT_EQ(metrics.steps[0].grad_norm, record.grad_norm);
+  EXPECT_EQ(metrics.steps[0].lr, record.lr);
+}
+
+TEST_F(Files, MetricsOfAResumedRunHaveEachStepOnce) {
+  {
+    MetricsWriter writer(path("m"));
+    for (const int step : {50, 100, 150}) {
+      writer.write(step_record(step));
+    }
+    writer.write(EvaluationRecord{.step = 150, .split = "dev"});
+  }
+  std::ofstream(path("m"), std::ios::app) << R"({"step":175,"lo)";  // killed while writing
+  EXPECT_EQ(read_metrics(path("m")).steps.size(), 3U);
+
+  MetricsWriter(path("m"), 100).write(step_record(150));
+  const Metrics metrics = read_metrics(path("m"));
+  ASSERT_EQ(metrics.steps.size(), 3U);
+  EXPECT_EQ(metrics.steps[2].step, 150);
+  EXPECT_TRUE(metrics.evaluations.empty());
+
+  MetricsWriter(path("m"), 150).write(EvaluationRecord{.step = 150, .split = "dev"});
+  EXPECT_EQ(read_metrics(path("m")).steps.size(), 3U);
+  EXPECT_EQ(read_metrics(path("m")).evaluations.at(0).split, "dev");
+
+  MetricsWriter begun_again(path("m"));
+  EXPECT_EQ(content_of(path("m")), "");
+}
+
+TEST_F(Files, MetricsErrorsNameTheFileAndLine) {
+  try {
+    MetricsWriter writer(path("none/m"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+    EXPECT_EQ(error.what(), "cannot open " + path("none/m") + ": No such file or directory");
+  }
+  std::ofstream(path("m")) << to_json_line(step_record(1)) << "{\"step\":\"two\"}\n";
+  try {
+    (void)read_metrics(path("m"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr(path("m") + ", line 2 is not a line of metrics: "));
+  }
+}
+
+TEST_F(Files, SummaryIsAsDocumented) {
+  RunSummary summary{
+      .task = "classify",
+      .model = "tiny",
+      .world = 4,
+      .hosts = 2,
+      .steps = 1580,
+      .epochs = 3,
+      .train = {.samples_per_s = 812.5, .tokens_per_s = 9301.1234, .seconds = 248.7, .loss = 0.25},
+      .dev =
+          EvaluationSummary{
+              .loss = 0.5, .accuracy = 0.8, .mcc = 0.6, .f1_macro = 0.79, .log_loss = 0.5},
+      .test = {},
+      .comm = {.bytes = 123456789012, .seconds_exposed = 1.25}};
+  EXPECT_EQ(to_json(summary), R"({
+  "task": "classify",
+  "model": "tiny",
+  "world": 4,
+  "hosts": 2,
+  "steps": 1580,
+  "epochs": 3,
+  "train": {
+    "samples_per_s": 812.5,
+    "tokens_per_s": 9301.123,
+    "seconds": 248.7,
+    "loss": 0.25
+  },
+  "dev": {
+    "loss": 0.5,
+    "accuracy": 0.8,
+    "mcc": 0.6,
+    "f1_macro": 0.79,
+    "log_loss": 0.5
+  },
+  "comm": {
+    "bytes": 123456789012,
+    "seconds_exposed": 1.25
+  }
+}
+)");
+  summary.train.loss = std::nan("");
+  EXPECT_THAT(to_json(summary), HasSubstr("\"loss\": null"));
+}
+
+TEST_F(Files, PredictionsAreAsDocumented) {
+  constexpr std::array<float, 2> kFirst = {0.25F, 0.75F};
+  constexpr std::array<float, 2> kSecond = {1.0F, 1e-9F};
+  PredictionsWriter writer(path("p.csv"), {"so, so", "said \"no\""});
+  writer.add({.sample_id = 7, .text_id = 3, .label = 0, .prediction = 1, .probabilities = kFirst});
+  writer.add({.sample_id = 9, .text_id = 3, .prediction = 0, .probabilities = kSecond});
+  EXPECT_FALSE(std::filesystem::exists(path("p.csv")));
+  writer.finish();
+  EXPECT_EQ(content_of(path("p.csv")),
+            "sample_id,text_id,label,prediction,\"p_so, so\",\"p_said \"\"no\"\"\"\n"
+            "7,3,\"so, so\",\"said \"\"no\"\"\",0.250000,0.750000\n"
+            "9,3,,\"so, so\",1.000000,0.000000\n");
+}
+
+TEST_F(Files, PredictionsRefuseDisorderAndLeaveNothing) {
+  {
+    constexpr std::array<float, 2> kHalves = {0.5F, 0.5F};
+    PredictionsWriter writer(path("p.csv"), {"a", "b"});
+    writer.add({.sample_id = 4, .probabilities = kHalves});
+    try {
+      writer.add({.sample_id = 4, .probabilities = kHalves});
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(),
+                   "prediction of sample 4 after that of sample 4: each sample stands once, in "
+                   "order");
+    }
+    EXPECT_THROW(writer.add({.sample_id = 5, .probabilities = {}}), Error);
+  }
+  EXPECT_EQ(files(), 0U);
+}
+
+TEST(Csv, QuotesWhatNeedsIt) {
+  EXPECT_EQ(csv_field("plain text"), "plain text");
+  EXPECT_EQ(csv_field(""), "");
+  EXPECT_EQ(csv_field("two\nlines"), "\"two\nlines\"");
+  EXPECT_EQ(csv_field("\""), "\"\"\"\"");
+}
+
+TEST_F(Files, WholeFileReplacesOrLeavesAlone) {
+  write_whole_file(path("f"), "old");
+  write_whole_file(path("f"), "new");
+  EXPECT_EQ(content_of(path("f")), "new");
+  std::filesystem::create_directory(path("f.part"));  // so the next cannot be written
+  EXPECT_THROW(write_whole_file(path("f"), "newest"), Error);
+  EXPECT_EQ(content_of(path("f")), "new");
+  EXPECT_EQ(files(), 2U);
+}
+
+}  // namespace
+}  // namespace bp::trainer

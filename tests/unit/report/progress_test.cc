@@ -1,0 +1,125 @@
+#include "trainer/report/progress.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+namespace bp::trainer {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// A clock that is moved by hand, and what was written.
+struct Screen {
+  Progress::Clock::time_point now{};
+  std::string text;
+  int columns = 80;
+
+  Progress::Output output(bool terminal) {
+    return {.terminal = terminal,
+            .write = [this](std::string_view more) { text += more; },
+            .now = [this] { return now; },
+            .columns = [this] { return columns; }};
+  }
+  std::string taken() { return std::exchange(text, ""); }
+};
+
+TEST(Progress, RedrawsOneLineOnATerminal) {
+  Screen screen;
+  Progress progress(100, screen.output(true));
+  for (int step = 1; step <= 4; ++step) {
+    screen.now += milliseconds(50);
+    progress.update({.step = step, .samples = 32 * step, .loss = 0.7});
+  }
+  // Drawn at 100 ms and 200 ms; 32 samples in 50 ms.
+  EXPECT_EQ(screen.taken(),
+            "[>                   ] 2/100  loss 0.7000  640 samples/s"
+            "\r\x1b[K"
+            "[>                   ] 4/100  loss 0.7000  640 samples/s");
+  for (int step = 5; step <= 50; ++step) {
+    screen.now += milliseconds(200);
+    progress.update({.step = step, .samples = 32 * step, .loss = 0.25});
+  }
+  const std::string all = screen.taken();
+  const std::string last = all.substr(all.rfind('['));
+  EXPECT_THAT(last, testing::StartsWith("[==========>         ] 50/100  loss 0.2500  1"));
+  EXPECT_THAT(last, testing::EndsWith(" samples/s  0:10 left"));
+  progress.finish();
+  EXPECT_EQ(screen.taken(), "\n");
+}
+
+TEST(Progress, WritesALineEveryTenSecondsElsewhere) {
+  Screen screen;
+  {
+    Progress progress(8, screen.output(false));
+    for (int step = 1; step <= 8; ++step) {
+      screen.now += seconds(4);
+      progress.update({.step = step, .samples = 4000 * step, .loss = 1.5});
+    }
+  }
+  EXPECT_EQ(screen.text,
+            "step 3/8 (37%)  loss 1.5000  1,000 samples/s\n"
+            "step 6/8 (75%)  loss 1.5000  1,000 samples/s  0:08 left\n"
+            "step 8/8 (100%)  loss 1.5000  1,000 samples/s\n");
+}
+
+TEST(Progress, DoesNotCountWhatIsNotTraining) {
+  Screen screen;
+  Progress progress(10, screen.output(false));
+  for (int step = 1; step <= 6; ++step) {
+    screen.now += seconds(60);  // an evaluation
+    progress.resume_clock();
+    screen.now += seconds(1);
+    progress.update({.step = step, .samples = step, .loss = 1});
+  }
+  EXPECT_THAT(screen.text,
+              testing::EndsWith("step 6/10 (60%)  loss 1.0000  1.0 samples/s  0:04 left\n"));
+}
+
+TEST(Progress, TakesAResumedRunsFirstStepAsItsMark) {
+  Screen screen;
+  Progress progress(1000, screen.output(false));
+  screen.now += seconds(1);
+  progress.update({.step = 501, .samples = 501, .loss = 1});
+  for (int step = 502; step <= 511; ++step) {
+    screen.now += seconds(1);
+    progress.update({.step = step, .samples = step, .loss = 1});
+  }
+  EXPECT_THAT(screen.text, testing::HasSubstr("1.0 samples/s  8:10 left\n"));
+}
+
+TEST(Progress, OtherLinesStandAboveTheRedrawnOne) {
+  Screen screen;
+  Progress progress(2, screen.output(true));
+  screen.now += seconds(1);
+  progress.update({.step = 1, .samples = 1, .loss = 1});
+  (void)screen.taken();
+  progress.say("saved step 1");
+  EXPECT_EQ(screen.taken(), "\r\x1b[Ksaved step 1\n");
+}
+
+TEST(Progress, NeverWrapsANarrowTerminal) {
+  Screen screen;
+  screen.columns = 30;
+  Progress progress(2, screen.output(true));
+  screen.now += seconds(1);
+  progress.update({.step = 1, .samples = 1, .loss = 1});
+  EXPECT_EQ(screen.taken(), "[==========>         ] 1/2  l");
+}
+
+TEST(Progress, WritesTimesAndRatesForPeople) {
+  EXPECT_EQ(clock_text(seconds(7)), "0:07");
+  EXPECT_EQ(clock_text(seconds(72)), "1:12");
+  EXPECT_EQ(clock_text(seconds(7533)), "2:05:33");
+  EXPECT_EQ(clock_text(seconds(-1)), "0:00");
+  EXPECT_EQ(rate_text(1234567.8), "1,234,568");
+  EXPECT_EQ(rate_text(999.6), "1,000");
+  EXPECT_EQ(rate_text(7.36), "7.4");
+  EXPECT_EQ(rate_text(0.0421), "0.042");
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,153 @@
+// Golden values are scikit-learn 1.9.1's. With t and p the expanded matrix and L = range(classes):
+//   matthews_corrcoef(t, p), f1_score(t, p, labels=L, average="macro", zero_division=0),
+//   classification_report(t, p, labels=L, target_names=names, digits=3, zero_division=0)
+#include "trainer/report/scores.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "bp/error.h"
+#include "trainer/report/tables.h"
+
+namespace bp::trainer {
+namespace {
+
+using Counts = std::vector<std::vector<int>>;  // [true, predicted]
+
+Tally tally_of(const Counts& counts) {
+  Tally tally(static_cast<int>(counts.size()));
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    for (std::size_t j = 0; j < counts.size(); ++j) {
+      for (int n = 0; n < counts[i][j]; ++n) {
+        tally.add({.label = static_cast<int>(i), .prediction = static_cast<int>(j)});
+      }
+    }
+  }
+  return tally;
+}
+
+const Counts kFour = {{13, 2, 0, 5}, {1, 40, 3, 0}, {0, 7, 9, 1}, {2, 0, 0, 17}};
+const Counts kTwo = {{781, 131}, {77, 832}};
+const Counts kNeverSeen = {{5, 0, 0}, {3, 0, 0}, {0, 0, 0}};
+
+TEST(Scores, EqualScikitLearn) {
+  const Scores four = scores_of(tally_of(kFour));
+  EXPECT_DOUBLE_EQ(four.mcc, 0.6992855967695292);
+  EXPECT_DOUBLE_EQ(four.accuracy, 0.79);
+  EXPECT_DOUBLE_EQ(four.macro.f1, 0.7531626851704716);
+  EXPECT_DOUBLE_EQ(four.weighted.f1, 0.7822658332891926);
+  const Scores two = scores_of(tally_of(kTwo));
+  EXPECT_DOUBLE_EQ(two.mcc, 0.7729361097049824);
+  EXPECT_DOUBLE_EQ(two.accuracy, 0.885777045579352);
+  EXPECT_DOUBLE_EQ(two.macro.f1, 0.8856873822975517);
+  EXPECT_DOUBLE_EQ(two.weighted.f1, 0.8856821079868578);
+}
+
+TEST(Scores, AreZeroWhereScikitLearnSaysZero) {
+  const Scores scores = scores_of(tally_of(kNeverSeen));
+  EXPECT_DOUBLE_EQ(scores.mcc, 0);  // one class predicted: no correlation
+  EXPECT_DOUBLE_EQ(scores.macro.f1, 0.25641025641025644);
+  EXPECT_DOUBLE_EQ(scores.weighted.f1, 0.4807692307692308);
+  EXPECT_DOUBLE_EQ(scores.classes[2].recall, 0);
+
+  const Scores none = scores_of(Tally(2));
+  EXPECT_EQ(none.samples, 0);
+  EXPECT_DOUBLE_EQ(none.accuracy, 0);
+  EXPECT_DOUBLE_EQ(none.loss, 0);
+}
+
+TEST(Tables, ClassificationIsScikitLearnsToTheByte) {
+  EXPECT_EQ(classification_table(scores_of(tally_of(kFour)), {"w", "x", "y", "z"}),
+            "              precision    recall  f1-score   support\n"
+            "\n"
+            "           w      0.812     0.650     0.722        20\n"
+            "           x      0.816     0.909     0.860        44\n"
+            "           y      0.750     0.529     0.621        17\n"
+            "           z      0.739     0.895     0.810        19\n"
+            "\n"
+            "    accuracy                          0.790       100\n"
+            "   macro avg      0.779     0.746     0.753       100\n"
+            "weighted avg      0.790     0.790     0.782       100\n");
+  EXPECT_EQ(classification_table(scores_of(tally_of(kNeverSeen)),
+                                 {"a", "b\xC3\xA9", "a label longer than the rest"}),
+            "                              precision    recall  f1-score   support\n"
+            "\n"
+            "                           a      0.625     1.000     0.769         5\n"
+            "                          b\xC3\xA9      0.000     0.000     0.000         3\n"
+            "a label longer than the rest      0.000     0.000     0.000         0\n"
+            "\n"
+            "                    accuracy                          0.625         8\n"
+            "                   macro avg      0.208     0.333     0.256         8\n"
+            "                weighted avg      0.391     0.625     0.481         8\n");
+}
+
+TEST(Tables, ConfusionHasSums) {
+  EXPECT_EQ(confusion_table(tally_of(kTwo), {"negative", "a label of more than twenty letters"}),
+            "    true \\ predicted              negative  a label of more tha\xE2\x80\xA6"
+            "                   sum\n"
+            "            negative                   781                   131"
+            "                   912\n"
+            "a label of more tha\xE2\x80\xA6                    77                   832"
+            "                   909\n"
+            "                 sum                   858                   963"
+            "                  1821\n");
+}
+
+// What ranks add up is integers, so any grouping of the samples gives the same bits.
+TEST(Tally, SumsOverRanksAreExact) {
+  constexpr int kSamples = 1000;
+  Tally whole(3);
+  std::vector<Tally> parts(7, Tally(3));
+  for (int i = 0; i < kSamples; ++i) {
+    const Tally::Result result{
+        .label = i % 3, .prediction = i % 2, .loss = std::sqrt(1.0 + i) / 3.0};
+    whole.add(result);
+    parts[static_cast<std::size_t>(i * i % 7)].add(result);
+  }
+  Tally sum(3);
+  for (Tally& part : parts) {
+    for (std::size_t k = 0; k < sum.values().size(); ++k) {
+      sum.values()[k] += part.values()[k];
+    }
+  }
+  EXPECT_THAT(sum.values(), testing::ElementsAreArray(whole.values()));
+  EXPECT_EQ(sum.mean_loss(), whole.mean_loss());
+  EXPECT_EQ(sum.samples(), kSamples);
+}
+
+TEST(Tally, MeanLossIsExactToANanoNat) {
+  Tally tally(2);
+  tally.add({.label = 0, .prediction = 0, .loss = 0.123456789});
+  tally.add({.label = 1, .prediction = 0, .loss = 2.0});
+  EXPECT_NEAR(tally.mean_loss(), 1.0617283945, 1e-9);
+}
+
+TEST(Tally, BoundsInfiniteLossAndKeepsNaN) {
+  Tally tally(2);
+  tally.add({.loss = std::numeric_limits<double>::infinity()});
+  EXPECT_DOUBLE_EQ(tally.mean_loss(), Tally::kLargestLoss);
+  tally.add({.loss = std::nan("")});
+  EXPECT_TRUE(std::isnan(tally.mean_loss()));
+}
+
+TEST(Tally, RefusesWhatIsNoClass) {
+  const auto text_of = [](auto&& act) -> std::string {
+    try {
+      act();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(text_of([] { Tally tally(1); }), "evaluation of 1 class(es): at least two are needed");
+  EXPECT_EQ(text_of([] { Tally(2).add({.label = -1, .prediction = 1}); }),
+            "label -1 with prediction 1: classes are 0 to 1");
+}
+
+}  // namespace
+}  // namespace bp::trainer

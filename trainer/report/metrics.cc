@@ -1,0 +1,192 @@
+#include "trainer/report/metrics.h"
+
+#include <fcntl.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <fstream>
+#include <limits>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "trainer/report/json.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr int kFileMode = 0644;
+
+[[noreturn]] void fail(const std::string& path, const char* doing, int error_number) {
+  throw Error(ErrorCode::io, concat("cannot ", doing, " ", path, ": ", error_text(error_number)));
+}
+
+// Adds "key": value, and notes what JSON cannot say.
+class Line {
+ public:
+  template <class Value>
+  void add(const char* key, const Value& value) {
+    json_[key] = value;
+  }
+  void add_number(const char* key, double value) {
+    json_[key] = number(value);
+    note(key, value);
+  }
+  void add_measured(const char* key, double value) {
+    json_[key] = measured(value);
+    note(key, value);
+  }
+  std::string text() {
+    if (!not_finite_.empty()) {
+      json_["not_finite"] = not_finite_;
+    }
+    return json_.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  }
+
+ private:
+  void note(const char* key, double value) {
+    if (!std::isfinite(value)) {
+      not_finite_[key] = std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+    }
+  }
+
+  Json json_;
+  Json not_finite_;
+};
+
+double read_number(const Json& line, const char* key) {
+  const auto found = line.find(key);
+  if (found != line.end() && found->is_number()) {
+    return found->get<double>();
+  }
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::string what = line.value("not_finite", Json::object()).value(key, "nan");
+  return what == "inf" ? kInfinity : what == "-inf" ? -kInfinity : std::nan("");
+}
+
+StepRecord read_step(const Json& line) {
+  return {.step = line.at("step"),
+          .epoch = read_number(line, "epoch"),
+          .samples = line.at("samples"),
+          .loss = read_number(line, "loss"),
+          .lr = read_number(line, "lr"),
+          .grad_norm = read_number(line, "grad_norm"),
+          .samples_per_s = read_number(line, "samples_per_s"),
+          .tokens_per_s = read_number(line, "tokens_per_s"),
+          .compute_ms = read_number(line, "compute_ms"),
+          .comm_exposed_ms = read_number(line, "comm_exposed_ms"),
+          .data_wait_ms = read_number(line, "data_wait_ms")};
+}
+
+EvaluationRecord read_evaluation(const Json& line) {
+  return {.step = line.at("step"),
+          .epoch = read_number(line, "epoch"),
+          .samples = line.at("samples"),
+          .split = line.at("split"),
+          .result = {.loss = read_number(line, "loss"),
+                     .accuracy = read_number(line, "accuracy"),
+                     .mcc = read_number(line, "mcc"),
+                     .f1_macro = read_number(line, "f1_macro"),
+                     .log_loss = read_number(line, "log_loss")}};
+}
+
+// Bytes of the complete lines of steps up to `last_step`, which stand at the file's beginning.
+off_t length_up_to(const std::string& path, std::int64_t last_step) {
+  std::ifstream in(path, std::ios::binary);
+  std::string line;
+  std::size_t length = 0;
+  while (std::getline(in, line) && !in.eof()) {
+    const Json json = Json::parse(line, nullptr, false);
+    if (!json.is_object() || json.value("step", last_step + 1) > last_step) {
+      break;
+    }
+    length += line.size() + 1;
+  }
+  return static_cast<off_t>(length);
+}
+
+}  // namespace
+
+EvaluationSummary summary_of(const Scores& scores) {
+  return {.loss = scores.loss,
+          .accuracy = scores.accuracy,
+          .mcc = scores.mcc,
+          .f1_macro = scores.macro.f1,
+          .log_loss = scores.loss};
+}
+
+std::string to_json_line(const StepRecord& record) {
+  Line line;
+  line.add("step", record.step);
+  line.add_number("epoch", record.epoch);
+  line.add("samples", record.samples);
+  line.add_number("loss", record.loss);
+  line.add_number("lr", record.lr);
+  line.add_number("grad_norm", record.grad_norm);
+  line.add_measured("samples_per_s", record.samples_per_s);
+  line.add_measured("tokens_per_s", record.tokens_per_s);
+  line.add_measured("compute_ms", record.compute_ms);
+  line.add_measured("comm_exposed_ms", record.comm_exposed_ms);
+  line.add_measured("data_wait_ms", record.data_wait_ms);
+  return line.text();
+}
+
+std::string to_json_line(const EvaluationRecord& record) {
+  Line line;
+  line.add("step", record.step);
+  line.add_number("epoch", record.epoch);
+  line.add("samples", record.samples);
+  line.add("split", record.split);
+  line.add_number("loss", record.result.loss);
+  line.add_number("accuracy", record.result.accuracy);
+  line.add_number("mcc", record.result.mcc);
+  line.add_number("f1_macro", record.result.f1_macro);
+  line.add_number("log_loss", record.result.log_loss);
+  return line.text();
+}
+
+MetricsWriter::MetricsWriter(const std::string& path, std::int64_t resumed_step) : path_(path) {
+  file_ = Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kFileMode));
+  if (!file_) {
+    fail(path_, "open", errno);
+  }
+  if (::ftruncate(file_.get(), resumed_step > 0 ? length_up_to(path, resumed_step) : 0) != 0) {
+    fail(path_, "shorten", errno);
+  }
+}
+
+void MetricsWriter::write(const StepRecord& record) { append(to_json_line(record)); }
+void MetricsWriter::write(const EvaluationRecord& record) { append(to_json_line(record)); }
+
+void MetricsWriter::append(const std::string& line) {
+  const ssize_t written = ::write(file_.get(), line.data(), line.size());
+  if (written != static_cast<ssize_t>(line.size())) {
+    fail(path_, "append to", written < 0 ? errno : ENOSPC);
+  }
+}
+
+Metrics read_metrics(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) {
+    fail(path, "open", errno);
+  }
+  Metrics metrics;
+  std::string text;
+  for (int number_of_line = 1; std::getline(in, text) && !in.eof(); ++number_of_line) {
+    try {
+      const Json line = Json::parse(text);
+      if (line.contains("split")) {
+        metrics.evaluations.push_back(read_evaluation(line));
+      } else {
+        metrics.steps.push_back(read_step(line));
+      }
+    } catch (const Json::exception& error) {
+      throw Error(ErrorCode::invalid_argument, concat(path, ", line ", number_of_line,
+                                                      " is not a line of metrics: ", error.what()));
+    }
+  }
+  return metrics;
+}
+
+}  // namespace bp::trainer

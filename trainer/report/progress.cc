@@ -1,0 +1,181 @@
+#include "trainer/report/progress.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include "comm/base/text.h"
+
+namespace bp::trainer {
+namespace {
+
+using std::chrono::duration;
+
+constexpr std::chrono::milliseconds kRedrawEvery{100};
+constexpr std::chrono::seconds kLineEvery{10};
+constexpr std::int64_t kStepsBeforeEstimate = 5;
+constexpr double kWeightOfNewStep = 0.05;
+constexpr int kBarWidth = 20;
+constexpr int kUsualColumns = 80;
+
+void write_to_stderr(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    if (written <= 0) {
+      return;  // nobody reads: progress is not worth failing for
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+int columns_of_stderr() {
+  winsize size{};
+  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : kUsualColumns;
+}
+
+std::string fixed(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+}  // namespace
+
+std::string clock_text(std::chrono::seconds duration) {
+  const auto seconds = std::max<std::int64_t>(duration.count(), 0);
+  constexpr std::int64_t kMinute = 60;
+  constexpr std::int64_t kHour = 3600;
+  char text[64];
+  if (seconds < kHour) {
+    std::snprintf(text, sizeof text, "%d:%02d", static_cast<int>(seconds / kMinute),
+                  static_cast<int>(seconds % kMinute));
+  } else {
+    std::snprintf(text, sizeof text, "%lld:%02d:%02d", static_cast<long long>(seconds / kHour),
+                  static_cast<int>(seconds % kHour / kMinute), static_cast<int>(seconds % kMinute));
+  }
+  return text;
+}
+
+std::string rate_text(double per_second) {
+  if (!(per_second >= 100)) {
+    return fixed(per_second, per_second >= 1 ? 1 : 3);
+  }
+  std::string text = fixed(per_second, 0);
+  for (std::size_t i = text.size(); i > 3; i -= 3) {
+    text.insert(i - 3, 1, ',');
+  }
+  return text;
+}
+
+Progress::Output Progress::stderr_output() {
+  return {.terminal = ::isatty(STDERR_FILENO) == 1,
+          .write = write_to_stderr,
+          .now = [] { return Clock::now(); },
+          .columns = columns_of_stderr};
+}
+
+Progress::Progress(std::int64_t steps, Output output)
+    : steps_(steps), output_(std::move(output)), updated_(output_.now()), shown_(updated_) {}
+
+Progress::~Progress() { finish(); }
+
+void Progress::update(const State& state) {
+  const std::scoped_lock lock(mutex_);
+  const Clock::time_point now = output_.now();
+  measure(state, now);
+  state_ = state;
+  fresh_ = true;
+  updated_ = now;
+  if (now - shown_ >= (output_.terminal ? kRedrawEvery : Clock::duration(kLineEvery))) {
+    show(now);
+  }
+}
+
+// The first update of a resumed run may jump over any number of steps: it only sets the mark.
+void Progress::measure(const State& state, Clock::time_point now) {
+  const auto steps = static_cast<double>(state.step - state_.step);
+  const bool first_of_resumed = state_.step == 0 && state.step != 1 && measured_steps_ == 0;
+  if (steps <= 0 || first_of_resumed) {
+    return;
+  }
+  measured_steps_ += state.step - state_.step;
+  // A plain mean at first, so that the first step (slow) does not weigh on the next fifty.
+  const double weight = std::max(1 - std::pow(1 - kWeightOfNewStep, steps),
+                                 steps / static_cast<double>(measured_steps_));
+  const double seconds = duration<double>(now - updated_).count() / steps;
+  const double samples = static_cast<double>(state.samples - state_.samples) / steps;
+  seconds_per_step_ += weight * (seconds - seconds_per_step_);
+  samples_per_step_ += weight * (samples - samples_per_step_);
+}
+
+void Progress::resume_clock() {
+  const std::scoped_lock lock(mutex_);
+  updated_ = output_.now();
+}
+
+void Progress::say(std::string_view text) {
+  const std::scoped_lock lock(mutex_);
+  erase();
+  output_.write(std::string(text) + '\n');
+}
+
+void Progress::finish() {
+  const std::scoped_lock lock(mutex_);
+  if (fresh_) {
+    show(output_.now());
+  }
+  if (drawn_) {
+    output_.write("\n");
+    drawn_ = false;
+  }
+}
+
+void Progress::show(Clock::time_point now) {
+  if (output_.terminal) {
+    erase();
+    output_.write(redrawn_line());
+    drawn_ = true;
+  } else {
+    const std::int64_t percent = steps_ > 0 ? 100 * state_.step / steps_ : 100;
+    output_.write(concat("step ", state_.step, '/', steps_, " (", percent, "%)", numbers(), '\n'));
+  }
+  shown_ = now;
+  fresh_ = false;
+}
+
+void Progress::erase() {
+  if (drawn_) {
+    output_.write("\r\x1b[K");  // to the line's beginning, and clear it
+    drawn_ = false;
+  }
+}
+
+std::string Progress::numbers() const {
+  std::string text = concat("  loss ", fixed(state_.loss, 4));
+  if (measured_steps_ > 0 && seconds_per_step_ > 0) {
+    text += concat("  ", rate_text(samples_per_step_ / seconds_per_step_), " samples/s");
+  }
+  if (measured_steps_ >= kStepsBeforeEstimate && state_.step < steps_) {
+    const auto left = static_cast<double>(steps_ - state_.step) * seconds_per_step_;
+    text += concat("  ", clock_text(std::chrono::seconds(std::llround(std::ceil(left)))), " left");
+  }
+  return text;
+}
+
+std::string Progress::redrawn_line() const {
+  const std::int64_t done =
+      steps_ > 0 ? std::min<std::int64_t>(kBarWidth * state_.step / steps_, kBarWidth) : kBarWidth;
+  std::string bar(static_cast<std::size_t>(done), '=');
+  bar += done < kBarWidth ? ">" : "";
+  bar.resize(kBarWidth, ' ');
+  const std::string text = concat('[', bar, "] ", state_.step, '/', steps_, numbers());
+  // A line as long as the terminal is wide would wrap, and could not be redrawn.
+  return text.substr(0, static_cast<std::size_t>(std::max(output_.columns() - 1, 0)));
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,23 @@
+// Text made fit to be shown: counting, cutting, mending, escaping.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace bp::trainer {
+
+// In valid UTF-8.
+[[nodiscard]] std::size_t code_points(std::string_view text);
+
+// At most `limit` code points; where something was cut, the last of them is an ellipsis.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t limit);
+
+// Each byte that is not part of valid UTF-8 becomes U+FFFD.
+[[nodiscard]] std::string mended_utf8(std::string_view text);
+
+// For element content and quoted attributes: & < > " ' are escaped, UTF-8 is mended and control
+// characters that HTML forbids become U+FFFD.
+[[nodiscard]] std::string html(std::string_view text);
+
+}  // namespace bp::trainer

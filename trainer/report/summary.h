@@ -1,0 +1,40 @@
+// summary.json: the result of a run in one object.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "trainer/report/metrics.h"
+
+namespace bp::trainer {
+
+struct TrainSummary {
+  double samples_per_s = 0;  // of the whole world, over `seconds`
+  double tokens_per_s = 0;
+  double seconds = 0;  // in training steps: without preparation, evaluation and saving
+  double loss = 0;     // of the last logged step
+};
+
+struct CommSummary {
+  std::int64_t bytes = 0;      // sent by rank 0 for gradients
+  double seconds_exposed = 0;  // of rank 0: waiting that no computation hid
+};
+
+struct RunSummary {
+  std::string task = "classify";
+  std::string model = "tiny";
+  int world = 1;
+  int hosts = 1;
+  std::int64_t steps = 0;
+  double epochs = 0;  // 3 is written as 3
+  TrainSummary train = {};
+  std::optional<EvaluationSummary> dev = {};  // a split that was not evaluated has no key
+  std::optional<EvaluationSummary> test = {};
+  CommSummary comm = {};
+};
+
+// Indented, ends with a line feed. A value that is not finite is null.
+[[nodiscard]] std::string to_json(const RunSummary& summary);
+
+}  // namespace bp::trainer
