@@ -1,12 +1,19 @@
 // The binomial tree: whoever has the data sends it on, so the number that have it doubles at each
 // step. Broadcast from root; ranks are renumbered so that root is 0:
 //
-//   4 ranks      step 0    0 ------> 2              8 ranks        0
-//                step 1    0 -> 1    2 -> 3                    4   2   1
-//                                                            6 5   3
-//   A rank's parent is its number with the lowest set bit   7
-//   cleared; its children are its number plus each power of two below that bit, the largest
-//   subtree first. Every subtree is a run of neighbouring numbers.
+//   4 ranks      step 0    0 -----------> 2
+//                step 1    0 --> 1       2 --> 3
+//
+//   8 ranks          0             step 0: 0 to 4
+//              +-----+---+         step 1: 0 to 2, 4 to 6
+//              4     2   1         step 2: 0 to 1, 2 to 3, 4 to 5, 6 to 7
+//            +-+     |
+//            6 5     3
+//            |
+//           7
+//
+// A rank's parent is its number with the lowest set bit cleared; its children are its number plus
+// each power of two below that bit, the largest subtree first. A subtree is a run of neighbours.
 //
 // A long vector goes down in segments: a rank forwards each as it arrives.
 //

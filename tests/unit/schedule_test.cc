@@ -262,6 +262,22 @@ TEST_P(Schedule, BlocksCoverAllElementsOnceAndDifferByAtMostOne) {
   }
 }
 
+// The simulator would pass anything if it saw nothing.
+TEST(ScheduleSimulator, SeesWhatIsWrong) {
+  auto memory = own_data_of_all(2, 2);
+  const Program waits = {{{}, {{1, 0, Use::replace}}}};
+  EXPECT_EQ(simulate({waits, {}}, memory, 0), "rank 0 waits for ever at step 0 of 1");
+  const Program sends = {{{{1, 0}}, {}}};
+  EXPECT_EQ(simulate({sends, {}}, memory, 0), "rank 0 waits for ever at step 0 of 1");
+  const Program takes_other = {{{}, {{0, 1, Use::replace}}}};
+  EXPECT_EQ(simulate({sends, takes_other}, memory, 0),
+            "rank 0 sent cell 0 where rank 1 expected cell 1");
+  memory[0][0] = {};
+  const Program takes = {{{}, {{0, 0, Use::replace}}}};
+  EXPECT_EQ(simulate({sends, takes}, memory, 0),
+            "rank 0 sent cell 0 to rank 1 and had nothing in it");
+}
+
 TEST(Blocks, ABlockThatIsNotThereIsRefused) {
   for (const auto& [ranks, r] : {std::pair{0, 0}, {3, 3}, {3, -1}}) {
     try {
