@@ -1,0 +1,51 @@
+// The algorithms of the CPU backend: a schedule each, carried out with messages.
+//
+// Two rules hold for all. Sizes are equal by construction: both ends of a message compute its
+// length from the arguments, on which all ranks agree or they would not share a slot. And nobody
+// is through before all have entered with the same arguments: every algorithm's result depends on
+// a message, be it empty, from every rank; so a disagreement is never taken for a success.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "bp/collective.h"
+#include "comm/backend/call.h"
+#include "comm/schedule/dissemination.h"
+#include "comm/schedule/segments.h"
+
+namespace bp {
+
+// comm/schedule/ring.h. Any number of bytes; made for many.
+void ring_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& limits);
+void ring_reduce_scatter(
+    Call& call, ConstView input, View output, ReduceOp op, const SegmentLimits& limits);
+// counts[r] elements from rank r; the own block is in place already.
+void ring_all_gather(Call& call,
+                     View data,
+                     std::span<const std::size_t> counts,
+                     const SegmentLimits& limits);
+[[nodiscard]] Block gathered_block(std::span<const std::size_t> counts, int r);
+
+// comm/schedule/recursive_doubling.h. Any number of bytes; made for few.
+void doubling_all_reduce(Call& call, View data, ReduceOp op);
+
+// comm/schedule/binomial_tree.h, in segments.
+void tree_broadcast(Call& call, View data, int root, const SegmentLimits& limits);
+
+// comm/schedule/dissemination.h. Begins with construction, so that it can go on beside others.
+class Barrier {
+ public:
+  explicit Barrier(Call& call);
+  void finish();  // all ranks have constructed theirs
+
+ private:
+  void send_step(int k);
+
+  Call& call_;
+  Dissemination schedule_;
+  std::vector<Call::Message> receives_;
+  std::vector<Call::Message> sends_;
+};
+
+}  // namespace bp

@@ -1,0 +1,23 @@
+// Carries out collectives. One object a communicator; one call at a time.
+#pragma once
+
+#include <string_view>
+
+#include "comm/backend/call.h"
+#include "comm/backend/operation.h"
+
+namespace bp {
+
+class Backend {
+ public:
+  Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+  virtual ~Backend() = default;
+
+  [[nodiscard]] virtual std::string_view name() const = 0;  // "gloo"
+  // Throws Error, after which the content of the output is undefined.
+  virtual void run(const Operation& operation, Call& call) = 0;
+};
+
+}  // namespace bp

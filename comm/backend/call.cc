@@ -1,0 +1,78 @@
+#include "comm/backend/call.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "comm/base/text.h"
+
+namespace bp {
+
+std::span<std::byte> Scratch::at_least(std::size_t bytes) {
+  const std::size_t needed = (bytes + sizeof(Line) - 1) / sizeof(Line);
+  if (needed > count_) {
+    lines_.reset();  // first, so that the old and the new never live together
+    lines_ = std::make_unique_for_overwrite<Line[]>(needed);
+    count_ = needed;
+  }
+  return std::as_writable_bytes(std::span(lines_.get(), count_)).first(bytes);
+}
+
+Call::Call(CallContext context)
+    : context_(std::move(context)),
+      deadline_(context_.timeout),
+      stall_(std::min(context_.stall_after, context_.timeout / 2)) {}
+
+Call::Message Call::receive(int peer, std::span<std::byte> into, Lane lane) {
+  Message message;
+  message.peer_ = peer;
+  message.received_ = into.size();
+  try {
+    message.transfer_ = context_.transport->post_receive(world_rank(peer), slot_of(lane), into);
+  } catch (const TransportFailure& why) {
+    throw context_.supervisor->failed(*this, peer, why);
+  }
+  return message;
+}
+
+Call::Message Call::send(int peer, std::span<const std::byte> from, Lane lane) {
+  Message message;
+  message.peer_ = peer;
+  try {
+    message.transfer_ = context_.transport->post_send(world_rank(peer), slot_of(lane), from);
+  } catch (const TransportFailure& why) {
+    throw context_.supervisor->failed(*this, peer, why);
+  }
+  return message;
+}
+
+void Call::wait(Message& message) {
+  if (!message.transfer_) return;
+  try {
+    wait_in_slices(message);
+  } catch (const TransportFailure& why) {
+    throw context_.supervisor->failed(*this, message.peer_, why);
+  }
+  message.transfer_.reset();
+  received_ += message.received_;
+}
+
+void Call::wait_in_slices(Message& message) {
+  CallSupervisor& supervisor = *context_.supervisor;
+  for (;;) {
+    const Deadline next = stall_.at() < deadline_.at() ? stall_ : deadline_;
+    if (message.transfer_->wait(next, supervisor.stop())) return;
+    if (supervisor.stop().load(std::memory_order_acquire)) throw supervisor.stopped(*this);
+    if (deadline_.passed()) throw supervisor.timed_out(*this, message.peer_);
+    if (stall_.passed()) {
+      supervisor.stalled(*this);
+      stall_ = Deadline(context_.stall_after);
+    }
+  }
+}
+
+std::string Call::progress() const {
+  if (wanted_ == 0) return concat("in ", context_.what);
+  return concat("after ", received_, " of ", wanted_, " bytes of ", context_.what);
+}
+
+}  // namespace bp

@@ -1,0 +1,120 @@
+// One collective in progress on this rank, as an algorithm sees it: messages to and from the ranks
+// of the communicator, all on the collective's own slot. It waits with the collective's deadline,
+// counts how far it got, and turns every trouble into an Error that says so.
+//
+// Threads: one at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bp/error.h"
+#include "comm/base/deadline.h"
+#include "comm/transport/transport.h"
+
+namespace bp {
+
+class Call;
+
+// What the engine does for a call that does not go smoothly. Each may wait a little itself.
+class CallSupervisor {
+ public:
+  CallSupervisor() = default;
+  CallSupervisor(const CallSupervisor&) = delete;
+  CallSupervisor& operator=(const CallSupervisor&) = delete;
+  virtual ~CallSupervisor() = default;
+
+  // Set when the call has to end.
+  [[nodiscard]] virtual const std::atomic<bool>& stop() const = 0;
+  // The call has waited long: look whether all ranks are at the same collective, and throw when
+  // they are not.
+  virtual void stalled(const Call& call) = 0;
+  // What to throw when ...
+  [[nodiscard]] virtual Error stopped(const Call& call) = 0;
+  [[nodiscard]] virtual Error timed_out(const Call& call, int peer) = 0;
+  [[nodiscard]] virtual Error failed(const Call& call, int peer, const TransportFailure& why) = 0;
+};
+
+// Memory that outlives a call, so that the next one need not allocate.
+class Scratch {
+ public:
+  // 64-byte aligned, content undefined; gone at the next call of this function.
+  [[nodiscard]] std::span<std::byte> at_least(std::size_t bytes);
+
+ private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::unique_ptr<Line[]> lines_;
+  std::size_t count_ = 0;
+};
+
+struct CallContext {
+  Transport* transport = nullptr;
+  CallSupervisor* supervisor = nullptr;
+  Scratch* scratch = nullptr;
+  std::span<const int> members;              // transport ranks, by rank in the communicator
+  int rank = 0;                              // in the communicator
+  std::uint64_t slot = 0;                    // the lane goes into the lowest bit
+  std::uint64_t sequence = 0;                // how many collectives came before
+  std::string what;                          // "all_reduce sum of 12 f32 'loss'"
+  std::chrono::milliseconds timeout{0};      // how long it may take
+  std::chrono::milliseconds stall_after{0};  // when, and how often, to look whether all agree
+};
+
+// Messages of different lanes never meet, so they need not be posted in one order at both ends.
+enum class Lane : std::uint64_t { data, barrier };
+
+class Call {
+ public:
+  // A message on its way; abandoned when dropped.
+  class Message {
+   private:
+    friend class Call;
+    std::unique_ptr<Transfer> transfer_;
+    int peer_ = -1;
+    std::size_t received_ = 0;  // bytes that its completion adds to what was received
+  };
+
+  explicit Call(CallContext context);
+
+  [[nodiscard]] int rank() const { return context_.rank; }
+  [[nodiscard]] int size() const { return static_cast<int>(context_.members.size()); }
+
+  // Post receives before the sends that they belong with. All throw Error.
+  [[nodiscard]] Message receive(int peer, std::span<std::byte> into, Lane lane = Lane::data);
+  [[nodiscard]] Message send(int peer, std::span<const std::byte> from, Lane lane = Lane::data);
+  void wait(Message& message);  // returns at once where it is complete or was never posted
+
+  // How many bytes this rank will receive in all, for messages about trouble.
+  void expect(std::size_t bytes) { wanted_ = bytes; }
+
+  [[nodiscard]] std::span<std::byte> scratch(std::size_t bytes) {
+    return context_.scratch->at_least(bytes);
+  }
+  [[nodiscard]] const CallContext& context() const { return context_; }
+  [[nodiscard]] const Deadline& deadline() const { return deadline_; }
+  [[nodiscard]] int world_rank(int peer) const {
+    return context_.members[static_cast<std::size_t>(peer)];
+  }
+  // "after 65536 of 1048576 bytes of all_reduce sum of 262144 f32 'bucket 3'"
+  [[nodiscard]] std::string progress() const;
+
+ private:
+  void wait_in_slices(Message& message);
+  [[nodiscard]] std::uint64_t slot_of(Lane lane) const {
+    return (context_.slot & ~std::uint64_t{1}) | static_cast<std::uint64_t>(lane);
+  }
+
+  CallContext context_;
+  Deadline deadline_;
+  Deadline stall_;
+  std::size_t received_ = 0;
+  std::size_t wanted_ = 0;
+};
+
+}  // namespace bp

@@ -1,0 +1,53 @@
+#include "comm/backend/algorithms.h"
+#include "comm/reduce/reduce.h"
+#include "comm/schedule/recursive_doubling.h"
+
+namespace bp {
+namespace {
+
+void take_in(Received how, const View& data, ReduceOp op, const std::byte* received) {
+  switch (how) {
+    case Received::lower:
+      reduce_to(data.type, op, data.data, received, data.data, data.count);
+      return;
+    case Received::upper:
+      reduce_to(data.type, op, data.data, data.data, received, data.count);
+      return;
+    case Received::replaces:  // arrived in place
+    case Received::nothing:
+      return;
+  }
+}
+
+std::size_t bytes_to_receive(const RecursiveDoubling& schedule, std::size_t bytes) {
+  std::size_t total = 0;
+  for (int k = 0; k < schedule.steps(); ++k) {
+    if (schedule.step(k).received != Received::nothing) total += bytes;
+  }
+  return total;
+}
+
+}  // namespace
+
+void doubling_all_reduce(Call& call, View data, ReduceOp op) {
+  const RecursiveDoubling schedule(call.rank(), call.size());
+  const std::span own(data.data, data.bytes());
+  const std::span<std::byte> scratch = call.scratch(data.bytes());
+  call.expect(bytes_to_receive(schedule, data.bytes()));
+  for (int k = 0; k < schedule.steps(); ++k) {
+    const DoublingStep step = schedule.step(k);
+    Call::Message incoming;
+    Call::Message outgoing;
+    if (step.received != Received::nothing) {
+      incoming = call.receive(step.peer, step.received == Received::replaces ? own : scratch);
+    }
+    if (step.send) outgoing = call.send(step.peer, own);
+    call.wait(incoming);
+    call.wait(outgoing);  // before its memory changes
+    take_in(step.received, data, op, scratch.data());
+  }
+  // The folded ranks get the sum too, so that everybody divides the same.
+  if (op == ReduceOp::average) finish_average(data.type, data.data, data.count, call.size());
+}
+
+}  // namespace bp
