@@ -28,13 +28,16 @@ struct CommunicatorOptions {
   // "auto" chooses by topology; else "gloo", "gloo-native" (Gloo's own collectives, to compare
   // with). Also read from BP_BACKEND.
   std::string backend = "auto";
+  // "auto" chooses by size; else "ring" or "recursive_doubling" for all_reduce. The same on all
+  // ranks. Also read from BP_ALGORITHM.
+  std::string algorithm = "auto";
   // How long one collective may take. Ranks that are only slow should be given more.
   std::chrono::milliseconds timeout{300'000};
   // How long create() waits for the other ranks.
   std::chrono::milliseconds start_timeout{30'000};
   // The network interface or address to listen on; empty: the one that routes to the store. Also
   // read from BP_INTERFACE.
-  std::string interface;
+  std::string interface = {};
 };
 
 // An operation in flight. The memory of its views must live until it is done. Dropping an

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <string_view>
 
@@ -84,9 +85,10 @@ struct ConstView {
   [[nodiscard]] std::size_t bytes() const { return count * size_of(type); }
 };
 
-// view(x) for a contiguous container or span of a known element type.
-template <class Range>
-[[nodiscard]] View view(Range& range) {
+// view(x) for a contiguous container or span of a known element type; not for a container that is
+// gone at the end of the statement.
+template <std::ranges::borrowed_range Range>
+[[nodiscard]] View view(Range&& range) {
   std::span elements(range);
   using T = typename decltype(elements)::value_type;
   return {reinterpret_cast<std::byte*>(elements.data()), elements.size(), kDataTypeOf<T>};

@@ -1,0 +1,58 @@
+// Communicator::create(): from the environment to a world that is connected.
+#include <cstdlib>
+#include <utility>
+
+#include "bp/environment.h"
+#include "bp/store.h"
+#include "comm/base/text.h"
+#include "comm/engine/impl.h"
+
+namespace bp {
+namespace {
+
+// What the program asked for wins over the environment, which wins over the default.
+void read_variable(const char* variable, const char* unset, std::string& option) {
+  const char* const value = std::getenv(variable);
+  if (option == unset && value != nullptr && *value != '\0') option = value;
+}
+
+}  // namespace
+
+void meet(Store& store, int rank, int size, std::chrono::milliseconds timeout) {
+  const auto key_of = [](int r) { return concat("comm/world/here/", r, "."); };
+  store.set(key_of(rank), "");
+  std::vector<std::string> keys;
+  for (int r = 0; r < size; ++r) keys.push_back(key_of(r));
+  try {
+    store.wait(keys, timeout);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::timeout) throw;
+    std::vector<int> missing;
+    for (int r = 0; r < size; ++r) {
+      if (!store.find(key_of(r))) missing.push_back(r);
+    }
+    throw Error(ErrorCode::timeout,
+                concat(ranks_text(missing), " of ", size, " did not come within ", timeout.count(),
+                       " ms (did all hosts start their program, and does each create a "
+                       "communicator?)"));
+  }
+}
+
+Communicator Communicator::create(const CommunicatorOptions& given) {
+  CommunicatorOptions options = given;
+  read_variable("BP_BACKEND", "auto", options.backend);
+  read_variable("BP_ALGORITHM", "auto", options.algorithm);
+  read_variable("BP_INTERFACE", "", options.interface);
+  if (options.backend != "auto" && options.backend != "gloo" && options.backend != "gloo-native") {
+    throw Error(ErrorCode::invalid_argument, concat("there is no backend '", options.backend,
+                                                    "'; there are: auto, gloo, gloo-native"));
+  }
+  const Environment environment = Environment::current();
+  auto backend = make_cpu_backend("gloo", options);  // refuses what it does not know, first of all
+  if (environment.topology.size() == 1) {
+    return make_world(environment.topology, options, nullptr, nullptr, nullptr);
+  }
+  throw Error(ErrorCode::unavailable, "no transport between processes yet");
+}
+
+}  // namespace bp

@@ -1,0 +1,172 @@
+#include "comm/engine/engine.h"
+
+#include <utility>
+
+#include "comm/base/text.h"
+#include "comm/engine/work_state.h"
+
+namespace bp {
+namespace {
+
+// How long a collective may make no headway before its ranks compare what they asked for.
+constexpr std::chrono::milliseconds kStall{1000};
+
+}  // namespace
+
+Engine::Engine(EngineSetup setup) : setup_(std::move(setup)) {
+  if (!setup_.job) return;
+  agreement_.emplace(setup_.job->store(), setup_.group, setup_.members);
+  setup_.job->add(failure_);
+}
+
+Engine::~Engine() {
+  failure_.set({ErrorCode::aborted, "the communicator was destroyed"});
+  if (setup_.job) setup_.job->transport().wake();
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+  if (setup_.job) setup_.job->remove(failure_);
+}
+
+void Engine::refuse_if_over() const {
+  if (const auto failure = failure_.get()) {
+    throw Error(ErrorCode::aborted,
+                concat("this communicator has already failed: ", failure->what()));
+  }
+  const std::lock_guard lock(mutex_);
+  if (finished_) throw Error(ErrorCode::aborted, "this communicator has finished");
+}
+
+void Engine::run(Operation operation) {
+  refuse_if_over();
+  {
+    std::unique_lock lock(mutex_);
+    wait_until_idle(lock);  // what was started before comes first
+    busy_ = true;
+  }
+  const auto leave = [this] {
+    const std::lock_guard lock(mutex_);
+    busy_ = false;
+    changed_.notify_all();
+  };
+  try {
+    execute(operation);
+  } catch (...) {
+    leave();
+    throw;
+  }
+  leave();
+}
+
+std::shared_ptr<Work::State> Engine::start(Operation operation) {
+  refuse_if_over();
+  auto state = std::make_shared<Work::State>();
+  const std::lock_guard lock(mutex_);
+  if (!thread_.joinable()) thread_ = std::thread([this] { progress(); });
+  queue_.push_back({std::move(operation), state});
+  changed_.notify_all();
+  return state;
+}
+
+// Bounded: every operation before ends at its own deadline.
+void Engine::wait_until_idle(std::unique_lock<std::mutex>& lock) {
+  changed_.wait(lock, [this] { return queue_.empty() && !busy_; });
+}
+
+void Engine::progress() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    // Idle, not waiting for a peer: ends with the next start() or the destructor.
+    changed_.wait(lock, [this] { return (!queue_.empty() && !busy_) || closing_; });
+    if (queue_.empty()) return;
+    Task task = std::move(queue_.front());
+    queue_.pop_front();
+    busy_ = true;
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      execute(task.operation);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    task.state->finish(error);
+    lock.lock();
+    busy_ = false;
+    changed_.notify_all();
+  }
+}
+
+// Whatever goes wrong in the middle of a collective leaves the ranks out of step, so it ends the
+// communicator.
+void Engine::execute(const Operation& operation) {
+  if (const auto failure = failure_.get()) throw *failure;
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    carry_out(operation);
+  } catch (const Error& error) {
+    failure_.set(error);
+    throw;
+  } catch (const std::exception& other) {
+    throw declare(
+        setup_.members[static_cast<std::size_t>(setup_.rank)], ErrorCode::io,
+        concat(rank_text(setup_.rank), " failed in ", header_.request, ": ", other.what()));
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  const std::lock_guard lock(mutex_);
+  ++counters_.operations;
+  counters_.bytes += operation.whole().bytes();
+  counters_.seconds_busy += took.count();
+}
+
+void Engine::carry_out(const Operation& operation) {
+  header_ = {setup_.group, sequence_++, describe(operation), setup_.algorithm};
+  shown_ = false;
+  CallContext context;
+  context.transport = setup_.job ? &setup_.job->transport() : nullptr;
+  context.supervisor = this;
+  context.scratch = &scratch_;
+  context.members = setup_.members;
+  context.rank = setup_.rank;
+  context.slot = header_.slot();
+  context.sequence = header_.sequence;
+  context.what = header_.request;
+  context.timeout = operation.timeout.count() > 0 ? operation.timeout : setup_.timeout;
+  context.stall_after = kStall;
+  Call call(std::move(context));
+  setup_.backend->run(operation, call);
+  if (shown_) agreement_->forget(setup_.rank, header_);
+}
+
+void Engine::abort(const std::string& why) {
+  const Error error(ErrorCode::aborted, concat(rank_text(setup_.rank), " aborted: ", why));
+  failure_.set(error);
+  if (!setup_.job) return;
+  setup_.job->transport().wake();
+  if (setup_.group == "world") {
+    setup_.job->fail(failure_, setup_.members[static_cast<std::size_t>(setup_.rank)], error);
+  } else {
+    setup_.job->store().set(failed_key(), to_text(error));
+  }
+}
+
+void Engine::finish() {
+  refuse_if_over();
+  {
+    std::unique_lock lock(mutex_);
+    wait_until_idle(lock);
+  }
+  refuse_if_over();
+  if (agreement_) agreement_->leave(setup_.rank, sequence_);
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+}
+
+Counters Engine::counters() const {
+  const std::lock_guard lock(mutex_);
+  return counters_;
+}
+
+}  // namespace bp

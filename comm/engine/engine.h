@@ -1,0 +1,97 @@
+// Carries out the collectives of one communicator, one at a time and in order, and decides what a
+// failure is called.
+//
+// Threads: run() and start() come from one thread at a time, abort() from any. An operation runs on
+// the caller's thread where nothing is under way, else on the progress thread, which starts with
+// the first start(). Never two at once: `busy_` is the token, guarded by mutex_ like the queue.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bp/communicator.h"
+#include "comm/backend/backend.h"
+#include "comm/engine/agreement.h"
+#include "comm/engine/failure.h"
+#include "comm/engine/header.h"
+#include "comm/engine/job.h"
+
+namespace bp {
+
+struct EngineSetup {
+  std::shared_ptr<Job> job;  // null for one rank
+  std::string group;         // "world"; unique among the job's communicators
+  std::vector<int> members;  // world ranks, by rank in the communicator
+  int rank = 0;              // in the communicator
+  std::unique_ptr<Backend> backend;
+  std::string algorithm;  // as asked for; part of what all must agree on
+  std::chrono::milliseconds timeout{0};
+};
+
+class Engine : private CallSupervisor {
+ public:
+  explicit Engine(EngineSetup setup);
+  // Fails what is pending with `aborted`. Does not talk to the network.
+  ~Engine() override;
+
+  void run(Operation operation);
+  [[nodiscard]] std::shared_ptr<Work::State> start(Operation operation);
+  void abort(const std::string& why);
+  // Waits for what is pending and lets the others know that nothing more will come from here.
+  void finish();
+
+  [[nodiscard]] const EngineSetup& setup() const { return setup_; }
+  [[nodiscard]] int size() const { return static_cast<int>(setup_.members.size()); }
+  [[nodiscard]] Counters counters() const;
+  // How many collectives have begun; call it when none is under way.
+  [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
+
+ private:
+  struct Task {
+    Operation operation;
+    std::shared_ptr<Work::State> state;
+  };
+
+  [[nodiscard]] const std::atomic<bool>& stop() const override { return failure_.flag(); }
+  void stalled(const Call& call) override;
+  [[nodiscard]] Error stopped(const Call& call) override;
+  [[nodiscard]] Error timed_out(const Call& call, int peer) override;
+  [[nodiscard]] Error failed(const Call& call, int peer, const TransportFailure& why) override;
+
+  void refuse_if_over() const;
+  void execute(const Operation& operation);
+  void carry_out(const Operation& operation);
+  void progress();
+  void wait_until_idle(std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] Error declare(int cause, ErrorCode code, const std::string& text);
+  [[nodiscard]] std::optional<Error> find_disagreement();
+  void look_for_failed_group();
+  [[nodiscard]] std::string failed_key() const;
+  [[nodiscard]] std::string rank_text(int rank) const;
+
+  const EngineSetup setup_;
+  std::optional<Agreement> agreement_;
+  Failure failure_;
+  Scratch scratch_;
+  Header header_;       // of the collective under way
+  bool shown_ = false;  // header_ is in the store
+  std::uint64_t sequence_ = 0;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Task> queue_;  // guarded by mutex_, as all below
+  bool busy_ = false;
+  bool finished_ = false;
+  bool closing_ = false;
+  Counters counters_;
+  std::thread thread_;
+};
+
+}  // namespace bp

@@ -1,0 +1,45 @@
+// What the communicators of one process share: the store, the transport, and the news that the job
+// has failed.
+//
+// Threads: any. The store's thread brings the news.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "bp/store.h"
+#include "comm/engine/failure.h"
+#include "comm/transport/transport.h"
+
+namespace bp {
+
+class Job {
+ public:
+  Job(std::unique_ptr<Store> store, std::unique_ptr<Transport> transport);
+  ~Job();
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  [[nodiscard]] Store& store() { return *store_; }
+  [[nodiscard]] Transport& transport() { return *transport_; }
+
+  // `failure` is set when the job fails; at once where it already has. It must be removed before
+  // it is destroyed.
+  void add(Failure& failure);
+  void remove(Failure& failure);
+
+  // Fails the job on all ranks with what `cause` (a world rank, or -1) did. The first failure of
+  // the job is kept: returns that one, which is `error` or what was earlier.
+  Error fail(Failure& own, int cause, const Error& error);
+
+ private:
+  void spread(const Error& error);
+
+  const std::unique_ptr<Store> store_;
+  const std::unique_ptr<Transport> transport_;
+  std::mutex mutex_;
+  std::vector<Failure*> failures_;  // guarded by mutex_
+};
+
+}  // namespace bp

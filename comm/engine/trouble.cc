@@ -1,0 +1,104 @@
+// The part of Engine that is only needed when a collective does not go smoothly: who is to blame,
+// and what all ranks are told.
+#include "comm/base/text.h"
+#include "comm/engine/engine.h"
+
+namespace bp {
+namespace {
+
+// How long ranks have to show what they asked for once two were seen to differ, so that the error
+// names them all.
+constexpr std::chrono::milliseconds kAllShown{700};
+constexpr std::chrono::milliseconds kLookAgain{50};
+
+// A lost connection is often the echo of a failure elsewhere, whose news is on its way from the
+// store: a rank that gave up after another died closes its connections too.
+constexpr std::chrono::milliseconds kNewsOnTheWay{500};
+
+}  // namespace
+
+std::string Engine::rank_text(int rank) const {
+  if (setup_.group == "world") return concat("rank ", rank);
+  return concat("rank ", rank, " of ", setup_.group, " (world rank ",
+                setup_.members[static_cast<std::size_t>(rank)], ")");
+}
+
+std::string Engine::failed_key() const { return concat("comm/", setup_.group, "/failed"); }
+
+Error Engine::declare(int cause, ErrorCode code, const std::string& text) {
+  const Error error(code, text);
+  return setup_.job ? setup_.job->fail(failure_, cause, error) : failure_.set(error);
+}
+
+std::optional<Error> Engine::find_disagreement() {
+  const Deadline all_shown(kAllShown);
+  for (;;) {
+    const Agreement::Shown shown = agreement_->shown(header_.sequence);
+    const auto text = disagreement(shown, header_.sequence, setup_.group);
+    if (!text) return std::nullopt;
+    if (static_cast<int>(shown.size()) == size() || all_shown.passed()) {
+      return declare(-1, ErrorCode::mismatch, *text);
+    }
+    if (const auto kept = failure_.wait(Deadline(kLookAgain))) return *kept;
+  }
+}
+
+// A group's abort() does not fail the job, so its members have to look.
+void Engine::look_for_failed_group() {
+  if (setup_.group == "world") return;
+  if (const auto text = setup_.job->store().find(failed_key())) failure_.set(error_of(-1, *text));
+}
+
+void Engine::stalled(const Call& call) {
+  try {
+    if (!shown_) agreement_->show(setup_.rank, header_);
+    shown_ = true;
+    look_for_failed_group();
+    if (const auto mismatch = find_disagreement()) throw *mismatch;
+  } catch (const Error&) {
+    if (failure_.get()) throw stopped(call);
+    throw;
+  }
+}
+
+Error Engine::stopped(const Call& call) {
+  const Error kept = *failure_.get();
+  if (kept.code() == ErrorCode::mismatch) return kept;  // the same on all ranks
+  return {kept.code(),
+          concat(rank_text(setup_.rank), " stopped ", call.progress(), ": ", kept.what())};
+}
+
+Error Engine::timed_out(const Call& call, int peer) {
+  agreement_->show(setup_.rank, header_);
+  if (const auto mismatch = find_disagreement()) return *mismatch;
+  const Agreement::Shown shown = agreement_->shown(header_.sequence);
+  std::vector<int> absent;
+  for (int rank = 0; rank < size(); ++rank) {
+    if (!shown.contains(rank)) absent.push_back(rank);
+  }
+  const std::string who = absent.empty() ? rank_text(peer) : ranks_text(absent);
+  const int cause = call.world_rank(absent.empty() ? peer : absent.front());
+  const std::string text =
+      concat(rank_text(setup_.rank), " waited ", call.context().timeout.count(), " ms for ", who,
+             " ", call.progress(), ": ",
+             absent.empty() ? "it takes part, but nothing more came"
+                            : "not seen in this collective by then",
+             " (slow ranks need a longer timeout)");
+  const Error kept = declare(cause, ErrorCode::timeout, text);
+  return kept.what() == text ? kept : stopped(call);
+}
+
+Error Engine::failed(const Call& call, int peer, const TransportFailure& why) {
+  const std::string text = concat(rank_text(setup_.rank), " lost ", rank_text(peer), " ",
+                                  call.progress(), ": ", why.what());
+  auto kept = failure_.wait(Deadline(kNewsOnTheWay));
+  if (!kept) {
+    agreement_->show(setup_.rank, header_);
+    if (const auto mismatch = find_disagreement()) return *mismatch;
+    kept = declare(call.world_rank(peer), why.code(), text);
+  }
+  if (kept->code() == ErrorCode::mismatch || kept->what() == text) return *kept;
+  return {kept->code(), concat(text, "; first of all: ", kept->what())};
+}
+
+}  // namespace bp

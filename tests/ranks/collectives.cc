@@ -1,0 +1,174 @@
+#include "tests/ranks/collectives.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <set>
+
+#include "bp/collective.h"
+#include "comm/base/text.h"
+#include "tests/support/patterns.h"
+
+namespace bp::test {
+namespace {
+
+constexpr ReduceOp kReduceOps[] = {ReduceOp::sum, ReduceOp::average, ReduceOp::min, ReduceOp::max,
+                                   ReduceOp::product};
+
+// First difference in bits, or "".
+template <class T>
+std::string differences(const std::vector<T>& got, const std::vector<T>& wanted) {
+  if (got.size() != wanted.size()) return "sizes differ";
+  for (std::size_t j = 0; j < got.size(); ++j) {
+    if (std::memcmp(&got[j], &wanted[j], sizeof(T)) != 0) {
+      return concat("element ", j, " of ", got.size(), " is wrong");
+    }
+  }
+  return "";
+}
+
+template <class T>
+std::vector<T> reduction(std::size_t first, std::size_t count, ReduceOp op, int ranks) {
+  std::vector<T> wanted(count);
+  for (std::size_t j = 0; j < count; ++j) wanted[j] = reduced_at<T>(first + j, op, ranks);
+  return wanted;
+}
+
+template <class T>
+std::string check_reductions(Communicator& comm, std::size_t count) {
+  for (const ReduceOp op : kReduceOps) {
+    const auto input = input_of<T>(comm.rank(), count, op);
+    auto data = input;
+    all_reduce(comm, view(data), {.op = op});
+    std::string wrong = differences(data, reduction<T>(0, count, op, comm.size()));
+    if (!wrong.empty()) return concat("all_reduce ", name_of(op), ": ", wrong);
+
+    const Block own = block_of(count, comm.size(), comm.rank());
+    std::vector<T> part(own.count);
+    reduce_scatter(comm, const_view(input), view(part), {.op = op});
+    wrong = differences(part, reduction<T>(own.offset, own.count, op, comm.size()));
+    if (!wrong.empty()) return concat("reduce_scatter ", name_of(op), ": ", wrong);
+  }
+  return "";
+}
+
+template <class T>
+std::string check_moves(Communicator& comm, std::size_t count) {
+  for (const int root : std::set{0, comm.size() / 2, comm.size() - 1}) {
+    auto data = input_of<T>(comm.rank(), count, ReduceOp::sum);
+    broadcast(comm, view(data), {.root = root});
+    const std::string wrong = differences(data, input_of<T>(root, count, ReduceOp::sum));
+    if (!wrong.empty()) return concat("broadcast from ", root, ": ", wrong);
+  }
+  std::vector<T> even(count * static_cast<std::size_t>(comm.size()));
+  all_gather(comm, const_view(input_of<T>(comm.rank(), count, ReduceOp::sum)), view(even));
+  std::vector<T> wanted;
+  std::vector<T> wanted_uneven;
+  std::vector<std::size_t> counts;
+  for (int r = 0; r < comm.size(); ++r) {
+    const auto block = input_of<T>(r, count, ReduceOp::sum);
+    wanted.insert(wanted.end(), block.begin(), block.end());
+    counts.push_back(r % 3 == 1 ? 0 : count + static_cast<std::size_t>(r));
+    const auto uneven = input_of<T>(r, counts.back(), ReduceOp::sum);
+    wanted_uneven.insert(wanted_uneven.end(), uneven.begin(), uneven.end());
+  }
+  std::string wrong = differences(even, wanted);
+  if (!wrong.empty()) return concat("all_gather: ", wrong);
+
+  std::vector<T> uneven(wanted_uneven.size());
+  const std::size_t own = counts[static_cast<std::size_t>(comm.rank())];
+  all_gather_v(comm, const_view(input_of<T>(comm.rank(), own, ReduceOp::sum)), view(uneven),
+               counts);
+  wrong = differences(uneven, wanted_uneven);
+  return wrong.empty() ? "" : concat("all_gather_v: ", wrong);
+}
+
+template <class T>
+std::string check_type(Communicator& comm, std::size_t segment_bytes) {
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  const std::size_t segment = segment_bytes / sizeof(T) * ranks;  // one a block
+  const std::set<std::size_t> counts = {0,  1,           ranks - 1,   ranks,          ranks + 1,
+                                        97, segment - 1, segment + 1, segment * 5 + 3};
+  for (const std::size_t count : counts) {
+    std::string wrong = check_reductions<T>(comm, count);
+    if (wrong.empty()) wrong = check_moves<T>(comm, count);
+    if (!wrong.empty()) return concat(name_of(kDataTypeOf<T>), " x ", count, ": ", wrong);
+  }
+  return "";
+}
+
+template <class... Ts>
+std::string check_types(Communicator& comm, std::size_t segment_bytes) {
+  std::string wrong;
+  static_cast<void>(((wrong = check_type<Ts>(comm, segment_bytes)).empty() && ...));
+  return wrong;
+}
+
+}  // namespace
+
+std::string check_all_collectives(Communicator& comm, std::size_t segment_bytes) {
+  barrier(comm);
+  return check_types<std::uint8_t, std::int8_t, std::int32_t, std::int64_t, Float16, BFloat16,
+                     float, double>(comm, segment_bytes);
+}
+
+std::string check_bitwise_equality(Communicator& comm, std::size_t count) {
+  for (const ReduceOp op : kReduceOps) {
+    std::mt19937 random(static_cast<unsigned>(comm.rank()) + 1);
+    std::normal_distribution<float> normal;
+    std::vector<float> data(count);
+    for (float& x : data) x = normal(random);
+    all_reduce(comm, view(data), {.op = op});
+    auto roots = data;
+    broadcast(comm, view(roots));
+    if (const auto wrong = differences(data, roots); !wrong.empty()) {
+      return concat(name_of(op), " differs from rank 0's: ", wrong);
+    }
+  }
+  return "";
+}
+
+std::string check_many_async(Communicator& comm) {
+  constexpr int kOperations = 1000;
+  std::vector<std::int64_t> data(kOperations);
+  std::vector<Work> works;
+  for (int i = 0; i < kOperations; ++i) {
+    data[static_cast<std::size_t>(i)] = i + comm.rank();
+    works.push_back(
+        all_reduce_async(comm, view(std::span(data).subspan(static_cast<std::size_t>(i), 1))));
+  }
+  const std::int64_t ranks = comm.size();
+  for (int i = 0; i < kOperations; ++i) {
+    works[static_cast<std::size_t>(i)].wait();
+    if (data[static_cast<std::size_t>(i)] != i * ranks + ranks * (ranks - 1) / 2) {
+      return concat("operation ", i, " is wrong");
+    }
+  }
+  return comm.counters().operations >= kOperations ? "" : "not all were counted";
+}
+
+std::string check_split(Communicator& comm) {
+  Communicator group = comm.split(comm.rank() % 3 == 0 ? 1 : -7);
+  std::vector<int> wanted;
+  for (int r = 0; r < comm.size(); ++r) {
+    if ((r % 3 == 0) == (comm.rank() % 3 == 0)) wanted.push_back(r);
+  }
+  std::vector<int> members(static_cast<std::size_t>(group.size()));
+  const int own = comm.rank();
+  all_gather(group, const_view(std::span(&own, 1)), view(members));
+  if (members != wanted) return "the group has wrong members";
+
+  Communicator again = group.split(0);
+  std::vector<int> sum = {comm.rank(), 1};
+  Work in_world = all_reduce_async(comm, view(sum), {.name = "world meanwhile"});
+  std::vector<int> group_sum = {comm.rank(), 1};
+  all_reduce(again, view(group_sum));
+  in_world.wait();
+  const int total = std::accumulate(wanted.begin(), wanted.end(), 0);
+  if (group_sum != std::vector{total, static_cast<int>(wanted.size())}) return "wrong group sum";
+  if (sum != std::vector{comm.size() * (comm.size() - 1) / 2, comm.size()}) return "wrong sum";
+  return again.topology().size() == again.size() ? "" : "the topology is not the group's";
+}
+
+}  // namespace bp::test

@@ -1,0 +1,57 @@
+// All collectives with ranks as threads.
+#include <gtest/gtest.h>
+
+#include "comm/base/text.h"
+#include "tests/ranks/collectives.h"
+#include "tests/support/run_ranks.h"
+
+namespace bp::test {
+namespace {
+
+class Threads : public testing::TestWithParam<std::tuple<int, std::string>> {
+ protected:
+  [[nodiscard]] static int ranks() { return std::get<0>(GetParam()); }
+  [[nodiscard]] static RanksOptions options() {
+    RanksOptions options;
+    options.communicator.algorithm = std::get<1>(GetParam());
+    return options;
+  }
+};
+
+TEST_P(Threads, EveryCollectiveIsExact) {
+  run_ranks(
+      ranks(),
+      [](Communicator& comm) { EXPECT_EQ(check_all_collectives(comm, 64), "") << comm.rank(); },
+      options());
+}
+
+TEST_P(Threads, RanksAgreeBitForBit) {
+  run_ranks(
+      ranks(),
+      [](Communicator& comm) {
+        EXPECT_EQ(check_bitwise_equality(comm, 20), "");
+        EXPECT_EQ(check_bitwise_equality(comm, 1001), "");
+      },
+      options());
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks,
+                         Threads,
+                         testing::Combine(testing::Range(1, 9),
+                                          testing::Values("ring", "recursive_doubling")),
+                         [](const auto& param) {
+                           return concat(std::get<1>(param.param), "_", std::get<0>(param.param));
+                         });
+
+TEST(ThreadsAsync, AThousandInFlight) {
+  run_ranks(4, [](Communicator& comm) { EXPECT_EQ(check_many_async(comm), ""); });
+}
+
+TEST(ThreadsSplit, GroupsOfGroups) {
+  for (const int ranks : {1, 2, 5, 8}) {
+    run_ranks(ranks, [](Communicator& comm) { EXPECT_EQ(check_split(comm), ""); });
+  }
+}
+
+}  // namespace
+}  // namespace bp::test

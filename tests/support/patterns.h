@@ -1,0 +1,72 @@
+// Inputs whose right answer is exact and unique to its place: element j of rank r holds a small
+// integer made of both, so that sums are exact in every type and every wrong element shows.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "bp/types.h"
+#include "comm/reduce/halves.h"
+
+namespace bp::test {
+
+template <class T>
+[[nodiscard]] T encode(std::int64_t value) {
+  if constexpr (std::is_same_v<T, Float16>) return to_float16(static_cast<float>(value));
+  if constexpr (std::is_same_v<T, BFloat16>) return to_bfloat16(static_cast<float>(value));
+  if constexpr (std::is_arithmetic_v<T>) return static_cast<T>(value);
+}
+
+// At most 23, so that the sum over 8 ranks is exact in bf16 (below 256); a product needs less.
+[[nodiscard]] inline std::int64_t value_at(int rank, std::size_t j, ReduceOp op) {
+  const auto mixed = static_cast<std::int64_t>(j * 7 + static_cast<std::size_t>(rank) * 5 + j / 24);
+  return op == ReduceOp::product ? mixed % 3 : mixed % 24;
+}
+
+template <class T>
+[[nodiscard]] std::vector<T> input_of(int rank, std::size_t count, ReduceOp op) {
+  std::vector<T> data(count);
+  for (std::size_t j = 0; j < count; ++j) data[j] = encode<T>(value_at(rank, j, op));
+  return data;
+}
+
+template <class T>
+[[nodiscard]] T divide(std::int64_t sum, int ranks) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<T>(sum) / ranks);  // the sum wraps first
+  } else if constexpr (std::is_same_v<T, double>) {
+    return static_cast<double>(sum) / ranks;
+  } else {
+    const float quotient = static_cast<float>(sum) / static_cast<float>(ranks);
+    if constexpr (std::is_same_v<T, float>) return quotient;
+    if constexpr (std::is_same_v<T, Float16>) return to_float16(quotient);
+    if constexpr (std::is_same_v<T, BFloat16>) return to_bfloat16(quotient);
+  }
+}
+
+template <class T>
+[[nodiscard]] T reduced_at(std::size_t j, ReduceOp op, int ranks) {
+  std::int64_t result = value_at(0, j, op);
+  for (int rank = 1; rank < ranks; ++rank) {
+    const std::int64_t value = value_at(rank, j, op);
+    switch (op) {
+      case ReduceOp::sum:
+      case ReduceOp::average:
+        result += value;
+        break;
+      case ReduceOp::min:
+        result = std::min(result, value);
+        break;
+      case ReduceOp::max:
+        result = std::max(result, value);
+        break;
+      case ReduceOp::product:
+        result *= value;
+        break;
+    }
+  }
+  return op == ReduceOp::average ? divide<T>(result, ranks) : encode<T>(result);
+}
+
+}  // namespace bp::test

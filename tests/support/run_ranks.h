@@ -1,0 +1,33 @@
+// Runs one body on n ranks that are threads of this process, over the inproc transport.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bp/communicator.h"
+#include "comm/schedule/segments.h"
+#include "comm/transport/faulty.h"
+
+namespace bp::test {
+
+struct RanksOptions {
+  CommunicatorOptions communicator{.timeout = std::chrono::milliseconds(20'000)};
+  std::vector<int> local_sizes = {};     // empty: all on one host
+  std::function<Fault(int)> fault = {};  // of each rank's transport
+  // So small that vectors of a few hundred bytes travel in several segments.
+  SegmentLimits segments{.max_bytes = 64, .min_bytes = 16};
+};
+
+// The body runs once a rank, each on a thread of its own. finish() is called for it where it
+// returns. What a rank throws ends up in the result, by rank: "" for none, else "code: text".
+[[nodiscard]] std::vector<std::string> try_ranks(int ranks,
+                                                 const std::function<void(Communicator&)>& body,
+                                                 const RanksOptions& options = {});
+
+// The same where nobody may throw: a test failure otherwise.
+void run_ranks(int ranks,
+               const std::function<void(Communicator&)>& body,
+               const RanksOptions& options = {});
+
+}  // namespace bp::test
