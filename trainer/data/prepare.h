@@ -8,6 +8,8 @@
 #include <functional>
 #include <string>
 
+#include "trainer/data/lease.h"
+
 namespace bp::trainer {
 
 enum class TextFormat : std::uint8_t { automatic, csv, tsv };
@@ -15,10 +17,12 @@ enum class HeaderMode : std::uint8_t { automatic, yes, no };
 enum class LongText : std::uint8_t { fold, truncate };
 
 struct PrepareOptions {
-  std::string source;       // the text file
-  std::string dev_source;   // instead of a share of split; may be empty
-  std::string test_source;  // likewise
-  std::string store;        // empty: <source without suffix>.sqlite beside it
+  std::string source;  // the text file
+  // Files of their own for the two other splits; may be empty. When either is given, `split` and
+  // `seed` are not looked at and all of `source` is for training.
+  std::string dev_source;
+  std::string test_source;
+  std::string store;  // empty: <source without suffix>.sqlite beside it
   std::string text_column = "text";
   std::string label_column = "label";  // by name, or by number from 1
   TextFormat format = TextFormat::automatic;
@@ -35,12 +39,17 @@ struct PrepareOptions {
 
 struct PrepareResult {
   std::string store;    // its path
-  bool reused = false;  // was there and matched
+  bool reused = false;  // was there and matched, or another process has just made it
 };
 
 // `progress` gets one line for a person now and then ("prepared 41,000 of 67,349 rows"). Throws
-// InputError (bad content or options, with the exit code that belongs to it) or Error.
+// InputError (bad content or options, with the exit code that belongs to it) or Error. Either way
+// nothing half made is left; a store that was there before stays as it was.
+//
+// The store comes into being by a rename when it is complete. What a killed preparer left behind is
+// removed by the next one. Equal input gives an equal store (see SampleStore::identity).
 PrepareResult prepare(const PrepareOptions& options,
-                      const std::function<void(const std::string&)>& progress);
+                      const std::function<void(const std::string&)>& progress,
+                      const LeaseTimes& times = {});
 
 }  // namespace bp::trainer

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bp::trainer {
@@ -13,7 +14,7 @@ enum class Split : std::uint8_t { train, dev, test };
 [[nodiscard]] const char* name_of(Split split);
 
 struct Sample {
-  std::int64_t sample_id = 0;           // unique in the store; ascending inside a split
+  std::int64_t sample_id = 0;           // from 1; unique in the store; ascending inside a split
   std::int64_t text_id = 0;             // row of the source, from 1; several samples may share one
   int label = -1;                       // index into labels(); -1: none was given
   std::vector<std::int32_t> token_ids;  // [CLS] ... [SEP], unpadded
@@ -42,8 +43,11 @@ class SampleStore {
   // A hash of the content: equal on two hosts exactly when they hold the same samples in the same
   // order with the same labels and vocabulary.
   [[nodiscard]] std::string identity() const;
+  // What it was made from and how, as (what, value): "max length", "128".
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> fingerprint() const;
 
  private:
+  SampleStore();
   class Impl;
   std::unique_ptr<Impl> impl_;
 };

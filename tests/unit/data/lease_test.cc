@@ -1,0 +1,136 @@
+#include "trainer/data/lease.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bp/error.h"
+#include "tests/unit/data/scratch.h"
+
+namespace bp::trainer {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr LeaseTimes kQuick{.renewal = 20ms, .expiry = 2000ms};
+// Of a holder that was never here: another machine's.
+constexpr std::string_view kForeign = "abc\nother boot\n1\n7\nfar\nprepared 5 of 9 rows\n";
+
+bool taken_within(Lease& lease, std::chrono::milliseconds limit) {
+  const Deadline deadline(limit);
+  while (!lease.try_take()) {
+    if (deadline.passed()) {
+      return false;
+    }
+    std::this_thread::sleep_for(5ms);
+  }
+  return true;
+}
+
+class LeaseTest : public testing::Test {
+ protected:
+  [[nodiscard]] std::string path() const { return scratch_.path("s.lease"); }
+  Scratch scratch_;
+};
+
+TEST_F(LeaseTest, OneHoldsItUntilItIsGivenBack) {
+  Lease second(path(), kQuick);
+  {
+    Lease first(path(), kQuick);
+    EXPECT_TRUE(first.try_take());
+    EXPECT_FALSE(second.try_take());
+    EXPECT_FALSE(first.lost());
+  }
+  EXPECT_THAT(scratch_.names(), testing::IsEmpty());
+  EXPECT_TRUE(second.try_take());
+}
+
+TEST_F(LeaseTest, WhoWaitsSeesWhoHoldsItAndHowFarItIs) {
+  Lease first(path(), kQuick);
+  Lease second(path(), kQuick);
+  ASSERT_TRUE(first.try_take());
+  first.say("prepared 41,000 of 67,349 rows");
+  const Deadline deadline(20s);
+  while (!second.holder().ends_with(": prepared 41,000 of 67,349 rows") && !deadline.passed()) {
+    ASSERT_FALSE(second.try_take());
+    std::this_thread::sleep_for(5ms);
+  }
+  EXPECT_THAT(second.holder(),
+              testing::MatchesRegex("process [0-9]+ on host .*: prepared 41,000 of 67,349 rows"));
+}
+
+TEST_F(LeaseTest, RenewedItIsNotTakenOver) {
+  Lease first(path(), {.renewal = 10ms, .expiry = 60s});
+  Lease second(path(), {.renewal = 10ms, .expiry = 1500ms});
+  ASSERT_TRUE(first.try_take());
+  EXPECT_FALSE(taken_within(second, 2000ms));
+  EXPECT_FALSE(first.lost());
+}
+
+TEST_F(LeaseTest, OneThatIsNotRenewedIsTakenOverAndItsHolderNotices) {
+  Lease first(path(), {.renewal = 1h, .expiry = 1h});
+  Lease second(path(), {.renewal = 10ms, .expiry = 100ms});
+  ASSERT_TRUE(first.try_take());
+  EXPECT_TRUE(taken_within(second, 20s));
+  EXPECT_TRUE(first.lost());
+  EXPECT_FALSE(second.lost());
+}
+
+TEST_F(LeaseTest, AnotherMachinesIsTakenOverOnlyAfterItsTime) {
+  scratch_.write("s.lease", kForeign);
+  Lease lease(path(), {.renewal = 10ms, .expiry = 200ms});
+  const auto begin = Deadline::Clock::now();
+  EXPECT_TRUE(taken_within(lease, 20s));
+  EXPECT_GE(Deadline::Clock::now() - begin, 200ms);
+  EXPECT_THAT(scratch_.names(), testing::ElementsAre("s.lease"));
+}
+
+TEST_F(LeaseTest, AKilledHoldersIsTakenAtOnceOnTheSameMachine) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Lease lease(path(), kQuick);
+    ::_exit(lease.try_take() ? 0 : 1);  // without giving it back
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  ASSERT_THAT(scratch_.names(), testing::Contains("s.lease"));
+  Lease lease(path(), {.renewal = 10ms, .expiry = 1h});
+  EXPECT_TRUE(taken_within(lease, 20s));
+}
+
+TEST_F(LeaseTest, OfManyThatSeeItExpireOneTakesItAtATime) {
+  scratch_.write("s.lease", kForeign);
+  std::atomic<int> holding = 0;
+  std::atomic<int> most = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back([&] {
+      Lease lease(path(), {.renewal = 10ms, .expiry = 1500ms});
+      ASSERT_TRUE(taken_within(lease, 50s));
+      most = std::max(most.load(), ++holding);
+      std::this_thread::sleep_for(30ms);
+      --holding;
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(most, 1);
+  EXPECT_THAT(scratch_.names(), testing::IsEmpty());
+}
+
+TEST_F(LeaseTest, SaysWhereItCannotWrite) {
+  Lease lease(scratch_.path("no/such/folder.lease"), kQuick);
+  try {
+    (void)lease.try_take();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+    EXPECT_THAT(error.what(), testing::HasSubstr("folder.lease: No such file or directory"));
+  }
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,308 @@
+#include "trainer/data/prepare.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <map>
+#include <set>
+#include <thread>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "tests/unit/data/input_error_matcher.h"
+#include "tests/unit/data/scratch.h"
+#include "trainer/data/sample_store.h"
+
+namespace bp::trainer {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::string_view kVocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\nc\nd\n";
+constexpr Split kAll[] = {Split::train, Split::dev, Split::test};
+
+class PrepareTest : public testing::Test {
+ protected:
+  // Text "a", label good or bad in turn.
+  std::string write_rows(const std::string& name, int rows, const std::string& text = "a b c") {
+    std::string content = "text,label\n";
+    for (int row = 0; row < rows; ++row) {
+      content += concat(text, ",", row % 2 == 0 ? "good" : "bad", "\n");
+    }
+    return scratch_.write(name, content);
+  }
+
+  PrepareOptions options(const std::string& source) {
+    PrepareOptions options;
+    options.source = source;
+    options.vocabulary = scratch_.write("vocab.txt", kVocabulary);
+    return options;
+  }
+
+  PrepareResult run(const PrepareOptions& with) {
+    said_.clear();
+    return prepare(with, [&](const std::string& line) { said_.push_back(line); },
+                   {.renewal = 20ms, .expiry = 1000ms});
+  }
+
+  void expect_refused(const PrepareOptions& with,
+                      int code,
+                      const std::string& text,
+                      const std::string& hint) {
+    const std::vector<std::string> before = scratch_.names();
+    expect_input_error(code, text, hint, [&] { run(with); });
+    EXPECT_EQ(scratch_.names(), before) << "nothing is left behind";
+  }
+
+  Scratch scratch_;
+  std::vector<std::string> said_;
+};
+
+// text_id -> split
+std::map<std::int64_t, Split> splits_of(const SampleStore& store) {
+  std::map<std::int64_t, Split> splits;
+  for (const Split split : kAll) {
+    for (std::int64_t i = 0; i < store.size(split); ++i) {
+      const auto [place, is_new] = splits.emplace(store.load(split, i).text_id, split);
+      EXPECT_TRUE(is_new || place->second == split) << "the folds of one text stay together";
+    }
+  }
+  return splits;
+}
+
+TEST_F(PrepareTest, MakesAStoreBesideTheSource) {
+  const PrepareResult result = run(options(write_rows("reviews.v2.csv", 10)));
+  EXPECT_EQ(result.store, scratch_.path("reviews.v2.sqlite"));
+  EXPECT_FALSE(result.reused);
+  EXPECT_THAT(said_.back(), HasSubstr("prepared 10 rows in "));
+  const SampleStore store = SampleStore::open(result.store);
+  EXPECT_EQ(store.size(Split::train), 8);
+  EXPECT_EQ(store.size(Split::dev), 1);
+  EXPECT_EQ(store.size(Split::test), 1);
+  EXPECT_THAT(store.labels(), ElementsAre("bad", "good"));
+  const Sample sample = store.load(Split::train, 0);
+  EXPECT_THAT(sample.token_ids, ElementsAre(2, 4, 5, 6, 3));
+  EXPECT_EQ(sample.label, sample.text_id % 2 == 1 ? 1 : 0);
+  EXPECT_EQ(store.text(sample.text_id, Split::train), "a b c");
+  EXPECT_THAT(scratch_.names(), ElementsAre("reviews.v2.csv", "reviews.v2.sqlite", "vocab.txt"));
+}
+
+TEST_F(PrepareTest, EveryRowIsInOneSplitAndTheSplitHangsOnSeedAndRowAlone) {
+  PrepareOptions with = options(write_rows("r.csv", 500));
+  with.split = {0.5, 0.3, 0.2};
+  const std::map<std::int64_t, Split> splits = splits_of(SampleStore::open(run(with).store));
+  EXPECT_EQ(splits.size(), 500U);
+  std::map<Split, int> sizes;
+  for (const auto& [text, split] : splits) {
+    ++sizes[split];
+  }
+  EXPECT_THAT(sizes, ElementsAre(testing::Pair(Split::train, 250), testing::Pair(Split::dev, 150),
+                                 testing::Pair(Split::test, 100)));
+  with.rebuild = true;
+  with.max_length = 3;  // many folds
+  EXPECT_EQ(splits_of(SampleStore::open(run(with).store)), splits);
+  with.seed = 2;
+  EXPECT_NE(splits_of(SampleStore::open(run(with).store)), splits);
+}
+
+TEST_F(PrepareTest, FoldsLongTextsOrCutsThem) {
+  PrepareOptions with = options(scratch_.write("r.csv", "text,label\na b c d a b c,1\n,0\n"));
+  with.split = {1, 0, 0};
+  with.max_length = 5;
+  const SampleStore folded = SampleStore::open(run(with).store);
+  ASSERT_EQ(folded.size(Split::train), 4);
+  EXPECT_THAT(folded.load(Split::train, 0).token_ids, ElementsAre(2, 4, 5, 6, 3));
+  EXPECT_THAT(folded.load(Split::train, 1).token_ids, ElementsAre(2, 7, 4, 5, 3));
+  EXPECT_THAT(folded.load(Split::train, 2).token_ids, ElementsAre(2, 6, 3));
+  EXPECT_THAT(folded.load(Split::train, 3).token_ids, ElementsAre(2, 3)) << "an empty text";
+  for (std::int64_t i = 0; i < 4; ++i) {
+    const Sample sample = folded.load(Split::train, i);
+    EXPECT_EQ(sample.sample_id, i + 1);
+    EXPECT_EQ(sample.text_id, i < 3 ? 1 : 2);
+    EXPECT_EQ(sample.label, i < 3 ? 1 : 0);
+  }
+  with.long_text = LongText::truncate;
+  with.rebuild = true;
+  const SampleStore cut = SampleStore::open(run(with).store);
+  ASSERT_EQ(cut.size(Split::train), 2);
+  EXPECT_THAT(cut.load(Split::train, 0).token_ids, ElementsAre(2, 4, 5, 6, 3));
+}
+
+TEST_F(PrepareTest, TakesDevAndTestFromFilesAndNumbersLabelsByValue) {
+  PrepareOptions with = options(scratch_.write("train", "a\t10\nb\t9\nc\t10\n"));
+  with.text_column = "1";
+  with.label_column = "2";
+  with.dev_source = scratch_.write("dev", "a\t9\n");
+  with.test_source = scratch_.write("test", "d\t10\nb\t\n");
+  const SampleStore store = SampleStore::open(run(with).store);
+  EXPECT_THAT(store.labels(), ElementsAre("9", "10"));
+  EXPECT_EQ(store.size(Split::train), 3);
+  EXPECT_EQ(store.size(Split::dev), 1);
+  ASSERT_EQ(store.size(Split::test), 2);
+  EXPECT_EQ(store.load(Split::dev, 0).label, 0);
+  EXPECT_EQ(store.load(Split::dev, 0).text_id, 1);
+  EXPECT_EQ(store.load(Split::test, 0).label, 1);
+  EXPECT_EQ(store.load(Split::test, 1).label, -1) << "a test file may leave labels empty";
+  EXPECT_EQ(store.text(1, Split::test), "d");
+}
+
+TEST_F(PrepareTest, ReusesAStoreThatMatches) {
+  PrepareOptions with = options(write_rows("r.csv", 10));
+  const PrepareResult first = run(with);
+  const std::string bytes = read_file(first.store);
+  const PrepareResult second = run(with);
+  EXPECT_TRUE(second.reused);
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("using the store ")));
+  EXPECT_EQ(read_file(first.store), bytes);
+}
+
+TEST_F(PrepareTest, RefusesAStoreMadeOtherwiseNamingTheDifference) {
+  PrepareOptions with = options(write_rows("r.csv", 10));
+  run(with);
+  with.max_length = 64;
+  with.seed = 7;
+  expect_refused(
+      with, 2,
+      "r.sqlite was made otherwise: max length is 128 there, 64 here; seed is 1 there, 7 here",
+      "--rebuild");
+  with = options(write_rows("r.csv", 11));
+  expect_refused(with, 2, "train source is 116 bytes, XXH3 ", "--rebuild");
+  with.rebuild = true;
+  EXPECT_FALSE(run(with).reused);
+  EXPECT_TRUE(run(options(with.source)).reused);
+}
+
+TEST_F(PrepareTest, NeverOverwritesWhatIsNoStore) {
+  PrepareOptions with = options(write_rows("r.csv", 10));
+  with.store = scratch_.write("thesis.sqlite", "dear to someone");
+  with.rebuild = true;
+  expect_refused(with, 2, "thesis.sqlite is not an SQLite file", "--store");
+  with.store = with.source;
+  expect_refused(with, 2, "would take the place of its source", "--store");
+}
+
+TEST_F(PrepareTest, RefusesBadContentAndLeavesNothingBehind) {
+  const auto csv = [&](const std::string& content) {
+    return options(scratch_.write("r.csv", content));
+  };
+  expect_refused(options(scratch_.path("none.csv")), 66, "none.csv: No such file",
+                 "check the name");
+  expect_refused(csv(""), 65, "r.csv is empty", "");
+  expect_refused(csv("text,label\n"), 65, "r.csv has a header but no rows", "--header");
+  expect_refused(csv("words,label\na,1\n"), 2, "no column 'text': it has words, label", "");
+  expect_refused(csv("text,label\na,1\n\"b,2\n"), 65,
+                 "r.csv, row 2 (line 3): a quote is opened and never closed", "twice");
+  expect_refused(csv("text,label\na,1\nb\xFF,2\n"), 65,
+                 "r.csv, row 2 (line 3): is not UTF-8: byte 0xFF at offset 16", "iconv");
+  expect_refused(csv("text,label\na,1\nb,\n"), 65, "r.csv, row 2 (line 3): has no label",
+                 "column 2");
+  PrepareOptions dev = csv("text,label\na,good\nb,bad\n");
+  dev.dev_source = scratch_.write("dev.csv", "text,label\na,good\nb,goood\n");
+  expect_refused(dev, 65, "dev.csv, row 2 (line 3): label 'goood' is none of those in",
+                 "did you mean 'good'?");
+  std::string many = "text,label\n";
+  for (int i = 0; i < 1200; ++i) {
+    many += concat("a,label ", i, "\n");
+  }
+  expect_refused(csv(many), 65, "1200 different labels in 1200 rows", "column 2 is no label");
+}
+
+TEST_F(PrepareTest, RefusesBadOptions) {
+  PrepareOptions with = options(write_rows("r.csv", 10));
+  with.max_length = 2;
+  expect_refused(with, 2, "max length 2", "128");
+  with = options(with.source);
+  with.split = {0.8, 0.1, 0.2};
+  expect_refused(with, 2, "split 0.8,0.1,0.2", "sum to 1");
+  with = options(with.source);
+  with.vocabulary = scratch_.path("none.txt");
+  expect_refused(with, 66, "none.txt", "");
+  with.vocabulary = scratch_.write("bad.txt", "a\nb\n");
+  expect_refused(with, 65, "bad.txt has no [PAD]", "vocab.txt");
+}
+
+TEST_F(PrepareTest, TrainsAVocabularyOnTheTrainTextsWhenNoneIsGiven) {
+  PrepareOptions with = options(write_rows("r.csv", 50, "banana bandana"));
+  with.vocabulary = "";
+  with.vocabulary_size = 15;
+  const SampleStore store = SampleStore::open(run(with).store);
+  EXPECT_EQ(store.vocabulary().size(), 15U);
+  EXPECT_THAT(store.vocabulary(), testing::Contains("ban"));
+  const std::string identity = store.identity();
+  with.rebuild = true;
+  run(with);
+  EXPECT_EQ(SampleStore::open(scratch_.path("r.sqlite")).identity(), identity);
+}
+
+TEST_F(PrepareTest, OfManyProcessesOnePreparesAndTheOthersUseItsStore) {
+  const PrepareOptions with = options(write_rows("r.csv", 20000));
+  std::vector<pid_t> children;
+  for (int i = 0; i < 5; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const PrepareResult result = run(with);
+      ::_exit(SampleStore::open(result.store).size(Split::train) == 16000 ? (result.reused ? 1 : 0)
+                                                                          : 2);
+    }
+    children.push_back(child);
+  }
+  std::map<int, int> ends;
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ++ends[status];
+  }
+  EXPECT_THAT(ends, ElementsAre(testing::Pair(0, 1), testing::Pair(W_EXITCODE(1, 0), 4)));
+  EXPECT_THAT(scratch_.names(), ElementsAre("r.csv", "r.sqlite", "vocab.txt"));
+}
+
+TEST_F(PrepareTest, AKilledPreparersHalfIsDiscarded) {
+  const PrepareOptions with = options(write_rows("r.csv", 100000));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    run(with);
+    ::_exit(0);
+  }
+  const auto part_is_there = [&] {
+    for (const std::string& name : scratch_.names()) {
+      if (name.starts_with("r.sqlite.part-") &&
+          std::filesystem::file_size(scratch_.path(name)) > 0) {
+        return true;
+      }
+    }
+    return false;
+  };
+  const Deadline deadline(30s);
+  while (!part_is_there() && !deadline.passed()) {
+    std::this_thread::sleep_for(1ms);
+  }
+  ASSERT_EQ(::kill(child, SIGKILL), 0);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_THAT(scratch_.names(), testing::Not(testing::Contains("r.sqlite")));
+  EXPECT_FALSE(run(with).reused);
+  EXPECT_THAT(scratch_.names(), ElementsAre("r.csv", "r.sqlite", "vocab.txt"));
+}
+
+TEST_F(PrepareTest, SaysWhereItCannotWrite) {
+  PrepareOptions with = options(write_rows("r.csv", 10));
+  with.store = "/no/such/folder/r.sqlite";
+  try {
+    run(with);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+    EXPECT_THAT(
+        error.what(),
+        HasSubstr("cannot write /no/such/folder/r.sqlite.lease: No such file or directory"));
+  }
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,36 @@
+// XXH3, 128 bits: tells contents apart; no protection against someone who forges them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct XXH3_state_s;
+
+namespace bp::trainer {
+
+class Hash {
+ public:
+  Hash();
+  ~Hash();
+  Hash(const Hash&) = delete;
+  Hash& operator=(const Hash&) = delete;
+
+  // Two sequences of additions give one hash only when they are the same, piece by piece.
+  void add(std::string_view bytes);
+  void add_number(std::int64_t number);
+  [[nodiscard]] std::string hex() const;  // 32 digits
+
+ private:
+  XXH3_state_s* state_;
+};
+
+struct FileHash {
+  std::int64_t size = 0;
+  std::string hex;
+};
+// Throws InputError 66.
+[[nodiscard]] FileHash hash_file(const std::string& path);
+
+}  // namespace bp::trainer

@@ -1,0 +1,22 @@
+// The labels of a classification task, numbered in a fixed order.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bp::trainer {
+
+class LabelSet {
+ public:
+  void add(std::string_view label);
+
+  // By value when every label is a number, else by bytes.
+  [[nodiscard]] std::vector<std::string> sorted() const;
+
+ private:
+  std::map<std::string, bool, std::less<>> labels_;  // whether it is a number
+};
+
+}  // namespace bp::trainer

@@ -1,0 +1,199 @@
+#include "trainer/data/lease.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <fstream>
+#include <random>
+
+#include "bp/error.h"
+#include "bp/log.h"
+#include "comm/base/fd.h"
+#include "comm/base/text.h"
+
+namespace bp::trainer {
+namespace {
+
+std::string random_token() {
+  std::random_device random;
+  constexpr const char* kHex = "0123456789abcdef";
+  std::string token;
+  for (int i = 0; i < 16; ++i) {
+    token += kHex[random() & 0xFU];
+  }
+  return token;
+}
+
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
+}
+
+// Within one such place, a process number that is not there belongs to a process that has ended.
+std::string this_machine() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  std::getline(file, boot);
+  std::array<char, 64> space{};
+  if (boot.empty() || ::readlink("/proc/self/ns/pid", space.data(), space.size() - 1) < 0) {
+    return "?";
+  }
+  return concat(boot, "/", space.data());
+}
+
+// False when O_EXCL was asked for and the file is there.
+bool write_file(const std::string& path, const std::string& text, int how) {
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644));
+  if (!fd && errno == EEXIST) {
+    return false;
+  }
+  if (!fd || ::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    throw Error(ErrorCode::io, concat("cannot write ", path, ": ", error_text(errno)));
+  }
+  return true;
+}
+
+}  // namespace
+
+Lease::Lease(std::string path, const LeaseTimes& times)
+    : path_(std::move(path)), times_(times), watched_until_(times.expiry) {
+  mine_.token = random_token();
+  mine_.machine = this_machine();
+  mine_.process = ::getpid();
+  mine_.host = host_name();
+}
+
+Lease::~Lease() {
+  if (!renewer_.joinable()) {
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  renewer_.join();
+  Content present;
+  if (read(path_, present) && present.token == mine_.token) {
+    ::unlink(path_.c_str());
+  }
+}
+
+bool Lease::try_take() {
+  if (create()) {
+    renewer_ = std::thread([this] { renew_until_stopped(); });
+    return true;
+  }
+  Content present;
+  if (!read(path_, present)) {
+    return false;  // given back just now: the next try will have it
+  }
+  const bool expired = seen_expired(present);
+  if (expired || seen_dead(present)) {
+    remove_expired(present);
+  }
+  return false;
+}
+
+std::string Lease::holder() const {
+  const std::string who = concat("process ", watched_.process, " on host ", watched_.host);
+  return watched_.progress.empty() ? who : concat(who, ": ", watched_.progress);
+}
+
+void Lease::say(const std::string& progress) {
+  const std::lock_guard lock(mutex_);
+  mine_.progress = progress;
+}
+
+bool Lease::lost() const {
+  Content present;
+  return read(path_, present) && present.token != mine_.token;
+}
+
+// A file that its maker has not filled yet reads as one without a token.
+bool Lease::read(const std::string& path, Content& content) {
+  std::ifstream file(path);
+  std::string process;
+  std::string renewals;
+  if (!file) {
+    return false;
+  }
+  std::getline(file, content.token);
+  std::getline(file, content.machine);
+  std::getline(file, process);
+  std::getline(file, renewals);
+  std::getline(file, content.host);
+  std::getline(file, content.progress);
+  content.process = std::atoi(process.c_str());
+  content.renewals = std::atoll(renewals.c_str());
+  return true;
+}
+
+std::string Lease::text_of(const Content& content) {
+  return concat(content.token, "\n", content.machine, "\n", content.process, "\n", content.renewals,
+                "\n", content.host, "\n", content.progress, "\n");
+}
+
+bool Lease::create() { return write_file(path_, text_of(mine_), O_EXCL); }
+
+void Lease::renew_until_stopped() {
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, times_.renewal, [this] { return stop_; })) {
+    ++mine_.renewals;
+    const std::string text = text_of(mine_);
+    lock.unlock();
+    renew(text);
+    lock.lock();
+  }
+}
+
+// Should writing fail for long, another takes over.
+void Lease::renew(const std::string& text) const {
+  if (lost()) {
+    return;
+  }
+  const std::string next = concat(path_, ".", mine_.token);
+  try {
+    write_file(next, text, O_TRUNC);
+    if (std::rename(next.c_str(), path_.c_str()) != 0) {
+      throw Error(ErrorCode::io, concat("cannot write ", path_, ": ", error_text(errno)));
+    }
+  } catch (const Error& error) {
+    ::unlink(next.c_str());
+    log(LogLevel::warn, error.what());
+  }
+}
+
+bool Lease::seen_expired(const Content& content) {
+  if (content != watched_) {
+    watched_ = content;
+    watched_until_ = Deadline(times_.expiry);
+  }
+  return watched_until_.passed();
+}
+
+bool Lease::seen_dead(const Content& content) const {
+  return content.machine == mine_.machine && content.machine != "?" &&
+         content.process != mine_.process && ::kill(content.process, 0) != 0 && errno == ESRCH;
+}
+
+// Moves the file away first: of several that try, one succeeds. Should it by then be another's new
+// lease, it is put back.
+void Lease::remove_expired(const Content& content) {
+  const std::string aside = concat(path_, ".old-", mine_.token);
+  if (std::rename(path_.c_str(), aside.c_str()) != 0) {
+    return;
+  }
+  Content moved;
+  if (read(aside, moved) && moved != content) {
+    (void)::link(aside.c_str(), path_.c_str());
+  }
+  ::unlink(aside.c_str());
+}
+
+}  // namespace bp::trainer

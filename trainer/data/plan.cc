@@ -1,0 +1,141 @@
+#include "trainer/data/plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "comm/base/text.h"
+#include "trainer/data/hash.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/numbers.h"
+
+namespace bp::trainer {
+namespace {
+
+[[noreturn]] void refuse(const std::string& text, const std::string& hint) {
+  throw InputError(2, text, hint);
+}
+
+void check_options(const PrepareOptions& options) {
+  if (options.max_length < 3) {
+    refuse(concat("max length ", options.max_length, " leaves no room for a token"),
+           "[CLS] and [SEP] take two places: 3 is the least, 128 the default");
+  }
+  constexpr int kSmallestVocabulary = 6;
+  if (options.vocabulary.empty() && options.vocabulary_size < kSmallestVocabulary) {
+    refuse(concat("a vocabulary of ", options.vocabulary_size, " tokens is too small"),
+           "8000 is the default");
+  }
+  const auto& split = options.split;
+  const bool in_range =
+      std::all_of(split.begin(), split.end(), [](double s) { return s >= 0 && s <= 1; });
+  if (!in_range || split[0] <= 0 || std::abs(split[0] + split[1] + split[2] - 1) > 1e-6) {
+    refuse(concat("split ", split[0], ",", split[1], ",", split[2],
+                  " is no division into train, dev and test"),
+           "three shares that sum to 1, the first above 0: 0.8,0.1,0.1");
+  }
+}
+
+std::string default_store(const std::string& source) {
+  const std::size_t slash = source.find_last_of('/');
+  const std::size_t dot = source.find_last_of('.');
+  const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
+  const bool has_suffix = dot != std::string::npos && dot > name;
+  return source.substr(0, has_suffix ? dot : source.size()) + ".sqlite";
+}
+
+// The columns and the header of dev and test files are those of the source: one setting serves all.
+SourceFile add_source(const PrepareOptions& options,
+                      const std::string& path,
+                      Split split,
+                      HeaderMode header) {
+  return {path,
+          inspect_table({path, options.format, header, options.text_column, options.label_column}),
+          split};
+}
+
+std::string content_of(const std::string& path) {
+  const FileHash hash = hash_file(path);
+  return concat(with_commas(hash.size), " bytes, XXH3 ", hash.hex);
+}
+
+std::string describe(const SourceFile& source) {
+  return concat(source.layout.format == TextFormat::csv ? "csv" : "tsv",
+                source.layout.header ? " with a header" : " without header", ", text in column ",
+                source.layout.text + 1, ", label in column ", source.layout.label + 1);
+}
+
+Fingerprint make_fingerprint(const Plan& plan) {
+  const PrepareOptions& options = plan.options;
+  Fingerprint print;
+  for (const SourceFile& source : plan.sources) {
+    const std::string name = concat(name_of(source.split), " source");
+    print.emplace_back(name, content_of(source.path));
+    print.emplace_back(concat("format of the ", name), describe(source));
+  }
+  print.emplace_back("vocabulary",
+                     options.vocabulary.empty()
+                         ? concat("trained, at most ", options.vocabulary_size, " tokens")
+                         : content_of(options.vocabulary));
+  print.emplace_back("case", options.lower_case ? "lower" : "kept");
+  print.emplace_back("max length", concat(options.max_length));
+  print.emplace_back("long text", options.long_text == LongText::fold ? "fold" : "truncate");
+  if (plan.split_by_share) {
+    print.emplace_back("split",
+                       concat(options.split[0], ",", options.split[1], ",", options.split[2]));
+    print.emplace_back("seed", concat(options.seed));
+  }
+  return print;
+}
+
+}  // namespace
+
+Plan make_plan(const PrepareOptions& options) {
+  check_options(options);
+  Plan plan;
+  plan.options = options;
+  plan.store = options.store.empty() ? default_store(options.source) : options.store;
+  plan.split_by_share = options.dev_source.empty() && options.test_source.empty();
+  plan.sources.push_back(add_source(options, options.source, Split::train, options.header));
+  const HeaderMode header = plan.sources[0].layout.header ? HeaderMode::yes : HeaderMode::no;
+  if (!options.dev_source.empty()) {
+    plan.sources.push_back(add_source(options, options.dev_source, Split::dev, header));
+  }
+  if (!options.test_source.empty()) {
+    plan.sources.push_back(add_source(options, options.test_source, Split::test, header));
+  }
+  for (const SourceFile& source : plan.sources) {
+    if (source.path == plan.store) {
+      refuse(concat("the store ", plan.store, " would take the place of its source"),
+             "name it with --store");
+    }
+  }
+  plan.fingerprint = make_fingerprint(plan);
+  return plan;
+}
+
+std::string difference(const Fingerprint& there, const Fingerprint& here) {
+  const auto value_in = [](const Fingerprint& print, const std::string& key) {
+    const auto found =
+        std::find_if(print.begin(), print.end(), [&](const auto& e) { return e.first == key; });
+    return found == print.end() ? std::string("not given") : found->second;
+  };
+  std::string text;
+  const auto compare = [&](const std::string& key) {
+    const std::string a = value_in(there, key);
+    const std::string b = value_in(here, key);
+    if (a != b) {
+      text += concat(text.empty() ? "" : "; ", key, " is ", a, " there, ", b, " here");
+    }
+  };
+  for (const auto& entry : here) {
+    compare(entry.first);
+  }
+  for (const auto& entry : there) {
+    if (value_in(here, entry.first) == "not given") {
+      compare(entry.first);
+    }
+  }
+  return text;
+}
+
+}  // namespace bp::trainer
