@@ -10,7 +10,7 @@
 //            +-+     |
 //            6 5     3
 //            |
-//           7
+//            7
 //
 // A rank's parent is its number with the lowest set bit cleared; its children are its number plus
 // each power of two below that bit, the largest subtree first. A subtree is a run of neighbours.
