@@ -1,0 +1,19 @@
+#include "bench/comm/algorithm.h"
+
+#include "comm/backend/cpu.h"
+
+namespace bp::bench {
+
+std::string algorithm_used(const Communicator& comm,
+                           const std::string& op,
+                           const std::string& asked,
+                           std::size_t bytes) {
+  if (comm.size() == 1) return "none";
+  if (comm.backend() == "gloo-native") return "native";
+  if (op == "broadcast") return "binomial_tree";
+  if (op == "barrier") return "dissemination";
+  if (op != "all_reduce") return "ring";
+  return std::string(name_of(choose_all_reduce(parse_algorithm(asked), bytes, comm.size())));
+}
+
+}  // namespace bp::bench

@@ -1,0 +1,109 @@
+#include "bench/comm/options.h"
+
+#include <charconv>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+
+#include "bench/comm/task.h"
+#include "comm/base/text.h"
+
+namespace bp::bench {
+namespace {
+
+std::vector<std::string> type_names() {
+  std::vector<std::string> names;
+  for (const DataType type : kTypes) names.emplace_back(name_of(type));
+  return names;
+}
+
+DataType type_named(const std::string& name) {
+  for (const DataType type : kTypes) {
+    if (name_of(type) == name) return type;
+  }
+  return DataType::f32;
+}
+
+constexpr std::size_t kLargestSize = std::size_t{1} << 40;
+
+// "64K" to "65536", in place; what is wrong with it, or nothing.
+std::string read_size(std::string& text) {
+  std::size_t value = 0;
+  const char* const end = text.data() + text.size();
+  auto [at, error] = std::from_chars(text.data(), end, value);
+  constexpr std::string_view kUnits = "KMG";
+  if (error == std::errc() && at != end && kUnits.find(*at) != std::string_view::npos) {
+    const auto shift = 10 * (kUnits.find(*at++) + 1);
+    value = value <= kLargestSize >> shift ? value << shift : kLargestSize + 1;
+  }
+  if (error != std::errc() || at != end || value == 0 || value > kLargestSize) {
+    return concat("'", text, "' is no size; give bytes from 1 to 1024G, as 4, 64K, 16M or 1G");
+  }
+  text = std::to_string(value);
+  return {};
+}
+
+CommandLine refused(const std::string& why) {
+  return {{}, 2, concat("comm_bench: ", why, "\nhint: comm_bench --help lists the options\n")};
+}
+
+}  // namespace
+
+CommandLine parse_command_line(int argc, const char* const* argv) {
+  Options options;
+  std::string type(name_of(options.type));
+  CLI::App app(
+      "Measures the collectives of bp, alone or under bprun. Every result is checked.\n"
+      "bench/README.md says what the columns mean.",
+      "comm_bench");
+  app.set_version_flag("--version", "comm_bench " BP_VERSION);
+  const CLI::Validator sizes(read_size, "", "size");
+  app.option_defaults()->always_capture_default();
+  app.add_option("--op", options.op, "Which collective")->check(CLI::IsMember(operation_names()));
+  app.add_option("--backend", options.backend,
+                 "What moves the data; gloo-native runs Gloo's own collectives, for comparison")
+      ->check(CLI::IsMember({"auto", "gloo", "gloo-native"}));
+  app.add_option("--algorithm", options.algorithm, "Of all_reduce")
+      ->check(CLI::IsMember({"auto", "ring", "recursive_doubling"}));
+  app.add_option("--dtype", type, "Type of the elements")->check(CLI::IsMember(type_names()));
+  app.add_option("--min", options.min_bytes, "Smallest size in bytes; K, M and G are 2^10 to 2^30")
+      ->transform(sizes);
+  app.add_option("--max", options.max_bytes, "Largest size; each is twice the one before")
+      ->default_str("256M")
+      ->transform(sizes);
+  app.add_option("--iterations", options.iterations, "Timed runs a size (default: by size)")
+      ->check(CLI::Range(1, 1'000'000))
+      ->default_str("");
+  app.add_option("--json", options.json, "Also write one JSON object a line to this file");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    std::ostringstream text;
+    app.exit(success, text, text);
+    return {{}, 0, text.str()};
+  } catch (const CLI::ParseError& error) {
+    return refused(error.what());
+  }
+  if (options.min_bytes > options.max_bytes) {
+    return refused(concat("--min ", options.min_bytes, " is more than --max ", options.max_bytes));
+  }
+  options.type = type_named(type);
+  return {options, 0, {}};
+}
+
+std::vector<std::size_t> sizes_of(const Options& options) {
+  if (options.op == "barrier") return {0};
+  std::vector<std::size_t> sizes;
+  for (std::size_t bytes = options.min_bytes; bytes <= options.max_bytes; bytes *= 2) {
+    sizes.push_back(bytes);
+  }
+  return sizes;
+}
+
+int iterations_for(const Options& options, std::size_t bytes) {
+  if (options.iterations > 0) return options.iterations;
+  if (bytes <= std::size_t{64} << 10) return 200;
+  return bytes <= std::size_t{8} << 20 ? 50 : 15;
+}
+
+}  // namespace bp::bench

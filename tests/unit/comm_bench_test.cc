@@ -1,0 +1,151 @@
+// comm_bench without ranks: its command line, its inputs, its arithmetic.
+#include <gmock/gmock.h>
+
+#include <set>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/comm/measure.h"
+#include "bench/comm/options.h"
+#include "bench/comm/report.h"
+#include "bench/comm/task.h"
+#include "comm/reduce/reduce.h"
+
+namespace bp::bench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+CommandLine parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "comm_bench");
+  return parse_command_line(static_cast<int>(arguments.size()), arguments.data());
+}
+
+TEST(CommBenchOptions, DefaultsAreThoseOfTheDesign) {
+  const CommandLine line = parse({});
+  ASSERT_TRUE(line.options);
+  EXPECT_EQ(line.options->op, "all_reduce");
+  EXPECT_EQ(line.options->backend, "auto");
+  EXPECT_EQ(line.options->algorithm, "auto");
+  EXPECT_EQ(line.options->type, DataType::f32);
+  EXPECT_EQ(line.options->min_bytes, 4U);
+  EXPECT_EQ(line.options->max_bytes, 256U << 20);
+}
+
+TEST(CommBenchOptions, SizesTakeUnitsAndDouble) {
+  const CommandLine line = parse({"--min", "16K", "--max=100K", "--dtype", "bf16"});
+  ASSERT_TRUE(line.options) << line.text;
+  EXPECT_THAT(sizes_of(*line.options), ElementsAre(16384, 32768, 65536));
+  EXPECT_EQ(line.options->type, DataType::bf16);
+  EXPECT_THAT(sizes_of(*parse({"--min", "1M", "--max", "1M"}).options), ElementsAre(1U << 20));
+  EXPECT_THAT(sizes_of(*parse({"--op", "barrier"}).options), ElementsAre(0));
+}
+
+TEST(CommBenchOptions, WhatIsWrongIsNamedWithAHint) {
+  const std::vector<std::pair<std::vector<const char*>, const char*>> cases = {
+      {{"--op", "all_redduce"}, "all_redduce not in {all_reduce,broadcast"},
+      {{"--backend", "nccl"}, "nccl not in {auto,gloo,gloo-native}"},
+      {{"--algorithm", "tree"}, "tree not in {auto,ring,recursive_doubling}"},
+      {{"--dtype", "f8"}, "f8 not in {u8,i8,i32,i64,f16,bf16,f32,f64}"},
+      {{"--min", "4X"}, "--min: '4X' is no size; give bytes"},
+      {{"--min", "0"}, "'0' is no size"},
+      {{"--max", "2000G"}, "'2000G' is no size"},
+      {{"--max", "99999999999999999999"}, "is no size"},
+      {{"--min", "8", "--max", "4"}, "--min 8 is more than --max 4"},
+      {{"--iterations", "0"}, "0 not in range 1 to"},
+      {{"--tune"}, "not expected: --tune"}};
+  for (const auto& [arguments, text] : cases) {
+    const CommandLine line = parse(arguments);
+    EXPECT_FALSE(line.options) << text;
+    EXPECT_EQ(line.exit_code, 2);
+    EXPECT_THAT(line.text, StartsWith("comm_bench: "));
+    EXPECT_THAT(line.text, HasSubstr(text));
+    EXPECT_THAT(line.text, HasSubstr("\nhint: "));
+  }
+}
+
+TEST(CommBenchOptions, HelpAndVersionAreNoErrors) {
+  EXPECT_EQ(parse({"--help"}).exit_code, 0);
+  EXPECT_THAT(parse({"--help"}).text, HasSubstr("--backend"));
+  EXPECT_THAT(parse({"--version"}).text, StartsWith("comm_bench "));
+}
+
+// Adding rank by rank in the type itself, in any order, must not round: then one answer is right.
+TEST(CommBenchInputs, SumsAreExactInEveryType) {
+  for (const DataType type : kTypes) {
+    for (const int ranks : {1, 2, 7, 64}) {
+      std::vector<std::byte> forward = input_of(type, 0, ranks, 5, 100);
+      std::vector<std::byte> backward = input_of(type, ranks - 1, ranks, 5, 100);
+      for (int r = 1; r < ranks; ++r) {
+        reduce(type, ReduceOp::sum, forward.data(), input_of(type, r, ranks, 5, 100).data(), 100);
+        reduce(type, ReduceOp::sum, backward.data(),
+               input_of(type, ranks - 1 - r, ranks, 5, 100).data(), 100);
+      }
+      EXPECT_EQ(forward, sum_of_inputs(type, ranks, 5, 100)) << name_of(type) << ' ' << ranks;
+      EXPECT_EQ(backward, forward) << name_of(type) << ' ' << ranks;
+    }
+  }
+}
+
+TEST(CommBenchInputs, TellRanksAndElementsApart) {
+  std::set<std::vector<std::byte>> seen;
+  for (int r = 0; r < 4; ++r) {
+    for (std::size_t j = 0; j < 1000; ++j) seen.insert(input_of(DataType::f64, r, 4, j, 1));
+  }
+  EXPECT_EQ(seen.size(), 4000U);
+}
+
+TEST(CommBenchMeasure, QuantilesAreValuesThatWereMeasured) {
+  const std::vector<double> five = {1, 2, 3, 4, 5};
+  EXPECT_EQ(quantile(five, 0.5), 3);
+  EXPECT_EQ(quantile(five, 0.99), 5);
+  EXPECT_EQ(quantile({7}, 0.5), 7);
+  std::vector<double> hundred;
+  for (int i = 1; i <= 100; ++i) hundred.push_back(i);
+  EXPECT_EQ(quantile(hundred, 0.99), 99);
+}
+
+const Row kRow = {.op = "all_reduce",
+                  .backend = "gloo",
+                  .algorithm = "ring",
+                  .type = DataType::bf16,
+                  .bytes = 4'000'000,
+                  .ranks = 4,
+                  .hosts = 2,
+                  .measured = {2000, 2500.0004, 3},
+                  .bus_factor = 1.5};
+
+TEST(CommBenchReport, BandwidthIsTenToTheNineBytesASecond) {
+  EXPECT_DOUBLE_EQ(kRow.algorithm_bandwidth(), 2.0);
+  EXPECT_DOUBLE_EQ(kRow.bus_bandwidth(), 3.0);
+}
+
+TEST(CommBenchReport, JsonHasTheColumnsOfTheDesignInOrder) {
+  std::ostringstream out;
+  print_json(out, kRow);
+  EXPECT_EQ(out.str(), R"({"op":"all_reduce","backend":"gloo","algorithm":"ring","dtype":"bf16",)"
+                       R"("bytes":4000000,"ranks":4,"hosts":2,"median_us":2000.0,"p99_us":2500.0,)"
+                       R"("algbw_gbps":2.0,"busbw_gbps":3.0,"wrong":3})"
+                       "\n");
+}
+
+TEST(CommBenchReport, TableHasAHeadingForEachValue) {
+  std::ostringstream out;
+  print_heading(out);
+  print_row(out, kRow);
+  std::istringstream lines(out.str());
+  std::string heading;
+  std::string values;
+  std::getline(lines, heading);
+  std::getline(lines, values);
+  EXPECT_EQ(heading.size(), values.size());
+  EXPECT_THAT(heading, StartsWith("op             backend"));
+  EXPECT_THAT(values, StartsWith("all_reduce     gloo           ring                bf16"));
+  EXPECT_THAT(values, testing::EndsWith("2000.0       2500.0        2.000        3.000      3"));
+}
+
+}  // namespace
+}  // namespace bp::bench
