@@ -1,0 +1,325 @@
+// The model against transformers, and the promises of bert.h and weights.h.
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "trainer/model/bert.h"
+#include "trainer/model/safetensors.h"
+#include "trainer/model/weights.h"
+
+namespace bp::trainer {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Tensors in the golden model's file: 5 of the embeddings, 16 a layer, 2 each of pooler and head.
+constexpr std::size_t kGoldenParameters = 41;
+const std::string kGolden = BP_SOURCE_DIR "/tests/golden/bert";
+
+std::map<std::string, at::Tensor> read_tensors(const std::string& path) {
+  std::map<std::string, at::Tensor> result;
+  SafetensorsReader reader(path);
+  for (const SafetensorsEntry& entry : reader.header().entries) {
+    at::Tensor tensor = at::empty(entry.shape, entry.type == "I64" ? at::kLong : at::kFloat);
+    reader.read(entry, tensor.data_ptr());
+    result.emplace(entry.name, tensor);
+  }
+  return result;
+}
+
+template <class T>
+std::vector<T> vector_of(const at::Tensor& tensor) {
+  std::vector<T> result;
+  for (std::int64_t i = 0; i < tensor.numel(); ++i) {
+    result.push_back(static_cast<T>(tensor.const_data_ptr<std::int64_t>()[i]));
+  }
+  return result;
+}
+
+Batch golden_batch(const std::map<std::string, at::Tensor>& expected) {
+  Batch batch;
+  batch.rows = 4;
+  batch.length = 11;
+  batch.token_ids = vector_of<std::int64_t>(expected.at("ids"));
+  batch.lengths = vector_of<std::int32_t>(expected.at("lengths"));
+  batch.labels = vector_of<std::int64_t>(expected.at("labels"));
+  batch.sample_ids = {100, 101, 102, 103};
+  return batch;
+}
+
+BertConfig golden_config(double dropout) {
+  BertConfig config = read_config(kGolden + "/config.json");
+  config.hidden_dropout = dropout;
+  config.attention_dropout = dropout;
+  return config;
+}
+
+// Rows `rows` of a batch, padded no wider than they need.
+Batch part_of(const Batch& batch, const std::vector<int>& rows) {
+  Batch part;
+  part.rows = static_cast<int>(rows.size());
+  for (const int r : rows) {
+    part.length = std::max<int>(part.length, batch.lengths[static_cast<std::size_t>(r)]);
+  }
+  for (const int row : rows) {
+    const auto r = static_cast<std::size_t>(row);
+    const auto begin = batch.token_ids.begin() + std::ptrdiff_t{row} * batch.length;
+    part.token_ids.insert(part.token_ids.end(), begin, begin + part.length);
+    part.lengths.push_back(batch.lengths[r]);
+    part.labels.push_back(batch.labels[r]);
+    part.sample_ids.push_back(batch.sample_ids[r]);
+  }
+  return part;
+}
+
+class Golden : public ::testing::Test {
+ protected:
+  std::map<std::string, at::Tensor> expected_ = read_tensors(kGolden + "/expected.safetensors");
+  Batch batch_ = golden_batch(expected_);
+  Bert::Step step_{1, 1};
+};
+
+// The gradient of one of our parameters under transformers' name; query, key and value apart.
+std::map<std::string, at::Tensor> gradients(const Bert& model) {
+  std::map<std::string, at::Tensor> result;
+  for (const auto& [name, parameter] : model.parameters()) {
+    const std::size_t at = name.find(".qkv.");
+    if (at == std::string::npos) {
+      result[name] = parameter.grad();
+      continue;
+    }
+    const std::int64_t part = parameter.size(0) / 3;
+    int index = 0;
+    for (const char* word : {".query.", ".key.", ".value."}) {
+      std::string other = name;
+      result[other.replace(at, 5, word)] =
+          parameter.grad().slice(0, index * part, (index + 1) * part);
+      ++index;
+    }
+  }
+  return result;
+}
+
+TEST_F(Golden, LogitsLossAndEveryGradientAreThoseOfTransformers) {
+  Bert model(golden_config(0), Precision::fp32, 1);
+  const LoadReport report = load_weights(model, kGolden + "/model.safetensors");
+  EXPECT_THAT(report.missing, IsEmpty());
+  EXPECT_THAT(report.unexpected, IsEmpty());
+  EXPECT_THAT(report.misshaped, IsEmpty());
+
+  const at::Tensor logits = model.forward(batch_, &step_);
+  EXPECT_TRUE(at::allclose(logits, expected_.at("logits"), 1e-5, 2e-6));
+  const at::Tensor loss = classification_loss(logits, batch_);
+  EXPECT_NEAR(loss.item<float>(), expected_.at("loss").item<float>(), 2e-6);
+  loss.backward();
+  const auto ours = gradients(model);
+  std::size_t compared = 0;
+  for (const auto& [name, theirs] : expected_) {
+    if (!name.starts_with("grad.")) continue;
+    const at::Tensor& gradient = ours.at(name.substr(5));
+    ASSERT_TRUE(gradient.defined()) << name;
+    EXPECT_TRUE(at::allclose(gradient, theirs, 1e-4, 2e-6))
+        << name << " differs by " << (gradient - theirs).abs().max().item<float>();
+    ++compared;
+  }
+  EXPECT_EQ(compared, ours.size());
+}
+
+TEST_F(Golden, EvaluationIsTheSameAndRecordsNothing) {
+  Bert model(golden_config(0.5), Precision::fp32, 1);
+  (void)load_weights(model, kGolden + "/model.safetensors");
+  const at::Tensor logits = model.forward(batch_, nullptr);
+  EXPECT_TRUE(at::allclose(logits, expected_.at("logits"), 1e-5, 2e-6));
+  EXPECT_FALSE(logits.requires_grad());
+}
+
+TEST_F(Golden, Bf16IsNear) {
+  Bert model(golden_config(0), Precision::bf16, 1);
+  (void)load_weights(model, kGolden + "/model.safetensors");
+  const at::Tensor logits = model.forward(batch_, &step_);
+  EXPECT_EQ(logits.scalar_type(), at::kFloat);
+  EXPECT_TRUE(at::allclose(logits, expected_.at("logits"), 0.05, 0.05));
+  classification_loss(logits, batch_).backward();
+  for (const auto& [name, gradient] : gradients(model)) {
+    const at::Tensor& theirs = expected_.at("grad." + name);
+    EXPECT_EQ(gradient.scalar_type(), at::kFloat);
+    const float error = (gradient - theirs).norm().item<float>();
+    EXPECT_LE(error, 0.08F * theirs.norm().item<float>() + 1e-4F) << name;
+  }
+}
+
+TEST_F(Golden, ParametersChangedBringsNewWeightsIntoBf16) {
+  Bert model(golden_config(0), Precision::bf16, 1);
+  const at::Tensor before = model.forward(batch_, nullptr);
+  (void)load_weights(model, kGolden + "/model.safetensors");
+  EXPECT_FALSE(at::allclose(model.forward(batch_, nullptr), before, 0.05, 0.05));
+}
+
+// The derivative along the gradient, dropout on: the masks of the backward pass are the forward's.
+TEST_F(Golden, GradientOfDropoutIsThatOfItsMask) {
+  Bert model(golden_config(0.3), Precision::fp32, 1);
+  (void)load_weights(model, kGolden + "/model.safetensors");
+  classification_loss(model.forward(batch_, &step_), batch_).backward();
+  double squares = 0;
+  for (const auto& [name, p] : model.parameters())
+    squares += p.grad().square().sum().item<double>();
+  const auto loss_at = [&](double distance) {
+    for (const auto& [name, p] : model.parameters()) {
+      p.detach().add_(p.grad(), distance / std::sqrt(squares));
+    }
+    const double loss = classification_loss(model.forward(batch_, &step_), batch_).item<double>();
+    for (const auto& [name, p] : model.parameters()) {
+      p.detach().sub_(p.grad(), distance / std::sqrt(squares));
+    }
+    return loss;
+  };
+  const double slope = (loss_at(1e-3) - loss_at(-1e-3)) / 2e-3;
+  EXPECT_NEAR(slope, std::sqrt(squares), 0.01 * std::sqrt(squares));
+}
+
+TEST_F(Golden, DropoutDependsOnSampleStepAndSeedOnly) {
+  Bert model(golden_config(0.3), Precision::fp32, 1);
+  (void)load_weights(model, kGolden + "/model.safetensors");
+  const at::Tensor whole = model.forward(batch_, &step_).detach();
+  const at::Tensor part = model.forward(part_of(batch_, {2, 0}), &step_).detach();
+  EXPECT_TRUE(at::allclose(part[0], whole[2], 1e-5, 1e-5));
+  EXPECT_TRUE(at::allclose(part[1], whole[0], 1e-5, 1e-5));
+  const Bert::Step other_step{1, 2};
+  const Bert::Step other_seed{2, 1};
+  EXPECT_FALSE(at::allclose(model.forward(batch_, &other_step), whole, 1e-3, 1e-3));
+  EXPECT_FALSE(at::allclose(model.forward(batch_, &other_seed), whole, 1e-3, 1e-3));
+  Batch others = batch_;
+  for (std::int64_t& id : others.sample_ids) id += 10;
+  EXPECT_FALSE(at::allclose(model.forward(others, &step_), whole, 1e-3, 1e-3));
+}
+
+TEST_F(Golden, ThreadsDoNotShow) {
+  const auto run = [&](int threads) {
+    at::set_num_threads(threads);
+    Bert model(golden_config(0.3), Precision::fp32, 7);
+    const at::Tensor loss = classification_loss(model.forward(batch_, &step_), batch_);
+    loss.backward();
+    return std::make_pair(loss.item<float>(), model.parameters()[0].second.grad().clone());
+  };
+  const auto one = run(1);
+  const auto two = run(2);
+  EXPECT_EQ(one.first, two.first);
+  EXPECT_TRUE(at::equal(one.second, two.second));
+}
+
+TEST(Model, FirstWeightsAreThoseOfBert) {
+  BertConfig config = preset("tiny").value();
+  config.vocabulary = 1000;
+  config.labels = {"a", "b"};
+  const Bert model(config, Precision::fp32, 3);
+  const Bert same(config, Precision::bf16, 3);
+  const Bert other(config, Precision::fp32, 4);
+  for (std::size_t i = 0; i < model.parameters().size(); ++i) {
+    const auto& [name, p] = model.parameters()[i];
+    EXPECT_TRUE(p.requires_grad() && p.is_leaf()) << name;
+    EXPECT_TRUE(at::equal(p, same.parameters()[i].second)) << name;
+    if (name.ends_with("bias")) {
+      EXPECT_EQ(p.abs().max().item<float>(), 0.0F) << name;
+    } else if (name.ends_with("LayerNorm.weight")) {
+      EXPECT_EQ((p - 1).abs().max().item<float>(), 0.0F) << name;
+    } else {
+      const auto n = static_cast<double>(p.numel());
+      EXPECT_NEAR(p.detach().mean().item<double>(), 0, 5 * 0.02 / std::sqrt(n)) << name;
+      EXPECT_NEAR(p.detach().std().item<double>(), 0.02, 5 * 0.02 / std::sqrt(2 * n)) << name;
+      EXPECT_FALSE(at::equal(p, other.parameters()[i].second)) << name;
+    }
+  }
+  EXPECT_EQ(model.parameters()[0].second[0].abs().max().item<float>(), 0.0F);  // padding
+  EXPECT_FALSE(at::equal(model.parameters()[5].second.flatten().slice(0, 0, 100),
+                         model.parameters()[0].second.flatten().slice(0, 128, 228)));
+}
+
+TEST(Model, RefusesWhatItCannotRun) {
+  BertConfig config = preset("tiny").value();
+  EXPECT_THROW(Bert(config, Precision::fp32, 1), Error);  // no labels
+  config.labels = {"a", "b"};
+  config.vocabulary = 10;
+  config.positions = 4;
+  Bert model(config, Precision::fp32, 1);
+  Batch batch;
+  batch.rows = 1;
+  batch.length = 5;
+  batch.token_ids = {1, 2, 3, 4, 5};
+  batch.lengths = {5};
+  batch.labels = {0};
+  batch.sample_ids = {0};
+  try {
+    (void)model.forward(batch, nullptr);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("5 tokens is longer than the model's 4 positions"));
+  }
+}
+
+class SavedModel : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string folder_ = ::testing::TempDir() + concat("bp_model_", ::getpid());
+};
+
+TEST_F(SavedModel, ComesBackBitForBit) {
+  const std::string path = folder_ + "/model";
+  Bert model(golden_config(0.1), Precision::fp32, 5);
+  const TokenizerFiles tokenizer{{"[PAD]", "[UNK]", "a"}, false, 11};
+  save_model(model, tokenizer, path);
+  save_model(model, tokenizer, path);  // over what is there
+  Bert again(read_config(path + "/config.json"), Precision::fp32, 6);
+  const LoadReport report = load_weights(again, path + "/model.safetensors");
+  EXPECT_TRUE(report.complete());
+  for (std::size_t i = 0; i < model.parameters().size(); ++i) {
+    EXPECT_TRUE(at::equal(model.parameters()[i].second, again.parameters()[i].second));
+  }
+  std::ifstream vocabulary(path + "/vocab.txt");
+  std::string lines((std::istreambuf_iterator<char>(vocabulary)), {});
+  EXPECT_EQ(lines, "[PAD]\n[UNK]\na\n");
+  std::ifstream settings(path + "/tokenizer_config.json");
+  std::string text((std::istreambuf_iterator<char>(settings)), {});
+  EXPECT_THAT(text, HasSubstr("\"do_lower_case\": false"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);  // no left-overs
+}
+
+TEST_F(SavedModel, WhatDoesNotFitIsNamed) {
+  const float numbers[4] = {1, 2, 3, 4};
+  const std::string path = folder_ + "/x.safetensors";
+  write_safetensors(path, {{"embeddings.LayerNorm.gamma", "F32", {4}, numbers},
+                           {"classifier.weight", "F32", {2, 2}, numbers},
+                           {"cls.predictions.bias", "F32", {1}, numbers}});
+  Bert model(golden_config(0.1), Precision::fp32, 5);
+  const LoadReport report = load_weights(model, path);
+  EXPECT_FALSE(report.complete());
+  EXPECT_THAT(report.unexpected, ElementsAre("cls.predictions.bias"));
+  EXPECT_THAT(report.misshaped,
+              ElementsAre("classifier.weight: [2, 2] in the file, [3, 24] here",
+                          "embeddings.LayerNorm.gamma: [4] in the file, [24] here"));
+  EXPECT_EQ(report.missing.size(), kGoldenParameters - 2);
+}
+
+TEST_F(SavedModel, OldNamesAndHalvesAreTaken) {
+  const std::vector<std::uint16_t> ones(24, 0x3f80);  // 1.0 in bf16
+  const std::string path = folder_ + "/x.safetensors";
+  write_safetensors(path, {{"embeddings.LayerNorm.beta", "BF16", {24}, ones.data()}});
+  Bert model(golden_config(0.1), Precision::fp32, 5);
+  EXPECT_EQ(load_weights(model, path).missing.size(), kGoldenParameters - 1);
+  EXPECT_EQ(model.parameters()[4].first, "bert.embeddings.LayerNorm.bias");
+  EXPECT_EQ(model.parameters()[4].second[7].item<float>(), 1.0F);
+}
+
+}  // namespace
+}  // namespace bp::trainer

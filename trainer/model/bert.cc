@@ -1,0 +1,240 @@
+#include "trainer/model/bert.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/tanh.h>
+#include <ATen/ops/zeros.h>
+
+#include "bp/error.h"
+#include "comm/base/check.h"
+#include "comm/base/text.h"
+#include "trainer/model/functions.h"
+#include "trainer/model/init.h"
+
+namespace bp::trainer {
+namespace {
+
+using at::Tensor;
+
+// A matrix with the bias that the operation after the product adds.
+struct Linear {
+  Weight weight;
+  Tensor bias;
+};
+
+struct Layer {
+  Linear qkv;
+  Linear attention_output;
+  Norm attention_norm;
+  Linear intermediate;
+  Linear output;
+  Norm norm;
+};
+
+// The places of dropout in one forward pass; each layer has three, one after another.
+constexpr std::uint32_t kEmbeddingSite = 0;
+constexpr std::uint32_t kHeadSite = 1;
+constexpr std::uint32_t kProbabilitySite = 2;
+constexpr std::uint32_t kAttentionSite = 3;
+constexpr std::uint32_t kOutputSite = 4;
+constexpr std::uint32_t kLayerSites = 3;
+
+}  // namespace
+
+class Bert::Impl {
+ public:
+  Impl(BertConfig config, Precision precision, std::uint64_t seed);
+
+  Tensor forward(const Batch& batch, const Step* step);
+  Tensor layer(const Layer& l, const Tensor& x, std::size_t index);
+  Tensor head(const Tensor& first);
+  void refresh();
+
+  Tensor add(const std::string& name, std::vector<std::int64_t> shape);
+  Linear linear(const std::string& name, std::int64_t out, std::int64_t in);
+  Norm norm(const std::string& name);
+  [[nodiscard]] Dropout dropout(double share, std::uint32_t site) const;
+
+  BertConfig config_;
+  Precision precision_;
+  std::uint64_t seed_;
+  std::vector<std::pair<std::string, Tensor>> parameters_;
+
+  Tensor words_;
+  Tensor positions_;
+  Tensor types_;
+  Norm embedding_norm_;
+  std::vector<Layer> layers_;
+  Linear pooler_;
+  Linear classifier_;
+
+  // Of the forward pass under way.
+  LayoutPtr layout_;
+  LayoutPtr first_layout_;
+  const Step* step_ = nullptr;
+};
+
+Bert::Impl::Impl(BertConfig config, Precision precision, std::uint64_t seed)
+    : config_(std::move(config)), precision_(precision), seed_(seed) {
+  check(config_);
+  if (config_.labels.empty()) {
+    throw Error(ErrorCode::invalid_argument, "a classification head needs at least one label");
+  }
+  const std::int64_t hidden = config_.hidden;
+  const std::string embeddings = "bert.embeddings.";
+  words_ = add(embeddings + "word_embeddings.weight", {config_.vocabulary, hidden});
+  positions_ = add(embeddings + "position_embeddings.weight", {config_.positions, hidden});
+  types_ = add(embeddings + "token_type_embeddings.weight", {config_.token_types, hidden});
+  embedding_norm_ = norm(embeddings + "LayerNorm");
+  for (int i = 0; i < config_.layers; ++i) {
+    const std::string name = concat("bert.encoder.layer.", i, ".");
+    Layer l;
+    l.qkv = linear(name + "attention.self.qkv", 3 * hidden, hidden);
+    l.attention_output = linear(name + "attention.output.dense", hidden, hidden);
+    l.attention_norm = norm(name + "attention.output.LayerNorm");
+    l.intermediate = linear(name + "intermediate.dense", config_.intermediate, hidden);
+    l.output = linear(name + "output.dense", hidden, config_.intermediate);
+    l.norm = norm(name + "output.LayerNorm");
+    layers_.push_back(l);
+  }
+  pooler_ = linear("bert.pooler.dense", hidden, hidden);
+  classifier_ = linear("classifier", static_cast<std::int64_t>(config_.labels.size()), hidden);
+
+  words_.slice(0, config_.pad_id, config_.pad_id + 1).zero_();
+  for (auto& [name, parameter] : parameters_) parameter.requires_grad_(true);
+  refresh();
+}
+
+Tensor Bert::Impl::add(const std::string& name, std::vector<std::int64_t> shape) {
+  Tensor parameter = at::empty(shape, at::kFloat);
+  fill_normal(parameter, config_.initializer_range, seed_, name);
+  parameters_.emplace_back(name, parameter);
+  return parameter;
+}
+
+Linear Bert::Impl::linear(const std::string& name, std::int64_t out, std::int64_t in) {
+  Linear result;
+  result.weight.master = add(name + ".weight", {out, in});
+  result.bias = at::zeros({out}, at::kFloat);
+  parameters_.emplace_back(name + ".bias", result.bias);
+  return result;
+}
+
+Norm Bert::Impl::norm(const std::string& name) {
+  Norm result;
+  result.gamma = at::ones({config_.hidden}, at::kFloat);
+  result.beta = at::zeros({config_.hidden}, at::kFloat);
+  result.epsilon = config_.norm_epsilon;
+  parameters_.emplace_back(name + ".weight", result.gamma);
+  parameters_.emplace_back(name + ".bias", result.beta);
+  return result;
+}
+
+// Casts the weights that products use. The copies are new tensors each time: a graph that is still
+// alive keeps those that it was made with.
+void Bert::Impl::refresh() {
+  const auto cast = [this](Weight& weight) {
+    weight.compute = precision_ == Precision::bf16 ? weight.master.detach().to(at::kBFloat16)
+                                                   : weight.master.detach();
+  };
+  for (Layer& l : layers_) {
+    cast(l.qkv.weight);
+    cast(l.attention_output.weight);
+    cast(l.intermediate.weight);
+    cast(l.output.weight);
+  }
+}
+
+Dropout Bert::Impl::dropout(double share, std::uint32_t site) const {
+  if (step_ == nullptr) return {};
+  return {share, step_->seed, step_->number, site};
+}
+
+Tensor Bert::Impl::forward(const Batch& batch, const Step* step) {
+  const at::AutoGradMode mode(step != nullptr && at::GradMode::is_enabled());
+  BP_CHECK(batch.rows > 0, "a forward pass needs at least one sample");
+  if (batch.length > config_.positions) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("a sample of ", batch.length, " tokens is longer than the model's ",
+                       config_.positions, " positions"));
+  }
+  step_ = step;
+  layout_ = std::make_shared<Layout>(make_layout(batch.lengths, batch.sample_ids));
+  first_layout_ = std::make_shared<Layout>(first_tokens(*layout_));
+
+  Tensor ids = at::empty({layout_->offsets.back()}, at::kLong);
+  auto* packed = ids.data_ptr<std::int64_t>();
+  for (int row = 0; row < batch.rows; ++row) {
+    const auto begin = batch.token_ids.begin() + std::ptrdiff_t{row} * batch.length;
+    packed = std::copy(begin, begin + layout_->length(row), packed);
+  }
+
+  Tensor x = embed(layout_, ids, words_, positions_, types_,
+                   precision_ == Precision::bf16 ? at::kBFloat16 : at::kFloat);
+  x = add_norm(layout_, x, {}, {}, embedding_norm_, {});
+  x = drop(layout_, x, dropout(config_.hidden_dropout, kEmbeddingSite));
+  for (std::size_t i = 0; i < layers_.size(); ++i) x = layer(layers_[i], x, i);
+  return head(x);
+}
+
+// [tokens, hidden] to the same; the last layer computes each sample's first token only, [rows,
+// hidden], since the head reads no other.
+Tensor Bert::Impl::layer(const Layer& l, const Tensor& x, std::size_t index) {
+  const bool last = index + 1 == layers_.size();
+  const auto site = static_cast<std::uint32_t>(index) * kLayerSites;
+  const double hidden = config_.hidden_dropout;
+
+  Tensor y = product(x, l.qkv.weight);
+  y = attention(layout_, y, l.qkv.bias, config_.heads, last,
+                dropout(config_.attention_dropout, site + kProbabilitySite));
+  Tensor residual = x;
+  LayoutPtr layout = layout_;
+  if (last) {
+    const Tensor firsts = at::from_blob(const_cast<std::int64_t*>(layout_->offsets.data()),
+                                        {layout_->rows}, at::kLong);
+    residual = at::index_select(x, 0, firsts.clone());
+    layout = first_layout_;
+  }
+  const Tensor attended =
+      add_norm(layout, product(y, l.attention_output.weight), l.attention_output.bias, residual,
+               l.attention_norm, dropout(hidden, site + kAttentionSite));
+  y = bias_gelu(product(attended, l.intermediate.weight), l.intermediate.bias);
+  return add_norm(layout, product(y, l.output.weight), l.output.bias, attended, l.norm,
+                  dropout(hidden, site + kOutputSite));
+}
+
+Tensor Bert::Impl::head(const Tensor& first) {
+  Tensor x = first.to(at::kFloat);
+  x = at::tanh(at::linear(x, pooler_.weight.master, pooler_.bias));
+  x = drop(first_layout_, x,
+           dropout(config_.classifier_dropout.value_or(config_.hidden_dropout), kHeadSite));
+  return at::linear(x, classifier_.weight.master, classifier_.bias);
+}
+
+Bert::Bert(BertConfig config, Precision precision, std::uint64_t seed)
+    : impl_(std::make_unique<Impl>(std::move(config), precision, seed)) {}
+Bert::~Bert() = default;
+
+const BertConfig& Bert::config() const { return impl_->config_; }
+
+const std::vector<std::pair<std::string, Tensor>>& Bert::parameters() const {
+  return impl_->parameters_;
+}
+
+void Bert::parameters_changed() { impl_->refresh(); }
+
+Tensor Bert::forward(const Batch& batch, const Step* step) { return impl_->forward(batch, step); }
+
+Tensor classification_loss(const Tensor& logits, const Batch& batch) {
+  const Tensor labels =
+      at::from_blob(const_cast<std::int64_t*>(batch.labels.data()), {batch.rows}, at::kLong);
+  return at::cross_entropy_loss(logits, labels.clone());
+}
+
+}  // namespace bp::trainer

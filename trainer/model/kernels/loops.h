@@ -1,0 +1,17 @@
+// The tables that each compilation of loops.cc exports.
+#pragma once
+
+#include "trainer/model/kernels/kernels.h"
+
+#define BP_DECLARE_ISA(name)                                                         \
+  namespace bp::trainer::kernels::name {                                             \
+  const Kernels<float>& f32();                                                       \
+  const Kernels<BFloat16>& bf16();                                                   \
+  void random_block(std::uint16_t* out, std::uint32_t block, const DropoutRow& row); \
+  }
+
+BP_DECLARE_ISA(baseline)
+BP_DECLARE_ISA(avx2)
+BP_DECLARE_ISA(avx512)
+
+#undef BP_DECLARE_ISA

@@ -1,0 +1,45 @@
+#include "trainer/model/rows.h"
+
+#include <cmath>
+
+namespace bp::trainer {
+namespace {
+
+// The finaliser of splitmix64: every bit of the input moves every bit of the output.
+std::uint64_t mix(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15ULL;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+DropoutRows::DropoutRows(const Dropout& dropout, const Layout& layout) : layout_(layout) {
+  const std::uint64_t key = mix(mix(dropout.seed) ^ dropout.step);
+  row_.key[0] = static_cast<std::uint32_t>(key);
+  row_.key[1] = static_cast<std::uint32_t>(key >> 32);
+  row_.site = dropout.site;
+  // The share is rounded to 1/65536; scaling by what is really kept leaves the mean exact.
+  row_.threshold = static_cast<std::uint16_t>(std::min(65535L, std::lround(dropout.share * 65536)));
+  row_.scale = 65536.0F / (65536.0F - static_cast<float>(row_.threshold));
+}
+
+kernels::DropoutRow DropoutRows::of(std::int64_t token) const {
+  const std::int32_t row = layout_.row_of_token[static_cast<std::size_t>(token)];
+  kernels::DropoutRow result = row_;
+  if (row < 0) return result;
+  const auto r = static_cast<std::size_t>(row);
+  result.sample = static_cast<std::uint32_t>(layout_.samples[r]);
+  result.row = static_cast<std::uint32_t>(token - layout_.offsets[r]);
+  return result;
+}
+
+kernels::DropoutRow DropoutRows::of(int row, int head, int token) const {
+  kernels::DropoutRow result = row_;
+  result.sample = static_cast<std::uint32_t>(layout_.samples[static_cast<std::size_t>(row)]);
+  result.row = static_cast<std::uint32_t>(head) << 16 | static_cast<std::uint32_t>(token);
+  return result;
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,38 @@
+// A model as a Hugging Face folder: config.json, model.safetensors, vocab.txt,
+// tokenizer_config.json.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trainer/model/bert.h"
+
+namespace bp::trainer {
+
+// What a file of weights and a model have not in common. Names are Hugging Face's.
+struct LoadReport {
+  std::vector<std::string> missing;  // in the model, not in the file: they keep their first values
+  std::vector<std::string> unexpected;  // in the file, not in the model: ignored
+  std::vector<std::string> misshaped;   // "classifier.weight: [3, 128] in the file, [2, 128] here"
+  [[nodiscard]] bool complete() const { return missing.empty() && misshaped.empty(); }
+};
+
+// Sets what the file has; F32, F16 and BF16 are taken. The prefix "bert." may be missing, and
+// LayerNorm's parameters may be called gamma and beta, as in old files. Calls
+// parameters_changed(). Throws io or invalid_argument, naming the file.
+LoadReport load_weights(Bert& model, const std::string& path);
+
+void save_weights(const Bert& model, const std::string& path);
+
+struct TokenizerFiles {
+  std::vector<std::string> vocabulary;  // lines of vocab.txt
+  bool lower_case = true;
+  int max_length = 128;
+};
+
+// Writes all four files into a folder beside `folder` and renames it, over a `folder` that is
+// there, so that no reader sees half a model. Throws io.
+void save_model(const Bert& model, const TokenizerFiles& tokenizer, const std::string& folder);
+
+}  // namespace bp::trainer
