@@ -1,0 +1,188 @@
+#include "comm/transport/gloo.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "comm/base/text.h"
+
+namespace bp {
+namespace {
+
+namespace plugin = gloo_plugin;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL;  // they allow no RTLD_DEEPBIND, nor LibTorch
+#else
+constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
+#endif
+
+std::vector<std::filesystem::path> plugin_folders() {
+  std::vector<std::filesystem::path> folders;
+  if (const char* const asked = std::getenv("BP_PLUGIN_DIR"); asked != nullptr && *asked != '\0') {
+    return {asked};
+  }
+  std::error_code ignored;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  if (!program.empty()) {
+    folders.push_back(program.parent_path());
+    folders.push_back(program.parent_path().parent_path() / "lib");
+  }
+  folders.emplace_back(BP_PLUGIN_INSTALL_DIR);
+  return folders;
+}
+
+const plugin::Table& load() {
+  std::string tried;
+  for (const auto& folder : plugin_folders()) {
+    const auto path = folder / "libbp_gloo.so";
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) {
+      tried += concat(tried.empty() ? "" : ", ", folder.string());
+      continue;
+    }
+    // Never closed: Gloo's threads may still be on their way out of it.
+    void* const handle = ::dlopen(path.c_str(), kOpenFlags);
+    if (handle == nullptr) {
+      throw Error(ErrorCode::unavailable, concat("the Gloo plugin does not load: ", ::dlerror()));
+    }
+    auto* const entry = reinterpret_cast<plugin::Entry*>(::dlsym(handle, plugin::kEntry));
+    if (entry == nullptr || entry()->version != plugin::kVersion) {
+      throw Error(ErrorCode::unavailable,
+                  concat(path.string(), " is of another version of bp than this program"));
+    }
+    return *entry();
+  }
+  throw Error(ErrorCode::unavailable, concat("libbp_gloo.so is not there; looked in: ", tried,
+                                             " (BP_PLUGIN_DIR says where)"));
+}
+
+// Our store behind the plugin's callbacks; keeps what it threw.
+class StoreBridge {
+ public:
+  StoreBridge(Store& store, std::chrono::milliseconds timeout)
+      : store_(store), deadline_(timeout) {}
+
+  [[nodiscard]] plugin::StoreCalls calls() { return {this, set, get}; }
+  void rethrow() const {
+    if (thrown_) std::rethrow_exception(thrown_);
+  }
+
+ private:
+  template <class Action>
+  bool guarded(const Action& action) noexcept {
+    try {
+      action();
+      return true;
+    } catch (...) {
+      thrown_ = std::current_exception();
+      return false;
+    }
+  }
+  static bool set(void* self, const char* key, const char* value, std::size_t bytes) {
+    auto& bridge = *static_cast<StoreBridge*>(self);
+    return bridge.guarded([&] { bridge.store_.set(key, {value, bytes}); });
+  }
+  static bool get(void* self,
+                  const char* key,
+                  void* to,
+                  void (*give)(void* to, const char* value, std::size_t bytes)) {
+    auto& bridge = *static_cast<StoreBridge*>(self);
+    return bridge.guarded([&] {
+      const std::string value = bridge.store_.get(key, bridge.deadline_.left());
+      give(to, value.data(), value.size());
+    });
+  }
+
+  Store& store_;
+  const Deadline deadline_;
+  std::exception_ptr thrown_;
+};
+
+ErrorCode code_of(const plugin::Failure& failure) {
+  switch (failure.kind) {
+    case plugin::Failure::lost:
+      return ErrorCode::peer_lost;
+    case plugin::Failure::timeout:
+      return ErrorCode::timeout;
+    default:
+      return ErrorCode::io;
+  }
+}
+
+[[noreturn]] void raise(const plugin::Failure& failure) {
+  throw TransportFailure(code_of(failure), failure.text);
+}
+
+class GlooTransfer : public Transfer {
+ public:
+  GlooTransfer(const plugin::Table& table, void* context, const plugin::Posting& posting)
+      : table_(table) {
+    plugin::Failure failure;
+    transfer_ = table_.post(context, &posting, &failure);
+    if (transfer_ == nullptr) raise(failure);
+  }
+  ~GlooTransfer() override { table_.release(transfer_); }
+
+  [[nodiscard]] bool wait(const Deadline& deadline, const std::atomic<bool>& stop) override {
+    using std::chrono::nanoseconds;
+    plugin::Failure failure;
+    const auto at = std::chrono::duration_cast<nanoseconds>(deadline.at().time_since_epoch());
+    const std::int32_t result = table_.wait(transfer_, at.count(), &stop, &failure);
+    if (result < 0) raise(failure);
+    return result > 0;
+  }
+
+ private:
+  const plugin::Table& table_;
+  void* transfer_ = nullptr;
+};
+
+}  // namespace
+
+GlooTransport::GlooTransport(const GlooOptions& options, Store& store)
+    : rank_(options.rank), size_(options.size), table_(load()) {
+  StoreBridge bridge(store, options.timeout);
+  plugin::ConnectOptions connect;
+  connect.rank = options.rank;
+  connect.size = options.size;
+  connect.interface = options.listen.interface.c_str();
+  connect.address = options.listen.address.c_str();
+  connect.timeout_ms = options.timeout.count();
+  connect.store = bridge.calls();
+  plugin::Failure failure;
+  context_ = table_.connect(&connect, &failure);
+  if (context_ != nullptr) return;
+  bridge.rethrow();
+  throw Error(failure.kind == plugin::Failure::timeout ? ErrorCode::timeout : ErrorCode::io,
+              concat("rank ", rank_, " of ", size_, " could not connect to all others from ",
+                     options.listen.interface, options.listen.address, ": ", failure.text,
+                     " (is another interface, BP_INTERFACE, the one that reaches them?)"));
+}
+
+GlooTransport::~GlooTransport() { table_.disconnect(context_); }
+
+std::unique_ptr<Transfer> GlooTransport::post_receive(int peer,
+                                                      std::uint64_t slot,
+                                                      std::span<std::byte> into) {
+  const plugin::Posting posting{false, peer, slot, into.data(), into.size()};
+  return std::make_unique<GlooTransfer>(table_, context_, posting);
+}
+
+std::unique_ptr<Transfer> GlooTransport::post_send(int peer,
+                                                   std::uint64_t slot,
+                                                   std::span<const std::byte> from) {
+  const plugin::Posting posting{true, peer, slot, const_cast<std::byte*>(from.data()), from.size()};
+  return std::make_unique<GlooTransfer>(table_, context_, posting);
+}
+
+void GlooTransport::wake() { table_.wake(context_); }
+
+void GlooTransport::run_native(const plugin::NativeCall& call) {
+  plugin::Failure failure;
+  if (!table_.run_native(context_, &call, &failure)) raise(failure);
+}
+
+}  // namespace bp

@@ -1,0 +1,107 @@
+#include "comm/transport/gloo_plugin/context.h"
+
+#include <gloo/rendezvous/store.h>
+#include <gloo/transport/tcp/device.h>
+
+#include <csignal>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bp::gloo_plugin {
+namespace {
+
+// Gloo's idea of a store, on top of ours. Gloo waits for a key before it gets it: the wait fetches.
+class Store : public gloo::rendezvous::Store {
+ public:
+  explicit Store(const StoreCalls& calls) : calls_(calls) {}
+
+  void set(const std::string& key, const std::vector<char>& data) override {
+    if (!calls_.set(calls_.self, key.c_str(), data.data(), data.size())) {
+      throw std::runtime_error("the store refused " + key);
+    }
+  }
+  std::vector<char> get(const std::string& key) override {
+    wait({key});
+    return fetched_.extract(key).mapped();
+  }
+  void wait(const std::vector<std::string>& keys) override {
+    for (const std::string& key : keys) {
+      if (!fetched_.contains(key)) fetch(key);
+    }
+  }
+  void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds&) override {
+    wait(keys);  // the callback has the deadline
+  }
+
+ private:
+  void fetch(const std::string& key) {
+    std::vector<char> value;
+    const auto give = [](void* to, const char* data, std::size_t bytes) {
+      static_cast<std::vector<char>*>(to)->assign(data, data + bytes);
+    };
+    if (!calls_.get(calls_.self, key.c_str(), &value, give)) {
+      throw std::runtime_error("the store did not give " + key);
+    }
+    fetched_.insert_or_assign(key, std::move(value));
+  }
+
+  const StoreCalls calls_;
+  std::map<std::string, std::vector<char>> fetched_;
+};
+
+// Gloo writes to sockets without MSG_NOSIGNAL. A program that handles SIGPIPE itself keeps that.
+void ignore_sigpipe_unless_handled() {
+  struct sigaction current = {};
+  if (::sigaction(SIGPIPE, nullptr, &current) == 0 && current.sa_handler == SIG_DFL) {
+    static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
+  }
+}
+
+std::shared_ptr<gloo::rendezvous::Context> connect(const ConnectOptions& options) {
+  ignore_sigpipe_unless_handled();
+  gloo::transport::tcp::attr where;
+  where.iface = options.interface;
+  where.hostname = options.address;
+  auto device = gloo::transport::tcp::CreateDevice(where);
+  auto context = std::make_shared<gloo::rendezvous::Context>(options.rank, options.size);
+  context->setTimeout(std::chrono::milliseconds(options.timeout_ms));
+  Store store(options.store);
+  context->connectFullMesh(store, device);
+  return context;
+}
+
+// The one way to make all that Gloo waits for fail at once: a wait of ours that times out.
+void break_connections(gloo::Context& context) {
+  char nothing = 0;
+  const auto buffer = context.createUnboundBuffer(&nothing, 1);
+  try {
+    buffer->waitRecv(std::chrono::milliseconds(1));
+  } catch (const std::exception&) {  // its timeout, as wanted
+  }
+}
+
+}  // namespace
+
+Context::Context(const ConnectOptions& options)
+    : gloo_(connect(options)), waits_([this] { break_connections(*gloo_); }) {}
+
+Transfer::Transfer(Context& context, const Posting& posting)
+    : waits_(context.waits()),
+      send_(posting.send),
+      buffer_(context.gloo()->createUnboundBuffer(posting.data, posting.bytes)) {
+  if (send_) {
+    buffer_->send(posting.peer, posting.slot, 0, posting.bytes);
+  } else {
+    buffer_->recv(posting.peer, posting.slot, 0, posting.bytes);
+  }
+}
+
+bool Transfer::wait(std::int64_t deadline_ns, const std::atomic<bool>& stop) {
+  return waits_.wait(*buffer_, send_,
+                     Waits::Clock::time_point(std::chrono::nanoseconds(deadline_ns)), stop);
+}
+
+}  // namespace bp::gloo_plugin

@@ -1,0 +1,40 @@
+// A connected Gloo context, and what can go on in it.
+#pragma once
+
+#include <gloo/rendezvous/context.h>
+#include <gloo/transport/unbound_buffer.h>
+
+#include <memory>
+
+#include "comm/transport/gloo_plugin/table.h"
+#include "comm/transport/gloo_plugin/waits.h"
+
+namespace bp::gloo_plugin {
+
+class Context {
+ public:
+  explicit Context(const ConnectOptions& options);
+
+  [[nodiscard]] const std::shared_ptr<gloo::rendezvous::Context>& gloo() const { return gloo_; }
+  [[nodiscard]] Waits& waits() { return waits_; }
+
+ private:
+  std::shared_ptr<gloo::rendezvous::Context> gloo_;
+  Waits waits_;  // after gloo_: its thread uses it
+};
+
+// One message. A buffer each: Gloo counts completions by buffer, without saying of what.
+class Transfer {
+ public:
+  Transfer(Context& context, const Posting& posting);
+  bool wait(std::int64_t deadline_ns, const std::atomic<bool>& stop);
+
+ private:
+  Waits& waits_;
+  const bool send_;
+  const std::unique_ptr<gloo::transport::UnboundBuffer> buffer_;
+};
+
+void run_native(Context& context, const NativeCall& call);
+
+}  // namespace bp::gloo_plugin

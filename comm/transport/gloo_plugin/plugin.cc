@@ -1,0 +1,85 @@
+// The table: each entry calls C++ and turns what it throws into a Failure.
+#include <gloo/common/error.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <string_view>
+
+#include "comm/transport/gloo_plugin/context.h"
+
+namespace bp::gloo_plugin {
+namespace {
+
+// Gloo's texts begin with a place in its source: "[/build/gloo/pair.cc:575] Connection closed".
+std::string_view without_place(std::string_view text) {
+  const std::size_t end = text.find("] ");
+  return text.starts_with('[') && end != text.npos ? text.substr(end + 2) : text;
+}
+
+void set(Failure* failure, Failure::Kind kind, const char* what) {
+  std::string_view text = without_place(what);
+  text = text.substr(0, std::min(text.find('\n'), sizeof(failure->text) - 1));
+  failure->kind = kind;
+  std::memcpy(failure->text, text.data(), text.size());
+  failure->text[text.size()] = '\0';
+}
+
+// What `action` returns, or `otherwise` with `failure` set.
+template <class Action, class Result>
+Result guarded(Failure* failure, Result otherwise, const Action& action) noexcept {
+  try {
+    return action();
+  } catch (const gloo::IoException& error) {
+    const bool timed_out =
+        std::string_view(error.what()).find("Timed out") != std::string_view::npos;
+    set(failure, timed_out ? Failure::timeout : Failure::lost, error.what());
+  } catch (const std::exception& error) {
+    set(failure, Failure::io, error.what());
+  } catch (...) {
+    set(failure, Failure::io, "an unknown exception");
+  }
+  return otherwise;
+}
+
+void* connect(const ConnectOptions* options, Failure* failure) {
+  return guarded(failure, static_cast<void*>(nullptr),
+                 [&]() -> void* { return new Context(*options); });
+}
+void disconnect(void* context) { delete static_cast<Context*>(context); }
+
+void* post(void* context, const Posting* posting, Failure* failure) {
+  return guarded(failure, static_cast<void*>(nullptr), [&]() -> void* {
+    return new Transfer(*static_cast<Context*>(context), *posting);
+  });
+}
+void release(void* transfer) { delete static_cast<Transfer*>(transfer); }
+
+std::int32_t wait(void* transfer,
+                  std::int64_t deadline_ns,
+                  const std::atomic<bool>* stop,
+                  Failure* failure) {
+  return guarded(failure, std::int32_t{-1}, [&] {
+    return static_cast<Transfer*>(transfer)->wait(deadline_ns, *stop) ? std::int32_t{1}
+                                                                      : std::int32_t{0};
+  });
+}
+
+void wake(void* context) { static_cast<Context*>(context)->waits().wake(); }
+
+bool run_native_guarded(void* context, const NativeCall* call, Failure* failure) {
+  return guarded(failure, false, [&] {
+    run_native(*static_cast<Context*>(context), *call);
+    return true;
+  });
+}
+
+constexpr Table kTable = {kVersion, connect, disconnect, post,
+                          release,  wait,    wake,       run_native_guarded};
+
+}  // namespace
+}  // namespace bp::gloo_plugin
+
+extern "C" __attribute__((visibility("default"))) const bp::gloo_plugin::Table* bp_gloo_plugin() {
+  return &bp::gloo_plugin::kTable;
+}
