@@ -70,6 +70,16 @@ void Call::wait_in_slices(Message& message) {
   }
 }
 
+void Call::guard(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const TransportFailure& why) {
+    if (stop().load(std::memory_order_acquire)) throw context_.supervisor->stopped(*this);
+    if (why.code() == ErrorCode::timeout) throw context_.supervisor->timed_out(*this, -1);
+    throw context_.supervisor->failed(*this, -1, why);
+  }
+}
+
 std::string Call::progress() const {
   if (wanted_ == 0) return concat("in ", context_.what);
   return concat("after ", received_, " of ", wanted_, " bytes of ", context_.what);

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,7 +34,7 @@ class CallSupervisor {
   // The call has waited long: look whether all ranks are at the same collective, and throw when
   // they are not.
   virtual void stalled(const Call& call) = 0;
-  // What to throw when ...
+  // What to throw when ... (peer -1: not known which)
   [[nodiscard]] virtual Error stopped(const Call& call) = 0;
   [[nodiscard]] virtual Error timed_out(const Call& call, int peer) = 0;
   [[nodiscard]] virtual Error failed(const Call& call, int peer, const TransportFailure& why) = 0;
@@ -90,6 +91,10 @@ class Call {
   [[nodiscard]] Message send(int peer, std::span<const std::byte> from, Lane lane = Lane::data);
   void wait(Message& message);  // returns at once where it is complete or was never posted
 
+  // Runs what waits by itself, and turns its TransportFailure into an Error. The peer is unknown.
+  void guard(const std::function<void()>& action);
+  [[nodiscard]] const std::atomic<bool>& stop() const { return context_.supervisor->stop(); }
+
   // How many bytes this rank will receive in all, for messages about trouble.
   void expect(std::size_t bytes) { wanted_ = bytes; }
 
@@ -98,8 +103,8 @@ class Call {
   }
   [[nodiscard]] const CallContext& context() const { return context_; }
   [[nodiscard]] const Deadline& deadline() const { return deadline_; }
-  [[nodiscard]] int world_rank(int peer) const {
-    return context_.members[static_cast<std::size_t>(peer)];
+  [[nodiscard]] int world_rank(int peer) const {  // -1 for an unknown peer
+    return peer < 0 ? -1 : context_.members[static_cast<std::size_t>(peer)];
   }
   // "after 65536 of 1048576 bytes of all_reduce sum of 262144 f32 'bucket 3'"
   [[nodiscard]] std::string progress() const;

@@ -4,8 +4,11 @@
 
 #include "bp/environment.h"
 #include "bp/store.h"
+#include "comm/backend/gloo_native.h"
 #include "comm/base/text.h"
 #include "comm/engine/impl.h"
+#include "comm/transport/gloo.h"
+#include "comm/transport/local_address.h"
 
 namespace bp {
 namespace {
@@ -52,7 +55,23 @@ Communicator Communicator::create(const CommunicatorOptions& given) {
   if (environment.topology.size() == 1) {
     return make_world(environment.topology, options, nullptr, nullptr, nullptr);
   }
-  throw Error(ErrorCode::unavailable, "no transport between processes yet");
+  StoreClientOptions client;
+  client.address = *environment.store;
+  client.job = environment.job;
+  client.key = environment.key;
+  client.rank = environment.topology.rank;
+  client.connect_timeout = options.start_timeout;
+  auto store = connect_store(client);
+  const int rank = environment.topology.rank;
+  const int size = environment.topology.size();
+  const ListenOn listen = listen_on(options.interface, *environment.store);
+  meet(*store, rank, size, options.start_timeout);
+  const auto rendezvous = prefix_store(*store, "comm/world/gloo/");
+  auto transport = std::make_unique<GlooTransport>(
+      GlooOptions{rank, size, listen, options.start_timeout}, *rendezvous);
+  if (options.backend == "gloo-native") backend = std::make_unique<GlooNativeBackend>(*transport);
+  return make_world(environment.topology, options, std::move(store), std::move(transport),
+                    std::move(backend));
 }
 
 }  // namespace bp

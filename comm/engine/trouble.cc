@@ -18,6 +18,7 @@ constexpr std::chrono::milliseconds kNewsOnTheWay{500};
 }  // namespace
 
 std::string Engine::rank_text(int rank) const {
+  if (rank < 0) return "another rank";
   if (setup_.group == "world") return concat("rank ", rank);
   return concat("rank ", rank, " of ", setup_.group, " (world rank ",
                 setup_.members[static_cast<std::size_t>(rank)], ")");

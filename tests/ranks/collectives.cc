@@ -113,6 +113,11 @@ std::string check_all_collectives(Communicator& comm, std::size_t segment_bytes)
                      float, double>(comm, segment_bytes);
 }
 
+std::string check_main_collectives(Communicator& comm, std::size_t segment_bytes) {
+  barrier(comm);
+  return check_types<BFloat16, float>(comm, segment_bytes);
+}
+
 std::string check_bitwise_equality(Communicator& comm, std::size_t count) {
   for (const ReduceOp op : kReduceOps) {
     std::mt19937 random(static_cast<unsigned>(comm.rank()) + 1);

@@ -12,6 +12,9 @@ namespace bp::test {
 // segment of `segment_bytes`.
 [[nodiscard]] std::string check_all_collectives(Communicator& comm, std::size_t segment_bytes);
 
+// The same for two types only: where a message costs milliseconds.
+[[nodiscard]] std::string check_main_collectives(Communicator& comm, std::size_t segment_bytes);
+
 // The same vectors of random f32 give the same bits on all ranks.
 [[nodiscard]] std::string check_bitwise_equality(Communicator& comm, std::size_t count);
 

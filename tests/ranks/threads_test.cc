@@ -43,6 +43,33 @@ INSTANTIATE_TEST_SUITE_P(Ranks,
                            return concat(std::get<1>(param.param), "_", std::get<0>(param.param));
                          });
 
+RanksOptions over_gloo() {
+  RanksOptions options;
+  options.wire = Wire::gloo;
+  options.segments = {.max_bytes = 4096, .min_bytes = 1024};
+  return options;
+}
+
+TEST(ThreadsOverGloo, EveryCollectiveIsExact) {
+  for (const char* algorithm : {"ring", "recursive_doubling"}) {
+    RanksOptions options = over_gloo();
+    options.communicator.algorithm = algorithm;
+    run_ranks(
+        3, [](Communicator& comm) { EXPECT_EQ(check_main_collectives(comm, 4096), ""); }, options);
+  }
+}
+
+TEST(ThreadsOverGloo, AThousandInFlightAndGroups) {
+  run_ranks(
+      4,
+      [](Communicator& comm) {
+        EXPECT_EQ(check_many_async(comm), "");
+        EXPECT_EQ(check_split(comm), "");
+        EXPECT_EQ(check_bitwise_equality(comm, 100'003), "");
+      },
+      over_gloo());
+}
+
 TEST(ThreadsAsync, AThousandInFlight) {
   run_ranks(4, [](Communicator& comm) { EXPECT_EQ(check_many_async(comm), ""); });
 }

@@ -4,7 +4,9 @@
 
 #include <thread>
 
+#include "comm/backend/gloo_native.h"
 #include "comm/engine/impl.h"
+#include "comm/transport/gloo.h"
 #include "comm/transport/inproc.h"
 #include "tests/support/memory_store.h"
 
@@ -15,11 +17,24 @@ Communicator join(InprocHub& hub,
                   MemoryStoreServer& server,
                   const Topology& topology,
                   const RanksOptions& options) {
-  auto transport = hub.join(topology.rank);
+  auto store = server.connect(topology.rank);
+  const std::string& backend = options.communicator.backend;
+  std::unique_ptr<Transport> transport;
+  std::unique_ptr<Backend> native;
+  if (options.wire == Wire::gloo) {
+    auto gloo = std::make_unique<GlooTransport>(
+        GlooOptions{
+            topology.rank, topology.size(), {"", "127.0.0.1"}, options.communicator.timeout},
+        *store);
+    if (backend == "gloo-native") native = std::make_unique<GlooNativeBackend>(*gloo);
+    transport = std::move(gloo);
+  } else {
+    transport = hub.join(topology.rank);
+  }
   if (options.fault) transport = make_faulty(std::move(transport), options.fault(topology.rank));
-  return make_world(topology, options.communicator, server.connect(topology.rank),
-                    std::move(transport),
-                    make_cpu_backend("inproc", options.communicator, options.segments));
+  auto ours = make_cpu_backend("test", options.communicator, options.segments);
+  return make_world(topology, options.communicator, std::move(store), std::move(transport),
+                    native ? std::move(native) : std::move(ours));
 }
 
 }  // namespace

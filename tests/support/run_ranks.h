@@ -1,4 +1,5 @@
-// Runs one body on n ranks that are threads of this process, over the inproc transport.
+// Runs one body on n ranks that are threads of this process, over inproc or, by way of loopback
+// sockets, Gloo.
 #pragma once
 
 #include <functional>
@@ -11,7 +12,10 @@
 
 namespace bp::test {
 
+enum class Wire { inproc, gloo };
+
 struct RanksOptions {
+  Wire wire = Wire::inproc;
   CommunicatorOptions communicator{.timeout = std::chrono::milliseconds(20'000)};
   std::vector<int> local_sizes = {};     // empty: all on one host
   std::function<Fault(int)> fault = {};  // of each rank's transport

@@ -1,0 +1,86 @@
+#include "comm/backend/gloo_native.h"
+
+#include "comm/backend/algorithms.h"
+#include "comm/base/text.h"
+#include "comm/reduce/reduce.h"
+
+namespace bp {
+namespace {
+
+using gloo_plugin::NativeCall;
+
+NativeCall native_call(const Operation& operation, const Call& call) {
+  const ConstView whole = operation.whole();
+  NativeCall native;
+  native.tag = static_cast<std::uint32_t>(call.context().slot >> 32);
+  native.element_bytes = size_of(whole.type);
+  native.input = operation.input.data;
+  native.input_count = operation.input.count;
+  native.output = operation.output.data;
+  native.output_count = operation.output.count;
+  native.root = operation.root;
+  native.timeout_ms = call.deadline().left().count();
+  native.stop = &call.stop();
+  return native;
+}
+
+// Where nothing would be sent, Gloo lets a rank go alone; some of its collectives fail.
+bool moves_nothing(const Operation& operation) {
+  return operation.kind != Operation::Kind::barrier && operation.whole().count == 0;
+}
+
+void reduce_with(void* self, void* out, const void* a, const void* b, std::size_t n) {
+  const auto& operation = *static_cast<const Operation*>(self);
+  reduce_to(operation.output.type, operation.reduce, static_cast<std::byte*>(out),
+            static_cast<const std::byte*>(a), static_cast<const std::byte*>(b), n);
+}
+
+void check_reduce_scatter(const Operation& operation) {
+  if (operation.input.type == DataType::f32 && operation.reduce == ReduceOp::sum) return;
+  throw Error(ErrorCode::unavailable,
+              "gloo-native has reduce_scatter for sums of f32 only; use the backend gloo");
+}
+
+std::vector<std::size_t> block_counts(std::size_t count, int ranks) {
+  std::vector<std::size_t> counts;
+  for (int r = 0; r < ranks; ++r) counts.push_back(block_of(count, ranks, r).count);
+  return counts;
+}
+
+}  // namespace
+
+void GlooNativeBackend::run(const Operation& operation, Call& call) {
+  if (moves_nothing(operation)) return Barrier(call).finish();
+  Operation op = operation;
+  NativeCall native = native_call(op, call);
+  switch (op.kind) {
+    case Operation::Kind::all_reduce:
+      native.kind = NativeCall::all_reduce;
+      native.reduce_self = &op;
+      native.reduce = reduce_with;
+      break;
+    case Operation::Kind::broadcast:
+      native.kind = NativeCall::broadcast;
+      break;
+    case Operation::Kind::all_gather:
+      native.kind = NativeCall::all_gather;
+      native.counts = op.counts.data();
+      break;
+    case Operation::Kind::barrier:
+      native.kind = NativeCall::barrier;
+      break;
+    case Operation::Kind::reduce_scatter:
+      check_reduce_scatter(op);
+      Barrier(call).finish();  // this one has no tag: agree first
+      native.kind = NativeCall::reduce_scatter_f32_sum;
+      op.counts = block_counts(op.input.count, call.size());
+      native.counts = op.counts.data();
+      break;
+  }
+  call.guard([&] { transport_.run_native(native); });
+  if (op.kind == Operation::Kind::all_reduce && op.reduce == ReduceOp::average) {
+    finish_average(op.output.type, op.output.data, op.output.count, call.size());
+  }
+}
+
+}  // namespace bp
