@@ -2,12 +2,12 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 #include "bp/error.h"
+#include "comm/base/hmac.h"
 #include "comm/base/text.h"
 
 namespace bp {
@@ -21,14 +21,7 @@ constexpr int kSeals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 }  // namespace
 
-JobKey random_job_key() {
-  JobKey key{};
-  // Up to 256 bytes are never cut short once the kernel's pool is filled (getrandom(2)).
-  if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size())) {
-    throw_io("getrandom");
-  }
-  return key;
-}
+JobKey random_job_key() { return random_bytes(); }
 
 Fd share_job_key(const JobKey& key) {
   Fd fd(::memfd_create("bp-job-key", MFD_ALLOW_SEALING));

@@ -1,6 +1,7 @@
 // The store's server. The launcher owns one per job, so no rank's exit breaks it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,14 +18,17 @@ struct StoreServerOptions {
   std::string job;
   JobKey key{};
   int world_size = 1;
+  // How long a connection may take to prove that it knows the key.
+  std::chrono::milliseconds handshake_timeout{5'000};
 };
 
-// Something a rank did, for whoever owns the server.
+// Something a rank did, for whoever owns the server. Of observers (rank -1) only failed, with any
+// cause, and stop_requested are told.
 struct StoreEvent {
   enum class Kind : std::uint8_t {
     joined,          // authenticated
     goodbye,         // done; its connection may close
-    lost,            // its connection closed without goodbye
+    lost,            // its connection closed without goodbye; failure says how
     failed,          // declared the job failed: failure.cause is itself, or -1
     consequence,     // said that it ends because of rank failure.cause
     stop_requested,  // asked all to save and stop
@@ -35,12 +39,14 @@ struct StoreEvent {
 };
 
 // Listens from construction on (throws io naming address and port when it is taken) on a thread of
-// its own. A lost rank fails the job for all clients at once. Thread-safe.
+// its own. A lost rank fails the job for all clients at once; a rank that said goodbye may come
+// back. Thread-safe.
 class StoreServer {
  public:
   // `listener` runs on the server's thread and must not block.
   StoreServer(const StoreServerOptions& options, std::function<void(const StoreEvent&)> listener);
-  ~StoreServer();  // closes every connection
+  // Closes every connection once what was pushed to it is written, within half a second.
+  ~StoreServer();
   StoreServer(const StoreServer&) = delete;
   StoreServer& operator=(const StoreServer&) = delete;
 

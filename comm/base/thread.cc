@@ -1,0 +1,25 @@
+#include "comm/base/thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <utility>
+
+namespace bp {
+
+std::thread start_thread(const std::string& name, std::function<void()> body) {
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // the new thread inherits it
+  struct Restore {
+    const sigset_t& mask;
+    ~Restore() { ::pthread_sigmask(SIG_SETMASK, &mask, nullptr); }
+  } const restore{before};
+  return std::thread([name = name.substr(0, 15), body = std::move(body)] {
+    ::pthread_setname_np(::pthread_self(), name.c_str());
+    body();
+  });
+}
+
+}  // namespace bp

@@ -1,0 +1,129 @@
+// The Store interface on top of StoreClient::ask().
+#include <utility>
+
+#include "comm/base/text.h"
+#include "comm/store/client.h"
+
+namespace bp {
+
+void StoreClient::check_sizes(const What& what,
+                              std::initializer_list<std::string_view> values) const {
+  if (what.key.size() > kMaxStoreKey) {
+    throw error(
+        ErrorCode::invalid_argument, what,
+        concat("the key has ", what.key.size(), " bytes, and ", kMaxStoreKey, " are the most"));
+  }
+  for (const std::string_view value : values) {
+    if (value.size() > kMaxStoreValue) {
+      throw error(ErrorCode::invalid_argument, what,
+                  concat("the value has ", value.size(), " bytes, and ", kMaxStoreValue,
+                         " are the most; send what is large by a collective"));
+    }
+  }
+}
+
+void StoreClient::set(std::string_view key, std::string_view value) {
+  const What what{"set", key};
+  check_sizes(what, {value});
+  ask(what, {.op = StoreOp::set, .strings = {std::string(key), std::string(value)}});
+}
+
+std::string StoreClient::get(std::string_view key, std::chrono::milliseconds timeout) {
+  const What what{"get", key};
+  check_sizes(what);
+  return std::move(
+      ask(what, {.op = StoreOp::get, .strings = {std::string(key)}}, timeout).strings.at(0));
+}
+
+std::optional<std::string> StoreClient::find(std::string_view key) {
+  const What what{"find", key};
+  check_sizes(what);
+  StoreMessage answer = ask(what, {.op = StoreOp::find, .strings = {std::string(key)}});
+  if (answer.op == StoreOp::missing) {
+    return std::nullopt;
+  }
+  return std::move(answer.strings.at(0));
+}
+
+void StoreClient::wait(std::span<const std::string> keys, std::chrono::milliseconds timeout) {
+  if (keys.empty()) {
+    return;
+  }
+  StoreMessage request{.op = StoreOp::wait, .strings = {keys.begin(), keys.end()}};
+  for (const std::string& key : keys) {
+    check_sizes({"wait for", key});
+  }
+  const std::string verb = concat("wait for ", keys.size(), keys.size() == 1 ? " key" : " keys");
+  const What what{verb, {}};
+  if (const std::size_t size = encode_message(request).size(); size > kMaxStoreBody) {
+    throw error(ErrorCode::invalid_argument, what,
+                concat("together they have ", size, " bytes, and ", kMaxStoreBody,
+                       " are the most; wait for fewer at a time"));
+  }
+  ask(what, std::move(request), timeout);
+}
+
+std::int64_t StoreClient::add(std::string_view key, std::int64_t delta) {
+  const What what{"add to", key};
+  check_sizes(what);
+  return ask(what, {.op = StoreOp::add, .number = delta, .strings = {std::string(key)}}).number;
+}
+
+std::string StoreClient::compare_set(std::string_view key,
+                                     std::string_view expected,
+                                     std::string_view desired) {
+  const What what{"compare_set", key};
+  check_sizes(what, {expected, desired});
+  return std::move(
+      ask(what, {.op = StoreOp::compare_set,
+                 .strings = {std::string(key), std::string(expected), std::string(desired)}})
+          .strings.at(0));
+}
+
+void StoreClient::append(std::string_view key, std::string_view value) {
+  const What what{"append to", key};
+  check_sizes(what, {value});
+  ask(what, {.op = StoreOp::append, .strings = {std::string(key), std::string(value)}});
+}
+
+std::int64_t StoreClient::erase(std::string_view prefix) {
+  const What what{"erase", prefix};
+  check_sizes(what);
+  return ask(what, {.op = StoreOp::erase, .strings = {std::string(prefix)}}).number;
+}
+
+void StoreClient::fail_job(const JobFailure& failure) {
+  ask({"fail_job", {}}, {.op = StoreOp::fail,
+                         .number = failure.cause,
+                         .strings = {failure.text.substr(0, kMaxStoreText)}});
+}
+
+std::optional<JobFailure> StoreClient::job_failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+void StoreClient::on_job_failure(std::function<void(const JobFailure&)> listener) {
+  std::unique_lock lock(mutex_);
+  listener_idle_.wait(lock, [&] { return !listener_runs_; });
+  listener_ = std::move(listener);
+  if (failure_) {
+    run_listener(lock);
+  }
+}
+
+void StoreClient::request_stop() { ask({"request_stop", {}}, {.op = StoreOp::stop}); }
+
+bool StoreClient::stop_requested() const {
+  const std::lock_guard lock(mutex_);
+  return stop_requested_;
+}
+
+void StoreClient::goodbye() {
+  ask({"goodbye", {}}, {.op = StoreOp::goodbye});
+  const std::lock_guard lock(mutex_);
+  said_goodbye_ = true;
+  wake_calls();
+}
+
+}  // namespace bp

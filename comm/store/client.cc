@@ -1,0 +1,231 @@
+#include "comm/store/client.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "comm/base/text.h"
+#include "comm/base/thread.h"
+#include "comm/store/quote.h"
+#include "comm/store/socket.h"
+
+namespace bp {
+namespace {
+
+using std::chrono::milliseconds;
+
+// The server is a process that does little else; one that is silent for so long is stuck or gone.
+constexpr milliseconds kAnswerWithin{30'000};
+// Beyond this a time-out is no time-out (and a steady clock would overflow).
+constexpr milliseconds kLongest = std::chrono::hours(24 * 365);
+
+}  // namespace
+
+StoreClient::StoreClient(StoreLink link, const StoreClientOptions& options)
+    : address_(options.address),
+      rank_(options.rank),
+      socket_(std::move(link.socket)),
+      outgoing_(link.session, FrameDirection::to_server),
+      incoming_(link.session, FrameDirection::to_client),
+      thread_(start_thread("bp-store-client",
+                           [this, received = std::move(link.received)] { read_loop(received); })) {}
+
+StoreClient::~StoreClient() {
+  on_job_failure({});
+  ::shutdown(socket_.get(), SHUT_RDWR);  // ends read_loop()
+  thread_.join();
+}
+
+auto StoreClient::wait_for_admission(const Deadline& deadline) -> Admission {
+  std::unique_lock lock(mutex_);
+  admission_wake_.wait_until(lock, deadline.at(), [&] {
+    return admission_.welcome || admission_.refusal || !lost_.empty();
+  });
+  admission_.lost = lost_.empty() ? "no answer" : lost_;
+  return admission_;
+}
+
+Error StoreClient::error(ErrorCode code, const What& what, const std::string& why) const {
+  const std::string who = rank_ < 0 ? "an observer" : concat("rank ", rank_);
+  const std::string key = what.key.data() == nullptr ? "" : concat(" ", quoted(what.key));
+  return {code, concat(who, ", ", what.verb, key, " at the store ", address_.text(), ": ", why)};
+}
+
+void StoreClient::check_not_failed(const What& what) const {
+  if (job_failed_) {
+    throw error(ErrorCode::aborted, what, concat("the job has failed: ", failure_->text));
+  }
+}
+
+void StoreClient::check_usable(const What& what) const {
+  if (said_goodbye_) {
+    throw error(ErrorCode::invalid_argument, what, "called after goodbye()");
+  }
+  if (!lost_.empty()) {
+    throw error(ErrorCode::peer_lost, what,
+                concat("the connection is lost (", lost_,
+                       job_failed_ ? concat("; before that the job had failed: ", failure_->text)
+                                   : "; has bprun ended?",
+                       ")"));
+  }
+}
+
+void StoreClient::send(const StoreMessage& message) noexcept {
+  const std::string body = encode_message(message);
+  std::string why;
+  const std::lock_guard order(send_mutex_);
+  if (send_all(socket_.get(), outgoing_.seal(body), Deadline(kAnswerWithin), why)) {
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    send_error_ = why;
+  }
+  ::shutdown(socket_.get(), SHUT_RDWR);  // the reading thread finds out, and tells everyone
+}
+
+StoreMessage StoreClient::ask(const What& what,
+                              StoreMessage request,
+                              std::optional<milliseconds> timeout) {
+  const Deadline deadline(timeout ? std::clamp(*timeout, milliseconds{0}, kLongest)
+                                  : kAnswerWithin);
+  Call call;
+  const auto over = [&] {
+    return call.answer || !lost_.empty() || said_goodbye_ || (timeout && job_failed_);
+  };
+  std::unique_lock lock(mutex_);
+  if (timeout) {
+    check_not_failed(what);
+  }
+  check_usable(what);
+  request.id = next_id_++;
+  calls_.emplace(request.id, &call);
+  lock.unlock();
+  send(request);
+  lock.lock();
+  if (!call.wake.wait_until(lock, deadline.at(), over) && timeout) {
+    lock.unlock();
+    send({.op = StoreOp::cancel, .id = request.id});  // the server knows what is missing
+    lock.lock();
+    call.wake.wait_until(lock, Deadline(kAnswerWithin).at(), over);
+  }
+  calls_.erase(request.id);
+  if (!call.answer) {
+    if (timeout) {
+      check_not_failed(what);
+    }
+    check_usable(what);
+    throw error(ErrorCode::timeout, what,
+                concat("timeout: the server has not answered for ", seconds_text(kAnswerWithin),
+                       "; is its host overloaded or cut off?"));
+  }
+  if (call.answer->op == StoreOp::rejected) {
+    throw error(ErrorCode::invalid_argument, what, call.answer->strings[0]);
+  }
+  if (timeout && call.answer->op == StoreOp::missing) {
+    throw error(ErrorCode::timeout, what,
+                concat("timeout after ", seconds_text(*timeout),
+                       ", still missing: ", quoted_list(call.answer->strings)));
+  }
+  return std::move(*call.answer);
+}
+
+void StoreClient::read_loop(std::string received) {
+  std::string why;
+  while (take_frames(received, why) &&
+         receive_some(socket_.get(), received, Deadline(kLongest), why)) {
+  }
+  lose(why);
+}
+
+bool StoreClient::take_frames(std::string& received, std::string& why) {
+  std::size_t taken = 0;
+  while (true) {
+    const FrameView frame = next_frame(std::string_view(received).substr(taken),
+                                       {.body = kMaxStoreBody, .mac = kFrameMac});
+    if (frame.state == FrameView::State::incomplete) {
+      received.erase(0, taken);
+      return true;
+    }
+    if (frame.state == FrameView::State::too_long || !incoming_.accept(frame.body, frame.mac)) {
+      why = "a frame was altered, replayed or out of order";
+      return false;
+    }
+    taken += frame.size;
+    auto message = decode_message(frame.body);
+    if (!message) {
+      why = "the server sent a malformed message";
+      return false;
+    }
+    take(std::move(*message));
+  }
+}
+
+void StoreClient::take(StoreMessage message) {
+  if (message.op == StoreOp::failed) {
+    take_failure({.cause = static_cast<int>(message.number), .text = message.strings[0]});
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  switch (message.op) {
+    case StoreOp::welcome:
+      admission_.welcome = true;
+      admission_wake_.notify_all();
+      break;
+    case StoreOp::refusal:
+      admission_.refusal = static_cast<StoreRefusal>(message.number);
+      admission_wake_.notify_all();
+      break;
+    case StoreOp::stop_requested:
+      stop_requested_ = true;
+      break;
+    default:
+      if (const auto call = calls_.find(message.id); call != calls_.end()) {
+        call->second->answer = std::move(message);
+        call->second->wake.notify_one();  // under the lock: afterwards the Call may be gone
+      }
+  }
+}
+
+void StoreClient::take_failure(const JobFailure& failure) {
+  std::unique_lock lock(mutex_);
+  job_failed_ = true;
+  failure_ = failure;
+  wake_calls();
+  run_listener(lock);
+}
+
+void StoreClient::lose(const std::string& why) {
+  std::unique_lock lock(mutex_);
+  lost_ = send_error_.empty() ? why : send_error_;
+  wake_calls();
+  admission_wake_.notify_all();
+  if (!failure_ && !said_goodbye_) {
+    failure_ =
+        JobFailure{.cause = -1, .text = concat("the store ", address_.text(), " is lost: ", lost_)};
+    run_listener(lock);
+  }
+}
+
+void StoreClient::wake_calls() {
+  for (const auto& [id, call] : calls_) {
+    call->wake.notify_one();
+  }
+}
+
+void StoreClient::run_listener(std::unique_lock<std::mutex>& lock) {
+  if (!listener_) {
+    return;
+  }
+  const auto listener = listener_;
+  const JobFailure failure = *failure_;
+  listener_runs_ = true;
+  lock.unlock();
+  listener(failure);
+  lock.lock();
+  listener_runs_ = false;
+  listener_idle_.notify_all();
+}
+
+}  // namespace bp

@@ -1,0 +1,124 @@
+// The client behind connect_store().
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "bp/error.h"
+#include "bp/store.h"
+#include "comm/base/deadline.h"
+#include "comm/base/fd.h"
+#include "comm/base/hmac.h"
+#include "comm/store/seal.h"
+#include "comm/store/wire.h"
+
+namespace bp {
+
+// A connection on which both sides have proved that they know the job's key.
+struct StoreLink {
+  Fd socket;
+  Bytes32 session{};
+  std::string received = {};  // what came after the handshake
+};
+
+// Threads: any number call; one of its own reads. `mutex_` guards what they share; `send_mutex_`
+// the order of frames. Neither is held while the listener runs.
+class StoreClient final : public Store {
+ public:
+  StoreClient(StoreLink link, const StoreClientOptions& options);
+  ~StoreClient() override;
+  StoreClient(const StoreClient&) = delete;
+  StoreClient& operator=(const StoreClient&) = delete;
+
+  // What the server said about joining: one of the three.
+  struct Admission {
+    bool welcome = false;
+    std::optional<StoreRefusal> refusal;
+    std::string lost;  // why the connection ended, or that the server said nothing
+  };
+  [[nodiscard]] Admission wait_for_admission(const Deadline& deadline);
+
+  void set(std::string_view key, std::string_view value) override;
+  std::string get(std::string_view key, std::chrono::milliseconds timeout) override;
+  std::optional<std::string> find(std::string_view key) override;
+  void wait(std::span<const std::string> keys, std::chrono::milliseconds timeout) override;
+  std::int64_t add(std::string_view key, std::int64_t delta) override;
+  std::string compare_set(std::string_view key,
+                          std::string_view expected,
+                          std::string_view desired) override;
+  void append(std::string_view key, std::string_view value) override;
+  std::int64_t erase(std::string_view prefix) override;
+  void fail_job(const JobFailure& failure) override;
+  [[nodiscard]] std::optional<JobFailure> job_failure() const override;
+  void on_job_failure(std::function<void(const JobFailure&)> listener) override;
+  void request_stop() override;
+  [[nodiscard]] bool stop_requested() const override;
+  void goodbye() override;
+
+ private:
+  // A call that waits for its answer; lives on the caller's stack.
+  struct Call {
+    std::condition_variable wake;
+    std::optional<StoreMessage> answer;
+  };
+  // For error texts.
+  struct What {
+    std::string_view verb;
+    std::string_view key;
+  };
+
+  // The answer, within kAnswerWithin. With a timeout the request is one that waits: a failed job
+  // ends it, and so does the timeout (`timeout` Error with the missing keys).
+  StoreMessage ask(const What& what,
+                   StoreMessage request,
+                   std::optional<std::chrono::milliseconds> timeout = {});
+  void send(const StoreMessage& message) noexcept;  // what goes wrong ends read_loop()
+  void check_not_failed(const What& what) const;    // both with mutex_ held
+  void check_usable(const What& what) const;
+  void check_sizes(const What& what, std::initializer_list<std::string_view> values = {}) const;
+  [[nodiscard]] Error error(ErrorCode code, const What& what, const std::string& why) const;
+
+  void read_loop(std::string received);
+  bool take_frames(std::string& received, std::string& why);
+  void take(StoreMessage message);
+  void take_failure(const JobFailure& failure);
+  void lose(const std::string& why);
+  void wake_calls();                                      // with mutex_ held
+  void run_listener(std::unique_lock<std::mutex>& lock);  // unlocks meanwhile
+
+  const StoreAddress address_;
+  const int rank_;
+  const Fd socket_;
+
+  std::mutex send_mutex_;
+  FrameSeal outgoing_;  // guarded by send_mutex_
+  FrameSeal incoming_;  // the reading thread's
+
+  mutable std::mutex mutex_;
+  std::uint64_t next_id_ = 1;
+  std::map<std::uint64_t, Call*> calls_;
+  Admission admission_;
+  std::condition_variable admission_wake_;
+  bool job_failed_ = false;
+  std::optional<JobFailure> failure_;  // the job's; or if it had none before, the server's loss
+  bool stop_requested_ = false;
+  bool said_goodbye_ = false;
+  std::string send_error_;
+  std::string lost_;  // why the connection is gone; empty while it is not
+  std::function<void(const JobFailure&)> listener_;
+  bool listener_runs_ = false;
+  std::condition_variable listener_idle_;
+
+  std::thread thread_;
+};
+
+}  // namespace bp

@@ -1,0 +1,172 @@
+// How a client gets in: tries until the server is there, then the handshake.
+#include <algorithm>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "comm/store/client.h"
+#include "comm/store/quote.h"
+#include "comm/store/socket.h"
+
+namespace bp {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kFirstPause{10};
+constexpr milliseconds kLongestPause{500};
+
+std::string who(const StoreClientOptions& options) {
+  return options.rank < 0 ? "an observer" : concat("rank ", options.rank);
+}
+
+[[noreturn]] void throw_unwanted(const StoreClientOptions& options, const std::string& why) {
+  throw Error(ErrorCode::invalid_argument,
+              concat(who(options), " cannot join the store ", options.address.text(), ": ", why));
+}
+
+[[noreturn]] void throw_refused(const StoreClientOptions& options,
+                                StoreRefusal reason,
+                                std::uint32_t version) {
+  switch (reason) {
+    case StoreRefusal::version:
+      throw_unwanted(options, concat("it speaks version ", version,
+                                     " of the protocol, this program ", "version ", kStoreVersion,
+                                     "; bprun and the program must be of one bp release"));
+    case StoreRefusal::job:
+      throw_unwanted(options, concat("it serves another job than ", quoted(options.job),
+                                     "; BP_STORE and BP_JOB are not of one job"));
+    case StoreRefusal::rank_range:
+      throw_unwanted(options, "its job has no such rank; RANK is not of this job");
+    case StoreRefusal::rank_taken:
+      throw_unwanted(options,
+                     "that rank has joined already; is a second process running with the "
+                     "same RANK?");
+  }
+  throw_unwanted(options, concat("it refused for reason ", static_cast<std::int64_t>(reason)));
+}
+
+// One whole handshake frame; anything else that comes is not from a store.
+std::optional<HandshakeBody> receive_handshake(const StoreClientOptions& options,
+                                               StoreLink& link,
+                                               const Deadline& deadline,
+                                               std::string& why) {
+  while (true) {
+    const FrameView frame = next_frame(link.received, {.body = kMaxHandshakeBody, .mac = 0});
+    if (frame.state == FrameView::State::complete) {
+      const auto handshake = decode_handshake(frame.body);
+      link.received.erase(0, frame.size);
+      if (handshake && (handshake->message || handshake->version != kStoreVersion)) {
+        return handshake;
+      }
+    }
+    if (frame.state != FrameView::State::incomplete) {
+      throw_unwanted(options, "what answers there is no bp store; is BP_STORE right?");
+    }
+    if (!receive_some(link.socket.get(), link.received, deadline, why)) {
+      return std::nullopt;
+    }
+  }
+}
+
+// Nothing, and why, when it may work the next time.
+std::optional<StoreLink> open_link(const StoreClientOptions& options,
+                                   const Deadline& deadline,
+                                   std::string& why) {
+  StoreLink link{.socket = connect_tcp(options.address, deadline, why)};
+  if (!link.socket) {
+    return std::nullopt;
+  }
+  HandshakeFacts facts{
+      .rank = options.rank, .job = options.job, .client_nonce = random_bytes(), .server_nonce = {}};
+  const StoreMessage hello{.op = StoreOp::hello,
+                           .number = options.rank,
+                           .strings = {options.job, std::string(view_of(facts.client_nonce))}};
+  const int fd = link.socket.get();
+  if (!send_all(fd, plain_frame(encode_handshake(hello)), deadline, why)) {
+    return std::nullopt;
+  }
+  const auto answer = receive_handshake(options, link, deadline, why);
+  if (!answer) {
+    return std::nullopt;
+  }
+  if (!answer->message) {
+    throw_refused(options, StoreRefusal::version, answer->version);
+  }
+  const StoreMessage& challenge = *answer->message;
+  if (challenge.op == StoreOp::refusal) {
+    throw_refused(options, static_cast<StoreRefusal>(challenge.number), answer->version);
+  }
+  if (challenge.op != StoreOp::challenge ||
+      challenge.strings[0].size() != facts.server_nonce.size()) {
+    throw_unwanted(options, "it broke the protocol of the handshake");
+  }
+  std::copy_n(challenge.strings[0].begin(), facts.server_nonce.size(), facts.server_nonce.begin());
+  const Bytes32 wanted = derive(options.key, HandshakeRole::server_proof, facts);
+  if (!equal_secrets(challenge.strings[1], view_of(wanted))) {
+    throw_unwanted(options,
+                   "it has another key than this process; BP_STORE and BP_KEY_FD are not "
+                   "of one job");
+  }
+  const Bytes32 proof = derive(options.key, HandshakeRole::client_proof, facts);
+  const StoreMessage message{.op = StoreOp::proof, .strings = {std::string(view_of(proof))}};
+  if (!send_all(fd, plain_frame(encode_handshake(message)), deadline, why)) {
+    return std::nullopt;
+  }
+  link.session = derive(options.key, HandshakeRole::session, facts);
+  return link;
+}
+
+std::unique_ptr<StoreClient> try_to_join(const StoreClientOptions& options,
+                                         const Deadline& deadline,
+                                         std::string& why) {
+  auto link = open_link(options, deadline, why);
+  if (!link) {
+    return nullptr;
+  }
+  auto client = std::make_unique<StoreClient>(std::move(*link), options);
+  const auto admission = client->wait_for_admission(deadline);
+  if (admission.refusal) {
+    throw_refused(options, *admission.refusal, kStoreVersion);
+  }
+  if (!admission.welcome) {
+    why = admission.lost;
+    return nullptr;
+  }
+  return client;
+}
+
+}  // namespace
+
+std::unique_ptr<Store> connect_store(const StoreClientOptions& options) {
+  if (options.job.size() > kMaxJobName) {
+    throw_unwanted(options, concat("the job's name has ", options.job.size(), " bytes, and ",
+                                   kMaxJobName, " are the most"));
+  }
+  const Deadline deadline(options.connect_timeout);
+  std::minstd_rand random(std::random_device{}());
+  std::string why;
+  milliseconds pause = kFirstPause;
+  for (int tries = 1;; ++tries) {
+    if (auto client = try_to_join(options, deadline, why)) {
+      return client;
+    }
+    if (deadline.passed()) {
+      throw Error(ErrorCode::timeout,
+                  concat(who(options), " cannot join the store ", options.address.text(),
+                         ": timeout after ", seconds_text(options.connect_timeout), " and ", tries,
+                         tries == 1 ? " try" : " tries", ", at last: ", why,
+                         "; is bprun running there, and does a firewall let its port through?"));
+    }
+    // Many ranks knock at once; those that must come again should not come together.
+    const milliseconds longest = std::min(pause, deadline.left());
+    std::this_thread::sleep_for(longest / 2 +
+                                milliseconds(std::uniform_int_distribution<milliseconds::rep>(
+                                    0, longest.count() / 2)(random)));
+    pause = std::min(pause * 2, kLongestPause);
+  }
+}
+
+}  // namespace bp

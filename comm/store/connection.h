@@ -1,0 +1,95 @@
+// One client's connection, as the server sees it: frames in, frames out, and the proof that the
+// client belongs to the job.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/steady_timer.hpp>
+
+#include "comm/store/seal.h"
+#include "comm/store/wire.h"
+
+namespace bp {
+
+// Threads: everything happens on the thread that runs the executor of `socket`. Nothing here
+// blocks.
+class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
+ public:
+  using Id = std::uint64_t;
+
+  // Whoever has the connections. Calls come from the event loop, never from inside a call of
+  // send() or close(), and none after close().
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    // The client knows the key. Says why it may not join, if so.
+    virtual std::optional<StoreRefusal> admit(const StoreConnection& connection) = 0;
+    // It was admitted; messages to it can be sent from now on.
+    virtual void joined(StoreConnection& connection) = 0;
+    virtual void received(StoreConnection& connection, StoreMessage message) = 0;
+    // The last call; admitted() says whether joined() came before it.
+    virtual void lost(StoreConnection& connection, const std::string& why) = 0;
+  };
+
+  struct Settings {
+    std::string job;
+    JobKey key{};
+    std::chrono::milliseconds handshake_timeout{};
+  };
+
+  // `owner` and `settings` must outlive the event loop.
+  StoreConnection(Id id, asio::ip::tcp::socket socket, const Settings& settings, Owner& owner);
+
+  void start();
+  // Queues it. A client that leaves more than kMaxQueued bytes unread is lost.
+  void send(const StoreMessage& message);
+  // Closes once what is queued is written; nothing more is read.
+  void close();
+
+  [[nodiscard]] Id id() const { return id_; }
+  [[nodiscard]] int rank() const { return facts_.rank; }
+  [[nodiscard]] bool admitted() const { return admitted_; }
+
+  static constexpr std::size_t kMaxQueued = std::size_t{64} << 20;
+
+ private:
+  enum class State : std::uint8_t { greeting, proving, admitted, closing, closed };
+
+  void read();
+  void take_frames();
+  // These are false when the connection is at its end.
+  bool take_frame(const FrameView& frame);
+  bool take_hello(std::string_view body);
+  bool take_proof(std::string_view body);
+  bool take_message(const FrameView& frame);
+  bool end(const std::string& why);  // tells the owner
+  bool refuse(StoreRefusal reason);  // closes without telling the owner
+  void queue(const std::string& frame);
+  void write();
+  void close_now();
+
+  const Id id_;
+  asio::ip::tcp::socket socket_;
+  asio::steady_timer handshake_timer_;
+  const Settings& settings_;
+  Owner& owner_;
+
+  State state_ = State::greeting;
+  bool admitted_ = false;
+  HandshakeFacts facts_;
+  std::optional<FrameSeal> incoming_;
+  std::optional<FrameSeal> outgoing_;
+
+  std::string in_;  // its first `in_used_` bytes have arrived and are not yet taken
+  std::size_t in_used_ = 0;
+  std::string writing_;
+  std::string queued_;  // goes out behind `writing_`
+};
+
+}  // namespace bp

@@ -1,0 +1,299 @@
+#include "comm/store/server.h"
+
+#include <future>
+#include <list>
+#include <map>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "comm/base/thread.h"
+#include "comm/store/connection.h"
+#include "comm/store/table.h"
+
+namespace bp {
+namespace {
+
+using asio::ip::tcp;
+
+// Strangers in the middle of their handshakes; with more, the oldest is closed. Each holds a few
+// KiB, well under the 64 KiB that it may.
+constexpr std::size_t kMaxStrangers = 256;
+constexpr std::chrono::milliseconds kCloseWithin{500};
+constexpr std::chrono::milliseconds kAcceptRetry{100};
+
+tcp::acceptor listen_on(asio::io_context& io, const StoreServerOptions& options) {
+  const StoreAddress wanted{.host = options.bind_address, .port = options.port};
+  try {
+    const auto endpoints =
+        tcp::resolver(io).resolve(wanted.host, std::to_string(wanted.port), tcp::resolver::passive);
+    return {io, *endpoints.begin(), /*reuse_addr=*/true};
+  } catch (const std::system_error& error) {
+    throw Error(ErrorCode::io,
+                concat("the store cannot listen on ", wanted.text(), ": ", error.code().message(),
+                       wanted.port == 0 ? ""
+                                        : "; is another program using the port? "
+                                          "0 takes any free one"));
+  }
+}
+
+}  // namespace
+
+// Threads: everything below the constructor runs on thread_, but for address() and what posts.
+class StoreServer::Impl final : public StoreConnection::Owner {
+ public:
+  Impl(const StoreServerOptions& options, std::function<void(const StoreEvent&)> listener)
+      : settings_{.job = options.job,
+                  .key = options.key,
+                  .handshake_timeout = options.handshake_timeout},
+        world_size_(options.world_size),
+        listener_(std::move(listener)),
+        acceptor_(listen_on(io_, options)),
+        address_{.host = options.bind_address, .port = acceptor_.local_endpoint().port()},
+        accept_timer_(io_) {
+    accept();
+    thread_ = start_thread("bp-store", [this] {
+      io_.run();
+      finished_.set_value();
+    });
+  }
+
+  ~Impl() override {
+    asio::post(io_, [this] { shut_down(); });
+    if (finished_.get_future().wait_for(kCloseWithin) != std::future_status::ready) {
+      io_.stop();  // someone does not read
+    }
+    thread_.join();
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  [[nodiscard]] const StoreAddress& address() const { return address_; }
+
+  void fail_job(const JobFailure& failure) {
+    asio::post(io_, [this, failure] { keep_failure(failure); });
+  }
+
+  void request_stop() {
+    asio::post(io_, [this] { keep_stop(); });
+  }
+
+ private:
+  void accept();
+  void shut_down();
+  void keep_failure(const JobFailure& failure);
+  void keep_stop();
+  void push(const StoreMessage& message);
+  void answer(StoreConnection& connection, std::uint64_t id);
+  void take_failure(const StoreConnection& connection, StoreMessage& message);
+  void take_goodbye(const StoreConnection& connection);
+  void tell(StoreEvent::Kind kind, int rank, const JobFailure& failure = {}) const;
+
+  std::optional<StoreRefusal> admit(const StoreConnection& connection) override;
+  void joined(StoreConnection& connection) override;
+  void received(StoreConnection& connection, StoreMessage message) override;
+  void lost(StoreConnection& connection, const std::string& why) override;
+
+  const StoreConnection::Settings settings_;
+  const int world_size_;
+  const std::function<void(const StoreEvent&)> listener_;
+
+  asio::io_context io_{1};
+  tcp::acceptor acceptor_;
+  const StoreAddress address_;
+  asio::steady_timer accept_timer_;
+
+  StoreConnection::Id next_id_ = 1;
+  std::list<std::shared_ptr<StoreConnection>> strangers_;  // oldest first
+  std::unordered_map<StoreConnection::Id, std::shared_ptr<StoreConnection>> clients_;
+  std::map<int, StoreConnection::Id> ranks_;  // here, and without goodbye
+  StoreTable table_;
+  std::optional<JobFailure> failure_;
+  bool stop_requested_ = false;
+
+  std::promise<void> finished_;
+  std::thread thread_;
+};
+
+void StoreServer::Impl::accept() {
+  acceptor_.async_accept([this](asio::error_code error, tcp::socket socket) {
+    if (!acceptor_.is_open()) {
+      return;
+    }
+    if (error) {  // out of descriptors, most likely: some may come free
+      accept_timer_.expires_after(kAcceptRetry);
+      accept_timer_.async_wait([this](asio::error_code cancelled) {
+        if (!cancelled) {
+          accept();
+        }
+      });
+      return;
+    }
+    if (strangers_.size() >= kMaxStrangers) {
+      strangers_.front()->close();
+      strangers_.pop_front();
+    }
+    strangers_.push_back(
+        std::make_shared<StoreConnection>(next_id_++, std::move(socket), settings_, *this));
+    strangers_.back()->start();
+    accept();
+  });
+}
+
+void StoreServer::Impl::shut_down() {
+  asio::error_code ignored;
+  acceptor_.close(ignored);
+  accept_timer_.cancel();
+  for (const auto& stranger : strangers_) {
+    stranger->close();
+  }
+  for (const auto& [id, client] : clients_) {
+    client->close();
+  }
+  strangers_.clear();
+  clients_.clear();
+}
+
+std::optional<StoreRefusal> StoreServer::Impl::admit(const StoreConnection& connection) {
+  if (connection.rank() >= world_size_) {
+    return StoreRefusal::rank_range;
+  }
+  return ranks_.contains(connection.rank()) ? std::optional(StoreRefusal::rank_taken)
+                                            : std::nullopt;
+}
+
+void StoreServer::Impl::joined(StoreConnection& connection) {
+  strangers_.remove_if([&](const auto& stranger) { return stranger.get() == &connection; });
+  clients_.emplace(connection.id(), connection.shared_from_this());
+  if (failure_) {
+    connection.send(
+        {.op = StoreOp::failed, .number = failure_->cause, .strings = {failure_->text}});
+  }
+  if (stop_requested_) {
+    connection.send({.op = StoreOp::stop_requested});
+  }
+  connection.send({.op = StoreOp::welcome});  // last: what came before holds when it has joined
+  if (connection.rank() >= 0) {
+    ranks_.emplace(connection.rank(), connection.id());
+    tell(StoreEvent::Kind::joined, connection.rank());
+  }
+}
+
+void StoreServer::Impl::received(StoreConnection& connection, StoreMessage message) {
+  const std::uint64_t id = message.id;
+  switch (message.op) {
+    case StoreOp::fail:
+      take_failure(connection, message);
+      answer(connection, id);
+      return;
+    case StoreOp::stop:
+      tell(StoreEvent::Kind::stop_requested, connection.rank());
+      keep_stop();
+      answer(connection, id);
+      return;
+    case StoreOp::goodbye:
+      take_goodbye(connection);
+      answer(connection, id);
+      return;
+    default:
+      break;
+  }
+  if (message.op < StoreOp::set || message.op > StoreOp::erase) {
+    connection.send({.op = StoreOp::rejected, .id = id, .strings = {"this is no request"}});
+    return;
+  }
+  for (const auto& [client, reply] : table_.handle(connection.id(), std::move(message))) {
+    if (const auto other = clients_.find(client); other != clients_.end()) {
+      other->second->send(reply);
+    }
+  }
+}
+
+void StoreServer::Impl::lost(StoreConnection& connection, const std::string& why) {
+  if (!connection.admitted()) {
+    strangers_.remove_if([&](const auto& stranger) { return stranger.get() == &connection; });
+    return;
+  }
+  table_.forget_client(connection.id());
+  clients_.erase(connection.id());
+  const int rank = connection.rank();
+  const auto here = ranks_.find(rank);
+  if (here == ranks_.end() || here->second != connection.id()) {
+    return;  // an observer, or after goodbye
+  }
+  ranks_.erase(here);
+  const JobFailure failure{.cause = rank,
+                           .text = concat("rank ", rank,
+                                          " lost: the store's connection to it ended "
+                                          "without goodbye (",
+                                          why, ")")};
+  tell(StoreEvent::Kind::lost, rank, failure);
+  keep_failure(failure);
+}
+
+void StoreServer::Impl::take_failure(const StoreConnection& connection, StoreMessage& message) {
+  const int rank = connection.rank();
+  const JobFailure failure{.cause = static_cast<int>(message.number),
+                           .text = std::move(message.strings[0])};
+  const bool consequence = rank >= 0 && failure.cause >= 0 && failure.cause != rank;
+  tell(consequence ? StoreEvent::Kind::consequence : StoreEvent::Kind::failed, rank, failure);
+  keep_failure(failure);
+}
+
+void StoreServer::Impl::take_goodbye(const StoreConnection& connection) {
+  if (connection.rank() >= 0 && ranks_.erase(connection.rank()) > 0) {
+    tell(StoreEvent::Kind::goodbye, connection.rank());
+  }
+}
+
+void StoreServer::Impl::keep_failure(const JobFailure& failure) {
+  if (failure_) {
+    return;
+  }
+  failure_ = failure;
+  table_.forget_waits();  // clients end them when they hear of this
+  push({.op = StoreOp::failed, .number = failure.cause, .strings = {failure.text}});
+}
+
+void StoreServer::Impl::keep_stop() {
+  if (!std::exchange(stop_requested_, true)) {
+    push({.op = StoreOp::stop_requested});
+  }
+}
+
+void StoreServer::Impl::push(const StoreMessage& message) {
+  for (const auto& [id, client] : clients_) {
+    client->send(message);
+  }
+}
+
+void StoreServer::Impl::answer(StoreConnection& connection, std::uint64_t id) {
+  connection.send({.op = StoreOp::done, .id = id});
+}
+
+void StoreServer::Impl::tell(StoreEvent::Kind kind, int rank, const JobFailure& failure) const {
+  if (listener_) {
+    listener_({.kind = kind, .rank = rank, .failure = failure});
+  }
+}
+
+StoreServer::StoreServer(const StoreServerOptions& options,
+                         std::function<void(const StoreEvent&)> listener)
+    : impl_(std::make_unique<Impl>(options, std::move(listener))) {}
+
+StoreServer::~StoreServer() = default;
+
+StoreAddress StoreServer::address() const { return impl_->address(); }
+void StoreServer::fail_job(const JobFailure& failure) { impl_->fail_job(failure); }
+void StoreServer::request_stop() { impl_->request_stop(); }
+
+}  // namespace bp

@@ -1,0 +1,30 @@
+// A client's TCP socket, with deadlines. What fails says why in `why` and returns false or an empty
+// descriptor: for a client that tries again, failure is expected.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "bp/environment.h"
+#include "comm/base/deadline.h"
+#include "comm/base/fd.h"
+
+namespace bp {
+
+// Tries each address that the host's name has. The name service itself knows no deadline.
+[[nodiscard]] Fd connect_tcp(const StoreAddress& address,
+                             const Deadline& deadline,
+                             std::string& why);
+
+[[nodiscard]] bool send_all(int fd,
+                            std::string_view bytes,
+                            const Deadline& deadline,
+                            std::string& why);
+
+// Appends what has come, at least a byte.
+[[nodiscard]] bool receive_some(int fd,
+                                std::string& buffer,
+                                const Deadline& deadline,
+                                std::string& why);
+
+}  // namespace bp

@@ -1,0 +1,209 @@
+#include "comm/store/table.h"
+
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "comm/base/check.h"
+#include "comm/base/text.h"
+
+namespace bp {
+namespace {
+
+using Answer = StoreTable::Answer;
+
+StoreMessage done(std::uint64_t id, std::int64_t number = 0) {
+  return {.op = StoreOp::done, .id = id, .number = number, .strings = {}};
+}
+
+StoreMessage found(std::uint64_t id, std::string value) {
+  StoreMessage message{.op = StoreOp::found, .id = id, .number = 0, .strings = {}};
+  message.strings.push_back(std::move(value));
+  return message;
+}
+
+StoreMessage rejected(std::uint64_t id, std::string why) {
+  return {.op = StoreOp::rejected, .id = id, .number = 0, .strings = {std::move(why)}};
+}
+
+std::optional<std::int64_t> parse_number(const std::string& text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && stop == end ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<Answer> StoreTable::handle(Client client, StoreMessage request) {
+  switch (request.op) {
+    case StoreOp::set:
+      return set(client, request);
+    case StoreOp::find: {
+      const auto value = values_.find(request.strings[0]);
+      if (value == values_.end()) {
+        request.op = StoreOp::missing;
+        return {{client, std::move(request)}};
+      }
+      return {{client, found(request.id, value->second)}};
+    }
+    case StoreOp::get:
+    case StoreOp::wait:
+      return start_wait(client, request);
+    case StoreOp::cancel:
+      return cancel(client, request.id);
+    case StoreOp::add:
+      return add(client, request);
+    case StoreOp::compare_set:
+      return compare_set(client, request);
+    case StoreOp::append:
+      return append(client, request);
+    case StoreOp::erase:
+      return {{client, done(request.id, erase(request.strings[0]))}};
+    default:
+      BP_CHECK(false, "a message that is no request reached the store's table");
+  }
+  return {};
+}
+
+std::vector<Answer> StoreTable::set(Client client, StoreMessage& request) {
+  std::vector<Answer> answers = {{client, done(request.id)}};
+  put(request.strings[0], std::move(request.strings[1]), answers);
+  return answers;
+}
+
+std::vector<Answer> StoreTable::start_wait(Client client, StoreMessage& request) {
+  if (request.op == StoreOp::get) {
+    const auto value = values_.find(request.strings[0]);
+    if (value != values_.end()) {
+      return {{client, found(request.id, value->second)}};
+    }
+  }
+  Wait wait{.op = request.op, .missing = {}};
+  for (std::string& key : request.strings) {
+    if (!values_.contains(key)) {
+      wait.missing.insert(std::move(key));
+    }
+  }
+  if (wait.missing.empty()) {
+    return {{client, done(request.id)}};
+  }
+  const WaitId id{client, request.id};
+  if (waits_.contains(id)) {
+    return {{client, rejected(request.id, "the request's id is that of one still waiting")}};
+  }
+  for (const std::string& key : wait.missing) {
+    waiting_for_[key].insert(id);
+  }
+  waits_.emplace(id, std::move(wait));
+  return {};
+}
+
+std::vector<Answer> StoreTable::cancel(Client client, std::uint64_t id) {
+  const auto wait = waits_.find({client, id});
+  if (wait == waits_.end()) {
+    return {};  // answered in the meantime
+  }
+  StoreMessage message{.op = StoreOp::missing, .id = id, .number = 0, .strings = {}};
+  message.strings.assign(wait->second.missing.begin(), wait->second.missing.end());
+  end_wait(wait);
+  return {{client, std::move(message)}};
+}
+
+std::vector<Answer> StoreTable::add(Client client, StoreMessage& request) {
+  const std::string& key = request.strings[0];
+  const auto value = values_.find(key);
+  const auto before =
+      value == values_.end() ? std::optional<std::int64_t>(0) : parse_number(value->second);
+  if (!before) {
+    return {{client, rejected(request.id, "it holds something that is not a whole number")}};
+  }
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(*before, request.number, &sum)) {
+    return {{client, rejected(request.id,
+                              concat(*before, " + ", request.number, " does not fit 64 bits"))}};
+  }
+  std::vector<Answer> answers = {{client, done(request.id, sum)}};
+  put(key, std::to_string(sum), answers);
+  return answers;
+}
+
+std::vector<Answer> StoreTable::compare_set(Client client, StoreMessage& request) {
+  const std::string& key = request.strings[0];
+  const auto value = values_.find(key);
+  const std::string now = value == values_.end() ? std::string() : value->second;
+  if (now != request.strings[1]) {
+    return {{client, found(request.id, now)}};
+  }
+  std::vector<Answer> answers = {{client, found(request.id, request.strings[2])}};
+  put(key, std::move(request.strings[2]), answers);
+  return answers;
+}
+
+std::vector<Answer> StoreTable::append(Client client, StoreMessage& request) {
+  std::string& value = values_[request.strings[0]];
+  const std::string& more = request.strings[1];
+  if (value.size() + more.size() > kMaxStoreValue) {
+    return {{client, rejected(request.id,
+                              concat(value.size(), " + ", more.size(),
+                                     " bytes are more than a value may have, ", kMaxStoreValue))}};
+  }
+  std::vector<Answer> answers = {{client, done(request.id)}};
+  put(request.strings[0], std::move(value.append(more)), answers);
+  return answers;
+}
+
+std::int64_t StoreTable::erase(const std::string& prefix) {
+  const auto first = values_.lower_bound(prefix);
+  auto last = first;
+  std::int64_t count = 0;
+  while (last != values_.end() && last->first.starts_with(prefix)) {
+    ++last;
+    ++count;
+  }
+  values_.erase(first, last);
+  return count;
+}
+
+void StoreTable::put(const std::string& key, std::string value, std::vector<Answer>& answers) {
+  std::string& held = values_[key] = std::move(value);
+  auto waiters = waiting_for_.extract(key);
+  if (waiters.empty()) {
+    return;
+  }
+  for (const WaitId& id : waiters.mapped()) {
+    const auto wait = waits_.find(id);
+    wait->second.missing.erase(key);
+    if (wait->second.missing.empty()) {
+      answers.push_back(
+          {id.first, wait->second.op == StoreOp::get ? found(id.second, held) : done(id.second)});
+      waits_.erase(wait);
+    }
+  }
+}
+
+auto StoreTable::end_wait(std::map<WaitId, Wait>::iterator wait)
+    -> std::map<WaitId, Wait>::iterator {
+  for (const std::string& key : wait->second.missing) {
+    const auto waiters = waiting_for_.find(key);
+    waiters->second.erase(wait->first);
+    if (waiters->second.empty()) {
+      waiting_for_.erase(waiters);
+    }
+  }
+  return waits_.erase(wait);
+}
+
+void StoreTable::forget_client(Client client) {
+  auto wait = waits_.lower_bound({client, 0});
+  while (wait != waits_.end() && wait->first.first == client) {
+    wait = end_wait(wait);
+  }
+}
+
+void StoreTable::forget_waits() {
+  waits_.clear();
+  waiting_for_.clear();
+}
+
+}  // namespace bp

@@ -1,0 +1,61 @@
+// The store's keys, values and waiting requests: what the server knows, without any network.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "comm/store/wire.h"
+
+namespace bp {
+
+class StoreTable {
+ public:
+  using Client = std::uint64_t;
+
+  struct Answer {
+    Client client = 0;
+    StoreMessage message;
+  };
+
+  // What one request (set to erase, of StoreOp) makes the server say, to the client or to others
+  // that were waiting.
+  [[nodiscard]] std::vector<Answer> handle(Client client, StoreMessage request);
+
+  void forget_client(Client client);  // ends its waits without an answer
+  void forget_waits();                // everyone's
+
+  [[nodiscard]] std::size_t waits() const { return waits_.size(); }
+
+ private:
+  struct Wait {
+    StoreOp op = StoreOp::wait;
+    std::set<std::string> missing;
+  };
+  using WaitId = std::pair<Client, std::uint64_t>;  // the request's id
+
+  std::vector<Answer> set(Client client, StoreMessage& request);
+  std::vector<Answer> start_wait(Client client, StoreMessage& request);
+  std::vector<Answer> cancel(Client client, std::uint64_t id);
+  std::vector<Answer> add(Client client, StoreMessage& request);
+  std::vector<Answer> compare_set(Client client, StoreMessage& request);
+  std::vector<Answer> append(Client client, StoreMessage& request);
+  std::int64_t erase(const std::string& prefix);
+
+  // Puts the value there and answers those who waited for the key.
+  void put(const std::string& key, std::string value, std::vector<Answer>& answers);
+  std::map<WaitId, Wait>::iterator end_wait(std::map<WaitId, Wait>::iterator wait);
+
+  std::map<std::string, std::string, std::less<>> values_;
+  std::map<WaitId, Wait> waits_;
+  std::unordered_map<std::string, std::set<WaitId>> waiting_for_;  // by missing key
+};
+
+}  // namespace bp

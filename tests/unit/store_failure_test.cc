@@ -1,0 +1,217 @@
+// How a job ends by way of the store: failures, losses, stops and goodbyes.
+#include <future>
+
+#include "tests/unit/store_fixture.h"
+
+namespace bp {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// The failure that a client's listener hears of.
+class Heard {
+ public:
+  explicit Heard(Store& store) : store_(store) {
+    store_.on_job_failure([this](const JobFailure& failure) { failure_.set_value(failure); });
+  }
+  ~Heard() { store_.on_job_failure({}); }
+  Heard(const Heard&) = delete;
+  Heard& operator=(const Heard&) = delete;
+
+  JobFailure get() {
+    auto future = failure_.get_future();
+    if (future.wait_for(kSoon) != std::future_status::ready) {
+      return {.cause = -99, .text = "nothing was heard"};
+    }
+    return future.get();
+  }
+
+ private:
+  Store& store_;
+  std::promise<JobFailure> failure_;
+};
+
+class StoreFailureTest : public StoreTest {};
+
+TEST_F(StoreFailureTest, FailureIsPushedToEveryoneAndEndsWaits) {
+  const auto failing = client(1);
+  const auto waiting = client(2);
+  Heard heard(*waiting);
+  auto wait = std::async(std::launch::async, [&] {
+    return error_of([&] { return waiting->get("never", kSoon * 10); });
+  });
+  failing->fail_job({.cause = 1, .text = "rank 1: loss is NaN"});
+  EXPECT_EQ(wait.get(),
+            concat("aborted: rank 2, get \"never\" at the store ", server_->address().text(),
+                   ": the job has failed: rank 1: loss is NaN"));
+  const JobFailure failure = heard.get();
+  EXPECT_EQ(failure.cause, 1);
+  EXPECT_EQ(failure.text, "rank 1: loss is NaN");
+  EXPECT_EQ(waiting->job_failure()->cause, 1);
+  EXPECT_THAT(events_.until("failed 1 because of 1"),
+              ElementsAre("joined 1", "joined 2", "failed 1 because of 1"));
+}
+
+TEST_F(StoreFailureTest, AfterAFailureWaitsAreRefusedAndTheRestWorks) {
+  const auto store = client(0);
+  store->set("key", "value");
+  Heard heard(*store);
+  server_->fail_job({.cause = -1, .text = "host b is gone"});
+  EXPECT_EQ(heard.get().cause, -1);
+  EXPECT_THAT(error_of([&] { return store->get("key", 0ms); }),
+              AllOf(StartsWith("aborted: "), EndsWith("host b is gone")));
+  EXPECT_EQ(store->find("key"), "value");
+}
+
+TEST_F(StoreFailureTest, FirstFailureIsKept) {
+  const auto first = client(1);
+  const auto second = client(2);
+  first->fail_job({.cause = 1, .text = "first"});
+  second->fail_job({.cause = 2, .text = "second"});
+  Heard heard(*second);
+  EXPECT_EQ(heard.get().text, "first");
+}
+
+TEST_F(StoreFailureTest, LateJoinerKnowsAtOnce) {
+  client(1)->fail_job({.cause = 1, .text = "early"});
+  const auto late = client(2);
+  ASSERT_TRUE(late->job_failure().has_value());
+  EXPECT_EQ(late->job_failure()->text, "early");
+  Heard heard(*late);
+  EXPECT_EQ(heard.get().text, "early");
+}
+
+TEST_F(StoreFailureTest, EndBecauseOfAnotherRankIsAConsequence) {
+  const auto store = client(2);
+  store->fail_job({.cause = 1, .text = "rank 1 closed its connection"});
+  store->goodbye();
+  EXPECT_THAT(events_.until("goodbye 2"),
+              ElementsAre("joined 2", "consequence 2 because of 1", "goodbye 2"));
+}
+
+TEST_F(StoreFailureTest, RankLostWithoutGoodbyeFailsTheJob) {
+  auto lost = client(3);
+  const auto left = client(4);
+  const auto observer = client();
+  Heard heard(*left);
+  Heard observed(*observer);
+  lost.reset();
+  const JobFailure failure = heard.get();
+  EXPECT_EQ(failure.cause, 3);
+  EXPECT_EQ(failure.text,
+            "rank 3 lost: the store's connection to it ended without goodbye (it closed its "
+            "connection)");
+  EXPECT_EQ(observed.get().cause, 3);
+  EXPECT_THAT(events_.until("lost 3 because of 3"),
+              ElementsAre("joined 3", "joined 4", "lost 3 because of 3"));
+}
+
+TEST_F(StoreFailureTest, ObserverMayLeaveAtAnyTime) {
+  client().reset();
+  const auto store = client(0);
+  store->set("a", "1");
+  EXPECT_FALSE(store->job_failure().has_value());
+}
+
+TEST_F(StoreFailureTest, RankZeroMayLeaveFirst) {
+  std::vector<std::unique_ptr<Store>> ranks;
+  for (int rank = 0; rank < 4; ++rank) {
+    ranks.push_back(client(rank));
+  }
+  for (int rank = 0; rank < 4; ++rank) {
+    for (int left = rank; left < 4; ++left) {
+      ranks[static_cast<std::size_t>(left)]->set("still", "here");
+    }
+    ranks[static_cast<std::size_t>(rank)]->goodbye();
+    ranks[static_cast<std::size_t>(rank)].reset();
+  }
+  EXPECT_THAT(events_.until("goodbye 3"),
+              ElementsAre("joined 0", "joined 1", "joined 2", "joined 3", "goodbye 0", "goodbye 1",
+                          "goodbye 2", "goodbye 3"));
+}
+
+TEST_F(StoreFailureTest, NothingButLocalQuestionsAfterGoodbye) {
+  const auto store = client(0);
+  Heard heard(*store);
+  store->goodbye();
+  EXPECT_EQ(error_of([&] { store->set("a", ""); }),
+            concat("invalid_argument: rank 0, set \"a\" at the store ", server_->address().text(),
+                   ": called after goodbye()"));
+  EXPECT_FALSE(store->stop_requested());
+  server_.reset();
+  EXPECT_FALSE(store->job_failure().has_value()) << "the server may leave once all said goodbye";
+}
+
+TEST_F(StoreFailureTest, RankMayComeBackAfterGoodbye) {
+  const auto first = client(0);
+  first->goodbye();
+  const auto second = client(0);
+  second->set("a", "");
+  second->goodbye();
+  EXPECT_THAT(events_.until("goodbye 0"),
+              ElementsAre("joined 0", "goodbye 0", "joined 0", "goodbye 0"));
+}
+
+TEST_F(StoreFailureTest, LostServerEndsWaitsAndAllLaterCalls) {
+  const auto store = client(5);
+  Heard heard(*store);
+  auto wait = std::async(std::launch::async,
+                         [&] { return error_of([&] { return store->get("never", kSoon * 10); }); });
+  const std::string address = server_->address().text();
+  server_.reset();
+  EXPECT_THAT(wait.get(), AllOf(StartsWith("peer_lost: rank 5, get \"never\" at the store "),
+                                HasSubstr("the connection is lost"), HasSubstr("bprun")));
+  EXPECT_THAT(error_of([&] { store->set("a", ""); }), StartsWith("peer_lost: rank 5, set \"a\""));
+  const JobFailure failure = heard.get();
+  EXPECT_EQ(failure.cause, -1);
+  EXPECT_THAT(failure.text, StartsWith(concat("the store ", address, " is lost: ")));
+}
+
+TEST_F(StoreFailureTest, WhatTheServerPushedLastArrivesBeforeItsEnd) {
+  const auto store = client(0);
+  Heard heard(*store);
+  server_->fail_job({.cause = 7, .text = "why"});
+  server_.reset();
+  EXPECT_EQ(heard.get().text, "why");
+  EXPECT_THAT(error_of([&] { store->set("a", ""); }),
+              AllOf(StartsWith("peer_lost: "), HasSubstr("before that the job had failed: why")));
+}
+
+TEST_F(StoreFailureTest, RemovedListenerHearsNothing) {
+  const auto store = client(0);
+  store->on_job_failure([](const JobFailure&) { ADD_FAILURE() << "was removed"; });
+  store->on_job_failure({});
+  server_->fail_job({.cause = -1, .text = "why"});
+  Heard heard(*store);
+  EXPECT_EQ(heard.get().text, "why");
+}
+
+TEST_F(StoreFailureTest, StopIsPushedToEveryone) {
+  const auto asking = client(0);
+  const auto other = client(1);
+  EXPECT_FALSE(other->stop_requested());
+  asking->request_stop();
+  other->set("a", "");  // its answer comes behind the push
+  EXPECT_TRUE(other->stop_requested());
+  EXPECT_TRUE(client(2)->stop_requested());
+  EXPECT_THAT(
+      events_.until("lost 2 because of 2"),
+      ElementsAre("joined 0", "joined 1", "stop_requested 0", "joined 2", "lost 2 because of 2"));
+}
+
+TEST_F(StoreFailureTest, ServerMayAskForAStop) {
+  const auto store = client(0);
+  server_->request_stop();
+  const auto late = client(1);
+  EXPECT_TRUE(late->stop_requested());
+  store->set("a", "");
+  EXPECT_TRUE(store->stop_requested());
+}
+
+}  // namespace
+}  // namespace bp

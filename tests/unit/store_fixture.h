@@ -1,0 +1,97 @@
+// A server on a free port of loopback with the events it told, and clients of it.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "bp/error.h"
+#include "bp/store.h"
+#include "comm/base/job_key.h"
+#include "comm/base/text.h"
+#include "comm/store/server.h"
+
+namespace bp {
+
+// How long a wait that should succeed may take on a loaded machine.
+inline constexpr std::chrono::seconds kSoon{30};
+
+// "joined 2", "lost 1 because of 1", in the order in which they happened.
+class EventLog {
+ public:
+  void add(const StoreEvent& event) {
+    static constexpr const char* kNames[] = {"joined", "goodbye",     "lost",
+                                             "failed", "consequence", "stop_requested"};
+    const std::lock_guard lock(mutex_);
+    std::string text = concat(kNames[static_cast<std::size_t>(event.kind)], " ", event.rank);
+    if (!event.failure.text.empty()) {
+      text += concat(" because of ", event.failure.cause);
+    }
+    events_.push_back(std::move(text));
+    added_.notify_all();
+  }
+
+  // The events up to and with `event`; all of them when it does not come.
+  std::vector<std::string> until(const std::string& event) {
+    std::unique_lock lock(mutex_);
+    added_.wait_for(lock, kSoon, [&] { return !events_.empty() && events_.back() == event; });
+    return events_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable added_;
+  std::vector<std::string> events_;
+};
+
+class StoreTest : public testing::Test {
+ protected:
+  explicit StoreTest(std::chrono::milliseconds handshake_timeout = kSoon)
+      : handshake_timeout_(handshake_timeout), server_(start_server(0)) {}
+
+  [[nodiscard]] std::unique_ptr<StoreServer> start_server(int port) {
+    return std::make_unique<StoreServer>(
+        StoreServerOptions{.bind_address = "127.0.0.1",
+                           .port = port,
+                           .job = "job-1",
+                           .key = key_,
+                           .world_size = 8,
+                           .handshake_timeout = handshake_timeout_},
+        [this](const StoreEvent& event) { events_.add(event); });
+  }
+
+  [[nodiscard]] StoreClientOptions options(int rank = -1) const {
+    return {.address = server_->address(),
+            .job = "job-1",
+            .key = key_,
+            .rank = rank,
+            .connect_timeout = kSoon};
+  }
+
+  [[nodiscard]] std::unique_ptr<Store> client(int rank = -1) const {
+    return connect_store(options(rank));
+  }
+
+  const JobKey key_ = random_job_key();
+  const std::chrono::milliseconds handshake_timeout_;
+  EventLog events_;
+  std::unique_ptr<StoreServer> server_;
+};
+
+// "timeout: ..." of the Error that `call` throws.
+template <class Call>
+std::string error_of(const Call& call) {
+  try {
+    static_cast<void>(call());
+    return "no error";
+  } catch (const Error& error) {
+    return concat(name_of(error.code()), ": ", error.what());
+  }
+}
+
+}  // namespace bp
