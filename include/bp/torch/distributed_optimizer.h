@@ -50,8 +50,10 @@ struct DistributedOptimizerOptions {
   int micro_batches = 1;                     // N, the window's nominal length
   std::size_t first_bucket_bytes = 1 << 20;  // small, so that the first collective starts early
   std::size_t bucket_bytes = 4 << 20;
-  // Weights are divided by this before they multiply a gradient, to keep sums in range. 0: rank
-  // 0's weight of the first window times the world size. Must be the same on all ranks.
+  // Weights are divided by this before they multiply a gradient, to keep sums in range: the weight
+  // of a usual window over all ranks. Must be the same on all ranks. 0: rank 0's first weight times
+  // micro_batches times the world size, for which each rank's first backward() or reduce() waits.
+  // A resumed run that must repeat bit for bit passes the nominal_weight() of the first one.
   double nominal_weight = 0;
 };
 
@@ -95,6 +97,9 @@ class DistributedOptimizer {
   // Rides with the next window; see Window::stop.
   void request_stop();
 
+  // What weights are divided by; 0 until that is known.
+  [[nodiscard]] double nominal_weight() const;
+  // 0 with one rank, which has nothing to reduce.
   [[nodiscard]] std::size_t bucket_count() const;
   // Collectives started since construction, broadcasts not counted.
   [[nodiscard]] std::uint64_t collectives() const;

@@ -1,0 +1,95 @@
+#include "comm/torch/agreement.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <string_view>
+
+#include "bp/collective.h"
+#include "bp/error.h"
+#include "comm/base/text.h"
+
+namespace bp {
+namespace {
+
+// FNV-1a, 64 bits.
+std::int64_t hash(std::string_view text) {
+  std::uint64_t h = 14695981039346656037U;
+  for (const char c : text) {
+    h = (h ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  }
+  return static_cast<std::int64_t>(h);
+}
+
+std::vector<std::int64_t> gather(Communicator& comm, std::int64_t mine, std::string_view name) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(comm.size()));
+  all_gather(comm, const_view(std::span(&mine, 1)), view(all), {.name = name});
+  return all;
+}
+
+std::vector<std::string> gather_texts(Communicator& comm, const std::string& mine) {
+  std::vector<std::size_t> counts;
+  for (const auto length : gather(comm, static_cast<std::int64_t>(mine.size()), "text lengths")) {
+    counts.push_back(static_cast<std::size_t>(length));
+  }
+  std::vector<std::uint8_t> all(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
+  const std::vector<std::uint8_t> bytes(mine.begin(), mine.end());
+  all_gather_v(comm, const_view(bytes), view(all), counts, {.name = "texts"});
+
+  std::vector<std::string> texts;
+  auto from = all.begin();
+  for (const std::size_t count : counts) {
+    const auto to = from + static_cast<std::ptrdiff_t>(count);
+    texts.emplace_back(from, to);
+    from = to;
+  }
+  return texts;
+}
+
+// The next line of `rest`, which loses it; "nothing" at the end.
+std::string_view take_line(std::string_view& rest) {
+  if (rest.empty()) {
+    return "nothing more";
+  }
+  const std::string_view line = rest.substr(0, rest.find('\n'));
+  rest.remove_prefix(line.size() + 1);
+  return line;
+}
+
+std::string first_difference(const std::vector<std::string>& texts) {
+  const auto odd = std::ranges::find_if(texts, [&](const auto& t) { return t != texts[0]; });
+  if (odd == texts.end()) {
+    return "the ranks' hashes differ, but not their texts";
+  }
+  std::string_view theirs = *odd;
+  std::string_view first = texts[0];
+  std::string_view their_line;
+  std::string_view first_line;
+  do {
+    their_line = take_line(theirs);
+    first_line = take_line(first);
+  } while (their_line == first_line);
+  return concat("rank ", odd - texts.begin(), " has \"", their_line, "\" where rank 0 has \"",
+                first_line, "\"");
+}
+
+}  // namespace
+
+void require_same_lines(Communicator& comm,
+                        const std::vector<std::string>& lines,
+                        const std::string& what) {
+  std::string text;
+  for (const std::string& line : lines) {
+    text += line + '\n';
+  }
+  const auto hashes = gather(comm, hash(text), what);
+  if (std::ranges::adjacent_find(hashes, std::not_equal_to{}) == hashes.end()) {
+    return;
+  }
+  throw Error(ErrorCode::mismatch,
+              concat(what, ": ", first_difference(gather_texts(comm, text)),
+                     ": build the same model with the same options on every rank"));
+}
+
+}  // namespace bp

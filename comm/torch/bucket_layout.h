@@ -1,0 +1,43 @@
+// How the gradients of a model are laid out in buckets: pure arithmetic, the same on every rank
+// that has the same parameters and options.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "bp/types.h"
+
+namespace bp {
+
+struct GradientSize {
+  std::size_t count = 0;  // elements
+  DataType type = DataType::f32;
+};
+
+// Where one gradient lies in its bucket, in elements.
+struct Slot {
+  std::size_t parameter = 0;  // index into the sizes given
+  std::size_t offset = 0;     // at a multiple of 64 bytes
+  std::size_t count = 0;
+};
+
+struct BucketPlan {
+  DataType type = DataType::f32;
+  std::size_t count = 0;  // elements, the gaps between slots included
+  std::vector<Slot> slots = {};
+};
+
+struct BucketLimits {
+  std::size_t first_bytes = 0;
+  std::size_t bytes = 0;
+};
+
+// Gradients arrive roughly in reverse order of registration, so buckets are filled in that order,
+// one open bucket for each type, and are listed in the order in which they become complete. A
+// gradient that would overflow its bucket opens the next; one larger than the limit has a bucket of
+// its own. The last bucket is always f32, empty if need be: the window's totals ride at its end.
+[[nodiscard]] std::vector<BucketPlan> plan_buckets(std::span<const GradientSize> gradients,
+                                                   const BucketLimits& limits);
+
+}  // namespace bp

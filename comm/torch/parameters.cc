@@ -1,0 +1,107 @@
+#include "comm/torch/parameters.h"
+
+#include <torch/optim/optimizer.h>
+
+#include <unordered_set>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "comm/torch/tensor_view.h"
+
+namespace bp {
+namespace {
+
+template <class... Parts>
+[[noreturn]] void refuse(const Parts&... why) {
+  throw Error(ErrorCode::invalid_argument, concat("DistributedOptimizer: ", why...));
+}
+
+void check(const std::string& name, const at::Tensor& tensor) {
+  if (name.empty()) {
+    refuse("a parameter has no name: pass model->named_parameters()");
+  }
+  if (!tensor.defined()) {
+    refuse("parameter ", name, " is undefined");
+  }
+  if (!tensor.device().is_cpu() || tensor.layout() != c10::kStrided ||
+      !tensor.is_non_overlapping_and_dense()) {
+    refuse("parameter ", name, " is a ", tensor.layout(), " tensor on ", tensor.device(),
+           " with strides ", tensor.strides(), "; only dense ones on the CPU can be trained");
+  }
+  if (!tensor.requires_grad()) {
+    return;
+  }
+  if (!tensor.is_leaf()) {
+    refuse("parameter ", name, " is the result of a computation, not a leaf: no gradient stays");
+  }
+  if (!data_type_of(tensor.scalar_type())) {
+    refuse("parameter ", name, " has elements of type ", tensor.scalar_type(),
+           "; gradients can be f16 bf16 f32 f64");
+  }
+}
+
+std::string describe(const Parameter& parameter, const char* remark) {
+  const at::Tensor& tensor = parameter.tensor;
+  const auto type = data_type_of(tensor.scalar_type());
+  std::string text = concat(parameter.name, " ");
+  text += type ? std::string(name_of(*type)) : concat(tensor.scalar_type());
+  text += concat(" ", tensor.sizes());
+  if (!tensor.is_contiguous()) {
+    text += concat(" strides ", tensor.strides());
+  }
+  return text + remark;
+}
+
+}  // namespace
+
+ParameterSet sort_parameters(const NamedTensors& given) {
+  ParameterSet set;
+  std::unordered_set<std::string> names;
+  std::unordered_set<const void*> tensors;
+  for (const auto& [name, tensor] : given) {
+    check(name, tensor);
+    if (!names.insert(name).second) {
+      refuse("two parameters are named ", name, ": give each its own name");
+    }
+    if (tensors.insert(tensor.unsafeGetTensorImpl()).second) {
+      (tensor.requires_grad() ? set.trained : set.frozen).push_back({name, tensor});
+    }
+  }
+  if (set.trained.empty()) {
+    refuse("none of the ", given.size(), " parameters requires a gradient");
+  }
+  return set;
+}
+
+void require_all_named(const torch::optim::Optimizer& optimizer, const ParameterSet& parameters) {
+  std::unordered_set<const void*> named;
+  for (const auto* list : {&parameters.trained, &parameters.frozen}) {
+    for (const Parameter& parameter : *list) {
+      named.insert(parameter.tensor.unsafeGetTensorImpl());
+    }
+  }
+  for (std::size_t group = 0; group < optimizer.param_groups().size(); ++group) {
+    const auto& members = optimizer.param_groups()[group].params();
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (!named.contains(members[i].unsafeGetTensorImpl())) {
+        refuse("parameter ", i, " of the wrapped optimizer's group ", group, ", of shape ",
+               members[i].sizes(),
+               ", is not among the named ones, so its gradient would never be reduced: pass all of "
+               "model->named_parameters()");
+      }
+    }
+  }
+}
+
+std::vector<std::string> describe(const ParameterSet& parameters) {
+  std::vector<std::string> lines;
+  for (const Parameter& parameter : parameters.trained) {
+    lines.push_back(describe(parameter, ""));
+  }
+  for (const Parameter& parameter : parameters.frozen) {
+    lines.push_back(describe(parameter, " (frozen)"));
+  }
+  return lines;
+}
+
+}  // namespace bp

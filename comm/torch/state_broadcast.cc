@@ -1,0 +1,67 @@
+#include "comm/torch/state_broadcast.h"
+
+#include <torch/optim/optimizer.h>
+#include <torch/serialize/archive.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bp/collective.h"
+#include "bp/error.h"
+#include "comm/base/text.h"
+
+namespace bp {
+namespace {
+
+std::string saved(const torch::optim::Optimizer& optimizer) {
+  torch::serialize::OutputArchive archive;
+  optimizer.save(archive);
+  std::string bytes;
+  archive.save_to([&bytes](const void* data, std::size_t size) {
+    bytes.append(static_cast<const char*>(data), size);
+    return size;
+  });
+  return bytes;
+}
+
+void load(torch::optim::Optimizer& optimizer, const std::string& bytes) {
+  torch::serialize::InputArchive archive;
+  archive.load_from(bytes.data(), bytes.size());
+  optimizer.state().clear();
+  optimizer.load(archive);
+}
+
+}  // namespace
+
+void broadcast_tensors(Communicator& comm, const std::vector<Parameter>& parameters, int root) {
+  for (const auto& [name, tensor] : parameters) {
+    // As bytes, so that any element type goes; dense, so that strides do not matter.
+    const View bytes = {.data = static_cast<std::byte*>(tensor.mutable_data_ptr()),
+                        .count = tensor.nbytes(),
+                        .type = DataType::u8};
+    broadcast(comm, bytes, {.root = root, .name = name});
+  }
+}
+
+void broadcast_state(Communicator& comm, torch::optim::Optimizer& optimizer, int root) {
+  std::string bytes;
+  if (comm.rank() == root) {
+    bytes = saved(optimizer);
+  }
+  auto size = static_cast<std::int64_t>(bytes.size());
+  std::span one(&size, 1);
+  broadcast(comm, view(one), {.root = root, .name = "optimizer state size"});
+  bytes.resize(static_cast<std::size_t>(size));
+  broadcast(comm,
+            {.data = reinterpret_cast<std::byte*>(bytes.data()),
+             .count = bytes.size(),
+             .type = DataType::u8},
+            {.root = root, .name = "optimizer state"});
+  if (comm.rank() != root) {
+    load(optimizer, bytes);
+  }
+}
+
+}  // namespace bp

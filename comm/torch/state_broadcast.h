@@ -1,0 +1,16 @@
+// One rank's parameters and optimizer state on all ranks, bit for bit.
+#pragma once
+
+#include <vector>
+
+#include "comm/torch/parameters.h"
+
+namespace bp {
+
+void broadcast_tensors(Communicator& comm, const std::vector<Parameter>& parameters, int root);
+
+// Everything that the optimizer saves: state of each parameter (also that it has none), step
+// counters, learning rates and the other options of each group.
+void broadcast_state(Communicator& comm, torch::optim::Optimizer& optimizer, int root);
+
+}  // namespace bp

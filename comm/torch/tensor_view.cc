@@ -1,0 +1,58 @@
+#include "comm/torch/tensor_view.h"
+
+#include <ATen/core/Tensor.h>
+
+#include "bp/error.h"
+#include "bp/torch/collective.h"
+#include "comm/base/text.h"
+
+namespace bp {
+
+std::optional<DataType> data_type_of(c10::ScalarType type) {
+  switch (type) {
+    case c10::ScalarType::Byte:
+      return DataType::u8;
+    case c10::ScalarType::Char:
+      return DataType::i8;
+    case c10::ScalarType::Int:
+      return DataType::i32;
+    case c10::ScalarType::Long:
+      return DataType::i64;
+    case c10::ScalarType::Half:
+      return DataType::f16;
+    case c10::ScalarType::BFloat16:
+      return DataType::bf16;
+    case c10::ScalarType::Float:
+      return DataType::f32;
+    case c10::ScalarType::Double:
+      return DataType::f64;
+    default:
+      return std::nullopt;
+  }
+}
+
+View view_of(const at::Tensor& tensor) {
+  const auto refuse = [](const auto&... why) {
+    throw Error(ErrorCode::invalid_argument, concat("view_of: ", why...));
+  };
+  if (!tensor.defined()) {
+    refuse("the tensor is undefined");
+  }
+  if (!tensor.device().is_cpu() || tensor.layout() != c10::kStrided) {
+    refuse("a ", tensor.layout(), " tensor on ", tensor.device(),
+           " where a strided one on the CPU is needed");
+  }
+  if (!tensor.is_contiguous()) {
+    refuse("the tensor of shape ", tensor.sizes(), " has strides ", tensor.strides(),
+           " and is not contiguous: pass x.contiguous() and copy the result back");
+  }
+  const auto type = data_type_of(tensor.scalar_type());
+  if (!type) {
+    refuse("no collective for elements of type ", tensor.scalar_type(),
+           ": convert the tensor to one of u8 i8 i32 i64 f16 bf16 f32 f64");
+  }
+  return {static_cast<std::byte*>(tensor.mutable_data_ptr()),
+          static_cast<std::size_t>(tensor.numel()), *type};
+}
+
+}  // namespace bp

@@ -1,0 +1,57 @@
+// A small network, made-up data and optimizers for tests of bp::torch.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bp/torch/distributed_optimizer.h"
+
+namespace torch::optim {
+class Optimizer;
+}
+
+namespace bp::testing {
+
+// Rows of made-up samples: 8 features and one of 4 classes that depends on them.
+struct Rows {
+  at::Tensor x;
+  at::Tensor y;
+  [[nodiscard]] Rows slice(std::int64_t from, std::int64_t to) const;
+  [[nodiscard]] double weight() const { return static_cast<double>(y.size(0)); }
+};
+[[nodiscard]] Rows make_rows(std::int64_t count, std::uint64_t seed);
+
+// 8 -> 16 -> 16 -> 4 with tanh; the same weights for the same seed.
+class Mlp {
+ public:
+  explicit Mlp(std::uint64_t seed = 1, at::ScalarType type = at::kFloat);
+
+  [[nodiscard]] at::Tensor loss(const Rows& rows) const;  // mean cross-entropy
+  [[nodiscard]] const NamedTensors& named_parameters() const { return parameters_; }
+  [[nodiscard]] std::vector<at::Tensor> parameters() const;
+  [[nodiscard]] at::Tensor& parameter(std::size_t i) { return parameters_[i].second; }
+
+ private:
+  NamedTensors parameters_;  // weight and bias of each layer
+};
+
+// The bits of all tensors, to compare ranks with.
+[[nodiscard]] std::string bits(const std::vector<at::Tensor>& tensors);
+// The largest absolute difference of any element.
+[[nodiscard]] double distance(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b);
+// The bits of the gradients; an undefined one counts as one byte.
+[[nodiscard]] std::string gradient_bits(const Mlp& model);
+
+// `kind` is one of optimizer_kinds().
+using Parameters = std::vector<at::Tensor>;
+[[nodiscard]] std::unique_ptr<torch::optim::Optimizer> make_optimizer(const std::string& kind,
+                                                                      const Parameters& parameters,
+                                                                      double lr);
+[[nodiscard]] const std::vector<std::string>& optimizer_kinds();
+
+}  // namespace bp::testing

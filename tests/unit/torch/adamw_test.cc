@@ -1,0 +1,137 @@
+#include "trainer/train/adamw.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <gtest/gtest.h>
+#include <torch/optim/adamw.h>
+#include <torch/serialize/archive.h>
+
+#include <sstream>
+
+#include "tests/support/torch_model.h"
+
+namespace bp::trainer {
+namespace {
+
+using bp::testing::bits;
+using bp::testing::distance;
+using bp::testing::make_rows;
+using bp::testing::Mlp;
+
+constexpr AdamWOptions kOptions = {.lr = 1e-2, .beta2 = 0.99, .eps = 1e-6};
+
+std::unique_ptr<torch::optim::Optimizer> fused(const Mlp& model) {
+  const auto p = model.parameters();
+  return make_fused_adamw({{.parameters = {p[0], p[2], p[4]}, .weight_decay = 0.1},
+                           {.parameters = {p[1], p[3], p[5]}, .weight_decay = 0}},
+                          kOptions);
+}
+
+std::unique_ptr<torch::optim::Optimizer> reference(const Mlp& model) {
+  const auto p = model.parameters();
+  const auto options = [](double decay) {
+    return std::make_unique<torch::optim::AdamWOptions>(torch::optim::AdamWOptions(kOptions.lr)
+                                                            .betas({0.9, kOptions.beta2})
+                                                            .eps(kOptions.eps)
+                                                            .weight_decay(decay));
+  };
+  std::vector<torch::optim::OptimizerParamGroup> groups;
+  groups.emplace_back(std::vector<at::Tensor>{p[0], p[2], p[4]}, options(0.1));
+  groups.emplace_back(std::vector<at::Tensor>{p[1], p[3], p[5]}, options(0));
+  return std::make_unique<torch::optim::AdamW>(groups);
+}
+
+void train(const Mlp& model, torch::optim::Optimizer& optimizer, int from, int to) {
+  for (int step = from; step < to; ++step) {
+    optimizer.zero_grad();
+    model.loss(make_rows(32, static_cast<std::uint64_t>(step))).backward();
+    optimizer.step();
+  }
+}
+
+void copy_state(const torch::optim::Optimizer& from, torch::optim::Optimizer& to) {
+  std::stringstream bytes;
+  torch::serialize::OutputArchive out;
+  from.save(out);
+  out.save_to(bytes);
+  torch::serialize::InputArchive in;
+  in.load_from(bytes);
+  to.load(in);
+}
+
+TEST(FusedAdamW, EqualsTorchsAdamWWithGroups) {
+  const Mlp model;
+  const Mlp other;
+  const auto ours = fused(model);
+  const auto theirs = reference(other);
+  train(model, *ours, 0, 20);
+  train(other, *theirs, 0, 20);
+  EXPECT_LT(distance(model.parameters(), other.parameters()), 2e-6);
+  EXPECT_GT(distance(model.parameters(), Mlp().parameters()), 1e-2);
+}
+
+TEST(FusedAdamW, LearningRateOfAGroupCanBeSet) {
+  const Mlp model;
+  const auto optimizer = fused(model);
+  optimizer->param_groups()[1].options().set_lr(0);
+  train(model, *optimizer, 0, 1);
+  EXPECT_NE(bits({model.parameters()[0]}), bits({Mlp().parameters()[0]}));
+  EXPECT_EQ(bits({model.parameters()[1]}), bits({Mlp().parameters()[1]}));
+}
+
+TEST(FusedAdamW, GoesOnFromSavedStateAsIfItHadNotStopped) {
+  const Mlp model;
+  const auto optimizer = fused(model);
+  train(model, *optimizer, 0, 10);
+
+  const Mlp resumed;
+  const auto second = fused(resumed);
+  train(resumed, *second, 0, 5);
+  const auto third = fused(resumed);
+  copy_state(*second, *third);
+  train(resumed, *third, 5, 10);
+  EXPECT_EQ(bits(model.parameters()), bits(resumed.parameters()));
+}
+
+TEST(FusedAdamW, LoadsWhatTorchsAdamWSaved) {
+  const Mlp model;
+  const Mlp other;
+  const auto theirs = reference(other);
+  train(model, *reference(model), 0, 5);
+  train(other, *theirs, 0, 5);
+  const auto ours = fused(other);
+  copy_state(*theirs, *ours);
+  const auto still_theirs = reference(model);
+  copy_state(*theirs, *still_theirs);
+  train(other, *ours, 5, 10);
+  train(model, *still_theirs, 5, 10);
+  EXPECT_LT(distance(model.parameters(), other.parameters()), 2e-6);
+}
+
+TEST(FusedAdamW, LeavesParametersWithoutGradientAlone) {
+  Mlp model;
+  const auto optimizer = fused(model);
+  model.loss(make_rows(4, 1)).backward();
+  model.parameter(0).mutable_grad().reset();
+  optimizer->step();
+  EXPECT_EQ(bits({model.parameters()[0]}), bits({Mlp().parameters()[0]}));
+  // Its first step comes later than the others'.
+  train(model, *optimizer, 0, 1);
+  EXPECT_NE(bits({model.parameters()[0]}), bits({Mlp().parameters()[0]}));
+}
+
+TEST(FusedAdamW, TakesGradientsOfAnotherLayout) {
+  Mlp model;
+  Mlp other;
+  const auto ours = fused(model);
+  const auto theirs = reference(other);
+  const at::Tensor gradient = at::arange(8 * 16, at::kFloat).reshape({8, 16}).t();
+  model.parameter(0).mutable_grad() = gradient;
+  other.parameter(0).mutable_grad() = gradient;
+  ours->step();
+  theirs->step();
+  EXPECT_LT(distance(model.parameters(), other.parameters()), 2e-6);
+}
+
+}  // namespace
+}  // namespace bp::trainer

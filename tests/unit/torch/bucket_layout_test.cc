@@ -1,0 +1,84 @@
+#include "comm/torch/bucket_layout.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace bp {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr std::size_t kMiB = 1 << 20;
+constexpr BucketLimits kUsual = {.first_bytes = kMiB, .bytes = 4 * kMiB};
+
+GradientSize f32(std::size_t count) { return {.count = count}; }
+GradientSize bf16(std::size_t count) { return {.count = count, .type = DataType::bf16}; }
+
+std::vector<std::size_t> parameters_of(const BucketPlan& bucket) {
+  std::vector<std::size_t> parameters;
+  for (const Slot& slot : bucket.slots) {
+    parameters.push_back(slot.parameter);
+  }
+  return parameters;
+}
+
+TEST(BucketLayout, FillsInReverseOrderOfRegistration) {
+  const GradientSize sizes[] = {f32(10), f32(20), f32(30)};
+  const auto plan = plan_buckets(sizes, kUsual);
+  ASSERT_EQ(plan.size(), 1U);
+  EXPECT_THAT(parameters_of(plan[0]), ElementsAre(2, 1, 0));
+}
+
+TEST(BucketLayout, SlotsBeginAt64BytesAndDoNotOverlap) {
+  const GradientSize sizes[] = {f32(5), f32(17), f32(1)};
+  const auto plan = plan_buckets(sizes, kUsual);
+  ASSERT_EQ(plan[0].slots.size(), 3U);
+  EXPECT_EQ(plan[0].slots[0].offset, 0U);
+  EXPECT_EQ(plan[0].slots[1].offset, 16U);
+  EXPECT_EQ(plan[0].slots[2].offset, 48U);
+  EXPECT_EQ(plan[0].count, 53U);
+}
+
+TEST(BucketLayout, FirstBucketIsSmallerThanTheOthers) {
+  const std::vector<GradientSize> sizes(40, f32(kMiB / 16));  // a quarter MiB each
+  const auto plan = plan_buckets(sizes, kUsual);
+  ASSERT_EQ(plan.size(), 4U);
+  EXPECT_EQ(plan[0].slots.size(), 4U);
+  EXPECT_EQ(plan[1].slots.size(), 16U);
+  EXPECT_EQ(plan[2].slots.size(), 16U);
+  EXPECT_EQ(plan[3].slots.size(), 4U);
+}
+
+TEST(BucketLayout, OneThatIsLargerThanTheLimitStandsAlone) {
+  const GradientSize sizes[] = {f32(10), f32(2 * kMiB), f32(10)};
+  const auto plan = plan_buckets(sizes, kUsual);
+  ASSERT_EQ(plan.size(), 3U);
+  EXPECT_THAT(parameters_of(plan[1]), ElementsAre(1));
+}
+
+TEST(BucketLayout, TypesDoNotMixAndBucketsComeInOrderOfCompletion) {
+  const GradientSize sizes[] = {f32(8), bf16(8), f32(8), bf16(8)};
+  const auto plan = plan_buckets(sizes, kUsual);
+  ASSERT_EQ(plan.size(), 2U);
+  EXPECT_EQ(plan[0].type, DataType::bf16);
+  EXPECT_THAT(parameters_of(plan[0]), ElementsAre(3, 1));
+  EXPECT_EQ(plan[1].type, DataType::f32);
+  EXPECT_THAT(parameters_of(plan[1]), ElementsAre(2, 0));
+}
+
+TEST(BucketLayout, LastBucketIsF32EvenWithoutAGradientInIt) {
+  const GradientSize sizes[] = {bf16(8), f32(8)};
+  const auto plan = plan_buckets(sizes, kUsual);
+  ASSERT_EQ(plan.size(), 3U);
+  EXPECT_EQ(plan[1].type, DataType::bf16);
+  EXPECT_EQ(plan[2].type, DataType::f32);
+  EXPECT_EQ(plan[2].count, 0U);
+}
+
+TEST(BucketLayout, HalvesAlignInBytes) {
+  const GradientSize sizes[] = {bf16(1), bf16(33)};
+  EXPECT_EQ(plan_buckets(sizes, kUsual)[0].slots[1].offset, 64U);
+}
+
+}  // namespace
+}  // namespace bp

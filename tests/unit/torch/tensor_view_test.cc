@@ -1,0 +1,66 @@
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bp/error.h"
+#include "bp/torch/collective.h"
+#include "comm/torch/gradient_math.h"
+
+namespace bp {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string refusal(const at::Tensor& tensor) {
+  try {
+    (void)view_of(tensor);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(TensorView, IsTheTensorsMemory) {
+  const at::Tensor tensor = at::zeros({2, 3}, at::kBFloat16);
+  const View view = view_of(tensor);
+  EXPECT_EQ(view.data, tensor.const_data_ptr());
+  EXPECT_EQ(view.count, 6U);
+  EXPECT_EQ(view.type, DataType::bf16);
+}
+
+TEST(TensorView, KnowsEveryTypeOfBp) {
+  const std::pair<at::ScalarType, DataType> types[] = {
+      {at::kByte, DataType::u8},   {at::kChar, DataType::i8},    {at::kInt, DataType::i32},
+      {at::kLong, DataType::i64},  {at::kHalf, DataType::f16},   {at::kBFloat16, DataType::bf16},
+      {at::kFloat, DataType::f32}, {at::kDouble, DataType::f64},
+  };
+  for (const auto& [theirs, ours] : types) {
+    EXPECT_EQ(view_of(at::zeros({1}, theirs)).type, ours);
+  }
+}
+
+TEST(TensorView, RefusesWhatNoCollectiveCanTake) {
+  EXPECT_EQ(refusal(at::Tensor()), "view_of: the tensor is undefined");
+  EXPECT_EQ(refusal(at::zeros({2, 3}).t()),
+            "view_of: the tensor of shape [3, 2] has strides [1, 3] and is not contiguous: pass "
+            "x.contiguous() and copy the result back");
+  EXPECT_THAT(refusal(at::zeros({1}, at::kBool)),
+              HasSubstr("no collective for elements of type Bool"));
+  EXPECT_THAT(refusal(at::zeros({2, 2}).to_sparse()),
+              HasSubstr("a Sparse tensor on cpu where a strided one on the CPU is needed"));
+}
+
+TEST(GradientMath, SumsSquaresExactlyInEveryType) {
+  // 0..40 squared is exact in every type, and 41 elements leave a rest behind the lanes.
+  for (const auto type : {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16}) {
+    EXPECT_EQ(sum_of_squares(at::arange(41, type)), 22140.0) << type;
+  }
+  EXPECT_EQ(sum_of_squares(at::zeros({0})), 0.0);
+  EXPECT_EQ(sum_of_squares(at::arange(6, at::kFloat).reshape({2, 3}).t()), 55.0);
+}
+
+}  // namespace
+}  // namespace bp
