@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string>
 
 #include "comm/base/text.h"
+#include "trainer/report/shown_text.h"
 
 namespace bp::trainer {
 namespace {
@@ -38,39 +38,7 @@ int columns_of_stderr() {
   return known ? size.ws_col : kUsualColumns;
 }
 
-std::string fixed(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
 }  // namespace
-
-std::string clock_text(std::chrono::seconds duration) {
-  const auto seconds = std::max<std::int64_t>(duration.count(), 0);
-  constexpr std::int64_t kMinute = 60;
-  constexpr std::int64_t kHour = 3600;
-  char text[64];
-  if (seconds < kHour) {
-    std::snprintf(text, sizeof text, "%d:%02d", static_cast<int>(seconds / kMinute),
-                  static_cast<int>(seconds % kMinute));
-  } else {
-    std::snprintf(text, sizeof text, "%lld:%02d:%02d", static_cast<long long>(seconds / kHour),
-                  static_cast<int>(seconds % kHour / kMinute), static_cast<int>(seconds % kMinute));
-  }
-  return text;
-}
-
-std::string rate_text(double per_second) {
-  if (!(per_second >= 100)) {
-    return fixed(per_second, per_second >= 1 ? 1 : 3);
-  }
-  std::string text = fixed(per_second, 0);
-  for (std::size_t i = text.size(); i > 3; i -= 3) {
-    text.insert(i - 3, 1, ',');
-  }
-  return text;
-}
 
 Progress::Output Progress::stderr_output() {
   return {.terminal = ::isatty(STDERR_FILENO) == 1,

@@ -77,9 +77,4 @@ class Progress {
   bool drawn_ = false;  // the terminal's last line is ours
 };
 
-// "0:07", "1:12", "2:05:33".
-[[nodiscard]] std::string clock_text(std::chrono::seconds duration);
-// 1204.4 to "1,204", 7.36 to "7.4", 0.042 to "0.042".
-[[nodiscard]] std::string rate_text(double per_second);
-
 }  // namespace bp::trainer

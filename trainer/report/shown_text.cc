@@ -1,8 +1,11 @@
 #include "trainer/report/shown_text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <cstdio>
 
+#include "comm/base/text.h"
 #include "trainer/text/utf8.h"
 
 namespace bp::trainer {
@@ -79,6 +82,49 @@ std::string html(std::string_view text) {
     }
   }
   return out;
+}
+
+std::string fixed(double value, int digits) {
+  char text[400];  // the largest double has 309 digits
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+std::string brief(double value) {
+  constexpr double kExact = 1e9;
+  const bool whole = std::abs(value) < kExact && value == std::trunc(value);
+  char text[32];
+  std::snprintf(text, sizeof text, whole ? "%.0f" : "%.4g", value);
+  return text;
+}
+
+std::string grouped(std::int64_t value) {
+  std::string text = std::to_string(value);
+  const std::size_t first_digit = value < 0 ? 1 : 0;
+  for (std::size_t i = text.size(); i > first_digit + 3; i -= 3) {
+    text.insert(i - 3, 1, ',');
+  }
+  return text;
+}
+
+std::string rate_text(double per_second) {
+  constexpr double kLargest = 1e15;
+  if (!(per_second >= 100 && per_second < kLargest)) {
+    return fixed(per_second, per_second >= 1 ? 1 : 3);
+  }
+  return grouped(std::llround(per_second));
+}
+
+std::string clock_text(std::chrono::seconds duration) {
+  const auto seconds = std::max<std::int64_t>(duration.count(), 0);
+  constexpr std::int64_t kMinute = 60;
+  constexpr std::int64_t kHour = 3600;
+  const auto two_digits = [](std::int64_t n) { return concat(n < 10 ? "0" : "", n); };
+  if (seconds < kHour) {
+    return concat(seconds / kMinute, ':', two_digits(seconds % kMinute));
+  }
+  return concat(seconds / kHour, ':', two_digits(seconds % kHour / kMinute), ':',
+                two_digits(seconds % kMinute));
 }
 
 }  // namespace bp::trainer

@@ -1,7 +1,6 @@
 #include "trainer/report/tables.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "trainer/report/shown_text.h"
 
@@ -15,12 +14,6 @@ constexpr std::size_t kLongestLabel = 20;  // in a confusion table
 std::string padded(const std::string& text, std::size_t width) {
   const std::size_t length = code_points(text);
   return std::string(width > length ? width - length : 0, ' ') + text;
-}
-
-std::string fixed(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
 }
 
 struct Row {

@@ -110,16 +110,5 @@ TEST(Progress, NeverWrapsANarrowTerminal) {
   EXPECT_EQ(screen.taken(), "[==========>         ] 1/2  l");
 }
 
-TEST(Progress, WritesTimesAndRatesForPeople) {
-  EXPECT_EQ(clock_text(seconds(7)), "0:07");
-  EXPECT_EQ(clock_text(seconds(72)), "1:12");
-  EXPECT_EQ(clock_text(seconds(7533)), "2:05:33");
-  EXPECT_EQ(clock_text(seconds(-1)), "0:00");
-  EXPECT_EQ(rate_text(1234567.8), "1,234,568");
-  EXPECT_EQ(rate_text(999.6), "1,000");
-  EXPECT_EQ(rate_text(7.36), "7.4");
-  EXPECT_EQ(rate_text(0.0421), "0.042");
-}
-
 }  // namespace
 }  // namespace bp::trainer

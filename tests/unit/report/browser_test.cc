@@ -1,0 +1,72 @@
+// The page in a real browser: it fits the width, and the browser has nothing to say about it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "comm/base/text.h"
+#include "sample_report.h"
+
+namespace bp::trainer {
+namespace {
+
+bool chromium_is_there() { return std::system("command -v chromium >/dev/null 2>&1") == 0; }
+
+std::string output_of(const std::string& command) {
+  std::string out;
+  FILE* pipe = ::popen(command.c_str(), "r");
+  std::array<char, 4096> buffer{};
+  while (pipe != nullptr) {
+    const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe);
+    out.append(buffer.data(), n);
+    if (n == 0) {
+      ::pclose(pipe);
+      pipe = nullptr;
+    }
+  }
+  return out;
+}
+
+// Chromium's own window may be wider than asked for, so the page is shown in a frame of the width.
+// What it says to the console, one line each.
+std::string console_at_width(int width) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / concat("bp_browser_", ::getpid(), '_', width);
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "report.html")
+      << render_report(sample_report())
+      << "<script>console.log('width ' + innerWidth + ', content ' + "
+         "document.documentElement.scrollWidth + ', sections ' + "
+         "document.querySelectorAll('section').length)</script>";
+  std::ofstream(folder / "frame.html")
+      << "<!DOCTYPE html><iframe style=\"border:0\" width=\"" << width
+      << "\" height=\"2000\" src=\"report.html\"></iframe>";
+  const std::string log =
+      output_of(concat("timeout 50 chromium --headless --no-sandbox --disable-gpu "
+                       "--hide-scrollbars --disable-dev-shm-usage "
+                       "--user-data-dir=",
+                       folder / "profile",
+                       " --enable-logging=stderr --window-size=1400,2000 "
+                       "--dump-dom file://",
+                       (folder / "frame.html").string(),
+                       " 2>&1 >/dev/null | "
+                       "grep -o 'CONSOLE.*' | sed 's/^[^\"]*\"//; s/\", source.*//'"));
+  std::filesystem::remove_all(folder);
+  return log;
+}
+
+TEST(Browser, ShowsThePageWithoutScrollingSidewaysOrComplaining) {
+  if (!chromium_is_there()) {
+    GTEST_SKIP() << "chromium is not installed";
+  }
+  EXPECT_EQ(console_at_width(390), "width 390, content 390, sections 8\n");
+  EXPECT_EQ(console_at_width(1280), "width 1280, content 1280, sections 8\n");
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,99 @@
+#include "trainer/report/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "sample_report.h"
+#include "trainer/report/chart.h"
+
+namespace bp::trainer {
+namespace {
+
+using testing::AllOf;
+using testing::DoubleEq;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Report, ShowsWhatHappened) {
+  const std::string page = render_report(sample_report());
+  EXPECT_THAT(page, HasSubstr("<h1>reviews</h1>"));
+  EXPECT_THAT(page, HasSubstr("classify with a tiny model, trained for 1,580 steps (3 epochs) on "
+                              "4 ranks on 2 hosts."));
+  EXPECT_THAT(page, HasSubstr("<dt>Accuracy</dt><dd>91.2 % <small>test</small>"));
+  EXPECT_THAT(page, HasSubstr(">612<small>93.4%</small>"));
+  EXPECT_THAT(page, HasSubstr("<th scope=\"row\">neutral &lt;&amp;&gt;</th><td>0.903</td>"));
+  EXPECT_THAT(page, HasSubstr("ranks 0 to 2"));
+  EXPECT_THAT(page, HasSubstr("<td>config file</td>"));
+  EXPECT_THAT(page, HasSubstr("communication that nothing hid: 6.2 ms (5.9%)"));
+}
+
+TEST(Report, LetsNoTextBecomeMarkup) {
+  const std::string page = render_report(sample_report());
+  EXPECT_THAT(page, HasSubstr("&lt;/script&gt;&lt;script&gt;alert(&#39;out&#39;)"));
+  EXPECT_THAT(page, Not(HasSubstr("alert('out')")));
+  EXPECT_THAT(page, HasSubstr("the rest is \xEF\xBF\xBD\xEF\xBF\xBD not UTF-8."));
+  EXPECT_EQ(page.find('\xFF'), std::string::npos);
+}
+
+TEST(Report, AsksForNothingFromElsewhere) {
+  const std::string page = render_report(sample_report());
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(page, AllOf(Not(HasSubstr("http://")), Not(HasSubstr("https://")),
+                          Not(HasSubstr("url(")), Not(HasSubstr("@import"))));
+}
+
+// A run that was stopped early has neither evaluation nor metrics; the page leaves those parts out.
+TEST(Report, OfAnUnfinishedRunLeavesOutWhatIsNotThere) {
+  const std::string page = render_report({.title = "<early>"});
+  EXPECT_THAT(page, HasSubstr("<h1>&lt;early&gt;</h1>"));
+  EXPECT_THAT(page, Not(HasSubstr("<h2>")));
+  EXPECT_THAT(page, Not(HasSubstr("nan")));
+}
+
+TEST(WorstRows, KeepTheLeastProbableWhateverTheOrder) {
+  WorstRows worst(2);
+  worst.add({.sample_id = 5, .probability = 0.2});
+  worst.add({.sample_id = 7, .probability = 0.1});
+  worst.add({.sample_id = 3, .probability = 0.2});
+  worst.add({.sample_id = 9, .probability = 0.9});
+  ASSERT_EQ(worst.rows().size(), 2U);
+  EXPECT_EQ(worst.rows()[0].sample_id, 7);
+  EXPECT_EQ(worst.rows()[1].sample_id, 3);
+}
+
+TEST(Chart, TicksAreRound) {
+  EXPECT_THAT(round_ticks({.low = 0, .high = 1580}, 4), ElementsAre(0, 500, 1000, 1500));
+  EXPECT_THAT(round_ticks({.low = 0.11, .high = 0.72}, 4),
+              ElementsAre(DoubleEq(0.2), DoubleEq(0.4), DoubleEq(0.6000000000000001)));
+  EXPECT_THAT(round_ticks({.low = 7, .high = 8}, 1), ElementsAre(7, 8));
+}
+
+TEST(Chart, BreaksTheLineWhereAValueIsNotFinite) {
+  const std::string page =
+      render_chart({.series = {{.name = "loss", .x = {0, 1, 2, 3}, .y = {1, std::nan(""), 1, 1}}}});
+  EXPECT_THAT(page, HasSubstr(" d=\"M0.0 500.0M666.7 500.0L1000.0 500.0\""));
+  EXPECT_THAT(page, HasSubstr("data-x=\"0 1 2 3\" data-y=\"1 nan 1 1\""));
+}
+
+TEST(Chart, SaysSoWhenThereIsNothingToDraw) {
+  EXPECT_EQ(render_chart({.title = "loss", .series = {{.name = "a", .x = {1}, .y = {NAN}}}}),
+            "<figure><p class=\"quiet\">loss: no values to draw.</p></figure>");
+}
+
+TEST(Chart, DrawsLongSeriesAsMeansOfNeighbours) {
+  Series series{.name = "loss"};
+  for (int i = 0; i < 100'000; ++i) {
+    series.x.push_back(i);
+    series.y.push_back(i % 2);
+  }
+  const std::string page = render_chart({.series = {series}});
+  EXPECT_LT(page.size(), 100'000U);
+  EXPECT_THAT(page, HasSubstr("data-to=\"99999.000000\""));
+}
+
+}  // namespace
+}  // namespace bp::trainer

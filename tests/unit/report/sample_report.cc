@@ -1,0 +1,101 @@
+#include "sample_report.h"
+
+#include <cmath>
+#include <string>
+
+namespace bp::trainer {
+namespace {
+
+Metrics sample_metrics() {
+  Metrics metrics;
+  constexpr int kSteps = 1580;
+  for (int step = 10; step <= kSteps; step += 10) {
+    const double done = static_cast<double>(step) / kSteps;
+    metrics.steps.push_back({.step = step,
+                             .epoch = 3 * done,
+                             .samples = 128 * step,
+                             .loss = 0.12 + 0.58 * std::exp(-4 * done) + 0.05 * std::sin(step),
+                             .lr = 1e-4 * (done < 0.1 ? 10 * done : (1 - done) / 0.9),
+                             .grad_norm = 1.2 + std::cos(step * 0.7),
+                             .samples_per_s = 1180 + 40 * std::sin(step * 0.3),
+                             .tokens_per_s = 15800,
+                             .compute_ms = 98.5,
+                             .comm_exposed_ms = 6.2,
+                             .data_wait_ms = 0.4});
+  }
+  metrics.steps[40].loss = std::nan("");
+  for (int k = 1; k <= 6; ++k) {
+    const double loss = 0.35 + 0.3 / k;
+    metrics.evaluations.push_back({.step = k * kSteps / 6,
+                                   .epoch = k / 2.0,
+                                   .split = "dev",
+                                   .result = {.loss = loss,
+                                              .accuracy = 0.83 - 0.2 / k,
+                                              .mcc = 0.6,
+                                              .f1_macro = 0.8,
+                                              .log_loss = loss}});
+  }
+  return metrics;
+}
+
+EvaluationDetail sample_evaluation() {
+  EvaluationDetail detail{.split = "test", .tally = Tally(3)};
+  const int counts[3][3] = {{612, 31, 12}, {44, 540, 38}, {9, 27, 508}};
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      for (int n = 0; n < counts[i][j]; ++n) {
+        detail.tally.add({.label = i, .prediction = j, .loss = i == j ? 0.1 : 2});
+      }
+    }
+  }
+  const std::string texts[] = {
+      "It was \"not\" bad at all & I would <b>buy</b> it again.",
+      "</script><script>alert('out')</script>",
+      "First line,\nsecond line; the rest is \xFF\xFE not UTF-8.",
+      std::string(900, 'w') + " a word wider than any screen",
+      "\xE2\x80\x9E\xC3\x9C"
+      "berraschend gut\xE2\x80\x9C, \xE6\x9C\xAC\xE5\xBD\x93\xE3\x81\xAB\xE8\x89\xAF\xE3\x81\x84"};
+  WorstRows worst;
+  for (int k = 0; k < 5; ++k) {
+    worst.add({.sample_id = 9000 + k,
+               .text_id = 100 + k,
+               .label = k % 3,
+               .prediction = (k + 1) % 3,
+               .probability = 0.001 * (k + 1),
+               .text = texts[k]});
+  }
+  detail.worst = worst.rows();
+  return detail;
+}
+
+}  // namespace
+
+Report sample_report() {
+  Report report{.title = "reviews"};
+  report.summary = {
+      .model = "tiny",
+      .world = 4,
+      .hosts = 2,
+      .steps = 1580,
+      .epochs = 3,
+      .train = {.samples_per_s = 1184.3, .tokens_per_s = 15804, .seconds = 170.8, .loss = 0.14},
+      .dev = EvaluationSummary{.loss = 0.4, .accuracy = 0.8},
+      .test =
+          EvaluationSummary{
+              .loss = 0.306, .accuracy = 0.912, .mcc = 0.868, .f1_macro = 0.911, .log_loss = 0.306},
+      .comm = {.bytes = 27'000'000'000, .seconds_exposed = 10.1}};
+  report.metrics = sample_metrics();
+  report.labels = {"negative", "neutral <&>", "positive"};
+  report.evaluation = sample_evaluation();
+  report.settings = {{.key = "data", .value = "examples/reviews.csv", .origin = "command line"},
+                     {.key = "model", .value = "tiny", .origin = "default"},
+                     {.key = "batch", .value = "32", .origin = "default"},
+                     {.key = "lr", .value = "0.0001", .origin = "config file"},
+                     {.key = "vocab",
+                      .value = "/a/path/without/any/blank/" + std::string(90, 'x') + "/vocab.txt",
+                      .origin = "command line"}};
+  report.hosts = {{.name = "localhost", .ranks = 3}, {.name = "127.0.0.1", .ranks = 1}};
+  return report;
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,212 @@
+#include "trainer/report/chart.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <iterator>
+#include <limits>
+
+#include "comm/base/text.h"
+#include "trainer/report/shown_text.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr std::size_t kMostPoints = 300;    // more than that many pixels tell nobody more
+constexpr std::ptrdiff_t kSmoothFrom = 40;  // points; fewer show their own line
+constexpr double kSide = 1000;              // of the SVG's own coordinates
+constexpr int kTicks = 4;
+constexpr double kMargin = 0.05;  // of the range, above and below the curves
+constexpr std::array<const char*, 3> kColours = {"first", "second", "third"};
+
+Series thinned(const Series& series) {
+  const std::size_t points = series.x.size();
+  if (points <= kMostPoints) {
+    return series;
+  }
+  Series out{.name = series.name, .look = series.look};
+  for (std::size_t k = 0; k < kMostPoints; ++k) {
+    const std::size_t begin = k * points / kMostPoints;
+    const std::size_t end = (k + 1) * points / kMostPoints;
+    double sum = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      sum += series.y[i];
+    }
+    out.x.push_back(series.x[end - 1]);
+    out.y.push_back(sum / static_cast<double>(end - begin));
+  }
+  return out;
+}
+
+// The mean of each point's neighbourhood, the nearer the weightier; not finite stays so.
+Series smoothed(Series series) {
+  const std::vector<double> exact = series.y;
+  const auto points = static_cast<std::ptrdiff_t>(exact.size());
+  const std::ptrdiff_t reach = points / kSmoothFrom + 2;
+  for (std::ptrdiff_t i = 0; i < points; ++i) {
+    double sum = 0;
+    double weights = 0;
+    for (std::ptrdiff_t k = std::max(i - reach, std::ptrdiff_t{0});
+         k <= std::min(i + reach, points - 1); ++k) {
+      const double y = exact[static_cast<std::size_t>(k)];
+      const auto weight = static_cast<double>(reach + 1 - std::abs(i - k));
+      sum += std::isfinite(y) ? weight * y : 0;
+      weights += std::isfinite(y) ? weight : 0;
+    }
+    double& y = series.y[static_cast<std::size_t>(i)];
+    y = std::isfinite(y) ? sum / weights : y;
+  }
+  return series;
+}
+
+struct Frame {
+  Range x;
+  Range y;
+};
+
+void include(Range& range, double value) {
+  range.low = std::min(range.low, value);
+  range.high = std::max(range.high, value);
+}
+
+Frame frame_of(const std::vector<Series>& all) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Frame frame{.x = {kInfinity, -kInfinity}, .y = {kInfinity, -kInfinity}};
+  for (const Series& series : all) {
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      if (std::isfinite(series.y[i])) {
+        include(frame.x, series.x[i]);
+        include(frame.y, series.y[i]);
+      }
+    }
+  }
+  if (frame.x.low == frame.x.high) {
+    frame.x.high += 1;
+  }
+  const double height = frame.y.high - frame.y.low;
+  const double margin = height > 0 ? height * kMargin : std::max(std::abs(frame.y.low), 1.0) / 2;
+  // Nothing drawn here is negative unless a value is.
+  frame.y.low = frame.y.low >= 0 ? std::max(frame.y.low - margin, 0.0) : frame.y.low - margin;
+  frame.y.high += margin;
+  return frame;
+}
+
+double share(const Range& range, double value) {
+  return (value - range.low) / (range.high - range.low);
+}
+
+std::string coordinate(double share_of_side) { return fixed(kSide * share_of_side, 1); }
+
+std::string path_of(const Series& series, const Frame& frame, bool dots) {
+  std::string path;
+  bool pen_down = false;
+  for (std::size_t i = 0; i < series.x.size(); ++i) {
+    if (!std::isfinite(series.y[i])) {
+      pen_down = false;
+      continue;
+    }
+    path += concat(pen_down ? 'L' : 'M', coordinate(share(frame.x, series.x[i])), ' ',
+                   coordinate(1 - share(frame.y, series.y[i])));
+    // A stroke of no length with round ends is a dot, however the drawing is stretched.
+    path += dots || (!pen_down && series.x.size() == 1) ? "h0" : "";
+    pen_down = !dots;
+  }
+  return path;
+}
+
+std::string joined(const std::vector<double>& values) {
+  std::string out;
+  for (const double value : values) {
+    out += (out.empty() ? "" : " ") + brief(value);
+  }
+  return out;
+}
+
+std::string draw(const Series& series, const Frame& frame, const char* colour) {
+  const auto path = [&](const Series& what, const char* look, const std::string& data) {
+    const bool dots = std::string_view(look) == " dots";
+    return concat("<path class=\"", colour, look, "\"", data, " d=\"", path_of(what, frame, dots),
+                  "\"/>");
+  };
+  const std::string data = concat(" data-name=\"", html(series.name), "\" data-x=\"",
+                                  joined(series.x), "\" data-y=\"", joined(series.y), '"');
+  if (series.look == Series::Look::dots) {
+    return path(series, "", data) + path(series, " dots", "");
+  }
+  if (series.look == Series::Look::noisy && std::ssize(series.x) >= kSmoothFrom) {
+    return path(series, " faint", data) + path(smoothed(series), "", "");
+  }
+  return path(series, "", data);
+}
+
+std::string table_of(const Series& series, const std::string& x_name) {
+  std::string out =
+      concat("<div class=\"scroll\"><table><thead><tr><th scope=\"col\">", html(x_name),
+             "</th><th scope=\"col\">", html(series.name), "</th></tr></thead><tbody>");
+  for (std::size_t i = 0; i < series.x.size(); ++i) {
+    out += concat("<tr><td class=\"text\">", brief(series.x[i]), "</td><td>", brief(series.y[i]),
+                  "</td></tr>");
+  }
+  return out + "</tbody></table></div>";
+}
+
+}  // namespace
+
+std::vector<double> round_ticks(const Range& range, int count) {
+  const double wanted = (range.high - range.low) / std::max(count, 1);
+  const double power = std::pow(10, std::floor(std::log10(wanted)));
+  const double factor = wanted / power;
+  const double step = power * (factor > 5 ? 10 : factor > 2 ? 5 : factor > 1 ? 2 : 1);
+  std::vector<double> ticks;
+  for (double k = std::ceil(range.low / step); k * step <= range.high; ++k) {
+    ticks.push_back(k * step);
+  }
+  return ticks;
+}
+
+std::string render_chart(const Chart& chart) {
+  std::vector<Series> all;
+  for (const Series& series : chart.series) {
+    all.push_back(thinned(series));
+  }
+  const Frame frame = frame_of(all);
+  if (!std::isfinite(frame.y.high)) {
+    return concat("<figure><p class=\"quiet\">", html(chart.title),
+                  ": no values to draw.</p></figure>");
+  }
+  std::string legend;
+  std::string grid;
+  std::string y_ticks;
+  std::string x_ticks;
+  std::string curves;
+  std::string tables;
+  for (const double tick : round_ticks(frame.y, kTicks)) {
+    const double height = share(frame.y, tick);
+    grid += concat("M0 ", coordinate(1 - height), 'H', kSide);
+    // The hidden copy gives the column its width.
+    y_ticks += concat("<b>", brief(tick), "</b><br><span style=\"bottom:", fixed(100 * height, 2),
+                      "%\">", brief(tick), "</span>");
+  }
+  for (const double tick : round_ticks(frame.x, kTicks)) {
+    x_ticks += concat("<span style=\"left:", fixed(100 * share(frame.x, tick), 2), "%\">",
+                      brief(tick), "</span>");
+  }
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const char* colour = kColours[k % kColours.size()];
+    curves += draw(all[k], frame, colour);
+    legend += concat("<li class=\"", colour, "\"><i></i>", html(all[k].name), "</li>");
+    tables += table_of(all[k], chart.x_name);
+  }
+  return concat("<figure>", all.size() > 1 ? concat("<ul class=\"legend\">", legend, "</ul>") : "",
+                "<div class=\"chart\"><div class=\"y-ticks\" aria-hidden=\"true\">", y_ticks,
+                "</div><div class=\"plot\" data-unit=\"", html(chart.x_name), "\" data-from=\"",
+                fixed(frame.x.low, 6), "\" data-to=\"", fixed(frame.x.high, 6),
+                "\"><svg role=\"img\" aria-label=\"", html(chart.title), "\" viewBox=\"0 0 ", kSide,
+                ' ', kSide, "\" preserveAspectRatio=\"none\"><path class=\"grid\" d=\"", grid,
+                "\"/>", curves, "</svg></div><div class=\"x-ticks\" aria-hidden=\"true\">", x_ticks,
+                "</div><div class=\"x-name\">", html(chart.x_name),
+                "</div></div><details><summary>Values</summary>", tables, "</details></figure>\n");
+}
+
+}  // namespace bp::trainer

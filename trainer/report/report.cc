@@ -1,0 +1,42 @@
+#include "trainer/report/report.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "comm/base/text.h"
+#include "trainer/report/embedded.h"
+#include "trainer/report/sections.h"
+#include "trainer/report/shown_text.h"
+
+namespace bp::trainer {
+
+void WorstRows::add(WorstRow row) {
+  const auto worse = [](const WorstRow& a, const WorstRow& b) {
+    return std::tie(a.probability, a.sample_id) < std::tie(b.probability, b.sample_id);
+  };
+  rows_.insert(std::upper_bound(rows_.begin(), rows_.end(), row, worse), std::move(row));
+  if (rows_.size() > limit_) {
+    rows_.pop_back();
+  }
+}
+
+std::string render_report(const Report& report) {
+  // The policy makes browsers refuse what this page never asks for: anything from elsewhere.
+  return concat(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+      "img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+      "<link rel=\"icon\" href=\"data:,\">\n<title>",
+      html(report.title), "</title>\n<style>\n", page_style(),
+      "</style>\n</head>\n<body>\n<main>\n", heading_section(report), tiles_section(report),
+      loss_section(report), "<div class=\"pair\">\n", confusion_section(report),
+      classes_section(report), "</div>\n", worst_section(report), course_section(report),
+      "<div class=\"pair\">\n", time_section(report), hosts_section(report), "</div>\n",
+      settings_section(report),
+      "<footer>Written by bert_train. The numbers behind this page: summary.json, metrics.jsonl "
+      "and predictions.csv beside it.</footer>\n</main>\n<script>\n",
+      page_script(), "</script>\n</body>\n</html>\n");
+}
+
+}  // namespace bp::trainer
