@@ -20,14 +20,22 @@ std::span<std::byte> Scratch::at_least(std::size_t bytes) {
 Call::Call(CallContext context)
     : context_(std::move(context)),
       deadline_(context_.timeout),
-      stall_(std::min(context_.stall_after, context_.timeout / 2)) {}
+      stall_(std::min(context_.stall_after, context_.timeout / 2)),
+      sends_(context_.members.size()),
+      receives_(context_.members.size()) {}
+
+std::uint64_t Call::next_slot(Posted& posted, int peer, Lane lane) const {
+  const auto index = static_cast<std::size_t>(lane);
+  return context_.slot + 2 * posted[static_cast<std::size_t>(peer)][index]++ + index;
+}
 
 Call::Message Call::receive(int peer, std::span<std::byte> into, Lane lane) {
   Message message;
   message.peer_ = peer;
   message.received_ = into.size();
   try {
-    message.transfer_ = context_.transport->post_receive(world_rank(peer), slot_of(lane), into);
+    message.transfer_ =
+        context_.transport->post_receive(world_rank(peer), next_slot(receives_, peer, lane), into);
   } catch (const TransportFailure& why) {
     throw context_.supervisor->failed(*this, peer, why);
   }
@@ -38,7 +46,8 @@ Call::Message Call::send(int peer, std::span<const std::byte> from, Lane lane) {
   Message message;
   message.peer_ = peer;
   try {
-    message.transfer_ = context_.transport->post_send(world_rank(peer), slot_of(lane), from);
+    message.transfer_ =
+        context_.transport->post_send(world_rank(peer), next_slot(sends_, peer, lane), from);
   } catch (const TransportFailure& why) {
     throw context_.supervisor->failed(*this, peer, why);
   }

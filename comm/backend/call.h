@@ -5,6 +5,7 @@
 // Threads: one at a time.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -60,14 +61,15 @@ struct CallContext {
   Scratch* scratch = nullptr;
   std::span<const int> members;              // transport ranks, by rank in the communicator
   int rank = 0;                              // in the communicator
-  std::uint64_t slot = 0;                    // the lane goes into the lowest bit
+  std::uint64_t slot = 0;                    // the first of those that this collective may use
   std::uint64_t sequence = 0;                // how many collectives came before
   std::string what;                          // "all_reduce sum of 12 f32 'loss'"
   std::chrono::milliseconds timeout{0};      // how long it may take
   std::chrono::milliseconds stall_after{0};  // when, and how often, to look whether all agree
 };
 
-// Messages of different lanes never meet, so they need not be posted in one order at both ends.
+// Both ends number the messages of a pair of ranks, by lane: the first send meets the first
+// receive, whatever happens to others. Lanes need not be posted in one order at both ends.
 enum class Lane : std::uint64_t { data, barrier };
 
 class Call {
@@ -111,13 +113,15 @@ class Call {
 
  private:
   void wait_in_slices(Message& message);
-  [[nodiscard]] std::uint64_t slot_of(Lane lane) const {
-    return (context_.slot & ~std::uint64_t{1}) | static_cast<std::uint64_t>(lane);
-  }
+  // [peer][lane]: how many messages were posted
+  using Posted = std::vector<std::array<std::uint64_t, 2>>;
+  [[nodiscard]] std::uint64_t next_slot(Posted& posted, int peer, Lane lane) const;
 
   CallContext context_;
   Deadline deadline_;
   Deadline stall_;
+  Posted sends_;
+  Posted receives_;
   std::size_t received_ = 0;
   std::size_t wanted_ = 0;
 };

@@ -31,12 +31,14 @@ Engine::~Engine() {
   if (setup_.job) setup_.job->remove(failure_);
 }
 
-void Engine::refuse_if_over() const {
-  if (const auto failure = failure_.get()) {
+void Engine::refuse_if_over() {
+  const auto failure = failure_.get();
+  const std::lock_guard lock(mutex_);
+  if (failure && !std::exchange(told_, true)) throw *failure;
+  if (failure) {
     throw Error(ErrorCode::aborted,
                 concat("this communicator has already failed: ", failure->what()));
   }
-  const std::lock_guard lock(mutex_);
   if (finished_) throw Error(ErrorCode::aborted, "this communicator has finished");
 }
 
@@ -47,18 +49,19 @@ void Engine::run(Operation operation) {
     wait_until_idle(lock);  // what was started before comes first
     busy_ = true;
   }
-  const auto leave = [this] {
+  const auto leave = [this](bool failed) {
     const std::lock_guard lock(mutex_);
     busy_ = false;
+    told_ = told_ || failed;
     changed_.notify_all();
   };
   try {
     execute(operation);
   } catch (...) {
-    leave();
+    leave(true);
     throw;
   }
-  leave();
+  leave(false);
 }
 
 std::shared_ptr<Work::State> Engine::start(Operation operation) {
@@ -95,6 +98,7 @@ void Engine::progress() {
     task.state->finish(error);
     lock.lock();
     busy_ = false;
+    told_ = told_ || error;
     changed_.notify_all();
   }
 }
@@ -102,7 +106,7 @@ void Engine::progress() {
 // Whatever goes wrong in the middle of a collective leaves the ranks out of step, so it ends the
 // communicator.
 void Engine::execute(const Operation& operation) {
-  if (const auto failure = failure_.get()) throw *failure;
+  if (const auto failure = failure_.get()) throw *failure;  // it was pending when that happened
   const auto begin = std::chrono::steady_clock::now();
   try {
     carry_out(operation);

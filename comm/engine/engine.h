@@ -65,7 +65,7 @@ class Engine : private CallSupervisor {
   [[nodiscard]] Error timed_out(const Call& call, int peer) override;
   [[nodiscard]] Error failed(const Call& call, int peer, const TransportFailure& why) override;
 
-  void refuse_if_over() const;
+  void refuse_if_over();
   void execute(const Operation& operation);
   void carry_out(const Operation& operation);
   void progress();
@@ -89,6 +89,7 @@ class Engine : private CallSupervisor {
   std::deque<Task> queue_;  // guarded by mutex_, as all below
   bool busy_ = false;
   bool finished_ = false;
+  bool told_ = false;  // somebody was thrown what failure_ holds
   bool closing_ = false;
   Counters counters_;
   std::thread thread_;

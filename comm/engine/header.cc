@@ -49,7 +49,7 @@ std::uint64_t Header::slot() const {
   hash.add(concat(sequence));
   hash.add(request);
   hash.add(algorithm);
-  return hash.value() & ~std::uint64_t{1};
+  return hash.value();
 }
 
 std::string describe(const Operation& operation) {

@@ -21,7 +21,7 @@ struct Header {
   std::string request;         // describe()
   std::string algorithm;       // as asked for
 
-  // 64 bits of a well-mixed hash of it all; the lowest is 0.
+  // A well-mixed hash of it all: where this collective's slots begin.
   [[nodiscard]] std::uint64_t slot() const;
 };
 

@@ -7,7 +7,8 @@
 // Threads: a communicator is used by one thread at a time; abort() may come from any. Every rank
 // must ask for the same collectives in the same order; a rank that does not is told so on all
 // ranks by a `mismatch` Error. A communicator fails once and stays failed: the first Error goes to
-// the operation that met it and to all pending ones, later calls throw `aborted` quoting it.
+// the operation that met it and to all pending ones, or else to the next call; later calls throw
+// `aborted` quoting it.
 #pragma once
 
 #include <chrono>

@@ -1,0 +1,397 @@
+// What ranks are told when something goes wrong: which of them fails, how, within what time the
+// others know, and in what words.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <latch>
+#include <thread>
+
+#include "bp/collective.h"
+#include "bp/error.h"
+#include "bp/store.h"
+#include "tests/support/run_ranks.h"
+
+namespace bp::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::Each;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+using Body = std::function<void(Communicator&)>;
+
+// A Gloo mesh too, where the wrong move would end the process.
+class Trouble : public testing::TestWithParam<Wire> {
+ protected:
+  void SetUp() override { options_.wire = GetParam(); }
+
+  std::vector<std::string> errors(int ranks, const Body& body) {
+    const auto begin = std::chrono::steady_clock::now();
+    auto result = try_ranks(ranks, body, options_);
+    took_ = std::chrono::steady_clock::now() - begin;
+    return result;
+  }
+
+  RanksOptions options_;
+  std::chrono::steady_clock::duration took_{};
+};
+
+INSTANTIATE_TEST_SUITE_P(Wires,
+                         Trouble,
+                         testing::Values(Wire::inproc, Wire::gloo),
+                         [](const auto& param) {
+                           return param.param == Wire::inproc ? "inproc" : "gloo";
+                         });
+
+// Rank 2 of 3 does otherwise: all learn the same, in good time.
+class Mismatch : public Trouble {
+ protected:
+  void expect_same_mismatch(const Body& most, const Body& odd, const std::string& text) {
+    const auto told = errors(3, [&](Communicator& comm) {
+      barrier(comm);  // the one before goes well
+      comm.rank() == 2 ? odd(comm) : most(comm);
+    });
+    EXPECT_THAT(told, Each(StartsWith("mismatch: ranks disagree on collective 1 of world: ")));
+    EXPECT_THAT(told, Each(told.front()));
+    EXPECT_THAT(told.front(), HasSubstr(text));
+    EXPECT_LT(took_, 5s);
+  }
+  template <class T>
+  static void reduce(Communicator& comm, std::size_t count, const CollectiveOptions& with = {}) {
+    std::vector<T> data(count);
+    all_reduce(comm, view(data), with);
+  }
+  template <class T>
+  static void cast(Communicator& comm, std::size_t count, const CollectiveOptions& with = {}) {
+    std::vector<T> data(count);
+    broadcast(comm, view(data), with);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Wires,
+                         Mismatch,
+                         testing::Values(Wire::inproc, Wire::gloo),
+                         [](const auto& param) {
+                           return param.param == Wire::inproc ? "inproc" : "gloo";
+                         });
+
+TEST_P(Mismatch, OfCounts) {
+  expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 1000); },
+                       [](Communicator& comm) { reduce<float>(comm, 900); },
+                       "ranks 0, 1 asked for all_reduce sum of 1000 f32; rank 2 for all_reduce sum "
+                       "of 900 f32 (every rank must ask for the same");
+}
+
+TEST_P(Mismatch, OfLongCounts) {
+  expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 50'000); },
+                       [](Communicator& comm) { reduce<float>(comm, 60'000); },
+                       "of 50000 f32; rank 2 for");
+}
+
+TEST_P(Mismatch, OfNothingAndSomething) {
+  expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 0); },
+                       [](Communicator& comm) { reduce<float>(comm, 1); }, "of 0 f32; rank 2 for");
+}
+
+TEST_P(Mismatch, OfTypesOfOneSize) {
+  expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 10); },
+                       [](Communicator& comm) { reduce<std::int32_t>(comm, 10); },
+                       "sum of 10 f32; rank 2 for all_reduce sum of 10 i32");
+}
+
+TEST_P(Mismatch, OfReductions) {
+  expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 10); },
+                       [](Communicator& comm) { reduce<float>(comm, 10, {.op = ReduceOp::max}); },
+                       "all_reduce sum of 10 f32; rank 2 for all_reduce max of 10 f32");
+}
+
+TEST_P(Mismatch, OfNames) {
+  expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 10, {.name = "a"}); },
+                       [](Communicator& comm) { reduce<float>(comm, 10, {.name = "b"}); },
+                       "f32 'a'; rank 2 for all_reduce sum of 10 f32 'b'");
+}
+
+TEST_P(Mismatch, OfOperations) {
+  expect_same_mismatch([](Communicator& comm) { cast<float>(comm, 10); },
+                       [](Communicator& comm) { reduce<float>(comm, 10); },
+                       "broadcast of 10 f32 from rank 0; rank 2 for all_reduce");
+}
+
+TEST_P(Mismatch, OfOrder) {
+  expect_same_mismatch(
+      [](Communicator& comm) {
+        reduce<float>(comm, 10, {.name = "first"});
+        reduce<float>(comm, 10, {.name = "second"});
+      },
+      [](Communicator& comm) {
+        reduce<float>(comm, 10, {.name = "second"});
+        reduce<float>(comm, 10, {.name = "first"});
+      },
+      "'first'; rank 2 for all_reduce sum of 10 f32 'second'");
+}
+
+TEST_P(Mismatch, OfRoots) {
+  expect_same_mismatch([](Communicator& comm) { cast<float>(comm, 10, {.root = 1}); },
+                       [](Communicator& comm) { cast<float>(comm, 10, {.root = 2}); },
+                       "from rank 1; rank 2 for broadcast of 10 f32 from rank 2");
+}
+
+// The root has nothing to wait for, and yet is not told that all is well.
+TEST_P(Mismatch, OfABroadcastWithWhomItIsFrom) {
+  expect_same_mismatch([](Communicator& comm) { cast<float>(comm, 4096); },
+                       [](Communicator& comm) { cast<float>(comm, 2048); }, "of 4096 f32");
+}
+
+TEST_P(Mismatch, OfGatheredCounts) {
+  expect_same_mismatch(
+      [](Communicator& comm) {
+        std::vector<int> own(1);
+        std::vector<int> all(4);
+        const std::vector<std::size_t> counts = {1, 1, 2};
+        all_gather_v(comm, const_view(own), view(all), counts);
+      },
+      [](Communicator& comm) {
+        std::vector<int> own(3);
+        std::vector<int> all(5);
+        const std::vector<std::size_t> counts = {1, 1, 3};
+        all_gather_v(comm, const_view(own), view(all), counts);
+      },
+      "all_gather of 1+1+2 i32; rank 2 for all_gather of 1+1+3 i32");
+}
+
+TEST_P(Mismatch, OfNumbersOfCollectives) {
+  const auto told = errors(2, [](Communicator& comm) {
+    barrier(comm);
+    if (comm.rank() == 0) barrier(comm, {.name = "one more"});
+  });
+  EXPECT_THAT(told[0], HasSubstr("rank 0 asked for barrier 'one more'; rank 1 for nothing more"));
+  EXPECT_LT(took_, 5s);
+}
+
+TEST_P(Trouble, ASilentRankIsNamedAtTheDeadline) {
+  options_.communicator.timeout = 1500ms;
+  std::latch over(2);
+  const auto told = errors(3, [&](Communicator& comm) {
+    if (comm.rank() == 1) {
+      over.wait();  // takes no part
+      comm.abort("was silent");
+      return;
+    }
+    std::vector<float> data(1000);
+    try {
+      all_reduce(comm, view(data), {.name = "loss"});
+    } catch (...) {
+      over.count_down();
+      throw;
+    }
+    over.count_down();
+  });
+  for (const int rank : {0, 2}) {
+    EXPECT_THAT(told[static_cast<std::size_t>(rank)],
+                AllOf(StartsWith("timeout: "), HasSubstr("waited 1500 ms for rank 1 "),
+                      HasSubstr("of all_reduce sum of 1000 f32 'loss'"),
+                      HasSubstr("not seen in this collective")));
+  }
+  EXPECT_GT(took_, 1400ms);
+  EXPECT_LT(took_, 5s);
+}
+
+TEST_P(Trouble, ALateRankIsNoFailure) {
+  const auto told = errors(3, [](Communicator& comm) {
+    if (comm.rank() == 1) std::this_thread::sleep_for(1500ms);
+    std::vector<std::int32_t> data = {comm.rank()};
+    all_reduce(comm, view(data));
+    EXPECT_EQ(data[0], 3);
+    barrier(comm);
+    EXPECT_FALSE(comm.store()->find("comm/world/asked/0/0."));  // no trace is left
+  });
+  EXPECT_THAT(told, Each(""));
+}
+
+TEST_P(Trouble, ARankThatThrowsTakesTheOthersAlong) {
+  const auto told = errors(4, [](Communicator& comm) {
+    barrier(comm);
+    if (comm.rank() == 2) throw std::runtime_error("of its own doing");
+    std::vector<float> data(100'000);
+    for (;;) all_reduce(comm, view(data));
+  });
+  EXPECT_EQ(told[2], "of its own doing");
+  for (const std::size_t rank : {0, 1, 3}) {
+    EXPECT_THAT(told[rank], AllOf(StartsWith("peer_lost: "), HasSubstr("rank 2")));
+  }
+  EXPECT_LT(took_, 5s);
+}
+
+TEST_P(Trouble, AbortReachesAllWithItsText) {
+  const auto told = errors(3, [](Communicator& comm) {
+    if (comm.rank() == 1) comm.abort("the data is bad");
+    std::vector<float> data(10);
+    for (;;) all_reduce(comm, view(data), {.name = "step"});
+  });
+  EXPECT_THAT(told, Each(AllOf(StartsWith("aborted: "), HasSubstr("the data is bad"))));
+  EXPECT_LT(took_, 5s);
+}
+
+TEST_P(Trouble, AbortComesFromAnyThread) {
+  const auto told = errors(2, [](Communicator& comm) {
+    if (comm.rank() == 1) {
+      while (!comm.store()->job_failure()) std::this_thread::yield();
+      return;
+    }
+    std::thread other([&] { comm.abort("enough"); });
+    try {
+      barrier(comm);
+    } catch (...) {
+      other.join();
+      throw;
+    }
+    other.join();
+  });
+  EXPECT_THAT(told[0], AllOf(StartsWith("aborted: "), HasSubstr("enough")));
+}
+
+TEST_P(Trouble, AGroupFailsAlone) {
+  const auto told = errors(4, [](Communicator& comm) {
+    Communicator pair = comm.split(comm.rank() / 2);
+    if (comm.rank() == 3) pair.abort("only us");
+    std::string error;
+    try {
+      barrier(pair);
+    } catch (const Error& caught) {
+      error = caught.what();
+    }
+    EXPECT_EQ(error.find("only us") != std::string::npos, comm.rank() >= 2) << error;
+    barrier(comm);
+  });
+  EXPECT_THAT(told, Each(""));
+}
+
+TEST_P(Trouble, WhatIsPendingGetsTheErrorAndLaterCallsAreTold) {
+  const auto told = errors(2, [](Communicator& comm) {
+    std::vector<float> data(10);
+    if (comm.rank() == 1) {
+      std::vector<float> other(11);
+      all_reduce(comm, view(other));
+      return;
+    }
+    Work first = all_reduce_async(comm, view(data), {.name = "first"});
+    Work second = all_reduce_async(comm, view(data), {.name = "second"});
+    EXPECT_FALSE(first.wait_for(1ms));
+    for (Work* work : {&first, &second}) {
+      try {
+        work->wait();
+        ADD_FAILURE() << "no error";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::mismatch);
+      }
+      EXPECT_TRUE(work->done());
+    }
+    barrier(comm);
+  });
+  EXPECT_THAT(told[0], StartsWith("aborted: this communicator has already failed: ranks disagree"));
+}
+
+TEST_P(Trouble, AFinishedCommunicatorSaysSo) {
+  const auto told = errors(1, [](Communicator& comm) {
+    comm.finish();
+    barrier(comm);
+  });
+  EXPECT_EQ(told[0], "aborted: this communicator has finished");
+}
+
+// One thing goes wrong at one operation of rank 1; nobody hangs, and nobody has a wrong result.
+class Faults : public Trouble {
+ protected:
+  std::vector<std::string> errors_with(const Fault& fault) {
+    options_.fault = [fault](int rank) { return rank == 1 ? fault : Fault{}; };
+    options_.communicator.timeout = 1500ms;
+    options_.communicator.algorithm = "ring";
+    return errors(3, [](Communicator& comm) {
+      for (int step = 0; step < 20; ++step) {
+        std::vector<std::int32_t> data(300, comm.rank() + step);
+        all_reduce(comm, view(data), {.name = "data"});
+        EXPECT_THAT(data, Each(3 + 3 * step));
+      }
+    });
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Wires,
+                         Faults,
+                         testing::Values(Wire::inproc, Wire::gloo),
+                         [](const auto& param) {
+                           return param.param == Wire::inproc ? "inproc" : "gloo";
+                         });
+
+TEST_P(Faults, ADelayIsNone) {
+  EXPECT_THAT(errors_with({.kind = Fault::Kind::delay, .at = 31, .delay = 300ms}), Each(""));
+}
+
+TEST_P(Faults, ALostMessageEndsAtTheDeadline) {
+  for (const std::uint64_t at : {30, 31, 32, 33}) {
+    EXPECT_THAT(errors_with({.kind = Fault::Kind::drop, .at = at}),
+                Each(AllOf(StartsWith("timeout: "), HasSubstr("'data'"))));
+    EXPECT_LT(took_, 6s);
+  }
+}
+
+TEST_P(Faults, AFailureIsTheOneOfTheRankThatHadIt) {
+  const auto told = errors_with({.kind = Fault::Kind::fail, .at = 30});
+  EXPECT_THAT(told, Each(AllOf(StartsWith("io: "), HasSubstr("rank 1 lost rank "),
+                               HasSubstr("operation 30 was made to fail"))));
+}
+
+TEST(Faulty, AShortMessageIsNoSuccess) {
+  RanksOptions options;
+  options.fault = [](int rank) {
+    return rank == 1 ? Fault{.kind = Fault::Kind::truncate, .at = 3} : Fault{};
+  };
+  const auto told = try_ranks(
+      2,
+      [](Communicator& comm) {
+        std::vector<float> data(100);
+        for (int step = 0; step < 5; ++step) all_reduce(comm, view(data));
+      },
+      options);
+  EXPECT_THAT(told, Each(HasSubstr("were sent where")));
+}
+
+TEST(Arguments, AreCheckedBeforeAnythingIsSent) {
+  run_ranks(2, [](Communicator& comm) {
+    std::vector<float> two(2);
+    std::vector<std::int32_t> one(1);
+    const auto text_of = [](const std::function<void()>& call) -> std::string {
+      try {
+        call();
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+        return error.what();
+      }
+      return "no error";
+    };
+    EXPECT_EQ(text_of([&] { broadcast(comm, view(two), {.root = 2, .name = "w"}); }),
+              "broadcast 'w': root is 2; the ranks are 0 to 1");
+    EXPECT_EQ(text_of([&] { reduce_scatter(comm, const_view(two), view(two)); }),
+              "reduce_scatter: output has 2 elements; it must have 1");
+    EXPECT_EQ(text_of([&] { reduce_scatter(comm, const_view(two), view(one)); }),
+              "reduce_scatter: input is f32 and output is i32; they must be of one type");
+    EXPECT_EQ(
+        text_of([&] { reduce_scatter(comm, const_view(two), view(std::span(two).first(1))); }),
+        "reduce_scatter: input and output overlap");
+    EXPECT_EQ(text_of([&] { all_gather(comm, const_view(two), view(two)); }),
+              "all_gather: output has 2 elements; it must have 4");
+    EXPECT_EQ(text_of([&] {
+                all_reduce(comm, View{nullptr, 3, DataType::f32});
+              }),
+              "all_reduce: data has 3 elements at no address");
+    EXPECT_EQ(text_of([&] { barrier(comm, {.timeout = -1ms}); }),
+              "barrier: timeout -1 ms is negative");
+    barrier(comm);  // still usable
+  });
+}
+
+}  // namespace
+}  // namespace bp::test
