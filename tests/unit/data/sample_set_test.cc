@@ -1,0 +1,121 @@
+// examples/reviews.csv is to be no toy: counting words must not be enough to tell good from bad.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "comm/base/text.h"
+#include "tests/unit/data/scratch.h"
+#include "trainer/data/prepare.h"
+#include "trainer/data/sample_store.h"
+
+namespace bp::trainer {
+namespace {
+
+const std::string kReviews = BP_SOURCE_DIR "/examples/reviews.csv";
+
+class SampleSetTest : public testing::Test {
+ protected:
+  // As the quickstart does it: defaults only.
+  SampleStore prepare_reviews() {
+    PrepareOptions options;
+    options.source = kReviews;
+    options.text_column = "review";
+    options.store = scratch_.path("reviews.sqlite");
+    return SampleStore::open(prepare(options, [](const std::string&) {}).store);
+  }
+  Scratch scratch_;
+};
+
+// Multinomial, with add-one smoothing, over the tokens that the trainer sees.
+class NaiveBayes {
+ public:
+  explicit NaiveBayes(std::size_t tokens) : tokens_(tokens) {}
+
+  void learn(const Sample& sample) {
+    ++texts_[sample.label];
+    for (const std::int32_t id : sample.token_ids) {
+      ++counts_[{sample.label, id}];
+      ++totals_[sample.label];
+    }
+  }
+
+  [[nodiscard]] int guess(const Sample& sample) const {
+    int best = -1;
+    double highest = 0;
+    for (const auto& [label, texts] : texts_) {
+      double score = std::log(texts);
+      for (const std::int32_t id : sample.token_ids) {
+        const auto found = counts_.find({label, id});
+        const double count = found == counts_.end() ? 0 : found->second;
+        score += std::log((count + 1) / (totals_.at(label) + static_cast<double>(tokens_)));
+      }
+      if (best < 0 || score > highest) {
+        best = label;
+        highest = score;
+      }
+    }
+    return best;
+  }
+
+ private:
+  std::size_t tokens_;
+  std::map<int, double> texts_;
+  std::map<int, double> totals_;
+  std::map<std::pair<int, std::int32_t>, double> counts_;
+};
+
+TEST_F(SampleSetTest, CountingWordsIsNotEnough) {
+  const SampleStore store = prepare_reviews();
+  NaiveBayes model(store.vocabulary().size());
+  for (std::int64_t i = 0; i < store.size(Split::train); ++i) {
+    model.learn(store.load(Split::train, i));
+  }
+  std::int64_t right = 0;
+  const std::int64_t size = store.size(Split::test);
+  for (std::int64_t i = 0; i < size; ++i) {
+    const Sample sample = store.load(Split::test, i);
+    right += model.guess(sample) == sample.label ? 1 : 0;
+  }
+  const double accuracy = static_cast<double>(right) / static_cast<double>(size);
+  EXPECT_LT(accuracy, 0.80);
+  RecordProperty("naive_bayes_accuracy", std::to_string(accuracy));
+}
+
+TEST_F(SampleSetTest, IsBalancedAndNoTextComesTwice) {
+  const SampleStore store = prepare_reviews();
+  EXPECT_THAT(store.labels(), testing::ElementsAre("bad", "good"));
+  std::map<int, int> classes;
+  std::set<std::string> texts;
+  std::int64_t samples = 0;
+  for (const Split split : {Split::train, Split::dev, Split::test}) {
+    samples += store.size(split);
+    for (std::int64_t i = 0; i < store.size(split); ++i) {
+      const Sample sample = store.load(split, i);
+      ++classes[sample.label];
+      texts.insert(store.text(sample.text_id, split));
+    }
+  }
+  EXPECT_EQ(samples, 4000);
+  EXPECT_EQ(texts.size(), 4000U);
+  EXPECT_LT(std::max(classes[0], classes[1]), 0.55 * 4000);
+}
+
+TEST_F(SampleSetTest, HasQuotesCommasAndLineBreaksInItsFields) {
+  const std::string file = read_file(kReviews);
+  EXPECT_THAT(file, testing::HasSubstr("\"\""));
+  EXPECT_GT(std::count(file.begin(), file.end(), '\n'), 4001);
+}
+
+TEST_F(SampleSetTest, TheGeneratorMakesItByteForByte) {
+  const std::string made = scratch_.path("made.csv");
+  const std::string command =
+      concat("python3 ", BP_SOURCE_DIR, "/examples/make_reviews.py >", made);
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  EXPECT_TRUE(read_file(made) == read_file(kReviews));
+}
+
+}  // namespace
+}  // namespace bp::trainer
