@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Writes tokenizer_vocab.txt and tokenizer_golden.txt: 10,000 odd strings and the ids that the
+tokenizers wheel gives them. Made with tokenizers 0.23.3 under Python 3.11.7 (unicodedata 14.0.0):
+
+    python3 -m venv V && V/bin/pip install tokenizers==0.23.3
+    V/bin/python tests/golden/make_tokenizer_golden.py
+
+A line of the golden file: u (uncased) or c (cased), the string with \\u{HEX} for what does not print
+or is a backslash, and the ids; between them tabs.
+"""
+import pathlib
+import random
+import re
+import unicodedata
+
+from tokenizers import BertWordPieceTokenizer, normalizers
+
+HERE = pathlib.Path(__file__).parent
+TABLES = HERE.parent.parent / "trainer/text/unicode_tables.inc"
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+CASED = 2000  # of the strings are cased
+
+
+def is_character(c):
+    return 0 <= c < 0x110000 and not 0xD800 <= c <= 0xDFFF
+
+
+def make_pool(rng):
+    """The edges of every range that decides something, and a choice of all the rest."""
+    pool = set()
+    for table in TABLES.read_text().split("constexpr")[1:]:
+        edges = [int(x, 16) for row in re.findall(r"\{(0x\w+, 0x\w+)", table) for x in row.split(", ")]
+        rows = list(zip(edges[::2], edges[1::2]))
+        for first, last in rows if len(rows) < 80 else rng.sample(rows, 80):
+            pool |= {first - 1, first, last, last + 1}
+    everything = [c for c in range(0x110000) if is_character(c)]
+    pool |= set(rng.sample([c for c in everything if unicodedata.category(chr(c)) != "Cn"], 300))
+    pool |= set(rng.sample(everything, 50)) | set(range(0xAC00, 0xAC20)) | set(range(0xC0, 0x180))
+    return sorted(filter(is_character, pool))
+
+
+def make_strings(rng, pool):
+    for i in range(10000):
+        string = ""
+        for _ in range(rng.randrange(1, 10)):
+            kind = rng.random()
+            if kind < 0.45:
+                string += chr(rng.choice(pool))
+            elif kind < 0.55:
+                string += rng.choice(" \t\n\r ")
+            elif kind < 0.58:
+                string += rng.choice(SPECIAL + ["[sep]", "[", "[SEP", "]"])
+            elif kind < 0.595:
+                string += rng.choice("aé\u0301中") * rng.choice([60, 99, 100, 101])
+            else:
+                string += chr(rng.randrange(32, 127))
+        yield string
+
+
+def make_vocabulary(pool):
+    """Each character that can remain, alone and after another, and some pairs of letters."""
+    lower = normalizers.BertNormalizer(lowercase=True)
+    cased = normalizers.BertNormalizer(lowercase=False)
+    characters = set(map(chr, range(33, 127)))
+    for c in pool:
+        characters |= set(lower.normalize_str(chr(c)) + cased.normalize_str(chr(c)))
+    characters = sorted(c for c in characters if not c.isspace())
+    pairs = [a + b for a in "aeiou" for b in "lmnrst"]
+    tokens = SPECIAL + characters + pairs
+    return tokens + ["##" + token for token in characters + pairs if token != "#"]
+
+
+def escape(string):
+    return "".join(
+        f"\\u{{{ord(c):X}}}" if c == "\\" or not c.isprintable() or unicodedata.category(c)[0] == "M" else c
+        for c in string
+    )
+
+
+def main():
+    rng = random.Random(1)
+    pool = make_pool(rng)
+    tokens = make_vocabulary(pool)
+    (HERE / "tokenizer_vocab.txt").write_text("\n".join(tokens) + "\n", newline="\n")
+    ids = {token: i for i, token in enumerate(tokens)}
+    tokenizers = {kind: BertWordPieceTokenizer(ids, lowercase=kind == "u") for kind in "uc"}
+    with open(HERE / "tokenizer_golden.txt", "w", encoding="utf-8", newline="\n") as out:
+        for i, string in enumerate(make_strings(rng, pool)):
+            kind = "c" if i < CASED else "u"
+            encoded = tokenizers[kind].encode(string, add_special_tokens=False)
+            print(kind, escape(string), " ".join(map(str, encoded.ids)), sep="\t", file=out)
+
+
+main()

@@ -1,0 +1,57 @@
+// 10,000 odd strings against the ids of the tokenizers wheel:
+// tests/golden/make_tokenizer_golden.py.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "trainer/text/tokenizer.h"
+#include "trainer/text/utf8.h"
+
+namespace bp::trainer {
+namespace {
+
+const std::string kFolder = BP_SOURCE_DIR "/tests/golden/";
+
+// Puts characters in the place of \u{HEX}.
+std::string unescape(const std::string& text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text.compare(at, 3, "\\u{") != 0) {
+      plain += text[at];
+      continue;
+    }
+    const std::size_t end = text.find('}', at);
+    append_utf8(static_cast<char32_t>(std::stoul(text.substr(at + 3, end - at - 3), nullptr, 16)),
+                plain);
+    at = end;
+  }
+  return plain;
+}
+
+std::string ids_of(Tokenizer& tokenizer, const std::string& text) {
+  std::vector<std::int32_t> ids;
+  tokenizer.encode(text, ids);
+  std::string line;
+  for (const std::int32_t id : ids) {
+    line += (line.empty() ? "" : " ") + std::to_string(id);
+  }
+  return line;
+}
+
+TEST(TokenizerGolden, GivesTheIdsOfTheWheel) {
+  const Vocabulary vocabulary = Vocabulary::read(kFolder + "tokenizer_vocab.txt");
+  Tokenizer uncased(vocabulary, true);
+  Tokenizer cased(vocabulary, false);
+  std::ifstream golden(kFolder + "tokenizer_golden.txt");
+  int strings = 0;
+  for (std::string line; std::getline(golden, line); ++strings) {
+    const std::size_t tab = line.find('\t', 2);
+    const std::string text = line.substr(2, tab - 2);
+    ASSERT_EQ(ids_of(line[0] == 'u' ? uncased : cased, unescape(text)), line.substr(tab + 1))
+        << "line " << strings + 1 << ": " << text;
+  }
+  EXPECT_EQ(strings, 10000);
+}
+
+}  // namespace
+}  // namespace bp::trainer
