@@ -29,15 +29,21 @@ void meet(Store& store, int rank, int size, std::chrono::milliseconds timeout) {
   try {
     store.wait(keys, timeout);
   } catch (const Error& error) {
+    if (const auto failed = store.job_failure()) throw error_of(failed->cause, failed->text);
     if (error.code() != ErrorCode::timeout) throw;
     std::vector<int> missing;
     for (int r = 0; r < size; ++r) {
       if (!store.find(key_of(r))) missing.push_back(r);
     }
-    throw Error(ErrorCode::timeout,
-                concat(ranks_text(missing), " of ", size, " did not come within ", timeout.count(),
-                       " ms (did all hosts start their program, and does each create a "
-                       "communicator?)"));
+    if (missing.empty()) return;  // the last one came just now
+    const Error absent(
+        ErrorCode::timeout,
+        concat(ranks_text(missing), " of ", size, " did not come within ", timeout.count(),
+               " ms (did all hosts start their program, and does each create a "
+               "communicator?)"));
+    // Or the others would blame the first of us to leave.
+    store.fail_job({missing.front(), to_text(absent)});
+    throw absent;
   }
 }
 

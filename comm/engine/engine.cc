@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "comm/base/text.h"
+#include "comm/base/thread.h"
 #include "comm/engine/work_state.h"
 
 namespace bp {
@@ -68,7 +69,7 @@ std::shared_ptr<Work::State> Engine::start(Operation operation) {
   refuse_if_over();
   auto state = std::make_shared<Work::State>();
   const std::lock_guard lock(mutex_);
-  if (!thread_.joinable()) thread_ = std::thread([this] { progress(); });
+  if (!thread_.joinable()) thread_ = start_thread("bp progress", [this] { progress(); });
   queue_.push_back({std::move(operation), state});
   changed_.notify_all();
   return state;

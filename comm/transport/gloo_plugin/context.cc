@@ -85,6 +85,13 @@ void break_connections(gloo::Context& context) {
 
 }  // namespace
 
+SignalsBlocked::SignalsBlocked() {
+  sigset_t all;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+}
+SignalsBlocked::~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
 Context::Context(const ConnectOptions& options)
     : gloo_(connect(options)), waits_([this] { break_connections(*gloo_); }) {}
 

@@ -4,12 +4,25 @@
 #include <gloo/rendezvous/context.h>
 #include <gloo/transport/unbound_buffer.h>
 
+#include <csignal>
 #include <memory>
 
 #include "comm/transport/gloo_plugin/table.h"
 #include "comm/transport/gloo_plugin/waits.h"
 
 namespace bp::gloo_plugin {
+
+// Threads that begin meanwhile leave the process's signals to the program's own.
+class SignalsBlocked {
+ public:
+  SignalsBlocked();
+  ~SignalsBlocked();
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_ = {};
+};
 
 class Context {
  public:

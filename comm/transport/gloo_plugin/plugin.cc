@@ -43,8 +43,10 @@ Result guarded(Failure* failure, Result otherwise, const Action& action) noexcep
 }
 
 void* connect(const ConnectOptions* options, Failure* failure) {
-  return guarded(failure, static_cast<void*>(nullptr),
-                 [&]() -> void* { return new Context(*options); });
+  return guarded(failure, static_cast<void*>(nullptr), [&]() -> void* {
+    const SignalsBlocked blocked;  // until Gloo's thread and ours have begun
+    return new Context(*options);
+  });
 }
 void disconnect(void* context) { delete static_cast<Context*>(context); }
 

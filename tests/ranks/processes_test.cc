@@ -1,0 +1,225 @@
+// Ranks as processes over Gloo, found through the real store: the truth about dying peers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <iostream>
+
+#include "bp/collective.h"
+#include "bp/store.h"
+#include "tests/ranks/collectives.h"
+#include "tests/support/run_processes.h"
+
+namespace bp::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::HasSubstr;
+
+RANK_BODY(collectives) {
+  Communicator world = Communicator::create();
+  EXPECT_EQ(world.backend(), "gloo");
+  EXPECT_EQ(check_main_collectives(world, 4096), "");
+  EXPECT_EQ(check_bitwise_equality(world, 300'007), "");  // in several segments
+  EXPECT_EQ(check_many_async(world), "");
+  EXPECT_EQ(check_split(world), "");
+  world.finish();
+  return 0;
+}
+
+TEST(Processes, EveryCollectiveIsExactAndGroupsWork) {
+  run_processes("collectives", {.ranks = 3, .local_sizes = {2, 1}});
+}
+
+RANK_BODY(large) {
+  Communicator world = Communicator::create();
+  for (const std::size_t bytes : {std::size_t{1} << 20, (std::size_t{5} << 20) + 12}) {
+    std::vector<std::int32_t> data(bytes / 4);
+    for (std::size_t j = 0; j < data.size(); ++j) {
+      data[j] = static_cast<std::int32_t>(j) * (world.rank() + 1);
+    }
+    all_reduce(world, view(data));
+    std::size_t wrong = 0;
+    const int factor = world.size() * (world.size() + 1) / 2;
+    for (std::size_t j = 0; j < data.size(); ++j) {
+      if (data[j] != static_cast<std::int32_t>(j) * factor) ++wrong;
+    }
+    EXPECT_EQ(wrong, 0U);
+  }
+  world.finish();
+  return 0;
+}
+
+TEST(Processes, LargeVectors) { run_processes("large", {.ranks = 4}); }
+TEST(Processes, LargeVectorsByGloosOwn) {
+  run_processes("large", {.ranks = 2, .environment = {"BP_BACKEND=gloo-native"}});
+}
+
+RANK_BODY(native) {
+  Communicator world = Communicator::create();
+  EXPECT_EQ(world.backend(), "gloo-native");
+  for (const std::size_t count : {0, 1, 2, 3, 1000}) {
+    std::vector<float> data(count, 1.0F + static_cast<float>(world.rank()));
+    all_reduce(world, view(data), {.op = ReduceOp::average});
+    EXPECT_THAT(data, testing::Each(2.0F));
+    broadcast(world, view(data), {.root = 2});
+    std::vector<float> all(count * 3);
+    all_gather(world, const_view(data), view(all));
+    EXPECT_THAT(all, testing::Each(2.0F));
+    if (count == 1) continue;  // Gloo's wants more
+    std::vector<float> part(block_of(count * 3, 3, world.rank()).count);
+    reduce_scatter(world, const_view(all), view(part));
+    EXPECT_THAT(part, testing::Each(6.0F));
+  }
+  barrier(world);
+  world.finish();
+  return 0;
+}
+
+TEST(Processes, GloosOwnCollectives) {
+  run_processes("native", {.ranks = 3, .environment = {"BP_BACKEND=gloo-native"}});
+}
+
+// All reduce for ever; the victim of the test is killed meanwhile.
+RANK_BODY(for_ever) {
+  Communicator world = Communicator::create();
+  std::vector<float> data(1'000'000);
+  for (int step = 0;; ++step) {
+    all_reduce(world, view(data), {.name = "gradients"});
+    if (step == 3) std::cout << "ready" << std::endl;
+  }
+}
+
+TEST(Processes, SurvivorsNameTheDeadWithinTwoSeconds) {
+  for (const int victim : {0, 2}) {
+    const auto results = try_processes("for_ever", {.ranks = 4, .victim = victim});
+    for (int rank = 0; rank < 4; ++rank) {
+      const ProcessResult& result = results[static_cast<std::size_t>(rank)];
+      if (rank == victim) {
+        EXPECT_EQ(result.signal, SIGKILL);
+        continue;
+      }
+      EXPECT_EQ(result.exit_code, 1) << result.signal;
+      EXPECT_THAT(result.output, AllOf(HasSubstr("peer_lost: "), HasSubstr("'gradients'"),
+                                       HasSubstr("rank " + std::to_string(victim))));
+      EXPECT_LT(result.ended_after, 2s);
+    }
+  }
+}
+
+// The same for Gloo's own, whose waits nobody can call back.
+TEST(Processes, SurvivorsOfGloosOwnToo) {
+  const auto results = try_processes(
+      "for_ever", {.ranks = 4, .environment = {"BP_BACKEND=gloo-native"}, .victim = 1});
+  for (const std::size_t rank : {0, 2, 3}) {
+    EXPECT_EQ(results[rank].exit_code, 1) << results[rank].signal;
+    EXPECT_THAT(results[rank].output, AllOf(HasSubstr("peer_lost: "), HasSubstr("rank 1")));
+    EXPECT_LT(results[rank].ended_after, 2s);
+  }
+}
+
+RANK_BODY(for_two_seconds) {
+  CommunicatorOptions options;
+  options.timeout = 2s;
+  Communicator world = Communicator::create(options);
+  std::vector<float> data(100'000);
+  for (int step = 0;; ++step) {
+    all_reduce(world, view(data), {.name = "loss"});
+    if (step == 3) std::cout << "ready" << std::endl;
+  }
+}
+
+// It stops dead, its connections stay open.
+TEST(Processes, ASilentRankIsNamedAtTheDeadline) {
+  const auto results =
+      try_processes("for_two_seconds", {.ranks = 3, .victim = 1, .victim_signal = SIGSTOP});
+  for (const std::size_t rank : {0, 2}) {
+    EXPECT_EQ(results[rank].exit_code, 1) << results[rank].signal;
+    EXPECT_THAT(results[rank].output, AllOf(HasSubstr("timeout: "), HasSubstr("'loss'"),
+                                            HasSubstr(" waited 2000 ms for rank 1 ")));
+    EXPECT_GT(results[rank].ended_after, 1900ms);
+    EXPECT_LT(results[rank].ended_after, 5s);
+  }
+}
+
+RANK_BODY(disagree) {
+  Communicator world = Communicator::create();
+  std::vector<float> data(world.rank() == 2 ? 900 : 1000);
+  all_reduce(world, view(data), {.name = "x"});
+  return 0;
+}
+
+TEST(Processes, AMismatchIsToldToAllAndKillsNobody) {
+  const auto results = try_processes("disagree", {.ranks = 3});
+  for (const ProcessResult& result : results) {
+    EXPECT_EQ(result.exit_code, 1) << result.signal;
+    EXPECT_EQ(result.output,
+              "mismatch: ranks disagree on collective 0 of world: ranks 0, 1 asked for all_reduce "
+              "sum of 1000 f32 'x'; rank 2 for all_reduce sum of 900 f32 'x' (every rank must ask "
+              "for the same collectives in the same order)\n");
+    EXPECT_LT(result.ended_after, 5s);
+  }
+}
+
+RANK_BODY(never_comes) {
+  if (std::getenv("RANK") == std::string("1")) return 0;
+  CommunicatorOptions options;
+  options.start_timeout = 1s;
+  const Communicator world = Communicator::create(options);
+  return 0;
+}
+
+TEST(Processes, WhoDoesNotComeIsNamed) {
+  const auto results = try_processes("never_comes", {.ranks = 3});
+  for (const std::size_t rank : {0, 2}) {
+    EXPECT_EQ(results[rank].exit_code, 1);
+    EXPECT_THAT(results[rank].output,
+                HasSubstr("timeout: rank 1 of 3 did not come within 1000 ms"));
+  }
+}
+
+RANK_BODY(leaves_early) {
+  Communicator world = Communicator::create();
+  barrier(world);
+  if (world.rank() == 0) {
+    world.finish();
+    return 0;
+  }
+  Communicator rest = world.split(1);
+  return 0;
+}
+
+TEST(Processes, OneThatFinishedIsNoLostPeer) {
+  const auto results = try_processes("leaves_early", {.ranks = 3});
+  EXPECT_EQ(results[0].exit_code, 0) << results[0].output;
+  for (const std::size_t rank : {1, 2}) {
+    EXPECT_THAT(results[rank].output,
+                AllOf(HasSubstr("mismatch: "), HasSubstr("rank 0 asked for nothing more")));
+  }
+}
+
+RANK_BODY(refused) {
+  const Communicator world = Communicator::create();
+  return 0;
+}
+
+void expect_refused(const std::string& variable, const std::string& text) {
+  for (const auto& result : try_processes("refused", {.ranks = 2, .environment = {variable}})) {
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_THAT(result.output, HasSubstr(text));
+  }
+}
+
+TEST(Processes, UnknownNamesAreErrors) {
+  expect_refused("BP_ALGORITHM=tree",
+                 "invalid_argument: there is no algorithm 'tree'; there are: ");
+  expect_refused("BP_BACKEND=mpi", "invalid_argument: there is no backend 'mpi'; there are: ");
+  expect_refused("BP_INTERFACE=eth77", "invalid_argument: there is no network interface 'eth77'");
+  expect_refused("BP_PLUGIN_DIR=/nowhere",
+                 "unavailable: libbp_gloo.so is not there; looked in: /nowhere");
+}
+
+}  // namespace
+}  // namespace bp::test
