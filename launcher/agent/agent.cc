@@ -1,0 +1,342 @@
+#include "launcher/agent/agent.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bp/error.h"
+#include "comm/base/job_key.h"
+#include "comm/base/text.h"
+#include "launcher/agent/channel.h"
+#include "launcher/agent/hello.h"
+#include "launcher/agent/messages.h"
+#include "launcher/agent/rank_input.h"
+#include "launcher/agent/rank_output.h"
+#include "launcher/agent/timing.h"
+#include "launcher/process/environment_list.h"
+#include "launcher/process/event_loop.h"
+#include "launcher/process/process_tree.h"
+#include "launcher/process/program.h"
+#include "launcher/process/signals.h"
+#include "launcher/process/spawn.h"
+
+namespace bp::launcher {
+namespace {
+
+constexpr int kNoDirectory = 66;
+
+struct RankProcess {
+  int rank = 0;
+  pid_t pid = -1;
+  bool running = false;
+  std::unique_ptr<RankOutput> out;
+  std::unique_ptr<RankOutput> err;
+};
+
+class Agent {
+ public:
+  Agent(Fd in, Fd out);
+  int run();
+
+ private:
+  void handle(const Heartbeat&) {}
+  void handle(JobSpec& spec);
+  void handle(const Go&);
+  void handle(const SignalRanks& message);
+  void handle(const StopRanks& message);
+  void handle(const StdinData& message);
+  void handle(const OutputTaken& message);
+  void handle(const Suspend& message);
+
+  void send(const ToLauncher& message) { channel_.send(encode(message)); }
+  void beat();
+  [[nodiscard]] bool start_rank(const RankSpec& spec);
+  void signal_ranks(int signal);
+  void reap();
+  void rank_ended(RankProcess& rank, int status);
+  void look_for_end();
+  void stop_leftovers();
+  void kill_everything();
+  void launcher_gone();
+
+  EventLoop loop_;
+  SignalFd signals_{SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+  HeldPort port_;
+  Channel channel_;
+  OutputWindow window_;
+  std::optional<JobSpec> job_;
+  Program program_;
+  Fd key_;
+  std::unique_ptr<RankInput> input_;
+  std::vector<std::unique_ptr<RankProcess>> ranks_;
+  bool all_started_ = false;  // or will never be
+  bool suspended_ = false;
+  bool killing_ = false;
+  bool stopping_leftovers_ = false;
+  int leftovers_ = 0;
+  bool childless_ = true;
+  bool done_ = false;
+  bool launcher_gone_ = false;
+};
+
+Agent::Agent(Fd in, Fd out)
+    : channel_(loop_,
+               std::move(in),
+               std::move(out),
+               false,
+               {[this](const Frame& frame) {
+                  auto message = decode_to_agent(frame);
+                  std::visit([this](auto& content) { handle(content); }, message);
+                },
+                [this](const std::string&) { launcher_gone(); }}) {
+  loop_.watch(signals_.fd(), POLLIN, [this](short) {
+    for (const int number : signals_.read()) {
+      number == SIGCHLD ? reap() : launcher_gone();
+    }
+  });
+}
+
+int Agent::run() {
+  adopt_orphans();
+  channel_.send(std::string(kAgentMagic));
+  send(make_hello(port_.number()));
+  beat();
+  while (!launcher_gone_ || !childless_) {
+    loop_.run_once();
+  }
+  return 0;
+}
+
+void Agent::beat() {
+  send(Heartbeat{});
+  const auto silence = EventLoop::Clock::now() - channel_.last_heard();
+  if (silence > kSilenceLimit && !suspended_ && !launcher_gone_) {
+    channel_.close();
+    launcher_gone();
+  }
+  loop_.after(kHeartbeat, [this] { beat(); });
+}
+
+void Agent::handle(JobSpec& spec) {
+  job_ = std::move(spec);
+  ::umask(static_cast<mode_t>(job_->umask));
+  if (::chdir(job_->directory.c_str()) != 0) {
+    send(StartFailed{-1, kNoDirectory,
+                     concat("the working directory ", job_->directory,
+                            " cannot be entered: ", error_text(errno))});
+    return;
+  }
+  job_->environment = job_->whole_environment
+                          ? job_->environment
+                          : merged_environment(own_environment(), job_->environment);
+  const std::string path(find_environment(job_->environment, "PATH").value_or(""));
+  const std::string beside = std::filesystem::path(own_program()).parent_path().string();
+  program_ = find_program(job_->argv.front(), {path, beside});
+  if (program_.exit_code != 0) {
+    send(StartFailed{-1, program_.exit_code, program_.problem});
+    return;
+  }
+  key_ = share_job_key(job_->key);
+  send(Ready{});
+}
+
+void Agent::handle(const Go&) {
+  if (!key_ || all_started_) {
+    return;
+  }
+  port_.release();
+  for (const RankSpec& spec : job_->ranks) {
+    if (!start_rank(spec)) {
+      break;
+    }
+  }
+  all_started_ = true;
+  key_.reset();
+  look_for_end();
+}
+
+bool Agent::start_rank(const RankSpec& spec) {
+  Pipe out = make_pipe();
+  Pipe err = make_pipe();
+  Pipe in;
+  if (spec.rank == 0) {
+    in = make_pipe();
+  }
+  auto environment = merged_environment(job_->environment, spec.environment);
+  environment = merged_environment(
+      std::move(environment), {concat("BP_JOB=", job_->job), concat("BP_KEY_FD=", key_.get())});
+  const SpawnResult result = spawn({.file = program_.file,
+                                    .argv = job_->argv,
+                                    .environment = std::move(environment),
+                                    .standard_input = in.read.get(),
+                                    .standard_output = out.write.get(),
+                                    .standard_error = err.write.get(),
+                                    .die_with_parent = true});
+  if (result.error != 0) {
+    send(StartFailed{spec.rank, exit_code_of_exec_error(result.error),
+                     concat(program_.file, ": ", exec_error_text(result.error))});
+    return false;
+  }
+  childless_ = false;
+  if (spec.rank == 0) {
+    input_ = std::make_unique<RankInput>(loop_, std::move(in.write),
+                                         [this](std::uint32_t bytes) { send(StdinTaken{bytes}); });
+  }
+  auto rank = std::make_unique<RankProcess>();
+  const auto pass_on = [this](const Output& output) {
+    send(output);
+    if (output.data.empty()) {
+      look_for_end();
+    }
+  };
+  rank->rank = spec.rank;
+  rank->pid = result.pid;
+  rank->running = true;
+  rank->out = std::make_unique<RankOutput>(loop_, window_, pass_on, spec.rank, Stream::out,
+                                           std::move(out.read));
+  rank->err = std::make_unique<RankOutput>(loop_, window_, pass_on, spec.rank, Stream::err,
+                                           std::move(err.read));
+  ranks_.push_back(std::move(rank));
+  send(Started{spec.rank, result.pid});
+  return true;
+}
+
+void Agent::handle(const SignalRanks& message) { signal_ranks(message.signal); }
+
+void Agent::signal_ranks(int signal) {
+  for (const auto& rank : ranks_) {
+    if (rank->running) {  // not reaped yet, so its number still is its own
+      ::kill(-rank->pid, signal);
+    }
+  }
+}
+
+void Agent::handle(const StopRanks& message) {
+  all_started_ = true;
+  if (message.grace_ms == 0) {
+    kill_everything();
+  } else {
+    signal_ranks(message.signal);
+    signal_ranks(SIGCONT);  // a stopped process could not act on it
+    loop_.after(std::chrono::milliseconds(message.grace_ms), [this] { kill_everything(); });
+  }
+  look_for_end();
+}
+
+void Agent::handle(const StdinData& message) {
+  if (input_) {
+    input_->push(message.data);
+  } else {
+    send(StdinTaken{static_cast<std::uint32_t>(message.data.size())});
+  }
+}
+
+void Agent::handle(const OutputTaken& message) {
+  window_.give_back(message.bytes);
+  for (const auto& rank : ranks_) {
+    rank->out->update_interest();
+    rank->err->update_interest();
+  }
+}
+
+void Agent::handle(const Suspend& message) { suspended_ = message.on; }
+
+void Agent::reap() {
+  int status = 0;
+  pid_t pid = 0;
+  while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
+    for (const auto& rank : ranks_) {
+      if (rank->pid == pid && rank->running) {
+        rank_ended(*rank, status);
+      }
+    }
+  }
+  childless_ = pid < 0;  // orphans come to us, so without a child there is no descendant
+  look_for_end();
+}
+
+void Agent::rank_ended(RankProcess& rank, int status) {
+  rank.running = false;
+  if (rank.rank == 0) {
+    input_.reset();
+  }
+  // First what it wrote, as far as the window allows, then that it ended.
+  rank.out->drain();
+  rank.err->drain();
+  send(Exited{rank.rank, status});
+}
+
+// Once all ranks have ended: stops what they left, then ends their output, then reports.
+void Agent::look_for_end() {
+  const auto running = [](const auto& rank) { return rank->running; };
+  if (done_ || !all_started_ || std::any_of(ranks_.begin(), ranks_.end(), running)) {
+    return;
+  }
+  if (!childless_) {
+    stop_leftovers();
+    return;
+  }
+  done_ = true;  // before finish(): that comes back here
+  for (const auto& rank : ranks_) {
+    rank->out->finish();
+    rank->err->finish();
+  }
+  const auto open = [](const auto& rank) { return rank->out->open() || rank->err->open(); };
+  done_ = std::none_of(ranks_.begin(), ranks_.end(), open);
+  if (done_) {
+    send(Done{leftovers_});
+  }
+}
+
+void Agent::stop_leftovers() {
+  if (std::exchange(stopping_leftovers_, true) || killing_) {
+    return;
+  }
+  const auto left = descendants_of(::getpid());
+  leftovers_ = static_cast<int>(left.size());
+  for (const ProcessEntry& process : left) {
+    signal_process(process, SIGTERM);
+    signal_process(process, SIGCONT);
+  }
+  loop_.after(kLeftoverGrace, [this] { kill_everything(); });
+}
+
+// Again and again, because a process may fork between the listing and the signal.
+void Agent::kill_everything() {
+  killing_ = true;
+  reap();
+  if (childless_) {
+    return;
+  }
+  signal_ranks(SIGKILL);
+  for (const ProcessEntry& process : descendants_of(::getpid())) {
+    signal_process(process, SIGKILL);
+  }
+  loop_.after(kKillAgain, [this] { kill_everything(); });
+}
+
+void Agent::launcher_gone() {
+  if (!std::exchange(launcher_gone_, true)) {
+    all_started_ = true;
+    kill_everything();
+  }
+}
+
+}  // namespace
+
+int run_agent(Fd in, Fd out) {
+  ignore_broken_pipes();
+  return Agent(std::move(in), std::move(out)).run();
+}
+
+}  // namespace bp::launcher

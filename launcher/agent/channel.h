@@ -1,0 +1,54 @@
+// A stream of frames over a pair of descriptors, on an event loop.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "comm/base/fd.h"
+#include "launcher/agent/frame.h"
+#include "launcher/process/event_loop.h"
+
+namespace bp::launcher {
+
+class Channel {
+ public:
+  struct Listener {
+    std::function<void(const Frame&)> on_frame;
+    // Once, and nothing after it: the other end closed, or sent nonsense (then `problem` says
+    // what).
+    std::function<void(const std::string& problem)> on_closed;
+  };
+
+  // `loop` must outlive it. With `await_magic`, what comes before kAgentMagic is put aside.
+  Channel(EventLoop& loop, Fd in, Fd out, bool await_magic, Listener listener);
+  ~Channel();
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  void send(std::string bytes);  // never waits; silently dropped once closed
+  void close();                  // without calling the listener
+  [[nodiscard]] bool all_sent() const { return sent_ == pending_.size(); }
+  [[nodiscard]] const std::string& before_magic() const { return preamble_; }
+  // When the other end was last heard of.
+  [[nodiscard]] EventLoop::Clock::time_point last_heard() const { return last_heard_; }
+
+ private:
+  void read_some();
+  void write_some();
+  void handle_bytes(std::string_view bytes);
+  void fail(const std::string& problem);
+
+  EventLoop& loop_;
+  Fd in_;
+  Fd out_;
+  bool await_magic_;
+  Listener listener_;
+  FrameReader reader_;
+  std::string preamble_;
+  std::string pending_;
+  std::size_t sent_ = 0;
+  EventLoop::Clock::time_point last_heard_ = EventLoop::Clock::now();
+};
+
+}  // namespace bp::launcher

@@ -1,0 +1,114 @@
+#include "launcher/agent/hello.h"
+
+#include <elf.h>
+#include <link.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+namespace bp::launcher {
+namespace {
+
+std::string hex(const unsigned char* bytes, std::size_t count) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    text += kDigits[bytes[i] >> 4U];
+    text += kDigits[bytes[i] & 15U];
+  }
+  return text;
+}
+
+constexpr std::size_t padded(std::size_t bytes) { return (bytes + 3) / 4 * 4; }
+
+// Looks through the notes of the first object, which is the program itself.
+int find_build_id(dl_phdr_info* info, std::size_t, void* result) {
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& header = info->dlpi_phdr[i];
+    if (header.p_type != PT_NOTE) {
+      continue;
+    }
+    const auto* at = reinterpret_cast<const unsigned char*>(info->dlpi_addr + header.p_vaddr);
+    const unsigned char* end = at + header.p_memsz;
+    while (at + sizeof(ElfW(Nhdr)) <= end) {
+      ElfW(Nhdr) note;
+      std::memcpy(&note, at, sizeof note);
+      const unsigned char* content = at + sizeof note + padded(note.n_namesz);
+      if (note.n_type == NT_GNU_BUILD_ID && content + note.n_descsz <= end) {
+        *static_cast<std::string*>(result) = hex(content, note.n_descsz);
+        return 1;
+      }
+      at = content + padded(note.n_descsz);
+    }
+  }
+  return 1;
+}
+
+// The addresses of the ssh connection: "client port server port".
+void read_ssh_connection(Hello& hello) {
+  const char* value = std::getenv("SSH_CONNECTION");
+  std::istringstream words(value != nullptr ? value : "");
+  std::string port;
+  words >> hello.client_address >> port >> hello.server_address;
+}
+
+std::string first_line(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+}  // namespace
+
+std::string own_version() { return BP_VERSION; }
+
+std::string own_build() {
+  std::string id = "unknown";
+  ::dl_iterate_phdr(&find_build_id, &id);
+  return id;
+}
+
+std::string own_host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  return ::sched_getaffinity(0, sizeof set, &set) == 0
+             ? CPU_COUNT(&set)
+             : static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+Hello make_hello(int free_port) {
+  Hello hello;
+  hello.version = own_version();
+  hello.build = own_build();
+  hello.host_name = own_host_name();
+  hello.machine = first_line("/proc/sys/kernel/random/boot_id");
+  hello.cores = usable_cores();
+  hello.free_port = free_port;
+  read_ssh_connection(hello);
+  return hello;
+}
+
+HeldPort::HeldPort() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  socklen_t size = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (socket_ && ::bind(socket_.get(), generic, size) == 0 &&
+      ::getsockname(socket_.get(), generic, &size) == 0) {
+    number_ = ntohs(address.sin_port);
+  }
+}
+
+}  // namespace bp::launcher

@@ -1,0 +1,154 @@
+#include "launcher/agent/link.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <sstream>
+#include <utility>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "launcher/process/environment_list.h"
+#include "launcher/process/program.h"
+
+namespace bp::launcher {
+namespace {
+
+constexpr std::size_t kErrorLines = 5;
+constexpr std::size_t kMaxErrors = 16U << 10U;
+// After the end of its frames, for the process itself to end and ssh to say why.
+constexpr std::chrono::milliseconds kLastWords{1000};
+
+std::vector<std::string> last_lines(const std::string& text, std::size_t most) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.empty() && line.back() == '\r') {
+      line.pop_back();
+    }
+    if (!line.empty()) {
+      lines.push_back(line);
+    }
+  }
+  lines.erase(lines.begin(),
+              lines.end() - static_cast<std::ptrdiff_t>(std::min(most, lines.size())));
+  return lines;
+}
+
+}  // namespace
+
+struct AgentLink::Started {
+  Child child;
+  Fd from_agent;
+  Fd to_agent;
+  Fd errors;
+};
+
+AgentLink::Started AgentLink::start(const std::vector<std::string>& argv) {
+  Pipe in = make_pipe();
+  Pipe out = make_pipe();
+  Pipe errors = make_pipe();
+  const auto environment = own_environment();
+  const Program program = find_program(
+      argv.front(), {std::string(find_environment(environment, "PATH").value_or("")), ""});
+  if (program.exit_code != 0) {
+    throw Error(ErrorCode::io, concat("cannot run ", argv.front(), ": ", program.problem));
+  }
+  const SpawnResult result = spawn({.file = program.file,
+                                    .argv = argv,
+                                    .environment = environment,
+                                    .standard_input = in.read.get(),
+                                    .standard_output = out.write.get(),
+                                    .standard_error = errors.write.get()});
+  if (result.error != 0) {
+    throw Error(ErrorCode::io,
+                concat("cannot run ", program.file, ": ", exec_error_text(result.error)));
+  }
+  return {Child(result.pid), std::move(out.read), std::move(in.write), std::move(errors.read)};
+}
+
+AgentLink::AgentLink(EventLoop& loop, const std::vector<std::string>& argv, Listener listener)
+    : AgentLink(loop, start(argv), std::move(listener)) {}
+
+AgentLink::AgentLink(EventLoop& loop, Started started, Listener listener)
+    : loop_(loop),
+      listener_(std::move(listener)),
+      child_(std::move(started.child)),
+      channel_(loop,
+               std::move(started.from_agent),
+               std::move(started.to_agent),
+               true,
+               {[this](const Frame& frame) { handle(frame); },
+                [this](const std::string& problem) { channel_closed(problem); }}),
+      errors_(std::move(started.errors)) {
+  set_nonblocking(errors_.get());
+  loop_.watch(errors_.get(), POLLIN, [this](short) { read_errors(); });
+}
+
+AgentLink::~AgentLink() { hang_up(); }
+
+void AgentLink::handle(const Frame& frame) {
+  ToLauncher message = decode_to_launcher(frame);
+  if (std::holds_alternative<Hello>(message)) {
+    loss_.before_hello = false;
+    error_text_.clear();  // a banner
+  }
+  listener_.on_message(message);
+}
+
+void AgentLink::read_errors() {
+  std::array<char, 4096> buffer{};
+  const ssize_t got = ::read(errors_.get(), buffer.data(), buffer.size());
+  if (got > 0) {
+    error_text_.append(buffer.data(), static_cast<std::size_t>(got));
+    error_text_.erase(0, error_text_.size() - std::min(error_text_.size(), kMaxErrors));
+  } else if (got == 0) {
+    loop_.forget(errors_.get());
+    errors_.reset();
+  }
+}
+
+void AgentLink::channel_closed(const std::string& problem) {
+  loss_.problem = problem;
+  loop_.watch(child_.fd(), POLLIN, [this](short) { report_loss(); });
+  loss_timer_ = loop_.after(kLastWords, [this] { report_loss(); });
+}
+
+void AgentLink::report_loss() {
+  if (std::exchange(closed_, true)) {
+    return;
+  }
+  loop_.forget(child_.fd());
+  loop_.cancel(loss_timer_);
+  loss_.status = child_.wait(Deadline(std::chrono::milliseconds{0})).value_or(0);
+  if (errors_) {
+    read_errors();
+  }
+  loss_.errors =
+      last_lines(error_text_.empty() ? channel_.before_magic() : error_text_, kErrorLines);
+  listener_.on_lost(loss_);
+}
+
+void AgentLink::hang_up() {
+  channel_.close();
+  loop_.cancel(loss_timer_);
+  if (child_.fd() >= 0) {
+    loop_.forget(child_.fd());
+  }
+  if (errors_) {
+    loop_.forget(errors_.get());
+    errors_.reset();
+  }
+  closed_ = true;
+}
+
+void AgentLink::wait(Deadline deadline) {
+  if (child_.fd() >= 0) {
+    static_cast<void>(child_.wait(deadline));
+  }
+}
+
+}  // namespace bp::launcher

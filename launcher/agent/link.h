@@ -1,0 +1,65 @@
+// The launcher's end of one agent: its process (or the ssh that leads to it), its frames, and what
+// ssh complained about.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "launcher/agent/channel.h"
+#include "launcher/agent/messages.h"
+#include "launcher/process/child.h"
+#include "launcher/process/event_loop.h"
+#include "launcher/process/spawn.h"
+
+namespace bp::launcher {
+
+// How a connection ended that should not have.
+struct LinkLoss {
+  bool before_hello = true;
+  int status = 0;                        // of the process, as from waitpid
+  std::string problem = {};              // what was wrong with its frames; empty: they just ended
+  std::vector<std::string> errors = {};  // the last lines of ssh and of the remote shell
+};
+
+class AgentLink {
+ public:
+  struct Listener {
+    std::function<void(ToLauncher&)> on_message;
+    std::function<void(const LinkLoss&)> on_lost;  // once, and nothing after it
+  };
+
+  // Starts `argv`; its first word is looked for on PATH. Throws io when it cannot be started.
+  AgentLink(EventLoop& loop, const std::vector<std::string>& argv, Listener listener);
+  ~AgentLink();  // hangs up, and kills the process if it is still there
+  AgentLink(const AgentLink&) = delete;
+  AgentLink& operator=(const AgentLink&) = delete;
+
+  void send(const ToAgent& message) { channel_.send(encode(message)); }
+  [[nodiscard]] EventLoop::Clock::time_point last_heard() const { return channel_.last_heard(); }
+  // Lets the agent go: it kills what it still has and ends. No loss is reported any more.
+  void hang_up();
+  void wait(Deadline deadline);  // for that end, after hang_up()
+
+ private:
+  struct Started;
+  AgentLink(EventLoop& loop, Started started, Listener listener);
+  static Started start(const std::vector<std::string>& argv);
+
+  void handle(const Frame& frame);
+  void read_errors();
+  void channel_closed(const std::string& problem);
+  void report_loss();
+
+  EventLoop& loop_;
+  Listener listener_;
+  Child child_;
+  Channel channel_;
+  Fd errors_;
+  std::string error_text_;
+  LinkLoss loss_;
+  EventLoop::TimerId loss_timer_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace bp::launcher

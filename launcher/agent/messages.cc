@@ -1,0 +1,182 @@
+#include "launcher/agent/messages.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "launcher/agent/wire.h"
+
+namespace bp::launcher {
+namespace {
+
+// One pair of functions a message: put() writes the fields, get() reads them in the same order.
+
+void put(WireWriter&, const Heartbeat&) {}
+void put(WireWriter&, const Go&) {}
+void put(WireWriter&, const Ready&) {}
+void get(WireReader&, Heartbeat&) {}
+void get(WireReader&, Go&) {}
+void get(WireReader&, Ready&) {}
+
+void put(WireWriter& out, const JobSpec& spec) {
+  out.string(spec.job);
+  out.string({reinterpret_cast<const char*>(spec.key.data()), spec.key.size()});
+  out.strings(spec.argv);
+  out.string(spec.directory);
+  out.u32(spec.umask);
+  out.u8(spec.whole_environment ? 1 : 0);
+  out.strings(spec.environment);
+  out.u32(static_cast<std::uint32_t>(spec.ranks.size()));
+  for (const RankSpec& rank : spec.ranks) {
+    out.i32(rank.rank);
+    out.strings(rank.environment);
+  }
+}
+
+void get(WireReader& in, JobSpec& spec) {
+  spec.job = in.string();
+  const std::string_view key = in.string();
+  if (key.size() != spec.key.size()) {
+    throw Error(ErrorCode::io, concat("a job key of ", key.size(), " bytes"));
+  }
+  std::copy(key.begin(), key.end(), spec.key.begin());
+  spec.argv = in.strings();
+  spec.directory = in.string();
+  spec.umask = in.u32();
+  spec.whole_environment = in.u8() != 0;
+  spec.environment = in.strings();
+  spec.ranks.resize(in.count(8));
+  for (RankSpec& rank : spec.ranks) {
+    rank.rank = in.i32();
+    rank.environment = in.strings();
+  }
+  if (spec.argv.empty() || spec.ranks.empty()) {
+    throw Error(ErrorCode::io, "a job without a program or without ranks");
+  }
+}
+
+void put(WireWriter& out, const SignalRanks& message) { out.i32(message.signal); }
+void get(WireReader& in, SignalRanks& message) { message.signal = in.i32(); }
+
+void put(WireWriter& out, const StopRanks& message) {
+  out.i32(message.signal);
+  out.u32(message.grace_ms);
+}
+void get(WireReader& in, StopRanks& message) {
+  message.signal = in.i32();
+  message.grace_ms = in.u32();
+}
+
+void put(WireWriter& out, const StdinData& message) { out.string(message.data); }
+void get(WireReader& in, StdinData& message) { message.data = in.string(); }
+
+void put(WireWriter& out, const OutputTaken& message) { out.u32(message.bytes); }
+void get(WireReader& in, OutputTaken& message) { message.bytes = in.u32(); }
+
+void put(WireWriter& out, const Suspend& message) { out.u8(message.on ? 1 : 0); }
+void get(WireReader& in, Suspend& message) { message.on = in.u8() != 0; }
+
+void put(WireWriter& out, const Hello& hello) {
+  out.u32(hello.protocol);
+  out.string(hello.version);
+  out.string(hello.build);
+  out.string(hello.host_name);
+  out.string(hello.machine);
+  out.i32(hello.cores);
+  out.i32(hello.free_port);
+  out.string(hello.client_address);
+  out.string(hello.server_address);
+}
+
+void get(WireReader& in, Hello& hello) {
+  hello.protocol = in.u32();
+  hello.version = in.string();
+  hello.build = in.string();
+  hello.host_name = in.string();
+  hello.machine = in.string();
+  hello.cores = std::max(1, in.i32());
+  hello.free_port = in.i32();
+  hello.client_address = in.string();
+  hello.server_address = in.string();
+}
+
+void put(WireWriter& out, const StartFailed& message) {
+  out.i32(message.rank);
+  out.i32(message.exit_code);
+  out.string(message.problem);
+}
+void get(WireReader& in, StartFailed& message) {
+  message.rank = in.i32();
+  message.exit_code = in.i32();
+  message.problem = in.string();
+}
+
+void put(WireWriter& out, const Started& message) {
+  out.i32(message.rank);
+  out.i32(message.pid);
+}
+void get(WireReader& in, Started& message) {
+  message.rank = in.i32();
+  message.pid = in.i32();
+}
+
+void put(WireWriter& out, const Output& message) {
+  out.i32(message.rank);
+  out.u8(static_cast<std::uint8_t>(message.stream));
+  out.string(message.data);
+}
+void get(WireReader& in, Output& message) {
+  message.rank = in.i32();
+  message.stream = in.u8() == 0 ? Stream::out : Stream::err;
+  message.data = in.string();
+}
+
+void put(WireWriter& out, const Exited& message) {
+  out.i32(message.rank);
+  out.i32(message.status);
+}
+void get(WireReader& in, Exited& message) {
+  message.rank = in.i32();
+  message.status = in.i32();
+}
+
+void put(WireWriter& out, const StdinTaken& message) { out.u32(message.bytes); }
+void get(WireReader& in, StdinTaken& message) { message.bytes = in.u32(); }
+
+void put(WireWriter& out, const Done& message) { out.i32(message.leftovers); }
+void get(WireReader& in, Done& message) { message.leftovers = in.i32(); }
+
+// The frame's type is the message's place in its variant.
+template <class Message>
+std::string encode_any(const Message& message) {
+  WireWriter out;
+  std::visit([&out](const auto& content) { put(out, content); }, message);
+  return encode_frame(static_cast<std::uint8_t>(message.index()), out.take());
+}
+
+template <class Message, std::size_t Index = 0>
+Message decode_any(const Frame& frame) {
+  if constexpr (Index == std::variant_size_v<Message>) {
+    throw Error(ErrorCode::io, concat("bprun and its agent do not understand each other: a message "
+                                      "of type ",
+                                      int{frame.type}));
+  } else if (frame.type != Index) {
+    return decode_any<Message, Index + 1>(frame);
+  } else {
+    Message message(std::in_place_index<Index>);
+    WireReader in(frame.content);
+    get(in, std::get<Index>(message));
+    in.expect_end();
+    return message;
+  }
+}
+
+}  // namespace
+
+std::string encode(const ToAgent& message) { return encode_any(message); }
+std::string encode(const ToLauncher& message) { return encode_any(message); }
+ToAgent decode_to_agent(const Frame& frame) { return decode_any<ToAgent>(frame); }
+ToLauncher decode_to_launcher(const Frame& frame) { return decode_any<ToLauncher>(frame); }
+
+}  // namespace bp::launcher

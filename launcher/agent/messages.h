@@ -1,0 +1,131 @@
+// What launcher and agent say to each other. Both ends are the same build (or the launcher
+// refuses), so there is no compatibility to keep; change kProtocol with any change here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "bp/environment.h"
+#include "launcher/agent/frame.h"
+
+namespace bp::launcher {
+
+inline constexpr std::uint32_t kProtocol = 1;
+
+// Both ways, every kHeartbeat: the other end is alive.
+struct Heartbeat {};
+
+// --- launcher to agent ---
+
+struct RankSpec {
+  int rank = 0;
+  std::vector<std::string> environment;  // NAME=VALUE, over the job's
+};
+
+// Everything an agent must know. It answers with Ready or StartFailed.
+struct JobSpec {
+  std::string job;
+  JobKey key{};
+  std::vector<std::string> argv;
+  std::string directory;
+  std::uint32_t umask = 022;
+  bool whole_environment = false;  // `environment` replaces the agent's own instead of adding to it
+  std::vector<std::string> environment;
+  std::vector<RankSpec> ranks;
+};
+
+struct Go {};  // start the ranks
+
+struct SignalRanks {
+  int signal = 0;
+};
+
+// Signals all ranks, and kills everything that is left after the grace.
+struct StopRanks {
+  int signal = 0;
+  std::uint32_t grace_ms = 0;
+};
+
+// For rank 0; empty: its end. At most kStdinWindow bytes may be under way.
+struct StdinData {
+  std::string data;
+};
+
+// Bytes of Output that have been dealt with.
+struct OutputTaken {
+  std::uint32_t bytes = 0;
+};
+
+// The launcher is about to be suspended, or is back: expect no heartbeats in between.
+struct Suspend {
+  bool on = false;
+};
+
+using ToAgent =
+    std::variant<Heartbeat, JobSpec, Go, SignalRanks, StopRanks, StdinData, OutputTaken, Suspend>;
+
+// --- agent to launcher ---
+
+struct Hello {
+  std::uint32_t protocol = kProtocol;
+  std::string version;
+  std::string build;
+  std::string host_name;
+  std::string machine;         // the same text for two agents on one machine
+  int cores = 1;               // that this process may use
+  int free_port = 0;           // held until Go
+  std::string client_address;  // of the ssh connection, as this end sees it; empty without one
+  std::string server_address;
+};
+
+struct Ready {};
+
+struct StartFailed {
+  int rank = -1;  // -1: concerns the host
+  int exit_code = 0;
+  std::string problem;
+};
+
+struct Started {
+  int rank = 0;
+  int pid = 0;
+};
+
+enum class Stream : std::uint8_t { out, err };
+
+// At most kOutputWindow bytes may be under way without OutputTaken.
+struct Output {
+  int rank = 0;
+  Stream stream = Stream::out;
+  std::string data;  // empty: nothing more will come
+};
+
+struct Exited {
+  int rank = 0;
+  int status = 0;  // as from waitpid
+};
+
+struct StdinTaken {
+  std::uint32_t bytes = 0;
+};
+
+// No process of the job is left here and all output has been sent.
+struct Done {
+  int leftovers = 0;  // processes that had to be stopped after their rank's end
+};
+
+using ToLauncher =
+    std::variant<Heartbeat, Hello, Ready, StartFailed, Started, Output, Exited, StdinTaken, Done>;
+
+inline constexpr std::uint32_t kStdinWindow = 256U << 10U;
+inline constexpr std::uint32_t kOutputWindow = 1U << 20U;
+
+[[nodiscard]] std::string encode(const ToAgent& message);  // a whole frame
+[[nodiscard]] std::string encode(const ToLauncher& message);
+// Throw io for a type or content that makes no sense.
+[[nodiscard]] ToAgent decode_to_agent(const Frame& frame);
+[[nodiscard]] ToLauncher decode_to_launcher(const Frame& frame);
+
+}  // namespace bp::launcher

@@ -1,0 +1,18 @@
+// The command that starts an agent on another host. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/hosts/host.h"
+
+namespace bp::launcher {
+
+// `ssh` is the user's --ssh in words. Our options follow the user's own, and ssh takes the first of
+// each, so the user's win; a command that is not called ssh gets none but -p and -l. The remote
+// shell sees one quoted path and one option; everything else goes through stdin.
+[[nodiscard]] std::vector<std::string> agent_command(const std::vector<std::string>& ssh,
+                                                     const Host& host,
+                                                     const std::string& remote_bprun);
+
+}  // namespace bp::launcher

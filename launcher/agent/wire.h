@@ -1,0 +1,44 @@
+// Bytes of a message: fixed-size little-endian integers, and strings with a 32-bit length before
+// them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bp::launcher {
+
+class WireWriter {
+ public:
+  void u8(std::uint8_t value) { bytes_ += static_cast<char>(value); }
+  void u32(std::uint32_t value);
+  void i32(std::int32_t value) { u32(static_cast<std::uint32_t>(value)); }
+  void string(std::string_view value);
+  void strings(std::span<const std::string> values);
+  [[nodiscard]] std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+// Every read throws io when the bytes end too early or a count cannot be true.
+class WireReader {
+ public:
+  explicit WireReader(std::string_view bytes) : rest_(bytes) {}
+  [[nodiscard]] std::uint8_t u8() { return static_cast<std::uint8_t>(take(1)[0]); }
+  [[nodiscard]] std::uint32_t u32();
+  [[nodiscard]] std::int32_t i32() { return static_cast<std::int32_t>(u32()); }
+  [[nodiscard]] std::string_view string() { return take(u32()); }
+  [[nodiscard]] std::vector<std::string> strings();
+  // A number of things that each take at least `least_bytes`.
+  [[nodiscard]] std::uint32_t count(std::size_t least_bytes);
+  void expect_end() const;
+
+ private:
+  std::string_view take(std::size_t bytes);
+  std::string_view rest_;
+};
+
+}  // namespace bp::launcher

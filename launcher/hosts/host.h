@@ -1,0 +1,37 @@
+// The hosts of a job as the user named them, in the order that numbers the ranks.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bp::launcher {
+
+struct Host {
+  std::string name;          // as typed; IPv6 without brackets
+  std::optional<int> slots;  // unset: one for each GPU, or 1 where none is known
+  std::optional<int> max_slots;
+  std::optional<std::vector<int>> gpus;  // unset: all there are
+  std::string interface;                 // empty: whatever routes to the others
+  std::optional<int> port;               // ssh's, where it is not the default
+  std::string user;                      // likewise
+
+  // Ranks that fit without being asked for more: slots, else GPUs, else 1.
+  [[nodiscard]] int capacity() const;
+};
+
+using Hosts = std::vector<Host>;
+
+// Shared by the three notations below. All throw invalid_argument with `where` before the text.
+// A name is refused when ssh or a shell could take it for something else.
+void check_host_name(const std::string& name, const std::string& where);
+[[nodiscard]] int parse_number(const std::string& text,
+                               const std::string& what,
+                               int least,
+                               int most,
+                               const std::string& where);
+void add_host(Hosts& hosts, Host host, const std::string& where);  // refuses a second of that name
+
+inline constexpr int kMaxSlots = 4096;
+
+}  // namespace bp::launcher

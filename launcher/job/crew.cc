@@ -1,0 +1,185 @@
+#include "launcher/job/crew.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "comm/base/text.h"
+#include "launcher/agent/hello.h"
+#include "launcher/agent/timing.h"
+#include "launcher/job/job_texts.h"
+#include "launcher/report/clock_text.h"
+#include "launcher/report/exit_code.h"
+
+namespace bp::launcher {
+namespace {
+
+// After one host could not be reached, for the others to tell the same.
+constexpr auto kOthersAnswer = 1s;
+
+}  // namespace
+
+Crew::Crew(EventLoop& loop, const JobPlan& plan, std::function<void(const ToLauncher&)> on_rank)
+    : loop_(loop),
+      plan_(plan),
+      on_rank_(std::move(on_rank)),
+      ours_(make_hello(0)),
+      hosts_(plan.hosts.size()) {
+  for (std::size_t host = 0; host < hosts_.size(); ++host) {
+    hosts_[host].link = std::make_unique<AgentLink>(
+        loop_, plan_.hosts[host].command,
+        AgentLink::Listener{[this, host](ToLauncher& message) { on_message(host, message); },
+                            [this, host](const LinkLoss& loss) { on_lost(host, loss); }});
+  }
+  beat();
+}
+
+Crew::~Crew() { close(0s); }
+
+const std::string& Crew::name(std::size_t host) const { return plan_.placement[host].host.name; }
+
+void Crew::on_message(std::size_t host, const ToLauncher& message) {
+  HostState& state = hosts_[host];
+  if (const auto* hello = std::get_if<Hello>(&message)) {
+    state.hello = *hello;
+    state.phase = HostPhase::greeted;
+  } else if (std::holds_alternative<Ready>(message)) {
+    state.phase = HostPhase::ready;
+  } else if (std::holds_alternative<Done>(message)) {
+    state.phase = HostPhase::done;
+  } else if (const auto* failed = std::get_if<StartFailed>(&message)) {
+    if (!start_failure_) {
+      start_failure_ = failure_of(*failed, name(host), plan_.program);
+    }
+  } else if (!std::holds_alternative<Heartbeat>(message)) {
+    on_rank_(message);
+  }
+}
+
+void Crew::on_lost(std::size_t host, const LinkLoss& loss) {
+  HostState& state = hosts_[host];
+  if (state.phase != HostPhase::done && state.phase != HostPhase::lost) {
+    state.phase = HostPhase::lost;
+    state.loss = loss;
+    first_loss_ = first_loss_.value_or(Clock::now());
+  }
+}
+
+void Crew::beat() {
+  send_to_all(Heartbeat{});
+  look_for_silence();
+  heartbeat_ = loop_.after(kHeartbeat, [this] { beat(); });
+}
+
+// Agents on this machine need no watching: their end is seen at once.
+void Crew::look_for_silence() {
+  const auto now = Clock::now();
+  for (std::size_t host = 0; host < hosts_.size(); ++host) {
+    const HostState& state = hosts_[host];
+    const bool expected = state.phase == HostPhase::greeted || state.phase == HostPhase::ready;
+    if (expected && !plan_.hosts[host].local && now - state.link->last_heard() > kSilenceLimit) {
+      LinkLoss loss{.before_hello = false};
+      loss.problem = concat("it was silent for ", elapsed_text(kSilenceLimit));
+      on_lost(host, loss);
+    }
+  }
+}
+
+bool Crew::all_in(HostPhase phase) const {
+  return std::all_of(hosts_.begin(), hosts_.end(),
+                     [phase](const HostState& host) { return host.phase == phase; });
+}
+
+bool Crew::all_over() const {
+  return std::all_of(hosts_.begin(), hosts_.end(), [](const HostState& host) {
+    return host.phase == HostPhase::done || host.phase == HostPhase::lost;
+  });
+}
+
+std::optional<Failure> Crew::trouble(std::chrono::milliseconds start_timeout) {
+  if (start_failure_) {
+    return start_failure_;
+  }
+  if (auto failure = not_reached(start_timeout)) {
+    return failure;
+  }
+  if (auto failure = other_version()) {
+    return failure;
+  }
+  return host_lost();
+}
+
+std::optional<Failure> Crew::not_reached(std::chrono::milliseconds start_timeout) const {
+  const auto now = Clock::now();
+  std::vector<std::size_t> lost;
+  std::vector<std::size_t> waiting;
+  for (std::size_t host = 0; host < hosts_.size(); ++host) {
+    if (hosts_[host].phase == HostPhase::lost && hosts_[host].loss.before_hello) {
+      lost.push_back(host);
+    } else if (hosts_[host].phase == HostPhase::connecting) {
+      waiting.push_back(host);
+    }
+  }
+  const bool too_long = !waiting.empty() && now - since_ >= start_timeout;
+  const bool all_told = !lost.empty() && (waiting.empty() || now - *first_loss_ >= kOthersAnswer);
+  if (!too_long && !all_told) {
+    return std::nullopt;
+  }
+  std::vector<Failure> failures;
+  for (const std::size_t host : lost) {
+    failures.push_back(unreachable(name(host), hosts_[host].loss, plan_.hosts[host].bprun));
+  }
+  if (too_long) {
+    for (const std::size_t host : waiting) {
+      failures.push_back({.exit_code = kExitTemporary,
+                          .headline = concat("host ", name(host), " gave no answer within ",
+                                             elapsed_text(start_timeout), " (--start-timeout)")});
+    }
+  }
+  Failure first = std::move(failures.front());
+  for (std::size_t i = 1; i < failures.size(); ++i) {
+    first.more.push_back(failures[i].headline);
+  }
+  return first;
+}
+
+std::optional<Failure> Crew::other_version() const {
+  for (std::size_t host = 0; host < hosts_.size(); ++host) {
+    if (hosts_[host].phase == HostPhase::greeted) {
+      if (std::string text = version_trouble(name(host), hosts_[host].hello, ours_);
+          !text.empty()) {
+        return Failure{.exit_code = kExitInternal, .headline = std::move(text)};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Failure> Crew::host_lost() const {
+  for (std::size_t host = 0; host < hosts_.size(); ++host) {
+    const HostState& state = hosts_[host];
+    if (state.phase == HostPhase::lost && !state.loss.before_hello) {
+      return lost_after_hello(name(host), state.loss, plan_.hosts[host].local);
+    }
+  }
+  return std::nullopt;
+}
+
+void Crew::send_to_all(const ToAgent& message) {
+  for (HostState& host : hosts_) {
+    host.link->send(message);
+  }
+}
+
+void Crew::close(std::chrono::milliseconds limit) {
+  loop_.cancel(heartbeat_);
+  // All are told before any is waited for.
+  for (HostState& host : hosts_) {
+    host.link->hang_up();
+  }
+  const Deadline deadline(limit);
+  for (HostState& host : hosts_) {
+    host.link->wait(deadline);
+  }
+}
+
+}  // namespace bp::launcher

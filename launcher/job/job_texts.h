@@ -1,0 +1,41 @@
+// What bprun says about hosts and ranks that failed. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/agent/link.h"
+#include "launcher/agent/messages.h"
+#include "launcher/hosts/placement.h"
+#include "launcher/job/verdict.h"
+#include "launcher/report/failure.h"
+
+namespace bp::launcher {
+
+// "exited with code 7", "was killed by signal 11 (SIGSEGV)"; for a status as from waitpid.
+[[nodiscard]] std::string describe_status(int status);
+[[nodiscard]] int exit_code_of(int status);  // 128 + signal for a signal
+
+[[nodiscard]] std::string describe_rank(const std::vector<PlacedHost>& placement,
+                                        int rank,
+                                        int pid);
+
+[[nodiscard]] Failure failure_of(const Verdict& verdict, const std::string& who);
+[[nodiscard]] Failure failure_of(const StartFailed& message,
+                                 const std::string& host,
+                                 const std::string& program);
+
+// A host that gave no agent: ssh's own words, and what they mean.
+[[nodiscard]] Failure unreachable(const std::string& host,
+                                  const LinkLoss& loss,
+                                  const std::string& remote_bprun);
+
+// An agent that was there and is gone before its ranks were done.
+[[nodiscard]] Failure lost_after_hello(const std::string& host, const LinkLoss& loss, bool local);
+
+// Nothing if launcher and agent may work together.
+[[nodiscard]] std::string version_trouble(const std::string& host,
+                                          const Hello& theirs,
+                                          const Hello& ours);
+
+}  // namespace bp::launcher

@@ -1,0 +1,192 @@
+#include "launcher/job/options.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "launcher/agent/hello.h"
+#include "launcher/report/exit_code.h"
+
+namespace bp::launcher {
+namespace {
+
+constexpr const char* kIntroduction =
+    R"(Starts a program on several ranks, here and on other hosts, and says why it failed.
+
+Examples:
+  bprun -n 4 PROGRAM ARGS...             four ranks on this machine
+  bprun -H a:3,b:1 PROGRAM ARGS...       three ranks on host a, one on host b (by ssh)
+  bprun --hostfile FILE -n 8 PROGRAM     the first eight slots of the hosts in FILE
+  bprun -H localhost:2,127.0.0.1:1 PROGRAM
+                                         this machine as two hosts, for a try
+  bprun -H a:3,b:1 --dry-run PROGRAM     what would be started)";
+
+EarlyExit usage_error(const std::string& text) {
+  return {kExitUsage,
+          concat("bprun: ", text, "\n  hint: bprun --help shows examples and all options")};
+}
+
+// What CLI11 cannot convert itself.
+struct RawOptions {
+  std::string prefix = "rank";
+  std::string start_timeout = "30s";
+  std::string grace = "30s";
+};
+
+void describe(CLI::App& app, Options& options, RawOptions& raw) {
+  app.set_help_flag("-h,--help", "show this and exit");
+  app.set_version_flag("--version",
+                       concat("bprun ", own_version(), " (build ", own_build().substr(0, 12), ")"),
+                       "show the version and exit");
+  app.add_option("-n", options.ranks, "number of ranks (default: all slots of the hosts, or 1)")
+      ->type_name("N");
+  app.add_option("-H", options.host_list,
+                 "hosts, as a:3,b:1 or [fe80::1]:2 (default: this machine)")
+      ->type_name("HOST:SLOTS,...");
+  app.add_option("--hostfile", options.hostfile,
+                 "file with a host a line: NAME slots=N max_slots=M gpus=0,2 iface=eth1 port=22 "
+                 "user=u # note")
+      ->type_name("FILE");
+  app.add_option("--hosts", options.host_map,
+                 R"(file with {"a": 3, "b": {"slots": 2, "gpus": [0, 2]}})")
+      ->type_name("MAP.json");
+  app.add_option("--prefix", raw.prefix,
+                 "before each line of output: rank, none, horovod or time (default: rank)")
+      ->type_name("STYLE");
+  app.add_option("--output", options.output, "write DIR/rank.N/stdout and stderr too")
+      ->type_name("DIR");
+  app.add_option(
+         "--env", options.environment,
+         "pass this variable to other hosts too (with =VALUE: to all ranks, with that value)")
+      ->type_name("NAME[=VALUE]")
+      ->allow_extra_args(false);
+  app.add_flag("--env-all", options.whole_environment, "pass the whole environment to other hosts");
+  app.add_option("--start-timeout", raw.start_timeout,
+                 "for hosts to answer and ranks to find each other (default: 30s)")
+      ->type_name("TIME");
+  app.add_option("--grace", raw.grace,
+                 "for ranks to save and end when asked to stop (default: 30s)")
+      ->type_name("TIME");
+  app.add_option("--ssh", options.ssh, "instead of ssh, split as by a shell: 'ssh -F FILE'")
+      ->type_name("CMD");
+  app.add_option("--remote-bprun", options.remote_bprun,
+                 "bprun on the other hosts (default: the same path as here)")
+      ->type_name("PATH");
+  app.add_option("--interface", options.interface,
+                 "of this machine for the others: a name, address or network")
+      ->type_name("NAME");
+  app.add_option("--store-port", options.store_port,
+                 "a fixed port for the job's store (default: any free one)")
+      ->type_name("PORT");
+  app.add_flag("--dry-run", options.dry_run,
+               "show hosts, ranks, variables and commands; start nothing");
+  app.prefix_command();
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += concat(text.empty() ? "" : " ", word);
+  }
+  return text;
+}
+
+// CLI11 knows nothing of a program that follows.
+std::string help_of(const CLI::App& app) {
+  std::string text = app.help();
+  const std::string_view usage = "bprun [OPTIONS]";
+  if (const std::size_t at = text.find(usage); at != std::string::npos) {
+    text.replace(at, usage.size(), "bprun [OPTIONS] [--] PROGRAM [ARGS...]");
+  }
+  return text;
+}
+
+// The program and its arguments, after our own options.
+std::vector<std::string> program_of(const std::vector<std::string>& rest) {
+  if (!rest.empty() && rest.front() == "--") {
+    return {rest.begin() + 1, rest.end()};
+  }
+  if (!rest.empty() && rest.front().size() > 1 && rest.front().front() == '-') {
+    throw Error(ErrorCode::invalid_argument, concat("there is no option ", rest.front(),
+                                                    " (before the program: ", joined(rest), ")"));
+  }
+  return rest;
+}
+
+void finish(Options& options, const RawOptions& raw, const std::vector<std::string>& rest) {
+  options.program = program_of(rest);
+  if (options.program.empty() || options.program.front().empty()) {
+    throw Error(ErrorCode::invalid_argument, "no program is given");
+  }
+  const auto style = prefix_style_of(raw.prefix);
+  if (!style) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("--prefix must be rank, none, horovod or time, not '", raw.prefix, "'"));
+  }
+  options.prefix = *style;
+  options.start_timeout = parse_duration(raw.start_timeout, "--start-timeout");
+  options.grace = parse_duration(raw.grace, "--grace");
+  const int host_options = int{options.host_list.has_value()} + int{options.hostfile.has_value()} +
+                           int{options.host_map.has_value()};
+  if (host_options > 1) {
+    throw Error(ErrorCode::invalid_argument, "give only one of -H, --hostfile and --hosts");
+  }
+  if (options.store_port < 0 || options.store_port > 65535) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("--store-port must be from 0 to 65535, not ", options.store_port));
+  }
+  if (options.ranks && *options.ranks < 1) {
+    throw Error(ErrorCode::invalid_argument, concat("-n must be 1 or more, not ", *options.ranks));
+  }
+}
+
+}  // namespace
+
+std::chrono::milliseconds parse_duration(const std::string& text, const std::string& option) {
+  struct Unit {
+    std::string_view name;
+    double milliseconds;
+  };
+  static constexpr std::array kUnits{Unit{"", 1000}, Unit{"ms", 1}, Unit{"s", 1000},
+                                     Unit{"m", 60'000}, Unit{"h", 3'600'000}};
+  double number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  const std::string_view unit_name(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  const auto* unit = std::find_if(kUnits.begin(), kUnits.end(),
+                                  [&](const Unit& u) { return u.name == unit_name; });
+  const double total = unit == kUnits.end() ? -1 : number * unit->milliseconds;
+  if (error != std::errc{} || !(total >= 0 && total < 1e12)) {
+    throw Error(ErrorCode::invalid_argument,
+                concat(option, " must be a time such as 30s, 500ms or 2m, not '", text, "'"));
+  }
+  return std::chrono::milliseconds(static_cast<std::int64_t>(total));
+}
+
+std::variant<Options, EarlyExit> parse_options(const std::vector<std::string>& arguments) {
+  Options options;
+  RawOptions raw;
+  CLI::App app(kIntroduction, "bprun");
+  describe(app, options, raw);
+  try {
+    app.parse(
+        std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // it wants them reversed
+    finish(options, raw, app.remaining(false));
+    return options;
+  } catch (const CLI::CallForHelp&) {
+    return EarlyExit{0, help_of(app)};
+  } catch (const CLI::CallForVersion& version) {
+    return EarlyExit{0, concat(version.what(), "\n")};
+  } catch (const CLI::ParseError& error) {
+    return usage_error(error.what());
+  } catch (const Error& error) {
+    return usage_error(error.what());
+  }
+}
+
+}  // namespace bp::launcher

@@ -1,0 +1,46 @@
+// The command line of bprun.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "launcher/report/line_assembler.h"
+
+namespace bp::launcher {
+
+struct Options {
+  std::optional<int> ranks;
+  std::optional<std::string> host_list;  // -H; at most one of these three is given
+  std::optional<std::string> hostfile;
+  std::optional<std::string> host_map;
+  std::string ssh = "ssh";
+  std::string remote_bprun;  // empty: the same path as here
+  std::string interface;
+  int store_port = 0;
+  PrefixStyle prefix = PrefixStyle::rank;
+  std::string output;
+  std::chrono::milliseconds start_timeout = std::chrono::seconds{30};
+  std::chrono::milliseconds grace = std::chrono::seconds{30};
+  std::vector<std::string> environment;  // NAME or NAME=VALUE
+  bool whole_environment = false;
+  bool dry_run = false;
+  std::vector<std::string> program;  // with its arguments, untouched
+};
+
+// Instead of a job: what to print (stdout for code 0, else stderr) and the exit code.
+struct EarlyExit {
+  int code = 0;
+  std::string text;
+};
+
+[[nodiscard]] std::variant<Options, EarlyExit> parse_options(
+    const std::vector<std::string>& arguments);
+
+// "30", "30s", "1.5s", "500ms", "2m", "1h"; throws invalid_argument naming `option`.
+[[nodiscard]] std::chrono::milliseconds parse_duration(const std::string& text,
+                                                       const std::string& option);
+
+}  // namespace bp::launcher

@@ -1,0 +1,122 @@
+#include "launcher/job/plan.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "launcher/agent/hello.h"
+#include "launcher/agent/ssh_command.h"
+#include "launcher/hosts/host_list.h"
+#include "launcher/hosts/host_map.h"
+#include "launcher/hosts/hostfile.h"
+#include "launcher/hosts/machine.h"
+#include "launcher/job/rank_environment.h"
+#include "launcher/process/program.h"
+#include "launcher/process/shell_words.h"
+#include "launcher/report/exit_code.h"
+
+namespace bp::launcher {
+namespace {
+
+struct NoInput {
+  std::string text;
+};
+
+std::string read_text(const std::string& path, const char* option) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open() || file.bad()) {
+    throw NoInput{concat(option, " ", path, ": ", error_text(errno != 0 ? errno : EIO))};
+  }
+  return text;
+}
+
+Hosts read_hosts(const Options& options) {
+  if (options.host_list) {
+    return parse_host_list(*options.host_list);
+  }
+  if (options.hostfile) {
+    return parse_hostfile(read_text(*options.hostfile, "--hostfile"), *options.hostfile);
+  }
+  if (options.host_map) {
+    return parse_host_map(read_text(*options.host_map, "--hosts"), *options.host_map);
+  }
+  Host here;
+  here.name = "localhost";
+  here.slots = options.ranks.value_or(1);
+  return {here};
+}
+
+HostPlan plan_host(const Host& host, const Machine& machine, const Options& options) {
+  const std::string self = own_program();
+  if (machine.is(host.name)) {
+    return {true, self, {self, "--agent"}};
+  }
+  const auto ssh = split_shell_words(options.ssh);
+  if (ssh.empty()) {
+    throw Error(ErrorCode::invalid_argument, "--ssh is empty");
+  }
+  const std::string& bprun = options.remote_bprun.empty() ? self : options.remote_bprun;
+  return {false, bprun, agent_command(ssh, host, bprun)};
+}
+
+std::string joined_words(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += concat(text.empty() ? "" : " ", quote_shell_word(word));
+  }
+  return text;
+}
+
+}  // namespace
+
+bool JobPlan::all_local() const {
+  return std::all_of(hosts.begin(), hosts.end(), [](const HostPlan& host) { return host.local; });
+}
+
+std::variant<JobPlan, EarlyExit> make_plan(const Options& options) {
+  try {
+    JobPlan plan;
+    plan.program = options.program.front();
+    plan.placement = place_ranks(read_hosts(options), options.ranks);
+    const Machine machine = Machine::own();
+    for (const PlacedHost& placed : plan.placement) {
+      plan.hosts.push_back(plan_host(placed.host, machine, options));
+    }
+    if (!options.interface.empty()) {
+      static_cast<void>(interface_address(options.interface));
+    }
+    return plan;
+  } catch (const NoInput& missing) {
+    return EarlyExit{kExitNoInput, concat("bprun: ", missing.text)};
+  } catch (const Error& error) {
+    return EarlyExit{kExitUsage, concat("bprun: ", error.what())};
+  }
+}
+
+std::string describe_plan(const JobPlan& plan, const Options& options) {
+  std::string text = concat("program: ", joined_words(options.program), "\n");
+  for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
+    const PlacedHost& placed = plan.placement[i];
+    text += concat("host ", i, ": ", placed.host.name, ", ranks ", placed.first_rank, "-",
+                   placed.first_rank + placed.ranks - 1, ", ",
+                   plan.hosts[i].local ? "this machine" : "by ssh", "\n  ",
+                   joined_words(plan.hosts[i].command), "\n");
+  }
+  for (int rank = 0; rank < world_size(plan.placement); ++rank) {
+    text += concat("rank ", rank, ":");
+    const JobVariables later{{"ADDRESS", options.store_port}, "ADDRESS", 0};
+    for (const std::string& entry : rank_variables(plan.placement, rank, later)) {
+      text += concat(" ", quote_shell_word(entry));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace bp::launcher

@@ -1,0 +1,32 @@
+// What is going to be started where, decided before anything is.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "launcher/hosts/placement.h"
+#include "launcher/job/options.h"
+
+namespace bp::launcher {
+
+struct HostPlan {
+  bool local = true;                 // this machine: the agent is started directly
+  std::string bprun;                 // its path there
+  std::vector<std::string> command;  // that starts the agent
+};
+
+struct JobPlan {
+  std::string program;  // as the user named it
+  std::vector<PlacedHost> placement;
+  std::vector<HostPlan> hosts;  // one for each of `placement`
+  [[nodiscard]] bool all_local() const;
+};
+
+// Reads the hosts file, if one is named.
+[[nodiscard]] std::variant<JobPlan, EarlyExit> make_plan(const Options& options);
+
+// For --dry-run: hosts, ranks, variables and commands.
+[[nodiscard]] std::string describe_plan(const JobPlan& plan, const Options& options);
+
+}  // namespace bp::launcher

@@ -1,0 +1,403 @@
+#include "launcher/job/supervisor.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "bp/error.h"
+#include "comm/base/job_key.h"
+#include "comm/base/text.h"
+#include "launcher/agent/hello.h"
+#include "launcher/agent/timing.h"
+#include "launcher/hosts/machine.h"
+#include "launcher/job/job_texts.h"
+#include "launcher/process/environment_list.h"
+#include "launcher/process/process_tree.h"
+#include "launcher/report/clock_text.h"
+#include "launcher/report/exit_code.h"
+
+namespace bp::launcher {
+namespace {
+
+constexpr std::size_t kReportedLines = 20;
+constexpr auto kTermToKill = 1s;  // of a failure stop
+constexpr auto kAfterKill = 5s;   // for a host to report its end once the kill was due
+constexpr auto kAgentsEnd = 2s;   // for the agents to end once their work is done
+
+std::uint32_t current_umask() {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return mask;
+}
+
+std::string random_job_name() {
+  const JobKey random = random_job_key();
+  std::string name;
+  for (std::size_t i = 0; i < 12; ++i) {
+    name += "0123456789abcdef"[random[i] & 15U];
+  }
+  return name;
+}
+
+std::chrono::milliseconds since(EventLoop::Clock::time_point start) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(EventLoop::Clock::now() - start);
+}
+
+}  // namespace
+
+Supervisor::Supervisor(const Options& options, const JobPlan& plan)
+    : options_(options),
+      plan_(plan),
+      signals_{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP},
+      output_(loop_,
+              {world_size(plan.placement), options.prefix, options.output},
+              [this](int rank, std::uint32_t bytes) {
+                crew_.send(host_of_rank(plan_.placement, rank), OutputTaken{bytes});
+              }),
+      jury_(world_size(plan.placement)),
+      ranks_(static_cast<std::size_t>(world_size(plan.placement))),
+      job_(random_job_name()),
+      key_(random_job_key()),
+      crew_(loop_, plan, [this](const ToLauncher& message) { on_rank(message); }) {
+  loop_.watch(signals_.fd(), POLLIN, [this](short) {
+    for (const int number : signals_.read()) {
+      on_signal(number);
+    }
+  });
+}
+
+Supervisor::~Supervisor() {
+  crew_.close(kAgentsEnd);
+  kill_adopted();
+}
+
+int Supervisor::run() {
+  while (phase_ != Phase::finished) {
+    loop_.run_once(time_to_next_look());
+    advance();
+  }
+  stop_took_ = stopping_since_ ? since(*stopping_since_) : 0ms;
+  crew_.close(kAgentsEnd);
+  if (failure_) {
+    output_.say(format_report(report()));
+  }
+  const int requests = stop_requests_;
+  while (!output_.all_written() && stop_requests_ == requests) {
+    loop_.run_once();
+  }
+  return exit_code();
+}
+
+// Some things happen only because time passes.
+std::chrono::milliseconds Supervisor::time_to_next_look() const {
+  const auto now = Clock::now();
+  auto next = now + 1s;
+  for (const auto& time : {jury_.latest(), give_up_at_}) {
+    if (time && *time > now) {
+      next = std::min(next, *time);
+    }
+  }
+  return std::chrono::ceil<std::chrono::milliseconds>(next - now);
+}
+
+void Supervisor::on_rank(const ToLauncher& message) {
+  if (const auto* output = std::get_if<Output>(&message)) {
+    output_.add(*output);
+  } else if (const auto* started = std::get_if<Started>(&message)) {
+    ranks_.at(static_cast<std::size_t>(started->rank)).pid = started->pid;
+  } else if (const auto* exited = std::get_if<Exited>(&message)) {
+    ranks_.at(static_cast<std::size_t>(exited->rank)).status = exited->status;
+    jury_.rank_ended(exited->rank, exited->status, Clock::now());
+    if (exited->rank == 0) {
+      input_.reset();
+    }
+  } else if (const auto* taken = std::get_if<StdinTaken>(&message)) {
+    if (input_) {
+      input_->taken(taken->bytes);
+    }
+  }
+}
+
+void Supervisor::on_signal(int number) {
+  if (number == SIGUSR1 || number == SIGUSR2) {
+    crew_.send_to_all(SignalRanks{number});
+    return;
+  }
+  if (number == SIGTSTP) {
+    suspend();
+    return;
+  }
+  interrupted_ |= number == SIGINT;
+  const bool again = stop_requests_ > 0 || failure_;
+  stop_signal_ = stop_requests_++ == 0 ? number : stop_signal_;
+  if (phase_ != Phase::running) {
+    phase_ = Phase::finished;
+  } else if (again) {
+    stop_ranks(SIGKILL, 0ms);
+  } else {
+    ask_to_stop(number);
+  }
+}
+
+// Stopped together with the ranks, and back together. They are in sessions of their own, where the
+// terminal's SIGTSTP would have no effect.
+void Supervisor::suspend() {
+  crew_.send_to_all(Suspend{true});
+  crew_.send_to_all(SignalRanks{SIGSTOP});
+  ::raise(SIGSTOP);
+  crew_.send_to_all(SignalRanks{SIGCONT});
+  crew_.send_to_all(Suspend{false});
+}
+
+void Supervisor::advance() {
+  if (phase_ == Phase::finished) {
+    return;
+  }
+  if (!failure_ && stop_requests_ == 0) {
+    if (auto trouble = crew_.trouble(options_.start_timeout)) {
+      fail(std::move(*trouble));
+    }
+  }
+  if (phase_ == Phase::connecting && crew_.all_in(HostPhase::greeted)) {
+    prepare();
+  } else if (phase_ == Phase::preparing && crew_.all_in(HostPhase::ready)) {
+    go();
+  } else if (phase_ == Phase::running) {
+    supervise();
+  }
+}
+
+// The address of this machine for the others: what was asked for, else what another host's ssh
+// connection came from, else the interface that leads there.
+std::string Supervisor::advertised_address() const {
+  if (!options_.interface.empty()) {
+    return interface_address(options_.interface);
+  }
+  std::string best;
+  for (std::size_t host = 0; host < crew_.size(); ++host) {
+    if (plan_.hosts[host].local) {
+      continue;
+    }
+    const std::string& seen = crew_.hello(host).client_address;
+    const std::string address =
+        seen.empty() ? address_towards(plan_.placement[host].host.name) : seen;
+    if (!address.empty() && (best.empty() || is_loopback(best))) {
+      best = address;
+    }
+  }
+  return best.empty() ? "127.0.0.1" : best;
+}
+
+JobVariables Supervisor::job_variables() const {
+  const std::string here = advertised_address();
+  const Hello& first = crew_.hello(0);
+  JobVariables variables;
+  variables.store = {here, store_->address().port};
+  variables.master_port = first.free_port;
+  variables.master_address = here;
+  if (!plan_.hosts.front().local) {
+    variables.master_address =
+        first.server_address.empty() ? plan_.placement.front().host.name : first.server_address;
+  }
+  return variables;
+}
+
+JobSpec Supervisor::job_spec(std::size_t host, const JobVariables& variables, int threads) const {
+  const auto own = own_environment();
+  JobSpec spec;
+  spec.job = job_;
+  spec.key = key_;
+  spec.argv = options_.program;
+  spec.directory = std::filesystem::current_path().string();
+  spec.umask = current_umask();
+  spec.whole_environment = plan_.hosts[host].local;
+  for (const std::string& entry : own) {
+    if (spec.whole_environment || options_.whole_environment || travels(name_of_entry(entry))) {
+      spec.environment.push_back(entry);
+    }
+  }
+  spec.environment = merged_environment(std::move(spec.environment),
+                                        requested_variables(options_.environment, own));
+  if (!find_environment(spec.environment, "OMP_NUM_THREADS")) {
+    spec.environment.push_back(concat("OMP_NUM_THREADS=", threads));
+  }
+  const PlacedHost& placed = plan_.placement[host];
+  for (int rank = placed.first_rank; rank < placed.first_rank + placed.ranks; ++rank) {
+    spec.ranks.push_back({rank, rank_variables(plan_.placement, rank, variables)});
+  }
+  return spec;
+}
+
+void Supervisor::prepare() {
+  store_events_ = std::make_unique<StoreEvents>(loop_, [this](const StoreEvent& event) {
+    stop_from_inside_ |= event.kind == StoreEvent::Kind::stop_requested;
+    jury_.store_event(event, Clock::now());
+  });
+  StoreServerOptions server;
+  server.bind_address = plan_.all_local() && options_.interface.empty() ? "127.0.0.1" : "0.0.0.0";
+  server.port = options_.store_port;
+  server.job = job_;
+  server.key = key_;
+  server.world_size = world_size(plan_.placement);
+  const auto push = [this](const StoreEvent& event) { store_events_->push(event); };
+  try {
+    store_ = std::make_unique<StoreServer>(server, push);
+  } catch (const Error& error) {
+    if (options_.store_port == 0) {
+      throw;
+    }
+    throw Error(ErrorCode::invalid_argument, concat("--store-port: ", error.what()));
+  }
+
+  std::vector<HostCores> cores;
+  for (std::size_t host = 0; host < crew_.size(); ++host) {
+    const Hello& hello = crew_.hello(host);
+    cores.push_back({hello.machine, hello.cores, plan_.placement[host].ranks});
+  }
+  const auto threads = threads_per_rank(cores);
+  const JobVariables variables = job_variables();
+  for (std::size_t host = 0; host < crew_.size(); ++host) {
+    crew_.send(host, job_spec(host, variables, threads[host]));
+  }
+  phase_ = Phase::preparing;
+}
+
+void Supervisor::go() {
+  input_ = std::make_unique<InputForwarder>(
+      loop_, STDIN_FILENO, [this](std::string data) { crew_.send(0, StdinData{std::move(data)}); });
+  crew_.send_to_all(Go{});
+  started_ = Clock::now();
+  phase_ = Phase::running;
+}
+
+void Supervisor::supervise() {
+  const auto now = Clock::now();
+  if (!failure_ && stop_requests_ == 0 && !stop_from_inside_) {
+    if (const auto verdict = jury_.verdict(now)) {
+      fail(failure_of(*verdict, who(verdict->rank)));
+    } else if (auto failure = never_joined()) {
+      fail(std::move(*failure));
+    }
+  }
+  if (output_.nobody_reads() && stop_requests_ == 0 && !failure_) {
+    output_.say("bprun: nobody reads the output any more");
+    on_signal(SIGPIPE);
+  }
+  const bool undecided = !failure_ && stop_requests_ == 0 && now < jury_.latest().value_or(now);
+  if ((crew_.all_over() && !undecided) || (give_up_at_ && now >= *give_up_at_)) {
+    phase_ = Phase::finished;
+  }
+}
+
+std::optional<Failure> Supervisor::never_joined() const {
+  const auto missing = jury_.missing(Clock::now(), options_.start_timeout);
+  if (missing.empty()) {
+    return std::nullopt;
+  }
+  Failure failure{.exit_code = kExitInternal, .rank = missing.front(), .headline = ""};
+  failure.headline =
+      concat(who(missing.front()), " has not joined the job within ",
+             elapsed_text(options_.start_timeout), " of the first that did (--start-timeout)");
+  for (std::size_t i = 1; i < missing.size(); ++i) {
+    failure.more.push_back(concat("nor has ", who(missing[i])));
+  }
+  return failure;
+}
+
+std::string Supervisor::who(int rank) const {
+  return describe_rank(plan_.placement, rank, ranks_[static_cast<std::size_t>(rank)].pid);
+}
+
+void Supervisor::fail(Failure failure) {
+  failure_ = std::move(failure);
+  failed_at_ = std::chrono::system_clock::now();
+  if (phase_ != Phase::running) {
+    phase_ = Phase::finished;
+    return;
+  }
+  failed_after_ = since(started_);
+  for (RankState& rank : ranks_) {
+    rank.stopped_by_us = !rank.status;
+  }
+  store_->fail_job({failure_->rank, failure_->headline});
+  stop_ranks(SIGTERM, kTermToKill);
+}
+
+void Supervisor::ask_to_stop(int signal) {
+  const auto running = std::count_if(ranks_.begin(), ranks_.end(),
+                                     [](const RankState& rank) { return !rank.status; });
+  output_.say(concat("bprun: ", signal_name(signal), ": stopping ", running,
+                     running == 1 ? " rank" : " ranks", ", at most ", elapsed_text(options_.grace),
+                     signal == SIGINT ? " (press Ctrl-C again to kill)" : ""));
+  store_->request_stop();
+  stop_ranks(SIGTERM, options_.grace);
+}
+
+void Supervisor::stop_ranks(int signal, std::chrono::milliseconds grace) {
+  crew_.send_to_all(StopRanks{signal, static_cast<std::uint32_t>(grace.count())});
+  stopping_since_ = stopping_since_.value_or(Clock::now());
+  give_up_at_ = Clock::now() + grace + kAfterKill;
+}
+
+FailureReport Supervisor::report() const {
+  FailureReport report;
+  report.failure = *failure_;
+  report.when = failed_at_;
+  report.after = failed_after_;
+  report.stop_took = stop_took_;
+  report.stop_signal = "SIGTERM";
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    if (ranks_[rank].stopped_by_us) {
+      report.stopped.push_back(static_cast<int>(rank));
+      const int status = ranks_[rank].status.value_or(0);
+      if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+        report.stop_signal = "SIGKILL";
+      }
+    }
+  }
+  const int rank = failure_->rank;
+  if (rank >= 0) {
+    report.last_errors = output_.last_errors(rank, kReportedLines);
+    report.error_file = output_.error_file(rank);
+    if (report.failure.hint.empty()) {
+      report.failure.hint = hint_for(failure_->exit_code, report.last_errors);
+    }
+  }
+  return report;
+}
+
+int Supervisor::exit_code() const {
+  if (failure_) {
+    return failure_->exit_code;
+  }
+  if (interrupted_) {
+    return kExitInterrupted;
+  }
+  // Asked to stop: what the ranks made of it. 75 is 'saved'; else the worst of them.
+  int code = 0;
+  for (const RankState& rank : ranks_) {
+    const int own = rank.status ? exit_code_of(*rank.status) : 0;
+    code = own == kExitTemporary || code == kExitTemporary ? kExitTemporary : std::max(code, own);
+  }
+  return phase_ == Phase::finished && started_ == Clock::time_point{} ? kExitSignal + stop_signal_
+                                                                      : code;
+}
+
+// Processes of this job that came to us because their agent was killed. ssh's own helpers (a shared
+// master connection) come to us too, and are left alone.
+void Supervisor::kill_adopted() const {
+  const std::string marker = concat("BP_JOB=", job_);
+  for (const ProcessEntry& process : descendants_of(::getpid())) {
+    if (has_environment_entry(process.pid, marker.c_str())) {
+      signal_process(process, SIGKILL);
+    }
+  }
+}
+
+}  // namespace bp::launcher

@@ -1,0 +1,103 @@
+// Runs one job: agents, ranks, store, output, signals, and the truth about what failed.
+//
+// Threads: everything runs on the thread that constructs it, except that the store's server tells
+// its events from its own, through StoreEvents.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bp/environment.h"
+#include "comm/store/server.h"
+#include "launcher/job/crew.h"
+#include "launcher/job/input_forwarder.h"
+#include "launcher/job/options.h"
+#include "launcher/job/plan.h"
+#include "launcher/job/rank_environment.h"
+#include "launcher/job/store_events.h"
+#include "launcher/job/verdict.h"
+#include "launcher/process/event_loop.h"
+#include "launcher/process/signals.h"
+#include "launcher/report/failure.h"
+#include "launcher/report/output.h"
+
+namespace bp::launcher {
+
+class Supervisor {
+ public:
+  // Both must outlive it. Starts the agents; throws Error where that is impossible.
+  Supervisor(const Options& options, const JobPlan& plan);
+  ~Supervisor();
+  // Returns bprun's exit code once every process of the job has ended and all is printed. Throws
+  // Error where bprun itself cannot go on; the destructor then still stops everything.
+  [[nodiscard]] int run();
+
+ private:
+  using Clock = EventLoop::Clock;
+
+  enum class Phase : std::uint8_t { connecting, preparing, running, finished };
+  struct RankState {
+    int pid = 0;
+    std::optional<int> status;
+    bool stopped_by_us = false;  // it still ran when a failure made us stop the job
+  };
+
+  [[nodiscard]] std::chrono::milliseconds time_to_next_look() const;
+  void on_rank(const ToLauncher& message);
+  void on_signal(int number);
+
+  // After every round of events.
+  void advance();
+  void prepare();
+  void go();
+  void supervise();
+
+  void fail(Failure failure);
+  void ask_to_stop(int signal);
+  void stop_ranks(int signal, std::chrono::milliseconds grace);
+  void suspend();
+
+  [[nodiscard]] std::string advertised_address() const;
+  [[nodiscard]] JobVariables job_variables() const;
+  [[nodiscard]] JobSpec job_spec(std::size_t host,
+                                 const JobVariables& variables,
+                                 int threads) const;
+  [[nodiscard]] std::optional<Failure> never_joined() const;
+  [[nodiscard]] std::string who(int rank) const;
+  [[nodiscard]] FailureReport report() const;
+  [[nodiscard]] int exit_code() const;
+  void kill_adopted() const;
+
+  const Options& options_;
+  const JobPlan& plan_;
+  EventLoop loop_;
+  SignalFd signals_;
+  OutputHub output_;
+  Jury jury_;
+  std::vector<RankState> ranks_;
+  const std::string job_;
+  const JobKey key_;
+  Crew crew_;
+  std::unique_ptr<StoreEvents> store_events_;
+  std::unique_ptr<StoreServer> store_;  // after what its listener uses
+  std::unique_ptr<InputForwarder> input_;
+
+  Phase phase_ = Phase::connecting;
+  Clock::time_point started_{};  // the ranks
+  std::optional<Failure> failure_;
+  std::chrono::system_clock::time_point failed_at_{};
+  std::chrono::milliseconds failed_after_{0};
+  std::optional<Clock::time_point> stopping_since_;
+  std::chrono::milliseconds stop_took_{0};
+  std::optional<Clock::time_point> give_up_at_;  // hosts that have not ended by then are left
+  int stop_signal_ = 0;                          // the first that asked us to stop
+  int stop_requests_ = 0;                        // signals that did
+  bool interrupted_ = false;                     // Ctrl-C was among them
+  bool stop_from_inside_ = false;                // a rank asked all to stop
+};
+
+}  // namespace bp::launcher

@@ -1,0 +1,155 @@
+#include "launcher/job/verdict.h"
+
+#include <algorithm>
+
+namespace bp::launcher {
+
+bool Jury::suspicious(const Rank& rank) {
+  if (rank.declared || rank.because_of || (rank.lost && !rank.goodbye)) {
+    return true;
+  }
+  return rank.status && (*rank.status != 0 || (rank.joined && !rank.goodbye));
+}
+
+void Jury::look_for_signs(Time now) {
+  if (std::none_of(ranks_.begin(), ranks_.end(), suspicious)) {
+    first_sign_.reset();
+  } else if (!first_sign_) {
+    first_sign_ = now;
+  }
+}
+
+void Jury::rank_ended(int rank, int status, Time now) {
+  Rank& ended = ranks_[static_cast<std::size_t>(rank)];
+  ended.status = status;
+  ended.order = ends_++;
+  look_for_signs(now);
+}
+
+void Jury::store_event(const StoreEvent& event, Time now) {
+  if (event.rank < 0 || event.rank >= static_cast<int>(ranks_.size())) {
+    return;  // an observer
+  }
+  Rank& rank = ranks_[static_cast<std::size_t>(event.rank)];
+  switch (event.kind) {
+    case StoreEvent::Kind::joined:
+      rank.joined = true;
+      first_join_ = first_join_.value_or(now);
+      break;
+    case StoreEvent::Kind::goodbye:
+      rank.goodbye = true;
+      break;
+    case StoreEvent::Kind::lost:
+      rank.lost = true;
+      break;
+    case StoreEvent::Kind::failed:
+      rank.declared = event.failure.text;
+      break;
+    case StoreEvent::Kind::consequence:
+      rank.because_of = event.failure.cause;
+      rank.declared = event.failure.text;
+      break;
+    case StoreEvent::Kind::stop_requested:
+      break;
+  }
+  look_for_signs(now);
+}
+
+bool Jury::others_at_work(std::size_t rank) const {
+  for (std::size_t other = 0; other < ranks_.size(); ++other) {
+    if (other != rank && !ranks_[other].status && !ranks_[other].goodbye) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Jury::failed(std::size_t rank) const {
+  const Rank& it = ranks_[rank];
+  if (!it.status) {
+    return false;
+  }
+  return *it.status != 0 || (it.joined && !it.goodbye && others_at_work(rank));
+}
+
+// The store hears of a rank's end after everything that the rank has told it. A rank that left with
+// 0 may be followed by all the others, and then nothing was wrong.
+bool Jury::may_say_more(const Rank& rank) const {
+  if (!rank.joined || rank.goodbye) {
+    return false;
+  }
+  if (!rank.status) {
+    return rank.lost || rank.declared;
+  }
+  return !rank.lost || (*rank.status == 0 && !rank.because_of);
+}
+
+std::optional<Jury::Time> Jury::latest() const {
+  return first_sign_ ? std::optional(*first_sign_ + kPatience) : std::nullopt;
+}
+
+std::optional<Verdict> Jury::first_ended() const {
+  std::optional<Verdict> first;
+  int first_order = ends_;
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    const Rank& rank = ranks_[i];
+    if (failed(i) && !rank.because_of && rank.order < first_order) {
+      first_order = rank.order;
+      const auto kind = *rank.status == 0 ? Verdict::Kind::left : Verdict::Kind::ended;
+      first = Verdict{kind, static_cast<int>(i), *rank.status, -1, rank.declared.value_or("")};
+    }
+  }
+  return first;
+}
+
+// When every end was a consequence, or nobody has ended at all.
+std::optional<Verdict> Jury::second_best() const {
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    const Rank& rank = ranks_[i];
+    if (!rank.status && rank.declared && !rank.because_of) {
+      return Verdict{Verdict::Kind::declared, static_cast<int>(i), 0, -1, *rank.declared};
+    }
+  }
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    const Rank& rank = ranks_[i];
+    if (!rank.status && rank.lost && !rank.goodbye && !rank.because_of) {
+      return Verdict{Verdict::Kind::lost_store, static_cast<int>(i), 0, -1, ""};
+    }
+  }
+  std::optional<Verdict> first;
+  int first_order = ends_;
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    const Rank& rank = ranks_[i];
+    if (rank.because_of && (!rank.status || rank.order < first_order)) {
+      first_order = rank.status ? rank.order : first_order;
+      first = Verdict{Verdict::Kind::consequence, static_cast<int>(i), rank.status.value_or(0),
+                      *rank.because_of, rank.declared.value_or("")};
+    }
+  }
+  return first;
+}
+
+std::optional<Verdict> Jury::verdict(Time now) const {
+  if (!first_sign_) {
+    return std::nullopt;
+  }
+  const auto more = [this](const Rank& rank) { return may_say_more(rank); };
+  const bool patient = now < *first_sign_ + kPatience;
+  const auto first = first_ended();
+  if (patient && (!first || std::any_of(ranks_.begin(), ranks_.end(), more))) {
+    return std::nullopt;
+  }
+  return first ? first : second_best();
+}
+
+std::vector<int> Jury::missing(Time now, std::chrono::milliseconds patience) const {
+  std::vector<int> ranks;
+  for (std::size_t i = 0; first_join_ && now - *first_join_ >= patience && i < ranks_.size(); ++i) {
+    if (!ranks_[i].joined) {
+      ranks.push_back(static_cast<int>(i));
+    }
+  }
+  return ranks;
+}
+
+}  // namespace bp::launcher

@@ -1,0 +1,75 @@
+// Which rank's failure came first. Ranks that end because of another one say so to the store; the
+// store's word and the operating system's come by different ways, so a verdict may have to wait for
+// the rest of the story. Pure: events and times in, verdict out.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/store/server.h"
+
+namespace bp::launcher {
+
+struct Verdict {
+  enum class Kind {
+    ended,        // exited with a code, or was killed by a signal
+    left,         // exited with 0, without goodbye, while others were at work
+    lost_store,   // closed its connection to the store, and runs on
+    declared,     // declared the job failed, and runs on
+    consequence,  // said that it ends because of another, which however runs on
+  };
+  Kind kind = Kind::ended;
+  int rank = -1;
+  int status = 0;        // as from waitpid; of `ended`, `left` and `consequence`
+  int because_of = -1;   // of `consequence`
+  std::string declared;  // what the rank told the store, where it did
+};
+
+class Jury {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  static constexpr std::chrono::milliseconds kPatience{500};
+
+  explicit Jury(int world_size) : ranks_(static_cast<std::size_t>(world_size)) {}
+
+  void rank_ended(int rank, int status, Time now);
+  void store_event(const StoreEvent& event, Time now);
+
+  // Nothing: no failure, or it is too early to say whose.
+  [[nodiscard]] std::optional<Verdict> verdict(Time now) const;
+  // If something looks wrong: when verdict() will know, and what it says then is final.
+  [[nodiscard]] std::optional<Time> latest() const;
+
+  [[nodiscard]] bool has_joined(int rank) const { return at(rank).joined; }
+  [[nodiscard]] bool anyone_joined() const { return first_join_.has_value(); }
+  // Ranks that have not joined the store although another has, `patience` ago.
+  [[nodiscard]] std::vector<int> missing(Time now, std::chrono::milliseconds patience) const;
+
+ private:
+  struct Rank {
+    std::optional<int> status;
+    int order = 0;  // of its end
+    bool joined = false;
+    bool goodbye = false;
+    bool lost = false;
+    std::optional<int> because_of;
+    std::optional<std::string> declared;
+  };
+  [[nodiscard]] const Rank& at(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] bool others_at_work(std::size_t rank) const;
+  [[nodiscard]] bool failed(std::size_t rank) const;
+  [[nodiscard]] bool may_say_more(const Rank& rank) const;
+  [[nodiscard]] std::optional<Verdict> first_ended() const;
+  [[nodiscard]] std::optional<Verdict> second_best() const;
+  [[nodiscard]] static bool suspicious(const Rank& rank);
+  void look_for_signs(Time now);
+
+  std::vector<Rank> ranks_;
+  std::optional<Time> first_sign_;  // of a failure; gone again when it turns out to be none
+  std::optional<Time> first_join_;
+  int ends_ = 0;
+};
+
+}  // namespace bp::launcher

@@ -1,0 +1,86 @@
+// bprun: places ranks on hosts, starts and watches them, and says why a job failed. docs/bprun.md.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "bp/error.h"
+#include "launcher/agent/agent.h"
+#include "launcher/job/options.h"
+#include "launcher/job/plan.h"
+#include "launcher/job/supervisor.h"
+#include "launcher/process/process_tree.h"
+#include "launcher/process/signals.h"
+#include "launcher/report/exit_code.h"
+
+namespace bp::launcher {
+namespace {
+
+// A pipe must never get the number of a standard stream that the caller has closed.
+void open_standard_streams() {
+  int fd = 0;
+  do {
+    fd = ::open("/dev/null", O_RDWR);
+  } while (fd >= 0 && fd <= STDERR_FILENO);
+  ::close(fd);
+}
+
+// Its stdin and stdout carry frames; what anything else would print or read goes to /dev/null.
+int agent_main() {
+  Fd in(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+  Fd out(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+  const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  ::dup2(null.get(), STDIN_FILENO);
+  ::dup2(null.get(), STDOUT_FILENO);
+  return run_agent(std::move(in), std::move(out));
+}
+
+int print(const EarlyExit& exit) {
+  std::FILE* stream = exit.code == 0 ? stdout : stderr;
+  std::fprintf(stream, "%s%s", exit.text.c_str(), exit.text.ends_with('\n') ? "" : "\n");
+  return exit.code;
+}
+
+int launcher_main(const std::vector<std::string>& arguments) {
+  const auto options = parse_options(arguments);
+  if (const auto* exit = std::get_if<EarlyExit>(&options)) {
+    return print(*exit);
+  }
+  const auto plan = make_plan(std::get<Options>(options));
+  if (const auto* exit = std::get_if<EarlyExit>(&plan)) {
+    return print(*exit);
+  }
+  if (std::get<Options>(options).dry_run) {
+    return print({0, describe_plan(std::get<JobPlan>(plan), std::get<Options>(options))});
+  }
+  adopt_orphans();
+  ignore_broken_pipes();
+  ::signal(SIGTTIN, SIG_IGN);  // stdin of a terminal in whose background we run is just not there
+  return Supervisor(std::get<Options>(options), std::get<JobPlan>(plan)).run();
+}
+
+}  // namespace
+}  // namespace bp::launcher
+
+int main(int argc, char** argv) {
+  using namespace bp::launcher;  // NOLINT(google-build-using-namespace)
+  try {
+    open_standard_streams();
+    const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+    if (arguments == std::vector<std::string>{"--agent"}) {
+      return agent_main();
+    }
+    return launcher_main(arguments);
+  } catch (const bp::Error& error) {
+    std::fprintf(stderr, "bprun: %s\n", error.what());
+    return error.code() == bp::ErrorCode::invalid_argument ? kExitUsage : kExitInternal;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bprun: internal error: %s\n", error.what());
+    return kExitInternal;
+  }
+}

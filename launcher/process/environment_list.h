@@ -1,0 +1,22 @@
+// Environments as lists of NAME=VALUE, which keep their order and every byte.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bp::launcher {
+
+[[nodiscard]] std::vector<std::string> own_environment();
+
+// `base` with the entries of `changes` put in the place of those of the same name, or at the end.
+[[nodiscard]] std::vector<std::string> merged_environment(std::vector<std::string> base,
+                                                          const std::vector<std::string>& changes);
+
+[[nodiscard]] std::optional<std::string_view> find_environment(
+    const std::vector<std::string>& environment, std::string_view name);
+
+[[nodiscard]] std::string_view name_of_entry(std::string_view entry);  // what is before the '='
+
+}  // namespace bp::launcher

@@ -1,0 +1,57 @@
+// Calls handlers when descriptors are ready and when timers are due. Single-threaded; poll(2),
+// which unlike epoll also takes regular files (a launcher's stdin may be one).
+#pragma once
+
+#include <poll.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace bp::launcher {
+
+class EventLoop {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Handler = std::function<void(short events)>;  // poll's revents
+  using TimerId = std::uint64_t;
+
+  // One handler a descriptor. Handlers may watch, forget and set timers, for themselves too. The
+  // descriptor must be forgotten before it is closed.
+  void watch(int fd, short events, Handler handler);
+  void set_events(int fd, short events);  // 0: not even hang-ups are reported
+  void forget(int fd);
+
+  // Calls `handler` once, not before `delay` has passed.
+  TimerId after(Clock::duration delay, std::function<void()> handler);
+  void cancel(TimerId id);  // an id that is gone already is fine
+
+  // Waits until something is due, at most `limit`, and calls what is.
+  void run_once(std::chrono::milliseconds limit = std::chrono::seconds{1});
+
+ private:
+  struct Watch {
+    short events = 0;
+    std::uint64_t id = 0;  // tells a descriptor from an earlier one of the same number
+    std::shared_ptr<Handler> handler;
+  };
+  struct Timer {
+    TimerId id = 0;
+    std::function<void()> handler;
+  };
+  void run_timers();
+  void rebuild();
+
+  std::unordered_map<int, Watch> watches_;
+  std::multimap<Clock::time_point, Timer> timers_;
+  std::vector<pollfd> polled_;
+  std::vector<std::uint64_t> polled_ids_;
+  std::uint64_t next_id_ = 1;
+  bool changed_ = true;
+};
+
+}  // namespace bp::launcher

@@ -1,0 +1,104 @@
+#include "launcher/process/process_tree.h"
+
+#include <dirent.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "comm/base/fd.h"
+#include "comm/base/text.h"
+
+namespace bp::launcher {
+namespace {
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The parent of a process that is alive; nothing for a zombie or a process that is gone.
+std::optional<pid_t> parent_of(pid_t pid) {
+  const std::string stat = read_file(concat("/proc/", pid, "/stat"));
+  // "pid (name) state ppid ...": the name may hold blanks and parentheses, so search from the end.
+  const std::size_t name_end = stat.rfind(") ");
+  if (name_end == std::string::npos || name_end + 4 >= stat.size()) {
+    return std::nullopt;
+  }
+  const char state = stat[name_end + 2];
+  pid_t parent = 0;
+  std::from_chars(stat.data() + name_end + 4, stat.data() + stat.size(), parent);
+  return state == 'Z' || state == 'X' ? std::nullopt : std::optional(parent);
+}
+
+std::vector<pid_t> all_processes() {
+  std::vector<pid_t> pids;
+  const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), &::closedir);
+  while (const dirent* entry = proc ? ::readdir(proc.get()) : nullptr) {
+    pid_t pid = 0;
+    const char* end = entry->d_name + std::strlen(entry->d_name);
+    if (std::from_chars(entry->d_name, end, pid).ptr == end) {
+      pids.push_back(pid);
+    }
+  }
+  return pids;
+}
+
+}  // namespace
+
+void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+std::vector<ProcessEntry> descendants_of(pid_t root) {
+  std::unordered_multimap<pid_t, pid_t> children;
+  for (const pid_t pid : all_processes()) {
+    if (const auto parent = parent_of(pid)) {
+      children.emplace(*parent, pid);
+    }
+  }
+  std::vector<ProcessEntry> found{{root, -1}};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const auto [first, last] = children.equal_range(found[i].pid);
+    for (auto child = first; child != last; ++child) {
+      found.push_back({child->second, child->first});
+    }
+  }
+  found.erase(found.begin());
+  return found;
+}
+
+void signal_process(const ProcessEntry& process, int signal) {
+  const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+  if (!handle) {
+    return;  // gone
+  }
+  // The handle now holds on to one process. It is the listed one if its parent is: a number that
+  // was reused belongs to somebody else's child. An orphan has meanwhile become ours.
+  const auto parent = parent_of(process.pid);
+  if (parent && (*parent == process.parent || *parent == ::getpid())) {
+    ::syscall(SYS_pidfd_send_signal, handle.get(), signal, nullptr, 0);
+  }
+}
+
+bool has_environment_entry(pid_t pid, const char* entry) {
+  const std::string environment = read_file(concat("/proc/", pid, "/environ"));
+  const std::string wanted(entry);
+  for (std::size_t at = 0; at < environment.size();) {
+    const std::size_t end = environment.find('\0', at);
+    if (std::string_view(environment).substr(at, end - at) == wanted) {
+      return true;
+    }
+    at = end == std::string::npos ? environment.size() : end + 1;
+  }
+  return false;
+}
+
+}  // namespace bp::launcher

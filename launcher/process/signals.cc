@@ -1,0 +1,44 @@
+#include "launcher/process/signals.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+
+namespace bp::launcher {
+
+std::string signal_name(int number) {
+  const char* name = ::sigabbrev_np(number);
+  return name != nullptr ? concat("SIG", name) : concat("signal ", number);
+}
+
+SignalFd::SignalFd(std::initializer_list<int> signals) {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int number : signals) {
+    ::sigaddset(&set, number);
+  }
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  fd_ = Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd_) {
+    throw Error(ErrorCode::io, concat("signalfd failed: ", error_text(errno)));
+  }
+}
+
+std::vector<int> SignalFd::read() {
+  std::vector<int> numbers;
+  signalfd_siginfo info{};
+  while (::read(fd_.get(), &info, sizeof info) == sizeof info) {
+    numbers.push_back(static_cast<int>(info.ssi_signo));
+  }
+  return numbers;
+}
+
+void ignore_broken_pipes() { ::signal(SIGPIPE, SIG_IGN); }
+
+}  // namespace bp::launcher

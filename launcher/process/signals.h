@@ -1,0 +1,31 @@
+// Signals as data: names, and a descriptor that delivers them to an event loop.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "comm/base/fd.h"
+
+namespace bp::launcher {
+
+// "SIGSEGV" for 11; "signal 63" where it has no name.
+[[nodiscard]] std::string signal_name(int number);
+
+// Blocks `signals` in this thread (so construct it before any other thread starts) and delivers
+// them through a descriptor instead. They stay blocked after its end: a signal that comes while
+// the program is leaving must not cut that short. Children get an empty mask from spawn().
+class SignalFd {
+ public:
+  explicit SignalFd(std::initializer_list<int> signals);
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  [[nodiscard]] std::vector<int> read();  // those that came; does not wait
+
+ private:
+  Fd fd_;
+};
+
+// Writing to a pipe that nobody reads any more becomes EPIPE.
+void ignore_broken_pipes();
+
+}  // namespace bp::launcher

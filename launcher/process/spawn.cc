@@ -1,0 +1,142 @@
+#include "launcher/process/spawn.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+
+namespace bp::launcher {
+namespace {
+
+std::vector<char*> c_strings(const std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  pointers.reserve(strings.size() + 1);
+  for (const std::string& string : strings) {
+    pointers.push_back(const_cast<char*>(string.c_str()));
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Everything that the child needs, made before fork: afterwards only async-signal-safe calls may be
+// made.
+struct Prepared {
+  const char* file;
+  char** argv;
+  char** environment;
+  int fds[3];
+  bool die_with_parent;
+  pid_t parent;
+  int error_pipe;
+};
+
+void reset_signals() {
+  struct sigaction standard = {};
+  standard.sa_handler = SIG_DFL;
+  for (int number = 1; number < NSIG; ++number) {
+    ::sigaction(number, &standard, nullptr);  // KILL and STOP refuse, which is fine
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+[[noreturn]] void report_and_exit(int error_pipe) {
+  const int error = errno;
+  [[maybe_unused]] const auto written = ::write(error_pipe, &error, sizeof error);
+  ::_exit(127);
+}
+
+// Moves fds[0..2] to 0..2. None of them is below 3 unless it is in its place already.
+void place_standard_fds(const Prepared& prepared) {
+  for (int target = 0; target < 3; ++target) {
+    const int source = prepared.fds[target];
+    if (source == target) {
+      ::fcntl(source, F_SETFD, 0);
+    } else if (source >= 0 && ::dup2(source, target) < 0) {
+      report_and_exit(prepared.error_pipe);
+    }
+  }
+}
+
+[[noreturn]] void run_child(const Prepared& prepared) {
+  ::setsid();
+  if (prepared.die_with_parent) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != prepared.parent) {  // it died before prctl
+      ::_exit(127);
+    }
+  }
+  place_standard_fds(prepared);
+  reset_signals();
+  ::execve(prepared.file, prepared.argv, prepared.environment);
+  report_and_exit(prepared.error_pipe);
+}
+
+}  // namespace
+
+Pipe make_pipe() {
+  int fds[2];
+  if (::pipe2(fds, O_CLOEXEC) != 0) {
+    throw Error(ErrorCode::io, concat("cannot make a pipe: ", error_text(errno)));
+  }
+  return {Fd(fds[0]), Fd(fds[1])};
+}
+
+void set_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
+
+SpawnResult spawn(const SpawnRequest& request) {
+  const std::vector<char*> argv = c_strings(request.argv);
+  const std::vector<char*> environment = c_strings(request.environment);
+  Fd null;
+  int standard_input = request.standard_input;
+  if (standard_input < 0) {
+    null = Fd(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    standard_input = null.get();
+  }
+  Pipe error_pipe = make_pipe();
+  const Prepared prepared{request.file.c_str(),
+                          const_cast<char**>(argv.data()),
+                          const_cast<char**>(environment.data()),
+                          {standard_input, request.standard_output, request.standard_error},
+                          request.die_with_parent,
+                          ::getpid(),
+                          error_pipe.write.get()};
+
+  // A signal handler of ours must not run in the child; its mask is emptied there.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    run_child(prepared);
+  }
+  const int fork_error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (pid < 0) {
+    return {-1, fork_error};
+  }
+
+  error_pipe.write.reset();
+  int error = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(error_pipe.read.get(), &error, sizeof error);
+  } while (got < 0 && errno == EINTR);
+  if (got == sizeof error) {
+    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    return {-1, error};
+  }
+  return {pid, 0};
+}
+
+}  // namespace bp::launcher

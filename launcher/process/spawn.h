@@ -1,0 +1,40 @@
+// Starting a process, so that "it could not be started" is a value and not a mysterious exit code.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "comm/base/fd.h"
+
+namespace bp::launcher {
+
+struct Pipe {
+  Fd read;
+  Fd write;
+};
+[[nodiscard]] Pipe make_pipe();  // close-on-exec, both ends; throws io
+void set_nonblocking(int fd);
+
+struct SpawnRequest {
+  std::string file;                      // what to execute; not looked up
+  std::vector<std::string> argv;         // with argv[0]
+  std::vector<std::string> environment;  // NAME=VALUE
+  int standard_input = -1;               // -1: /dev/null
+  int standard_output = -1;              // -1: as here
+  int standard_error = -1;               // -1: as here
+  bool die_with_parent = false;          // SIGKILL when the thread that called spawn() ends
+};
+
+struct SpawnResult {
+  pid_t pid = -1;
+  int error = 0;  // errno of what failed, 0 when the program runs
+};
+
+// Starts the program in a session and process group of its own, with every signal unblocked and at
+// its default. Returns once it runs or has failed to. Descriptors that are not close-on-exec are
+// inherited. The caller reaps it.
+[[nodiscard]] SpawnResult spawn(const SpawnRequest& request);
+
+}  // namespace bp::launcher

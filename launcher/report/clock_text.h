@@ -1,0 +1,14 @@
+// Times for people, in local time.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace bp::launcher {
+
+[[nodiscard]] std::string clock_time(std::chrono::system_clock::time_point time);  // 18:58:39.412
+[[nodiscard]] std::string date_and_time(
+    std::chrono::system_clock::time_point time);  // 2026-11-20 18:58:39.412
+[[nodiscard]] std::string elapsed_text(std::chrono::milliseconds elapsed);  // 0.4 s, 00:12:41
+
+}  // namespace bp::launcher

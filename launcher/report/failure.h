@@ -1,0 +1,39 @@
+// Why a job failed, and the screen that says so.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bp::launcher {
+
+struct Failure {
+  int exit_code = 0;
+  int rank = -1;                       // whose failure it was; -1: a host's, or bprun's own
+  std::string headline;                // "rank 2 on h2 (local rank 0, pid 4711) exited with code 7"
+  std::vector<std::string> more = {};  // lines below it
+  std::string hint = {};               // empty where there is none
+};
+
+struct FailureReport {
+  Failure failure;
+  std::chrono::system_clock::time_point when;
+  std::chrono::milliseconds after{0};  // since the ranks were started
+  std::vector<int> stopped;            // ranks that were still running
+  std::string stop_signal;             // the strongest that was needed: "SIGTERM", "SIGKILL"
+  std::chrono::milliseconds stop_took{0};
+  std::vector<std::string> last_errors;
+  std::string error_file;  // where all of it is; empty: nowhere
+};
+
+// Several lines, without a line end at the end.
+[[nodiscard]] std::string format_report(const FailureReport& report);
+
+// "0-2,5"
+[[nodiscard]] std::string rank_ranges(const std::vector<int>& ranks);
+
+// A likely cause, from how it ended and what it wrote last; empty when nothing is known.
+[[nodiscard]] std::string hint_for(int exit_code, const std::vector<std::string>& last_errors);
+
+}  // namespace bp::launcher

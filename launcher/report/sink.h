@@ -1,0 +1,41 @@
+// A descriptor for output that is written to without ever waiting, so that a terminal that is held
+// or a pager that is not read cannot keep the launcher from its work.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "launcher/process/event_loop.h"
+
+namespace bp::launcher {
+
+class Sink {
+ public:
+  // `fd` stays the caller's, and its flags as they are: it may be shared with other programs.
+  // `changed` is called after some of what was pending has been written or given up.
+  Sink(EventLoop& loop, int fd, std::function<void()> changed);
+  ~Sink();
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
+
+  void write(std::string_view text);
+  [[nodiscard]] std::size_t pending() const { return pending_.size() - written_; }
+  [[nodiscard]] bool at_line_start() const { return at_line_start_; }
+  [[nodiscard]] bool broken() const { return broken_; }  // nobody reads; writes are dropped
+
+ private:
+  [[nodiscard]] bool write_piece();  // whether there may be room for more
+
+  EventLoop& loop_;
+  int fd_;
+  std::function<void()> changed_;
+  std::string pending_;
+  std::size_t written_ = 0;  // bytes of pending_ that are out
+  bool watched_ = false;
+  bool regular_file_ = false;
+  bool at_line_start_ = true;
+  bool broken_ = false;
+};
+
+}  // namespace bp::launcher

@@ -1,0 +1,157 @@
+#include "launcher/agent/frame.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <variant>
+
+#include "bp/error.h"
+#include "launcher/agent/messages.h"
+
+namespace bp::launcher {
+namespace {
+
+using testing::HasSubstr;
+
+// Every byte but NUL, as an argument or a variable may hold them.
+std::string every_byte() {
+  std::string text;
+  for (int byte = 1; byte < 256; ++byte) {
+    text += static_cast<char>(byte);
+  }
+  return text;
+}
+
+Frame only_frame(const std::string& bytes) {
+  FrameReader reader;
+  reader.feed(bytes);
+  auto frame = reader.next();
+  EXPECT_TRUE(frame);
+  EXPECT_FALSE(reader.next());
+  return frame.value_or(Frame{});
+}
+
+template <class Message>
+Message to_agent(const Message& message) {
+  return std::get<Message>(decode_to_agent(only_frame(encode(ToAgent(message)))));
+}
+
+template <class Message>
+Message to_launcher(const Message& message) {
+  return std::get<Message>(decode_to_launcher(only_frame(encode(ToLauncher(message)))));
+}
+
+TEST(Frame, ComesOutOfAnySlicing) {
+  const std::string bytes =
+      encode_frame(3, "hello") + encode_frame(4, "") + encode_frame(5, every_byte());
+  for (std::size_t step = 1; step <= bytes.size(); ++step) {
+    FrameReader reader;
+    std::string seen;
+    for (std::size_t at = 0; at < bytes.size(); at += step) {
+      reader.feed(std::string_view(bytes).substr(at, step));
+      while (const auto frame = reader.next()) {
+        seen += encode_frame(frame->type, frame->content);
+      }
+    }
+    EXPECT_EQ(seen, bytes) << "in steps of " << step;
+  }
+}
+
+TEST(Frame, RefusesALengthOverTheLimitBeforeItComes) {
+  FrameReader reader;
+  reader.feed(std::string("\x01\x00\x00\x02\x07", 5));  // 32 MiB and a byte
+  try {
+    (void)reader.next();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+    EXPECT_THAT(error.what(), HasSubstr("a frame of 33554433 bytes, at most 33554432 are allowed"));
+  }
+}
+
+TEST(Messages, AJobKeepsEveryByte) {
+  JobSpec spec;
+  spec.job = "j";
+  for (std::size_t i = 0; i < spec.key.size(); ++i) {
+    spec.key[i] = static_cast<unsigned char>(250 + i);
+  }
+  spec.argv = {every_byte(), "", " ", "a b", "\n", "'\"$`\\"};
+  spec.directory = "/a folder";
+  spec.umask = 077;
+  spec.whole_environment = true;
+  spec.environment = {"A=" + every_byte(), "B=", "C", "D=x=y"};
+  spec.ranks = {{3, {"RANK=3"}}, {4, {}}};
+  const JobSpec got = to_agent(spec);
+  EXPECT_EQ(got.job, spec.job);
+  EXPECT_EQ(got.key, spec.key);
+  EXPECT_EQ(got.argv, spec.argv);
+  EXPECT_EQ(got.directory, spec.directory);
+  EXPECT_EQ(got.umask, spec.umask);
+  EXPECT_TRUE(got.whole_environment);
+  EXPECT_EQ(got.environment, spec.environment);
+  ASSERT_EQ(got.ranks.size(), 2U);
+  EXPECT_EQ(got.ranks[0].rank, 3);
+  EXPECT_EQ(got.ranks[0].environment, spec.ranks[0].environment);
+}
+
+TEST(Messages, AllOthersComeBackAsTheyWent) {
+  EXPECT_EQ(to_agent(SignalRanks{10}).signal, 10);
+  EXPECT_EQ(to_agent(StopRanks{15, 30'000}).grace_ms, 30'000U);
+  EXPECT_EQ(to_agent(StdinData{std::string("a\0b", 3)}).data, std::string("a\0b", 3));
+  EXPECT_EQ(to_agent(OutputTaken{65'536}).bytes, 65'536U);
+  EXPECT_TRUE(to_agent(Suspend{true}).on);
+  EXPECT_EQ(to_launcher(StartFailed{-1, 127, "no"}).rank, -1);
+  EXPECT_EQ(to_launcher(Started{2, 4711}).pid, 4711);
+  EXPECT_EQ(to_launcher(Output{1, Stream::err, "x"}).stream, Stream::err);
+  EXPECT_EQ(to_launcher(Exited{1, 139}).status, 139);
+  EXPECT_EQ(to_launcher(StdinTaken{7}).bytes, 7U);
+  EXPECT_EQ(to_launcher(Done{3}).leftovers, 3);
+  Hello hello;
+  hello.version = "1.2";
+  hello.build = "ab";
+  hello.host_name = "h";
+  hello.machine = "m";
+  hello.cores = 12;
+  hello.free_port = 4000;
+  hello.client_address = "10.0.0.1";
+  hello.server_address = "10.0.0.2";
+  const Hello got = to_launcher(hello);
+  EXPECT_EQ(got.version + got.build + got.host_name + got.machine, "1.2abhm");
+  EXPECT_EQ(got.cores, 12);
+  EXPECT_EQ(got.free_port, 4000);
+  EXPECT_EQ(got.client_address + got.server_address, "10.0.0.110.0.0.2");
+}
+
+TEST(Messages, RefuseUnknownTypesAndLeftOverBytes) {
+  EXPECT_THROW((void)decode_to_agent({200, ""}), Error);
+  EXPECT_THROW((void)decode_to_launcher({200, ""}), Error);
+  EXPECT_THROW((void)decode_to_agent({0, "x"}), Error) << "a heartbeat has no content";
+}
+
+// Whatever the bytes: a message or an io error, and no memory for what a count merely claims.
+TEST(Messages, SurviveAnyContent) {
+  std::mt19937 random(7);
+  const std::string good =
+      only_frame(encode(ToAgent(JobSpec{"j", {}, {"a"}, "/", 0, false, {"A=1"}, {{0, {}}}})))
+          .content;
+  for (int round = 0; round < 20'000; ++round) {
+    Frame frame{static_cast<std::uint8_t>(random() % 10), round % 2 == 0 ? good : ""};
+    for (int change = 0; change < 4 && !frame.content.empty(); ++change) {
+      frame.content[random() % frame.content.size()] = static_cast<char>(random());
+    }
+    frame.content.resize(random() % (good.size() + 8));
+    for (const auto decode : {+[](const Frame& f) { (void)decode_to_agent(f); },
+                              +[](const Frame& f) { (void)decode_to_launcher(f); }}) {
+      try {
+        decode(frame);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::io);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bp::launcher

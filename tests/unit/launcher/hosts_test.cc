@@ -1,0 +1,145 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "bp/error.h"
+#include "launcher/hosts/host_list.h"
+#include "launcher/hosts/host_map.h"
+#include "launcher/hosts/hostfile.h"
+
+namespace bp::launcher {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// "a:3" for a host with slots, "a" for one without.
+std::vector<std::string> summary(const Hosts& hosts) {
+  std::vector<std::string> texts;
+  for (const Host& host : hosts) {
+    texts.push_back(host.name + (host.slots ? ":" + std::to_string(*host.slots) : ""));
+  }
+  return texts;
+}
+
+template <class Call>
+std::string error_of(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(HostList, KeepsOrderAndSlots) {
+  EXPECT_THAT(summary(parse_host_list("a:3,b:1")), ElementsAre("a:3", "b:1"));
+  EXPECT_THAT(summary(parse_host_list("z, a:2")), ElementsAre("z", "a:2"));
+  EXPECT_THAT(summary(parse_host_list("localhost:2,127.0.0.1:1")),
+              ElementsAre("localhost:2", "127.0.0.1:1"));
+}
+
+TEST(HostList, TakesIpv6InBrackets) {
+  EXPECT_THAT(summary(parse_host_list("[::1]:2,[fe80::1%eth0],n:1")),
+              ElementsAre("::1:2", "fe80::1%eth0", "n:1"));
+}
+
+TEST(HostList, RefusesWhatMakesNoSense) {
+  const auto error = [](const char* text) {
+    return error_of([=] { (void)parse_host_list(text); });
+  };
+  EXPECT_EQ(error("a:1,a:2"), "-H: host a stands there twice; give all its slots at once");
+  EXPECT_EQ(error("fe80::1"), "-H: write an IPv6 address in brackets, as [fe80::1]:1");
+  EXPECT_EQ(error("[::1"), "-H: the bracket is not closed in '[::1'");
+  EXPECT_EQ(error("[::1]2"), "-H: '[::1]2' is not host:slots");
+  EXPECT_EQ(error("a:x"), "-H: the slots of a must be a number from 1 to 4096, not 'x'");
+  EXPECT_EQ(error("-oProxyCommand=x:1"), "-H: '-oProxyCommand=x' is not a host name or address");
+  for (const char* text : {"", "a,,b", "a,", ",a"}) {
+    EXPECT_EQ(error(text), "-H: an entry between the commas is empty") << text;
+  }
+  for (const char* text : {"a:", "a:0", "a:-1", "a:2x", "a: 2", "a:99999999999", "a:4097"}) {
+    EXPECT_THAT(error(text), HasSubstr("must be a number from 1 to 4096")) << text;
+  }
+  for (const char* text : {"a b:1", "a;b", "a'b", "$(x)", "a/b", "u@h", ":3", "[]:1"}) {
+    EXPECT_THAT(error(text), HasSubstr("is not a host name or address")) << text;
+  }
+}
+
+TEST(Hostfile, TakesEveryField) {
+  const Hosts hosts = parse_hostfile(
+      "# our hosts\n"
+      "\n"
+      "  a slots=2 max_slots=4 gpus=0,2 iface=eth1 port=2222 user=u-1  # note = x\n"
+      "b\tslots=3\r\n"
+      "   \t \n"
+      "[::1] gpus=5\n"
+      "c#no blank",
+      "hosts.txt");
+  ASSERT_EQ(hosts.size(), 4U);
+  EXPECT_THAT(summary(hosts), ElementsAre("a:2", "b:3", "::1", "c"));
+  EXPECT_EQ(hosts[0].max_slots, 4);
+  EXPECT_THAT(*hosts[0].gpus, ElementsAre(0, 2));
+  EXPECT_EQ(hosts[0].interface, "eth1");
+  EXPECT_EQ(hosts[0].port, 2222);
+  EXPECT_EQ(hosts[0].user, "u-1");
+  EXPECT_EQ(hosts[2].capacity(), 1);
+  EXPECT_FALSE(hosts[1].gpus);
+}
+
+TEST(Hostfile, NamesFileAndLine) {
+  const auto error = [](const char* text) {
+    return error_of([=] { (void)parse_hostfile(text, "h"); });
+  };
+  EXPECT_EQ(error("a\n\na slots=2"), "h:3: host a stands there twice; give all its slots at once");
+  EXPECT_EQ(error("a slots=two"), "h:1: slots must be a number from 1 to 4096, not 'two'");
+  EXPECT_EQ(error("a slots"), "h:1: 'slots' is not key=value");
+  EXPECT_EQ(error("a slots="), "h:1: 'slots=' is not key=value");
+  EXPECT_EQ(error("a slots = 2"), "h:1: 'slots' is not key=value");
+  EXPECT_EQ(error("a max-slots=2"),
+            "h:1: 'max-slots' is not known here; slots, max_slots, gpus, iface, port and user are");
+  EXPECT_EQ(error("a slots=3 max_slots=2"), "h:1: max_slots=2 is less than its slots, 3");
+  EXPECT_EQ(error("a gpus=1,"), "h:1: gpus= wants numbers, as gpus=0,2");
+  EXPECT_EQ(error("a gpus=1,x"), "h:1: each of gpus= must be a number from 0 to 1023, not 'x'");
+  EXPECT_EQ(error("a user=-oX"), "h:1: '-oX' is not a host name or address");
+  EXPECT_EQ(error("a port=70000"), "h:1: port must be a number from 1 to 65535, not '70000'");
+  EXPECT_EQ(error("# nothing\n"), "h: names no host");
+}
+
+TEST(HostMap, KeepsItsOrder) {
+  const Hosts hosts = parse_host_map(
+      R"({"zeta": 3, "alpha": {"slots": 2, "gpus": [0, 2]}, "m": null, "n": {"gpus": [1, 3, 4]},
+          "o": {"gpus": null}})",
+      "m.json");
+  EXPECT_THAT(summary(hosts), ElementsAre("zeta:3", "alpha:2", "m", "n", "o"));
+  EXPECT_THAT(*hosts[1].gpus, ElementsAre(0, 2));
+  EXPECT_EQ(hosts[3].capacity(), 3);
+  EXPECT_FALSE(hosts[4].gpus);
+}
+
+TEST(HostMap, RefusesWhatMakesNoSense) {
+  const auto error = [](const char* text) {
+    return error_of([=] { (void)parse_host_map(text, "m"); });
+  };
+  EXPECT_EQ(error(R"({"a": 1, "b": 2, "a": 3})"), "m: 'a' stands there twice");
+  EXPECT_EQ(error(R"({"a": {"slots": 1, "slots": 2}})"), "m: 'slots' stands there twice");
+  EXPECT_EQ(error("{\n\"a\": 1,\n}"), "m:3: this is not JSON");
+  EXPECT_EQ(error(""), "m:1: this is not JSON");
+  EXPECT_EQ(error(R"({"a": 0})"), "m: a: slots must be a number from 1 to 4096, not '0'");
+  EXPECT_EQ(error(R"({"a": 1.5})"), "m: a: slots must be a number from 1 to 4096, not '1.5'");
+  EXPECT_EQ(error(R"({"a": 99999999999999999999})"),
+            "m: a: slots must be a number from 1 to 4096, not '1e+20'");
+  EXPECT_EQ(error(R"({"a": {"slot": 1}})"), "m: a: 'slot' is not known here; slots and gpus are");
+  EXPECT_EQ(error(R"({"a": {"gpus": 1}})"), "m: a: gpus must be a list, as [0, 2]");
+  EXPECT_EQ(error(R"({"a": "3"})"),
+            R"(m: a: must be a number of slots, null, or {"slots": 3, "gpus": [0, 2, 3]})");
+  EXPECT_EQ(error(R"({"a b": 3})"), "m: 'a b' is not a host name or address");
+  for (const char* text : {"[]", "{}", "3", "null"}) {
+    EXPECT_THAT(error(text), HasSubstr("must be an object that names a host or more")) << text;
+  }
+}
+
+}  // namespace
+}  // namespace bp::launcher

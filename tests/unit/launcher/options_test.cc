@@ -1,0 +1,125 @@
+#include "launcher/job/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bp/error.h"
+
+namespace bp::launcher {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+using Words = std::vector<std::string>;
+
+Options good(const Words& words) {
+  const auto result = parse_options(words);
+  if (const auto* exit = std::get_if<EarlyExit>(&result)) {
+    ADD_FAILURE() << exit->text;
+    return {};
+  }
+  return std::get<Options>(result);
+}
+
+std::string bad(const Words& words) {
+  const auto result = parse_options(words);
+  const auto* exit = std::get_if<EarlyExit>(&result);
+  if (exit == nullptr) {
+    return "no error";
+  }
+  EXPECT_EQ(exit->code, 2);
+  EXPECT_THAT(exit->text, HasSubstr("\n  hint: bprun --help"));
+  return exit->text.substr(0, exit->text.find('\n'));
+}
+
+TEST(Options, HaveDefaults) {
+  const Options options = good({"prog"});
+  EXPECT_FALSE(options.ranks);
+  EXPECT_EQ(options.prefix, PrefixStyle::rank);
+  EXPECT_EQ(options.start_timeout, 30s);
+  EXPECT_EQ(options.grace, 30s);
+  EXPECT_EQ(options.ssh, "ssh");
+  EXPECT_EQ(options.store_port, 0);
+}
+
+TEST(Options, TakeEveryValue) {
+  const Options options = good({"-n",        "4",
+                                "-H",        "a:3,b:1",
+                                "--prefix",  "time",
+                                "--output",  "dir",
+                                "--env",     "A",
+                                "--env",     "B=c d",
+                                "--env-all", "--start-timeout",
+                                "500ms",     "--grace",
+                                "2m",        "--ssh",
+                                "ssh -F f",  "--remote-bprun",
+                                "/x/bprun",  "--interface",
+                                "eth0",      "--store-port",
+                                "4711",      "--dry-run",
+                                "p"});
+  EXPECT_EQ(options.ranks, 4);
+  EXPECT_EQ(options.host_list, "a:3,b:1");
+  EXPECT_EQ(options.prefix, PrefixStyle::time);
+  EXPECT_EQ(options.output, "dir");
+  EXPECT_THAT(options.environment, ElementsAre("A", "B=c d"));
+  EXPECT_TRUE(options.whole_environment);
+  EXPECT_EQ(options.start_timeout, 500ms);
+  EXPECT_EQ(options.grace, 2min);
+  EXPECT_EQ(options.ssh, "ssh -F f");
+  EXPECT_EQ(options.remote_bprun, "/x/bprun");
+  EXPECT_EQ(options.interface, "eth0");
+  EXPECT_EQ(options.store_port, 4711);
+  EXPECT_TRUE(options.dry_run);
+  EXPECT_EQ(good({"--hostfile", "f", "p"}).hostfile, "f");
+  EXPECT_EQ(good({"--hosts", "m", "p"}).host_map, "m");
+}
+
+TEST(Options, LeaveTheProgramsOwnAlone) {
+  EXPECT_THAT(good({"-n", "2", "prog", "--flag", "-n", "9"}).program,
+              ElementsAre("prog", "--flag", "-n", "9"));
+  EXPECT_THAT(good({"--", "prog", "--help"}).program, ElementsAre("prog", "--help"));
+  EXPECT_THAT(good({"-n2", "--", "-odd-name", "--"}).program, ElementsAre("-odd-name", "--"));
+  EXPECT_THAT(good({"prog", "a", "--", "b", "", "--version"}).program,
+              ElementsAre("prog", "a", "--", "b", "", "--version"));
+}
+
+TEST(Options, AreRefusedInOneLineAndAHint) {
+  EXPECT_EQ(bad({}), "bprun: no program is given");
+  EXPECT_EQ(bad({"-n", "2", "--"}), "bprun: no program is given");
+  EXPECT_EQ(bad({"--flag", "prog"}),
+            "bprun: there is no option --flag (before the program: --flag prog)");
+  EXPECT_EQ(bad({"-n", "0", "p"}), "bprun: -n must be 1 or more, not 0");
+  EXPECT_EQ(bad({"-n", "x", "p"}), "bprun: Could not convert: -n = x");
+  EXPECT_EQ(bad({"-H", "a", "--hosts", "b", "p"}),
+            "bprun: give only one of -H, --hostfile and --hosts");
+  EXPECT_EQ(bad({"--prefix", "x", "p"}),
+            "bprun: --prefix must be rank, none, horovod or time, not 'x'");
+  EXPECT_EQ(bad({"--store-port", "65536", "p"}),
+            "bprun: --store-port must be from 0 to 65535, not 65536");
+  EXPECT_EQ(bad({"--grace", "1x", "p"}),
+            "bprun: --grace must be a time such as 30s, 500ms or 2m, not '1x'");
+}
+
+TEST(Options, HelpBeginsWithExamples) {
+  const auto help = std::get<EarlyExit>(parse_options({"--help"}));
+  EXPECT_EQ(help.code, 0);
+  EXPECT_LT(help.text.find("Examples:"), help.text.find("Options:"));
+  EXPECT_THAT(help.text, HasSubstr("Usage: bprun [OPTIONS] [--] PROGRAM [ARGS...]"));
+  EXPECT_THAT(std::get<EarlyExit>(parse_options({"--version"})).text, StartsWith("bprun 0."));
+}
+
+TEST(Duration, TakesUnits) {
+  EXPECT_EQ(parse_duration("30", "x"), 30s);
+  EXPECT_EQ(parse_duration("1.5s", "x"), 1500ms);
+  EXPECT_EQ(parse_duration("0", "x"), 0ms);
+  EXPECT_EQ(parse_duration("1h", "x"), 1h);
+  for (const char* text : {"", "s", "-1", "1e3", "1 s", "inf", "nan", "9999999999h"}) {
+    EXPECT_THROW((void)parse_duration(text, "x"), Error) << text;
+  }
+}
+
+}  // namespace
+}  // namespace bp::launcher

@@ -1,0 +1,182 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bp/error.h"
+#include "launcher/agent/ssh_command.h"
+#include "launcher/hosts/host_list.h"
+#include "launcher/job/job_texts.h"
+#include "launcher/job/rank_environment.h"
+#include "launcher/process/environment_list.h"
+#include "launcher/process/shell_words.h"
+#include "launcher/report/clock_text.h"
+#include "launcher/report/failure.h"
+
+namespace bp::launcher {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(ShellWords, SplitAsAShellDoes) {
+  EXPECT_THAT(split_shell_words("ssh -F 'my file' -o \"A=b c\""),
+              ElementsAre("ssh", "-F", "my file", "-o", "A=b c"));
+  EXPECT_THAT(split_shell_words("  a\\ b\t'' \"\\\"\\x\" c''d "),
+              ElementsAre("a b", "", "\"\\x", "cd"));
+  EXPECT_THAT(split_shell_words(" "), IsEmpty());
+  EXPECT_THROW((void)split_shell_words("a 'b"), Error);
+  EXPECT_THROW((void)split_shell_words("\""), Error);
+}
+
+TEST(ShellWords, QuotingIsUndoneBySplitting) {
+  std::string every_byte;
+  for (int byte = 1; byte < 256; ++byte) {
+    every_byte += static_cast<char>(byte);
+  }
+  for (const std::string& word :
+       {std::string(""), std::string("plain-1.0/x"), std::string("a b"), every_byte}) {
+    EXPECT_THAT(split_shell_words(quote_shell_word(word)), ElementsAre(word));
+  }
+  EXPECT_EQ(quote_shell_word("/usr/bin/x"), "/usr/bin/x");
+  EXPECT_EQ(quote_shell_word("it's"), "'it'\\''s'");
+}
+
+TEST(SshCommand, PutsTheUsersOptionsFirst) {
+  Host host;
+  host.name = "h1";
+  EXPECT_THAT(agent_command({"/usr/bin/ssh", "-F", "f"}, host, "/opt/my bp/bprun"),
+              ElementsAre("/usr/bin/ssh", "-F", "f", "-o", "BatchMode=yes", "-o",
+                          "ConnectTimeout=10", "-o", "ServerAliveInterval=2", "-o",
+                          "ServerAliveCountMax=2", "-T", "h1", "'/opt/my bp/bprun' --agent"));
+  host.port = 2222;
+  host.user = "u";
+  EXPECT_THAT(agent_command({"rsh-wrapper"}, host, "/b"),
+              ElementsAre("rsh-wrapper", "-p", "2222", "-l", "u", "h1", "/b --agent"));
+}
+
+TEST(RankVariables, FollowTheContract) {
+  const auto placement = place_ranks(parse_host_list("a:3,b:1"), std::nullopt);
+  const JobVariables job{{"10.0.0.1", 99}, "10.0.0.2", 88};
+  EXPECT_THAT(rank_variables(placement, 2, job),
+              ElementsAre("RANK=2", "WORLD_SIZE=4", "LOCAL_RANK=2", "LOCAL_WORLD_SIZE=3",
+                          "GROUP_RANK=0", "GROUP_WORLD_SIZE=2", "MASTER_ADDR=10.0.0.2",
+                          "MASTER_PORT=88", "BP_STORE=10.0.0.1:99", "BP_HOST_RANK=0",
+                          "BP_LOCAL_SIZES=3,1", "BP_HOST_NAMES=a,b"));
+  const auto last = rank_variables(placement, 3, job);
+  EXPECT_EQ(last[2], "LOCAL_RANK=0");
+  EXPECT_EQ(last[3], "LOCAL_WORLD_SIZE=1");
+  EXPECT_EQ(last[4], "GROUP_RANK=1");
+}
+
+TEST(RankVariables, ThreadsAreCountedPerMachine) {
+  EXPECT_THAT(threads_per_rank({{"m", 8, 2}, {"m", 8, 1}, {"other", 16, 4}, {"small", 1, 3}}),
+              ElementsAre(2, 2, 4, 1));
+}
+
+TEST(RankVariables, OnlySomeTravelUnasked) {
+  for (const char* name : {"PATH", "LC_ALL", "OMP_NUM_THREADS", "NCCL_DEBUG", "BP_LOG"}) {
+    EXPECT_TRUE(travels(name)) << name;
+  }
+  for (const char* name :
+       {"HOME", "CUDA_VISIBLE_DEVICES", "SSH_AUTH_SOCK", "AWS_SECRET_KEY", "DISPLAY"}) {
+    EXPECT_FALSE(travels(name)) << name;
+  }
+  EXPECT_THAT(requested_variables({"A", "B=x=y", "NOT_SET", "EMPTY"}, {"A=1", "B=2", "EMPTY="}),
+              ElementsAre("A=1", "B=x=y", "EMPTY="));
+}
+
+TEST(EnvironmentList, ReplacesInPlace) {
+  EXPECT_THAT(merged_environment({"A=1", "B=2", "AB=3"}, {"A=x", "C=4"}),
+              ElementsAre("A=x", "B=2", "AB=3", "C=4"));
+  EXPECT_EQ(find_environment({"AB=3", "A=1"}, "A"), "1");
+  EXPECT_FALSE(find_environment({"AB=3"}, "A"));
+}
+
+TEST(Report, RanksAreGivenAsRanges) {
+  EXPECT_EQ(rank_ranges({0, 1, 3}), "0,1,3");
+  EXPECT_EQ(rank_ranges({0, 1, 2, 5, 7, 8, 9}), "0-2,5,7-9");
+  EXPECT_EQ(rank_ranges({}), "");
+}
+
+TEST(Report, SaysAllInOneScreen) {
+  FailureReport report;
+  report.failure.exit_code = 7;
+  report.failure.rank = 2;
+  report.failure.headline = "rank 2 on h2 (local rank 0, pid 4711) exited with code 7";
+  report.failure.hint = "out of memory: a smaller --batch";
+  report.when = std::chrono::system_clock::time_point{} + 36h + 412ms;
+  report.after = 12min + 41s;
+  report.stopped = {0, 1, 3};
+  report.stop_signal = "SIGTERM";
+  report.stop_took = 400ms;
+  report.last_errors = {"one", "two"};
+  report.error_file = "out/rank.2/stderr";
+  const std::string text = format_report(report);
+  EXPECT_EQ(
+      text,
+      "bprun: FAILED  rank 2 on h2 (local rank 0, pid 4711) exited with code 7 after 00:12:41\n"
+      "  first failure: " +
+          date_and_time(report.when) +
+          "; ranks 0,1,3 were stopped by bprun (SIGTERM, 0.4 s)\n"
+          "  last stderr of rank 2:\n"
+          "    | one\n"
+          "    | two\n"
+          "  hint: out of memory: a smaller --batch\n"
+          "  logs: out/rank.2/stderr");
+  EXPECT_EQ(date_and_time(report.when).substr(19), ".412");
+}
+
+TEST(Report, GuessesTheCause) {
+  EXPECT_EQ(hint_for(1, {"x", "OSError: [Errno 28] No space left on device"}),
+            "the disk is full (df -h shows which)");
+  EXPECT_EQ(hint_for(128 + 9, {}),
+            "killed from outside, most often by the kernel when memory runs out (dmesg tells)");
+  EXPECT_EQ(hint_for(7, {"no idea"}), "");
+}
+
+TEST(Texts, SayHowARankEnded) {
+  EXPECT_EQ(describe_status(7 << 8), "exited with code 7");
+  EXPECT_EQ(describe_status(11), "was killed by signal 11 (SIGSEGV)");
+  EXPECT_EQ(describe_status(11 | 0x80), "was killed by signal 11 (SIGSEGV)") << "with a core file";
+  EXPECT_EQ(exit_code_of(7 << 8), 7);
+  EXPECT_EQ(exit_code_of(11), 139);
+}
+
+TEST(Texts, SayWhyAHostIsOutOfReach) {
+  LinkLoss loss;
+  loss.status = 255 << 8;
+  loss.errors = {"u@h1: Permission denied (publickey)."};
+  Failure failure = unreachable("h1", loss, "/b/bprun");
+  EXPECT_EQ(failure.exit_code, 75);
+  EXPECT_EQ(failure.headline, "host h1 could not be reached: u@h1: Permission denied (publickey).");
+  EXPECT_EQ(failure.hint, "bprun needs a login without password: ssh-copy-id to that host");
+
+  loss.status = 127 << 8;
+  loss.errors = {"sh: 1: /b/bprun: not found"};
+  failure = unreachable("h1", loss, "/b/bprun");
+  EXPECT_EQ(failure.headline, "there is no /b/bprun on h1: sh: 1: /b/bprun: not found");
+  EXPECT_EQ(failure.hint,
+            "install the same build at the same path there, or name it: --remote-bprun PATH");
+}
+
+TEST(Texts, RefuseAnotherVersion) {
+  Hello ours;
+  ours.version = "0.2.0";
+  ours.build = "abc";
+  Hello theirs = ours;
+  EXPECT_EQ(version_trouble("h1", theirs, ours), "");
+  theirs.version = "0.1.0";
+  theirs.build = "def";
+  EXPECT_EQ(version_trouble("h1", theirs, ours),
+            "host h1 has bprun 0.1.0 (build def), here it is 0.2.0 (build abc): install the same "
+            "on both");
+}
+
+TEST(Texts, ElapsedTimeIsShort) {
+  EXPECT_EQ(elapsed_text(440ms), "0.4 s");
+  EXPECT_EQ(elapsed_text(30s), "30.0 s");
+  EXPECT_EQ(elapsed_text(25h + 61s), "25:01:01");
+}
+
+}  // namespace
+}  // namespace bp::launcher

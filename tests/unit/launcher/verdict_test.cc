@@ -1,0 +1,172 @@
+#include "launcher/job/verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace bp::launcher {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Event = StoreEvent::Kind;
+using Kind = Verdict::Kind;
+
+constexpr int exit_status(int code) { return code << 8; }
+constexpr int kSegv = 11;
+
+// A jury over three ranks, with time as a number of milliseconds.
+class JuryTest : public testing::Test {
+ protected:
+  static Jury::Time at(int ms) { return Jury::Time{} + std::chrono::milliseconds(ms); }
+  void join_all() {
+    for (int rank = 0; rank < 3; ++rank) {
+      tell(0, Event::joined, rank);
+    }
+  }
+  void tell(int ms, Event kind, int rank, int cause = -1, const char* text = "") {
+    jury.store_event({kind, rank, {cause, text}}, at(ms));
+  }
+  void end(int ms, int rank, int status) { jury.rank_ended(rank, status, at(ms)); }
+
+  Jury jury{3};
+};
+
+TEST_F(JuryTest, IsSilentWhileNothingIsWrong) {
+  join_all();
+  EXPECT_FALSE(jury.verdict(at(100'000)));
+  for (int rank = 0; rank < 3; ++rank) {
+    tell(200'000, Event::goodbye, rank);
+    end(200'001, rank, 0);
+  }
+  EXPECT_FALSE(jury.latest());
+  EXPECT_FALSE(jury.verdict(at(300'000)));
+}
+
+TEST_F(JuryTest, BlamesAForeignProgramAtOnce) {
+  end(10, 1, exit_status(7));
+  const auto verdict = jury.verdict(at(10));
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->kind, Kind::ended);
+  EXPECT_EQ(verdict->rank, 1);
+  EXPECT_EQ(verdict->status, exit_status(7));
+}
+
+TEST_F(JuryTest, FirstFailureWins) {
+  end(10, 2, exit_status(5));
+  end(11, 0, exit_status(7));
+  EXPECT_EQ(jury.verdict(at(11))->rank, 2);
+}
+
+TEST_F(JuryTest, WaitsForWhatARankMayHaveToldTheStore) {
+  join_all();
+  end(10, 1, kSegv);
+  EXPECT_FALSE(jury.verdict(at(10))) << "the store has not yet seen its end";
+  tell(11, Event::lost, 1);
+  EXPECT_EQ(jury.verdict(at(11))->rank, 1);
+}
+
+TEST_F(JuryTest, WaitsForTheCauseOfAConsequence) {
+  join_all();
+  tell(10, Event::consequence, 0, 1, "peer 1 is gone");
+  tell(11, Event::lost, 0);
+  end(12, 0, exit_status(1));
+  EXPECT_FALSE(jury.verdict(at(100)));
+  tell(200, Event::lost, 1);
+  EXPECT_FALSE(jury.verdict(at(201)));
+  end(210, 1, kSegv);
+  const auto verdict = jury.verdict(at(210));
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->rank, 1);
+  EXPECT_EQ(verdict->status, kSegv);
+}
+
+TEST_F(JuryTest, NamesTheConsequenceWhenNoCauseComes) {
+  join_all();
+  tell(10, Event::consequence, 0, 1, "no answer from rank 1");
+  tell(11, Event::lost, 0);
+  end(12, 0, exit_status(3));
+  EXPECT_FALSE(jury.verdict(at(509)));
+  const auto verdict = jury.verdict(at(510));
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->kind, Kind::consequence);
+  EXPECT_EQ(verdict->rank, 0);
+  EXPECT_EQ(verdict->because_of, 1);
+  EXPECT_EQ(verdict->status, exit_status(3));
+  EXPECT_EQ(verdict->declared, "no answer from rank 1");
+}
+
+TEST_F(JuryTest, LeavingWithoutGoodbyeIsAFailure) {
+  join_all();
+  end(10, 2, 0);
+  tell(11, Event::lost, 2);
+  tell(12, Event::consequence, 0, 2, "");
+  tell(13, Event::lost, 0);
+  end(14, 0, exit_status(1));
+  EXPECT_FALSE(jury.verdict(at(400)));
+  const auto verdict = jury.verdict(at(510));
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->kind, Kind::left);
+  EXPECT_EQ(verdict->rank, 2);
+}
+
+TEST_F(JuryTest, LeavingIsFineWhenAllLeave) {
+  join_all();
+  for (int rank = 0; rank < 3; ++rank) {
+    end(10 + rank, rank, 0);
+    tell(20 + rank, Event::lost, rank);
+  }
+  EXPECT_FALSE(jury.verdict(at(1000)));
+}
+
+TEST_F(JuryTest, AGoodbyeThatComesAfterTheEndClearsTheDoubt) {
+  join_all();
+  end(10, 2, 0);
+  EXPECT_TRUE(jury.latest());
+  tell(20, Event::goodbye, 2);
+  EXPECT_FALSE(jury.latest());
+  end(5'000, 1, exit_status(4));
+  EXPECT_FALSE(jury.verdict(at(5'000))) << "a new doubt has its own patience";
+}
+
+TEST_F(JuryTest, AFailureAfterGoodbyeCounts) {
+  join_all();
+  tell(5, Event::goodbye, 2);
+  end(10, 2, exit_status(3));
+  EXPECT_EQ(jury.verdict(at(10))->status, exit_status(3));
+}
+
+TEST_F(JuryTest, NamesARankThatDeclaredTheJobFailedAndRunsOn) {
+  join_all();
+  tell(10, Event::failed, 1, 1, "out of memory");
+  EXPECT_FALSE(jury.verdict(at(509)));
+  const auto verdict = jury.verdict(at(510));
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->kind, Kind::declared);
+  EXPECT_EQ(verdict->declared, "out of memory");
+}
+
+TEST_F(JuryTest, NamesARankThatLostTheStoreAndRunsOn) {
+  join_all();
+  tell(10, Event::lost, 1);
+  EXPECT_EQ(jury.verdict(at(510))->kind, Kind::lost_store);
+}
+
+TEST_F(JuryTest, ObserversAreNobody) {
+  tell(10, Event::joined, -1);
+  tell(11, Event::lost, -1);
+  EXPECT_FALSE(jury.verdict(at(10'000)));
+}
+
+TEST_F(JuryTest, NamesWhoNeverJoined) {
+  EXPECT_THAT(jury.missing(at(100'000), 30s), IsEmpty()) << "nobody did: not our library";
+  tell(1'000, Event::joined, 1);
+  EXPECT_THAT(jury.missing(at(30'999), 30s), IsEmpty());
+  EXPECT_THAT(jury.missing(at(31'000), 30s), ElementsAre(0, 2));
+  tell(31'000, Event::joined, 0);
+  tell(31'000, Event::joined, 2);
+  EXPECT_THAT(jury.missing(at(90'000), 30s), IsEmpty());
+}
+
+}  // namespace
+}  // namespace bp::launcher
