@@ -7,9 +7,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <typeinfo>
+#include <utility>
+
+#include <c10/util/Type.h>
 
 #include "bp/collective.h"
 #include "bp/error.h"
@@ -47,11 +51,13 @@ void require_agreement(Communicator& comm,
                        const ParameterSet& parameters,
                        const torch::optim::Optimizer& optimizer,
                        const DistributedOptimizerOptions& options) {
-  std::vector<std::string> lines = describe(parameters);
-  lines.push_back(concat("optimizer ", typeid(optimizer).name()));
-  lines.push_back(concat("first_bucket_bytes ", options.first_bucket_bytes));
-  lines.push_back(concat("bucket_bytes ", options.bucket_bytes));
-  lines.push_back(concat("nominal_weight ", options.nominal_weight));
+  std::vector<std::string> lines = {
+      concat("optimizer ", c10::demangle(typeid(optimizer).name())),
+      concat("first_bucket_bytes ", options.first_bucket_bytes),
+      concat("bucket_bytes ", options.bucket_bytes),
+      concat("nominal_weight ", options.nominal_weight),
+  };
+  std::ranges::copy(describe(parameters), std::back_inserter(lines));
   require_same_lines(comm, lines, "DistributedOptimizer");
 }
 

@@ -17,7 +17,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace bp::testing {
+namespace bp::test {
 
 Rows Rows::slice(std::int64_t from, std::int64_t to) const {
   return {x.slice(0, from, to), y.slice(0, from, to)};
@@ -116,4 +116,4 @@ std::unique_ptr<torch::optim::Optimizer> make_optimizer(const std::string& kind,
   throw std::invalid_argument("no optimizer is called " + kind);
 }
 
-}  // namespace bp::testing
+}  // namespace bp::test

@@ -15,7 +15,7 @@ namespace torch::optim {
 class Optimizer;
 }
 
-namespace bp::testing {
+namespace bp::test {
 
 // Rows of made-up samples: 8 features and one of 4 classes that depends on them.
 struct Rows {
@@ -54,4 +54,4 @@ using Parameters = std::vector<at::Tensor>;
                                                                       double lr);
 [[nodiscard]] const std::vector<std::string>& optimizer_kinds();
 
-}  // namespace bp::testing
+}  // namespace bp::test

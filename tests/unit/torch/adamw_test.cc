@@ -13,10 +13,10 @@
 namespace bp::trainer {
 namespace {
 
-using bp::testing::bits;
-using bp::testing::distance;
-using bp::testing::make_rows;
-using bp::testing::Mlp;
+using bp::test::bits;
+using bp::test::distance;
+using bp::test::make_rows;
+using bp::test::Mlp;
 
 constexpr AdamWOptions kOptions = {.lr = 1e-2, .beta2 = 0.99, .eps = 1e-6};
 

@@ -1,0 +1,84 @@
+#include <ATen/core/Tensor.h>
+#include <gtest/gtest.h>
+#include <torch/optim/optimizer.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "bp/torch/distributed_optimizer.h"
+#include "tests/support/run_ranks.h"
+#include "tests/support/torch_model.h"
+#include "tests/support/torch_ranks.h"
+
+namespace bp {
+namespace {
+
+using test::make_rows;
+using test::Mlp;
+using test::run_ranks;
+
+std::string bytes_of(double value) {
+  std::string bytes(sizeof value, '\0');
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
+
+double norm_of(const Mlp& model) {
+  double squares = 0;
+  for (const auto& parameter : model.parameters()) {
+    squares += std::pow(parameter.grad().to(at::kDouble).norm().item<double>(), 2);
+  }
+  return std::sqrt(squares);
+}
+
+TEST(Clip, NormIsThatOfTheReducedGradientAndTheSameBitsOnAllRanks) {
+  const auto rows = make_rows(21, 3);
+  const Mlp exact(1, at::kDouble);
+  exact.loss(rows).backward();
+  run_ranks(3, [&](Communicator& world) {
+    const Mlp model;
+    DistributedOptimizer optimizer(world, model.named_parameters(),
+                                   test::make_optimizer("sgd", model.parameters(), 0.1),
+                                   {.micro_batches = 2, .first_bucket_bytes = 256});
+    // 4, 7 and 10 rows: the division by the sum of weights is not by one.
+    const std::array<std::int64_t, 4> cuts = {0, 4, 11, 21};
+    const auto r = static_cast<std::size_t>(world.rank());
+    const auto mine = rows.slice(cuts[r], cuts[r + 1]);
+    optimizer.backward(model.loss(mine), mine.weight());
+    const double norm = optimizer.clip_grad_norm(0.1);  // reduces first
+    EXPECT_NEAR(norm, norm_of(exact), 1e-6);
+    EXPECT_GT(norm, 0.2);
+    EXPECT_LE(norm_of(model), 0.1);
+    EXPECT_GT(norm_of(model), 0.0999);
+    test::expect_equal_on_all_ranks(world, bytes_of(norm));
+    test::expect_equal_on_all_ranks(world, test::gradient_bits(model));
+    EXPECT_EQ(optimizer.collectives(), optimizer.bucket_count());
+    EXPECT_TRUE(optimizer.step());
+    test::expect_equal_on_all_ranks(world, test::bits(model.parameters()));
+  });
+}
+
+TEST(Clip, AfterReduceGivesTheSame) {
+  const auto rows = make_rows(8, 3);
+  double norms[2] = {};
+  for (const bool reduce_first : {false, true}) {
+    run_ranks(2, [&](Communicator& world) {
+      const Mlp model;
+      DistributedOptimizer optimizer(world, model.named_parameters(),
+                                     test::make_optimizer("sgd", model.parameters(), 0.1));
+      optimizer.backward(model.loss(rows), rows.weight());
+      if (reduce_first) {
+        optimizer.reduce();
+      }
+      const double norm = optimizer.clip_grad_norm(1e6);
+      if (world.rank() == 0) {
+        norms[reduce_first ? 1 : 0] = norm;
+      }
+    });
+  }
+  EXPECT_EQ(norms[0], norms[1]);
+}
+
+}  // namespace
+}  // namespace bp

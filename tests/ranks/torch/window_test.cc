@@ -1,0 +1,269 @@
+// Windows over several ranks: what is reduced, when it starts, and what rides along.
+#include <ATen/core/Tensor.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/optim/optimizer.h>
+
+#include "bp/torch/distributed_optimizer.h"
+#include "tests/support/run_ranks.h"
+#include "tests/support/torch_model.h"
+#include "tests/support/torch_ranks.h"
+
+namespace bp {
+namespace {
+
+using test::bits;
+using test::distance;
+using test::gradient_bits;
+using test::make_rows;
+using test::Mlp;
+using test::run_ranks;
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr std::size_t kSmall = 256;  // bytes: four buckets for the Mlp
+
+struct Rank {
+  explicit Rank(Communicator& comm,
+                DistributedOptimizerOptions options = {},
+                at::ScalarType type = at::kFloat)
+      : world(comm), model(1, type) {
+    options.first_bucket_bytes = kSmall;
+    options.bucket_bytes = 4 * kSmall;
+    optimizer = std::make_unique<DistributedOptimizer>(
+        world, model.named_parameters(), test::make_optimizer("sgd", model.parameters(), 0.1),
+        options);
+  }
+  void backward(const test::Rows& rows) { optimizer->backward(model.loss(rows), rows.weight()); }
+  Communicator& world;
+  Mlp model;
+  std::unique_ptr<DistributedOptimizer> optimizer;
+};
+
+// Rank r of 3 makes r micro-batches of a window of 3: of 3 rows; of 5 and 8 rows. Rank 0 makes
+// none.
+struct Part {
+  int rank;
+  std::int64_t from;
+  std::int64_t to;
+};
+constexpr Part kUneven[] = {{1, 0, 3}, {2, 3, 8}, {2, 8, 16}};
+
+TEST(Window, PartialWindowsOfUnevenWeightAreTheExactMean) {
+  const auto rows = make_rows(16, 7);
+  const Mlp exact(1, at::kDouble);
+  exact.loss(rows).backward();
+  run_ranks(3, [&](Communicator& world) {
+    Rank rank(world, {.micro_batches = 3});
+    for (const Part& part : kUneven) {
+      if (part.rank == world.rank()) {
+        rank.backward(rows.slice(part.from, part.to));
+      }
+    }
+    rank.optimizer->reduce();
+    for (std::size_t i = 0; i < exact.parameters().size(); ++i) {
+      const auto gradient = rank.model.parameters()[i].grad();
+      EXPECT_LT(distance({gradient}, {exact.parameters()[i].grad()}), 1e-6) << "parameter " << i;
+    }
+    EXPECT_EQ(rank.optimizer->window().weight, 16);
+    EXPECT_NEAR(rank.optimizer->window().loss, exact.loss(rows).item<double>(), 1e-6);
+    EXPECT_EQ(rank.optimizer->collectives(), rank.optimizer->bucket_count());
+    EXPECT_TRUE(rank.optimizer->step());
+    test::expect_equal_on_all_ranks(world, bits(rank.model.parameters()));
+  });
+}
+
+TEST(Window, FillerAtItsEndStartsWhatIsThere) {
+  const auto rows = make_rows(16, 7);
+  const Mlp exact(1, at::kDouble);
+  exact.loss(rows).backward();
+  run_ranks(2, [&](Communicator& world) {
+    Rank rank(world, {.micro_batches = 2});
+    if (world.rank() == 0) {
+      rank.backward(rows);
+      rank.optimizer->backward(at::Tensor(), 0);
+    } else {
+      rank.optimizer->backward(at::Tensor(), 0);
+      rank.optimizer->backward(at::Tensor(), 0);
+    }
+    EXPECT_EQ(rank.optimizer->collectives(), rank.optimizer->bucket_count());
+    rank.optimizer->reduce();
+    EXPECT_LT(distance({rank.model.parameters()[0].grad()}, {exact.parameters()[0].grad()}), 1e-6);
+  });
+}
+
+TEST(Window, WithoutAnyWeightNothingIsSteppedAndTheNextOneWorks) {
+  run_ranks(2, [&](Communicator& world) {
+    Rank rank(world);
+    rank.optimizer->backward(at::Tensor(), 0);
+    EXPECT_EQ(rank.optimizer->clip_grad_norm(1), 0);
+    EXPECT_FALSE(rank.optimizer->step());
+    EXPECT_EQ(bits(rank.model.parameters()), bits(Mlp().parameters()));
+    EXPECT_EQ(rank.optimizer->window().weight, 0);
+    rank.backward(make_rows(8, 1));
+    EXPECT_TRUE(rank.optimizer->step());
+    EXPECT_NE(bits(rank.model.parameters()), bits(Mlp().parameters()));
+    test::expect_equal_on_all_ranks(world, bits(rank.model.parameters()));
+  });
+}
+
+TEST(Window, FirstBucketStartsBeforeTheLastGradientArrives) {
+  run_ranks(2, [&](Communicator& world) {
+    Rank rank(world, {.micro_batches = 2});
+    std::vector<std::uint64_t> started;
+    // Runs just before the gradient of the first layer's weight, the last to be made, is stored.
+    rank.model.parameter(0).register_hook([&](const at::Tensor& gradient) {
+      started.push_back(rank.optimizer->collectives());
+      return gradient;
+    });
+    rank.backward(make_rows(4, 1));
+    rank.backward(make_rows(4, 2));
+    EXPECT_EQ(started.size(), 2U);
+    EXPECT_EQ(started.front(), 0U) << "not before the window's last micro-batch";
+    EXPECT_GE(started.back(), 1U);
+    EXPECT_LT(started.back(), rank.optimizer->bucket_count());
+    EXPECT_EQ(rank.optimizer->collectives(), rank.optimizer->bucket_count());
+    rank.optimizer->step();
+  });
+}
+
+TEST(Window, GradientsAreTheRanksOwnUntilReduced) {
+  run_ranks(2, [&](Communicator& world) {
+    Rank rank(world, {.micro_batches = 3});
+    for (int i = 0; i < 2; ++i) {
+      rank.backward(make_rows(4, static_cast<std::uint64_t>(world.rank() * 2 + i)));
+    }
+    const std::string own = gradient_bits(rank.model);
+    rank.optimizer->reduce();
+    EXPECT_NE(gradient_bits(rank.model), own);
+    test::expect_equal_on_all_ranks(world, gradient_bits(rank.model));
+  });
+}
+
+TEST(Window, GradientsLieInTheSameBucketMemoryInEveryWindow) {
+  run_ranks(2, [&](Communicator& world) {
+    Rank rank(world);
+    std::vector<const void*> places;
+    for (int step = 0; step < 3; ++step) {
+      rank.backward(make_rows(4, 1));
+      rank.optimizer->reduce();
+      std::vector<const void*> now;
+      for (const auto& parameter : rank.model.parameters()) {
+        EXPECT_TRUE(parameter.grad().is_contiguous());
+        now.push_back(parameter.grad().const_data_ptr());
+      }
+      // The last bucket holds the first layer: bias, then weight at the next 64 bytes.
+      EXPECT_EQ(static_cast<const std::byte*>(now[0]) - static_cast<const std::byte*>(now[1]), 64);
+      EXPECT_TRUE(places.empty() || places == now);
+      places = now;
+      rank.optimizer->step();
+      rank.optimizer->optimizer().zero_grad();
+    }
+  });
+}
+
+TEST(Window, GradientThatOneRankLacksIsTheOthers) {
+  run_ranks(2, [&](Communicator& world) {
+    Rank rank(world);
+    Mlp& model = rank.model;
+    const at::Tensor some = model.parameter(1).sum();
+    rank.optimizer->backward(world.rank() == 0 ? some : some.add(model.parameter(3).sum()), 1);
+    rank.optimizer->reduce();
+    EXPECT_EQ(model.parameter(1).grad().min().item<double>(), 1);
+    EXPECT_EQ(model.parameter(3).grad().min().item<double>(), 0.5);
+    EXPECT_EQ(model.parameter(5).grad().abs().max().item<double>(), 0);
+    test::expect_equal_on_all_ranks(world, gradient_bits(model));
+    rank.optimizer->step();
+    rank.backward(make_rows(4, 1));  // and nothing of it is left in the next window
+    rank.optimizer->step();
+    test::expect_equal_on_all_ranks(world, bits(model.parameters()));
+  });
+}
+
+TEST(Window, AlternatelyFrozenHalvesStayEqual) {
+  run_ranks(3, [&](Communicator& world) {
+    Rank rank(world);
+    for (int round = 0; round < 10; ++round) {
+      const std::size_t frozen = round % 2 == 0 ? 0 : 4;
+      const auto before = bits({rank.model.parameters()[frozen]});
+      rank.model.parameter(frozen).set_requires_grad(false);
+      rank.backward(make_rows(4, static_cast<std::uint64_t>(round * 3 + world.rank())));
+      rank.optimizer->step();
+      EXPECT_EQ(bits({rank.model.parameters()[frozen]}), before);
+      rank.model.parameter(frozen).set_requires_grad(true);
+      test::expect_equal_on_all_ranks(world, bits(rank.model.parameters()));
+    }
+    EXPECT_EQ(rank.optimizer->collectives(), 10 * rank.optimizer->bucket_count());
+  });
+}
+
+TEST(Window, FreezingOnOneRankOnlyIsAMismatchThatNamesTheParameter) {
+  const auto ends = test::try_ranks(2, [](Communicator& world) {
+    Rank rank(world);
+    if (world.rank() == 1) {
+      rank.model.parameter(2).set_requires_grad(false);
+    }
+    rank.backward(make_rows(4, 1));
+    rank.optimizer->step();
+  });
+  EXPECT_THAT(ends, Each(AllOf(StartsWith("mismatch: "), HasSubstr("without layer1.weight"))));
+}
+
+TEST(Window, StopOfOneRankReachesAllInTheSameWindow) {
+  run_ranks(3, [&](Communicator& world) {
+    Rank rank(world);
+    for (int step = 0; step < 3; ++step) {
+      if (world.rank() == 2 && step == 1) {
+        rank.optimizer->request_stop();
+      }
+      rank.backward(make_rows(4, 1));
+      rank.optimizer->step();
+      EXPECT_EQ(rank.optimizer->window().stop, step == 1) << "step " << step;
+    }
+  });
+}
+
+TEST(Window, NominalWeightIsRankZerosFirstOrTheOption) {
+  run_ranks(2, [&](Communicator& world) {
+    Rank rank(world, {.micro_batches = 3});
+    EXPECT_EQ(rank.optimizer->nominal_weight(), 0);
+    rank.backward(make_rows(world.rank() == 0 ? 4 : 9, 1));
+    EXPECT_EQ(rank.optimizer->nominal_weight(), 24);
+    rank.optimizer->step();
+    Mlp other;
+    DistributedOptimizer chosen(world, other.named_parameters(),
+                                test::make_optimizer("sgd", other.parameters(), 0.1),
+                                {.nominal_weight = 7});
+    chosen.step();
+    EXPECT_EQ(chosen.nominal_weight(), 7);
+  });
+}
+
+TEST(Window, HalvesAreReducedInTheirOwnTypeWithTheTotalsInFloats) {
+  run_ranks(2, [&](Communicator& world) {
+    Rank rank(world, {}, at::kBFloat16);
+    rank.optimizer->backward(rank.model.parameter(1).sum().mul(world.rank() + 1), 3);
+    EXPECT_TRUE(rank.optimizer->step());
+    EXPECT_EQ(rank.optimizer->window().weight, 6);
+    test::expect_equal_on_all_ranks(world, bits(rank.model.parameters()));
+    const auto moved = Mlp(1, at::kBFloat16).parameters()[1].sub(rank.model.parameter(1));
+    EXPECT_NEAR(moved.mean().item<double>(), 0.15, 0.01);  // lr x the mean of 1 and 2
+  });
+}
+
+TEST(Window, DoublesStayDoubles) {
+  run_ranks(2, [&](Communicator& world) {
+    const auto rows = make_rows(8, 1);
+    const Mlp exact(1, at::kDouble);
+    exact.loss(rows).backward();
+    Rank rank(world, {}, at::kDouble);
+    rank.backward(rows.slice(world.rank() * 4, world.rank() * 4 + 4));
+    rank.optimizer->reduce();
+    EXPECT_LT(distance({rank.model.parameters()[0].grad()}, {exact.parameters()[0].grad()}), 1e-15);
+  });
+}
+
+}  // namespace
+}  // namespace bp

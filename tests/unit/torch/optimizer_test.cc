@@ -1,0 +1,236 @@
+// DistributedOptimizer on one rank: what it hands to the wrapped optimizer.
+#include <ATen/core/Tensor.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/optim/optimizer.h>
+
+#include <cmath>
+
+#include "bp/log.h"
+#include "bp/torch/distributed_optimizer.h"
+#include "tests/support/torch_model.h"
+
+namespace bp {
+namespace {
+
+using test::bits;
+using test::distance;
+using test::make_rows;
+using test::Mlp;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct Trainer {
+  explicit Trainer(const DistributedOptimizerOptions& options = {}, const std::string& kind = "sgd")
+      : optimizer(world,
+                  model.named_parameters(),
+                  test::make_optimizer(kind, model.parameters(), 0.1),
+                  options) {}
+  Communicator world = Communicator::create();
+  Mlp model;
+  DistributedOptimizer optimizer;
+};
+
+// One step of the bare optimizer on the mean over `rows`.
+Mlp stepped(const test::Rows& rows) {
+  Mlp model;
+  const auto optimizer = test::make_optimizer("sgd", model.parameters(), 0.1);
+  model.loss(rows).backward();
+  optimizer->step();
+  return model;
+}
+
+class Warnings {
+ public:
+  Warnings() {
+    set_log_sink([this](LogLevel, std::string_view text) { lines.emplace_back(text); });
+  }
+  ~Warnings() { set_log_sink({}); }
+  Warnings(const Warnings&) = delete;
+  Warnings& operator=(const Warnings&) = delete;
+  std::vector<std::string> lines;
+};
+
+TEST(Optimizer, OneMicroBatchIsTheBareOptimizerBitForBit) {
+  Trainer run;
+  const auto rows = make_rows(32, 1);
+  run.optimizer.backward(run.model.loss(rows), rows.weight());
+  EXPECT_TRUE(run.optimizer.step());
+  EXPECT_EQ(bits(run.model.parameters()), bits(stepped(rows).parameters()));
+}
+
+TEST(Optimizer, MicroBatchesOfUnequalWeightMakeTheMeanOverAllRows) {
+  Trainer run({.micro_batches = 3});
+  const auto rows = make_rows(32, 1);
+  for (const auto& part : {rows.slice(0, 20), rows.slice(20, 25), rows.slice(25, 32)}) {
+    run.optimizer.backward(run.model.loss(part), part.weight());
+  }
+  EXPECT_TRUE(run.optimizer.step());
+  EXPECT_LT(distance(run.model.parameters(), stepped(rows).parameters()), 1e-6);
+  EXPECT_EQ(run.optimizer.window().weight, 32);
+  EXPECT_NEAR(run.optimizer.window().loss, Mlp().loss(rows).item<double>(), 1e-6);
+}
+
+TEST(Optimizer, PartialWindowIsAMeanToo) {
+  Trainer run({.micro_batches = 4});
+  const auto rows = make_rows(32, 1);
+  run.optimizer.backward(run.model.loss(rows), rows.weight());
+  EXPECT_TRUE(run.optimizer.step());
+  EXPECT_LT(distance(run.model.parameters(), stepped(rows).parameters()), 1e-6);
+}
+
+TEST(Optimizer, FillerRunsNoBackwardAndCountsNothing) {
+  Trainer run({.micro_batches = 2});
+  const auto rows = make_rows(32, 1);
+  run.optimizer.backward(run.model.loss(rows), rows.weight());
+  run.optimizer.backward(at::Tensor(), 0);
+  EXPECT_TRUE(run.optimizer.step());
+  EXPECT_EQ(run.optimizer.window().weight, 32);
+  EXPECT_LT(distance(run.model.parameters(), stepped(rows).parameters()), 1e-6);
+}
+
+TEST(Optimizer, WithoutAnyWeightNothingIsStepped) {
+  Trainer run({}, "adamw");
+  run.optimizer.backward(at::Tensor(), 0);
+  EXPECT_EQ(run.optimizer.clip_grad_norm(1), 0);
+  EXPECT_FALSE(run.optimizer.step());
+  EXPECT_FALSE(run.optimizer.step()) << "not even a micro-batch";
+  EXPECT_EQ(run.optimizer.window().weight, 0);
+  EXPECT_EQ(run.optimizer.window().loss, 0);
+  EXPECT_EQ(bits(run.model.parameters()), bits(Mlp().parameters()));
+}
+
+TEST(Optimizer, WindowsDoNotLeakIntoEachOther) {
+  Trainer run;
+  const auto rows = make_rows(32, 1);
+  run.optimizer.backward(run.model.loss(make_rows(8, 2)), 8);
+  run.optimizer.step();
+  const Mlp& model = run.model;
+  EXPECT_FALSE(model.parameters()[0].grad().defined()) << "step() empties the window";
+  const auto before = bits(model.parameters());
+  run.optimizer.backward(model.loss(rows), rows.weight());
+  run.optimizer.reduce();
+  EXPECT_EQ(before, bits(model.parameters())) << "reduce() does not step";
+  const auto gradient = model.parameters()[0].grad().clone();
+  model.parameters()[0].mutable_grad().reset();
+  Mlp other;
+  for (std::size_t i = 0; i < other.parameters().size(); ++i) {
+    other.parameter(i).set_data(model.parameters()[i].detach());
+  }
+  other.loss(rows).backward();
+  EXPECT_LT(distance({gradient}, {other.parameters()[0].grad()}), 1e-6);
+}
+
+TEST(Optimizer, ClipsTheNormOfTheMeanGradient) {
+  Trainer run({.micro_batches = 2});
+  const auto rows = make_rows(32, 1);
+  Mlp other;
+  other.loss(rows).backward();
+  double squares = 0;
+  for (const auto& parameter : other.parameters()) {
+    squares += std::pow(parameter.grad().norm().item<double>(), 2);
+  }
+  run.optimizer.backward(run.model.loss(rows), rows.weight());
+  const double norm = run.optimizer.clip_grad_norm(0.1);
+  EXPECT_NEAR(norm, std::sqrt(squares), 1e-6);
+  EXPECT_GT(norm, 0.2) << "or there is nothing to clip";
+  const double clipped = run.optimizer.clip_grad_norm(0.1);
+  EXPECT_LE(clipped, 0.1);
+  EXPECT_GT(clipped, 0.0999);
+  EXPECT_TRUE(run.optimizer.step());
+}
+
+TEST(Optimizer, ClippingWellAboveTheNormChangesNothing) {
+  Trainer run;
+  const auto rows = make_rows(32, 1);
+  run.optimizer.backward(run.model.loss(rows), rows.weight());
+  run.optimizer.clip_grad_norm(1e6);
+  run.optimizer.step();
+  EXPECT_EQ(bits(run.model.parameters()), bits(stepped(rows).parameters()));
+}
+
+TEST(Optimizer, NormThatIsNotFiniteIsReportedAndNothingScaled) {
+  Trainer run;
+  run.optimizer.backward(run.model.loss(make_rows(4, 1)).mul(INFINITY), 4);
+  EXPECT_FALSE(std::isfinite(run.optimizer.clip_grad_norm(1)));
+}
+
+TEST(Optimizer, ParameterWithoutGradientCountsAsZeroAndIsNamedOnce) {
+  const Warnings warnings;
+  Trainer run;
+  for (int step = 0; step < 2; ++step) {
+    run.optimizer.backward(run.model.parameter(0).sum(), 1);
+    run.optimizer.reduce();
+    EXPECT_EQ(run.model.parameters()[5].grad().abs().max().item<double>(), 0);
+    run.optimizer.step();
+  }
+  EXPECT_THAT(warnings.lines,
+              ElementsAre(HasSubstr("no gradient in this window for 5 of 6 parameters "
+                                    "(layer0.bias, layer1.weight, layer1.bias, layer2.weight, "
+                                    "layer2.bias); it counts as zero")));
+}
+
+TEST(Optimizer, FrozenParameterIsLeftAloneAndMayThawAgain) {
+  const Warnings warnings;
+  Trainer run({}, "adamw");  // which would decay it
+  const auto rows = make_rows(32, 1);
+  run.model.parameter(0).set_requires_grad(false);
+  run.optimizer.backward(run.model.loss(rows), rows.weight());
+  run.optimizer.step();
+  EXPECT_EQ(bits({run.model.parameters()[0]}), bits({Mlp().parameters()[0]}));
+  run.model.parameter(0).set_requires_grad(true);
+  run.optimizer.backward(run.model.loss(rows), rows.weight());
+  run.optimizer.step();
+  EXPECT_NE(bits({run.model.parameters()[0]}), bits({Mlp().parameters()[0]}));
+  EXPECT_THAT(warnings.lines, ElementsAre());
+}
+
+TEST(Optimizer, TiedWeightsGetTheSumOfTheirUses) {
+  Communicator world = Communicator::create();
+  const auto weight = at::Tensor(Mlp().parameters()[1]);
+  DistributedOptimizer optimizer(world, {{"embedding", weight}, {"decoder", weight}},
+                                 test::make_optimizer("sgd", {weight}, 0.1));
+  optimizer.backward(weight.sum().mul(2).add(weight.sum().mul(3)), 7);
+  optimizer.reduce();
+  EXPECT_EQ(weight.grad().min().item<double>(), 5);
+  EXPECT_EQ(weight.grad().max().item<double>(), 5);
+}
+
+TEST(Optimizer, StopRidesWithTheNextWindow) {
+  Trainer run;
+  const auto rows = make_rows(4, 1);
+  run.optimizer.backward(run.model.loss(rows), 4);
+  run.optimizer.request_stop();  // too late for this one
+  run.optimizer.step();
+  EXPECT_FALSE(run.optimizer.window().stop);
+  run.optimizer.backward(run.model.loss(rows), 4);
+  run.optimizer.step();
+  EXPECT_TRUE(run.optimizer.window().stop);
+  run.optimizer.step();
+  EXPECT_FALSE(run.optimizer.window().stop) << "once";
+}
+
+TEST(Optimizer, OneRankHasNoBucketsAndNoCollectives) {
+  Trainer run;
+  run.optimizer.broadcast_parameters();
+  run.optimizer.backward(run.model.loss(make_rows(4, 1)), 4);
+  run.optimizer.step();
+  EXPECT_EQ(run.optimizer.bucket_count(), 0U);
+  EXPECT_EQ(run.optimizer.collectives(), 0U);
+  EXPECT_EQ(run.optimizer.nominal_weight(), 4);
+}
+
+TEST(Optimizer, GradientsFromBeforeItAreDropped) {
+  Communicator world = Communicator::create();
+  Mlp model;
+  const auto rows = make_rows(32, 1);
+  model.loss(rows).backward();
+  DistributedOptimizer optimizer(world, model.named_parameters(),
+                                 test::make_optimizer("sgd", model.parameters(), 0.1));
+  optimizer.backward(model.loss(rows), rows.weight());
+  optimizer.step();
+  EXPECT_EQ(bits(model.parameters()), bits(stepped(rows).parameters()));
+}
+
+}  // namespace
+}  // namespace bp
