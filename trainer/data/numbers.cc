@@ -16,11 +16,14 @@ std::optional<double> number_of(std::string_view text) {
 }
 
 std::string with_commas(std::int64_t number) {
-  std::string text = std::to_string(number);
+  const std::string digits = std::to_string(number);
   const std::size_t sign = number < 0 ? 1 : 0;
-  for (std::size_t at = text.size(); at > sign + 3;) {
-    at -= 3;
-    text.insert(at, ",");
+  std::string text;
+  for (std::size_t at = 0; at < digits.size(); ++at) {
+    if (at > sign && (digits.size() - at) % 3 == 0) {
+      text += ',';
+    }
+    text += digits[at];
   }
   return text;
 }
