@@ -146,8 +146,11 @@ void AgentLink::hang_up() {
 }
 
 void AgentLink::wait(Deadline deadline) {
-  if (child_.fd() >= 0) {
-    static_cast<void>(child_.wait(deadline));
+  if (child_.fd() < 0) {
+    return;
+  }
+  if (loss_.before_hello || !child_.wait(deadline)) {
+    child_.kill();
   }
 }
 

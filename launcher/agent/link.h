@@ -39,7 +39,9 @@ class AgentLink {
   [[nodiscard]] EventLoop::Clock::time_point last_heard() const { return channel_.last_heard(); }
   // Lets the agent go: it kills what it still has and ends. No loss is reported any more.
   void hang_up();
-  void wait(Deadline deadline);  // for that end, after hang_up()
+  // For that end, after hang_up(). Kills what has not ended by then, and at once an ssh behind
+  // which there is no agent yet.
+  void wait(Deadline deadline);
 
  private:
   struct Started;

@@ -322,8 +322,9 @@ void Supervisor::fail(Failure failure) {
     return;
   }
   failed_after_ = since(started_);
-  for (RankState& rank : ranks_) {
-    rank.stopped_by_us = !rank.status;
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    const std::size_t host = host_of_rank(plan_.placement, static_cast<int>(rank));
+    ranks_[rank].stopped_by_us = !ranks_[rank].status && crew_.phase(host) != HostPhase::lost;
   }
   store_->fail_job({failure_->rank, failure_->headline});
   stop_ranks(SIGTERM, kTermToKill);

@@ -57,7 +57,9 @@ void Jury::store_event(const StoreEvent& event, Time now) {
 
 bool Jury::others_at_work(std::size_t rank) const {
   for (std::size_t other = 0; other < ranks_.size(); ++other) {
-    if (other != rank && !ranks_[other].status && !ranks_[other].goodbye) {
+    // One that has failed since was at work when this one left.
+    const bool finished = ranks_[other].goodbye || ranks_[other].status == 0;
+    if (other != rank && !finished) {
       return true;
     }
   }

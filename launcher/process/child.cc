@@ -28,7 +28,9 @@ Child::Child(pid_t pid) : handle_(static_cast<int>(::syscall(SYS_pidfd_open, pid
   }
 }
 
-Child::~Child() {
+Child::~Child() { kill(); }
+
+void Child::kill() {
   if (handle_) {
     ::syscall(SYS_pidfd_send_signal, handle_.get(), SIGKILL, nullptr, 0);
     static_cast<void>(wait(Deadline(std::chrono::seconds{1})));

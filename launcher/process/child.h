@@ -22,6 +22,7 @@ class Child {
   [[nodiscard]] int fd() const { return handle_.get(); }  // readable once it has ended
   // How it ended, as from waitpid; nothing if it has not by then.
   [[nodiscard]] std::optional<int> wait(Deadline deadline);
+  void kill();  // and reap
 
  private:
   Fd handle_;  // a pidfd; empty once reaped

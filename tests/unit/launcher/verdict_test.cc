@@ -110,6 +110,18 @@ TEST_F(JuryTest, LeavingWithoutGoodbyeIsAFailure) {
   EXPECT_EQ(verdict->rank, 2);
 }
 
+TEST_F(JuryTest, LeavingIsTheCauseEvenWhenAllOthersHaveFailedOfIt) {
+  join_all();
+  end(10, 2, 0);
+  tell(11, Event::lost, 2);
+  for (int rank = 0; rank < 2; ++rank) {
+    tell(12, Event::consequence, rank, 2, "");
+    tell(13, Event::lost, rank);
+    end(14, rank, exit_status(1));
+  }
+  EXPECT_EQ(jury.verdict(at(510))->rank, 2);
+}
+
 TEST_F(JuryTest, LeavingIsFineWhenAllLeave) {
   join_all();
   for (int rank = 0; rank < 3; ++rank) {

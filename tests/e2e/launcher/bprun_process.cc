@@ -1,0 +1,136 @@
+#include "tests/e2e/launcher/bprun_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <filesystem>
+#include <stdexcept>
+
+#include "comm/base/text.h"
+#include "launcher/process/environment_list.h"
+#include "launcher/process/process_tree.h"
+#include "launcher/process/spawn.h"
+
+namespace bp::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string new_mark() {
+  static std::atomic<int> count{0};
+  return concat("BP_TEST_MARK=", ::getpid(), "-", count++);
+}
+
+// A pipe would have to be fed; this holds any amount.
+Fd file_with(const std::string& text) {
+  Fd file(::memfd_create("input", MFD_CLOEXEC));
+  if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    throw std::runtime_error("cannot write the input");
+  }
+  ::lseek(file.get(), 0, SEEK_SET);
+  return file;
+}
+
+void drain(Fd& pipe, std::string& text) {
+  std::array<char, 65536> buffer;
+  const ssize_t got = ::read(pipe.get(), buffer.data(), buffer.size());
+  if (got > 0) {
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  } else {
+    pipe.reset();
+  }
+}
+
+}  // namespace
+
+std::string rank_program() {
+  return (std::filesystem::path(BP_BIN_DIR).parent_path() / "tests" / "rank_program").string();
+}
+
+BprunProcess::BprunProcess(const BprunInput& input) : mark_(new_mark()) {
+  launcher::Pipe out = launcher::make_pipe();
+  launcher::Pipe err = launcher::make_pipe();
+  const Fd in = file_with(input.standard_input);
+  launcher::SpawnRequest request;
+  request.file = std::string(BP_BIN_DIR) + "/bprun";
+  request.argv = {request.file};
+  request.argv.insert(request.argv.end(), input.arguments.begin(), input.arguments.end());
+  request.environment =
+      launcher::merged_environment(launcher::own_environment(), input.environment);
+  request.environment = launcher::merged_environment(std::move(request.environment), {mark_});
+  request.standard_input = in.get();
+  request.standard_output = out.write.get();
+  request.standard_error = err.write.get();
+  const auto result = launcher::spawn(request);
+  if (result.error != 0) {
+    throw std::runtime_error("cannot start " + request.file + ": " + error_text(result.error));
+  }
+  pid_ = result.pid;
+  child_ = std::make_unique<launcher::Child>(result.pid);
+  out_pipe_ = std::move(out.read);
+  err_pipe_ = std::move(err.read);
+}
+
+bool BprunProcess::read_some(std::chrono::milliseconds limit) {
+  std::array<pollfd, 2> fds{{{out_pipe_.get(), POLLIN, 0}, {err_pipe_.get(), POLLIN, 0}}};
+  if (::poll(fds.data(), fds.size(), static_cast<int>(limit.count())) <= 0) {
+    return false;
+  }
+  if (fds[0].revents != 0) {
+    drain(out_pipe_, out_);
+  }
+  if (fds[1].revents != 0) {
+    drain(err_pipe_, err_);
+  }
+  return true;
+}
+
+bool BprunProcess::wait_for(const std::string& text) {
+  const Deadline deadline(30s);
+  while (out_.find(text) == std::string::npos && err_.find(text) == std::string::npos) {
+    if ((!out_pipe_ && !err_pipe_) || !read_some(deadline.left())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void BprunProcess::signal(int number) const { ::kill(pid_, number); }
+
+int BprunProcess::finish() {
+  const Deadline deadline(60s);
+  while ((out_pipe_ || err_pipe_) && read_some(deadline.left())) {
+  }
+  const auto status = child_->wait(deadline);
+  if (!status) {
+    return -1;
+  }
+  return WIFSIGNALED(*status) ? 128 + WTERMSIG(*status) : WEXITSTATUS(*status);
+}
+
+int BprunProcess::marked() const {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const int pid = std::atoi(entry.path().filename().c_str());
+    count += pid > 0 && launcher::has_environment_entry(pid, mark_.c_str()) ? 1 : 0;
+  }
+  return count;
+}
+
+int BprunProcess::marked_at_last() const {
+  const Deadline deadline(10s);
+  int count = marked();
+  while (count > 0 && !deadline.passed()) {
+    ::usleep(5000);
+    count = marked();
+  }
+  return count;
+}
+
+}  // namespace bp::test

@@ -1,0 +1,129 @@
+// What bprun says and returns when a rank fails.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/e2e/launcher/bprun_process.h"
+
+namespace bp::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kTwoHosts = "localhost:2,127.0.0.1:1";
+
+TEST(Failure, KeepsTheCodeAndNamesRankHostAndReason) {
+  const auto start = std::chrono::steady_clock::now();
+  BprunProcess bprun({{"-H", kTwoHosts, rank_program(), "exit", "2", "7"}});
+  EXPECT_EQ(bprun.finish(), 7);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s) << "2 s on a quiet machine";
+  EXPECT_THAT(bprun.err(),
+              ContainsRegex("bprun: FAILED  rank 2 on 127\\.0\\.0\\.1 \\(local rank 0, pid "
+                            "[0-9]+\\) exited with code 7 after "));
+  EXPECT_THAT(bprun.err(), HasSubstr("; ranks 0,1 were stopped by bprun (SIGTERM, "));
+  EXPECT_THAT(bprun.err(), HasSubstr("  last stderr of rank 2:\n    | rank 2 has enough\n"));
+  EXPECT_THAT(bprun.err(), HasSubstr("[2] rank 2 has enough\n"));
+  EXPECT_EQ(bprun.marked_at_last(), 0);
+}
+
+TEST(Failure, NamesTheSignal) {
+  BprunProcess bprun({{"-n", "2", rank_program(), "signal", "1", std::to_string(SIGSEGV)}});
+  EXPECT_EQ(bprun.finish(), 139);
+  EXPECT_THAT(bprun.err(),
+              ContainsRegex("rank 1 on localhost .*was killed by signal 11 \\(SIGSEGV\\)"));
+  EXPECT_THAT(bprun.err(), HasSubstr("rank 1 wrote nothing to stderr"));
+}
+
+TEST(Failure, AMissingProgramIsSaidOnceAndNothingStarts) {
+  BprunProcess bprun({{"-H", kTwoHosts, "no_such_program"}});
+  EXPECT_EQ(bprun.finish(), 127);
+  EXPECT_THAT(
+      bprun.err(),
+      ContainsRegex("bprun: FAILED  no_such_program was not found on (localhost|127.0.0.1): it is "
+                    "neither on PATH nor in "));
+  BprunProcess data({{"-n", "2", "/etc/passwd"}});
+  EXPECT_EQ(data.finish(), 126);
+  EXPECT_EQ(
+      data.first_error_line(),
+      "bprun: FAILED  /etc/passwd cannot be executed on localhost: /etc/passwd is not executable "
+      "(chmod +x makes it so)");
+}
+
+TEST(Failure, KillsWhoeverIgnoresSigterm) {
+  BprunProcess bprun(
+      {{"-n", "2", "sh", "-c",
+        "if [ $RANK = 0 ]; then trap '' TERM; echo set; sleep 1000 & wait; wait; fi; "
+        "sleep 0.2; exit 3"}});
+  EXPECT_EQ(bprun.finish(), 3);
+  EXPECT_THAT(bprun.err(), HasSubstr("rank 0 was stopped by bprun (SIGKILL, "));
+  EXPECT_EQ(bprun.marked_at_last(), 0);
+}
+
+TEST(Failure, BlamesTheKilledRankAndNotThoseThatFollow) {
+  BprunProcess bprun({{"-H", kTwoHosts, rank_program(), "join", "die"}});
+  EXPECT_EQ(bprun.finish(), 137);
+  EXPECT_THAT(bprun.err(),
+              ContainsRegex("bprun: FAILED  rank 1 on localhost .*was killed by signal 9 "
+                            "\\(SIGKILL\\)"));
+  EXPECT_THAT(bprun.err(), HasSubstr("hint: killed from outside"));
+}
+
+TEST(Failure, LeavingWithoutGoodbyeIsOne) {
+  BprunProcess bprun({{"-n", "3", rank_program(), "join", "leave"}});
+  EXPECT_EQ(bprun.finish(), 70);
+  EXPECT_THAT(bprun.err(),
+              ContainsRegex("rank 1 on localhost .*exited with code 0 without goodbye while "
+                            "other ranks were at work"));
+}
+
+TEST(Failure, NamesRanksThatNeverJoined) {
+  BprunProcess bprun({{"-n", "3", "--start-timeout", "300ms", rank_program(), "join", "late"}});
+  EXPECT_EQ(bprun.finish(), 70);
+  EXPECT_THAT(bprun.err(),
+              ContainsRegex("rank 1 on localhost .*has not joined the job within 0.3 s of the "
+                            "first that did"));
+}
+
+TEST(Success, IsSilent) {
+  BprunProcess joined({{"-H", kTwoHosts, rank_program(), "join", "done"}});
+  EXPECT_EQ(joined.finish(), 0);
+  EXPECT_EQ(joined.out() + joined.err(), "");
+  BprunProcess foreign({{"-n", "3", "true"}});
+  EXPECT_EQ(foreign.finish(), 0);
+  EXPECT_EQ(foreign.out() + foreign.err(), "");
+}
+
+TEST(Usage, IsRefusedInALine) {
+  const auto refused = [](std::vector<std::string> arguments, int code, const std::string& line) {
+    BprunProcess bprun({std::move(arguments)});
+    EXPECT_EQ(bprun.finish(), code);
+    EXPECT_THAT(bprun.first_error_line(), HasSubstr(line));
+    EXPECT_THAT(bprun.err(), Not(HasSubstr("FAILED")));
+  };
+  refused({"-H", "a:1,a:1", "true"}, 2, "bprun: -H: host a stands there twice");
+  refused({"-H", "localhost:2", "-n", "3", "true"}, 2,
+          "bprun: -n 3 asks for more ranks than the 2 slots");
+  refused({"--hostfile", "/no/such/file", "true"}, 66,
+          "bprun: --hostfile /no/such/file: No such file or directory");
+  refused({"--interface", "nosuch0", "true"}, 2,
+          "bprun: --interface nosuch0: this machine has none");
+}
+
+TEST(Usage, ABusyStorePortIsRefused) {
+  BprunProcess bprun(
+      {{"--store-port", "0", "-n", "1", "sh", "-c",
+        std::string(BP_BIN_DIR) + "/bprun --store-port ${BP_STORE##*:} true; echo code $?"}});
+  EXPECT_EQ(bprun.finish(), 0);
+  EXPECT_THAT(bprun.out(), HasSubstr("code 2\n"));
+  EXPECT_THAT(bprun.err(), ContainsRegex("bprun: --store-port: .*127.0.0.1:[0-9]+.*in use"));
+}
+
+}  // namespace
+}  // namespace bp::test

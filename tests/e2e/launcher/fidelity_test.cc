@@ -1,0 +1,167 @@
+// What goes in comes out: arguments, environment, stdin, output.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+
+#include "tests/e2e/launcher/bprun_process.h"
+
+namespace bp::test {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = testing::TempDir() + "bprun_XXXXXX";
+    path_ = ::mkdtemp(name.data());
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::string> entries_of(const std::string& path) {
+  std::istringstream stream(read_file(path));
+  std::vector<std::string> entries;
+  for (std::string entry; std::getline(stream, entry, '\0');) {
+    entries.push_back(entry);
+  }
+  return entries;
+}
+
+TEST(Fidelity, EveryByteButNulArrives) {
+  std::string every_byte;
+  for (int byte = 1; byte < 256; ++byte) {
+    every_byte += static_cast<char>(byte);
+  }
+  const TemporaryFolder folder;
+  const std::vector<std::string> odd{every_byte, "",   " a  b ",    "$HOME `x` 'y' \"z\"",
+                                     "-n",       "--", "line\nline"};
+  std::vector<std::string> arguments{"-n", "1", rank_program(), "dump", folder.path() + "/dump"};
+  arguments.insert(arguments.end(), odd.begin(), odd.end());
+  BprunProcess bprun({arguments, "", {"ODD.name=" + every_byte, "EMPTY="}});
+  ASSERT_EQ(bprun.finish(), 0) << bprun.err();
+  const auto entries = entries_of(folder.path() + "/dump.0");
+  ASSERT_GT(entries.size(), odd.size() + 3);
+  EXPECT_EQ(std::vector<std::string>(entries.begin() + 3, entries.begin() + 3 + std::ssize(odd)),
+            odd);
+  EXPECT_THAT(entries, Contains("ODD.name=" + every_byte));
+  EXPECT_THAT(entries, Contains("EMPTY="));
+}
+
+TEST(Fidelity, EachRankKnowsItsPlace) {
+  const TemporaryFolder folder;
+  BprunProcess bprun({{"-H", "localhost:2,127.0.0.1:1", "--env", "GIVEN=1", rank_program(), "dump",
+                       folder.path() + "/dump"},
+                      "",
+                      {"OMP_NUM_THREADS=7"}});
+  ASSERT_EQ(bprun.finish(), 0) << bprun.err();
+  const auto entries = entries_of(folder.path() + "/dump.2");
+  for (const char* entry :
+       {"RANK=2", "WORLD_SIZE=3", "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=1", "GROUP_RANK=1",
+        "GROUP_WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", "BP_HOST_RANK=1", "BP_LOCAL_SIZES=2,1",
+        "BP_HOST_NAMES=localhost,127.0.0.1", "OMP_NUM_THREADS=7", "GIVEN=1"}) {
+    EXPECT_THAT(entries, Contains(entry));
+  }
+  for (const char* name : {"MASTER_PORT=", "BP_STORE=127.0.0.1:", "BP_JOB=", "BP_KEY_FD="}) {
+    EXPECT_THAT(entries, Contains(testing::StartsWith(name)));
+  }
+}
+
+TEST(Fidelity, OnlyRankZeroGetsStdin) {
+  const std::string text = "first\n" + std::string(1'000'000, 'x') + "\nlast";
+  BprunProcess bprun({{"-n", "3", "--prefix", "none", "sh", "-c", "wc -c"}, text});
+  EXPECT_EQ(bprun.finish(), 0);
+  std::istringstream words(bprun.out());
+  std::multiset<long> counts{std::istream_iterator<long>(words), {}};
+  EXPECT_EQ(counts, (std::multiset<long>{0, 0, std::ssize(text)}));
+}
+
+TEST(Fidelity, StdinThatNobodyReadsDoesNoHarm) {
+  BprunProcess bprun({{"-n", "2", "true"}, std::string(3'000'000, 'x')});
+  EXPECT_EQ(bprun.finish(), 0);
+}
+
+TEST(Output, NoLineIsLostOrTorn) {
+  constexpr int kLines = 50'000;
+  BprunProcess bprun(
+      {{"-H", "localhost:2,127.0.0.1:1", rank_program(), "lines", std::to_string(kLines)}});
+  EXPECT_EQ(bprun.finish(), 0);
+  std::istringstream stream(bprun.out());
+  std::vector<int> next(3);
+  for (std::string line; std::getline(stream, line);) {
+    const auto rank = static_cast<std::size_t>(line[1] - '0');
+    ASSERT_LT(rank, next.size());
+    std::ostringstream wanted;
+    wanted << '[' << rank << "] rank " << rank << " line " << next[rank]++;
+    ASSERT_EQ(line, wanted.str());
+  }
+  EXPECT_EQ(next, std::vector<int>(3, kLines));
+}
+
+TEST(Output, StreamsStayApartAndLastLinesComplete) {
+  BprunProcess bprun({{"-n", "1", "sh", "-c", "printf 'out a\\nout b'; printf 'err a' >&2"}});
+  EXPECT_EQ(bprun.finish(), 0);
+  EXPECT_EQ(bprun.out(), "[0] out a\n[0] out b\n");
+  EXPECT_EQ(bprun.err(), "[0] err a\n");
+}
+
+TEST(Output, WithoutPrefixBytesAreAsTheyWere) {
+  BprunProcess bprun({{"-n", "1", "--prefix", "none", "printf", "a\\000b\\r\\nc"}});
+  EXPECT_EQ(bprun.finish(), 0);
+  EXPECT_EQ(bprun.out(), std::string("a\0b\r\nc", 6));
+}
+
+TEST(Output, GoesToFilesToo) {
+  const TemporaryFolder folder;
+  BprunProcess bprun({{"-n", "11", "--output", folder.path() + "/new/o", "sh", "-c",
+                       "echo out $RANK; echo err $RANK >&2"}});
+  EXPECT_EQ(bprun.finish(), 0);
+  EXPECT_EQ(read_file(folder.path() + "/new/o/rank.03/stdout"), "out 3\n");
+  EXPECT_EQ(read_file(folder.path() + "/new/o/rank.10/stderr"), "err 10\n");
+  EXPECT_THAT(bprun.out(), HasSubstr("[3] out 3\n"));
+
+  BprunProcess failing({{"-n", "1", "--output", folder.path() + "/one", "sh", "-c", "exit 4"}});
+  EXPECT_EQ(failing.finish(), 4);
+  EXPECT_THAT(failing.err(), HasSubstr("  logs: " + folder.path() + "/one/rank.0/stderr\n"));
+}
+
+TEST(Output, EndsTheJobWhenNobodyReads) {
+  BprunProcess bprun(
+      {{"-n", "1", "sh", "-c", "exec " + std::string(BP_BIN_DIR) + "/bprun yes | head -1"}});
+  EXPECT_EQ(bprun.finish(), 0);
+  EXPECT_EQ(bprun.out(), "[0] [0] y\n");
+}
+
+TEST(DryRun, ShowsEverythingAndStartsNothing) {
+  const TemporaryFolder folder;
+  BprunProcess bprun({{"-H", "localhost:1,h1:2", "--ssh", "ssh -F 'a b'", "--dry-run", "touch",
+                       folder.path() + "/x y"}});
+  EXPECT_EQ(bprun.finish(), 0);
+  EXPECT_THAT(bprun.out(), HasSubstr("program: touch '" + folder.path() + "/x y'\n"));
+  EXPECT_THAT(bprun.out(),
+              HasSubstr("host 1: h1, ranks 1-2, by ssh\n  ssh -F 'a b' -o BatchMode=yes"));
+  EXPECT_THAT(bprun.out(), HasSubstr("rank 2: RANK=2 WORLD_SIZE=3 LOCAL_RANK=1"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/x y"));
+}
+
+}  // namespace
+}  // namespace bp::test

@@ -1,0 +1,91 @@
+// However bprun ends, nobody is left.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "tests/e2e/launcher/bprun_process.h"
+
+namespace bp::test {
+namespace {
+
+using testing::HasSubstr;
+
+// Waits until both ranks have their families: 2 x 4 processes beside bprun and its agents.
+void wait_for_families(BprunProcess& bprun) {
+  ASSERT_TRUE(bprun.wait_for("[0] ready\n"));
+  ASSERT_TRUE(bprun.wait_for("[1] ready\n"));
+  ASSERT_GE(bprun.marked(), 8);
+}
+
+TEST(Stop, CtrlCKillsWhatDoesNotListen) {
+  BprunProcess bprun(
+      {{"-H", "localhost:1,127.0.0.1:1", "--grace", "100ms", rank_program(), "family"}});
+  wait_for_families(bprun);
+  bprun.signal(SIGINT);
+  EXPECT_EQ(bprun.finish(), 130);
+  EXPECT_EQ(bprun.marked(), 0) << "before bprun ends, not soon after";
+  EXPECT_THAT(bprun.err(),
+              HasSubstr("bprun: SIGINT: stopping 2 ranks, at most 0.1 s (press Ctrl-C again to "
+                        "kill)\n"));
+}
+
+TEST(Stop, ASecondCtrlCKillsAtOnce) {
+  BprunProcess bprun({{"-n", "2", "--grace", "1h", rank_program(), "family"}});
+  wait_for_families(bprun);
+  bprun.signal(SIGINT);
+  ASSERT_TRUE(bprun.wait_for("stopping 2 ranks"));
+  bprun.signal(SIGINT);
+  EXPECT_EQ(bprun.finish(), 130);
+  EXPECT_EQ(bprun.marked(), 0);
+}
+
+TEST(Stop, SigkillOfBprunLeavesNobody) {
+  BprunProcess bprun({{"-H", "localhost:1,127.0.0.1:1", rank_program(), "family"}});
+  wait_for_families(bprun);
+  bprun.signal(SIGKILL);
+  EXPECT_EQ(bprun.marked_at_last(), 0);
+  EXPECT_EQ(bprun.finish(), 128 + SIGKILL);
+}
+
+TEST(Stop, LeftoversOfAGoodRunAreStopped) {
+  BprunProcess bprun({{"-n", "2", "sh", "-c", "setsid sleep 1000 & sleep 1000 & exit 0"}});
+  EXPECT_EQ(bprun.finish(), 0);
+  EXPECT_EQ(bprun.marked(), 0);
+}
+
+TEST(Stop, SimpleProgramsEndAtTheSignal) {
+  BprunProcess bprun({{"-n", "2", rank_program(), "pause"}});
+  ASSERT_TRUE(bprun.wait_for("[1] ready\n"));
+  ASSERT_TRUE(bprun.wait_for("[0] ready\n"));
+  bprun.signal(SIGTERM);
+  EXPECT_EQ(bprun.finish(), 128 + SIGTERM);
+  EXPECT_THAT(bprun.err(), HasSubstr("bprun: SIGTERM: stopping 2 ranks, at most 30.0 s\n"));
+}
+
+TEST(Stop, RanksThatSaveEndTheJobWith75) {
+  for (const auto& [number, code] :
+       {std::pair{SIGTERM, 75}, std::pair{SIGHUP, 75}, std::pair{SIGINT, 130}}) {
+    BprunProcess bprun({{"-n", "2", rank_program(), "join", "save"}});
+    ASSERT_TRUE(bprun.wait_for("[0] joined\n"));
+    ASSERT_TRUE(bprun.wait_for("[1] joined\n"));
+    bprun.signal(number);
+    EXPECT_EQ(bprun.finish(), code);
+    EXPECT_THAT(bprun.out(), HasSubstr("[0] saved\n"));
+    EXPECT_THAT(bprun.out(), HasSubstr("[1] saved\n"));
+  }
+}
+
+TEST(Stop, UserSignalsArePassedOn) {
+  BprunProcess bprun({{"-n", "1", "sh", "-c",
+                       "trap 'echo one' USR1; trap 'echo two; exit 0' USR2; echo ready; "
+                       "while :; do sleep 0.01; done"}});
+  ASSERT_TRUE(bprun.wait_for("[0] ready\n"));
+  bprun.signal(SIGUSR1);
+  ASSERT_TRUE(bprun.wait_for("[0] one\n"));
+  bprun.signal(SIGUSR2);
+  EXPECT_EQ(bprun.finish(), 0);
+  EXPECT_THAT(bprun.out(), HasSubstr("[0] two\n"));
+}
+
+}  // namespace
+}  // namespace bp::test

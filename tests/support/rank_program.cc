@@ -1,0 +1,153 @@
+// A program for the launcher's tests: its first argument says how it behaves.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "bp/environment.h"
+#include "bp/error.h"
+#include "bp/store.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+int rank() { return std::atoi(std::getenv("RANK")); }
+
+[[noreturn]] void pause_forever() {
+  while (true) {
+    ::pause();
+  }
+}
+
+// A grandchild and a child in a session of its own, none of which listens to SIGTERM.
+void start_family() {
+  ::signal(SIGTERM, SIG_IGN);
+  if (::fork() == 0) {
+    ::setsid();
+    pause_forever();
+  }
+  if (::fork() == 0) {
+    if (::fork() == 0) {
+      pause_forever();
+    }
+    pause_forever();
+  }
+}
+
+// argv and environment as they came, each entry ended by NUL.
+void dump(const std::string& path, int argc, char** argv) {
+  std::ofstream file(path + "." + std::to_string(rank()), std::ios::binary);
+  for (int i = 0; i < argc; ++i) {
+    file << argv[i] << '\0';
+  }
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    file << *entry << '\0';
+  }
+}
+
+void say(const std::string& text) {
+  std::printf("%s\n", text.c_str());
+  std::fflush(stdout);
+}
+
+// Until the job fails; then this rank ends because of that.
+int wait_for_failure(bp::Store& store) {
+  try {
+    (void)store.get("never set", 60s);
+  } catch (const bp::Error& error) {
+    const auto failure = store.job_failure();
+    store.fail_job({failure ? failure->cause : -1, error.what()});
+    std::fprintf(stderr, "rank %d: %s\n", rank(), error.what());
+  }
+  return 1;
+}
+
+int save_when_asked(bp::Store& store) {
+  while (!store.stop_requested()) {
+    std::this_thread::sleep_for(1ms);
+  }
+  say("saved");
+  store.goodbye();
+  return 75;
+}
+
+int join(const std::string& mode) {
+  if (mode == "late" && rank() == 1) {
+    pause_forever();
+  }
+  if (mode == "save") {
+    ::signal(SIGTERM, SIG_IGN);
+  }
+  const auto environment = bp::Environment::current();
+  const auto store = bp::connect_store({.address = *environment.store,
+                                        .job = environment.job,
+                                        .key = environment.key,
+                                        .rank = rank()});
+  (void)store->add("joined", 1);
+  while (mode != "late" && store->find("joined") != std::to_string(environment.topology.size())) {
+    std::this_thread::sleep_for(1ms);
+  }
+  if (mode == "save") {
+    say("joined");
+    return save_when_asked(*store);
+  }
+  if (mode == "done") {
+    store->goodbye();
+    return 0;
+  }
+  if (mode == "leave" && rank() == 1) {
+    ::_exit(0);
+  }
+  if (mode == "die" && rank() == 1) {
+    ::raise(SIGKILL);
+  }
+  return wait_for_failure(*store);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string command = argc > 1 ? argv[1] : "";
+  const std::string argument = argc > 2 ? argv[2] : "";
+  if (command == "dump") {
+    dump(argument, argc, argv);
+    return 0;
+  }
+  if (command == "exit") {  // RANK CODE
+    if (rank() == std::atoi(argv[2])) {
+      std::fprintf(stderr, "rank %d has enough\n", rank());
+      return std::atoi(argv[3]);
+    }
+    pause_forever();
+  }
+  if (command == "signal") {  // RANK NUMBER
+    if (rank() == std::atoi(argv[2])) {
+      ::signal(std::atoi(argv[3]), SIG_DFL);
+      ::raise(std::atoi(argv[3]));
+    }
+    pause_forever();
+  }
+  if (command == "family") {
+    start_family();
+    say("ready");
+    pause_forever();
+  }
+  if (command == "lines") {  // COUNT
+    for (int i = 0; i < std::atoi(argv[2]); ++i) {
+      std::printf("rank %d line %d\n", rank(), i);
+    }
+    return 0;
+  }
+  if (command == "join") {
+    return join(argument);
+  }
+  say("ready");
+  pause_forever();
+}
