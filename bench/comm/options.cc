@@ -13,6 +13,7 @@ namespace {
 
 std::vector<std::string> type_names() {
   std::vector<std::string> names;
+  names.reserve(kTypes.size());
   for (const DataType type : kTypes) names.emplace_back(name_of(type));
   return names;
 }

@@ -180,6 +180,7 @@ std::size_t Task::wrong_elements() const {
 
 std::vector<std::string> operation_names() {
   std::vector<std::string> names;
+  names.reserve(kOperations.size());
   for (const Operation& operation : kOperations) names.emplace_back(operation.name);
   return names;
 }
