@@ -1,0 +1,230 @@
+// Who does not belong to the job, or breaks the protocol, and what becomes of it.
+#include <random>
+
+#include "tests/unit/store_raw_peer.h"
+
+namespace bp {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class StoreHostileTest : public StoreTest {
+ protected:
+  using StoreTest::StoreTest;
+
+  [[nodiscard]] std::string refusal(const StoreClientOptions& options) const {
+    return error_of([&] { return connect_store(options); });
+  }
+
+  // The server still does its work, and nothing that happened was taken for a rank's failure.
+  void expect_unharmed() {
+    const auto store = client();
+    store->set("key", "value");
+    EXPECT_EQ(store->get("key", 0ms), "value");
+    EXPECT_FALSE(store->job_failure().has_value());
+  }
+
+  // A member breaks the protocol by `frame`, and is lost for it.
+  void expect_lost(RawPeer& peer, const std::string& frame, const std::string& why) {
+    const auto witness = client();
+    peer.send(frame);
+    EXPECT_TRUE(peer.is_closed());
+    EXPECT_EQ(events_.until("lost 1 because of 1").back(), "lost 1 because of 1");
+    EXPECT_EQ(witness->find("forged"), std::nullopt) << "the frame had no effect";
+    EXPECT_THAT(client()->job_failure()->text, HasSubstr(why));
+  }
+};
+
+TEST_F(StoreHostileTest, WrongKeyIsToldAtOnce) {
+  StoreClientOptions wrong = options(3);
+  wrong.key = random_job_key();
+  EXPECT_EQ(refusal(wrong),
+            concat("invalid_argument: rank 3 cannot join the store ", server_->address().text(),
+                   ": it has another key than this process; BP_STORE and BP_KEY_FD are not of one "
+                   "job"));
+  expect_unharmed();
+}
+
+TEST_F(StoreHostileTest, WrongJobIsToldAtOnce) {
+  StoreClientOptions wrong = options(3);
+  wrong.job = "job-2";
+  EXPECT_THAT(refusal(wrong), AllOf(StartsWith("invalid_argument: rank 3 cannot join the store "),
+                                    HasSubstr("it serves another job than \"job-2\"")));
+  wrong.job = std::string(257, 'j');
+  EXPECT_THAT(refusal(wrong), HasSubstr("the job's name has 257 bytes"));
+  expect_unharmed();
+}
+
+TEST_F(StoreHostileTest, RankBeyondTheWorldOrTwiceIsRefused) {
+  EXPECT_THAT(refusal(options(8)), HasSubstr("its job has no such rank"));
+  const auto first = client(7);
+  EXPECT_THAT(refusal(options(7)), HasSubstr("that rank has joined already"));
+  first->set("key", "still here");
+  expect_unharmed();
+}
+
+TEST_F(StoreHostileTest, OtherVersionIsToldOurs) {
+  RawPeer peer(server_->address());
+  peer.send(plain_frame(std::string("bpst\0\0\0\x63, and what only version 99 knows", 44)));
+  const auto answer = peer.receive_handshake();
+  ASSERT_TRUE(answer && answer->message);
+  EXPECT_EQ(answer->version, kStoreVersion);
+  EXPECT_EQ(answer->message->op, StoreOp::refusal);
+  EXPECT_EQ(answer->message->number, static_cast<std::int64_t>(StoreRefusal::version));
+  EXPECT_TRUE(peer.is_closed());
+  expect_unharmed();
+}
+
+TEST_F(StoreHostileTest, ProofOfTheServerIsNoProofOfTheClient) {
+  RawPeer peer(server_->address());
+  peer.send(RawPeer::proof(peer.meet(1)));
+  EXPECT_TRUE(peer.is_closed());
+  expect_unharmed();
+}
+
+TEST_F(StoreHostileTest, HandshakeOfAnotherConnectionIsNoProof) {
+  RawPeer honest(server_->address());
+  const std::string proof = honest.join(key_, -1);
+  RawPeer thief(server_->address());
+  thief.meet(-1);
+  thief.send(proof);
+  EXPECT_TRUE(thief.is_closed());
+  expect_unharmed();
+}
+
+TEST_F(StoreHostileTest, RequestsBeforeTheProofAreNotHeard) {
+  RawPeer peer(server_->address());
+  peer.meet(1);
+  peer.send(
+      plain_frame(encode_handshake({.op = StoreOp::set, .strings = {"key", "by a stranger"}})));
+  EXPECT_TRUE(peer.is_closed());
+  EXPECT_EQ(client()->find("key"), std::nullopt);
+}
+
+TEST_F(StoreHostileTest, ReplayedFrameIsRefused) {
+  RawPeer peer(server_->address());
+  peer.join(key_, 1);
+  const std::string frame = peer.sealed({.op = StoreOp::add, .number = 1, .strings = {"sum"}});
+  peer.send(frame);
+  peer.receive_sealed(StoreOp::done);
+  expect_lost(peer, frame, "altered, replayed or out of order");
+  EXPECT_EQ(client()->find("sum"), "1");
+}
+
+TEST_F(StoreHostileTest, ReflectedFrameIsRefused) {
+  RawPeer peer(server_->address());
+  peer.join(key_, 1);
+  const auto asking = client();
+  asking->request_stop();
+  expect_lost(peer, peer.receive_sealed(StoreOp::stop_requested),
+              "altered, replayed or out of order");
+}
+
+TEST_F(StoreHostileTest, AlteredFrameIsRefused) {
+  RawPeer peer(server_->address());
+  peer.join(key_, 1);
+  std::string frame = peer.sealed({.op = StoreOp::set, .strings = {"forgex", "x"}});
+  frame[frame.find("forgex") + 5] = 'd';
+  expect_lost(peer, frame, "altered, replayed or out of order");
+}
+
+TEST_F(StoreHostileTest, MalformedMessageOfAMemberIsRefused) {
+  RawPeer peer(server_->address());
+  peer.join(key_, 1);
+  expect_lost(peer, peer.sealed({.op = StoreOp::set, .strings = {"forged"}}), "malformed message");
+}
+
+TEST_F(StoreHostileTest, AnswerSentAsARequestIsRejected) {
+  RawPeer peer(server_->address());
+  peer.join(key_, 1);
+  peer.send(peer.sealed({.op = StoreOp::done, .id = 7}));
+  peer.receive_sealed(StoreOp::rejected);
+  expect_unharmed();
+}
+
+TEST_F(StoreHostileTest, RequestIdOfAWaitInProgressIsRejected) {
+  RawPeer peer(server_->address());
+  peer.join(key_, 1);
+  peer.send(peer.sealed({.op = StoreOp::get, .id = 7, .strings = {"a"}}));
+  peer.send(peer.sealed({.op = StoreOp::get, .id = 7, .strings = {"b"}}));
+  peer.receive_sealed(StoreOp::rejected);
+  client()->set("b", "");
+  client()->set("a", "");
+  peer.receive_sealed(StoreOp::found);
+  expect_unharmed();
+}
+
+TEST_F(StoreHostileTest, LengthsOutOfTheWorldAreRefusedBeforeAndAfterTheHandshake) {
+  const std::string two_to_the_63("\x80\0\0\0\0\0\0\0", 8);
+  RawPeer stranger(server_->address());
+  stranger.send(two_to_the_63);
+  EXPECT_TRUE(stranger.is_closed());
+  expect_unharmed();
+  RawPeer member(server_->address());
+  member.join(key_, 1);
+  expect_lost(member, two_to_the_63, "longer than the limit");
+}
+
+TEST_F(StoreHostileTest, RandomBytesAreShownTheDoor) {
+  std::mt19937 random(20240607);
+  for (int round = 0; round < 50; ++round) {
+    RawPeer peer(server_->address());
+    std::string bytes(2048, '\0');
+    std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<char>(random()); });
+    bytes[0] = static_cast<char>(random() % 2);  // some lengths are within the limits
+    bytes[1] = 0;
+    bytes[2] = static_cast<char>(random() % 8);
+    peer.send(bytes);
+    EXPECT_TRUE(peer.is_closed());
+  }
+  expect_unharmed();
+}
+
+TEST_F(StoreHostileTest, ThreeHundredStrangersCloseTheOldestOnly) {
+  std::vector<RawPeer> strangers;
+  for (int i = 0; i < 300; ++i) {
+    strangers.emplace_back(server_->address());
+  }
+  for (std::size_t i = 0; i < 300 - 256; ++i) {
+    EXPECT_TRUE(strangers[i].is_closed()) << i;
+  }
+  strangers.back().join(key_, 3);
+  expect_unharmed();
+}
+
+TEST_F(StoreHostileTest, MemberThatDoesNotReadIsLostAndHarmsNobody) {
+  const auto store = client();
+  store->set("large", std::string(kMaxStoreValue, 'x'));
+  RawPeer peer(server_->address());
+  peer.join(key_, 1);
+  for (std::uint64_t id = 0; id < 8; ++id) {
+    peer.send(peer.sealed({.op = StoreOp::find, .id = id, .strings = {"large"}}));
+  }
+  EXPECT_EQ(events_.until("lost 1 because of 1").back(), "lost 1 because of 1");
+  EXPECT_THAT(client()->job_failure()->text,
+              HasSubstr("leaves more than 64 MiB of answers unread"));
+  EXPECT_EQ(store->find("large")->size(), kMaxStoreValue);
+}
+
+class ImpatientStoreTest : public StoreHostileTest {
+ protected:
+  ImpatientStoreTest() : StoreHostileTest(50ms) {}
+};
+
+TEST_F(ImpatientStoreTest, StrangersThatFallSilentAreClosed) {
+  RawPeer silent(server_->address());
+  RawPeer half(server_->address());
+  const std::string hello = half.hello(1);
+  half.send(hello.substr(0, hello.size() / 2));
+  RawPeer unproved(server_->address());
+  unproved.meet(1);
+  EXPECT_TRUE(silent.is_closed());
+  EXPECT_TRUE(half.is_closed());
+  EXPECT_TRUE(unproved.is_closed());
+}
+
+}  // namespace
+}  // namespace bp

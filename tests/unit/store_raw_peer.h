@@ -1,0 +1,124 @@
+// One end of a store connection that can be made to misbehave.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "comm/base/deadline.h"
+#include "comm/base/fd.h"
+#include "comm/store/seal.h"
+#include "comm/store/socket.h"
+#include "comm/store/wire.h"
+#include "tests/unit/store_fixture.h"
+
+namespace bp {
+
+class RawPeer {
+ public:
+  explicit RawPeer(const StoreAddress& address) {
+    std::string why;
+    socket_ = connect_tcp(address, Deadline(kSoon), why);
+    EXPECT_TRUE(socket_) << why;
+  }
+  explicit RawPeer(Fd accepted) : socket_(std::move(accepted)) {}
+
+  void send(std::string_view bytes) {
+    std::string why;
+    // The other side may have hung up by now: what it did is what is tested.
+    static_cast<void>(send_all(socket_.get(), bytes, Deadline(kSoon), why));
+  }
+
+  // The next frame, or nothing once the other side has closed.
+  std::optional<std::string> receive_frame(const FrameLimits& limits) {
+    std::string why;
+    while (true) {
+      const FrameView frame = next_frame(received_, limits);
+      if (frame.state == FrameView::State::complete) {
+        std::string whole = received_.substr(0, frame.size);
+        received_.erase(0, frame.size);
+        return whole;
+      }
+      if (!receive_some(socket_.get(), received_, Deadline(kSoon), why)) {
+        return std::nullopt;
+      }
+    }
+  }
+
+  // The body of the next handshake frame.
+  std::optional<HandshakeBody> receive_handshake() {
+    const auto frame = receive_frame({.body = kMaxHandshakeBody, .mac = 0});
+    return frame ? decode_handshake(std::string_view(*frame).substr(kFrameHeader)) : std::nullopt;
+  }
+
+  // A whole sealed frame with one of `op` inside, after those that have others.
+  std::string receive_sealed(StoreOp op) {
+    while (const auto frame = receive_frame({.body = kMaxStoreBody, .mac = kFrameMac})) {
+      const auto body = std::string_view(*frame).substr(0, frame->size() - kFrameMac);
+      const auto message = decode_message(body.substr(kFrameHeader));
+      if (message && message->op == op) {
+        return *frame;
+      }
+    }
+    ADD_FAILURE() << "the connection ended";
+    return {};
+  }
+
+  // True when the other side closes, whatever it sends before.
+  bool is_closed() {
+    std::string why;
+    while (receive_some(socket_.get(), received_, Deadline(kSoon), why)) {
+      received_.clear();
+    }
+    return why != "no answer";
+  }
+
+  [[nodiscard]] std::string hello(int rank, const std::string& job = "job-1") {
+    facts_ = {.rank = rank, .job = job, .client_nonce = random_bytes(), .server_nonce = {}};
+    return plain_frame(
+        encode_handshake({.op = StoreOp::hello,
+                          .number = rank,
+                          .strings = {job, std::string(view_of(facts_.client_nonce))}}));
+  }
+
+  // Sends hello, and returns the server's proof.
+  std::string meet(int rank) {
+    send(hello(rank));
+    const auto challenge = receive_handshake();
+    if (!challenge || !challenge->message || challenge->message->op != StoreOp::challenge) {
+      ADD_FAILURE() << "no challenge";
+      return {};
+    }
+    const auto& strings = challenge->message->strings;
+    std::copy_n(strings[0].begin(), facts_.server_nonce.size(), facts_.server_nonce.begin());
+    return strings[1];
+  }
+
+  [[nodiscard]] static std::string proof(std::string_view bytes) {
+    return plain_frame(encode_handshake({.op = StoreOp::proof, .strings = {std::string(bytes)}}));
+  }
+
+  // The whole handshake. Returns the frames that it sent.
+  std::string join(const JobKey& key, int rank) {
+    meet(rank);
+    const std::string frame = proof(view_of(derive(key, HandshakeRole::client_proof, facts_)));
+    send(frame);
+    outgoing_.emplace(derive(key, HandshakeRole::session, facts_), FrameDirection::to_server);
+    receive_sealed(StoreOp::welcome);
+    return frame;
+  }
+
+  [[nodiscard]] std::string sealed(const StoreMessage& message) {
+    return outgoing_->seal(encode_message(message));
+  }
+
+  [[nodiscard]] const HandshakeFacts& facts() const { return facts_; }
+
+ private:
+  Fd socket_;
+  std::string received_;
+  HandshakeFacts facts_;
+  std::optional<FrameSeal> outgoing_;
+};
+
+}  // namespace bp

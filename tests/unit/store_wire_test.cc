@@ -1,0 +1,179 @@
+// The protocol's bytes: messages, frames, proofs and MACs. docs/store.md shows the same example.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "comm/store/seal.h"
+#include "comm/store/wire.h"
+
+namespace bp {
+namespace {
+
+using ::testing::Not;
+using ::testing::Optional;
+
+std::string hex(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += "0123456789abcdef"[byte >> 4];
+    text += "0123456789abcdef"[byte & 15];
+  }
+  return text;
+}
+
+const StoreMessage kExample{.op = StoreOp::set, .id = 1, .strings = {"epoch", "3"}};
+
+TEST(StoreMessage, IsTheBytesOfTheExample) {
+  EXPECT_EQ(hex(encode_message(kExample)),
+            "10"                // set
+            "0000000000000001"  // id 1
+            "0000000000000000"  // number
+            "00000002"          // two strings
+            "00000005"
+            "65706f6368"  // "epoch"
+            "00000001"
+            "33");  // "3"
+}
+
+TEST(StoreMessage, ComesBackAsItWas) {
+  for (const StoreMessage& message :
+       {kExample, StoreMessage{.op = StoreOp::add, .id = ~0ULL, .number = -7, .strings = {"n"}},
+        StoreMessage{.op = StoreOp::missing, .id = 1}, StoreMessage{.op = StoreOp::goodbye},
+        StoreMessage{.op = StoreOp::compare_set, .strings = {"", "", std::string(3, '\0')}},
+        StoreMessage{.op = StoreOp::wait, .strings = std::vector<std::string>(1000, "key")}}) {
+    EXPECT_THAT(decode_message(encode_message(message)), Optional(message));
+  }
+}
+
+TEST(StoreMessage, CutOrLongerIsRefused) {
+  const std::string body = encode_message(kExample);
+  for (std::size_t size = 0; size < body.size(); ++size) {
+    EXPECT_EQ(decode_message(body.substr(0, size)), std::nullopt) << size;
+  }
+  EXPECT_EQ(decode_message(body + '\0'), std::nullopt);
+}
+
+TEST(StoreMessage, UnknownOpIsRefused) {
+  for (int op = 0; op < 256; ++op) {
+    std::string body = encode_message({.op = StoreOp::goodbye});
+    body[0] = static_cast<char>(op);
+    const bool without_strings =
+        op == 4 || op == 5 || op == 20 || op == 26 || op == 27 || op == 32 || op == 34 || op == 49;
+    EXPECT_EQ(decode_message(body).has_value(), without_strings) << op;
+  }
+}
+
+TEST(StoreMessage, NumberAndSizesOfStringsAreThoseOfTheOp) {
+  const auto decodes = [](const StoreMessage& message) {
+    return decode_message(encode_message(message)).has_value();
+  };
+  EXPECT_FALSE(decodes({.op = StoreOp::set, .strings = {"key"}}));
+  EXPECT_FALSE(decodes({.op = StoreOp::set, .strings = {"key", "value", "more"}}));
+  EXPECT_FALSE(decodes({.op = StoreOp::wait}));
+  EXPECT_TRUE(decodes({.op = StoreOp::get, .strings = {std::string(kMaxStoreKey, 'k')}}));
+  EXPECT_FALSE(decodes({.op = StoreOp::get, .strings = {std::string(kMaxStoreKey + 1, 'k')}}));
+  EXPECT_FALSE(decodes({.op = StoreOp::wait, .strings = {"", std::string(kMaxStoreKey + 1, 'k')}}));
+  EXPECT_TRUE(decodes({.op = StoreOp::found, .strings = {std::string(kMaxStoreValue, 'v')}}));
+  EXPECT_FALSE(decodes({.op = StoreOp::found, .strings = {std::string(kMaxStoreValue + 1, 'v')}}));
+}
+
+TEST(StoreMessage, CountBeyondTheBytesThatAreThereIsRefusedBeforeAllocation) {
+  std::string body = encode_message({.op = StoreOp::missing});
+  body.replace(body.size() - 4, 4, "\xff\xff\xff\xff");
+  EXPECT_EQ(decode_message(body), std::nullopt);
+}
+
+TEST(StoreHandshake, StrangersAndOtherVersionsAreToldApart) {
+  EXPECT_FALSE(decode_handshake("SSH-2.0-OpenSSH_9.2").has_value());
+  EXPECT_FALSE(decode_handshake("bpst").has_value());
+  const auto other = decode_handshake(std::string("bpst\0\0\0\2whatever", 16));
+  ASSERT_TRUE(other.has_value());
+  EXPECT_EQ(other->version, 2U);
+  EXPECT_FALSE(other->message.has_value());
+  const auto ours = decode_handshake(encode_handshake(kExample));
+  ASSERT_TRUE(ours.has_value());
+  EXPECT_THAT(ours->message, Optional(kExample));
+}
+
+TEST(StoreFrame, EndsWhereItsLengthSays) {
+  const std::string bytes = plain_frame("body") + "next";
+  const FrameLimits limits{.body = 4, .mac = 0};
+  for (std::size_t size = 0; size < 8; ++size) {
+    EXPECT_EQ(next_frame(bytes.substr(0, size), limits).state, FrameView::State::incomplete);
+  }
+  EXPECT_EQ(next_frame(bytes.substr(0, 4), limits).size, 8U);
+  const FrameView frame = next_frame(bytes, limits);
+  EXPECT_EQ(frame.state, FrameView::State::complete);
+  EXPECT_EQ(frame.body, "body");
+  EXPECT_EQ(frame.size, 8U);
+  EXPECT_EQ(next_frame(bytes, {.body = 3, .mac = 0}).state, FrameView::State::too_long);
+}
+
+TEST(StoreFrame, LongestLengthIsRefused) {
+  const FrameLimits limits{.body = kMaxStoreBody, .mac = kFrameMac};
+  EXPECT_EQ(next_frame("\xff\xff\xff\xff", limits).state, FrameView::State::too_long);
+  EXPECT_EQ(next_frame(std::string("\x80\0\0\0\0\0\0\0", 8), limits).state,
+            FrameView::State::too_long);
+}
+
+Bytes32 counting_from(unsigned char first) {
+  Bytes32 bytes{};
+  for (unsigned char& byte : bytes) {
+    byte = first++;
+  }
+  return bytes;
+}
+
+const HandshakeFacts kFacts{.rank = 1,
+                            .job = "job-1",
+                            .client_nonce = counting_from(32),
+                            .server_nonce = counting_from(64)};
+
+TEST(StoreProof, IsBoundToKeyRoleAndEveryFact) {
+  const JobKey key = counting_from(0);
+  const Bytes32 proof = derive(key, HandshakeRole::client_proof, kFacts);
+  EXPECT_EQ(derive(key, HandshakeRole::client_proof, kFacts), proof);
+  EXPECT_NE(derive(counting_from(1), HandshakeRole::client_proof, kFacts), proof);
+  EXPECT_NE(derive(key, HandshakeRole::server_proof, kFacts), proof);
+  EXPECT_NE(derive(key, HandshakeRole::session, kFacts), proof);
+  const auto differs = [&](void (*change)(HandshakeFacts&)) {
+    HandshakeFacts other = kFacts;
+    change(other);
+    return derive(key, HandshakeRole::client_proof, other) != proof;
+  };
+  EXPECT_TRUE(differs([](HandshakeFacts& facts) { facts.rank = 2; }));
+  EXPECT_TRUE(differs([](HandshakeFacts& facts) { facts.job = "job-2"; }));
+  EXPECT_TRUE(differs([](HandshakeFacts& facts) { facts.client_nonce[31] ^= 1; }));
+  EXPECT_TRUE(differs([](HandshakeFacts& facts) { facts.server_nonce[31] ^= 1; }));
+}
+
+// Made with Python's hmac module by the recipe in docs/store.md.
+TEST(StoreSeal, IsTheFrameOfTheExample) {
+  const Bytes32 session = derive(counting_from(0), HandshakeRole::session, kFacts);
+  FrameSeal seal(session, FrameDirection::to_server);
+  EXPECT_EQ(hex(view_of(session)),
+            "336769fcd22ebb334ab65e508a069d26c3367a5422b412b4f364548600e13be6");
+  EXPECT_EQ(hex(seal.seal(encode_message(kExample))),
+            "00000023" + hex(encode_message(kExample)) +
+                "d44d5735d99ade803418c6c9ecad36371ad3831b7f6a84f39acfc822448c12ff");
+}
+
+TEST(StoreSeal, AcceptsEachFrameOnceInOrderAndDirection) {
+  const Bytes32 session = random_bytes();
+  FrameSeal sender(session, FrameDirection::to_server);
+  const auto mac_of = [](const std::string& frame) { return frame.substr(frame.size() - 32); };
+  const std::string first = mac_of(sender.seal("a"));
+  const std::string second = mac_of(sender.seal("a"));
+  EXPECT_THAT(second, Not(first));
+  EXPECT_TRUE(FrameSeal(session, FrameDirection::to_server).accept("a", first));
+  EXPECT_FALSE(FrameSeal(session, FrameDirection::to_server).accept("b", first)) << "altered";
+  EXPECT_FALSE(FrameSeal(session, FrameDirection::to_server).accept("a", second)) << "one left out";
+  EXPECT_FALSE(FrameSeal(session, FrameDirection::to_client).accept("a", first)) << "reflected";
+  EXPECT_FALSE(FrameSeal(random_bytes(), FrameDirection::to_server).accept("a", first));
+  FrameSeal receiver(session, FrameDirection::to_server);
+  EXPECT_TRUE(receiver.accept("a", first));
+  EXPECT_FALSE(receiver.accept("a", first)) << "replayed";
+}
+
+}  // namespace
+}  // namespace bp
