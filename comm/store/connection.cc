@@ -83,7 +83,9 @@ void StoreConnection::take_frames() {
     }
   }
   in_used_ -= taken;
-  std::copy_n(in_.begin() + static_cast<std::ptrdiff_t>(taken), in_used_, in_.begin());
+  if (taken > 0) {  // not while a large frame comes in pieces
+    std::copy_n(in_.begin() + static_cast<std::ptrdiff_t>(taken), in_used_, in_.begin());
+  }
   // Room for the frame that has begun, but no more than twice what has come of it: who announces
   // much and sends little gets little.
   in_.resize(
