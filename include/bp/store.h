@@ -24,7 +24,9 @@ struct JobFailure {
 // Keys are at most 4 KiB, values at most 16 MiB; any bytes. A store is used by any number of
 // threads at once. Every wait ends at its timeout with a `timeout` Error that lists what was
 // missing; a lost server is a `peer_lost` Error on every later call, and a failed job an `aborted`
-// Error out of every wait.
+// Error out of every get and wait, also when the key is there. A request that the server rejects or
+// that breaks a limit is an `invalid_argument`; one that it does not answer within 30 s a
+// `timeout`.
 class Store {
  public:
   virtual ~Store() = default;
@@ -38,23 +40,26 @@ class Store {
   // Values that are added to are decimal text; a key that is not there counts as 0. Returns the
   // sum.
   virtual std::int64_t add(std::string_view key, std::int64_t delta) = 0;
-  // Sets the key to `desired` if it holds `expected` (empty: is not there); returns what it holds
-  // now.
+  // Sets the key to `desired` if it holds `expected` (empty: or is not there); returns what it
+  // holds now, empty where it is not there.
   virtual std::string compare_set(std::string_view key,
                                   std::string_view expected,
                                   std::string_view desired) = 0;
+  // A key that is not there counts as empty.
   virtual void append(std::string_view key, std::string_view value) = 0;
   // Deletes every key that begins with `prefix`; returns how many.
   virtual std::int64_t erase(std::string_view prefix) = 0;
 
   // Declares the job failed. The first failure is kept and pushed to every client. A failure whose
   // cause is another rank also marks this rank's own end as a consequence of that one, so that the
-  // launcher blames the right rank.
+  // launcher blames the right rank. The text is cut after 16 KiB.
   virtual void fail_job(const JobFailure& failure) = 0;
+  // The job's failure, or the server's loss (cause -1) where that came first.
   [[nodiscard]] virtual std::optional<JobFailure> job_failure() const = 0;
   // Called once, on the store's own thread, when the job fails or the server is lost (cause -1);
-  // at once if it already has. It must not block and must not call back into the store. One
-  // listener at a time; an empty function removes it and waits for a running call to end.
+  // at once, on the calling thread, if it already has. It must not block, throw or call back into
+  // the store. One listener at a time; an empty function removes it and waits for a running call to
+  // end.
   virtual void on_job_failure(std::function<void(const JobFailure&)> listener) = 0;
 
   // Asks every rank to save and stop at a step that all agree on. Pushed to every client.
@@ -74,8 +79,10 @@ struct StoreClientOptions {
   std::chrono::milliseconds connect_timeout{30'000};
 };
 
-// Connects and proves knowledge of the key, both ways. Throws timeout, io or invalid_argument
-// (wrong key, other job, other version) with the address in the text.
+// Connects and proves knowledge of the key, both ways. Tries again until connect_timeout: the
+// server may come up late. Throws `timeout` with the last reason then, and invalid_argument at once
+// where it can never work (wrong key, other job, other version, a rank that is not of the job or is
+// connected already); the address is in the text. The process keeps a thread for each client.
 [[nodiscard]] std::unique_ptr<Store> connect_store(const StoreClientOptions& options);
 
 // A view of `store` in which every key has `prefix` before it. `store` must outlive it; job

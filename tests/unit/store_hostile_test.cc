@@ -7,6 +7,7 @@ namespace bp {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace std::string_literals;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -68,7 +69,7 @@ TEST_F(StoreHostileTest, RankBeyondTheWorldOrTwiceIsRefused) {
 
 TEST_F(StoreHostileTest, OtherVersionIsToldOurs) {
   RawPeer peer(server_->address());
-  peer.send(plain_frame(std::string("bpst\0\0\0\x63, and what only version 99 knows", 44)));
+  peer.send(plain_frame("bpst\0\0\0\x63, and what only version 99 knows"s));
   const auto answer = peer.receive_handshake();
   ASSERT_TRUE(answer && answer->message);
   EXPECT_EQ(answer->version, kStoreVersion);
