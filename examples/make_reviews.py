@@ -5,7 +5,7 @@
 
 What a review says hangs on word order and negation, not on which words are in it: praise is negated
 ("far from dull"), weighed ("the plot was dull, but the ending superb": the last clause counts;
-"superb, although the start was dull": the first), or expected and not found. Every word of praise is
+"superb, even though the start was dull": the first), or expected and not found. Every word of praise is
 about as frequent in bad reviews as in good ones, so counting words is not enough. No two reviews
 are the same. The random numbers are our own: the same file on every machine and Python.
 """
@@ -23,14 +23,8 @@ THINGS = {
     "phone": "battery,screen,camera,keyboard,speaker,case,charger,software,microphone,finish",
     "museum": "main hall,audio guide,shop,new wing,exhibition,restaurant,ticket office,tour,layout,garden",
 }
-GOOD = (
-    "superb,great,wonderful,excellent,brilliant,charming,delightful,impressive,lovely,pleasant,"
-    "splendid,fine"
-).split(",")
-BAD = (
-    "dull,awful,terrible,dreadful,boring,disappointing,poor,mediocre,annoying,clumsy,"
-    "tedious,weak"
-).split(",")
+GOOD = "superb,great,wonderful,excellent,brilliant,charming,delightful,lovely".split(",")
+BAD = "dull,awful,terrible,dreadful,boring,disappointing,poor,tedious".split(",")
 
 # {a} and {b}: parts of the thing; {x}: an adjective of the meaning of the review; {y}: of the other.
 PLAIN = [
@@ -51,7 +45,6 @@ NEGATED = [
     "Nobody could call the {a} {y}.",
     "I would never call the {a} {y}.",
     "This {thing} is not {y}.",
-    "The {a} was {x}, not {y}.",
     "The {a} was hardly {y}, and the {b} was not {y2} either.",
     "It is anything but a {y} {thing}.",
 ]
@@ -59,10 +52,8 @@ WEIGHED = [
     "The {a} was {y}, but the {b} was {x}.",
     "The {a} was {y}, but in the end the {b} was {x}, and that is what I remember.",
     "Although the {a} was {y}, the {b} was {x}.",
-    "The {b} was {x}, although the {a} was {y}.",
     "The {b} was {x}, even though the {a} was {y}.",
     "The {a} was {y} but the {b} {x}.",
-    "Yes, the {a} was {y}, but the {b} was not {y2}.",
 ]
 EXPECTED = [
     "I expected the {a} to be {y}, but it was {x}.",
@@ -72,7 +63,7 @@ EXPECTED = [
     'A friend called the {a} "{y}", but to me it was {x}.',
     "It used to be {y}, but now the {a} is {x}.",
 ]
-KINDS = [(PLAIN, 44), (NEGATED, 24), (WEIGHED, 20), (EXPECTED, 12)]
+KINDS = [(PLAIN, 36), (NEGATED, 28), (WEIGHED, 21), (EXPECTED, 15)]
 
 BEFORE = [
     "It was a rainy {day}.",
