@@ -1,5 +1,6 @@
 #include "trainer/text/tokenizer.h"
 
+#include <algorithm>
 #include <array>
 
 #include "trainer/text/word_cache.h"
@@ -30,6 +31,10 @@ constexpr std::array<ByteKind, 256> kByteKinds = make_byte_kinds();
 
 ByteKind kind_of(char c) { return kByteKinds[static_cast<unsigned char>(c)]; }
 
+// ASCII letters and digits, most of all words, need no table of Unicode.
+bool is_plain(char c) { return c > ' ' && c < 0x7F; }
+char lower_plain(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
 // Written in a text exactly so, they are tokens.
 constexpr std::array<std::string_view, 5> kSpecialTokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]",
                                                             "[MASK]"};
@@ -42,7 +47,10 @@ constexpr std::size_t kLongestCached = 48;
 class Tokenizer::Impl {
  public:
   Impl(const Vocabulary& vocabulary, bool lower_case)
-      : vocabulary_(vocabulary), pieces_(vocabulary_), splitter_(lower_case) {
+      : vocabulary_(vocabulary),
+        pieces_(vocabulary_),
+        splitter_(lower_case),
+        lower_case_(lower_case) {
     for (std::size_t i = 0; i < kSpecialTokens.size(); ++i) {
       special_ids_[i] = pieces_.find(kSpecialTokens[i]);
     }
@@ -105,6 +113,14 @@ class Tokenizer::Impl {
   }
 
   void append_uncached(std::string_view stretch, std::vector<std::int32_t>& ids) {
+    if (std::all_of(stretch.begin(), stretch.end(), is_plain)) {
+      word_.assign(stretch);
+      if (lower_case_) {
+        std::transform(word_.begin(), word_.end(), word_.begin(), lower_plain);
+      }
+      pieces_.append(word_, ids);
+      return;
+    }
     for (const std::string& word : splitter_.split(stretch)) {
       pieces_.append(word, ids);
     }
@@ -114,6 +130,8 @@ class Tokenizer::Impl {
   WordPieces pieces_;
   WordSplitter splitter_;
   WordCache cache_;
+  bool lower_case_;
+  std::string word_;
   std::array<std::int32_t, kSpecialTokens.size()> special_ids_{};
   std::array<std::int32_t, 128> punctuation_ids_{};
 };
