@@ -1,0 +1,105 @@
+// The tokenizer on one core: text in, ids out, one row after the other as prepare() does it.
+//
+//   tokenizer_bench VOCAB.txt FILE[:COLUMN]...      a TSV file and the column of its texts, from 1
+//
+// Five runs over all rows of a file, each with a new tokenizer (cold: its word cache is empty) and
+// again with the same one (warm). Medians; MB are 10^6 bytes of text.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "bench/build_info.h"
+#include "trainer/data/table_reader.h"
+#include "trainer/text/tokenizer.h"
+
+namespace {
+
+using bp::trainer::Tokenizer;
+using Clock = std::chrono::steady_clock;
+
+std::vector<std::string> read_texts(const std::string& path, std::size_t column) {
+  bp::trainer::TableReader reader(path, bp::trainer::kTsv);
+  std::vector<std::string> texts;
+  while (reader.next()) {
+    texts.emplace_back(reader.fields().at(column));
+  }
+  return texts;
+}
+
+struct Run {
+  double seconds = 0;
+  std::size_t tokens = 0;
+};
+
+Run encode_all(Tokenizer& tokenizer, const std::vector<std::string>& texts) {
+  std::vector<std::int32_t> ids;
+  Run run;
+  const auto begin = Clock::now();
+  for (const std::string& text : texts) {
+    ids.clear();
+    tokenizer.encode(text, ids);
+    run.tokens += ids.size();
+  }
+  run.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  return run;
+}
+
+void measure(const bp::trainer::Vocabulary& vocabulary, const std::string& argument) {
+  const std::size_t colon = argument.rfind(':');
+  const std::string path = argument.substr(0, colon);
+  const std::size_t column =
+      colon == std::string::npos ? 0 : std::strtoul(argument.c_str() + colon + 1, nullptr, 10) - 1;
+  const std::vector<std::string> texts = read_texts(path, column);
+  std::size_t bytes = 0;
+  for (const std::string& text : texts) {
+    bytes += text.size();
+  }
+  std::array<double, 5> cold{};
+  std::array<double, 5> warm{};
+  std::size_t tokens = 0;
+  for (std::size_t i = 0; i < cold.size(); ++i) {
+    Tokenizer tokenizer(vocabulary);
+    cold[i] = encode_all(tokenizer, texts).seconds;
+    const Run again = encode_all(tokenizer, texts);
+    warm[i] = again.seconds;
+    tokens = again.tokens;
+  }
+  std::sort(cold.begin(), cold.end());
+  std::sort(warm.begin(), warm.end());
+  const auto rate = [](std::size_t what, double seconds) {
+    return static_cast<double>(what) / seconds * 1e-6;
+  };
+  std::printf("%-28s %8zu %7.1f %10zu %10.1f %10.1f %10.1f\n",
+              path.substr(path.find_last_of('/') + 1).c_str(), texts.size(),
+              static_cast<double>(bytes) * 1e-6, tokens, rate(bytes, cold[2]), rate(bytes, warm[2]),
+              rate(tokens, cold[2]));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: tokenizer_bench VOCAB.txt FILE[:COLUMN]...\n");
+    return 2;
+  }
+  try {
+    if (*BP_NOT_FOR_MEASURING != '\0') {
+      std::printf("not for measuring: %s\n", BP_NOT_FOR_MEASURING);
+    }
+    const auto vocabulary = bp::trainer::Vocabulary::read(argv[1]);
+    std::printf("%-28s %8s %7s %10s %10s %10s %10s\n", "file", "rows", "MB", "tokens", "cold_MB/s",
+                "warm_MB/s", "Mtokens/s");
+    for (int i = 2; i < argc; ++i) {
+      measure(vocabulary, argv[i]);
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tokenizer_bench: %s\n", error.what());
+    return 66;
+  }
+  return 0;
+}
