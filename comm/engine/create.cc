@@ -61,6 +61,9 @@ Communicator Communicator::create(const CommunicatorOptions& given) {
   if (environment.topology.size() == 1) {
     return make_world(environment.topology, options, nullptr, nullptr, nullptr);
   }
+  // What can go wrong here alone comes before the others know of us.
+  load_gloo_plugin();
+  const ListenOn listen = listen_on(options.interface, *environment.store);
   StoreClientOptions client;
   client.address = *environment.store;
   client.job = environment.job;
@@ -70,7 +73,6 @@ Communicator Communicator::create(const CommunicatorOptions& given) {
   auto store = connect_store(client);
   const int rank = environment.topology.rank;
   const int size = environment.topology.size();
-  const ListenOn listen = listen_on(options.interface, *environment.store);
   meet(*store, rank, size, options.start_timeout);
   const auto rendezvous = prefix_store(*store, "comm/world/gloo/");
   auto transport = std::make_unique<GlooTransport>(

@@ -38,7 +38,7 @@ std::string counts_text(const std::vector<std::size_t>& counts) {
     if (r < kShown) text += concat(r == 0 ? "" : "+", counts[r]);
     all.add(concat(counts[r]));
   }
-  return counts.size() <= kShown ? text : concat(text, "+... (layout ", all.value() % 10000, ")");
+  return counts.size() <= kShown ? text : concat(text, "+... (layout ", all.value(), ")");
 }
 
 }  // namespace

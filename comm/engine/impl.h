@@ -42,6 +42,6 @@ void meet(Store& store, int rank, int size, std::chrono::milliseconds timeout);
 // algorithm that is not there.
 [[nodiscard]] std::unique_ptr<Backend> make_cpu_backend(const std::string& name,
                                                         const CommunicatorOptions& options,
-                                                        const SegmentLimits& limits = {});
+                                                        const SegmentLimits& limits = kSegments);
 
 }  // namespace bp

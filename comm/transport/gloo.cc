@@ -34,7 +34,9 @@ std::vector<std::filesystem::path> plugin_folders() {
   return folders;
 }
 
-const plugin::Table& load() {
+}  // namespace
+
+const plugin::Table& load_gloo_plugin() {
   std::string tried;
   for (const auto& folder : plugin_folders()) {
     const auto path = folder / "libbp_gloo.so";
@@ -58,6 +60,8 @@ const plugin::Table& load() {
   throw Error(ErrorCode::unavailable, concat("libbp_gloo.so is not there; looked in: ", tried,
                                              " (BP_PLUGIN_DIR says where)"));
 }
+
+namespace {
 
 // Our store behind the plugin's callbacks; keeps what it threw.
 class StoreBridge {
@@ -143,7 +147,7 @@ class GlooTransfer : public Transfer {
 }  // namespace
 
 GlooTransport::GlooTransport(const GlooOptions& options, Store& store)
-    : rank_(options.rank), size_(options.size), table_(load()) {
+    : rank_(options.rank), size_(options.size), table_(load_gloo_plugin()) {
   StoreBridge bridge(store, options.timeout);
   plugin::ConnectOptions connect;
   connect.rank = options.rank;

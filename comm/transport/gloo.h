@@ -23,6 +23,9 @@ struct GlooOptions {
   std::chrono::milliseconds timeout{30'000};  // for connecting
 };
 
+// Opens the plugin; throws unavailable, with where it was looked for, where that fails.
+const gloo_plugin::Table& load_gloo_plugin();
+
 class GlooTransport : public Transport {
  public:
   // Meets all other ranks through `store`, which is used here only. Throws unavailable where the

@@ -1,0 +1,90 @@
+#include "comm/engine/agreement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "comm/engine/failure.h"
+
+namespace bp {
+namespace {
+
+Operation operation(Operation::Kind kind, std::size_t count) {
+  Operation result;
+  result.kind = kind;
+  result.output = {nullptr, count, DataType::bf16};
+  return result;
+}
+
+TEST(Describe, TellsApartWhatMustAgree) {
+  Operation sum = operation(Operation::Kind::all_reduce, 12);
+  EXPECT_EQ(describe(sum), "all_reduce sum of 12 bf16");
+  sum.name = "loss";
+  EXPECT_EQ(describe(sum), "all_reduce sum of 12 bf16 'loss'");
+  Operation cast = operation(Operation::Kind::broadcast, 3);
+  cast.root = 2;
+  EXPECT_EQ(describe(cast), "broadcast of 3 bf16 from rank 2");
+  EXPECT_EQ(describe(operation(Operation::Kind::barrier, 0)), "barrier");
+}
+
+TEST(Describe, ListsUnevenCountsAndHashesManyOfThem) {
+  Operation gather = operation(Operation::Kind::all_gather, 4);
+  gather.counts = {2, 2};
+  EXPECT_EQ(describe(gather), "all_gather of 2 bf16");
+  gather.counts = {3, 1};
+  EXPECT_EQ(describe(gather), "all_gather of 3+1 bf16");
+  gather.counts.assign(20, 1);
+  gather.counts[18] = 2;
+  const std::string one = describe(gather);
+  EXPECT_THAT(one, testing::StartsWith("all_gather of 1+1+1+1+1+1+1+1+... (layout "));
+  std::swap(gather.counts[18], gather.counts[19]);
+  EXPECT_NE(describe(gather), one);
+}
+
+TEST(Header, EveryPartChangesTheSlot) {
+  const Header header{"world", 3, "barrier", "auto"};
+  EXPECT_EQ(header.slot(), (Header{"world", 3, "barrier", "auto"}).slot());
+  EXPECT_NE(header.slot(), (Header{"world.1", 3, "barrier", "auto"}).slot());
+  EXPECT_NE(header.slot(), (Header{"world", 4, "barrier", "auto"}).slot());
+  EXPECT_NE(header.slot(), (Header{"world", 3, "barrier 'x'", "auto"}).slot());
+  EXPECT_NE(header.slot(), (Header{"world", 3, "barrier", "ring"}).slot());
+}
+
+TEST(Disagreement, IsNoneWhereAllThatIsShownIsTheSame) {
+  EXPECT_FALSE(disagreement({}, 1, "world"));
+  EXPECT_FALSE(disagreement({{0, "barrier"}, {2, "barrier"}}, 1, "world"));
+}
+
+TEST(Disagreement, ListsWhoAskedForWhat) {
+  EXPECT_EQ(
+      disagreement({{0, "a"}, {1, "b"}, {2, "a"}, {3, "c"}}, 17, "world"),
+      "ranks disagree on collective 17 of world: ranks 0, 2 asked for a; rank 1 for b; rank 3 "
+      "for c (every rank must ask for the same collectives in the same order)");
+}
+
+TEST(Failure, KeepsTheFirst) {
+  Failure failure;
+  EXPECT_FALSE(failure.get());
+  EXPECT_FALSE(failure.flag());
+  EXPECT_FALSE(failure.wait(Deadline(std::chrono::milliseconds(1))));
+  failure.set({ErrorCode::timeout, "first"});
+  EXPECT_STREQ(failure.set({ErrorCode::io, "second"}).what(), "first");
+  EXPECT_EQ(failure.get()->code(), ErrorCode::timeout);
+  EXPECT_TRUE(failure.flag());
+}
+
+TEST(Failure, TravelsAsText) {
+  const Error error(ErrorCode::mismatch, "ranks disagree");
+  EXPECT_EQ(to_text(error), "mismatch: ranks disagree");
+  EXPECT_EQ(error_of(-1, to_text(error)).code(), ErrorCode::mismatch);
+  EXPECT_STREQ(error_of(-1, to_text(error)).what(), "ranks disagree");
+}
+
+TEST(Failure, OfALauncherNamesTheRank) {
+  const Error lost = error_of(2, "killed by signal 9");
+  EXPECT_EQ(lost.code(), ErrorCode::peer_lost);
+  EXPECT_STREQ(lost.what(), "rank 2 was lost: killed by signal 9");
+  EXPECT_EQ(error_of(-1, "the launcher was stopped").code(), ErrorCode::aborted);
+}
+
+}  // namespace
+}  // namespace bp
