@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace bp::trainer {
@@ -108,6 +109,28 @@ TEST(Progress, NeverWrapsANarrowTerminal) {
   screen.now += seconds(1);
   progress.update({.step = 1, .samples = 1, .loss = 1});
   EXPECT_EQ(screen.taken(), "[==========>         ] 1/2  l");
+}
+
+// Log lines come from any thread; each stays whole.
+TEST(Progress, TakesLinesFromOtherThreads) {
+  Screen screen;
+  Progress progress(1000, screen.output(true));
+  std::thread other([&] {
+    for (int i = 0; i < 100; ++i) {
+      progress.say("from the other thread");
+    }
+  });
+  for (int step = 1; step <= 1000; ++step) {
+    progress.update({.step = step, .samples = step, .loss = 1});
+  }
+  other.join();
+  progress.finish();
+  std::size_t lines = 0;
+  for (std::size_t at = 0;
+       (at = screen.text.find("from the other thread\n", at)) != std::string::npos; ++at) {
+    ++lines;
+  }
+  EXPECT_EQ(lines, 100U);
 }
 
 }  // namespace
