@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cinttypes>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -49,6 +51,19 @@ Run encode_all(Tokenizer& tokenizer, const std::vector<std::string>& texts) {
   return run;
 }
 
+// The sum of each id times its place from 1, modulo 2^64: equal for equal ids.
+std::uint64_t checksum(Tokenizer& tokenizer, const std::vector<std::string>& texts) {
+  std::vector<std::int32_t> ids;
+  for (const std::string& text : texts) {
+    tokenizer.encode(text, ids);
+  }
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    sum += (i + 1) * static_cast<std::uint64_t>(ids[i]);
+  }
+  return sum;
+}
+
 void measure(const bp::trainer::Vocabulary& vocabulary, const std::string& argument) {
   const std::size_t colon = argument.rfind(':');
   const std::string path = argument.substr(0, colon);
@@ -74,10 +89,11 @@ void measure(const bp::trainer::Vocabulary& vocabulary, const std::string& argum
   const auto rate = [](std::size_t what, double seconds) {
     return static_cast<double>(what) / seconds * 1e-6;
   };
-  std::printf("%-28s %8zu %7.1f %10zu %10.1f %10.1f %10.1f\n",
+  Tokenizer tokenizer(vocabulary);
+  std::printf("%-28s %8zu %7.1f %10zu %10.1f %10.1f %10.1f %20" PRIu64 "\n",
               path.substr(path.find_last_of('/') + 1).c_str(), texts.size(),
               static_cast<double>(bytes) * 1e-6, tokens, rate(bytes, cold[2]), rate(bytes, warm[2]),
-              rate(tokens, cold[2]));
+              rate(tokens, cold[2]), checksum(tokenizer, texts));
 }
 
 }  // namespace
@@ -92,8 +108,8 @@ int main(int argc, char** argv) {
       std::printf("not for measuring: %s\n", BP_NOT_FOR_MEASURING);
     }
     const auto vocabulary = bp::trainer::Vocabulary::read(argv[1]);
-    std::printf("%-28s %8s %7s %10s %10s %10s %10s\n", "file", "rows", "MB", "tokens", "cold_MB/s",
-                "warm_MB/s", "Mtokens/s");
+    std::printf("%-28s %8s %7s %10s %10s %10s %10s %20s\n", "file", "rows", "MB", "tokens",
+                "cold_MB/s", "warm_MB/s", "Mtokens/s", "checksum");
     for (int i = 2; i < argc; ++i) {
       measure(vocabulary, argv[i]);
     }

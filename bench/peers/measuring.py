@@ -1,0 +1,55 @@
+"""What the comparisons share: running, and telling medians with their spread."""
+
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def run(command, **options):
+    """Standard output of a program; ends the comparison with its complaint when it fails."""
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True,
+                            check=False, **options)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\nfailed with {result.returncode}:\n"
+                 f"{result.stdout[-1000:]}{result.stderr[-2000:]}")
+    return result.stdout
+
+
+def run_json(command, **options):
+    return json.loads(run(command, **options).strip().splitlines()[-1])
+
+
+def program(name):
+    path = ROOT / "build" / "bin" / name
+    if not path.exists():
+        sys.exit(f"{path} is not there: build it with scripts/build")
+    return path
+
+
+def spread(values, digits=1):
+    """"123.4 [120.1 .. 125.0]": the median, the lowest and the highest."""
+    return (f"{statistics.median(values):.{digits}f} "
+            f"[{min(values):.{digits}f} .. {max(values):.{digits}f}]")
+
+
+def print_machine():
+    model = "unknown processor"
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            model = line.split(":")[1].strip()
+            break
+    commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"],
+                            capture_output=True, text=True, check=False).stdout.strip()
+    cores = len(os.sched_getaffinity(0))
+    print(f"commit {commit or 'unknown'}, {cores} cores of {model}, Linux {platform.release()}")
+    # What runs before we have started anything is what disturbs.
+    load = os.getloadavg()[0]
+    if load > 0.3:
+        print(f"warning: this machine is busy (load {load:.1f}); the figures are worth little")

@@ -1,0 +1,182 @@
+"""A hand-written PyTorch training loop of BERT with a classification head: what a good engineer
+writes without a trainer. bf16 autocast, fused AdamW, dropout, clip at 1.0, warm-up and linear decay,
+no compile. Prints one JSON object: the median of samples/s over windows of steps.
+
+--ids takes an .npz that bench/peers/make_texts wrote: token ids [rows, 128] and labels [rows].
+"""
+
+import argparse
+import json
+import statistics
+import time
+
+import numpy
+import torch
+from torch import nn
+from torch.nn import functional
+
+SHAPES = {"tiny": (2, 128, 2), "mini": (4, 256, 4), "base": (12, 768, 12)}
+
+
+def read_shape(name):
+    """A preset, or a folder with a Hugging Face config.json."""
+    if name in SHAPES:
+        layers, hidden, heads = SHAPES[name]
+        return dict(layers=layers, hidden=hidden, heads=heads, intermediate=4 * hidden,
+                    vocabulary=30522, positions=512, epsilon=1e-12)
+    with open(f"{name}/config.json", encoding="utf-8") as file:
+        config = json.load(file)
+    return dict(layers=config["num_hidden_layers"], hidden=config["hidden_size"],
+                heads=config["num_attention_heads"], intermediate=config["intermediate_size"],
+                vocabulary=config["vocab_size"], positions=config["max_position_embeddings"],
+                epsilon=config.get("layer_norm_eps", 1e-12))
+
+
+class Attention(nn.Module):
+    def __init__(self, shape, options):
+        super().__init__()
+        self.heads = shape["heads"]
+        self.merged = options.qkv == "merged"
+        self.plain = options.attention == "plain"
+        self.dropout = options.dropout
+        hidden = shape["hidden"]
+        if self.merged:
+            self.qkv = nn.Linear(hidden, 3 * hidden)
+        else:
+            self.query = nn.Linear(hidden, hidden)
+            self.key = nn.Linear(hidden, hidden)
+            self.value = nn.Linear(hidden, hidden)
+
+    def forward(self, x, mask):
+        batch, length, hidden = x.shape
+        if self.merged:
+            q, k, v = self.qkv(x).chunk(3, dim=-1)
+        else:
+            q, k, v = self.query(x), self.key(x), self.value(x)
+        q, k, v = (t.view(batch, length, self.heads, -1).transpose(1, 2) for t in (q, k, v))
+        dropout = self.dropout if self.training else 0.0
+        if self.plain:
+            scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
+            if mask is not None:
+                scores = scores.masked_fill(~mask, float("-inf"))
+            shares = functional.dropout(scores.softmax(dim=-1).to(v.dtype), dropout)
+            context = shares @ v
+        else:
+            context = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask,
+                                                              dropout_p=dropout)
+        return context.transpose(1, 2).reshape(batch, length, hidden)
+
+
+class Layer(nn.Module):
+    def __init__(self, shape, options):
+        super().__init__()
+        hidden = shape["hidden"]
+        self.attention = Attention(shape, options)
+        self.output = nn.Linear(hidden, hidden)
+        self.norm1 = nn.LayerNorm(hidden, eps=shape["epsilon"])
+        self.up = nn.Linear(hidden, shape["intermediate"])
+        self.down = nn.Linear(shape["intermediate"], hidden)
+        self.norm2 = nn.LayerNorm(hidden, eps=shape["epsilon"])
+        self.dropout = nn.Dropout(options.dropout)
+
+    def forward(self, x, mask):
+        x = self.norm1(x + self.dropout(self.output(self.attention(x, mask))))
+        return self.norm2(x + self.dropout(self.down(functional.gelu(self.up(x)))))
+
+
+class Bert(nn.Module):
+    def __init__(self, shape, options, labels):
+        super().__init__()
+        hidden = shape["hidden"]
+        self.words = nn.Embedding(shape["vocabulary"], hidden, padding_idx=0)
+        self.positions = nn.Embedding(shape["positions"], hidden)
+        self.types = nn.Embedding(2, hidden)
+        self.norm = nn.LayerNorm(hidden, eps=shape["epsilon"])
+        self.dropout = nn.Dropout(options.dropout)
+        self.layers = nn.ModuleList(Layer(shape, options) for _ in range(shape["layers"]))
+        self.pooler = nn.Linear(hidden, hidden)
+        self.head = nn.Linear(hidden, labels)
+        for module in self.modules():
+            if isinstance(module, (nn.Linear, nn.Embedding)):
+                nn.init.normal_(module.weight, std=0.02)
+
+    def forward(self, ids, mask):
+        x = self.words(ids) + self.positions.weight[: ids.shape[1]] + self.types.weight[0]
+        x = self.dropout(self.norm(x))
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.head(self.dropout(torch.tanh(self.pooler(x[:, 0]))))
+
+
+def make_optimizer(model, options):
+    decayed, others = [], []
+    for parameter in model.parameters():
+        (decayed if parameter.dim() > 1 else others).append(parameter)
+    groups = [dict(params=decayed, weight_decay=0.01), dict(params=others, weight_decay=0.0)]
+    optimizer = torch.optim.AdamW(groups, lr=options.lr, fused=True)
+    steps = options.windows * options.window_steps + options.warm_up_steps
+    warm_up = max(1, steps // 10)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda s: min((s + 1) / warm_up, max(0.0, (steps - s) / max(1, steps - warm_up))))
+    return optimizer, schedule
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--ids", required=True)
+    parser.add_argument("--model", default="tiny", help="a preset, or a folder with a config.json")
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--dropout", type=float, default=0.1)
+    parser.add_argument("--lr", type=float, default=1e-4)
+    parser.add_argument("--attention", choices=("sdpa", "plain"), default="sdpa")
+    parser.add_argument("--qkv", choices=("merged", "separate"), default="merged")
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
+    parser.add_argument("--windows", type=int, default=10)
+    parser.add_argument("--window-steps", type=int, default=20)
+    parser.add_argument("--warm-up-steps", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+
+    torch.manual_seed(options.seed)
+    file = numpy.load(options.ids)
+    ids, labels = torch.from_numpy(file["ids"]), torch.from_numpy(file["labels"])
+    full = bool((ids != 0).all())  # no padding: attention needs no mask, which is faster
+    model = Bert(read_shape(options.model), options, int(labels.max()) + 1).train()
+    optimizer, schedule = make_optimizer(model, options)
+    order = torch.randperm(len(ids))
+    position, loss_sum = 0, 0.0
+
+    def step():
+        nonlocal order, position
+        if position + options.batch > len(order):
+            order, position = torch.randperm(len(ids)), 0
+        rows = order[position:position + options.batch]
+        position += options.batch
+        batch = ids[rows]
+        mask = None if full else (batch != 0)[:, None, None, :]
+        with torch.autocast("cpu", torch.bfloat16, enabled=options.precision == "bf16"):
+            logits = model(batch, mask)
+        loss = functional.cross_entropy(logits.float(), labels[rows])
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
+        optimizer.step()
+        schedule.step()
+        optimizer.zero_grad(set_to_none=True)
+        return loss.item()
+
+    for _ in range(options.warm_up_steps):
+        step()
+    rates = []
+    for _ in range(options.windows):
+        begin = time.perf_counter()
+        loss_sum = sum(step() for _ in range(options.window_steps))
+        rates.append(options.window_steps * options.batch / (time.perf_counter() - begin))
+    print(json.dumps({"samples_per_s": statistics.median(rates), "windows": rates,
+                      "loss": loss_sum / options.window_steps, "attention": options.attention,
+                      "qkv": options.qkv, "threads": torch.get_num_threads(),
+                      "parameters": sum(p.numel() for p in model.parameters()),
+                      "torch": torch.__version__}))
+
+
+if __name__ == "__main__":
+    main()
