@@ -34,6 +34,7 @@ namespace bp::launcher {
 namespace {
 
 constexpr int kNoDirectory = 66;
+constexpr int kOurOwn = 70;
 
 struct RankProcess {
   int rank = 0;
@@ -73,6 +74,7 @@ class Agent {
   SignalFd signals_{SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT};
   HeldPort port_;
   Channel channel_;
+  const rlim_t open_files_ = raise_open_files_limit();  // two pipes a rank take many
   OutputWindow window_;
   std::optional<JobSpec> job_;
   Program program_;
@@ -155,10 +157,14 @@ void Agent::handle(const Go&) {
     return;
   }
   port_.release();
-  for (const RankSpec& spec : job_->ranks) {
-    if (!start_rank(spec)) {
-      break;
+  try {
+    for (const RankSpec& spec : job_->ranks) {
+      if (!start_rank(spec)) {
+        break;
+      }
     }
+  } catch (const Error& error) {
+    send(StartFailed{-1, kOurOwn, error.what()});
   }
   all_started_ = true;
   key_.reset();
@@ -181,7 +187,8 @@ bool Agent::start_rank(const RankSpec& spec) {
                                     .standard_input = in.read.get(),
                                     .standard_output = out.write.get(),
                                     .standard_error = err.write.get(),
-                                    .die_with_parent = true});
+                                    .die_with_parent = true,
+                                    .open_files = open_files_});
   if (result.error != 0) {
     send(StartFailed{spec.rank, exit_code_of_exec_error(result.error),
                      concat(program_.file, ": ", exec_error_text(result.error))});

@@ -86,6 +86,8 @@ int Supervisor::run() {
   crew_.close(kAgentsEnd);
   if (failure_) {
     output_.say(format_report(report()));
+  } else if (stop_requests_ > 0) {
+    tell_bad_ends();
   }
   const int requests = stop_requests_;
   while (!output_.all_written() && stop_requests_ == requests) {
@@ -234,11 +236,20 @@ JobSpec Supervisor::job_spec(std::size_t host, const JobVariables& variables, in
   return spec;
 }
 
+// The same version of another build works, but is worth a look when something is odd.
+void Supervisor::warn_of_other_builds() {
+  for (std::size_t host = 0; host < crew_.size(); ++host) {
+    if (crew_.hello(host).build != own_build()) {
+      output_.say(concat("bprun: warning: host ", plan_.placement[host].host.name,
+                         " has another build of bprun than this machine"));
+    }
+  }
+}
+
 void Supervisor::prepare() {
-  store_events_ = std::make_unique<StoreEvents>(loop_, [this](const StoreEvent& event) {
-    stop_from_inside_ |= event.kind == StoreEvent::Kind::stop_requested;
-    jury_.store_event(event, Clock::now());
-  });
+  warn_of_other_builds();
+  store_events_ = std::make_unique<StoreEvents>(
+      loop_, [this](const StoreEvent& event) { jury_.store_event(event, Clock::now()); });
   StoreServerOptions server;
   server.bind_address = plan_.all_local() && options_.interface.empty() ? "127.0.0.1" : "0.0.0.0";
   server.port = options_.store_port;
@@ -278,7 +289,7 @@ void Supervisor::go() {
 
 void Supervisor::supervise() {
   const auto now = Clock::now();
-  if (!failure_ && stop_requests_ == 0 && !stop_from_inside_) {
+  if (!failure_ && stop_requests_ == 0) {
     if (const auto verdict = jury_.verdict(now)) {
       fail(failure_of(*verdict, who(verdict->rank)));
     } else if (auto failure = never_joined()) {
@@ -371,6 +382,20 @@ FailureReport Supervisor::report() const {
     }
   }
   return report;
+}
+
+// Ranks that were asked to stop and broke instead.
+void Supervisor::tell_bad_ends() {
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    const int code = ranks_[rank].status ? exit_code_of(*ranks_[rank].status) : 0;
+    const bool expected = code == 0 || code == kExitTemporary || code == kExitInterrupted ||
+                          code == kExitSignal + SIGTERM || code == kExitSignal + SIGKILL ||
+                          code == kExitSignal + SIGHUP;
+    if (!expected) {
+      output_.say(concat("bprun: ", who(static_cast<int>(rank)), " ",
+                         describe_status(*ranks_[rank].status), " when asked to stop"));
+    }
+  }
 }
 
 int Supervisor::exit_code() const {

@@ -67,6 +67,8 @@ class Supervisor {
                                  const JobVariables& variables,
                                  int threads) const;
   [[nodiscard]] std::optional<Failure> never_joined() const;
+  void warn_of_other_builds();
+  void tell_bad_ends();
   [[nodiscard]] std::string who(int rank) const;
   [[nodiscard]] FailureReport report() const;
   [[nodiscard]] int exit_code() const;
@@ -97,7 +99,6 @@ class Supervisor {
   int stop_signal_ = 0;                          // the first that asked us to stop
   int stop_requests_ = 0;                        // signals that did
   bool interrupted_ = false;                     // Ctrl-C was among them
-  bool stop_from_inside_ = false;                // a rank asked all to stop
 };
 
 }  // namespace bp::launcher

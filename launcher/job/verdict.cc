@@ -2,17 +2,24 @@
 
 #include <algorithm>
 
+#include "launcher/report/exit_code.h"
+
 namespace bp::launcher {
 
-bool Jury::suspicious(const Rank& rank) {
+bool Jury::bad(int status) const {
+  return status != 0 && !(stop_requested_ && status == kExitTemporary << 8);
+}
+
+bool Jury::suspicious(const Rank& rank) const {
   if (rank.declared || rank.because_of || (rank.lost && !rank.goodbye)) {
     return true;
   }
-  return rank.status && (*rank.status != 0 || (rank.joined && !rank.goodbye));
+  return rank.status && (bad(*rank.status) || (rank.joined && !rank.goodbye));
 }
 
 void Jury::look_for_signs(Time now) {
-  if (std::none_of(ranks_.begin(), ranks_.end(), suspicious)) {
+  const auto is_suspicious = [this](const Rank& rank) { return suspicious(rank); };
+  if (std::none_of(ranks_.begin(), ranks_.end(), is_suspicious)) {
     first_sign_.reset();
   } else if (!first_sign_) {
     first_sign_ = now;
@@ -50,6 +57,7 @@ void Jury::store_event(const StoreEvent& event, Time now) {
       rank.declared = event.failure.text;
       break;
     case StoreEvent::Kind::stop_requested:
+      stop_requested_ = true;
       break;
   }
   look_for_signs(now);
@@ -71,7 +79,7 @@ bool Jury::failed(std::size_t rank) const {
   if (!it.status) {
     return false;
   }
-  return *it.status != 0 || (it.joined && !it.goodbye && others_at_work(rank));
+  return bad(*it.status) || (it.joined && !it.goodbye && others_at_work(rank));
 }
 
 // The store hears of a rank's end after everything that the rank has told it. A rank that left with

@@ -63,13 +63,15 @@ class Jury {
   [[nodiscard]] bool may_say_more(const Rank& rank) const;
   [[nodiscard]] std::optional<Verdict> first_ended() const;
   [[nodiscard]] std::optional<Verdict> second_best() const;
-  [[nodiscard]] static bool suspicious(const Rank& rank);
+  [[nodiscard]] bool bad(int status) const;
+  [[nodiscard]] bool suspicious(const Rank& rank) const;
   void look_for_signs(Time now);
 
   std::vector<Rank> ranks_;
   std::optional<Time> first_sign_;  // of a failure; gone again when it turns out to be none
   std::optional<Time> first_join_;
   int ends_ = 0;
+  bool stop_requested_ = false;  // from now on a rank may end with 'saved', 75
 };
 
 }  // namespace bp::launcher

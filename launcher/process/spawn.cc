@@ -33,6 +33,7 @@ struct Prepared {
   char** environment;
   int fds[3];
   bool die_with_parent;
+  rlimit open_files;
   pid_t parent;
   int error_pipe;
 };
@@ -75,6 +76,7 @@ void place_standard_fds(const Prepared& prepared) {
     }
   }
   place_standard_fds(prepared);
+  ::setrlimit(RLIMIT_NOFILE, &prepared.open_files);
   reset_signals();
   ::execve(prepared.file, prepared.argv, prepared.environment);
   report_and_exit(prepared.error_pipe);
@@ -92,6 +94,14 @@ Pipe make_pipe() {
 
 void set_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
 
+rlim_t raise_open_files_limit() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const rlim_t before = std::exchange(limit.rlim_cur, limit.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  return before;
+}
+
 SpawnResult spawn(const SpawnRequest& request) {
   const std::vector<char*> argv = c_strings(request.argv);
   const std::vector<char*> environment = c_strings(request.environment);
@@ -101,12 +111,16 @@ SpawnResult spawn(const SpawnRequest& request) {
     null = Fd(::open("/dev/null", O_RDWR | O_CLOEXEC));
     standard_input = null.get();
   }
+  rlimit open_files{};
+  ::getrlimit(RLIMIT_NOFILE, &open_files);
+  open_files.rlim_cur = request.open_files.value_or(open_files.rlim_cur);
   Pipe error_pipe = make_pipe();
   const Prepared prepared{request.file.c_str(),
                           const_cast<char**>(argv.data()),
                           const_cast<char**>(environment.data()),
                           {standard_input, request.standard_output, request.standard_error},
                           request.die_with_parent,
+                          open_files,
                           ::getpid(),
                           error_pipe.write.get()};
 

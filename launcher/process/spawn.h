@@ -1,8 +1,10 @@
 // Starting a process, so that "it could not be started" is a value and not a mysterious exit code.
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,15 +18,18 @@ struct Pipe {
 };
 [[nodiscard]] Pipe make_pipe();  // close-on-exec, both ends; throws io
 void set_nonblocking(int fd);
+// Raises this process's soft limit to the hard one; returns what it was.
+rlim_t raise_open_files_limit();
 
 struct SpawnRequest {
-  std::string file;                      // what to execute; not looked up
-  std::vector<std::string> argv;         // with argv[0]
-  std::vector<std::string> environment;  // NAME=VALUE
-  int standard_input = -1;               // -1: /dev/null
-  int standard_output = -1;              // -1: as here
-  int standard_error = -1;               // -1: as here
-  bool die_with_parent = false;          // SIGKILL when the thread that called spawn() ends
+  std::string file;                       // what to execute; not looked up
+  std::vector<std::string> argv;          // with argv[0]
+  std::vector<std::string> environment;   // NAME=VALUE
+  int standard_input = -1;                // -1: /dev/null
+  int standard_output = -1;               // -1: as here
+  int standard_error = -1;                // -1: as here
+  bool die_with_parent = false;           // SIGKILL when the thread that called spawn() ends
+  std::optional<rlim_t> open_files = {};  // the soft limit for it, where ours was raised
 };
 
 struct SpawnResult {

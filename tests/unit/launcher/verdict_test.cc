@@ -164,6 +164,19 @@ TEST_F(JuryTest, NamesARankThatLostTheStoreAndRunsOn) {
   EXPECT_EQ(jury.verdict(at(510))->kind, Kind::lost_store);
 }
 
+TEST_F(JuryTest, SavedIsNoFailureOnceARankHasAskedToStop) {
+  join_all();
+  tell(5, Event::stop_requested, 0);
+  for (int rank = 0; rank < 2; ++rank) {
+    tell(10, Event::goodbye, rank);
+    end(11, rank, exit_status(75));
+  }
+  EXPECT_FALSE(jury.verdict(at(10'000)));
+  tell(20'000, Event::goodbye, 2);
+  end(20'001, 2, kSegv);
+  EXPECT_EQ(jury.verdict(at(20'001))->rank, 2) << "dying while saving is one";
+}
+
 TEST_F(JuryTest, ObserversAreNobody) {
   tell(10, Event::joined, -1);
   tell(11, Event::lost, -1);
