@@ -1,10 +1,8 @@
 #include "launcher/job/plan.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <optional>
+#include <utility>
 
 #include "bp/error.h"
 #include "comm/base/text.h"
@@ -16,6 +14,7 @@
 #include "launcher/hosts/machine.h"
 #include "launcher/job/rank_environment.h"
 #include "launcher/process/program.h"
+#include "launcher/process/read_file.h"
 #include "launcher/process/shell_words.h"
 #include "launcher/report/exit_code.h"
 
@@ -27,13 +26,11 @@ struct NoInput {
 };
 
 std::string read_text(const std::string& path, const char* option) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) {
-    throw NoInput{concat(option, " ", path, ": ", error_text(errno != 0 ? errno : EIO))};
+  FileText file = read_file(path);
+  if (file.error != 0) {
+    throw NoInput{concat(option, " ", path, ": ", error_text(file.error))};
   }
-  return text;
+  return std::move(file.text);
 }
 
 Hosts read_hosts(const Options& options) {

@@ -7,8 +7,6 @@
 
 #include <charconv>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,18 +15,14 @@
 
 #include "comm/base/fd.h"
 #include "comm/base/text.h"
+#include "launcher/process/read_file.h"
 
 namespace bp::launcher {
 namespace {
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 // The parent of a process that is alive; nothing for a zombie or a process that is gone.
 std::optional<pid_t> parent_of(pid_t pid) {
-  const std::string stat = read_file(concat("/proc/", pid, "/stat"));
+  const std::string stat = read_file(concat("/proc/", pid, "/stat")).text;
   // "pid (name) state ppid ...": the name may hold blanks and parentheses, so search from the end.
   const std::size_t name_end = stat.rfind(") ");
   if (name_end == std::string::npos || name_end + 4 >= stat.size()) {
@@ -89,7 +83,7 @@ void signal_process(const ProcessEntry& process, int signal) {
 }
 
 bool has_environment_entry(pid_t pid, const char* entry) {
-  const std::string environment = read_file(concat("/proc/", pid, "/environ"));
+  const std::string environment = read_file(concat("/proc/", pid, "/environ")).text;
   const std::string wanted(entry);
   for (std::size_t at = 0; at < environment.size();) {
     const std::size_t end = environment.find('\0', at);

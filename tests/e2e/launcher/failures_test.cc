@@ -112,6 +112,7 @@ TEST(Usage, IsRefusedInALine) {
           "bprun: -n 3 asks for more ranks than the 2 slots");
   refused({"--hostfile", "/no/such/file", "true"}, 66,
           "bprun: --hostfile /no/such/file: No such file or directory");
+  refused({"--hosts", "/tmp", "true"}, 66, "bprun: --hosts /tmp: Is a directory");
   refused({"--interface", "nosuch0", "true"}, 2,
           "bprun: --interface nosuch0: this machine has none");
 }

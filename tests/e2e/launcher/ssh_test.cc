@@ -143,7 +143,7 @@ TEST_F(SshTest, ArgumentsNeverMeetAShell) {
 
 TEST_F(SshTest, ARankThatFailsIsNamedWithItsHost) {
   BprunProcess bprun = run({"-H", "h1:2,h2:1", rank_program(), "exit", "2", "7"});
-  EXPECT_EQ(bprun.finish(), 7);
+  EXPECT_EQ(bprun.finish(), 7) << bprun.err();
   EXPECT_THAT(
       bprun.err(),
       ContainsRegex("bprun: FAILED  rank 2 on h2 \\(local rank 0, pid [0-9]+\\) exited with "

@@ -14,6 +14,7 @@
 #include "launcher/process/event_loop.h"
 #include "launcher/process/process_tree.h"
 #include "launcher/process/program.h"
+#include "launcher/process/read_file.h"
 #include "launcher/process/signals.h"
 #include "launcher/process/spawn.h"
 
@@ -144,6 +145,24 @@ TEST(ProcessTree, FindsAndSignalsDescendants) {
   EXPECT_FALSE(child.wait(Deadline(20ms)));
   signal_process(processes[1], SIGKILL);  // whereupon the shell ends
   EXPECT_TRUE(child.wait(Deadline(10s)));
+}
+
+TEST(ReadFile, GivesTheErrorAsAValue) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(read_file(folder.file("f", 0644, "text")).text, "text");
+  EXPECT_EQ(read_file(folder.path() + "/missing").error, ENOENT);
+  EXPECT_EQ(read_file(folder.path()).error, EISDIR);
+}
+
+// Processes that end while the list is made must not disturb it.
+TEST(ProcessTree, IsListedWhileProcessesEnd) {
+  Child child(spawn(shell("while :; do /bin/true; done")).pid);
+  for (int round = 0; round < 200; ++round) {
+    for (const ProcessEntry& process : descendants_of(::getpid())) {
+      static_cast<void>(has_environment_entry(process.pid, "A=1"));
+    }
+  }
+  child.kill();
 }
 
 TEST(Program, IsLookedForInOrder) {

@@ -1,0 +1,14 @@
+// A whole file, by read(2): a stream throws when a process of /proc ends between open and read.
+#pragma once
+
+#include <string>
+
+namespace bp::launcher {
+
+struct FileText {
+  std::string text;
+  int error = 0;  // errno of what failed
+};
+[[nodiscard]] FileText read_file(const std::string& path);
+
+}  // namespace bp::launcher
