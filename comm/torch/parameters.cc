@@ -18,7 +18,7 @@ template <class... Parts>
 
 void check(const std::string& name, const at::Tensor& tensor) {
   if (name.empty()) {
-    refuse("a parameter has no name: pass model->named_parameters()");
+    refuse("a parameter has no name: pass model->named_parameters().pairs()");
   }
   if (!tensor.defined()) {
     refuse("parameter ", name, " is undefined");
@@ -87,7 +87,7 @@ void require_all_named(const torch::optim::Optimizer& optimizer, const Parameter
         refuse("parameter ", i, " of the wrapped optimizer's group ", group, ", of shape ",
                members[i].sizes(),
                ", is not among the named ones, so its gradient would never be reduced: pass all of "
-               "model->named_parameters()");
+               "model->named_parameters().pairs()");
       }
     }
   }

@@ -1,7 +1,7 @@
 // Delayed all-reduce for LibTorch: wraps any torch::optim::Optimizer so that gradients of several
 // micro-batches on several ranks become one exact weighted mean.
 //
-//   bp::DistributedOptimizer opt(world, model->named_parameters(),
+//   bp::DistributedOptimizer opt(world, model->named_parameters().pairs(),
 //                                std::make_unique<torch::optim::AdamW>(...), {.micro_batches = 4});
 //   opt.broadcast_parameters();
 //   for (auto& [x, y] : micro_batches) opt.backward(loss(x, y), /*weight=*/y.numel());
@@ -19,6 +19,11 @@
 // as soon as its last gradient of the window's last micro-batch is there, while backward goes on.
 // Weight, loss and stop flag ride in the last bucket: a window costs exactly bucket_count()
 // collectives.
+//
+// A parameter that got no gradient in a window counts as zero, as it does on a rank that did not
+// use it (a warning names such parameters once); one that is frozen (requires_grad_(false), on all
+// ranks alike, between windows) is left alone. Between a window's first backward() and step(),
+// gradients are the optimizer's: zero_grad() is an error.
 //
 // States: ACCUMULATING --(last backward)--> REDUCING --reduce()--> REDUCED --step()-->
 // ACCUMULATING. clip_grad_norm() and step() reduce first where that has not happened; a call that
@@ -61,17 +66,20 @@ using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
 class DistributedOptimizer {
  public:
-  // Registers the parameters that require a gradient and compares names, shapes and types over all
-  // ranks (mismatch, naming the first difference). `comm` must outlive the optimizer.
+  // Registers the parameters that require a gradient, empties their gradients and compares names,
+  // shapes, types and options over all ranks (mismatch, naming the first difference). All that
+  // `optimizer` holds must be among them (invalid_argument). `comm` must outlive the optimizer.
   DistributedOptimizer(Communicator& comm,
                        const NamedTensors& parameters,
                        std::unique_ptr<torch::optim::Optimizer> optimizer,
                        const DistributedOptimizerOptions& options = {});
+  // Empties the gradients: they lie in the communicator's memory.
   ~DistributedOptimizer();
   DistributedOptimizer(const DistributedOptimizer&) = delete;
   DistributedOptimizer& operator=(const DistributedOptimizer&) = delete;
 
-  // Root's parameters and optimizer state everywhere, bit for bit.
+  // Root's parameters (frozen ones too) and optimizer state with all options, learning rates among
+  // them, everywhere, bit for bit. Between windows only.
   void broadcast_parameters(int root = 0);
 
   // Runs loss.backward() with this weight. More than micro_batches calls in one window throw.
@@ -80,14 +88,15 @@ class DistributedOptimizer {
 
   // Waits for what is in flight and starts what is not, then divides by the sum of weights.
   void reduce();
-  // The 2-norm of the reduced gradient, the same on all ranks; scales it down to max_norm.
+  // The 2-norm of the reduced gradient, the same bits on all ranks; scales it down to max_norm. A
+  // norm that is not finite is returned as it is, and nothing is scaled.
   double clip_grad_norm(double max_norm);
   // The wrapped optimizer's step on the reduced gradient, then an empty window. Skipped, with
   // false, when no rank had any weight.
   bool step();
 
-  // After reduce(): the weighted mean loss, the sum of weights and whether any rank asked to stop,
-  // over all ranks and micro-batches of the window.
+  // From reduce() to the next window's first backward(): the weighted mean loss, the sum of weights
+  // and whether any rank asked to stop, over all ranks and micro-batches of the window.
   struct Window {
     double loss = 0;
     double weight = 0;

@@ -149,14 +149,15 @@ TEST_F(Misuse, NamesAtConstruction) {
   EXPECT_EQ(refused(parameters),
             "DistributedOptimizer: two parameters are named layer0.weight: give each its own name");
   parameters[2].first = "";
-  EXPECT_THAT(refused(parameters), HasSubstr("has no name: pass model->named_parameters()"));
+  EXPECT_THAT(refused(parameters),
+              HasSubstr("has no name: pass model->named_parameters().pairs()"));
   parameters = model.named_parameters();
   parameters.pop_back();
   EXPECT_EQ(
       refused(parameters),
       "DistributedOptimizer: parameter 5 of the wrapped optimizer's group 0, of shape [4], is "
       "not among the named ones, so its gradient would never be reduced: pass all of "
-      "model->named_parameters()");
+      "model->named_parameters().pairs()");
 }
 
 TEST_F(Misuse, TensorsAtConstruction) {

@@ -1,0 +1,32 @@
+// The layouts once more with ranks that are processes over Gloo, beside LibTorch's own Gloo.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "tests/ranks/torch/layout_training.h"
+#include "tests/support/run_processes.h"
+
+namespace bp::test {
+namespace {
+
+RANK_BODY(train) {
+  Communicator world = Communicator::create();
+  EXPECT_EQ(world.backend(), "gloo");
+  expect_close(train_share(world, std::stoi(std::getenv("MICRO_BATCHES"))), train_without_bp());
+  world.finish();
+  return 0;
+}
+
+TEST(TorchProcesses, ThreeOnOneHostAndOneOnAnother) {
+  run_processes(
+      "train",
+      {.ranks = 4, .local_sizes = {3, 1}, .environment = {"MICRO_BATCHES=1", "OMP_NUM_THREADS=1"}});
+}
+
+TEST(TorchProcesses, TwoThatAccumulate) {
+  run_processes("train", {.ranks = 2, .environment = {"MICRO_BATCHES=2", "OMP_NUM_THREADS=1"}});
+}
+
+}  // namespace
+}  // namespace bp::test
