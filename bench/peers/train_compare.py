@@ -37,10 +37,10 @@ def ours(folder, model, options, steps):
     target = folder / "run"
     shutil.rmtree(target, ignore_errors=True)
     run([program("bert_train"), folder / "train.tsv", "--dev", folder / "dev.tsv",
-         "--header", "no", "--text", "1", "--label", "2", "--vocab", folder / "vocab.txt",
-         "--max-length", "128", "--store", folder / "store.sqlite", "--model", model,
-         "--batch", options.batch, "--precision", options.precision, "--steps", steps, "--lr", LR,
-         "--run", target])
+         "--test", folder / "dev.tsv", "--header", "no", "--text", "1", "--label", "2",
+         "--vocab", folder / "vocab.txt", "--max-length", "128",
+         "--store", folder / "store.sqlite", "--model", model, "--batch", options.batch,
+         "--precision", options.precision, "--steps", steps, "--lr", LR, "--run", target])
     records = [json.loads(line) for line in (target / "metrics.jsonl").read_text().splitlines()]
     records = [record for record in records if "split" not in record]
     rates = window_rates(records, options.window)
