@@ -45,21 +45,35 @@ constexpr std::uint32_t kAttentionSite = 3;
 constexpr std::uint32_t kOutputSite = 4;
 constexpr std::uint32_t kLayerSites = 3;
 
+// One forward pass under way.
+struct Pass {
+  LayoutPtr layout;
+  LayoutPtr first_layout;
+  const Bert::Step* step = nullptr;
+
+  [[nodiscard]] Dropout dropout(double share, std::uint32_t site) const {
+    if (step == nullptr) return {};
+    return {share, step->seed, step->number, site};
+  }
+  [[nodiscard]] Weight weight(const Linear& linear) const {
+    return step == nullptr ? Weight{linear.weight.master, linear.weight.master} : linear.weight;
+  }
+};
+
 }  // namespace
 
 class Bert::Impl {
  public:
   Impl(BertConfig config, Precision precision, std::uint64_t seed);
 
-  Tensor forward(const Batch& batch, const Step* step);
-  Tensor layer(const Layer& l, const Tensor& x, std::size_t index);
-  Tensor head(const Tensor& first);
+  Tensor forward(const Batch& batch, const Step* step) const;
+  Tensor layer(const Pass& pass, const Layer& l, const Tensor& x, std::size_t index) const;
+  Tensor head(const Pass& pass, const Tensor& first) const;
   void refresh();
 
   Tensor add(const std::string& name, std::vector<std::int64_t> shape);
   Linear linear(const std::string& name, std::int64_t out, std::int64_t in);
   Norm norm(const std::string& name);
-  [[nodiscard]] Dropout dropout(double share, std::uint32_t site) const;
 
   BertConfig config_;
   Precision precision_;
@@ -73,11 +87,6 @@ class Bert::Impl {
   std::vector<Layer> layers_;
   Linear pooler_;
   Linear classifier_;
-
-  // Of the forward pass under way.
-  LayoutPtr layout_;
-  LayoutPtr first_layout_;
-  const Step* step_ = nullptr;
 };
 
 Bert::Impl::Impl(BertConfig config, Precision precision, std::uint64_t seed)
@@ -151,12 +160,7 @@ void Bert::Impl::refresh() {
   }
 }
 
-Dropout Bert::Impl::dropout(double share, std::uint32_t site) const {
-  if (step_ == nullptr) return {};
-  return {share, step_->seed, step_->number, site};
-}
-
-Tensor Bert::Impl::forward(const Batch& batch, const Step* step) {
+Tensor Bert::Impl::forward(const Batch& batch, const Step* step) const {
   const at::AutoGradMode mode(step != nullptr && at::GradMode::is_enabled());
   BP_CHECK(batch.rows > 0, "a forward pass needs at least one sample");
   if (batch.length > config_.positions) {
@@ -164,56 +168,59 @@ Tensor Bert::Impl::forward(const Batch& batch, const Step* step) {
                 concat("a sample of ", batch.length, " tokens is longer than the model's ",
                        config_.positions, " positions"));
   }
-  step_ = step;
-  layout_ = std::make_shared<Layout>(make_layout(batch.lengths, batch.sample_ids));
-  first_layout_ = std::make_shared<Layout>(first_tokens(*layout_));
+  Pass pass;
+  pass.step = step;
+  pass.layout = std::make_shared<Layout>(make_layout(batch.lengths, batch.sample_ids));
+  pass.first_layout = std::make_shared<Layout>(first_tokens(*pass.layout));
 
-  Tensor ids = at::empty({layout_->offsets.back()}, at::kLong);
+  Tensor ids = at::empty({pass.layout->offsets.back()}, at::kLong);
   auto* packed = ids.data_ptr<std::int64_t>();
   for (int row = 0; row < batch.rows; ++row) {
     const auto begin = batch.token_ids.begin() + std::ptrdiff_t{row} * batch.length;
-    packed = std::copy(begin, begin + layout_->length(row), packed);
+    packed = std::copy(begin, begin + pass.layout->length(row), packed);
   }
 
-  Tensor x = embed(layout_, ids, words_, positions_, types_,
-                   precision_ == Precision::bf16 ? at::kBFloat16 : at::kFloat);
-  x = add_norm(layout_, x, {}, {}, embedding_norm_, {});
-  x = drop(layout_, x, dropout(config_.hidden_dropout, kEmbeddingSite));
-  for (std::size_t i = 0; i < layers_.size(); ++i) x = layer(layers_[i], x, i);
-  return head(x);
+  const bool bf16 = step != nullptr && precision_ == Precision::bf16;
+  Tensor x = embed(pass.layout, ids, words_, positions_, types_, bf16 ? at::kBFloat16 : at::kFloat);
+  x = add_norm(pass.layout, x, {}, {}, embedding_norm_, {});
+  x = drop(pass.layout, x, pass.dropout(config_.hidden_dropout, kEmbeddingSite));
+  for (std::size_t i = 0; i < layers_.size(); ++i) x = layer(pass, layers_[i], x, i);
+  return head(pass, x);
 }
 
 // [tokens, hidden] to the same; the last layer computes each sample's first token only, [rows,
 // hidden], since the head reads no other.
-Tensor Bert::Impl::layer(const Layer& l, const Tensor& x, std::size_t index) {
+Tensor Bert::Impl::layer(const Pass& pass,
+                         const Layer& l,
+                         const Tensor& x,
+                         std::size_t index) const {
   const bool last = index + 1 == layers_.size();
   const auto site = static_cast<std::uint32_t>(index) * kLayerSites;
   const double hidden = config_.hidden_dropout;
 
-  Tensor y = product(x, l.qkv.weight);
-  y = attention(layout_, y, l.qkv.bias, config_.heads, last,
-                dropout(config_.attention_dropout, site + kProbabilitySite));
+  Tensor y = product(x, pass.weight(l.qkv));
+  y = attention(pass.layout, y, l.qkv.bias, config_.heads, last,
+                pass.dropout(config_.attention_dropout, site + kProbabilitySite));
   Tensor residual = x;
-  LayoutPtr layout = layout_;
   if (last) {
-    const Tensor firsts = at::from_blob(const_cast<std::int64_t*>(layout_->offsets.data()),
-                                        {layout_->rows}, at::kLong);
+    const Tensor firsts = at::from_blob(const_cast<std::int64_t*>(pass.layout->offsets.data()),
+                                        {pass.layout->rows}, at::kLong);
     residual = at::index_select(x, 0, firsts.clone());
-    layout = first_layout_;
   }
+  const LayoutPtr& layout = last ? pass.first_layout : pass.layout;
   const Tensor attended =
-      add_norm(layout, product(y, l.attention_output.weight), l.attention_output.bias, residual,
-               l.attention_norm, dropout(hidden, site + kAttentionSite));
-  y = bias_gelu(product(attended, l.intermediate.weight), l.intermediate.bias);
-  return add_norm(layout, product(y, l.output.weight), l.output.bias, attended, l.norm,
-                  dropout(hidden, site + kOutputSite));
+      add_norm(layout, product(y, pass.weight(l.attention_output)), l.attention_output.bias,
+               residual, l.attention_norm, pass.dropout(hidden, site + kAttentionSite));
+  y = bias_gelu(product(attended, pass.weight(l.intermediate)), l.intermediate.bias);
+  return add_norm(layout, product(y, pass.weight(l.output)), l.output.bias, attended, l.norm,
+                  pass.dropout(hidden, site + kOutputSite));
 }
 
-Tensor Bert::Impl::head(const Tensor& first) {
+Tensor Bert::Impl::head(const Pass& pass, const Tensor& first) const {
   Tensor x = first.to(at::kFloat);
   x = at::tanh(at::linear(x, pooler_.weight.master, pooler_.bias));
-  x = drop(first_layout_, x,
-           dropout(config_.classifier_dropout.value_or(config_.hidden_dropout), kHeadSite));
+  x = drop(pass.first_layout, x,
+           pass.dropout(config_.classifier_dropout.value_or(config_.hidden_dropout), kHeadSite));
   return at::linear(x, classifier_.weight.master, classifier_.bias);
 }
 
@@ -229,7 +236,9 @@ const std::vector<std::pair<std::string, Tensor>>& Bert::parameters() const {
 
 void Bert::parameters_changed() { impl_->refresh(); }
 
-Tensor Bert::forward(const Batch& batch, const Step* step) { return impl_->forward(batch, step); }
+Tensor Bert::forward(const Batch& batch, const Step* step) const {
+  return impl_->forward(batch, step);
+}
 
 Tensor classification_loss(const Tensor& logits, const Batch& batch) {
   const Tensor labels =

@@ -47,9 +47,10 @@ class Bert {
     std::uint64_t seed = 0;
     std::uint64_t number = 0;
   };
-  // Logits, fp32 [batch.rows, labels]. With `step` dropout is on and gradients are recorded (unless
-  // the caller forbids them); null for evaluation: neither.
-  [[nodiscard]] at::Tensor forward(const Batch& batch, const Step* step);
+  // Logits, fp32 [batch.rows, labels]. With `step` dropout is on and gradients are recorded, unless
+  // the caller forbids them. Null for evaluation: neither, and all in fp32, so that the result
+  // depends on the weights alone. Any number of threads may evaluate at once.
+  [[nodiscard]] at::Tensor forward(const Batch& batch, const Step* step) const;
 
  private:
   class Impl;

@@ -1,0 +1,266 @@
+// bert_train as a user meets it: alone and under bprun, by its exit codes, lines and files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "comm/base/text.h"
+#include "trainer/model/safetensors.h"
+
+namespace bp::trainer {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+struct Ended {
+  int code = -1;
+  std::string output;  // of both streams
+};
+
+// A shell command, ended by `timeout` when it hangs.
+Ended shell(const std::string& command) {
+  Ended ended;
+  FILE* pipe = ::popen(concat("timeout -k 5 240 sh -c 'exec 2>&1; ", command, "'").c_str(), "r");
+  if (pipe == nullptr) return ended;
+  std::array<char, 4096> piece{};
+  while (std::size_t n = std::fread(piece.data(), 1, piece.size(), pipe)) {
+    ended.output.append(piece.data(), n);
+  }
+  const int status = ::pclose(pipe);
+  ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return ended;
+}
+
+std::string read(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+struct TraceLine {
+  std::vector<std::int64_t> samples;
+  double loss = 0;
+  std::string parameters;
+};
+std::vector<TraceLine> read_trace(const std::string& path) {
+  std::vector<TraceLine> lines;
+  std::ifstream in(path);
+  for (std::string text; std::getline(in, text);) {
+    const auto json = nlohmann::json::parse(text);
+    TraceLine line{{}, json["loss"].get<double>(), json["parameters"].get<std::string>()};
+    for (const auto& micro : json["samples"]) {
+      for (const auto& id : micro) line.samples.push_back(id.get<std::int64_t>());
+    }
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+// The largest difference between two files of F32 tensors of the same names.
+double largest_difference(const std::string& a, const std::string& b) {
+  const auto floats = [](const std::string& path) {
+    SafetensorsReader reader(path);
+    std::map<std::string, std::vector<float>> tensors;
+    for (const SafetensorsEntry& entry : reader.header().entries) {
+      auto& values = tensors[entry.name];
+      values.resize((entry.end - entry.begin) / sizeof(float));
+      reader.read(entry, values.data());
+    }
+    return tensors;
+  };
+  const auto left = floats(a);
+  const auto right = floats(b);
+  EXPECT_EQ(left.size(), right.size());
+  double largest = 0;
+  for (const auto& [name, values] : left) {
+    const auto& others = right.at(name);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      largest = std::max(largest, std::abs(double{values[i]} - others[i]));
+    }
+  }
+  return largest;
+}
+
+class BertTrain : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = ::testing::TempDir() +
+              concat("bp_e2e_train_", ::getpid(), "_",
+                     ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::create_directories(folder_);
+    std::ofstream csv(path("data.csv"));
+    csv << "text,label\n";
+    constexpr const char* kWords[] = {"red", "blue", "green", "stone", "river", "cloud"};
+    for (int row = 0; row < 300; ++row) {
+      for (int word = 0; word <= row % 17; ++word)
+        csv << kWords[(row * 5 + word * word) % 6] << ' ';
+      csv << row << (row % 3 == 0 ? " not good,no\n" : " good,yes\n");
+    }
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  Ended bert_train(const std::string& arguments) const {
+    return shell(concat("cd ", folder_, " && " BP_BIN_DIR "/bert_train ", arguments));
+  }
+  Ended bprun(const std::string& placing, const std::string& arguments) const {
+    return shell(
+        concat("cd ", folder_, " && " BP_BIN_DIR "/bprun ", placing, " bert_train ", arguments));
+  }
+
+ private:
+  std::string folder_;
+};
+
+TEST_F(BertTrain, FourLayoutsTrainTheSameModel) {
+  const std::string common =
+      "data.csv --model tiny --dropout 0 --max-length 64 --lr 1e-4 --epsilon 1e-6 --warmup 0 "
+      "--steps 20 --eval-every 1000 ";
+  struct Layout {
+    std::string name;
+    std::string placing;
+    std::string options;
+    int ranks;
+  };
+  const std::vector<Layout> layouts = {{"one", "-n 1", "--batch 32", 1},
+                                       {"four", "-n 4", "--batch 8", 4},
+                                       {"hosts", "-H localhost:3,127.0.0.1:1", "--batch 8", 4},
+                                       {"two", "-n 2", "--batch 8 --accumulate 2", 2}};
+  std::vector<TraceLine> expected;
+  for (const Layout& layout : layouts) {
+    SCOPED_TRACE(layout.name);
+    const Ended ended = bprun(layout.placing, concat(common, layout.options, " --run ", layout.name,
+                                                     " --trace ", layout.name, "-trace"));
+    ASSERT_EQ(ended.code, 0) << ended.output;
+    const auto first = read_trace(path(layout.name + "-trace/rank-0.jsonl"));
+    ASSERT_EQ(first.size(), 20U);
+    if (expected.empty()) expected = first;
+    for (std::size_t step = 0; step < 20; ++step) {
+      EXPECT_NEAR(first[step].loss, expected[step].loss, 1e-6);
+    }
+    for (int rank = 1; rank < layout.ranks; ++rank) {
+      const auto other = read_trace(path(concat(layout.name, "-trace/rank-", rank, ".jsonl")));
+      ASSERT_EQ(other.size(), 20U);
+      for (std::size_t step = 0; step < 20; ++step) {
+        EXPECT_EQ(other[step].parameters, first[step].parameters) << rank << " " << step;
+      }
+    }
+    EXPECT_LE(largest_difference(path("one/model/model.safetensors"),
+                                 path(layout.name + "/model/model.safetensors")),
+              2e-5);
+  }
+}
+
+TEST_F(BertTrain, ARunLeavesAllItsFilesAndItsScoresComeAgain) {
+  const Ended trained = bprun("-H localhost:2,127.0.0.1:1",
+                              "data.csv --model tiny --epochs 2 --batch 8 --run r --trace t");
+  ASSERT_EQ(trained.code, 0) << trained.output;
+  EXPECT_THAT(trained.output, HasSubstr("test: accuracy"));
+  EXPECT_THAT(trained.output, HasSubstr("r/report.html"));
+  for (const char* file : {"model/config.json", "model/model.safetensors", "model/vocab.txt",
+                           "model/tokenizer_config.json", "config.yaml", "metrics.jsonl",
+                           "predictions.csv", "summary.json", "report.html"}) {
+    EXPECT_TRUE(std::filesystem::exists(path(concat("r/", file)))) << file;
+  }
+  // Each of the 240 rows for training once an epoch, by what the ranks really used.
+  std::multiset<std::int64_t> seen;
+  for (int rank = 0; rank < 3; ++rank) {
+    for (const TraceLine& line : read_trace(path(concat("t/rank-", rank, ".jsonl")))) {
+      seen.insert(line.samples.begin(), line.samples.end());
+    }
+  }
+  EXPECT_EQ(seen.size(), 480U);
+  for (const std::int64_t id : seen) EXPECT_EQ(seen.count(id), 2U) << id;
+
+  const auto scores = [](const std::string& output) {
+    const std::size_t at = output.find("test: accuracy");
+    return output.substr(at, output.find('\n', at) - at);
+  };
+  for (const int ranks : {1, 3, 4}) {
+    SCOPED_TRACE(ranks);
+    const Ended again = bprun(concat("-n ", ranks), concat("eval r --out p", ranks, ".csv"));
+    ASSERT_EQ(again.code, 0) << again.output;
+    EXPECT_EQ(scores(again.output), scores(trained.output));
+    EXPECT_EQ(read(path(concat("p", ranks, ".csv"))), read(path("r/predictions.csv")));
+  }
+  const Ended model = bert_train("eval r/model data.csv --vocab \"\" --split 0.8,0.1,0.1");
+  EXPECT_EQ(model.code, 0) << model.output;
+  EXPECT_EQ(scores(model.output), scores(trained.output));
+
+  const auto summary = nlohmann::json::parse(read(path("r/summary.json")));
+  EXPECT_EQ(summary["world"], 3);
+  EXPECT_EQ(summary["hosts"], 2);
+  EXPECT_EQ(summary["epochs"], 2);
+  EXPECT_TRUE(summary.contains("dev") && summary.contains("test"));
+}
+
+TEST_F(BertTrain, MistakesHaveOneLineAHintAndTheirCode) {
+  std::ofstream(path("empty.csv"));
+  std::ofstream(path("quote.csv")) << "text,label\n\"a,b\n";
+  std::ofstream(path("latin.csv")) << "text,label\nfine,a\nbad \xff,b\n";
+  std::filesystem::create_directories(path("taken"));
+  struct Case {
+    std::string arguments;
+    int code;
+    std::string says;
+  };
+  const std::vector<Case> cases = {
+      {"data.csv --epoch 3", 2, "unknown option --epoch\nhint: did you mean "},
+      {"data.csv --model tinny", 2, "did you mean "},
+      {"data.csv --run taken", 2, "--run"},
+      {"data.csv --text words", 2, "words"},
+      {"nothing.csv", 66, "nothing.csv"},
+      {"empty.csv", 65, "empty.csv"},
+      {"quote.csv", 65, "quote"},
+      {"latin.csv", 65, "UTF-8"},
+      {"eval nothing data.csv", 66, "no model in nothing"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.arguments);
+    const Ended ended = bert_train(c.arguments);
+    EXPECT_EQ(ended.code, c.code);
+    EXPECT_THAT(ended.output, StartsWith("bert_train: "));
+    EXPECT_THAT(ended.output, HasSubstr(c.says));
+    EXPECT_THAT(ended.output, HasSubstr("\nhint: "));
+    EXPECT_EQ(std::count(ended.output.begin(), ended.output.end(), '\n'), 2) << ended.output;
+    EXPECT_FALSE(std::filesystem::exists(path("runs/data")));
+  }
+  // Nothing half made is left.
+  for (const auto& entry : std::filesystem::directory_iterator(path(""))) {
+    EXPECT_THAT(entry.path().string(), Not(HasSubstr(".sqlite"))) << entry.path();
+  }
+  // On several ranks one line does too, and the code stays.
+  const Ended ranks = bprun("-n 3", "quote.csv");
+  EXPECT_EQ(ranks.code, 65) << ranks.output;
+  const std::size_t first = ranks.output.find("\nhint: ");
+  EXPECT_NE(first, std::string::npos) << ranks.output;
+}
+
+TEST_F(BertTrain, SigtermSavesTheModelAndExits75) {
+  const Ended ended = shell(
+      concat("cd ", path(""),
+             " && (" BP_BIN_DIR
+             "/bert_train data.csv --model tiny --steps 1000000 --run r > log & pid=$!; "
+             "for i in $(seq 600); do grep -q step r/metrics.jsonl && break; sleep 0.1; done; "
+             "kill -TERM $pid; wait $pid; code=$?; cat log; exit $code)"));
+  EXPECT_EQ(ended.code, 75) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("stopped on request after step"));
+  EXPECT_TRUE(std::filesystem::exists(path("r/model/model.safetensors")));
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,178 @@
+// What a user types, and the lines that answer a mistake.
+#include "trainer/train/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "comm/base/text.h"
+#include "trainer/data/input_error.h"
+
+namespace bp::trainer {
+namespace {
+
+using ::testing::HasSubstr;
+
+Options parse(const std::vector<std::string>& arguments) {
+  return parse_command_line(arguments).options;
+}
+
+// "text | hint" of a refusal, whose exit code must be 2.
+std::string refusal(const std::vector<std::string>& arguments) {
+  try {
+    (void)parse_command_line(arguments);
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.exit_code(), 2);
+    return concat(error.what(), " | ", error.hint());
+  }
+  ADD_FAILURE() << "nothing was refused";
+  return "";
+}
+
+std::string origin_of(const Options& options, const std::string& key) {
+  for (const Setting& setting : options.settings) {
+    if (setting.key == key) return setting.value + " by " + setting.origin;
+  }
+  return "not there";
+}
+
+TEST(CommandLine, TakesWhatTheIssueTypes) {
+  const Options o = parse({"sentiment-train",
+                           "--dev",
+                           "d",
+                           "--test",
+                           "t",
+                           "--text",
+                           "1",
+                           "--label",
+                           "2",
+                           "--vocab",
+                           "vocab.txt",
+                           "--model",
+                           "tiny",
+                           "--epochs",
+                           "3",
+                           "--batch",
+                           "32",
+                           "--store",
+                           "s.sqlite",
+                           "--run",
+                           "r"});
+  EXPECT_EQ(o.action, Action::train);
+  EXPECT_EQ(o.data, "sentiment-train");
+  EXPECT_EQ(o.prepare.dev_source, "d");
+  EXPECT_EQ(o.prepare.text_column, "1");
+  EXPECT_EQ(o.prepare.vocabulary, "vocab.txt");
+  EXPECT_EQ(o.prepare.store, "s.sqlite");
+  EXPECT_EQ(o.run, "r");
+  EXPECT_EQ(o.batch, 32);
+}
+
+TEST(CommandLine, ValuesReachTheirPlaces) {
+  const Options o = parse({"x.csv",
+                           "--steps=20",
+                           "--accumulate=2",
+                           "--lr=1e-4",
+                           "--epsilon=1e-6",
+                           "--warmup=0",
+                           "--clip",
+                           "0",
+                           "--dropout",
+                           "0",
+                           "--precision",
+                           "bf16",
+                           "--max-length",
+                           "64",
+                           "--long-text",
+                           "truncate",
+                           "--split",
+                           "0.5,0.25,0.25",
+                           "--seed",
+                           "7",
+                           "--format",
+                           "tsv",
+                           "--header",
+                           "no",
+                           "--rebuild",
+                           "--eval-every",
+                           "5",
+                           "--vocab-size",
+                           "500"});
+  EXPECT_EQ(o.steps, 20);
+  EXPECT_EQ(o.accumulate, 2);
+  EXPECT_EQ(o.lr, 1e-4);
+  EXPECT_EQ(o.epsilon, 1e-6);
+  EXPECT_EQ(o.warmup, 0);
+  EXPECT_EQ(o.clip, 0);
+  EXPECT_EQ(o.dropout, 0);
+  EXPECT_EQ(o.precision, Precision::bf16);
+  EXPECT_EQ(o.prepare.max_length, 64);
+  EXPECT_EQ(o.prepare.long_text, LongText::truncate);
+  EXPECT_EQ(o.prepare.split[1], 0.25);
+  EXPECT_EQ(o.seed, 7U);
+  EXPECT_EQ(o.prepare.format, TextFormat::tsv);
+  EXPECT_EQ(o.prepare.header, HeaderMode::no);
+  EXPECT_TRUE(o.prepare.rebuild);
+  EXPECT_EQ(o.eval_every, 5);
+  EXPECT_EQ(o.prepare.vocabulary_size, 500);
+}
+
+TEST(CommandLine, SettingsKnowTheirOrigin) {
+  const Options o = parse({"x.csv", "--batch", "8"});
+  EXPECT_EQ(origin_of(o, "batch"), "8 by command line");
+  EXPECT_EQ(origin_of(o, "accumulate"), "1 by default");
+  EXPECT_EQ(origin_of(o, "data"), "x.csv by command line");
+  EXPECT_EQ(origin_of(o, "precision"), "fp32 by default");
+}
+
+TEST(CommandLine, MistakesAreAnsweredWithTheNearestRightWord) {
+  EXPECT_EQ(refusal({"x.csv", "--epoch", "3"}),
+            "unknown option --epoch | did you mean '--epochs'?");
+  EXPECT_EQ(refusal({"x.csv", "--epoch=3"}), "unknown option --epoch | did you mean '--epochs'?");
+  EXPECT_EQ(refusal({"x.csv", "--precision", "bf61"}),
+            "--precision: 'bf61' is none of fp32|bf16 | did you mean 'bf16'?");
+  EXPECT_THAT(refusal({"x.csv", "--batch", "0"}),
+              HasSubstr("--batch: '0' is no whole number between 1 and 1e+06"));
+  EXPECT_THAT(refusal({"x.csv", "--batch", "3.5"}), HasSubstr("'3.5' is no whole number"));
+  EXPECT_THAT(refusal({"x.csv", "--lr", "fast"}), HasSubstr("--lr: 'fast' is no number"));
+  EXPECT_THAT(refusal({"x.csv", "--lr", "nan"}), HasSubstr("--lr: 'nan' is no number"));
+  EXPECT_THAT(refusal({"x.csv", "--steps", "0"}), HasSubstr("'0' is no whole number at least 1"));
+  EXPECT_THAT(refusal({"x.csv", "--split", "0.8,0.2"}), HasSubstr("is not three shares"));
+  EXPECT_THAT(refusal({"x.csv", "y.csv"}), HasSubstr("unexpected argument 'y.csv'"));
+  EXPECT_THAT(refusal({}), HasSubstr("DATA"));
+  EXPECT_THAT(refusal({"x.csv", "--batch"}), HasSubstr("--batch"));
+}
+
+TEST(CommandLine, WhatIsNotBuiltIsUnknown) {
+  for (const char* option : {"--config", "--resume", "--save-every", "--task", "--stage"}) {
+    EXPECT_THAT(refusal({"x.csv", option, "x"}), HasSubstr(concat("unknown option ", option)));
+  }
+}
+
+TEST(CommandLine, HelpShowsEveryOptionWithItsDefault) {
+  const std::string help = parse_command_line({"--help"}).help;
+  for (const char* text :
+       {"--batch", "32", "--lr", "0.128/hidden", "--split", "0.8,0.1,0.1", "--run",
+        "runs/<name of DATA>", "--precision", "fp32|bf16", "bert_train prep"}) {
+    EXPECT_THAT(help, HasSubstr(text));
+  }
+  EXPECT_THAT(parse_command_line({"eval", "-h"}).help, HasSubstr("--on"));
+  EXPECT_THAT(parse_command_line({"prep", "-h"}).help, HasSubstr("--vocab-size"));
+}
+
+TEST(CommandLine, CommandsHaveTheirOwnOptions) {
+  EXPECT_EQ(parse({"prep", "x.csv"}).action, Action::prepare);
+  EXPECT_THAT(refusal({"prep", "x.csv", "--epochs", "2"}), HasSubstr("unknown option --epochs"));
+}
+
+TEST(CommandLine, LaterSettingsReplaceEarlierOnes) {
+  std::vector<Setting> settings = {{"lr", "0", "default"}};
+  set(settings, {"lr", "0.001", "default for this model"});
+  set(settings, {"run", "r", ""});
+  ASSERT_EQ(settings.size(), 2U);
+  EXPECT_EQ(settings[0].value, "0.001");
+}
+
+}  // namespace
+}  // namespace bp::trainer

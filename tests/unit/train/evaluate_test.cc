@@ -1,0 +1,90 @@
+// The promises of evaluate.h: exact, and the same for any number of ranks and threads.
+#include "trainer/train/evaluate.h"
+
+#include <ATen/Parallel.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+
+#include "tests/support/run_ranks.h"
+#include "train_fixture.h"
+#include "trainer/data/input_error.h"
+#include "trainer/train/results.h"
+
+namespace bp::trainer {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class Evaluate : public test::SmallData {
+ protected:
+  // Probabilities of the train split from `ranks` ranks; all must hold the same.
+  std::vector<float> probabilities(int ranks) {
+    std::mutex mutex;
+    std::vector<std::vector<float>> results;
+    bp::test::run_ranks(ranks, [&](Communicator& world) {
+      const SampleStore store = SampleStore::open(store_path());
+      BertConfig shape = config(store, 0.1);
+      shape.initializer_range = 0.5;
+      const Bert model(shape, Precision::bf16, 1);
+      Evaluation evaluation = evaluate(world, model, store, Split::train, map_labels(store, model));
+      EXPECT_EQ(evaluation.tally.samples(), 120);
+      EXPECT_GT(evaluation.tally.mean_loss(), 0.0);
+      const std::lock_guard lock(mutex);
+      results.push_back(std::move(evaluation.probabilities));
+    });
+    for (const auto& result : results) EXPECT_EQ(result, results.front());
+    return results.front();
+  }
+};
+
+TEST_F(Evaluate, IsTheSameForAnyNumberOfRanksAndThreads) {
+  at::set_num_threads(2);
+  const std::vector<float> one = probabilities(1);
+  EXPECT_EQ(one.size(), 240U);
+  at::set_num_threads(1);
+  EXPECT_EQ(probabilities(1), one);
+  EXPECT_EQ(probabilities(3), one);
+  EXPECT_EQ(probabilities(5), one);  // more ranks than blocks
+}
+
+TEST_F(Evaluate, PredictionsAreEverySampleOnceInOrder) {
+  bp::test::run_ranks(1, [&](Communicator& world) {
+    const SampleStore store = SampleStore::open(store_path());
+    const Bert model(config(store, 0.1), Precision::fp32, 1);
+    const auto map = map_labels(store, model);
+    const Evaluation evaluation = evaluate(world, model, store, Split::test, map);
+    const Scored scored{evaluation, store, Split::test, map, model.config().labels};
+    write_predictions(path("predictions.csv"), scored);
+    std::ifstream in(path("predictions.csv"));
+    const std::string text((std::istreambuf_iterator<char>(in)), {});
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 16);
+    EXPECT_TRUE(text.starts_with("sample_id,text_id,label,prediction,p_no,p_yes\n"));
+    const auto worst = worst_rows(scored);
+    ASSERT_EQ(worst.size(), 5U);
+    EXPECT_THAT(worst[0].text, HasSubstr("good"));
+    EXPECT_LE(worst[0].probability, worst[4].probability);
+  });
+}
+
+TEST_F(Evaluate, LabelsAreMatchedByName) {
+  const SampleStore store = SampleStore::open(store_path());
+  BertConfig other = config(store, 0);
+  other.labels = {"yes", "perhaps", "no"};
+  EXPECT_THAT(map_labels(store, Bert(other, Precision::fp32, 1)), ElementsAre(2, 0));
+  other.labels = {"yes", "perhaps"};
+  try {
+    (void)map_labels(store, Bert(other, Precision::fp32, 1));
+    ADD_FAILURE();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("label 'no', which the model lacks"));
+    EXPECT_EQ(error.hint(), "the model's labels are yes, perhaps");
+  }
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,202 @@
+// Training itself: the same for every layout of ranks and micro-batches, each row once an epoch,
+// and stopping when it must.
+#include "trainer/train/loop.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <fstream>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "comm/base/text.h"
+#include "tests/support/run_ranks.h"
+#include "train_fixture.h"
+#include "trainer/report/metrics.h"
+
+namespace bp::trainer {
+namespace {
+
+struct TraceLine {
+  std::vector<std::int64_t> samples;
+  double loss = 0;
+  std::string parameters;
+};
+
+std::vector<TraceLine> read_trace(const std::string& folder, int rank) {
+  std::vector<TraceLine> lines;
+  std::ifstream in(concat(folder, "/rank-", rank, ".jsonl"));
+  for (std::string text; std::getline(in, text);) {
+    const auto json = nlohmann::json::parse(text);
+    TraceLine line;
+    for (const auto& micro : json["samples"]) {
+      for (const auto& id : micro) line.samples.push_back(id.get<std::int64_t>());
+    }
+    line.loss = json["loss"].get<double>();
+    line.parameters = json["parameters"].get<std::string>();
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+class Train : public test::SmallData {
+ protected:
+  struct Result {
+    std::vector<at::Tensor> parameters;  // rank 0's
+    TrainResult train;
+  };
+  Result train_on(int ranks, const Options& options, double dropout) {
+    Result result;
+    bp::test::run_ranks(ranks, [&](Communicator& world) {
+      const SampleStore store = SampleStore::open(store_path());
+      // Different first weights on each rank: rank 0's count.
+      Bert model(config(store, dropout), options.precision,
+                 static_cast<std::uint64_t>(world.rank() + 1));
+      TrainJob job;
+      job.store = store_path();
+      job.rows = store.size(Split::train);
+      job.lr = options.lr;
+      job.metrics = world.rank() == 0 ? path("metrics.jsonl") : "";
+      job.evaluate = [](TrainLog& /*log*/) {};
+      const TrainResult trained = train(world, options, job, model);
+      if (world.rank() != 0) return;
+      result.train = trained;
+      for (const auto& [name, parameter] : model.parameters()) {
+        result.parameters.push_back(parameter.detach().clone());
+      }
+    });
+    return result;
+  }
+};
+
+struct Layout {
+  int ranks;
+  int batch;
+  int accumulate;
+};
+
+double largest_difference(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, (a[i] - b[i]).abs().max().item<double>());
+  }
+  return largest;
+}
+
+TEST_F(Train, LayoutsOfTheSameSamplesTrainAlikeWithDropoutToo) {
+  Options options = test::SmallData::options();
+  options.trace = path("one");
+  options.batch = 32;
+  const Result one = train_on(1, options, 0.2);
+  const auto expected = read_trace(path("one"), 0);
+  ASSERT_EQ(expected.size(), 20U);
+  EXPECT_EQ(one.train.steps, 20);
+
+  for (const Layout& layout : {Layout{4, 8, 1}, Layout{2, 8, 2}, Layout{1, 8, 4}}) {
+    SCOPED_TRACE(concat(layout.ranks, " ranks, ", layout.accumulate, " micro-batches"));
+    options.batch = layout.batch;
+    options.accumulate = layout.accumulate;
+    options.trace = path(concat("layout", layout.ranks));
+    const Result other = train_on(layout.ranks, options, 0.2);
+    EXPECT_LE(largest_difference(one.parameters, other.parameters), 2e-5);
+    for (int rank = 0; rank < layout.ranks; ++rank) {
+      const auto lines = read_trace(options.trace, rank);
+      const auto first = read_trace(options.trace, 0);
+      ASSERT_EQ(lines.size(), expected.size());
+      for (std::size_t step = 0; step < lines.size(); ++step) {
+        EXPECT_NEAR(lines[step].loss, expected[step].loss, 1e-6) << step;
+        EXPECT_EQ(lines[step].parameters, first[step].parameters) << step;
+      }
+    }
+  }
+}
+
+TEST_F(Train, EveryRowOnceAnEpochWhateverTheRanks) {
+  Options options = test::SmallData::options();
+  options.steps = 0;
+  options.epochs = 2;
+  options.batch = 7;  // 120 = 5 * 21 + 15: the last step of an epoch is short
+  options.trace = path("trace");
+  const Result result = train_on(3, options, 0);
+  EXPECT_EQ(result.train.steps, 12);
+  EXPECT_EQ(result.train.epochs, 2.0);
+  std::map<std::int64_t, int> seen;
+  for (int rank = 0; rank < 3; ++rank) {
+    const auto lines = read_trace(path("trace"), rank);
+    ASSERT_EQ(lines.size(), 12U);
+    for (std::size_t step = 0; step < 6; ++step) {
+      for (const std::int64_t id : lines[step].samples) ++seen[id];
+    }
+  }
+  EXPECT_EQ(seen.size(), 120U);
+  for (const auto& [id, times] : seen) EXPECT_EQ(times, 1) << id;
+}
+
+TEST_F(Train, LearnsAndSaysSoInMetrics) {
+  Options options = test::SmallData::options();
+  options.steps = 60;
+  options.lr = 1e-2;
+  options.warmup = 0.1;
+  options.precision = Precision::bf16;
+  const Result result = train_on(2, options, 0.1);
+  const Metrics metrics = read_metrics(path("metrics.jsonl"));
+  ASSERT_GE(metrics.steps.size(), 2U);
+  EXPECT_LT(metrics.steps.back().loss, 0.7 * metrics.steps.front().loss);
+  EXPECT_EQ(metrics.steps.back().step, 60);
+  // 120 rows are 7 steps of 16 and one of 8; 60 steps are 7 epochs and 4 steps.
+  EXPECT_EQ(metrics.steps.back().samples, 7 * 120 + 4 * 16);
+  EXPECT_GT(metrics.steps.back().tokens_per_s, metrics.steps.back().samples_per_s);
+  EXPECT_GT(result.train.summary.seconds, 0.0);
+}
+
+TEST_F(Train, ALossThatIsNoNumberStopsWithItsStep) {
+  Options options = test::SmallData::options();
+  options.lr = 1e30;
+  options.clip = 0;
+  const auto errors = bp::test::try_ranks(2, [&](Communicator& world) {
+    const SampleStore store = SampleStore::open(store_path());
+    Bert model(config(store, 0), Precision::fp32, 1);
+    TrainJob job;
+    job.store = store_path();
+    job.rows = store.size(Split::train);
+    job.lr = options.lr;
+    job.evaluate = [](TrainLog& /*log*/) {};
+    (void)train(world, options, job, model);
+  });
+  for (const std::string& error : errors) {
+    EXPECT_THAT(error,
+                ::testing::MatchesRegex(".*the (loss|norm of the gradient) at step [0-9]+ is .*"));
+  }
+}
+
+TEST_F(Train, SigtermEndsTheRunAtTheStep) {
+  Options options = test::SmallData::options();
+  options.steps = 1000;
+  options.eval_every = 3;
+  TrainResult result;
+  bp::test::run_ranks(1, [&](Communicator& world) {
+    const SampleStore store = SampleStore::open(store_path());
+    Bert model(config(store, 0), Precision::fp32, 1);
+    TrainJob job;
+    job.store = store_path();
+    job.rows = store.size(Split::train);
+    job.lr = options.lr;
+    job.evaluate = [](TrainLog& /*log*/) { (void)std::raise(SIGTERM); };
+    result = train(world, options, job, model);
+  });
+  EXPECT_TRUE(result.stopped);
+  EXPECT_EQ(result.steps, 4);
+}
+
+TEST(TotalSteps, AreStepsOrEpochs) {
+  Options options;
+  options.epochs = 3;
+  EXPECT_EQ(total_steps(options, 10), 30);
+  options.steps = 7;
+  EXPECT_EQ(total_steps(options, 10), 7);
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,35 @@
+#include "trainer/train/schedule.h"
+
+#include <gtest/gtest.h>
+
+namespace bp::trainer {
+namespace {
+
+TEST(Schedule, RisesToThePeakAndFallsToItsLastPart) {
+  const Schedule schedule{8.0, 10, 3};
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 0), 2.0);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 1), 4.0);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 2), 6.0);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 3), 8.0);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 4), 8.0 * 6 / 7);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 9), 8.0 / 7);
+}
+
+TEST(Schedule, WithoutWarmupBeginsAtThePeak) {
+  EXPECT_DOUBLE_EQ(learning_rate({1.0, 4, 0}, 0), 1.0);
+  EXPECT_DOUBLE_EQ(learning_rate({1.0, 4, 0}, 3), 0.25);
+}
+
+TEST(Schedule, AWarmupAsLongAsTheRunStillReachesThePeak) {
+  EXPECT_DOUBLE_EQ(learning_rate({1.0, 3, 3}, 2), 1.0);
+  EXPECT_DOUBLE_EQ(learning_rate({1.0, 1, 1}, 0), 1.0);
+}
+
+TEST(Schedule, DefaultsDependOnTheModel) {
+  EXPECT_DOUBLE_EQ(default_learning_rate(128, false), 1e-3);
+  EXPECT_DOUBLE_EQ(default_learning_rate(128, true), 1e-4);
+  EXPECT_DOUBLE_EQ(default_learning_rate(768, true), 5e-5);
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,33 @@
+// A small data set in a folder of its own, prepared as the trainer would.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "trainer/data/batch.h"
+#include "trainer/data/sample_store.h"
+#include "trainer/train/options.h"
+
+namespace bp::trainer::test {
+
+// 150 texts of different lengths over a handful of words with the labels "no" and "yes": 120 train,
+// 15 dev, 15 test.
+class SmallData : public ::testing::Test {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] const std::string& store_path() const { return store_; }
+
+  // A model with two layers, hidden 16.
+  [[nodiscard]] static BertConfig config(const SampleStore& store, double dropout);
+  [[nodiscard]] static Options options();
+
+ private:
+  std::string folder_;
+  std::string store_;
+};
+
+}  // namespace bp::trainer::test

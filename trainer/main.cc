@@ -1,0 +1,126 @@
+// bert_train: see docs/bert_train.md, or bert_train --help.
+#include <ATen/Parallel.h>
+#include <malloc.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bp/communicator.h"
+#include "bp/environment.h"
+#include "bp/error.h"
+#include "bp/store.h"
+#include "comm/base/text.h"
+#include "trainer/data/input_error.h"
+#include "trainer/train/command_line.h"
+#include "trainer/train/commands.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr int kExitInternal = 70;
+
+// Large blocks come from the heap and stay there. By default each large tensor would be mapped,
+// faulted in page by page and unmapped again, in every step: measured to double a step's time.
+void keep_large_blocks() {
+  constexpr int kNever = 1 << 30;
+  ::mallopt(M_MMAP_THRESHOLD, kNever);
+  ::mallopt(M_TRIM_THRESHOLD, kNever);
+}
+
+// OMP_NUM_THREADS (bprun sets it) or a fair share of the cores.
+void share_cores(int local_ranks) {
+  if (std::getenv("OMP_NUM_THREADS") != nullptr) {
+    at::set_num_threads(at::get_num_threads());
+    return;
+  }
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  at::set_num_threads(std::max(1, cores / local_ranks));
+}
+
+// What several ranks would say alike is said by the first of them only.
+bool first_to_say(Communicator* world, const std::string& text) {
+  if (world == nullptr || world->store() == nullptr) return true;
+  try {
+    const std::string me = concat(world->rank());
+    return world->store()->compare_set("bert_train/said/" + text.substr(0, 1000), "", me) == me;
+  } catch (const std::exception&) {
+    return true;  // better twice than never
+  }
+}
+
+void complain(Communicator* world, const std::string& text, const std::string& hint) {
+  if (!first_to_say(world, text)) return;
+  std::fprintf(stderr, "bert_train: %s\n", text.c_str());
+  if (!hint.empty()) std::fprintf(stderr, "hint: %s\n", hint.c_str());
+}
+
+int run(Communicator& world, const Options& options) {
+  switch (options.action) {
+    case Action::train:
+      return run_train(world, options);
+    case Action::prepare:
+      return run_prepare(world, options);
+    case Action::evaluate:
+      return run_evaluate(world, options);
+  }
+  return kExitInternal;
+}
+
+// Runs `body`; whatever it throws becomes a line, an exit code, and the end of the other ranks.
+template <class Body>
+int guarded(std::optional<Communicator>& world, const Body& body) {
+  int code = kExitInternal;
+  std::string text;
+  try {
+    return body();
+  } catch (const InputError& error) {
+    code = error.exit_code();
+    text = error.what();
+    complain(world ? &*world : nullptr, text, error.hint());
+  } catch (const Error& error) {
+    text = error.what();
+    // Who was only told of another's failure has nothing to add.
+    if (error.code() != ErrorCode::aborted) complain(world ? &*world : nullptr, text, "");
+  } catch (const std::exception& error) {
+    text = error.what();
+    complain(world ? &*world : nullptr, text.substr(0, text.find('\n')), "");
+  }
+  if (world) world->abort(text);
+  return code;
+}
+
+int main_of(const std::vector<std::string>& arguments) {
+  keep_large_blocks();
+  // Before the ranks meet all are in the same case, and the first one speaks for all.
+  const char* const rank = std::getenv("RANK");
+  const bool first = rank == nullptr || std::string(rank) == "0";
+  CommandLine line;
+  try {
+    line = parse_command_line(arguments);
+  } catch (const InputError& error) {
+    if (first) complain(nullptr, error.what(), error.hint());
+    return error.exit_code();
+  }
+  if (!line.help.empty()) {
+    if (first) std::fputs(line.help.c_str(), stdout);
+    return 0;
+  }
+  std::optional<Communicator> world;
+  return guarded(world, [&] {
+    world.emplace(Communicator::create());
+    share_cores(world->topology().local_size());
+    const int code = run(*world, line.options);
+    world->finish();
+    return code;
+  });
+}
+
+}  // namespace
+}  // namespace bp::trainer
+
+int main(int argc, char** argv) { return bp::trainer::main_of({argv + 1, argv + argc}); }

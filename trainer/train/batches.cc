@@ -1,0 +1,94 @@
+#include "trainer/train/batches.h"
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include "comm/base/check.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr std::size_t kAhead = 4;  // steps kept ready
+
+}  // namespace
+
+// Threads: `mutex_` guards ready_ and error_; the rest is the thread's own after construction.
+class Batches::Impl {
+ public:
+  explicit Impl(const BatchesOptions& options)
+      : options_(options),
+        store_(SampleStore::open(options.store)),
+        sampler_(options.sampler),
+        lengths_(store_.lengths(Split::train)),
+        thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+  StepBatches next() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !ready_.empty() || error_ != nullptr; });
+    if (ready_.empty()) std::rethrow_exception(error_);
+    StepBatches step = std::move(ready_.front());
+    ready_.pop_front();
+    changed_.notify_all();
+    return step;
+  }
+
+ private:
+  void run(const std::stop_token& stop) {
+    try {
+      for (std::int64_t step = 0; step < options_.steps; ++step) {
+        StepBatches made = make(step);
+        std::unique_lock lock(mutex_);
+        if (!changed_.wait(lock, stop, [this] { return ready_.size() < kAhead; })) return;
+        ready_.push_back(std::move(made));
+        changed_.notify_all();
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      error_ = std::current_exception();
+      changed_.notify_all();
+    }
+  }
+
+  StepBatches make(std::int64_t step) const {
+    const std::int64_t per_epoch = sampler_.steps_per_epoch();
+    StepBatches result;
+    result.step = step;
+    for (int rank = 0; rank < options_.sampler.ranks; ++rank) {
+      for (int micro = 0; micro < options_.sampler.micro_batches; ++micro) {
+        const auto rows = sampler_.rows({step / per_epoch, step % per_epoch, rank, micro});
+        for (const std::int64_t row : rows) {
+          result.world_tokens += lengths_[static_cast<std::size_t>(row)];
+        }
+        if (rank != options_.rank) continue;
+        std::vector<Sample> samples;
+        for (const std::int64_t row : rows) samples.push_back(store_.load(Split::train, row));
+        result.micro_batches.push_back(make_batch(samples, store_.pad_id()));
+      }
+    }
+    return result;
+  }
+
+  BatchesOptions options_;
+  SampleStore store_;
+  Sampler sampler_;
+  std::vector<std::int32_t> lengths_;
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<StepBatches> ready_;
+  std::exception_ptr error_;
+  std::jthread thread_;  // last: it is joined before what it uses goes
+};
+
+Batches::Batches(const BatchesOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+Batches::~Batches() = default;
+
+StepBatches Batches::next() { return impl_->next(); }
+
+}  // namespace bp::trainer

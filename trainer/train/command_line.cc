@@ -1,0 +1,200 @@
+#include "trainer/train/command_line.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "comm/base/text.h"
+#include "trainer/data/input_error.h"
+#include "trainer/train/option_set.h"
+#include "trainer/train/run_folder.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr double kMany = 1e18;  // no upper bound
+
+const std::string kTrainAbout =
+    "Trains a BERT text classifier on DATA and writes the model, predictions and a report.\n"
+    "Alone it is a job of one process; under bprun it trains on all ranks of the job.";
+const std::string kTrainFooter =
+    "Other commands (each with its own --help):\n"
+    "  bert_train prep DATA      prepare the store only\n"
+    "  bert_train eval RUN DATA  score a trained model again\n";
+
+// 0.8,0.1,0.1
+std::array<double, 3> parse_split(const std::string& text) {
+  std::array<double, 3> shares{};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const auto [stop, error] = std::from_chars(at, end, shares[i]);
+    const bool last = i + 1 == shares.size();
+    if (error != std::errc() || (last ? stop != end : stop == end || *stop != ',')) {
+      throw InputError(2, concat("--split: '", text, "' is not three shares"),
+                       "the shares of train, dev and test: 0.8,0.1,0.1");
+    }
+    at = stop + 1;
+  }
+  return shares;
+}
+
+// Options that a parsed value needs another form of.
+struct Raw {
+  std::string split = "0.8,0.1,0.1";
+};
+
+void add_data_options(OptionSet& set, PrepareOptions& prepare, Raw& raw) {
+  set.group("Data");
+  set.text({"text", "Column of the text, by name or by number from 1"}, prepare.text_column);
+  set.text({"label", "Column of the label, likewise"}, prepare.label_column);
+  set.text({"dev", "File with samples to choose by, instead of a share of DATA"},
+           prepare.dev_source);
+  set.text({"test", "File with samples to test on, likewise"}, prepare.test_source);
+  set.text({"split", "Shares of DATA's texts for train, dev and test"}, raw.split);
+  set.choice<TextFormat>(
+      {"format", "Format of the text files"}, prepare.format,
+      {{"auto", TextFormat::automatic}, {"csv", TextFormat::csv}, {"tsv", TextFormat::tsv}});
+  set.choice<HeaderMode>(
+      {"header", "Whether their first line names the columns"}, prepare.header,
+      {{"auto", HeaderMode::automatic}, {"yes", HeaderMode::yes}, {"no", HeaderMode::no}});
+  set.text({"vocab", "A vocab.txt of WordPiece tokens", "trained on the texts"},
+           prepare.vocabulary);
+  set.number({"vocab-size", "Tokens of a vocabulary that is trained"}, prepare.vocabulary_size, 6,
+             1e6);
+  set.number({"max-length", "Longest sample in tokens, [CLS] and [SEP] included"},
+             prepare.max_length, 3, 4096);
+  set.choice<LongText>(
+      {"long-text", "What becomes of a longer text: several samples, or its beginning"},
+      prepare.long_text, {{"fold", LongText::fold}, {"truncate", LongText::truncate}});
+  set.text({"store", "The prepared data set", "DATA with the suffix .sqlite"}, prepare.store);
+  set.flag({"rebuild", "Prepare again, even if the store does not match"}, prepare.rebuild);
+}
+
+void add_train_options(OptionSet& set, Options& options) {
+  set.group("Model");
+  set.text({"model",
+            "tiny, mini, small, medium, base or large: from scratch; or a Hugging Face "
+            "folder: with model.safetensors its weights, with config.json alone its "
+            "shape from scratch"},
+           options.model);
+  set.number({"dropout", "Share dropped in training", "the model's, 0.1 for presets"},
+             options.dropout, 0, 0.999);
+  set.choice<Precision>({"precision", "Of products and activations in training"}, options.precision,
+                        {{"fp32", Precision::fp32}, {"bf16", Precision::bf16}});
+
+  set.group("Training");
+  set.number({"epochs", "Passes over the train split", "10 from scratch, 3 from weights"},
+             options.epochs, 1, 1e6);
+  set.number({"steps", "Optimizer steps, instead of epochs", "what the epochs have"}, options.steps,
+             1, kMany);
+  set.number({"batch", "Samples in a micro-batch of each rank"}, options.batch, 1, 1e6);
+  set.number({"accumulate", "Micro-batches of each rank in one step"}, options.accumulate, 1, 1e6);
+  set.number(
+      {"lr", "Highest learning rate", "0.128/hidden from scratch, else 5e-5 (1e-4 below 512)"},
+      options.lr, 1e-12, 10);
+  set.number({"warmup", "Share of the steps in which the rate rises; then it falls to 0"},
+             options.warmup, 0, 1);
+  set.number({"weight-decay", "AdamW's, not of biases and layer norms"}, options.weight_decay, 0,
+             10);
+  set.number({"epsilon", "AdamW's"}, options.epsilon, 0, 1);
+  set.number({"clip", "Largest norm of the gradient; 0: no limit"}, options.clip, 0, 1e9);
+  set.number({"seed", "Of first weights, order, dropout and split"}, options.seed, 0, 9e18);
+  set.number({"eval-every", "Steps between scores of the dev split", "each epoch"},
+             options.eval_every, 1, kMany);
+
+  set.group("Output");
+  set.text({"run", "Folder for the result; it must not exist yet", "runs/<name of DATA>"},
+           options.run);
+  set.text({"trace",
+            "Folder for what each rank did at each step: sample ids, loss, a hash of the "
+            "parameters (for debugging)",
+            "none"},
+           options.trace);
+}
+
+void add_evaluate_options(OptionSet& set, Options& options) {
+  set.group("Evaluation");
+  set.text({"on", "train, dev or test", "test, or dev where there is no test"}, options.on);
+  set.text({"out", "File for predictions", "none"}, options.out);
+}
+
+CommandLine parse_train(const std::vector<std::string>& arguments) {
+  Options o;
+  Raw raw;
+  OptionSet set(kTrainAbout, kTrainFooter);
+  set.text({"DATA", "A .csv or .tsv file, or a store (.sqlite) made from one"}, o.data);
+  add_data_options(set, o.prepare, raw);
+  add_train_options(set, o);
+  if (!set.parse(arguments)) return {{}, set.help()};
+  o.prepare.split = parse_split(raw.split);
+  o.settings = set.settings();
+  return {std::move(o), ""};
+}
+
+CommandLine parse_prepare(const std::vector<std::string>& arguments) {
+  Options o;
+  o.action = Action::prepare;
+  Raw raw;
+  OptionSet set("Prepares the store of DATA: samples as token ids, ready to train on.", "");
+  set.text({"DATA", "A .csv or .tsv file"}, o.data);
+  add_data_options(set, o.prepare, raw);
+  set.number({"seed", "Of the split"}, o.seed, 0, 9e18);
+  if (!set.parse(arguments)) return {{}, set.help()};
+  o.prepare.split = parse_split(raw.split);
+  o.settings = set.settings();
+  return {std::move(o), ""};
+}
+
+CommandLine parse_evaluate(const std::vector<std::string>& arguments) {
+  Options o;
+  o.action = Action::evaluate;
+  Raw raw;
+  OptionSet set(
+      "Scores a trained model. Any number of ranks gives the same numbers and predictions.\n"
+      "What a run was trained with is the default of the options on data.",
+      "");
+  set.text({"RUN", "A run's folder, or a model's (config.json, model.safetensors, vocab.txt)"},
+           o.source);
+  set.optional_text({"DATA", "What to score; default: the data of the run"}, o.data);
+  add_evaluate_options(set, o);
+  add_data_options(set, o.prepare, raw);
+  set.number({"seed", "Of the split"}, o.seed, 0, 9e18);
+  if (!set.parse(arguments)) return {{}, set.help()};
+  o.prepare.split = parse_split(raw.split);
+  o.settings = set.settings();
+  return {std::move(o), ""};
+}
+
+}  // namespace
+
+CommandLine parse_command_line(const std::vector<std::string>& arguments) {
+  const std::string first = arguments.empty() ? "" : arguments.front();
+  const auto rest = [&] { return std::vector(arguments.begin() + 1, arguments.end()); };
+  if (first == "prep") return parse_prepare(rest());
+  if (first != "eval") return parse_train(arguments);
+
+  // The first look finds the run; its options then stand before those of the command line, which
+  // win.
+  CommandLine line = parse_evaluate(rest());
+  if (!line.help.empty()) return line;
+  std::vector<std::string> all = inherited_arguments(line.options.source, line.options.data);
+  const auto own = rest();
+  all.insert(all.end(), own.begin(), own.end());
+  line = parse_evaluate(all);
+  if (line.options.data.empty()) line.options.data = data_of_run(line.options.source);
+  return line;
+}
+
+void set(std::vector<Setting>& settings, const Setting& setting) {
+  const auto same = std::find_if(settings.begin(), settings.end(),
+                                 [&](const Setting& s) { return s.key == setting.key; });
+  if (same == settings.end()) {
+    settings.push_back(setting);
+  } else {
+    *same = setting;
+  }
+}
+
+}  // namespace bp::trainer

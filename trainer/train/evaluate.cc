@@ -1,0 +1,143 @@
+#include "trainer/train/evaluate.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "bp/collective.h"
+#include "comm/base/text.h"
+#include "trainer/data/batch.h"
+#include "trainer/data/input_error.h"
+
+namespace bp::trainer {
+namespace {
+
+// A sample's numbers depend in their last bits on those it is computed with: so blocks are fixed.
+constexpr std::int64_t kBlock = 32;
+
+// Softmax of `count` logits, in double.
+void softmax(const float* logits, std::size_t count, float* probabilities) {
+  const float highest = *std::max_element(logits, logits + count);
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += std::exp(double{logits[i]} - highest);
+  for (std::size_t i = 0; i < count; ++i) {
+    probabilities[i] = static_cast<float>(std::exp(double{logits[i]} - highest) / sum);
+  }
+}
+
+double cross_entropy(const float* logits, std::size_t count, int label) {
+  const float highest = *std::max_element(logits, logits + count);
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += std::exp(double{logits[i]} - highest);
+  return std::log(sum) - (double{logits[label]} - highest);
+}
+
+struct Share {
+  std::int64_t first = 0;  // samples first .. last-1
+  std::int64_t last = 0;
+};
+Share share_of(std::int64_t samples, int ranks, int rank) {
+  const auto blocks = static_cast<std::size_t>((samples + kBlock - 1) / kBlock);
+  const Block mine = block_of(blocks, ranks, rank);
+  const auto first = static_cast<std::int64_t>(mine.offset);
+  const auto count = static_cast<std::int64_t>(mine.count);
+  return {std::min(samples, first * kBlock), std::min(samples, (first + count) * kBlock)};
+}
+
+// Block by block, several at once: inside at::parallel_for a forward pass has one thread, so its
+// sums do not depend on how many there are. A loop of one turn would not be made parallel.
+void forward_blocks(const Bert& model,
+                    const std::vector<Batch>& blocks,
+                    std::size_t classes,
+                    float* logits) {
+  const auto count = static_cast<std::int64_t>(blocks.size());
+  at::parallel_for(0, std::max<std::int64_t>(2, count), 1,
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t b = begin; b < std::min(end, count); ++b) {
+                       const Batch& block = blocks[static_cast<std::size_t>(b)];
+                       const at::Tensor result = model.forward(block, nullptr);
+                       std::copy_n(result.const_data_ptr<float>(),
+                                   static_cast<std::size_t>(block.rows) * classes,
+                                   logits + static_cast<std::size_t>(b * kBlock) * classes);
+                     }
+                   });
+}
+
+}  // namespace
+
+Evaluation evaluate(Communicator& world,
+                    const Bert& model,
+                    const SampleStore& store,
+                    Split split,
+                    const std::vector<int>& label_map) {
+  const std::size_t classes = model.config().labels.size();
+  const std::int64_t samples = store.size(split);
+  Evaluation result{Tally(static_cast<int>(classes)), {}};
+  result.probabilities.resize(static_cast<std::size_t>(samples) * classes);
+
+  const Share mine = share_of(samples, world.size(), world.rank());
+  std::vector<float> own(static_cast<std::size_t>(mine.last - mine.first) * classes);
+  const std::int64_t round = kBlock * std::max(1, at::get_num_threads());
+  for (std::int64_t begin = mine.first; begin < mine.last; begin += round) {
+    const std::int64_t end = std::min(mine.last, begin + round);
+    std::vector<Sample> loaded;
+    for (std::int64_t i = begin; i < end; ++i) loaded.push_back(store.load(split, i));
+    std::vector<Batch> blocks;
+    for (std::size_t i = 0; i < loaded.size(); i += kBlock) {
+      const auto last = std::min(loaded.size(), i + kBlock);
+      blocks.push_back(make_batch({loaded.begin() + static_cast<std::ptrdiff_t>(i),
+                                   loaded.begin() + static_cast<std::ptrdiff_t>(last)},
+                                  store.pad_id()));
+    }
+    std::vector<float> logits(loaded.size() * classes);
+    forward_blocks(model, blocks, classes, logits.data());
+    for (std::size_t i = 0; i < loaded.size(); ++i) {
+      const float* row = logits.data() + i * classes;
+      float* probabilities =
+          own.data() + (static_cast<std::size_t>(begin - mine.first) + i) * classes;
+      softmax(row, classes, probabilities);
+      const int label = class_of(loaded[i], label_map);
+      if (label < 0) continue;
+      result.tally.add(
+          {label, most_probable({probabilities, classes}), cross_entropy(row, classes, label)});
+    }
+  }
+
+  std::vector<std::size_t> counts;
+  for (int rank = 0; rank < world.size(); ++rank) {
+    const Share share = share_of(samples, world.size(), rank);
+    counts.push_back(static_cast<std::size_t>(share.last - share.first) * classes);
+  }
+  all_reduce(world, view(result.tally.values()), {.op = ReduceOp::sum, .name = "scores"});
+  all_gather_v(world, const_view(own), view(result.probabilities), counts, {.name = "predictions"});
+  return result;
+}
+
+std::vector<int> map_labels(const SampleStore& store, const Bert& model) {
+  const std::vector<std::string>& known = model.config().labels;
+  std::vector<int> map;
+  for (const std::string& label : store.labels()) {
+    const auto found = std::find(known.begin(), known.end(), label);
+    if (found == known.end()) {
+      std::string names;
+      for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
+      throw InputError(65, concat("the data has the label '", label, "', which the model lacks"),
+                       concat("the model's labels are ", names));
+    }
+    map.push_back(static_cast<int>(found - known.begin()));
+  }
+  return map;
+}
+
+int most_probable(std::span<const float> probabilities) {
+  return static_cast<int>(std::max_element(probabilities.begin(), probabilities.end()) -
+                          probabilities.begin());
+}
+
+int class_of(const Sample& sample, const std::vector<int>& label_map) {
+  return sample.label < 0 ? -1 : label_map[static_cast<std::size_t>(sample.label)];
+}
+
+}  // namespace bp::trainer

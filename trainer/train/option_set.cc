@@ -1,0 +1,174 @@
+#include "trainer/train/option_set.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdint>
+#include <type_traits>
+
+#include <CLI/CLI.hpp>
+
+#include "comm/base/text.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/nearest.h"
+
+namespace bp::trainer {
+namespace {
+
+const std::string kHelpHint = "bert_train --help lists all options";
+
+std::string hint_for(const std::string& word, const std::vector<std::string>& names) {
+  const std::string nearest = nearest_name(word, names);
+  return nearest.empty() ? kHelpHint : concat("did you mean '", nearest, "'?");
+}
+
+bool positional(const std::string& name) {
+  return std::isupper(static_cast<unsigned char>(name.front())) != 0;
+}
+std::string spelled(const std::string& name) { return positional(name) ? name : "--" + name; }
+
+// A number as a person would write it: 0.1, not 0.10000000000000001; 1e-08 for the small ones.
+template <class Number>
+std::string number_text(Number value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof(text), value).ptr};
+}
+
+template <class Number>
+std::string bounds_text(double least, double most) {
+  const bool bounded = most < 1e18;
+  return bounded ? concat("between ", least, " and ", most) : concat("at least ", least);
+}
+
+// All of `text` as a number in the bounds, or an InputError.
+template <class Number>
+Number parse_number(const std::string& name, const std::string& text, double least, double most) {
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const auto number = static_cast<double>(value);
+  if (error == std::errc() && stop == end && number >= least && number <= most) return value;
+  throw InputError(2,
+                   concat(spelled(name), ": '", text, "' is no ",
+                          std::is_floating_point_v<Number> ? "number " : "whole number ",
+                          bounds_text<Number>(least, most)),
+                   kHelpHint);
+}
+
+}  // namespace
+
+OptionSet::OptionSet(const std::string& about, const std::string& footer)
+    : app_(std::make_unique<CLI::App>(about, "bert_train")) {
+  app_->set_help_flag("-h,--help", "Print this text and end");
+  app_->footer(footer);
+  app_->get_formatter()->column_width(34);
+  app_->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+OptionSet::~OptionSet() = default;
+
+void OptionSet::group(const std::string& heading) { group_ = heading; }
+
+void OptionSet::text(const OptionText& text, std::string& target) {
+  optional_text(text, target);
+  if (positional(text.name)) entries_.back().option->required();
+}
+
+void OptionSet::optional_text(const OptionText& text, std::string& target) {
+  CLI::Option* option = app_->add_option(spelled(text.name), target, text.help);
+  option->group(group_)->type_name(positional(text.name) ? "" : "TEXT");
+  const std::string shown = text.shown_default.empty() ? target : text.shown_default;
+  if (!shown.empty()) option->default_str(shown);
+  entries_.push_back({text, option, [&target] { return target; }});
+}
+
+void OptionSet::flag(const OptionText& text, bool& target) {
+  CLI::Option* option = app_->add_flag(spelled(text.name), target, text.help)->group(group_);
+  entries_.push_back({text, option, [&target] { return target ? "true" : "false"; }});
+}
+
+template <class Number>
+void OptionSet::number(const OptionText& text, Number& target, double least, double most) {
+  std::string& chosen = chosen_.emplace_back();
+  CLI::Option* option = app_->add_option(spelled(text.name), chosen, text.help);
+  option->group(group_)->type_name("N");
+  option->default_str(text.shown_default.empty() ? number_text(target) : text.shown_default);
+  const std::string name = text.name;
+  after_.emplace_back([&target, &chosen, option, name, least, most] {
+    if (option->count() > 0) target = parse_number<Number>(name, chosen, least, most);
+  });
+  entries_.push_back({text, option, [&target] { return number_text(target); }});
+}
+template void OptionSet::number(const OptionText&, int&, double, double);
+template void OptionSet::number(const OptionText&, std::int64_t&, double, double);
+template void OptionSet::number(const OptionText&, std::uint64_t&, double, double);
+template void OptionSet::number(const OptionText&, double&, double, double);
+
+void OptionSet::add_choice(const OptionText& text,
+                           const std::vector<std::string>& names,
+                           const std::string& now,
+                           std::function<void(const std::string&)> set) {
+  std::string& chosen = chosen_.emplace_back(now);
+  std::string listed;
+  for (const std::string& name : names) listed += (listed.empty() ? "" : "|") + name;
+  CLI::Option* option = app_->add_option(spelled(text.name), chosen, text.help);
+  option->group(group_)->type_name(listed)->default_str(now);
+  const std::string name = text.name;
+  after_.emplace_back([&chosen, names, name, listed, set = std::move(set)] {
+    if (std::find(names.begin(), names.end(), chosen) == names.end()) {
+      throw InputError(2, concat(spelled(name), ": '", chosen, "' is none of ", listed),
+                       hint_for(chosen, names));
+    }
+    set(chosen);
+  });
+  entries_.push_back({text, option, [&chosen] { return chosen; }});
+}
+
+bool OptionSet::parse(const std::vector<std::string>& arguments) {
+  try {
+    app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    return false;
+  } catch (const CLI::ExtrasError&) {
+    refuse_unknown(app_->remaining(true).front());
+  } catch (const CLI::RequiredError& error) {
+    throw InputError(2, concat("an argument is missing: ", error.what()), kHelpHint);
+  } catch (const CLI::ParseError& error) {
+    throw InputError(2, error.what(), kHelpHint);
+  }
+  for (const auto& step : after_) step();
+  return true;
+}
+
+void OptionSet::refuse_unknown(const std::string& argument) const {
+  if (!argument.starts_with("-")) {
+    throw InputError(2, concat("unexpected argument '", argument, "'"), kHelpHint);
+  }
+  const std::string name = argument.substr(0, argument.find('='));
+  std::vector<std::string> names = {"--help"};
+  for (const Entry& entry : entries_) {
+    if (!positional(entry.text.name)) names.push_back(spelled(entry.text.name));
+  }
+  throw InputError(2, concat("unknown option ", name), hint_for(name, names));
+}
+
+std::string OptionSet::help() const { return app_->help(); }
+
+std::vector<Setting> OptionSet::settings() const {
+  std::vector<Setting> settings;
+  for (const Entry& entry : entries_) {
+    std::string key = entry.text.name;
+    std::transform(key.begin(), key.end(), key.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    settings.push_back(
+        {key, entry.value(), entry.option->count() > 0 ? "command line" : "default"});
+  }
+  return settings;
+}
+
+bool OptionSet::given(const std::string& name) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return entry.text.name == name && entry.option->count() > 0;
+  });
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,89 @@
+// Options of one command over CLI11: typed targets, checked values, and a record of every value
+// with where it came from.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trainer/report/report.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace bp::trainer {
+
+// What --help shows and how settings name it.
+struct OptionText {
+  std::string name;  // "batch"; a name in capitals is a positional argument
+  std::string help;
+  std::string shown_default = {};  // instead of the target's value
+};
+
+class OptionSet {
+ public:
+  OptionSet(const std::string& about, const std::string& footer);
+  ~OptionSet();
+  OptionSet(const OptionSet&) = delete;
+  OptionSet& operator=(const OptionSet&) = delete;
+
+  // The heading in --help for what is added from here on.
+  void group(const std::string& heading);
+
+  // Targets must live until parse() is done.
+  void text(const OptionText& text, std::string& target);  // a positional one must be given
+  void optional_text(const OptionText& text, std::string& target);
+  void flag(const OptionText& text, bool& target);
+  template <class Number>
+  void number(const OptionText& text, Number& target, double least, double most);
+  template <class Choice>
+  void choice(const OptionText& text,
+              Choice& target,
+              const std::vector<std::pair<std::string, Choice>>& choices) {
+    std::vector<std::string> names;
+    std::string now;
+    for (const auto& [name, value] : choices) {
+      names.push_back(name);
+      if (value == target) now = name;
+    }
+    add_choice(text, names, now, [&target, choices](const std::string& chosen) {
+      for (const auto& [name, value] : choices) {
+        if (name == chosen) target = value;
+      }
+    });
+  }
+
+  // Sets the targets. False: --help was asked for. Throws InputError (2) that names the nearest
+  // right option or value.
+  [[nodiscard]] bool parse(const std::vector<std::string>& arguments);
+  [[nodiscard]] std::string help() const;
+  // Of all options but --help, after parse().
+  [[nodiscard]] std::vector<Setting> settings() const;
+  [[nodiscard]] bool given(const std::string& name) const;
+
+ private:
+  struct Entry {
+    OptionText text;
+    CLI::Option* option = nullptr;
+    std::function<std::string()> value;
+  };
+  void add_choice(const OptionText& text,
+                  const std::vector<std::string>& names,
+                  const std::string& now,
+                  std::function<void(const std::string&)> set);
+  [[noreturn]] void refuse_unknown(const std::string& argument) const;
+
+  std::unique_ptr<CLI::App> app_;
+  std::vector<Entry> entries_;
+  std::deque<std::string> chosen_;  // the text of each choice
+  std::vector<std::function<void()>> after_;
+  std::string group_ = "Options";
+};
+
+}  // namespace bp::trainer

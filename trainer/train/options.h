@@ -1,0 +1,48 @@
+// What a user asked of bert_train. The defaults here are those that --help shows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trainer/data/prepare.h"
+#include "trainer/model/bert.h"
+#include "trainer/report/report.h"
+
+namespace bp::trainer {
+
+enum class Action : std::uint8_t { train, prepare, evaluate };
+
+struct Options {
+  Action action = Action::train;
+  std::string data;  // the text file, or a store that was prepared from one
+  PrepareOptions prepare;
+
+  // Training.
+  std::string model = "tiny";  // a preset's name or a folder
+  int epochs = 0;              // 0: see default_epochs()
+  std::int64_t steps = 0;      // 0: as many as the epochs have
+  int batch = 32;              // rows in one micro-batch of one rank
+  int accumulate = 1;          // micro-batches in one step
+  double lr = 0;               // 0: see default_learning_rate()
+  double warmup = 0.1;         // share of the steps
+  double weight_decay = 0.01;
+  double epsilon = 1e-8;  // AdamW's
+  double clip = 1.0;      // the gradient's largest norm; 0: no clipping
+  double dropout = -1;    // below 0: the model's own
+  Precision precision = Precision::fp32;
+  std::uint64_t seed = 1;
+  std::int64_t eval_every = 0;  // steps between evaluations of dev; 0: at the end of each epoch
+  std::string run;              // the folder that the run writes; empty: runs/<data's name>
+  std::string trace;            // a folder for what each rank did at each step; empty: none
+
+  // Evaluation.
+  std::string source;  // a run's folder or a model's
+  std::string on;      // "train", "dev" or "test"; empty: test, or dev where there is no test
+  std::string out;     // a file for predictions; empty: none
+
+  // Every option of the action as text, with where it came from: for config.yaml and the report.
+  std::vector<Setting> settings;
+};
+
+}  // namespace bp::trainer

@@ -1,0 +1,24 @@
+#include "comm/base/text.h"
+#include "trainer/data/sample_store.h"
+#include "trainer/report/shown_text.h"
+#include "trainer/train/commands.h"
+#include "trainer/train/results.h"
+#include "trainer/train/shared_data.h"
+
+namespace bp::trainer {
+
+int run_prepare(Communicator& world, const Options& options) {
+  const auto say = [&](const std::string& text) {
+    if (world.rank() == 0) print_line(text);
+  };
+  const std::string path = prepare_everywhere(world, options, say);
+  const SampleStore store = SampleStore::open(path);
+  std::string labels;
+  for (const std::string& label : store.labels()) labels += (labels.empty() ? "" : ", ") + label;
+  say(concat(path, ": ", grouped(store.size(Split::train)), " train, ",
+             grouped(store.size(Split::dev)), " dev and ", grouped(store.size(Split::test)),
+             " test samples; labels ", labels, "; ", store.vocabulary().size(), " tokens"));
+  return 0;
+}
+
+}  // namespace bp::trainer

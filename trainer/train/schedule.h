@@ -1,0 +1,25 @@
+// The learning rate of each optimizer step, and how many steps there are: pure arithmetic.
+#pragma once
+
+#include <cstdint>
+
+namespace bp::trainer {
+
+struct Schedule {
+  double peak = 0;
+  std::int64_t steps = 0;         // of the whole run
+  std::int64_t warmup_steps = 0;  // rising to `peak`; then falling to 0
+};
+
+// The rate of `step` (0 .. steps-1): peak * (step + 1) / (warmup + 1) while it rises, `peak` at the
+// step after the warm-up, then falling in equal parts to peak / (steps - warmup) at the last one.
+[[nodiscard]] double learning_rate(const Schedule& schedule, std::int64_t step);
+
+// A peak that trains from the first try: from scratch 0.128 / hidden (1e-3 for tiny, 1.7e-4 for
+// base), from pre-trained weights 5e-5, for narrow models (hidden below 512) 1e-4.
+[[nodiscard]] double default_learning_rate(int hidden, bool pretrained);
+
+// Passes over the data that are usually enough: 10 from scratch, 3 from weights.
+[[nodiscard]] int default_epochs(bool pretrained);
+
+}  // namespace bp::trainer

@@ -1,0 +1,181 @@
+#include <memory>
+#include <optional>
+
+#include "comm/base/text.h"
+#include "trainer/model/weights.h"
+#include "trainer/report/report.h"
+#include "trainer/report/scores.h"
+#include "trainer/report/whole_file.h"
+#include "trainer/train/command_line.h"
+#include "trainer/train/commands.h"
+#include "trainer/train/evaluate.h"
+#include "trainer/train/loop.h"
+#include "trainer/train/model_source.h"
+#include "trainer/train/results.h"
+#include "trainer/train/run_folder.h"
+#include "trainer/train/schedule.h"
+#include "trainer/train/shared_data.h"
+
+namespace bp::trainer {
+namespace {
+
+std::vector<Host> hosts_of(const Topology& topology) {
+  std::vector<Host> hosts;
+  for (int i = 0; i < topology.hosts(); ++i) {
+    hosts.push_back({topology.host_name(i), topology.local_sizes[static_cast<std::size_t>(i)]});
+  }
+  return hosts;
+}
+
+// One run, from its folder to its report.
+class Run {
+ public:
+  Run(Communicator& world, Options options)
+      : world_(world), options_(std::move(options)), source_(find_model(options_.model)) {
+    if (options_.run.empty()) options_.run = default_run(options_.data);
+    if (options_.prepare.vocabulary.empty()) options_.prepare.vocabulary = source_.vocabulary;
+    options_.prepare.lower_case = source_.lower_case;
+    if (writes()) folder_ = RunFolder::create(options_.run);
+  }
+  // A run that could not begin is in nobody's way.
+  ~Run() {
+    if (folder_) folder_->remove_if_empty();
+  }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  int operator()() {
+    open_data();
+    begin();
+    const TrainResult result = train_model();
+    if (writes()) save();
+    if (result.stopped) {
+      say(concat("stopped on request after step ", result.steps, "; the model is in ",
+                 folder_ ? folder_->file("model") : ""));
+      return kExitStopped;
+    }
+    finish(result);
+    return 0;
+  }
+
+ private:
+  [[nodiscard]] bool writes() const { return world_.rank() == 0; }
+  void say(const std::string& text) const {
+    if (writes()) print_line(text);
+  }
+
+  void open_data() {
+    store_path_ =
+        prepare_everywhere(world_, options_, [this](const std::string& text) { say(text); });
+    store_.emplace(SampleStore::open(store_path_));
+    model_ = make_model(source_, options_, *store_, [this](const std::string& text) { say(text); });
+    label_map_ = map_labels(*store_, *model_);
+  }
+
+  // What was left open is decided, and written down.
+  void begin() {
+    const BertConfig& config = model_->config();
+    const auto decide = [this](const std::string& key, const std::string& value) {
+      set(options_.settings, {key, value, "default"});
+    };
+    if (options_.lr == 0) {
+      options_.lr = default_learning_rate(config.hidden, source_.pretrained());
+      decide("lr", concat(options_.lr));
+    }
+    if (options_.epochs == 0) {
+      options_.epochs = default_epochs(source_.pretrained());
+      decide("epochs", concat(options_.epochs));
+    }
+    if (options_.dropout < 0) decide("dropout", concat(config.hidden_dropout));
+    if (options_.run == default_run(options_.data)) decide("run", options_.run);
+    if (options_.steps == 0) decide("steps", "");
+    if (options_.eval_every == 0) decide("eval-every", "");
+    if (!writes()) return;
+    write_whole_file(folder_->file("config.yaml"), settings_yaml(options_.settings));
+    say(concat("training ", source_.name, " (", config.layers, " layers, hidden ", config.hidden,
+               ", ", config.vocabulary, " words, ", config.labels.size(), " labels) on ",
+               store_->size(Split::train), " samples, ", world_.size(),
+               world_.size() == 1 ? " rank" : " ranks"));
+  }
+
+  TrainResult train_model() {
+    TrainJob job;
+    job.store = store_path_;
+    job.rows = store_->size(Split::train);
+    job.lr = options_.lr;
+    if (writes()) job.metrics = folder_->file("metrics.jsonl");
+    job.evaluate = [this](TrainLog& log) {
+      if (store_->size(Split::dev) == 0) return;
+      const Evaluation evaluation = score(Split::dev);
+      dev_ = summary_of(scores_of(evaluation.tally));
+      log.evaluated(name_of(Split::dev), *dev_);
+    };
+    return train(world_, options_, job, *model_);
+  }
+
+  void save() {
+    save_model(*model_, {store_->vocabulary(), store_->lower_case(), model_->config().positions},
+               folder_->file("model"));
+  }
+
+  // Scores the finished model and writes what the run has to show.
+  void finish(const TrainResult& trained) {
+    RunSummary summary;
+    summary.model = options_.model;
+    summary.world = world_.size();
+    summary.hosts = world_.topology().hosts();
+    summary.steps = trained.steps;
+    summary.epochs = trained.epochs;
+    summary.train = trained.summary;
+    summary.dev = dev_;
+    summary.comm.bytes = trained.gradient_bytes;
+    summary.comm.seconds_exposed = trained.seconds_exposed;
+
+    const std::optional<Split> split = judged_split(*store_);
+    if (!split) {
+      if (writes()) write_summary(summary, std::nullopt);
+      return;
+    }
+    const Evaluation evaluation = score(*split);
+    if (!writes()) return;
+    const Scores scores = scores_of(evaluation.tally);
+    if (*split == Split::test) summary.test = summary_of(scores);
+    const Scored scored{evaluation, *store_, *split, label_map_, model_->config().labels};
+    write_predictions(folder_->file("predictions.csv"), scored);
+    write_summary(summary, EvaluationDetail{name_of(*split), evaluation.tally, worst_rows(scored)});
+    print_scores(scored);
+    print_line("model   " + folder_->file("model"));
+    print_line("report  " + folder_->file("report.html"));
+  }
+
+  void write_summary(const RunSummary& summary, std::optional<EvaluationDetail> detail) const {
+    write_whole_file(folder_->file("summary.json"), to_json(summary));
+    Report report;
+    report.title = options_.run;
+    report.summary = summary;
+    report.metrics = read_metrics(folder_->file("metrics.jsonl"));
+    report.labels = model_->config().labels;
+    report.evaluation = std::move(detail);
+    report.settings = options_.settings;
+    report.hosts = hosts_of(world_.topology());
+    write_whole_file(folder_->file("report.html"), render_report(report));
+  }
+
+  Evaluation score(Split split) { return evaluate(world_, *model_, *store_, split, label_map_); }
+
+  Communicator& world_;
+  Options options_;
+  ModelSource source_;
+  std::optional<RunFolder> folder_;  // rank 0 only
+  std::string store_path_;
+  std::optional<SampleStore> store_;
+  std::unique_ptr<Bert> model_;
+  std::vector<int> label_map_;
+  std::optional<EvaluationSummary> dev_;
+};
+
+}  // namespace
+
+int run_train(Communicator& world, Options options) { return Run(world, std::move(options))(); }
+
+}  // namespace bp::trainer
