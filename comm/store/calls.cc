@@ -93,6 +93,7 @@ std::int64_t StoreClient::erase(std::string_view prefix) {
 }
 
 void StoreClient::fail_job(const JobFailure& failure) {
+  if (failure.cause >= 0 && failure.cause != rank_) follows_ = true;
   ask({"fail_job", {}}, {.op = StoreOp::fail,
                          .number = failure.cause,
                          .strings = {failure.text.substr(0, kMaxStoreText)}});

@@ -189,6 +189,11 @@ void StoreClient::take(StoreMessage message) {
 }
 
 void StoreClient::take_failure(const JobFailure& failure) {
+  // Whatever this rank does from now on, it does because of that failure. Said before anybody here
+  // hears of it, so that the owner knows before this rank can end.
+  if (rank_ >= 0 && failure.cause >= 0 && failure.cause != rank_ && !follows_.exchange(true)) {
+    send({.op = StoreOp::fail, .number = failure.cause, .strings = {failure.text}});
+  }
   std::unique_lock lock(mutex_);
   job_failed_ = true;
   failure_ = failure;

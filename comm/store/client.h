@@ -1,6 +1,7 @@
 // The client behind connect_store().
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -97,6 +98,7 @@ class StoreClient final : public Store {
 
   const StoreAddress address_;
   const int rank_;
+  std::atomic<bool> follows_{false};  // the owner was told that this rank ends because of another
   const Fd socket_;
 
   std::mutex send_mutex_;

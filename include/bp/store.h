@@ -52,7 +52,8 @@ class Store {
 
   // Declares the job failed. The first failure is kept and pushed to every client. A failure whose
   // cause is another rank also marks this rank's own end as a consequence of that one, so that the
-  // launcher blames the right rank. The text is cut after 16 KiB.
+  // launcher blames the right rank; hearing of another rank's failure does so too. The text is cut
+  // after 16 KiB.
   virtual void fail_job(const JobFailure& failure) = 0;
   // The job's failure, or the server's loss (cause -1) where that came first.
   [[nodiscard]] virtual std::optional<JobFailure> job_failure() const = 0;

@@ -10,6 +10,8 @@
 #include <string>
 #include <thread>
 
+#include "bp/collective.h"
+#include "bp/communicator.h"
 #include "bp/environment.h"
 #include "bp/error.h"
 #include "bp/store.h"
@@ -111,6 +113,22 @@ int join(const std::string& mode) {
   return wait_for_failure(*store);
 }
 
+// Rank 0 gives up, and is slower to leave than those that hear of it.
+int give_up() {
+  bp::Communicator world = bp::Communicator::create();
+  if (rank() == 0) {
+    world.abort("rank 0 has enough");
+    std::this_thread::sleep_for(200ms);
+    return 9;
+  }
+  try {
+    bp::barrier(world);
+  } catch (const bp::Error& error) {
+    world.abort(error.what());
+  }
+  return 70;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -147,6 +165,9 @@ int main(int argc, char** argv) {
   }
   if (command == "join") {
     return join(argument);
+  }
+  if (command == "give-up") {
+    return give_up();
   }
   say("ready");
   pause_forever();

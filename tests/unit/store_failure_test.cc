@@ -53,8 +53,9 @@ TEST_F(StoreFailureTest, FailureIsPushedToEveryoneAndEndsWaits) {
   EXPECT_EQ(failure.cause, 1);
   EXPECT_EQ(failure.text, "rank 1: loss is NaN");
   EXPECT_EQ(waiting->job_failure()->cause, 1);
-  EXPECT_THAT(events_.until("failed 1 because of 1"),
-              ElementsAre("joined 1", "joined 2", "failed 1 because of 1"));
+  EXPECT_THAT(
+      events_.until("consequence 2 because of 1"),
+      ElementsAre("joined 1", "joined 2", "failed 1 because of 1", "consequence 2 because of 1"));
 }
 
 TEST_F(StoreFailureTest, AfterAFailureWaitsAreRefusedAndTheRestWorks) {
@@ -94,6 +95,18 @@ TEST_F(StoreFailureTest, EndBecauseOfAnotherRankIsAConsequence) {
               ElementsAre("joined 2", "consequence 2 because of 1", "goodbye 2"));
 }
 
+TEST_F(StoreFailureTest, EndAfterAnotherRanksFailureIsAConsequence) {
+  const auto first = client(1);
+  const auto second = client(2);
+  Heard heard(*second);
+  first->fail_job({.cause = 1, .text = "enough"});
+  EXPECT_EQ(heard.get().cause, 1);
+  second->goodbye();
+  EXPECT_THAT(events_.until("goodbye 2"),
+              ElementsAre("joined 1", "joined 2", "failed 1 because of 1",
+                          "consequence 2 because of 1", "goodbye 2"));
+}
+
 TEST_F(StoreFailureTest, RankLostWithoutGoodbyeFailsTheJob) {
   auto lost = client(3);
   const auto left = client(4);
@@ -107,8 +120,9 @@ TEST_F(StoreFailureTest, RankLostWithoutGoodbyeFailsTheJob) {
             "rank 3 lost: the store's connection to it ended without goodbye (it closed its "
             "connection)");
   EXPECT_EQ(observed.get().cause, 3);
-  EXPECT_THAT(events_.until("lost 3 because of 3"),
-              ElementsAre("joined 3", "joined 4", "lost 3 because of 3"));
+  EXPECT_THAT(
+      events_.until("consequence 4 because of 3"),
+      ElementsAre("joined 3", "joined 4", "lost 3 because of 3", "consequence 4 because of 3"));
 }
 
 TEST_F(StoreFailureTest, ObserverMayLeaveAtAnyTime) {

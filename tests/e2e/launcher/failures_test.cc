@@ -75,6 +75,13 @@ TEST(Failure, BlamesTheKilledRankAndNotThoseThatFollow) {
   EXPECT_THAT(bprun.err(), HasSubstr("hint: killed from outside"));
 }
 
+TEST(Failure, BlamesTheRankThatGaveUpAndNotThoseThatFollow) {
+  BprunProcess bprun({{"-n", "3", rank_program(), "give-up"}});
+  EXPECT_EQ(bprun.finish(), 9);
+  EXPECT_THAT(bprun.err(),
+              ContainsRegex("bprun: FAILED  rank 0 on localhost .*exited with code 9"));
+}
+
 TEST(Failure, LeavingWithoutGoodbyeIsOne) {
   BprunProcess bprun({{"-n", "3", rank_program(), "join", "leave"}});
   EXPECT_EQ(bprun.finish(), 70);
