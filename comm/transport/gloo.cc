@@ -34,9 +34,7 @@ std::vector<std::filesystem::path> plugin_folders() {
   return folders;
 }
 
-}  // namespace
-
-const plugin::Table& load_gloo_plugin() {
+const plugin::Table& open_plugin() {
   std::string tried;
   for (const auto& folder : plugin_folders()) {
     const auto path = folder / "libbp_gloo.so";
@@ -60,8 +58,6 @@ const plugin::Table& load_gloo_plugin() {
   throw Error(ErrorCode::unavailable, concat("libbp_gloo.so is not there; looked in: ", tried,
                                              " (BP_PLUGIN_DIR says where)"));
 }
-
-namespace {
 
 // Our store behind the plugin's callbacks; keeps what it threw.
 class StoreBridge {
@@ -145,6 +141,11 @@ class GlooTransfer : public Transfer {
 };
 
 }  // namespace
+
+const plugin::Table& load_gloo_plugin() {
+  static const plugin::Table& table = open_plugin();
+  return table;
+}
 
 GlooTransport::GlooTransport(const GlooOptions& options, Store& store)
     : rank_(options.rank), size_(options.size), table_(load_gloo_plugin()) {
