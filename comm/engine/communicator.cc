@@ -57,8 +57,10 @@ Communicator make_world(Topology topology,
                         CommunicatorOptions options,
                         std::unique_ptr<Store> store,
                         std::unique_ptr<Transport> transport,
-                        std::unique_ptr<Backend> backend) {
+                        std::unique_ptr<Backend> backend,
+                        std::chrono::milliseconds stall_after) {
   EngineSetup setup = setup_of(options);
+  setup.stall_after = stall_after;
   setup.group = "world";
   setup.rank = topology.rank;
   for (int rank = 0; rank < topology.size(); ++rank) setup.members.push_back(rank);
@@ -96,6 +98,7 @@ Communicator Communicator::split(int color) {
   all_gather(*this, const_view(std::span(&color, 1)), view(colors), {.name = "split"});
   std::vector<int> members;  // ranks here
   EngineSetup setup = setup_of(impl_->options());
+  setup.stall_after = own.stall_after;
   for (int rank = 0; rank < size(); ++rank) {
     if (colors[static_cast<std::size_t>(rank)] != color) continue;
     if (rank == own.rank) setup.rank = static_cast<int>(members.size());

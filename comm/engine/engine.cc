@@ -7,13 +7,6 @@
 #include "comm/engine/work_state.h"
 
 namespace bp {
-namespace {
-
-// How long a collective may make no headway before its ranks compare what they asked for.
-constexpr std::chrono::milliseconds kStall{1000};
-
-}  // namespace
-
 Engine::Engine(EngineSetup setup) : setup_(std::move(setup)) {
   if (!setup_.job) return;
   agreement_.emplace(setup_.job->store(), setup_.group, setup_.members);
@@ -139,7 +132,7 @@ void Engine::carry_out(const Operation& operation) {
   context.sequence = header_.sequence;
   context.what = header_.request;
   context.timeout = operation.timeout.count() > 0 ? operation.timeout : setup_.timeout;
-  context.stall_after = kStall;
+  context.stall_after = setup_.stall_after;
   Call call(std::move(context));
   setup_.backend->run(operation, call);
   if (shown_) agreement_->forget(setup_.rank, header_);

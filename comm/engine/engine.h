@@ -25,6 +25,9 @@
 
 namespace bp {
 
+// How long a collective may make no headway before its ranks compare what they asked for.
+constexpr std::chrono::milliseconds kStall{1000};
+
 struct EngineSetup {
   std::shared_ptr<Job> job;  // null for one rank
   std::string group;         // "world"; unique among the job's communicators
@@ -33,6 +36,7 @@ struct EngineSetup {
   std::unique_ptr<Backend> backend;
   std::string algorithm;  // as asked for; part of what all must agree on
   std::chrono::milliseconds timeout{0};
+  std::chrono::milliseconds stall_after = kStall;
 };
 
 class Engine : private CallSupervisor {

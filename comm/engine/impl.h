@@ -32,7 +32,8 @@ class Communicator::Impl {
                                       CommunicatorOptions options,
                                       std::unique_ptr<Store> store,
                                       std::unique_ptr<Transport> transport,
-                                      std::unique_ptr<Backend> backend);
+                                      std::unique_ptr<Backend> backend,
+                                      std::chrono::milliseconds stall_after = kStall);
 
 // Waits in the store until every rank of the job has called this; throws `timeout` naming who has
 // not.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <future>
 #include <latch>
 #include <thread>
 
@@ -22,6 +23,10 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 using Body = std::function<void(Communicator&)>;
+
+// Half of what a collective may take (RanksOptions): told by another rank, not by the deadline. On
+// a quiet machine it is a tenth of a second.
+constexpr auto kSoon = 10s;
 
 // A Gloo mesh too, where the wrong move would end the process.
 class Trouble : public testing::TestWithParam<Wire> {
@@ -57,7 +62,7 @@ class Mismatch : public Trouble {
     EXPECT_THAT(told, Each(StartsWith("mismatch: ranks disagree on collective 1 of world: ")));
     EXPECT_THAT(told, Each(told.front()));
     EXPECT_THAT(told.front(), HasSubstr(text));
-    EXPECT_LT(took_, 5s);
+    EXPECT_LT(took_, kSoon);
   }
   template <class T>
   static void reduce(Communicator& comm, std::size_t count, const CollectiveOptions& with = {}) {
@@ -168,7 +173,7 @@ TEST_P(Mismatch, OfNumbersOfCollectives) {
     if (comm.rank() == 0) barrier(comm, {.name = "one more"});
   });
   EXPECT_THAT(told[0], HasSubstr("rank 0 asked for barrier 'one more'; rank 1 for nothing more"));
-  EXPECT_LT(took_, 5s);
+  EXPECT_LT(took_, kSoon);
 }
 
 TEST_P(Trouble, ASilentRankIsNamedAtTheDeadline) {
@@ -195,13 +200,13 @@ TEST_P(Trouble, ASilentRankIsNamedAtTheDeadline) {
                       HasSubstr("of all_reduce sum of 1000 f32 'loss'"),
                       HasSubstr("not seen in this collective")));
   }
-  EXPECT_GT(took_, 1400ms);
-  EXPECT_LT(took_, 5s);
+  EXPECT_GE(took_, 1500ms);
+  EXPECT_LT(took_, kSoon);
 }
 
 TEST_P(Trouble, ALateRankIsNoFailure) {
   const auto told = errors(3, [](Communicator& comm) {
-    if (comm.rank() == 1) std::this_thread::sleep_for(1500ms);
+    if (comm.rank() == 1) std::this_thread::sleep_for(300ms);
     std::vector<std::int32_t> data = {comm.rank()};
     all_reduce(comm, view(data));
     EXPECT_EQ(data[0], 3);
@@ -222,7 +227,7 @@ TEST_P(Trouble, ARankThatThrowsTakesTheOthersAlong) {
   for (const std::size_t rank : {0, 1, 3}) {
     EXPECT_THAT(told[rank], AllOf(StartsWith("peer_lost: "), HasSubstr("rank 2")));
   }
-  EXPECT_LT(took_, 5s);
+  EXPECT_LT(took_, kSoon);
 }
 
 TEST_P(Trouble, AbortReachesAllWithItsText) {
@@ -232,7 +237,7 @@ TEST_P(Trouble, AbortReachesAllWithItsText) {
     for (;;) all_reduce(comm, view(data), {.name = "step"});
   });
   EXPECT_THAT(told, Each(AllOf(StartsWith("aborted: "), HasSubstr("the data is bad"))));
-  EXPECT_LT(took_, 5s);
+  EXPECT_LT(took_, kSoon);
 }
 
 TEST_P(Trouble, AbortComesFromAnyThread) {
@@ -305,17 +310,21 @@ TEST_P(Trouble, AFinishedCommunicatorSaysSo) {
 // One thing goes wrong at one operation of rank 1; nobody hangs, and nobody has a wrong result.
 class Faults : public Trouble {
  protected:
-  std::vector<std::string> errors_with(const Fault& fault) {
-    options_.fault = [fault](int rank) { return rank == 1 ? fault : Fault{}; };
-    options_.communicator.timeout = 1500ms;
-    options_.communicator.algorithm = "ring";
-    return errors(3, [](Communicator& comm) {
-      for (int step = 0; step < 20; ++step) {
-        std::vector<std::int32_t> data(300, comm.rank() + step);
-        all_reduce(comm, view(data), {.name = "data"});
-        EXPECT_THAT(data, Each(3 + 3 * step));
-      }
-    });
+  [[nodiscard]] std::vector<std::string> errors_with(const Fault& fault) const {
+    RanksOptions options = options_;
+    options.fault = [fault](int rank) { return rank == 1 ? fault : Fault{}; };
+    options.communicator.timeout = 2s;
+    options.communicator.algorithm = "ring";
+    return try_ranks(
+        3,
+        [](Communicator& comm) {
+          for (int step = 0; step < 20; ++step) {
+            std::vector<std::int32_t> data(300, comm.rank() + step);
+            all_reduce(comm, view(data), {.name = "data"});
+            EXPECT_THAT(data, Each(3 + 3 * step));
+          }
+        },
+        options);
   }
 };
 
@@ -331,10 +340,14 @@ TEST_P(Faults, ADelayIsNone) {
 }
 
 TEST_P(Faults, ALostMessageEndsAtTheDeadline) {
+  std::vector<std::future<std::vector<std::string>>> worlds;  // at once: all they do is wait
   for (const std::uint64_t at : {30, 31, 32, 33}) {
-    EXPECT_THAT(errors_with({.kind = Fault::Kind::drop, .at = at}),
-                Each(AllOf(StartsWith("timeout: "), HasSubstr("'data'"))));
-    EXPECT_LT(took_, 6s);
+    worlds.push_back(std::async(std::launch::async, [this, at] {
+      return errors_with({.kind = Fault::Kind::drop, .at = at});
+    }));
+  }
+  for (auto& told : worlds) {
+    EXPECT_THAT(told.get(), Each(AllOf(StartsWith("timeout: "), HasSubstr("'data'"))));
   }
 }
 

@@ -34,7 +34,7 @@ Communicator join(InprocHub& hub,
   if (options.fault) transport = make_faulty(std::move(transport), options.fault(topology.rank));
   auto ours = make_cpu_backend("test", options.communicator, options.segments);
   return make_world(topology, options.communicator, std::move(store), std::move(transport),
-                    native ? std::move(native) : std::move(ours));
+                    native ? std::move(native) : std::move(ours), options.stall_after);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // sockets, Gloo.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ struct RanksOptions {
   CommunicatorOptions communicator{.timeout = std::chrono::milliseconds(20'000)};
   std::vector<int> local_sizes = {};     // empty: all on one host
   std::function<Fault(int)> fault = {};  // of each rank's transport
+  // After which ranks compare what they asked for: soon, for tests need not wait as users do.
+  std::chrono::milliseconds stall_after{100};
   // So small that vectors of a few hundred bytes travel in several segments.
   SegmentLimits segments{.max_bytes = 64, .min_bytes = 16};
 };
