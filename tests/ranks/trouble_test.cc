@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <csignal>
 #include <future>
 #include <latch>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "bp/store.h"
+#include "comm/transport/inproc.h"
 #include "tests/support/run_ranks.h"
 
 namespace bp::test {
@@ -370,6 +372,18 @@ TEST(Faulty, AShortMessageIsNoSuccess) {
       },
       options);
   EXPECT_THAT(told, Each(HasSubstr("were sent where")));
+}
+
+TEST(Faulty, KillsItsProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process, not a fork of this one
+  EXPECT_EXIT(
+      {
+        InprocHub hub(2);
+        const auto transport = make_faulty(hub.join(0), {.kind = Fault::Kind::kill, .at = 1});
+        const auto first = transport->post_send(1, 0, {});
+        const auto second = transport->post_send(1, 0, {});
+      },
+      testing::KilledBySignal(SIGKILL), "");
 }
 
 TEST(Arguments, AreCheckedBeforeAnythingIsSent) {
