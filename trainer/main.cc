@@ -106,8 +106,8 @@ int main_of(const std::vector<std::string>& arguments) {
     if (first) complain(nullptr, error.what(), error.hint());
     return error.exit_code();
   }
-  if (!line.help.empty()) {
-    if (first) std::fputs(line.help.c_str(), stdout);
+  if (!line.instead.empty()) {
+    if (first) std::fputs(line.instead.c_str(), stdout);
     return 0;
   }
   std::optional<Communicator> world;

@@ -47,19 +47,20 @@ struct Raw {
 
 void add_data_options(OptionSet& set, PrepareOptions& prepare, Raw& raw) {
   set.group("Data");
-  set.text({"text", "Column of the text, by name or by number from 1"}, prepare.text_column);
-  set.text({"label", "Column of the label, likewise"}, prepare.label_column);
-  set.text({"dev", "File with samples to choose by, instead of a share of DATA"},
+  set.text({"text", "Column of the text, by name or by number from 1", "", "COLUMN"},
+           prepare.text_column);
+  set.text({"label", "Column of the label, likewise", "", "COLUMN"}, prepare.label_column);
+  set.text({"dev", "File with samples to choose by, instead of a share of DATA", "", "FILE"},
            prepare.dev_source);
-  set.text({"test", "File with samples to test on, likewise"}, prepare.test_source);
-  set.text({"split", "Shares of DATA's texts for train, dev and test"}, raw.split);
+  set.text({"test", "File with samples to test on, likewise", "", "FILE"}, prepare.test_source);
+  set.text({"split", "Shares of DATA's texts for train, dev and test", "", "T,D,E"}, raw.split);
   set.choice<TextFormat>(
       {"format", "Format of the text files"}, prepare.format,
       {{"auto", TextFormat::automatic}, {"csv", TextFormat::csv}, {"tsv", TextFormat::tsv}});
   set.choice<HeaderMode>(
       {"header", "Whether their first line names the columns"}, prepare.header,
       {{"auto", HeaderMode::automatic}, {"yes", HeaderMode::yes}, {"no", HeaderMode::no}});
-  set.text({"vocab", "A vocab.txt of WordPiece tokens", "trained on the texts"},
+  set.text({"vocab", "A vocab.txt of WordPiece tokens", "trained on the texts", "FILE"},
            prepare.vocabulary);
   set.number({"vocab-size", "Tokens of a vocabulary that is trained"}, prepare.vocabulary_size, 6,
              1e6);
@@ -68,7 +69,8 @@ void add_data_options(OptionSet& set, PrepareOptions& prepare, Raw& raw) {
   set.choice<LongText>(
       {"long-text", "What becomes of a longer text: several samples, or its beginning"},
       prepare.long_text, {{"fold", LongText::fold}, {"truncate", LongText::truncate}});
-  set.text({"store", "The prepared data set", "DATA with the suffix .sqlite"}, prepare.store);
+  set.text({"store", "The prepared data set", "DATA with the suffix .sqlite", "FILE"},
+           prepare.store);
   set.flag({"rebuild", "Prepare again, even if the store does not match"}, prepare.rebuild);
 }
 
@@ -77,7 +79,8 @@ void add_train_options(OptionSet& set, Options& options) {
   set.text({"model",
             "tiny, mini, small, medium, base or large: from scratch; or a Hugging Face "
             "folder: with model.safetensors its weights, with config.json alone its "
-            "shape from scratch"},
+            "shape from scratch",
+            "", "NAME|DIR"},
            options.model);
   set.number({"dropout", "Share dropped in training", "the model's, 0.1 for presets"},
              options.dropout, 0, 0.999);
@@ -105,19 +108,20 @@ void add_train_options(OptionSet& set, Options& options) {
              options.eval_every, 1, kMany);
 
   set.group("Output");
-  set.text({"run", "Folder for the result; it must not exist yet", "runs/<name of DATA>"},
+  set.text({"run", "Folder for the result; it must not exist yet", "runs/<name of DATA>", "DIR"},
            options.run);
   set.text({"trace",
             "Folder for what each rank did at each step: sample ids, loss, a hash of the "
             "parameters (for debugging)",
-            "none"},
+            "none", "DIR"},
            options.trace);
 }
 
 void add_evaluate_options(OptionSet& set, Options& options) {
   set.group("Evaluation");
-  set.text({"on", "train, dev or test", "test, or dev where there is no test"}, options.on);
-  set.text({"out", "File for predictions", "none"}, options.out);
+  set.text({"on", "The split to score", "test, or dev where there is no test", "train|dev|test"},
+           options.on);
+  set.text({"out", "File for predictions", "none", "FILE"}, options.out);
 }
 
 CommandLine parse_train(const std::vector<std::string>& arguments) {
@@ -127,7 +131,7 @@ CommandLine parse_train(const std::vector<std::string>& arguments) {
   set.text({"DATA", "A .csv or .tsv file, or a store (.sqlite) made from one"}, o.data);
   add_data_options(set, o.prepare, raw);
   add_train_options(set, o);
-  if (!set.parse(arguments)) return {{}, set.help()};
+  if (std::string text = set.parse(arguments); !text.empty()) return {{}, std::move(text)};
   o.prepare.split = parse_split(raw.split);
   o.settings = set.settings();
   return {std::move(o), ""};
@@ -141,7 +145,7 @@ CommandLine parse_prepare(const std::vector<std::string>& arguments) {
   set.text({"DATA", "A .csv or .tsv file"}, o.data);
   add_data_options(set, o.prepare, raw);
   set.number({"seed", "Of the split"}, o.seed, 0, 9e18);
-  if (!set.parse(arguments)) return {{}, set.help()};
+  if (std::string text = set.parse(arguments); !text.empty()) return {{}, std::move(text)};
   o.prepare.split = parse_split(raw.split);
   o.settings = set.settings();
   return {std::move(o), ""};
@@ -161,7 +165,7 @@ CommandLine parse_evaluate(const std::vector<std::string>& arguments) {
   add_evaluate_options(set, o);
   add_data_options(set, o.prepare, raw);
   set.number({"seed", "Of the split"}, o.seed, 0, 9e18);
-  if (!set.parse(arguments)) return {{}, set.help()};
+  if (std::string text = set.parse(arguments); !text.empty()) return {{}, std::move(text)};
   o.prepare.split = parse_split(raw.split);
   o.settings = set.settings();
   return {std::move(o), ""};
@@ -178,7 +182,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   // The first look finds the run; its options then stand before those of the command line, which
   // win.
   CommandLine line = parse_evaluate(rest());
-  if (!line.help.empty()) return line;
+  if (!line.instead.empty()) return line;
   std::vector<std::string> all = inherited_arguments(line.options.source, line.options.data);
   const auto own = rest();
   all.insert(all.end(), own.begin(), own.end());

@@ -10,7 +10,7 @@ namespace bp::trainer {
 
 struct CommandLine {
   Options options;
-  std::string help;  // not empty: print it and end
+  std::string instead;  // not empty: print this, help or version, and end
 };
 
 // `arguments` without the program's name. Throws InputError (exit code 2) that names the nearest

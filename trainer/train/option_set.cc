@@ -11,6 +11,7 @@
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/nearest.h"
+#include "trainer/train/help_format.h"
 
 namespace bp::trainer {
 namespace {
@@ -60,8 +61,9 @@ Number parse_number(const std::string& name, const std::string& text, double lea
 OptionSet::OptionSet(const std::string& about, const std::string& footer)
     : app_(std::make_unique<CLI::App>(about, "bert_train")) {
   app_->set_help_flag("-h,--help", "Print this text and end");
+  app_->set_version_flag("--version", "bert_train " BP_VERSION, "Print the version and end");
   app_->footer(footer);
-  app_->get_formatter()->column_width(34);
+  app_->formatter(std::make_shared<HelpFormat>());
   app_->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 OptionSet::~OptionSet() = default;
@@ -75,7 +77,7 @@ void OptionSet::text(const OptionText& text, std::string& target) {
 
 void OptionSet::optional_text(const OptionText& text, std::string& target) {
   CLI::Option* option = app_->add_option(spelled(text.name), target, text.help);
-  option->group(group_)->type_name(positional(text.name) ? "" : "TEXT");
+  option->group(group_)->type_name(positional(text.name) ? "" : text.value_name);
   const std::string shown = text.shown_default.empty() ? target : text.shown_default;
   if (!shown.empty()) option->default_str(shown);
   entries_.push_back({text, option, [&target] { return target; }});
@@ -123,11 +125,13 @@ void OptionSet::add_choice(const OptionText& text,
   entries_.push_back({text, option, [&chosen] { return chosen; }});
 }
 
-bool OptionSet::parse(const std::vector<std::string>& arguments) {
+std::string OptionSet::parse(const std::vector<std::string>& arguments) {
   try {
     app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
-    return false;
+    return app_->help();
+  } catch (const CLI::CallForVersion& version) {
+    return concat(version.what(), "\n");
   } catch (const CLI::ExtrasError&) {
     refuse_unknown(app_->remaining(true).front());
   } catch (const CLI::RequiredError& error) {
@@ -136,7 +140,7 @@ bool OptionSet::parse(const std::vector<std::string>& arguments) {
     throw InputError(2, error.what(), kHelpHint);
   }
   for (const auto& step : after_) step();
-  return true;
+  return "";
 }
 
 void OptionSet::refuse_unknown(const std::string& argument) const {
@@ -150,8 +154,6 @@ void OptionSet::refuse_unknown(const std::string& argument) const {
   }
   throw InputError(2, concat("unknown option ", name), hint_for(name, names));
 }
-
-std::string OptionSet::help() const { return app_->help(); }
 
 std::vector<Setting> OptionSet::settings() const {
   std::vector<Setting> settings;

@@ -23,7 +23,8 @@ namespace bp::trainer {
 struct OptionText {
   std::string name;  // "batch"; a name in capitals is a positional argument
   std::string help;
-  std::string shown_default = {};  // instead of the target's value
+  std::string shown_default = {};   // instead of the target's value
+  std::string value_name = "TEXT";  // of texts
 };
 
 class OptionSet {
@@ -59,10 +60,9 @@ class OptionSet {
     });
   }
 
-  // Sets the targets. False: --help was asked for. Throws InputError (2) that names the nearest
-  // right option or value.
-  [[nodiscard]] bool parse(const std::vector<std::string>& arguments);
-  [[nodiscard]] std::string help() const;
+  // Sets the targets. Returns what was asked for instead of work, the help or the version, else
+  // nothing. Throws InputError (2) that names the nearest right option or value.
+  [[nodiscard]] std::string parse(const std::vector<std::string>& arguments);
   // Of all options but --help, after parse().
   [[nodiscard]] std::vector<Setting> settings() const;
   [[nodiscard]] bool given(const std::string& name) const;

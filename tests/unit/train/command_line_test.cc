@@ -151,14 +151,14 @@ TEST(CommandLine, WhatIsNotBuiltIsUnknown) {
 }
 
 TEST(CommandLine, HelpShowsEveryOptionWithItsDefault) {
-  const std::string help = parse_command_line({"--help"}).help;
+  const std::string help = parse_command_line({"--help"}).instead;
   for (const char* text :
        {"--batch", "32", "--lr", "0.128/hidden", "--split", "0.8,0.1,0.1", "--run",
         "runs/<name of DATA>", "--precision", "fp32|bf16", "bert_train prep"}) {
     EXPECT_THAT(help, HasSubstr(text));
   }
-  EXPECT_THAT(parse_command_line({"eval", "-h"}).help, HasSubstr("--on"));
-  EXPECT_THAT(parse_command_line({"prep", "-h"}).help, HasSubstr("--vocab-size"));
+  EXPECT_THAT(parse_command_line({"eval", "-h"}).instead, HasSubstr("--on"));
+  EXPECT_THAT(parse_command_line({"prep", "-h"}).instead, HasSubstr("--vocab-size"));
 }
 
 TEST(CommandLine, CommandsHaveTheirOwnOptions) {
