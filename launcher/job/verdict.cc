@@ -95,7 +95,10 @@ bool Jury::may_say_more(const Rank& rank) const {
 }
 
 std::optional<Jury::Time> Jury::latest() const {
-  return first_sign_ ? std::optional(*first_sign_ + kPatience) : std::nullopt;
+  if (!first_sign_) {
+    return std::nullopt;
+  }
+  return *first_sign_ + (first_ended() ? kPatience : kLeaving);
 }
 
 std::optional<Verdict> Jury::first_ended() const {
@@ -144,7 +147,7 @@ std::optional<Verdict> Jury::verdict(Time now) const {
     return std::nullopt;
   }
   const auto more = [this](const Rank& rank) { return may_say_more(rank); };
-  const bool patient = now < *first_sign_ + kPatience;
+  const bool patient = now < *latest();
   const auto first = first_ended();
   if (patient && (!first || std::any_of(ranks_.begin(), ranks_.end(), more))) {
     return std::nullopt;

@@ -1,27 +1,16 @@
 // Agents behind ssh: two sshd of the test's own on this machine, which bprun knows as h1 and h2.
-// Names from ssh's configuration are no names of this machine, so they count as other hosts.
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <memory>
 #include <optional>
 
 #include "comm/base/text.h"
 #include "launcher/agent/hello.h"
-#include "launcher/process/environment_list.h"
 #include "launcher/process/shell_words.h"
-#include "launcher/process/spawn.h"
 #include "tests/e2e/launcher/bprun_process.h"
+#include "tests/e2e/launcher/ssh_fixture.h"
 
 namespace bp::test {
 namespace {
@@ -29,104 +18,6 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ContainsRegex;
 using testing::HasSubstr;
-
-constexpr const char* kSshd = "/usr/sbin/sshd";
-
-void write_file(const std::string& path, const std::string& text, mode_t mode = 0600) {
-  std::ofstream(path) << text;
-  ::chmod(path.c_str(), mode);
-}
-
-bool accepts(int port) {
-  const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return ::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-}
-
-// One sshd on a port of its own; dies with the test.
-class Sshd {
- public:
-  Sshd(const std::string& folder, const std::string& name) {
-    launcher::HeldPort held;
-    port_ = held.number();
-    held.release();
-    const std::string config = folder + "/" + name + ".sshd";
-    write_file(config, concat("ListenAddress 127.0.0.1:", port_, "\nHostKey ", folder,
-                              "/host_key\nPidFile none\n", "AuthorizedKeysFile ", folder,
-                              "/key.pub\nStrictModes no\nUsePAM no\n",
-                              "PasswordAuthentication no\nLogLevel ERROR\n"));
-    const auto started = launcher::spawn({.file = kSshd,
-                                          .argv = {kSshd, "-D", "-e", "-f", config},
-                                          .environment = launcher::own_environment(),
-                                          .die_with_parent = true});
-    if (started.error == 0) {
-      child_ = std::make_unique<launcher::Child>(started.pid);
-    }
-    const Deadline deadline(10s);
-    while (child_ && !(listening_ = accepts(port_)) && !deadline.passed()) {
-      ::usleep(5000);
-    }
-  }
-  [[nodiscard]] int port() const { return port_; }
-  [[nodiscard]] bool listening() const { return listening_; }
-
- private:
-  int port_ = 0;
-  bool listening_ = false;
-  std::unique_ptr<launcher::Child> child_;
-};
-
-class SshTest : public testing::Test {
- protected:
-  void SetUp() override {
-    if (::access(kSshd, X_OK) != 0 || std::system("command -v ssh ssh-keygen >/dev/null") != 0) {
-      GTEST_SKIP() << "sshd, ssh or ssh-keygen is not installed";
-    }
-    if (::geteuid() == 0) {
-      std::filesystem::create_directories("/run/sshd");  // sshd wants it when root starts it
-    }
-    for (const char* key : {"key", "host_key"}) {
-      const std::string command = concat("ssh-keygen -q -t ed25519 -N '' -f ", folder(), "/", key);
-      ASSERT_EQ(std::system(command.c_str()), 0);
-    }
-    for (const char* name : {"h1", "h2"}) {
-      auto& server = name == std::string("h1") ? h1_ : h2_;
-      server = std::make_unique<Sshd>(folder(), name);
-      if (!server->listening()) {
-        GTEST_SKIP() << "sshd does not start here";
-      }
-    }
-    write_client_config();
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  void write_client_config() const {
-    std::string config;
-    for (const auto& [name, port] : {std::pair{"h1", h1_->port()}, std::pair{"h2", h2_->port()}}) {
-      config += concat("Host ", name, "\n  HostName 127.0.0.1\n  Port ", port, "\n");
-    }
-    config +=
-        concat("Host *\n  IdentityFile ", folder(), "/key\n  IdentitiesOnly yes\n",
-               "  StrictHostKeyChecking no\n  UserKnownHostsFile /dev/null\n  LogLevel ERROR\n");
-    write_file(folder() + "/config", config);
-  }
-  [[nodiscard]] const std::string& folder() const { return folder_; }
-  [[nodiscard]] BprunProcess run(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(),
-                     {"--ssh", "ssh -F " + launcher::quote_shell_word(folder() + "/config")});
-    return BprunProcess({std::move(arguments)});
-  }
-
-  std::string folder_ = [] {
-    std::string name = testing::TempDir() + "bprun_ssh_XXXXXX";
-    return std::string(::mkdtemp(name.data()));
-  }();
-  std::unique_ptr<Sshd> h1_;
-  std::unique_ptr<Sshd> h2_;
-};
 
 TEST_F(SshTest, RanksOfTwoHostsMeetInTheStore) {
   BprunProcess bprun = run({"-H", "h1:2,h2:1", rank_program(), "join", "done"});

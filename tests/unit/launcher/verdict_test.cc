@@ -86,8 +86,8 @@ TEST_F(JuryTest, NamesTheConsequenceWhenNoCauseComes) {
   tell(10, Event::consequence, 0, 1, "no answer from rank 1");
   tell(11, Event::lost, 0);
   end(12, 0, exit_status(3));
-  EXPECT_FALSE(jury.verdict(at(509)));
-  const auto verdict = jury.verdict(at(510));
+  EXPECT_FALSE(jury.verdict(at(1509)));
+  const auto verdict = jury.verdict(at(1510));
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->kind, Kind::consequence);
   EXPECT_EQ(verdict->rank, 0);
@@ -151,8 +151,8 @@ TEST_F(JuryTest, AFailureAfterGoodbyeCounts) {
 TEST_F(JuryTest, NamesARankThatDeclaredTheJobFailedAndRunsOn) {
   join_all();
   tell(10, Event::failed, 1, 1, "out of memory");
-  EXPECT_FALSE(jury.verdict(at(509)));
-  const auto verdict = jury.verdict(at(510));
+  EXPECT_FALSE(jury.verdict(at(1509)));
+  const auto verdict = jury.verdict(at(1510));
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->kind, Kind::declared);
   EXPECT_EQ(verdict->declared, "out of memory");
@@ -161,7 +161,7 @@ TEST_F(JuryTest, NamesARankThatDeclaredTheJobFailedAndRunsOn) {
 TEST_F(JuryTest, NamesARankThatLostTheStoreAndRunsOn) {
   join_all();
   tell(10, Event::lost, 1);
-  EXPECT_EQ(jury.verdict(at(510))->kind, Kind::lost_store);
+  EXPECT_EQ(jury.verdict(at(1510))->kind, Kind::lost_store);
 }
 
 TEST_F(JuryTest, SavedIsNoFailureOnceARankHasAskedToStop) {

@@ -1,0 +1,36 @@
+// The main job over real ssh: two uneven hosts behind sshd of the test's own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/e2e/launcher/ssh_fixture.h"
+
+namespace bp::test {
+namespace {
+
+using ::testing::HasSubstr;
+using BertTrainOverSsh = SshTest;
+
+TEST_F(BertTrainOverSsh, Trains) {
+  const std::string run_folder = folder() + "/run";
+  BprunProcess bprun =
+      run({"-H", "h1:2,h2:1", BP_BIN_DIR "/bert_train", BP_SOURCE_DIR "/examples/reviews.csv",
+           "--text", "review", "--label", "label", "--model", "tiny", "--steps", "5", "--store",
+           folder() + "/reviews.sqlite", "--run", run_folder});
+  EXPECT_EQ(bprun.finish(), 0) << bprun.err();
+  EXPECT_THAT(bprun.out(), HasSubstr("3 ranks"));
+  EXPECT_THAT(bprun.out(), HasSubstr("test: accuracy"));
+  EXPECT_TRUE(std::filesystem::exists(run_folder + "/report.html"));
+  EXPECT_EQ(bprun.marked(), 0);
+}
+
+TEST_F(BertTrainOverSsh, AMistakeIsSaidOnceAndNobodyStays) {
+  BprunProcess bprun = run({"-H", "h1:2,h2:1", BP_BIN_DIR "/bert_train", folder() + "/none.csv"});
+  EXPECT_EQ(bprun.finish(), 66) << bprun.err();
+  EXPECT_THAT(bprun.err(), HasSubstr("bprun: FAILED  rank 0 on h1"));
+  EXPECT_EQ(bprun.marked_at_last(), 0);
+}
+
+}  // namespace
+}  // namespace bp::test
