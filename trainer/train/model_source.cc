@@ -93,6 +93,10 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
                                  const Options& options,
                                  const SampleStore& store,
                                  const std::function<void(const std::string&)>& say) {
+  if (store.labels().size() < 2) {
+    throw InputError(65, concat("all samples have the same label, '", store.labels().front(), "'"),
+                     "there is nothing to learn; is --label the right column?");
+  }
   BertConfig config = source.config;
   const auto words = static_cast<int>(store.vocabulary().size());
   if (source.pretrained() && config.vocabulary < words) {

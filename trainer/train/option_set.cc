@@ -38,7 +38,9 @@ std::string number_text(Number value) {
 template <class Number>
 std::string bounds_text(double least, double most) {
   const bool bounded = most < 1e18;
-  return bounded ? concat("between ", least, " and ", most) : concat("at least ", least);
+  return bounded
+             ? concat("between ", number_text(Number(least)), " and ", number_text(Number(most)))
+             : concat("at least ", number_text(Number(least)));
 }
 
 // All of `text` as a number in the bounds, or an InputError.

@@ -131,19 +131,18 @@ class Run {
     summary.comm.bytes = trained.gradient_bytes;
     summary.comm.seconds_exposed = trained.seconds_exposed;
 
-    const std::optional<Split> split = judged_split(*store_);
-    if (!split) {
-      if (writes()) write_summary(summary, std::nullopt);
-      return;
+    std::optional<EvaluationDetail> detail;
+    if (const std::optional<Split> split = judged_split(*store_)) {
+      const Evaluation evaluation = score(*split);
+      if (!writes()) return;
+      if (*split == Split::test) summary.test = summary_of(scores_of(evaluation.tally));
+      const Scored scored{evaluation, *store_, *split, label_map_, model_->config().labels};
+      write_predictions(folder_->file("predictions.csv"), scored);
+      print_scores(scored);
+      detail = EvaluationDetail{name_of(*split), evaluation.tally, worst_rows(scored)};
     }
-    const Evaluation evaluation = score(*split);
     if (!writes()) return;
-    const Scores scores = scores_of(evaluation.tally);
-    if (*split == Split::test) summary.test = summary_of(scores);
-    const Scored scored{evaluation, *store_, *split, label_map_, model_->config().labels};
-    write_predictions(folder_->file("predictions.csv"), scored);
-    write_summary(summary, EvaluationDetail{name_of(*split), evaluation.tally, worst_rows(scored)});
-    print_scores(scored);
+    write_summary(summary, std::move(detail));
     print_line("model   " + folder_->file("model"));
     print_line("report  " + folder_->file("report.html"));
   }
