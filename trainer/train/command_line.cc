@@ -124,6 +124,17 @@ void add_evaluate_options(OptionSet& set, Options& options) {
   set.text({"out", "File for predictions", "none", "FILE"}, options.out);
 }
 
+// Sets `o` and `raw`, the targets of `set`.
+CommandLine parse(OptionSet& set,
+                  const std::vector<std::string>& arguments,
+                  const Raw& raw,
+                  Options& o) {
+  if (std::string text = set.parse(arguments); !text.empty()) return {{}, std::move(text)};
+  o.prepare.split = parse_split(raw.split);
+  o.settings = set.settings();
+  return {std::move(o), ""};
+}
+
 CommandLine parse_train(const std::vector<std::string>& arguments) {
   Options o;
   Raw raw;
@@ -131,10 +142,7 @@ CommandLine parse_train(const std::vector<std::string>& arguments) {
   set.text({"DATA", "A .csv or .tsv file, or a store (.sqlite) made from one"}, o.data);
   add_data_options(set, o.prepare, raw);
   add_train_options(set, o);
-  if (std::string text = set.parse(arguments); !text.empty()) return {{}, std::move(text)};
-  o.prepare.split = parse_split(raw.split);
-  o.settings = set.settings();
-  return {std::move(o), ""};
+  return parse(set, arguments, raw, o);
 }
 
 CommandLine parse_prepare(const std::vector<std::string>& arguments) {
@@ -145,10 +153,7 @@ CommandLine parse_prepare(const std::vector<std::string>& arguments) {
   set.text({"DATA", "A .csv or .tsv file"}, o.data);
   add_data_options(set, o.prepare, raw);
   set.number({"seed", "Of the split"}, o.seed, 0, 9e18);
-  if (std::string text = set.parse(arguments); !text.empty()) return {{}, std::move(text)};
-  o.prepare.split = parse_split(raw.split);
-  o.settings = set.settings();
-  return {std::move(o), ""};
+  return parse(set, arguments, raw, o);
 }
 
 CommandLine parse_evaluate(const std::vector<std::string>& arguments) {
@@ -165,10 +170,7 @@ CommandLine parse_evaluate(const std::vector<std::string>& arguments) {
   add_evaluate_options(set, o);
   add_data_options(set, o.prepare, raw);
   set.number({"seed", "Of the split"}, o.seed, 0, 9e18);
-  if (std::string text = set.parse(arguments); !text.empty()) return {{}, std::move(text)};
-  o.prepare.split = parse_split(raw.split);
-  o.settings = set.settings();
-  return {std::move(o), ""};
+  return parse(set, arguments, raw, o);
 }
 
 }  // namespace

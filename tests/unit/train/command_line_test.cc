@@ -37,7 +37,7 @@ std::string origin_of(const Options& options, const std::string& key) {
   return "not there";
 }
 
-TEST(CommandLine, TakesWhatTheIssueTypes) {
+TEST(CommandLine, TakesAWholeCommand) {
   const Options o = parse({"sentiment-train",
                            "--dev",
                            "d",
@@ -133,7 +133,7 @@ TEST(CommandLine, MistakesAreAnsweredWithTheNearestRightWord) {
   EXPECT_EQ(refusal({"x.csv", "--precision", "bf61"}),
             "--precision: 'bf61' is none of fp32|bf16 | did you mean 'bf16'?");
   EXPECT_THAT(refusal({"x.csv", "--batch", "0"}),
-              HasSubstr("--batch: '0' is no whole number between 1 and 1e+06"));
+              HasSubstr("--batch: '0' is no whole number between 1 and 1000000"));
   EXPECT_THAT(refusal({"x.csv", "--batch", "3.5"}), HasSubstr("'3.5' is no whole number"));
   EXPECT_THAT(refusal({"x.csv", "--lr", "fast"}), HasSubstr("--lr: 'fast' is no number"));
   EXPECT_THAT(refusal({"x.csv", "--lr", "nan"}), HasSubstr("--lr: 'nan' is no number"));
