@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -36,11 +37,16 @@ class EventLog {
     added_.notify_all();
   }
 
-  // The events up to and with `event`; all of them when it does not come.
+  // The events up to and with the last `event`, which others may have followed; all of them when
+  // it does not come.
   std::vector<std::string> until(const std::string& event) {
     std::unique_lock lock(mutex_);
-    added_.wait_for(lock, kSoon, [&] { return !events_.empty() && events_.back() == event; });
-    return events_;
+    auto last = events_.rend();
+    added_.wait_for(lock, kSoon, [&] {
+      last = std::find(events_.rbegin(), events_.rend(), event);
+      return last != events_.rend();
+    });
+    return {events_.begin(), last == events_.rend() ? events_.end() : last.base()};
   }
 
  private:
