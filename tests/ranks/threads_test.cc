@@ -8,6 +8,12 @@
 namespace bp::test {
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+const auto kRanks = testing::Values(1, 2, 3, 5);  // one more rank only takes the same paths again
+#else
+const auto kRanks = testing::Range(1, 9);
+#endif
+
 class Threads : public testing::TestWithParam<std::tuple<int, std::string>> {
  protected:
   [[nodiscard]] static int ranks() { return std::get<0>(GetParam()); }
@@ -37,8 +43,7 @@ TEST_P(Threads, RanksAgreeBitForBit) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks,
                          Threads,
-                         testing::Combine(testing::Range(1, 9),
-                                          testing::Values("ring", "recursive_doubling")),
+                         testing::Combine(kRanks, testing::Values("ring", "recursive_doubling")),
                          [](const auto& param) {
                            return concat(std::get<1>(param.param), "_", std::get<0>(param.param));
                          });
