@@ -52,9 +52,11 @@ TEST(Config, PresetsAreThePublishedShapes) {
   EXPECT_EQ(tiny.hidden, 128);
   EXPECT_EQ(tiny.heads, 2);
   EXPECT_EQ(tiny.intermediate, 512);
+  EXPECT_NEAR(tiny.initializer_range, 0.049, 1e-4);
   const BertConfig large = preset("large").value();
   EXPECT_EQ(large.layers, 24);
   EXPECT_EQ(large.heads, 16);
+  EXPECT_EQ(large.initializer_range, 0.02);
   for (const std::string& name : preset_names()) EXPECT_NO_THROW(check(preset(name).value()));
   EXPECT_FALSE(preset("huge").has_value());
 }

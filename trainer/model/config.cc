@@ -1,6 +1,8 @@
 #include "trainer/model/config.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <fstream>
 #include <iterator>
 
@@ -105,6 +107,8 @@ std::optional<BertConfig> preset(std::string_view name) {
     config.hidden = kShapes[i].hidden;
     config.heads = config.hidden / 64;
     config.intermediate = 4 * config.hidden;
+    // BERT's 0.02 belongs to base: a narrower product needs larger weights to keep its gain.
+    config.initializer_range *= std::sqrt(std::max(1.0, 768.0 / config.hidden));
     return config;
   }
   return std::nullopt;
