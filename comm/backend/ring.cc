@@ -1,9 +1,9 @@
 // The ring, in segments. All messages to receive are numbered i = step * segments + segment; what
 // is sent as number i + segments is what was received as number i. So the loop is: wait for i,
-// reduce it, hand it on, post the next receive:
+// reduce it, post the next receive, post the next send:
 //
-//   receives posted   i ... i + kWindow - 1        the wire never waits for us
-//   sends posted      ... i + segments - 1
+//   receives posted   i ... i + kWindow - 1     the wire never waits for us
+//   sends posted      ... i + ahead - 1         no more than segments: those are there by then
 #include "comm/schedule/ring.h"
 
 #include <algorithm>
@@ -17,8 +17,11 @@
 namespace bp {
 namespace {
 
-// Receives in flight: two on the wire while a third is reduced.
-constexpr int kWindow = 3;
+// Receives in flight: three on the wire while a fourth is reduced.
+constexpr int kWindow = 4;
+// Sends before the receive that is waited for: those that the peer has posted a receive for, so the
+// transport can write them at once and on our thread.
+constexpr int kAhead = 3;
 
 // The sends of one call, in the order in which they were posted.
 class Sends {
@@ -102,7 +105,8 @@ void ring_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& li
   call.expect(2 * data.bytes() - 2 * data.bytes() / static_cast<std::size_t>(ranks));
   int posted = 0;
   for (; posted < std::min(kWindow, reducing); ++posted) post_receive(posted);
-  for (int i = 0; i < n; ++i) post_send(i);
+  const int ahead = std::min(kAhead, n);
+  for (int i = 0; i < ahead; ++i) post_send(i);
   for (int i = 0; i < total; ++i) {
     call.wait(receives.front());
     receives.pop_front();
@@ -113,10 +117,10 @@ void ring_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& li
       const bool whole = i / n == ring.reduce_scatter_steps() - 1;
       if (whole && op == ReduceOp::average) finish_average(data.type, into, to.count, ranks);
     }
-    if (i + n < total) post_send(i + n);
     // As far as the window reaches, and never past a receive whose place has yet to be sent.
-    const int end = std::min({i + kWindow + 1, i + n + reducing + 1, total});
+    const int end = std::min({i + kWindow + 1, i + ahead + reducing, total});
     for (; posted < end; ++posted) post_receive(posted);
+    if (i + ahead < total) post_send(i + ahead);
   }
   sends.wait_all();
 }
@@ -163,7 +167,8 @@ void ring_reduce_scatter(
   call.expect(input.bytes() - input.bytes() / static_cast<std::size_t>(ranks));
   int posted = 0;
   for (; posted < std::min({kWindow, rows, total}); ++posted) post_receive(posted);
-  for (int i = 0; i < n; ++i) post_send(i);
+  const int ahead = std::min(kAhead, n);
+  for (int i = 0; i < ahead; ++i) post_send(i);
   for (int i = 0; i < total; ++i) {
     call.wait(receives.front());
     receives.pop_front();
@@ -176,9 +181,9 @@ void ring_reduce_scatter(
     std::byte* const into = last ? output.data + inside * cuts.element : arrived;
     reduce_to(input.type, op, into, own, arrived, to.count);
     if (last && op == ReduceOp::average) finish_average(input.type, into, to.count, ranks);
-    if (i + n < total) post_send(i + n);
     const int end = std::min({i + kWindow + 1, i + rows, total});
     for (; posted < end; ++posted) post_receive(posted);
+    if (i + ahead < total) post_send(i + ahead);
   }
   sends.wait_all();
 }
@@ -217,13 +222,14 @@ void ring_all_gather(Call& call,
   call.expect(data.bytes() - counts[static_cast<std::size_t>(call.rank())] * cuts.element);
   int posted = 0;
   for (; posted < std::min(kWindow, total); ++posted) post_receive(posted);
-  for (int i = 0; i < n; ++i) post_send(i);
+  const int ahead = std::min(kAhead, n);
+  for (int i = 0; i < ahead; ++i) post_send(i);
   for (int i = 0; i < total; ++i) {
     call.wait(receives.front());
     receives.pop_front();
-    if (i + n < total) post_send(i + n);
     const int end = std::min(i + kWindow + 1, total);
     for (; posted < end; ++posted) post_receive(posted);
+    if (i + ahead < total) post_send(i + ahead);
   }
   sends.wait_all();
 }

@@ -21,7 +21,7 @@ namespace bp {
 // Gloo, 256 KiB took three times as many context switches for 16 MiB as 1 MiB does.
 struct SegmentLimits {
   std::size_t max_bytes = std::size_t{1} << 20;
-  std::size_t min_bytes = std::size_t{64} << 10;  // below, a message costs more than it hides
+  std::size_t min_bytes = std::size_t{256} << 10;  // below, a message costs more than it hides
 };
 
 // Into how many segments blocks of up to `block_bytes` are cut: as few as `max_bytes` allows, but

@@ -60,12 +60,28 @@ void ignore_sigpipe_unless_handled() {
   }
 }
 
+// Gloo's thread finds a connection locked while a rank's own thread writes to it, and asks again at
+// once, without end. Where both share a core it may have driven that very thread off it, until the
+// next tick of the clock: 4 ms in place of 0.1. A batch thread drives nobody off. Threads inherit
+// their policy, so it is this one's while the device is made.
+std::shared_ptr<gloo::transport::Device> create_device(gloo::transport::tcp::attr where) {
+  int policy = SCHED_OTHER;
+  sched_param own{};
+  const bool ordinary =
+      ::pthread_getschedparam(::pthread_self(), &policy, &own) == 0 && policy == SCHED_OTHER;
+  const sched_param none{};
+  if (ordinary) ::pthread_setschedparam(::pthread_self(), SCHED_BATCH, &none);
+  auto device = gloo::transport::tcp::CreateDevice(where);
+  if (ordinary) ::pthread_setschedparam(::pthread_self(), SCHED_OTHER, &none);
+  return device;
+}
+
 std::shared_ptr<gloo::rendezvous::Context> connect(const ConnectOptions& options) {
   ignore_sigpipe_unless_handled();
   gloo::transport::tcp::attr where;
   where.iface = options.interface;
   where.hostname = options.address;
-  auto device = gloo::transport::tcp::CreateDevice(where);
+  auto device = create_device(where);
   auto context = std::make_shared<gloo::rendezvous::Context>(options.rank, options.size);
   context->setTimeout(std::chrono::milliseconds(options.timeout_ms));
   Store store(options.store);
@@ -95,8 +111,15 @@ SignalsBlocked::~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nul
 Context::Context(const ConnectOptions& options)
     : gloo_(connect(options)), waits_([this] { break_connections(*gloo_); }) {}
 
+void Context::retire(std::unique_ptr<gloo::transport::UnboundBuffer> buffer) {
+  constexpr std::size_t kKept = 16;
+  const std::lock_guard lock(mutex_);
+  retired_.push_back(std::move(buffer));
+  if (retired_.size() > kKept) retired_.pop_front();
+}
+
 Transfer::Transfer(Context& context, const Posting& posting)
-    : waits_(context.waits()),
+    : context_(context),
       send_(posting.send),
       buffer_(context.gloo()->createUnboundBuffer(posting.data, posting.bytes)) {
   if (send_) {
@@ -107,8 +130,14 @@ Transfer::Transfer(Context& context, const Posting& posting)
 }
 
 bool Transfer::wait(std::int64_t deadline_ns, const std::atomic<bool>& stop) {
-  return waits_.wait(*buffer_, send_,
-                     Waits::Clock::time_point(std::chrono::nanoseconds(deadline_ns)), stop);
+  const Waits::Clock::time_point deadline{std::chrono::nanoseconds(deadline_ns)};
+  complete_ = context_.waits().wait(*buffer_, send_, deadline, stop);
+  return complete_;
+}
+
+// An abandoned one must be gone from Gloo before the caller's memory is.
+Transfer::~Transfer() {
+  if (complete_) context_.retire(std::move(buffer_));
 }
 
 }  // namespace bp::gloo_plugin

@@ -5,7 +5,9 @@
 #include <gloo/transport/unbound_buffer.h>
 
 #include <csignal>
+#include <deque>
 #include <memory>
+#include <mutex>
 
 #include "comm/transport/gloo_plugin/table.h"
 #include "comm/transport/gloo_plugin/waits.h"
@@ -31,8 +33,15 @@ class Context {
   [[nodiscard]] const std::shared_ptr<gloo::rendezvous::Context>& gloo() const { return gloo_; }
   [[nodiscard]] Waits& waits() { return waits_; }
 
+  // Takes the buffer of a transfer that is complete, to destroy it later. Gloo's destructor spins
+  // until Gloo's thread has let go of the buffer, which that thread does just after it has woken
+  // whoever waits; on a shared core it gets no turn while we spin.
+  void retire(std::unique_ptr<gloo::transport::UnboundBuffer> buffer);
+
  private:
   std::shared_ptr<gloo::rendezvous::Context> gloo_;
+  std::mutex mutex_;
+  std::deque<std::unique_ptr<gloo::transport::UnboundBuffer>> retired_;  // guarded by mutex_
   Waits waits_;  // after gloo_: its thread uses it
 };
 
@@ -40,12 +49,16 @@ class Context {
 class Transfer {
  public:
   Transfer(Context& context, const Posting& posting);
+  ~Transfer();
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
   bool wait(std::int64_t deadline_ns, const std::atomic<bool>& stop);
 
  private:
-  Waits& waits_;
+  Context& context_;
   const bool send_;
-  const std::unique_ptr<gloo::transport::UnboundBuffer> buffer_;
+  bool complete_ = false;
+  std::unique_ptr<gloo::transport::UnboundBuffer> buffer_;
 };
 
 void run_native(Context& context, const NativeCall& call);
