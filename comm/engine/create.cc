@@ -75,9 +75,10 @@ Communicator Communicator::create(const CommunicatorOptions& given) {
   const int size = environment.topology.size();
   meet(*store, rank, size, options.start_timeout);
   const auto rendezvous = prefix_store(*store, "comm/world/gloo/");
+  const bool native = options.backend == "gloo-native";
   auto transport = std::make_unique<GlooTransport>(
-      GlooOptions{rank, size, listen, options.start_timeout}, *rendezvous);
-  if (options.backend == "gloo-native") backend = std::make_unique<GlooNativeBackend>(*transport);
+      GlooOptions{rank, size, listen, options.start_timeout, native}, *rendezvous);
+  if (native) backend = std::make_unique<GlooNativeBackend>(*transport);
   return make_world(environment.topology, options, std::move(store), std::move(transport),
                     std::move(backend));
 }

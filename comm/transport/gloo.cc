@@ -156,6 +156,7 @@ GlooTransport::GlooTransport(const GlooOptions& options, Store& store)
   connect.interface = options.listen.interface.c_str();
   connect.address = options.listen.address.c_str();
   connect.timeout_ms = options.timeout.count();
+  connect.batch_thread = !options.as_packaged;
   connect.store = bridge.calls();
   plugin::Failure failure;
   context_ = table_.connect(&connect, &failure);

@@ -21,6 +21,7 @@ struct GlooOptions {
   int size = 1;
   ListenOn listen;
   std::chrono::milliseconds timeout{30'000};  // for connecting
+  bool as_packaged = false;                   // Gloo's thread as Gloo starts it, to compare
 };
 
 // Opens the plugin; throws unavailable, with where it was looked for, where that fails.

@@ -64,7 +64,8 @@ void ignore_sigpipe_unless_handled() {
 // once, without end. Where both share a core it may have driven that very thread off it, until the
 // next tick of the clock: 4 ms in place of 0.1. A batch thread drives nobody off. Threads inherit
 // their policy, so it is this one's while the device is made.
-std::shared_ptr<gloo::transport::Device> create_device(gloo::transport::tcp::attr where) {
+std::shared_ptr<gloo::transport::Device> create_with_batch_thread(
+    const gloo::transport::tcp::attr& where) {
   int policy = SCHED_OTHER;
   sched_param own{};
   const bool ordinary =
@@ -81,7 +82,8 @@ std::shared_ptr<gloo::rendezvous::Context> connect(const ConnectOptions& options
   gloo::transport::tcp::attr where;
   where.iface = options.interface;
   where.hostname = options.address;
-  auto device = create_device(where);
+  auto device = options.batch_thread ? create_with_batch_thread(where)
+                                     : gloo::transport::tcp::CreateDevice(where);
   auto context = std::make_shared<gloo::rendezvous::Context>(options.rank, options.size);
   context->setTimeout(std::chrono::milliseconds(options.timeout_ms));
   Store store(options.store);

@@ -9,7 +9,7 @@
 
 namespace bp::gloo_plugin {
 
-inline constexpr std::uint32_t kVersion = 1;  // of everything below
+inline constexpr std::uint32_t kVersion = 2;  // of everything below
 inline constexpr const char* kEntry = "bp_gloo_plugin";
 
 struct Failure {
@@ -36,6 +36,7 @@ struct ConnectOptions {
   const char* interface = "";  // by name, "eth0"; or
   const char* address = "";    // by address
   std::int64_t timeout_ms = 0;
+  bool batch_thread = true;  // for Gloo's own thread; false: as Gloo starts it
   StoreCalls store;
 };
 
