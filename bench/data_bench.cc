@@ -20,9 +20,9 @@
 #include "trainer/data/table_reader.h"
 #include "trainer/text/vocabulary_training.h"
 
+namespace bp::trainer {
 namespace {
 
-using namespace bp::trainer;
 using Clock = std::chrono::steady_clock;
 
 template <class Action>
@@ -88,6 +88,7 @@ void measure(const std::string& folder, const std::string& source, const std::st
 }
 
 }  // namespace
+}  // namespace bp::trainer
 
 int main(int argc, char** argv) {
   if (argc != 4) {
@@ -98,7 +99,7 @@ int main(int argc, char** argv) {
     if (*BP_NOT_FOR_MEASURING != '\0') {
       std::printf("not for measuring: %s\n", BP_NOT_FOR_MEASURING);
     }
-    measure(argv[1], argv[2], argv[3]);
+    bp::trainer::measure(argv[1], argv[2], argv[3]);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "data_bench: %s\n", error.what());
     return 66;

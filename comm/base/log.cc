@@ -46,7 +46,7 @@ struct Logger {
 
 // The one piece of process-wide state in bp: where lines go is a property of the process.
 Logger& logger() {
-  static auto* instance = new Logger;  // never destroyed: threads may log until the very end
+  static auto* const instance = new Logger;  // never destroyed: threads may log until the very end
   return *instance;
 }
 
