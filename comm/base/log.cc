@@ -46,6 +46,7 @@ struct Logger {
 
 // The one piece of process-wide state in bp: where lines go is a property of the process.
 Logger& logger() {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
   static auto* const instance = new Logger;  // never destroyed: threads may log until the very end
   return *instance;
 }

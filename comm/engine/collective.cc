@@ -118,7 +118,7 @@ void reduce_scatter(Communicator& comm,
   Operation operation = prepare(Kind::reduce_scatter, options);
   operation.input = input;
   operation.output = output;
-  comm.impl().engine().run(std::move(operation));
+  comm.impl().engine().run(operation);
 }
 
 void all_gather(Communicator& comm,
@@ -151,7 +151,7 @@ void all_gather_v(Communicator& comm,
   operation.input = input;
   operation.output = output;
   operation.counts.assign(counts.begin(), counts.end());
-  comm.impl().engine().run(std::move(operation));
+  comm.impl().engine().run(operation);
 }
 
 void barrier(Communicator& comm, const CollectiveOptions& options) {

@@ -47,39 +47,39 @@ void meet(Store& store, int rank, int size, std::chrono::milliseconds timeout) {
   }
 }
 
-Communicator Communicator::create(const CommunicatorOptions& given) {
-  CommunicatorOptions options = given;
-  read_variable("BP_BACKEND", "auto", options.backend);
-  read_variable("BP_ALGORITHM", "auto", options.algorithm);
-  read_variable("BP_INTERFACE", "", options.interface);
-  if (options.backend != "auto" && options.backend != "gloo" && options.backend != "gloo-native") {
-    throw Error(ErrorCode::invalid_argument, concat("there is no backend '", options.backend,
+Communicator Communicator::create(const CommunicatorOptions& options) {
+  CommunicatorOptions chosen = options;
+  read_variable("BP_BACKEND", "auto", chosen.backend);
+  read_variable("BP_ALGORITHM", "auto", chosen.algorithm);
+  read_variable("BP_INTERFACE", "", chosen.interface);
+  if (chosen.backend != "auto" && chosen.backend != "gloo" && chosen.backend != "gloo-native") {
+    throw Error(ErrorCode::invalid_argument, concat("there is no backend '", chosen.backend,
                                                     "'; there are: auto, gloo, gloo-native"));
   }
   const Environment environment = Environment::current();
-  auto backend = make_cpu_backend("gloo", options);  // refuses what it does not know, first of all
+  auto backend = make_cpu_backend("gloo", chosen);  // refuses what it does not know, first of all
   if (environment.topology.size() == 1) {
-    return make_world(environment.topology, options, nullptr, nullptr, nullptr);
+    return make_world(environment.topology, chosen, nullptr, nullptr, nullptr);
   }
   // What can go wrong here alone comes before the others know of us.
   load_gloo_plugin();
-  const ListenOn listen = listen_on(options.interface, *environment.store);
+  const ListenOn listen = listen_on(chosen.interface, *environment.store);
   StoreClientOptions client;
   client.address = *environment.store;
   client.job = environment.job;
   client.key = environment.key;
   client.rank = environment.topology.rank;
-  client.connect_timeout = options.start_timeout;
+  client.connect_timeout = chosen.start_timeout;
   auto store = connect_store(client);
   const int rank = environment.topology.rank;
   const int size = environment.topology.size();
-  meet(*store, rank, size, options.start_timeout);
+  meet(*store, rank, size, chosen.start_timeout);
   const auto rendezvous = prefix_store(*store, "comm/world/gloo/");
-  const bool native = options.backend == "gloo-native";
+  const bool native = chosen.backend == "gloo-native";
   auto transport = std::make_unique<GlooTransport>(
-      GlooOptions{rank, size, listen, options.start_timeout, native}, *rendezvous);
+      GlooOptions{rank, size, listen, chosen.start_timeout, native}, *rendezvous);
   if (native) backend = std::make_unique<GlooNativeBackend>(*transport);
-  return make_world(environment.topology, options, std::move(store), std::move(transport),
+  return make_world(environment.topology, chosen, std::move(store), std::move(transport),
                     std::move(backend));
 }
 

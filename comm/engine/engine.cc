@@ -36,7 +36,7 @@ void Engine::refuse_if_over() {
   if (finished_) throw Error(ErrorCode::aborted, "this communicator has finished");
 }
 
-void Engine::run(Operation operation) {
+void Engine::run(const Operation& operation) {
   refuse_if_over();
   {
     std::unique_lock lock(mutex_);

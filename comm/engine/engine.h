@@ -45,7 +45,7 @@ class Engine : private CallSupervisor {
   // Fails what is pending with `aborted`. Does not talk to the network.
   ~Engine() override;
 
-  void run(Operation operation);
+  void run(const Operation& operation);
   [[nodiscard]] std::shared_ptr<Work::State> start(Operation operation);
   void abort(const std::string& why);
   // Waits for what is pending and lets the others know that nothing more will come from here.

@@ -63,7 +63,7 @@ void Engine::stalled(const Call& call) {
 }
 
 Error Engine::stopped(const Call& call) {
-  const Error kept = *failure_.get();
+  Error kept = *failure_.get();
   if (kept.code() == ErrorCode::mismatch) return kept;  // the same on all ranks
   return {kept.code(),
           concat(rank_text(setup_.rank), " stopped ", call.progress(), ": ", kept.what())};

@@ -56,7 +56,7 @@ std::optional<HandshakeBody> receive_handshake(const StoreClientOptions& options
   while (true) {
     const FrameView frame = next_frame(link.received, {.body = kMaxHandshakeBody, .mac = 0});
     if (frame.state == FrameView::State::complete) {
-      const auto handshake = decode_handshake(frame.body);
+      auto handshake = decode_handshake(frame.body);
       link.received.erase(0, frame.size);
       if (handshake && (handshake->message || handshake->version != kStoreVersion)) {
         return handshake;

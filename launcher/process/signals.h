@@ -17,7 +17,7 @@ namespace bp::launcher {
 // the program is leaving must not cut that short. Children get an empty mask from spawn().
 class SignalFd {
  public:
-  explicit SignalFd(std::initializer_list<int> signals);
+  SignalFd(std::initializer_list<int> signals);
   [[nodiscard]] int fd() const { return fd_.get(); }
   [[nodiscard]] std::vector<int> read();  // those that came; does not wait
 

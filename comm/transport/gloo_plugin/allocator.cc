@@ -47,6 +47,7 @@ const Allocator& program() {
 
 }  // namespace
 
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): with the system's names
 #pragma GCC visibility push(default)
 extern "C" {
 void* malloc(std::size_t size) noexcept { return program().malloc(size); }
@@ -61,3 +62,4 @@ void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
 }
 }
 #pragma GCC visibility pop
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)
