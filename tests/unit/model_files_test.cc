@@ -13,12 +13,14 @@
 #include "trainer/model/config.h"
 #include "trainer/model/layout.h"
 #include "trainer/model/safetensors.h"
+#include "trainer/model/tokenizer_config.h"
 
 namespace bp::trainer {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class ModelFiles : public ::testing::Test {
  protected:
@@ -103,6 +105,127 @@ TEST_F(ModelFiles, BadConfigsAreRefusedByName) {
               HasSubstr("none.json: No such file"));
 }
 
+// A config.json with all sizes and `more`.
+std::string sizes_and(const std::string& more) {
+  return R"({"vocab_size": 9, "hidden_size": 10, "num_hidden_layers": 1, "intermediate_size": 4,
+             "num_attention_heads": 2)" +
+         (more.empty() ? "" : ", " + more) + "}";
+}
+
+TEST(Config, LabelsComeFromEitherMap) {
+  EXPECT_THAT(parse_config(sizes_and("")).labels, IsEmpty());
+  EXPECT_THAT(parse_config(sizes_and(R"("label2id": {"yes": 1, "no": 0})")).labels,
+              ElementsAre("no", "yes"));
+  EXPECT_THAT(parse_config(sizes_and(R"("id2label": {"1": "b", "0": "a"},
+                                        "label2id": {"LABEL_0": 0, "LABEL_1": 1})"))
+                  .labels,
+              ElementsAre("a", "b"));
+}
+
+TEST(Config, UnknownKeysArePassedOver) {
+  EXPECT_EQ(parse_config(sizes_and(R"("transformers_version": "9", "is_decoder": false,
+                                      "pruned_heads": {}, "torch_dtype": null, "x": [1, {}])"))
+                .hidden,
+            10);
+}
+
+TEST(Config, ModelsThatBpDoesNotHaveAreRefused) {
+  const auto refusal = [](const std::string& more) {
+    return error_of([&] { (void)parse_config(sizes_and(more)); }, ErrorCode::invalid_argument);
+  };
+  EXPECT_EQ(refusal(R"("model_type": "distilbert")"),
+            "model_type is 'distilbert', and bp has 'bert' only");
+  EXPECT_EQ(refusal(R"("model_type": 3)"), "model_type is 3, and bp has 'bert' only");
+  EXPECT_EQ(refusal(R"("hidden_act": ["gelu"])"), "hidden_act is a list, and bp has 'gelu' only");
+  EXPECT_EQ(refusal(R"("position_embedding_type": "relative_key")"),
+            "position_embedding_type is 'relative_key', and bp has 'absolute' only");
+  EXPECT_EQ(refusal(R"("is_decoder": true)"), "is_decoder is set, and bp has no such models");
+  EXPECT_EQ(refusal(R"("pruned_heads": {"0": [1]})"),
+            "pruned_heads is set, and bp has no such models");
+  EXPECT_EQ(refusal(R"("quantization_config": {"bits": 8})"),
+            "quantization_config is set, and bp has no such models");
+}
+
+TEST(Config, ValuesThatMakeNoSenseAreRefused) {
+  const auto refusal = [](const std::string& more) {
+    return error_of([&] { (void)parse_config(sizes_and(more)); }, ErrorCode::invalid_argument);
+  };
+  EXPECT_EQ(refusal(R"("type_vocab_size": 4294967298)"),
+            "'type_vocab_size' is 4294967298; it must be a whole number below 2^31");
+  EXPECT_EQ(refusal(R"("type_vocab_size": -9223372036854775808)"),
+            "'type_vocab_size' is -9223372036854775808; it must be a whole number below 2^31");
+  EXPECT_EQ(refusal(R"("pad_token_id": 1.5)"),
+            "'pad_token_id' is 1.5; it must be a whole number below 2^31");
+  EXPECT_EQ(refusal(R"("vocab_size": null)"),
+            "'vocab_size' is null; it must be a whole number below 2^31");
+  EXPECT_EQ(refusal(R"("layer_norm_eps": "small")"),
+            "'layer_norm_eps' is 'small'; it must be a number");
+  EXPECT_EQ(refusal(R"("layer_norm_eps": 0)"), "layer_norm_eps is 0; it must be above 0");
+  EXPECT_EQ(refusal(R"("initializer_range": -1)"),
+            "initializer_range is -1; it must be at least 0");
+  EXPECT_EQ(refusal(R"("classifier_dropout": -1)"),
+            "classifier_dropout is -1; it must be at least 0 and below 1");
+  EXPECT_EQ(refusal(R"("vocab_size": 2000000000)"),
+            "its shape has 2e+10 parameters; the most that bp takes is 8.58993e+09");
+  EXPECT_EQ(refusal(R"("id2label": ["a"])"), "id2label or label2id is no object");
+  EXPECT_EQ(refusal(R"("id2label": {"1": "a"})"), "id2label has no label 0");
+  EXPECT_EQ(refusal(R"("id2label": {"0": 7})"), "id2label's 0 is 7, not a name");
+  EXPECT_EQ(refusal(R"("id2label": {"0": "a", "1": "a"})"), "two labels are called 'a'");
+  EXPECT_EQ(refusal(R"("label2id": {"a": 0, "b": 2})"),
+            "label2id gives 'b' the number 2; each of 0 to 1 must be there once");
+}
+
+TEST_F(ModelFiles, AConfigIsNoLargeFile) {
+  EXPECT_THAT(
+      error_of([&] { (void)read_config(write("config.json", std::string((4 << 20) + 1, ' '))); },
+               ErrorCode::invalid_argument),
+      HasSubstr("config.json: it has 4194305 bytes; the most that bp reads is 4194304"));
+}
+
+TEST(Config, DeepNestingIsHarmless) {
+  const std::string deep(100'000, '[');
+  EXPECT_EQ(
+      error_of(
+          [&] {
+            (void)parse_config(R"({"model_type": )" + deep + std::string(deep.size(), ']') + "}");
+          },
+          ErrorCode::invalid_argument),
+      "model_type is a list, and bp has 'bert' only");
+}
+
+TEST_F(ModelFiles, TokenizerConfigGoesThroughItsFile) {
+  const TokenizerConfig config =
+      read_tokenizer_config(write("t.json", tokenizer_config_json({false, 77})));
+  EXPECT_FALSE(config.lower_case);
+  EXPECT_EQ(config.max_length, 77);
+  EXPECT_TRUE(parse_tokenizer_config("{}").lower_case);
+  EXPECT_EQ(parse_tokenizer_config(R"({"model_max_length": 1000000000000000019884624838656,
+                                       "strip_accents": null})")
+                .max_length,
+            std::nullopt);
+}
+
+TEST_F(ModelFiles, TokenizersThatBpDoesNotHaveAreRefused) {
+  const auto refusal = [](const std::string& text) {
+    return error_of([&] { (void)parse_tokenizer_config(text); }, ErrorCode::invalid_argument);
+  };
+  EXPECT_EQ(refusal(R"({"tokenizer_class": "BertJapaneseTokenizer"})"),
+            "tokenizer_class is 'BertJapaneseTokenizer', and bp has 'BertTokenizer' only");
+  EXPECT_EQ(refusal(R"({"tokenize_chinese_chars": false})"),
+            "tokenize_chinese_chars is false, and bp's tokenizer has true only");
+  EXPECT_EQ(refusal(R"({"do_lower_case": false, "strip_accents": true})"),
+            "strip_accents is true, and bp's tokenizer has false only");
+  EXPECT_EQ(refusal(R"({"do_basic_tokenize": false})"),
+            "do_basic_tokenize is false, and bp's tokenizer has true only");
+  EXPECT_EQ(refusal(R"({"do_lower_case": 1})"), "'do_lower_case' is 1, not true or false");
+  EXPECT_EQ(refusal(R"({"model_max_length": 2})"),
+            "model_max_length is 2; it must be a number of 3 or more");
+  EXPECT_EQ(refusal("[]"), "it is no JSON object");
+  EXPECT_THAT(error_of([&] { (void)read_tokenizer_config(write("t.json", "{")); },
+                       ErrorCode::invalid_argument),
+              HasSubstr("t.json: it is broken JSON: "));
+}
+
 TEST_F(ModelFiles, SafetensorsGoThroughTheirFile) {
   const float numbers[6] = {1, 2, 3, 4, 5, 6};
   const std::int64_t one = 42;
@@ -166,6 +289,9 @@ TEST(Safetensors, BrokenHeadersAreRefused) {
               HasSubstr("describes 4 bytes, but 5 are there"));
   EXPECT_THAT(refusal(R"({"__metadata__":{"a":1}})", 0),
               HasSubstr("__metadata__ 'a' is no string"));
+  EXPECT_THAT(refusal(R"({"__metadata__":1})", 0), HasSubstr("__metadata__ is no object"));
+  EXPECT_THAT(refusal(R"({"a":[[[[[1]]]]]})", 0), HasSubstr("nested too deeply"));
+  EXPECT_THAT(refusal(R"({"\u001b[31m":1})", 0), HasSubstr("'?[31m' lacks"));
 }
 
 TEST_F(ModelFiles, BrokenSafetensorsFilesAreRefusedByName) {

@@ -1,12 +1,7 @@
 #include "trainer/model/config.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <fstream>
-#include <iterator>
-
-#include <nlohmann/json.hpp>
 
 #include "bp/error.h"
 #include "comm/base/text.h"
@@ -15,75 +10,20 @@
 namespace bp::trainer {
 namespace {
 
-using Json = nlohmann::ordered_json;
+constexpr double kMaxParameters = 0x1p33;
 
 [[noreturn]] void refuse(const std::string& text) {
   throw Error(ErrorCode::invalid_argument, text);
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw Error(ErrorCode::io, concat("cannot read ", path, ": ", error_text(errno)));
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-// Sets `value` from `key` when it is there and not null.
-template <class T>
-void take(const Json& json, const char* key, T& value) {
-  if (const auto it = json.find(key); it != json.end() && !it->is_null()) value = it->get<T>();
-}
-
-template <class T>
-void require(const Json& json, const char* key, T& value) {
-  if (!json.contains(key)) refuse(concat("'", key, "' is missing"));
-  value = json.at(key).get<T>();
-}
-
-// id2label is an object of "0", "1", ... in any order.
-std::vector<std::string> labels_of(const Json& json) {
-  std::vector<std::string> labels;
-  const auto names = json.find("id2label");
-  if (names == json.end() || names->is_null()) return labels;
-  for (std::size_t id = 0; id < names->size(); ++id) {
-    const auto name = names->find(std::to_string(id));
-    if (name == names->end()) refuse(concat("id2label has no label ", id));
-    labels.push_back(name->get<std::string>());
-  }
-  return labels;
-}
-
-BertConfig parse(const std::string& text) {
-  const Json json = Json::parse(text);
-  if (!json.is_object()) refuse("it is no JSON object");
-  if (const std::string type = json.value("model_type", "bert"); type != "bert") {
-    refuse(concat("model_type is '", type, "', and bp trains 'bert' only"));
-  }
-  if (const std::string act = json.value("hidden_act", "gelu"); act != "gelu") {
-    refuse(concat("hidden_act is '", act, "', and bp has 'gelu' only"));
-  }
-  if (const std::string kind = json.value("position_embedding_type", "absolute");
-      kind != "absolute") {
-    refuse(concat("position_embedding_type is '", kind, "', and bp has 'absolute' only"));
-  }
-  BertConfig config;
-  require(json, "vocab_size", config.vocabulary);
-  require(json, "hidden_size", config.hidden);
-  require(json, "num_hidden_layers", config.layers);
-  require(json, "num_attention_heads", config.heads);
-  require(json, "intermediate_size", config.intermediate);
-  take(json, "max_position_embeddings", config.positions);
-  take(json, "type_vocab_size", config.token_types);
-  take(json, "pad_token_id", config.pad_id);
-  take(json, "layer_norm_eps", config.norm_epsilon);
-  take(json, "hidden_dropout_prob", config.hidden_dropout);
-  take(json, "attention_probs_dropout_prob", config.attention_dropout);
-  take(json, "initializer_range", config.initializer_range);
-  if (const auto it = json.find("classifier_dropout"); it != json.end() && it->is_number()) {
-    config.classifier_dropout = it->get<double>();
-  }
-  config.labels = labels_of(json);
-  check(config);
-  return config;
+// Weights and biases; in floating point, since what a file says may be anything.
+double parameters_of(const BertConfig& c) {
+  const double hidden = c.hidden;
+  const double layer =
+      4 * hidden * hidden + 2 * hidden * c.intermediate + 9 * hidden + c.intermediate;
+  const double embeddings = double{2} + c.vocabulary + c.positions + c.token_types;
+  const double head = (hidden + 1) * (hidden + static_cast<double>(c.labels.size()));
+  return embeddings * hidden + c.layers * layer + head;
 }
 
 }  // namespace
@@ -146,49 +86,15 @@ void check(const BertConfig& c) {
   share(c.hidden_dropout, "hidden_dropout_prob");
   share(c.attention_dropout, "attention_probs_dropout_prob");
   share(c.classifier_dropout.value_or(0), "classifier_dropout");
-}
-
-BertConfig read_config(const std::string& path) {
-  const std::string text = read_file(path);
-  try {
-    return parse(text);
-  } catch (const Json::exception& error) {
-    refuse(concat(path, ": ", error.what()));
-  } catch (const Error& error) {
-    refuse(concat(path, ": ", error.what()));
+  if (!(c.norm_epsilon > 0))
+    refuse(concat("layer_norm_eps is ", c.norm_epsilon, "; it must be above 0"));
+  if (!(c.initializer_range >= 0)) {
+    refuse(concat("initializer_range is ", c.initializer_range, "; it must be at least 0"));
   }
-}
-
-std::string config_json(const BertConfig& config) {
-  Json json;
-  json["architectures"] = {"BertForSequenceClassification"};
-  json["attention_probs_dropout_prob"] = config.attention_dropout;
-  json["classifier_dropout"] =
-      config.classifier_dropout ? Json(*config.classifier_dropout) : Json(nullptr);
-  json["gradient_checkpointing"] = false;
-  json["hidden_act"] = "gelu";
-  json["hidden_dropout_prob"] = config.hidden_dropout;
-  json["hidden_size"] = config.hidden;
-  json["id2label"] = Json::object();
-  json["initializer_range"] = config.initializer_range;
-  json["intermediate_size"] = config.intermediate;
-  json["label2id"] = Json::object();
-  for (std::size_t id = 0; id < config.labels.size(); ++id) {
-    json["id2label"][std::to_string(id)] = config.labels[id];
-    json["label2id"][config.labels[id]] = id;
+  if (const double count = parameters_of(c); count > kMaxParameters) {
+    refuse(
+        concat("its shape has ", count, " parameters; the most that bp takes is ", kMaxParameters));
   }
-  json["layer_norm_eps"] = config.norm_epsilon;
-  json["max_position_embeddings"] = config.positions;
-  json["model_type"] = "bert";
-  json["num_attention_heads"] = config.heads;
-  json["num_hidden_layers"] = config.layers;
-  json["pad_token_id"] = config.pad_id;
-  json["position_embedding_type"] = "absolute";
-  json["problem_type"] = "single_label_classification";
-  json["type_vocab_size"] = config.token_types;
-  json["use_cache"] = true;
-  json["vocab_size"] = config.vocabulary;
-  return json.dump(2) + "\n";
 }
 
 }  // namespace bp::trainer

@@ -1,6 +1,7 @@
 // The shape of a BERT, as Hugging Face's config.json says it. No LibTorch here.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,13 +32,17 @@ struct BertConfig {
 [[nodiscard]] const std::vector<std::string>& preset_names();
 
 // Throws invalid_argument that names what does not fit: a size below 1, heads that do not divide
-// hidden, rows wider than the kernels take, a share outside 0..1.
+// hidden, rows wider than the kernels take, a share outside 0..1, more than 2^33 parameters.
 void check(const BertConfig& config);
 
-// Reads config.json of a BERT. Keys that are absent keep BERT's defaults, except the sizes, which
-// must be there. Throws invalid_argument, naming `path`, for broken JSON, another model_type, an
-// activation other than "gelu", or relative positions; io when it can't be read.
+// Reads config.json of a BERT. Keys that it does not know are passed over; those that are absent
+// keep BERT's defaults, except the sizes, which must be there. Labels come from id2label, else from
+// label2id. Throws invalid_argument, naming `path`, for broken JSON, values that make no sense, and
+// models that bp does not have (another model_type, an activation other than "gelu", relative
+// positions, decoders, quantised or pruned ones); io when it can't be read.
 [[nodiscard]] BertConfig read_config(const std::string& path);
+// The same from the file's text; errors don't name it.
+[[nodiscard]] BertConfig parse_config(const std::string& text);
 
 // The text of config.json for BertForSequenceClassification, all keys that transformers writes.
 [[nodiscard]] std::string config_json(const BertConfig& config);

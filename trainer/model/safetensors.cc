@@ -1,7 +1,6 @@
 #include "trainer/model/safetensors.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +24,7 @@ using Json = nlohmann::json;
 
 constexpr std::uint64_t kMaxHeader = 100'000'000;  // the format's own limit
 constexpr std::uint64_t kLengthBytes = 8;
+constexpr int kMaxDepth = 4;  // {"name": {"shape": [1, 2]}}
 
 [[noreturn]] void refuse(const std::string& text) {
   throw Error(ErrorCode::invalid_argument, text);
@@ -33,7 +33,83 @@ constexpr std::uint64_t kLengthBytes = 8;
   throw Error(ErrorCode::io, concat("cannot ", what, " ", path, ": ", error_text(errno)));
 }
 
-// Bytes of one element; 0 for a type that is not known.
+std::uint64_t bytes_of(const SafetensorsEntry& entry) {
+  std::uint64_t bytes = element_bytes(entry.type);
+  if (bytes == 0)
+    refuse(concat(in_quotes(entry.name), " has unknown type ", in_quotes(entry.type)));
+  for (const std::int64_t size : entry.shape) {
+    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes)) {
+      refuse(concat("the shape of ", in_quotes(entry.name), " is too large"));
+    }
+  }
+  return bytes;
+}
+
+// nlohmann's parser merges doubled keys silently; this throws instead.
+Json parse_strictly(const std::string& text) {
+  std::vector<std::set<std::string>> open;
+  const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
+    if (depth > kMaxDepth) refuse("the header is nested too deeply");
+    if (event == Json::parse_event_t::object_start) open.emplace_back();
+    if (event == Json::parse_event_t::object_end) open.pop_back();
+    if (event == Json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second) {
+      refuse(concat("the header names ", in_quotes(value.get<std::string>()), " twice"));
+    }
+    return true;
+  };
+  try {
+    return Json::parse(text, watch);
+  } catch (const Json::exception& error) {
+    refuse(concat("the header is broken JSON: ", printable(error.what())));
+  }
+}
+
+std::uint64_t natural(const Json& json, const std::string& name, const char* what) {
+  if (!json.is_number_unsigned()) {
+    refuse(concat(in_quotes(name), ": a number in ", what, " is no natural number"));
+  }
+  return json.get<std::uint64_t>();
+}
+
+SafetensorsEntry parse_entry(const std::string& name, const Json& json) {
+  SafetensorsEntry entry;
+  entry.name = name;
+  const bool complete = json.is_object() && json.contains("dtype") && json["dtype"].is_string() &&
+                        json.contains("shape") && json["shape"].is_array() &&
+                        json.contains("data_offsets") && json["data_offsets"].is_array() &&
+                        json["data_offsets"].size() == 2;
+  if (!complete) refuse(concat(in_quotes(name), " lacks a dtype, a shape or two data_offsets"));
+  entry.type = json["dtype"].get<std::string>();
+  for (const Json& size : json["shape"]) {
+    const std::uint64_t n = natural(size, name, "shape");
+    if (n > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+      refuse(concat("the shape of ", in_quotes(name), " is too large"));
+    }
+    entry.shape.push_back(static_cast<std::int64_t>(n));
+  }
+  entry.begin = natural(json["data_offsets"][0], name, "data_offsets");
+  entry.end = natural(json["data_offsets"][1], name, "data_offsets");
+  const std::uint64_t bytes = bytes_of(entry);
+  if (entry.end < entry.begin || entry.end - entry.begin != bytes) {
+    refuse(concat(in_quotes(name), " is said to lie at bytes ", entry.begin, " to ", entry.end,
+                  ", but its shape needs ", bytes, " bytes"));
+  }
+  return entry;
+}
+
+void write_all(const Fd& file, const std::string& path, const void* from, std::uint64_t bytes) {
+  const auto* in = static_cast<const char*>(from);
+  while (bytes > 0) {
+    const ssize_t n = ::write(file.get(), in, bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(path, "write");
+    in += n;
+    bytes -= static_cast<std::uint64_t>(n);
+  }
+}
+
+}  // namespace
+
 std::uint64_t element_bytes(std::string_view type) {
   for (const std::string_view t : {"BOOL", "U8", "I8", "F8_E5M2", "F8_E4M3"}) {
     if (type == t) return 1;
@@ -50,96 +126,6 @@ std::uint64_t element_bytes(std::string_view type) {
   return 0;
 }
 
-std::uint64_t bytes_of(const SafetensorsEntry& entry) {
-  std::uint64_t bytes = element_bytes(entry.type);
-  if (bytes == 0) refuse(concat("'", entry.name, "' has unknown type '", entry.type, "'"));
-  for (const std::int64_t size : entry.shape) {
-    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes)) {
-      refuse(concat("the shape of '", entry.name, "' is too large"));
-    }
-  }
-  return bytes;
-}
-
-// nlohmann's parser merges doubled keys silently; this throws instead.
-Json parse_strictly(const std::string& text) {
-  std::vector<std::set<std::string>> open;
-  const auto watch = [&](int /*depth*/, Json::parse_event_t event, Json& value) {
-    if (event == Json::parse_event_t::object_start) open.emplace_back();
-    if (event == Json::parse_event_t::object_end) open.pop_back();
-    if (event == Json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second) {
-      refuse(concat("the header names '", value.get<std::string>(), "' twice"));
-    }
-    return true;
-  };
-  try {
-    return Json::parse(text, watch);
-  } catch (const Json::exception& error) {
-    refuse(concat("the header is broken JSON: ", error.what()));
-  }
-}
-
-std::uint64_t natural(const Json& json, const std::string& name, const char* what) {
-  if (!json.is_number_unsigned()) {
-    refuse(concat("'", name, "': a number in ", what, " is no natural number"));
-  }
-  return json.get<std::uint64_t>();
-}
-
-SafetensorsEntry parse_entry(const std::string& name, const Json& json) {
-  SafetensorsEntry entry;
-  entry.name = name;
-  const bool complete = json.is_object() && json.contains("dtype") && json["dtype"].is_string() &&
-                        json.contains("shape") && json["shape"].is_array() &&
-                        json.contains("data_offsets") && json["data_offsets"].is_array() &&
-                        json["data_offsets"].size() == 2;
-  if (!complete) refuse(concat("'", name, "' lacks a dtype, a shape or two data_offsets"));
-  entry.type = json["dtype"].get<std::string>();
-  for (const Json& size : json["shape"]) {
-    const std::uint64_t n = natural(size, name, "shape");
-    if (n > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-      refuse(concat("the shape of '", name, "' is too large"));
-    }
-    entry.shape.push_back(static_cast<std::int64_t>(n));
-  }
-  entry.begin = natural(json["data_offsets"][0], name, "data_offsets");
-  entry.end = natural(json["data_offsets"][1], name, "data_offsets");
-  const std::uint64_t bytes = bytes_of(entry);
-  if (entry.end < entry.begin || entry.end - entry.begin != bytes) {
-    refuse(concat("'", name, "' is said to lie at bytes ", entry.begin, " to ", entry.end,
-                  ", but its shape needs ", bytes, " bytes"));
-  }
-  return entry;
-}
-
-// Reads or writes all bytes, whatever the system does at once.
-void read_all(
-    const Fd& file, const std::string& path, void* to, std::uint64_t bytes, std::uint64_t offset) {
-  auto* out = static_cast<char*>(to);
-  while (bytes > 0) {
-    const ssize_t n = ::pread(file.get(), out, bytes, static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail(path, "read");
-    if (n == 0) throw Error(ErrorCode::io, concat(path, " became shorter while it was read"));
-    out += n;
-    offset += static_cast<std::uint64_t>(n);
-    bytes -= static_cast<std::uint64_t>(n);
-  }
-}
-
-void write_all(const Fd& file, const std::string& path, const void* from, std::uint64_t bytes) {
-  const auto* in = static_cast<const char*>(from);
-  while (bytes > 0) {
-    const ssize_t n = ::write(file.get(), in, bytes);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail(path, "write");
-    in += n;
-    bytes -= static_cast<std::uint64_t>(n);
-  }
-}
-
-}  // namespace
-
 SafetensorsHeader parse_safetensors_header(const std::string& text, std::uint64_t data_bytes) {
   if (text.empty() || text.front() != '{') refuse("the header does not begin with '{'");
   const Json json = parse_strictly(text);
@@ -151,7 +137,7 @@ SafetensorsHeader parse_safetensors_header(const std::string& text, std::uint64_
     }
     if (!value.is_object()) refuse("__metadata__ is no object");
     for (const auto& [key, word] : value.items()) {
-      if (!word.is_string()) refuse(concat("__metadata__ '", key, "' is no string"));
+      if (!word.is_string()) refuse(concat("__metadata__ ", in_quotes(key), " is no string"));
       header.metadata[key] = word.get<std::string>();
     }
   }
@@ -162,7 +148,7 @@ SafetensorsHeader parse_safetensors_header(const std::string& text, std::uint64_
   std::uint64_t expected = 0;
   for (const SafetensorsEntry& entry : header.entries) {
     if (entry.begin != expected) {
-      refuse(concat("'", entry.name, "' begins at byte ", entry.begin,
+      refuse(concat(in_quotes(entry.name), " begins at byte ", entry.begin,
                     ", but what is before it ends at ", expected));
     }
     expected = entry.end;
@@ -175,46 +161,38 @@ SafetensorsHeader parse_safetensors_header(const std::string& text, std::uint64_
 
 class SafetensorsReader::Impl {
  public:
-  explicit Impl(const std::string& path)
-      : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (!file_) fail(path, "open");
-    struct stat info {};
-    if (::fstat(file_.get(), &info) != 0) fail(path, "look at");
-    const auto size = static_cast<std::uint64_t>(info.st_size);
+  Impl(std::unique_ptr<ByteSource> source, const std::string& name) : source_(std::move(source)) {
+    const std::uint64_t size = source_->size();
     try {
       if (size < kLengthBytes) refuse(concat("it has only ", size, " bytes"));
-      unsigned char length_bytes[kLengthBytes];
-      read_all(file_, path, length_bytes, kLengthBytes, 0);
-      std::uint64_t length = 0;
-      for (std::size_t i = kLengthBytes; i-- > 0;) length = length << 8 | length_bytes[i];
+      const auto length = little_endian<std::uint64_t>(read_text(*source_, 0, kLengthBytes).data());
       if (length > kMaxHeader || length > size - kLengthBytes) {
         refuse(concat("its header is said to have ", length, " bytes; the file has ", size));
       }
-      std::string text(length, '\0');
-      read_all(file_, path, text.data(), length, kLengthBytes);
       data_begin_ = kLengthBytes + length;
-      header_ = parse_safetensors_header(text, size - data_begin_);
+      header_ =
+          parse_safetensors_header(read_text(*source_, kLengthBytes, length), size - data_begin_);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::invalid_argument) throw;
-      refuse(concat(path, " is no valid safetensors file: ", error.what()));
+      refuse(concat(name, " is no valid safetensors file: ", error.what()));
     }
   }
 
-  std::string path_;
-  Fd file_;
+  std::unique_ptr<ByteSource> source_;
   std::uint64_t data_begin_ = 0;
   SafetensorsHeader header_;
 };
 
 SafetensorsReader::SafetensorsReader(const std::string& path)
-    : impl_(std::make_unique<Impl>(path)) {}
+    : SafetensorsReader(std::make_unique<FileBytes>(path), path) {}
+SafetensorsReader::SafetensorsReader(std::unique_ptr<ByteSource> source, const std::string& name)
+    : impl_(std::make_unique<Impl>(std::move(source), name)) {}
 SafetensorsReader::~SafetensorsReader() = default;
 
 const SafetensorsHeader& SafetensorsReader::header() const { return impl_->header_; }
 
-void SafetensorsReader::read(const SafetensorsEntry& entry, void* to) {
-  read_all(impl_->file_, impl_->path_, to, entry.end - entry.begin,
-           impl_->data_begin_ + entry.begin);
+void SafetensorsReader::read(const SafetensorsEntry& entry, void* to) const {
+  impl_->source_->read(impl_->data_begin_ + entry.begin, to, entry.end - entry.begin);
 }
 
 void write_safetensors(const std::string& path, std::vector<SafetensorsItem> items) {

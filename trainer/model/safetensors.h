@@ -7,9 +7,15 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "trainer/model/byte_source.h"
+
 namespace bp::trainer {
+
+// Bytes of one element of a type as the format names it; 0 for a name that it does not know.
+[[nodiscard]] std::uint64_t element_bytes(std::string_view type);
 
 struct SafetensorsEntry {
   std::string name;
@@ -34,13 +40,15 @@ class SafetensorsReader {
  public:
   // Throws io (can't be read) or invalid_argument (see above), naming `path`.
   explicit SafetensorsReader(const std::string& path);
+  // The same from anywhere; errors call it `name`.
+  SafetensorsReader(std::unique_ptr<ByteSource> source, const std::string& name);
   ~SafetensorsReader();
   SafetensorsReader(const SafetensorsReader&) = delete;
   SafetensorsReader& operator=(const SafetensorsReader&) = delete;
 
   [[nodiscard]] const SafetensorsHeader& header() const;
   // Its bytes, (end - begin) of them, to `to`. Throws io.
-  void read(const SafetensorsEntry& entry, void* to);
+  void read(const SafetensorsEntry& entry, void* to) const;
 
  private:
   class Impl;

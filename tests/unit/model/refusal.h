@@ -1,0 +1,24 @@
+// The text with which something is refused.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "bp/error.h"
+
+namespace bp::trainer::test {
+
+template <class Body>
+std::string refusal(const Body& body, ErrorCode code = ErrorCode::invalid_argument) {
+  try {
+    body();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return "";
+}
+
+}  // namespace bp::trainer::test

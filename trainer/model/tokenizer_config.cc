@@ -1,0 +1,87 @@
+#include "trainer/model/tokenizer_config.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string_view>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "trainer/model/json_reading.h"
+
+namespace bp::trainer {
+namespace {
+
+// Those whose vocab.txt is used as ours; the last two say nothing of how.
+constexpr std::array<std::string_view, 6> kClasses = {
+    "BertTokenizer",           "BertTokenizerFast",       "DistilBertTokenizer",
+    "DistilBertTokenizerFast", "PreTrainedTokenizerFast", "TokenizersBackend"};
+
+[[noreturn]] void refuse(const std::string& text) {
+  throw Error(ErrorCode::invalid_argument, text);
+}
+
+bool flag(const Json& json, const char* key, bool otherwise) {
+  const Json& found = find(json, key);
+  if (found.is_null()) return otherwise;
+  if (!found.is_boolean()) refuse(concat("'", key, "' is ", shown(found), ", not true or false"));
+  return found.get<bool>();
+}
+
+void require(const Json& json, const char* key, bool only) {
+  if (flag(json, key, only) == only) return;
+  refuse(concat(key, " is ", only ? "false" : "true", ", and bp's tokenizer has ",
+                only ? "true" : "false", " only"));
+}
+
+}  // namespace
+
+TokenizerConfig parse_tokenizer_config(const std::string& text) {
+  const Json json = parse_object(text);
+  const Json& kind = find(json, "tokenizer_class");
+  const bool known =
+      kind.is_null() || (kind.is_string() && std::find(kClasses.begin(), kClasses.end(),
+                                                       kind.get<std::string>()) != kClasses.end());
+  if (!known) {
+    refuse(concat("tokenizer_class is ", shown(kind), ", and bp has 'BertTokenizer' only"));
+  }
+  TokenizerConfig config;
+  config.lower_case = flag(json, "do_lower_case", true);
+  require(json, "strip_accents", config.lower_case);
+  require(json, "tokenize_chinese_chars", true);
+  require(json, "do_basic_tokenize", true);
+  // Where there is no bound transformers writes 10^30.
+  const Json& length = find(json, "model_max_length");
+  if (!length.is_null() && !(length.is_number() && length.get<double>() >= 3)) {
+    refuse(concat("model_max_length is ", shown(length), "; it must be a number of 3 or more"));
+  }
+  if (!length.is_null() && length.get<double>() <= std::numeric_limits<int>::max()) {
+    config.max_length = static_cast<int>(length.get<double>());
+  }
+  return config;
+}
+
+TokenizerConfig read_tokenizer_config(const std::string& path) {
+  const FileBytes file(path);
+  try {
+    return parse_tokenizer_config(read_json_file(file));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_argument) throw;
+    refuse(concat(path, ": ", error.what()));
+  }
+}
+
+std::string tokenizer_config_json(const TokenizerConfig& config) {
+  nlohmann::ordered_json json;
+  json["do_lower_case"] = config.lower_case;
+  if (config.max_length) json["model_max_length"] = *config.max_length;
+  json["tokenizer_class"] = "BertTokenizer";
+  json["pad_token"] = "[PAD]";
+  json["unk_token"] = "[UNK]";
+  json["cls_token"] = "[CLS]";
+  json["sep_token"] = "[SEP]";
+  json["mask_token"] = "[MASK]";
+  return json.dump(2) + "\n";
+}
+
+}  // namespace bp::trainer
