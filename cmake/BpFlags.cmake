@@ -26,6 +26,10 @@ if(BP_SANITIZE)
   add_link_options(-fsanitize=${BP_SANITIZE})
 endif()
 
+if(BP_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)  # counts which branches were taken
+endif()
+
 find_program(BP_LLD ld.lld)
 if(BP_LLD AND NOT BP_SANITIZE)
   add_link_options(-fuse-ld=lld)

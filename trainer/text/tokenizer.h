@@ -16,6 +16,8 @@ struct Vocabulary {
   // Throws invalid_argument naming the file and the line: not UTF-8, doubled, or one of [PAD] [UNK]
   // [CLS] [SEP] missing.
   static Vocabulary read(const std::string& path);
+  // The same from the file's text.
+  static Vocabulary parse(const std::string& text, const std::string& path);
 };
 
 // Thread-safe for const calls only when each thread has its own Tokenizer: encoding keeps a cache

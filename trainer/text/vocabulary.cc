@@ -1,5 +1,6 @@
 #include <cerrno>
 #include <fstream>
+#include <sstream>
 #include <unordered_map>
 
 #include "bp/error.h"
@@ -14,13 +15,10 @@ namespace {
   throw Error(ErrorCode::invalid_argument, text);
 }
 
-std::vector<std::string> read_lines(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    refuse(concat("cannot read the vocabulary ", path, ": ", error_text(errno)));
-  }
+std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) {
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
     if (line.ends_with('\r')) {
       line.pop_back();
     }
@@ -35,7 +33,17 @@ std::vector<std::string> read_lines(const std::string& path) {
 }  // namespace
 
 Vocabulary Vocabulary::read(const std::string& path) {
-  Vocabulary vocabulary{read_lines(path)};
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    refuse(concat("cannot read the vocabulary ", path, ": ", error_text(errno)));
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  return parse(text.str(), path);
+}
+
+Vocabulary Vocabulary::parse(const std::string& text, const std::string& path) {
+  Vocabulary vocabulary{lines_of(text)};
   std::unordered_map<std::string_view, std::size_t> line_of;
   std::size_t line = 0;
   for (const std::string& token : vocabulary.tokens) {

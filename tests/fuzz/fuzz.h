@@ -1,0 +1,27 @@
+// What the targets have in common.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "bp/error.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace bp::test {
+
+inline std::string text_of(const std::uint8_t* data, std::size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
+
+// Runs a reader. A bp::Error is its right to refuse; anything else that it throws is a finding.
+template <class Body>
+void read_anything(const Body& body) {
+  try {
+    body();
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace bp::test

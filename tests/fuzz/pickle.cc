@@ -1,0 +1,10 @@
+// The pickle of a pytorch_model.bin, without the zip around it.
+#include "trainer/model/pickle.h"
+
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  bp::test::read_anything(
+      [&] { (void)bp::trainer::parse_state_dict(bp::test::text_of(data, size)); });
+  return 0;
+}
