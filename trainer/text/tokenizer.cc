@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "trainer/text/utf8.h"
 #include "trainer/text/word_cache.h"
 #include "trainer/text/word_pieces.h"
 #include "trainer/text/words.h"
@@ -121,7 +122,9 @@ class Tokenizer::Impl {
       pieces_.append(word_, ids);
       return;
     }
-    for (const std::string& word : splitter_.split(stretch)) {
+    const bool valid = find_invalid_utf8(stretch) == std::string_view::npos;
+    const std::string mended = valid ? std::string() : valid_utf8(stretch);
+    for (const std::string& word : splitter_.split(valid ? stretch : mended)) {
       pieces_.append(word, ids);
     }
   }

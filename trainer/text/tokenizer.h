@@ -28,7 +28,8 @@ class Tokenizer {
   Tokenizer(Tokenizer&&) noexcept;
   ~Tokenizer();
 
-  // Appends the ids of `text` (valid UTF-8), without [CLS] and [SEP].
+  // Appends the ids of `text`, without [CLS] and [SEP]. Bytes that are not UTF-8 are passed over,
+  // as BERT passes over U+FFFD.
   void encode(std::string_view text, std::vector<std::int32_t>& ids);
 
   [[nodiscard]] std::int32_t pad_id() const;

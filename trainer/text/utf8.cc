@@ -53,6 +53,16 @@ std::size_t find_invalid_utf8(std::string_view text) {
   return std::string_view::npos;
 }
 
+std::string valid_utf8(std::string_view text) {
+  std::string valid;
+  for (std::size_t bad = 0; bad != std::string_view::npos;) {
+    bad = find_invalid_utf8(text);
+    valid += text.substr(0, bad);
+    text.remove_prefix(bad == std::string_view::npos ? text.size() : bad + 1);
+  }
+  return valid;
+}
+
 void append_utf8(char32_t code_point, std::string& text) {
   const auto put = [&](char32_t byte) { text.push_back(static_cast<char>(byte)); };
   if (code_point < 0x80) {

@@ -35,6 +35,9 @@ namespace bp::trainer {
   return c;
 }
 
+// `text` without the bytes that are not valid UTF-8.
+[[nodiscard]] std::string valid_utf8(std::string_view text);
+
 void append_utf8(char32_t code_point, std::string& text);
 
 }  // namespace bp::trainer

@@ -52,6 +52,14 @@ TEST(Tokenizer, LowersAndStripsAccentsOnlyWhenUncased) {
   EXPECT_EQ(tokens_of("Cafe", false), "[UNK]");
 }
 
+TEST(Tokenizer, BytesThatAreNoUtf8AreNotThere) {
+  EXPECT_EQ(tokens_of("un\xff"
+                      "aff\xc3"
+                      "able\xe4\xb8"),
+            "un ##aff ##able");
+  EXPECT_EQ(tokens_of("\xf0"), "");
+}
+
 TEST(Tokenizer, ControlCharactersAreNotThere) {
   EXPECT_EQ(tokens_of("x\x01y a\xE2\x80\x8B"
                       "a x\x7Fy"),

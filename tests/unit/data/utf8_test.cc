@@ -33,5 +33,15 @@ TEST(Utf8, FindsTheFirstBadByte) {
   EXPECT_EQ(find_invalid_utf8("\xF5\x80\x80\x80"), 0U);
 }
 
+TEST(Utf8, WhatIsNotValidIsLeftOut) {
+  EXPECT_EQ(valid_utf8(""), "");
+  EXPECT_EQ(valid_utf8("caf\xc3\xa9"), "caf\xc3\xa9");
+  EXPECT_EQ(valid_utf8("\xff"
+                       "a\xc3"
+                       "b\xed\xa0\x80"
+                       "c\xf0\x9f"),
+            "abc");
+}
+
 }  // namespace
 }  // namespace bp::trainer
