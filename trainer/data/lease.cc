@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <fstream>
 #include <random>
+#include <sstream>
 
 #include "bp/error.h"
 #include "bp/log.h"
@@ -46,14 +47,38 @@ std::string this_machine() {
   return concat(boot, "/", space.data());
 }
 
+// When the process began, in clock ticks since the machine did: the 22nd field of its status, the
+// 20th behind the name in parentheses. "" when that is not known.
+std::string start_of(int process) {
+  std::ifstream file(concat("/proc/", process, "/stat"));
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) {
+    return "";
+  }
+  std::istringstream fields(text.substr(name_end + 1));
+  std::string field;
+  constexpr int kStart = 20;
+  for (int i = 0; i < kStart; ++i) {
+    fields >> field;
+  }
+  return field;
+}
+
 // False when O_EXCL was asked for and the file is there.
 bool write_file(const std::string& path, const std::string& text, int how) {
   const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644));
   if (!fd && errno == EEXIST) {
     return false;
   }
-  if (!fd || ::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    throw Error(ErrorCode::io, concat("cannot write ", path, ": ", error_text(errno)));
+  const ssize_t written = fd ? ::write(fd.get(), text.data(), text.size()) : -1;
+  if (written != static_cast<ssize_t>(text.size())) {
+    const int reason = written < 0 ? errno : ENOSPC;
+    if (fd) {
+      ::unlink(path.c_str());
+    }
+    throw Error(ErrorCode::io, concat("cannot write ", path, ": ", error_text(reason)));
   }
   return true;
 }
@@ -66,6 +91,7 @@ Lease::Lease(std::string path, const LeaseTimes& times)
   mine_.machine = this_machine();
   mine_.process = ::getpid();
   mine_.host = host_name();
+  mine_.started = start_of(mine_.process);
 }
 
 Lease::~Lease() {
@@ -94,7 +120,10 @@ bool Lease::try_take() {
     return false;  // given back just now: the next try will have it
   }
   const bool expired = seen_expired(present);
-  if (expired || seen_dead(present)) {
+  const bool dead = seen_dead(present);
+  at_work_ = at_work_ || (on_this_machine(present) && !dead);
+  if (expired || dead) {
+    at_work_ = false;
     remove_expired(present);
   }
   return false;
@@ -129,6 +158,7 @@ bool Lease::read(const std::string& path, Content& content) {
   std::getline(file, renewals);
   std::getline(file, content.host);
   std::getline(file, content.progress);
+  std::getline(file, content.started);
   content.process = std::atoi(process.c_str());
   content.renewals = std::atoll(renewals.c_str());
   return true;
@@ -136,7 +166,7 @@ bool Lease::read(const std::string& path, Content& content) {
 
 std::string Lease::text_of(const Content& content) {
   return concat(content.token, "\n", content.machine, "\n", content.process, "\n", content.renewals,
-                "\n", content.host, "\n", content.progress, "\n");
+                "\n", content.host, "\n", content.progress, "\n", content.started, "\n");
 }
 
 bool Lease::create() { return write_file(path_, text_of(mine_), O_EXCL); }
@@ -171,15 +201,26 @@ void Lease::renew(const std::string& text) const {
 
 bool Lease::seen_expired(const Content& content) {
   if (content != watched_) {
+    at_work_ = !content.token.empty() && content.token == watched_.token;
     watched_ = content;
     watched_until_ = Deadline(times_.expiry);
   }
   return watched_until_.passed();
 }
 
+bool Lease::on_this_machine(const Content& content) const {
+  return content.machine == mine_.machine && content.machine != "?";
+}
+
 bool Lease::seen_dead(const Content& content) const {
-  return content.machine == mine_.machine && content.machine != "?" &&
-         content.process != mine_.process && ::kill(content.process, 0) != 0 && errno == ESRCH;
+  if (!on_this_machine(content) || content.process == mine_.process) {
+    return false;
+  }
+  if (::kill(content.process, 0) != 0 && errno == ESRCH) {
+    return true;
+  }
+  const std::string started = start_of(content.process);
+  return !content.started.empty() && !started.empty() && started != content.started;
 }
 
 // Moves the file away first: of several that try, one succeeds. Should it by then be another's new

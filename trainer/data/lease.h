@@ -39,6 +39,10 @@ class Lease {
   // "process 4711 on host a: prepared 41,000 of 67,349 rows".
   [[nodiscard]] std::string holder() const;
 
+  // After try_take() returned false: the holder is known to be at work, since it is a living
+  // process of this machine or has renewed the lease under this object's eyes.
+  [[nodiscard]] bool holder_at_work() const { return at_work_; }
+
   // By the holder: what others are shown, from the next renewal on.
   void say(const std::string& progress);
   // By the holder: another has taken it over; what is being made is to be thrown away.
@@ -54,6 +58,7 @@ class Lease {
     std::int64_t renewals = 0;
     std::string host;
     std::string progress;
+    std::string started;  // the process, as the kernel counts; tells numbers apart that come again
     bool operator==(const Content&) const = default;
   };
 
@@ -63,6 +68,7 @@ class Lease {
   void renew_until_stopped();
   void renew(const std::string& text) const;
   [[nodiscard]] bool seen_expired(const Content& content);
+  [[nodiscard]] bool on_this_machine(const Content& content) const;
   [[nodiscard]] bool seen_dead(const Content& content) const;
   void remove_expired(const Content& content);
 
@@ -71,6 +77,7 @@ class Lease {
   Content mine_;
   Content watched_;  // of another, and until when it is taken to be alive
   Deadline watched_until_;
+  bool at_work_ = false;
 
   mutable std::mutex
       mutex_;  // guards stop_, and mine_.renewals and .progress while the thread runs

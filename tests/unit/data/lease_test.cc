@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "bp/error.h"
+#include "comm/base/text.h"
 #include "tests/unit/data/scratch.h"
 
 namespace bp::trainer {
@@ -98,6 +99,42 @@ TEST_F(LeaseTest, AKilledHoldersIsTakenAtOnceOnTheSameMachine) {
   ASSERT_THAT(scratch_.names(), testing::Contains("s.lease"));
   Lease lease(path(), {.renewal = 10ms, .expiry = 1h});
   EXPECT_TRUE(taken_within(lease, 20s));
+}
+
+// Process numbers come again.
+TEST_F(LeaseTest, AnotherProcessWithTheNumberOfTheDeadOneIsNotTakenForIt) {
+  {
+    Lease mine(path(), kQuick);
+    ASSERT_TRUE(mine.try_take());
+    std::string text = read_file(path());
+    const std::string number = concat("\n", ::getpid(), "\n");
+    ASSERT_NE(text.find(number), std::string::npos);
+    text.replace(text.find(number), number.size(), concat("\n", ::getppid(), "\n"));
+    scratch_.write("copy", text);
+  }
+  std::filesystem::rename(scratch_.path("copy"), path());
+  Lease lease(path(), {.renewal = 10ms, .expiry = 1h});
+  EXPECT_TRUE(taken_within(lease, 20s));
+}
+
+TEST_F(LeaseTest, AHolderIsKnownToBeAtWorkWhenItLivesHereOrRenews) {
+  Lease mine(path(), kQuick);
+  ASSERT_TRUE(mine.try_take());
+  Lease other(path(), kQuick);
+  EXPECT_FALSE(other.try_take());
+  EXPECT_TRUE(other.holder_at_work());
+
+  const auto foreign = [&](int renewals) {
+    scratch_.write("next", concat("abc\nother boot\n1\n", renewals, "\nfar\n\n"));
+    std::filesystem::rename(scratch_.path("next"), scratch_.path("far.lease"));
+  };
+  Lease watching(scratch_.path("far.lease"), {.renewal = 10ms, .expiry = 1h});
+  foreign(1);
+  EXPECT_FALSE(watching.try_take());
+  EXPECT_FALSE(watching.holder_at_work());
+  foreign(2);
+  EXPECT_FALSE(watching.try_take());
+  EXPECT_TRUE(watching.holder_at_work());
 }
 
 TEST_F(LeaseTest, OfManyThatSeeItExpireOneTakesItAtATime) {
