@@ -36,6 +36,7 @@ Batch make_batch(const std::vector<Sample>& samples,
     batch.lengths.push_back(static_cast<std::int32_t>(sample.token_ids.size()));
     batch.labels.push_back(sample.label);
     batch.sample_ids.push_back(sample.sample_id);
+    batch.text_ids.push_back(sample.text_id);
   }
   return batch;
 }

@@ -16,6 +16,7 @@ struct Batch {
   std::vector<std::int32_t> lengths;     // [rows], tokens that are not padding
   std::vector<std::int64_t> labels;      // [rows]
   std::vector<std::int64_t> sample_ids;  // [rows]
+  std::vector<std::int64_t> text_ids;    // [rows]
 };
 
 // Pads to the longest sample, rounded up to a multiple of `multiple`, but not beyond `max_length`

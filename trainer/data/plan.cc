@@ -1,5 +1,7 @@
 #include "trainer/data/plan.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -50,12 +52,16 @@ SourceFile add_source(const PrepareOptions& options,
                       HeaderMode header) {
   return {path,
           inspect_table({path, options.format, header, options.text_column, options.label_column}),
-          split};
+          split, stamp_of(path)};
 }
 
 std::string content_of(const std::string& path) {
   const FileHash hash = hash_file(path);
   return concat(with_commas(hash.size), " bytes, XXH3 ", hash.hex);
+}
+
+std::string source_key(const SourceFile& source) {
+  return concat(name_of(source.split), " source");
 }
 
 std::string describe(const SourceFile& source) {
@@ -68,7 +74,7 @@ Fingerprint make_fingerprint(const Plan& plan) {
   const PrepareOptions& options = plan.options;
   Fingerprint print;
   for (const SourceFile& source : plan.sources) {
-    const std::string name = concat(name_of(source.split), " source");
+    const std::string name = source_key(source);
     print.emplace_back(name, content_of(source.path));
     print.emplace_back(concat("format of the ", name), describe(source));
   }
@@ -87,13 +93,32 @@ Fingerprint make_fingerprint(const Plan& plan) {
   return print;
 }
 
+std::string value_in(const Fingerprint& print, const std::string& key) {
+  const auto found =
+      std::find_if(print.begin(), print.end(), [&](const auto& e) { return e.first == key; });
+  return found == print.end() ? std::string("not given") : found->second;
+}
+
 }  // namespace
+
+FileStamp stamp_of(const std::string& path) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0) {
+    return {};
+  }
+  return {status.st_size, status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec};
+}
+
+std::string store_path(const PrepareOptions& options) {
+  return options.store.empty() ? default_store(options.source) : options.store;
+}
 
 Plan make_plan(const PrepareOptions& options) {
   check_options(options);
   Plan plan;
   plan.options = options;
-  plan.store = options.store.empty() ? default_store(options.source) : options.store;
+  plan.store = store_path(options);
   plan.split_by_share = options.dev_source.empty() && options.test_source.empty();
   plan.sources.push_back(add_source(options, options.source, Split::train, options.header));
   const HeaderMode header = plan.sources[0].layout.header ? HeaderMode::yes : HeaderMode::no;
@@ -114,11 +139,6 @@ Plan make_plan(const PrepareOptions& options) {
 }
 
 std::string difference(const Fingerprint& there, const Fingerprint& here) {
-  const auto value_in = [](const Fingerprint& print, const std::string& key) {
-    const auto found =
-        std::find_if(print.begin(), print.end(), [&](const auto& e) { return e.first == key; });
-    return found == print.end() ? std::string("not given") : found->second;
-  };
   std::string text;
   const auto compare = [&](const std::string& key) {
     const std::string a = value_in(there, key);
@@ -136,6 +156,23 @@ std::string difference(const Fingerprint& there, const Fingerprint& here) {
     }
   }
   return text;
+}
+
+std::string changed_source(const Fingerprint& there, const Plan& plan) {
+  Fingerprint as_now = there;
+  std::string text;
+  for (const SourceFile& source : plan.sources) {
+    const std::string key = source_key(source);
+    const std::string now = value_in(plan.fingerprint, key);
+    for (auto& [what, value] : as_now) {
+      if (what == key && value != now) {
+        text += concat(text.empty() ? "" : "; ", "the data file ", source.path, " has changed (",
+                       value, " then, ", now, " now)");
+        value = now;
+      }
+    }
+  }
+  return difference(as_now, plan.fingerprint).empty() ? text : "";
 }
 
 }  // namespace bp::trainer

@@ -43,11 +43,11 @@ struct PrepareResult {
 };
 
 // `progress` gets one line for a person now and then ("prepared 41,000 of 67,349 rows"). Throws
-// InputError (bad content or options, with the exit code that belongs to it) or Error. Either way
-// nothing half made is left; a store that was there before stays as it was.
+// InputError (bad content or options, a full disk, with the exit code that belongs to it) or Error.
+// Either way nothing half made is left; a store that was there before stays as it was.
 //
-// The store comes into being by a rename when it is complete. What a killed preparer left behind is
-// removed by the next one. Equal input gives an equal store (see SampleStore::identity).
+// The store comes into being by a rename when it is complete. The next preparer goes on with what a
+// killed one left, or removes it. Equal input gives equal bytes, in however many goes.
 PrepareResult prepare(const PrepareOptions& options,
                       const std::function<void(const std::string&)>& progress,
                       const LeaseTimes& times = {});

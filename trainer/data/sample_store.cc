@@ -1,16 +1,20 @@
 #include "trainer/data/sample_store.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
-#include "bp/error.h"
+#include <sqlite3.h>
+
 #include "comm/base/check.h"
+#include "comm/base/fd.h"
 #include "comm/base/text.h"
-#include "trainer/data/store_format.h"
+#include "trainer/data/store_error.h"
+#include "trainer/data/store_tables.h"
 
 namespace bp::trainer {
 namespace {
@@ -29,15 +33,26 @@ std::string uri_of(const std::string& path) {
   return uri + "?immutable=1";
 }
 
+using Kind = StoreError::Kind;
+
+// SQLite takes an empty file for an empty database.
 void check_readable(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status = {};
-  if (::stat(path.c_str(), &status) != 0) {
-    throw Error(ErrorCode::io, concat("cannot open the store ", path, ": ", error_text(errno)));
+  if (!file || ::fstat(file.get(), &status) != 0) {
+    throw StoreError(Kind::not_there,
+                     concat("cannot open the store ", path, ": ", error_text(errno)));
+  }
+  if (!S_ISREG(status.st_mode)) {
+    throw StoreError(Kind::foreign, concat(path, " is not a regular file, and so no store"));
+  }
+  if (status.st_size == 0) {
+    throw StoreError(Kind::ours, concat("the store ", path, " is empty"));
   }
 }
 
-[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
-  throw Error(ErrorCode::invalid_argument, concat(path, " ", reason));
+[[noreturn]] void refuse_damaged(const std::string& path, const std::string& reason) {
+  throw StoreError(Kind::ours, concat("the store ", path, " is damaged: ", reason));
 }
 
 int pragma(SQLite::Database& database, const std::string& name) {
@@ -48,29 +63,23 @@ void check_kind(SQLite::Database& database, const std::string& path) {
   int application = 0;
   try {
     application = pragma(database, "application_id");
-  } catch (const SQLite::Exception&) {
-    refuse(path, "is not an SQLite file, and so no store");
+  } catch (const SQLite::Exception& error) {
+    if (error.getErrorCode() != SQLITE_NOTADB) {
+      throw;
+    }
+    throw StoreError(Kind::foreign, concat(path, " is not an SQLite file, and so no store"));
   }
   if (application != kStoreApplication) {
-    refuse(path, "is an SQLite file, but no store of bert_train");
+    throw StoreError(Kind::foreign, concat(path, " is an SQLite file, but no store of bert_train"));
   }
   const int version = pragma(database, "user_version");
-  if (version == 0) {
-    refuse(path, "is an unfinished store: prepare it again");
+  if (version <= 0) {
+    throw StoreError(Kind::ours, concat("the store ", path, " is unfinished"));
   }
   if (version != kStoreVersion) {
-    refuse(path, concat("is a store of version ", version, ", this program reads ", kStoreVersion,
-                        ": prepare it again"));
+    throw StoreError(Kind::ours, concat("the store ", path, " is of version ", version,
+                                        ", this program reads ", kStoreVersion));
   }
-}
-
-std::vector<std::string> names(SQLite::Database& database, const std::string& query) {
-  std::vector<std::string> names;
-  SQLite::Statement select(database, query);
-  while (select.executeStep()) {
-    names.push_back(select.getColumn(0).getString());
-  }
-  return names;
 }
 
 }  // namespace
@@ -92,6 +101,7 @@ class SampleStore::Impl {
   explicit Impl(const std::string& path)
       : path_(path), database_(uri_of(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI) {
     check_kind(database_, path);
+    check_schema();
     // All ranks of a host then share the pages.
     database_.exec("PRAGMA mmap_size=1099511627776");
     read_settings();
@@ -111,7 +121,8 @@ class SampleStore::Impl {
     SQLite::Statement& select = samples_[static_cast<std::size_t>(split)];
     select.bind(1, index);
     if (!select.executeStep()) {
-      throw SQLite::Exception(concat("no sample ", index, " in split ", name_of(split)));
+      select.reset();
+      throw SQLite::Exception(concat("sample ", index, " of ", name_of(split), " is missing"));
     }
     Sample sample;
     sample.sample_id = select.getColumn(0).getInt64();
@@ -119,11 +130,12 @@ class SampleStore::Impl {
     sample.label = select.getColumn(2).getInt();
     const SQLite::Column tokens = select.getColumn(3);
     const auto bytes = static_cast<std::size_t>(tokens.getBytes());
-    sample.token_ids.resize(bytes / sizeof(std::int32_t));
-    if (bytes > 0) {
+    if (bytes > 0 && bytes % sizeof(std::int32_t) == 0) {
+      sample.token_ids.resize(bytes / sizeof(std::int32_t));
       std::memcpy(sample.token_ids.data(), tokens.getBlob(), bytes);
     }
     select.reset();
+    check_sample(sample, index, split);
     return sample;
   }
 
@@ -131,10 +143,22 @@ class SampleStore::Impl {
     std::vector<std::int32_t> lengths;
     SQLite::Statement select(database_, concat("SELECT length(tokens) / 4 FROM ",
                                                samples_table(split), " ORDER BY position"));
-    while (select.executeStep()) {
+    while (select.executeStep() && static_cast<std::int64_t>(lengths.size()) <= size(split)) {
       lengths.push_back(select.getColumn(0).getInt());
     }
+    if (static_cast<std::int64_t>(lengths.size()) != size(split)) {
+      throw SQLite::Exception(concat("samples of ", name_of(split), " are missing"));
+    }
     return lengths;
+  }
+
+  void verify() {
+    ContentHash hash;
+    hash.add_settings(settings_);
+    const StoreRows rows = hash_rows(database_, hash);
+    if (hash.hex() != identity_ || concat(rows.texts) != get_value(database_, "texts")) {
+      throw SQLite::Exception("its content is not what was written");
+    }
   }
 
   std::string text(std::int64_t text_id, Split split) {
@@ -142,8 +166,7 @@ class SampleStore::Impl {
     select.bind(1, text_id);
     if (!select.executeStep()) {
       select.reset();
-      throw Error(ErrorCode::invalid_argument,
-                  concat(path_, " has no text ", text_id, " in split ", name_of(split)));
+      throw SQLite::Exception(concat("text ", text_id, " of ", name_of(split), " is missing"));
     }
     std::string text = select.getColumn(0).getString();
     select.reset();
@@ -156,8 +179,12 @@ class SampleStore::Impl {
     try {
       return action();
     } catch (const SQLite::Exception& error) {
-      throw Error(ErrorCode::io, concat("cannot read the store ", path, ": ", error.what()));
+      refuse_damaged(path, error.what());
     }
+  }
+
+  [[nodiscard]] std::int64_t size(Split split) const {
+    return sizes_[static_cast<std::size_t>(split)];
   }
 
   std::string path_;
@@ -165,27 +192,41 @@ class SampleStore::Impl {
   std::vector<SQLite::Statement> samples_;  // by split
   std::vector<SQLite::Statement> texts_;
   std::vector<std::int64_t> sizes_;
-  std::vector<std::string> labels_;
-  std::vector<std::string> vocabulary_;
-  bool lower_case_ = true;
-  int max_length_ = 0;
+  StoreSettings settings_;
   std::int32_t pad_id_ = 0;
   std::string identity_;
 
  private:
-  std::string setting(const std::string& key) {
-    return database_.execAndGet(concat("SELECT value FROM settings WHERE key = '", key, "'"))
-        .getString();
+  // A view or a trigger could run anything.
+  void check_schema() {
+    const int others =
+        database_
+            .execAndGet("SELECT COUNT(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index')")
+            .getInt();
+    if (others > 0) {
+      throw SQLite::Exception("it holds more than tables");
+    }
   }
 
   void read_settings() {
-    labels_ = names(database_, "SELECT name FROM labels ORDER BY label");
-    vocabulary_ = names(database_, "SELECT token FROM vocabulary ORDER BY id");
-    lower_case_ = setting("lower_case") == "1";
-    max_length_ = std::stoi(setting("max_length"));
-    identity_ = setting("identity");
-    const auto pad = std::find(vocabulary_.begin(), vocabulary_.end(), "[PAD]");
-    pad_id_ = static_cast<std::int32_t>(pad - vocabulary_.begin());
+    settings_ = get_settings(database_);
+    identity_ = get_value(database_, "identity");
+    const auto& words = settings_.vocabulary;
+    const auto pad = std::find(words.begin(), words.end(), "[PAD]");
+    pad_id_ = static_cast<std::int32_t>(pad - words.begin());
+  }
+
+  // What a model would index its tables with.
+  void check_sample(const Sample& sample, std::int64_t index, Split split) const {
+    const auto words = static_cast<std::int64_t>(settings_.vocabulary.size());
+    const auto labels = static_cast<std::int64_t>(settings_.labels.size());
+    const auto& ids = sample.token_ids;
+    const bool known =
+        std::all_of(ids.begin(), ids.end(), [&](std::int32_t id) { return id >= 0 && id < words; });
+    if (!known || ids.empty() || static_cast<int>(ids.size()) > settings_.max_length ||
+        sample.label < -1 || sample.label >= labels) {
+      throw SQLite::Exception(concat("sample ", index, " of ", name_of(split), " makes no sense"));
+    }
   }
 };
 
@@ -203,9 +244,7 @@ SampleStore::SampleStore(SampleStore&&) noexcept = default;
 SampleStore& SampleStore::operator=(SampleStore&&) noexcept = default;
 SampleStore::~SampleStore() = default;
 
-std::int64_t SampleStore::size(Split split) const {
-  return impl_->sizes_[static_cast<std::size_t>(split)];
-}
+std::int64_t SampleStore::size(Split split) const { return impl_->size(split); }
 
 Sample SampleStore::load(Split split, std::int64_t index) const {
   BP_CHECK(index >= 0 && index < size(split), "a sample outside its split");
@@ -220,23 +259,21 @@ std::string SampleStore::text(std::int64_t text_id, Split split) const {
   return Impl::reading(impl_->path_, [&] { return impl_->text(text_id, split); });
 }
 
-const std::vector<std::string>& SampleStore::labels() const { return impl_->labels_; }
-const std::vector<std::string>& SampleStore::vocabulary() const { return impl_->vocabulary_; }
-bool SampleStore::lower_case() const { return impl_->lower_case_; }
-int SampleStore::max_length() const { return impl_->max_length_; }
+const std::vector<std::string>& SampleStore::labels() const { return impl_->settings_.labels; }
+const std::vector<std::string>& SampleStore::vocabulary() const {
+  return impl_->settings_.vocabulary;
+}
+bool SampleStore::lower_case() const { return impl_->settings_.lower_case; }
+int SampleStore::max_length() const { return impl_->settings_.max_length; }
 std::int32_t SampleStore::pad_id() const { return impl_->pad_id_; }
 std::string SampleStore::identity() const { return impl_->identity_; }
 
 std::vector<std::pair<std::string, std::string>> SampleStore::fingerprint() const {
-  return Impl::reading(impl_->path_, [&] {
-    std::vector<std::pair<std::string, std::string>> entries;
-    SQLite::Statement select(impl_->database_,
-                             "SELECT key, value FROM fingerprint ORDER BY position");
-    while (select.executeStep()) {
-      entries.emplace_back(select.getColumn(0).getString(), select.getColumn(1).getString());
-    }
-    return entries;
-  });
+  return impl_->settings_.fingerprint;
+}
+
+void SampleStore::verify() const {
+  Impl::reading(impl_->path_, [&] { impl_->verify(); });
 }
 
 }  // namespace bp::trainer

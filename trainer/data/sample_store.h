@@ -23,7 +23,8 @@ struct Sample {
 // Read-only. Used by one thread at a time.
 class SampleStore {
  public:
-  // Throws invalid_argument (not one of ours, other version, unfinished) or io, naming the path.
+  // Takes no locks and makes no files: a store may lie in a folder that is read-only or shared.
+  // Throws StoreError, as every function here does, naming the path.
   static SampleStore open(const std::string& path);
   SampleStore(SampleStore&&) noexcept;
   SampleStore& operator=(SampleStore&&) noexcept;
@@ -40,9 +41,12 @@ class SampleStore {
   [[nodiscard]] bool lower_case() const;
   [[nodiscard]] int max_length() const;
   [[nodiscard]] std::int32_t pad_id() const;
-  // A hash of the content: equal on two hosts exactly when they hold the same samples in the same
-  // order with the same labels and vocabulary.
+  // A hash of the content: equal on two hosts exactly when they hold the same texts and samples in
+  // the same order with the same labels and vocabulary.
   [[nodiscard]] std::string identity() const;
+  // Reads everything and compares it with the identity that the store carries: about a second for
+  // a million short samples in the file cache.
+  void verify() const;
   // What it was made from and how, as (what, value): "max length", "128".
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> fingerprint() const;
 

@@ -1,7 +1,10 @@
-// The tables of a store, known to its writer and its reader. docs/data.md shows them to users.
+// What a store holds, known to its writer and its reader. docs/data.md shows the tables to users.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "trainer/data/sample_store.h"
 
@@ -9,8 +12,8 @@ namespace bp::trainer {
 
 // Marks the file as ours (SQLite's application_id: "bpds").
 inline constexpr int kStoreApplication = 0x62706473;
-// SQLite's user_version; 0 until the store is complete.
-inline constexpr int kStoreVersion = 1;
+// SQLite's user_version; negative until the store is complete.
+inline constexpr int kStoreVersion = 2;
 
 // One of each per split. position: 0, 1, 2, ... inside the split; tokens: int32, little-endian.
 [[nodiscard]] inline std::string samples_table(Split split) {
@@ -21,5 +24,15 @@ inline constexpr int kStoreVersion = 1;
 }
 
 inline constexpr Split kSplits[] = {Split::train, Split::dev, Split::test};
+
+// What holds for the whole store, written before the first sample.
+struct StoreSettings {
+  std::vector<std::string> labels;
+  std::vector<std::string> vocabulary;
+  bool lower_case = true;
+  int max_length = 0;
+  std::vector<std::pair<std::string, std::string>> fingerprint;  // see plan.h
+  std::vector<std::int64_t> source_rows;                         // of each source
+};
 
 }  // namespace bp::trainer

@@ -3,31 +3,26 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fcntl.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <bit>
 #include <cerrno>
 #include <optional>
+#include <vector>
 
 #include "bp/error.h"
 #include "comm/base/fd.h"
 #include "comm/base/text.h"
-#include "trainer/data/hash.h"
-#include "trainer/data/store_format.h"
+#include "trainer/data/store_error.h"
+#include "trainer/data/store_tables.h"
 
 namespace bp::trainer {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "stores hold little-endian tokens");
 
-template <class Action>
-void writing(const std::string& path, const Action& action) {
-  try {
-    action();
-  } catch (const SQLite::Exception& error) {
-    throw Error(ErrorCode::io, concat("cannot write ", path, ": ", error.what()));
-  }
-}
+// A commit costs less than a millisecond; what is not committed is lost with the process.
+constexpr std::int64_t kTextsBetweenCommits = 1000;
+constexpr std::size_t kBytesBetweenCommits = std::size_t{4} << 20;
 
 void sync_file(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -36,73 +31,51 @@ void sync_file(const std::string& path) {
   }
 }
 
-void make_tables(SQLite::Database& database) {
-  database.exec(concat("PRAGMA application_id=", kStoreApplication));
-  database.exec(
-      "CREATE TABLE settings(key TEXT PRIMARY KEY, value TEXT);"
-      "CREATE TABLE fingerprint(position INTEGER PRIMARY KEY, key TEXT, value TEXT);"
-      "CREATE TABLE labels(label INTEGER PRIMARY KEY, name TEXT);"
-      "CREATE TABLE vocabulary(id INTEGER PRIMARY KEY, token TEXT);");
-  for (const Split split : kSplits) {
-    database.exec(concat("CREATE TABLE ", samples_table(split),
-                         "(position INTEGER PRIMARY KEY, sample_id INTEGER, text_id INTEGER, "
-                         "label INTEGER, tokens BLOB);"
-                         "CREATE TABLE ",
-                         texts_table(split), "(text_id INTEGER PRIMARY KEY, text TEXT);"));
-  }
-}
-
-// Row i of the table gets the number i and the name.
-void put_names(SQLite::Database& database,
-               const std::string& table,
-               const std::vector<std::string>& names,
-               Hash& hash) {
-  SQLite::Statement insert(database, concat("INSERT INTO ", table, " VALUES(?, ?)"));
-  std::int64_t number = 0;
-  for (const std::string& name : names) {
-    insert.bind(1, number++);
-    insert.bindNoCopy(2, name);
-    insert.exec();
-    insert.reset();
-    hash.add(name);
-  }
-}
-
-void put_setting(SQLite::Database& database, const std::string& key, const std::string& value) {
-  SQLite::Statement insert(database, "INSERT INTO settings VALUES(?, ?)");
-  insert.bind(1, key);
-  insert.bind(2, value);
-  insert.exec();
-}
-
 }  // namespace
 
 class StoreWriter::Impl {
  public:
-  Impl(const std::string& path, const StoreSettings& settings) : path_(path) {
-    writing(path_, [&] {
-      database_.emplace(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-      // No other process looks at the file before it is complete, so nothing need be undone.
-      database_->exec("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN");
+  explicit Impl(std::string path) : path_(std::move(path)) {}
+
+  void create(const StoreSettings& settings) {
+    settings_ = settings;
+    writing([&] {
+      open(SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+      database_->exec("BEGIN");
       make_tables(*database_);
-      put_settings(settings);
-      for (const Split split : kSplits) {
-        samples_.emplace_back(
-            *database_, concat("INSERT INTO ", samples_table(split), " VALUES(?, ?, ?, ?, ?)"));
-        texts_.emplace_back(*database_,
-                            concat("INSERT INTO ", texts_table(split), " VALUES(?, ?)"));
-      }
+      put_settings(*database_, settings_);
+      hash_.add_settings(settings_);
+      commit();
+      go_on();
     });
   }
 
+  void take_up() {
+    try {
+      open(SQLite::OPEN_READWRITE);
+      read_back();
+      go_on();
+    } catch (const SQLite::Exception& error) {
+      throw StoreError(StoreError::Kind::ours, concat("it is damaged: ", error.what()));
+    }
+  }
+
   void add_text(Split split, std::int64_t text_id, std::string_view text) {
-    writing(path_, [&] {
-      SQLite::Statement& insert = texts_[static_cast<std::size_t>(split)];
+    writing([&] {
+      if (texts_since_ >= kTextsBetweenCommits || bytes_since_ >= kBytesBetweenCommits) {
+        commit();
+        database_->exec("BEGIN");
+      }
+      SQLite::Statement& insert = insert_texts_[static_cast<std::size_t>(split)];
       insert.bind(1, text_id);
       text_.assign(text);
       insert.bindNoCopy(2, text_);
       insert.exec();
       insert.reset();
+      hash_.add_text(split, text_id, text);
+      ++rows_.texts;
+      ++texts_since_;
+      bytes_since_ += text.size();
     });
   }
 
@@ -110,78 +83,128 @@ class StoreWriter::Impl {
                   std::int64_t text_id,
                   int label,
                   std::span<const std::int32_t> token_ids) {
-    writing(path_, [&] {
+    writing([&] {
       const auto which = static_cast<std::size_t>(split);
-      SQLite::Statement& insert = samples_[which];
-      insert.bind(1, positions_[which]++);
-      insert.bind(2, ++sample_id_);
+      SQLite::Statement& insert = insert_samples_[which];
+      insert.bind(1, rows_.samples[which]++);
+      insert.bind(2, ++rows_.last_sample_id);
       insert.bind(3, text_id);
       insert.bind(4, label);
       insert.bindNoCopy(5, token_ids.data(), static_cast<int>(token_ids.size_bytes()));
       insert.exec();
       insert.reset();
-      hash_.add_number(static_cast<std::int64_t>(which));
-      hash_.add_number(text_id);
-      hash_.add_number(label);
-      hash_.add({reinterpret_cast<const char*>(token_ids.data()), token_ids.size_bytes()});
+      hash_.add_sample(split,
+                       {rows_.last_sample_id,
+                        text_id,
+                        label,
+                        {reinterpret_cast<const char*>(token_ids.data()), token_ids.size_bytes()}});
     });
   }
 
   void finish() {
-    writing(path_, [&] {
-      put_setting(*database_, "identity", hash_.hex());
-      samples_.clear();
-      texts_.clear();
-      database_->exec(concat("PRAGMA user_version=", kStoreVersion, "; COMMIT"));
-      database_.reset();
+    writing([&] {
+      database_->exec(concat("PRAGMA user_version=", kStoreVersion));
+      commit();
+      close();
     });
     sync_file(path_);
     finished_ = true;
   }
 
   ~Impl() {
-    samples_.clear();
-    texts_.clear();
-    database_.reset();
+    close();
     if (!finished_) {
       ::unlink(path_.c_str());
+      ::unlink((path_ + "-journal").c_str());
     }
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
+  [[nodiscard]] const StoreSettings& settings() const { return settings_; }
+  [[nodiscard]] std::int64_t texts() const { return rows_.texts; }
+
  private:
-  void put_settings(const StoreSettings& settings) {
-    put_names(*database_, "labels", settings.labels, hash_);
-    hash_.add_number(static_cast<std::int64_t>(settings.labels.size()));
-    put_names(*database_, "vocabulary", settings.vocabulary, hash_);
-    hash_.add_number(settings.lower_case ? 1 : 0);
-    hash_.add_number(settings.max_length);
-    put_setting(*database_, "lower_case", settings.lower_case ? "1" : "0");
-    put_setting(*database_, "max_length", concat(settings.max_length));
-    SQLite::Statement insert(*database_, "INSERT INTO fingerprint(key, value) VALUES(?, ?)");
-    for (const auto& [key, value] : settings.fingerprint) {
-      insert.bind(1, key);
-      insert.bind(2, value);
-      insert.exec();
-      insert.reset();
+  template <class Action>
+  void writing(const Action& action) {
+    try {
+      action();
+    } catch (const SQLite::Exception& error) {
+      throw Error(ErrorCode::io, concat("cannot write ", path_, ": ", error.what()));
     }
   }
 
+  // No locks: the file is this process's own, and many network folders have none. The journal takes
+  // a killed process's file back to the last commit. Without syncs a power cut may spoil it;
+  // whoever goes on with the file would see that by its hash.
+  void open(int flags) {
+    database_.emplace(path_, flags, 0, "unix-none");
+    database_->exec("PRAGMA journal_mode=DELETE; PRAGMA synchronous=OFF");
+  }
+
+  void go_on() {
+    database_->exec("BEGIN");
+    for (const Split split : kSplits) {
+      insert_samples_.emplace_back(
+          *database_, concat("INSERT INTO ", samples_table(split), " VALUES(?, ?, ?, ?, ?)"));
+      insert_texts_.emplace_back(*database_,
+                                 concat("INSERT INTO ", texts_table(split), " VALUES(?, ?)"));
+    }
+  }
+
+  void commit() {
+    put_value(*database_, "texts", concat(rows_.texts));
+    put_value(*database_, "identity", hash_.hex());
+    database_->exec("COMMIT");
+    texts_since_ = 0;
+    bytes_since_ = 0;
+  }
+
+  void read_back() {
+    const int version = database_->execAndGet("PRAGMA user_version").getInt();
+    if (database_->execAndGet("PRAGMA application_id").getInt() != kStoreApplication ||
+        version != -kStoreVersion) {
+      throw SQLite::Exception("it is no unfinished store of this version");
+    }
+    settings_ = get_settings(*database_);
+    hash_.add_settings(settings_);
+    rows_ = hash_rows(*database_, hash_);
+    if (hash_.hex() != get_value(*database_, "identity") ||
+        concat(rows_.texts) != get_value(*database_, "texts")) {
+      throw SQLite::Exception("its content is not what was written");
+    }
+  }
+
+  void close() {
+    insert_samples_.clear();
+    insert_texts_.clear();
+    database_.reset();
+  }
+
   std::string path_;
+  StoreSettings settings_;
   std::optional<SQLite::Database> database_;
-  std::vector<SQLite::Statement> samples_;  // by split
-  std::vector<SQLite::Statement> texts_;
-  std::int64_t positions_[3] = {0, 0, 0};
-  std::int64_t sample_id_ = 0;
+  std::vector<SQLite::Statement> insert_samples_;  // by split
+  std::vector<SQLite::Statement> insert_texts_;
+  StoreRows rows_;
+  std::int64_t texts_since_ = 0;  // the last commit
+  std::size_t bytes_since_ = 0;
   std::string text_;
-  Hash hash_;
+  ContentHash hash_;
   bool finished_ = false;
 };
 
 StoreWriter::StoreWriter(const std::string& path, const StoreSettings& settings)
-    : impl_(std::make_unique<Impl>(path, settings)) {}
+    : impl_(std::make_unique<Impl>(path)) {
+  impl_->create(settings);
+}
+StoreWriter::StoreWriter(const std::string& path) : impl_(std::make_unique<Impl>(path)) {
+  impl_->take_up();
+}
 StoreWriter::~StoreWriter() = default;
+
+const StoreSettings& StoreWriter::settings() const { return impl_->settings(); }
+std::int64_t StoreWriter::texts() const { return impl_->texts(); }
 
 void StoreWriter::add_text(Split split, std::int64_t text_id, std::string_view text) {
   impl_->add_text(split, text_id, text);

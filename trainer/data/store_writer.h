@@ -1,4 +1,8 @@
 // Writes a store, from which SampleStore reads. The file is no store until finish() has returned.
+//
+// Every thousand texts or so what was added is committed, so that a writer that is killed leaves a
+// file that another can go on with. Where the commits lie depends on the texts alone: a store that
+// was made in several goes has the same bytes as one made at once.
 #pragma once
 
 #include <cstdint>
@@ -6,28 +10,28 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "trainer/data/sample_store.h"
+#include "trainer/data/store_format.h"
 
 namespace bp::trainer {
 
-struct StoreSettings {
-  std::vector<std::string> labels;
-  std::vector<std::string> vocabulary;
-  bool lower_case = true;
-  int max_length = 0;
-  std::vector<std::pair<std::string, std::string>> fingerprint;  // see fingerprint.h
-};
-
 class StoreWriter {
  public:
-  // Creates the file. Throws io, as every function here does, naming it and why.
+  // Creates the file. Throws Error (io), as every function here does, naming it and why.
   StoreWriter(const std::string& path, const StoreSettings& settings);
+  // Goes on with what a killed writer left in `path`, from its last commit on; nobody else may be
+  // writing there. Reads all of it; unless it is as it was written, removes it and throws
+  // StoreError
+  // ("it is damaged: ...").
+  explicit StoreWriter(const std::string& path);
   StoreWriter(const StoreWriter&) = delete;
   StoreWriter& operator=(const StoreWriter&) = delete;
   ~StoreWriter();  // removes the file unless it is finished
+
+  [[nodiscard]] const StoreSettings& settings() const;
+  // How many texts, each with its samples, are in the file.
+  [[nodiscard]] std::int64_t texts() const;
 
   // The words of a text, and then its samples: one, or several where it was folded.
   void add_text(Split split, std::int64_t text_id, std::string_view text);

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,58 +9,17 @@
 #include <set>
 #include <thread>
 
-#include "bp/error.h"
 #include "comm/base/text.h"
-#include "tests/unit/data/input_error_matcher.h"
-#include "tests/unit/data/scratch.h"
+#include "tests/unit/data/prepare_fixture.h"
 #include "trainer/data/sample_store.h"
 
 namespace bp::trainer {
 namespace {
 
-using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr std::string_view kVocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\nc\nd\n";
 constexpr Split kAll[] = {Split::train, Split::dev, Split::test};
-
-class PrepareTest : public testing::Test {
- protected:
-  // Text "a", label good or bad in turn.
-  std::string write_rows(const std::string& name, int rows, const std::string& text = "a b c") {
-    std::string content = "text,label\n";
-    for (int row = 0; row < rows; ++row) {
-      content += concat(text, ",", row % 2 == 0 ? "good" : "bad", "\n");
-    }
-    return scratch_.write(name, content);
-  }
-
-  PrepareOptions options(const std::string& source) {
-    PrepareOptions options;
-    options.source = source;
-    options.vocabulary = scratch_.write("vocab.txt", kVocabulary);
-    return options;
-  }
-
-  PrepareResult run(const PrepareOptions& with) {
-    said_.clear();
-    return prepare(with, [&](const std::string& line) { said_.push_back(line); },
-                   {.renewal = 20ms, .expiry = 1000ms});
-  }
-
-  void expect_refused(const PrepareOptions& with,
-                      int code,
-                      const std::string& text,
-                      const std::string& hint) {
-    const std::vector<std::string> before = scratch_.names();
-    expect_input_error(code, text, hint, [&] { run(with); });
-    EXPECT_EQ(scratch_.names(), before) << "nothing is left behind";
-  }
-
-  Scratch scratch_;
-  std::vector<std::string> said_;
-};
 
 // text_id -> split
 std::map<std::int64_t, Split> splits_of(const SampleStore& store) {
@@ -171,7 +129,9 @@ TEST_F(PrepareTest, RefusesAStoreMadeOtherwiseNamingTheDifference) {
       "r.sqlite was made otherwise: max length is 128 there, 64 here; seed is 1 there, 7 here",
       "--rebuild");
   with = options(write_rows("r.csv", 11));
-  expect_refused(with, 2, "train source is 116 bytes, XXH3 ", "--rebuild");
+  expect_refused(with, 65, concat("the data file ", with.source, " has changed (116 bytes, XXH3 "),
+                 "--rebuild");
+  expect_refused(with, 65, " now) since the store ", "--rebuild");
   with.rebuild = true;
   EXPECT_FALSE(run(with).reused);
   EXPECT_TRUE(run(options(with.source)).reused);
@@ -181,7 +141,7 @@ TEST_F(PrepareTest, NeverOverwritesWhatIsNoStore) {
   PrepareOptions with = options(write_rows("r.csv", 10));
   with.store = scratch_.write("thesis.sqlite", "dear to someone");
   with.rebuild = true;
-  expect_refused(with, 2, "thesis.sqlite is not an SQLite file", "--store");
+  expect_refused(with, 65, "thesis.sqlite is not an SQLite file", "--store");
   with.store = with.source;
   expect_refused(with, 2, "would take the place of its source", "--store");
 }
@@ -261,47 +221,38 @@ TEST_F(PrepareTest, OfManyProcessesOnePreparesAndTheOthersUseItsStore) {
   EXPECT_THAT(scratch_.names(), ElementsAre("r.csv", "r.sqlite", "vocab.txt"));
 }
 
-TEST_F(PrepareTest, AKilledPreparersHalfIsDiscarded) {
-  const PrepareOptions with = options(write_rows("r.csv", 100000));
-  const pid_t child = ::fork();
-  if (child == 0) {
-    run(with);
-    ::_exit(0);
+TEST_F(PrepareTest, RebuildMendsAStoreThatCannotBeRead) {
+  PrepareOptions with = options(write_rows("r.csv", 10));
+  const std::string good = read_file(run(with).store);
+  std::string later = good;
+  later[63] = 9;
+  for (const std::string& bad : {std::string(), later, good.substr(0, good.size() / 2)}) {
+    scratch_.write("r.sqlite", bad);
+    with.rebuild = false;
+    expect_refused(with, 65, "r.sqlite", "--rebuild makes it anew");
+    with.rebuild = true;
+    EXPECT_FALSE(run(with).reused);
+    EXPECT_EQ(read_file(scratch_.path("r.sqlite")) == good, true);
   }
-  const auto part_is_there = [&] {
-    for (const std::string& name : scratch_.names()) {
-      if (name.starts_with("r.sqlite.part-") &&
-          std::filesystem::file_size(scratch_.path(name)) > 0) {
-        return true;
-      }
+}
+
+TEST_F(PrepareTest, ASourceThatChangesMeanwhileIsRefused) {
+  const PrepareOptions with = options(write_rows("r.csv", 10));
+  const auto change = [&](const std::string& line) {
+    if (line.starts_with("reading ")) {
+      std::ofstream(with.source, std::ios::app) << "one more,good\n";
     }
-    return false;
   };
-  const Deadline deadline(30s);
-  while (!part_is_there() && !deadline.passed()) {
-    std::this_thread::sleep_for(1ms);
-  }
-  ASSERT_EQ(::kill(child, SIGKILL), 0);
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFSIGNALED(status));
-  ASSERT_THAT(scratch_.names(), testing::Not(testing::Contains("r.sqlite")));
-  EXPECT_FALSE(run(with).reused);
-  EXPECT_THAT(scratch_.names(), ElementsAre("r.csv", "r.sqlite", "vocab.txt"));
+  expect_input_error(65, "r.csv was changed while it was being prepared", "start again",
+                     [&] { (void)prepare(with, change); });
+  EXPECT_THAT(scratch_.names(), ElementsAre("r.csv", "vocab.txt"));
 }
 
 TEST_F(PrepareTest, SaysWhereItCannotWrite) {
   PrepareOptions with = options(write_rows("r.csv", 10));
   with.store = "/no/such/folder/r.sqlite";
-  try {
-    run(with);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::io);
-    EXPECT_THAT(
-        error.what(),
-        HasSubstr("cannot write /no/such/folder/r.sqlite.lease: No such file or directory"));
-  }
+  expect_refused(with, 70, "cannot write /no/such/folder/r.sqlite.lease: No such file or directory",
+                 "where you may write with --store");
 }
 
 }  // namespace

@@ -1,9 +1,14 @@
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "bp/error.h"
+#include "comm/base/text.h"
 #include "tests/unit/data/scratch.h"
 #include "trainer/data/sample_store.h"
+#include "trainer/data/store_error.h"
 #include "trainer/data/store_writer.h"
 
 namespace bp::trainer {
@@ -18,7 +23,8 @@ StoreSettings settings() {
           .vocabulary = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "fine"},
           .lower_case = false,
           .max_length = 16,
-          .fingerprint = {{"max length", "16"}, {"case", "kept"}}};
+          .fingerprint = {{"max length", "16"}, {"case", "kept"}},
+          .source_rows = {2, 1}};
 }
 
 void write_store(const std::string& path, const Ids& last, const StoreSettings& with = settings()) {
@@ -32,11 +38,13 @@ void write_store(const std::string& path, const Ids& last, const StoreSettings& 
   writer.finish();
 }
 
-std::string error_of(const std::string& path, ErrorCode code = ErrorCode::invalid_argument) {
+// What opening or reading all of it says.
+std::string error_of(const std::string& path, StoreError::Kind kind) {
   try {
-    (void)SampleStore::open(path);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code);
+    SampleStore::open(path).verify();
+  } catch (const StoreError& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    EXPECT_EQ(error.exit_code(), kind == StoreError::Kind::not_there ? 66 : 65);
     return error.what();
   }
   return "no error";
@@ -59,7 +67,8 @@ TEST(Store, GivesBackWhatWasPutIn) {
   EXPECT_EQ(store.load(Split::test, 0).label, -1);
   EXPECT_THAT(store.lengths(Split::train), ElementsAre(3, 2));
   EXPECT_EQ(store.text(2, Split::test), "so, \"so\"\n");
-  EXPECT_THROW((void)store.text(2, Split::train), Error);
+  EXPECT_THROW((void)store.text(2, Split::train), StoreError);
+  EXPECT_NO_THROW(store.verify());
   EXPECT_EQ(store.labels(), settings().labels);
   EXPECT_EQ(store.vocabulary(), settings().vocabulary);
   EXPECT_EQ(store.fingerprint(), settings().fingerprint);
@@ -99,18 +108,158 @@ TEST(Store, AnUnfinishedOneIsRemoved) {
 }
 
 TEST(Store, SaysWhyAFileIsNoStore) {
+  using Kind = StoreError::Kind;
   const Scratch scratch;
-  EXPECT_THAT(error_of(scratch.path("none"), ErrorCode::io), HasSubstr("none: No such file"));
-  EXPECT_THAT(error_of(scratch.write("words", std::string(5000, 'x'))),
+  EXPECT_THAT(error_of(scratch.path("none"), Kind::not_there), HasSubstr("none: No such file"));
+  EXPECT_THAT(error_of(scratch.path(""), Kind::foreign), HasSubstr("is not a regular file"));
+  EXPECT_THAT(error_of(scratch.write("words", std::string(5000, 'x')), Kind::foreign),
               HasSubstr("words is not an SQLite file"));
-  EXPECT_THAT(error_of(scratch.write("empty", "")), HasSubstr("no store of bert_train"));
+  EXPECT_THAT(error_of(scratch.write("empty", ""), Kind::ours), HasSubstr("empty is empty"));
   write_store(scratch.path("s"), {2, 3});
   std::string bytes = read_file(scratch.path("s"));
   bytes[63] = 9;  // the last byte of user_version
-  EXPECT_THAT(error_of(scratch.write("later", bytes)),
-              HasSubstr("a store of version 9, this program reads 1"));
+  EXPECT_THAT(error_of(scratch.write("later", bytes), Kind::ours),
+              HasSubstr("later is of version 9, this program reads 2"));
   bytes[63] = 0;
-  EXPECT_THAT(error_of(scratch.write("half", bytes)), HasSubstr("unfinished"));
+  EXPECT_THAT(error_of(scratch.write("half", bytes), Kind::ours), HasSubstr("half is unfinished"));
+  bytes[68] ^= 1;  // of application_id
+  EXPECT_THAT(error_of(scratch.write("other", bytes), Kind::foreign),
+              HasSubstr("no store of bert_train"));
+}
+
+// The hash says nothing against a store that somebody has made up.
+TEST(Store, ASampleThatNoModelCouldTakeIsRefused) {
+  const Scratch scratch;
+  for (const char* change :
+       {"tokens = x'0200000003'", "tokens = x''", "tokens = x'ffffffff'", "tokens = x'05000000'",
+        "tokens = zeroblob(68)", "label = 2", "label = -2"}) {
+    SCOPED_TRACE(change);
+    write_store(scratch.path("s"), {2, 3});
+    {
+      SQLite::Database database(scratch.path("s"), SQLite::OPEN_READWRITE);
+      database.exec(concat("UPDATE train_samples SET ", change, " WHERE position = 1"));
+    }
+    const SampleStore store = SampleStore::open(scratch.path("s"));
+    EXPECT_NO_THROW((void)store.load(Split::train, 0));
+    try {
+      (void)store.load(Split::train, 1);
+      ADD_FAILURE() << "nothing was refused";
+    } catch (const StoreError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("is damaged: sample 1 of train makes no sense"));
+    }
+    std::filesystem::remove(scratch.path("s"));
+  }
+}
+
+TEST(Store, AViewInPlaceOfATableIsRefused) {
+  const Scratch scratch;
+  write_store(scratch.path("s"), {2, 3});
+  {
+    SQLite::Database database(scratch.path("s"), SQLite::OPEN_READWRITE);
+    database.exec("DROP TABLE test_texts; CREATE VIEW test_texts AS SELECT 1 text_id, 'a' text");
+  }
+  EXPECT_THAT(error_of(scratch.path("s"), StoreError::Kind::ours),
+              HasSubstr("is damaged: it holds more than tables"));
+}
+
+// A store with one byte or its end missing is refused, or has all that was put in.
+TEST(Store, DamageIsFoundWhereverItIs) {
+  const Scratch scratch;
+  write_store(scratch.path("s"), {2, 3});
+  const std::string whole = read_file(scratch.path("s"));
+  const std::string identity = SampleStore::open(scratch.path("s")).identity();
+  int refused = 0;
+  const auto try_bytes = [&](const std::string& bytes) {
+    scratch.write("d", bytes);
+    try {
+      const SampleStore store = SampleStore::open(scratch.path("d"));
+      store.verify();
+      EXPECT_EQ(store.identity(), identity);
+    } catch (const StoreError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(scratch.path("d")));
+      EXPECT_EQ(error.exit_code(), 65);
+      ++refused;
+    }
+  };
+  constexpr std::size_t kPage = 4096;
+  for (std::size_t at = 0; at < whole.size(); at += at < 100 || at % kPage < 40 ? 1 : 211) {
+    std::string bytes = whole;
+    bytes[at] = static_cast<char>(bytes[at] ^ 0x41);
+    try_bytes(bytes);
+  }
+  EXPECT_GT(refused, 50);
+  for (std::size_t size = 0; size < whole.size(); size += 509) {
+    refused = 0;
+    try_bytes(whole.substr(0, size));
+    EXPECT_EQ(refused, 1) << size;
+  }
+}
+
+constexpr int kManyTexts = 5300;
+
+void add_texts(StoreWriter& writer, int end) {
+  for (auto i = static_cast<int>(writer.texts()); i < end; ++i) {
+    const Split split = i % 5 == 0 ? Split::dev : Split::train;
+    writer.add_text(split, i + 1, "fine");
+    for (int fold = 0; fold <= i % 3; ++fold) {
+      writer.add_sample(split, i + 1, i % 2, Ids{2, fold + 1, 3});
+    }
+  }
+}
+
+// What a writer leaves that is killed when it has added `texts`.
+void leave_half(const std::string& path, int texts) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    StoreWriter writer(path, settings());
+    add_texts(writer, texts);
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+}
+
+TEST(Store, GoneOnWithAfterAKillItHasTheBytesOfOneMadeAtOnce) {
+  const Scratch scratch;
+  {
+    StoreWriter writer(scratch.path("whole"), settings());
+    add_texts(writer, kManyTexts);
+    writer.finish();
+  }
+  for (const int killed_after : {0, 1, 999, 1000, 1001, 3500, kManyTexts}) {
+    SCOPED_TRACE(killed_after);
+    leave_half(scratch.path("half"), killed_after);
+    EXPECT_THAT(error_of(scratch.path("half"), StoreError::Kind::ours), HasSubstr("unfinished"));
+    {
+      StoreWriter writer(scratch.path("half"));
+      EXPECT_EQ(writer.texts(), std::max(0, killed_after - 1) / 1000 * 1000);
+      EXPECT_EQ(writer.settings().vocabulary, settings().vocabulary);
+      EXPECT_EQ(writer.settings().source_rows, settings().source_rows);
+      add_texts(writer, kManyTexts);
+      writer.finish();
+    }
+    EXPECT_EQ(read_file(scratch.path("half")) == read_file(scratch.path("whole")), true);
+    EXPECT_THAT(scratch.names(), ElementsAre("half", "whole"));
+    std::filesystem::remove(scratch.path("half"));
+  }
+}
+
+TEST(Store, WhatWasSpoiledIsNotGoneOnWith) {
+  const Scratch scratch;
+  leave_half(scratch.path("half"), 3500);
+  std::string bytes = read_file(scratch.path("half"));
+  const std::size_t token = bytes.find(std::string("\2\0\0\0\1\0\0\0\3\0\0\0", 12));
+  ASSERT_NE(token, std::string::npos);
+  bytes[token + 4] = 4;
+  scratch.write("half", bytes);
+  try {
+    const StoreWriter writer(scratch.path("half"));
+    FAIL();
+  } catch (const StoreError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("it is damaged: its content is not what was written"));
+  }
+  EXPECT_THAT(scratch.names(), testing::IsEmpty());
 }
 
 TEST(Store, SaysWhereItCannotWrite) {

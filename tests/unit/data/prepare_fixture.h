@@ -1,0 +1,60 @@
+// Prepares small tables in a folder of its own.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "comm/base/text.h"
+#include "tests/unit/data/input_error_matcher.h"
+#include "tests/unit/data/scratch.h"
+#include "trainer/data/prepare.h"
+
+namespace bp::trainer {
+
+inline constexpr std::string_view kPrepareVocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\nc\nd\n";
+
+inline constexpr LeaseTimes kQuick{std::chrono::milliseconds(20), std::chrono::milliseconds(1000)};
+
+class PrepareTest : public testing::Test {
+ protected:
+  // Text "a", label good or bad in turn.
+  std::string write_rows(const std::string& name, int rows, const std::string& text = "a b c") {
+    std::string content = "text,label\n";
+    for (int row = 0; row < rows; ++row) {
+      content += concat(text, ",", row % 2 == 0 ? "good" : "bad", "\n");
+    }
+    return scratch_.write(name, content);
+  }
+
+  PrepareOptions options(const std::string& source) {
+    PrepareOptions options;
+    options.source = source;
+    options.vocabulary = scratch_.write("vocab.txt", kPrepareVocabulary);
+    return options;
+  }
+
+  PrepareResult run(const PrepareOptions& with) {
+    said_.clear();
+    return prepare(
+        with, [&](const std::string& line) { said_.push_back(line); }, kQuick);
+  }
+
+  void expect_refused(const PrepareOptions& with,
+                      int code,
+                      const std::string& text,
+                      const std::string& hint) {
+    const std::vector<std::string> before = scratch_.names();
+    expect_input_error(code, text, hint, [&] { run(with); });
+    EXPECT_EQ(scratch_.names(), before) << "nothing is left behind";
+  }
+
+  Scratch scratch_;
+  std::vector<std::string> said_;
+};
+
+}  // namespace bp::trainer

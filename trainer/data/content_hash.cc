@@ -1,0 +1,46 @@
+#include "trainer/data/content_hash.h"
+
+namespace bp::trainer {
+namespace {
+
+void add_names(Hash& hash, const std::vector<std::string>& names) {
+  hash.add_number(static_cast<std::int64_t>(names.size()));
+  for (const std::string& name : names) {
+    hash.add(name);
+  }
+}
+
+}  // namespace
+
+void ContentHash::add_settings(const StoreSettings& settings) {
+  add_names(settings_, settings.labels);
+  add_names(settings_, settings.vocabulary);
+  settings_.add_number(settings.lower_case ? 1 : 0);
+  settings_.add_number(settings.max_length);
+}
+
+void ContentHash::add_text(Split split, std::int64_t text_id, std::string_view text) {
+  Hash& hash = texts_[static_cast<std::size_t>(split)];
+  hash.add_number(text_id);
+  hash.add(text);
+}
+
+void ContentHash::add_sample(Split split, const SampleRow& sample) {
+  Hash& hash = samples_[static_cast<std::size_t>(split)];
+  hash.add_number(sample.sample_id);
+  hash.add_number(sample.text_id);
+  hash.add_number(sample.label);
+  hash.add(sample.tokens);
+}
+
+std::string ContentHash::hex() const {
+  Hash all;
+  all.add(settings_.hex());
+  for (const Split split : kSplits) {
+    all.add(texts_[static_cast<std::size_t>(split)].hex());
+    all.add(samples_[static_cast<std::size_t>(split)].hex());
+  }
+  return all.hex();
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,52 @@
+#include "trainer/data/disk_space.h"
+
+#include <sys/statvfs.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+
+#include "comm/base/text.h"
+
+namespace bp::trainer {
+
+std::optional<std::uint64_t> free_space(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path place = std::filesystem::absolute(path, error);
+  while (!error && !std::filesystem::exists(place, error) && place.has_relative_path()) {
+    place = place.parent_path();
+    error.clear();
+  }
+  struct statvfs status = {};
+  if (::statvfs(place.c_str(), &status) != 0) {
+    return std::nullopt;
+  }
+  return std::uint64_t{status.f_bavail} * status.f_frsize;
+}
+
+std::string size_text(std::uint64_t bytes) {
+  constexpr std::uint64_t kStep = 1024;
+  if (bytes < kStep) {
+    return concat(bytes, " bytes");
+  }
+  auto size = static_cast<double>(bytes);
+  const char* unit = "bytes";
+  for (const char* larger : {"KiB", "MiB", "GiB", "TiB"}) {
+    if (size < kStep) {
+      break;
+    }
+    size /= kStep;
+    unit = larger;
+  }
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f %s", size, unit);
+  return text.data();
+}
+
+std::string space_text(const std::string& path, std::uint64_t needed) {
+  const std::optional<std::uint64_t> free = free_space(path);
+  return concat("about ", size_text(needed), " more are needed",
+                free ? concat(", ", size_text(*free), " are free there") : std::string());
+}
+
+}  // namespace bp::trainer

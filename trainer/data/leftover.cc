@@ -1,0 +1,118 @@
+#include "trainer/data/leftover.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+#include <vector>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "trainer/data/numbers.h"
+#include "trainer/data/store_error.h"
+
+namespace bp::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPart = ".part-";
+constexpr const char* kJournal = "-journal";
+
+// Those of `store`, their journals too.
+std::vector<fs::path> files_left(const std::string& store) {
+  const fs::path path(store);
+  const std::string prefix = path.filename().string() + kPart;
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  std::vector<fs::path> files;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().filename().string().starts_with(prefix)) {
+      files.push_back(entry.path());
+    }
+  }
+  return files;
+}
+
+std::uintmax_t size_of(const fs::path& file) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(file, error);
+  return error ? 0 : size;
+}
+
+// Longest first, empty ones left out.
+std::vector<fs::path> leftovers(const std::string& store) {
+  std::vector<fs::path> files = files_left(store);
+  std::erase_if(files, [](const fs::path& file) {
+    return file.string().ends_with(kJournal) || size_of(file) == 0;
+  });
+  std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
+    return size_of(a) != size_of(b) ? size_of(a) > size_of(b) : a < b;
+  });
+  return files;
+}
+
+// Why the copy cannot be gone on with, or "" and the writer.
+std::string try_copy(const Plan& plan,
+                     const fs::path& leftover,
+                     const std::string& part,
+                     std::unique_ptr<StoreWriter>& writer) {
+  try {
+    fs::copy_file(leftover, part);
+    if (const fs::path journal = leftover.string() + kJournal; fs::exists(journal)) {
+      fs::copy_file(journal, part + kJournal);
+    }
+    writer = std::make_unique<StoreWriter>(part);
+    std::string reason = difference(writer->settings().fingerprint, plan.fingerprint);
+    if (reason.empty() && writer->settings().source_rows.size() != plan.sources.size()) {
+      reason = "it is of another number of sources";
+    }
+    if (!reason.empty()) {
+      writer.reset();
+    }
+    return reason;
+  } catch (const fs::filesystem_error& error) {
+    std::error_code ignored;
+    fs::remove(part, ignored);
+    fs::remove(part + kJournal, ignored);
+    return error.code().message();
+  } catch (const StoreError& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+std::string part_path(const std::string& store, const std::string& token) {
+  return store + kPart + token;
+}
+
+std::unique_ptr<StoreWriter> take_up_leftover(const Plan& plan,
+                                              const std::string& part,
+                                              const std::function<void(const std::string&)>& say) {
+  std::unique_ptr<StoreWriter> writer;
+  for (const fs::path& leftover : leftovers(plan.store)) {
+    const std::string reason = try_copy(plan, leftover, part, writer);
+    if (writer) {
+      const auto& rows = writer->settings().source_rows;
+      say(concat("going on where an earlier preparer was stopped, after ",
+                 with_commas(writer->texts()), " of ",
+                 with_commas(std::accumulate(rows.begin(), rows.end(), std::int64_t{0})), " rows"));
+      return writer;
+    }
+    say(concat("beginning anew, since what an earlier preparer left cannot be used: ", reason));
+  }
+  return nullptr;
+}
+
+void remove_leftovers(const std::string& store, const std::string& part) {
+  std::error_code ignored;
+  for (const fs::path& file : files_left(store)) {
+    const std::string name = file.filename().string();
+    const std::string mine = fs::path(part).filename().string();
+    if (name != mine && name != mine + kJournal) {
+      fs::remove(file, ignored);
+    }
+  }
+}
+
+}  // namespace bp::trainer

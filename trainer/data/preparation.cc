@@ -1,0 +1,217 @@
+#include "trainer/data/preparation.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <numeric>
+
+#include "bp/error.h"
+#include "comm/base/fd.h"
+#include "comm/base/text.h"
+#include "trainer/data/disk_space.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/leftover.h"
+#include "trainer/data/numbers.h"
+#include "trainer/text/vocabulary_training.h"
+
+namespace bp::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds kBetweenReports{1};
+
+// So that the new name is there after a power cut too; where that cannot be, it may not be.
+void sync_folder_of(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  const Fd fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd) {
+    (void)::fsync(fd.get());
+  }
+}
+
+}  // namespace
+
+Preparation::Preparation(const Plan& plan, Lease& lease, const Say& progress)
+    : plan_(plan),
+      lease_(lease),
+      progress_(progress),
+      part_(part_path(plan.store, lease.token())),
+      next_report_(Clock::now() + kBetweenReports) {}
+
+void Preparation::run() {
+  try {
+    make();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::io) {
+      throw;
+    }
+    throw InputError(70, concat(error.what(), "; ", space_text(plan_.store, still_needed())),
+                     "make room, or name a place on another disk with --store");
+  }
+}
+
+void Preparation::make() {
+  writer_ = take_up_leftover(plan_, part_, [this](const std::string& text) { say(text); });
+  remove_leftovers(plan_.store, part_);
+  if (!writer_) {
+    writer_ = begin();
+  }
+  const StoreSettings& settings = writer_->settings();
+  all_rows_ = std::accumulate(settings.source_rows.begin(), settings.source_rows.end(), all_rows_);
+  deal_out(settings.source_rows.front());
+  there_ = writer_->texts();
+  const Vocabulary vocabulary{settings.vocabulary};
+  Tokenizer tokenizer(vocabulary, settings.lower_case);
+  for (const SourceFile& source : plan_.sources) {
+    write_source(source, tokenizer);
+  }
+  check_sources();
+  writer_->finish();
+  publish();
+}
+
+void Preparation::say(const std::string& text) {
+  lease_.say(text);
+  progress_(text);
+}
+
+// What is to be known before the first sample.
+std::unique_ptr<StoreWriter> Preparation::begin() {
+  say("reading " + plan_.options.source);
+  const Survey found = survey(plan_);
+  deal_out(found.rows.front());
+  const Vocabulary vocabulary = make_vocabulary();
+  return std::make_unique<StoreWriter>(
+      part_, StoreSettings{found.labels, vocabulary.tokens, plan_.options.lower_case,
+                           plan_.options.max_length, plan_.fingerprint, found.rows});
+}
+
+void Preparation::deal_out(std::int64_t rows) {
+  if (plan_.split_by_share) {
+    shares_.emplace(rows, plan_.options.split, plan_.options.seed);
+  }
+}
+
+Split Preparation::split_of(const SourceFile& source, std::int64_t row) const {
+  return shares_ ? shares_->of(row) : source.split;
+}
+
+Vocabulary Preparation::make_vocabulary() {
+  if (!plan_.options.vocabulary.empty()) {
+    try {
+      return Vocabulary::read(plan_.options.vocabulary);
+    } catch (const Error& error) {
+      throw InputError(65, error.what(), "--vocab takes the vocab.txt of a BERT model");
+    }
+  }
+  say("training a vocabulary");
+  const SourceFile& source = plan_.sources[0];
+  VocabularyTrainer trainer(plan_.options.lower_case);
+  for_each_row(source, [&](const SourceRow& row) {
+    if (split_of(source, row.number) == Split::train) {
+      trainer.add(row.text);
+    }
+  });
+  return trainer.train(plan_.options.vocabulary_size);
+}
+
+void Preparation::write_source(const SourceFile& source, Tokenizer& tokenizer) {
+  for_each_row(source, [&](const SourceRow& row) {
+    if (done_ >= there_) {
+      write_text(row, split_of(source, row.number), tokenizer);
+    }
+    count_row();
+  });
+}
+
+// [CLS] window [SEP], the windows one after the other; of an empty text [CLS] [SEP].
+void Preparation::write_text(const SourceRow& row, Split split, Tokenizer& tokenizer) {
+  const int label = label_of(row);
+  writer_->add_text(split, row.number, row.text);
+  ids_.clear();
+  tokenizer.encode(row.text, ids_);
+  const auto window = static_cast<std::size_t>(plan_.options.max_length - 2);
+  if (plan_.options.long_text == LongText::truncate) {
+    ids_.resize(std::min(ids_.size(), window));
+  }
+  std::size_t begin = 0;
+  do {
+    const std::size_t end = std::min(begin + window, ids_.size());
+    sample_.assign(1, tokenizer.cls_id());
+    sample_.insert(sample_.end(), ids_.begin() + static_cast<std::ptrdiff_t>(begin),
+                   ids_.begin() + static_cast<std::ptrdiff_t>(end));
+    sample_.push_back(tokenizer.sep_id());
+    writer_->add_sample(split, row.number, label, sample_);
+    begin = end;
+  } while (begin < ids_.size());
+}
+
+int Preparation::label_of(const SourceRow& row) const {
+  const auto& labels = writer_->settings().labels;
+  const auto label = std::find(labels.begin(), labels.end(), row.label);
+  return label == labels.end() ? -1 : static_cast<int>(label - labels.begin());
+}
+
+void Preparation::count_row() {
+  constexpr std::int64_t kBetween = 1000;
+  ++done_;
+  if (done_ % kBetween == 0 && Clock::now() >= next_report_) {
+    check_lease();
+    next_report_ = Clock::now() + kBetweenReports;
+    say(concat("prepared ", with_commas(done_), " of ", with_commas(all_rows_), " rows"));
+  }
+}
+
+void Preparation::check_lease() const {
+  if (lease_.lost()) {
+    throw Error(ErrorCode::aborted,
+                concat("another process has taken over preparing ", plan_.store));
+  }
+}
+
+// They are read several times: all of it must have been the same bytes.
+void Preparation::check_sources() const {
+  for (const SourceFile& source : plan_.sources) {
+    if (stamp_of(source.path) != source.stamp) {
+      throw InputError(65, concat(source.path, " was changed while it was being prepared"),
+                       "start again when nobody writes to it any more");
+    }
+  }
+}
+
+void Preparation::publish() {
+  try {
+    check_lease();
+    if (std::rename(part_.c_str(), plan_.store.c_str()) != 0) {
+      throw Error(ErrorCode::io,
+                  concat("cannot rename ", part_, " to ", plan_.store, ": ", error_text(errno)));
+    }
+  } catch (const Error&) {
+    ::unlink(part_.c_str());
+    throw;
+  }
+  sync_folder_of(plan_.store);
+  progress_(concat("prepared ", with_commas(all_rows_), " rows in ", plan_.store));
+}
+
+// By what the rows so far have taken; before there are any, by the sources.
+std::uint64_t Preparation::still_needed() const {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(part_, error);
+  if (!error && done_ > 0) {
+    const double of_one = static_cast<double>(size) / static_cast<double>(done_);
+    return static_cast<std::uint64_t>(of_one * static_cast<double>(all_rows_ - done_));
+  }
+  std::int64_t bytes = 0;
+  for (const SourceFile& source : plan_.sources) {
+    bytes += source.stamp.size;
+  }
+  return static_cast<std::uint64_t>(bytes);
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,63 @@
+// The making of a store by the process that holds its lease. See prepare.h.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trainer/data/lease.h"
+#include "trainer/data/plan.h"
+#include "trainer/data/split.h"
+#include "trainer/data/store_writer.h"
+#include "trainer/data/survey.h"
+#include "trainer/text/tokenizer.h"
+
+namespace bp::trainer {
+
+using Say = std::function<void(const std::string&)>;
+
+class Preparation {
+ public:
+  Preparation(const Plan& plan, Lease& lease, const Say& progress);
+
+  // Goes on with what a killed preparer left, where there is such a thing. Throws InputError, or
+  // Error (aborted) when the lease was lost; nothing half made is left then.
+  void run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void say(const std::string& text);
+  void make();
+  [[nodiscard]] std::unique_ptr<StoreWriter> begin();
+  void deal_out(std::int64_t rows);
+  [[nodiscard]] Split split_of(const SourceFile& source, std::int64_t row) const;
+  [[nodiscard]] Vocabulary make_vocabulary();
+  void write_source(const SourceFile& source, Tokenizer& tokenizer);
+  void write_text(const SourceRow& row, Split split, Tokenizer& tokenizer);
+  [[nodiscard]] int label_of(const SourceRow& row) const;
+  void count_row();
+  void check_lease() const;
+  void check_sources() const;
+  void publish();
+  [[nodiscard]] std::uint64_t still_needed() const;
+
+  const Plan& plan_;
+  Lease& lease_;
+  const Say& progress_;
+  std::string part_;
+  std::unique_ptr<StoreWriter> writer_;
+  std::optional<SplitByShare> shares_;
+  std::int64_t all_rows_ = 0;
+  std::int64_t done_ = 0;   // rows, by those before too
+  std::int64_t there_ = 0;  // rows that those before had written
+  Clock::time_point next_report_;
+  std::vector<std::int32_t> ids_;
+  std::vector<std::int32_t> sample_;
+};
+
+}  // namespace bp::trainer

@@ -1,0 +1,35 @@
+// The SQL that the writer and the reader of a store have in common. Every function throws
+// SQLite::Exception, whose text says what is wrong but not with which file.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "trainer/data/content_hash.h"
+#include "trainer/data/store_format.h"
+
+namespace SQLite {
+class Database;
+}
+
+namespace bp::trainer {
+
+void make_tables(SQLite::Database& database);
+
+void put_settings(SQLite::Database& database, const StoreSettings& settings);
+[[nodiscard]] StoreSettings get_settings(SQLite::Database& database);
+
+// One value by its key; "" where there is none.
+void put_value(SQLite::Database& database, const std::string& key, const std::string& value);
+[[nodiscard]] std::string get_value(SQLite::Database& database, const std::string& key);
+
+struct StoreRows {
+  std::array<std::int64_t, 3> samples{};  // by split
+  std::int64_t texts = 0;
+  std::int64_t last_sample_id = 0;
+};
+// Reads every text and sample into `hash`. Positions must be 0, 1, 2, ...
+StoreRows hash_rows(SQLite::Database& database, ContentHash& hash);
+
+}  // namespace bp::trainer
