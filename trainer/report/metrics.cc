@@ -1,7 +1,7 @@
 #include "trainer/report/metrics.h"
 
 #include <fcntl.h>
-#include <sys/types.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +12,7 @@
 #include "bp/error.h"
 #include "comm/base/text.h"
 #include "trainer/report/json.h"
+#include "trainer/report/whole_file.h"
 
 namespace bp::trainer {
 namespace {
@@ -160,10 +161,20 @@ void MetricsWriter::write(const StepRecord& record) { append(to_json_line(record
 void MetricsWriter::write(const EvaluationRecord& record) { append(to_json_line(record)); }
 
 void MetricsWriter::append(const std::string& line) {
-  const ssize_t written = ::write(file_.get(), line.data(), line.size());
-  if (written != static_cast<ssize_t>(line.size())) {
-    fail(path_, "append to", written < 0 ? errno : ENOSPC);
+  ssize_t written = 0;
+  do {
+    written = ::write(file_.get(), line.data(), line.size());
+  } while (written < 0 && errno == EINTR);
+  if (written == static_cast<ssize_t>(line.size())) {
+    return;
   }
+  const int reason = written < 0 ? errno : ENOSPC;
+  struct stat status = {};
+  if (written > 0 && ::fstat(file_.get(), &status) == 0) {
+    // Half a line is none; should that fail too, readers pass over it.
+    [[maybe_unused]] const int cut = ::ftruncate(file_.get(), status.st_size - written);
+  }
+  fail_to_write(path_, reason, line.size());
 }
 
 Metrics read_metrics(const std::string& path) {

@@ -1,6 +1,5 @@
 #include "trainer/report/predictions.h"
 
-#include <cerrno>
 #include <cstdio>
 
 #include "bp/error.h"
@@ -33,23 +32,12 @@ std::string csv_field(std::string_view text) {
 
 PredictionsWriter::PredictionsWriter(const std::string& path,
                                      const std::vector<std::string>& labels)
-    : path_(path), part_(path + ".part"), out_(part_, std::ios::binary | std::ios::trunc) {
-  if (!out_) {
-    throw Error(ErrorCode::io, concat("cannot create ", part_, ": ", error_text(errno)));
-  }
-  out_ << "sample_id,text_id,label,prediction";
+    : file_(path), line_("sample_id,text_id,label,prediction") {
   for (const std::string& label : labels) {
     labels_.push_back(csv_field(label));
-    out_ << ',' << csv_field("p_" + label);
+    line_ += ',' + csv_field("p_" + label);
   }
-  out_ << '\n';
-}
-
-PredictionsWriter::~PredictionsWriter() {
-  if (out_.is_open()) {
-    out_.close();
-    std::remove(part_.c_str());
-  }
+  file_.write(line_ + '\n');
 }
 
 void PredictionsWriter::add(const Prediction& prediction) {
@@ -65,24 +53,18 @@ void PredictionsWriter::add(const Prediction& prediction) {
                prediction.probabilities.size(), " probabilities for ", labels_.size(), " labels"));
   }
   last_id_ = prediction.sample_id;
-  out_ << prediction.sample_id << ',' << prediction.text_id << ',';
+  line_ = std::to_string(prediction.sample_id);
+  line_ += ',' + std::to_string(prediction.text_id) + ',';
   if (prediction.label >= 0) {
-    out_ << labels_.at(static_cast<std::size_t>(prediction.label));
+    line_ += labels_.at(static_cast<std::size_t>(prediction.label));
   }
-  out_ << ',' << labels_.at(static_cast<std::size_t>(prediction.prediction));
+  line_ += ',' + labels_.at(static_cast<std::size_t>(prediction.prediction));
   for (const float probability : prediction.probabilities) {
-    out_ << ',' << probability_text(probability);
+    line_ += ',' + probability_text(probability);
   }
-  out_ << '\n';
+  file_.write(line_ += '\n');
 }
 
-void PredictionsWriter::finish() {
-  out_.close();
-  if (!out_ || std::rename(part_.c_str(), path_.c_str()) != 0) {
-    const std::string reason = error_text(errno);
-    std::remove(part_.c_str());
-    throw Error(ErrorCode::io, concat("cannot write ", path_, ": ", reason));
-  }
-}
+void PredictionsWriter::finish() { file_.keep(); }
 
 }  // namespace bp::trainer

@@ -8,11 +8,12 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "trainer/report/whole_file.h"
 
 namespace bp::trainer {
 
@@ -30,18 +31,16 @@ class PredictionsWriter {
   PredictionsWriter(const std::string& path, const std::vector<std::string>& labels);
   PredictionsWriter(const PredictionsWriter&) = delete;
   PredictionsWriter& operator=(const PredictionsWriter&) = delete;
-  ~PredictionsWriter();
 
   // Throws invalid_argument unless sample ids ascend: every sample once, in order.
   void add(const Prediction& prediction);
   void finish();  // throws io
 
  private:
-  std::string path_;
-  std::string part_;
+  PartFile file_;
   std::vector<std::string> labels_;  // quoted
   std::int64_t last_id_ = -1;
-  std::ofstream out_;
+  std::string line_;
 };
 
 // `text` as one field of a CSV line.

@@ -7,39 +7,74 @@
 #include <cstdio>
 
 #include "bp/error.h"
-#include "comm/base/fd.h"
 #include "comm/base/text.h"
+#include "trainer/data/disk_space.h"
 
 namespace bp::trainer {
 namespace {
 
 constexpr int kFileMode = 0644;
+constexpr std::size_t kBuffer = std::size_t{1} << 20;
 
-// False leaves errno saying why.
-bool write_all(int fd, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd, content.data(), content.size());
-    if (written < 0 && errno != EINTR) {
-      return false;
-    }
-    content.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
-  }
-  return ::fsync(fd) == 0;
+bool means_full(int error_number) {
+  return error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG;
 }
 
 }  // namespace
 
+void fail_to_write(const std::string& path, int error_number, std::uint64_t needed) {
+  throw Error(ErrorCode::io,
+              concat("cannot write ", path, ": ", error_text(error_number),
+                     means_full(error_number) ? "; " + space_text(path, needed) : std::string()));
+}
+
+PartFile::PartFile(std::string path)
+    : path_(std::move(path)),
+      part_(path_ + ".part"),
+      file_(::open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode)) {
+  if (!file_) {
+    throw Error(ErrorCode::io, concat("cannot create ", part_, ": ", error_text(errno)));
+  }
+}
+
+PartFile::~PartFile() {
+  if (!kept_) {
+    ::unlink(part_.c_str());
+  }
+}
+
+void PartFile::write(std::string_view content) {
+  buffer_ += content;
+  if (buffer_.size() >= kBuffer) {
+    flush();
+  }
+}
+
+void PartFile::flush() {
+  std::string_view rest = buffer_;
+  while (!rest.empty()) {
+    const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
+    if (written < 0 && errno != EINTR) {
+      fail_to_write(path_, errno, rest.size());
+    }
+    rest.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
+  }
+  buffer_.clear();
+}
+
+void PartFile::keep() {
+  const std::size_t last = buffer_.size();
+  flush();
+  if (::fsync(file_.get()) != 0 || std::rename(part_.c_str(), path_.c_str()) != 0) {
+    fail_to_write(path_, errno, last);
+  }
+  kept_ = true;
+}
+
 void write_whole_file(const std::string& path, std::string_view content) {
-  const std::string part = path + ".part";
-  const Fd file(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode));
-  if (!file) {
-    throw Error(ErrorCode::io, concat("cannot create ", part, ": ", error_text(errno)));
-  }
-  if (!write_all(file.get(), content) || std::rename(part.c_str(), path.c_str()) != 0) {
-    const int reason = errno;
-    ::unlink(part.c_str());
-    throw Error(ErrorCode::io, concat("cannot write ", path, ": ", error_text(reason)));
-  }
+  PartFile file(path);
+  file.write(content);
+  file.keep();
 }
 
 }  // namespace bp::trainer

@@ -1,13 +1,41 @@
 // Files that are there complete or not at all.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "comm/base/fd.h"
+
 namespace bp::trainer {
 
-// Writes `content` to `path`.part, syncs it and renames it over `path`. Throws io, naming path; the
-// old file is then untouched and no part is left.
+// A file in the making, `path`.part. Every function throws io, naming path, the reason and, where
+// the disk is full, how much is missing; `path` itself is then untouched.
+class PartFile {
+ public:
+  explicit PartFile(std::string path);
+  PartFile(const PartFile&) = delete;
+  PartFile& operator=(const PartFile&) = delete;
+  ~PartFile();  // removes the part unless it was kept
+
+  void write(std::string_view content);
+  // Syncs the part and renames it over `path`.
+  void keep();
+
+ private:
+  void flush();
+
+  std::string path_;
+  std::string part_;
+  Fd file_;
+  std::string buffer_;
+  bool kept_ = false;
+};
+
 void write_whole_file(const std::string& path, std::string_view content);
+
+// "cannot write runs/a/report.html: No space left on device; about 71.0 KiB more are needed, 4.0
+// KiB are free there": throws it as io.
+[[noreturn]] void fail_to_write(const std::string& path, int error_number, std::uint64_t needed);
 
 }  // namespace bp::trainer
