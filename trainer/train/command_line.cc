@@ -43,6 +43,7 @@ std::array<double, 3> parse_split(const std::string& text) {
 // Options that a parsed value needs another form of.
 struct Raw {
   std::string split = "0.8,0.1,0.1";
+  std::string config;
 };
 
 void add_data_options(OptionSet& set, PrepareOptions& prepare, Raw& raw) {
@@ -117,6 +118,12 @@ void add_train_options(OptionSet& set, Options& options) {
            options.trace);
 }
 
+void add_config_option(OptionSet& set, Raw& raw) {
+  set.text(
+      {"config", "Options from a YAML file, by these names; the command line wins", "none", "FILE"},
+      raw.config);
+}
+
 void add_evaluate_options(OptionSet& set, Options& options) {
   set.group("Evaluation");
   set.text({"on", "The split to score", "test, or dev where there is no test", "train|dev|test"},
@@ -129,6 +136,9 @@ CommandLine parse(OptionSet& set,
                   const std::vector<std::string>& arguments,
                   const Raw& raw,
                   Options& o) {
+  if (const std::string config = config_in(arguments); !config.empty()) {
+    set.preset(read_options(config), config);
+  }
   if (std::string text = set.parse(arguments); !text.empty()) return {{}, std::move(text)};
   o.prepare.split = parse_split(raw.split);
   o.settings = set.settings();
@@ -142,6 +152,7 @@ CommandLine parse_train(const std::vector<std::string>& arguments) {
   set.text({"DATA", "A .csv or .tsv file, or a store (.sqlite) made from one"}, o.data);
   add_data_options(set, o.prepare, raw);
   add_train_options(set, o);
+  add_config_option(set, raw);
   return parse(set, arguments, raw, o);
 }
 
@@ -153,6 +164,7 @@ CommandLine parse_prepare(const std::vector<std::string>& arguments) {
   set.text({"DATA", "A .csv or .tsv file"}, o.data);
   add_data_options(set, o.prepare, raw);
   set.number({"seed", "Of the split"}, o.seed, 0, 9e18);
+  add_config_option(set, raw);
   return parse(set, arguments, raw, o);
 }
 

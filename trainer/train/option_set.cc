@@ -26,6 +26,12 @@ std::string hint_for(const std::string& word, const std::vector<std::string>& na
 bool positional(const std::string& name) {
   return std::isupper(static_cast<unsigned char>(name.front())) != 0;
 }
+// As config.yaml names it.
+std::string key_of(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
+}
 std::string spelled(const std::string& name) { return positional(name) ? name : "--" + name; }
 
 // A number as a person would write it: 0.1, not 0.10000000000000001; 1e-08 for the small ones.
@@ -82,7 +88,8 @@ void OptionSet::optional_text(const OptionText& text, std::string& target) {
   option->group(group_)->type_name(positional(text.name) ? "" : text.value_name);
   const std::string shown = text.shown_default.empty() ? target : text.shown_default;
   if (!shown.empty()) option->default_str(shown);
-  entries_.push_back({text, option, [&target] { return target; }});
+  entries_.push_back({text, option, [&target] { return target; },
+                      [&target](const std::string& value) { target = value; }});
 }
 
 void OptionSet::flag(const OptionText& text, bool& target) {
@@ -127,9 +134,33 @@ void OptionSet::add_choice(const OptionText& text,
   entries_.push_back({text, option, [&chosen] { return chosen; }});
 }
 
+void OptionSet::preset(const std::vector<ConfigValue>& values, const std::string& origin) {
+  preset_origin_ = origin;
+  std::vector<std::string> keys;
+  for (const Entry& entry : entries_) keys.push_back(key_of(entry.text.name));
+  for (const ConfigValue& value : values) {
+    const auto found = std::find(keys.begin(), keys.end(), value.key);
+    if (found == keys.end()) {
+      throw InputError(2, concat(value.place, ": unknown key '", value.key, "'"),
+                       hint_for(value.key, keys));
+    }
+    if (value.value.empty() || value.key == "config") continue;
+    Entry& entry = entries_[static_cast<std::size_t>(found - keys.begin())];
+    entry.preset = true;
+    if (positional(entry.text.name)) {
+      entry.option->required(false);
+      entry.assign(value.value);
+    } else {
+      preset_arguments_.push_back(concat("--", value.key, "=", value.value));
+    }
+  }
+}
+
 std::string OptionSet::parse(const std::vector<std::string>& arguments) {
   try {
-    app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    std::vector<std::string> all = preset_arguments_;
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    app_->parse(std::vector<std::string>(all.rbegin(), all.rend()));
   } catch (const CLI::CallForHelp&) {
     return app_->help();
   } catch (const CLI::CallForVersion& version) {
@@ -157,14 +188,17 @@ void OptionSet::refuse_unknown(const std::string& argument) const {
   throw InputError(2, concat("unknown option ", name), hint_for(name, names));
 }
 
+// A preset option was given once before the command line.
+std::string OptionSet::origin_of(const Entry& entry) const {
+  const std::size_t presets = entry.preset && !positional(entry.text.name) ? 1 : 0;
+  if (entry.option->count() > presets) return "command line";
+  return entry.preset ? preset_origin_ : "default";
+}
+
 std::vector<Setting> OptionSet::settings() const {
   std::vector<Setting> settings;
   for (const Entry& entry : entries_) {
-    std::string key = entry.text.name;
-    std::transform(key.begin(), key.end(), key.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    settings.push_back(
-        {key, entry.value(), entry.option->count() > 0 ? "command line" : "default"});
+    settings.push_back({key_of(entry.text.name), entry.value(), origin_of(entry)});
   }
   return settings;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "trainer/report/report.h"
+#include "trainer/train/config_file.h"
 
 namespace CLI {
 class App;
@@ -60,6 +61,10 @@ class OptionSet {
     });
   }
 
+  // Values for parse() from a file; those of the command line win. Throws InputError (2) for a key
+  // that is none of the options, naming the nearest.
+  void preset(const std::vector<ConfigValue>& values, const std::string& origin);
+
   // Sets the targets. Returns what was asked for instead of work, the help or the version, else
   // nothing. Throws InputError (2) that names the nearest right option or value.
   [[nodiscard]] std::string parse(const std::vector<std::string>& arguments);
@@ -72,7 +77,10 @@ class OptionSet {
     OptionText text;
     CLI::Option* option = nullptr;
     std::function<std::string()> value;
+    std::function<void(const std::string&)> assign = {};  // positional ones only
+    bool preset = false;
   };
+  [[nodiscard]] std::string origin_of(const Entry& entry) const;
   void add_choice(const OptionText& text,
                   const std::vector<std::string>& names,
                   const std::string& now,
@@ -81,6 +89,8 @@ class OptionSet {
 
   std::unique_ptr<CLI::App> app_;
   std::vector<Entry> entries_;
+  std::vector<std::string> preset_arguments_;
+  std::string preset_origin_;
   std::deque<std::string> chosen_;  // the text of each choice
   std::vector<std::function<void()>> after_;
   std::string group_ = "Options";

@@ -1,0 +1,72 @@
+#include "trainer/train/config_file.h"
+
+#include <cerrno>
+#include <fstream>
+#include <set>
+
+#include <yaml-cpp/yaml.h>
+
+#include "comm/base/text.h"
+#include "trainer/data/input_error.h"
+
+namespace bp::trainer {
+namespace {
+
+[[noreturn]] void refuse(const std::string& place, const std::string& what) {
+  throw InputError(65, concat(place, ": ", what),
+                   "a line for each option: its long name, a colon, its value");
+}
+
+std::string place_of(const std::string& path, const YAML::Mark& mark) {
+  return concat(path, ", line ", mark.line + 1);
+}
+
+std::string value_text(const YAML::Node& node, const std::string& place) {
+  if (node.IsNull()) return "";
+  if (node.IsScalar()) return node.as<std::string>();
+  if (!node.IsSequence()) refuse(place, "an option has one value, not a map");
+  std::string text;
+  for (const YAML::Node& element : node) {
+    if (!element.IsScalar()) refuse(place, "a list of lists or maps is no value");
+    text += (text.empty() ? "" : ",") + element.as<std::string>();
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<ConfigValue> read_options(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) {
+    throw InputError(66, concat("cannot read the configuration ", path, ": ", error_text(errno)),
+                     "check the name, and the folder it is looked for in");
+  }
+  try {
+    const YAML::Node root = YAML::Load(file);
+    if (root.IsNull()) return {};
+    if (!root.IsMap()) refuse(place_of(path, root.Mark()), "this is not a list of options");
+    std::vector<ConfigValue> values;
+    std::set<std::string> seen;
+    for (const auto& entry : root) {
+      const std::string place = place_of(path, entry.first.Mark());
+      const auto key = entry.first.as<std::string>();
+      if (!seen.insert(key).second) refuse(place, concat("'", key, "' is given twice"));
+      values.push_back({key, value_text(entry.second, place), place});
+    }
+    return values;
+  } catch (const YAML::Exception& error) {
+    refuse(place_of(path, error.mark), error.msg);
+  }
+}
+
+std::string config_in(const std::vector<std::string>& arguments) {
+  const std::string option = "--config";
+  std::string path;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == option && i + 1 < arguments.size()) path = arguments[i + 1];
+    if (arguments[i].starts_with(option + "=")) path = arguments[i].substr(option.size() + 1);
+  }
+  return path;
+}
+
+}  // namespace bp::trainer
