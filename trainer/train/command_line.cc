@@ -43,6 +43,7 @@ std::array<double, 3> parse_split(const std::string& text) {
 // Options that a parsed value needs another form of.
 struct Raw {
   std::string split = "0.8,0.1,0.1";
+  bool stage = false;
   std::string config;
 };
 
@@ -73,6 +74,7 @@ void add_data_options(OptionSet& set, PrepareOptions& prepare, Raw& raw) {
   set.text({"store", "The prepared data set", "DATA with the suffix .sqlite", "FILE"},
            prepare.store);
   set.flag({"rebuild", "Prepare again, even if the store does not match"}, prepare.rebuild);
+  set.flag({"stage", "Prepare on rank 0 only; hosts that lack its store are sent it"}, raw.stage);
 }
 
 void add_train_options(OptionSet& set, Options& options) {
@@ -141,6 +143,7 @@ CommandLine parse(OptionSet& set,
   }
   if (std::string text = set.parse(arguments); !text.empty()) return {{}, std::move(text)};
   o.prepare.split = parse_split(raw.split);
+  o.stage = raw.stage;
   o.settings = set.settings();
   return {std::move(o), ""};
 }

@@ -17,6 +17,7 @@ struct Options {
   Action action = Action::train;
   std::string data;  // the text file, or a store that was prepared from one
   PrepareOptions prepare;
+  bool stage = false;  // rank 0 sends its store to the hosts that lack it
 
   // Training.
   std::string model = "tiny";  // a preset's name or a folder

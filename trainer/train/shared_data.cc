@@ -7,6 +7,9 @@
 #include "comm/base/check.h"
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/plan.h"
+#include "trainer/data/prepare.h"
+#include "trainer/train/stage.h"
 
 namespace bp::trainer {
 namespace {
@@ -15,13 +18,42 @@ namespace {
 // lease and by the job's store.
 constexpr std::chrono::hours kPrepareTimeout{24};
 
-std::string prepare_one(const Options& options, bool rebuild, const Say& say) {
-  if (options.data.ends_with(".sqlite")) return options.data;
-  PrepareOptions prepare_options = options.prepare;
-  prepare_options.source = options.data;
-  prepare_options.seed = options.seed;
-  prepare_options.rebuild = rebuild;
-  return prepare(prepare_options, say).store;
+bool is_store(const Options& options) { return options.data.ends_with(".sqlite"); }
+
+PrepareOptions prepare_options(const Options& options) {
+  PrepareOptions result = options.prepare;
+  result.source = options.data;
+  result.seed = options.seed;
+  return result;
+}
+
+// The identity of the store at `path`, made if need be, after reading all of it.
+std::string make_store(const Options& options, const std::string& path, const Say& say) {
+  if (!is_store(options)) {
+    (void)prepare(prepare_options(options), say);
+  } else if (options.prepare.rebuild) {
+    throw InputError(
+        2, concat("--rebuild needs the text file, and ", path, " is a store"),
+        "bert_train FILE --store STORE --rebuild, with FILE the .csv or .tsv it came from");
+  }
+  const SampleStore store = SampleStore::open(path);
+  store.verify();
+  return store.identity();
+}
+
+// The same on a leader that is not rank 0: what its host lacks is said with the host's name.
+std::string make_store_there(const Topology& topology,
+                             const Options& options,
+                             const std::string& path) {
+  try {
+    return make_store(options, path, [](const std::string&) {});
+  } catch (const InputError& error) {
+    constexpr int kNotThere = 66;
+    if (error.exit_code() != kNotThere) throw;
+    throw InputError(kNotThere,
+                     concat("on ", topology.host_name(topology.host()), ", ", error.what()),
+                     "copy it there, or let rank 0 send its store to all hosts with --stage");
+  }
 }
 
 void compare_identities(Communicator& world, const std::string& identity) {
@@ -49,12 +81,18 @@ void compare_identities(Communicator& world, const std::string& identity) {
 
 std::string prepare_everywhere(Communicator& world, const Options& options, const Say& say) {
   const CollectiveOptions patient{.name = "store prepared", .timeout = kPrepareTimeout};
-  const bool leader = world.topology().local_rank() == 0;
-  std::string path;
-  if (leader) path = prepare_one(options, options.prepare.rebuild, say);
+  const Topology& topology = world.topology();
+  const std::string path = is_store(options) ? options.data : store_path(prepare_options(options));
+  std::string identity;
+  if (world.rank() == 0) {
+    identity = make_store(options, path, say);
+  } else if (topology.local_rank() == 0 && !options.stage) {
+    identity = make_store_there(topology, options, path);
+  }
   barrier(world, patient);
-  if (!leader) path = prepare_one(options, false, [](const std::string&) {});
-  compare_identities(world, SampleStore::open(path).identity());
+  if (options.stage) stage_store(world, path, say);
+  if (identity.empty()) identity = SampleStore::open(path).identity();
+  compare_identities(world, identity);
   return path;
 }
 

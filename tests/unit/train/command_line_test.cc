@@ -145,7 +145,7 @@ TEST(CommandLine, MistakesAreAnsweredWithTheNearestRightWord) {
 }
 
 TEST(CommandLine, WhatIsNotBuiltIsUnknown) {
-  for (const char* option : {"--resume", "--save-every", "--task", "--stage"}) {
+  for (const char* option : {"--resume", "--save-every", "--task"}) {
     EXPECT_THAT(refusal({"x.csv", option, "x"}), HasSubstr(concat("unknown option ", option)));
   }
 }
