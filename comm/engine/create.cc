@@ -63,7 +63,8 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
   }
   // What can go wrong here alone comes before the others know of us.
   load_gloo_plugin();
-  const ListenOn listen = listen_on(chosen.interface, *environment.store);
+  const Deadline start(chosen.start_timeout);
+  const ListenOn listen = listen_on(chosen.interface, *environment.store, start);
   StoreClientOptions client;
   client.address = *environment.store;
   client.job = environment.job;

@@ -34,9 +34,9 @@ constexpr std::chrono::milliseconds kAcceptRetry{100};
 tcp::acceptor listen_on(asio::io_context& io, const StoreServerOptions& options) {
   const StoreAddress wanted{.host = options.bind_address, .port = options.port};
   try {
-    const auto endpoints =
-        tcp::resolver(io).resolve(wanted.host, std::to_string(wanted.port), tcp::resolver::passive);
-    return {io, *endpoints.begin(), /*reuse_addr=*/true};
+    const auto address = asio::ip::make_address(wanted.host);
+    const tcp::endpoint here(address, static_cast<asio::ip::port_type>(wanted.port));
+    return {io, here, /*reuse_addr=*/true};
   } catch (const std::system_error& error) {
     throw Error(ErrorCode::io,
                 concat("the store cannot listen on ", wanted.text(), ": ", error.code().message(),

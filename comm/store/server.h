@@ -13,8 +13,8 @@
 namespace bp {
 
 struct StoreServerOptions {
-  std::string bind_address = "127.0.0.1";
-  int port = 0;  // 0: any free one
+  std::string bind_address = "127.0.0.1";  // numeric: no name service is asked
+  int port = 0;                            // 0: any free one
   std::string job;
   JobKey key{};
   int world_size = 1;

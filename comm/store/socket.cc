@@ -1,7 +1,6 @@
 #include "comm/store/socket.h"
 
 #include <fcntl.h>
-#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -9,8 +8,9 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
-#include <memory>
 
+#include "bp/error.h"
+#include "comm/base/name_service.h"
 #include "comm/base/text.h"
 #include "comm/store/keepalive.h"
 
@@ -80,18 +80,8 @@ bool is_connected_to_itself(int fd) {
 }  // namespace
 
 Fd connect_tcp(const StoreAddress& address, const Deadline& deadline, std::string& why) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const int error =
-      ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
-  if (error != 0) {
-    why = error == EAI_SYSTEM ? error_text(errno) : ::gai_strerror(error);
-    return {};
-  }
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all(found, &::freeaddrinfo);
-  for (const addrinfo* info = found; info != nullptr; info = info->ai_next) {
+  const Addresses all = resolve({address.host, std::to_string(address.port)}, deadline, why);
+  for (const addrinfo* info = all.get(); info != nullptr; info = info->ai_next) {
     Fd fd = connect_to(*info, deadline, why);
     if (fd && is_connected_to_itself(fd.get())) {
       why = error_text(ECONNREFUSED);

@@ -11,7 +11,8 @@
 
 namespace bp {
 
-// Tries each address that the host's name has. The name service itself knows no deadline.
+// Tries each address that the host's name has. Throws io where this process has no descriptor left:
+// trying again gives none back.
 [[nodiscard]] Fd connect_tcp(const StoreAddress& address,
                              const Deadline& deadline,
                              std::string& why);

@@ -10,21 +10,11 @@
 
 #include "bp/error.h"
 #include "comm/base/fd.h"
+#include "comm/base/name_service.h"
 #include "comm/base/text.h"
 
 namespace bp {
 namespace {
-
-using AddressList = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
-
-// Null where the name has no address.
-AddressList resolve(const std::string& host, const std::string& port) {
-  addrinfo hints = {};
-  hints.ai_socktype = SOCK_DGRAM;
-  addrinfo* found = nullptr;
-  if (::getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) found = nullptr;
-  return {found, &::freeaddrinfo};
-}
 
 std::set<std::string> interfaces() {
   ifaddrs* list = nullptr;
@@ -37,39 +27,47 @@ std::set<std::string> interfaces() {
   return names;
 }
 
+std::string numeric(const sockaddr* address, socklen_t length) {
+  char text[NI_MAXHOST] = {};
+  const int error = ::getnameinfo(address, length, text, sizeof(text), nullptr, 0, NI_NUMERICHOST);
+  return error == 0 ? text : "";
+}
+
 // Connecting a datagram socket sends nothing; it only picks the route.
 std::string address_towards(const addrinfo& target) {
   const Fd socket(::socket(target.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_storage own = {};
   socklen_t length = sizeof(own);
   auto* const own_address = reinterpret_cast<sockaddr*>(&own);
-  char text[NI_MAXHOST] = {};
   if (!socket || ::connect(socket.get(), target.ai_addr, target.ai_addrlen) != 0 ||
-      ::getsockname(socket.get(), own_address, &length) != 0 ||
-      ::getnameinfo(own_address, length, text, sizeof(text), nullptr, 0, NI_NUMERICHOST) != 0) {
+      ::getsockname(socket.get(), own_address, &length) != 0) {
     return "";
   }
-  return text;
+  return numeric(own_address, length);
 }
 
 }  // namespace
 
-ListenOn listen_on(const std::string& wanted, const StoreAddress& store) {
+ListenOn listen_on(const std::string& wanted, const StoreAddress& store, const Deadline& deadline) {
+  std::string why;
   if (!wanted.empty()) {
     const std::set<std::string> known = interfaces();
     if (known.contains(wanted)) return {wanted, ""};
-    if (resolve(wanted, "")) return {"", wanted};
+    if (const Addresses found = resolve({wanted, "0", SOCK_DGRAM}, deadline, why)) {
+      return {"", numeric(found->ai_addr, found->ai_addrlen)};
+    }
     std::string text = concat("there is no network interface '", wanted,
-                              "', nor is that an address; the interfaces are:");
+                              "', nor is that an address (", why, "); the interfaces are:");
     for (const std::string& name : known) text += concat(" ", name);
     throw Error(ErrorCode::invalid_argument, text);
   }
-  const AddressList targets = resolve(store.host, concat(store.port));
+  const Addresses targets = resolve({store.host, concat(store.port), SOCK_DGRAM}, deadline, why);
   for (const addrinfo* target = targets.get(); target != nullptr; target = target->ai_next) {
     if (std::string found = address_towards(*target); !found.empty()) return {"", std::move(found)};
+    why = error_text(errno);
   }
   throw Error(ErrorCode::io, concat("no address of this machine reaches the store at ",
-                                    store.text(), " (", error_text(errno), "); name an interface"));
+                                    store.text(), " (", why, "); name an interface"));
 }
 
 }  // namespace bp

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "bp/environment.h"
+#include "comm/base/deadline.h"
 
 namespace bp {
 
@@ -15,7 +16,9 @@ struct ListenOn {
 // `wanted`: the name of an interface, or an address or host name of this machine. Empty: the
 // address from which this machine reaches `store`, so that who can reach the store can reach us
 // (loopback where the store is on loopback). Throws invalid_argument, listing the interfaces, or
-// io.
-[[nodiscard]] ListenOn listen_on(const std::string& wanted, const StoreAddress& store);
+// io. Names are looked up until `deadline`.
+[[nodiscard]] ListenOn listen_on(const std::string& wanted,
+                                 const StoreAddress& store,
+                                 const Deadline& deadline);
 
 }  // namespace bp

@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -18,10 +18,13 @@
 
 #include "bp/error.h"
 #include "comm/base/fd.h"
+#include "comm/base/name_service.h"
 #include "comm/base/text.h"
 
 namespace bp::launcher {
 namespace {
+
+constexpr std::chrono::seconds kNameService{5};  // to answer for a host that ssh has found
 
 struct InterfaceAddress {
   std::string interface;
@@ -139,13 +142,11 @@ std::string interface_address(const std::string& interface) {
 }
 
 std::string address_towards(const std::string& host) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_DGRAM;
-  addrinfo* list = nullptr;
-  if (::getaddrinfo(host.c_str(), "9", &hints, &list) != 0) {
+  std::string why;
+  const Addresses list = resolve({host, "9", SOCK_DGRAM}, Deadline(kNameService), why);
+  if (!list) {
     return "";
   }
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, &::freeaddrinfo);
   // Connecting a datagram socket asks the routing table and sends nothing.
   const Fd socket(::socket(list->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_storage own{};

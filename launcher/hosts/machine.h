@@ -25,8 +25,8 @@ struct Machine {
 // Throws invalid_argument listing those there are.
 [[nodiscard]] std::string interface_address(const std::string& interface);
 
-// Of the interface by which packets to `host` would leave; empty where that cannot be found out.
-// Sends nothing.
+// Of the interface by which packets to `host` would leave; empty where that cannot be found out, as
+// when the name service is silent for 5 s. Sends nothing to the host.
 [[nodiscard]] std::string address_towards(const std::string& host);
 
 }  // namespace bp::launcher

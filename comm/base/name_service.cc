@@ -1,0 +1,56 @@
+#include "comm/base/name_service.h"
+
+#include <cerrno>
+#include <future>
+#include <utility>
+
+#include "comm/base/text.h"
+#include "comm/base/thread.h"
+
+namespace bp {
+namespace {
+
+struct Answer {
+  Addresses addresses{nullptr, &::freeaddrinfo};
+  std::string why;
+};
+
+Answer look_up(const NameQuery& query, int flags, const Lookup& lookup) {
+  addrinfo hints{};
+  hints.ai_socktype = query.socket_type;
+  hints.ai_flags = AI_NUMERICSERV | flags;
+  addrinfo* found = nullptr;
+  const int error = lookup(query.host.c_str(), query.port.c_str(), &hints, &found);
+  Answer answer;
+  if (error == 0) {
+    answer.addresses.reset(found);
+  } else {
+    answer.why = error == EAI_SYSTEM ? error_text(errno) : ::gai_strerror(error);
+  }
+  return answer;
+}
+
+}  // namespace
+
+Addresses resolve(const NameQuery& query,
+                  const Deadline& deadline,
+                  std::string& why,
+                  const Lookup& lookup) {
+  if (Answer numeric = look_up(query, AI_NUMERICHOST, lookup); numeric.addresses) {
+    return std::move(numeric.addresses);
+  }
+  const auto told = std::make_shared<std::promise<Answer>>();
+  auto future = told->get_future();
+  start_thread("bp-resolve", [query, lookup, told] {
+    told->set_value(look_up(query, 0, lookup));
+  }).detach();
+  if (future.wait_until(deadline.at()) != std::future_status::ready) {
+    why = concat("the name service has not answered for ", query.host);
+    return {nullptr, &::freeaddrinfo};
+  }
+  Answer answer = future.get();
+  why = answer.why;
+  return std::move(answer.addresses);
+}
+
+}  // namespace bp
