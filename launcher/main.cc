@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <system_error>
 #include <variant>
 #include <vector>
 
@@ -79,6 +80,9 @@ int main(int argc, char** argv) {
   } catch (const bp::Error& error) {
     std::fprintf(stderr, "bprun: %s\n", error.what());
     return error.code() == bp::ErrorCode::invalid_argument ? kExitUsage : kExitInternal;
+  } catch (const std::system_error& error) {  // of Asio: no descriptor, no thread
+    std::fprintf(stderr, "bprun: %s\n", error.what());
+    return kExitInternal;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bprun: internal error: %s\n", error.what());
     return kExitInternal;

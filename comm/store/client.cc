@@ -29,6 +29,8 @@ StoreClient::StoreClient(StoreLink link, const StoreClientOptions& options)
       outgoing_(link.session, FrameDirection::to_server),
       incoming_(link.session, FrameDirection::to_client),
       thread_(start_thread("bp-store-client",
+      heartbeat_(kLongest),
+      next_beat_(heartbeat_),
                            [this, received = std::move(link.received)] { read_loop(received); })) {}
 
 StoreClient::~StoreClient() {
@@ -133,8 +135,11 @@ StoreMessage StoreClient::ask(const What& what,
 
 void StoreClient::read_loop(std::string received) {
   std::string why;
-  while (take_frames(received, why) &&
-         receive_some(socket_.get(), received, Deadline(kLongest), why)) {
+  while (take_frames(received, why)) {
+    say_alive_until_readable();
+    if (!receive_some(socket_.get(), received, Deadline(kLongest), why)) {
+      break;
+    }
   }
   lose(why);
 }
@@ -143,6 +148,19 @@ bool StoreClient::take_frames(std::string& received, std::string& why) {
   std::size_t taken = 0;
   while (true) {
     const FrameView frame = next_frame(std::string_view(received).substr(taken),
+// Whatever the program's own threads do: only a process that is stopped, or whose host hangs, is
+// silent.
+void StoreClient::say_alive_until_readable() {
+  bool readable = false;
+  while (!readable) {
+    if (next_beat_.passed()) {
+      send({.op = StoreOp::alive});
+      next_beat_ = Deadline(heartbeat_);
+    }
+    readable = is_readable(socket_.get(), next_beat_);
+  }
+}
+
                                        {.body = kMaxStoreBody, .mac = kFrameMac});
     if (frame.state == FrameView::State::incomplete) {
       received.erase(0, taken);
@@ -175,6 +193,10 @@ void StoreClient::take(StoreMessage message) {
       break;
     case StoreOp::refusal:
       admission_.refusal = static_cast<StoreRefusal>(message.number);
+      if (rank_ >= 0 && message.number > 0) {
+        heartbeat_ = milliseconds(std::min(message.number, kLongest.count()));
+        next_beat_ = Deadline(heartbeat_);
+      }
       admission_wake_.notify_all();
       break;
     case StoreOp::stop_requested:

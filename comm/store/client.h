@@ -89,6 +89,7 @@ class StoreClient final : public Store {
   [[nodiscard]] Error error(ErrorCode code, const What& what, const std::string& why) const;
 
   void read_loop(std::string received);
+  void say_alive_until_readable();
   bool take_frames(std::string& received, std::string& why);
   void take(StoreMessage message);
   void take_failure(const JobFailure& failure);
@@ -103,7 +104,9 @@ class StoreClient final : public Store {
 
   std::mutex send_mutex_;
   FrameSeal outgoing_;  // guarded by send_mutex_
-  FrameSeal incoming_;  // the reading thread's
+  FrameSeal incoming_;  // the reading thread's, as the next two
+  std::chrono::milliseconds heartbeat_;
+  Deadline next_beat_;
 
   mutable std::mutex mutex_;
   std::uint64_t next_id_ = 1;

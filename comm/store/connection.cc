@@ -58,6 +58,7 @@ void StoreConnection::read() {
           self->end(error == asio::error::eof ? "it closed its connection" : error.message());
           return;
         }
+        self->heard_ = true;
         self->in_used_ += size;
         self->take_frames();
       });

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
@@ -55,6 +56,8 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   [[nodiscard]] Id id() const { return id_; }
   [[nodiscard]] int rank() const { return facts_.rank; }
   [[nodiscard]] bool admitted() const { return admitted_; }
+  // Whether anything at all has come since the last call.
+  [[nodiscard]] bool take_heard() { return std::exchange(heard_, false); }
 
   static constexpr std::size_t kMaxQueued = std::size_t{64} << 20;
 
@@ -82,6 +85,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
 
   State state_ = State::greeting;
   bool admitted_ = false;
+  bool heard_ = false;
   HandshakeFacts facts_;
   std::optional<FrameSeal> incoming_;
   std::optional<FrameSeal> outgoing_;

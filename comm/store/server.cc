@@ -30,6 +30,10 @@ using asio::ip::tcp;
 constexpr std::size_t kMaxStrangers = 256;
 constexpr std::chrono::milliseconds kCloseWithin{500};
 constexpr std::chrono::milliseconds kAcceptRetry{100};
+// In the time after which a rank counts as silent: looks at whether anything came, and beats that
+// it is asked to give.
+constexpr int kLooks = 10;
+constexpr int kBeats = 5;
 
 tcp::acceptor listen_on(asio::io_context& io, const StoreServerOptions& options) {
   const StoreAddress wanted{.host = options.bind_address, .port = options.port};
@@ -56,11 +60,14 @@ class StoreServer::Impl final : public StoreConnection::Owner {
                   .key = options.key,
                   .handshake_timeout = options.handshake_timeout},
         world_size_(options.world_size),
+        silence_limit_(options.silence_limit),
         listener_(std::move(listener)),
         acceptor_(listen_on(io_, options)),
         address_{.host = options.bind_address, .port = acceptor_.local_endpoint().port()},
-        accept_timer_(io_) {
+        accept_timer_(io_),
+        silence_timer_(io_) {
     accept();
+    look_for_silence();
     thread_ = start_thread("bp-store", [this] {
       io_.run();
       finished_.set_value();
@@ -88,9 +95,15 @@ class StoreServer::Impl final : public StoreConnection::Owner {
   }
 
  private:
+  struct Member {
+    StoreConnection::Id connection = 0;
+    int quiet = 0;  // looks in a row at which nothing had come from it
+  };
   void accept();
   void shut_down();
   void keep_failure(const JobFailure& failure);
+  void look_for_silence();
+  void listen_for(int rank, Member& member);
   void keep_stop();
   void push(const StoreMessage& message);
   void answer(StoreConnection& connection, std::uint64_t id);
@@ -106,16 +119,18 @@ class StoreServer::Impl final : public StoreConnection::Owner {
   const StoreConnection::Settings settings_;
   const int world_size_;
   const std::function<void(const StoreEvent&)> listener_;
+  const std::chrono::milliseconds silence_limit_;
 
   asio::io_context io_{1};
   tcp::acceptor acceptor_;
   const StoreAddress address_;
   asio::steady_timer accept_timer_;
 
+  asio::steady_timer silence_timer_;
   StoreConnection::Id next_id_ = 1;
   std::list<std::shared_ptr<StoreConnection>> strangers_;  // oldest first
   std::unordered_map<StoreConnection::Id, std::shared_ptr<StoreConnection>> clients_;
-  std::map<int, StoreConnection::Id> ranks_;  // here, and without goodbye
+  std::map<int, Member> ranks_;  // here, and without goodbye
   StoreTable table_;
   std::optional<JobFailure> failure_;
   bool stop_requested_ = false;
@@ -161,6 +176,7 @@ void StoreServer::Impl::shut_down() {
   }
   strangers_.clear();
   clients_.clear();
+  silence_timer_.cancel();
 }
 
 std::optional<StoreRefusal> StoreServer::Impl::admit(const StoreConnection& connection) {
@@ -169,6 +185,31 @@ std::optional<StoreRefusal> StoreServer::Impl::admit(const StoreConnection& conn
   }
   return ranks_.contains(connection.rank()) ? std::optional(StoreRefusal::rank_taken)
                                             : std::nullopt;
+}
+
+// By counting looks, not by the clock: after a pause of this process nobody is silent yet.
+void StoreServer::Impl::look_for_silence() {
+  silence_timer_.expires_after(silence_limit_ / kLooks);
+  silence_timer_.async_wait([this](asio::error_code cancelled) {
+    if (cancelled || !acceptor_.is_open()) {
+      return;
+    }
+    for (auto& [rank, member] : ranks_) {
+      listen_for(rank, member);
+    }
+    look_for_silence();
+  });
+}
+
+void StoreServer::Impl::listen_for(int rank, Member& member) {
+  const bool was_silent = member.quiet > kLooks;
+  const bool heard = clients_.at(member.connection)->take_heard();
+  member.quiet = heard ? 0 : member.quiet + 1;
+  if (heard && was_silent) {
+    tell(StoreEvent::Kind::back, rank);
+  } else if (member.quiet == kLooks + 1) {
+    tell(StoreEvent::Kind::silent, rank);
+  }
 }
 
 void StoreServer::Impl::joined(StoreConnection& connection) {
@@ -181,9 +222,10 @@ void StoreServer::Impl::joined(StoreConnection& connection) {
   if (stop_requested_) {
     connection.send({.op = StoreOp::stop_requested});
   }
-  connection.send({.op = StoreOp::welcome});  // last: what came before holds when it has joined
+  // Last: what came before holds when it has joined.
+  connection.send({.op = StoreOp::welcome, .number = silence_limit_.count() / kBeats});
   if (connection.rank() >= 0) {
-    ranks_.emplace(connection.rank(), connection.id());
+    ranks_.emplace(connection.rank(), Member{.connection = connection.id()});
     tell(StoreEvent::Kind::joined, connection.rank());
   }
 }
@@ -212,6 +254,8 @@ void StoreServer::Impl::received(StoreConnection& connection, StoreMessage messa
     return;
   }
   for (const auto& [client, reply] : table_.handle(connection.id(), std::move(message))) {
+    case StoreOp::alive:
+      return;
     if (const auto other = clients_.find(client); other != clients_.end()) {
       other->second->send(reply);
     }
@@ -227,7 +271,7 @@ void StoreServer::Impl::lost(StoreConnection& connection, const std::string& why
   clients_.erase(connection.id());
   const int rank = connection.rank();
   const auto here = ranks_.find(rank);
-  if (here == ranks_.end() || here->second != connection.id()) {
+  if (here == ranks_.end() || here->second.connection != connection.id()) {
     return;  // an observer, or after goodbye
   }
   ranks_.erase(here);

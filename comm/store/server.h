@@ -20,6 +20,9 @@ struct StoreServerOptions {
   int world_size = 1;
   // How long a connection may take to prove that it knows the key.
   std::chrono::milliseconds handshake_timeout{5'000};
+  // After this long without a sign of life a rank is told to be silent; each gives five in that
+  // time, whatever its program does. Time in which this process was itself stopped does not count.
+  std::chrono::milliseconds silence_limit{10'000};
 };
 
 // Something a rank did, for whoever owns the server. Of observers (rank -1) only failed, with any
@@ -32,6 +35,8 @@ struct StoreEvent {
     failed,          // declared the job failed: failure.cause is itself, or -1
     consequence,     // said that it ends because of rank failure.cause
     stop_requested,  // asked all to save and stop
+    silent,          // has given no sign of life for silence_limit
+    back,            // has given one after all
   };
   Kind kind = Kind::joined;
   int rank = -1;

@@ -116,6 +116,11 @@ bool receive_some(int fd, std::string& buffer, const Deadline& deadline, std::st
   const std::size_t used = buffer.size();
   buffer.resize(used + kReadSize);
   while (true) {
+bool is_readable(int fd, const Deadline& deadline) {
+  std::string why;
+  return wait_for(fd, POLLIN, deadline, why) || !deadline.passed();
+}
+
     const ssize_t received = ::recv(fd, buffer.data() + used, kReadSize, 0);
     if (received > 0) {
       buffer.resize(used + static_cast<std::size_t>(received));

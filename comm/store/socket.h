@@ -22,6 +22,9 @@ namespace bp {
                             const Deadline& deadline,
                             std::string& why);
 
+// True when there is something to read, or an end or error to find; false at the deadline.
+[[nodiscard]] bool is_readable(int fd, const Deadline& deadline);
+
 // Appends what has come, at least a byte.
 [[nodiscard]] bool receive_some(int fd,
                                 std::string& buffer,

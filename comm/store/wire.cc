@@ -37,6 +37,7 @@ constexpr std::array kShapes = {
     Shape{StoreOp::fail, 1, 1, kMaxStoreText, 0},
     Shape{StoreOp::stop, 0, 0, 0, 0},
     Shape{StoreOp::goodbye, 0, 0, 0, 0},
+    Shape{StoreOp::alive, 0, 0, 0, 0},
     Shape{StoreOp::done, 0, 0, 0, 0},
     Shape{StoreOp::found, 1, 1, kMaxStoreValue, 0},
     Shape{StoreOp::missing, 0, kAny, kMaxStoreKey, kMaxStoreKey},

@@ -13,7 +13,7 @@
 
 namespace bp {
 
-inline constexpr std::uint32_t kStoreVersion = 1;
+inline constexpr std::uint32_t kStoreVersion = 2;
 
 inline constexpr std::size_t kMaxStoreKey = std::size_t{4} << 10;
 inline constexpr std::size_t kMaxStoreValue = std::size_t{16} << 20;
@@ -30,8 +30,8 @@ enum class StoreOp : std::uint8_t {
   hello = 1,      // number: rank; strings: job, nonce
   challenge = 2,  // strings: nonce, proof
   proof = 3,      // strings: proof
-  welcome = 4,
-  refusal = 5,  // number: StoreRefusal
+  welcome = 4,    // number: how often to say alive, in ms
+  refusal = 5,    // number: StoreRefusal
   // Requests of a client, answered under the same id. What answers: (in brackets)
   set = 16,          // key, value (done)
   get = 17,          // key (found, when it is there; missing, after cancel)
@@ -45,6 +45,7 @@ enum class StoreOp : std::uint8_t {
   fail = 25,         // number: cause; text (done)
   stop = 26,         // (done)
   goodbye = 27,      // (done)
+  alive = 28,        // never answered
   // Answers.
   done = 32,      // number
   found = 33,     // value

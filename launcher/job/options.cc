@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
@@ -26,6 +27,8 @@ Examples:
                                          this machine as two hosts, for a try
   bprun -H a:3,b:1 --dry-run PROGRAM     what would be started)";
 
+constexpr std::chrono::seconds kShortestSilence{1};  // a busy machine has pauses of a part of that
+
 EarlyExit usage_error(const std::string& text) {
   return {kExitUsage,
           concat("bprun: ", text, "\n  hint: bprun --help shows examples and all options")};
@@ -36,6 +39,7 @@ struct RawOptions {
   std::string prefix = "rank";
   std::string start_timeout = "30s";
   std::string grace = "30s";
+  std::string kill_silent;  // empty: not given
 };
 
 void describe(CLI::App& app, Options& options, RawOptions& raw) {
@@ -72,6 +76,9 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_option("--grace", raw.grace,
                  "for ranks to save and end when asked to stop (default: 30s)")
       ->type_name("TIME");
+  app.add_flag("--kill-silent{10s}", raw.kill_silent,
+               "end the job when a rank gives no sign of life for TIME or 10s (default: after 10s "
+               "it is named, and nothing ends)");
   app.add_option("--ssh", options.ssh, "instead of ssh, split as by a shell: 'ssh -F FILE'")
       ->type_name("CMD");
   app.add_option("--remote-bprun", options.remote_bprun,
@@ -96,12 +103,17 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// CLI11 knows nothing of a program that follows.
+// CLI11 knows nothing of a program that follows, and writes a flag's default in its own way.
 std::string help_of(const CLI::App& app) {
+  static constexpr std::pair<std::string_view, std::string_view> kOurs[] = {
+      {"bprun [OPTIONS]", "bprun [OPTIONS] [--] PROGRAM [ARGS...]"},
+      {"--kill-silent{10s}  ", "--kill-silent[=TIME]"},
+  };
   std::string text = app.help();
-  const std::string_view usage = "bprun [OPTIONS]";
-  if (const std::size_t at = text.find(usage); at != std::string::npos) {
-    text.replace(at, usage.size(), "bprun [OPTIONS] [--] PROGRAM [ARGS...]");
+  for (const auto& [theirs, ours] : kOurs) {
+    if (const std::size_t at = text.find(theirs); at != std::string::npos) {
+      text.replace(at, theirs.size(), ours);
+    }
   }
   return text;
 }
@@ -131,6 +143,13 @@ void finish(Options& options, const RawOptions& raw, const std::vector<std::stri
   options.prefix = *style;
   options.start_timeout = parse_duration(raw.start_timeout, "--start-timeout");
   options.grace = parse_duration(raw.grace, "--grace");
+  if (!raw.kill_silent.empty()) {
+    options.kill_silent = parse_duration(raw.kill_silent, "--kill-silent");
+    if (*options.kill_silent < kShortestSilence) {
+      throw Error(ErrorCode::invalid_argument,
+                  concat("--kill-silent must be 1s or more, not ", raw.kill_silent));
+    }
+  }
   const int host_options = int{options.host_list.has_value()} + int{options.hostfile.has_value()} +
                            int{options.host_map.has_value()};
   if (host_options > 1) {

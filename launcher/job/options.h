@@ -24,7 +24,8 @@ struct Options {
   std::string output;
   std::chrono::milliseconds start_timeout = std::chrono::seconds{30};
   std::chrono::milliseconds grace = std::chrono::seconds{30};
-  std::vector<std::string> environment;  // NAME or NAME=VALUE
+  std::optional<std::chrono::milliseconds> kill_silent;  // unset: silent ranks are only named
+  std::vector<std::string> environment;                  // NAME or NAME=VALUE
   bool whole_environment = false;
   bool dry_run = false;
   std::vector<std::string> program;  // with its arguments, untouched

@@ -2,22 +2,16 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
-#include "bp/error.h"
 #include "comm/base/job_key.h"
 #include "comm/base/text.h"
-#include "launcher/agent/hello.h"
 #include "launcher/agent/timing.h"
-#include "launcher/hosts/machine.h"
 #include "launcher/job/job_texts.h"
-#include "launcher/process/environment_list.h"
 #include "launcher/process/process_tree.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
@@ -29,12 +23,6 @@ constexpr std::size_t kReportedLines = 20;
 constexpr auto kTermToKill = 1s;  // of a failure stop
 constexpr auto kAfterKill = 5s;   // for a host to report its end once the kill was due
 constexpr auto kAgentsEnd = 2s;   // for the agents to end once their work is done
-
-std::uint32_t current_umask() {
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  return mask;
-}
 
 std::string random_job_name() {
   const JobKey random = random_job_key();
@@ -61,6 +49,7 @@ Supervisor::Supervisor(const Options& options, const JobPlan& plan)
                 crew_.send(host_of_rank(plan_.placement, rank), OutputTaken{bytes});
               }),
       jury_(world_size(plan.placement)),
+      silence_(options.kill_silent),
       ranks_(static_cast<std::size_t>(world_size(plan.placement))),
       job_(random_job_name()),
       key_(random_job_key()),
@@ -116,12 +105,23 @@ void Supervisor::on_rank(const ToLauncher& message) {
   } else if (const auto* exited = std::get_if<Exited>(&message)) {
     ranks_.at(static_cast<std::size_t>(exited->rank)).status = exited->status;
     jury_.rank_ended(exited->rank, exited->status, Clock::now());
+    silence_.rank_ended(exited->rank);
     if (exited->rank == 0) {
       input_.reset();
     }
   } else if (const auto* taken = std::get_if<StdinTaken>(&message)) {
     if (input_) {
       input_->taken(taken->bytes);
+    }
+  }
+}
+
+void Supervisor::on_store(const StoreEvent& event) {
+  jury_.store_event(event, Clock::now());
+  if (event.rank >= 0) {
+    if (const auto line = silence_.store_event(event, who(event.rank), Clock::now());
+        !line.empty()) {
+      output_.say(line);
     }
   }
 }
@@ -155,6 +155,7 @@ void Supervisor::suspend() {
   ::raise(SIGSTOP);
   crew_.send_to_all(SignalRanks{SIGCONT});
   crew_.send_to_all(Suspend{false});
+  silence_.job_resumed(Clock::now());
 }
 
 void Supervisor::advance() {
@@ -175,110 +176,6 @@ void Supervisor::advance() {
   }
 }
 
-// The address of this machine for the others: what was asked for, else what another host's ssh
-// connection came from, else the interface that leads there.
-std::string Supervisor::advertised_address() const {
-  if (!options_.interface.empty()) {
-    return interface_address(options_.interface);
-  }
-  std::string best;
-  for (std::size_t host = 0; host < crew_.size(); ++host) {
-    if (plan_.hosts[host].local) {
-      continue;
-    }
-    const std::string& seen = crew_.hello(host).client_address;
-    const std::string address =
-        seen.empty() ? address_towards(plan_.placement[host].host.name) : seen;
-    if (!address.empty() && (best.empty() || is_loopback(best))) {
-      best = address;
-    }
-  }
-  return best.empty() ? "127.0.0.1" : best;
-}
-
-JobVariables Supervisor::job_variables() const {
-  const std::string here = advertised_address();
-  const Hello& first = crew_.hello(0);
-  JobVariables variables;
-  variables.store = {here, store_->address().port};
-  variables.master_port = first.free_port;
-  variables.master_address = here;
-  if (!plan_.hosts.front().local) {
-    variables.master_address =
-        first.server_address.empty() ? plan_.placement.front().host.name : first.server_address;
-  }
-  return variables;
-}
-
-JobSpec Supervisor::job_spec(std::size_t host, const JobVariables& variables, int threads) const {
-  const auto own = own_environment();
-  JobSpec spec;
-  spec.job = job_;
-  spec.key = key_;
-  spec.argv = options_.program;
-  spec.directory = std::filesystem::current_path().string();
-  spec.umask = current_umask();
-  spec.whole_environment = plan_.hosts[host].local;
-  for (const std::string& entry : own) {
-    if (spec.whole_environment || options_.whole_environment || travels(name_of_entry(entry))) {
-      spec.environment.push_back(entry);
-    }
-  }
-  spec.environment = merged_environment(std::move(spec.environment),
-                                        requested_variables(options_.environment, own));
-  if (!find_environment(spec.environment, "OMP_NUM_THREADS")) {
-    spec.environment.push_back(concat("OMP_NUM_THREADS=", threads));
-  }
-  const PlacedHost& placed = plan_.placement[host];
-  for (int rank = placed.first_rank; rank < placed.first_rank + placed.ranks; ++rank) {
-    spec.ranks.push_back({rank, rank_variables(plan_.placement, rank, variables)});
-  }
-  return spec;
-}
-
-// The same version of another build works, but is worth a look when something is odd.
-void Supervisor::warn_of_other_builds() {
-  for (std::size_t host = 0; host < crew_.size(); ++host) {
-    if (crew_.hello(host).build != own_build()) {
-      output_.say(concat("bprun: warning: host ", plan_.placement[host].host.name,
-                         " has another build of bprun than this machine"));
-    }
-  }
-}
-
-void Supervisor::prepare() {
-  warn_of_other_builds();
-  store_events_ = std::make_unique<StoreEvents>(
-      loop_, [this](const StoreEvent& event) { jury_.store_event(event, Clock::now()); });
-  StoreServerOptions server;
-  server.bind_address = plan_.all_local() && options_.interface.empty() ? "127.0.0.1" : "0.0.0.0";
-  server.port = options_.store_port;
-  server.job = job_;
-  server.key = key_;
-  server.world_size = world_size(plan_.placement);
-  const auto push = [this](const StoreEvent& event) { store_events_->push(event); };
-  try {
-    store_ = std::make_unique<StoreServer>(server, push);
-  } catch (const Error& error) {
-    if (options_.store_port == 0) {
-      throw;
-    }
-    throw Error(ErrorCode::invalid_argument, concat("--store-port: ", error.what()));
-  }
-
-  std::vector<HostCores> cores;
-  for (std::size_t host = 0; host < crew_.size(); ++host) {
-    const Hello& hello = crew_.hello(host);
-    cores.push_back({hello.machine, hello.cores, plan_.placement[host].ranks});
-  }
-  const auto threads = threads_per_rank(cores);
-  const JobVariables variables = job_variables();
-  for (std::size_t host = 0; host < crew_.size(); ++host) {
-    crew_.send(host, job_spec(host, variables, threads[host]));
-  }
-  phase_ = Phase::preparing;
-}
-
 void Supervisor::go() {
   input_ = std::make_unique<InputForwarder>(
       loop_, STDIN_FILENO, [this](std::string data) { crew_.send(0, StdinData{std::move(data)}); });
@@ -294,6 +191,8 @@ void Supervisor::supervise() {
       fail(failure_of(*verdict, who(verdict->rank)));
     } else if (auto failure = never_joined()) {
       fail(std::move(*failure));
+    } else if (auto silence = silent_too_long()) {
+      fail(std::move(*silence));
     }
   }
   if (output_.nobody_reads() && stop_requests_ == 0 && !failure_) {
@@ -321,6 +220,12 @@ std::optional<Failure> Supervisor::never_joined() const {
   return failure;
 }
 
+std::optional<Failure> Supervisor::silent_too_long() const {
+  const auto now = Clock::now();
+  const auto rank = silence_.too_long(now);
+  return rank ? std::optional(silence_.failure(*rank, who(*rank), now)) : std::nullopt;
+}
+
 std::string Supervisor::who(int rank) const {
   return describe_rank(plan_.placement, rank, ranks_[static_cast<std::size_t>(rank)].pid);
 }
@@ -333,9 +238,14 @@ void Supervisor::fail(Failure failure) {
     return;
   }
   failed_after_ = since(started_);
-  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-    const std::size_t host = host_of_rank(plan_.placement, static_cast<int>(rank));
-    ranks_[rank].stopped_by_us = !ranks_[rank].status && crew_.phase(host) != HostPhase::lost;
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    const int rank = static_cast<int>(i);
+    const std::size_t host = host_of_rank(plan_.placement, rank);
+    ranks_[i].stopped_by_us = !ranks_[i].status && crew_.phase(host) != HostPhase::lost;
+    if (const auto note = silence_.note(rank, who(rank), Clock::now());
+        !note.empty() && rank != failure_->rank) {
+      failure_->more.push_back(note);
+    }
   }
   store_->fail_job({failure_->rank, failure_->headline});
   stop_ranks(SIGTERM, kTermToKill);

@@ -18,6 +18,7 @@
 #include "launcher/job/options.h"
 #include "launcher/job/plan.h"
 #include "launcher/job/rank_environment.h"
+#include "launcher/job/silence.h"
 #include "launcher/job/store_events.h"
 #include "launcher/job/verdict.h"
 #include "launcher/process/event_loop.h"
@@ -48,6 +49,7 @@ class Supervisor {
 
   [[nodiscard]] std::chrono::milliseconds time_to_next_look() const;
   void on_rank(const ToLauncher& message);
+  void on_store(const StoreEvent& event);
   void on_signal(int number);
 
   // After every round of events.
@@ -67,6 +69,7 @@ class Supervisor {
                                  const JobVariables& variables,
                                  int threads) const;
   [[nodiscard]] std::optional<Failure> never_joined() const;
+  [[nodiscard]] std::optional<Failure> silent_too_long() const;
   void warn_of_other_builds();
   void tell_bad_ends();
   [[nodiscard]] std::string who(int rank) const;
@@ -80,6 +83,7 @@ class Supervisor {
   SignalFd signals_;
   OutputHub output_;
   Jury jury_;
+  Silence silence_;
   std::vector<RankState> ranks_;
   const std::string job_;
   const JobKey key_;

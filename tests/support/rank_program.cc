@@ -104,6 +104,14 @@ int join(const std::string& mode) {
     store->goodbye();
     return 0;
   }
+  if (mode == "stop" && rank() == 1) {
+    ::raise(SIGSTOP);
+  }
+  if (mode == "slow") {  // its own thread does nothing for longer than --kill-silent allows
+    std::this_thread::sleep_for(3s);
+    store->goodbye();
+    return 0;
+  }
   if (mode == "leave" && rank() == 1) {
     ::_exit(0);
   }

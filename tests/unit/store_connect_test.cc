@@ -121,7 +121,7 @@ TEST_F(StoreConnectTest, ServerOfAnotherVersionIsToldAtOnce) {
   EXPECT_THAT(meet_server_that_says(
                   plain_frame(encode_handshake({.op = StoreOp::refusal, .number = 1}, 7))),
               AllOf(StartsWith("invalid_argument: rank 3 cannot join the store 127.0.0.1:"),
-                    HasSubstr("it speaks version 7 of the protocol, this program version 1")));
+                    HasSubstr("it speaks version 7 of the protocol, this program version 2")));
 }
 
 TEST_F(StoreConnectTest, AnythingButAStoreIsToldAtOnce) {

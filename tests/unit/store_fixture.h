@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -26,8 +27,8 @@ inline constexpr std::chrono::seconds kSoon{30};
 class EventLog {
  public:
   void add(const StoreEvent& event) {
-    static constexpr const char* kNames[] = {"joined", "goodbye",     "lost",
-                                             "failed", "consequence", "stop_requested"};
+    static constexpr const char* kNames[] = {"joined",      "goodbye",        "lost",   "failed",
+                                             "consequence", "stop_requested", "silent", "back"};
     const std::lock_guard lock(mutex_);
     std::string text = concat(kNames[static_cast<std::size_t>(event.kind)], " ", event.rank);
     if (!event.failure.text.empty()) {
@@ -57,18 +58,21 @@ class EventLog {
 
 class StoreTest : public testing::Test {
  protected:
-  explicit StoreTest(std::chrono::milliseconds handshake_timeout = kSoon)
-      : handshake_timeout_(handshake_timeout), server_(start_server(0)) {}
+  explicit StoreTest(std::chrono::milliseconds handshake_timeout = kSoon,
+                     std::chrono::milliseconds silence_limit = kSoon)
+      : handshake_timeout_(handshake_timeout),
+        silence_limit_(silence_limit),
+        server_(start_server(0)) {}
 
   [[nodiscard]] std::unique_ptr<StoreServer> start_server(int port) {
-    return std::make_unique<StoreServer>(
-        StoreServerOptions{.bind_address = "127.0.0.1",
-                           .port = port,
-                           .job = "job-1",
-                           .key = key_,
-                           .world_size = 8,
-                           .handshake_timeout = handshake_timeout_},
-        [this](const StoreEvent& event) { events_.add(event); });
+    return std::make_unique<StoreServer>(StoreServerOptions{.bind_address = "127.0.0.1",
+                                                            .port = port,
+                                                            .job = "job-1",
+                                                            .key = key_,
+                                                            .world_size = 8,
+                                                            .handshake_timeout = handshake_timeout_,
+                                                            .silence_limit = silence_limit_},
+                                         [this](const StoreEvent& event) { events_.add(event); });
   }
 
   [[nodiscard]] StoreClientOptions options(int rank = -1) const {
@@ -85,8 +89,26 @@ class StoreTest : public testing::Test {
 
   const JobKey key_ = random_job_key();
   const std::chrono::milliseconds handshake_timeout_;
+  const std::chrono::milliseconds silence_limit_;
   EventLog events_;
   std::unique_ptr<StoreServer> server_;
+};
+
+// For as long as it lives no descriptor of this process may have the number `most` or a higher one;
+// those that are open stay so.
+class LimitedFiles {
+ public:
+  explicit LimitedFiles(rlim_t most) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit limited{.rlim_cur = most, .rlim_max = before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &limited);
+  }
+  ~LimitedFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  LimitedFiles(const LimitedFiles&) = delete;
+  LimitedFiles& operator=(const LimitedFiles&) = delete;
+
+ private:
+  rlimit before_{};
 };
 
 // "timeout: ..." of the Error that `call` throws.

@@ -29,6 +29,8 @@ class RawPeer {
     static_cast<void>(send_all(socket_.get(), bytes, Deadline(kSoon), why));
   }
 
+  void hang_up() { socket_.reset(); }
+
   // The next frame, or nothing once the other side has closed.
   std::optional<std::string> receive_frame(const FrameLimits& limits) {
     std::string why;

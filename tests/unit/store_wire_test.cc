@@ -57,8 +57,8 @@ TEST(StoreMessage, UnknownOpIsRefused) {
   for (int op = 0; op < 256; ++op) {
     std::string body = encode_message({.op = StoreOp::goodbye});
     body[0] = static_cast<char>(op);
-    const bool without_strings =
-        op == 4 || op == 5 || op == 20 || op == 26 || op == 27 || op == 32 || op == 34 || op == 49;
+    const bool without_strings = op == 4 || op == 5 || op == 20 || (op >= 26 && op <= 28) ||
+                                 op == 32 || op == 34 || op == 49;
     EXPECT_EQ(decode_message(body).has_value(), without_strings) << op;
   }
 }
@@ -86,9 +86,9 @@ TEST(StoreMessage, CountBeyondTheBytesThatAreThereIsRefusedBeforeAllocation) {
 TEST(StoreHandshake, StrangersAndOtherVersionsAreToldApart) {
   EXPECT_FALSE(decode_handshake("SSH-2.0-OpenSSH_9.2").has_value());
   EXPECT_FALSE(decode_handshake("bpst").has_value());
-  const auto other = decode_handshake(std::string("bpst\0\0\0\2whatever", 16));
+  const auto other = decode_handshake(std::string("bpst\0\0\0\1whatever", 16));
   ASSERT_TRUE(other.has_value());
-  EXPECT_EQ(other->version, 2U);
+  EXPECT_EQ(other->version, 1U);
   EXPECT_FALSE(other->message.has_value());
   const auto ours = decode_handshake(encode_handshake(kExample));
   ASSERT_TRUE(ours.has_value());
@@ -152,10 +152,10 @@ TEST(StoreSeal, IsTheFrameOfTheExample) {
   const Bytes32 session = derive(counting_from(0), HandshakeRole::session, kFacts);
   FrameSeal seal(session, FrameDirection::to_server);
   EXPECT_EQ(hex(view_of(session)),
-            "336769fcd22ebb334ab65e508a069d26c3367a5422b412b4f364548600e13be6");
+            "8f1497469ec4ae88e9a69d202fbe5469673675bd2d0dc8a46edc6e79c79ea095");
   EXPECT_EQ(hex(seal.seal(encode_message(kExample))),
             "00000023" + hex(encode_message(kExample)) +
-                "d44d5735d99ade803418c6c9ecad36371ad3831b7f6a84f39acfc822448c12ff");
+                "e92ac43e16024e390b9760d04b24cfdd9b58c77121bda22fd9e7093c36fadf56");
 }
 
 TEST(StoreSeal, AcceptsEachFrameOnceInOrderAndDirection) {

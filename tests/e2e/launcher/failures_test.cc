@@ -6,7 +6,9 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
+#include "comm/base/text.h"
 #include "tests/e2e/launcher/bprun_process.h"
 
 namespace bp::test {
@@ -96,6 +98,50 @@ TEST(Failure, NamesRanksThatNeverJoined) {
   EXPECT_THAT(bprun.err(),
               ContainsRegex("rank 1 on localhost .*has not joined the job within 0.3 s of the "
                             "first that did"));
+}
+
+#ifndef __SANITIZE_ADDRESS__  // UBSan's look at a vptr needs descriptors of its own
+// Whichever step wants one descriptor too many: one line, and no process is left.
+TEST(Failure, FewDescriptorsAreSaid) {
+  const std::string again =
+      concat("for n in 4 6 8 10 12 14 16 18 20 22 24 32; do prlimit --nofile=$n ", BP_BIN_DIR,
+             "/bprun -n 2 true 2>&1; echo code $? of $n; done");
+  BprunProcess bprun({{"-n", "1", "--prefix", "none", "sh", "-c", again}});
+  EXPECT_EQ(bprun.finish(), 0);
+  std::istringstream lines(bprun.out());
+  std::string said;
+  int went_well = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("code ")) {
+      said += line;
+      continue;
+    }
+    if (line.starts_with("code 0 ")) {
+      ++went_well;
+    } else if (!line.starts_with("code 127 ")) {  // that is the loader's, without its libraries
+      EXPECT_THAT(line, HasSubstr("code 70 ")) << said;
+      EXPECT_THAT(said, HasSubstr("Too many open files"));
+    }
+    said.clear();
+  }
+  EXPECT_GT(went_well, 0) << "32 are enough";
+}
+#endif
+
+TEST(Failure, ASilentRankIsKilledWhenAskedTo) {
+  BprunProcess bprun({{"-n", "3", "--kill-silent=2s", rank_program(), "join", "stop"}});
+  EXPECT_EQ(bprun.finish(), 70);
+  EXPECT_THAT(bprun.err(), ContainsRegex("bprun: FAILED  rank 1 on localhost \\(local rank 1, pid "
+                                         "[0-9]+\\) gave no sign of life for [0-9.]+ s "
+                                         "\\(--kill-silent\\)"));
+  EXPECT_THAT(bprun.err(), HasSubstr("hint: something stopped it"));
+  EXPECT_EQ(bprun.marked_at_last(), 0);
+}
+
+TEST(Success, OfARankThatIsOnlySlow) {
+  BprunProcess bprun({{"-n", "2", "--kill-silent=2s", rank_program(), "join", "slow"}});
+  EXPECT_EQ(bprun.finish(), 0) << bprun.err();
+  EXPECT_EQ(bprun.out() + bprun.err(), "");
 }
 
 TEST(Success, IsSilent) {

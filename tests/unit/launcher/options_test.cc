@@ -77,6 +77,18 @@ TEST(Options, TakeEveryValue) {
   EXPECT_EQ(good({"--hosts", "m", "p"}).host_map, "m");
 }
 
+TEST(Options, ASilentRankIsKilledOnlyWhenAskedTo) {
+  EXPECT_FALSE(good({"prog"}).kill_silent);
+  const Options plain = good({"--kill-silent", "prog"});
+  EXPECT_EQ(plain.kill_silent, 10s);
+  EXPECT_THAT(plain.program, ElementsAre("prog"));
+  EXPECT_EQ(good({"--kill-silent=2m", "prog"}).kill_silent, 2min);
+  EXPECT_EQ(bad({"--kill-silent=500ms", "prog"}),
+            "bprun: --kill-silent must be 1s or more, not 500ms");
+  EXPECT_EQ(bad({"--kill-silent=soon", "prog"}),
+            "bprun: --kill-silent must be a time such as 30s, 500ms or 2m, not 'soon'");
+}
+
 TEST(Options, LeaveTheProgramsOwnAlone) {
   EXPECT_THAT(good({"-n", "2", "prog", "--flag", "-n", "9"}).program,
               ElementsAre("prog", "--flag", "-n", "9"));

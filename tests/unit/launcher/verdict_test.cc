@@ -43,6 +43,14 @@ TEST_F(JuryTest, IsSilentWhileNothingIsWrong) {
   EXPECT_FALSE(jury.verdict(at(300'000)));
 }
 
+TEST_F(JuryTest, ASilentRankIsNoFailure) {
+  join_all();
+  tell(10, Event::silent, 1);
+  EXPECT_FALSE(jury.latest());
+  tell(20, Event::back, 1);
+  EXPECT_FALSE(jury.verdict(at(100'000)));
+}
+
 TEST_F(JuryTest, BlamesAForeignProgramAtOnce) {
   end(10, 1, exit_status(7));
   const auto verdict = jury.verdict(at(10));

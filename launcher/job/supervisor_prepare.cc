@@ -1,0 +1,132 @@
+// What Supervisor does between the agents' greeting and their readiness: the store, and what each
+// host must know.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "launcher/agent/hello.h"
+#include "launcher/hosts/machine.h"
+#include "launcher/job/supervisor.h"
+#include "launcher/process/environment_list.h"
+
+namespace bp::launcher {
+namespace {
+
+std::uint32_t current_umask() {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return mask;
+}
+
+}  // namespace
+
+// The address of this machine for the others: what was asked for, else what another host's ssh
+// connection came from, else the interface that leads there.
+std::string Supervisor::advertised_address() const {
+  if (!options_.interface.empty()) {
+    return interface_address(options_.interface);
+  }
+  std::string best;
+  for (std::size_t host = 0; host < crew_.size(); ++host) {
+    if (plan_.hosts[host].local) {
+      continue;
+    }
+    const std::string& seen = crew_.hello(host).client_address;
+    const std::string address =
+        seen.empty() ? address_towards(plan_.placement[host].host.name) : seen;
+    if (!address.empty() && (best.empty() || is_loopback(best))) {
+      best = address;
+    }
+  }
+  return best.empty() ? "127.0.0.1" : best;
+}
+
+JobVariables Supervisor::job_variables() const {
+  const std::string here = advertised_address();
+  const Hello& first = crew_.hello(0);
+  JobVariables variables;
+  variables.store = {here, store_->address().port};
+  variables.master_port = first.free_port;
+  variables.master_address = here;
+  if (!plan_.hosts.front().local) {
+    variables.master_address =
+        first.server_address.empty() ? plan_.placement.front().host.name : first.server_address;
+  }
+  return variables;
+}
+
+JobSpec Supervisor::job_spec(std::size_t host, const JobVariables& variables, int threads) const {
+  const auto own = own_environment();
+  JobSpec spec;
+  spec.job = job_;
+  spec.key = key_;
+  spec.argv = options_.program;
+  spec.directory = std::filesystem::current_path().string();
+  spec.umask = current_umask();
+  spec.whole_environment = plan_.hosts[host].local;
+  for (const std::string& entry : own) {
+    if (spec.whole_environment || options_.whole_environment || travels(name_of_entry(entry))) {
+      spec.environment.push_back(entry);
+    }
+  }
+  spec.environment = merged_environment(std::move(spec.environment),
+                                        requested_variables(options_.environment, own));
+  if (!find_environment(spec.environment, "OMP_NUM_THREADS")) {
+    spec.environment.push_back(concat("OMP_NUM_THREADS=", threads));
+  }
+  const PlacedHost& placed = plan_.placement[host];
+  for (int rank = placed.first_rank; rank < placed.first_rank + placed.ranks; ++rank) {
+    spec.ranks.push_back({rank, rank_variables(plan_.placement, rank, variables)});
+  }
+  return spec;
+}
+
+// The same version of another build works, but is worth a look when something is odd.
+void Supervisor::warn_of_other_builds() {
+  for (std::size_t host = 0; host < crew_.size(); ++host) {
+    if (crew_.hello(host).build != own_build()) {
+      output_.say(concat("bprun: warning: host ", plan_.placement[host].host.name,
+                         " has another build of bprun than this machine"));
+    }
+  }
+}
+
+void Supervisor::prepare() {
+  warn_of_other_builds();
+  store_events_ =
+      std::make_unique<StoreEvents>(loop_, [this](const StoreEvent& event) { on_store(event); });
+  StoreServerOptions server;
+  server.bind_address = plan_.all_local() && options_.interface.empty() ? "127.0.0.1" : "0.0.0.0";
+  server.port = options_.store_port;
+  server.job = job_;
+  server.key = key_;
+  server.world_size = world_size(plan_.placement);
+  server.silence_limit = silence_.limit();
+  const auto push = [this](const StoreEvent& event) { store_events_->push(event); };
+  try {
+    store_ = std::make_unique<StoreServer>(server, push);
+  } catch (const Error& error) {
+    if (options_.store_port == 0) {
+      throw;
+    }
+    throw Error(ErrorCode::invalid_argument, concat("--store-port: ", error.what()));
+  }
+
+  std::vector<HostCores> cores;
+  for (std::size_t host = 0; host < crew_.size(); ++host) {
+    const Hello& hello = crew_.hello(host);
+    cores.push_back({hello.machine, hello.cores, plan_.placement[host].ranks});
+  }
+  const auto threads = threads_per_rank(cores);
+  const JobVariables variables = job_variables();
+  for (std::size_t host = 0; host < crew_.size(); ++host) {
+    crew_.send(host, job_spec(host, variables, threads[host]));
+  }
+  phase_ = Phase::preparing;
+}
+
+}  // namespace bp::launcher

@@ -1,0 +1,57 @@
+#include "launcher/job/silence.h"
+
+#include <gtest/gtest.h>
+
+namespace bp::launcher {
+namespace {
+
+using namespace std::chrono_literals;
+using Event = StoreEvent::Kind;
+
+constexpr const char* kWho = "rank 2 on h2 (local rank 0, pid 4711)";
+
+Silence::Time at(std::chrono::milliseconds time) { return Silence::Time{} + time; }
+
+TEST(Silence, IsOnlyNamedUnlessAskedFor) {
+  Silence silence({});
+  EXPECT_EQ(silence.limit(), 10s);
+  EXPECT_EQ(silence.store_event({Event::joined, 2, {}}, kWho, at(0s)), "");
+  EXPECT_EQ(silence.store_event({Event::silent, 2, {}}, kWho, at(50s)),
+            "bprun: warning: rank 2 on h2 (local rank 0, pid 4711) gives no sign of life for 10.0 "
+            "s: it is stopped, or its host hangs; --kill-silent would end the job");
+  EXPECT_FALSE(silence.too_long(at(24h)));
+  EXPECT_EQ(silence.note(2, "rank 2", at(51s)), "rank 2 gave no sign of life for 11.0 s");
+  EXPECT_EQ(silence.note(1, "rank 1", at(51s)), "");
+  EXPECT_EQ(silence.store_event({Event::back, 2, {}}, "rank 2", at(60s)), "bprun: rank 2 is back");
+  EXPECT_EQ(silence.store_event({Event::back, 1, {}}, "rank 1", at(60s)), "");
+  EXPECT_EQ(silence.note(2, "rank 2", at(61s)), "");
+}
+
+TEST(Silence, EndsTheJobWhereAskedFor) {
+  Silence silence(1500ms);
+  EXPECT_EQ(silence.limit(), 1500ms);
+  EXPECT_EQ(silence.store_event({Event::silent, 2, {}}, kWho, at(50s)), "");
+  EXPECT_EQ(silence.too_long(at(50s)), 2);
+  const Failure failure = silence.failure(2, "rank 2", at(50s));
+  EXPECT_EQ(failure.exit_code, 70);
+  EXPECT_EQ(failure.rank, 2);
+  EXPECT_EQ(failure.headline, "rank 2 gave no sign of life for 1.5 s (--kill-silent)");
+  EXPECT_EQ(failure.hint, "something stopped it (a signal, a debugger), or its host hangs");
+  silence.rank_ended(2);
+  EXPECT_FALSE(silence.too_long(at(60s)));
+}
+
+TEST(Silence, MayLastLongerThanItTakesToBeNamed) {
+  Silence silence(60s);
+  EXPECT_EQ(silence.limit(), 10s);
+  EXPECT_EQ(silence.store_event({Event::silent, 2, {}}, "rank 2", at(0s)),
+            "bprun: warning: rank 2 gives no sign of life for 10.0 s: it is stopped, or its host "
+            "hangs; after 00:01:00 the job ends (--kill-silent)");
+  EXPECT_FALSE(silence.too_long(at(49s)));
+  silence.job_resumed(at(40s));
+  EXPECT_FALSE(silence.too_long(at(89s)));
+  EXPECT_EQ(silence.too_long(at(90s)), 2);
+}
+
+}  // namespace
+}  // namespace bp::launcher

@@ -1,0 +1,116 @@
+// Thousands of strangers at once: members are served as before, in bounded memory. BP_SIEGE says
+// how many (scripts/acceptance: 10,000); the default leaves room for the other tests' descriptors.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <random>
+
+#include "tests/unit/store_raw_peer.h"
+
+namespace bp {
+namespace {
+
+using namespace std::string_literals;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kMemoryTells = false;  // it is the sanitizer's as well
+#else
+constexpr bool kMemoryTells = true;
+#endif
+
+// What strangers may hold in all.
+constexpr std::size_t kMostMemory = std::size_t{16} << 20;
+constexpr std::size_t kOwnFiles = 400;  // 256 of the server's, and those of the test itself
+
+std::size_t resident_bytes() {
+  std::size_t all = 0;
+  std::size_t resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// As many as asked for, or as descriptors allow.
+std::size_t connections() {
+  const char* const asked = std::getenv("BP_SIEGE");
+  const std::size_t wanted = asked == nullptr ? 1'000 : std::stoul(asked);
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+  return std::min<std::size_t>(wanted, std::max<rlim_t>(files.rlim_cur, kOwnFiles) - kOwnFiles);
+}
+
+class StoreSiegeTest : public StoreTest {
+ protected:
+  // What a stranger says at first, and perhaps at last.
+  std::string opening(std::size_t i) {
+    switch (i % 5) {
+      case 0:
+        return "";
+      case 1: {
+        std::string bytes(2048, '\0');
+        std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<char>(random_()); });
+        return bytes;
+      }
+      case 2:
+        return "\x80\0\0\0\0\0\0\0"s;  // 2^63
+      case 3:
+        return "\0\0\x04\0bpst"s;  // the longest handshake there is, and the rest never comes
+      default:
+        return plain_frame(encode_handshake(
+            {.op = StoreOp::hello, .number = 1, .strings = {"job-1", std::string(32, 'n')}}));
+    }
+  }
+
+  // Members of the job may turn bad too.
+  void replay_and_reflect() {
+    RawPeer replays(server_->address());
+    replays.join(key_, -1);
+    const std::string frame = replays.sealed({.op = StoreOp::add, .number = 1, .strings = {"x"}});
+    replays.send(frame);
+    const std::string answer = replays.receive_sealed(StoreOp::done);
+    replays.send(frame);
+    EXPECT_TRUE(replays.is_closed());
+    RawPeer reflects(server_->address());
+    reflects.join(key_, -1);
+    reflects.send(answer);
+    EXPECT_TRUE(reflects.is_closed());
+  }
+
+  std::mt19937 random_{20261121};
+};
+
+TEST_F(StoreSiegeTest, MembersAreServedInBoundedMemory) {
+  constexpr std::size_t kRound = 200;  // fewer than would push out whoever joins meanwhile
+  const std::size_t count = connections();
+  const auto member = client(0);
+  std::vector<Fd> strangers;
+  strangers.reserve(count);
+  const std::size_t before = resident_bytes();
+  std::size_t most = before;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string why;
+    strangers.push_back(connect_tcp(server_->address(), Deadline(kSoon), why));
+    ASSERT_TRUE(strangers.back()) << why << " after " << i;
+    static_cast<void>(send_all(strangers.back().get(), opening(i), Deadline(kSoon), why));
+    if (i % kRound == 0) {
+      member->set("round", concat(i));
+      EXPECT_EQ(client()->find("round"), concat(i));
+      replay_and_reflect();
+      most = std::max(most, resident_bytes());
+    }
+  }
+  client(1)->goodbye();
+  EXPECT_FALSE(member->job_failure().has_value());
+  most = std::max(most, resident_bytes());
+  std::cout << count << " connections, resident memory grew by " << (most - before) / 1024
+            << " KiB\n";
+  if (kMemoryTells) {
+    EXPECT_LT(most - before, kMostMemory);
+  }
+}
+
+}  // namespace
+}  // namespace bp

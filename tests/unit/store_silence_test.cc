@@ -1,0 +1,43 @@
+// Ranks that give no sign of life.
+#include "tests/unit/store_raw_peer.h"
+
+namespace bp {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Not;
+
+class StoreSilenceTest : public StoreTest {
+ protected:
+  StoreSilenceTest() : StoreTest(kSoon, 1500ms) {}
+};
+
+TEST_F(StoreSilenceTest, OnlyWhoGivesNoSignOfLifeIsSilent) {
+  const auto idle = client(2);  // its program does nothing, its client says alive
+  client(3)->goodbye();
+  RawPeer stopped(server_->address());
+  stopped.join(key_, 1);
+  EXPECT_THAT(events_.until("silent 1"),
+              AllOf(Contains("silent 1"), Not(Contains("silent 2")), Not(Contains("silent 3"))));
+  EXPECT_FALSE(idle->job_failure().has_value()) << "being silent is no failure";
+  stopped.send(stopped.sealed({.op = StoreOp::alive}));
+  EXPECT_EQ(events_.until("back 1").back(), "back 1");
+  client()->set("key", "value");
+}
+
+TEST_F(StoreSilenceTest, HalfAFrameIsASignOfLife) {
+  RawPeer slow(server_->address());
+  slow.join(key_, 1);
+  EXPECT_EQ(events_.until("silent 1").back(), "silent 1");
+  const std::string frame = slow.sealed({.op = StoreOp::set, .strings = {"key", "value"}});
+  slow.send(frame.substr(0, 10));
+  EXPECT_EQ(events_.until("back 1").back(), "back 1");
+  slow.send(frame.substr(10));
+  slow.receive_sealed(StoreOp::done);
+  EXPECT_EQ(client()->find("key"), "value");
+}
+
+}  // namespace
+}  // namespace bp
