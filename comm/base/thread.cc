@@ -3,7 +3,11 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <system_error>
 #include <utility>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
 
 namespace bp {
 
@@ -16,10 +20,15 @@ std::thread start_thread(const std::string& name, std::function<void()> body) {
     const sigset_t& mask;
     ~Restore() { ::pthread_sigmask(SIG_SETMASK, &mask, nullptr); }
   } const restore{before};
-  return std::thread([name = name.substr(0, 15), body = std::move(body)] {
-    ::pthread_setname_np(::pthread_self(), name.c_str());
-    body();
-  });
+  try {
+    return std::thread([name = name.substr(0, 15), body = std::move(body)] {
+      ::pthread_setname_np(::pthread_self(), name.c_str());
+      body();
+    });
+  } catch (const std::system_error& error) {
+    throw Error(ErrorCode::io, concat("the thread ", name, " cannot be started: ",
+                                      error.code().message(), " (ulimit -u is the limit)"));
+  }
 }
 
 }  // namespace bp

@@ -1,4 +1,6 @@
 // Communicator::create(): from the environment to a world that is connected.
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <utility>
 
@@ -12,6 +14,8 @@
 
 namespace bp {
 namespace {
+
+using namespace std::chrono_literals;
 
 // What the program asked for wins over the environment, which wins over the default.
 void read_variable(const char* variable, const char* unset, std::string& option) {
@@ -29,7 +33,11 @@ void meet(Store& store, int rank, int size, std::chrono::milliseconds timeout) {
   try {
     store.wait(keys, timeout);
   } catch (const Error& error) {
-    if (const auto failed = store.job_failure()) throw error_of(failed->cause, failed->text);
+    if (const auto failed = store.job_failure()) {
+      const Error first = error_of(failed->cause, failed->text);
+      throw Error(first.code(), concat("rank ", rank, " of ", size,
+                                       " stopped waiting for the others: ", first.what()));
+    }
     if (error.code() != ErrorCode::timeout) throw;
     std::vector<int> missing;
     for (int r = 0; r < size; ++r) {
@@ -46,6 +54,26 @@ void meet(Store& store, int rank, int size, std::chrono::milliseconds timeout) {
     throw absent;
   }
 }
+
+namespace {
+
+// Whoever fails here says why, so that the others need not guess.
+std::unique_ptr<GlooTransport> connect_all(const GlooOptions& options, Store& store) {
+  const auto rendezvous = prefix_store(store, "comm/world/gloo/");
+  try {
+    return std::make_unique<GlooTransport>(options, *rendezvous);
+  } catch (const Error& error) {
+    if (const auto failed = store.job_failure()) {
+      const Error first = error_of(failed->cause, failed->text);
+      throw Error(first.code(), concat("rank ", options.rank, " of ", options.size,
+                                       " stopped connecting to the others: ", first.what()));
+    }
+    store.fail_job({options.rank, to_text(error)});
+    throw;
+  }
+}
+
+}  // namespace
 
 Communicator Communicator::create(const CommunicatorOptions& options) {
   CommunicatorOptions chosen = options;
@@ -71,14 +99,13 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
   client.key = environment.key;
   client.rank = environment.topology.rank;
   client.connect_timeout = chosen.start_timeout;
+  client.answer_within = std::clamp<std::chrono::milliseconds>(chosen.timeout, 1s, 30s);
   auto store = connect_store(client);
   const int rank = environment.topology.rank;
   const int size = environment.topology.size();
   meet(*store, rank, size, chosen.start_timeout);
-  const auto rendezvous = prefix_store(*store, "comm/world/gloo/");
   const bool native = chosen.backend == "gloo-native";
-  auto transport = std::make_unique<GlooTransport>(
-      GlooOptions{rank, size, listen, chosen.start_timeout, native}, *rendezvous);
+  auto transport = connect_all({rank, size, listen, chosen.start_timeout, native}, *store);
   if (native) backend = std::make_unique<GlooNativeBackend>(*transport);
   return make_world(environment.topology, chosen, std::move(store), std::move(transport),
                     std::move(backend));

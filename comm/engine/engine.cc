@@ -25,10 +25,17 @@ Engine::~Engine() {
   if (setup_.job) setup_.job->remove(failure_);
 }
 
-void Engine::refuse_if_over() {
+Error Engine::refusal(const Error& failure, const Operation* next) const {
+  if (failure.code() == ErrorCode::mismatch) return failure;  // the same on all ranks
+  return {failure.code(), concat(rank_text(setup_.rank), " did not ",
+                                 next == nullptr ? "finish" : concat("begin ", describe(*next)),
+                                 ": ", failure.what())};
+}
+
+void Engine::refuse_if_over(const Operation* next) {
   const auto failure = failure_.get();
   const std::lock_guard lock(mutex_);
-  if (failure && !std::exchange(told_, true)) throw *failure;
+  if (failure && !std::exchange(told_, true)) throw refusal(*failure, next);
   if (failure) {
     throw Error(ErrorCode::aborted,
                 concat("this communicator has already failed: ", failure->what()));
@@ -37,7 +44,7 @@ void Engine::refuse_if_over() {
 }
 
 void Engine::run(const Operation& operation) {
-  refuse_if_over();
+  refuse_if_over(&operation);
   {
     std::unique_lock lock(mutex_);
     wait_until_idle(lock);  // what was started before comes first
@@ -59,7 +66,7 @@ void Engine::run(const Operation& operation) {
 }
 
 std::shared_ptr<Work::State> Engine::start(Operation operation) {
-  refuse_if_over();
+  refuse_if_over(&operation);
   auto state = std::make_shared<Work::State>();
   const std::lock_guard lock(mutex_);
   if (!thread_.joinable()) thread_ = start_thread("bp progress", [this] { progress(); });
@@ -100,7 +107,8 @@ void Engine::progress() {
 // Whatever goes wrong in the middle of a collective leaves the ranks out of step, so it ends the
 // communicator.
 void Engine::execute(const Operation& operation) {
-  if (const auto failure = failure_.get()) throw *failure;  // it was pending when that happened
+  // It was pending when that happened.
+  if (const auto failure = failure_.get()) throw refusal(*failure, &operation);
   const auto begin = std::chrono::steady_clock::now();
   try {
     carry_out(operation);
@@ -122,6 +130,7 @@ void Engine::execute(const Operation& operation) {
 void Engine::carry_out(const Operation& operation) {
   header_ = {setup_.group, sequence_++, describe(operation), setup_.algorithm};
   shown_ = false;
+  store_silent_ = false;
   CallContext context;
   context.transport = setup_.job ? &setup_.job->transport() : nullptr;
   context.supervisor = this;
@@ -151,12 +160,12 @@ void Engine::abort(const std::string& why) {
 }
 
 void Engine::finish() {
-  refuse_if_over();
+  refuse_if_over(nullptr);
   {
     std::unique_lock lock(mutex_);
     wait_until_idle(lock);
   }
-  refuse_if_over();
+  refuse_if_over(nullptr);
   if (agreement_) agreement_->leave(setup_.rank, sequence_);
   const std::lock_guard lock(mutex_);
   finished_ = true;

@@ -69,7 +69,9 @@ class Engine : private CallSupervisor {
   [[nodiscard]] Error timed_out(const Call& call, int peer) override;
   [[nodiscard]] Error failed(const Call& call, int peer, const TransportFailure& why) override;
 
-  void refuse_if_over();
+  // Throws where nothing more can be done. Null: finish() comes next.
+  void refuse_if_over(const Operation* next);
+  [[nodiscard]] Error refusal(const Error& failure, const Operation* next) const;
   void execute(const Operation& operation);
   void carry_out(const Operation& operation);
   void progress();
@@ -77,6 +79,7 @@ class Engine : private CallSupervisor {
   [[nodiscard]] Error declare(int cause, ErrorCode code, const std::string& text);
   [[nodiscard]] std::optional<Error> find_disagreement();
   void look_for_failed_group();
+  [[nodiscard]] Error timed_out_without_store(const Call& call, int peer) const;
   [[nodiscard]] std::string failed_key() const;
   [[nodiscard]] std::string rank_text(int rank) const;
 
@@ -84,8 +87,9 @@ class Engine : private CallSupervisor {
   std::optional<Agreement> agreement_;
   Failure failure_;
   Scratch scratch_;
-  Header header_;       // of the collective under way
-  bool shown_ = false;  // header_ is in the store
+  Header header_;              // of the collective under way
+  bool shown_ = false;         // header_ is in the store
+  bool store_silent_ = false;  // it gave no answer during the collective under way
   std::uint64_t sequence_ = 0;
 
   mutable std::mutex mutex_;

@@ -37,6 +37,7 @@ Error error_of(int cause, const std::string& text) {
     if (text.starts_with(prefix)) return {code, text.substr(prefix.size())};
   }
   if (cause < 0) return {ErrorCode::aborted, text};
+  if (text.starts_with(concat("rank ", cause, " "))) return {ErrorCode::peer_lost, text};
   return {ErrorCode::peer_lost, concat("rank ", cause, " was lost: ", text)};
 }
 

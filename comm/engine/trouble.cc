@@ -51,14 +51,19 @@ void Engine::look_for_failed_group() {
 }
 
 void Engine::stalled(const Call& call) {
+  if (store_silent_) return;
   try {
     if (!shown_) agreement_->show(setup_.rank, header_);
     shown_ = true;
     look_for_failed_group();
     if (const auto mismatch = find_disagreement()) throw *mismatch;
-  } catch (const Error&) {
+  } catch (const Error& error) {
     if (failure_.get()) throw stopped(call);
-    throw;
+    if (error.code() != ErrorCode::timeout) {
+      throw Error(error.code(),
+                  concat(rank_text(setup_.rank), " stopped ", call.progress(), ": ", error.what()));
+    }
+    store_silent_ = true;  // what is under way may go on without it, and has its own deadline
   }
 }
 
@@ -70,9 +75,15 @@ Error Engine::stopped(const Call& call) {
 }
 
 Error Engine::timed_out(const Call& call, int peer) {
-  agreement_->show(setup_.rank, header_);
-  if (const auto mismatch = find_disagreement()) return *mismatch;
-  const Agreement::Shown shown = agreement_->shown(header_.sequence);
+  Agreement::Shown shown;
+  try {
+    if (store_silent_) return timed_out_without_store(call, peer);
+    agreement_->show(setup_.rank, header_);
+    if (const auto mismatch = find_disagreement()) return *mismatch;
+    shown = agreement_->shown(header_.sequence);
+  } catch (const Error&) {
+    return failure_.get() ? stopped(call) : timed_out_without_store(call, peer);
+  }
   std::vector<int> absent;
   for (int rank = 0; rank < size(); ++rank) {
     if (!shown.contains(rank)) absent.push_back(rank);
@@ -89,14 +100,25 @@ Error Engine::timed_out(const Call& call, int peer) {
   return kept.what() == text ? kept : stopped(call);
 }
 
+Error Engine::timed_out_without_store(const Call& call, int peer) const {
+  return {ErrorCode::timeout,
+          concat(rank_text(setup_.rank), " waited ", call.context().timeout.count(), " ms for ",
+                 rank_text(peer), " ", call.progress(),
+                 ": nothing came, nor does the job's store answer (is bprun stopped?)")};
+}
+
 Error Engine::failed(const Call& call, int peer, const TransportFailure& why) {
   const std::string text = concat(rank_text(setup_.rank), " lost ", rank_text(peer), " ",
                                   call.progress(), ": ", why.what());
   auto kept = failure_.wait(Deadline(kNewsOnTheWay));
   if (!kept) {
-    agreement_->show(setup_.rank, header_);
-    if (const auto mismatch = find_disagreement()) return *mismatch;
-    kept = declare(call.world_rank(peer), why.code(), text);
+    try {
+      agreement_->show(setup_.rank, header_);
+      if (const auto mismatch = find_disagreement()) return *mismatch;
+      kept = declare(call.world_rank(peer), why.code(), text);
+    } catch (const Error&) {  // the store is lost or silent
+      kept = failure_.get().value_or(Error(why.code(), text));
+    }
   }
   if (kept->code() == ErrorCode::mismatch || kept->what() == text) return *kept;
   return {kept->code(), concat(text, "; first of all: ", kept->what())};

@@ -15,8 +15,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The server is a process that does little else; one that is silent for so long is stuck or gone.
-constexpr milliseconds kAnswerWithin{30'000};
+// For the server to say what was missing when a wait has timed out.
+constexpr milliseconds kLastAnswer{2'000};
 // Beyond this a time-out is no time-out (and a steady clock would overflow).
 constexpr milliseconds kLongest = std::chrono::hours(24 * 365);
 
@@ -25,12 +25,13 @@ constexpr milliseconds kLongest = std::chrono::hours(24 * 365);
 StoreClient::StoreClient(StoreLink link, const StoreClientOptions& options)
     : address_(options.address),
       rank_(options.rank),
+      answer_within_(options.answer_within),
       socket_(std::move(link.socket)),
       outgoing_(link.session, FrameDirection::to_server),
       incoming_(link.session, FrameDirection::to_client),
-      thread_(start_thread("bp-store-client",
       heartbeat_(kLongest),
       next_beat_(heartbeat_),
+      thread_(start_thread("bp-store-client",
                            [this, received = std::move(link.received)] { read_loop(received); })) {}
 
 StoreClient::~StoreClient() {
@@ -77,7 +78,7 @@ void StoreClient::send(const StoreMessage& message) noexcept {
   const std::string body = encode_message(message);
   std::string why;
   const std::lock_guard order(send_mutex_);
-  if (send_all(socket_.get(), outgoing_.seal(body), Deadline(kAnswerWithin), why)) {
+  if (send_all(socket_.get(), outgoing_.seal(body), Deadline(answer_within_), why)) {
     return;
   }
   {
@@ -91,7 +92,8 @@ StoreMessage StoreClient::ask(const What& what,
                               StoreMessage request,
                               std::optional<milliseconds> timeout) {
   const Deadline deadline(timeout ? std::clamp(*timeout, milliseconds{0}, kLongest)
-                                  : kAnswerWithin);
+                                  : answer_within_);
+  const milliseconds last_answer = std::min(kLastAnswer, answer_within_);
   Call call;
   const auto over = [&] {
     return call.answer || !lost_.empty() || said_goodbye_ || (timeout && job_failed_);
@@ -110,7 +112,7 @@ StoreMessage StoreClient::ask(const What& what,
     lock.unlock();
     send({.op = StoreOp::cancel, .id = request.id});  // the server knows what is missing
     lock.lock();
-    call.wake.wait_until(lock, Deadline(kAnswerWithin).at(), over);
+    call.wake.wait_until(lock, Deadline(last_answer).at(), over);
   }
   calls_.erase(request.id);
   if (!call.answer) {
@@ -119,8 +121,10 @@ StoreMessage StoreClient::ask(const What& what,
     }
     check_usable(what);
     throw error(ErrorCode::timeout, what,
-                concat("timeout: the server has not answered for ", seconds_text(kAnswerWithin),
-                       "; is its host overloaded or cut off?"));
+                concat("timeout", timeout ? concat(" after ", seconds_text(*timeout)) : "",
+                       ": the server has not answered for ",
+                       seconds_text(timeout ? last_answer : answer_within_),
+                       "; is its host overloaded or cut off, or bprun stopped?"));
   }
   if (call.answer->op == StoreOp::rejected) {
     throw error(ErrorCode::invalid_argument, what, call.answer->strings[0]);
@@ -144,10 +148,6 @@ void StoreClient::read_loop(std::string received) {
   lose(why);
 }
 
-bool StoreClient::take_frames(std::string& received, std::string& why) {
-  std::size_t taken = 0;
-  while (true) {
-    const FrameView frame = next_frame(std::string_view(received).substr(taken),
 // Whatever the program's own threads do: only a process that is stopped, or whose host hangs, is
 // silent.
 void StoreClient::say_alive_until_readable() {
@@ -161,6 +161,10 @@ void StoreClient::say_alive_until_readable() {
   }
 }
 
+bool StoreClient::take_frames(std::string& received, std::string& why) {
+  std::size_t taken = 0;
+  while (true) {
+    const FrameView frame = next_frame(std::string_view(received).substr(taken),
                                        {.body = kMaxStoreBody, .mac = kFrameMac});
     if (frame.state == FrameView::State::incomplete) {
       received.erase(0, taken);
@@ -189,14 +193,14 @@ void StoreClient::take(StoreMessage message) {
   switch (message.op) {
     case StoreOp::welcome:
       admission_.welcome = true;
-      admission_wake_.notify_all();
-      break;
-    case StoreOp::refusal:
-      admission_.refusal = static_cast<StoreRefusal>(message.number);
       if (rank_ >= 0 && message.number > 0) {
         heartbeat_ = milliseconds(std::min(message.number, kLongest.count()));
         next_beat_ = Deadline(heartbeat_);
       }
+      admission_wake_.notify_all();
+      break;
+    case StoreOp::refusal:
+      admission_.refusal = static_cast<StoreRefusal>(message.number);
       admission_wake_.notify_all();
       break;
     case StoreOp::stop_requested:
@@ -229,8 +233,9 @@ void StoreClient::lose(const std::string& why) {
   wake_calls();
   admission_wake_.notify_all();
   if (!failure_ && !said_goodbye_) {
-    failure_ =
-        JobFailure{.cause = -1, .text = concat("the store ", address_.text(), " is lost: ", lost_)};
+    failure_ = JobFailure{.cause = -1,
+                          .text = concat(name_of(ErrorCode::peer_lost), ": the job's store ",
+                                         address_.text(), " is lost: ", lost_)};
     run_listener(lock);
   }
 }

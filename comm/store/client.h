@@ -77,7 +77,7 @@ class StoreClient final : public Store {
     std::string_view key;
   };
 
-  // The answer, within kAnswerWithin. With a timeout the request is one that waits: a failed job
+  // The answer, within answer_within_. With a timeout the request is one that waits: a failed job
   // ends it, and so does the timeout (`timeout` Error with the missing keys).
   StoreMessage ask(const What& what,
                    StoreMessage request,
@@ -99,6 +99,7 @@ class StoreClient final : public Store {
 
   const StoreAddress address_;
   const int rank_;
+  const std::chrono::milliseconds answer_within_;
   std::atomic<bool> follows_{false};  // the owner was told that this rank ends because of another
   const Fd socket_;
 

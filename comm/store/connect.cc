@@ -71,11 +71,20 @@ std::optional<HandshakeBody> receive_handshake(const StoreClientOptions& options
   }
 }
 
+Fd connect_to_store(const StoreClientOptions& options, const Deadline& deadline, std::string& why) {
+  try {
+    return connect_tcp(options.address, deadline, why);
+  } catch (const Error& error) {
+    throw Error(error.code(), concat(who(options), " cannot join the store ",
+                                     options.address.text(), ": ", error.what()));
+  }
+}
+
 // Nothing, and why, when it may work the next time.
 std::optional<StoreLink> open_link(const StoreClientOptions& options,
                                    const Deadline& deadline,
                                    std::string& why) {
-  StoreLink link{.socket = connect_tcp(options.address, deadline, why)};
+  StoreLink link{.socket = connect_to_store(options, deadline, why)};
   if (!link.socket) {
     return std::nullopt;
   }

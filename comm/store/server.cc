@@ -100,10 +100,11 @@ class StoreServer::Impl final : public StoreConnection::Owner {
     int quiet = 0;  // looks in a row at which nothing had come from it
   };
   void accept();
+  void drop_oldest_stranger();
   void shut_down();
-  void keep_failure(const JobFailure& failure);
   void look_for_silence();
   void listen_for(int rank, Member& member);
+  void keep_failure(const JobFailure& failure);
   void keep_stop();
   void push(const StoreMessage& message);
   void answer(StoreConnection& connection, std::uint64_t id);
@@ -118,15 +119,15 @@ class StoreServer::Impl final : public StoreConnection::Owner {
 
   const StoreConnection::Settings settings_;
   const int world_size_;
-  const std::function<void(const StoreEvent&)> listener_;
   const std::chrono::milliseconds silence_limit_;
+  const std::function<void(const StoreEvent&)> listener_;
 
   asio::io_context io_{1};
   tcp::acceptor acceptor_;
   const StoreAddress address_;
   asio::steady_timer accept_timer_;
-
   asio::steady_timer silence_timer_;
+
   StoreConnection::Id next_id_ = 1;
   std::list<std::shared_ptr<StoreConnection>> strangers_;  // oldest first
   std::unordered_map<StoreConnection::Id, std::shared_ptr<StoreConnection>> clients_;
@@ -144,7 +145,8 @@ void StoreServer::Impl::accept() {
     if (!acceptor_.is_open()) {
       return;
     }
-    if (error) {  // out of descriptors, most likely: some may come free
+    if (error) {  // out of descriptors, most likely: a stranger's may serve a member
+      drop_oldest_stranger();
       accept_timer_.expires_after(kAcceptRetry);
       accept_timer_.async_wait([this](asio::error_code cancelled) {
         if (!cancelled) {
@@ -154,8 +156,7 @@ void StoreServer::Impl::accept() {
       return;
     }
     if (strangers_.size() >= kMaxStrangers) {
-      strangers_.front()->close();
-      strangers_.pop_front();
+      drop_oldest_stranger();
     }
     strangers_.push_back(
         std::make_shared<StoreConnection>(next_id_++, std::move(socket), settings_, *this));
@@ -164,10 +165,18 @@ void StoreServer::Impl::accept() {
   });
 }
 
+void StoreServer::Impl::drop_oldest_stranger() {
+  if (!strangers_.empty()) {
+    strangers_.front()->close();
+    strangers_.pop_front();
+  }
+}
+
 void StoreServer::Impl::shut_down() {
   asio::error_code ignored;
   acceptor_.close(ignored);
   accept_timer_.cancel();
+  silence_timer_.cancel();
   for (const auto& stranger : strangers_) {
     stranger->close();
   }
@@ -176,15 +185,6 @@ void StoreServer::Impl::shut_down() {
   }
   strangers_.clear();
   clients_.clear();
-  silence_timer_.cancel();
-}
-
-std::optional<StoreRefusal> StoreServer::Impl::admit(const StoreConnection& connection) {
-  if (connection.rank() >= world_size_) {
-    return StoreRefusal::rank_range;
-  }
-  return ranks_.contains(connection.rank()) ? std::optional(StoreRefusal::rank_taken)
-                                            : std::nullopt;
 }
 
 // By counting looks, not by the clock: after a pause of this process nobody is silent yet.
@@ -210,6 +210,14 @@ void StoreServer::Impl::listen_for(int rank, Member& member) {
   } else if (member.quiet == kLooks + 1) {
     tell(StoreEvent::Kind::silent, rank);
   }
+}
+
+std::optional<StoreRefusal> StoreServer::Impl::admit(const StoreConnection& connection) {
+  if (connection.rank() >= world_size_) {
+    return StoreRefusal::rank_range;
+  }
+  return ranks_.contains(connection.rank()) ? std::optional(StoreRefusal::rank_taken)
+                                            : std::nullopt;
 }
 
 void StoreServer::Impl::joined(StoreConnection& connection) {
@@ -246,6 +254,8 @@ void StoreServer::Impl::received(StoreConnection& connection, StoreMessage messa
       take_goodbye(connection);
       answer(connection, id);
       return;
+    case StoreOp::alive:
+      return;
     default:
       break;
   }
@@ -254,8 +264,6 @@ void StoreServer::Impl::received(StoreConnection& connection, StoreMessage messa
     return;
   }
   for (const auto& [client, reply] : table_.handle(connection.id(), std::move(message))) {
-    case StoreOp::alive:
-      return;
     if (const auto other = clients_.find(client); other != clients_.end()) {
       other->second->send(reply);
     }

@@ -43,7 +43,11 @@ Fd connect_to(const addrinfo& info, const Deadline& deadline, std::string& why) 
   Fd fd(
       ::socket(info.ai_family, info.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, info.ai_protocol));
   if (!fd) {
-    why = error_text(errno);
+    const int error = errno;
+    why = error_text(error);
+    if (error == EMFILE || error == ENFILE) {
+      throw Error(ErrorCode::io, concat(why, "; raise the limit (ulimit -n)"));
+    }
     return {};
   }
   if (::connect(fd.get(), info.ai_addr, info.ai_addrlen) != 0) {
@@ -112,15 +116,15 @@ bool send_all(int fd, std::string_view bytes, const Deadline& deadline, std::str
   return true;
 }
 
-bool receive_some(int fd, std::string& buffer, const Deadline& deadline, std::string& why) {
-  const std::size_t used = buffer.size();
-  buffer.resize(used + kReadSize);
-  while (true) {
 bool is_readable(int fd, const Deadline& deadline) {
   std::string why;
   return wait_for(fd, POLLIN, deadline, why) || !deadline.passed();
 }
 
+bool receive_some(int fd, std::string& buffer, const Deadline& deadline, std::string& why) {
+  const std::size_t used = buffer.size();
+  buffer.resize(used + kReadSize);
+  while (true) {
     const ssize_t received = ::recv(fd, buffer.data() + used, kReadSize, 0);
     if (received > 0) {
       buffer.resize(used + static_cast<std::size_t>(received));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/base/text.h"
+#include "comm/transport/gloo_connect.h"
 
 namespace bp {
 namespace {
@@ -59,48 +60,6 @@ const plugin::Table& open_plugin() {
                                              " (BP_PLUGIN_DIR says where)"));
 }
 
-// Our store behind the plugin's callbacks; keeps what it threw.
-class StoreBridge {
- public:
-  StoreBridge(Store& store, std::chrono::milliseconds timeout)
-      : store_(store), deadline_(timeout) {}
-
-  [[nodiscard]] plugin::StoreCalls calls() { return {this, set, get}; }
-  void rethrow() const {
-    if (thrown_) std::rethrow_exception(thrown_);
-  }
-
- private:
-  template <class Action>
-  bool guarded(const Action& action) noexcept {
-    try {
-      action();
-      return true;
-    } catch (...) {
-      thrown_ = std::current_exception();
-      return false;
-    }
-  }
-  static bool set(void* self, const char* key, const char* value, std::size_t bytes) {
-    auto& bridge = *static_cast<StoreBridge*>(self);
-    return bridge.guarded([&] { bridge.store_.set(key, {value, bytes}); });
-  }
-  static bool get(void* self,
-                  const char* key,
-                  void* to,
-                  void (*give)(void* to, const char* value, std::size_t bytes)) {
-    auto& bridge = *static_cast<StoreBridge*>(self);
-    return bridge.guarded([&] {
-      const std::string value = bridge.store_.get(key, bridge.deadline_.left());
-      give(to, value.data(), value.size());
-    });
-  }
-
-  Store& store_;
-  const Deadline deadline_;
-  std::exception_ptr thrown_;
-};
-
 ErrorCode code_of(const plugin::Failure& failure) {
   switch (failure.kind) {
     case plugin::Failure::lost:
@@ -148,25 +107,10 @@ const plugin::Table& load_gloo_plugin() {
 }
 
 GlooTransport::GlooTransport(const GlooOptions& options, Store& store)
-    : rank_(options.rank), size_(options.size), table_(load_gloo_plugin()) {
-  StoreBridge bridge(store, options.timeout);
-  plugin::ConnectOptions connect;
-  connect.rank = options.rank;
-  connect.size = options.size;
-  connect.interface = options.listen.interface.c_str();
-  connect.address = options.listen.address.c_str();
-  connect.timeout_ms = options.timeout.count();
-  connect.batch_thread = !options.as_packaged;
-  connect.store = bridge.calls();
-  plugin::Failure failure;
-  context_ = table_.connect(&connect, &failure);
-  if (context_ != nullptr) return;
-  bridge.rethrow();
-  throw Error(failure.kind == plugin::Failure::timeout ? ErrorCode::timeout : ErrorCode::io,
-              concat("rank ", rank_, " of ", size_, " could not connect to all others from ",
-                     options.listen.interface, options.listen.address, ": ", failure.text,
-                     " (is another interface, BP_INTERFACE, the one that reaches them?)"));
-}
+    : rank_(options.rank),
+      size_(options.size),
+      table_(load_gloo_plugin()),
+      context_(connect_gloo(table_, options, store)) {}
 
 GlooTransport::~GlooTransport() { table_.disconnect(context_); }
 

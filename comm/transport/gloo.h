@@ -29,8 +29,8 @@ const gloo_plugin::Table& load_gloo_plugin();
 
 class GlooTransport : public Transport {
  public:
-  // Meets all other ranks through `store`, which is used here only. Throws unavailable where the
-  // plugin is not, timeout and io.
+  // Meets all other ranks through `store`, which is used here only, its failure listener included.
+  // Throws unavailable where the plugin is not, timeout, io, and aborted where the job fails.
   GlooTransport(const GlooOptions& options, Store& store);
   ~GlooTransport() override;
 
@@ -51,7 +51,7 @@ class GlooTransport : public Transport {
   const int rank_;
   const int size_;
   const gloo_plugin::Table& table_;
-  void* context_ = nullptr;
+  void* const context_;
 };
 
 }  // namespace bp

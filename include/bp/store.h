@@ -25,8 +25,8 @@ struct JobFailure {
 // threads at once. Every wait ends at its timeout with a `timeout` Error that lists what was
 // missing; a lost server is a `peer_lost` Error on every later call, and a failed job an `aborted`
 // Error out of every get and wait, also when the key is there. A request that the server rejects or
-// that breaks a limit is an `invalid_argument`; one that it does not answer within 30 s a
-// `timeout`.
+// that breaks a limit is an `invalid_argument`; one that it does not answer in time
+// (StoreClientOptions) a `timeout`.
 class Store {
  public:
   virtual ~Store() = default;
@@ -78,12 +78,15 @@ struct StoreClientOptions {
   JobKey key{};
   int rank = -1;  // -1: an observer, whose loss is no failure
   std::chrono::milliseconds connect_timeout{30'000};
+  // A server that is silent for so long is stuck or gone.
+  std::chrono::milliseconds answer_within{30'000};
 };
 
 // Connects and proves knowledge of the key, both ways. Tries again until connect_timeout: the
 // server may come up late. Throws `timeout` with the last reason then, and invalid_argument at once
 // where it can never work (wrong key, other job, other version, a rank that is not of the job or is
-// connected already); the address is in the text. The process keeps a thread for each client.
+// connected already), `io` without a descriptor left; the address is in the text. The process keeps
+// a thread for each client.
 [[nodiscard]] std::unique_ptr<Store> connect_store(const StoreClientOptions& options);
 
 // A view of `store` in which every key has `prefix` before it. `store` must outlive it; job

@@ -20,6 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::Each;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -204,6 +205,57 @@ TEST_P(Trouble, ASilentRankIsNamedAtTheDeadline) {
   }
   EXPECT_GE(took_, 1500ms);
   EXPECT_LT(took_, kSoon);
+}
+
+TEST_P(Trouble, AShortDeadlineIsKept) {
+  std::latch over(1);
+  const auto told = errors(2, [&](Communicator& comm) {
+    if (comm.rank() == 1) {
+      over.wait();
+      return;
+    }
+    try {
+      barrier(comm, {.name = "quick", .timeout = 10ms});
+    } catch (...) {
+      over.count_down();
+      throw;
+    }
+  });
+  EXPECT_THAT(told[0],
+              AllOf(StartsWith("timeout: rank 0 waited 10 ms for rank 1 in barrier 'quick'")));
+  EXPECT_LT(took_, kSoon);
+}
+
+TEST_P(Trouble, OneNameTwiceInFlight) {
+  const auto told = errors(3, [](Communicator& comm) {
+    std::vector<std::int32_t> first(10, comm.rank());
+    std::vector<std::int32_t> second(20, 10 * comm.rank());
+    Work one = all_reduce_async(comm, view(first), {.name = "same"});
+    Work two = all_reduce_async(comm, view(second), {.name = "same"});
+    two.wait();
+    one.wait();
+    EXPECT_THAT(first, Each(3));
+    EXPECT_THAT(second, Each(30));
+  });
+  EXPECT_THAT(told, Each(""));
+}
+
+TEST_P(Trouble, WhoComesToAnEndedJobIsToldWhatItDidNotBegin) {
+  std::latch both(2);
+  const auto told = errors(2, [&](Communicator& comm) {
+    both.arrive_and_wait();
+    if (comm.rank() == 1) comm.abort("the data is bad");
+    while (!comm.store()->job_failure()) std::this_thread::yield();
+    std::vector<float> data(10);
+    all_reduce(comm, view(data), {.name = "step"});
+  });
+  // Rank 0's store knows a moment before rank 0 does.
+  EXPECT_THAT(told[0],
+              ContainsRegex("^aborted: rank 0 (did not begin|stopped after 0 of 40 bytes of) "
+                            "all_reduce sum of 10 f32 'step': rank 1 aborted: the data is bad$"));
+  EXPECT_EQ(told[1],
+            "aborted: rank 1 did not begin all_reduce sum of 10 f32 'step': rank 1 aborted: the "
+            "data is bad");
 }
 
 TEST_P(Trouble, ALateRankIsNoFailure) {
@@ -401,6 +453,8 @@ TEST(Arguments, AreCheckedBeforeAnythingIsSent) {
     };
     EXPECT_EQ(text_of([&] { broadcast(comm, view(two), {.root = 2, .name = "w"}); }),
               "broadcast 'w': root is 2; the ranks are 0 to 1");
+    EXPECT_EQ(text_of([&] { broadcast(comm, view(two), {.root = -1}); }),
+              "broadcast: root is -1; the ranks are 0 to 1");
     EXPECT_EQ(text_of([&] { reduce_scatter(comm, const_view(two), view(two)); }),
               "reduce_scatter: output has 2 elements; it must have 1");
     EXPECT_EQ(text_of([&] { reduce_scatter(comm, const_view(two), view(one)); }),

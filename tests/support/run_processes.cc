@@ -11,8 +11,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <iostream>
 #include <map>
+#include <memory>
 
 #include "bp/error.h"
 #include "comm/base/deadline.h"
@@ -118,7 +120,9 @@ void collect(Child& child, std::chrono::steady_clock::time_point since) {
   child.result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-void watch(std::vector<Child>& children, const ProcessesOptions& options) {
+void watch(std::vector<Child>& children,
+           const ProcessesOptions& options,
+           std::unique_ptr<StoreServer>& server) {
   auto since = std::chrono::steady_clock::now();
   const Deadline limit(options.limit);
   bool killed = options.victim < 0;
@@ -131,7 +135,8 @@ void watch(std::vector<Child>& children, const ProcessesOptions& options) {
       whose.push_back(&child);
     }
     if (waiting.empty()) return;
-    if (waiting.size() == 1 && options.victim >= 0) {
+    const bool ends_store = options.store == ProcessesOptions::StoreTrouble::ends;
+    if (waiting.size() == 1 && options.victim >= 0 && !ends_store) {
       ::kill(children[static_cast<std::size_t>(options.victim)].pid, SIGKILL);
     }
     if (::poll(waiting.data(), waiting.size(), static_cast<int>(limit.left().count())) == 0) {
@@ -146,7 +151,11 @@ void watch(std::vector<Child>& children, const ProcessesOptions& options) {
     if (victim.result.output.find("ready") == std::string::npos) continue;
     killed = true;
     since = std::chrono::steady_clock::now();
-    ::kill(victim.pid, options.victim_signal);
+    if (ends_store) {
+      server.reset();
+    } else {
+      ::kill(victim.pid, options.victim_signal);
+    }
   }
 }
 
@@ -161,14 +170,21 @@ std::vector<ProcessResult> try_processes(const std::string& body, const Processe
   server_options.job = "test";
   server_options.key = random_job_key();
   server_options.world_size = options.ranks;
-  StoreServer server(server_options, [](const StoreEvent&) {});
+  std::promise<void> over;
+  const auto listen = [silent = options.store == ProcessesOptions::StoreTrouble::falls_silent,
+                       until = over.get_future().share()](const StoreEvent& event) {
+    // While its listener runs a server does nothing else.
+    if (silent && event.kind == StoreEvent::Kind::stop_requested) until.wait();
+  };
+  auto server = std::make_unique<StoreServer>(server_options, listen);
   const Fd key = share_job_key(server_options.key);
   std::vector<Child> children;
   for (int rank = 0; rank < options.ranks; ++rank) {
     children.push_back(
-        start(environment_of(rank, options, server.address().text(), key.get(), body), key.get()));
+        start(environment_of(rank, options, server->address().text(), key.get(), body), key.get()));
   }
-  watch(children, options);
+  watch(children, options, server);
+  over.set_value();
   std::vector<ProcessResult> results;
   for (Child& child : children) results.push_back(std::move(child.result));
   return results;

@@ -21,6 +21,10 @@ struct ProcessesOptions {
   std::chrono::milliseconds limit{60'000};    // then all are killed, which fails the test
   int victim = -1;  // gets the signal once it has written "ready", and SIGKILL when all have ended
   int victim_signal = 9;
+  // What the job's store does in place of the victim's signal, or as soon as a rank asks all to
+  // stop.
+  enum class StoreTrouble { none, ends, falls_silent };
+  StoreTrouble store = StoreTrouble::none;
 };
 
 struct ProcessResult {

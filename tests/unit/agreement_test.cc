@@ -83,6 +83,7 @@ TEST(Failure, OfALauncherNamesTheRank) {
   const Error lost = error_of(2, "killed by signal 9");
   EXPECT_EQ(lost.code(), ErrorCode::peer_lost);
   EXPECT_STREQ(lost.what(), "rank 2 was lost: killed by signal 9");
+  EXPECT_STREQ(error_of(2, "rank 2 lost: no goodbye").what(), "rank 2 lost: no goodbye");
   EXPECT_EQ(error_of(-1, "the launcher was stopped").code(), ErrorCode::aborted);
 }
 

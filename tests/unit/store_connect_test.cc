@@ -11,6 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -141,29 +142,77 @@ TEST_F(StoreConnectTest, ServerWithoutTheKeyIsNotTrusted) {
               HasSubstr("it broke the protocol of the handshake"));
 }
 
-TEST_F(StoreConnectTest, AlteredFrameOfTheServerEndsTheConnection) {
-  const BoundPort port;
-  port.listen();
-  StoreClientOptions client_options = options(3);
-  client_options.address = port.address();
-  auto connected = std::async(std::launch::async, [&] { return connect_store(client_options); });
-  RawPeer server = port.accept();
-  const auto hello = server.receive_handshake();
-  ASSERT_TRUE(hello && hello->message);
-  HandshakeFacts facts{.rank = 3, .job = "job-1", .client_nonce = {}, .server_nonce = {}};
-  std::copy_n(hello->message->strings[1].begin(), 32, facts.client_nonce.begin());
-  const Bytes32 proof = derive(key_, HandshakeRole::server_proof, facts);
-  server.send(plain_frame(encode_handshake(
-      {.op = StoreOp::challenge,
-       .strings = {std::string(view_of(facts.server_nonce)), std::string(view_of(proof))}})));
-  EXPECT_TRUE(server.receive_handshake());
-  FrameSeal seal(derive(key_, HandshakeRole::session, facts), FrameDirection::to_client);
-  const std::string welcome = seal.seal(encode_message({.op = StoreOp::welcome}));
-  server.send(welcome);
-  const auto store = connected.get();
-  server.send(welcome);  // a replay
-  EXPECT_THAT(error_of([&] { return store->get("a", kSoon); }),
+// A server that has let rank 3 in; what it says then is up to the test.
+struct Host {
+  RawPeer peer;
+  FrameSeal seal;
+  std::unique_ptr<Store> store;  // rank 3's
+};
+
+class HostTest : public StoreConnectTest {
+ protected:
+  Host let_in() {
+    const BoundPort port;
+    port.listen();
+    StoreClientOptions client_options = options(3);
+    client_options.address = port.address();
+    client_options.answer_within = 100ms;
+    auto connected = std::async(std::launch::async, [&] { return connect_store(client_options); });
+    RawPeer peer = port.accept();
+    const auto hello = peer.receive_handshake();
+    HandshakeFacts facts{.rank = 3, .job = "job-1", .client_nonce = {}, .server_nonce = {}};
+    std::copy_n(hello->message->strings[1].begin(), 32, facts.client_nonce.begin());
+    const Bytes32 proof = derive(key_, HandshakeRole::server_proof, facts);
+    peer.send(plain_frame(encode_handshake(
+        {.op = StoreOp::challenge,
+         .strings = {std::string(view_of(facts.server_nonce)), std::string(view_of(proof))}})));
+    EXPECT_TRUE(peer.receive_handshake());
+    FrameSeal seal(derive(key_, HandshakeRole::session, facts), FrameDirection::to_client);
+    peer.send(seal.seal(encode_message({.op = StoreOp::welcome})));
+    return {std::move(peer), std::move(seal), connected.get()};
+  }
+};
+
+TEST_F(HostTest, ReplayedFrameOfTheServerEndsTheConnection) {
+  Host host = let_in();
+  const std::string frame = host.seal.seal(encode_message({.op = StoreOp::stop_requested}));
+  host.peer.send(frame);
+  host.peer.send(frame);
+  EXPECT_THAT(error_of([&] { return host.store->get("a", kSoon); }),
               AllOf(StartsWith("peer_lost: "), HasSubstr("altered, replayed or out of order")));
+  EXPECT_TRUE(host.store->stop_requested()) << "the first one counts";
+}
+
+TEST_F(HostTest, AServerThatEndsWithinAFrameIsLost) {
+  Host host = let_in();
+  auto wait = std::async(std::launch::async,
+                         [&] { return error_of([&] { return host.store->get("a", kSoon); }); });
+  const std::string frame =
+      host.seal.seal(encode_message({.op = StoreOp::found, .id = 1, .strings = {"value"}}));
+  host.peer.send(frame.substr(0, frame.size() - 1));
+  host.peer.hang_up();
+  EXPECT_THAT(wait.get(),
+              AllOf(StartsWith("peer_lost: rank 3, get \"a\""), HasSubstr("is lost (")));
+}
+
+TEST_F(HostTest, ASilentServerEndsCallsAtTheirDeadline) {
+  Host host = let_in();
+  EXPECT_THAT(error_of([&] { host.store->set("a", "1"); }),
+              AllOf(StartsWith("timeout: rank 3, set \"a\" at the store 127.0.0.1:"),
+                    EndsWith(": timeout: the server has not answered for 0.1 s; is its host "
+                             "overloaded or cut off, or bprun stopped?")));
+  EXPECT_THAT(error_of([&] { return host.store->get("a", 20ms); }),
+              HasSubstr("get \"a\" at the store 127.0.0.1:"));
+  EXPECT_THAT(error_of([&] { return host.store->get("a", 20ms); }),
+              HasSubstr(": timeout after 0.02 s: the server has not answered for 0.1 s; "));
+}
+
+TEST_F(StoreConnectTest, WithoutADescriptorLeftItIsSaidAtOnce) {
+  const StoreClientOptions patient = options(3);
+  const LimitedFiles limited(3);
+  EXPECT_EQ(error_of([&] { return connect_store(patient); }),
+            concat("io: rank 3 cannot join the store ", server_->address().text(),
+                   ": Too many open files; raise the limit (ulimit -n)"));
 }
 
 }  // namespace

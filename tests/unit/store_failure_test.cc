@@ -183,7 +183,8 @@ TEST_F(StoreFailureTest, LostServerEndsWaitsAndAllLaterCalls) {
   EXPECT_THAT(error_of([&] { store->set("a", ""); }), StartsWith("peer_lost: rank 5, set \"a\""));
   const JobFailure failure = heard.get();
   EXPECT_EQ(failure.cause, -1);
-  EXPECT_THAT(failure.text, StartsWith(concat("the store ", address, " is lost: ")));
+  EXPECT_THAT(failure.text,
+              StartsWith(concat("peer_lost: the job's store ", address, " is lost: ")));
 }
 
 TEST_F(StoreFailureTest, WhatTheServerPushedLastArrivesBeforeItsEnd) {

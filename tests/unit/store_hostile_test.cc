@@ -1,4 +1,7 @@
 // Who does not belong to the job, or breaks the protocol, and what becomes of it.
+#include <fcntl.h>
+#include <netinet/in.h>
+
 #include <random>
 
 #include "tests/unit/store_raw_peer.h"
@@ -132,6 +135,18 @@ TEST_F(StoreHostileTest, AlteredFrameIsRefused) {
   expect_lost(peer, frame, "altered, replayed or out of order");
 }
 
+TEST_F(StoreHostileTest, AConnectionThatBreaksWithinAFrameHasNoEffect) {
+  RawPeer peer(server_->address());
+  peer.join(key_, 1);
+  const auto witness = client();
+  const std::string frame = peer.sealed({.op = StoreOp::set, .strings = {"forged", "half"}});
+  peer.send(frame.substr(0, frame.size() / 2));
+  peer.hang_up();
+  EXPECT_EQ(events_.until("lost 1 because of 1").back(), "lost 1 because of 1");
+  EXPECT_EQ(witness->find("forged"), std::nullopt);
+  EXPECT_THAT(client()->job_failure()->text, HasSubstr("(it closed its connection)"));
+}
+
 TEST_F(StoreHostileTest, MalformedMessageOfAMemberIsRefused) {
   RawPeer peer(server_->address());
   peer.join(key_, 1);
@@ -208,6 +223,41 @@ TEST_F(StoreHostileTest, MemberThatDoesNotReadIsLostAndHarmsNobody) {
   EXPECT_THAT(client()->job_failure()->text,
               HasSubstr("leaves more than 64 MiB of answers unread"));
   EXPECT_EQ(store->find("large")->size(), kMaxStoreValue);
+}
+
+// A TCP socket that is not connected, so that it takes its descriptor before any is short.
+class LateSocket {
+ public:
+  LateSocket() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
+
+  [[nodiscard]] RawPeer connect(const StoreAddress& address) {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(static_cast<std::uint16_t>(address.port));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(fd_.get(), reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+    ::fcntl(fd_.get(), F_SETFL, O_NONBLOCK);
+    return RawPeer(std::move(fd_));
+  }
+
+ private:
+  Fd fd_;
+};
+
+TEST_F(StoreHostileTest, StrangersGiveWayWhenTheServerRunsOutOfDescriptors) {
+  std::vector<LateSocket> sockets(4);
+  const Fd free(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));  // the lowest number that is
+  const auto two_more = static_cast<rlim_t>(free.get()) + 3;
+  const LimitedFiles limited(two_more);
+  std::vector<RawPeer> strangers;
+  for (int i = 0; i < 3; ++i) {
+    strangers.push_back(sockets[static_cast<std::size_t>(i)].connect(server_->address()));
+  }
+  EXPECT_TRUE(strangers[0].is_closed());
+  RawPeer member = sockets[3].connect(server_->address());
+  member.join(key_, 1);
+  member.send(member.sealed({.op = StoreOp::set, .strings = {"key", "value"}}));
+  member.receive_sealed(StoreOp::done);
 }
 
 class ImpatientStoreTest : public StoreHostileTest {

@@ -19,7 +19,7 @@ struct Failure {
 };
 
 // The job's store, by callbacks on the thread that called connect(). They return false when they
-// failed; the caller of connect() knows why.
+// failed; whose they are knows why.
 struct StoreCalls {
   void* self = nullptr;
   bool (*set)(void* self, const char* key, const char* value, std::size_t bytes) = nullptr;
