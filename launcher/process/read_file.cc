@@ -10,6 +10,12 @@
 
 namespace bp::launcher {
 
+namespace {
+
+constexpr std::size_t kMostOfAFile = std::size_t{16} << 20;  // hosts by the hundred thousand
+
+}  // namespace
+
 FileText read_file(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) {
@@ -19,6 +25,9 @@ FileText read_file(const std::string& path) {
   std::array<char, 4096> buffer{};
   while (true) {
     const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
+    if (got > 0 && result.text.size() > kMostOfAFile) {
+      return {"", EFBIG};
+    }
     if (got > 0) {
       result.text.append(buffer.data(), static_cast<std::size_t>(got));
     } else if (got == 0 || errno != EINTR) {

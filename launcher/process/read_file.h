@@ -7,7 +7,7 @@ namespace bp::launcher {
 
 struct FileText {
   std::string text;
-  int error = 0;  // errno of what failed
+  int error = 0;  // errno of what failed; EFBIG for more than 16 MiB
 };
 [[nodiscard]] FileText read_file(const std::string& path);
 

@@ -130,6 +130,32 @@ TEST(Messages, RefuseUnknownTypesAndLeftOverBytes) {
   EXPECT_THROW((void)decode_to_agent({0, "x"}), Error) << "a heartbeat has no content";
 }
 
+TEST(Messages, SayWhatIsWrong) {
+  const auto told = [](std::uint8_t type, const std::string& content) -> std::string {
+    try {
+      (void)decode_to_agent({type, content});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::io);
+      return error.what();
+    }
+    return "no error";
+  };
+  const std::string no_name(4, '\0');
+  const std::string key = std::string("\x20\0\0\0", 4) + std::string(32, 'k');
+  EXPECT_EQ(told(200, ""),
+            "bprun and its agent do not understand each other: a message of type 200");
+  EXPECT_EQ(told(0, "x"), "a message between bprun and its agent has 1 bytes too many");
+  EXPECT_EQ(told(3, "ab"),
+            "a message between bprun and its agent is cut off: 4 bytes wanted, 2 left");
+  EXPECT_EQ(told(1, no_name + std::string("\5\0\0\0short", 9)), "a job key of 5 bytes");
+  EXPECT_EQ(told(1, no_name + key + "\xff\xff\xff\xff"),
+            "a message between bprun and its agent claims 4294967295 entries in 0 bytes");
+  JobSpec idle;
+  idle.ranks = {{0, {}}};
+  EXPECT_EQ(told(1, only_frame(encode(ToAgent(idle))).content),
+            "a job without a program or without ranks");
+}
+
 // Whatever the bytes: a message or an io error, and no memory for what a count merely claims.
 TEST(Messages, SurviveAnyContent) {
   std::mt19937 random(7);

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -155,6 +156,8 @@ TEST(ReadFile, GivesTheErrorAsAValue) {
 }
 
 // Processes that end while the list is made must not disturb it.
+TEST(ReadFile, RefusesWhatHasNoEnd) { EXPECT_EQ(read_file("/dev/zero").error, EFBIG); }
+
 TEST(ProcessTree, IsListedWhileProcessesEnd) {
   Child child(spawn(shell("while :; do /bin/true; done")).pid);
   for (int round = 0; round < 200; ++round) {
