@@ -199,13 +199,15 @@ void Preparation::publish() {
   progress_(concat("prepared ", with_commas(all_rows_), " rows in ", plan_.store));
 }
 
-// By what the rows so far have taken; before there are any, by the sources.
+// By what the rows so far have taken (SQLite has taken back those that were not committed); before
+// there are any, by the sources.
 std::uint64_t Preparation::still_needed() const {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(part_, error);
-  if (!error && done_ > 0) {
-    const double of_one = static_cast<double>(size) / static_cast<double>(done_);
-    return static_cast<std::uint64_t>(of_one * static_cast<double>(all_rows_ - done_));
+  const std::int64_t there = writer_ ? writer_->committed_texts() : 0;
+  if (!error && there > 0) {
+    const double of_one = static_cast<double>(size) / static_cast<double>(there);
+    return static_cast<std::uint64_t>(of_one * static_cast<double>(all_rows_ - there));
   }
   std::int64_t bytes = 0;
   for (const SourceFile& source : plan_.sources) {

@@ -123,6 +123,7 @@ class StoreWriter::Impl {
 
   [[nodiscard]] const StoreSettings& settings() const { return settings_; }
   [[nodiscard]] std::int64_t texts() const { return rows_.texts; }
+  [[nodiscard]] std::int64_t committed_texts() const { return rows_.texts - texts_since_; }
 
  private:
   template <class Action>
@@ -205,6 +206,7 @@ StoreWriter::~StoreWriter() = default;
 
 const StoreSettings& StoreWriter::settings() const { return impl_->settings(); }
 std::int64_t StoreWriter::texts() const { return impl_->texts(); }
+std::int64_t StoreWriter::committed_texts() const { return impl_->committed_texts(); }
 
 void StoreWriter::add_text(Split split, std::int64_t text_id, std::string_view text) {
   impl_->add_text(split, text_id, text);

@@ -32,6 +32,8 @@ class StoreWriter {
   [[nodiscard]] const StoreSettings& settings() const;
   // How many texts, each with its samples, are in the file.
   [[nodiscard]] std::int64_t texts() const;
+  // How many of them a kill now would leave.
+  [[nodiscard]] std::int64_t committed_texts() const;
 
   // The words of a text, and then its samples: one, or several where it was folded.
   void add_text(Split split, std::int64_t text_id, std::string_view text);

@@ -1,0 +1,98 @@
+// Data on a bad day: hosts without it, no memory, no room on the disk.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "comm/base/text.h"
+#include "tests/e2e/shell.h"
+
+namespace bp::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class DataFaults : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = ::testing::TempDir() +
+              concat("bp_e2e_data_", ::getpid(), "_",
+                     ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
+
+  void write_rows(int rows, int words) const {
+    std::ofstream csv(path("data.csv"));
+    csv << "text,label\n";
+    for (int row = 0; row < rows; ++row) {
+      for (int word = 0; word < words; ++word) csv << "word" << (row + word) % 50 << ' ';
+      csv << row << (row % 3 == 0 ? ",no\n" : ",yes\n");
+    }
+  }
+
+  // Runs a script in the folder, with the programs on PATH; `by` goes before it.
+  [[nodiscard]] Ended script(const std::string& text, const std::string& by = "") const {
+    std::ofstream(path("job.sh")) << "PATH=" BP_BIN_DIR ":$PATH\n" << text;
+    return shell(concat("cd ", folder_, " && ", by, " sh ./job.sh"));
+  }
+
+ private:
+  std::string folder_;
+};
+
+TEST_F(DataFaults, AHostWithoutTheDataIsSentTheStore) {
+  write_rows(200, 5);
+  std::filesystem::create_directory(path("host0"));
+  std::filesystem::rename(path("data.csv"), path("host0/data.csv"));
+  // Each host has a folder of its own; the second has none yet.
+  const std::string job =
+      "mkdir -p host$GROUP_RANK\ncd host$GROUP_RANK\n"
+      "exec bert_train data.csv --model tiny --steps 2 --batch 8 --run run";
+  const std::string hosts = BP_BIN_DIR "/bprun -H localhost:2,127.0.0.1:1 -- ";
+  const Ended without = script(job, hosts);
+  EXPECT_EQ(without.code, 66) << without.output;
+  EXPECT_THAT(without.output,
+              HasSubstr("] bert_train: on 127.0.0.1, cannot read data.csv: No such"));
+  EXPECT_THAT(without.output, HasSubstr("--stage"));
+
+  const Ended with = script(job + " --stage", hosts);
+  EXPECT_EQ(with.code, 0) << with.output;
+  EXPECT_THAT(with.output, HasSubstr("sending the store to 1 host: "));
+  EXPECT_EQ(read(path("host0/data.sqlite")) == read(path("host1/data.sqlite")), true);
+}
+
+TEST_F(DataFaults, OnAFullDiskOneLineNamesTheFileAndWhatIsMissing) {
+  if (shell("unshare -rm true").code != 0) {
+    GTEST_SKIP() << "mount namespaces are not permitted here";
+  }
+  write_rows(3000, 20);
+  const auto on_disk_of = [&](const std::string& size, const std::string& job) {
+    return script(
+        concat("mkdir -p full && mount -t tmpfs -o size=", size, " none full || exit 99\n", job,
+               " >/dev/null; code=$?\nls full; exit $code\n"),
+        "unshare -rm");
+  };
+  const Ended store = on_disk_of("200k", "bert_train prep data.csv --store full/s.sqlite");
+  EXPECT_EQ(store.code, 70) << store.output;
+  EXPECT_THAT(store.output, StartsWith("bert_train: cannot write full/s.sqlite"));
+  EXPECT_THAT(store.output, HasSubstr("database or disk is full"));
+  EXPECT_THAT(store.output, HasSubstr(" more are needed, "));
+  EXPECT_EQ(std::count(store.output.begin(), store.output.end(), '\n'), 2)
+      << "nothing is left: " << store.output;
+  const Ended run =
+      on_disk_of("400k", "bert_train data.csv --model tiny --steps 2 --batch 8 --run full/r");
+  EXPECT_EQ(run.code, 70) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("full/r/"));
+  EXPECT_THAT(run.output, HasSubstr("No space left on device"));
+}
+
+}  // namespace
+}  // namespace bp::test
