@@ -36,6 +36,8 @@ Json parse_with_unique_keys(std::string_view text, const std::string& name) {
   };
   try {
     return Json::parse(text.begin(), text.end(), check);
+  } catch (const Json::out_of_range&) {
+    refuse(name, "a number in it is out of all range");
   } catch (const Json::parse_error& error) {
     const std::size_t line =
         1 +

@@ -131,6 +131,7 @@ TEST(HostMap, RefusesWhatMakesNoSense) {
   EXPECT_EQ(error(R"({"a": 1.5})"), "m: a: slots must be a number from 1 to 4096, not '1.5'");
   EXPECT_EQ(error(R"({"a": 99999999999999999999})"),
             "m: a: slots must be a number from 1 to 4096, not '1e+20'");
+  EXPECT_EQ(error(R"({"a": 1e400})"), "m: a number in it is out of all range");
   EXPECT_EQ(error(R"({"a": {"slot": 1}})"), "m: a: 'slot' is not known here; slots and gpus are");
   EXPECT_EQ(error(R"({"a": {"gpus": 1}})"), "m: a: gpus must be a list, as [0, 2]");
   EXPECT_EQ(error(R"({"a": "3"})"),
