@@ -1,0 +1,35 @@
+// What goes over the pipes between bprun and its agents, in two pieces. What is taken must survive
+// being written and read again.
+#include "fuzz.h"
+#include "launcher/agent/frame.h"
+#include "launcher/agent/messages.h"
+
+namespace {
+
+using namespace bp::launcher;
+
+Frame only_frame(const std::string& bytes) {
+  FrameReader reader;
+  reader.feed(bytes);
+  return reader.next().value();  // an exception that is no bp::Error where there is none
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string bytes = bp::test::text_of(data, size);
+  const std::size_t middle = size == 0 ? 0 : data[0] % size;
+  bp::test::read_anything([&] {
+    FrameReader reader;
+    for (const std::string& piece : {bytes.substr(0, middle), bytes.substr(middle)}) {
+      reader.feed(piece);
+      while (const auto frame = reader.next()) {
+        bp::test::read_anything(
+            [&] { (void)decode_to_agent(only_frame(encode(decode_to_agent(*frame)))); });
+        bp::test::read_anything(
+            [&] { (void)decode_to_launcher(only_frame(encode(decode_to_launcher(*frame)))); });
+      }
+    }
+  });
+  return 0;
+}

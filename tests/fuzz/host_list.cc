@@ -1,0 +1,15 @@
+// The hosts of -H. Hosts that are taken can be given ranks, or are told to be too few.
+#include "launcher/hosts/host_list.h"
+
+#include "fuzz.h"
+#include "launcher/hosts/placement.h"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace bp::launcher;
+  bp::test::read_anything([&] {
+    const Hosts hosts = parse_host_list(bp::test::text_of(data, size));
+    (void)place_ranks(hosts, std::nullopt);
+    (void)place_ranks(hosts, 3);
+  });
+  return 0;
+}

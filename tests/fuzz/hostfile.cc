@@ -1,0 +1,15 @@
+// A hostfile. Hosts that are taken can be given ranks, or are told to be too few.
+#include "launcher/hosts/hostfile.h"
+
+#include "fuzz.h"
+#include "launcher/hosts/placement.h"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace bp::launcher;
+  bp::test::read_anything([&] {
+    const Hosts hosts = parse_hostfile(bp::test::text_of(data, size), "hosts");
+    (void)place_ranks(hosts, std::nullopt);
+    (void)place_ranks(hosts, 3);
+  });
+  return 0;
+}

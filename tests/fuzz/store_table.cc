@@ -1,0 +1,40 @@
+// Requests of three clients to the store's table, as frames without MAC behind a byte that names
+// the client. Whatever it answers must be a message that a client can read.
+#include <cstdlib>
+
+#include "comm/store/table.h"
+#include "fuzz.h"
+
+namespace {
+
+using namespace bp;
+
+void handle(StoreTable& table, StoreTable::Client client, std::string_view body) {
+  const auto request = decode_message(body);
+  if (!request || request->op < StoreOp::set || request->op > StoreOp::erase) return;
+  for (const auto& answer : table.handle(client, *request)) {
+    if (answer.client > 2) std::abort();
+    if (decode_message(encode_message(answer.message)) != answer.message) std::abort();
+  }
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string bytes = bp::test::text_of(data, size);
+  StoreTable table;
+  std::string_view rest = bytes;
+  while (!rest.empty()) {
+    const auto client = static_cast<StoreTable::Client>(static_cast<unsigned char>(rest[0]) % 4);
+    rest.remove_prefix(1);
+    if (client == 3) {  // one leaves, or all stop waiting
+      rest.size() % 2 == 0 ? table.forget_client(0) : table.forget_waits();
+      continue;
+    }
+    const FrameView frame = next_frame(rest, {.body = kMaxStoreBody, .mac = 0});
+    if (frame.state != FrameView::State::complete) break;
+    handle(table, client, frame.body);
+    rest.remove_prefix(frame.size);
+  }
+  return 0;
+}
