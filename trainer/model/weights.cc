@@ -24,29 +24,6 @@ namespace {
 
 using at::Tensor;
 
-// The model's parameters under Hugging Face's names: qkv as three slices of one tensor.
-std::vector<std::pair<std::string, Tensor>> named_slices(const Bert& model) {
-  constexpr std::string_view kMerged = ".qkv.";
-  std::vector<std::pair<std::string, Tensor>> result;
-  for (const auto& [name, parameter] : model.parameters()) {
-    const Tensor values = parameter.detach();
-    const std::size_t at = name.find(kMerged);
-    if (at == std::string::npos) {
-      result.emplace_back(name, values);
-      continue;
-    }
-    const std::int64_t part = values.size(0) / 3;
-    std::int64_t begin = 0;
-    for (const char* word : {".query.", ".key.", ".value."}) {
-      std::string hugging_face = name;
-      hugging_face.replace(at, kMerged.size(), word);
-      result.emplace_back(hugging_face, values.slice(0, begin, begin + part));
-      begin += part;
-    }
-  }
-  return result;
-}
-
 // The name that a file's tensor has in our model.
 std::string modern_name(std::string name) {
   const auto rename_suffix = [&name](std::string_view from, std::string_view to) {
@@ -101,10 +78,33 @@ std::string tokenizer_json(const TokenizerFiles& tokenizer) {
 
 }  // namespace
 
+// Query, key and value are three slices of one tensor.
+std::vector<std::pair<std::string, Tensor>> named_weights(const Bert& model) {
+  constexpr std::string_view kMerged = ".qkv.";
+  std::vector<std::pair<std::string, Tensor>> result;
+  for (const auto& [name, parameter] : model.parameters()) {
+    const Tensor values = parameter.detach();
+    const std::size_t at = name.find(kMerged);
+    if (at == std::string::npos) {
+      result.emplace_back(name, values);
+      continue;
+    }
+    const std::int64_t part = values.size(0) / 3;
+    std::int64_t begin = 0;
+    for (const char* word : {".query.", ".key.", ".value."}) {
+      std::string hugging_face = name;
+      hugging_face.replace(at, kMerged.size(), word);
+      result.emplace_back(hugging_face, values.slice(0, begin, begin + part));
+      begin += part;
+    }
+  }
+  return result;
+}
+
 LoadReport load_weights(Bert& model, const std::string& path) {
   const at::NoGradGuard no_grad;
   std::map<std::string, Tensor> wanted;
-  for (auto& [name, values] : named_slices(model)) wanted.emplace(name, values);
+  for (auto& [name, values] : named_weights(model)) wanted.emplace(name, values);
 
   LoadReport report;
   SafetensorsReader file(path);
@@ -133,10 +133,19 @@ LoadReport load_weights(Bert& model, const std::string& path) {
 
 void save_weights(const Bert& model, const std::string& path) {
   std::vector<SafetensorsItem> items;
-  for (const auto& [name, values] : named_slices(model)) {
+  for (const auto& [name, values] : named_weights(model)) {
     items.push_back({name, "F32", values.sizes().vec(), values.const_data_ptr()});
   }
   write_safetensors(path, std::move(items));
+}
+
+std::vector<std::pair<std::string, std::string>> model_texts(const BertConfig& config,
+                                                             const TokenizerFiles& tokenizer) {
+  std::string lines;
+  for (const std::string& token : tokenizer.vocabulary) lines += token + "\n";
+  return {{"config.json", config_json(config)},
+          {"tokenizer_config.json", tokenizer_json(tokenizer)},
+          {"vocab.txt", lines}};
 }
 
 void save_model(const Bert& model, const TokenizerFiles& tokenizer, const std::string& folder) {
@@ -148,11 +157,9 @@ void save_model(const Bert& model, const TokenizerFiles& tokenizer, const std::s
     fs::remove_all(part);
     fs::create_directories(part);
     save_weights(model, (part / "model.safetensors").string());
-    write_text(part / "config.json", config_json(model.config()));
-    write_text(part / "tokenizer_config.json", tokenizer_json(tokenizer));
-    std::string lines;
-    for (const std::string& token : tokenizer.vocabulary) lines += token + "\n";
-    write_text(part / "vocab.txt", lines);
+    for (const auto& [name, text] : model_texts(model.config(), tokenizer)) {
+      write_text(part / name, text);
+    }
     if (fs::exists(target)) fs::rename(target, old);
     fs::rename(part, target);
     fs::remove_all(old);

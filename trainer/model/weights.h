@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "trainer/model/bert.h"
@@ -25,11 +26,19 @@ LoadReport load_weights(Bert& model, const std::string& path);
 
 void save_weights(const Bert& model, const std::string& path);
 
+// The model's parameters by the names and shapes of model.safetensors: views of its memory.
+[[nodiscard]] std::vector<std::pair<std::string, at::Tensor>> named_weights(const Bert& model);
+
 struct TokenizerFiles {
   std::vector<std::string> vocabulary;  // lines of vocab.txt
   bool lower_case = true;
   int max_length = 128;
 };
+
+// What a model's folder holds besides its weights, as (name, content): config.json,
+// tokenizer_config.json, vocab.txt.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> model_texts(
+    const BertConfig& config, const TokenizerFiles& tokenizer);
 
 // Writes all four files into a folder beside `folder` and renames it, over a `folder` that is
 // there, so that no reader sees half a model. Throws io.
