@@ -67,6 +67,8 @@ int run(Communicator& world, const Options& options) {
       return run_prepare(world, options);
     case Action::evaluate:
       return run_evaluate(world, options);
+    case Action::stop:
+      return run_stop(world, options);
   }
   return kExitInternal;
 }

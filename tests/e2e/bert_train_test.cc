@@ -1,15 +1,10 @@
 // bert_train as a user meets it: alone and under bprun, by its exit codes, lines and files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -18,38 +13,18 @@
 #include <nlohmann/json.hpp>
 
 #include "comm/base/text.h"
+#include "tests/e2e/shell.h"
 #include "trainer/model/safetensors.h"
 
 namespace bp::trainer {
 namespace {
 
+using test::Ended;
+using test::read;
+using test::shell;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-struct Ended {
-  int code = -1;
-  std::string output;  // of both streams
-};
-
-// A shell command, ended by `timeout` when it hangs.
-Ended shell(const std::string& command) {
-  Ended ended;
-  FILE* pipe = ::popen(concat("timeout -k 5 240 sh -c 'exec 2>&1; ", command, "'").c_str(), "r");
-  if (pipe == nullptr) return ended;
-  std::array<char, 4096> piece{};
-  while (std::size_t n = std::fread(piece.data(), 1, piece.size(), pipe)) {
-    ended.output.append(piece.data(), n);
-  }
-  const int status = ::pclose(pipe);
-  ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return ended;
-}
-
-std::string read(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 struct TraceLine {
   std::vector<std::int64_t> samples;
@@ -214,6 +189,7 @@ TEST_F(BertTrain, MistakesHaveOneLineAHintAndTheirCode) {
   std::ofstream(path("quote.csv")) << "text,label\n\"a,b\n";
   std::ofstream(path("latin.csv")) << "text,label\nfine,a\nbad \xff,b\n";
   std::filesystem::create_directories(path("taken"));
+  std::ofstream(path("taken/letter.txt"));
   struct Case {
     std::string arguments;
     int code;
@@ -256,7 +232,7 @@ TEST_F(BertTrain, MistakesHaveOneLineAHintAndTheirCode) {
   EXPECT_EQ(said, 1U) << ranks.output;
 }
 
-TEST_F(BertTrain, SigtermSavesTheModelAndExits75) {
+TEST_F(BertTrain, SigtermSavesACheckpointAndExits75) {
   const Ended ended = shell(
       concat("cd ", path(""),
              " && (" BP_BIN_DIR
@@ -265,7 +241,10 @@ TEST_F(BertTrain, SigtermSavesTheModelAndExits75) {
              "kill -TERM $pid; wait $pid; code=$?; cat log; exit $code)"));
   EXPECT_EQ(ended.code, 75) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("stopped on request after step"));
-  EXPECT_TRUE(std::filesystem::exists(path("r/model/model.safetensors")));
+  EXPECT_THAT(ended.output,
+              HasSubstr("bert_train data.csv --model tiny --steps 1000000 --run r\n"));
+  EXPECT_TRUE(std::filesystem::exists(path("r/checkpoints/latest/model.safetensors")));
+  EXPECT_EQ(bert_train("eval r").code, 0) << "with the model of the last checkpoint";
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks what the ranks of a finished run really did, by the --trace FOLDER that they wrote: in every
 epoch each sample of the store's train split was used exactly once over all ranks, and after every step
-all ranks held the same parameters. Prints one line; exits 1 with the first thing that is not so.
+all ranks held the same parameters. A run may have gone on with another number of ranks; no step lies in
+two epochs. Prints one line; exits 1 with the first thing that is not so.
 
   check_trace.py TRACE STORE EPOCHS"""
 
@@ -9,36 +10,48 @@ import json
 import pathlib
 import sqlite3
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 
 
-def read(path):
-    with path.open() as lines:
-        return [json.loads(line) for line in lines]
+def read(folder):
+    """The lines of all ranks, by step."""
+    steps = defaultdict(list)
+    for path in sorted(folder.glob("rank-*.jsonl")):
+        with path.open() as lines:
+            for line in map(json.loads, lines):
+                steps[line["step"]].append(line)
+    return steps
 
 
 def main():
     folder, store, epochs = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-    ranks = [read(path) for path in sorted(folder.glob("rank-*.jsonl"))]
+    steps = read(folder)
     with sqlite3.connect(store) as database:
         expected = {row[0] for row in database.execute("SELECT sample_id FROM train_samples")}
-    steps = len(ranks[0])
-    if steps == 0 or steps % epochs or any(len(rank) != steps for rank in ranks):
-        sys.exit(f"{[len(rank) for rank in ranks]} steps are not {epochs} epochs")
-    for step, lines in enumerate(zip(*ranks)):
+    if not steps or sorted(steps) != list(range(1, len(steps) + 1)):
+        sys.exit(f"the {len(steps)} steps are not those from 1 on without a gap")
+    worlds, used, epoch = [], Counter(), 0
+    for step in range(1, len(steps) + 1):
+        lines = steps[step]
         if len({line["parameters"] for line in lines}) != 1:
-            sys.exit(f"after step {step + 1} the ranks hold different parameters")
-    for epoch in range(epochs):
-        used = Counter()
-        for rank in ranks:
-            for line in rank[epoch * steps // epochs:(epoch + 1) * steps // epochs]:
-                for micro_batch in line["samples"]:
-                    used.update(micro_batch)
+            sys.exit(f"after step {step} the ranks hold different parameters")
+        if not worlds or worlds[-1] != len(lines):
+            worlds.append(len(lines))
+        for line in lines:
+            for micro_batch in line["samples"]:
+                used.update(micro_batch)
+        if used.total() < len(expected):
+            continue
+        epoch += 1
         if used.keys() != expected or set(used.values()) != {1}:
             missing, more = len(expected - used.keys()), sum(n > 1 for n in used.values())
-            sys.exit(f"epoch {epoch + 1}: {missing} samples unused, {more} used more than once")
-    print(f"{len(expected):,} samples used exactly once in each of {epochs} epochs by {len(ranks)} ranks; "
-          f"parameters equal on all ranks after each of {steps} steps")
+            sys.exit(f"epoch {epoch}: {missing} samples unused, {more} used more than once")
+        used.clear()
+    if epoch != epochs or used:
+        sys.exit(f"{len(steps)} steps are {epoch} epochs and {used.total()} samples, not {epochs} epochs")
+    print(f"{len(expected):,} samples used exactly once in each of {epochs} epochs by "
+          f"{', then '.join(map(str, worlds))} ranks; parameters equal on all ranks after each of "
+          f"{len(steps)} steps")
 
 
 if __name__ == "__main__":

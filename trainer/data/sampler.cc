@@ -86,18 +86,30 @@ std::int64_t Sampler::steps_per_epoch() const {
   return (options_.rows + step_rows() - 1) / step_rows();
 }
 
+EpochPosition Sampler::after(const EpochPosition& position) const {
+  const std::int64_t used = position.used + step_rows();
+  return used < options_.rows ? EpochPosition{position.epoch, used}
+                              : EpochPosition{position.epoch + 1, 0};
+}
+
+std::int64_t Sampler::steps_until(std::int64_t epochs, const EpochPosition& position) const {
+  const std::int64_t of_this_epoch =
+      (options_.rows - position.used + step_rows() - 1) / step_rows();
+  return (epochs - position.epoch - 1) * steps_per_epoch() + of_this_epoch;
+}
+
 std::vector<std::int64_t> Sampler::rows(const Place& place) const {
-  BP_CHECK(place.step >= 0 && place.step < steps_per_epoch(), "a step outside the epoch");
+  const std::int64_t first = place.position.used;
+  BP_CHECK(first >= 0 && first < options_.rows, "a step outside the epoch");
   BP_CHECK(place.rank >= 0 && place.rank < options_.ranks, "a rank outside the world");
   BP_CHECK(place.micro_batch >= 0 && place.micro_batch < options_.micro_batches,
            "a micro-batch outside the step");
-  const std::int64_t first = place.step * step_rows();
   const std::int64_t count = std::min(step_rows(), options_.rows - first);
   const std::int64_t parts = std::int64_t{options_.ranks} * options_.micro_batches;
   const std::int64_t part = std::int64_t{place.rank} * options_.micro_batches + place.micro_batch;
   std::vector<std::int64_t> rows;
   for (std::int64_t i = count * part / parts; i < count * (part + 1) / parts; ++i) {
-    rows.push_back(permuted(first + i, options_.rows, options_.seed, place.epoch));
+    rows.push_back(permuted(first + i, options_.rows, options_.seed, place.position.epoch));
   }
   return rows;
 }

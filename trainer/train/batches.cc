@@ -41,8 +41,10 @@ class Batches::Impl {
  private:
   void run(const std::stop_token& stop) {
     try {
-      for (std::int64_t step = 0; step < options_.steps; ++step) {
-        StepBatches made = make(step);
+      EpochPosition position = options_.position;
+      for (std::int64_t i = 0; i < options_.steps; ++i) {
+        StepBatches made = make(options_.first_step + i, position);
+        position = sampler_.after(position);
         std::unique_lock lock(mutex_);
         if (!changed_.wait(lock, stop, [this] { return ready_.size() < kAhead; })) return;
         ready_.push_back(std::move(made));
@@ -55,13 +57,12 @@ class Batches::Impl {
     }
   }
 
-  StepBatches make(std::int64_t step) const {
-    const std::int64_t per_epoch = sampler_.steps_per_epoch();
+  StepBatches make(std::int64_t step, const EpochPosition& position) const {
     StepBatches result;
     result.step = step;
     for (int rank = 0; rank < options_.sampler.ranks; ++rank) {
       for (int micro = 0; micro < options_.sampler.micro_batches; ++micro) {
-        const auto rows = sampler_.rows({step / per_epoch, step % per_epoch, rank, micro});
+        const auto rows = sampler_.rows({position, rank, micro});
         for (const std::int64_t row : rows) {
           result.world_tokens += lengths_[static_cast<std::size_t>(row)];
         }

@@ -22,7 +22,9 @@ struct BatchesOptions {
   std::string store;  // its path: the thread reads by a connection of its own
   SamplerOptions sampler;
   int rank = 0;
-  std::int64_t steps = 0;  // of the run; it goes on into further epochs
+  std::int64_t first_step = 0;  // of the run, from 0
+  EpochPosition position = {};  // where it begins
+  std::int64_t steps = 0;       // to make from there; they go on into further epochs
 };
 
 // Threads: one consumer. The destructor ends the thread.
@@ -33,8 +35,8 @@ class Batches {
   Batches(const Batches&) = delete;
   Batches& operator=(const Batches&) = delete;
 
-  // Steps 0, 1, ... in order; waits for the thread. Throws what the thread met. Not to be called
-  // more than `steps` times.
+  // Steps first_step, first_step + 1, ... in order; waits for the thread. Throws what the thread
+  // met. Not to be called more than `steps` times.
   [[nodiscard]] StepBatches next();
 
  private:

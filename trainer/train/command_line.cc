@@ -21,7 +21,8 @@ const std::string kTrainAbout =
 const std::string kTrainFooter =
     "Other commands (each with its own --help):\n"
     "  bert_train prep DATA      prepare the store only\n"
-    "  bert_train eval RUN DATA  score a trained model again\n";
+    "  bert_train eval RUN DATA  score a trained model again\n"
+    "  bert_train stop RUN       ask the run at work in RUN to save and end\n";
 
 // 0.8,0.1,0.1
 std::array<double, 3> parse_split(const std::string& text) {
@@ -111,8 +112,18 @@ void add_train_options(OptionSet& set, Options& options) {
              options.eval_every, 1, kMany);
 
   set.group("Output");
-  set.text({"run", "Folder for the result; it must not exist yet", "runs/<name of DATA>", "DIR"},
-           options.run);
+  set.text(
+      {"run", "Folder for the result; one that is there goes on", "runs/<name of DATA>", "DIR"},
+      options.run);
+  set.text({"resume",
+            "auto: go on from the run's newest complete checkpoint; never: only begin anew; PATH: "
+            "from this checkpoint, or the newest of this run",
+            "", "auto|never|PATH"},
+           options.resume);
+  set.number({"save-every", "Steps between checkpoints", "each epoch"}, options.save_every, 1,
+             kMany);
+  set.number({"keep", "Checkpoints that stay: so many of the last, and the best on dev"},
+             options.keep, 1, 1e6);
   set.text({"trace",
             "Folder for what each rank did at each step: sample ids, loss, a hash of the "
             "parameters (for debugging)",
@@ -145,6 +156,7 @@ CommandLine parse(OptionSet& set,
   o.prepare.split = parse_split(raw.split);
   o.stage = raw.stage;
   o.settings = set.settings();
+  o.arguments = arguments;
   return {std::move(o), ""};
 }
 
@@ -188,12 +200,22 @@ CommandLine parse_evaluate(const std::vector<std::string>& arguments) {
   return parse(set, arguments, raw, o);
 }
 
+CommandLine parse_stop(const std::vector<std::string>& arguments) {
+  Options o;
+  o.action = Action::stop;
+  OptionSet set("Asks the run at work in RUN to save a checkpoint and to end, with exit code 75.",
+                "");
+  set.text({"RUN", "The run's folder"}, o.source);
+  return parse(set, arguments, {}, o);
+}
+
 }  // namespace
 
 CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   const std::string first = arguments.empty() ? "" : arguments.front();
   const auto rest = [&] { return std::vector(arguments.begin() + 1, arguments.end()); };
   if (first == "prep") return parse_prepare(rest());
+  if (first == "stop") return parse_stop(rest());
   if (first != "eval") return parse_train(arguments);
 
   // The first look finds the run; its options then stand before those of the command line, which

@@ -7,10 +7,11 @@
 
 namespace bp::trainer {
 
-inline constexpr int kExitStopped = 75;  // asked to stop; the model was saved
+inline constexpr int kExitStopped = 75;  // asked to stop; a checkpoint was saved
 
 int run_train(Communicator& world, Options options);
 int run_prepare(Communicator& world, const Options& options);
 int run_evaluate(Communicator& world, const Options& options);
+int run_stop(Communicator& world, const Options& options);
 
 }  // namespace bp::trainer

@@ -17,6 +17,7 @@
 #include "trainer/train/adamw.h"
 #include "trainer/train/batches.h"
 #include "trainer/train/schedule.h"
+#include "trainer/train/snapshot.h"
 #include "trainer/train/stop.h"
 #include "trainer/train/trace.h"
 
@@ -62,71 +63,182 @@ void check_finite(double value, const char* what, std::int64_t step) {
                    "try a lower --lr, a longer --warmup, or --precision fp32");
 }
 
+double epochs_done(const CheckpointState& state) {
+  const EpochPosition& at = state.position;
+  return static_cast<double>(at.epoch * state.rows + at.used) / static_cast<double>(state.rows);
+}
+
+// Who does what in a run, and how far it is.
+class Loop {
+ public:
+  Loop(Communicator& world, const Options& options, const TrainJob& job, Bert& model);
+  TrainResult run();
+
+ private:
+  [[nodiscard]] double schedule_position() const;
+  void begin();
+  void make_step();
+  void finish_step(const StepBatches& batches, const StepFacts& measured);
+  void evaluate();
+  void save();
+
+  Communicator& world_;
+  const Options& options_;
+  const TrainJob& job_;
+  Bert& model_;
+  const Sampler sampler_;
+  const std::int64_t steps_;
+  const Schedule schedule_;
+  CheckpointState now_;
+  bool stopped_ = false;
+
+  Batches data_;
+  DistributedOptimizer optimizer_;
+  TrainLog log_;
+  Trace trace_;
+  const StopSignal stop_;
+};
+
+SamplerOptions sampling(const Communicator& world, const Options& options, const TrainJob& job) {
+  return {job.rows, options.seed, world.size(), options.batch, options.accumulate};
+}
+
+// An epoch's steps are those of this world, whatever world made the steps before.
+Schedule schedule_of(const Options& options, const Sampler& sampler, double peak) {
+  const std::int64_t steps =
+      options.steps > 0 ? options.steps : options.epochs * sampler.steps_per_epoch();
+  return {peak, steps, static_cast<std::int64_t>(options.warmup * static_cast<double>(steps))};
+}
+
+Loop::Loop(Communicator& world, const Options& options, const TrainJob& job, Bert& model)
+    : world_(world),
+      options_(options),
+      job_(job),
+      model_(model),
+      sampler_(sampling(world, options, job)),
+      steps_(total_steps(options, sampler_, job.start.step, job.start.position)),
+      schedule_(schedule_of(options, sampler_, job.lr)),
+      now_(job.start),
+      data_({job.store, sampling(world, options, job), world.rank(), now_.step, now_.position,
+             steps_ - now_.step}),
+      optimizer_(world,
+                 model.parameters(),
+                 make_optimizer(model, options),
+                 {.micro_batches = options.accumulate, .nominal_weight = now_.nominal_weight}),
+      log_(job.metrics, steps_, now_.step, now_.totals),
+      trace_(options.trace, {world.rank(), world.size()}, now_.step),
+      stop_(job.stop_file) {
+  now_.rows = job.rows;
+}
+
+TrainResult Loop::run() {
+  begin();
+  if (now_.evaluation_due) evaluate();
+  while (now_.step < steps_ && !stopped_) make_step();
+  if (job_.checkpoints != nullptr) job_.checkpoints->finish();
+  log_.finish();
+  TrainResult result;
+  result.end = now_;
+  result.end.totals = log_.totals();
+  result.epochs = epochs_done(now_);
+  result.stopped = stopped_;
+  result.summary = log_.summary();
+  return result;
+}
+
+// Rank 0's weights and moments, first ones or a checkpoint's, on all ranks.
+void Loop::begin() {
+  if (!job_.resumed.empty()) restore(job_.resumed, model_, optimizer_.optimizer());
+  optimizer_.broadcast_parameters();
+  model_.parameters_changed();
+}
+
+// In steps of the schedule. A function of where the run is, so that a resumed one has the same
+// rates; whole unless another number of ranks, or another batch, began the epoch.
+double Loop::schedule_position() const {
+  if (options_.steps > 0) return static_cast<double>(now_.step);
+  return static_cast<double>(now_.position.epoch * sampler_.steps_per_epoch()) +
+         static_cast<double>(now_.position.used) / static_cast<double>(sampler_.step_rows());
+}
+
+void Loop::make_step() {
+  const auto begin = Clock::now();
+  const StepBatches batches = data_.next();
+  const auto fed = Clock::now();
+
+  if (stop_.requested(world_.store())) optimizer_.request_stop();
+  const double lr = learning_rate(schedule_, schedule_position());
+  set_learning_rate(optimizer_.optimizer(), lr);
+  const std::uint64_t bytes = world_.counters().bytes;
+  accumulate(optimizer_, model_, batches, {options_.seed, static_cast<std::uint64_t>(now_.step)});
+
+  const auto computed = Clock::now();
+  optimizer_.reduce();
+  const auto reduced = Clock::now();
+  const auto gradient_bytes = static_cast<std::int64_t>(world_.counters().bytes - bytes);
+
+  const DistributedOptimizer::Window window = optimizer_.window();
+  check_finite(window.loss, "loss", now_.step);
+  const double norm = optimizer_.clip_grad_norm(
+      options_.clip > 0 ? options_.clip : std::numeric_limits<double>::infinity());
+  check_finite(norm, "norm of the gradient", now_.step);
+  optimizer_.step();
+  model_.parameters_changed();
+
+  ++now_.step;
+  now_.position = sampler_.after(now_.position);
+  stopped_ = window.stop;
+  finish_step(batches, {static_cast<std::int64_t>(std::llround(window.weight)),
+                        batches.world_tokens, epochs_done(now_), window.loss, lr, norm, fed - begin,
+                        reduced - computed, Clock::now() - begin, gradient_bytes});
+}
+
+// What is due after a step: records, an evaluation, a checkpoint. A checkpoint comes last, so that
+// it knows of the others.
+void Loop::finish_step(const StepBatches& batches, const StepFacts& measured) {
+  log_.step(measured);
+  trace_.write(batches, measured.loss, model_);
+
+  const bool last = now_.step == steps_;
+  const bool epoch_ends = now_.position.used == 0;
+  const auto due = [&](std::int64_t every) {
+    return last || (every > 0 ? now_.step % every == 0 : epoch_ends);
+  };
+  now_.evaluation_due = due(options_.eval_every);
+  if (now_.evaluation_due && !stopped_) evaluate();
+  const bool is_best = now_.best && now_.best->step == now_.step;
+  if (stopped_ || is_best || due(options_.save_every)) save();
+  if (job_.checkpoints != nullptr) job_.checkpoints->check();
+}
+
+void Loop::evaluate() {
+  now_.evaluation_due = false;
+  const auto result = job_.evaluate();
+  if (!result) return;
+  now_.dev = result;
+  if (!now_.best || better(*result, now_.best->dev)) now_.best = BestResult{now_.step, *result};
+  log_.evaluated(epochs_done(now_), name_of(Split::dev), *result);
+}
+
+void Loop::save() {
+  if (job_.checkpoints == nullptr) return;
+  now_.totals = log_.totals();
+  now_.nominal_weight = optimizer_.nominal_weight();
+  job_.checkpoints->save(now_, model_, optimizer_.optimizer());
+  log_.resume_clock();
+}
+
 }  // namespace
 
-std::int64_t total_steps(const Options& options, std::int64_t steps_per_epoch) {
-  return options.steps > 0 ? options.steps : options.epochs * steps_per_epoch;
+std::int64_t total_steps(const Options& options,
+                         const Sampler& sampler,
+                         std::int64_t step,
+                         const EpochPosition& position) {
+  return options.steps > 0 ? options.steps : step + sampler.steps_until(options.epochs, position);
 }
 
 TrainResult train(Communicator& world, const Options& options, const TrainJob& job, Bert& model) {
-  // What is to be done.
-  const SamplerOptions sampling{job.rows, options.seed, world.size(), options.batch,
-                                options.accumulate};
-  const std::int64_t per_epoch = Sampler(sampling).steps_per_epoch();
-  const std::int64_t steps = total_steps(options, per_epoch);
-  const auto warmup = static_cast<std::int64_t>(options.warmup * static_cast<double>(steps));
-  const Schedule schedule{job.lr, steps, warmup};
-  const std::int64_t evaluate_every = options.eval_every > 0 ? options.eval_every : per_epoch;
-
-  // Who does it.
-  Batches data({job.store, sampling, world.rank(), steps});
-  DistributedOptimizer optimizer(world, model.parameters(), make_optimizer(model, options),
-                                 {.micro_batches = options.accumulate});
-  optimizer.broadcast_parameters();
-  model.parameters_changed();
-  TrainLog log(job.metrics, steps);
-  Trace trace(options.trace, world.rank());
-  const StopSignal stop;
-
-  TrainResult result;
-  for (std::int64_t step = 0; step < steps && !result.stopped; ++step) {
-    const auto begin = Clock::now();
-    const StepBatches batches = data.next();
-    const auto fed = Clock::now();
-
-    if (stop.requested(world.store())) optimizer.request_stop();
-    const double lr = learning_rate(schedule, step);
-    set_learning_rate(optimizer.optimizer(), lr);
-    const std::uint64_t bytes = world.counters().bytes;
-    accumulate(optimizer, model, batches, {options.seed, static_cast<std::uint64_t>(step)});
-
-    const auto computed = Clock::now();
-    optimizer.reduce();
-    const auto reduced = Clock::now();
-    result.gradient_bytes += static_cast<std::int64_t>(world.counters().bytes - bytes);
-
-    const DistributedOptimizer::Window window = optimizer.window();
-    check_finite(window.loss, "loss", step);
-    const double norm = optimizer.clip_grad_norm(
-        options.clip > 0 ? options.clip : std::numeric_limits<double>::infinity());
-    check_finite(norm, "norm of the gradient", step);
-    optimizer.step();
-    model.parameters_changed();
-
-    result.stopped = window.stop;
-    result.steps = step + 1;
-    result.epochs = static_cast<double>(step + 1) / static_cast<double>(per_epoch);
-    log.step({static_cast<std::int64_t>(std::llround(window.weight)), batches.world_tokens,
-              result.epochs, window.loss, lr, norm, fed - begin, reduced - computed,
-              Clock::now() - begin});
-    trace.write(batches, window.loss, model);
-    const bool due = step + 1 == steps || (step + 1) % evaluate_every == 0;
-    if (due && !result.stopped) job.evaluate(log);
-  }
-  log.finish();
-  result.summary = log.summary();
-  result.seconds_exposed = log.seconds_exposed();
-  return result;
+  return Loop(world, options, job, model).run();
 }
 
 }  // namespace bp::trainer

@@ -1,12 +1,14 @@
-// Training: from a model with first weights to one that was trained.
+// Training: from a model with first weights, or a checkpoint, to one that was trained.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "bp/communicator.h"
 #include "trainer/model/bert.h"
+#include "trainer/train/checkpoints.h"
 #include "trainer/train/options.h"
 #include "trainer/train/train_log.h"
 
@@ -16,24 +18,36 @@ struct TrainJob {
   std::string store;      // its path
   std::int64_t rows = 0;  // of its train split
   double lr = 0;          // the schedule's peak
-  std::string metrics;    // metrics.jsonl; empty on ranks that write nothing
-  // Called on all ranks after the steps at which an evaluation is due (the last one included).
-  std::function<void(TrainLog& log)> evaluate;
+  // Scores the dev split, on all ranks, the same everywhere; nothing where there is none. Called
+  // after the steps at which an evaluation is due, the last one included.
+  std::function<std::optional<EvaluationSummary>()> evaluate;
+
+  // Where to begin, the same on all ranks; the rest of it is passed on to the next checkpoint.
+  CheckpointState start = {};
+
+  // Of rank 0; empty on the others.
+  std::string metrics = {};            // metrics.jsonl
+  std::string resumed = {};            // the checkpoint's folder that `start` is from, if any
+  std::string stop_file = {};          // see StopSignal
+  Checkpoints* checkpoints = nullptr;  // where to save; must outlive the call
 };
 
 struct TrainResult {
-  std::int64_t steps = 0;
-  double epochs = 0;
+  CheckpointState end;   // after the last step
+  double epochs = 0;     // done, of the whole run
   bool stopped = false;  // before its time, on request
-  TrainSummary summary;
-  double seconds_exposed = 0;       // of this rank, waiting for gradients
-  std::int64_t gradient_bytes = 0;  // all-reduced by this rank
+  TrainSummary summary;  // of the whole run
 };
 
-// Optimizer steps of a run: options.steps, or those of the epochs.
-[[nodiscard]] std::int64_t total_steps(const Options& options, std::int64_t steps_per_epoch);
+// Optimizer steps of the whole run: options.steps, or those up to the last epoch's end, when `step`
+// are done at `position`.
+[[nodiscard]] std::int64_t total_steps(const Options& options,
+                                       const Sampler& sampler,
+                                       std::int64_t step,
+                                       const EpochPosition& position);
 
-// Collective. Throws InputError on all ranks when the loss or the gradient is no finite number.
+// Collective. What it saved is complete when it returns. Throws InputError on all ranks when the
+// loss or the gradient is no finite number.
 TrainResult train(Communicator& world, const Options& options, const TrainJob& job, Bert& model);
 
 }  // namespace bp::trainer

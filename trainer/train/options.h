@@ -11,7 +11,7 @@
 
 namespace bp::trainer {
 
-enum class Action : std::uint8_t { train, prepare, evaluate };
+enum class Action : std::uint8_t { train, prepare, evaluate, stop };
 
 struct Options {
   Action action = Action::train;
@@ -36,12 +36,16 @@ struct Options {
   std::int64_t eval_every = 0;  // steps between evaluations of dev; 0: at the end of each epoch
   std::string run;              // the folder that the run writes; empty: runs/<data's name>
   std::string trace;            // a folder for what each rank did at each step; empty: none
+  std::int64_t save_every = 0;  // steps between checkpoints; 0: at the end of each epoch
+  int keep = 2;                 // the last checkpoints that stay, besides the best
+  std::string resume = "auto";  // or "never", or a checkpoint's or run's folder
 
   // Evaluation.
-  std::string source;  // a run's folder or a model's
+  std::string source;  // a run's folder or a model's; of `stop` a run's
   std::string on;      // "train", "dev" or "test"; empty: test, or dev where there is no test
   std::string out;     // a file for predictions; empty: none
 
+  std::vector<std::string> arguments;  // as typed, to be typed again
   // Every option of the action as text, with where it came from: for config.yaml and the report.
   std::vector<Setting> settings;
 };

@@ -6,14 +6,12 @@
 
 namespace bp::trainer {
 
-double learning_rate(const Schedule& schedule, std::int64_t step) {
-  BP_CHECK(step >= 0 && step < schedule.steps, "the schedule has no such step");
-  const std::int64_t warmup = std::min(schedule.warmup_steps, schedule.steps - 1);
-  if (step < warmup) {
-    return schedule.peak * static_cast<double>(step + 1) / static_cast<double>(warmup + 1);
-  }
-  return schedule.peak * static_cast<double>(schedule.steps - step) /
-         static_cast<double>(schedule.steps - warmup);
+double learning_rate(const Schedule& schedule, double step) {
+  const auto steps = static_cast<double>(schedule.steps);
+  BP_CHECK(step >= 0 && step < steps, "the schedule has no such step");
+  const double warmup = std::min(static_cast<double>(schedule.warmup_steps), steps - 1);
+  if (step < warmup) return schedule.peak * (step + 1) / (warmup + 1);
+  return schedule.peak * (steps - step) / (steps - warmup);
 }
 
 double default_learning_rate(int hidden, bool pretrained) {

@@ -13,7 +13,8 @@ struct Schedule {
 
 // The rate of `step` (0 .. steps-1): peak * (step + 1) / (warmup + 1) while it rises, `peak` at the
 // step after the warm-up, then falling in equal parts to peak / (steps - warmup) at the last one.
-[[nodiscard]] double learning_rate(const Schedule& schedule, std::int64_t step);
+// A step need not be whole: a run that goes on with another number of ranks stands between two.
+[[nodiscard]] double learning_rate(const Schedule& schedule, double step);
 
 // A peak that trains from the first try: from scratch 0.128 / hidden (1e-3 for tiny, 1.7e-4 for
 // base), from pre-trained weights 5e-5, for narrow models (hidden below 512) 1e-4.

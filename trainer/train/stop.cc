@@ -1,6 +1,9 @@
 #include "trainer/train/stop.h"
 
+#include <unistd.h>
+
 #include <csignal>
+#include <utility>
 
 #include "bp/error.h"
 #include "bp/store.h"
@@ -11,31 +14,36 @@ namespace {
 
 // A signal handler can reach nothing but a global.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-volatile std::sig_atomic_t sigterm_came = 0;
+volatile std::sig_atomic_t signal_came = 0;
 
-void note_sigterm(int /*signal*/) { sigterm_came = 1; }
+void note_signal(int /*signal*/) { signal_came = 1; }
 
 }  // namespace
 
-StopSignal::StopSignal() {
-  sigterm_came = 0;
+StopSignal::StopSignal(std::string file) : file_(std::move(file)) {
+  signal_came = 0;
   struct sigaction action {};
-  action.sa_handler = note_sigterm;
+  action.sa_handler = note_signal;
   action.sa_flags = SA_RESTART;
   ::sigaction(SIGTERM, &action, nullptr);
+  ::sigaction(SIGUSR1, &action, nullptr);
 }
 
-StopSignal::~StopSignal() { (void)std::signal(SIGTERM, SIG_DFL); }
+StopSignal::~StopSignal() {
+  (void)std::signal(SIGTERM, SIG_DFL);
+  (void)std::signal(SIGUSR1, SIG_DFL);
+}
 
-bool StopSignal::requested(const Store* store) const {
-  const bool signalled = sigterm_came != 0;
-  if (store == nullptr) return signalled;
-  if (signalled) {
+bool StopSignal::requested(Store* store) const {
+  const bool here = signal_came != 0 || (!file_.empty() && ::access(file_.c_str(), F_OK) == 0);
+  if (store == nullptr) return here;
+  if (here) {
     if (const auto failure = store->job_failure()) {
       throw Error(ErrorCode::aborted, concat("the job has failed: ", failure->text));
     }
+    if (!store->stop_requested()) store->request_stop();
   }
-  return signalled || store->stop_requested();
+  return here || store->stop_requested();
 }
 
 }  // namespace bp::trainer

@@ -1,6 +1,9 @@
-// A wish to stop early: SIGTERM, or a request in the job's store. The run then ends at the end of
-// the step, on all ranks alike, with its model saved.
+// A wish to stop early: SIGTERM, SIGUSR1 (what batch systems send before a job's time is up), a
+// file in the run's folder, or a request in the job's store. The run then saves and ends after the
+// step under way, on all ranks alike.
 #pragma once
+
+#include <string>
 
 namespace bp {
 class Store;
@@ -8,18 +11,23 @@ class Store;
 
 namespace bp::trainer {
 
-// Lives once, in the thread that trains. While it lives, SIGTERM is taken note of instead of
+// Lives once, in the thread that trains. While it lives, both signals are taken note of instead of
 // ending the process.
 class StopSignal {
  public:
-  StopSignal();
+  // `file`: looked for by requested(); empty on ranks that look for none.
+  explicit StopSignal(std::string file);
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
-  // `store` may be null. Throws aborted when the job has failed: there is nobody left to agree
-  // with, and a launcher that ends a failed job sends SIGTERM too.
-  [[nodiscard]] bool requested(const Store* store) const;
+  // `store` may be null. What this rank alone has noticed is passed on through the store, so that
+  // the launcher, too, knows why ranks end. Throws aborted when the job has failed: there is nobody
+  // left to agree with, and a launcher that ends a failed job sends SIGTERM too.
+  [[nodiscard]] bool requested(Store* store) const;
+
+ private:
+  std::string file_;
 };
 
 }  // namespace bp::trainer

@@ -15,6 +15,8 @@
 namespace bp::trainer {
 namespace {
 
+namespace fs = std::filesystem;
+
 std::string hash_parameters(const Bert& model) {
   Hash hash;
   for (const auto& [name, parameter] : model.parameters()) {
@@ -23,14 +25,34 @@ std::string hash_parameters(const Bert& model) {
   return hash.hex();
 }
 
+std::string path_of(const std::string& folder, int rank) {
+  return concat(folder, "/rank-", rank, ".jsonl");
+}
+
+// Keeps the complete lines up to `last_step`, which stand at the file's beginning.
+void cut(const std::string& path, std::int64_t last_step) {
+  if (!fs::exists(path)) return;
+  std::uintmax_t length = 0;
+  std::ifstream in(path, std::ios::binary);
+  for (std::string line; std::getline(in, line) && !in.eof(); length += line.size() + 1) {
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    if (!json.is_object() || json.value("step", last_step + 1) > last_step) break;
+  }
+  fs::resize_file(path, length);
+}
+
 }  // namespace
 
-Trace::Trace(const std::string& folder, int rank) {
+Trace::Trace(const std::string& folder, const Rank& who, std::int64_t resumed_step) {
   if (folder.empty()) return;
-  path_ = concat(folder, "/rank-", rank, ".jsonl");
   std::error_code ignored;  // opening the file tells
-  std::filesystem::create_directories(folder, ignored);
-  out_.open(path_);
+  fs::create_directories(folder, ignored);
+  path_ = path_of(folder, who.rank);
+  cut(path_, resumed_step);
+  for (int gone = who.size; who.rank == 0 && fs::exists(path_of(folder, gone)); ++gone) {
+    cut(path_of(folder, gone), resumed_step);
+  }
+  out_.open(path_, std::ios::app);
   if (!out_) throw Error(ErrorCode::io, concat("cannot create the trace ", path_));
 }
 

@@ -18,8 +18,13 @@ namespace bp::trainer {
 
 class Trace {
  public:
-  // An empty folder: nothing is written. Throws io.
-  Trace(const std::string& folder, int rank);
+  struct Rank {
+    int rank = 0;
+    int size = 1;  // of the world
+  };
+  // An empty folder: nothing is written. Goes on after `resumed_step`: lines of later steps are
+  // dropped, by rank 0 also from files of ranks that are no more. Throws io.
+  Trace(const std::string& folder, const Rank& who, std::int64_t resumed_step);
 
   void write(const StepBatches& step, double loss, const Bert& model);
 

@@ -1,11 +1,18 @@
+#include <errno.h>
+
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <system_error>
 
+#include "bp/environment.h"
 #include "comm/base/text.h"
 #include "trainer/model/weights.h"
 #include "trainer/report/report.h"
 #include "trainer/report/scores.h"
 #include "trainer/report/whole_file.h"
+#include "trainer/train/checkpoint_folder.h"
+#include "trainer/train/command_again.h"
 #include "trainer/train/command_line.h"
 #include "trainer/train/commands.h"
 #include "trainer/train/evaluate.h"
@@ -15,9 +22,13 @@
 #include "trainer/train/run_folder.h"
 #include "trainer/train/schedule.h"
 #include "trainer/train/shared_data.h"
+#include "trainer/train/start.h"
+#include "trainer/train/summation.h"
 
 namespace bp::trainer {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::vector<Host> hosts_of(const Topology& topology) {
   std::vector<Host> hosts;
@@ -35,7 +46,11 @@ class Run {
     if (options_.run.empty()) options_.run = default_run(options_.data);
     if (options_.prepare.vocabulary.empty()) options_.prepare.vocabulary = source_.vocabulary;
     options_.prepare.lower_case = source_.lower_case;
-    if (writes()) folder_ = RunFolder::create(options_.run);
+    if (writes()) {
+      folder_ =
+          RunFolder::open(options_.run, options_.resume == "never" ? RunFolder::IfThere::refuse
+                                                                   : RunFolder::IfThere::take);
+    }
   }
   // A run that could not begin is in nobody's way.
   ~Run() {
@@ -46,14 +61,14 @@ class Run {
 
   int operator()() {
     open_data();
-    begin();
+    decide();
+    start();
     const TrainResult result = train_model();
-    if (writes()) save();
     if (result.stopped) {
-      say(concat("stopped on request after step ", result.steps, "; the model is in ",
-                 folder_ ? folder_->file("model") : ""));
+      if (writes()) tell_how_to_go_on(result);
       return kExitStopped;
     }
+    if (writes()) save();
     finish(result);
     return 0;
   }
@@ -72,8 +87,8 @@ class Run {
     label_map_ = map_labels(*store_, *model_);
   }
 
-  // What was left open is decided, and written down.
-  void begin() {
+  // What was left open.
+  void decide() {
     const BertConfig& config = model_->config();
     const auto decide = [this](const std::string& key, const std::string& value) {
       set(options_.settings, {key, value, "default"});
@@ -90,7 +105,19 @@ class Run {
     if (options_.run == default_run(options_.data)) decide("run", options_.run);
     if (options_.steps == 0) decide("steps", "");
     if (options_.eval_every == 0) decide("eval-every", "");
+    if (options_.save_every == 0) decide("save-every", "");
+  }
+
+  void start() {
+    const Present present{options_.settings,  options_.seed,
+                          store_->identity(), store_->size(Split::train),
+                          model_->config(),   summation_of(world_, *model_)};
+    start_ = agree_on_start(world_, options_, folder_ ? &*folder_ : nullptr, present,
+                            [this](const std::string& text) { say(text); });
     if (!writes()) return;
+    clear_the_way(*folder_, start_);
+    require_space(folder_->path(), count_parameters(*model_), options_.keep);
+    const BertConfig& config = model_->config();
     write_whole_file(folder_->file("config.yaml"), settings_yaml(options_.settings));
     say(concat("training ", source_.name, " (", config.layers, " layers, hidden ", config.hidden,
                ", ", config.vocabulary, " words, ", config.labels.size(), " labels) on ",
@@ -103,19 +130,39 @@ class Run {
     job.store = store_path_;
     job.rows = store_->size(Split::train);
     job.lr = options_.lr;
-    if (writes()) job.metrics = folder_->file("metrics.jsonl");
-    job.evaluate = [this](TrainLog& log) {
-      if (store_->size(Split::dev) == 0) return;
-      const Evaluation evaluation = score(Split::dev);
-      dev_ = summary_of(scores_of(evaluation.tally));
-      log.evaluated(name_of(Split::dev), *dev_);
+    job.start = start_.state;
+    job.evaluate = [this]() -> std::optional<EvaluationSummary> {
+      if (store_->size(Split::dev) == 0) return std::nullopt;
+      return summary_of(scores_of(score(Split::dev).tally));
     };
+    if (!writes()) return train(world_, options_, job, *model_);
+
+    CheckpointsOptions saving{folder_->checkpoints(), options_.keep};
+    if (start_.own) saving.last = start_.state.step;
+    saving.texts = model_texts(model_->config(), tokenizer_files());
+    saving.before_publishing = [this] { folder_->require_ours(); };
+    Checkpoints checkpoints(saving, *model_);
+    job.metrics = folder_->file("metrics.jsonl");
+    job.resumed = start_.folder;
+    job.stop_file = stop_file(folder_->path());
+    job.checkpoints = &checkpoints;
     return train(world_, options_, job, *model_);
   }
 
-  void save() {
-    save_model(*model_, {store_->vocabulary(), store_->lower_case(), model_->config().positions},
-               folder_->file("model"));
+  [[nodiscard]] TokenizerFiles tokenizer_files() const {
+    return {store_->vocabulary(), store_->lower_case(), model_->config().positions};
+  }
+
+  void save() { save_model(*model_, tokenizer_files(), folder_->file("model")); }
+
+  void tell_how_to_go_on(const TrainResult& result) const {
+    std::error_code ignored;  // a request that was met is no request for the next run
+    fs::remove(stop_file(folder_->path()), ignored);
+    say(concat("stopped on request after step ", result.end.step, "; saved in ",
+               CheckpointFolder(folder_->checkpoints()).of_step(result.end.step)));
+    Launched launched{program_invocation_name, "", world_.topology()};
+    if (Environment::current().launcher == "bprun") launched.bprun = find_bprun();
+    say(concat("go on with: ", command_again(launched, options_.arguments)));
   }
 
   // Scores the finished model and writes what the run has to show.
@@ -124,12 +171,12 @@ class Run {
     summary.model = options_.model;
     summary.world = world_.size();
     summary.hosts = world_.topology().hosts();
-    summary.steps = trained.steps;
+    summary.steps = trained.end.step;
     summary.epochs = trained.epochs;
     summary.train = trained.summary;
-    summary.dev = dev_;
-    summary.comm.bytes = trained.gradient_bytes;
-    summary.comm.seconds_exposed = trained.seconds_exposed;
+    summary.dev = trained.end.dev;
+    summary.comm.bytes = trained.end.totals.gradient_bytes;
+    summary.comm.seconds_exposed = trained.end.totals.seconds_exposed;
 
     std::optional<EvaluationDetail> detail;
     if (const std::optional<Split> split = judged_split(*store_)) {
@@ -170,7 +217,7 @@ class Run {
   std::optional<SampleStore> store_;
   std::unique_ptr<Bert> model_;
   std::vector<int> label_map_;
-  std::optional<EvaluationSummary> dev_;
+  ResumePoint start_;
 };
 
 }  // namespace

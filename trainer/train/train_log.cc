@@ -12,20 +12,26 @@ constexpr std::int64_t kRecords = 500;  // about as many as a long run should ha
 
 }  // namespace
 
-TrainLog::TrainLog(const std::string& metrics, std::int64_t steps)
-    : steps_(steps), every_(std::clamp<std::int64_t>(steps / kRecords, 1, 100)) {
+TrainLog::TrainLog(const std::string& metrics,
+                   std::int64_t steps,
+                   std::int64_t done,
+                   const RunTotals& before)
+    : steps_(steps),
+      every_(std::clamp<std::int64_t>(steps / kRecords, 1, 100)),
+      done_(done),
+      totals_(before) {
   if (metrics.empty()) return;
-  metrics_ = std::make_unique<MetricsWriter>(metrics);
+  metrics_ = std::make_unique<MetricsWriter>(metrics, done);
   progress_ = std::make_unique<Progress>(steps);
 }
 
 void TrainLog::step(const StepFacts& facts) {
   ++done_;
-  epoch_ = facts.epoch;
-  samples_ += facts.samples;
-  tokens_ += facts.tokens;
-  seconds_ += facts.total.count();
-  exposed_total_ += facts.exposed.count();
+  totals_.samples += facts.samples;
+  totals_.tokens += facts.tokens;
+  totals_.seconds += facts.total.count();
+  totals_.seconds_exposed += facts.exposed.count();
+  totals_.gradient_bytes += facts.gradient_bytes;
 
   ++sums_.steps;
   sums_.samples += facts.samples;
@@ -35,7 +41,7 @@ void TrainLog::step(const StepFacts& facts) {
   sums_.exposed += facts.exposed.count();
   sums_.total += facts.total.count();
   if (done_ == 1 || done_ % every_ == 0 || done_ == steps_) write_record(facts);
-  if (progress_) progress_->update({done_, samples_, facts.loss});
+  if (progress_) progress_->update({done_, totals_.samples, facts.loss});
 }
 
 void TrainLog::write_record(const StepFacts& last) {
@@ -44,7 +50,7 @@ void TrainLog::write_record(const StepFacts& last) {
   StepRecord record;
   record.step = done_;
   record.epoch = last.epoch;
-  record.samples = samples_;
+  record.samples = totals_.samples;
   record.loss = sums_.loss / static_cast<double>(std::max<std::int64_t>(1, sums_.samples));
   record.lr = last.lr;
   record.grad_norm = last.grad_norm;
@@ -53,15 +59,19 @@ void TrainLog::write_record(const StepFacts& last) {
   record.data_wait_ms = sums_.data_wait * milliseconds;
   record.comm_exposed_ms = sums_.exposed * milliseconds;
   record.compute_ms = (sums_.total - sums_.data_wait - sums_.exposed) * milliseconds;
-  last_loss_ = record.loss;
+  totals_.loss = record.loss;
   sums_ = {};
   if (metrics_) metrics_->write(record);
 }
 
-void TrainLog::evaluated(const std::string& split, const EvaluationSummary& result) {
-  if (metrics_) metrics_->write(EvaluationRecord{done_, epoch_, samples_, split, result});
-  say(concat("step ", done_, ", epoch ", brief(epoch_), ": ", split, " accuracy ",
+void TrainLog::evaluated(double epoch, const std::string& split, const EvaluationSummary& result) {
+  if (metrics_) metrics_->write(EvaluationRecord{done_, epoch, totals_.samples, split, result});
+  say(concat("step ", done_, ", epoch ", brief(epoch), ": ", split, " accuracy ",
              fixed(result.accuracy, 4), ", loss ", fixed(result.loss, 4)));
+  resume_clock();
+}
+
+void TrainLog::resume_clock() {
   if (progress_) progress_->resume_clock();
 }
 
@@ -75,11 +85,11 @@ void TrainLog::finish() {
 
 TrainSummary TrainLog::summary() const {
   TrainSummary result;
-  result.seconds = seconds_;
-  result.loss = last_loss_;
-  if (seconds_ > 0) {
-    result.samples_per_s = static_cast<double>(samples_) / seconds_;
-    result.tokens_per_s = static_cast<double>(tokens_) / seconds_;
+  result.seconds = totals_.seconds;
+  result.loss = totals_.loss;
+  if (totals_.seconds > 0) {
+    result.samples_per_s = static_cast<double>(totals_.samples) / totals_.seconds;
+    result.tokens_per_s = static_cast<double>(totals_.tokens) / totals_.seconds;
   }
   return result;
 }

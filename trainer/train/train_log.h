@@ -9,6 +9,7 @@
 #include "trainer/report/metrics.h"
 #include "trainer/report/progress.h"
 #include "trainer/report/summary.h"
+#include "trainer/train/checkpoint_state.h"
 
 namespace bp::trainer {
 
@@ -23,24 +24,28 @@ struct StepFacts {
   std::chrono::duration<double> data_wait{0};
   std::chrono::duration<double> exposed{0};  // waiting for communication
   std::chrono::duration<double> total{0};
+  std::int64_t gradient_bytes = 0;  // all-reduced by this rank
 };
 
 // On other ranks than 0 it only counts.
 class TrainLog {
  public:
-  // `metrics` is the file to write; empty on ranks that write nothing.
-  TrainLog(const std::string& metrics, std::int64_t steps);
+  // `metrics` is the file to write; empty on ranks that write nothing. `done` steps lie behind,
+  // with `before` as their totals; lines of later ones are dropped.
+  TrainLog(const std::string& metrics,
+           std::int64_t steps,
+           std::int64_t done,
+           const RunTotals& before);
 
   void step(const StepFacts& facts);
   // After an evaluation; its time is no training.
-  void evaluated(const std::string& split, const EvaluationSummary& result);
+  void evaluated(double epoch, const std::string& split, const EvaluationSummary& result);
   void say(const std::string& text);
+  void resume_clock();  // what has passed since the last step was no training
   void finish();
 
   [[nodiscard]] TrainSummary summary() const;
-  [[nodiscard]] double seconds_exposed() const { return exposed_total_; }
-  [[nodiscard]] std::int64_t steps_done() const { return done_; }
-  [[nodiscard]] double epochs_done() const { return epoch_; }
+  [[nodiscard]] const RunTotals& totals() const { return totals_; }
 
  private:
   void write_record(const StepFacts& last);
@@ -50,13 +55,8 @@ class TrainLog {
   std::unique_ptr<MetricsWriter> metrics_;
   std::unique_ptr<Progress> progress_;
 
-  std::int64_t done_ = 0;
-  double epoch_ = 0;
-  std::int64_t samples_ = 0;
-  std::int64_t tokens_ = 0;
-  double seconds_ = 0;
-  double exposed_total_ = 0;
-  double last_loss_ = 0;
+  std::int64_t done_;
+  RunTotals totals_;
 
   // Since the last record.
   struct Sums {

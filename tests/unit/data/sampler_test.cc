@@ -33,7 +33,7 @@ Rows step_rows(const Sampler& sampler, const SamplerOptions& options, std::int64
   Rows used;
   for (int rank = 0; rank < options.ranks; ++rank) {
     for (int micro_batch = 0; micro_batch < options.micro_batches; ++micro_batch) {
-      const Rows rows = sampler.rows({2, step, rank, micro_batch});
+      const Rows rows = sampler.rows({{2, step * sampler.step_rows()}, rank, micro_batch});
       EXPECT_LE(rows.size(), static_cast<std::size_t>(options.batch));
       used.insert(used.end(), rows.begin(), rows.end());
     }
@@ -81,10 +81,49 @@ TEST(Sampler, AShortLastStepIsSharedEvenly) {
   EXPECT_EQ(sampler.steps_per_epoch(), 2);
   std::map<int, std::size_t> sizes;
   for (int rank = 0; rank < 4; ++rank) {
-    sizes[rank] = sampler.rows({.epoch = 0, .step = 1, .rank = rank}).size();
+    sizes[rank] = sampler.rows({.position = {0, 8}, .rank = rank}).size();
   }
   EXPECT_THAT(sizes, testing::ElementsAre(testing::Pair(0, 0), testing::Pair(1, 1),
                                           testing::Pair(2, 0), testing::Pair(3, 1)));
+}
+
+// Four ranks begin an epoch, two go on and one ends it: no row is missing and none comes twice.
+TEST(Sampler, AnotherWorldGoesOnAtTheVeryRow) {
+  for (const std::int64_t rows : {1, 30, 100, 257}) {
+    EpochPosition position{3, 0};
+    Rows used;
+    for (const int ranks : {4, 2, 1}) {
+      const SamplerOptions options{rows, 5, ranks, 3, 2};
+      const Sampler sampler(options);
+      for (int step = 0; position.epoch == 3 && (step < 3 || ranks == 1); ++step) {
+        for (int rank = 0; rank < ranks; ++rank) {
+          for (const int micro_batch : {0, 1}) {
+            const Rows more = sampler.rows({position, rank, micro_batch});
+            used.insert(used.end(), more.begin(), more.end());
+          }
+        }
+        position = sampler.after(position);
+      }
+    }
+    EXPECT_EQ(position, (EpochPosition{4, 0}));
+    std::sort(used.begin(), used.end());
+    EXPECT_EQ(used, all_rows(rows));
+  }
+}
+
+TEST(Sampler, CountsTheStepsThatAreLeft) {
+  const Sampler sampler({.rows = 100, .seed = 1, .ranks = 2, .batch = 8});
+  EXPECT_EQ(sampler.steps_until(3, {}), 3 * 7);
+  EXPECT_EQ(sampler.steps_until(3, {1, 16}), 6 + 7);
+  EXPECT_EQ(sampler.steps_until(3, {1, 10}), 6 + 7);  // where a world of another size stopped
+  EXPECT_EQ(sampler.steps_until(3, {3, 0}), 0);
+  EXPECT_LT(sampler.steps_until(3, {3, 16}), 0);
+  EpochPosition position{1, 10};
+  for (std::int64_t left = sampler.steps_until(3, position); left > 0; --left) {
+    position = sampler.after(position);
+    EXPECT_EQ(sampler.steps_until(3, position), left - 1);
+  }
+  EXPECT_EQ(position, (EpochPosition{3, 0}));
 }
 
 TEST(Sampler, SaysWhatIsWrongWithItsOptions) {

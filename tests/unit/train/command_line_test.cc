@@ -98,7 +98,12 @@ TEST(CommandLine, ValuesReachTheirPlaces) {
                            "--eval-every",
                            "5",
                            "--vocab-size",
-                           "500"});
+                           "500",
+                           "--save-every",
+                           "50",
+                           "--keep=3",
+                           "--resume",
+                           "runs/a"});
   EXPECT_EQ(o.steps, 20);
   EXPECT_EQ(o.accumulate, 2);
   EXPECT_EQ(o.lr, 1e-4);
@@ -115,7 +120,15 @@ TEST(CommandLine, ValuesReachTheirPlaces) {
   EXPECT_EQ(o.prepare.header, HeaderMode::no);
   EXPECT_TRUE(o.prepare.rebuild);
   EXPECT_EQ(o.eval_every, 5);
+  EXPECT_EQ(o.save_every, 50);
+  EXPECT_EQ(o.keep, 3);
+  EXPECT_EQ(o.resume, "runs/a");
   EXPECT_EQ(o.prepare.vocabulary_size, 500);
+}
+
+TEST(CommandLine, IsKeptAsItWasTyped) {
+  const std::vector<std::string> typed = {"x.csv", "--batch=8", "--resume", "never"};
+  EXPECT_EQ(parse(typed).arguments, typed);
 }
 
 TEST(CommandLine, SettingsKnowTheirOrigin) {
@@ -145,7 +158,7 @@ TEST(CommandLine, MistakesAreAnsweredWithTheNearestRightWord) {
 }
 
 TEST(CommandLine, WhatIsNotBuiltIsUnknown) {
-  for (const char* option : {"--resume", "--save-every", "--task"}) {
+  for (const char* option : {"--task"}) {
     EXPECT_THAT(refusal({"x.csv", option, "x"}), HasSubstr(concat("unknown option ", option)));
   }
 }
@@ -164,6 +177,9 @@ TEST(CommandLine, HelpShowsEveryOptionWithItsDefault) {
 TEST(CommandLine, CommandsHaveTheirOwnOptions) {
   EXPECT_EQ(parse({"prep", "x.csv"}).action, Action::prepare);
   EXPECT_THAT(refusal({"prep", "x.csv", "--epochs", "2"}), HasSubstr("unknown option --epochs"));
+  EXPECT_EQ(parse({"stop", "runs/a"}).action, Action::stop);
+  EXPECT_EQ(parse({"stop", "runs/a"}).source, "runs/a");
+  EXPECT_THAT(refusal({"stop"}), HasSubstr("RUN"));
 }
 
 TEST(CommandLine, LaterSettingsReplaceEarlierOnes) {

@@ -63,7 +63,7 @@ TEST_F(ConfigFile, SetsWhatTheCommandLineDoesNot) {
 TEST_F(ConfigFile, OfARunIsOne) {
   Options first = parse_command_line({"r.csv", "--batch", "7", "--seed", "3"}).options;
   // What a run decides itself.
-  for (const char* key : {"lr", "epochs", "steps", "dropout", "eval-every"}) {
+  for (const char* key : {"lr", "epochs", "steps", "dropout", "eval-every", "save-every"}) {
     set(first.settings, {key, "", "default"});
   }
   const Options again = parse(settings_yaml(first.settings), {"--seed", "4"});

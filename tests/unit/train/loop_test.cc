@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <csignal>
 #include <fstream>
 #include <map>
@@ -59,7 +60,7 @@ class Train : public test::SmallData {
       job.rows = store.size(Split::train);
       job.lr = options.lr;
       job.metrics = world.rank() == 0 ? path("metrics.jsonl") : "";
-      job.evaluate = [](TrainLog& /*log*/) {};
+      job.evaluate = [] { return std::nullopt; };
       const TrainResult trained = train(world, options, job, model);
       if (world.rank() != 0) return;
       result.train = trained;
@@ -92,7 +93,7 @@ TEST_F(Train, LayoutsOfTheSameSamplesTrainAlikeWithDropoutToo) {
   const Result one = train_on(1, options, 0.2);
   const auto expected = read_trace(path("one"), 0);
   ASSERT_EQ(expected.size(), 20U);
-  EXPECT_EQ(one.train.steps, 20);
+  EXPECT_EQ(one.train.end.step, 20);
 
   for (const Layout& layout : {Layout{4, 8, 1}, Layout{2, 8, 2}, Layout{1, 8, 4}}) {
     SCOPED_TRACE(concat(layout.ranks, " ranks, ", layout.accumulate, " micro-batches"));
@@ -120,7 +121,7 @@ TEST_F(Train, EveryRowOnceAnEpochWhateverTheRanks) {
   options.batch = 7;  // 120 = 5 * 21 + 15: the last step of an epoch is short
   options.trace = path("trace");
   const Result result = train_on(3, options, 0);
-  EXPECT_EQ(result.train.steps, 12);
+  EXPECT_EQ(result.train.end.step, 12);
   EXPECT_EQ(result.train.epochs, 2.0);
   std::map<std::int64_t, int> seen;
   for (int rank = 0; rank < 3; ++rank) {
@@ -162,7 +163,7 @@ TEST_F(Train, ALossThatIsNoNumberStopsWithItsStep) {
     job.store = store_path();
     job.rows = store.size(Split::train);
     job.lr = options.lr;
-    job.evaluate = [](TrainLog& /*log*/) {};
+    job.evaluate = [] { return std::nullopt; };
     (void)train(world, options, job, model);
   });
   for (const std::string& error : errors) {
@@ -171,31 +172,63 @@ TEST_F(Train, ALossThatIsNoNumberStopsWithItsStep) {
   }
 }
 
-TEST_F(Train, SigtermEndsTheRunAtTheStep) {
+TEST_F(Train, ASignalEndsTheRunAtTheStep) {
   Options options = test::SmallData::options();
   options.steps = 1000;
   options.eval_every = 3;
-  TrainResult result;
-  bp::test::run_ranks(1, [&](Communicator& world) {
+  for (const int number : {SIGTERM, SIGUSR1}) {
+    TrainResult result;
+    bp::test::run_ranks(1, [&](Communicator& world) {
+      const SampleStore store = SampleStore::open(store_path());
+      Bert model(config(store, 0), Precision::fp32, 1);
+      TrainJob job;
+      job.store = store_path();
+      job.rows = store.size(Split::train);
+      job.lr = options.lr;
+      job.evaluate = [number] {
+        (void)std::raise(number);
+        return std::nullopt;
+      };
+      result = train(world, options, job, model);
+    });
+    EXPECT_TRUE(result.stopped);
+    EXPECT_EQ(result.end.step, 4);
+  }
+}
+
+TEST_F(Train, TheStopFileEndsTheRunOnAllRanks) {
+  Options options = test::SmallData::options();
+  options.steps = 1000;
+  options.eval_every = 3;
+  std::atomic<std::int64_t> ends{0};
+  bp::test::run_ranks(2, [&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
     Bert model(config(store, 0), Precision::fp32, 1);
     TrainJob job;
     job.store = store_path();
     job.rows = store.size(Split::train);
     job.lr = options.lr;
-    job.evaluate = [](TrainLog& /*log*/) { (void)std::raise(SIGTERM); };
-    result = train(world, options, job, model);
+    if (world.rank() == 0) job.stop_file = path("stop");
+    job.evaluate = [this] {
+      std::ofstream(path("stop")).flush();
+      return std::nullopt;
+    };
+    const TrainResult result = train(world, options, job, model);
+    EXPECT_TRUE(result.stopped);
+    ends += result.end.step;
   });
-  EXPECT_TRUE(result.stopped);
-  EXPECT_EQ(result.steps, 4);
+  EXPECT_EQ(ends, 2 * 4);
 }
 
 TEST(TotalSteps, AreStepsOrEpochs) {
+  const Sampler sampler({.rows = 100, .seed = 1, .ranks = 2, .batch = 5});
   Options options;
   options.epochs = 3;
-  EXPECT_EQ(total_steps(options, 10), 30);
+  EXPECT_EQ(total_steps(options, sampler, 0, {}), 30);
+  EXPECT_EQ(total_steps(options, sampler, 12, {1, 20}), 30);
+  EXPECT_EQ(total_steps(options, sampler, 5, {1, 75}), 5 + 3 + 10);  // five longer steps before
   options.steps = 7;
-  EXPECT_EQ(total_steps(options, 10), 7);
+  EXPECT_EQ(total_steps(options, sampler, 5, {1, 75}), 7);
 }
 
 }  // namespace

@@ -7,7 +7,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
+#include "bp/error.h"
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/train/command_line.h"
@@ -31,28 +33,110 @@ class RunFolderTest : public ::testing::Test {
   std::string folder_ = ::testing::TempDir() + concat("bp_run_folder_", ::getpid());
 };
 
+// "code: text | hint"
+template <class Action>
+std::string refusal(const Action& action) {
+  try {
+    action();
+  } catch (const InputError& error) {
+    return concat(error.exit_code(), ": ", error.what(), " | ", error.hint());
+  }
+  ADD_FAILURE() << "nothing was refused";
+  return "";
+}
+
 TEST_F(RunFolderTest, IsNamedAfterTheData) {
   EXPECT_EQ(default_run("examples/reviews.csv"), "runs/reviews");
   EXPECT_EQ(default_run("sentiment-train"), "runs/sentiment-train");
 }
 
-TEST_F(RunFolderTest, RefusesWhatIsThere) {
-  const RunFolder folder = RunFolder::create(path("a/run"));
+using IfThere = RunFolder::IfThere;
+
+TEST_F(RunFolderTest, IsMadeAndVanishesWhenNothingWasWritten) {
+  RunFolder folder = RunFolder::open(path("a/run"), IfThere::refuse);
   EXPECT_TRUE(std::filesystem::is_directory(path("a/run")));
-  try {
-    (void)RunFolder::create(path("a/run"));
-    ADD_FAILURE();
-  } catch (const InputError& error) {
-    EXPECT_EQ(error.exit_code(), 2);
-    EXPECT_THAT(error.what(), HasSubstr("a/run is already there"));
-    EXPECT_THAT(error.hint(), HasSubstr("--run"));
-  }
   folder.remove_if_empty();
   EXPECT_FALSE(std::filesystem::exists(path("a/run")));
 }
 
+TEST_F(RunFolderTest, RefusesToBeginAnewInWhatIsThere) {
+  write("run/config.yaml", "");
+  EXPECT_EQ(refusal([&] { (void)RunFolder::open(path("run"), IfThere::refuse); }),
+            concat("2: the run's folder ", path("run"),
+                   " is already there | choose another with --run, or leave out --resume to go on "
+                   "with it"));
+  (void)RunFolder::open(path("run"), IfThere::take);
+}
+
+TEST_F(RunFolderTest, TakesNoFolderButARuns) {
+  write("mine/letter.txt", "");
+  const std::string expected = concat("2: ", path("mine"),
+                                      " is already there, and is no run's folder | choose another "
+                                      "with --run");
+  EXPECT_EQ(refusal([&] { (void)RunFolder::open(path("mine"), IfThere::take); }), expected);
+  EXPECT_EQ(refusal([&] { (void)RunFolder::open(path("mine"), IfThere::refuse); }), expected);
+  // A run that was killed before it began is one.
+  write("early/lease", "a\nb\n1\n0\nh\n\n");
+  EXPECT_EQ(refusal([&] { (void)RunFolder::open(path("early"), IfThere::refuse); }).substr(0, 2),
+            "2:");
+}
+
+TEST_F(RunFolderTest, TwoRunsInOneFolderAreRefused) {
+  constexpr LeaseTimes kTimes{.renewal = std::chrono::milliseconds(50),
+                              .expiry = std::chrono::milliseconds(400)};
+  const RunFolder first = RunFolder::open(path("run"), IfThere::take, kTimes);
+  const std::string refused =
+      refusal([&] { (void)RunFolder::open(path("run"), IfThere::take, kTimes); });
+  EXPECT_THAT(refused, HasSubstr(concat("2: process ", ::getpid(), " on host ")));
+  EXPECT_THAT(refused,
+              HasSubstr(concat(" is at work in ", path("run"),
+                               " | choose another folder with --run, or end it: bert_train "
+                               "stop ",
+                               path("run"))));
+  first.require_ours();
+}
+
+TEST_F(RunFolderTest, WhoLostItWritesNoMore) {
+  const RunFolder folder = RunFolder::open(path("run"), IfThere::take);
+  write("run/lease", "other\n");
+  try {
+    folder.require_ours();
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("another process has taken over " + path("run")));
+  }
+}
+
+TEST_F(RunFolderTest, StoppingNeedsARunAtWork) {
+  EXPECT_EQ(refusal([&] { ask_to_stop(path("none")); }),
+            concat("66: ", path("none"), " is no run's folder | bert_train stop RUN"));
+  write("run/config.yaml", "");
+  EXPECT_THAT(refusal([&] { ask_to_stop(path("run")); }),
+              HasSubstr(concat("66: no run is at work in ", path("run"))));
+  const RunFolder running = RunFolder::open(path("run"), IfThere::take);
+  ask_to_stop(path("run"));
+  EXPECT_TRUE(std::filesystem::exists(stop_file(path("run"))));
+}
+
+TEST_F(RunFolderTest, GoingOnRemovesResultsAndWhatIsHalfMade) {
+  for (const char* name :
+       {"config.yaml", "metrics.jsonl", "summary.json", "report.html", "predictions.csv", "stop",
+        "report.html.part", "model.part-7/x", "model.old-7/x", "model/config.json"}) {
+    write(concat("run/", name), "");
+  }
+  const RunFolder folder = RunFolder::open(path("run"), IfThere::take);
+  EXPECT_TRUE(folder.finished());
+  folder.remove_results();
+  EXPECT_FALSE(folder.finished());
+  std::set<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(path("run"))) {
+    left.insert(entry.path().filename().string());
+  }
+  EXPECT_THAT(left, ::testing::ElementsAre("config.yaml", "lease", "metrics.jsonl", "model"));
+}
+
 TEST_F(RunFolderTest, KeepsWhatWasWritten) {
-  const RunFolder folder = RunFolder::create(path("run"));
+  RunFolder folder = RunFolder::open(path("run"), IfThere::take);
   write("run/metrics.jsonl", "{}");
   folder.remove_if_empty();
   EXPECT_TRUE(std::filesystem::exists(path("run/metrics.jsonl")));
@@ -134,6 +218,13 @@ TEST_F(Inherited, AModelsFolderBringsItsVocabulary) {
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("DATA is missing"));
   }
+}
+
+TEST_F(Inherited, ARunThatIsNotFinishedHasTheModelOfItsLastCheckpoint) {
+  std::filesystem::remove_all(path("run/model"));
+  write("run/checkpoints/step-50/config.json", "{}");
+  std::filesystem::create_directory_symlink("step-50", path("run/checkpoints/latest"));
+  EXPECT_EQ(model_folder(path("run")), path("run/checkpoints/latest"));
 }
 
 TEST_F(Inherited, NoModelIsSaid) {

@@ -25,6 +25,12 @@ TEST(Schedule, AWarmupAsLongAsTheRunStillReachesThePeak) {
   EXPECT_DOUBLE_EQ(learning_rate({1.0, 1, 1}, 0), 1.0);
 }
 
+TEST(Schedule, BetweenTwoStepsLiesBetweenTheirRates) {
+  const Schedule schedule{8.0, 10, 3};
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 0.5), 3.0);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 9.5), 8.0 * 0.5 / 7);
+}
+
 TEST(Schedule, DefaultsDependOnTheModel) {
   EXPECT_DOUBLE_EQ(default_learning_rate(128, false), 1e-3);
   EXPECT_DOUBLE_EQ(default_learning_rate(128, true), 1e-4);

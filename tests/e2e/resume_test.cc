@@ -1,0 +1,137 @@
+// Runs that are stopped or killed and go on, as a user meets them: three ranks here and one there.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "comm/base/text.h"
+#include "tests/e2e/shell.h"
+
+namespace bp::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Ended;
+using test::read;
+using test::shell;
+using ::testing::HasSubstr;
+
+constexpr const char* kUneven = "-H localhost:3,127.0.0.1:1";
+
+class Resume : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = ::testing::TempDir() + concat("bp_e2e_resume_", ::getpid());
+    fs::create_directories(folder_);
+    fs::copy(BP_SOURCE_DIR "/examples/reviews.csv", folder_ + "/reviews.csv");
+    whole_ = in_folder(bprun(kUneven, "--run whole"));
+  }
+  static void TearDownTestSuite() { fs::remove_all(folder_); }
+
+  static std::string path(const std::string& name) { return folder_ + "/" + name; }
+  static Ended in_folder(const std::string& command) {
+    return shell(concat("cd ", folder_, " && ", command));
+  }
+  // 50 steps an epoch; few enough to be short, and enough to be interrupted.
+  static std::string bprun(const std::string& placing, const std::string& options) {
+    return concat(BP_BIN_DIR "/bprun ", placing,
+                  " bert_train reviews.csv --text review --label label --model tiny --batch 16 "
+                  "--epochs 2 --save-every 20 ",
+                  options);
+  }
+  // Starts the command, waits until `line` is in metrics.jsonl of the run, then does `then`.
+  static Ended interrupted(const std::string& command,
+                           const std::string& run,
+                           const std::string& line,
+                           const std::string& then) {
+    return in_folder(concat("{ ", command,
+                            " > log 2>&1 & pid=$!; for i in $(seq 1200); do grep -q \"", line,
+                            "\" ", run, "/metrics.jsonl 2> /dev/null && break; sleep 0.05; done; ",
+                            then, "; wait $pid; code=$?; cat log; exit $code; }"));
+  }
+  static void expect_same_result(const std::string& run) {
+    ASSERT_EQ(whole_.code, 0) << whole_.output;
+    EXPECT_EQ(read(path(run + "/model/model.safetensors")),
+              read(path("whole/model/model.safetensors")));
+    EXPECT_EQ(read(path(run + "/predictions.csv")), read(path("whole/predictions.csv")));
+    EXPECT_NE(read(path("whole/model/model.safetensors")), "");
+  }
+  static std::string line_after(const std::string& output, const std::string& words) {
+    const std::size_t at = output.find(words);
+    if (at == std::string::npos) return "";
+    const std::size_t begin = at + words.size();
+    return output.substr(begin, output.find('\n', begin) - begin);
+  }
+
+  static std::string folder_;
+  static Ended whole_;
+};
+std::string Resume::folder_;
+Ended Resume::whole_;
+
+TEST_F(Resume, AStoppedRunGoesOnByTheCommandItPrints) {
+  const Ended stopped =
+      interrupted(bprun(kUneven, "--run stopped"), "stopped", "step.:30,", "kill -TERM $pid");
+  ASSERT_EQ(stopped.code, 75) << stopped.output;
+  const std::string command = line_after(stopped.output, "go on with: ");
+  EXPECT_THAT(command, HasSubstr("bprun -H localhost:3,127.0.0.1:1 "));
+  const Ended resumed = in_folder(command);
+  ASSERT_EQ(resumed.code, 0) << resumed.output;
+  EXPECT_THAT(resumed.output, HasSubstr("going on from stopped/checkpoints/step-"));
+  expect_same_result("stopped");
+
+  const Ended again = in_folder(command);
+  EXPECT_EQ(again.code, 2);
+  EXPECT_THAT(again.output, HasSubstr("the run in stopped is finished, with 100 steps"));
+  const Ended never = in_folder(command + " --resume never");
+  EXPECT_EQ(never.code, 2);
+  EXPECT_THAT(never.output, HasSubstr("the run's folder stopped is already there"));
+}
+
+TEST_F(Resume, AKilledRunGoesOnByTheSameCommand) {
+  const std::string command = bprun(kUneven, "--run killed");
+  for (const char* step : {"step.:7,", "step.:33,"}) {
+    const Ended killed = interrupted(command, "killed", step, "kill -KILL $pid");
+    ASSERT_EQ(killed.code, 128 + 9) << killed.output;
+  }
+  const Ended resumed = in_folder(command);
+  ASSERT_EQ(resumed.code, 0) << resumed.output;
+  EXPECT_THAT(resumed.output, HasSubstr("going on from killed/checkpoints/step-"));
+  expect_same_result("killed");
+}
+
+TEST_F(Resume, StopAsksTheRunAtWork) {
+  const Ended stopped = interrupted(bprun("-n 2", "--run asked"), "asked", "step.:10,",
+                                    BP_BIN_DIR "/bert_train stop asked");
+  EXPECT_EQ(stopped.code, 75) << stopped.output;
+  EXPECT_THAT(stopped.output, HasSubstr("asked the run in asked to save and end"));
+  EXPECT_FALSE(fs::exists(path("asked/stop")));
+  const Ended nobody = in_folder(BP_BIN_DIR "/bert_train stop asked");
+  EXPECT_EQ(nobody.code, 66);
+  EXPECT_THAT(nobody.output, HasSubstr("no run is at work in asked"));
+  const Ended other = in_folder(bprun("-n 2", "--run asked --model mini"));
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.output,
+              HasSubstr("the model's hidden_size is 128 in the checkpoint, 256 here"));
+}
+
+TEST_F(Resume, FourRanksThenTwoThenOneUseEachRowOnceAnEpoch) {
+  const auto part = [](const std::string& placing) {
+    // One thread each: two that wait for each other crawl on a busy machine.
+    return "OMP_NUM_THREADS=1 " + bprun(placing, "--run worlds --trace worlds-trace");
+  };
+  ASSERT_EQ(interrupted(part(kUneven), "worlds", "step.:30,", "kill -USR1 $pid").code, 75);
+  const Ended two = interrupted(part("-n 2"), "worlds", "step.:90,", "kill -USR1 $pid");
+  ASSERT_EQ(two.code, 75) << two.output;
+  EXPECT_THAT(two.output, HasSubstr("ranks of each host is 3,1 in the checkpoint, 2 here"));
+  const Ended one = in_folder(part("-n 1"));
+  ASSERT_EQ(one.code, 0) << one.output;
+  const Ended checked =
+      in_folder("python3 " BP_SOURCE_DIR "/tests/e2e/check_trace.py worlds-trace reviews.sqlite 2");
+  EXPECT_EQ(checked.code, 0) << checked.output;
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,227 @@
+// A checkpoint is complete or not there: manifest, folders, links, what stays and what goes.
+#include <gmock/gmock.h>
+
+#include "bp/error.h"
+#include "checkpoint_fixture.h"
+
+namespace bp::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class Checkpoint : public test::CheckpointTest {};
+
+std::string refusal(const std::string& manifest) {
+  try {
+    (void)parse_manifest(manifest);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was refused";
+  return "";
+}
+
+TEST(Manifest, ComesBack) {
+  const Manifest manifest = {{"state.json", {7, "ab"}}, {"model.safetensors", {1LL << 40, "cd"}}};
+  const Manifest again = parse_manifest(to_json(manifest));
+  ASSERT_EQ(again.size(), 2U);
+  EXPECT_EQ(again.at("model.safetensors").size, 1LL << 40);
+  EXPECT_EQ(again.at("state.json").hex, "ab");
+}
+
+TEST(Manifest, RefusesWhatIsNone) {
+  EXPECT_THAT(refusal("{"), HasSubstr("parse error"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("type"));
+  EXPECT_THAT(refusal(R"({"format": 2})"), HasSubstr("its format is 2, and this program knows 1"));
+  EXPECT_THAT(refusal(R"({"format": 1, "hash": "MD5", "files": {}})"),
+              HasSubstr("its hash is not XXH3-128"));
+  EXPECT_THAT(refusal(R"({"format": 1, "hash": "XXH3-128", "files": {}})"),
+              HasSubstr("it does not name state.json"));
+  EXPECT_THAT(refusal(R"({"format": 1, "hash": "XXH3-128",
+                          "files": {"../x": {"size": 1, "hash": "a"}}})"),
+              HasSubstr("'../x' is no file of a checkpoint"));
+}
+
+TEST_F(Checkpoint, IsThereWithItsLinksOnceItIsPublished) {
+  save(50, 50);
+  const std::string folder = checkpoints().of_step(50);
+  EXPECT_EQ(damage_of(folder), "");
+  EXPECT_THAT(names_in(folder), ElementsAre("manifest.json", "model.safetensors", "state.json"));
+  EXPECT_EQ(fs::read_symlink(path("run/checkpoints/latest")), "step-50");
+  EXPECT_EQ(fs::read_symlink(path("run/checkpoints/best")), "step-50");
+  save(100, 50);
+  EXPECT_EQ(fs::read_symlink(path("run/checkpoints/latest")), "step-100");
+  EXPECT_EQ(fs::read_symlink(path("run/checkpoints/best")), "step-50");
+}
+
+TEST_F(Checkpoint, DamageIsNamed) {
+  save(50);
+  const std::string folder = checkpoints().of_step(50);
+  const std::string weights = folder + "/model.safetensors";
+  std::ofstream(weights) << "weights of 51";
+  EXPECT_EQ(damage_of(folder), "model.safetensors is not what was written (XXH3 differs)");
+  std::ofstream(weights) << "weights";
+  EXPECT_EQ(damage_of(folder), "model.safetensors has 7 bytes instead of 13");
+  fs::remove(weights);
+  EXPECT_EQ(damage_of(folder), "model.safetensors: No such file or directory");
+  std::ofstream(folder + "/manifest.json") << "{";
+  EXPECT_THAT(damage_of(folder), HasSubstr("manifest.json is damaged: "));
+  fs::remove(folder + "/manifest.json");
+  EXPECT_EQ(damage_of(folder), "it has no manifest.json");
+}
+
+TEST_F(Checkpoint, FilesOfOthersDoNotHarm) {
+  save(50);
+  write("run/checkpoints/step-50/notes.txt", "mine");
+  EXPECT_EQ(damage_of(checkpoints().of_step(50)), "");
+}
+
+TEST_F(Checkpoint, TheNewestCompleteOneIsFoundAndTheSkippedAreNamed) {
+  for (const int step : {50, 100, 1000}) save(step, {}, 9);
+  fs::remove(checkpoints().of_step(1000) + "/state.json");
+  fs::create_directories(checkpoints().of_step(2000));
+  write("run/checkpoints/step-x", "");
+  const auto found = checkpoints().newest_complete();
+  EXPECT_EQ(found.step, 100);
+  EXPECT_THAT(found.skipped, ElementsAre(HasSubstr("step-2000: it has no manifest.json"),
+                                         HasSubstr("step-1000: state.json: No such file")));
+  EXPECT_EQ(CheckpointFolder(path("nowhere")).newest_complete().step, std::nullopt);
+}
+
+TEST_F(Checkpoint, TheLastOnesAndTheBestStay) {
+  save(10, 10);
+  for (const int step : {20, 30, 40}) save(step, 10);
+  EXPECT_THAT(checkpoints().steps(), ElementsAre(40, 30, 10));
+  save(50, 50);
+  EXPECT_THAT(checkpoints().steps(), ElementsAre(50, 40));
+  save(60, 50, 1);
+  EXPECT_THAT(checkpoints().steps(), ElementsAre(60, 50));
+  EXPECT_THAT(names_in(path("run/checkpoints")),
+              ElementsAre("best", "latest", "step-50", "step-60"));
+}
+
+TEST_F(Checkpoint, WhatAKilledWriterLeftIsNoCheckpointAndGoes) {
+  save(50);
+  std::ofstream(checkpoints().begin(100) + "/model.safetensors") << "half";
+  EXPECT_EQ(checkpoints().newest_complete().step, 50);
+  checkpoints().remove_leftovers();
+  EXPECT_THAT(names_in(path("run/checkpoints")), ElementsAre("latest", "step-50"));
+}
+
+TEST_F(Checkpoint, GoingOnFromAnEarlierOneGivesUpTheLater) {
+  for (const int step : {50, 100, 150}) save(step, 100, 9);
+  checkpoints().go_on_after(50, std::nullopt);
+  EXPECT_THAT(checkpoints().steps(), ElementsAre(50));
+  EXPECT_EQ(fs::read_symlink(path("run/checkpoints/latest")), "step-50");
+  EXPECT_FALSE(fs::exists(path("run/checkpoints/best")));
+  EXPECT_TRUE(fs::exists(path("run/checkpoints/.dropped-step-150"))) << "until a newer is complete";
+  save(75);
+  EXPECT_THAT(names_in(path("run/checkpoints")), ElementsAre("latest", "step-50", "step-75"));
+}
+
+TEST_F(Checkpoint, ACopyThatFollowedLinksGoesOn) {
+  save(50, 50);
+  fs::copy(path("run"), path("copy"), fs::copy_options::recursive);
+  ASSERT_FALSE(fs::is_symlink(path("copy/checkpoints/latest")));
+  CheckpointFolder(path("copy/checkpoints")).go_on_after(50, 50);
+  EXPECT_EQ(fs::read_symlink(path("copy/checkpoints/latest")), "step-50");
+  EXPECT_EQ(fs::read_symlink(path("copy/checkpoints/best")), "step-50");
+}
+
+TEST_F(Checkpoint, AFailedPublishingLeavesTheOthers) {
+  save(50);
+  EXPECT_THROW(checkpoints().publish({60, std::nullopt, 1}), std::exception);
+  EXPECT_THAT(checkpoints().steps(), ElementsAre(50));
+  EXPECT_EQ(damage_of(checkpoints().of_step(50)), "");
+}
+
+TEST(CheckpointState, ComesBack) {
+  CheckpointState state;
+  state.step = 212;
+  state.position = {3, 17};
+  state.rows = 100;
+  state.nominal_weight = 127.3;
+  state.evaluation_due = true;
+  state.dev = EvaluationSummary{.loss = 0.1, .accuracy = 0.9};
+  state.best = BestResult{200, {.loss = 0.2, .accuracy = 0.95}};
+  state.totals = {1, 2, 0.3, 0.4, 5, 0.6};
+  state.store = "id";
+  state.hosts = "a,b";
+  state.summation = {{"threads", "1,1"}};
+  state.options = {{"lr", "0.001", "default"}};
+  const CheckpointState again = parse_state(to_json(state));
+  EXPECT_EQ(again.step, 212);
+  EXPECT_EQ(again.position, state.position);
+  EXPECT_EQ(again.nominal_weight, 127.3);
+  EXPECT_TRUE(again.evaluation_due);
+  EXPECT_EQ(again.dev->accuracy, 0.9);
+  EXPECT_EQ(again.best->step, 200);
+  EXPECT_EQ(again.best->dev.loss, 0.2);
+  EXPECT_EQ(again.totals.seconds_exposed, 0.4);
+  EXPECT_EQ(again.totals.gradient_bytes, 5);
+  EXPECT_EQ(again.summation, state.summation);
+  EXPECT_EQ(again.options[0].value, "0.001");
+  EXPECT_EQ(to_json(again), to_json(state));
+}
+
+TEST(CheckpointState, RefusesWhatIsNone) {
+  CheckpointState state;
+  state.step = 3;
+  state.position = {0, 100};
+  state.rows = 100;
+  const auto refused = [](const std::string& json) -> std::string {
+    try {
+      (void)parse_state(json);
+      return "";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_THAT(refused(to_json(state)), HasSubstr("row 100 of 100"));
+  EXPECT_THAT(refused("{}"), HasSubstr("format"));
+  EXPECT_THAT(refused(R"({"format": 9})"), HasSubstr("its format is 9, and this program knows 1"));
+  EXPECT_THAT(refused(R"({"format": 1, "step": "x"})"), HasSubstr("type must be number"));
+}
+
+// Every prefix, and every byte replaced by each of a few: refused with an Error, or understood.
+TEST(CheckpointFiles, AreTrustedInNothing) {
+  CheckpointState state;
+  state.rows = 100;
+  state.best = BestResult{20, {}};
+  state.options = {{"lr", "0.001", ""}};
+  const auto survives = [](const std::string& text) {
+    try {
+      (void)parse_state(text);
+    } catch (const Error&) {
+    }
+    try {
+      (void)parse_manifest(text);
+    } catch (const Error&) {
+    }
+  };
+  for (const std::string& text :
+       {to_json(state), to_json(Manifest{{"state.json", {7, "ab"}}, {"x", {1, ""}}})}) {
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      survives(text.substr(0, at));
+      for (const char byte : {'"', '{', '[', '9', '-', '\0', '\xff'}) {
+        std::string damaged = text;
+        damaged[at] = byte;
+        survives(damaged);
+      }
+    }
+  }
+}
+
+TEST(BestResult, IsMoreRightAnswersThenALowerLoss) {
+  const EvaluationSummary good{.loss = 0.3, .accuracy = 0.9};
+  EXPECT_TRUE(better({.loss = 0.9, .accuracy = 0.91}, good));
+  EXPECT_TRUE(better({.loss = 0.2, .accuracy = 0.9}, good));
+  EXPECT_FALSE(better(good, good));
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,205 @@
+// Training that goes on from a checkpoint: bit for bit where the world is the same, and each row
+// exactly once an epoch where it is not.
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "comm/base/text.h"
+#include "tests/support/run_ranks.h"
+#include "train_fixture.h"
+#include "trainer/report/metrics.h"
+#include "trainer/train/checkpoint_state.h"
+#include "trainer/train/loop.h"
+#include "trainer/train/manifest.h"
+
+namespace bp::trainer {
+namespace {
+
+class ResumeLoop : public test::SmallData {
+ protected:
+  struct Part {
+    int ranks = 2;
+    std::string run;            // its folder
+    std::int64_t from = 0;      // a checkpoint's step; 0: from the beginning
+    std::int64_t stop_at = -1;  // asks to stop so that this step is the last
+  };
+  struct Result {
+    std::vector<at::Tensor> parameters;  // rank 0's
+    TrainResult train;
+    int evaluations = 0;
+  };
+
+  Result train_part(const Part& part, const Options& options) {
+    Result result;
+    std::atomic<int> evaluations{0};
+    std::filesystem::create_directories(path(part.run));
+    bp::test::run_ranks(part.ranks, [&](Communicator& world) {
+      const SampleStore store = SampleStore::open(store_path());
+      Bert model(config(store, 0.1), options.precision,
+                 static_cast<std::uint64_t>(world.rank() + 1));
+      TrainJob job;
+      job.store = store_path();
+      job.rows = store.size(Split::train);
+      job.lr = options.lr;
+      job.evaluate = [&]() -> std::optional<EvaluationSummary> {
+        const int number = ++evaluations;
+        return EvaluationSummary{.loss = 1, .accuracy = 0.5 + 0.01 * (number % 3)};
+      };
+      const std::string folder = path(part.run + "/checkpoints");
+      const std::string from = concat(folder, "/step-", part.from);
+      if (part.from > 0) job.start = parse_state(read(from + "/state.json"));
+      std::optional<Checkpoints> checkpoints;
+      if (world.rank() == 0) {
+        CheckpointsOptions saving{folder, 9};
+        if (part.from > 0) {
+          job.resumed = from;
+          saving.last = part.from;
+        }
+        checkpoints.emplace(saving, model);
+        job.checkpoints = &*checkpoints;
+        job.metrics = path(part.run + "/metrics.jsonl");
+      }
+      // Seen at the step after the one at which it is there.
+      job.stop_file = concat(path(part.run), "/stop-", part.stop_at);
+      const TrainResult trained = train(world, options, job, model);
+      if (world.rank() != 0) return;
+      result.train = trained;
+      for (const auto& [name, parameter] : model.parameters()) {
+        result.parameters.push_back(parameter.detach().clone());
+      }
+    });
+    result.evaluations = evaluations / part.ranks;
+    return result;
+  }
+
+  static std::string read(const std::string& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  // As if the run had been killed after this step.
+  void drop_after(const std::string& run, std::int64_t step) const {
+    for (std::int64_t later = step + 1; later <= 30; ++later) {
+      std::filesystem::remove_all(path(concat(run, "/checkpoints/step-", later)));
+    }
+  }
+  static Options short_run() {
+    Options options = test::SmallData::options();
+    options.steps = 0;
+    options.epochs = 2;  // 120 rows in steps of 16: 8 an epoch, the last one with 8 rows
+    options.warmup = 0.2;
+    options.save_every = 5;
+    return options;
+  }
+  static void expect_equal(const Result& a, const Result& b) {
+    ASSERT_EQ(a.parameters.size(), b.parameters.size());
+    for (std::size_t i = 0; i < a.parameters.size(); ++i) {
+      EXPECT_TRUE(a.parameters[i].equal(b.parameters[i])) << i;
+    }
+  }
+};
+
+TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRun) {
+  for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+    Options options = short_run();
+    options.precision = precision;
+    const std::string run = precision == Precision::fp32 ? "fp32" : "bf16";
+    const Result whole = train_part({.ranks = 2, .run = run}, options);
+    EXPECT_EQ(whole.train.end.step, 16);
+    for (const std::int64_t from : {5, 8, 10, 15, 16}) {
+      SCOPED_TRACE(concat(run, " from ", from));
+      EXPECT_EQ(damage_of(path(concat(run, "/checkpoints/step-", from))), "");
+      const std::string copy = concat(run, "-", from);
+      std::filesystem::copy(
+          path(run), path(copy),
+          std::filesystem::copy_options::recursive | std::filesystem::copy_options::copy_symlinks);
+      drop_after(copy, from);
+      const Result resumed = train_part({.ranks = 2, .run = copy, .from = from}, options);
+      EXPECT_EQ(resumed.train.end.step, 16);
+      EXPECT_EQ(resumed.train.epochs, 2.0);
+      expect_equal(resumed, whole);
+      EXPECT_EQ(resumed.train.end.totals.samples, 240);
+      // The lines of steps done again are there once.
+      const Metrics metrics = read_metrics(path(copy + "/metrics.jsonl"));
+      ASSERT_EQ(metrics.steps.size(), 16U);
+      for (std::size_t i = 0; i < 16; ++i)
+        EXPECT_EQ(metrics.steps[i].step, static_cast<std::int64_t>(i) + 1);
+    }
+  }
+}
+
+TEST_F(ResumeLoop, SavesWhenItIsDueAndWhenDevIsBetterThanEver) {
+  Options options = short_run();
+  options.save_every = 6;
+  options.eval_every = 4;
+  (void)train_part({.ranks = 1, .run = "run"}, options);  // 15 steps an epoch with 8 rows each
+  std::vector<int> saved;
+  for (int step = 0; step <= 30; ++step) {
+    if (std::filesystem::exists(path(concat("run/checkpoints/step-", step)))) saved.push_back(step);
+  }
+  // Accuracies are .51 .52 .50 .51 .52 .50 .51 and .52 at 4, 8, ... 28 and 30.
+  EXPECT_THAT(saved, ::testing::ElementsAre(4, 6, 8, 12, 18, 24, 30));
+  const CheckpointState end = parse_state(read(path("run/checkpoints/step-30/state.json")));
+  EXPECT_EQ(end.best->step, 8);
+  EXPECT_EQ(end.best->dev.accuracy, 0.52);
+  EXPECT_EQ(std::filesystem::read_symlink(path("run/checkpoints/best")), "step-8");
+}
+
+TEST_F(ResumeLoop, FourRanksThenTwoThenOneUseEachRowOnceAnEpoch) {
+  Options options = short_run();
+  options.batch = 4;
+  options.save_every = 3;
+  options.trace = path("trace");
+  options.epochs = 1;
+  const auto train_on = [&](int ranks, std::int64_t from) {
+    return train_part({.ranks = ranks, .run = "run", .from = from}, options).train.end.step;
+  };
+  EXPECT_EQ(train_on(4, 0), 8);       // 7 steps of 16 rows, one of 8
+  drop_after("run", 3);               // 48 rows
+  EXPECT_EQ(train_on(2, 3), 3 + 9);   // 72 rows left, 8 a step
+  drop_after("run", 6);               // 72 rows
+  EXPECT_EQ(train_on(1, 6), 6 + 12);  // 48 left, 4 a step
+  std::map<std::int64_t, int> seen;
+  for (int rank = 0; rank < 4; ++rank) {
+    std::ifstream in(concat(path("trace"), "/rank-", rank, ".jsonl"));
+    for (std::string text; std::getline(in, text);) {
+      const auto line = nlohmann::json::parse(text);
+      for (const auto& micro : line["samples"]) {
+        for (const auto& id : micro) ++seen[id.get<std::int64_t>()];
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), 120U);
+  for (const auto& [id, times] : seen) EXPECT_EQ(times, 1) << id;
+}
+
+TEST_F(ResumeLoop, AStopSavesAndTheEvaluationThatWasDueIsMadeUpFor) {
+  Options options = short_run();
+  options.eval_every = 4;
+  const Result whole = train_part({.ranks = 2, .run = "whole"}, options);
+  EXPECT_EQ(whole.evaluations, 4);
+  std::filesystem::create_directories(path("run"));
+  std::ofstream(path("run/stop-1")).flush();
+  const Result stopped = train_part({.ranks = 2, .run = "run", .stop_at = 1}, options);
+  EXPECT_TRUE(stopped.train.stopped);
+  EXPECT_EQ(stopped.train.end.step, 1);
+  EXPECT_EQ(stopped.evaluations, 0);
+  const Result resumed = train_part({.ranks = 2, .run = "run", .from = 1}, options);
+  EXPECT_FALSE(resumed.train.stopped);
+  EXPECT_EQ(resumed.evaluations, 4);
+  expect_equal(resumed, whole);
+
+  CheckpointState due = resumed.train.end;
+  due.evaluation_due = true;
+  std::ofstream(path("run/checkpoints/step-16/state.json")) << to_json(due);
+  EXPECT_EQ(train_part({.ranks = 2, .run = "run", .from = 16}, options).evaluations, 1);
+}
+
+}  // namespace
+}  // namespace bp::trainer

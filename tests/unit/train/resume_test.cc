@@ -1,0 +1,187 @@
+// Which checkpoint a run goes on from, and what may have changed meanwhile.
+#include "trainer/train/resume.h"
+
+#include <gmock/gmock.h>
+
+#include "checkpoint_fixture.h"
+#include "trainer/data/input_error.h"
+
+namespace bp::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class ResumeTest : public test::CheckpointTest {
+ protected:
+  ResumePoint choose(const std::string& resume) {
+    said_.clear();
+    const RunFolder run = RunFolder::open(path("run"), RunFolder::IfThere::take);
+    return choose_resume_point(run, resume, [this](const std::string& text) { said_ += text; });
+  }
+  // "code: text | hint"
+  template <class Action>
+  std::string refusal(const Action& action) {
+    try {
+      action();
+    } catch (const InputError& error) {
+      return concat(error.exit_code(), ": ", error.what(), " | ", error.hint());
+    }
+    ADD_FAILURE() << "nothing was refused";
+    return "";
+  }
+  void begin_run() { write("run/config.yaml", "seed: 1\n"); }
+
+  std::string said_;
+};
+
+TEST_F(ResumeTest, WithoutCheckpointsARunBegins) {
+  EXPECT_EQ(choose("auto").folder, "");
+  begin_run();
+  EXPECT_EQ(choose("auto").folder, "");
+}
+
+TEST_F(ResumeTest, AutoTakesTheNewestCompleteOneAndNamesTheSkipped) {
+  begin_run();
+  for (const int step : {50, 100}) save(step);
+  fs::remove(path("run/checkpoints/step-100/model.safetensors"));
+  const ResumePoint point = choose("auto");
+  EXPECT_EQ(point.folder, path("run/checkpoints/step-50"));
+  EXPECT_TRUE(point.own);
+  EXPECT_EQ(point.state.step, 50);
+  EXPECT_EQ(said_, concat("skipped ", path("run/checkpoints/step-100"),
+                          ": model.safetensors: No such file or directory"));
+}
+
+TEST_F(ResumeTest, WhereNoneIsCompleteTheRunDoesNotSilentlyBeginAnew) {
+  begin_run();
+  save(50);
+  fs::remove(path("run/checkpoints/step-50/manifest.json"));
+  EXPECT_EQ(refusal([&] { (void)choose("auto"); }),
+            concat("65: no checkpoint in ", path("run/checkpoints"),
+                   " is complete | begin anew in another folder with --run"));
+}
+
+TEST_F(ResumeTest, AResultWithoutCheckpointsIsNotOverwritten) {
+  begin_run();
+  write("run/model/config.json", "{}");
+  EXPECT_EQ(refusal([&] { (void)choose("auto"); }),
+            concat("2: the run's folder ", path("run"),
+                   " holds a result already | choose another with --run, or remove it"));
+}
+
+TEST_F(ResumeTest, APathIsACheckpointOrARun) {
+  begin_run();
+  for (const int step : {50, 100}) save(step);
+  EXPECT_EQ(choose(path("run/checkpoints/step-50")).state.step, 50);
+  EXPECT_EQ(choose(path("run/checkpoints/latest")).state.step, 100);
+  EXPECT_EQ(choose(path("run")).state.step, 100);
+  EXPECT_TRUE(choose(path("run/checkpoints/step-50")).own);
+  EXPECT_EQ(refusal([&] { (void)choose(path("none")); }),
+            concat("66: --resume: nothing is at ", path("none"),
+                   " | auto, never, a checkpoint's folder or a run's"));
+  fs::remove(path("run/checkpoints/step-50/state.json"));
+  EXPECT_EQ(refusal([&] { (void)choose(path("run/checkpoints/step-50")); }),
+            concat("65: --resume: ", path("run/checkpoints/step-50"),
+                   " is no complete checkpoint: state.json: No such file or directory | --resume "
+                   "auto takes the newest complete one of the run"));
+}
+
+TEST_F(ResumeTest, AnotherRunsCheckpointBeginsANewRunOnly) {
+  save(50);
+  fs::rename(path("run"), path("other"));
+  const ResumePoint point = choose(path("other/checkpoints/step-50"));
+  EXPECT_EQ(point.state.step, 50);
+  EXPECT_FALSE(point.own);
+  begin_run();
+  EXPECT_EQ(refusal([&] { (void)choose(path("other")); }),
+            concat("2: the run's folder ", path("run"), " is already there, and ", path("other"),
+                   " is not its own checkpoint | choose another folder with --run"));
+}
+
+TEST_F(ResumeTest, ADamagedStateIsNamed) {
+  begin_run();
+  const std::string part = checkpoints().begin(50);
+  std::ofstream(part + "/state.json") << "{}";
+  checkpoints().publish({50, std::nullopt, 1});
+  EXPECT_THAT(refusal([&] { (void)choose("auto"); }), HasSubstr("65: "));
+  EXPECT_THAT(refusal([&] { (void)choose("auto"); }), HasSubstr("step-50/state.json: "));
+}
+
+class Differences : public ResumeTest {
+ protected:
+  void SetUp() override {
+    ResumeTest::SetUp();
+    present_.options = {{"seed", "1", ""}, {"batch", "32", ""}, {"lr", "0.001", ""}};
+    present_.seed = 1;
+    present_.store = "identity";
+    present_.rows = 100;
+    present_.config.labels = {"no", "yes"};
+    present_.summation = {{"ranks of each host", "3,1"}};
+    write("step-50/config.json", config_json(present_.config));
+    point_.folder = path("step-50");
+    point_.state.options = present_.options;
+    point_.state.store = present_.store;
+    point_.state.rows = 100;
+    point_.state.summation = present_.summation;
+  }
+  Present present_;
+  ResumePoint point_;
+};
+
+TEST_F(Differences, NoneIsNothingToSay) { EXPECT_THAT(differences(point_, present_), IsEmpty()); }
+
+TEST_F(Differences, WhatAUserMayChangeIsListed) {
+  present_.options = {{"seed", "1", ""},
+                      {"batch", "16", ""},
+                      {"lr", "0.001", ""},
+                      {"epochs", "5", ""},
+                      {"run", "elsewhere", ""}};
+  present_.summation = {{"ranks of each host", "2"}};
+  EXPECT_THAT(differences(point_, present_),
+              ElementsAre("epochs is not given in the checkpoint, 5 here",
+                          "batch is 32 in the checkpoint, 16 here",
+                          "ranks of each host is 3,1 in the checkpoint, 2 here"));
+}
+
+TEST_F(Differences, WhatWouldMixTwoRunsIsRefused) {
+  const auto refused = [&] { return refusal([&] { (void)differences(point_, present_); }); };
+  const std::string begins = concat("2: cannot go on from ", path("step-50"), ": ");
+  const std::string mend = " | give data, model and seed as before, or begin anew with --run";
+  present_.seed = 2;
+  EXPECT_EQ(refused(), begins + "seed is 1 in the checkpoint, 2 here" + mend);
+  present_.seed = 1;
+  present_.store = "another";
+  EXPECT_EQ(refused(), begins + "the data is not what the checkpoint was trained on" + mend);
+  present_.store = "identity";
+  present_.config.hidden = 256;
+  present_.config.heads = 4;
+  EXPECT_EQ(refused(), begins +
+                           "the model's hidden_size is 128 in the checkpoint, 256 here; the "
+                           "model's num_attention_heads is 2 in the checkpoint, 4 here" +
+                           mend);
+}
+
+TEST_F(Differences, ThereMustBeStepsLeft) {
+  point_.own = true;
+  point_.state.step = 60;
+  begin_run();
+  const RunFolder run = RunFolder::open(path("run"), RunFolder::IfThere::take);
+  require_steps_left(point_, run, 1);
+  require_steps_left(point_, run, 0);  // killed before its result was written
+  EXPECT_EQ(refusal([&] { require_steps_left(point_, run, -10); }),
+            concat("2: ", path("step-50"),
+                   " is 10 steps beyond the last one | give more --epochs or "
+                   "--steps, or begin anew with --run"));
+  write("run/report.html", "");
+  EXPECT_EQ(refusal([&] { require_steps_left(point_, run, 0); }),
+            concat("2: the run in ", path("run"),
+                   " is finished, with 60 steps | choose another folder with --run, or go on with "
+                   "more --epochs or --steps"));
+  require_steps_left(point_, run, 1);
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,102 @@
+// Weights and moments, there and back bit for bit.
+#include "trainer/train/snapshot.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <torch/optim/adamw.h>
+
+#include <filesystem>
+
+#include "bp/error.h"
+#include "train_fixture.h"
+#include "trainer/train/adamw.h"
+
+namespace bp::trainer {
+namespace {
+
+using ::testing::HasSubstr;
+
+class SnapshotTest : public test::SmallData {
+ protected:
+  void SetUp() override {
+    SmallData::SetUp();
+    std::filesystem::create_directories(path("saved"));
+  }
+  Bert make(std::uint64_t seed, int hidden = 16) {
+    BertConfig shape = config(SampleStore::open(store_path()), 0);
+    shape.hidden = hidden;
+    return {shape, Precision::fp32, seed};
+  }
+  static std::unique_ptr<torch::optim::Optimizer> optimizer_of(const Bert& model) {
+    DecayGroup all{{}, 0.01};
+    for (const auto& [name, parameter] : model.parameters()) all.parameters.push_back(parameter);
+    return make_fused_adamw({all}, {});
+  }
+  // With the same gradients each time.
+  static void make_step(const Bert& model, torch::optim::Optimizer& optimizer) {
+    for (const auto& [name, parameter] : model.parameters()) {
+      parameter.mutable_grad() = parameter.detach() * 0.3 + 0.1;
+    }
+    optimizer.step();
+  }
+  static void expect_equal(const Bert& a, const Bert& b) {
+    for (std::size_t i = 0; i < a.parameters().size(); ++i) {
+      EXPECT_TRUE(a.parameters()[i].second.equal(b.parameters()[i].second))
+          << a.parameters()[i].first;
+    }
+  }
+};
+
+TEST_F(SnapshotTest, TheNextStepsAreTheSame) {
+  const Bert model = make(1);
+  const auto optimizer = optimizer_of(model);
+  make_step(model, *optimizer);
+  make_step(model, *optimizer);
+  Snapshot snapshot(model);
+  snapshot.prepare();
+  snapshot.take(model, *optimizer);
+  make_step(model, *optimizer);  // training goes on before it is written
+  snapshot.write(path("saved"));
+
+  Bert again = make(2);
+  const auto again_optimizer = optimizer_of(again);
+  restore(path("saved"), again, *again_optimizer);
+  make_step(again, *again_optimizer);
+  expect_equal(model, again);
+  make_step(again, *again_optimizer);
+  make_step(model, *optimizer);
+  expect_equal(model, again);
+}
+
+TEST_F(SnapshotTest, BeforeTheFirstStepThereAreNoMoments) {
+  const Bert model = make(1);
+  const auto optimizer = optimizer_of(model);
+  Snapshot snapshot(model);
+  snapshot.take(model, *optimizer);
+  snapshot.write(path("saved"));
+  Bert again = make(2);
+  const auto again_optimizer = optimizer_of(again);
+  restore(path("saved"), again, *again_optimizer);
+  EXPECT_TRUE(again_optimizer->state().empty());
+  expect_equal(model, again);
+}
+
+TEST_F(SnapshotTest, AnotherModelIsRefused) {
+  const Bert model = make(1);
+  const auto optimizer = optimizer_of(model);
+  make_step(model, *optimizer);
+  Snapshot snapshot(model);
+  snapshot.take(model, *optimizer);
+  snapshot.write(path("saved"));
+  Bert wider = make(1, 32);
+  const auto wider_optimizer = optimizer_of(wider);
+  try {
+    restore(path("saved"), wider, *wider_optimizer);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("saved/model.safetensors holds the weights of another "));
+  }
+}
+
+}  // namespace
+}  // namespace bp::trainer

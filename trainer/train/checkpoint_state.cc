@@ -1,0 +1,135 @@
+#include "trainer/train/checkpoint_state.h"
+
+#include <cmath>
+#include <limits>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "trainer/report/json.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr int kFormat = 1;
+
+Json to_object(const EvaluationSummary& result) {
+  return {{"loss", number(result.loss)},
+          {"accuracy", number(result.accuracy)},
+          {"mcc", number(result.mcc)},
+          {"f1_macro", number(result.f1_macro)},
+          {"log_loss", number(result.log_loss)}};
+}
+
+// Null is what to_object() makes of a value that is not finite.
+double read_number(const Json& json, const char* key) {
+  const Json& value = json.at(key);
+  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+
+EvaluationSummary read_evaluation(const Json& json) {
+  return {.loss = read_number(json, "loss"),
+          .accuracy = read_number(json, "accuracy"),
+          .mcc = read_number(json, "mcc"),
+          .f1_macro = read_number(json, "f1_macro"),
+          .log_loss = read_number(json, "log_loss")};
+}
+
+Json to_object(const RunTotals& totals) {
+  return {{"samples", totals.samples},
+          {"tokens", totals.tokens},
+          {"seconds", number(totals.seconds)},
+          {"seconds_exposed", number(totals.seconds_exposed)},
+          {"gradient_bytes", totals.gradient_bytes},
+          {"loss", number(totals.loss)}};
+}
+
+RunTotals read_totals(const Json& json) {
+  return {.samples = json.at("samples"),
+          .tokens = json.at("tokens"),
+          .seconds = read_number(json, "seconds"),
+          .seconds_exposed = read_number(json, "seconds_exposed"),
+          .gradient_bytes = json.at("gradient_bytes"),
+          .loss = read_number(json, "loss")};
+}
+
+CheckpointState read_state(const Json& json) {
+  CheckpointState state;
+  state.step = json.at("step");
+  state.position = {json.at("epoch"), json.at("rows_used")};
+  state.rows = json.at("rows");
+  state.nominal_weight = json.at("nominal_weight");
+  state.evaluation_due = json.at("evaluation_due");
+  if (json.contains("dev")) state.dev = read_evaluation(json.at("dev"));
+  if (json.contains("best")) {
+    const Json& best = json.at("best");
+    state.best = BestResult{best.at("step"), read_evaluation(best.at("dev"))};
+  }
+  state.totals = read_totals(json.at("totals"));
+  state.store = json.at("store").get<std::string>();
+  state.hosts = json.at("hosts").get<std::string>();
+  for (const auto& [key, value] : json.at("summation").items()) {
+    state.summation.emplace_back(key, value.get<std::string>());
+  }
+  for (const auto& [key, value] : json.at("options").items()) {
+    state.options.push_back({key, value.get<std::string>(), ""});
+  }
+  return state;
+}
+
+void check(const CheckpointState& state) {
+  const EpochPosition& at = state.position;
+  const bool possible = state.step >= 0 && at.epoch >= 0 && at.used >= 0 &&
+                        (at.used < state.rows || at.used == 0) &&
+                        std::isfinite(state.nominal_weight) && state.nominal_weight >= 0;
+  if (possible) return;
+  throw Error(
+      ErrorCode::invalid_argument,
+      concat("step ", state.step, ", epoch ", at.epoch, ", row ", at.used, " of ", state.rows,
+             " and nominal weight ", state.nominal_weight, " are no place in a run"));
+}
+
+}  // namespace
+
+std::string to_json(const CheckpointState& state) {
+  Json json{{"format", kFormat},
+            {"step", state.step},
+            {"epoch", state.position.epoch},
+            {"rows_used", state.position.used},
+            {"rows", state.rows},
+            {"nominal_weight", state.nominal_weight},
+            {"evaluation_due", state.evaluation_due}};
+  if (state.dev) json["dev"] = to_object(*state.dev);
+  if (state.best) json["best"] = {{"step", state.best->step}, {"dev", to_object(state.best->dev)}};
+  json["totals"] = to_object(state.totals);
+  json["store"] = state.store;
+  json["hosts"] = state.hosts;
+  json["summation"] = Json::object();
+  for (const auto& [key, value] : state.summation) json["summation"][key] = value;
+  json["options"] = Json::object();
+  for (const Setting& setting : state.options) json["options"][setting.key] = setting.value;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+CheckpointState parse_state(const std::string& json) {
+  try {
+    const Json parsed = Json::parse(json);
+    const int format = parsed.at("format");
+    if (format != kFormat) {
+      throw Error(ErrorCode::invalid_argument, concat("its format is ", format,
+                                                      ", and this program "
+                                                      "knows ",
+                                                      kFormat));
+    }
+    CheckpointState state = read_state(parsed);
+    check(state);
+    return state;
+  } catch (const Json::exception& error) {
+    throw Error(ErrorCode::invalid_argument, error.what());
+  }
+}
+
+bool better(const EvaluationSummary& a, const EvaluationSummary& b) {
+  return a.accuracy > b.accuracy || (a.accuracy == b.accuracy && a.loss < b.loss);
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,111 @@
+#include "trainer/train/manifest.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "bp/error.h"
+#include "comm/base/fd.h"
+#include "comm/base/text.h"
+#include "trainer/data/input_error.h"
+#include "trainer/report/json.h"
+#include "trainer/report/whole_file.h"
+
+namespace bp::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kFormat = 1;
+constexpr const char* kHashName = "XXH3-128";
+
+[[noreturn]] void refuse(const std::string& text) {
+  throw Error(ErrorCode::invalid_argument, text);
+}
+
+void sync_path(const std::string& path, int flags) {
+  const Fd fd(::open(path.c_str(), flags | O_RDONLY | O_CLOEXEC));
+  if (!fd || ::fsync(fd.get()) != 0) {
+    throw Error(ErrorCode::io, concat("cannot put ", path, " on disk: ", error_text(errno)));
+  }
+}
+
+std::string damage_of_file(const std::string& folder, const std::string& name, const FileHash& is) {
+  const std::string path = folder + "/" + name;
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  if (error) return concat(name, ": ", error.message());
+  if (size != static_cast<std::uint64_t>(is.size)) {
+    return concat(name, " has ", size, " bytes instead of ", is.size);
+  }
+  if (hash_file(path).hex != is.hex) return concat(name, " is not what was written (XXH3 differs)");
+  return "";
+}
+
+}  // namespace
+
+std::string to_json(const Manifest& manifest) {
+  Json json{{"format", kFormat}, {"hash", kHashName}, {"files", Json::object()}};
+  for (const auto& [name, file] : manifest) {
+    json["files"][name] = {{"size", file.size}, {"hash", file.hex}};
+  }
+  return json.dump(2) + '\n';
+}
+
+Manifest parse_manifest(const std::string& json) {
+  try {
+    const Json parsed = Json::parse(json);
+    const int format = parsed.at("format");
+    if (format != kFormat) {
+      refuse(concat("its format is ", format, ", and this program knows ", kFormat));
+    }
+    if (parsed.at("hash").get<std::string>() != kHashName)
+      refuse(concat("its hash is not ", kHashName));
+    Manifest manifest;
+    for (const auto& [name, file] : parsed.at("files").items()) {
+      if (name.empty() || name.front() == '.' || name.find('/') != std::string::npos) {
+        refuse(concat("'", name, "' is no file of a checkpoint"));
+      }
+      manifest[name] = {file.at("size").get<std::int64_t>(), file.at("hash").get<std::string>()};
+    }
+    if (!manifest.contains("state.json")) refuse("it does not name state.json");
+    return manifest;
+  } catch (const Json::exception& error) {
+    refuse(error.what());
+  }
+}
+
+void write_manifest(const std::string& folder) {
+  Manifest manifest;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string path = entry.path().string();
+    sync_path(path, 0);
+    manifest[entry.path().filename().string()] = hash_file(path);
+  }
+  write_whole_file(folder + "/" + kManifestName, to_json(manifest));
+  sync_folder(folder);
+}
+
+std::string damage_of(const std::string& folder) {
+  std::ifstream in(folder + "/" + kManifestName, std::ios::binary);
+  if (!in) return concat("it has no ", kManifestName);
+  try {
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    for (const auto& [name, file] : parse_manifest(text)) {
+      if (std::string damage = damage_of_file(folder, name, file); !damage.empty()) return damage;
+    }
+    return "";
+  } catch (const Error& error) {
+    return concat(kManifestName, " is damaged: ", error.what());
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+void sync_folder(const std::string& folder) { sync_path(folder, O_DIRECTORY); }
+
+}  // namespace bp::trainer

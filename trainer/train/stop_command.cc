@@ -1,0 +1,15 @@
+#include "comm/base/text.h"
+#include "trainer/train/commands.h"
+#include "trainer/train/results.h"
+#include "trainer/train/run_folder.h"
+
+namespace bp::trainer {
+
+int run_stop(Communicator& world, const Options& options) {
+  if (world.rank() != 0) return 0;
+  ask_to_stop(options.source);
+  print_line(concat("asked the run in ", options.source, " to save and end"));
+  return 0;
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,90 @@
+#include "trainer/train/summation.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <ATen/core/Tensor.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bp/collective.h"
+#include "bp/torch/distributed_optimizer.h"
+#include "comm/base/text.h"
+#include "comm/torch/bucket_layout.h"
+#include "trainer/data/hash.h"
+
+namespace bp::trainer {
+namespace {
+
+// "3 x 1 thread, AVX512; 1 x 2 threads, AVX2": of the ranks, one after another.
+std::string machines(Communicator& world) {
+  constexpr std::size_t kBytes = 32;
+  std::array<std::uint8_t, kBytes> mine{};
+  const int threads = at::get_num_threads();
+  const std::string text =
+      concat(threads, threads == 1 ? " thread, " : " threads, ", at::get_cpu_capability());
+  std::copy_n(text.begin(), std::min(text.size(), kBytes - 1), mine.begin());
+  std::vector<std::uint8_t> all(kBytes * static_cast<std::size_t>(world.size()));
+  all_gather(world, const_view(std::span<const std::uint8_t>(mine)), view(std::span(all)),
+             {.name = "threads of each rank"});
+  std::vector<std::pair<std::string, int>> runs;  // of equal ones
+  for (std::size_t begin = 0; begin < all.size(); begin += kBytes) {
+    const std::string one = reinterpret_cast<const char*>(all.data() + begin);
+    if (runs.empty() || runs.back().first != one) runs.emplace_back(one, 0);
+    ++runs.back().second;
+  }
+  std::string result;
+  for (const auto& [one, count] : runs) {
+    result += concat(result.empty() ? "" : "; ", count, " x ", one);
+  }
+  return result;
+}
+
+std::string layout_of(const Bert& model) {
+  std::vector<GradientSize> gradients;
+  for (const auto& [name, parameter] : model.parameters()) {
+    gradients.push_back({static_cast<std::size_t>(parameter.numel()), DataType::f32});
+  }
+  const DistributedOptimizerOptions limits;
+  Hash hash;
+  for (const BucketPlan& bucket :
+       plan_buckets(gradients, {limits.first_bucket_bytes, limits.bucket_bytes})) {
+    hash.add_number(static_cast<std::int64_t>(bucket.count));
+    for (const Slot& slot : bucket.slots) {
+      hash.add_number(static_cast<std::int64_t>(slot.parameter));
+      hash.add_number(static_cast<std::int64_t>(slot.offset));
+    }
+  }
+  return hash.hex();
+}
+
+std::string local_sizes(const Topology& topology) {
+  std::string text;
+  for (const int size : topology.local_sizes) text += concat(text.empty() ? "" : ",", size);
+  return text;
+}
+
+std::string algorithm() {
+  const char* const chosen = std::getenv("BP_ALGORITHM");
+  return chosen == nullptr || *chosen == '\0' ? "auto" : chosen;
+}
+
+}  // namespace
+
+Summation summation_of(Communicator& world, const Bert& model) {
+  return {{"ranks of each host", local_sizes(world.topology())},
+          {"machines", machines(world)},
+          {"backend", std::string(world.backend())},
+          {"algorithm", algorithm()},
+          {"bucket layout", layout_of(model)},
+          {"LibTorch", TORCH_VERSION},
+          {"bert_train", BP_VERSION}};
+}
+
+}  // namespace bp::trainer
