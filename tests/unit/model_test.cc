@@ -322,5 +322,79 @@ TEST_F(SavedModel, OldNamesAndHalvesAreTaken) {
   EXPECT_EQ(model.parameters()[4].second[7].item<float>(), 1.0F);
 }
 
+TEST_F(SavedModel, EveryFloatingPointTypeIsWidened) {
+  const std::vector<double> doubles(24, 0.25);
+  const std::vector<std::uint16_t> halves(24, 0xc000);  // -2
+  const std::vector<std::uint8_t> bytes(24, 0x38);      // 1.0 as e4m3, 0.5 as e5m2
+  const auto first_of = [&](const std::string& type, const void* values) {
+    const std::string path = folder_ + "/x.safetensors";
+    write_safetensors(path, {{"embeddings.LayerNorm.bias", type, {24}, values}});
+    Bert model(golden_config(0.1), Precision::fp32, 5);
+    EXPECT_EQ(load_weights(model, path).missing.size(), kGoldenParameters - 1);
+    return model.parameters()[4].second[7].item<float>();
+  };
+  EXPECT_EQ(first_of("F64", doubles.data()), 0.25F);
+  EXPECT_EQ(first_of("F16", halves.data()), -2.0F);
+  EXPECT_EQ(first_of("F8_E4M3", bytes.data()), 1.0F);
+  EXPECT_EQ(first_of("F8_E5M2", bytes.data()), 0.5F);
+  try {
+    (void)first_of("I32", doubles.data());
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("x.safetensors: 'embeddings.LayerNorm.bias' is of type I32; "
+                          "weights must be of a floating-point type"));
+  }
+}
+
+// Saved by torch.save, by DDP, long ago: halves under an old name.
+TEST_F(Golden, ATorchFileIsTaken) {
+  Bert model(golden_config(0.1), Precision::fp32, 5);
+  const LoadReport report = load_weights(model, BP_SOURCE_DIR "/tests/golden/torch_file/types.bin");
+  EXPECT_EQ(report.missing.size(), kGoldenParameters - 1);
+  EXPECT_THAT(report.unexpected, ElementsAre("brain", "double", "half", "long", "none", "single"));
+  EXPECT_EQ(model.parameters()[3].first, "bert.embeddings.LayerNorm.weight");
+  EXPECT_EQ(model.parameters()[3].second[7].item<float>(), 7.0F);
+}
+
+TEST_F(SavedModel, TwoWeightsThatMeanTheSameAreRefused) {
+  const std::vector<float> values(24, 1);
+  const std::string path = folder_ + "/x.safetensors";
+  write_safetensors(path, {{"embeddings.LayerNorm.beta", "F32", {24}, values.data()},
+                           {"bert.embeddings.LayerNorm.bias", "F32", {24}, values.data()}});
+  Bert model(golden_config(0.1), Precision::fp32, 5);
+  try {
+    (void)load_weights(model, path);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("are both bert.embeddings.LayerNorm.bias"));
+  }
+}
+
+TEST_F(Golden, AHeadCanBeLeft) {
+  Bert model(golden_config(0), Precision::fp32, 1);
+  const LoadReport report = load_weights(model, kGolden + "/model.safetensors", Head::leave);
+  EXPECT_THAT(report.missing, ElementsAre("classifier.bias", "classifier.weight"));
+  EXPECT_THAT(report.unexpected, IsEmpty());
+  EXPECT_EQ(model.parameters().back().second.abs().max().item<float>(), 0.0F);
+}
+
+// The head reads first tokens only; hidden_states() has all tokens, and the same first ones.
+TEST_F(Golden, HiddenStatesLeadToTheLogits) {
+  Bert model(golden_config(0), Precision::fp32, 1);
+  (void)load_weights(model, kGolden + "/model.safetensors");
+  const at::Tensor hidden = model.hidden_states(batch_);
+  EXPECT_THAT(hidden.sizes().vec(), ElementsAre(7 + 11 + 2 + 9, 24));
+  std::map<std::string, at::Tensor> weights;
+  for (const auto& [name, tensor] : model.parameters()) weights[name] = tensor.detach();
+  const at::Tensor firsts = at::stack({hidden[0], hidden[7], hidden[18], hidden[20]});
+  const at::Tensor pooled = at::tanh(
+      at::linear(firsts, weights["bert.pooler.dense.weight"], weights["bert.pooler.dense.bias"]));
+  EXPECT_TRUE(at::allclose(model.pooled(batch_), pooled, 1e-5, 2e-6));
+  EXPECT_TRUE(
+      at::allclose(at::linear(pooled, weights["classifier.weight"], weights["classifier.bias"]),
+                   expected_.at("logits"), 1e-5, 2e-6));
+}
+
 }  // namespace
 }  // namespace bp::trainer

@@ -50,6 +50,7 @@ struct Pass {
   LayoutPtr layout;
   LayoutPtr first_layout;
   const Bert::Step* step = nullptr;
+  bool first_tokens_only = true;  // the last layer's, all that the head reads
 
   [[nodiscard]] Dropout dropout(double share, std::uint32_t site) const {
     if (step == nullptr) return {};
@@ -67,8 +68,12 @@ class Bert::Impl {
   Impl(BertConfig config, Precision precision, std::uint64_t seed);
 
   Tensor forward(const Batch& batch, const Step* step) const;
+  Tensor hidden_states(const Batch& batch) const;
+  Tensor pooled(const Batch& batch) const;
+  Pass begin(const Batch& batch, const Step* step) const;
+  Tensor encode(const Pass& pass, const Batch& batch) const;
   Tensor layer(const Pass& pass, const Layer& l, const Tensor& x, std::size_t index) const;
-  Tensor head(const Pass& pass, const Tensor& first) const;
+  Tensor pool(const Tensor& first) const;
   void refresh();
 
   Tensor add(const std::string& name, std::vector<std::int64_t> shape);
@@ -162,6 +167,26 @@ void Bert::Impl::refresh() {
 
 Tensor Bert::Impl::forward(const Batch& batch, const Step* step) const {
   const at::AutoGradMode mode(step != nullptr && at::GradMode::is_enabled());
+  const Pass pass = begin(batch, step);
+  const Tensor x =
+      drop(pass.first_layout, pool(encode(pass, batch)),
+           pass.dropout(config_.classifier_dropout.value_or(config_.hidden_dropout), kHeadSite));
+  return at::linear(x, classifier_.weight.master, classifier_.bias);
+}
+
+Tensor Bert::Impl::hidden_states(const Batch& batch) const {
+  const at::NoGradGuard no_grad;
+  Pass pass = begin(batch, nullptr);
+  pass.first_tokens_only = false;
+  return encode(pass, batch).slice(0, 0, pass.layout->offsets.back());
+}
+
+Tensor Bert::Impl::pooled(const Batch& batch) const {
+  const at::NoGradGuard no_grad;
+  return pool(encode(begin(batch, nullptr), batch));
+}
+
+Pass Bert::Impl::begin(const Batch& batch, const Step* step) const {
   BP_CHECK(batch.rows > 0, "a forward pass needs at least one sample");
   if (batch.length > config_.positions) {
     throw Error(ErrorCode::invalid_argument,
@@ -172,29 +197,32 @@ Tensor Bert::Impl::forward(const Batch& batch, const Step* step) const {
   pass.step = step;
   pass.layout = std::make_shared<Layout>(make_layout(batch.lengths, batch.sample_ids));
   pass.first_layout = std::make_shared<Layout>(first_tokens(*pass.layout));
+  return pass;
+}
 
+// The last layer's states: of the first tokens, [rows, hidden], or of all, [tokens, hidden].
+Tensor Bert::Impl::encode(const Pass& pass, const Batch& batch) const {
   Tensor ids = at::empty({pass.layout->offsets.back()}, at::kLong);
   auto* packed = ids.data_ptr<std::int64_t>();
   for (int row = 0; row < batch.rows; ++row) {
-    const auto begin = batch.token_ids.begin() + std::ptrdiff_t{row} * batch.length;
-    packed = std::copy(begin, begin + pass.layout->length(row), packed);
+    const auto from = batch.token_ids.begin() + std::ptrdiff_t{row} * batch.length;
+    packed = std::copy(from, from + pass.layout->length(row), packed);
   }
-
-  const bool bf16 = step != nullptr && precision_ == Precision::bf16;
+  const bool bf16 = pass.step != nullptr && precision_ == Precision::bf16;
   Tensor x = embed(pass.layout, ids, words_, positions_, types_, bf16 ? at::kBFloat16 : at::kFloat);
   x = add_norm(pass.layout, x, {}, {}, embedding_norm_, {});
   x = drop(pass.layout, x, pass.dropout(config_.hidden_dropout, kEmbeddingSite));
   for (std::size_t i = 0; i < layers_.size(); ++i) x = layer(pass, layers_[i], x, i);
-  return head(pass, x);
+  return x;
 }
 
-// [tokens, hidden] to the same; the last layer computes each sample's first token only, [rows,
-// hidden], since the head reads no other.
+// [tokens, hidden] to the same; the last layer may compute each sample's first token only, [rows,
+// hidden].
 Tensor Bert::Impl::layer(const Pass& pass,
                          const Layer& l,
                          const Tensor& x,
                          std::size_t index) const {
-  const bool last = index + 1 == layers_.size();
+  const bool last = pass.first_tokens_only && index + 1 == layers_.size();
   const auto site = static_cast<std::uint32_t>(index) * kLayerSites;
   const double hidden = config_.hidden_dropout;
 
@@ -216,12 +244,8 @@ Tensor Bert::Impl::layer(const Pass& pass,
                   pass.dropout(hidden, site + kOutputSite));
 }
 
-Tensor Bert::Impl::head(const Pass& pass, const Tensor& first) const {
-  Tensor x = first.to(at::kFloat);
-  x = at::tanh(at::linear(x, pooler_.weight.master, pooler_.bias));
-  x = drop(pass.first_layout, x,
-           pass.dropout(config_.classifier_dropout.value_or(config_.hidden_dropout), kHeadSite));
-  return at::linear(x, classifier_.weight.master, classifier_.bias);
+Tensor Bert::Impl::pool(const Tensor& first) const {
+  return at::tanh(at::linear(first.to(at::kFloat), pooler_.weight.master, pooler_.bias));
 }
 
 Bert::Bert(BertConfig config, Precision precision, std::uint64_t seed)
@@ -239,6 +263,10 @@ void Bert::parameters_changed() { impl_->refresh(); }
 Tensor Bert::forward(const Batch& batch, const Step* step) const {
   return impl_->forward(batch, step);
 }
+
+Tensor Bert::hidden_states(const Batch& batch) const { return impl_->hidden_states(batch); }
+
+Tensor Bert::pooled(const Batch& batch) const { return impl_->pooled(batch); }
 
 Tensor classification_loss(const Tensor& logits, const Batch& batch) {
   const Tensor labels =

@@ -52,6 +52,12 @@ class Bert {
   // depends on the weights alone. Any number of threads may evaluate at once.
   [[nodiscard]] at::Tensor forward(const Batch& batch, const Step* step) const;
 
+  // What is below the head, fp32, as in evaluation: the last layer's state of every token, [tokens,
+  // hidden], sample after sample without padding; and what the pooler makes of each sample's first
+  // token, [rows, hidden].
+  [[nodiscard]] at::Tensor hidden_states(const Batch& batch) const;
+  [[nodiscard]] at::Tensor pooled(const Batch& batch) const;
+
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;

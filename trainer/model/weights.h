@@ -11,7 +11,15 @@
 
 namespace bp::trainer {
 
-// What a file of weights and a model have not in common. Names are Hugging Face's.
+using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
+
+// Tensors with the names of Bert::parameters() (they themselves, or their gradients) under Hugging
+// Face's names: query, key and value apart. The results share memory with what is given, not its
+// graph.
+[[nodiscard]] NamedTensors hugging_face_names(const NamedTensors& tensors);
+
+// What a file of weights and a model have not in common. `missing` has Hugging Face's names, the
+// others the file's. All are sorted.
 struct LoadReport {
   std::vector<std::string> missing;  // in the model, not in the file: they keep their first values
   std::vector<std::string> unexpected;  // in the file, not in the model: ignored
@@ -19,15 +27,19 @@ struct LoadReport {
   [[nodiscard]] bool complete() const { return missing.empty() && misshaped.empty(); }
 };
 
-// Sets what the file has; F32, F16 and BF16 are taken. The prefix "bert." may be missing, and
-// LayerNorm's parameters may be called gamma and beta, as in old files. Calls
-// parameters_changed(). Throws io or invalid_argument, naming the file.
-LoadReport load_weights(Bert& model, const std::string& path);
+enum class Head : std::uint8_t { take, leave };
+
+// Sets what the file, model.safetensors or pytorch_model.bin, has. Floating point of any width is
+// taken. The prefix "bert." may be missing, DDP's "module." may stand before, and LayerNorm's
+// parameters may be called gamma and beta, as in old files. With Head::leave classifier.* keeps its
+// first values, and counts as missing. Calls parameters_changed(). Throws io or invalid_argument,
+// naming the file: broken, weights of whole numbers, two that mean the same.
+LoadReport load_weights(Bert& model, const std::string& path, Head head = Head::take);
 
 void save_weights(const Bert& model, const std::string& path);
 
 // The model's parameters by the names and shapes of model.safetensors: views of its memory.
-[[nodiscard]] std::vector<std::pair<std::string, at::Tensor>> named_weights(const Bert& model);
+[[nodiscard]] NamedTensors named_weights(const Bert& model);
 
 struct TokenizerFiles {
   std::vector<std::string> vocabulary;  // lines of vocab.txt

@@ -3,7 +3,6 @@
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/nearest.h"
-#include "trainer/text/tokenizer.h"
 #include "trainer/train/commands.h"
 #include "trainer/train/evaluate.h"
 #include "trainer/train/model_source.h"
@@ -28,17 +27,6 @@ Split chosen_split(const std::string& name, const SampleStore& store) {
                    concat("did you mean '", nearest_name(name, {"train", "dev", "test"}), "'?"));
 }
 
-// Ids mean the same words only with the vocabulary that the model was trained with.
-void check_vocabulary(const SampleStore& store, const ModelSource& source) {
-  if (source.vocabulary.empty()) return;
-  if (store.vocabulary() == Vocabulary::read(source.vocabulary).tokens) return;
-  throw InputError(65,
-                   concat("the data was prepared with another vocabulary than ", source.vocabulary),
-                   concat("prepare it with --vocab ", source.vocabulary,
-                          " (and --store or "
-                          "--rebuild)"));
-}
-
 }  // namespace
 
 int run_evaluate(Communicator& world, const Options& options) {
@@ -47,16 +35,10 @@ int run_evaluate(Communicator& world, const Options& options) {
   };
   const ModelSource source = find_model(model_folder(options.source));
   Options on_data = options;
-  on_data.prepare.lower_case = source.lower_case;
+  on_data.prepare.lower_case = source.tokenizer.lower_case;
   const SampleStore store = SampleStore::open(prepare_everywhere(world, on_data, say));
-  check_vocabulary(store, source);
+  check_samples(store, source);
   const auto model = load_model(source);
-  if (store.max_length() > model->config().positions) {
-    throw InputError(2,
-                     concat("samples of up to ", store.max_length(), " tokens, but the model has ",
-                            model->config().positions, " positions"),
-                     concat("choose --max-length ", model->config().positions, " or less"));
-  }
   const std::vector<int> label_map = map_labels(store, *model);
   const Split split = chosen_split(options.on, store);
   const Evaluation evaluation = evaluate(world, *model, store, split, label_map);

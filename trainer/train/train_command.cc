@@ -44,8 +44,7 @@ class Run {
   Run(Communicator& world, Options options)
       : world_(world), options_(std::move(options)), source_(find_model(options_.model)) {
     if (options_.run.empty()) options_.run = default_run(options_.data);
-    if (options_.prepare.vocabulary.empty()) options_.prepare.vocabulary = source_.vocabulary;
-    options_.prepare.lower_case = source_.lower_case;
+    prepare_for(source_, options_);
     if (writes()) {
       folder_ =
           RunFolder::open(options_.run, options_.resume == "never" ? RunFolder::IfThere::refuse

@@ -1,6 +1,7 @@
 // Where a model comes from, and what is said when it does not fit.
 #include "trainer/train/model_source.h"
 
+#include <ATen/core/Tensor.h>
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include "comm/base/text.h"
 #include "train_fixture.h"
 #include "trainer/data/input_error.h"
+#include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
 
 namespace bp::trainer {
@@ -71,17 +73,110 @@ TEST_F(ModelSourceTest, WeightsAreTakenAndANewHeadIsSaid) {
   BertConfig other = config(store, 0.1);
   other.labels = {"a", "b", "c"};
   (void)make_model(find_model(saved(other)), Options{}, store, say_);
+  EXPECT_THAT(said_, ElementsAre("begun anew: 2 weights: classifier.bias, classifier.weight (the "
+                                 "model's labels are not the data's)"));
+}
+
+// Equal numbers of other labels, or of the same ones in another order, mean something else.
+TEST_F(ModelSourceTest, AHeadForOtherLabelsIsBegunAnew) {
+  const SampleStore store = SampleStore::open(store_path());
+  BertConfig other = config(store, 0.1);
+  std::swap(other.labels[0], other.labels[1]);
+  const auto model = make_model(find_model(saved(other)), Options{}, store, say_);
   ASSERT_EQ(said_.size(), 1U);
-  EXPECT_THAT(said_[0], HasSubstr("made anew: classifier."));
+  EXPECT_THAT(model->config().labels, ElementsAre("no", "yes"));
+}
+
+TEST_F(ModelSourceTest, AnEncoderAloneIsTakenAndWhatIsBeyondItIsSaid) {
+  const SampleStore store = SampleStore::open(store_path());
+  const BertConfig shape = config(store, 0.1);
+  saved(shape);
+  {
+    const Bert model(shape, Precision::fp32, 3);
+    std::vector<SafetensorsItem> items;
+    const NamedTensors all = hugging_face_names(model.parameters());
+    for (const auto& [name, values] : all) {
+      if (name.find("pooler") != std::string::npos || name.starts_with("classifier")) continue;
+      items.push_back({name.substr(5), "F32", values.sizes().vec(), values.const_data_ptr()});
+    }
+    const std::vector<std::int64_t> positions(16);
+    const float one = 1;
+    items.push_back({"embeddings.position_ids", "I64", {1, 16}, positions.data()});
+    items.push_back({"cls.predictions.bias", "F32", {1}, &one});
+    write_safetensors(path("model/model.safetensors"), items);
+  }
+  (void)make_model(find_model(path("model")), Options{}, store, say_);
+  EXPECT_THAT(said_, ElementsAre("begun anew: 4 weights: bert.pooler.dense.bias, "
+                                 "bert.pooler.dense.weight, classifier.bias, classifier.weight",
+                                 concat("not used of ", path("model/model.safetensors"),
+                                        ": 1 weight: cls.predictions.bias")));
+  EXPECT_THAT(refusal(65, [&] { (void)load_model(find_model(path("model"))); }),
+              HasSubstr("lacks 4 weights: bert.pooler.dense.bias"));
+}
+
+TEST_F(ModelSourceTest, TheFilesOfAFolderMustBelongTogether) {
+  const SampleStore store = SampleStore::open(store_path());
+  const std::string folder = saved(config(store, 0.1));
+  BertConfig larger = config(store, 0.1);
+  larger.vocabulary += 2000;
+  std::ofstream(path("model/config.json")) << config_json(larger);
+  EXPECT_THAT(
+      refusal(65, [&] { (void)find_model(folder); }),
+      HasSubstr(concat("vocab.txt has ", store.vocabulary().size(), " tokens, but vocab_size in ",
+                       folder, "/config.json is ", larger.vocabulary)));
+  BertConfig wider = config(store, 0.1);
+  wider.intermediate = 48;
+  std::ofstream(path("model/config.json")) << config_json(wider);
+  EXPECT_THAT(
+      refusal(65, [&] { (void)load_model(find_model(folder)); }),
+      HasSubstr("has other shapes than config.json says in 6 weights: "
+                "bert.encoder.layer.0.intermediate.dense.bias: [32] in the file, [48] here"));
+  std::ofstream(path("model/config.json")) << config_json(config(store, 0.1));
+  std::ofstream(path("model/tokenizer_config.json")) << R"({"do_lower_case": false})";
+  EXPECT_THAT(refusal(65, [&] { check_samples(store, find_model(folder)); }),
+              HasSubstr("the data was prepared in lower case"));
+  std::ofstream(path("model/tokenizer_config.json")) << R"({"model_max_length": 9})";
+  EXPECT_THAT(refusal(2, [&] { check_samples(store, find_model(folder)); }),
+              HasSubstr("takes 9 | choose --max-length 9 or less"));
+  std::ofstream(path("model/tokenizer_config.json")) << "{";
+  EXPECT_THAT(refusal(65, [&] { (void)find_model(folder); }), HasSubstr("broken JSON"));
+}
+
+TEST_F(ModelSourceTest, AVocabularyMustBeTheModelsOwn) {
+  const SampleStore store = SampleStore::open(store_path());
+  const std::string folder = saved(config(store, 0.1));
+  std::vector<std::string> tokens = store.vocabulary();
+  std::swap(tokens[tokens.size() - 1], tokens[tokens.size() - 2]);
+  std::ofstream vocabulary(path("model/vocab.txt"));
+  for (const std::string& token : tokens) vocabulary << token << '\n';
+  vocabulary.close();
+  EXPECT_THAT(refusal(65, [&] { check_samples(store, find_model(folder)); }),
+              HasSubstr("prepared with another vocabulary than"));
+
+  std::filesystem::remove(path("model/vocab.txt"));
+  const ModelSource without = find_model(folder);
+  EXPECT_NO_THROW(check_samples(store, without));
+  Options options;
+  options.data = "data.csv";
+  EXPECT_THAT(refusal(2, [&] { prepare_for(without, options); }), HasSubstr("no vocab.txt in"));
+  options.prepare.vocabulary = "named.txt";
+  EXPECT_NO_THROW(prepare_for(without, options));
+}
+
+TEST_F(ModelSourceTest, WeightsThatCannotBeReadAreNoReasonToBeginFromScratch) {
+  const SampleStore store = SampleStore::open(store_path());
+  const std::string folder = saved(config(store, 0.1));
+  std::filesystem::rename(path("model/model.safetensors"), path("model/tf_model.h5"));
+  EXPECT_THAT(refusal(65, [&] { (void)find_model(folder); }),
+              HasSubstr("bp cannot read the weights of"));
 }
 
 TEST_F(ModelSourceTest, WhatDoesNotFitIsRefused) {
   const SampleStore store = SampleStore::open(store_path());
   BertConfig narrow = config(store, 0.1);
   narrow.vocabulary = 20;
-  const ModelSource few_words = find_model(saved(narrow));
-  EXPECT_THAT(refusal(65, [&] { (void)make_model(few_words, Options{}, store, say_); }),
-              HasSubstr("only 20"));
+  const std::string few_words = saved(narrow);
+  EXPECT_THAT(refusal(65, [&] { (void)find_model(few_words); }), HasSubstr("config.json is 20"));
   BertConfig brief = config(store, 0.1);
   brief.positions = 8;
   const ModelSource few_positions = find_model(saved(brief));
@@ -94,10 +189,12 @@ TEST_F(ModelSourceTest, WhatDoesNotFitIsRefused) {
   std::ofstream(path("model/config.json")) << config_json(deeper);
   const ModelSource lacking = find_model(path("model"));
   EXPECT_THAT(refusal(65, [&] { (void)make_model(lacking, Options{}, store, say_); }),
-              HasSubstr("lacks weights: bert.encoder.layer.2."));
-  EXPECT_THAT(refusal(65, [&] { (void)load_model(lacking); }), HasSubstr("lacks weights"));
+              HasSubstr("lacks 16 weights: bert.encoder.layer.2."));
+  EXPECT_THAT(refusal(65, [&] { (void)load_model(lacking); }), HasSubstr("lacks 16 weights"));
 
   std::ofstream(path("model/model.safetensors")) << "rubbish";
+  EXPECT_THAT(refusal(65, [&] { (void)find_model(path("model")); }),
+              HasSubstr("no valid safetensors"));
   EXPECT_THAT(refusal(65, [&] { (void)load_model(lacking); }), HasSubstr("no valid safetensors"));
   std::filesystem::remove(path("model/model.safetensors"));
   EXPECT_THAT(refusal(66, [&] { (void)load_model(find_model(path("model"))); }),

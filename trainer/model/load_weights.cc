@@ -1,0 +1,130 @@
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "trainer/model/tensor_file.h"
+#include "trainer/model/weights.h"
+
+namespace bp::trainer {
+namespace {
+
+using at::Tensor;
+
+// The name that a file's tensor has in our model.
+std::string modern_name(std::string name) {
+  if (name.starts_with("module.")) name.erase(0, 7);
+  const auto rename_suffix = [&name](std::string_view from, std::string_view to) {
+    if (name.ends_with(from)) name.replace(name.size() - from.size(), from.size(), to);
+  };
+  rename_suffix("LayerNorm.gamma", "LayerNorm.weight");
+  rename_suffix("LayerNorm.beta", "LayerNorm.bias");
+  for (const std::string_view part : {"embeddings.", "encoder.", "pooler."}) {
+    if (name.starts_with(part)) return "bert." + name;
+  }
+  return name;
+}
+
+std::string shape_text(at::IntArrayRef shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+  }
+  return text + "]";
+}
+
+at::ScalarType scalar_type(const StoredTensor& tensor, const std::string& path) {
+  constexpr std::pair<std::string_view, at::ScalarType> kTypes[] = {
+      {"F32", at::kFloat},
+      {"F16", at::kHalf},
+      {"BF16", at::kBFloat16},
+      {"F64", at::kDouble},
+      {"F8_E4M3", at::kFloat8_e4m3fn},
+      {"F8_E5M2", at::kFloat8_e5m2},
+  };
+  for (const auto& [name, type] : kTypes) {
+    if (tensor.type == name) return type;
+  }
+  throw Error(ErrorCode::invalid_argument,
+              concat(path, ": ", in_quotes(tensor.name), " is of type ", tensor.type,
+                     "; weights must be of a floating-point type"));
+}
+
+// A model's parameters, and which tensor of the file set each.
+class Loading {
+ public:
+  Loading(const Bert& model, std::string path, Head head)
+      : path_(std::move(path)), head_(head), file_(open_tensor_file(path_)) {
+    for (auto& [name, values] : named_weights(model)) {
+      wanted_.emplace(name, values);
+    }
+  }
+
+  LoadReport operator()() {
+    for (std::size_t i = 0; i < file_->tensors().size(); ++i) take(i);
+    for (const auto& [name, values] : wanted_) {
+      if (!taken_.contains(name)) report_.missing.push_back(name);
+    }
+    std::sort(report_.unexpected.begin(), report_.unexpected.end());
+    std::sort(report_.misshaped.begin(), report_.misshaped.end());
+    return std::move(report_);
+  }
+
+ private:
+  void take(std::size_t index) {
+    const StoredTensor& tensor = file_->tensors()[index];
+    const std::string name = modern_name(tensor.name);
+    if (head_ == Head::leave && name.starts_with("classifier.")) return;
+    const auto found = wanted_.find(name);
+    if (found == wanted_.end()) {
+      // A buffer of 0, 1, 2, ... that some versions of transformers stored.
+      if (!name.ends_with("embeddings.position_ids"))
+        report_.unexpected.push_back(printable(tensor.name));
+      return;
+    }
+    const auto [before, is_first] = taken_.emplace(name, tensor.name);
+    if (!is_first) {
+      throw Error(ErrorCode::invalid_argument,
+                  concat(path_, ": ", in_quotes(before->second), " and ", in_quotes(tensor.name),
+                         " are both ", name));
+    }
+    Tensor& values = found->second;
+    if (values.sizes() != at::IntArrayRef(tensor.shape)) {
+      report_.misshaped.push_back(concat(tensor.name, ": ", shape_text(tensor.shape),
+                                         " in the file, ", shape_text(values.sizes()), " here"));
+      return;
+    }
+    // What is stored as we keep it is read to where it belongs.
+    const at::ScalarType type = scalar_type(tensor, path_);
+    if (type == at::kFloat && values.is_contiguous()) {
+      file_->read(index, values.data_ptr());
+    } else {
+      const Tensor stored = at::empty(tensor.shape, type);
+      file_->read(index, stored.data_ptr());
+      values.copy_(stored);
+    }
+  }
+
+  std::string path_;
+  Head head_;
+  std::unique_ptr<TensorFile> file_;
+  std::map<std::string, Tensor> wanted_;
+  std::map<std::string, std::string> taken_;  // the file's name by ours
+  LoadReport report_;
+};
+
+}  // namespace
+
+LoadReport load_weights(Bert& model, const std::string& path, Head head) {
+  const at::NoGradGuard no_grad;
+  LoadReport report = Loading(model, path, head)();
+  model.parameters_changed();
+  return report;
+}
+
+}  // namespace bp::trainer
