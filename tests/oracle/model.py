@@ -1,0 +1,162 @@
+"""Called by tests/oracle/model: BUILD_FOLDER MODEL_FOLDER DATA_FOLDER."""
+import csv
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import (AutoModelForSequenceClassification, AutoTokenizer, BertForSequenceClassification, BertModel,
+                          __version__)
+from transformers.utils import logging
+
+build, minilm, data = (pathlib.Path(argument).absolute() for argument in sys.argv[1:4])
+logging.disable_progress_bar()
+scratch = pathlib.Path(tempfile.mkdtemp())
+STEPS, BATCH, LR = 20, 16, 5e-5
+figures, failed = {}, []  # the largest difference of each group
+
+
+def check(group, what, difference, bound):
+    """`difference` is at most `bound`; a bound of 0 says that all bits are equal."""
+    ok = difference <= bound
+    figures[group] = max(figures.get(group, 0.0), difference)
+    print(f"  {'ok  ' if ok else 'FAIL'} {what}: {difference:.2e} (at most {bound:g})", flush=True)
+    if not ok:
+        failed.append(what)
+
+
+def run(*command):
+    subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
+
+
+def numbers(action, model, samples, *more):
+    save_file(samples, scratch / "in")
+    run(build / "tests/model_numbers", action, model, scratch / "in", scratch / "out", *more)
+    return load_file(scratch / "out")
+
+
+def difference(a, b):
+    assert a.shape == b.shape, (a.shape, b.shape)
+    return (a - b).abs().max().item()
+
+
+def sentences(count):
+    lines = (data / "sst2/sentiment-dev").read_text().splitlines()[:count]
+    texts, labels = zip(*(line.split("\t") for line in lines))
+    return list(texts), [int(label == sorted(set(labels))[1]) for label in labels]
+
+
+def samples_of(tokenizer, count):
+    texts, labels = sentences(count)
+    encoded = tokenizer(texts, padding=True, return_tensors="pt")
+    return {"ids": encoded["input_ids"], "lengths": encoded["attention_mask"].sum(1), "labels": torch.tensor(labels)}
+
+
+def mask_of(samples):
+    return (torch.arange(samples["ids"].shape[1])[None, :] < samples["lengths"][:, None]).long()
+
+
+def folder_with(name, weights):
+    """A copy of the model's folder with pytorch_model.bin instead of model.safetensors."""
+    folder = scratch / name
+    shutil.copytree(minilm, folder, ignore=shutil.ignore_patterns("model.safetensors"))
+    torch.save(weights, folder / "pytorch_model.bin")
+    return folder
+
+
+def compare_hidden_states(samples):
+    theirs = BertModel.from_pretrained(minilm, attn_implementation="eager").eval()
+    mask = mask_of(samples)
+
+    def compare(what, model, folder):
+        with torch.no_grad():
+            expected = model(input_ids=samples["ids"], attention_mask=mask)
+        ours = numbers("evaluate", folder, samples)
+        check("hidden states", f"{what} hidden", difference(ours["hidden"], expected.last_hidden_state[mask.bool()]), 1e-5)
+        check("hidden states", f"{what} pooled", difference(ours["pooled"], expected.pooler_output), 1e-5)
+        return ours["hidden"]
+
+    whole = compare("safetensors", theirs, minilm)
+    weights = theirs.state_dict()
+    check("pytorch_model.bin from safetensors", "bin and safetensors", difference(compare("bin", theirs, folder_with("bin", weights)), whole), 0)
+    for name, dtype in (("f16", torch.float16), ("bf16", torch.bfloat16)):
+        old = {}
+        for key, value in theirs.to(dtype).state_dict().items():
+            key = key.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+            old["module.bert." + key] = value
+        compare(name, theirs.float(), folder_with(name, old))
+
+
+def compare_training(samples):
+    torch.manual_seed(1)
+    model = BertForSequenceClassification.from_pretrained(
+        minilm, attn_implementation="eager", num_labels=2, hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0).train()
+    head = {name: p.detach().clone() for name, p in model.named_parameters() if name.startswith("classifier.")}
+    excepted = [p for name, p in model.named_parameters() if name.endswith(".bias") or "LayerNorm" in name]
+    decayed = [p for name, p in model.named_parameters() if not (name.endswith(".bias") or "LayerNorm" in name)]
+    optimizer = torch.optim.AdamW([{"params": decayed, "weight_decay": 0.01}, {"params": excepted, "weight_decay": 0.0}], lr=LR)
+    ours = numbers("train", minilm, samples | head, BATCH, LR)
+    mask, worst = mask_of(samples), {"logits": 0.0, "loss": 0.0, "gradient": 0.0}
+    compared = 0
+    for step in range(STEPS):
+        rows = slice(step * BATCH, (step + 1) * BATCH)
+        out = model(input_ids=samples["ids"][rows], attention_mask=mask[rows], labels=samples["labels"][rows])
+        out.loss.backward()
+        worst["logits"] = max(worst["logits"], difference(ours[f"{step}.logits"], out.logits.detach()))
+        worst["loss"] = max(worst["loss"], difference(ours[f"{step}.loss"], out.loss.detach()))
+        for name, parameter in model.named_parameters():
+            if f"{step}.grad.{name}" in ours:
+                worst["gradient"] = max(worst["gradient"], difference(ours[f"{step}.grad.{name}"], parameter.grad))
+                compared += 1
+            else:
+                assert 0 < step < STEPS - 1 and not name.startswith(("classifier", "bert.pooler")), name
+        optimizer.step()
+        optimizer.zero_grad()
+    print(f"  {compared} gradients")
+    for what, value in worst.items():
+        check(f"{STEPS} steps' logits, loss, gradients", f"{STEPS} steps' {what}", value, 1e-4)
+
+
+def compare_export(tokenizer):
+    """What bert_train wrote, read by transformers."""
+    train = data / "sst2/sentiment-dev"
+    run(build / "bin/bert_train", train, "--dev", train, "--test", train, "--text", 1, "--label", 2, "--model", minilm,
+        "--steps", 3, "--batch", 8, "--max-length", 64, "--store", scratch / "s.sqlite", "--run", scratch / "run")
+    exported = scratch / "run/model"
+    model, report = AutoModelForSequenceClassification.from_pretrained(
+        exported, attn_implementation="eager", output_loading_info=True)
+    assert not any(report.values()), f"transformers finds {report}"
+    assert type(model).__name__ == "BertForSequenceClassification", type(model)
+    model.eval()
+    ours = AutoTokenizer.from_pretrained(exported)
+    samples = samples_of(ours, 100)
+    texts, _ = sentences(100)
+    assert ours(texts)["input_ids"] == tokenizer(texts)["input_ids"], "the exported tokenizer gives other ids"
+    lines = subprocess.run([str(build / "tests/print_ids"), str(exported / "vocab.txt"), "uncased", str(train), "1", "none"],
+                           check=True, capture_output=True, text=True).stdout.splitlines()
+    for text, line in zip(texts, lines):
+        assert ours(text, add_special_tokens=False)["input_ids"] == [int(i) for i in line.split()], text
+    with torch.no_grad():
+        logits = model(input_ids=samples["ids"], attention_mask=mask_of(samples)).logits
+    check("exported logits", "logits", difference(numbers("evaluate", exported, samples)["logits"], logits), 1e-5)
+    with open(scratch / "run/predictions.csv", newline="") as file:
+        rows = list(csv.DictReader(file))[:100]
+    labels = [model.config.id2label[i] for i in range(model.config.num_labels)]
+    probabilities = torch.tensor([[float(row["p_" + label]) for label in labels] for row in rows])
+    check("exported logits", "predictions.csv", difference(probabilities, logits.softmax(1)), 1e-5)
+
+
+tokenizer = AutoTokenizer.from_pretrained(minilm)
+try:
+    compare_hidden_states(samples_of(tokenizer, 100))
+    compare_training(samples_of(tokenizer, STEPS * BATCH))
+    compare_export(tokenizer)
+finally:
+    shutil.rmtree(scratch)
+listed = ", ".join(f"{group} {value:.1e}" for group, value in figures.items())
+print(f"{'FAIL' if failed else 'pass'}: largest differences from transformers {__version__}: {listed}")
+sys.exit(bool(failed))

@@ -1,0 +1,163 @@
+// model_numbers evaluate MODEL IN OUT: what the model makes of samples.
+// model_numbers train MODEL IN OUT BATCH LR: the same samples, BATCH in each step of AdamW.
+//
+// MODEL is a Hugging Face folder; IN and OUT are safetensors. IN has `ids` [rows, length],
+// `lengths` and `labels` [rows] (I64), and for training `classifier.weight` and `classifier.bias`,
+// where the head begins. OUT of evaluate: `hidden` [tokens, hidden], `pooled`, and with a head
+// `logits`. OUT of train, for each step N from 0: `N.logits`, `N.loss`, and `N.grad.NAME` of the
+// parameters, those of the encoder at the first step and the last only.
+#include <ATen/ATen.h>
+#include <torch/optim/optimizer.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "comm/base/text.h"
+#include "trainer/model/safetensors.h"
+#include "trainer/model/weights.h"
+#include "trainer/train/adamw.h"
+#include "trainer/train/model_source.h"
+
+namespace bp::trainer {
+namespace {
+
+using Tensors = std::map<std::string, at::Tensor>;
+
+Tensors read_tensors(const std::string& path) {
+  Tensors tensors;
+  const SafetensorsReader reader(path);
+  for (const SafetensorsEntry& entry : reader.header().entries) {
+    at::Tensor tensor = at::empty(entry.shape, entry.type == "I64" ? at::kLong : at::kFloat);
+    reader.read(entry, tensor.data_ptr());
+    tensors.emplace(entry.name, tensor);
+  }
+  return tensors;
+}
+
+void write_tensors(const std::string& path, const Tensors& tensors) {
+  std::vector<SafetensorsItem> items;
+  for (const auto& [name, tensor] : tensors) {
+    items.push_back({name, "F32", tensor.sizes().vec(), tensor.const_data_ptr()});
+  }
+  write_safetensors(path, std::move(items));
+}
+
+template <class T>
+std::vector<T> vector_of(const at::Tensor& tensor) {
+  const auto* numbers = tensor.const_data_ptr<std::int64_t>();
+  std::vector<T> result;
+  for (std::int64_t i = 0; i < tensor.numel(); ++i) result.push_back(static_cast<T>(numbers[i]));
+  return result;
+}
+
+Batch batch_of(const Tensors& in, std::int64_t begin, std::int64_t end) {
+  const auto rows = [&](const char* name) { return in.at(name).slice(0, begin, end).contiguous(); };
+  Batch batch;
+  batch.rows = static_cast<int>(end - begin);
+  batch.length = static_cast<int>(in.at("ids").size(1));
+  batch.token_ids = vector_of<std::int64_t>(rows("ids"));
+  batch.lengths = vector_of<std::int32_t>(rows("lengths"));
+  batch.labels = vector_of<std::int64_t>(rows("labels"));
+  for (std::int64_t i = begin; i < end; ++i) batch.sample_ids.push_back(i);
+  return batch;
+}
+
+std::unique_ptr<Bert> model_of(const ModelSource& source, std::int64_t labels) {
+  BertConfig config = source.config;
+  config.hidden_dropout = config.attention_dropout = 0;
+  config.classifier_dropout.reset();
+  config.labels.resize(static_cast<std::size_t>(labels));
+  auto model = std::make_unique<Bert>(config, Precision::fp32, 1);
+  for (const std::string& name : load_weights(*model, source.weights).missing) {
+    if (!name.starts_with("classifier.")) throw std::runtime_error("no " + name);
+  }
+  return model;
+}
+
+Tensors evaluate(const ModelSource& source, const Tensors& in) {
+  const auto labels = static_cast<std::int64_t>(source.config.labels.size());
+  const auto model = model_of(source, std::max<std::int64_t>(labels, 1));
+  const Batch batch = batch_of(in, 0, in.at("ids").size(0));
+  Tensors out = {{"hidden", model->hidden_states(batch).contiguous()},
+                 {"pooled", model->pooled(batch)}};
+  if (labels > 0) out["logits"] = model->forward(batch, nullptr);
+  return out;
+}
+
+// As bert_train makes it by default.
+std::unique_ptr<torch::optim::Optimizer> adamw_of(const Bert& model, double lr) {
+  DecayGroup decayed{{}, 0.01};
+  DecayGroup others{{}, 0};
+  for (const auto& [name, parameter] : model.parameters()) {
+    const bool excepted = name.ends_with(".bias") || name.find("LayerNorm") != std::string::npos;
+    (excepted ? others : decayed).parameters.push_back(parameter);
+  }
+  AdamWOptions options;
+  options.lr = lr;
+  return make_fused_adamw({decayed, others}, options);
+}
+
+Tensors train(const ModelSource& source, const Tensors& in, std::int64_t rows, double lr) {
+  const auto model = model_of(source, in.at("classifier.bias").size(0));
+  for (const auto& [name, parameter] : model->parameters()) {
+    if (in.contains(name)) parameter.detach().copy_(in.at(name));
+  }
+  const auto optimizer = adamw_of(*model, lr);
+
+  Tensors out;
+  const std::int64_t steps = in.at("ids").size(0) / rows;
+  for (std::int64_t n = 0; n < steps; ++n) {
+    const Batch batch = batch_of(in, n * rows, (n + 1) * rows);
+    const Bert::Step step{1, static_cast<std::uint64_t>(n)};
+    const at::Tensor logits = model->forward(batch, &step);
+    const at::Tensor loss = classification_loss(logits, batch);
+    loss.backward();
+    out[concat(n, ".logits")] = logits.detach();
+    out[concat(n, ".loss")] = loss.detach();
+    NamedTensors gradients;
+    for (const auto& [name, parameter] : model->parameters()) {
+      const bool encoder =
+          name.find("encoder") != std::string::npos || name.find("embeddings") != std::string::npos;
+      if (encoder && n > 0 && n + 1 < steps) continue;
+      gradients.emplace_back(name, parameter.grad());
+    }
+    for (const auto& [name, gradient] : hugging_face_names(gradients)) {
+      out[concat(n, ".grad.", name)] = gradient.clone();
+    }
+    optimizer->step();
+    model->parameters_changed();
+    for (const auto& [name, parameter] : model->parameters()) parameter.mutable_grad().reset();
+  }
+  return out;
+}
+
+int run(const std::vector<std::string>& arguments) {
+  const bool training = arguments.size() == 6 && arguments[0] == "train";
+  if (!training && !(arguments.size() == 4 && arguments[0] == "evaluate")) {
+    std::fprintf(stderr,
+                 "usage: model_numbers evaluate MODEL IN OUT | train MODEL IN OUT BATCH LR\n");
+    return 2;
+  }
+  const ModelSource source = find_model(arguments[1]);
+  const Tensors in = read_tensors(arguments[2]);
+  write_tensors(arguments[3], training ? train(source, in, std::atoll(arguments[4].c_str()),
+                                               std::atof(arguments[5].c_str()))
+                                       : evaluate(source, in));
+  return 0;
+}
+
+}  // namespace
+}  // namespace bp::trainer
+
+int main(int argc, char** argv) {
+  try {
+    return bp::trainer::run({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "model_numbers: %s\n", error.what());
+    return 1;
+  }
+}
