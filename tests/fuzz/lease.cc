@@ -1,0 +1,19 @@
+// The file that another process keeps as its lease.
+#include "trainer/data/lease.h"
+
+#include "fuzz.h"
+#include "input_file.h"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace bp::trainer;
+  static const bp::test::InputFile file(".lease");
+  const std::string& path = file.write(bp::test::text_of(data, size));
+  bp::test::read_anything([&] {
+    Lease lease(path);
+    if (lease.try_take()) __builtin_trap();  // somebody's file lies there
+    (void)lease.holder();
+    (void)lease.holder_at_work();
+    (void)lease.lost();
+  });
+  return 0;
+}

@@ -1,0 +1,73 @@
+// A store with changes: each three bytes of the input are a place and what stands there instead; a
+// place beyond the end cuts the file. The first byte chooses between a store that is finished and
+// one that is to be gone on with.
+#include <iterator>
+
+#include "fuzz.h"
+#include "input_file.h"
+#include "trainer/data/sample_store.h"
+#include "trainer/data/store_writer.h"
+
+namespace {
+
+using namespace bp::trainer;
+
+std::string make_store(bool finished) {
+  static const bp::test::InputFile file(finished ? "-whole" : "-half");
+  const std::string path = file.write("");
+  StoreWriter writer(path, {.labels = {"bad", "good"},
+                            .vocabulary = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "fine"},
+                            .max_length = 16,
+                            .fingerprint = {{"max length", "16"}},
+                            .source_rows = {1200}});
+  const std::vector<std::int32_t> ids = {2, 4, 3};
+  for (int text = 1; text <= 1100; ++text) {
+    writer.add_text(text % 9 == 0 ? Split::dev : Split::train, text, "fine");
+    writer.add_sample(text % 9 == 0 ? Split::dev : Split::train, text, text % 2, ids);
+  }
+  if (finished) writer.finish();
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void read_all(const std::string& path) {
+  const SampleStore store = SampleStore::open(path);
+  for (const Split split : {Split::train, Split::dev, Split::test}) {
+    constexpr std::int64_t kMost = 2000;
+    bp::test::read_input([&] { (void)store.lengths(split); });
+    for (std::int64_t i = 0; i < std::min(store.size(split), kMost); ++i) {
+      bp::test::read_input([&] { (void)store.text(store.load(split, i).text_id, split); });
+    }
+  }
+  store.verify();
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const std::string whole = make_store(true);
+  static const std::string half = make_store(false);
+  static const bp::test::InputFile file("");
+  if (size == 0) return 0;
+  const bool finished = (data[0] & 1U) != 0;
+  std::string bytes = finished ? whole : half;
+  for (std::size_t i = 1; i + 3 <= size; i += 3) {
+    const std::size_t at = data[i] + std::size_t{256} * data[i + 1];
+    if (at >= bytes.size()) {
+      bytes.resize(bytes.size() - std::min(bytes.size(), std::size_t{97} * data[i + 2]));
+    } else {
+      bytes[at] = static_cast<char>(data[i + 2]);
+    }
+  }
+  const std::string& path = file.write(bytes);
+  bp::test::read_input([&] {
+    if (finished) {
+      read_all(path);
+    } else {
+      StoreWriter writer(path);
+      writer.add_text(Split::train, 2000, "fine");
+      writer.finish();
+    }
+  });
+  return 0;
+}

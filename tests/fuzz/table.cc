@@ -1,0 +1,34 @@
+// A CSV or TSV file: what its first rows are taken for, then every row. The first byte chooses.
+#include "trainer/data/table.h"
+
+#include "fuzz.h"
+#include "input_file.h"
+#include "trainer/text/utf8.h"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace bp::trainer;
+  static const bp::test::InputFile file("");
+  if (size == 0) return 0;
+  const std::string& path = file.write(bp::test::text_of(data + 1, size - 1));
+  const bool tsv = (data[0] & 1U) != 0;
+  bp::test::read_input([&] {
+    const bool by_name = (data[0] & 2U) != 0;
+    (void)inspect_table({path, tsv ? TextFormat::tsv : TextFormat::csv, HeaderMode::automatic,
+                         by_name ? "text" : "1", by_name ? "label" : "2"});
+  });
+  bp::test::read_input([&] {
+    Dialect dialect = tsv ? kTsv : kCsv;
+    dialect.header = (data[0] & 4U) != 0;
+    TableReader reader(path, dialect);
+    std::size_t columns = 0;
+    while (reader.next()) {
+      if (columns == 0) columns = reader.fields().size();
+      if (reader.fields().size() != columns) std::abort();
+      for (const std::string_view field : reader.fields()) {
+        if (find_invalid_utf8(field) != std::string_view::npos) std::abort();
+      }
+      if (reader.place().empty()) std::abort();
+    }
+  });
+  return 0;
+}
