@@ -39,12 +39,14 @@ bool is_a_runs(const std::string& path) {
   });
 }
 
-// Waits for a lease that is no longer renewed. One that is, is another run's.
+// Waits for a lease that is no longer renewed. One that is, is another run's; one that is just
+// ending gets two renewals' time for it.
 std::unique_ptr<Lease> take_lease(const std::string& run, const LeaseTimes& times) {
   auto lease = std::make_unique<Lease>(lease_path(run), times);
+  const Deadline ended(2 * times.renewal);
   const Deadline deadline(times.expiry + times.renewal);
   while (!lease->try_take()) {
-    if (deadline.passed()) {
+    if (deadline.passed() || (ended.passed() && lease->holder_at_work())) {
       throw InputError(
           2, concat(lease->holder(), " is at work in ", run),
           concat("choose another folder with --run, or end it: bert_train stop ", run));
