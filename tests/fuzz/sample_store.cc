@@ -1,11 +1,12 @@
 // A store with changes: each three bytes of the input are a place and what stands there instead; a
 // place beyond the end cuts the file. The first byte chooses between a store that is finished and
 // one that is to be gone on with.
+#include "trainer/data/sample_store.h"
+
 #include <iterator>
 
 #include "fuzz.h"
 #include "input_file.h"
-#include "trainer/data/sample_store.h"
 #include "trainer/data/store_writer.h"
 
 namespace {
