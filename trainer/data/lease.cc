@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
+#include <string_view>
 
 #include "bp/error.h"
 #include "bp/log.h"
@@ -19,6 +21,11 @@
 
 namespace bp::trainer {
 namespace {
+
+namespace fs = std::filesystem;
+
+// Begins the last part of the name of a lease that is being taken away.
+constexpr std::string_view kAside = "old-";
 
 std::string random_token() {
   std::random_device random;
@@ -112,6 +119,7 @@ Lease::~Lease() {
 
 bool Lease::try_take() {
   if (create()) {
+    remove_torn_renewals();
     renewer_ = std::thread([this] { renew_until_stopped(); });
     return true;
   }
@@ -171,6 +179,22 @@ std::string Lease::text_of(const Content& content) {
 
 bool Lease::create() { return write_file(path_, text_of(mine_), O_EXCL); }
 
+// Of holders that were killed between writing a renewal and renaming it.
+void Lease::remove_torn_renewals() const {
+  const fs::path lease(path_);
+  const std::string begin = concat(lease.filename().string(), ".");
+  const fs::path folder = lease.has_parent_path() ? lease.parent_path() : fs::path(".");
+  std::error_code ignored;
+  std::error_code end;
+  for (fs::directory_iterator entry(folder, end); !end && entry != fs::directory_iterator();
+       entry.increment(end)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with(begin) && !name.starts_with(begin + std::string(kAside))) {
+      fs::remove(entry->path(), ignored);
+    }
+  }
+}
+
 void Lease::renew_until_stopped() {
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, times_.renewal, [this] { return stop_; })) {
@@ -226,7 +250,7 @@ bool Lease::seen_dead(const Content& content) const {
 // Moves the file away first: of several that try, one succeeds. Should it by then be another's new
 // lease, it is put back.
 void Lease::remove_expired(const Content& content) {
-  const std::string aside = concat(path_, ".old-", mine_.token);
+  const std::string aside = concat(path_, ".", kAside, mine_.token);
   if (std::rename(path_.c_str(), aside.c_str()) != 0) {
     return;
   }

@@ -65,6 +65,7 @@ class Lease {
   static bool read(const std::string& path, Content& content);
   static std::string text_of(const Content& content);
   bool create();
+  void remove_torn_renewals() const;
   void renew_until_stopped();
   void renew(const std::string& text) const;
   [[nodiscard]] bool seen_expired(const Content& content);

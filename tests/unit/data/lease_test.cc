@@ -158,6 +158,17 @@ TEST_F(LeaseTest, OfManyThatSeeItExpireOneTakesItAtATime) {
   EXPECT_THAT(scratch_.names(), testing::IsEmpty());
 }
 
+TEST_F(LeaseTest, WhatAHolderKilledWhileRenewingLeftIsRemovedByTheNext) {
+  scratch_.write("s.lease.0123456789abcdef", kForeign);
+  scratch_.write("s.leased", "another's");
+  {
+    Lease lease(path(), kQuick);
+    EXPECT_TRUE(lease.try_take());
+    EXPECT_THAT(scratch_.names(), testing::ElementsAre("s.lease", "s.leased"));
+  }
+  EXPECT_THAT(scratch_.names(), testing::ElementsAre("s.leased"));
+}
+
 TEST_F(LeaseTest, SaysWhereItCannotWrite) {
   Lease lease(scratch_.path("no/such/folder.lease"), kQuick);
   try {
