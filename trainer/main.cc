@@ -2,6 +2,7 @@
 #include <ATen/Parallel.h>
 #include <malloc.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -18,6 +19,7 @@
 #include "trainer/data/input_error.h"
 #include "trainer/train/command_line.h"
 #include "trainer/train/commands.h"
+#include "trainer/train/memory_advice.h"
 
 namespace bp::trainer {
 namespace {
@@ -90,7 +92,10 @@ int guarded(std::optional<Communicator>& world, const Body& body) {
     if (error.code() != ErrorCode::aborted) complain(world ? &*world : nullptr, text, "");
   } catch (const std::exception& error) {
     text = error.what();
-    complain(world ? &*world : nullptr, text.substr(0, text.find('\n')), "");
+    text = text.substr(0, text.find('\n'));
+    const bool memory = means_out_of_memory(error);
+    complain(world ? &*world : nullptr, memory ? "out of memory: " + text : text,
+             memory ? "try fewer ranks on this host, a smaller --batch or a smaller --model" : "");
   }
   if (world) world->abort(text);
   return code;
@@ -98,6 +103,8 @@ int guarded(std::optional<Communicator>& world, const Body& body) {
 
 int main_of(const std::vector<std::string>& arguments) {
   keep_large_blocks();
+  // A file that grows beyond `ulimit -f` is then an error with a text, as a full disk is.
+  std::signal(SIGXFSZ, SIG_IGN);
   // Before the ranks meet all are in the same case, and the first one speaks for all.
   const char* const rank = std::getenv("RANK");
   const bool first = rank == nullptr || std::string(rank) == "0";

@@ -69,6 +69,25 @@ TEST_F(DataFaults, AHostWithoutTheDataIsSentTheStore) {
   EXPECT_EQ(read(path("host0/data.sqlite")) == read(path("host1/data.sqlite")), true);
 }
 
+TEST_F(DataFaults, WithoutMemoryTheBatchIsNamedAndASmallerOne) {
+  write_rows(300, 400);
+  const std::string common =
+      "bert_train data.csv --model tiny --max-length 512 --vocab-size 100 --split 1,0,0 ";
+  const Ended ended =
+      script(concat(common, "--batch 2 --steps 100000 --run warm >/dev/null & pid=$!\n",
+                    "for i in $(seq 600); do grep -q step warm/metrics.jsonl 2>/dev/null && break; "
+                    "sleep 0.1; done\n"
+                    "kb=$(sed -n 's/^VmPeak:[^0-9]*\\([0-9]*\\).*/\\1/p' /proc/$pid/status)\n"
+                    "kill -9 $pid; wait $pid 2>/dev/null\n"
+                    "ulimit -v $((kb + 50000))\n",
+                    common, "--batch 300 --run cold >/dev/null"));
+  EXPECT_EQ(ended.code, 70) << ended.output;
+  EXPECT_THAT(
+      ended.output,
+      HasSubstr("bert_train: out of memory at step 1, in a batch of 300 samples of up to "));
+  EXPECT_THAT(ended.output, HasSubstr("hint: try --batch 150 --accumulate 2"));
+}
+
 TEST_F(DataFaults, OnAFullDiskOneLineNamesTheFileAndWhatIsMissing) {
   if (shell("unshare -rm true").code != 0) {
     GTEST_SKIP() << "mount namespaces are not permitted here";

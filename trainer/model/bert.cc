@@ -56,6 +56,13 @@ struct Pass {
     if (step == nullptr) return {};
     return {share, step->seed, step->number, site};
   }
+  // The activation `x` of layer `index`, or of none when that is below 0. Returns x.
+  Tensor seen(int index, const char* name, Tensor x) const {
+    if (step != nullptr && step->observe) {
+      step->observe(index < 0 ? name : concat("encoder.layer.", index, ".", name), x);
+    }
+    return x;
+  }
   [[nodiscard]] Weight weight(const Linear& linear) const {
     return step == nullptr ? Weight{linear.weight.master, linear.weight.master} : linear.weight;
   }
@@ -169,9 +176,9 @@ Tensor Bert::Impl::forward(const Batch& batch, const Step* step) const {
   const at::AutoGradMode mode(step != nullptr && at::GradMode::is_enabled());
   const Pass pass = begin(batch, step);
   const Tensor x =
-      drop(pass.first_layout, pool(encode(pass, batch)),
+      drop(pass.first_layout, pass.seen(-1, "pooler", pool(encode(pass, batch))),
            pass.dropout(config_.classifier_dropout.value_or(config_.hidden_dropout), kHeadSite));
-  return at::linear(x, classifier_.weight.master, classifier_.bias);
+  return pass.seen(-1, "classifier", at::linear(x, classifier_.weight.master, classifier_.bias));
 }
 
 Tensor Bert::Impl::hidden_states(const Batch& batch) const {
@@ -210,7 +217,7 @@ Tensor Bert::Impl::encode(const Pass& pass, const Batch& batch) const {
   }
   const bool bf16 = pass.step != nullptr && precision_ == Precision::bf16;
   Tensor x = embed(pass.layout, ids, words_, positions_, types_, bf16 ? at::kBFloat16 : at::kFloat);
-  x = add_norm(pass.layout, x, {}, {}, embedding_norm_, {});
+  x = pass.seen(-1, "embeddings", add_norm(pass.layout, x, {}, {}, embedding_norm_, {}));
   x = drop(pass.layout, x, pass.dropout(config_.hidden_dropout, kEmbeddingSite));
   for (std::size_t i = 0; i < layers_.size(); ++i) x = layer(pass, layers_[i], x, i);
   return x;
@@ -225,10 +232,14 @@ Tensor Bert::Impl::layer(const Pass& pass,
   const bool last = pass.first_tokens_only && index + 1 == layers_.size();
   const auto site = static_cast<std::uint32_t>(index) * kLayerSites;
   const double hidden = config_.hidden_dropout;
+  const auto seen = [&](const char* name, Tensor made) {
+    return pass.seen(static_cast<int>(index), name, std::move(made));
+  };
 
   Tensor y = product(x, pass.weight(l.qkv));
-  y = attention(pass.layout, y, l.qkv.bias, config_.heads, last,
-                pass.dropout(config_.attention_dropout, site + kProbabilitySite));
+  y = seen("attention.self",
+           attention(pass.layout, y, l.qkv.bias, config_.heads, last,
+                     pass.dropout(config_.attention_dropout, site + kProbabilitySite)));
   Tensor residual = x;
   if (last) {
     const Tensor firsts = at::from_blob(const_cast<std::int64_t*>(pass.layout->offsets.data()),
@@ -237,11 +248,13 @@ Tensor Bert::Impl::layer(const Pass& pass,
   }
   const LayoutPtr& layout = last ? pass.first_layout : pass.layout;
   const Tensor attended =
-      add_norm(layout, product(y, pass.weight(l.attention_output)), l.attention_output.bias,
-               residual, l.attention_norm, pass.dropout(hidden, site + kAttentionSite));
-  y = bias_gelu(product(attended, pass.weight(l.intermediate)), l.intermediate.bias);
-  return add_norm(layout, product(y, pass.weight(l.output)), l.output.bias, attended, l.norm,
-                  pass.dropout(hidden, site + kOutputSite));
+      seen("attention.output",
+           add_norm(layout, product(y, pass.weight(l.attention_output)), l.attention_output.bias,
+                    residual, l.attention_norm, pass.dropout(hidden, site + kAttentionSite)));
+  y = seen("intermediate",
+           bias_gelu(product(attended, pass.weight(l.intermediate)), l.intermediate.bias));
+  return seen("output", add_norm(layout, product(y, pass.weight(l.output)), l.output.bias, attended,
+                                 l.norm, pass.dropout(hidden, site + kOutputSite)));
 }
 
 Tensor Bert::Impl::pool(const Tensor& first) const {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -46,6 +47,8 @@ class Bert {
   struct Step {
     std::uint64_t seed = 0;
     std::uint64_t number = 0;
+    // Called with each activation and its name ("encoder.layer.0.attention.self") as it is made.
+    std::function<void(const std::string& name, const at::Tensor& x)> observe = {};
   };
   // Logits, fp32 [batch.rows, labels]. With `step` dropout is on and gradients are recorded, unless
   // the caller forbids them. Null for evaluation: neither, and all in fp32, so that the result

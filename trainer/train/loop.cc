@@ -13,9 +13,10 @@
 
 #include "bp/torch/distributed_optimizer.h"
 #include "comm/base/text.h"
-#include "trainer/data/input_error.h"
 #include "trainer/train/adamw.h"
 #include "trainer/train/batches.h"
+#include "trainer/train/bug_report.h"
+#include "trainer/train/memory_advice.h"
 #include "trainer/train/schedule.h"
 #include "trainer/train/snapshot.h"
 #include "trainer/train/stop.h"
@@ -55,12 +56,6 @@ void accumulate(DistributedOptimizer& optimizer,
       optimizer.backward(classification_loss(model.forward(batch, &step), batch), batch.rows);
     }
   }
-}
-
-void check_finite(double value, const char* what, std::int64_t step) {
-  if (std::isfinite(value)) return;
-  throw InputError(70, concat("the ", what, " at step ", step + 1, " is ", value),
-                   "try a lower --lr, a longer --warmup, or --precision fp32");
 }
 
 double epochs_done(const CheckpointState& state) {
@@ -170,7 +165,8 @@ void Loop::make_step() {
   const double lr = learning_rate(schedule_, schedule_position());
   set_learning_rate(optimizer_.optimizer(), lr);
   const std::uint64_t bytes = world_.counters().bytes;
-  accumulate(optimizer_, model_, batches, {options_.seed, static_cast<std::uint64_t>(now_.step)});
+  const Bert::Step drawn{options_.seed, static_cast<std::uint64_t>(now_.step)};
+  advise_on_memory(batches, options_, [&] { accumulate(optimizer_, model_, batches, drawn); });
 
   const auto computed = Clock::now();
   optimizer_.reduce();
@@ -178,10 +174,14 @@ void Loop::make_step() {
   const auto gradient_bytes = static_cast<std::int64_t>(world_.counters().bytes - bytes);
 
   const DistributedOptimizer::Window window = optimizer_.window();
-  check_finite(window.loss, "loss", now_.step);
+  const auto check_finite = [&](double value, const char* what) {
+    if (std::isfinite(value)) return;
+    report_not_finite(world_, {options_.run, what, value, window.loss, lr, model_, batches, drawn});
+  };
+  check_finite(window.loss, "loss");
   const double norm = optimizer_.clip_grad_norm(
       options_.clip > 0 ? options_.clip : std::numeric_limits<double>::infinity());
-  check_finite(norm, "norm of the gradient", now_.step);
+  check_finite(norm, "norm of the gradient");
   optimizer_.step();
   model_.parameters_changed();
 

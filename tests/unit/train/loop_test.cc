@@ -8,7 +8,9 @@
 #include <atomic>
 #include <csignal>
 #include <fstream>
+#include <limits>
 #include <map>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -44,6 +46,14 @@ std::vector<TraceLine> read_trace(const std::string& folder, int rank) {
 
 class Train : public test::SmallData {
  protected:
+  [[nodiscard]] TrainJob job(const SampleStore& store, const Options& options) const {
+    TrainJob job;
+    job.store = store_path();
+    job.rows = store.size(Split::train);
+    job.lr = options.lr;
+    job.evaluate = [] { return std::nullopt; };
+    return job;
+  }
   struct Result {
     std::vector<at::Tensor> parameters;  // rank 0's
     TrainResult train;
@@ -152,24 +162,68 @@ TEST_F(Train, LearnsAndSaysSoInMetrics) {
   EXPECT_GT(result.train.summary.seconds, 0.0);
 }
 
-TEST_F(Train, ALossThatIsNoNumberStopsWithItsStep) {
+// What both ranks say when training ends by itself.
+std::string end_of_both(const std::function<void(Communicator&)>& body) {
+  const auto errors = bp::test::try_ranks(2, body);
+  EXPECT_EQ(errors[0], errors[1]);
+  return errors[0];
+}
+
+TEST_F(Train, AGradientThatIsNoNumberStopsWithItsStep) {
   Options options = test::SmallData::options();
   options.lr = 1e30;
   options.clip = 0;
-  const auto errors = bp::test::try_ranks(2, [&](Communicator& world) {
+  const std::string error = end_of_both([&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
     Bert model(config(store, 0), Precision::fp32, 1);
-    TrainJob job;
-    job.store = store_path();
-    job.rows = store.size(Split::train);
-    job.lr = options.lr;
-    job.evaluate = [] { return std::nullopt; };
-    (void)train(world, options, job, model);
+    (void)train(world, options, job(store, options), model);
   });
-  for (const std::string& error : errors) {
-    EXPECT_THAT(error,
-                ::testing::MatchesRegex(".*the (loss|norm of the gradient) at step [0-9]+ is .*"));
+  EXPECT_THAT(error,
+              ::testing::MatchesRegex("the (loss|norm of the gradient) at step [0-9]+ is .*"));
+}
+
+TEST_F(Train, ALossThatIsNoNumberLeavesItsSamplesAndTensors) {
+  Options options = test::SmallData::options();
+  options.run = path("run");
+  const std::string error = end_of_both([&](Communicator& world) {
+    const SampleStore store = SampleStore::open(store_path());
+    Bert model(config(store, 0), Precision::fp32, 1);
+    at::Tensor weight = model.parameters().back().second.detach();
+    ASSERT_EQ(model.parameters().back().first, "classifier.bias");
+    weight.fill_(std::numeric_limits<float>::quiet_NaN());
+    (void)train(world, options, job(store, options), model);
+  });
+  EXPECT_EQ(error, concat("the loss at step 1 is nan; the first tensor that is not finite: the "
+                          "weight classifier.bias; its samples are in ",
+                          path("run/bug/step-1.json")));
+  std::ifstream in(path("run/bug/step-1.json"));
+  const auto json = nlohmann::json::parse(in);
+  EXPECT_EQ(json["what"], "loss");
+  EXPECT_EQ(json["value"], "nan");
+  EXPECT_EQ(json["weights"][0]["name"], "classifier.bias");
+  EXPECT_EQ(json["weights"][0]["nan"], 2);
+  EXPECT_EQ(json["gradients"].size(), 5U);
+  ASSERT_EQ(json["ranks"].size(), 2U);
+  const SampleStore store = SampleStore::open(store_path());
+  std::map<std::int64_t, Sample> samples;
+  for (std::int64_t i = 0; i < store.size(Split::train); ++i) {
+    const Sample sample = store.load(Split::train, i);
+    samples[sample.sample_id] = sample;
   }
+  std::set<std::int64_t> seen;
+  for (const auto& rank : json["ranks"]) {
+    const auto& batch = rank["batches"][0];
+    EXPECT_EQ(batch["loss"], "nan");
+    EXPECT_EQ(batch["activations"][0]["name"], "classifier");
+    ASSERT_EQ(batch["sample_ids"].size(), 8U);
+    for (std::size_t row = 0; row < 8; ++row) {
+      const Sample& sample = samples.at(batch["sample_ids"][row]);
+      EXPECT_EQ(batch["text_ids"][row], sample.text_id);
+      EXPECT_EQ(batch["labels"][row], sample.label);
+      seen.insert(sample.sample_id);
+    }
+  }
+  EXPECT_EQ(seen.size(), 16U);
 }
 
 TEST_F(Train, ASignalEndsTheRunAtTheStep) {

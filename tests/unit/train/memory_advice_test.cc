@@ -1,0 +1,47 @@
+#include "trainer/train/memory_advice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <new>
+
+#include "tests/unit/data/input_error_matcher.h"
+
+namespace bp::trainer {
+namespace {
+
+StepBatches batches() {
+  StepBatches batches;
+  batches.step = 11;
+  batches.micro_batches.resize(2);
+  batches.micro_batches[0].rows = 31;
+  batches.micro_batches[0].length = 100;
+  batches.micro_batches[1].rows = 32;
+  batches.micro_batches[1].length = 90;
+  return batches;
+}
+
+TEST(MemoryAdvice, NamesTheBatchAndASmallerOne) {
+  Options options;
+  options.batch = 32;
+  options.accumulate = 2;
+  const auto fail = [](const auto& error) { return [&error] { throw error; }; };
+  const std::bad_alloc plain;
+  expect_input_error(70, "out of memory at step 12, in a batch of 32 samples of up to 100 tokens",
+                     "try --batch 16 --accumulate 4 (the same training in smaller pieces)",
+                     [&] { advise_on_memory(batches(), options, fail(plain)); });
+  const std::runtime_error allocator(
+      "DefaultCPUAllocator: can't allocate memory: you tried to allocate 5 bytes. Error code 12");
+  options.batch = 1;
+  expect_input_error(70, "out of memory at step 12", "try --max-length 50",
+                     [&] { advise_on_memory(batches(), options, fail(allocator)); });
+}
+
+TEST(MemoryAdvice, LeavesOtherErrorsAlone) {
+  EXPECT_THROW(
+      advise_on_memory(batches(), Options(), [] { throw std::runtime_error("shapes differ"); }),
+      std::runtime_error);
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,154 @@
+#include "trainer/train/bug_report.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bp/collective.h"
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "trainer/data/input_error.h"
+#include "trainer/report/json.h"
+#include "trainer/report/whole_file.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr std::size_t kMostTensors = 5;
+
+std::string text_of(double value) { return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf"; }
+
+// The first tensors that are not finite, with how many of their elements are not.
+class NotFinite {
+ public:
+  void look(const std::string& name, const at::Tensor& x) {
+    if (!x.defined() || list_.size() >= kMostTensors) return;
+    const std::int64_t nan = x.isnan().sum().item<std::int64_t>();
+    const std::int64_t inf = x.isinf().sum().item<std::int64_t>();
+    if (nan + inf > 0) {
+      list_.push_back({{"name", name}, {"of", x.numel()}, {"nan", nan}, {"inf", inf}});
+    }
+  }
+  [[nodiscard]] const Json& list() const { return list_; }
+
+ private:
+  Json list_ = Json::array();
+};
+
+// What a rank saw in one of its batches.
+Json examine(const Batch& batch, const BugScene& scene) {
+  NotFinite activations;
+  Bert::Step step = scene.step;
+  step.observe = [&](const std::string& name, const at::Tensor& x) { activations.look(name, x); };
+  const at::NoGradGuard no_grad;
+  const at::Tensor logits = scene.model.forward(batch, &step);
+  const auto loss = classification_loss(logits, batch).item<double>();
+  return {{"loss", std::isfinite(loss) ? Json(loss) : Json(text_of(loss))},
+          {"sample_ids", batch.sample_ids},
+          {"text_ids", batch.text_ids},
+          {"labels", batch.labels},
+          {"lengths", batch.lengths},
+          {"activations", activations.list()}};
+}
+
+Json examine_all(Communicator& world, const BugScene& scene) {
+  Json batches = Json::array();
+  for (const Batch& batch : scene.batches.micro_batches) {
+    if (batch.rows > 0) batches.push_back(examine(batch, scene));
+  }
+  const Topology& topology = world.topology();
+  return {{"rank", world.rank()},
+          {"host", topology.host_name(topology.host())},
+          {"batches", std::move(batches)}};
+}
+
+// The texts of all ranks, on all ranks.
+std::vector<std::string> gather(Communicator& world, const std::string& text) {
+  const auto ranks = static_cast<std::size_t>(world.size());
+  std::vector<std::int64_t> sizes(ranks);
+  const auto size = static_cast<std::int64_t>(text.size());
+  all_gather(world, const_view(std::span(&size, 1)), view(std::span(sizes)), {.name = "bug sizes"});
+  const std::vector<std::size_t> counts(sizes.begin(), sizes.end());
+  std::size_t total = 0;
+  for (const std::size_t count : counts) total += count;
+  std::vector<std::uint8_t> all(total);
+  all_gather_v(
+      world, const_view(std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size())),
+      view(std::span(all)), counts, {.name = "bug report"});
+  std::vector<std::string> texts;
+  auto begin = all.begin();
+  for (const std::size_t count : counts) {
+    const auto end = begin + static_cast<std::ptrdiff_t>(count);
+    texts.emplace_back(begin, end);
+    begin = end;
+  }
+  return texts;
+}
+
+Json parameters_not_finite(const Bert& model, bool gradients) {
+  NotFinite found;
+  for (const auto& [name, parameter] : model.parameters()) {
+    found.look(name, gradients ? parameter.grad() : parameter.detach());
+  }
+  return found.list();
+}
+
+// "; the first tensor that is not finite: the weight bert.pooler.dense.weight"
+std::string first_tensor(const Json& report) {
+  const auto named = [](const char* kind, const Json& list) {
+    return concat("; the first tensor that is not finite: the ", kind, " ",
+                  list.front()["name"].get<std::string>());
+  };
+  if (!report["weights"].empty()) return named("weight", report["weights"]);
+  for (const Json& rank : report["ranks"]) {
+    for (const Json& batch : rank["batches"]) {
+      if (!batch["activations"].empty()) return named("activation", batch["activations"]);
+    }
+  }
+  if (!report["gradients"].empty()) return named("gradient of", report["gradients"]);
+  return "";
+}
+
+// Why it could not be written, or "".
+std::string try_write(const std::string& path, const Json& report) {
+  try {
+    std::error_code ignored;  // writing tells
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+    write_whole_file(path, report.dump(2) + "\n");
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+void report_not_finite(Communicator& world, const BugScene& scene) {
+  const std::int64_t step = scene.batches.step + 1;
+  Json report{{"step", step},
+              {"what", scene.what},
+              {"value", text_of(scene.value)},
+              {"loss", std::isfinite(scene.loss) ? Json(scene.loss) : Json(text_of(scene.loss))},
+              {"lr", scene.lr},
+              {"weights", parameters_not_finite(scene.model, false)},
+              {"gradients", parameters_not_finite(scene.model, true)},
+              {"ranks", Json::array()}};
+  for (const std::string& text : gather(world, examine_all(world, scene).dump())) {
+    report["ranks"].push_back(Json::parse(text));
+  }
+  std::string text = concat("the ", scene.what, " at step ", step, " is ", text_of(scene.value),
+                            first_tensor(report));
+  if (!scene.run.empty()) {
+    const std::string path = concat(scene.run, "/bug/step-", step, ".json");
+    const std::string problem = world.rank() == 0 ? try_write(path, report) : "";
+    text += problem.empty() ? concat("; its samples are in ", path) : concat("; ", problem);
+  }
+  throw InputError(70, text, "try a lower --lr, a longer --warmup, or --precision fp32");
+}
+
+}  // namespace bp::trainer
