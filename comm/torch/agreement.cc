@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <string_view>
 
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "comm/base/text.h"
+#include "comm/engine/texts.h"
 
 namespace bp {
 namespace {
@@ -26,25 +26,6 @@ std::vector<std::int64_t> gather(Communicator& comm, std::int64_t mine, std::str
   std::vector<std::int64_t> all(static_cast<std::size_t>(comm.size()));
   all_gather(comm, const_view(std::span(&mine, 1)), view(all), {.name = name});
   return all;
-}
-
-std::vector<std::string> gather_texts(Communicator& comm, const std::string& mine) {
-  std::vector<std::size_t> counts;
-  for (const auto length : gather(comm, static_cast<std::int64_t>(mine.size()), "text lengths")) {
-    counts.push_back(static_cast<std::size_t>(length));
-  }
-  std::vector<std::uint8_t> all(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
-  const std::vector<std::uint8_t> bytes(mine.begin(), mine.end());
-  all_gather_v(comm, const_view(bytes), view(all), counts, {.name = "texts"});
-
-  std::vector<std::string> texts;
-  auto from = all.begin();
-  for (const std::size_t count : counts) {
-    const auto to = from + static_cast<std::ptrdiff_t>(count);
-    texts.emplace_back(from, to);
-    from = to;
-  }
-  return texts;
 }
 
 // The next line of `rest`, which loses it; "nothing" at the end.
@@ -88,7 +69,7 @@ void require_same_lines(Communicator& comm,
     return;
   }
   throw Error(ErrorCode::mismatch,
-              concat(what, ": ", first_difference(gather_texts(comm, text)),
+              concat(what, ": ", first_difference(gather_texts(comm, text, "texts")),
                      ": build the same model with the same options on every rank"));
 }
 

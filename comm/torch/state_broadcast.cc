@@ -3,14 +3,12 @@
 #include <torch/optim/optimizer.h>
 #include <torch/serialize/archive.h>
 
-#include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "bp/collective.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
+#include "comm/engine/texts.h"
 
 namespace bp {
 namespace {
@@ -50,15 +48,7 @@ void broadcast_state(Communicator& comm, torch::optim::Optimizer& optimizer, int
   if (comm.rank() == root) {
     bytes = saved(optimizer);
   }
-  auto size = static_cast<std::int64_t>(bytes.size());
-  std::span one(&size, 1);
-  broadcast(comm, view(one), {.root = root, .name = "optimizer state size"});
-  bytes.resize(static_cast<std::size_t>(size));
-  broadcast(comm,
-            {.data = reinterpret_cast<std::byte*>(bytes.data()),
-             .count = bytes.size(),
-             .type = DataType::u8},
-            {.root = root, .name = "optimizer state"});
+  broadcast_text(comm, bytes, root, "optimizer state");
   if (comm.rank() != root) {
     load(optimizer, bytes);
   }

@@ -3,15 +3,13 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <utility>
-#include <vector>
 
-#include "bp/collective.h"
 #include "bp/error.h"
 #include "comm/base/text.h"
+#include "comm/engine/texts.h"
 #include "trainer/data/input_error.h"
 #include "trainer/report/json.h"
 #include "trainer/report/whole_file.h"
@@ -67,29 +65,6 @@ Json examine_all(Communicator& world, const BugScene& scene) {
           {"batches", std::move(batches)}};
 }
 
-// The texts of all ranks, on all ranks.
-std::vector<std::string> gather(Communicator& world, const std::string& text) {
-  const auto ranks = static_cast<std::size_t>(world.size());
-  std::vector<std::int64_t> sizes(ranks);
-  const auto size = static_cast<std::int64_t>(text.size());
-  all_gather(world, const_view(std::span(&size, 1)), view(std::span(sizes)), {.name = "bug sizes"});
-  const std::vector<std::size_t> counts(sizes.begin(), sizes.end());
-  std::size_t total = 0;
-  for (const std::size_t count : counts) total += count;
-  std::vector<std::uint8_t> all(total);
-  all_gather_v(
-      world, const_view(std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size())),
-      view(std::span(all)), counts, {.name = "bug report"});
-  std::vector<std::string> texts;
-  auto begin = all.begin();
-  for (const std::size_t count : counts) {
-    const auto end = begin + static_cast<std::ptrdiff_t>(count);
-    texts.emplace_back(begin, end);
-    begin = end;
-  }
-  return texts;
-}
-
 Json parameters_not_finite(const Bert& model, bool gradients) {
   NotFinite found;
   for (const auto& [name, parameter] : model.parameters()) {
@@ -138,7 +113,8 @@ void report_not_finite(Communicator& world, const BugScene& scene) {
               {"weights", parameters_not_finite(scene.model, false)},
               {"gradients", parameters_not_finite(scene.model, true)},
               {"ranks", Json::array()}};
-  for (const std::string& text : gather(world, examine_all(world, scene).dump())) {
+  for (const std::string& text :
+       gather_texts(world, examine_all(world, scene).dump(), "bug report")) {
     report["ranks"].push_back(Json::parse(text));
   }
   std::string text = concat("the ", scene.what, " at step ", step, " is ", text_of(scene.value),

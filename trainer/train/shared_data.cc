@@ -1,11 +1,11 @@
 #include "trainer/train/shared_data.h"
 
 #include <chrono>
-#include <vector>
 
 #include "bp/collective.h"
 #include "comm/base/check.h"
 #include "comm/base/text.h"
+#include "comm/engine/texts.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/prepare.h"
@@ -57,17 +57,9 @@ std::string make_store_there(const Topology& topology,
 }
 
 void compare_identities(Communicator& world, const std::string& identity) {
-  const auto bytes = [](const std::string& text) {
-    return std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
-  };
-  std::string all(identity.size() * static_cast<std::size_t>(world.size()), '\0');
-  all_gather(world, const_view(bytes(identity)),
-             view(std::span(reinterpret_cast<std::uint8_t*>(all.data()), all.size())),
-             {.name = "store identity"});
+  const auto all = gather_texts(world, identity, "store identity");
   for (int rank = 0; rank < world.size(); ++rank) {
-    const std::string theirs =
-        all.substr(static_cast<std::size_t>(rank) * identity.size(), identity.size());
-    if (theirs == all.substr(0, identity.size())) continue;
+    if (all[static_cast<std::size_t>(rank)] == all.front()) continue;
     const Topology& topology = world.topology();
     throw InputError(
         65,

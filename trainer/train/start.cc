@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "comm/base/text.h"
+#include "comm/engine/texts.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/train/checkpoint_folder.h"
 #include "trainer/train/loop.h"
-#include "trainer/train/share_text.h"
 
 namespace bp::trainer {
 namespace {
@@ -59,7 +59,7 @@ ResumePoint agree_on_start(Communicator& world,
     if (!start.own) start.state.best.reset();  // it is not among this run's
   }
   std::string state = to_json(start.state);
-  share_text(world, state, "where to start");
+  broadcast_text(world, state, 0, "where to start");
   start.state = parse_state(state);
   start.state.rows = present.rows;
   start.state.store = present.store;

@@ -5,17 +5,14 @@
 #include <ATen/core/Tensor.h>
 #include <torch/version.h>
 
-#include <algorithm>
-#include <array>
 #include <cstdlib>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "bp/collective.h"
 #include "bp/torch/distributed_optimizer.h"
 #include "comm/base/text.h"
+#include "comm/engine/texts.h"
 #include "comm/torch/bucket_layout.h"
 #include "trainer/data/hash.h"
 
@@ -24,18 +21,11 @@ namespace {
 
 // "3 x 1 thread, AVX512; 1 x 2 threads, AVX2": of the ranks, one after another.
 std::string machines(Communicator& world) {
-  constexpr std::size_t kBytes = 32;
-  std::array<std::uint8_t, kBytes> mine{};
   const int threads = at::get_num_threads();
-  const std::string text =
+  const std::string mine =
       concat(threads, threads == 1 ? " thread, " : " threads, ", at::get_cpu_capability());
-  std::copy_n(text.begin(), std::min(text.size(), kBytes - 1), mine.begin());
-  std::vector<std::uint8_t> all(kBytes * static_cast<std::size_t>(world.size()));
-  all_gather(world, const_view(std::span<const std::uint8_t>(mine)), view(std::span(all)),
-             {.name = "threads of each rank"});
   std::vector<std::pair<std::string, int>> runs;  // of equal ones
-  for (std::size_t begin = 0; begin < all.size(); begin += kBytes) {
-    const std::string one = reinterpret_cast<const char*>(all.data() + begin);
+  for (const std::string& one : gather_texts(world, mine, "threads of each rank")) {
     if (runs.empty() || runs.back().first != one) runs.emplace_back(one, 0);
     ++runs.back().second;
   }
