@@ -1,13 +1,12 @@
 #include "trainer/train/checkpoint_writer.h"
 
-#include <sys/statvfs.h>
-
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "bp/error.h"
 #include "comm/base/text.h"
+#include "trainer/data/disk_space.h"
 #include "trainer/data/input_error.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/report/whole_file.h"
@@ -87,10 +86,9 @@ void require_space(const std::string& folder,
 }
 
 void require_space(const std::string& folder, std::int64_t parameters, int keep) {
-  struct statvfs info {};
-  if (::statvfs(folder.c_str(), &info) != 0) return;  // who cannot tell does not refuse
-  require_space(folder, {info.f_bavail * info.f_frsize, size_of(folder + "/checkpoints")},
-                parameters, keep);
+  const auto free = free_space(folder);
+  if (!free) return;  // who cannot tell does not refuse
+  require_space(folder, {*free, size_of(folder + "/checkpoints")}, parameters, keep);
 }
 
 }  // namespace bp::trainer
