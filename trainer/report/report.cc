@@ -20,6 +20,15 @@ void WorstRows::add(WorstRow row) {
   }
 }
 
+std::string value_of(const std::vector<Setting>& settings, const std::string& key) {
+  for (const Setting& setting : settings) {
+    if (setting.key == key) {
+      return setting.value;
+    }
+  }
+  return "";
+}
+
 std::string render_report(const Report& report) {
   // The policy makes browsers refuse what this page never asks for: anything from elsewhere.
   return concat(

@@ -51,6 +51,9 @@ struct Setting {
   std::string origin = {};  // "command line", "default"; may be empty
 };
 
+// Of the setting with this key; "" where there is none.
+[[nodiscard]] std::string value_of(const std::vector<Setting>& settings, const std::string& key);
+
 struct Host {
   std::string name = {};
   int ranks = 1;

@@ -61,13 +61,6 @@ bool inside(const std::string& folder, const std::string& checkpoints) {
   return fs::equivalent(fs::path(folder).parent_path(), checkpoints, error);
 }
 
-std::string value_of(const std::vector<Setting>& settings, const std::string& key) {
-  for (const Setting& setting : settings) {
-    if (setting.key == key) return setting.value;
-  }
-  return "";
-}
-
 std::string quoted(const std::string& value) { return value.empty() ? "not given" : value; }
 
 void compare(std::vector<std::string>& lines,

@@ -61,13 +61,6 @@ bool same_file(const std::string& a, const std::string& b) {
   return a == b || fs::equivalent(a, b, error);
 }
 
-std::string value_of(const std::vector<Setting>& settings, const std::string& key) {
-  for (const Setting& setting : settings) {
-    if (setting.key == key) return setting.value;
-  }
-  return "";
-}
-
 }  // namespace
 
 std::string default_run(const std::string& data) {

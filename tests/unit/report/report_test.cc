@@ -79,6 +79,12 @@ TEST(Chart, BreaksTheLineWhereAValueIsNotFinite) {
   EXPECT_THAT(page, HasSubstr("data-x=\"0 1 2 3\" data-y=\"1 nan 1 1\""));
 }
 
+TEST(Settings, AreFoundByTheirKey) {
+  const std::vector<Setting> settings = {{"lr", "0.001", "default"}, {"run", "r", ""}};
+  EXPECT_EQ(value_of(settings, "run"), "r");
+  EXPECT_EQ(value_of(settings, "seed"), "");
+}
+
 TEST(Chart, SaysSoWhenThereIsNothingToDraw) {
   EXPECT_EQ(render_chart({.title = "loss", .series = {{.name = "a", .x = {1}, .y = {NAN}}}}),
             "<figure><p class=\"quiet\">loss: no values to draw.</p></figure>");
