@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "comm/base/text.h"
+#include "trainer/data/numbers.h"
 #include "trainer/report/sections.h"
 #include "trainer/report/shown_text.h"
 
@@ -14,7 +15,7 @@ constexpr std::size_t kLongestText = 600;  // code points of a text that is show
 constexpr std::size_t kLongestLabel = 24;
 
 std::string counted(std::int64_t n, const std::string& singular) {
-  return concat(grouped(n), ' ', singular, n == 1 ? "" : "s");
+  return concat(with_commas(n), ' ', singular, n == 1 ? "" : "s");
 }
 
 std::string label_at(const Report& report, int index) {
@@ -31,7 +32,7 @@ std::string tile(const std::string& name, const std::string& value, const std::s
 std::string class_row(const std::string& name, const ClassScores& of) {
   return concat("<tr><th scope=\"row\">", name, "</th><td>", fixed(of.precision, kDigits),
                 "</td><td>", fixed(of.recall, kDigits), "</td><td>", fixed(of.f1, kDigits),
-                "</td><td>", grouped(of.support), "</td></tr>\n");
+                "</td><td>", with_commas(of.support), "</td></tr>\n");
 }
 
 std::string matrix_row(const Report& report, int label) {
@@ -47,11 +48,11 @@ std::string matrix_row(const Report& report, int label) {
     // The root makes also the few mistakes of a good model visible.
     const double shade = k == label ? share : std::sqrt(share);
     cells += concat("<td class=\"", k == label ? "right" : "wrong",
-                    "\" style=\"--share:", fixed(shade, kDigits), "\">", grouped(n), "<small>",
+                    "\" style=\"--share:", fixed(shade, kDigits), "\">", with_commas(n), "<small>",
                     fixed(kPercent * share, 1), "%</small></td>");
   }
   return concat("<tr><th scope=\"row\">", label_at(report, label), "</th>", cells,
-                "<td class=\"sum\">", grouped(sum), "</td></tr>\n");
+                "<td class=\"sum\">", with_commas(sum), "</td></tr>\n");
 }
 
 }  // namespace

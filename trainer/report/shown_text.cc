@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "comm/base/text.h"
+#include "trainer/data/numbers.h"
 #include "trainer/text/utf8.h"
 
 namespace bp::trainer {
@@ -98,21 +99,12 @@ std::string brief(double value) {
   return text;
 }
 
-std::string grouped(std::int64_t value) {
-  std::string text = std::to_string(value);
-  const std::size_t first_digit = value < 0 ? 1 : 0;
-  for (std::size_t i = text.size(); i > first_digit + 3; i -= 3) {
-    text.insert(i - 3, 1, ',');
-  }
-  return text;
-}
-
 std::string rate_text(double per_second) {
   constexpr double kLargest = 1e15;
   if (!(per_second >= 100 && per_second < kLargest)) {
     return fixed(per_second, per_second >= 1 ? 1 : 3);
   }
-  return grouped(std::llround(per_second));
+  return with_commas(std::llround(per_second));
 }
 
 std::string clock_text(std::chrono::seconds duration) {

@@ -24,7 +24,6 @@ namespace bp::trainer {
 
 [[nodiscard]] std::string fixed(double value, int digits);  // as "%.*f"
 [[nodiscard]] std::string brief(double value);              // as "%.4g", but 12345 as 12345
-[[nodiscard]] std::string grouped(std::int64_t value);      // 1234567 to "1,234,567"
 // 1204.4 to "1,204", 7.36 to "7.4", 0.042 to "0.042".
 [[nodiscard]] std::string rate_text(double per_second);
 // "0:07", "1:12", "2:05:33".

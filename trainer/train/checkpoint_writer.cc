@@ -8,7 +8,7 @@
 #include "comm/base/text.h"
 #include "trainer/data/disk_space.h"
 #include "trainer/data/input_error.h"
-#include "trainer/report/shown_text.h"
+#include "trainer/data/numbers.h"
 #include "trainer/report/whole_file.h"
 
 namespace bp::trainer {
@@ -29,7 +29,7 @@ std::uint64_t size_of(const std::string& folder) {
 
 std::string megabytes(std::uint64_t bytes) {
   constexpr std::uint64_t kMegabyte = 1'000'000;
-  return concat(grouped(static_cast<std::int64_t>((bytes + kMegabyte - 1) / kMegabyte)), " MB");
+  return concat(with_commas(static_cast<std::int64_t>((bytes + kMegabyte - 1) / kMegabyte)), " MB");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "comm/base/text.h"
+#include "trainer/data/numbers.h"
 #include "trainer/data/sample_store.h"
-#include "trainer/report/shown_text.h"
 #include "trainer/train/commands.h"
 #include "trainer/train/results.h"
 #include "trainer/train/shared_data.h"
@@ -15,8 +15,8 @@ int run_prepare(Communicator& world, const Options& options) {
   const SampleStore store = SampleStore::open(path);
   std::string labels;
   for (const std::string& label : store.labels()) labels += (labels.empty() ? "" : ", ") + label;
-  say(concat(path, ": ", grouped(store.size(Split::train)), " train, ",
-             grouped(store.size(Split::dev)), " dev and ", grouped(store.size(Split::test)),
+  say(concat(path, ": ", with_commas(store.size(Split::train)), " train, ",
+             with_commas(store.size(Split::dev)), " dev and ", with_commas(store.size(Split::test)),
              " test samples; labels ", labels, "; ", store.vocabulary().size(), " tokens"));
   return 0;
 }

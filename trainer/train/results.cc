@@ -4,6 +4,7 @@
 #include <span>
 
 #include "comm/base/text.h"
+#include "trainer/data/numbers.h"
 #include "trainer/report/predictions.h"
 #include "trainer/report/scores.h"
 #include "trainer/report/shown_text.h"
@@ -42,7 +43,7 @@ void print_scores(const Scored& scored) {
   const Scores scores = scores_of(scored.evaluation.tally);
   print_line(concat(name_of(scored.split), ": accuracy ", fixed(scores.accuracy, 4), ", F1 ",
                     fixed(scores.macro.f1, 4), " (mean of classes), loss ", fixed(scores.loss, 4),
-                    ", ", grouped(scores.samples), " samples"));
+                    ", ", with_commas(scores.samples), " samples"));
   print_line(confusion_table(scored.evaluation.tally, scored.labels));
 }
 

@@ -6,7 +6,7 @@
 
 #include "comm/base/text.h"
 #include "comm/engine/texts.h"
-#include "trainer/report/shown_text.h"
+#include "trainer/data/numbers.h"
 #include "trainer/train/checkpoint_folder.h"
 #include "trainer/train/loop.h"
 
@@ -28,7 +28,7 @@ void check(Communicator& world,
   require_steps_left(start, folder,
                      total_steps(options, sampler, state.step, state.position) - state.step);
   say(concat("going on from ", start.folder, ", in epoch ", state.position.epoch + 1, " after ",
-             grouped(state.position.used), " of ", grouped(state.rows), " samples"));
+             with_commas(state.position.used), " of ", with_commas(state.rows), " samples"));
   for (const std::string& line : changed) say("  " + line);
   if (!changed.empty()) say("  so the numbers may differ from those of a run without this pause");
 }

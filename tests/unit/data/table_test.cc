@@ -100,6 +100,8 @@ TEST(Numbers, AreReadWholeAndWrittenWithCommas) {
   EXPECT_FALSE(number_of("nan"));
   EXPECT_EQ(with_commas(0), "0");
   EXPECT_EQ(with_commas(999), "999");
+  EXPECT_EQ(with_commas(-100), "-100");
+  EXPECT_EQ(with_commas(-1000), "-1,000");
   EXPECT_EQ(with_commas(67349), "67,349");
   EXPECT_EQ(with_commas(-1234567), "-1,234,567");
 }
