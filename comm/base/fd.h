@@ -2,6 +2,7 @@
 // closes silently in the destructor, moves leave -1 behind.
 #pragma once
 
+#include <cstddef>
 #include <utility>
 
 namespace bp {
@@ -30,5 +31,9 @@ class Fd {
  private:
   int fd_ = -1;
 };
+
+// Writes all of it, however many calls that takes, and gives the number of bytes that were written:
+// fewer than `size` when it failed, and errno then says why.
+[[nodiscard]] std::size_t write_all(int fd, const void* data, std::size_t size);
 
 }  // namespace bp

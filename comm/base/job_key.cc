@@ -28,7 +28,7 @@ Fd share_job_key(const JobKey& key) {
   if (!fd) {
     throw_io("memfd_create");
   }
-  if (::write(fd.get(), key.data(), key.size()) != static_cast<ssize_t>(key.size())) {
+  if (write_all(fd.get(), key.data(), key.size()) < key.size()) {
     throw_io("write to the memfd");
   }
   if (::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) {

@@ -1,7 +1,6 @@
 #include "launcher/report/output.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -88,17 +87,12 @@ void OutputHub::add(const Output& output) {
 
 void OutputHub::write_file(const Output& output) {
   const int file = stream_of(output).file.get();
-  std::string_view rest = output.data;
-  while (file >= 0 && !rest.empty()) {
-    const ssize_t written = ::write(file, rest.data(), rest.size());
-    if (written < 0 && errno != EINTR) {
-      if (!std::exchange(file_trouble_told_, true)) {
-        say(concat("bprun: warning: output files are incomplete from here on: ",
-                   error_text(errno)));
-      }
-      return;
-    }
-    rest.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
+  if (file < 0 || write_all(file, output.data.data(), output.data.size()) == output.data.size()) {
+    return;
+  }
+  const int reason = errno;
+  if (!std::exchange(file_trouble_told_, true)) {
+    say(concat("bprun: warning: output files are incomplete from here on: ", error_text(reason)));
   }
 }
 

@@ -79,9 +79,8 @@ bool write_file(const std::string& path, const std::string& text, int how) {
   if (!fd && errno == EEXIST) {
     return false;
   }
-  const ssize_t written = fd ? ::write(fd.get(), text.data(), text.size()) : -1;
-  if (written != static_cast<ssize_t>(text.size())) {
-    const int reason = written < 0 ? errno : ENOSPC;
+  if (!fd || write_all(fd.get(), text.data(), text.size()) < text.size()) {
+    const int reason = errno;
     if (fd) {
       ::unlink(path.c_str());
     }

@@ -97,17 +97,6 @@ SafetensorsEntry parse_entry(const std::string& name, const Json& json) {
   return entry;
 }
 
-void write_all(const Fd& file, const std::string& path, const void* from, std::uint64_t bytes) {
-  const auto* in = static_cast<const char*>(from);
-  while (bytes > 0) {
-    const ssize_t n = ::write(file.get(), in, bytes);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail(path, "write");
-    in += n;
-    bytes -= static_cast<std::uint64_t>(n);
-  }
-}
-
 }  // namespace
 
 std::uint64_t element_bytes(std::string_view type) {
@@ -216,10 +205,13 @@ void write_safetensors(const std::string& path, std::vector<SafetensorsItem> ite
   for (std::size_t i = 0; i < kLengthBytes; ++i) {
     length_bytes[i] = static_cast<unsigned char>(text.size() >> (8 * i));
   }
-  write_all(file, path, length_bytes, kLengthBytes);
-  write_all(file, path, text.data(), text.size());
+  const auto write = [&](const void* data, std::uint64_t bytes) {
+    if (write_all(file.get(), data, bytes) < bytes) fail(path, "write");
+  };
+  write(length_bytes, kLengthBytes);
+  write(text.data(), text.size());
   for (const SafetensorsItem& item : items) {
-    write_all(file, path, item.data, bytes_of({item.name, item.type, item.shape, 0, 0}));
+    write(item.data, bytes_of({item.name, item.type, item.shape, 0, 0}));
   }
   if (::fsync(file.get()) != 0) fail(path, "write");
 }

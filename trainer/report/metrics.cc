@@ -161,18 +161,16 @@ void MetricsWriter::write(const StepRecord& record) { append(to_json_line(record
 void MetricsWriter::write(const EvaluationRecord& record) { append(to_json_line(record)); }
 
 void MetricsWriter::append(const std::string& line) {
-  ssize_t written = 0;
-  do {
-    written = ::write(file_.get(), line.data(), line.size());
-  } while (written < 0 && errno == EINTR);
-  if (written == static_cast<ssize_t>(line.size())) {
+  const std::size_t written = write_all(file_.get(), line.data(), line.size());
+  if (written == line.size()) {
     return;
   }
-  const int reason = written < 0 ? errno : ENOSPC;
+  const int reason = errno;
   struct stat status = {};
   if (written > 0 && ::fstat(file_.get(), &status) == 0) {
     // Half a line is none; should that fail too, readers pass over it.
-    [[maybe_unused]] const int cut = ::ftruncate(file_.get(), status.st_size - written);
+    [[maybe_unused]] const int cut =
+        ::ftruncate(file_.get(), status.st_size - static_cast<off_t>(written));
   }
   fail_to_write(path_, reason, line.size());
 }

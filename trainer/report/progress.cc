@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string>
 
+#include "comm/base/fd.h"
 #include "comm/base/text.h"
 #include "trainer/report/shown_text.h"
 
@@ -22,14 +23,9 @@ constexpr double kWeightOfNewStep = 0.05;
 constexpr int kBarWidth = 20;
 constexpr int kUsualColumns = 80;
 
+// Should nobody read: progress is not worth failing for.
 void write_to_stderr(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-    if (written <= 0) {
-      return;  // nobody reads: progress is not worth failing for
-    }
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
+  (void)write_all(STDERR_FILENO, text.data(), text.size());
 }
 
 int columns_of_stderr() {

@@ -51,13 +51,9 @@ void PartFile::write(std::string_view content) {
 }
 
 void PartFile::flush() {
-  std::string_view rest = buffer_;
-  while (!rest.empty()) {
-    const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
-    if (written < 0 && errno != EINTR) {
-      fail_to_write(path_, errno, rest.size());
-    }
-    rest.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
+  const std::size_t written = write_all(file_.get(), buffer_.data(), buffer_.size());
+  if (written < buffer_.size()) {
+    fail_to_write(path_, errno, buffer_.size() - written);
   }
   buffer_.clear();
 }

@@ -112,10 +112,8 @@ class Incoming {
   }
 
   void write(std::span<const std::uint8_t> bytes) {
-    while (!bytes.empty()) {
-      const ssize_t n = ::write(file_.get(), bytes.data(), bytes.size());
-      if (n < 0 && errno != EINTR) fail("write", part_, errno);
-      bytes = bytes.subspan(n < 0 ? 0 : static_cast<std::size_t>(n));
+    if (write_all(file_.get(), bytes.data(), bytes.size()) < bytes.size()) {
+      fail("write", part_, errno);
     }
   }
 
