@@ -24,7 +24,7 @@ EngineSetup setup_of(const CommunicatorOptions& options) {
 
 // What lies below a backend that may go by another name.
 std::string transport_name(std::string_view backend) {
-  return std::string(backend == "gloo-native" ? "gloo" : backend);
+  return std::string(backend.starts_with("gloo") ? "gloo" : backend);
 }
 
 // The part of `parent` that holds `members` (its ranks, ascending).

@@ -80,9 +80,12 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
   read_variable("BP_BACKEND", "auto", chosen.backend);
   read_variable("BP_ALGORITHM", "auto", chosen.algorithm);
   read_variable("BP_INTERFACE", "", chosen.interface);
-  if (chosen.backend != "auto" && chosen.backend != "gloo" && chosen.backend != "gloo-native") {
-    throw Error(ErrorCode::invalid_argument, concat("there is no backend '", chosen.backend,
-                                                    "'; there are: auto, gloo, gloo-native"));
+  const bool packaged = chosen.backend == "gloo-native";
+  const bool native = packaged || chosen.backend == "gloo-native-batch";
+  if (!native && chosen.backend != "auto" && chosen.backend != "gloo") {
+    throw Error(ErrorCode::invalid_argument,
+                concat("there is no backend '", chosen.backend,
+                       "'; there are: auto, gloo, gloo-native, gloo-native-batch"));
   }
   const Environment environment = Environment::current();
   auto backend = make_cpu_backend("gloo", chosen);  // refuses what it does not know, first of all
@@ -104,9 +107,8 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
   const int rank = environment.topology.rank;
   const int size = environment.topology.size();
   meet(*store, rank, size, chosen.start_timeout);
-  const bool native = chosen.backend == "gloo-native";
-  auto transport = connect_all({rank, size, listen, chosen.start_timeout, native}, *store);
-  if (native) backend = std::make_unique<GlooNativeBackend>(*transport);
+  auto transport = connect_all({rank, size, listen, chosen.start_timeout, packaged}, *store);
+  if (native) backend = std::make_unique<GlooNativeBackend>(chosen.backend, *transport);
   return make_world(environment.topology, chosen, std::move(store), std::move(transport),
                     std::move(backend));
 }

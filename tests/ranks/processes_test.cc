@@ -64,7 +64,7 @@ TEST(Processes, LargeVectorsByGloosOwn) {
 
 RANK_BODY(native) {
   Communicator world = Communicator::create();
-  EXPECT_EQ(world.backend(), "gloo-native");
+  EXPECT_EQ(world.backend(), std::getenv("BP_BACKEND"));
   for (const std::size_t count : {0, 1, 2, 3, 1000}) {
     std::vector<float> data(count, 1.0F + static_cast<float>(world.rank()));
     all_reduce(world, view(data), {.op = ReduceOp::average});
@@ -84,7 +84,9 @@ RANK_BODY(native) {
 }
 
 TEST(Processes, GloosOwnCollectives) {
-  run_processes("native", {.ranks = 3, .environment = {"BP_BACKEND=gloo-native"}});
+  for (const char* backend : {"BP_BACKEND=gloo-native", "BP_BACKEND=gloo-native-batch"}) {
+    run_processes("native", {.ranks = 3, .environment = {backend}});
+  }
 }
 
 // All reduce for ever; the victim of the test is killed meanwhile.

@@ -26,7 +26,7 @@ Communicator join(InprocHub& hub,
         GlooOptions{
             topology.rank, topology.size(), {"", "127.0.0.1"}, options.communicator.timeout},
         *store);
-    if (backend == "gloo-native") native = std::make_unique<GlooNativeBackend>(*gloo);
+    if (backend == "gloo-native") native = std::make_unique<GlooNativeBackend>(backend, *gloo);
     transport = std::move(gloo);
   } else {
     transport = hub.join(topology.rank);
