@@ -2,7 +2,7 @@
 writes without a trainer. bf16 autocast, fused AdamW, dropout, clip at 1.0, warm-up and linear decay,
 no compile. Prints one JSON object: the median of samples/s over windows of steps.
 
---ids takes an .npz that bench/peers/make_texts wrote: token ids [rows, 128] and labels [rows].
+--ids takes an .npz of token ids [rows, 128], 0 where a text has ended, and labels [rows].
 """
 
 import argparse
@@ -134,6 +134,7 @@ def main():
     parser.add_argument("--windows", type=int, default=10)
     parser.add_argument("--window-steps", type=int, default=20)
     parser.add_argument("--warm-up-steps", type=int, default=10)
+    parser.add_argument("--trim", action="store_true", help="cut each batch to its longest text")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
 
@@ -153,6 +154,8 @@ def main():
         rows = order[position:position + options.batch]
         position += options.batch
         batch = ids[rows]
+        if options.trim:
+            batch = batch[:, :int((batch != 0).sum(1).max())]
         mask = None if full else (batch != 0)[:, None, None, :]
         with torch.autocast("cpu", torch.bfloat16, enabled=options.precision == "bf16"):
             logits = model(batch, mask)
@@ -164,8 +167,10 @@ def main():
         optimizer.zero_grad(set_to_none=True)
         return loss.item()
 
-    for _ in range(options.warm_up_steps):
+    for i in range(options.warm_up_steps):
         step()
+        if i == 0:
+            print("first step done", flush=True)
     rates = []
     for _ in range(options.windows):
         begin = time.perf_counter()
