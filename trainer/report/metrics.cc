@@ -11,8 +11,8 @@
 
 #include "bp/error.h"
 #include "comm/base/text.h"
+#include "trainer/data/whole_file.h"
 #include "trainer/report/json.h"
-#include "trainer/report/whole_file.h"
 
 namespace bp::trainer {
 namespace {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trainer/report/whole_file.h"
+#include "trainer/data/whole_file.h"
 
 namespace bp::trainer {
 

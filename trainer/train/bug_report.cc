@@ -11,8 +11,8 @@
 #include "comm/base/text.h"
 #include "comm/engine/texts.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/whole_file.h"
 #include "trainer/report/json.h"
-#include "trainer/report/whole_file.h"
 
 namespace bp::trainer {
 namespace {

@@ -9,7 +9,7 @@
 #include "trainer/data/disk_space.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"
-#include "trainer/report/whole_file.h"
+#include "trainer/data/whole_file.h"
 
 namespace bp::trainer {
 namespace {

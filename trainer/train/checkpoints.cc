@@ -4,8 +4,8 @@
 
 #include "bp/log.h"
 #include "comm/base/text.h"
+#include "trainer/data/whole_file.h"
 #include "trainer/report/shown_text.h"
-#include "trainer/report/whole_file.h"
 
 namespace bp::trainer {
 namespace {

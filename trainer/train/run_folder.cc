@@ -14,7 +14,7 @@
 #include "bp/error.h"
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
-#include "trainer/report/whole_file.h"
+#include "trainer/data/whole_file.h"
 
 namespace bp::trainer {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "bp/environment.h"
 #include "comm/base/text.h"
+#include "trainer/data/whole_file.h"
 #include "trainer/model/weights.h"
 #include "trainer/report/report.h"
 #include "trainer/report/scores.h"
-#include "trainer/report/whole_file.h"
 #include "trainer/train/checkpoint_folder.h"
 #include "trainer/train/command_again.h"
 #include "trainer/train/command_line.h"

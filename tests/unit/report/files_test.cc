@@ -10,10 +10,10 @@
 #include <string>
 
 #include "bp/error.h"
+#include "trainer/data/whole_file.h"
 #include "trainer/report/metrics.h"
 #include "trainer/report/predictions.h"
 #include "trainer/report/summary.h"
-#include "trainer/report/whole_file.h"
 
 namespace bp::trainer {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "bp/error.h"
 #include "tests/unit/data/scratch.h"
+#include "trainer/data/whole_file.h"
 #include "trainer/report/metrics.h"
 #include "trainer/report/predictions.h"
-#include "trainer/report/whole_file.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/report/whole_file.h"
+#include "trainer/data/whole_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
