@@ -1,6 +1,5 @@
 #include "trainer/data/preparation.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,12 +9,12 @@
 #include <numeric>
 
 #include "bp/error.h"
-#include "comm/base/fd.h"
 #include "comm/base/text.h"
 #include "trainer/data/disk_space.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/leftover.h"
 #include "trainer/data/numbers.h"
+#include "trainer/data/whole_file.h"
 #include "trainer/text/vocabulary_training.h"
 
 namespace bp::trainer {
@@ -27,10 +26,9 @@ constexpr std::chrono::seconds kBetweenReports{1};
 
 // So that the new name is there after a power cut too; where that cannot be, it may not be.
 void sync_folder_of(const std::string& path) {
-  const fs::path folder = fs::path(path).parent_path();
-  const Fd fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (fd) {
-    (void)::fsync(fd.get());
+  try {
+    sync_folder(fs::path(path).parent_path());
+  } catch (const Error&) {
   }
 }
 

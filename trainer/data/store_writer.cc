@@ -1,19 +1,17 @@
 #include "trainer/data/store_writer.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <bit>
-#include <cerrno>
 #include <optional>
 #include <vector>
 
 #include "bp/error.h"
-#include "comm/base/fd.h"
 #include "comm/base/text.h"
 #include "trainer/data/store_error.h"
 #include "trainer/data/store_tables.h"
+#include "trainer/data/whole_file.h"
 
 namespace bp::trainer {
 namespace {
@@ -23,13 +21,6 @@ static_assert(std::endian::native == std::endian::little, "stores hold little-en
 // A commit costs less than a millisecond; what is not committed is lost with the process.
 constexpr std::int64_t kTextsBetweenCommits = 1000;
 constexpr std::size_t kBytesBetweenCommits = std::size_t{4} << 20;
-
-void sync_file(const std::string& path) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd || ::fsync(fd.get()) != 0) {
-    throw Error(ErrorCode::io, concat("cannot write ", path, ": ", error_text(errno)));
-  }
-}
 
 }  // namespace
 

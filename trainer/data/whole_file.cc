@@ -20,6 +20,13 @@ bool means_full(int error_number) {
   return error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG;
 }
 
+void put_on_disk(const std::string& path, int flags) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags));
+  if (!fd || ::fsync(fd.get()) != 0) {
+    throw Error(ErrorCode::io, concat("cannot put ", path, " on disk: ", error_text(errno)));
+  }
+}
+
 }  // namespace
 
 void fail_to_write(const std::string& path, int error_number, std::uint64_t needed) {
@@ -72,5 +79,9 @@ void write_whole_file(const std::string& path, std::string_view content) {
   file.write(content);
   file.keep();
 }
+
+void sync_file(const std::string& path) { put_on_disk(path, 0); }
+
+void sync_folder(const std::string& path) { put_on_disk(path.empty() ? "." : path, O_DIRECTORY); }
 
 }  // namespace bp::trainer

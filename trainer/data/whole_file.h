@@ -1,4 +1,4 @@
-// Files that are there complete or not at all.
+// Files that are there complete or not at all, and that stay.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,12 @@ class PartFile {
 };
 
 void write_whole_file(const std::string& path, std::string_view content);
+
+// Puts on disk what was written into a file, or renamed, linked or removed in a folder ("": the
+// current one), so that it is there after a power cut. Throw io: "cannot put runs/a on disk:
+// Input/output error".
+void sync_file(const std::string& path);
+void sync_folder(const std::string& path);
 
 // "cannot write runs/a/report.html: No space left on device; about 71.0 KiB more are needed, 4.0
 // KiB are free there": throws it as io.

@@ -8,6 +8,7 @@
 
 #include "bp/error.h"
 #include "comm/base/text.h"
+#include "trainer/data/whole_file.h"
 #include "trainer/train/manifest.h"
 
 namespace bp::trainer {

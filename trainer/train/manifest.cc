@@ -1,15 +1,10 @@
 #include "trainer/train/manifest.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "bp/error.h"
-#include "comm/base/fd.h"
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/whole_file.h"
@@ -25,13 +20,6 @@ constexpr const char* kHashName = "XXH3-128";
 
 [[noreturn]] void refuse(const std::string& text) {
   throw Error(ErrorCode::invalid_argument, text);
-}
-
-void sync_path(const std::string& path, int flags) {
-  const Fd fd(::open(path.c_str(), flags | O_RDONLY | O_CLOEXEC));
-  if (!fd || ::fsync(fd.get()) != 0) {
-    throw Error(ErrorCode::io, concat("cannot put ", path, " on disk: ", error_text(errno)));
-  }
 }
 
 std::string damage_of_file(const std::string& folder, const std::string& name, const FileHash& is) {
@@ -83,7 +71,7 @@ void write_manifest(const std::string& folder) {
   Manifest manifest;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string path = entry.path().string();
-    sync_path(path, 0);
+    sync_file(path);
     manifest[entry.path().filename().string()] = hash_file(path);
   }
   write_whole_file(folder + "/" + kManifestName, to_json(manifest));
@@ -105,7 +93,5 @@ std::string damage_of(const std::string& folder) {
     return error.what();
   }
 }
-
-void sync_folder(const std::string& folder) { sync_path(folder, O_DIRECTORY); }
 
 }  // namespace bp::trainer

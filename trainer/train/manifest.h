@@ -30,7 +30,4 @@ void write_manifest(const std::string& folder);
 // it is one. Reads all of it.
 [[nodiscard]] std::string damage_of(const std::string& folder);
 
-// Puts the entries of a folder on disk: what was renamed, linked or removed in it. Throws io.
-void sync_folder(const std::string& folder);
-
 }  // namespace bp::trainer

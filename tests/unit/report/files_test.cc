@@ -19,6 +19,7 @@ namespace bp::trainer {
 namespace {
 
 using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 std::string content_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -225,6 +226,18 @@ TEST_F(Files, WholeFileReplacesOrLeavesAlone) {
   EXPECT_THROW(write_whole_file(path("f"), "newest"), Error);
   EXPECT_EQ(content_of(path("f")), "new");
   EXPECT_EQ(files(), 2U);
+}
+
+TEST_F(Files, WhatCannotBePutOnDiskIsNamed) {
+  write_whole_file(path("f"), "text");
+  sync_file(path("f"));
+  sync_folder(path(""));
+  sync_folder("");
+  EXPECT_THAT(
+      [&] { sync_file(path("g")); },
+      ThrowsMessage<Error>("cannot put " + path("g") + " on disk: No such file or directory"));
+  EXPECT_THAT([&] { sync_folder(path("f")); },
+              ThrowsMessage<Error>("cannot put " + path("f") + " on disk: Not a directory"));
 }
 
 }  // namespace
