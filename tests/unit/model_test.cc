@@ -12,6 +12,7 @@
 
 #include "bp/error.h"
 #include "comm/base/text.h"
+#include "tests/unit/data/full_disk.h"
 #include "trainer/model/bert.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
@@ -19,6 +20,7 @@
 namespace bp::trainer {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -294,6 +296,24 @@ TEST_F(SavedModel, ComesBackBitForBit) {
   std::string text((std::istreambuf_iterator<char>(settings)), {});
   EXPECT_THAT(text, HasSubstr("\"do_lower_case\": false"));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);  // no left-overs
+}
+
+TEST_F(SavedModel, OnAFullDiskTheOldOneStaysAndNoPartDoes) {
+  const Scratch scratch;
+  const std::string path = scratch.path("model");
+  const Bert model(golden_config(0.1), Precision::fp32, 5);
+  TokenizerFiles tokenizer{{"[PAD]", "[UNK]", "a"}, false, 11};
+  const auto save = [&] { save_model(model, tokenizer, path); };
+  save();
+  const std::string missing = ": File too large; about .* more are needed, .* are free there$";
+  EXPECT_THAT(error_on_full_disk(scratch, 1000, save),
+              ContainsRegex("^cannot write .*/model\\.part-[0-9]+/model\\.safetensors" + missing));
+  const std::uintmax_t weights = std::filesystem::file_size(path + "/model.safetensors");
+  tokenizer.vocabulary.assign(weights, "a");  // two bytes each
+  EXPECT_THAT(error_on_full_disk(scratch, weights, save),
+              ContainsRegex("^cannot write .*/model\\.part-[0-9]+/vocab\\.txt" + missing));
+  EXPECT_THAT(scratch.names(), ElementsAre("model"));
+  EXPECT_EQ(read_file(path + "/vocab.txt"), "[PAD]\n[UNK]\na\n");
 }
 
 TEST_F(SavedModel, WhatDoesNotFitIsNamed) {

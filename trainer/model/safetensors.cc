@@ -16,6 +16,7 @@
 #include "bp/error.h"
 #include "comm/base/fd.h"
 #include "comm/base/text.h"
+#include "trainer/data/whole_file.h"
 
 namespace bp::trainer {
 namespace {
@@ -28,9 +29,6 @@ constexpr int kMaxDepth = 4;  // {"name": {"shape": [1, 2]}}
 
 [[noreturn]] void refuse(const std::string& text) {
   throw Error(ErrorCode::invalid_argument, text);
-}
-[[noreturn]] void fail(const std::string& path, const char* what) {
-  throw Error(ErrorCode::io, concat("cannot ", what, " ", path, ": ", error_text(errno)));
 }
 
 std::uint64_t bytes_of(const SafetensorsEntry& entry) {
@@ -200,20 +198,25 @@ void write_safetensors(const std::string& path, std::vector<SafetensorsItem> ite
   text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the data is aligned
 
   const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!file) fail(path, "create");
+  if (!file) {
+    throw Error(ErrorCode::io, concat("cannot create ", path, ": ", error_text(errno)));
+  }
   unsigned char length_bytes[kLengthBytes];
   for (std::size_t i = 0; i < kLengthBytes; ++i) {
     length_bytes[i] = static_cast<unsigned char>(text.size() >> (8 * i));
   }
+  std::uint64_t left = kLengthBytes + text.size() + offset;
   const auto write = [&](const void* data, std::uint64_t bytes) {
-    if (write_all(file.get(), data, bytes) < bytes) fail(path, "write");
+    const std::size_t written = write_all(file.get(), data, bytes);
+    left -= written;
+    if (written < bytes) fail_to_write(path, errno, left);
   };
   write(length_bytes, kLengthBytes);
   write(text.data(), text.size());
   for (const SafetensorsItem& item : items) {
     write(item.data, bytes_of({item.name, item.type, item.shape, 0, 0}));
   }
-  if (::fsync(file.get()) != 0) fail(path, "write");
+  if (::fsync(file.get()) != 0) fail_to_write(path, errno, offset);
 }
 
 }  // namespace bp::trainer

@@ -4,23 +4,40 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "bp/error.h"
 #include "comm/base/text.h"
+#include "trainer/data/whole_file.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/tokenizer_config.h"
 
 namespace bp::trainer {
 namespace {
 
-void write_text(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) throw Error(ErrorCode::io, concat("cannot write ", path.string()));
-}
+namespace fs = std::filesystem;
+
+// A folder in the making: gone unless it was renamed.
+class PartFolder {
+ public:
+  explicit PartFolder(fs::path path) : path_(std::move(path)) {
+    fs::remove_all(path_);
+    fs::create_directories(path_);
+  }
+  PartFolder(const PartFolder&) = delete;
+  PartFolder& operator=(const PartFolder&) = delete;
+  ~PartFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
 
 }  // namespace
 
@@ -67,19 +84,18 @@ std::vector<std::pair<std::string, std::string>> model_texts(const BertConfig& c
 }
 
 void save_model(const Bert& model, const TokenizerFiles& tokenizer, const std::string& folder) {
-  namespace fs = std::filesystem;
   const fs::path target(folder);
-  const fs::path part = concat(folder, ".part-", ::getpid());
   const fs::path old = concat(folder, ".old-", ::getpid());
   try {
-    fs::remove_all(part);
-    fs::create_directories(part);
-    save_weights(model, (part / "model.safetensors").string());
+    const PartFolder part(concat(folder, ".part-", ::getpid()));
+    save_weights(model, (part.path() / "model.safetensors").string());
     for (const auto& [name, text] : model_texts(model.config(), tokenizer)) {
-      write_text(part / name, text);
+      write_whole_file((part.path() / name).string(), text);
     }
+    sync_folder(part.path().string());
     if (fs::exists(target)) fs::rename(target, old);
-    fs::rename(part, target);
+    fs::rename(part.path(), target);
+    sync_folder(target.parent_path().string());
     fs::remove_all(old);
   } catch (const fs::filesystem_error& error) {
     throw Error(ErrorCode::io, concat("cannot save the model: ", error.what()));

@@ -53,7 +53,8 @@ struct TokenizerFiles {
     const BertConfig& config, const TokenizerFiles& tokenizer);
 
 // Writes all four files into a folder beside `folder` and renames it, over a `folder` that is
-// there, so that no reader sees half a model. Throws io.
+// there, so that no reader sees half a model; all of it is then on disk. Throws io, naming the file
+// and, where the disk is full, how much is missing; a full disk leaves `folder` as it was.
 void save_model(const Bert& model, const TokenizerFiles& tokenizer, const std::string& folder);
 
 }  // namespace bp::trainer
