@@ -81,7 +81,7 @@ def write_ids(folder, sst2, vocabulary):
     tokenizer = BertWordPieceTokenizer(str(vocabulary))
     tokenizer.enable_truncation(LENGTH)
     tokenizer.enable_padding(length=LENGTH)
-    rows = [line.rsplit("\t", 1) for line in (sst2 / "sentiment-train").read_text().splitlines()[1:]]
+    rows = [line.rsplit("\t", 1) for line in (sst2 / "sentiment-train").read_text().splitlines()]
     ids = numpy.array([encoding.ids for encoding in tokenizer.encode_batch([row[0] for row in rows])])
     numpy.savez(folder / "ids.npz", ids=ids, labels=numpy.array([int(row[1]) for row in rows]))
 

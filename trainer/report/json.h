@@ -1,9 +1,14 @@
-// Numbers as our files write them.
+// Numbers as our files write them and read them back.
 #pragma once
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 #include <nlohmann/json.hpp>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
 
 namespace bp::trainer {
 
@@ -21,6 +26,18 @@ using Json = nlohmann::ordered_json;
     return static_cast<std::int64_t>(value);
   }
   return value;
+}
+
+// json[key], which must be a whole number that fits; 1e300 would be turned into one without a word.
+// Throws Json::exception when there is none, Error (invalid_argument) when it is something else.
+[[nodiscard]] inline std::int64_t count_at(const Json& json, const char* key) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const Json& value = json.at(key);
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMost) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("\"", key, "\" is ", value.dump(), ", no whole number from 0 up"));
+  }
+  return value.get<std::int64_t>();
 }
 
 // Of measured times and rates nobody needs more than three decimals.

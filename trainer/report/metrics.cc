@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cmath>
+#include <exception>
 #include <fstream>
 #include <limits>
 
@@ -67,9 +68,9 @@ double read_number(const Json& line, const char* key) {
 }
 
 StepRecord read_step(const Json& line) {
-  return {.step = line.at("step"),
+  return {.step = count_at(line, "step"),
           .epoch = read_number(line, "epoch"),
-          .samples = line.at("samples"),
+          .samples = count_at(line, "samples"),
           .loss = read_number(line, "loss"),
           .lr = read_number(line, "lr"),
           .grad_norm = read_number(line, "grad_norm"),
@@ -81,9 +82,9 @@ StepRecord read_step(const Json& line) {
 }
 
 EvaluationRecord read_evaluation(const Json& line) {
-  return {.step = line.at("step"),
+  return {.step = count_at(line, "step"),
           .epoch = read_number(line, "epoch"),
-          .samples = line.at("samples"),
+          .samples = count_at(line, "samples"),
           .split = line.at("split"),
           .result = {.loss = read_number(line, "loss"),
                      .accuracy = read_number(line, "accuracy"),
@@ -99,7 +100,9 @@ off_t length_up_to(const std::string& path, std::int64_t last_step) {
   std::size_t length = 0;
   while (std::getline(in, line) && !in.eof()) {
     const Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object() || json.value("step", last_step + 1) > last_step) {
+    const Json step = json.is_object() ? json.value("step", Json()) : Json();
+    if (!step.is_number_unsigned() ||
+        step.get<std::uint64_t>() > static_cast<std::uint64_t>(last_step)) {
       break;
     }
     length += line.size() + 1;
@@ -190,7 +193,7 @@ Metrics read_metrics(const std::string& path) {
       } else {
         metrics.steps.push_back(read_step(line));
       }
-    } catch (const Json::exception& error) {
+    } catch (const std::exception& error) {
       throw Error(ErrorCode::invalid_argument, concat(path, ", line ", number_of_line,
                                                       " is not a line of metrics: ", error.what()));
     }

@@ -44,25 +44,25 @@ Json to_object(const RunTotals& totals) {
 }
 
 RunTotals read_totals(const Json& json) {
-  return {.samples = json.at("samples"),
-          .tokens = json.at("tokens"),
+  return {.samples = count_at(json, "samples"),
+          .tokens = count_at(json, "tokens"),
           .seconds = read_number(json, "seconds"),
           .seconds_exposed = read_number(json, "seconds_exposed"),
-          .gradient_bytes = json.at("gradient_bytes"),
+          .gradient_bytes = count_at(json, "gradient_bytes"),
           .loss = read_number(json, "loss")};
 }
 
 CheckpointState read_state(const Json& json) {
   CheckpointState state;
-  state.step = json.at("step");
-  state.position = {json.at("epoch"), json.at("rows_used")};
-  state.rows = json.at("rows");
+  state.step = count_at(json, "step");
+  state.position = {count_at(json, "epoch"), count_at(json, "rows_used")};
+  state.rows = count_at(json, "rows");
   state.nominal_weight = json.at("nominal_weight");
   state.evaluation_due = json.at("evaluation_due");
   if (json.contains("dev")) state.dev = read_evaluation(json.at("dev"));
   if (json.contains("best")) {
     const Json& best = json.at("best");
-    state.best = BestResult{best.at("step"), read_evaluation(best.at("dev"))};
+    state.best = BestResult{count_at(best, "step"), read_evaluation(best.at("dev"))};
   }
   state.totals = read_totals(json.at("totals"));
   state.store = json.at("store").get<std::string>();
@@ -113,7 +113,7 @@ std::string to_json(const CheckpointState& state) {
 CheckpointState parse_state(const std::string& json) {
   try {
     const Json parsed = Json::parse(json);
-    const int format = parsed.at("format");
+    const std::int64_t format = count_at(parsed, "format");
     if (format != kFormat) {
       throw Error(ErrorCode::invalid_argument, concat("its format is ", format,
                                                       ", and this program "

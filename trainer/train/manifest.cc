@@ -47,7 +47,7 @@ std::string to_json(const Manifest& manifest) {
 Manifest parse_manifest(const std::string& json) {
   try {
     const Json parsed = Json::parse(json);
-    const int format = parsed.at("format");
+    const std::int64_t format = count_at(parsed, "format");
     if (format != kFormat) {
       refuse(concat("its format is ", format, ", and this program knows ", kFormat));
     }
@@ -58,7 +58,7 @@ Manifest parse_manifest(const std::string& json) {
       if (name.empty() || name.front() == '.' || name.find('/') != std::string::npos) {
         refuse(concat("'", name, "' is no file of a checkpoint"));
       }
-      manifest[name] = {file.at("size").get<std::int64_t>(), file.at("hash").get<std::string>()};
+      manifest[name] = {count_at(file, "size"), file.at("hash").get<std::string>()};
     }
     if (!manifest.contains("state.json")) refuse("it does not name state.json");
     return manifest;

@@ -131,7 +131,8 @@ TEST_F(Files, MetricsErrorsNameTheFileAndLine) {
     (void)read_metrics(path("m"));
     FAIL();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr(path("m") + ", line 2 is not a line of metrics: "));
+    EXPECT_THAT(error.what(), HasSubstr(path("m") + ", line 2 is not a line of metrics: "
+                                                    "\"step\" is \"two\", no whole number"));
   }
 }
 

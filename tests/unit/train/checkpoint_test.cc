@@ -216,6 +216,17 @@ TEST(CheckpointFiles, AreTrustedInNothing) {
   }
 }
 
+TEST(CheckpointFiles, WantWholeNumbers) {
+  std::string state = to_json(CheckpointState{.step = 7});
+  state.replace(state.find("\"step\": 7"), 9, "\"step\": 1e300");
+  try {
+    (void)parse_state(state);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.what(), std::string("\"step\" is 1e+300, no whole number from 0 up"));
+  }
+}
+
 TEST(BestResult, IsMoreRightAnswersThenALowerLoss) {
   const EvaluationSummary good{.loss = 0.3, .accuracy = 0.9};
   EXPECT_TRUE(better({.loss = 0.9, .accuracy = 0.91}, good));
