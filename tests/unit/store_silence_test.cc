@@ -11,7 +11,7 @@ using ::testing::Not;
 
 class StoreSilenceTest : public StoreTest {
  protected:
-  StoreSilenceTest() : StoreTest(kSoon, 1500ms) {}
+  StoreSilenceTest() : StoreTest(kSoon, 500ms) {}
 };
 
 TEST_F(StoreSilenceTest, OnlyWhoGivesNoSignOfLifeIsSilent) {
