@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -19,6 +20,10 @@
 #include "bp/environment.h"
 #include "bp/error.h"
 #include "bp/store.h"
+#include "comm/base/deadline.h"
+#include "comm/base/fd.h"
+#include "comm/base/text.h"
+#include "comm/store/socket.h"
 #include "tests/support/run_processes.h"
 
 namespace bp::test {
@@ -161,11 +166,26 @@ TEST(Faults, AStoreThatEnds) {
   }
 }
 
+// Descriptors of the other ranks' processes, which can be read from once these have ended.
+std::vector<Fd> processes_of_others(const Communicator& world) {
+  const auto key = [](int rank) { return concat("pid/", rank); };
+  world.store()->set(key(world.rank()), concat(::getpid()));
+  std::vector<Fd> processes;
+  for (int rank = 0; rank < world.size(); ++rank) {
+    if (rank == world.rank()) continue;
+    const int pid = std::stoi(world.store()->get(key(rank), 30s));
+    processes.emplace_back(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    EXPECT_TRUE(processes.back()) << error_text(errno);
+  }
+  return processes;
+}
+
 // Rank 1 takes no part, and its question is the store's last.
 RANK_BODY(silent_store) {
   CommunicatorOptions options;
   options.timeout = 2s;
   Communicator world = Communicator::create(options);
+  const std::vector<Fd> others = processes_of_others(world);
   barrier(world);
   if (world.rank() == 1) {
     try {
@@ -173,7 +193,10 @@ RANK_BODY(silent_store) {
     } catch (const Error& silent) {
       EXPECT_THAT(silent.what(), HasSubstr("the server has not answered for 2 s"));
     }
-    std::this_thread::sleep_for(3s);
+    const Deadline deadline(kSoon);
+    for (const Fd& other : others) {
+      EXPECT_TRUE(is_readable(other.get(), deadline)) << "a rank has not ended";
+    }
     return 0;
   }
   std::vector<float> data(1000);
