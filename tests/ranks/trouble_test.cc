@@ -1,7 +1,6 @@
 // What ranks are told when something goes wrong: which of them fails, how, within what time the
 // others know, and in what words.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <chrono>
 #include <csignal>
@@ -13,7 +12,7 @@
 #include "bp/error.h"
 #include "bp/store.h"
 #include "comm/transport/inproc.h"
-#include "tests/support/run_ranks.h"
+#include "trouble_fixture.h"
 
 namespace bp::test {
 namespace {
@@ -25,159 +24,7 @@ using testing::Each;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-using Body = std::function<void(Communicator&)>;
-
-// Half of what a collective may take (RanksOptions): told by another rank, not by the deadline. On
-// a quiet machine it is a tenth of a second.
-constexpr auto kSoon = 10s;
-
-// A Gloo mesh too, where the wrong move would end the process.
-class Trouble : public testing::TestWithParam<Wire> {
- protected:
-  void SetUp() override { options_.wire = GetParam(); }
-
-  std::vector<std::string> errors(int ranks, const Body& body) {
-    const auto begin = std::chrono::steady_clock::now();
-    auto result = try_ranks(ranks, body, options_);
-    took_ = std::chrono::steady_clock::now() - begin;
-    return result;
-  }
-
-  RanksOptions options_;
-  std::chrono::steady_clock::duration took_{};
-};
-
-INSTANTIATE_TEST_SUITE_P(Wires,
-                         Trouble,
-                         testing::Values(Wire::inproc, Wire::gloo),
-                         [](const auto& param) {
-                           return param.param == Wire::inproc ? "inproc" : "gloo";
-                         });
-
-// Rank 2 of 3 does otherwise: all learn the same, in good time.
-class Mismatch : public Trouble {
- protected:
-  void expect_same_mismatch(const Body& most, const Body& odd, const std::string& text) {
-    const auto told = errors(3, [&](Communicator& comm) {
-      barrier(comm);  // the one before goes well
-      comm.rank() == 2 ? odd(comm) : most(comm);
-    });
-    EXPECT_THAT(told, Each(StartsWith("mismatch: ranks disagree on collective 1 of world: ")));
-    EXPECT_THAT(told, Each(told.front()));
-    EXPECT_THAT(told.front(), HasSubstr(text));
-    EXPECT_LT(took_, kSoon);
-  }
-  template <class T>
-  static void reduce(Communicator& comm, std::size_t count, const CollectiveOptions& with = {}) {
-    std::vector<T> data(count);
-    all_reduce(comm, view(data), with);
-  }
-  template <class T>
-  static void cast(Communicator& comm, std::size_t count, const CollectiveOptions& with = {}) {
-    std::vector<T> data(count);
-    broadcast(comm, view(data), with);
-  }
-};
-
-INSTANTIATE_TEST_SUITE_P(Wires,
-                         Mismatch,
-                         testing::Values(Wire::inproc, Wire::gloo),
-                         [](const auto& param) {
-                           return param.param == Wire::inproc ? "inproc" : "gloo";
-                         });
-
-TEST_P(Mismatch, OfCounts) {
-  expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 1000); },
-                       [](Communicator& comm) { reduce<float>(comm, 900); },
-                       "ranks 0, 1 asked for all_reduce sum of 1000 f32; rank 2 for all_reduce sum "
-                       "of 900 f32 (every rank must ask for the same");
-}
-
-TEST_P(Mismatch, OfLongCounts) {
-  expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 50'000); },
-                       [](Communicator& comm) { reduce<float>(comm, 60'000); },
-                       "of 50000 f32; rank 2 for");
-}
-
-TEST_P(Mismatch, OfNothingAndSomething) {
-  expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 0); },
-                       [](Communicator& comm) { reduce<float>(comm, 1); }, "of 0 f32; rank 2 for");
-}
-
-TEST_P(Mismatch, OfTypesOfOneSize) {
-  expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 10); },
-                       [](Communicator& comm) { reduce<std::int32_t>(comm, 10); },
-                       "sum of 10 f32; rank 2 for all_reduce sum of 10 i32");
-}
-
-TEST_P(Mismatch, OfReductions) {
-  expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 10); },
-                       [](Communicator& comm) { reduce<float>(comm, 10, {.op = ReduceOp::max}); },
-                       "all_reduce sum of 10 f32; rank 2 for all_reduce max of 10 f32");
-}
-
-TEST_P(Mismatch, OfNames) {
-  expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 10, {.name = "a"}); },
-                       [](Communicator& comm) { reduce<float>(comm, 10, {.name = "b"}); },
-                       "f32 'a'; rank 2 for all_reduce sum of 10 f32 'b'");
-}
-
-TEST_P(Mismatch, OfOperations) {
-  expect_same_mismatch([](Communicator& comm) { cast<float>(comm, 10); },
-                       [](Communicator& comm) { reduce<float>(comm, 10); },
-                       "broadcast of 10 f32 from rank 0; rank 2 for all_reduce");
-}
-
-TEST_P(Mismatch, OfOrder) {
-  expect_same_mismatch(
-      [](Communicator& comm) {
-        reduce<float>(comm, 10, {.name = "first"});
-        reduce<float>(comm, 10, {.name = "second"});
-      },
-      [](Communicator& comm) {
-        reduce<float>(comm, 10, {.name = "second"});
-        reduce<float>(comm, 10, {.name = "first"});
-      },
-      "'first'; rank 2 for all_reduce sum of 10 f32 'second'");
-}
-
-TEST_P(Mismatch, OfRoots) {
-  expect_same_mismatch([](Communicator& comm) { cast<float>(comm, 10, {.root = 1}); },
-                       [](Communicator& comm) { cast<float>(comm, 10, {.root = 2}); },
-                       "from rank 1; rank 2 for broadcast of 10 f32 from rank 2");
-}
-
-// The root has nothing to wait for, and yet is not told that all is well.
-TEST_P(Mismatch, OfABroadcastWithWhomItIsFrom) {
-  expect_same_mismatch([](Communicator& comm) { cast<float>(comm, 4096); },
-                       [](Communicator& comm) { cast<float>(comm, 2048); }, "of 4096 f32");
-}
-
-TEST_P(Mismatch, OfGatheredCounts) {
-  expect_same_mismatch(
-      [](Communicator& comm) {
-        std::vector<int> own(1);
-        std::vector<int> all(4);
-        const std::vector<std::size_t> counts = {1, 1, 2};
-        all_gather_v(comm, const_view(own), view(all), counts);
-      },
-      [](Communicator& comm) {
-        std::vector<int> own(3);
-        std::vector<int> all(5);
-        const std::vector<std::size_t> counts = {1, 1, 3};
-        all_gather_v(comm, const_view(own), view(all), counts);
-      },
-      "all_gather of 1+1+2 i32; rank 2 for all_gather of 1+1+3 i32");
-}
-
-TEST_P(Mismatch, OfNumbersOfCollectives) {
-  const auto told = errors(2, [](Communicator& comm) {
-    barrier(comm);
-    if (comm.rank() == 0) barrier(comm, {.name = "one more"});
-  });
-  EXPECT_THAT(told[0], HasSubstr("rank 0 asked for barrier 'one more'; rank 1 for nothing more"));
-  EXPECT_LT(took_, kSoon);
-}
+OVER_BOTH_WIRES(Trouble);
 
 TEST_P(Trouble, ASilentRankIsNamedAtTheDeadline) {
   options_.communicator.timeout = 1500ms;
@@ -382,12 +229,7 @@ class Faults : public Trouble {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Wires,
-                         Faults,
-                         testing::Values(Wire::inproc, Wire::gloo),
-                         [](const auto& param) {
-                           return param.param == Wire::inproc ? "inproc" : "gloo";
-                         });
+OVER_BOTH_WIRES(Faults);
 
 TEST_P(Faults, ADelayIsNone) {
   EXPECT_THAT(errors_with({.kind = Fault::Kind::delay, .at = 31, .delay = 300ms}), Each(""));

@@ -1,0 +1,135 @@
+// Ranks that ask for different things: all are told the same, who asked for what.
+#include <gmock/gmock.h>
+
+#include "bp/collective.h"
+#include "trouble_fixture.h"
+
+namespace bp::test {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// Rank 2 of 3 does otherwise: all learn the same, in good time.
+class Mismatch : public Trouble {
+ protected:
+  void expect_same_mismatch(const Body& most, const Body& odd, const std::string& text) {
+    const auto told = errors(3, [&](Communicator& comm) {
+      barrier(comm);  // the one before goes well
+      comm.rank() == 2 ? odd(comm) : most(comm);
+    });
+    EXPECT_THAT(told, Each(StartsWith("mismatch: ranks disagree on collective 1 of world: ")));
+    EXPECT_THAT(told, Each(told.front()));
+    EXPECT_THAT(told.front(), HasSubstr(text));
+    EXPECT_LT(took_, kSoon);
+  }
+  template <class T>
+  static void reduce(Communicator& comm, std::size_t count, const CollectiveOptions& with = {}) {
+    std::vector<T> data(count);
+    all_reduce(comm, view(data), with);
+  }
+  template <class T>
+  static void cast(Communicator& comm, std::size_t count, const CollectiveOptions& with = {}) {
+    std::vector<T> data(count);
+    broadcast(comm, view(data), with);
+  }
+};
+
+OVER_BOTH_WIRES(Mismatch);
+
+TEST_P(Mismatch, OfCounts) {
+  expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 1000); },
+                       [](Communicator& comm) { reduce<float>(comm, 900); },
+                       "ranks 0, 1 asked for all_reduce sum of 1000 f32; rank 2 for all_reduce sum "
+                       "of 900 f32 (every rank must ask for the same");
+}
+
+TEST_P(Mismatch, OfLongCounts) {
+  expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 50'000); },
+                       [](Communicator& comm) { reduce<float>(comm, 60'000); },
+                       "of 50000 f32; rank 2 for");
+}
+
+TEST_P(Mismatch, OfNothingAndSomething) {
+  expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 0); },
+                       [](Communicator& comm) { reduce<float>(comm, 1); }, "of 0 f32; rank 2 for");
+}
+
+TEST_P(Mismatch, OfTypesOfOneSize) {
+  expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 10); },
+                       [](Communicator& comm) { reduce<std::int32_t>(comm, 10); },
+                       "sum of 10 f32; rank 2 for all_reduce sum of 10 i32");
+}
+
+TEST_P(Mismatch, OfReductions) {
+  expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 10); },
+                       [](Communicator& comm) { reduce<float>(comm, 10, {.op = ReduceOp::max}); },
+                       "all_reduce sum of 10 f32; rank 2 for all_reduce max of 10 f32");
+}
+
+TEST_P(Mismatch, OfNames) {
+  expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 10, {.name = "a"}); },
+                       [](Communicator& comm) { reduce<float>(comm, 10, {.name = "b"}); },
+                       "f32 'a'; rank 2 for all_reduce sum of 10 f32 'b'");
+}
+
+TEST_P(Mismatch, OfOperations) {
+  expect_same_mismatch([](Communicator& comm) { cast<float>(comm, 10); },
+                       [](Communicator& comm) { reduce<float>(comm, 10); },
+                       "broadcast of 10 f32 from rank 0; rank 2 for all_reduce");
+}
+
+TEST_P(Mismatch, OfOrder) {
+  expect_same_mismatch(
+      [](Communicator& comm) {
+        reduce<float>(comm, 10, {.name = "first"});
+        reduce<float>(comm, 10, {.name = "second"});
+      },
+      [](Communicator& comm) {
+        reduce<float>(comm, 10, {.name = "second"});
+        reduce<float>(comm, 10, {.name = "first"});
+      },
+      "'first'; rank 2 for all_reduce sum of 10 f32 'second'");
+}
+
+TEST_P(Mismatch, OfRoots) {
+  expect_same_mismatch([](Communicator& comm) { cast<float>(comm, 10, {.root = 1}); },
+                       [](Communicator& comm) { cast<float>(comm, 10, {.root = 2}); },
+                       "from rank 1; rank 2 for broadcast of 10 f32 from rank 2");
+}
+
+// The root has nothing to wait for, and yet is not told that all is well.
+TEST_P(Mismatch, OfABroadcastWithWhomItIsFrom) {
+  expect_same_mismatch([](Communicator& comm) { cast<float>(comm, 4096); },
+                       [](Communicator& comm) { cast<float>(comm, 2048); }, "of 4096 f32");
+}
+
+TEST_P(Mismatch, OfGatheredCounts) {
+  expect_same_mismatch(
+      [](Communicator& comm) {
+        std::vector<int> own(1);
+        std::vector<int> all(4);
+        const std::vector<std::size_t> counts = {1, 1, 2};
+        all_gather_v(comm, const_view(own), view(all), counts);
+      },
+      [](Communicator& comm) {
+        std::vector<int> own(3);
+        std::vector<int> all(5);
+        const std::vector<std::size_t> counts = {1, 1, 3};
+        all_gather_v(comm, const_view(own), view(all), counts);
+      },
+      "all_gather of 1+1+2 i32; rank 2 for all_gather of 1+1+3 i32");
+}
+
+TEST_P(Mismatch, OfNumbersOfCollectives) {
+  const auto told = errors(2, [](Communicator& comm) {
+    barrier(comm);
+    if (comm.rank() == 0) barrier(comm, {.name = "one more"});
+  });
+  EXPECT_THAT(told[0], HasSubstr("rank 0 asked for barrier 'one more'; rank 1 for nothing more"));
+  EXPECT_LT(took_, kSoon);
+}
+
+}  // namespace
+}  // namespace bp::test
