@@ -40,8 +40,7 @@ DistributedOptimizerOptions checked(const DistributedOptimizerOptions& options) 
   }
   if (!std::isfinite(options.nominal_weight) || options.nominal_weight < 0) {
     refuse("nominal_weight is ", options.nominal_weight,
-           ", but must be positive, or 0 for the "
-           "default");
+           ", but must be positive, or 0 for the default");
   }
   return options;
 }
