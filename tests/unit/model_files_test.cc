@@ -10,6 +10,7 @@
 
 #include "bp/error.h"
 #include "comm/base/text.h"
+#include "tests/unit/model/refusal.h"
 #include "trainer/model/config.h"
 #include "trainer/model/layout.h"
 #include "trainer/model/safetensors.h"
@@ -35,18 +36,6 @@ class ModelFiles : public ::testing::Test {
  private:
   std::string folder_ = ::testing::TempDir() + concat("bp_model_files_", ::getpid());
 };
-
-template <class Body>
-std::string error_of(const Body& body, ErrorCode code) {
-  try {
-    body();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
-}
 
 TEST(Config, PresetsAreThePublishedShapes) {
   const BertConfig tiny = preset("tiny").value();
@@ -86,8 +75,7 @@ TEST_F(ModelFiles, ConfigOfTransformersIsRead) {
 
 TEST_F(ModelFiles, BadConfigsAreRefusedByName) {
   const auto refusal = [&](const std::string& text) {
-    return error_of([&] { (void)read_config(write("config.json", text)); },
-                    ErrorCode::invalid_argument);
+    return test::refusal([&] { (void)read_config(write("config.json", text)); });
   };
   EXPECT_THAT(refusal("{"), HasSubstr("config.json: "));
   EXPECT_THAT(refusal("[]"), HasSubstr("no JSON object"));
@@ -101,7 +89,7 @@ TEST_F(ModelFiles, BadConfigsAreRefusedByName) {
               HasSubstr("num_attention_heads is 0; it must be at least 1"));
   EXPECT_THAT(refusal("{" + sizes + R"(, "num_attention_heads": 2, "hidden_dropout_prob": 1})"),
               HasSubstr("hidden_dropout_prob is 1"));
-  EXPECT_THAT(error_of([&] { (void)read_config(path("none.json")); }, ErrorCode::io),
+  EXPECT_THAT(test::refusal([&] { (void)read_config(path("none.json")); }, ErrorCode::io),
               HasSubstr("none.json: No such file"));
 }
 
@@ -131,7 +119,7 @@ TEST(Config, UnknownKeysArePassedOver) {
 
 TEST(Config, ModelsThatBpDoesNotHaveAreRefused) {
   const auto refusal = [](const std::string& more) {
-    return error_of([&] { (void)parse_config(sizes_and(more)); }, ErrorCode::invalid_argument);
+    return test::refusal([&] { (void)parse_config(sizes_and(more)); });
   };
   EXPECT_EQ(refusal(R"("model_type": "distilbert")"),
             "model_type is 'distilbert', and bp has 'bert' only");
@@ -148,7 +136,7 @@ TEST(Config, ModelsThatBpDoesNotHaveAreRefused) {
 
 TEST(Config, ValuesThatMakeNoSenseAreRefused) {
   const auto refusal = [](const std::string& more) {
-    return error_of([&] { (void)parse_config(sizes_and(more)); }, ErrorCode::invalid_argument);
+    return test::refusal([&] { (void)parse_config(sizes_and(more)); });
   };
   EXPECT_EQ(refusal(R"("type_vocab_size": 4294967298)"),
             "'type_vocab_size' is 4294967298; it must be a whole number below 2^31");
@@ -176,21 +164,18 @@ TEST(Config, ValuesThatMakeNoSenseAreRefused) {
 }
 
 TEST_F(ModelFiles, AConfigIsNoLargeFile) {
-  EXPECT_THAT(
-      error_of([&] { (void)read_config(write("config.json", std::string((4 << 20) + 1, ' '))); },
-               ErrorCode::invalid_argument),
-      HasSubstr("config.json: it has 4194305 bytes; the most that bp reads is 4194304"));
+  EXPECT_THAT(test::refusal([&] {
+                (void)read_config(write("config.json", std::string((4 << 20) + 1, ' ')));
+              }),
+              HasSubstr("config.json: it has 4194305 bytes; the most that bp reads is 4194304"));
 }
 
 TEST(Config, DeepNestingIsHarmless) {
   const std::string deep(100'000, '[');
-  EXPECT_EQ(
-      error_of(
-          [&] {
-            (void)parse_config(R"({"model_type": )" + deep + std::string(deep.size(), ']') + "}");
-          },
-          ErrorCode::invalid_argument),
-      "model_type is a list, and bp has 'bert' only");
+  EXPECT_EQ(test::refusal([&] {
+              (void)parse_config(R"({"model_type": )" + deep + std::string(deep.size(), ']') + "}");
+            }),
+            "model_type is a list, and bp has 'bert' only");
 }
 
 TEST_F(ModelFiles, TokenizerConfigGoesThroughItsFile) {
@@ -207,7 +192,7 @@ TEST_F(ModelFiles, TokenizerConfigGoesThroughItsFile) {
 
 TEST_F(ModelFiles, TokenizersThatBpDoesNotHaveAreRefused) {
   const auto refusal = [](const std::string& text) {
-    return error_of([&] { (void)parse_tokenizer_config(text); }, ErrorCode::invalid_argument);
+    return test::refusal([&] { (void)parse_tokenizer_config(text); });
   };
   EXPECT_EQ(refusal(R"({"tokenizer_class": "BertJapaneseTokenizer"})"),
             "tokenizer_class is 'BertJapaneseTokenizer', and bp has 'BertTokenizer' only");
@@ -221,8 +206,7 @@ TEST_F(ModelFiles, TokenizersThatBpDoesNotHaveAreRefused) {
   EXPECT_EQ(refusal(R"({"model_max_length": 2})"),
             "model_max_length is 2; it must be a number of 3 or more");
   EXPECT_EQ(refusal("[]"), "it is no JSON object");
-  EXPECT_THAT(error_of([&] { (void)read_tokenizer_config(write("t.json", "{")); },
-                       ErrorCode::invalid_argument),
+  EXPECT_THAT(test::refusal([&] { (void)read_tokenizer_config(write("t.json", "{")); }),
               HasSubstr("t.json: it is broken JSON: "));
 }
 
@@ -253,8 +237,7 @@ TEST_F(ModelFiles, SafetensorsGoThroughTheirFile) {
 
 TEST(Safetensors, BrokenHeadersAreRefused) {
   const auto refusal = [](const std::string& json, std::uint64_t bytes) {
-    return error_of([&] { (void)parse_safetensors_header(json, bytes); },
-                    ErrorCode::invalid_argument);
+    return test::refusal([&] { (void)parse_safetensors_header(json, bytes); });
   };
   const auto one = [](const std::string& name, const std::string& type, const std::string& shape,
                       const std::string& offsets) {
@@ -296,14 +279,13 @@ TEST(Safetensors, BrokenHeadersAreRefused) {
 
 TEST_F(ModelFiles, BrokenSafetensorsFilesAreRefusedByName) {
   const auto refusal = [&](const std::string& bytes) {
-    return error_of([&] { SafetensorsReader reader(write("bad.safetensors", bytes)); },
-                    ErrorCode::invalid_argument);
+    return test::refusal([&] { SafetensorsReader reader(write("bad.safetensors", bytes)); });
   };
   EXPECT_THAT(refusal("1234"),
               HasSubstr("bad.safetensors is no valid safetensors file: it has only 4"));
   EXPECT_THAT(refusal(std::string(8, '\xff') + "{}"), HasSubstr("header is said to have"));
   EXPECT_THAT(refusal(std::string("\x03\0\0\0\0\0\0\0{}", 10)), HasSubstr("the file has 10"));
-  EXPECT_THAT(error_of([&] { SafetensorsReader reader(path("none")); }, ErrorCode::io),
+  EXPECT_THAT(test::refusal([&] { SafetensorsReader reader(path("none")); }, ErrorCode::io),
               HasSubstr("No such file"));
 }
 

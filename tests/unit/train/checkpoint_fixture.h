@@ -2,17 +2,15 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "comm/base/text.h"
+#include "tests/unit/data/scratch.h"
 #include "trainer/train/checkpoint_folder.h"
 #include "trainer/train/checkpoint_state.h"
 #include "trainer/train/manifest.h"
@@ -21,20 +19,13 @@ namespace bp::trainer::test {
 
 class CheckpointTest : public ::testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(root_); }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-
-  [[nodiscard]] std::string path(const std::string& name) const { return root_ + "/" + name; }
+  [[nodiscard]] std::string path(const std::string& name) const { return scratch_.path(name); }
   [[nodiscard]] CheckpointFolder checkpoints() const {
     return CheckpointFolder(path("run/checkpoints"));
   }
   void write(const std::string& name, const std::string& text) const {
     std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());
-    std::ofstream(path(name), std::ios::binary) << text;
-  }
-  [[nodiscard]] static std::string read(const std::string& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
+    scratch_.write(name, text);
   }
 
   // A complete one.
@@ -58,11 +49,7 @@ class CheckpointTest : public ::testing::Test {
   }
 
  private:
-  std::string root_ = ::testing::TempDir() +
-                      concat("bp_checkpoint_",
-                             ::getpid(),
-                             "_",
-                             ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  Scratch scratch_;
 };
 
 }  // namespace bp::trainer::test

@@ -3,6 +3,7 @@
 
 #include "bp/error.h"
 #include "checkpoint_fixture.h"
+#include "tests/unit/model/refusal.h"
 
 namespace bp::trainer {
 namespace {
@@ -15,14 +16,7 @@ using ::testing::IsEmpty;
 class Checkpoint : public test::CheckpointTest {};
 
 std::string refusal(const std::string& manifest) {
-  try {
-    (void)parse_manifest(manifest);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was refused";
-  return "";
+  return test::refusal([&] { (void)parse_manifest(manifest); });
 }
 
 TEST(Manifest, ComesBack) {
@@ -173,13 +167,8 @@ TEST(CheckpointState, RefusesWhatIsNone) {
   state.step = 3;
   state.position = {0, 100};
   state.rows = 100;
-  const auto refused = [](const std::string& json) -> std::string {
-    try {
-      (void)parse_state(json);
-      return "";
-    } catch (const Error& error) {
-      return error.what();
-    }
+  const auto refused = [](const std::string& json) {
+    return test::refusal([&] { (void)parse_state(json); });
   };
   EXPECT_THAT(refused(to_json(state)), HasSubstr("row 100 of 100"));
   EXPECT_THAT(refused("{}"), HasSubstr("format"));

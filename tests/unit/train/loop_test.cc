@@ -65,13 +65,9 @@ class Train : public test::SmallData {
       // Different first weights on each rank: rank 0's count.
       Bert model(config(store, dropout), options.precision,
                  static_cast<std::uint64_t>(world.rank() + 1));
-      TrainJob job;
-      job.store = store_path();
-      job.rows = store.size(Split::train);
-      job.lr = options.lr;
-      job.metrics = world.rank() == 0 ? path("metrics.jsonl") : "";
-      job.evaluate = [] { return std::nullopt; };
-      const TrainResult trained = train(world, options, job, model);
+      TrainJob with_metrics = job(store, options);
+      if (world.rank() == 0) with_metrics.metrics = path("metrics.jsonl");
+      const TrainResult trained = train(world, options, with_metrics, model);
       if (world.rank() != 0) return;
       result.train = trained;
       for (const auto& [name, parameter] : model.parameters()) {
@@ -235,15 +231,12 @@ TEST_F(Train, ASignalEndsTheRunAtTheStep) {
     bp::test::run_ranks(1, [&](Communicator& world) {
       const SampleStore store = SampleStore::open(store_path());
       Bert model(config(store, 0), Precision::fp32, 1);
-      TrainJob job;
-      job.store = store_path();
-      job.rows = store.size(Split::train);
-      job.lr = options.lr;
-      job.evaluate = [number] {
+      TrainJob signalled = job(store, options);
+      signalled.evaluate = [number] {
         (void)std::raise(number);
         return std::nullopt;
       };
-      result = train(world, options, job, model);
+      result = train(world, options, signalled, model);
     });
     EXPECT_TRUE(result.stopped);
     EXPECT_EQ(result.end.step, 4);
@@ -258,16 +251,13 @@ TEST_F(Train, TheStopFileEndsTheRunOnAllRanks) {
   bp::test::run_ranks(2, [&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
     Bert model(config(store, 0), Precision::fp32, 1);
-    TrainJob job;
-    job.store = store_path();
-    job.rows = store.size(Split::train);
-    job.lr = options.lr;
-    if (world.rank() == 0) job.stop_file = path("stop");
-    job.evaluate = [this] {
+    TrainJob stopping = job(store, options);
+    if (world.rank() == 0) stopping.stop_file = path("stop");
+    stopping.evaluate = [this] {
       std::ofstream(path("stop")).flush();
       return std::nullopt;
     };
-    const TrainResult result = train(world, options, job, model);
+    const TrainResult result = train(world, options, stopping, model);
     EXPECT_TRUE(result.stopped);
     ends += result.end.step;
   });

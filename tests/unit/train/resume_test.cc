@@ -4,12 +4,13 @@
 #include <gmock/gmock.h>
 
 #include "checkpoint_fixture.h"
-#include "trainer/data/input_error.h"
+#include "tests/unit/data/input_refusal.h"
 
 namespace bp::trainer {
 namespace {
 
 namespace fs = std::filesystem;
+using test::input_refusal;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -20,17 +21,6 @@ class ResumeTest : public test::CheckpointTest {
     said_.clear();
     const RunFolder run = RunFolder::open(path("run"), RunFolder::IfThere::take);
     return choose_resume_point(run, resume, [this](const std::string& text) { said_ += text; });
-  }
-  // "code: text | hint"
-  template <class Action>
-  std::string refusal(const Action& action) {
-    try {
-      action();
-    } catch (const InputError& error) {
-      return concat(error.exit_code(), ": ", error.what(), " | ", error.hint());
-    }
-    ADD_FAILURE() << "nothing was refused";
-    return "";
   }
   void begin_run() { write("run/config.yaml", "seed: 1\n"); }
 
@@ -59,7 +49,7 @@ TEST_F(ResumeTest, WhereNoneIsCompleteTheRunDoesNotSilentlyBeginAnew) {
   begin_run();
   save(50);
   fs::remove(path("run/checkpoints/step-50/manifest.json"));
-  EXPECT_EQ(refusal([&] { (void)choose("auto"); }),
+  EXPECT_EQ(input_refusal([&] { (void)choose("auto"); }),
             concat("65: no checkpoint in ", path("run/checkpoints"),
                    " is complete | begin anew in another folder with --run"));
 }
@@ -67,7 +57,7 @@ TEST_F(ResumeTest, WhereNoneIsCompleteTheRunDoesNotSilentlyBeginAnew) {
 TEST_F(ResumeTest, AResultWithoutCheckpointsIsNotOverwritten) {
   begin_run();
   write("run/model/config.json", "{}");
-  EXPECT_EQ(refusal([&] { (void)choose("auto"); }),
+  EXPECT_EQ(input_refusal([&] { (void)choose("auto"); }),
             concat("2: the run's folder ", path("run"),
                    " holds a result already | choose another with --run, or remove it"));
 }
@@ -79,11 +69,11 @@ TEST_F(ResumeTest, APathIsACheckpointOrARun) {
   EXPECT_EQ(choose(path("run/checkpoints/latest")).state.step, 100);
   EXPECT_EQ(choose(path("run")).state.step, 100);
   EXPECT_TRUE(choose(path("run/checkpoints/step-50")).own);
-  EXPECT_EQ(refusal([&] { (void)choose(path("none")); }),
+  EXPECT_EQ(input_refusal([&] { (void)choose(path("none")); }),
             concat("66: --resume: nothing is at ", path("none"),
                    " | auto, never, a checkpoint's folder or a run's"));
   fs::remove(path("run/checkpoints/step-50/state.json"));
-  EXPECT_EQ(refusal([&] { (void)choose(path("run/checkpoints/step-50")); }),
+  EXPECT_EQ(input_refusal([&] { (void)choose(path("run/checkpoints/step-50")); }),
             concat("65: --resume: ", path("run/checkpoints/step-50"),
                    " is no complete checkpoint: state.json: No such file or directory | --resume "
                    "auto takes the newest complete one of the run"));
@@ -96,7 +86,7 @@ TEST_F(ResumeTest, AnotherRunsCheckpointBeginsANewRunOnly) {
   EXPECT_EQ(point.state.step, 50);
   EXPECT_FALSE(point.own);
   begin_run();
-  EXPECT_EQ(refusal([&] { (void)choose(path("other")); }),
+  EXPECT_EQ(input_refusal([&] { (void)choose(path("other")); }),
             concat("2: the run's folder ", path("run"), " is already there, and ", path("other"),
                    " is not its own checkpoint | choose another folder with --run"));
 }
@@ -106,8 +96,8 @@ TEST_F(ResumeTest, ADamagedStateIsNamed) {
   const std::string part = checkpoints().begin(50);
   std::ofstream(part + "/state.json") << "{}";
   checkpoints().publish({50, std::nullopt, 1});
-  EXPECT_THAT(refusal([&] { (void)choose("auto"); }), HasSubstr("65: "));
-  EXPECT_THAT(refusal([&] { (void)choose("auto"); }), HasSubstr("step-50/state.json: "));
+  EXPECT_THAT(input_refusal([&] { (void)choose("auto"); }), HasSubstr("65: "));
+  EXPECT_THAT(input_refusal([&] { (void)choose("auto"); }), HasSubstr("step-50/state.json: "));
 }
 
 class Differences : public ResumeTest {
@@ -147,7 +137,7 @@ TEST_F(Differences, WhatAUserMayChangeIsListed) {
 }
 
 TEST_F(Differences, WhatWouldMixTwoRunsIsRefused) {
-  const auto refused = [&] { return refusal([&] { (void)differences(point_, present_); }); };
+  const auto refused = [&] { return input_refusal([&] { (void)differences(point_, present_); }); };
   const std::string begins = concat("2: cannot go on from ", path("step-50"), ": ");
   const std::string mend = " | give data, model and seed as before, or begin anew with --run";
   present_.seed = 2;
@@ -171,12 +161,12 @@ TEST_F(Differences, ThereMustBeStepsLeft) {
   const RunFolder run = RunFolder::open(path("run"), RunFolder::IfThere::take);
   require_steps_left(point_, run, 1);
   require_steps_left(point_, run, 0);  // killed before its result was written
-  EXPECT_EQ(refusal([&] { require_steps_left(point_, run, -10); }),
+  EXPECT_EQ(input_refusal([&] { require_steps_left(point_, run, -10); }),
             concat("2: ", path("step-50"),
                    " is 10 steps beyond the last one | give more --epochs or "
                    "--steps, or begin anew with --run"));
   write("run/report.html", "");
-  EXPECT_EQ(refusal([&] { require_steps_left(point_, run, 0); }),
+  EXPECT_EQ(input_refusal([&] { require_steps_left(point_, run, 0); }),
             concat("2: the run in ", path("run"),
                    " is finished, with 60 steps | choose another folder with --run, or go on with "
                    "more --epochs or --steps"));

@@ -11,12 +11,14 @@
 
 #include "bp/error.h"
 #include "comm/base/text.h"
+#include "tests/unit/data/input_refusal.h"
 #include "trainer/data/input_error.h"
 #include "trainer/train/command_line.h"
 
 namespace bp::trainer {
 namespace {
 
+using test::input_refusal;
 using ::testing::HasSubstr;
 
 class RunFolderTest : public ::testing::Test {
@@ -32,18 +34,6 @@ class RunFolderTest : public ::testing::Test {
  private:
   std::string folder_ = ::testing::TempDir() + concat("bp_run_folder_", ::getpid());
 };
-
-// "code: text | hint"
-template <class Action>
-std::string refusal(const Action& action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return concat(error.exit_code(), ": ", error.what(), " | ", error.hint());
-  }
-  ADD_FAILURE() << "nothing was refused";
-  return "";
-}
 
 TEST_F(RunFolderTest, IsNamedAfterTheData) {
   EXPECT_EQ(default_run("examples/reviews.csv"), "runs/reviews");
@@ -61,7 +51,7 @@ TEST_F(RunFolderTest, IsMadeAndVanishesWhenNothingWasWritten) {
 
 TEST_F(RunFolderTest, RefusesToBeginAnewInWhatIsThere) {
   write("run/config.yaml", "");
-  EXPECT_EQ(refusal([&] { (void)RunFolder::open(path("run"), IfThere::refuse); }),
+  EXPECT_EQ(input_refusal([&] { (void)RunFolder::open(path("run"), IfThere::refuse); }),
             concat("2: the run's folder ", path("run"),
                    " is already there | choose another with --run, or leave out --resume to go on "
                    "with it"));
@@ -73,12 +63,13 @@ TEST_F(RunFolderTest, TakesNoFolderButARuns) {
   const std::string expected = concat("2: ", path("mine"),
                                       " is already there, and is no run's folder | choose another "
                                       "with --run");
-  EXPECT_EQ(refusal([&] { (void)RunFolder::open(path("mine"), IfThere::take); }), expected);
-  EXPECT_EQ(refusal([&] { (void)RunFolder::open(path("mine"), IfThere::refuse); }), expected);
+  EXPECT_EQ(input_refusal([&] { (void)RunFolder::open(path("mine"), IfThere::take); }), expected);
+  EXPECT_EQ(input_refusal([&] { (void)RunFolder::open(path("mine"), IfThere::refuse); }), expected);
   // A run that was killed before it began is one.
   write("early/lease", "a\nb\n1\n0\nh\n\n");
-  EXPECT_EQ(refusal([&] { (void)RunFolder::open(path("early"), IfThere::refuse); }).substr(0, 2),
-            "2:");
+  EXPECT_EQ(
+      input_refusal([&] { (void)RunFolder::open(path("early"), IfThere::refuse); }).substr(0, 2),
+      "2:");
 }
 
 TEST_F(RunFolderTest, TwoRunsInOneFolderAreRefused) {
@@ -86,7 +77,7 @@ TEST_F(RunFolderTest, TwoRunsInOneFolderAreRefused) {
                               .expiry = std::chrono::milliseconds(400)};
   const RunFolder first = RunFolder::open(path("run"), IfThere::take, kTimes);
   const std::string refused =
-      refusal([&] { (void)RunFolder::open(path("run"), IfThere::take, kTimes); });
+      input_refusal([&] { (void)RunFolder::open(path("run"), IfThere::take, kTimes); });
   EXPECT_THAT(refused, HasSubstr(concat("2: process ", ::getpid(), " on host ")));
   EXPECT_THAT(refused,
               HasSubstr(concat(" is at work in ", path("run"),
@@ -108,10 +99,10 @@ TEST_F(RunFolderTest, WhoLostItWritesNoMore) {
 }
 
 TEST_F(RunFolderTest, StoppingNeedsARunAtWork) {
-  EXPECT_EQ(refusal([&] { ask_to_stop(path("none")); }),
+  EXPECT_EQ(input_refusal([&] { ask_to_stop(path("none")); }),
             concat("66: ", path("none"), " is no run's folder | bert_train stop RUN"));
   write("run/config.yaml", "");
-  EXPECT_THAT(refusal([&] { ask_to_stop(path("run")); }),
+  EXPECT_THAT(input_refusal([&] { ask_to_stop(path("run")); }),
               HasSubstr(concat("66: no run is at work in ", path("run"))));
   const RunFolder running = RunFolder::open(path("run"), IfThere::take);
   ask_to_stop(path("run"));

@@ -1,0 +1,24 @@
+// What a user is told by the InputError with which something is refused: "code: text | hint".
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "comm/base/text.h"
+#include "trainer/data/input_error.h"
+
+namespace bp::trainer::test {
+
+template <class Action>
+std::string input_refusal(const Action& action) {
+  try {
+    action();
+  } catch (const InputError& error) {
+    return concat(error.exit_code(), ": ", error.what(), " | ", error.hint());
+  }
+  ADD_FAILURE() << "nothing was refused";
+  return "";
+}
+
+}  // namespace bp::trainer::test
