@@ -68,18 +68,14 @@ CheckpointFolder::Found CheckpointFolder::newest_complete() const {
   return found;
 }
 
-void CheckpointFolder::go_on_after(std::int64_t step, std::optional<std::int64_t> best) const {
+void CheckpointFolder::go_on_after(std::int64_t step, std::span<const std::int64_t> best) const {
   remove_leftovers();
   as_io_error(path_, [&] {
     for (const std::int64_t later : steps()) {
       if (later > step) fs::rename(of_step(later), concat(path_, "/.dropped-", kPrefix, later));
     }
     point("latest", step);
-    if (best && fs::exists(of_step(*best))) {
-      point("best", *best);
-    } else {
-      fs::remove_all(path_ + "/best");
-    }
+    if (!point_to_best(best)) fs::remove_all(path_ + "/best");
   });
   sync_folder(path_);
 }
@@ -114,14 +110,14 @@ void CheckpointFolder::publish(const Published& what) const {
   sync_folder(path_);
   as_io_error(path_, [&] {
     point("latest", what.step);
-    if (what.best && fs::exists(of_step(*what.best))) point("best", *what.best);
+    (void)point_to_best(what.best);
   });
   sync_folder(path_);
   as_io_error(path_, [&] {
     remove_hidden();
     int kept = 0;
     for (const std::int64_t step : steps()) {
-      if (kept++ < what.keep || step == what.best) continue;
+      if (kept++ < what.keep || std::ranges::count(what.best, step) > 0) continue;
       // Hidden first: a kill amid the removal leaves no step-N with files missing.
       const std::string hidden = concat(path_, "/.old-", kPrefix, step);
       fs::rename(of_step(step), hidden);
@@ -133,6 +129,15 @@ void CheckpointFolder::publish(const Published& what) const {
 void CheckpointFolder::abandon(std::int64_t step) const noexcept {
   std::error_code ignored;
   fs::remove_all(concat(path_, "/.part-", kPrefix, step), ignored);
+}
+
+// At the first of them that is there.
+bool CheckpointFolder::point_to_best(std::span<const std::int64_t> best) const {
+  const auto there =
+      std::ranges::find_if(best, [this](std::int64_t step) { return fs::exists(of_step(step)); });
+  if (there == best.end()) return false;
+  point("best", *there);
+  return true;
 }
 
 // Never absent, never half made: a new link takes the old one's place. (A copy of the run that

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,18 +33,18 @@ class CheckpointFolder {
   // Before a run goes on after `step`: removes what a killed process left under way, takes later
   // steps out of the way (damaged, or of a future that is given up) and lets the links point at
   // what is there. They are removed for good when the next checkpoint is complete.
-  void go_on_after(std::int64_t step, std::optional<std::int64_t> best) const;
+  void go_on_after(std::int64_t step, std::span<const std::int64_t> best) const;
   // Before a run begins anew.
   void remove_leftovers() const;
 
   // An empty folder to write step-N in.
   [[nodiscard]] std::string begin(std::int64_t step) const;
   // Makes it step-N, all at once and for good: its manifest, the rename, the links; no step-N may
-  // be there. Then removes all but the `keep` highest steps and the best one. Throws io; the others
-  // are then untouched.
+  // be there. Then removes all but the `keep` highest steps and the best ones, of which the first
+  // has the link. Throws io; the others are then untouched.
   struct Published {
     std::int64_t step = 0;
-    std::optional<std::int64_t> best = {};
+    std::vector<std::int64_t> best = {};
     int keep = 1;
   };
   void publish(const Published& what) const;
@@ -51,6 +52,7 @@ class CheckpointFolder {
 
  private:
   void point(const std::string& link, std::int64_t step) const;
+  [[nodiscard]] bool point_to_best(std::span<const std::int64_t> best) const;
   void remove_hidden() const;
 
   std::string path_;

@@ -1,5 +1,6 @@
 #include "trainer/train/checkpoint_state.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -52,6 +53,14 @@ RunTotals read_totals(const Json& json) {
           .loss = read_number(json, "loss")};
 }
 
+Json to_object(const BestResult& best) {
+  return {{"step", best.step}, {"dev", to_object(best.dev)}};
+}
+
+BestResult read_best(const Json& json) {
+  return {.step = count_at(json, "step"), .dev = read_evaluation(json.at("dev"))};
+}
+
 CheckpointState read_state(const Json& json) {
   CheckpointState state;
   state.step = count_at(json, "step");
@@ -60,9 +69,9 @@ CheckpointState read_state(const Json& json) {
   state.nominal_weight = json.at("nominal_weight");
   state.evaluation_due = json.at("evaluation_due");
   if (json.contains("dev")) state.dev = read_evaluation(json.at("dev"));
-  if (json.contains("best")) {
-    const Json& best = json.at("best");
-    state.best = BestResult{count_at(best, "step"), read_evaluation(best.at("dev"))};
+  if (json.contains("best")) state.best.push_back(read_best(json.at("best")));
+  if (json.contains("next_best")) {
+    for (const Json& next : json.at("next_best")) state.best.push_back(read_best(next));
   }
   state.totals = read_totals(json.at("totals"));
   state.store = json.at("store").get<std::string>();
@@ -99,7 +108,13 @@ std::string to_json(const CheckpointState& state) {
             {"nominal_weight", state.nominal_weight},
             {"evaluation_due", state.evaluation_due}};
   if (state.dev) json["dev"] = to_object(*state.dev);
-  if (state.best) json["best"] = {{"step", state.best->step}, {"dev", to_object(state.best->dev)}};
+  for (const BestResult& result : state.best) {
+    if (&result == &state.best.front()) {
+      json["best"] = to_object(result);
+    } else {
+      json["next_best"].push_back(to_object(result));
+    }
+  }
   json["totals"] = to_object(state.totals);
   json["store"] = state.store;
   json["hosts"] = state.hosts;
@@ -128,8 +143,21 @@ CheckpointState parse_state(const std::string& json) {
   }
 }
 
+std::vector<std::int64_t> steps_of(const std::vector<BestResult>& best) {
+  std::vector<std::int64_t> steps;
+  for (const BestResult& result : best) steps.push_back(result.step);
+  return steps;
+}
+
 bool better(const EvaluationSummary& a, const EvaluationSummary& b) {
   return a.accuracy > b.accuracy || (a.accuracy == b.accuracy && a.loss < b.loss);
+}
+
+void rank_result(std::vector<BestResult>& best, const BestResult& result, int most) {
+  const auto place = std::ranges::find_if(
+      best, [&](const BestResult& other) { return better(result.dev, other.dev); });
+  best.insert(place, result);
+  best.resize(std::min(best.size(), static_cast<std::size_t>(most)));
 }
 
 }  // namespace bp::trainer

@@ -43,7 +43,7 @@ struct CheckpointState {
   double nominal_weight = 0;                  // DistributedOptimizer's
   bool evaluation_due = false;                // after this step, but a request to stop came first
   std::optional<EvaluationSummary> dev = {};  // the last one
-  std::optional<BestResult> best = {};
+  std::vector<BestResult> best = {};          // that have a checkpoint; the best one first
   RunTotals totals = {};
   std::string store = {};  // SampleStore::identity()
   std::string hosts = {};  // "localhost,127.0.0.1": for a person
@@ -55,7 +55,11 @@ struct CheckpointState {
 // Throws invalid_argument saying what is wrong, without naming the file.
 [[nodiscard]] CheckpointState parse_state(const std::string& json);
 
+[[nodiscard]] std::vector<std::int64_t> steps_of(const std::vector<BestResult>& best);
+
 // More right answers, or as many with a lower loss.
 [[nodiscard]] bool better(const EvaluationSummary& a, const EvaluationSummary& b);
+// Gives it its place among the `most` best, behind those that are as good.
+void rank_result(std::vector<BestResult>& best, const BestResult& result, int most);
 
 }  // namespace bp::trainer

@@ -51,9 +51,7 @@ void CheckpointWriter::write(const CheckpointState& state, const WriteFiles& wri
     const std::string part = folder_.begin(state.step);
     write_files(part);
     write_whole_file(part + "/state.json", to_json(state));
-    CheckpointFolder::Published published{state.step, std::nullopt, keep_};
-    if (state.best) published.best = state.best->step;
-    folder_.publish(published);
+    folder_.publish({state.step, steps_of(state.best), keep_});
     complete_ = state.step;
   } catch (const std::exception& error) {
     folder_.abandon(state.step);
@@ -67,25 +65,30 @@ void CheckpointWriter::write(const CheckpointState& state, const WriteFiles& wri
 void require_space(const std::string& folder,
                    const DiskSpace& disk,
                    std::int64_t parameters,
-                   int keep) {
+                   const KeptCheckpoints& keep) {
   // Weights and two moments of four bytes each, and a little for names, vocabulary and the rest.
   constexpr std::uint64_t kBytes = 3 * 4;
   constexpr std::uint64_t kBesides = 1'000'000;
   const std::uint64_t one = static_cast<std::uint64_t>(parameters) * kBytes + kBesides;
-  const auto count = static_cast<std::uint64_t>(keep) + 2;  // the best, and the one being written
+  const auto count = static_cast<std::uint64_t>(keep.last + keep.best + 1);
   const std::uint64_t needed = one * count;
   if (disk.free + disk.present >= needed) return;
   throw InputError(
       70,
       concat("the disk of ", folder, " has ", megabytes(disk.free), " left, but ", count,
-             " checkpoints of ", megabytes(one), " (--keep ", keep,
-             ", the best, and the one being written) need ", megabytes(needed - disk.present),
-             " more"),
-      keep > 1 ? "make room, name a folder on another disk with --run, or keep fewer with --keep 1"
-               : "make room, or name a folder on another disk with --run");
+             " checkpoints of ", megabytes(one), " (--keep ", keep.last, ", the ",
+             keep.best > 1 ? concat(keep.best, " ") : "", "best, and the one being written) need ",
+             megabytes(needed - disk.present), " more"),
+      keep.best > 1   ? "make room, name a folder on another disk with --run, or keep fewer with "
+                        "--keep 1 --keep-best 1"
+      : keep.last > 1 ? "make room, name a folder on another disk with --run, or keep fewer with "
+                        "--keep 1"
+                      : "make room, or name a folder on another disk with --run");
 }
 
-void require_space(const std::string& folder, std::int64_t parameters, int keep) {
+void require_space(const std::string& folder,
+                   std::int64_t parameters,
+                   const KeptCheckpoints& keep) {
   const auto free = free_space(folder);
   if (!free) return;  // who cannot tell does not refuse
   require_space(folder, {*free, size_of(folder + "/checkpoints")}, parameters, keep);

@@ -19,7 +19,7 @@ class CheckpointWriter {
   using WriteFiles = std::function<void(const std::string& folder)>;
 
   // `last`: the step of the last complete one, if any. `keep`: how many of the last stay, 1 or
-  // more; the best one stays besides.
+  // more; the state's best ones stay besides.
   CheckpointWriter(std::string folder, int keep, std::optional<std::int64_t> last);
 
   // Runs `prepare` on the writer's thread; to be called at once, if at all.
@@ -47,9 +47,15 @@ class CheckpointWriter {
   Background background_;  // last: its thread ends before what it uses goes
 };
 
+// How many stay.
+struct KeptCheckpoints {
+  int last = 2;
+  int best = 1;
+};
+
 // Throws InputError (70) when `folder`, which is there, lies on a disk with less room than the
 // checkpoints of a model with this many parameters will need beside those that are there already.
-void require_space(const std::string& folder, std::int64_t parameters, int keep);
+void require_space(const std::string& folder, std::int64_t parameters, const KeptCheckpoints& keep);
 // The same for a disk with `free` bytes and `present` bytes of checkpoints on it.
 struct DiskSpace {
   std::uint64_t free = 0;
@@ -58,6 +64,6 @@ struct DiskSpace {
 void require_space(const std::string& folder,
                    const DiskSpace& disk,
                    std::int64_t parameters,
-                   int keep);
+                   const KeptCheckpoints& keep);
 
 }  // namespace bp::trainer

@@ -122,8 +122,8 @@ void add_train_options(OptionSet& set, Options& options) {
            options.resume);
   set.number({"save-every", "Steps between checkpoints", "each epoch"}, options.save_every, 1,
              kMany);
-  set.number({"keep", "Checkpoints that stay: so many of the last, and the best on dev"},
-             options.keep, 1, 1e6);
+  set.number({"keep", "Checkpoints that stay: so many of the last"}, options.keep, 1, 1e6);
+  set.number({"keep-best", "Besides, so many of the best on dev"}, options.keep_best, 1, 1e6);
   set.text({"trace",
             "Folder for what each rank did at each step: sample ids, loss, a hash of the "
             "parameters (for debugging)",

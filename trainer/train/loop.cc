@@ -206,7 +206,7 @@ void Loop::finish_step(const StepBatches& batches, const StepFacts& measured) {
   };
   now_.evaluation_due = due(options_.eval_every);
   if (now_.evaluation_due && !stopped_) evaluate();
-  const bool is_best = now_.best && now_.best->step == now_.step;
+  const bool is_best = std::ranges::count(now_.best, now_.step, &BestResult::step) > 0;
   if (stopped_ || is_best || due(options_.save_every)) save();
   if (job_.checkpoints != nullptr) job_.checkpoints->check();
 }
@@ -216,7 +216,7 @@ void Loop::evaluate() {
   const auto result = job_.evaluate();
   if (!result) return;
   now_.dev = result;
-  if (!now_.best || better(*result, now_.best->dev)) now_.best = BestResult{now_.step, *result};
+  rank_result(now_.best, {now_.step, *result}, options_.keep_best);
   log_.evaluated(epochs_done(now_), name_of(Split::dev), *result);
 }
 

@@ -37,7 +37,8 @@ struct Options {
   std::string run;              // the folder that the run writes; empty: runs/<data's name>
   std::string trace;            // a folder for what each rank did at each step; empty: none
   std::int64_t save_every = 0;  // steps between checkpoints; 0: at the end of each epoch
-  int keep = 2;                 // the last checkpoints that stay, besides the best
+  int keep = 2;                 // checkpoints that stay: so many of the last
+  int keep_best = 1;            // and so many of the best on dev
   std::string resume = "auto";  // or "never", or a checkpoint's or run's folder
 
   // Evaluation.

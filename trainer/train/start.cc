@@ -56,7 +56,7 @@ ResumePoint agree_on_start(Communicator& world,
     } else if (std::filesystem::exists(folder->file("config.yaml"))) {
       say(concat("no checkpoint yet in ", folder->path(), ": beginning at step 0"));
     }
-    if (!start.own) start.state.best.reset();  // it is not among this run's
+    if (!start.own) start.state.best.clear();  // they are not among this run's
   }
   std::string state = to_json(start.state);
   broadcast_text(world, state, 0, "where to start");
@@ -76,9 +76,7 @@ void clear_the_way(const RunFolder& folder, const ResumePoint& start) {
     checkpoints.remove_leftovers();
     return;
   }
-  std::optional<std::int64_t> best;
-  if (start.state.best) best = start.state.best->step;
-  checkpoints.go_on_after(start.state.step, best);
+  checkpoints.go_on_after(start.state.step, steps_of(start.state.best));
 }
 
 }  // namespace bp::trainer

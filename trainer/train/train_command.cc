@@ -115,7 +115,7 @@ class Run {
                             [this](const std::string& text) { say(text); });
     if (!writes()) return;
     clear_the_way(*folder_, start_);
-    require_space(folder_->path(), count_parameters(*model_), options_.keep);
+    require_space(folder_->path(), count_parameters(*model_), {options_.keep, options_.keep_best});
     const BertConfig& config = model_->config();
     write_whole_file(folder_->file("config.yaml"), settings_yaml(options_.settings));
     say(concat("training ", source_.name, " (", config.layers, " layers, hidden ", config.hidden,

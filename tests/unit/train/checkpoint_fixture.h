@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +28,7 @@ class CheckpointTest : public ::testing::Test {
   }
 
   // A complete one.
-  void save(std::int64_t step, std::optional<std::int64_t> best = {}, int keep = 2) const {
+  void save(std::int64_t step, const std::vector<std::int64_t>& best = {}, int keep = 2) const {
     CheckpointState state;
     state.step = step;
     state.rows = 100;

@@ -41,13 +41,13 @@ TEST(Manifest, RefusesWhatIsNone) {
 }
 
 TEST_F(Checkpoint, IsThereWithItsLinksOnceItIsPublished) {
-  save(50, 50);
+  save(50, {50});
   const std::string folder = checkpoints().of_step(50);
   EXPECT_EQ(damage_of(folder), "");
   EXPECT_THAT(names_in(folder), ElementsAre("manifest.json", "model.safetensors", "state.json"));
   EXPECT_EQ(fs::read_symlink(path("run/checkpoints/latest")), "step-50");
   EXPECT_EQ(fs::read_symlink(path("run/checkpoints/best")), "step-50");
-  save(100, 50);
+  save(100, {50});
   EXPECT_EQ(fs::read_symlink(path("run/checkpoints/latest")), "step-100");
   EXPECT_EQ(fs::read_symlink(path("run/checkpoints/best")), "step-50");
 }
@@ -87,15 +87,29 @@ TEST_F(Checkpoint, TheNewestCompleteOneIsFoundAndTheSkippedAreNamed) {
 }
 
 TEST_F(Checkpoint, TheLastOnesAndTheBestStay) {
-  save(10, 10);
-  for (const int step : {20, 30, 40}) save(step, 10);
+  save(10, {10});
+  for (const int step : {20, 30, 40}) save(step, {10});
   EXPECT_THAT(checkpoints().steps(), ElementsAre(40, 30, 10));
-  save(50, 50);
+  save(50, {50});
   EXPECT_THAT(checkpoints().steps(), ElementsAre(50, 40));
-  save(60, 50, 1);
+  save(60, {50}, 1);
   EXPECT_THAT(checkpoints().steps(), ElementsAre(60, 50));
   EXPECT_THAT(names_in(path("run/checkpoints")),
               ElementsAre("best", "latest", "step-50", "step-60"));
+}
+
+TEST_F(Checkpoint, TheBestOnesStayAndTheLinkIsTheFirstOnes) {
+  save(50, {50});
+  save(60, {60, 50});
+  save(70, {60, 50}, 1);
+  EXPECT_THAT(names_in(path("run/checkpoints")),
+              ElementsAre("best", "latest", "step-50", "step-60", "step-70"));
+  EXPECT_EQ(fs::read_symlink(path("run/checkpoints/best")), "step-60");
+  save(80, {60, 80}, 1);
+  EXPECT_THAT(checkpoints().steps(), ElementsAre(80, 60));
+  fs::remove_all(checkpoints().of_step(60));
+  checkpoints().go_on_after(80, std::vector<std::int64_t>{60, 80});
+  EXPECT_EQ(fs::read_symlink(path("run/checkpoints/best")), "step-80");
 }
 
 TEST_F(Checkpoint, WhatAKilledWriterLeftIsNoCheckpointAndGoes) {
@@ -107,8 +121,8 @@ TEST_F(Checkpoint, WhatAKilledWriterLeftIsNoCheckpointAndGoes) {
 }
 
 TEST_F(Checkpoint, GoingOnFromAnEarlierOneGivesUpTheLater) {
-  for (const int step : {50, 100, 150}) save(step, 100, 9);
-  checkpoints().go_on_after(50, std::nullopt);
+  for (const int step : {50, 100, 150}) save(step, {100}, 9);
+  checkpoints().go_on_after(50, {});
   EXPECT_THAT(checkpoints().steps(), ElementsAre(50));
   EXPECT_EQ(fs::read_symlink(path("run/checkpoints/latest")), "step-50");
   EXPECT_FALSE(fs::exists(path("run/checkpoints/best")));
@@ -118,17 +132,17 @@ TEST_F(Checkpoint, GoingOnFromAnEarlierOneGivesUpTheLater) {
 }
 
 TEST_F(Checkpoint, ACopyThatFollowedLinksGoesOn) {
-  save(50, 50);
+  save(50, {50});
   fs::copy(path("run"), path("copy"), fs::copy_options::recursive);
   ASSERT_FALSE(fs::is_symlink(path("copy/checkpoints/latest")));
-  CheckpointFolder(path("copy/checkpoints")).go_on_after(50, 50);
+  CheckpointFolder(path("copy/checkpoints")).go_on_after(50, std::vector<std::int64_t>{50});
   EXPECT_EQ(fs::read_symlink(path("copy/checkpoints/latest")), "step-50");
   EXPECT_EQ(fs::read_symlink(path("copy/checkpoints/best")), "step-50");
 }
 
 TEST_F(Checkpoint, AFailedPublishingLeavesTheOthers) {
   save(50);
-  EXPECT_THROW(checkpoints().publish({60, std::nullopt, 1}), std::exception);
+  EXPECT_THROW(checkpoints().publish({60, {}, 1}), std::exception);
   EXPECT_THAT(checkpoints().steps(), ElementsAre(50));
   EXPECT_EQ(damage_of(checkpoints().of_step(50)), "");
 }
@@ -141,7 +155,7 @@ TEST(CheckpointState, ComesBack) {
   state.nominal_weight = 127.3;
   state.evaluation_due = true;
   state.dev = EvaluationSummary{.loss = 0.1, .accuracy = 0.9};
-  state.best = BestResult{200, {.loss = 0.2, .accuracy = 0.95}};
+  state.best = {{200, {.loss = 0.2, .accuracy = 0.95}}, {150, {.loss = 0.3, .accuracy = 0.94}}};
   state.totals = {1, 2, 0.3, 0.4, 5, 0.6};
   state.store = "id";
   state.hosts = "a,b";
@@ -153,13 +167,28 @@ TEST(CheckpointState, ComesBack) {
   EXPECT_EQ(again.nominal_weight, 127.3);
   EXPECT_TRUE(again.evaluation_due);
   EXPECT_EQ(again.dev->accuracy, 0.9);
-  EXPECT_EQ(again.best->step, 200);
-  EXPECT_EQ(again.best->dev.loss, 0.2);
+  EXPECT_THAT(steps_of(again.best), ElementsAre(200, 150));
+  EXPECT_EQ(again.best[0].dev.loss, 0.2);
   EXPECT_EQ(again.totals.seconds_exposed, 0.4);
   EXPECT_EQ(again.totals.gradient_bytes, 5);
   EXPECT_EQ(again.summation, state.summation);
   EXPECT_EQ(again.options[0].value, "0.001");
   EXPECT_EQ(to_json(again), to_json(state));
+}
+
+TEST(CheckpointState, RanksTheBestAndOfEqualOnesTheEarlierFirst) {
+  std::vector<BestResult> best;
+  const auto ranked = [&](std::int64_t step, double accuracy, int most) {
+    rank_result(best, {step, {.loss = 1, .accuracy = accuracy}}, most);
+    return steps_of(best);
+  };
+  EXPECT_THAT(ranked(10, 0.5, 1), ElementsAre(10));
+  EXPECT_THAT(ranked(20, 0.5, 1), ElementsAre(10));
+  EXPECT_THAT(ranked(30, 0.5, 3), ElementsAre(10, 30));
+  EXPECT_THAT(ranked(40, 0.6, 3), ElementsAre(40, 10, 30));
+  EXPECT_THAT(ranked(50, 0.5, 3), ElementsAre(40, 10, 30));
+  EXPECT_THAT(ranked(60, 0.55, 3), ElementsAre(40, 60, 10));
+  EXPECT_THAT(ranked(70, 0.1, 1), ElementsAre(40));
 }
 
 TEST(CheckpointState, RefusesWhatIsNone) {
@@ -180,7 +209,7 @@ TEST(CheckpointState, RefusesWhatIsNone) {
 TEST(CheckpointFiles, AreTrustedInNothing) {
   CheckpointState state;
   state.rows = 100;
-  state.best = BestResult{20, {}};
+  state.best = {{20, {}}, {10, {}}};
   state.options = {{"lr", "0.001", ""}};
   const auto survives = [](const std::string& text) {
     try {

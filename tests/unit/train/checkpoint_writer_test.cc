@@ -15,6 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 class Writer : public test::CheckpointTest {
@@ -85,19 +86,28 @@ TEST_F(Writer, AnErrorNamesTheLastGoodOneAndLeavesIt) {
 
 TEST(Space, IsAskedForBeforeTraining) {
   // 10 million parameters are 120 MB and 1 MB a checkpoint; 4 of them with --keep 2.
-  require_space("r", {484'000'000, 0}, 10'000'000, 2);
-  require_space("r", {0, 484'000'000}, 10'000'000, 2);
+  require_space("r", {484'000'000, 0}, 10'000'000, {2, 1});
+  require_space("r", {0, 484'000'000}, 10'000'000, {2, 1});
   try {
-    require_space("r", {242'000'000, 121'000'000}, 10'000'000, 2);
+    require_space("r", {242'000'000, 121'000'000}, 10'000'000, {2, 1});
     ADD_FAILURE();
   } catch (const InputError& error) {
     EXPECT_EQ(error.exit_code(), 70);
     EXPECT_STREQ(error.what(),
                  "the disk of r has 242 MB left, but 4 checkpoints of 121 MB (--keep 2, the best, "
                  "and the one being written) need 363 MB more");
-    EXPECT_THAT(error.hint(), HasSubstr("--keep 1"));
+    EXPECT_THAT(error.hint(), EndsWith("--keep 1"));
   }
-  require_space(::testing::TempDir(), 1000, 1);
+  try {
+    require_space("r", {0, 0}, 10'000'000, {1, 3});
+    ADD_FAILURE();
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "the disk of r has 0 MB left, but 5 checkpoints of 121 MB (--keep 1, the 3 best, "
+                 "and the one being written) need 605 MB more");
+    EXPECT_THAT(error.hint(), EndsWith("--keep 1 --keep-best 1"));
+  }
+  require_space(::testing::TempDir(), 1000, {1, 1});
 }
 
 }  // namespace

@@ -102,6 +102,7 @@ TEST(CommandLine, ValuesReachTheirPlaces) {
                            "--save-every",
                            "50",
                            "--keep=3",
+                           "--keep-best=4",
                            "--resume",
                            "runs/a"});
   EXPECT_EQ(o.steps, 20);
@@ -122,6 +123,7 @@ TEST(CommandLine, ValuesReachTheirPlaces) {
   EXPECT_EQ(o.eval_every, 5);
   EXPECT_EQ(o.save_every, 50);
   EXPECT_EQ(o.keep, 3);
+  EXPECT_EQ(o.keep_best, 4);
   EXPECT_EQ(o.resume, "runs/a");
   EXPECT_EQ(o.prepare.vocabulary_size, 500);
 }
