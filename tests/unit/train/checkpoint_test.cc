@@ -202,7 +202,7 @@ TEST(CheckpointState, RefusesWhatIsNone) {
   EXPECT_THAT(refused(to_json(state)), HasSubstr("row 100 of 100"));
   EXPECT_THAT(refused("{}"), HasSubstr("format"));
   EXPECT_THAT(refused(R"({"format": 9})"), HasSubstr("its format is 9, and this program knows 1"));
-  EXPECT_THAT(refused(R"({"format": 1, "step": "x"})"), HasSubstr("type must be number"));
+  EXPECT_THAT(refused(R"({"format": 1, "step": "x"})"), HasSubstr(R"("step" is "x", no whole)"));
 }
 
 // Every prefix, and every byte replaced by each of a few: refused with an Error, or understood.
