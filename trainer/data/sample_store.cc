@@ -102,8 +102,8 @@ class SampleStore::Impl {
       : path_(path), database_(uri_of(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI) {
     check_kind(database_, path);
     check_schema();
-    // All ranks of a host then share the pages.
-    database_.exec("PRAGMA mmap_size=1099511627776");
+    // Where a file is mapped, a broken disk or somebody who cuts the file off is a SIGBUS.
+    database_.exec("PRAGMA mmap_size=0");
     read_settings();
     for (const Split split : kSplits) {
       sizes_.push_back(database_

@@ -16,6 +16,8 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Throws;
+using testing::ThrowsMessage;
 using Ids = std::vector<std::int32_t>;
 
 StoreSettings settings() {
@@ -193,6 +195,28 @@ TEST(Store, DamageIsFoundWhereverItIs) {
     try_bytes(whole.substr(0, size));
     EXPECT_EQ(refused, 1) << size;
   }
+}
+
+// As by `cp` over it on another host: what was there when the store was opened may go.
+TEST(Store, AnEndThatIsCutOffWhileItIsReadIsAnError) {
+  const Scratch scratch;
+  const std::string path = scratch.path("s");
+  constexpr int kTexts = 5000;  // more than SQLite keeps
+  {
+    StoreWriter writer(path, settings());
+    for (int i = 1; i <= kTexts; ++i) {
+      writer.add_text(Split::train, i, std::string(1000, 'x'));
+      writer.add_sample(Split::train, i, 1, Ids{2, 4, 3});
+    }
+    writer.finish();
+  }
+  const SampleStore store = SampleStore::open(path);
+  EXPECT_EQ(store.text(kTexts, Split::train).size(), 1000U);
+  std::filesystem::resize_file(path, 4096);
+  EXPECT_THAT([&] { (void)store.load(Split::train, 0); },
+              ThrowsMessage<StoreError>(HasSubstr("the store " + path + " is damaged: ")));
+  EXPECT_THAT([&] { (void)store.text(1, Split::train); }, Throws<StoreError>());
+  EXPECT_THAT([&] { (void)store.lengths(Split::train); }, Throws<StoreError>());
 }
 
 constexpr int kManyTexts = 5300;
