@@ -7,6 +7,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
@@ -39,6 +40,17 @@ def spread(values, digits=1):
             f"[{min(values):.{digits}f} .. {max(values):.{digits}f}]")
 
 
+def busy_share(seconds=1.0):
+    """Of all processors' time. (The load average would still tell of what ended minutes ago.)"""
+    def times():
+        fields = [int(field) for field in pathlib.Path("/proc/stat").read_text().split()[1:9]]
+        return sum(fields), fields[3] + fields[4]  # idle, waiting for a disk
+    all_before, idle_before = times()
+    time.sleep(seconds)
+    all_after, idle_after = times()
+    return 1 - (idle_after - idle_before) / max(1, all_after - all_before)
+
+
 def print_machine():
     model = "unknown processor"
     for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
@@ -50,6 +62,6 @@ def print_machine():
     cores = len(os.sched_getaffinity(0))
     print(f"commit {commit or 'unknown'}, {cores} cores of {model}, Linux {platform.release()}")
     # What runs before we have started anything is what disturbs.
-    load = os.getloadavg()[0]
-    if load > 0.3:
-        print(f"warning: this machine is busy (load {load:.1f}); the figures are worth little")
+    busy = busy_share()
+    if busy > 0.1:
+        print(f"warning: this machine is busy ({busy:.0%}); the figures are worth little")
