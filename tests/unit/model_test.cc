@@ -3,16 +3,12 @@
 #include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "bp/error.h"
-#include "comm/base/text.h"
-#include "tests/unit/data/full_disk.h"
+#include "tests/unit/model/golden.h"
 #include "trainer/model/bert.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
@@ -20,14 +16,9 @@
 namespace bp::trainer {
 namespace {
 
-using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-// Tensors in the golden model's file: 5 of the embeddings, 16 a layer, 2 each of pooler and head.
-constexpr std::size_t kGoldenParameters = 41;
-const std::string kGolden = BP_SOURCE_DIR "/tests/golden/bert";
 
 std::map<std::string, at::Tensor> read_tensors(const std::string& path) {
   std::map<std::string, at::Tensor> result;
@@ -58,13 +49,6 @@ Batch golden_batch(const std::map<std::string, at::Tensor>& expected) {
   batch.labels = vector_of<std::int64_t>(expected.at("labels"));
   batch.sample_ids = {100, 101, 102, 103};
   return batch;
-}
-
-BertConfig golden_config(double dropout) {
-  BertConfig config = read_config(kGolden + "/config.json");
-  config.hidden_dropout = dropout;
-  config.attention_dropout = dropout;
-  return config;
 }
 
 // Rows `rows` of a batch, padded no wider than they need.
@@ -270,103 +254,6 @@ TEST(Model, RefusesWhatItCannotRun) {
   }
 }
 
-class SavedModel : public ::testing::Test {
- protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string folder_ = ::testing::TempDir() + concat("bp_model_", ::getpid());
-};
-
-TEST_F(SavedModel, ComesBackBitForBit) {
-  const std::string path = folder_ + "/model";
-  Bert model(golden_config(0.1), Precision::fp32, 5);
-  const TokenizerFiles tokenizer{{"[PAD]", "[UNK]", "a"}, false, 11};
-  save_model(model, tokenizer, path);
-  save_model(model, tokenizer, path);  // over what is there
-  Bert again(read_config(path + "/config.json"), Precision::fp32, 6);
-  const LoadReport report = load_weights(again, path + "/model.safetensors");
-  EXPECT_TRUE(report.complete());
-  for (std::size_t i = 0; i < model.parameters().size(); ++i) {
-    EXPECT_TRUE(at::equal(model.parameters()[i].second, again.parameters()[i].second));
-  }
-  std::ifstream vocabulary(path + "/vocab.txt");
-  std::string lines((std::istreambuf_iterator<char>(vocabulary)), {});
-  EXPECT_EQ(lines, "[PAD]\n[UNK]\na\n");
-  std::ifstream settings(path + "/tokenizer_config.json");
-  std::string text((std::istreambuf_iterator<char>(settings)), {});
-  EXPECT_THAT(text, HasSubstr("\"do_lower_case\": false"));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);  // no left-overs
-}
-
-TEST_F(SavedModel, OnAFullDiskTheOldOneStaysAndNoPartDoes) {
-  const Scratch scratch;
-  const std::string path = scratch.path("model");
-  const Bert model(golden_config(0.1), Precision::fp32, 5);
-  TokenizerFiles tokenizer{{"[PAD]", "[UNK]", "a"}, false, 11};
-  const auto save = [&] { save_model(model, tokenizer, path); };
-  save();
-  const std::string missing = ": File too large; about .* more are needed, .* are free there$";
-  EXPECT_THAT(error_on_full_disk(scratch, 1000, save),
-              ContainsRegex("^cannot write .*/model\\.part-[0-9]+/model\\.safetensors" + missing));
-  const std::uintmax_t weights = std::filesystem::file_size(path + "/model.safetensors");
-  tokenizer.vocabulary.assign(weights, "a");  // two bytes each
-  EXPECT_THAT(error_on_full_disk(scratch, weights, save),
-              ContainsRegex("^cannot write .*/model\\.part-[0-9]+/vocab\\.txt" + missing));
-  EXPECT_THAT(scratch.names(), ElementsAre("model"));
-  EXPECT_EQ(read_file(path + "/vocab.txt"), "[PAD]\n[UNK]\na\n");
-}
-
-TEST_F(SavedModel, WhatDoesNotFitIsNamed) {
-  const float numbers[4] = {1, 2, 3, 4};
-  const std::string path = folder_ + "/x.safetensors";
-  write_safetensors(path, {{"embeddings.LayerNorm.gamma", "F32", {4}, numbers},
-                           {"classifier.weight", "F32", {2, 2}, numbers},
-                           {"cls.predictions.bias", "F32", {1}, numbers}});
-  Bert model(golden_config(0.1), Precision::fp32, 5);
-  const LoadReport report = load_weights(model, path);
-  EXPECT_FALSE(report.complete());
-  EXPECT_THAT(report.unexpected, ElementsAre("cls.predictions.bias"));
-  EXPECT_THAT(report.misshaped,
-              ElementsAre("classifier.weight: [2, 2] in the file, [3, 24] here",
-                          "embeddings.LayerNorm.gamma: [4] in the file, [24] here"));
-  EXPECT_EQ(report.missing.size(), kGoldenParameters - 2);
-}
-
-TEST_F(SavedModel, OldNamesAndHalvesAreTaken) {
-  const std::vector<std::uint16_t> ones(24, 0x3f80);  // 1.0 in bf16
-  const std::string path = folder_ + "/x.safetensors";
-  write_safetensors(path, {{"embeddings.LayerNorm.beta", "BF16", {24}, ones.data()}});
-  Bert model(golden_config(0.1), Precision::fp32, 5);
-  EXPECT_EQ(load_weights(model, path).missing.size(), kGoldenParameters - 1);
-  EXPECT_EQ(model.parameters()[4].first, "bert.embeddings.LayerNorm.bias");
-  EXPECT_EQ(model.parameters()[4].second[7].item<float>(), 1.0F);
-}
-
-TEST_F(SavedModel, EveryFloatingPointTypeIsWidened) {
-  const std::vector<double> doubles(24, 0.25);
-  const std::vector<std::uint16_t> halves(24, 0xc000);  // -2
-  const std::vector<std::uint8_t> bytes(24, 0x38);      // 1.0 as e4m3, 0.5 as e5m2
-  const auto first_of = [&](const std::string& type, const void* values) {
-    const std::string path = folder_ + "/x.safetensors";
-    write_safetensors(path, {{"embeddings.LayerNorm.bias", type, {24}, values}});
-    Bert model(golden_config(0.1), Precision::fp32, 5);
-    EXPECT_EQ(load_weights(model, path).missing.size(), kGoldenParameters - 1);
-    return model.parameters()[4].second[7].item<float>();
-  };
-  EXPECT_EQ(first_of("F64", doubles.data()), 0.25F);
-  EXPECT_EQ(first_of("F16", halves.data()), -2.0F);
-  EXPECT_EQ(first_of("F8_E4M3", bytes.data()), 1.0F);
-  EXPECT_EQ(first_of("F8_E5M2", bytes.data()), 0.5F);
-  try {
-    (void)first_of("I32", doubles.data());
-    ADD_FAILURE();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(),
-                HasSubstr("x.safetensors: 'embeddings.LayerNorm.bias' is of type I32; "
-                          "weights must be of a floating-point type"));
-  }
-}
-
 // Saved by torch.save, by DDP, long ago: halves under an old name.
 TEST_F(Golden, ATorchFileIsTaken) {
   Bert model(golden_config(0.1), Precision::fp32, 5);
@@ -375,20 +262,6 @@ TEST_F(Golden, ATorchFileIsTaken) {
   EXPECT_THAT(report.unexpected, ElementsAre("brain", "double", "half", "long", "none", "single"));
   EXPECT_EQ(model.parameters()[3].first, "bert.embeddings.LayerNorm.weight");
   EXPECT_EQ(model.parameters()[3].second[7].item<float>(), 7.0F);
-}
-
-TEST_F(SavedModel, TwoWeightsThatMeanTheSameAreRefused) {
-  const std::vector<float> values(24, 1);
-  const std::string path = folder_ + "/x.safetensors";
-  write_safetensors(path, {{"embeddings.LayerNorm.beta", "F32", {24}, values.data()},
-                           {"bert.embeddings.LayerNorm.bias", "F32", {24}, values.data()}});
-  Bert model(golden_config(0.1), Precision::fp32, 5);
-  try {
-    (void)load_weights(model, path);
-    ADD_FAILURE();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("are both bert.embeddings.LayerNorm.bias"));
-  }
 }
 
 TEST_F(Golden, AHeadCanBeLeft) {

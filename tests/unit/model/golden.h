@@ -1,0 +1,22 @@
+// The golden model: weights and expected numbers that transformers wrote (tests/golden/bert).
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "trainer/model/config.h"
+
+namespace bp::trainer {
+
+// Tensors in its file: 5 of the embeddings, 16 a layer, 2 each of pooler and head.
+inline constexpr std::size_t kGoldenParameters = 41;
+inline const std::string kGolden = BP_SOURCE_DIR "/tests/golden/bert";
+
+inline BertConfig golden_config(double dropout) {
+  BertConfig config = read_config(kGolden + "/config.json");
+  config.hidden_dropout = dropout;
+  config.attention_dropout = dropout;
+  return config;
+}
+
+}  // namespace bp::trainer
