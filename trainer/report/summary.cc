@@ -1,19 +1,8 @@
 #include "trainer/report/summary.h"
 
-#include "trainer/report/json.h"
+#include "trainer/report/evaluation_json.h"
 
 namespace bp::trainer {
-namespace {
-
-Json to_object(const EvaluationSummary& result) {
-  return {{"loss", number(result.loss)},
-          {"accuracy", number(result.accuracy)},
-          {"mcc", number(result.mcc)},
-          {"f1_macro", number(result.f1_macro)},
-          {"log_loss", number(result.log_loss)}};
-}
-
-}  // namespace
 
 std::string to_json(const RunSummary& summary) {
   Json json{{"task", summary.task},

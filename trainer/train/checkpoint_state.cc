@@ -6,20 +6,12 @@
 
 #include "bp/error.h"
 #include "comm/base/text.h"
-#include "trainer/report/json.h"
+#include "trainer/report/evaluation_json.h"
 
 namespace bp::trainer {
 namespace {
 
 constexpr int kFormat = 1;
-
-Json to_object(const EvaluationSummary& result) {
-  return {{"loss", number(result.loss)},
-          {"accuracy", number(result.accuracy)},
-          {"mcc", number(result.mcc)},
-          {"f1_macro", number(result.f1_macro)},
-          {"log_loss", number(result.log_loss)}};
-}
 
 // Null is what to_object() makes of a value that is not finite.
 double read_number(const Json& json, const char* key) {
