@@ -10,6 +10,7 @@ std::string algorithm_used(const Communicator& comm,
                            std::size_t bytes) {
   if (comm.size() == 1) return "none";
   if (comm.backend().starts_with("gloo-native")) return "native";
+  if (comm.backend() == "shm") return "direct";
   if (op == "broadcast") return "binomial_tree";
   if (op == "barrier") return "dissemination";
   if (op != "all_reduce") return "ring";

@@ -64,7 +64,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   app.add_option("--backend", options.backend,
                  "What moves the data; gloo-native runs Gloo's own collectives, for comparison, "
                  "gloo-native-batch those with Gloo's thread scheduled as for ours")
-      ->check(CLI::IsMember({"auto", "gloo", "gloo-native", "gloo-native-batch"}));
+      ->check(CLI::IsMember({"auto", "shm", "gloo", "gloo-native", "gloo-native-batch"}));
   app.add_option("--algorithm", options.algorithm, "Of all_reduce")
       ->check(CLI::IsMember({"auto", "ring", "recursive_doubling"}));
   app.add_option("--dtype", type, "Type of the elements")->check(CLI::IsMember(type_names()));

@@ -1,6 +1,7 @@
 #include "comm/backend/call.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "comm/base/text.h"
@@ -56,26 +57,42 @@ Call::Message Call::send(int peer, std::span<const std::byte> from, Lane lane) {
 
 void Call::wait(Message& message) {
   if (!message.transfer_) return;
-  try {
-    wait_in_slices(message);
-  } catch (const TransportFailure& why) {
-    throw context_.supervisor->failed(*this, message.peer_, why);
-  }
+  wait_for(message.peer_, [&](const Deadline& deadline, const std::atomic<bool>& stop) {
+    return message.transfer_->wait(deadline, stop);
+  });
   message.transfer_.reset();
   received_ += message.received_;
 }
 
-void Call::wait_in_slices(Message& message) {
+void Call::wait_for(int peer, const Wait& wait) {
+  try {
+    wait_in_slices(peer, wait);
+  } catch (const TransportFailure& why) {
+    throw context_.supervisor->failed(*this, peer, why);
+  }
+}
+
+void Call::wait_in_slices(int peer, const Wait& wait) {
   CallSupervisor& supervisor = *context_.supervisor;
   for (;;) {
     const Deadline next = stall_.at() < deadline_.at() ? stall_ : deadline_;
-    if (message.transfer_->wait(next, supervisor.stop())) return;
+    if (wait(next, supervisor.stop())) return;
     if (supervisor.stop().load(std::memory_order_acquire)) throw supervisor.stopped(*this);
-    if (deadline_.passed()) throw supervisor.timed_out(*this, message.peer_);
+    if (deadline_.passed()) throw supervisor.timed_out(*this, peer);
     if (stall_.passed()) {
       supervisor.stalled(*this);
       stall_ = Deadline(context_.stall_after);
     }
+  }
+}
+
+void Call::disagree(int peer) {
+  constexpr std::chrono::milliseconds kLookAgain{10};
+  CallSupervisor& supervisor = *context_.supervisor;
+  for (;; std::this_thread::sleep_for(kLookAgain)) {
+    supervisor.stalled(*this);  // throws once the other has shown what it asked for
+    if (stop().load(std::memory_order_acquire)) throw supervisor.stopped(*this);
+    if (deadline_.passed()) throw supervisor.timed_out(*this, peer);
   }
 }
 

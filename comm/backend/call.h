@@ -93,12 +93,20 @@ class Call {
   [[nodiscard]] Message send(int peer, std::span<const std::byte> from, Lane lane = Lane::data);
   void wait(Message& message);  // returns at once where it is complete or was never posted
 
+  // Waits for `peer` by another way than a message: `wait` is like Transfer::wait().
+  using Wait = std::function<bool(const Deadline& deadline, const std::atomic<bool>& stop)>;
+  void wait_for(int peer, const Wait& wait);
+  // `peer` is seen to be at another operation: throws what all ranks are told.
+  [[noreturn]] void disagree(int peer);
+
   // Runs what waits by itself, and turns its TransportFailure into an Error. The peer is unknown.
   void guard(const std::function<void()>& action);
   [[nodiscard]] const std::atomic<bool>& stop() const { return context_.supervisor->stop(); }
 
   // How many bytes this rank will receive in all, for messages about trouble.
   void expect(std::size_t bytes) { wanted_ = bytes; }
+  // And how many have come by another way than messages.
+  void count(std::size_t bytes) { received_ += bytes; }
 
   [[nodiscard]] std::span<std::byte> scratch(std::size_t bytes) {
     return context_.scratch->at_least(bytes);
@@ -112,7 +120,7 @@ class Call {
   [[nodiscard]] std::string progress() const;
 
  private:
-  void wait_in_slices(Message& message);
+  void wait_in_slices(int peer, const Wait& wait);
   // [peer][lane]: how many messages were posted
   using Posted = std::vector<std::array<std::uint64_t, 2>>;
   [[nodiscard]] std::uint64_t next_slot(Posted& posted, int peer, Lane lane) const;

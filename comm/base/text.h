@@ -1,6 +1,7 @@
 // Building messages.
 #pragma once
 
+#include <span>
 #include <sstream>
 #include <string>
 
@@ -16,5 +17,8 @@ template <class... Parts>
 
 // "Connection refused" for ECONNREFUSED; thread-safe.
 [[nodiscard]] std::string error_text(int error_number);
+
+// "rank 3", "ranks 1, 2"
+[[nodiscard]] std::string ranks_text(std::span<const int> ranks);
 
 }  // namespace bp

@@ -40,12 +40,6 @@ Agreement::Shown Agreement::shown(std::uint64_t sequence) {
   return result;
 }
 
-std::string ranks_text(std::span<const int> ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size(); ++i) text += concat(i == 0 ? "" : ", ", ranks[i]);
-  return text;
-}
-
 std::optional<std::string> disagreement(const Agreement::Shown& shown,
                                         std::uint64_t sequence,
                                         const std::string& group) {

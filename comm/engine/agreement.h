@@ -42,7 +42,4 @@ class Agreement {
                                                       std::uint64_t sequence,
                                                       const std::string& group);
 
-// "rank 3", "ranks 1, 2"
-[[nodiscard]] std::string ranks_text(std::span<const int> ranks);
-
 }  // namespace bp

@@ -1,12 +1,15 @@
 #include "bp/communicator.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <new>
 #include <utility>
 
 #include "bp/collective.h"
 #include "bp/store.h"
 #include "comm/backend/self.h"
+#include "comm/base/check.h"
 #include "comm/base/text.h"
 #include "comm/engine/impl.h"
 
@@ -55,9 +58,7 @@ std::unique_ptr<Backend> make_cpu_backend(const std::string& name,
 
 Communicator make_world(Topology topology,
                         CommunicatorOptions options,
-                        std::unique_ptr<Store> store,
-                        std::unique_ptr<Transport> transport,
-                        std::unique_ptr<Backend> backend,
+                        WorldParts parts,
                         std::chrono::milliseconds stall_after) {
   EngineSetup setup = setup_of(options);
   setup.stall_after = stall_after;
@@ -65,8 +66,18 @@ Communicator make_world(Topology topology,
   setup.rank = topology.rank;
   for (int rank = 0; rank < topology.size(); ++rank) setup.members.push_back(rank);
   if (topology.size() > 1) {
-    setup.backend = std::move(backend);
-    setup.job = std::make_shared<Job>(std::move(store), std::move(transport));
+    setup.backend = std::move(parts.backend);
+    if (parts.shared) {
+      std::vector<Board::Place> channels;
+      const std::size_t offset =
+          parts.shared->own().allocate(SharedChannel::bytes(parts.shared_chunk));
+      BP_CHECK(offset == 0, "the world's channel is the first piece of every arena");
+      for (int rank = 0; rank < topology.size(); ++rank) channels.push_back({rank, offset});
+      setup.backend = std::make_unique<SharedBackend>(parts.shared, std::move(channels),
+                                                      topology.rank, parts.shared_chunk);
+    }
+    setup.job = std::make_shared<Job>(std::move(parts.store), std::move(parts.transport),
+                                      std::move(parts.shared));
   } else {
     setup.backend = std::make_unique<SelfBackend>();
   }
@@ -94,22 +105,36 @@ void Communicator::finish() {
 
 Communicator Communicator::split(int color) {
   const EngineSetup& own = impl_->engine().setup();
-  std::vector<int> colors(static_cast<std::size_t>(size()));
-  all_gather(*this, const_view(std::span(&color, 1)), view(colors), {.name = "split"});
+  // Where each rank shares memory with the group. It stays until the job ends: a slower rank may
+  // still look there when this one has left the group.
+  const std::shared_ptr<SharedHost> shared = impl_->job() ? impl_->job()->shared() : nullptr;
+  std::vector<std::int64_t> choices(2 * static_cast<std::size_t>(size()));
+  const std::array<std::int64_t, 2> own_choice{
+      color, shared ? static_cast<std::int64_t>(
+                          shared->own().allocate(SharedChannel::bytes(SharedChannel::kChunk)))
+                    : 0};
+  all_gather(*this, const_view(std::span(own_choice)), view(choices), {.name = "split"});
   std::vector<int> members;  // ranks here
+  std::vector<Board::Place> channels;
   EngineSetup setup = setup_of(impl_->options());
   setup.stall_after = own.stall_after;
   for (int rank = 0; rank < size(); ++rank) {
-    if (colors[static_cast<std::size_t>(rank)] != color) continue;
+    const std::size_t at = 2 * static_cast<std::size_t>(rank);
+    if (choices[at] != color) continue;
     if (rank == own.rank) setup.rank = static_cast<int>(members.size());
     members.push_back(rank);
     setup.members.push_back(own.members[static_cast<std::size_t>(rank)]);
+    channels.push_back({setup.members.back(), static_cast<std::size_t>(choices[at + 1])});
   }
   // The same on all its members and on nobody else: the split is a collective with a number.
   setup.group = concat(own.group, ".", impl_->engine().sequence(), ".", color);
   if (members.size() > 1) {
     setup.job = own.job;
-    setup.backend = make_cpu_backend(transport_name(own.backend->name()), impl_->options());
+    if (shared) {
+      setup.backend = std::make_unique<SharedBackend>(shared, std::move(channels), setup.rank);
+    } else {
+      setup.backend = make_cpu_backend(transport_name(own.backend->name()), impl_->options());
+    }
   } else {
     setup.backend = std::make_unique<SelfBackend>();
   }
@@ -118,18 +143,9 @@ Communicator Communicator::split(int color) {
 }
 
 struct Buffer::State {
-  explicit State(std::size_t bytes)
-      : data(static_cast<std::byte*>(
-            ::operator new (std::max(bytes, std::size_t{1}), std::align_val_t{kBufferAlignment}))),
-        size(bytes) {
-    std::fill_n(data, size, std::byte{0});
-  }
-  ~State() { ::operator delete (data, std::align_val_t{kBufferAlignment}); }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-
-  std::byte* const data;
-  const std::size_t size;
+  std::byte* data = nullptr;
+  std::size_t size = 0;
+  std::shared_ptr<void> keeper;  // whose end frees it
 };
 
 Buffer::Buffer() = default;
@@ -141,7 +157,22 @@ std::byte* Buffer::data() const { return state_ ? state_->data : nullptr; }
 std::size_t Buffer::bytes() const { return state_ ? state_->size : 0; }
 
 Buffer Communicator::allocate(std::size_t bytes) {
-  return Buffer(std::make_shared<Buffer::State>(bytes));
+  Buffer::State state;
+  state.size = bytes;
+  if (const auto shared = impl_->job() ? impl_->job()->shared() : nullptr) {
+    const std::size_t offset = shared->own().allocate(bytes);
+    state.data = shared->own().at(offset);
+    state.keeper = std::shared_ptr<void>(
+        state.data, [shared, offset](void*) { shared->own().release(offset); });
+  } else {
+    const auto size = std::max(bytes, std::size_t{1});
+    state.data = static_cast<std::byte*>(::operator new (size, std::align_val_t{kBufferAlignment}));
+    std::fill_n(state.data, size, std::byte{0});
+    state.keeper = std::shared_ptr<void>(state.data, [](void* data) {
+      ::operator delete (data, std::align_val_t{kBufferAlignment});
+    });
+  }
+  return Buffer(std::make_shared<Buffer::State>(std::move(state)));
 }
 
 }  // namespace bp

@@ -9,6 +9,7 @@
 #include "comm/backend/gloo_native.h"
 #include "comm/base/text.h"
 #include "comm/engine/impl.h"
+#include "comm/shared/meet.h"
 #include "comm/transport/gloo.h"
 #include "comm/transport/local_address.h"
 
@@ -57,20 +58,42 @@ void meet(Store& store, int rank, int size, std::chrono::milliseconds timeout) {
 
 namespace {
 
-// Whoever fails here says why, so that the others need not guess.
-std::unique_ptr<GlooTransport> connect_all(const GlooOptions& options, Store& store) {
-  const auto rendezvous = prefix_store(store, "comm/world/gloo/");
+// Whoever fails in `connecting` says why, so that the others need not guess.
+template <class Connecting>
+auto tell_failure(const Topology& topology, Store& store, const Connecting& connecting) {
   try {
-    return std::make_unique<GlooTransport>(options, *rendezvous);
+    return connecting();
   } catch (const Error& error) {
     if (const auto failed = store.job_failure()) {
       const Error first = error_of(failed->cause, failed->text);
-      throw Error(first.code(), concat("rank ", options.rank, " of ", options.size,
+      throw Error(first.code(), concat("rank ", topology.rank, " of ", topology.size(),
                                        " stopped connecting to the others: ", first.what()));
     }
-    store.fail_job({options.rank, to_text(error)});
+    store.fail_job({topology.rank, to_text(error)});
     throw;
   }
+}
+
+// Null where the ranks do not share memory.
+std::shared_ptr<SharedHost> share_memory(const Environment& environment,
+                                         const CommunicatorOptions& options,
+                                         Store& store) {
+  const bool asked = options.backend == "shm";
+  const Topology& topology = environment.topology;
+  if (asked && topology.hosts() > 1) {
+    throw Error(ErrorCode::unavailable,
+                concat("the backend shm is for ranks of one host; this job has ", topology.hosts(),
+                       " hosts (auto chooses what fits)"));
+  }
+  // Who asks for an algorithm asks for messages.
+  if (!asked && (options.backend != "auto" || options.algorithm != "auto")) return nullptr;
+  if (topology.hosts() > 1) return nullptr;
+  return meet_on_host({.rank = topology.rank,
+                       .first = 0,
+                       .count = topology.size(),
+                       .key = environment.key,
+                       .timeout = options.start_timeout},
+                      store);
 }
 
 }  // namespace
@@ -82,15 +105,15 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
   read_variable("BP_INTERFACE", "", chosen.interface);
   const bool packaged = chosen.backend == "gloo-native";
   const bool native = packaged || chosen.backend == "gloo-native-batch";
-  if (!native && chosen.backend != "auto" && chosen.backend != "gloo") {
+  if (!native && chosen.backend != "auto" && chosen.backend != "gloo" && chosen.backend != "shm") {
     throw Error(ErrorCode::invalid_argument,
                 concat("there is no backend '", chosen.backend,
-                       "'; there are: auto, gloo, gloo-native, gloo-native-batch"));
+                       "'; there are: auto, shm, gloo, gloo-native, gloo-native-batch"));
   }
   const Environment environment = Environment::current();
   auto backend = make_cpu_backend("gloo", chosen);  // refuses what it does not know, first of all
   if (environment.topology.size() == 1) {
-    return make_world(environment.topology, chosen, nullptr, nullptr, nullptr);
+    return make_world(environment.topology, chosen, {});
   }
   // What can go wrong here alone comes before the others know of us.
   load_gloo_plugin();
@@ -107,10 +130,17 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
   const int rank = environment.topology.rank;
   const int size = environment.topology.size();
   meet(*store, rank, size, chosen.start_timeout);
-  auto transport = connect_all({rank, size, listen, chosen.start_timeout, packaged}, *store);
+  const auto rendezvous = prefix_store(*store, "comm/world/gloo/");
+  auto transport = tell_failure(environment.topology, *store, [&] {
+    const GlooOptions gloo{rank, size, listen, chosen.start_timeout, packaged};
+    return std::make_unique<GlooTransport>(gloo, *rendezvous);
+  });
   if (native) backend = std::make_unique<GlooNativeBackend>(chosen.backend, *transport);
-  return make_world(environment.topology, chosen, std::move(store), std::move(transport),
-                    std::move(backend));
+  auto shared = tell_failure(environment.topology, *store,
+                             [&] { return share_memory(environment, chosen, *store); });
+  return make_world(
+      environment.topology, chosen,
+      {std::move(store), std::move(transport), std::move(backend), std::move(shared)});
 }
 
 }  // namespace bp

@@ -6,6 +6,7 @@
 
 #include "bp/communicator.h"
 #include "comm/backend/cpu.h"
+#include "comm/backend/shared.h"
 #include "comm/engine/engine.h"
 
 namespace bp {
@@ -26,13 +27,19 @@ class Communicator::Impl {
   Engine engine_;
 };
 
-// The world over `transport`, which belongs to the rank and job that `topology` and `store` tell
-// of. Blocks until all ranks of the job are there; throws `timeout` naming who is missing.
+// What a world of several ranks is made of. All of it belongs to the rank and job that the topology
+// tells of.
+struct WorldParts {
+  std::unique_ptr<Store> store;
+  std::unique_ptr<Transport> transport;
+  std::unique_ptr<Backend> backend;
+  std::shared_ptr<SharedHost> shared;  // where it is there, it does the work of `backend`
+  std::size_t shared_chunk = SharedChannel::kChunk;
+};
+
 [[nodiscard]] Communicator make_world(Topology topology,
                                       CommunicatorOptions options,
-                                      std::unique_ptr<Store> store,
-                                      std::unique_ptr<Transport> transport,
-                                      std::unique_ptr<Backend> backend,
+                                      WorldParts parts,
                                       std::chrono::milliseconds stall_after = kStall);
 
 // Waits in the store until every rank of the job has called this; throws `timeout` naming who has

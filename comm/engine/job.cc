@@ -15,8 +15,10 @@ constexpr std::chrono::milliseconds kEcho{1000};
 
 }  // namespace
 
-Job::Job(std::unique_ptr<Store> store, std::unique_ptr<Transport> transport)
-    : store_(std::move(store)), transport_(std::move(transport)) {
+Job::Job(std::unique_ptr<Store> store,
+         std::unique_ptr<Transport> transport,
+         std::shared_ptr<SharedHost> shared)
+    : store_(std::move(store)), transport_(std::move(transport)), shared_(std::move(shared)) {
   store_->on_job_failure(
       [this](const JobFailure& failure) { spread(error_of(failure.cause, failure.text)); });
 }

@@ -10,19 +10,24 @@
 
 #include "bp/store.h"
 #include "comm/engine/failure.h"
+#include "comm/shared/host.h"
 #include "comm/transport/transport.h"
 
 namespace bp {
 
 class Job {
  public:
-  Job(std::unique_ptr<Store> store, std::unique_ptr<Transport> transport);
+  Job(std::unique_ptr<Store> store,
+      std::unique_ptr<Transport> transport,
+      std::shared_ptr<SharedHost> shared);
   ~Job();
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
   [[nodiscard]] Store& store() { return *store_; }
   [[nodiscard]] Transport& transport() { return *transport_; }
+  // Null where not all ranks share memory.
+  [[nodiscard]] const std::shared_ptr<SharedHost>& shared() const { return shared_; }
 
   // `failure` is set when the job fails; at once where it already has. It must be removed before
   // it is destroyed.
@@ -38,6 +43,7 @@ class Job {
 
   const std::unique_ptr<Store> store_;
   const std::unique_ptr<Transport> transport_;
+  const std::shared_ptr<SharedHost> shared_;
   std::mutex mutex_;
   std::vector<Failure*> failures_;  // guarded by mutex_
 };

@@ -26,9 +26,9 @@ namespace bp {
 class Store;
 
 struct CommunicatorOptions {
-  // "auto" chooses by topology; else "gloo", or to compare with it Gloo's own collectives:
-  // "gloo-native", and "gloo-native-batch" with Gloo's thread as "gloo" runs it. Also read from
-  // BP_BACKEND.
+  // "auto" chooses by topology; else "shm" (memory that all ranks of one host share), "gloo", or to
+  // compare with it Gloo's own collectives: "gloo-native", and "gloo-native-batch" with Gloo's
+  // thread as "gloo" runs it. Also read from BP_BACKEND.
   std::string backend = "auto";
   // "auto" chooses by size; else "ring" or "recursive_doubling" for all_reduce. The same on all
   // ranks. Also read from BP_ALGORITHM.

@@ -81,7 +81,8 @@ RANK_BODY(half_a_head) {
 }
 
 TEST(Faults, AConnectionThatBreaksWithinTheHeadOfAMessage) {
-  const auto results = try_processes("half_a_head", {.ranks = 3});
+  const auto results =
+      try_processes("half_a_head", {.ranks = 3, .environment = {"BP_BACKEND=gloo"}});
   EXPECT_EQ(results[1].signal, SIGKILL);
   for (const std::size_t rank : {0, 2}) {
     expect_told(results[rank],
@@ -112,7 +113,8 @@ RANK_BODY(part_of_a_message) {
 }
 
 TEST(Faults, AConnectionThatBreaksWithinAMessage) {
-  const auto results = try_processes("part_of_a_message", {.ranks = 2});
+  const auto results =
+      try_processes("part_of_a_message", {.ranks = 2, .environment = {"BP_BACKEND=gloo"}});
   EXPECT_EQ(results[1].signal, SIGKILL);
   expect_told(results[0],
               AllOf(ContainsRegex("^peer_lost: rank 0 (lost rank 1|stopped) after [1-9]"),

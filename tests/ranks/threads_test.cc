@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <span>
+#include <vector>
+
 #include "comm/base/text.h"
 #include "comm/engine/texts.h"
 #include "tests/ranks/collectives.h"
@@ -86,6 +90,65 @@ TEST(ThreadsSplit, GroupsOfGroups) {
     run_ranks(ranks, [](Communicator& comm) { EXPECT_EQ(check_split(comm), ""); });
   }
 }
+
+class ThreadsShm : public testing::TestWithParam<int> {
+ protected:
+  static RanksOptions options() { return {.wire = Wire::shm}; }
+};
+
+TEST_P(ThreadsShm, EveryCollectiveIsExact) {
+  run_ranks(
+      GetParam(),
+      [](Communicator& comm) {
+        EXPECT_EQ(comm.backend(), comm.size() == 1 ? "self" : "shm");
+        EXPECT_EQ(check_all_collectives(comm, 512), "") << comm.rank();
+        EXPECT_EQ(check_bitwise_equality(comm, 20), "");
+        EXPECT_EQ(check_bitwise_equality(comm, 1001), "");
+      },
+      options());
+}
+
+TEST_P(ThreadsShm, MemoryOfTheCommunicatorIsUsedWhereItIs) {
+  run_ranks(
+      GetParam(),
+      [](Communicator& comm) {
+        const int ranks = comm.size();
+        for (int own = 0; own <= ranks; ++own) {  // so many of the ranks have theirs there
+          for (const std::size_t count : {11, 1000, 70'000}) {
+            Buffer buffer = comm.allocate(count * sizeof(float));
+            std::vector<float> other(count);
+            const std::span<float> data =
+                comm.rank() < own ? std::span(reinterpret_cast<float*>(buffer.data()), count)
+                                  : std::span(other);
+            for (std::size_t i = 0; i < count; ++i) {
+              data[i] = static_cast<float>((i % 97) * static_cast<std::size_t>(comm.rank() + 1));
+            }
+            all_reduce(comm, view(data));
+            const auto sum = static_cast<std::size_t>(ranks * (ranks + 1) / 2);
+            for (std::size_t i = 0; i < count; ++i) {
+              ASSERT_EQ(data[i], static_cast<float>((i % 97) * sum)) << own << " of " << ranks;
+            }
+            std::ranges::fill(data, static_cast<float>(comm.rank()));
+            broadcast(comm, view(data), {.root = ranks - 1});
+            ASSERT_EQ(std::ranges::count(data, static_cast<float>(ranks - 1)),
+                      static_cast<std::ptrdiff_t>(count));
+          }
+        }
+      },
+      options());
+}
+
+TEST_P(ThreadsShm, AThousandInFlightAndGroups) {
+  run_ranks(
+      GetParam(),
+      [](Communicator& comm) {
+        EXPECT_EQ(check_many_async(comm), "");
+        EXPECT_EQ(check_split(comm), "");
+      },
+      options());
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, ThreadsShm, kRanks);
 
 TEST(ThreadsTexts, ArriveWholeWhateverTheirLengths) {
   run_ranks(4, [](Communicator& comm) {

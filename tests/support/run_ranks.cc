@@ -1,7 +1,10 @@
 #include "tests/support/run_ranks.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
+#include <array>
+#include <cstdlib>
 #include <thread>
 
 #include "comm/backend/gloo_native.h"
@@ -16,6 +19,7 @@ namespace {
 Communicator join(InprocHub& hub,
                   MemoryStoreServer& server,
                   const Topology& topology,
+                  std::shared_ptr<SharedHost> shared,
                   const RanksOptions& options) {
   auto store = server.connect(topology.rank);
   const std::string& backend = options.communicator.backend;
@@ -33,8 +37,35 @@ Communicator join(InprocHub& hub,
   }
   if (options.fault) transport = make_faulty(std::move(transport), options.fault(topology.rank));
   auto ours = make_cpu_backend("test", options.communicator, options.segments);
-  return make_world(topology, options.communicator, std::move(store), std::move(transport),
-                    native ? std::move(native) : std::move(ours), options.stall_after);
+  WorldParts parts{.store = std::move(store),
+                   .transport = std::move(transport),
+                   .backend = native ? std::move(native) : std::move(ours),
+                   .shared = std::move(shared),
+                   .shared_chunk = options.shared_chunk};
+  return make_world(topology, options.communicator, std::move(parts), options.stall_after);
+}
+
+// What ranks that are threads share: the same mapping for all, so that ThreadSanitizer sees it.
+std::vector<std::shared_ptr<SharedHost>> share_memory(
+    const std::vector<std::shared_ptr<Arena>>& arenas) {
+  const std::size_t ranks = arenas.size();
+  std::vector<std::vector<SharedHost::Neighbour>> all(ranks);
+  for (auto& neighbours : all) {
+    for (const auto& arena : arenas) neighbours.push_back({arena->at(0), Fd(), SharedMemory()});
+  }
+  for (std::size_t a = 0; a < ranks; ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      std::array<int, 2> link{};
+      if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link.data()) != 0) std::abort();
+      all[a][b].link = Fd(link[0]);
+      all[b][a].link = Fd(link[1]);
+    }
+  }
+  std::vector<std::shared_ptr<SharedHost>> hosts;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    hosts.push_back(std::make_shared<SharedHost>(arenas[rank], std::move(all[rank])));
+  }
+  return hosts;
 }
 
 }  // namespace
@@ -44,6 +75,15 @@ std::vector<std::string> try_ranks(int ranks,
                                    const RanksOptions& options) {
   InprocHub hub(ranks);
   MemoryStoreServer server;
+  // Kept until all threads are through: one may be behind when another has gone.
+  std::vector<std::shared_ptr<Arena>> arenas;
+  if (options.wire == Wire::shm) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      arenas.push_back(std::make_shared<Arena>(SharedMemory::create("bp test", arena_bytes())));
+    }
+  }
+  std::vector<std::shared_ptr<SharedHost>> shared = share_memory(arenas);
+  shared.resize(static_cast<std::size_t>(ranks));
   std::vector<std::string> errors(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -54,7 +94,8 @@ std::vector<std::string> try_ranks(int ranks,
         topology.rank = rank;
         topology.local_sizes =
             options.local_sizes.empty() ? std::vector<int>{ranks} : options.local_sizes;
-        Communicator world = join(hub, server, topology, options);
+        auto memory = std::move(shared[static_cast<std::size_t>(rank)]);
+        Communicator world = join(hub, server, topology, std::move(memory), options);
         body(world);
         world.finish();
       } catch (const Error& caught) {

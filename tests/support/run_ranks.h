@@ -13,7 +13,7 @@
 
 namespace bp::test {
 
-enum class Wire { inproc, gloo };
+enum class Wire { inproc, gloo, shm };  // shm: and inproc, which it does without
 
 struct RanksOptions {
   Wire wire = Wire::inproc;
@@ -24,6 +24,7 @@ struct RanksOptions {
   std::chrono::milliseconds stall_after{100};
   // So small that vectors of a few hundred bytes travel in several segments.
   SegmentLimits segments{.max_bytes = 64, .min_bytes = 16};
+  std::size_t shared_chunk = 1024;  // likewise
 };
 
 // The body runs once a rank, each on a thread of its own. finish() is called for it where it

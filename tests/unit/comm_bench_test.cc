@@ -47,7 +47,7 @@ TEST(CommBenchOptions, SizesTakeUnitsAndDouble) {
 TEST(CommBenchOptions, WhatIsWrongIsNamedWithAHint) {
   const std::vector<std::pair<std::vector<const char*>, const char*>> cases = {
       {{"--op", "all_redduce"}, "all_redduce not in {all_reduce,broadcast"},
-      {{"--backend", "nccl"}, "nccl not in {auto,gloo,gloo-native,gloo-native-batch}"},
+      {{"--backend", "nccl"}, "nccl not in {auto,shm,gloo,gloo-native,gloo-native-batch}"},
       {{"--algorithm", "tree"}, "tree not in {auto,ring,recursive_doubling}"},
       {{"--dtype", "f8"}, "f8 not in {u8,i8,i32,i64,f16,bf16,f32,f64}"},
       {{"--min", "4X"}, "--min: '4X' is no size; give bytes"},

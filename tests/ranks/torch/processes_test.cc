@@ -12,7 +12,7 @@ namespace {
 
 RANK_BODY(train) {
   Communicator world = Communicator::create();
-  EXPECT_EQ(world.backend(), "gloo");
+  EXPECT_EQ(world.backend(), "shm");
   expect_close(train_share(world, std::stoi(std::getenv("MICRO_BATCHES"))), train_without_bp());
   world.finish();
   return 0;

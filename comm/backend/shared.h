@@ -1,0 +1,71 @@
+// Collectives between ranks of one host, through memory that they share. Nothing is sent: each rank
+// says where its vector lies (comm/shared/board.h), reads the others' there, and writes the result
+// where it is wanted.
+//
+// A vector in memory of Communicator::allocate() is worked on where it is. Any other is shown in
+// steps on the rank's stage, which holds two chunks: one is worked on while the next is copied
+// there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "comm/backend/backend.h"
+#include "comm/shared/board.h"
+#include "comm/shared/host.h"
+
+namespace bp {
+
+// What a communicator takes in the arena of each of its ranks: the board's lines and the stage.
+struct SharedChannel {
+  static constexpr std::size_t kStage = 4096;                    // where the stage begins
+  static constexpr std::size_t kChunk = std::size_t{512} << 10;  // in whole cache lines
+
+  [[nodiscard]] static constexpr std::size_t bytes(std::size_t chunk) { return kStage + 2 * chunk; }
+};
+
+class SharedBackend : public Backend {
+ public:
+  // `channels` by rank in the communicator: SharedChannel::bytes(chunk) of zeros each. `rank` is
+  // ours.
+  SharedBackend(std::shared_ptr<SharedHost> host,
+                std::vector<Board::Place> channels,
+                int rank,
+                std::size_t chunk = SharedChannel::kChunk);
+
+  [[nodiscard]] std::string_view name() const override { return "shm"; }
+  void run(const Operation& operation, Call& call) override;
+
+ private:
+  void all_reduce(Call& call, View data, ReduceOp op);
+  void all_reduce_in_lines(Call& call, View data, ReduceOp op);
+  void broadcast(Call& call, View data, int root);
+  void reduce_scatter(Call& call, ConstView input, View output, ReduceOp op);
+  void all_gather(Call& call, View data, std::span<const std::size_t> counts);
+
+  // Returns when all ranks have come to this point of the same operation.
+  void meet(Call& call,
+            std::uint64_t offset = Board::kNowhere,
+            std::span<const std::byte> bytes = {});
+  // The same, with where our vector is. Afterwards the others' places are known.
+  void meet_with(Call& call, const std::byte* vector, std::size_t bytes);
+  [[nodiscard]] bool is_shown(int peer) const;  // its vector lies in its arena
+  [[nodiscard]] bool are_all_shown() const;
+  [[nodiscard]] std::byte* stage(int peer, std::size_t step) const;
+  // Where the bytes of `peer`'s vector from `begin` on lie in this step.
+  [[nodiscard]] std::byte* part(int peer, std::size_t begin, std::size_t step) const;
+  [[nodiscard]] int size() const { return static_cast<int>(channels_.size()); }
+
+  std::shared_ptr<SharedHost> host_;
+  std::vector<Board::Place> channels_;
+  int rank_;
+  std::size_t chunk_;
+  Board board_;
+  std::vector<std::uint64_t> offsets_;  // of the ranks' vectors in their arenas
+};
+
+}  // namespace bp

@@ -1,0 +1,78 @@
+#include "comm/shared/arena.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <iterator>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+
+namespace bp {
+namespace {
+
+std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+
+}  // namespace
+
+std::size_t arena_bytes() {
+  return static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * page_bytes();
+}
+
+Arena::Arena(SharedMemory memory) : memory_(std::move(memory)) {
+  gaps_.emplace(0, memory_.bytes().size());
+}
+
+std::size_t Arena::allocate(std::size_t bytes) {
+  const std::size_t page = page_bytes();
+  const std::size_t wanted = (std::max(bytes, std::size_t{1}) + page - 1) / page * page;
+  const std::lock_guard lock(mutex_);
+  const auto gap =
+      std::ranges::find_if(gaps_, [wanted](const auto& each) { return each.second >= wanted; });
+  if (gap == gaps_.end()) {
+    throw Error(ErrorCode::io, concat("no ", bytes, " bytes of shared memory are left"));
+  }
+  const auto [offset, size] = *gap;
+  gaps_.erase(gap);
+  if (size > wanted) gaps_.emplace(offset + wanted, size - wanted);
+  pieces_.emplace(offset, wanted);
+  return offset;
+}
+
+void Arena::release(std::size_t offset) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto piece = pieces_.find(offset);
+  if (piece == pieces_.end()) return;
+  auto [begin, size] = *piece;
+  pieces_.erase(piece);
+  try {
+    memory_.give_back(begin, size);
+  } catch (const std::exception&) {
+    return;  // its pages are not zeros, so nobody may have them
+  }
+  const auto next = gaps_.find(begin + size);
+  if (next != gaps_.end()) {
+    size += next->second;
+    gaps_.erase(next);
+  }
+  const auto after = gaps_.upper_bound(begin);
+  if (after != gaps_.begin()) {
+    const auto before = std::prev(after);
+    if (before->first + before->second == begin) {
+      before->second += size;
+      return;
+    }
+  }
+  gaps_.emplace(begin, size);
+}
+
+std::optional<std::size_t> Arena::offset_of(const std::byte* data, std::size_t bytes) const {
+  const std::span<std::byte> all = memory_.bytes();
+  const std::less_equal<> not_after;
+  if (!not_after(all.data(), data) || !not_after(data + bytes, all.data() + all.size())) return {};
+  return static_cast<std::size_t>(data - all.data());
+}
+
+}  // namespace bp

@@ -1,0 +1,119 @@
+#include "comm/shared/board.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <ctime>
+#include <thread>
+#include <utility>
+
+#include "comm/transport/transport.h"
+
+namespace bp {
+namespace {
+
+// std::atomic::wait() does not wake other processes, so the system call itself. Both return early
+// now and then, for nothing.
+void futex_wait(const std::atomic<std::uint32_t>& word,
+                std::uint32_t value,
+                std::chrono::milliseconds at_most) {
+  const timespec time{.tv_sec = at_most.count() / 1000,
+                      .tv_nsec = at_most.count() % 1000 * 1'000'000};
+  (void)::syscall(SYS_futex, &word, FUTEX_WAIT, value, &time, nullptr, 0);
+}
+void futex_wake_all(const std::atomic<std::uint32_t>& word) {
+  (void)::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+inline void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+constexpr int kSpins = 2000;  // tens of microseconds
+constexpr int kYields = 100;  // as many again, if nobody else wants the core
+// How soon a sleeper notices a stop or the end of another process.
+constexpr std::chrono::milliseconds kSlice{50};
+
+}  // namespace
+
+struct Board::Lines {
+  struct alignas(64) Line {
+    std::atomic<std::uint32_t> phase;
+    Notice notice;
+  };
+  std::array<Line, 2> lines;
+  alignas(64) std::atomic<std::uint32_t> sleepers;  // who waits for the next phase, asleep
+
+  static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "shared between processes");
+  static_assert(sizeof(Line) == 64);
+};
+
+Board::Board(std::shared_ptr<SharedHost> host, std::vector<Place> places, int rank)
+    : host_(std::move(host)), places_(std::move(places)), rank_(rank) {
+  static_assert(sizeof(Lines) == kBytes);
+  for (const Place& place : places_) {
+    // Zeros are atomics that hold 0, in whichever process.
+    lines_.push_back(reinterpret_cast<Lines*>(host_->at(place.rank, place.offset)));
+  }
+  // Who spins where another must run waits for himself.
+  const bool crowded = places_.size() > std::max(1U, std::thread::hardware_concurrency());
+  spins_ = crowded ? 0 : kSpins;
+}
+
+void Board::arrive(const Notice& notice) {
+  ++phase_;
+  Lines& own = lines_of(rank_);
+  Lines::Line& line = own.lines[phase_ % 2];
+  line.notice = notice;
+  // In one order with the sleepers' count: either we see that somebody sleeps, or he, before he
+  // does, that we have come.
+  line.phase.store(phase_, std::memory_order_seq_cst);
+  if (own.sleepers.load(std::memory_order_seq_cst) > 0) futex_wake_all(line.phase);
+}
+
+const Board::Notice& Board::notice_of(int peer) const {
+  return lines_of(peer).lines[phase_ % 2].notice;
+}
+
+bool Board::has_arrived(int peer) const {
+  return lines_of(peer).lines[phase_ % 2].phase.load(std::memory_order_acquire) == phase_;
+}
+
+bool Board::arrives_soon(int peer) const {
+  for (int i = 0; i < spins_; ++i) {
+    if (has_arrived(peer)) return true;
+    pause();
+  }
+  for (int i = 0; i < kYields; ++i) {
+    if (has_arrived(peer)) return true;
+    ::sched_yield();
+  }
+  return has_arrived(peer);
+}
+
+bool Board::wait(int peer, const Deadline& deadline, const std::atomic<bool>& stop) const {
+  Lines& theirs = lines_of(peer);
+  const std::atomic<std::uint32_t>& word = theirs.lines[phase_ % 2].phase;
+  while (!has_arrived(peer)) {
+    if (stop.load(std::memory_order_acquire) || deadline.passed()) return false;
+    const bool gone = host_->is_gone(places_[static_cast<std::size_t>(peer)].rank);
+    theirs.sleepers.fetch_add(1, std::memory_order_seq_cst);
+    const std::uint32_t seen = word.load(std::memory_order_seq_cst);
+    if (seen != phase_ && !gone) futex_wait(word, seen, std::min(kSlice, deadline.left()));
+    theirs.sleepers.fetch_sub(1, std::memory_order_relaxed);
+    if (gone && !has_arrived(peer)) {
+      throw TransportFailure(ErrorCode::peer_lost, "its process has ended");
+    }
+  }
+  return true;
+}
+
+}  // namespace bp

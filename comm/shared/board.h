@@ -1,0 +1,68 @@
+// Where the ranks of one communicator on one host meet: phase after phase, each rank says that it
+// has come and where its data lie, and waits until all the others have. What a rank says lies in
+// its own arena, in one cache line, which it alone writes:
+//
+//   | phase | header | offset | 40 bytes of data, for an operation that needs no more |
+//
+// There are two lines a rank, for even and odd phases: who has passed phase n may write phase n + 1
+// while others still read n, and nobody reaches n + 2 before all have read n.
+//
+// Threads: one at a time.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/base/deadline.h"
+#include "comm/shared/host.h"
+
+namespace bp {
+
+class Board {
+ public:
+  static constexpr std::size_t kInlineBytes = 40;
+  static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
+
+  struct Notice {
+    std::uint64_t header = 0;         // of the operation: comm/engine/header.h
+    std::uint64_t offset = kNowhere;  // of the data in the rank's arena
+    std::array<std::byte, kInlineBytes> bytes = {};
+  };
+  // A rank of the communicator: which of the host's it is, and where in its arena its lines are.
+  struct Place {
+    int rank = 0;
+    std::size_t offset = 0;
+  };
+  static constexpr std::size_t kBytes = 3 * 64;  // of memory that was zeros, for one rank
+
+  // `places` by rank in the communicator; `rank` is ours.
+  Board(std::shared_ptr<SharedHost> host, std::vector<Place> places, int rank);
+
+  // Begins the next phase.
+  void arrive(const Notice& notice);
+  // What another has said in this phase, once it has arrived.
+  [[nodiscard]] const Notice& notice_of(int peer) const;
+  // Spins, and then yields, for some microseconds.
+  [[nodiscard]] bool arrives_soon(int peer) const;
+  // False at the deadline and when `stop` is set. Throws TransportFailure when its process is gone.
+  [[nodiscard]] bool wait(int peer, const Deadline& deadline, const std::atomic<bool>& stop) const;
+
+ private:
+  struct Lines;
+  [[nodiscard]] Lines& lines_of(int peer) const { return *lines_[static_cast<std::size_t>(peer)]; }
+  [[nodiscard]] bool has_arrived(int peer) const;
+
+  std::shared_ptr<SharedHost> host_;
+  std::vector<Place> places_;
+  std::vector<Lines*> lines_;
+  int rank_;
+  int spins_;
+  std::uint32_t phase_ = 0;
+};
+
+}  // namespace bp

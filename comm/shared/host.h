@@ -1,0 +1,42 @@
+// What the ranks of one host share: the arenas of all, mapped by all, and a link between each two
+// of them by whose end a rank notices that another's process is gone.
+//
+// Threads: any.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "comm/base/fd.h"
+#include "comm/base/shared_memory.h"
+#include "comm/shared/arena.h"
+
+namespace bp {
+
+class SharedHost {
+ public:
+  struct Neighbour {
+    std::byte* memory = nullptr;  // their arena, as mapped here
+    Fd link;                      // none to oneself
+    SharedMemory mapping;         // none where somebody else keeps it
+  };
+
+  // `neighbours` by rank on this host, our own arena among them.
+  SharedHost(std::shared_ptr<Arena> own, std::vector<Neighbour> neighbours)
+      : own_(std::move(own)), neighbours_(std::move(neighbours)) {}
+
+  [[nodiscard]] Arena& own() { return *own_; }
+  [[nodiscard]] std::byte* at(int rank, std::size_t offset) const {
+    return neighbours_[static_cast<std::size_t>(rank)].memory + offset;
+  }
+  // Its process has ended, or has destroyed its communicators.
+  [[nodiscard]] bool is_gone(int rank) const;
+
+ private:
+  std::shared_ptr<Arena> own_;
+  std::vector<Neighbour> neighbours_;
+};
+
+}  // namespace bp

@@ -1,0 +1,94 @@
+#include "comm/shared/arena.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "bp/error.h"
+
+namespace bp {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+TEST(SharedMemory, IsOneMemoryInBothMappings) {
+  const SharedMemory ours = SharedMemory::create("bp test", 3 * kPage);
+  const SharedMemory theirs = SharedMemory::open(Fd(::dup(ours.file().get())));
+  ASSERT_EQ(theirs.bytes().size(), 3 * kPage);
+  EXPECT_EQ(std::ranges::count(ours.bytes(), std::byte{0}), 3 * kPage);
+  ours.bytes()[5000] = std::byte{7};
+  EXPECT_EQ(theirs.bytes()[5000], std::byte{7});
+}
+
+TEST(SharedMemory, CannotBeCutOff) {
+  const SharedMemory memory = SharedMemory::create("bp test", kPage);
+  EXPECT_NE(::ftruncate(memory.file().get(), 0), 0);
+  EXPECT_NE(::ftruncate(memory.file().get(), 2 * kPage), 0);
+}
+
+TEST(SharedMemory, WhatCouldBeCutOffIsNotTaken) {
+  Fd loose(::memfd_create("bp test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(::ftruncate(loose.get(), kPage), 0);
+  try {
+    (void)SharedMemory::open(std::move(loose));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+    EXPECT_STREQ(error.what(), "cannot trust shared memory: Operation not permitted");
+  }
+}
+
+class ArenaTest : public testing::Test {
+ protected:
+  Arena arena_{SharedMemory::create("bp test", 10 * kPage)};
+};
+
+TEST_F(ArenaTest, GivesPagesOfZerosAndTakesThemBack) {
+  const std::size_t a = arena_.allocate(1);
+  const std::size_t b = arena_.allocate(kPage + 1);
+  EXPECT_EQ(a, 0);
+  EXPECT_EQ(b, kPage);
+  EXPECT_EQ(arena_.allocate(1), 3 * kPage);
+  std::memset(arena_.at(b), 1, 2 * kPage);
+  arena_.release(b);
+  EXPECT_EQ(arena_.allocate(2 * kPage), b);
+  EXPECT_EQ(std::count(arena_.at(b), arena_.at(b) + 2 * kPage, std::byte{0}), 2 * kPage);
+}
+
+TEST_F(ArenaTest, JoinsGaps) {
+  for (const auto& order : {std::array{0, 1, 2}, {2, 1, 0}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}}) {
+    std::array<std::size_t, 3> pieces{};
+    for (std::size_t& piece : pieces) piece = arena_.allocate(3 * kPage);
+    EXPECT_THROW((void)arena_.allocate(2 * kPage), Error);
+    for (const int i : order) arena_.release(pieces[static_cast<std::size_t>(i)]);
+    const std::size_t all = arena_.allocate(10 * kPage);
+    EXPECT_EQ(all, 0);
+    arena_.release(all);
+  }
+}
+
+TEST_F(ArenaTest, SaysWhenItIsFull) {
+  (void)arena_.allocate(10 * kPage);
+  try {
+    (void)arena_.allocate(5000);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "no 5000 bytes of shared memory are left");
+  }
+}
+
+TEST_F(ArenaTest, KnowsWhatLiesInIt) {
+  const std::byte other{};
+  EXPECT_EQ(arena_.offset_of(arena_.at(100), 8), 100);
+  EXPECT_EQ(arena_.offset_of(arena_.at(10 * kPage - 8), 8), 10 * kPage - 8);
+  EXPECT_EQ(arena_.offset_of(arena_.at(10 * kPage - 8), 9), std::nullopt);
+  EXPECT_EQ(arena_.offset_of(&other, 1), std::nullopt);
+  EXPECT_EQ(arena_.offset_of(nullptr, 0), std::nullopt);
+}
+
+}  // namespace
+}  // namespace bp
