@@ -18,15 +18,11 @@ std::span<std::byte> Scratch::at_least(std::size_t bytes) {
   return std::as_writable_bytes(std::span(lines_.get(), count_)).first(bytes);
 }
 
-Call::Call(CallContext context)
-    : context_(std::move(context)),
-      deadline_(context_.timeout),
-      stall_(std::min(context_.stall_after, context_.timeout / 2)),
-      sends_(context_.members.size()),
-      receives_(context_.members.size()) {}
+Call::Call(CallContext context) : context_(std::move(context)), deadline_(context_.timeout) {}
 
 std::uint64_t Call::next_slot(Posted& posted, int peer, Lane lane) const {
   const auto index = static_cast<std::size_t>(lane);
+  if (posted.empty()) posted.resize(context_.members.size());
   return context_.slot + 2 * posted[static_cast<std::size_t>(peer)][index]++ + index;
 }
 
@@ -74,14 +70,15 @@ void Call::wait_for(int peer, const Wait& wait) {
 
 void Call::wait_in_slices(int peer, const Wait& wait) {
   CallSupervisor& supervisor = *context_.supervisor;
+  if (!stall_) stall_.emplace(std::min(context_.stall_after, context_.timeout / 2));
   for (;;) {
-    const Deadline next = stall_.at() < deadline_.at() ? stall_ : deadline_;
+    const Deadline next = stall_->at() < deadline_.at() ? *stall_ : deadline_;
     if (wait(next, supervisor.stop())) return;
     if (supervisor.stop().load(std::memory_order_acquire)) throw supervisor.stopped(*this);
     if (deadline_.passed()) throw supervisor.timed_out(*this, peer);
-    if (stall_.passed()) {
+    if (stall_->passed()) {
       supervisor.stalled(*this);
-      stall_ = Deadline(context_.stall_after);
+      stall_.emplace(context_.stall_after);
     }
   }
 }
@@ -107,8 +104,8 @@ void Call::guard(const std::function<void()>& action) {
 }
 
 std::string Call::progress() const {
-  if (wanted_ == 0) return concat("in ", context_.what);
-  return concat("after ", received_, " of ", wanted_, " bytes of ", context_.what);
+  if (wanted_ == 0) return concat("in ", describe(*context_.operation));
+  return concat("after ", received_, " of ", wanted_, " bytes of ", describe(*context_.operation));
 }
 
 }  // namespace bp

@@ -10,11 +10,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "bp/error.h"
+#include "comm/backend/operation.h"
 #include "comm/base/deadline.h"
 #include "comm/transport/transport.h"
 
@@ -59,11 +61,11 @@ struct CallContext {
   Transport* transport = nullptr;
   CallSupervisor* supervisor = nullptr;
   Scratch* scratch = nullptr;
-  std::span<const int> members;              // transport ranks, by rank in the communicator
-  int rank = 0;                              // in the communicator
-  std::uint64_t slot = 0;                    // the first of those that this collective may use
-  std::uint64_t sequence = 0;                // how many collectives came before
-  std::string what;                          // "all_reduce sum of 12 f32 'loss'"
+  std::span<const int> members;  // transport ranks, by rank in the communicator
+  int rank = 0;                  // in the communicator
+  std::uint64_t slot = 0;        // the first of those that this collective may use
+  std::uint64_t sequence = 0;    // how many collectives came before
+  const Operation* operation = nullptr;
   std::chrono::milliseconds timeout{0};      // how long it may take
   std::chrono::milliseconds stall_after{0};  // when, and how often, to look whether all agree
 };
@@ -127,8 +129,8 @@ class Call {
 
   CallContext context_;
   Deadline deadline_;
-  Deadline stall_;
-  Posted sends_;
+  std::optional<Deadline> stall_;  // since it waits
+  Posted sends_;                   // empty until a message is posted
   Posted receives_;
   std::size_t received_ = 0;
   std::size_t wanted_ = 0;

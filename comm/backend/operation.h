@@ -46,4 +46,8 @@ struct Operation {
   return "unknown collective";
 }
 
+// "all_reduce sum of 1000 f32 'loss'", "broadcast of 4 i64 from rank 2": equal exactly where the
+// requests are.
+[[nodiscard]] std::string describe(const Operation& operation);
+
 }  // namespace bp

@@ -8,8 +8,8 @@ namespace bp {
 namespace {
 
 std::string shown_text(const Header& header) {
-  if (header.algorithm == "auto") return header.request;
-  return concat(header.request, " by ", header.algorithm);
+  std::string request = describe(*header.operation);
+  return header.algorithm == "auto" ? request : concat(request, " by ", header.algorithm);
 }
 
 }  // namespace

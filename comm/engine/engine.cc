@@ -118,7 +118,7 @@ void Engine::execute(const Operation& operation) {
   } catch (const std::exception& other) {
     throw declare(
         setup_.members[static_cast<std::size_t>(setup_.rank)], ErrorCode::io,
-        concat(rank_text(setup_.rank), " failed in ", header_.request, ": ", other.what()));
+        concat(rank_text(setup_.rank), " failed in ", describe(operation), ": ", other.what()));
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   const std::lock_guard lock(mutex_);
@@ -128,7 +128,7 @@ void Engine::execute(const Operation& operation) {
 }
 
 void Engine::carry_out(const Operation& operation) {
-  header_ = {setup_.group, sequence_++, describe(operation), setup_.algorithm};
+  header_ = {setup_.group, sequence_++, &operation, setup_.algorithm};
   shown_ = false;
   store_silent_ = false;
   CallContext context;
@@ -139,7 +139,7 @@ void Engine::carry_out(const Operation& operation) {
   context.rank = setup_.rank;
   context.slot = header_.slot();
   context.sequence = header_.sequence;
-  context.what = header_.request;
+  context.operation = &operation;
   context.timeout = operation.timeout.count() > 0 ? operation.timeout : setup_.timeout;
   context.stall_after = setup_.stall_after;
   Call call(std::move(context));

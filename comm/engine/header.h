@@ -8,25 +8,21 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "comm/backend/operation.h"
 
 namespace bp {
 
+// Refers to its parts, which must outlive it.
 struct Header {
-  std::string group;           // which communicator: "world", "world.3.1"
+  std::string_view group;      // which communicator: "world", "world.3.1"
   std::uint64_t sequence = 0;  // how many collectives it has begun before
-  std::string request;         // describe()
-  std::string algorithm;       // as asked for
+  const Operation* operation = nullptr;
+  std::string_view algorithm;  // as asked for
 
   // A well-mixed hash of it all: where this collective's slots begin.
   [[nodiscard]] std::uint64_t slot() const;
 };
-
-// "all_reduce sum of 1000 f32 'loss'", "broadcast of 4 i64 from rank 2": equal exactly where the
-// requests are.
-[[nodiscard]] std::string describe(const Operation& operation);
 
 }  // namespace bp

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <vector>
+
 #include "comm/engine/failure.h"
 
 namespace bp {
@@ -41,12 +44,24 @@ TEST(Describe, ListsUnevenCountsAndHashesManyOfThem) {
 }
 
 TEST(Header, EveryPartChangesTheSlot) {
-  const Header header{"world", 3, "barrier", "auto"};
-  EXPECT_EQ(header.slot(), (Header{"world", 3, "barrier", "auto"}).slot());
-  EXPECT_NE(header.slot(), (Header{"world.1", 3, "barrier", "auto"}).slot());
-  EXPECT_NE(header.slot(), (Header{"world", 4, "barrier", "auto"}).slot());
-  EXPECT_NE(header.slot(), (Header{"world", 3, "barrier 'x'", "auto"}).slot());
-  EXPECT_NE(header.slot(), (Header{"world", 3, "barrier", "ring"}).slot());
+  const Operation sum = operation(Operation::Kind::all_reduce, 12);
+  const std::uint64_t slot = Header{"world", 3, &sum, "auto"}.slot();
+  EXPECT_EQ((Header{"world", 3, &sum, "auto"}).slot(), slot);
+  EXPECT_NE((Header{"world.1", 3, &sum, "auto"}).slot(), slot);
+  EXPECT_NE((Header{"world", 4, &sum, "auto"}).slot(), slot);
+  EXPECT_NE((Header{"world", 3, &sum, "ring"}).slot(), slot);
+
+  std::vector<Operation> others(7, sum);
+  others[0].kind = Operation::Kind::broadcast;
+  others[1].reduce = ReduceOp::max;
+  others[2].root = 1;
+  others[3].output.count = 13;
+  others[4].output.type = DataType::f16;
+  others[5].name = "loss";
+  others[6].counts = {6, 6};
+  std::set<std::uint64_t> slots{slot};
+  for (const Operation& other : others) slots.insert(Header{"world", 3, &other, "auto"}.slot());
+  EXPECT_EQ(slots.size(), 1 + others.size());
 }
 
 TEST(Disagreement, IsNoneWhereAllThatIsShownIsTheSame) {
