@@ -33,20 +33,19 @@ Error Engine::refusal(const Error& failure, const Operation* next) const {
 }
 
 void Engine::refuse_if_over(const Operation* next) {
-  const auto failure = failure_.get();
-  const std::lock_guard lock(mutex_);
-  if (failure && !std::exchange(told_, true)) throw refusal(*failure, next);
-  if (failure) {
+  if (failure_.flag().load(std::memory_order_acquire)) {
+    const Error failure = *failure_.get();
+    if (!std::exchange(told_, true)) throw refusal(failure, next);
     throw Error(ErrorCode::aborted,
-                concat("this communicator has already failed: ", failure->what()));
+                concat("this communicator has already failed: ", failure.what()));
   }
   if (finished_) throw Error(ErrorCode::aborted, "this communicator has finished");
 }
 
 void Engine::run(const Operation& operation) {
-  refuse_if_over(&operation);
   {
     std::unique_lock lock(mutex_);
+    refuse_if_over(&operation);
     wait_until_idle(lock);  // what was started before comes first
     busy_ = true;
   }
@@ -66,9 +65,9 @@ void Engine::run(const Operation& operation) {
 }
 
 std::shared_ptr<Work::State> Engine::start(Operation operation) {
-  refuse_if_over(&operation);
   auto state = std::make_shared<Work::State>();
   const std::lock_guard lock(mutex_);
+  refuse_if_over(&operation);
   if (!thread_.joinable()) thread_ = start_thread("bp progress", [this] { progress(); });
   queue_.push_back({std::move(operation), state});
   changed_.notify_all();
@@ -108,7 +107,7 @@ void Engine::progress() {
 // communicator.
 void Engine::execute(const Operation& operation) {
   // It was pending when that happened.
-  if (const auto failure = failure_.get()) throw refusal(*failure, &operation);
+  if (failure_.flag().load(std::memory_order_acquire)) throw refusal(*failure_.get(), &operation);
   const auto begin = std::chrono::steady_clock::now();
   try {
     carry_out(operation);
@@ -160,12 +159,12 @@ void Engine::abort(const std::string& why) {
 }
 
 void Engine::finish() {
-  refuse_if_over(nullptr);
   {
     std::unique_lock lock(mutex_);
+    refuse_if_over(nullptr);
     wait_until_idle(lock);
+    refuse_if_over(nullptr);
   }
-  refuse_if_over(nullptr);
   if (agreement_) agreement_->leave(setup_.rank, sequence_);
   const std::lock_guard lock(mutex_);
   finished_ = true;

@@ -70,7 +70,7 @@ class Engine : private CallSupervisor {
   [[nodiscard]] Error failed(const Call& call, int peer, const TransportFailure& why) override;
 
   // Throws where nothing more can be done. Null: finish() comes next.
-  void refuse_if_over(const Operation* next);
+  void refuse_if_over(const Operation* next);  // with mutex_ held
   [[nodiscard]] Error refusal(const Error& failure, const Operation* next) const;
   void execute(const Operation& operation);
   void carry_out(const Operation& operation);
