@@ -52,7 +52,7 @@ int measure_all(bp::Communicator& comm, const Options& options) {
   }
   std::int64_t wrong = 0;
   for (const std::size_t bytes : sizes_of(options)) {
-    Task task = make_task(comm, options.op, options.type, bytes);
+    Task task = make_task(comm, options.op, options.type, bytes, options.memory);
     const Row row{.op = options.op,
                   .backend = std::string(comm.backend()),
                   .algorithm = algorithm_used(comm, options.op, options.algorithm, task.bytes),
@@ -60,7 +60,7 @@ int measure_all(bp::Communicator& comm, const Options& options) {
                   .bytes = task.bytes,
                   .ranks = comm.size(),
                   .hosts = comm.topology().hosts(),
-                  .measured = measure(comm, task, iterations_for(options, bytes)),
+                  .measured = measure(comm, task, pace_for(options, bytes)),
                   .bus_factor = task.bus_factor};
     wrong += row.measured.wrong;
     if (!reports) continue;

@@ -1,6 +1,7 @@
 #include "bench/comm/options.h"
 
 #include <charconv>
+#include <map>
 #include <sstream>
 
 #include <CLI/CLI.hpp>
@@ -44,6 +45,9 @@ std::string read_size(std::string& text) {
   return {};
 }
 
+const std::map<std::string, Memory> kMemories = {{"allocated", Memory::allocated},
+                                                 {"any", Memory::any}};
+
 CommandLine refused(const std::string& why) {
   return {{}, 2, concat("comm_bench: ", why, "\nhint: comm_bench --help lists the options\n")};
 }
@@ -53,6 +57,7 @@ CommandLine refused(const std::string& why) {
 CommandLine parse_command_line(int argc, const char* const* argv) {
   Options options;
   std::string type(name_of(options.type));
+  std::string memory = "allocated";
   CLI::App app(
       "Measures the collectives of bp, alone or under bprun. Every result is checked.\n"
       "bench/README.md says what the columns mean.",
@@ -73,8 +78,21 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   app.add_option("--max", options.max_bytes, "Largest size; each is twice the one before")
       ->default_str("256M")
       ->transform(sizes);
+  app.add_option("--sizes", options.sizes, "These sizes instead, as 4,64K,16M")
+      ->delimiter(',')
+      ->transform(sizes)
+      ->default_str("");
+  app.add_option("--memory", memory, "The communicator's own, or any memory")
+      ->check(CLI::IsMember(kMemories));
+  app.add_flag("--touch", options.touch,
+               "Each rank writes its input anew before every timed run, as a training step does")
+      ->default_str("");
   app.add_option("--iterations", options.iterations, "Timed runs a size (default: by size)")
       ->check(CLI::Range(1, 1'000'000))
+      ->default_str("");
+  app.add_option("--seconds", options.seconds,
+                 "No longer a size than this, yet 5 timed runs (default: as long as it takes)")
+      ->check(CLI::Range(0.001, 3600.0))
       ->default_str("");
   app.add_option("--json", options.json, "Also write one JSON object a line to this file");
   try {
@@ -90,11 +108,13 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     return refused(concat("--min ", options.min_bytes, " is more than --max ", options.max_bytes));
   }
   options.type = type_named(type);
+  options.memory = kMemories.at(memory);
   return {options, 0, {}};
 }
 
 std::vector<std::size_t> sizes_of(const Options& options) {
   if (options.op == "barrier") return {0};
+  if (!options.sizes.empty()) return options.sizes;
   std::vector<std::size_t> sizes;
   for (std::size_t bytes = options.min_bytes; bytes <= options.max_bytes; bytes *= 2) {
     sizes.push_back(bytes);
@@ -102,10 +122,12 @@ std::vector<std::size_t> sizes_of(const Options& options) {
   return sizes;
 }
 
-int iterations_for(const Options& options, std::size_t bytes) {
-  if (options.iterations > 0) return options.iterations;
-  if (bytes <= std::size_t{64} << 10) return 200;
-  return bytes <= std::size_t{8} << 20 ? 50 : 15;
+Pace pace_for(const Options& options, std::size_t bytes) {
+  Pace pace{.iterations = options.iterations, .seconds = options.seconds, .touch = options.touch};
+  if (pace.iterations > 0) return pace;
+  pace.iterations = bytes <= std::size_t{8} << 20 ? 50 : 15;
+  if (bytes <= std::size_t{64} << 10) pace.iterations = 200;
+  return pace;
 }
 
 }  // namespace bp::bench

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/comm/measure.h"
+#include "bench/comm/task.h"
 #include "bp/types.h"
 
 namespace bp::bench {
@@ -17,7 +19,11 @@ struct Options {
   DataType type = DataType::f32;
   std::size_t min_bytes = 4;
   std::size_t max_bytes = std::size_t{256} << 20;
-  int iterations = 0;  // 0: by size, see iterations_for
+  std::vector<std::size_t> sizes;  // these instead, where there are any
+  Memory memory = Memory::allocated;
+  bool touch = false;
+  int iterations = 0;  // 0: by size, see pace_for
+  double seconds = 0;  // 0: as many iterations as it takes
   std::string json;    // file; empty: none
 };
 
@@ -30,10 +36,10 @@ struct CommandLine {
 };
 [[nodiscard]] CommandLine parse_command_line(int argc, const char* const* argv);
 
-// min_bytes, doubled until max_bytes is passed.
+// `sizes`, or min_bytes, doubled until max_bytes is passed.
 [[nodiscard]] std::vector<std::size_t> sizes_of(const Options& options);
 
 // Enough for a median that stands still, and bounded in time. The same on all ranks.
-[[nodiscard]] int iterations_for(const Options& options, std::size_t bytes);
+[[nodiscard]] Pace pace_for(const Options& options, std::size_t bytes);
 
 }  // namespace bp::bench

@@ -4,6 +4,7 @@
 #include "bench/comm/algorithm.h"
 #include "bench/comm/measure.h"
 #include "bench/comm/task.h"
+#include "bp/error.h"
 #include "tests/support/run_ranks.h"
 
 namespace bp::bench {
@@ -15,8 +16,11 @@ TEST(CommBench, EveryTaskIsRightInEveryType) {
       for (const std::string& op : operation_names()) {
         for (const DataType type : kTypes) {
           for (const std::size_t bytes : {1, 40, 1000}) {
-            Task task = make_task(comm, op, type, bytes);
-            EXPECT_EQ(measure(comm, task, 1).wrong, 0) << op << ' ' << name_of(type);
+            for (const Memory memory : {Memory::allocated, Memory::any}) {
+              Task task = make_task(comm, op, type, bytes, memory);
+              EXPECT_EQ(measure(comm, task, {.touch = true}).wrong, 0) << op << name_of(type);
+              EXPECT_EQ(measure(comm, task, {.iterations = 7}).wrong, 0) << op << name_of(type);
+            }
           }
         }
       }
@@ -34,7 +38,7 @@ TEST(CommBench, AnElementThatIsWrongOnOneRankIsCountedOnAll) {
         honest();
         if (comm.rank() == 1) result[12] ^= std::byte{1};
       };
-      const Measurement measured = measure(comm, task, 4);
+      const Measurement measured = measure(comm, task, {.iterations = 4, .touch = true});
       EXPECT_EQ(measured.wrong, 4 + 3) << op;  // the runs to warm up are checked too
     }
   });
@@ -46,7 +50,51 @@ TEST(CommBench, LeavingEverythingAsItWasIsWrong) {
     for (const std::string op : {"all_reduce", "broadcast", "reduce_scatter", "all_gather"}) {
       Task task = make_task(comm, op, DataType::i32, 4000);
       task.run = [] {};
-      EXPECT_GT(measure(comm, task, 1).wrong, 1000) << op;
+      EXPECT_GT(measure(comm, task, {.touch = true}).wrong, 1000) << op;
+      EXPECT_GT(measure(comm, task, {}).wrong, 1000) << op;
+    }
+  });
+}
+
+TEST(CommBench, OneRunOfMoreThanOneThatIsWrongIsSeen) {
+  test::run_ranks(2, [](Communicator& comm) {
+    Task task = make_task(comm, "all_reduce", DataType::f32, 400);
+    const auto honest = task.run;
+    int runs = 0;
+    task.run = [&] {
+      honest();
+      if (++runs == 6 && comm.rank() == 0) task.input.data()[14] ^= std::byte{1};
+    };
+    EXPECT_GT(measure(comm, task, {.iterations = 5}).wrong, 0);
+  });
+}
+
+TEST(CommBench, StopsWhenItsTimeIsUp) {
+  test::run_ranks(2, [](Communicator& comm) {
+    Task task = make_task(comm, "all_reduce", DataType::f32, 400);
+    int runs = 0;
+    const auto counted = task.run;
+    task.run = [&] {
+      counted();
+      ++runs;
+    };
+    static_cast<void>(
+        measure(comm, task, {.iterations = 1'000'000, .seconds = 1e-9, .touch = true}));
+    EXPECT_EQ(runs, 3 + 5);  // to warm up, and the fewest
+  });
+}
+
+TEST(CommBench, RefusesWhatItCouldNotCheck) {
+  test::run_ranks(2, [](Communicator& comm) {
+    Task task = make_task(comm, "all_reduce", DataType::bf16, 400);
+    task.repeatable = 0;
+    try {
+      static_cast<void>(measure(comm, task, {}));
+      FAIL() << "measured";
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(),
+                   "sums of sums over 2 ranks are not exact in bf16, so they cannot "
+                   "be checked; give --touch");
     }
   });
 }

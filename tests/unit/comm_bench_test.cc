@@ -44,6 +44,19 @@ TEST(CommBenchOptions, SizesTakeUnitsAndDouble) {
   EXPECT_THAT(sizes_of(*parse({"--op", "barrier"}).options), ElementsAre(0));
 }
 
+TEST(CommBenchOptions, SizesMayBeListed) {
+  const CommandLine line =
+      parse({"--sizes", "4,64K,16M", "--memory", "any", "--touch", "--seconds", "0.5"});
+  ASSERT_TRUE(line.options) << line.text;
+  EXPECT_THAT(sizes_of(*line.options), ElementsAre(4, 65536, 16U << 20));
+  EXPECT_EQ(line.options->memory, Memory::any);
+  const Pace pace = pace_for(*line.options, 4);
+  EXPECT_TRUE(pace.touch);
+  EXPECT_EQ(pace.seconds, 0.5);
+  EXPECT_EQ(pace.iterations, 200);
+  EXPECT_FALSE(pace_for(*parse({}).options, 4).touch);
+}
+
 TEST(CommBenchOptions, WhatIsWrongIsNamedWithAHint) {
   const std::vector<std::pair<std::vector<const char*>, const char*>> cases = {
       {{"--op", "all_redduce"}, "all_redduce not in {all_reduce,broadcast"},
@@ -56,6 +69,9 @@ TEST(CommBenchOptions, WhatIsWrongIsNamedWithAHint) {
       {{"--max", "99999999999999999999"}, "is no size"},
       {{"--min", "8", "--max", "4"}, "--min 8 is more than --max 4"},
       {{"--iterations", "0"}, "0 not in range 1 to"},
+      {{"--sizes", "4,5X"}, "'5X' is no size"},
+      {{"--memory", "shared"}, "shared not in {allocated"},
+      {{"--seconds", "0"}, "0 not in range"},
       {{"--tune"}, "not expected: --tune"}};
   for (const auto& [arguments, text] : cases) {
     const CommandLine line = parse(arguments);
@@ -88,6 +104,34 @@ TEST(CommBenchInputs, SumsAreExactInEveryType) {
       EXPECT_EQ(backward, forward) << name_of(type) << ' ' << ranks;
     }
   }
+}
+
+// What an all-reduce in place makes of its own result, as often as most_repetitions() says.
+TEST(CommBenchInputs, SumsOfSumsAreExactAsOftenAsIsSaid) {
+  for (const DataType type : kTypes) {
+    for (const int ranks : {2, 3, 4, 7, 8}) {
+      const int most = std::min(most_repetitions(type, ranks), 9);
+      ASSERT_GE(most, 1) << name_of(type) << ' ' << ranks;
+      std::vector<std::byte> sums = sum_of_inputs(type, ranks, 0, 100);
+      for (int more = 1; more <= most; ++more) {
+        const std::vector<std::byte> one = sums;
+        for (int r = 1; r < ranks; ++r) reduce(type, ReduceOp::sum, sums.data(), one.data(), 100);
+        ASSERT_EQ(sums, sum_of_inputs(type, ranks, 0, 100, more)) << name_of(type) << ' ' << ranks;
+      }
+    }
+  }
+  EXPECT_EQ(most_repetitions(DataType::bf16, 63), 0);
+}
+
+TEST(CommBenchInputs, PatternsRepeat) {
+  const Pattern pattern{10, {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}}};
+  std::vector<std::byte> memory(12);
+  pattern.write(memory.data());
+  EXPECT_EQ(memory[9], std::byte{2});
+  EXPECT_EQ(memory[10], std::byte{0});
+  EXPECT_EQ(pattern.wrong_elements(memory.data(), DataType::f16), 0U);
+  memory[5] = memory[8] = std::byte{9};
+  EXPECT_EQ(pattern.wrong_elements(memory.data(), DataType::f16), 2U);
 }
 
 TEST(CommBenchInputs, TellRanksAndElementsApart) {
