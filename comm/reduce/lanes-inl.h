@@ -1,9 +1,12 @@
 // Vectors of each element type over unaligned memory, compiled once for every kind of machine.
 // Included after foreach_target.h by each file of kernels.
 //
-// Lanes<T>::apply(op, out, in...) computes one step of kBytes bytes: op(d, x...) with x the vectors
-// at in..., where halves reach op as f32. map() runs it over whole arrays; what is left at the end
-// goes through the same code by way of a buffer, so no element has a path of its own.
+// Two ways to go over arrays, each in steps of Lanes<T>::bytes() bytes; halves reach `op` as f32:
+//   map   out[i] = op(d, in[i]...), for a number of arrays known here (Lanes<T>::apply)
+//   fold  outs[.][i] = op.finish(d, op(d, op(d, parts[0][i], parts[1][i]), ...)), for any number
+//         of arrays, all of them in registers until the end (Lanes<T>::fold)
+// What is left at the end goes through the same code by way of a buffer, so no element has a path
+// of its own.
 #if defined(BP_COMM_REDUCE_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BP_COMM_REDUCE_LANES_INL_H_
 #undef BP_COMM_REDUCE_LANES_INL_H_
@@ -16,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "bp/types.h"
 
@@ -50,6 +54,15 @@ struct Lanes {
     const D d;
     hn::StoreU(op(d, hn::LoadU(d, as<T>(in))...), d, as<T>(out));
   }
+
+  // in(p) is where part p lies; out(d, v) stores.
+  template <class Op, class In, class Out>
+  static HWY_INLINE void fold(const Op& op, std::size_t parts, const In& in, const Out& out) {
+    const D d;
+    auto all = hn::LoadU(d, as<T>(in(0)));
+    for (std::size_t p = 1; p < parts; ++p) all = op(d, all, hn::LoadU(d, as<T>(in(p))));
+    out(d, op.finish(d, all));
+  }
 };
 
 HWY_INLINE VF32 canonical(VF32 v) {
@@ -76,14 +89,31 @@ struct Lanes<BFloat16> {
   static HWY_INLINE VF32 odd(VU32 pair) {
     return hn::BitCast(F32(), hn::And(pair, hn::Set(U32(), 0xffff0000)));
   }
+  static HWY_INLINE VU32 pair_of(VF32 even, VF32 odd) {
+    const VU32 high = hn::And(round_to_upper_half(odd), hn::Set(U32(), 0xffff0000));
+    return hn::Or(hn::ShiftRight<16>(round_to_upper_half(even)), high);
+  }
 
   template <class Op, class... In>
   static HWY_INLINE void apply(const Op& op, std::byte* out, const In*... in) {
     const U32 d;
-    const VU32 low = round_to_upper_half(op(F32(), even(hn::LoadU(d, as<std::uint32_t>(in)))...));
-    const VU32 high = round_to_upper_half(op(F32(), odd(hn::LoadU(d, as<std::uint32_t>(in)))...));
-    const VU32 both = hn::Or(hn::ShiftRight<16>(low), hn::And(high, hn::Set(d, 0xffff0000)));
-    hn::StoreU(both, d, as<std::uint32_t>(out));
+    const VF32 low = op(F32(), even(hn::LoadU(d, as<std::uint32_t>(in)))...);
+    const VF32 high = op(F32(), odd(hn::LoadU(d, as<std::uint32_t>(in)))...);
+    hn::StoreU(pair_of(low, high), d, as<std::uint32_t>(out));
+  }
+
+  template <class Op, class In, class Out>
+  static HWY_INLINE void fold(const Op& op, std::size_t parts, const In& in, const Out& out) {
+    const U32 d;
+    VU32 pair = hn::LoadU(d, as<std::uint32_t>(in(0)));
+    VF32 low = even(pair);
+    VF32 high = odd(pair);
+    for (std::size_t p = 1; p < parts; ++p) {
+      pair = hn::LoadU(d, as<std::uint32_t>(in(p)));
+      low = op(F32(), low, even(pair));
+      high = op(F32(), high, odd(pair));
+    }
+    out(d, pair_of(op.finish(F32(), low), op.finish(F32(), high)));
   }
 };
 
@@ -147,6 +177,16 @@ struct Lanes<Float16> {
     const VF32 result = op(F32(), from_f16(hn::LoadU(d, as<std::uint16_t>(in)))...);
     hn::StoreU(to_f16(result), d, as<std::uint16_t>(out));
   }
+
+  template <class Op, class In, class Out>
+  static HWY_INLINE void fold(const Op& op, std::size_t parts, const In& in, const Out& out) {
+    const U16 d;
+    VF32 all = from_f16(hn::LoadU(d, as<std::uint16_t>(in(0))));
+    for (std::size_t p = 1; p < parts; ++p) {
+      all = op(F32(), all, from_f16(hn::LoadU(d, as<std::uint16_t>(in(p)))));
+    }
+    out(d, to_f16(op.finish(F32(), all)));
+  }
 };
 
 // The first `size` bytes of `in`, above zeros; lives as long as the full expression it stands in.
@@ -168,6 +208,88 @@ HWY_INLINE void map(const Op& op, std::byte* out, std::size_t count, const In*..
   std::byte last[L::kMaxBytes];
   L::apply(op, last, Padded<L::kMaxBytes>(in + done, total - done).bytes...);
   std::memcpy(out + done, last, total - done);
+}
+
+// Whole vectors, `at` bytes into arrays. A number that is known here (0: it is not) keeps the
+// addresses in registers.
+template <class Byte, std::size_t kKnown>
+struct Arrays {
+  HWY_INLINE explicit Arrays(std::span<Byte* const> from) {
+    for (std::size_t i = 0; i < kKnown; ++i) begin[i] = from[i];
+  }
+  HWY_INLINE std::size_t count() const { return kKnown; }
+  Byte* begin[kKnown];
+};
+template <class Byte>
+struct Arrays<Byte, 0> {
+  HWY_INLINE explicit Arrays(std::span<Byte* const> from) : begin(from) {}
+  HWY_INLINE std::size_t count() const { return begin.size(); }
+  std::span<Byte* const> begin;
+};
+
+template <class In>
+struct LoadFrom {
+  HWY_INLINE const std::byte* operator()(std::size_t part) const { return in.begin[part] + at; }
+  const In& in;
+  std::size_t at;
+};
+template <class Out>
+struct StoreTo {
+  template <class D, class V>
+  HWY_INLINE void operator()(D d, V v) const {
+    for (std::size_t i = 0; i < out.count(); ++i) {
+      hn::StoreU(v, d, as<hn::TFromD<D>>(out.begin[i] + at));
+    }
+  }
+  const Out& out;
+  std::size_t at;
+};
+
+// The same for what is left: `bytes` of them, above zeros.
+template <class In, std::size_t kBytes>
+struct LoadRest {
+  HWY_INLINE const std::byte* operator()(std::size_t part) const {
+    std::memcpy(buffer, in.begin[part] + at, bytes);
+    return buffer;
+  }
+  const In& in;
+  std::size_t at;
+  std::size_t bytes;
+  mutable std::byte buffer[kBytes] = {};
+};
+template <class Out, std::size_t kBytes>
+struct StoreRest {
+  template <class D, class V>
+  HWY_INLINE void operator()(D d, V v) const {
+    std::byte buffer[kBytes];
+    hn::StoreU(v, d, as<hn::TFromD<D>>(buffer));
+    for (std::size_t i = 0; i < out.count(); ++i) std::memcpy(out.begin[i] + at, buffer, bytes);
+  }
+  const Out& out;
+  std::size_t at;
+  std::size_t bytes;
+};
+
+// outs[.][i] = all parts' [i], folded. kOuts and kParts: how many, or 0.
+template <class T, std::size_t kOuts, std::size_t kParts, class Op>
+HWY_INLINE void fold(const Op& op,
+                     std::span<std::byte* const> outs,
+                     std::span<const std::byte* const> parts,
+                     std::size_t count) {
+  using L = Lanes<T>;
+  using In = Arrays<const std::byte, kParts>;
+  using Out = Arrays<std::byte, kOuts>;
+  const In in(parts);
+  const Out out(outs);
+  const std::size_t total = count * L::kElementBytes;
+  const std::size_t step = L::bytes();
+  std::size_t done = 0;
+  for (; done + step <= total; done += step) {
+    L::fold(op, in.count(), LoadFrom<In>{in, done}, StoreTo<Out>{out, done});
+  }
+  if (done == total) return;
+  L::fold(op, in.count(), LoadRest<In, L::kMaxBytes>{in, done, total - done},
+          StoreRest<Out, L::kMaxBytes>{out, done, total - done});
 }
 
 }  // namespace bp::HWY_NAMESPACE

@@ -9,14 +9,30 @@
 HWY_BEFORE_NAMESPACE();
 namespace bp::HWY_NAMESPACE {
 
-struct Sum {
+// What remains to be done to the result of most operations: nothing.
+struct Unfinished {
+  template <class D, class V>
+  HWY_INLINE V finish(D /*d*/, V v) const {
+    return v;
+  }
+};
+
+struct Sum : Unfinished {
   template <class D, class V>
   HWY_INLINE V operator()(D /*d*/, V a, V b) const {
     return hn::Add(a, b);
   }
 };
 
-struct Product {
+struct Average : Sum {
+  template <class D, class V>
+  HWY_INLINE V finish(D d, V v) const {
+    return hn::Div(v, hn::Set(d, static_cast<hn::TFromD<D>>(divisor)));
+  }
+  double divisor;
+};
+
+struct Product : Unfinished {
   template <class D, class V>
   HWY_INLINE V operator()(D /*d*/, V a, V b) const {
     if constexpr (sizeof(hn::TFromD<D>) == 1) {
@@ -58,7 +74,7 @@ HWY_INLINE V canonical_nan_if_any(D d, V a, V b, V result) {
 }
 
 // Equal floats have equal bits, except for zeros: there the signs decide.
-struct Min {
+struct Min : Unfinished {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a, V b) const {
     V result = hn::Min(a, b);
@@ -69,7 +85,7 @@ struct Min {
   }
 };
 
-struct Max {
+struct Max : Unfinished {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a, V b) const {
     V result = hn::Max(a, b);
@@ -80,46 +96,87 @@ struct Max {
   }
 };
 
+template <class T, class Op>
+void reduce_elements(const Op& op,
+                     std::span<std::byte* const> outs,
+                     std::span<const std::byte* const> parts,
+                     std::size_t count) {
+  // What rings and pairs of ranks do is worth code of its own.
+  if (parts.size() == 2 && outs.size() == 1) return fold<T, 1, 2>(op, outs, parts, count);
+  if (parts.size() == 2 && outs.size() == 2) return fold<T, 2, 2>(op, outs, parts, count);
+  fold<T, 0, 0>(op, outs, parts, count);
+}
+
 template <class Op>
-void reduce_type(
-    DataType type, std::byte* out, const std::byte* a, const std::byte* b, std::size_t count) {
+bool reduce_floats(const Op& op,
+                   DataType type,
+                   std::span<std::byte* const> outs,
+                   std::span<const std::byte* const> parts,
+                   std::size_t count) {
   switch (type) {
-    case DataType::u8:
-      return map<std::uint8_t>(Op(), out, count, a, b);
-    case DataType::i8:
-      return map<std::int8_t>(Op(), out, count, a, b);
-    case DataType::i32:
-      return map<std::int32_t>(Op(), out, count, a, b);
-    case DataType::i64:
-      return map<std::int64_t>(Op(), out, count, a, b);
     case DataType::f16:
-      return map<Float16>(Op(), out, count, a, b);
+      reduce_elements<Float16>(op, outs, parts, count);
+      return true;
     case DataType::bf16:
-      return map<BFloat16>(Op(), out, count, a, b);
+      reduce_elements<BFloat16>(op, outs, parts, count);
+      return true;
     case DataType::f32:
-      return map<float>(Op(), out, count, a, b);
+      reduce_elements<float>(op, outs, parts, count);
+      return true;
     case DataType::f64:
-      return map<double>(Op(), out, count, a, b);
+      reduce_elements<double>(op, outs, parts, count);
+      return true;
+    default:
+      return false;
   }
 }
 
-void reduce_any(DataType type,
-                ReduceOp op,
-                std::byte* out,
-                const std::byte* a,
-                const std::byte* b,
+template <class Op>
+void reduce_any(const Op& op,
+                DataType type,
+                std::span<std::byte* const> outs,
+                std::span<const std::byte* const> parts,
                 std::size_t count) {
+  switch (type) {
+    case DataType::u8:
+      return reduce_elements<std::uint8_t>(op, outs, parts, count);
+    case DataType::i8:
+      return reduce_elements<std::int8_t>(op, outs, parts, count);
+    case DataType::i32:
+      return reduce_elements<std::int32_t>(op, outs, parts, count);
+    case DataType::i64:
+      return reduce_elements<std::int64_t>(op, outs, parts, count);
+    default:
+      (void)reduce_floats(op, type, outs, parts, count);
+  }
+}
+
+void reduce_parts_here(DataType type,
+                       ReduceOp op,
+                       std::span<std::byte* const> outs,
+                       std::span<const std::byte* const> parts,
+                       std::size_t count) {
   switch (op) {
     case ReduceOp::sum:
     case ReduceOp::average:
-      return reduce_type<Sum>(type, out, a, b, count);
+      return reduce_any(Sum(), type, outs, parts, count);
     case ReduceOp::min:
-      return reduce_type<Min>(type, out, a, b, count);
+      return reduce_any(Min(), type, outs, parts, count);
     case ReduceOp::max:
-      return reduce_type<Max>(type, out, a, b, count);
+      return reduce_any(Max(), type, outs, parts, count);
     case ReduceOp::product:
-      return reduce_type<Product>(type, out, a, b, count);
+      return reduce_any(Product(), type, outs, parts, count);
   }
+}
+
+// False where the type is an integer; nothing is done then.
+bool average_floats(DataType type,
+                    std::span<std::byte* const> outs,
+                    std::span<const std::byte* const> parts,
+                    std::size_t count) {
+  Average op;
+  op.divisor = static_cast<double>(parts.size());
+  return reduce_floats(op, type, outs, parts, count);
 }
 
 }  // namespace bp::HWY_NAMESPACE
@@ -128,15 +185,26 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace bp {
 
-HWY_EXPORT(reduce_any);
+HWY_EXPORT(reduce_parts_here);
+HWY_EXPORT(average_floats);
 
-void reduce_to(DataType type,
-               ReduceOp op,
-               std::byte* out,
-               const std::byte* a,
-               const std::byte* b,
-               std::size_t count) {
-  HWY_DYNAMIC_DISPATCH(reduce_any)(type, op, out, a, b, count);
+void reduce_parts(DataType type,
+                  ReduceOp op,
+                  std::span<std::byte* const> outs,
+                  std::span<const std::byte* const> parts,
+                  std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(reduce_parts_here)(type, op, outs, parts, count);
+}
+
+void average_parts(DataType type,
+                   std::span<std::byte* const> outs,
+                   std::span<const std::byte* const> parts,
+                   std::size_t count) {
+  if (HWY_DYNAMIC_DISPATCH(average_floats)(type, outs, parts, count)) return;
+  HWY_DYNAMIC_DISPATCH(reduce_parts_here)(type, ReduceOp::sum, outs, parts, count);
+  for (std::byte* const out : outs) {
+    finish_average(type, out, count, static_cast<int>(parts.size()));
+  }
 }
 
 }  // namespace bp

@@ -16,19 +16,39 @@
 // 0x7fc00000, 0x7ff8000000000000); of a sum or product in f32 or f64 it is some quiet NaN.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <span>
 
 #include "bp/types.h"
 
 namespace bp {
 
-// out[i] = a[i] op b[i]. `average` adds: divide by finish_average when all ranks' data are in.
-void reduce_to(DataType type,
-               ReduceOp op,
-               std::byte* out,
-               const std::byte* a,
-               const std::byte* b,
-               std::size_t count);
+// outs[.][i] = parts[0][i] op parts[1][i] op ..., in this order, of two parts or more; halves stay
+// f32 until the end and are rounded once. An `out` may be one of the parts. `average` adds: divide
+// by finish_average when all ranks' data are in.
+void reduce_parts(DataType type,
+                  ReduceOp op,
+                  std::span<std::byte* const> outs,
+                  std::span<const std::byte* const> parts,
+                  std::size_t count);
+
+// outs[.][i] = (parts[0][i] + parts[1][i] + ...) / parts.size(): halves are divided before they are
+// rounded, integers truncated towards zero.
+void average_parts(DataType type,
+                   std::span<std::byte* const> outs,
+                   std::span<const std::byte* const> parts,
+                   std::size_t count);
+
+// out[i] = a[i] op b[i]
+inline void reduce_to(DataType type,
+                      ReduceOp op,
+                      std::byte* out,
+                      const std::byte* a,
+                      const std::byte* b,
+                      std::size_t count) {
+  reduce_parts(type, op, std::array{out}, std::array{a, b}, count);
+}
 
 // into[i] = into[i] op from[i]
 inline void reduce(

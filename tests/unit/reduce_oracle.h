@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
+#include <vector>
 
 #include "bp/types.h"
 #include "comm/reduce/halves.h"
@@ -76,6 +77,21 @@ T divide(T value, int ranks) {
     return value / static_cast<T>(ranks);
   } else {
     return static_cast<T>(value / static_cast<std::int64_t>(ranks));
+  }
+}
+
+// All of `parts` (one element of each), and for `average` divided by their number, rounded once.
+template <class T>
+T reduce_parts(ReduceOp op, const std::vector<T>& parts) {
+  if constexpr (kIsHalf<T>) {
+    float all = to_float(parts[0]);
+    for (std::size_t p = 1; p < parts.size(); ++p) all = float_op(op, all, to_float(parts[p]));
+    if (op == ReduceOp::average) all /= static_cast<float>(parts.size());
+    return narrow_like(parts[0], all);
+  } else {
+    T all = parts[0];
+    for (std::size_t p = 1; p < parts.size(); ++p) all = reduce(op, all, parts[p]);
+    return op == ReduceOp::average ? divide(all, static_cast<int>(parts.size())) : all;
   }
 }
 

@@ -137,6 +137,72 @@ TEST_P(Reduce, BF16) { check_all<BFloat16>(); }
 TEST_P(Reduce, F32) { check_all<float>(); }
 TEST_P(Reduce, F64) { check_all<double>(); }
 
+// Each part is also an out, and there is one out more.
+template <class T>
+void check_parts(ReduceOp op, std::size_t count, std::size_t ranks) {
+  std::vector<std::vector<T>> given;
+  std::vector<Shifted<T>> arrays;
+  std::vector<const std::byte*> parts;
+  std::vector<std::byte*> outs;
+  for (std::size_t rank = 0; rank <= ranks; ++rank) {
+    given.push_back(values<T>(count, static_cast<unsigned>(100 * rank + count)));
+    arrays.emplace_back(given.back(), (rank * 5 + 1) % 9);
+  }
+  for (Shifted<T>& array : arrays) outs.push_back(array.data());
+  parts.assign(outs.begin(), outs.begin() + static_cast<std::ptrdiff_t>(ranks));
+  if (op == ReduceOp::average) {
+    average_parts(kDataTypeOf<T>, outs, parts, count);
+  } else {
+    reduce_parts(kDataTypeOf<T>, op, outs, parts, count);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<T> elements(ranks);
+    for (std::size_t rank = 0; rank < ranks; ++rank) elements[rank] = given[rank][i];
+    const T wanted = oracle::reduce_parts(op, elements);
+    for (Shifted<T>& array : arrays) {
+      ASSERT_TRUE(same(op, array[i], wanted))
+          << name_of(kDataTypeOf<T>) << ' ' << name_of(op) << ' ' << i << " of " << count << ", "
+          << ranks << " parts";
+    }
+  }
+  for (Shifted<T>& array : arrays) ASSERT_TRUE(array.guards_stand());
+}
+
+template <class T>
+void check_all_parts() {
+  for (const ReduceOp op : kOps) {
+    for (const std::size_t ranks : {2U, 3U, 4U, 8U}) {
+      for (const std::size_t count : {0U, 1U, 7U, 64U, 67U, 1031U})
+        check_parts<T>(op, count, ranks);
+    }
+  }
+}
+
+TEST_P(Reduce, AnyNumberOfParts) {
+  check_all_parts<std::uint8_t>();
+  check_all_parts<std::int8_t>();
+  check_all_parts<std::int32_t>();
+  check_all_parts<std::int64_t>();
+  check_all_parts<Float16>();
+  check_all_parts<BFloat16>();
+  check_all_parts<float>();
+  check_all_parts<double>();
+}
+
+// 256 + 1 + 1 in bf16: rounded at each step it stays 256.
+TEST_P(Reduce, HalvesAreRoundedOnceForAllParts) {
+  const BFloat16 big = to_bfloat16(256.0F);
+  const BFloat16 one = to_bfloat16(1.0F);
+  BFloat16 out{0};
+  const auto bytes_of = [](const BFloat16& half) {
+    return reinterpret_cast<const std::byte*>(&half);
+  };
+  const std::array parts = {bytes_of(big), bytes_of(one), bytes_of(one)};
+  reduce_parts(DataType::bf16, ReduceOp::sum, std::array{reinterpret_cast<std::byte*>(&out)}, parts,
+               1);
+  EXPECT_EQ(to_float(out), 258.0F);
+}
+
 // All pairs of bytes: the products are made of 16-bit ones.
 TEST_P(Reduce, AllPairsOfBytes) {
   std::vector<std::uint8_t> a(65536);
