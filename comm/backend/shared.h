@@ -3,8 +3,9 @@
 // where it is wanted.
 //
 // A vector in memory of Communicator::allocate() is worked on where it is. Any other is shown in
-// steps on the rank's stage, which holds two chunks: one is worked on while the next is copied
-// there.
+// steps on the rank's stage, which holds two chunks, used in turn from one collective to the next:
+// one is worked on while the next is copied there. Who writes a chunk has passed a meeting to which
+// everybody came after reading what was there before.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +43,8 @@ class SharedBackend : public Backend {
 
  private:
   void all_reduce(Call& call, View data, ReduceOp op);
-  void all_reduce_in_lines(Call& call, View data, ReduceOp op);
+  void all_reduce_at_once(Call& call, View data, ReduceOp op);
+  void all_reduce_in_shares(Call& call, View data, ReduceOp op);
   void broadcast(Call& call, View data, int root);
   void reduce_scatter(Call& call, ConstView input, View output, ReduceOp op);
   void all_gather(Call& call, View data, std::span<const std::size_t> counts);
@@ -55,7 +57,12 @@ class SharedBackend : public Backend {
   void meet_with(Call& call, const std::byte* vector, std::size_t bytes);
   [[nodiscard]] bool is_shown(int peer) const;  // its vector lies in its arena
   [[nodiscard]] bool are_all_shown() const;
+  // The chunk of the collective's step `step`.
   [[nodiscard]] std::byte* stage(int peer, std::size_t step) const;
+  // A collective used the stage for so many steps, on every rank.
+  void leave_stage(std::size_t steps) { turn_ += steps; }
+  // In the arena of one who is shown.
+  [[nodiscard]] std::byte* shown_at(int peer, std::size_t at) const;
   // Where the bytes of `peer`'s vector from `begin` on lie in this step.
   [[nodiscard]] std::byte* part(int peer, std::size_t begin, std::size_t step) const;
   [[nodiscard]] int size() const { return static_cast<int>(channels_.size()); }
@@ -65,7 +72,10 @@ class SharedBackend : public Backend {
   int rank_;
   std::size_t chunk_;
   Board board_;
-  std::vector<std::uint64_t> offsets_;  // of the ranks' vectors in their arenas
+  std::vector<std::uint64_t> offsets_;   // of the ranks' vectors in their arenas
+  std::size_t turn_ = 0;                 // chunks staged before this collective
+  std::vector<const std::byte*> parts_;  // what is reduced, by rank
+  std::vector<std::byte*> outs_;         // and where to
 };
 
 }  // namespace bp
