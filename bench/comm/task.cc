@@ -20,8 +20,9 @@ struct Shape {
 
 double share_of_others(int ranks) { return (ranks - 1.0) / ranks; }
 
-Pattern pattern_of_input(DataType type, int rank, int ranks, std::size_t count) {
-  return {count * size_of(type), input_of(type, rank, ranks, 0, std::min(count, kPeriod))};
+Pattern pattern_of_input(
+    DataType type, int rank, int ranks, std::size_t count, std::size_t first = 0) {
+  return {count * size_of(type), input_of(type, rank, ranks, first, std::min(count, kPeriod))};
 }
 
 Task in_place(Communicator& comm, const Shape& shape) {
@@ -93,6 +94,115 @@ Task all_gather_task(Communicator& comm, const Shape& shape) {
   return task;
 }
 
+// To rank 0. There a second run would add to the first's.
+Task reduce_task(Communicator& comm, const Shape& shape) {
+  Task task = in_place(comm, shape);
+  task.bus_factor = comm.size() > 1 ? 1 : 0;
+  task.repeatable = 0;
+  task.expected = [shape, bytes = task.bytes, rank = comm.rank(),
+                   ranks = comm.size()](int /*runs*/) {
+    const std::size_t count = std::min(shape.count, kPeriod);
+    return std::vector<Pattern>{{bytes, rank == 0 ? sum_of_inputs(shape.type, ranks, 0, count)
+                                                  : input_of(shape.type, rank, ranks, 0, count)}};
+  };
+  const View data{task.input.data(), shape.count, shape.type};
+  task.run = [&comm, data] { reduce(comm, data, {.name = "comm_bench"}); };
+  return task;
+}
+
+Task gather_task(Communicator& comm, const Shape& shape) {
+  Task task = all_gather_task(comm, shape);
+  const std::size_t bytes = task.original.bytes;
+  const bool is_root = comm.rank() == 0;
+  if (!is_root) {
+    task.output = {};
+    task.expected = [shape, count = bytes / size_of(shape.type), rank = comm.rank(),
+                     ranks = comm.size()](int /*runs*/) {
+      return std::vector{pattern_of_input(shape.type, rank, ranks, count)};
+    };
+  }
+  const ConstView input{task.input.data(), bytes / size_of(shape.type), shape.type};
+  const View output{is_root ? task.output.data() : nullptr,
+                    task.output.bytes() / size_of(shape.type), shape.type};
+  task.run = [&comm, input, output] { gather(comm, input, output, {.name = "comm_bench"}); };
+  return task;
+}
+
+// Each rank has a vector for all, cut into equal shares.
+Task shared_out(Communicator& comm, const Shape& shape) {
+  const auto ranks = static_cast<unsigned>(comm.size());
+  const std::size_t share = std::max<std::size_t>(shape.count / ranks, 1);
+  Task task = in_place(comm, {shape.type, share * ranks, shape.memory});
+  task.bus_factor = share_of_others(comm.size());
+  return task;
+}
+
+Task scatter_task(Communicator& comm, const Shape& shape) {
+  Task task = shared_out(comm, shape);
+  const std::size_t share = task.bytes / size_of(shape.type) / static_cast<unsigned>(comm.size());
+  task.output = Space(comm, shape.memory, share * size_of(shape.type));
+  task.expected = [type = shape.type, share, rank = comm.rank(),
+                   ranks = comm.size()](int /*runs*/) {
+    const std::size_t first = share * static_cast<unsigned>(rank);
+    return std::vector{pattern_of_input(type, 0, ranks, share, first)};
+  };
+  const ConstView input{task.input.data(), task.bytes / size_of(shape.type), shape.type};
+  const View output{task.output.data(), share, shape.type};
+  task.run = [&comm, input, output] { scatter(comm, input, output, {.name = "comm_bench"}); };
+  return task;
+}
+
+Task all_to_all_task(Communicator& comm, const Shape& shape) {
+  Task task = shared_out(comm, shape);
+  const std::size_t count = task.bytes / size_of(shape.type);
+  task.output = Space(comm, shape.memory, task.bytes);
+  task.expected = [type = shape.type, count, rank = comm.rank(),
+                   ranks = comm.size()](int /*runs*/) {
+    const std::size_t share = count / static_cast<unsigned>(ranks);
+    std::vector<Pattern> all;
+    for (int r = 0; r < ranks; ++r) {
+      all.push_back(pattern_of_input(type, r, ranks, share, share * static_cast<unsigned>(rank)));
+    }
+    return all;
+  };
+  const ConstView input{task.input.data(), count, shape.type};
+  const View output{task.output.data(), count, shape.type};
+  task.run = [&comm, input, output] { all_to_all(comm, input, output, {.name = "comm_bench"}); };
+  return task;
+}
+
+// The same, where the ranks do not know each other's counts.
+Task all_to_all_v_task(Communicator& comm, const Shape& shape) {
+  Task task = all_to_all_task(comm, shape);
+  const std::size_t count = task.bytes / size_of(shape.type);
+  const std::size_t ranks = static_cast<unsigned>(comm.size());
+  const ConstView input{task.input.data(), count, shape.type};
+  const View output{task.output.data(), count, shape.type};
+  task.run = [&comm, input, output, counts = std::vector(ranks, count / ranks)] {
+    all_to_all_v(comm, input, output, {.send = counts, .receive = counts}, {.name = "comm_bench"});
+  };
+  return task;
+}
+
+// From rank 0 to the last rank and back.
+Task message_task(Communicator& comm, const Shape& shape) {
+  Task task = in_place(comm, shape);
+  const int rank = comm.rank();
+  const int last = comm.size() - 1;
+  task.bus_factor = last > 0 ? 2 : 0;
+  task.expected = [shape, from = rank == last ? 0 : rank, ranks = comm.size()](int /*runs*/) {
+    return std::vector{pattern_of_input(shape.type, from, ranks, shape.count)};
+  };
+  const View data{task.input.data(), shape.count, shape.type};
+  task.run = [&comm, data, rank, last] {
+    if (last == 0 || (rank != 0 && rank != last)) return;
+    if (rank == 0) send(comm, data, last, {.name = "comm_bench"});
+    receive(comm, data, rank == 0 ? last : 0, {.name = "comm_bench"});
+    if (rank == last) send(comm, data, 0, {.name = "comm_bench"});
+  };
+  return task;
+}
+
 Task barrier_task(Communicator& comm, const Shape& /*shape*/) {
   Task task;
   task.expected = [](int /*runs*/) { return std::vector<Pattern>(); };
@@ -104,10 +214,17 @@ struct Operation {
   const char* name;
   Task (*make)(Communicator&, const Shape&);
 };
-constexpr std::array kOperations = {
-    Operation{"all_reduce", all_reduce_task}, Operation{"broadcast", broadcast_task},
-    Operation{"reduce_scatter", reduce_scatter_task}, Operation{"all_gather", all_gather_task},
-    Operation{"barrier", barrier_task}};
+constexpr std::array kOperations = {Operation{"all_reduce", all_reduce_task},
+                                    Operation{"reduce", reduce_task},
+                                    Operation{"broadcast", broadcast_task},
+                                    Operation{"reduce_scatter", reduce_scatter_task},
+                                    Operation{"all_gather", all_gather_task},
+                                    Operation{"gather", gather_task},
+                                    Operation{"scatter", scatter_task},
+                                    Operation{"all_to_all", all_to_all_task},
+                                    Operation{"all_to_all_v", all_to_all_v_task},
+                                    Operation{"message", message_task},
+                                    Operation{"barrier", barrier_task}};
 
 }  // namespace
 

@@ -32,6 +32,8 @@ void doubling_all_reduce(Call& call, View data, ReduceOp op);
 
 // comm/schedule/binomial_tree.h, in segments.
 void tree_broadcast(Call& call, View data, int root, const SegmentLimits& limits);
+// Root's `data` becomes the reduction; the others' is only read.
+void tree_reduce(Call& call, View data, ReduceOp op, int root, const SegmentLimits& limits);
 
 // comm/schedule/dissemination.h. Begins with construction, so that it can go on beside others.
 class Barrier {

@@ -37,6 +37,8 @@ class CallSupervisor {
   // The call has waited long: look whether all ranks are at the same collective, and throw when
   // they are not.
   virtual void stalled(const Call& call) = 0;
+  // The ranks are seen to disagree: what all of them are told.
+  [[nodiscard]] virtual Error mismatched(const std::string& text) = 0;
   // What to throw when ... (peer -1: not known which)
   [[nodiscard]] virtual Error stopped(const Call& call) = 0;
   [[nodiscard]] virtual Error timed_out(const Call& call, int peer) = 0;
@@ -100,13 +102,20 @@ class Call {
   void wait_for(int peer, const Wait& wait);
   // `peer` is seen to be at another operation: throws what all ranks are told.
   [[noreturn]] void disagree(int peer);
+  // The ranks differ in what no header tells; all come to the same text.
+  [[noreturn]] void disagree(const std::string& text) {
+    throw context_.supervisor->mismatched(text);
+  }
 
   // Runs what waits by itself, and turns its TransportFailure into an Error. The peer is unknown.
   void guard(const std::function<void()>& action);
   [[nodiscard]] const std::atomic<bool>& stop() const { return context_.supervisor->stop(); }
 
-  // How many bytes this rank will receive in all, for messages about trouble.
-  void expect(std::size_t bytes) { wanted_ = bytes; }
+  // How many bytes this rank will receive from now on, for messages about trouble.
+  void expect(std::size_t bytes) {
+    wanted_ = bytes;
+    received_ = 0;
+  }
   // And how many have come by another way than messages.
   void count(std::size_t bytes) { received_ += bytes; }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "comm/backend/algorithms.h"
+#include "comm/backend/exchange.h"
 #include "comm/base/text.h"
 
 namespace bp {
@@ -75,6 +76,24 @@ void CpuBackend::run(const Operation& operation, Call& call) {
       return;
     case Operation::Kind::barrier:
       Barrier(call).finish();
+      return;
+    case Operation::Kind::reduce:
+      tree_reduce(call, output, operation.reduce, operation.root, limits_);
+      return;
+    case Operation::Kind::gather:
+    case Operation::Kind::scatter:
+    case Operation::Kind::all_to_all:
+      pairwise_exchange(call, exchange_of(operation, call.rank(), call.size(), {}), limits_);
+      return;
+    case Operation::Kind::all_to_all_v: {
+      const CountTable table = agree_on_counts(operation, call, [&](const Operation& counts) {
+        ring_all_gather(call, counts.output, counts.counts, limits_);
+      });
+      pairwise_exchange(call, exchange_of(operation, call.rank(), call.size(), table), limits_);
+      return;
+    }
+    case Operation::Kind::message:
+      pass_message(call, operation, limits_);
       return;
   }
 }

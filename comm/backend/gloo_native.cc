@@ -1,6 +1,7 @@
 #include "comm/backend/gloo_native.h"
 
 #include "comm/backend/algorithms.h"
+#include "comm/backend/exchange.h"
 #include "comm/base/text.h"
 #include "comm/reduce/reduce.h"
 
@@ -50,6 +51,7 @@ std::vector<std::size_t> block_counts(std::size_t count, int ranks) {
 }  // namespace
 
 void GlooNativeBackend::run(const Operation& operation, Call& call) {
+  if (operation.kind == Operation::Kind::message) return pass_message(call, operation, {});
   if (moves_nothing(operation)) return Barrier(call).finish();
   Operation op = operation;
   NativeCall native = native_call(op, call);
@@ -76,6 +78,11 @@ void GlooNativeBackend::run(const Operation& operation, Call& call) {
       op.counts = block_counts(op.input.count, call.size());
       native.counts = op.counts.data();
       break;
+    default:
+      throw Error(ErrorCode::unavailable,
+                  concat(name_, " does not carry out ", name_of(op.kind),
+                         ": it is there to compare with Gloo's all_reduce, broadcast, all_gather, "
+                         "reduce_scatter and barrier; use the backend gloo"));
   }
   call.guard([&] { transport_.run_native(native); });
   if (op.kind == Operation::Kind::all_reduce && op.reduce == ReduceOp::average) {

@@ -1,6 +1,7 @@
 #include "comm/backend/operation.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "comm/base/mix.h"
 #include "comm/base/text.h"
@@ -24,23 +25,89 @@ std::string counts_text(const std::vector<std::size_t>& counts) {
 
 }  // namespace
 
+std::string_view name_of(Operation::Kind kind) {
+  switch (kind) {
+    case Operation::Kind::all_reduce:
+      return "all_reduce";
+    case Operation::Kind::broadcast:
+      return "broadcast";
+    case Operation::Kind::reduce_scatter:
+      return "reduce_scatter";
+    case Operation::Kind::all_gather:
+      return "all_gather";
+    case Operation::Kind::barrier:
+      return "barrier";
+    case Operation::Kind::reduce:
+      return "reduce";
+    case Operation::Kind::gather:
+      return "gather";
+    case Operation::Kind::scatter:
+      return "scatter";
+    case Operation::Kind::all_to_all:
+      return "all_to_all";
+    case Operation::Kind::all_to_all_v:
+      return "all_to_all_v";
+    case Operation::Kind::message:
+      return "message";
+  }
+  return "unknown collective";
+}
+
+ConstView Operation::whole() const {
+  const auto total = [this] {
+    return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+  };
+  switch (kind) {
+    case Kind::reduce_scatter:
+    case Kind::all_to_all:
+      return input;
+    case Kind::gather:
+      return {nullptr, total(), input.type};
+    case Kind::scatter:
+      return {nullptr, total(), output.type};
+    case Kind::all_to_all_v:  // each rank has counts of its own
+      return {nullptr, 0, input.type};
+    case Kind::message:
+      return {nullptr, std::max(input.count, output.count), input.type};
+    default:
+      return output;
+  }
+}
+
 std::string describe(const Operation& operation) {
   std::string text(name_of(operation.kind));
   const ConstView whole = operation.whole();
   switch (operation.kind) {
     case Operation::Kind::all_reduce:
     case Operation::Kind::reduce_scatter:
+    case Operation::Kind::reduce:
       text += concat(" ", name_of(operation.reduce), " of ", whole.count, " ", name_of(whole.type));
       break;
     case Operation::Kind::broadcast:
       text += concat(" of ", whole.count, " ", name_of(whole.type), " from rank ", operation.root);
       break;
     case Operation::Kind::all_gather:
+    case Operation::Kind::gather:
+    case Operation::Kind::scatter:
       text += concat(" of ", counts_text(operation.counts), " ", name_of(whole.type));
+      break;
+    case Operation::Kind::all_to_all:
+      text += concat(" of ", whole.count, " ", name_of(whole.type));
+      break;
+    case Operation::Kind::all_to_all_v:
+      text += concat(" of ", name_of(whole.type));
+      break;
+    case Operation::Kind::message:
+      text += concat(" of ", whole.count, " ", name_of(whole.type), " from rank ", operation.root,
+                     " to rank ", operation.receiver);
       break;
     case Operation::Kind::barrier:
       break;
   }
+  if (operation.kind == Operation::Kind::reduce || operation.kind == Operation::Kind::gather) {
+    text += concat(" to rank ", operation.root);
+  }
+  if (operation.kind == Operation::Kind::scatter) text += concat(" from rank ", operation.root);
   if (!operation.name.empty()) text += concat(" '", operation.name, "'");
   return text;
 }

@@ -1,6 +1,7 @@
 // A collective as the engine hands it to a backend: checked arguments, no options left open.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -13,38 +14,42 @@
 namespace bp {
 
 struct Operation {
-  enum class Kind : std::uint8_t { all_reduce, broadcast, reduce_scatter, all_gather, barrier };
+  enum class Kind : std::uint8_t {
+    all_reduce,
+    broadcast,
+    reduce_scatter,
+    all_gather,
+    barrier,
+    reduce,
+    gather,
+    scatter,
+    all_to_all,
+    all_to_all_v,
+    message,  // between two ranks only
+  };
 
   Kind kind = Kind::barrier;
-  ReduceOp reduce = ReduceOp::sum;  // all_reduce, reduce_scatter
-  int root = 0;                     // broadcast
-  ConstView input;                  // reduce_scatter, all_gather
-  View output;                      // all but barrier; in place for all_reduce and broadcast
-  std::vector<std::size_t> counts;  // all_gather: the elements of each rank
+  ReduceOp reduce = ReduceOp::sum;  // all_reduce, reduce_scatter, reduce
+  int root = 0;      // broadcast, reduce, gather, scatter; of a message: who sends it
+  int receiver = 0;  // of a message
+  // What a rank gives and what it gets. One view for both, `output`, where it happens in place:
+  // all_reduce, broadcast, reduce. Empty where a rank has no part, as `output` of a gather but at
+  // root; of a message one is empty, and both have its type.
+  ConstView input;
+  View output;
+  // The elements of each rank: all_gather, gather, scatter. all_to_all: those that go to each rank.
+  std::vector<std::size_t> counts;
+  std::vector<std::size_t> receive_counts;  // all_to_all: those that come from each rank
   std::string name;
   std::chrono::milliseconds timeout{0};
 
-  // The longest vector in it: what all ranks must agree on.
-  [[nodiscard]] ConstView whole() const {
-    return kind == Kind::reduce_scatter ? input : ConstView(output);
-  }
+  // The longest vector in it, as far as all ranks must agree on it; where `data` is null it is the
+  // number of elements that counts.
+  [[nodiscard]] ConstView whole() const;
+  [[nodiscard]] std::size_t bytes() const { return std::max(input.bytes(), output.bytes()); }
 };
 
-[[nodiscard]] constexpr std::string_view name_of(Operation::Kind kind) {
-  switch (kind) {
-    case Operation::Kind::all_reduce:
-      return "all_reduce";
-    case Operation::Kind::broadcast:
-      return "broadcast";
-    case Operation::Kind::reduce_scatter:
-      return "reduce_scatter";
-    case Operation::Kind::all_gather:
-      return "all_gather";
-    case Operation::Kind::barrier:
-      return "barrier";
-  }
-  return "unknown collective";
-}
+[[nodiscard]] std::string_view name_of(Operation::Kind kind);
 
 // "all_reduce sum of 1000 f32 'loss'", "broadcast of 4 i64 from rank 2": equal exactly where the
 // requests are.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "comm/backend/algorithms.h"
+#include "comm/backend/exchange.h"
 
 namespace bp {
 
@@ -88,6 +89,24 @@ void SharedBackend::run(const Operation& operation, Call& call) {
     }
     case Operation::Kind::barrier:
       meet(call);
+      return;
+    case Operation::Kind::reduce:
+      reduce(call, output, operation.reduce, operation.root);
+      return;
+    case Operation::Kind::gather:
+    case Operation::Kind::scatter:
+    case Operation::Kind::all_to_all:
+      exchange(call, exchange_of(operation, rank_, size(), {}), operation.input.bytes());
+      return;
+    case Operation::Kind::all_to_all_v: {
+      const CountTable table = agree_on_counts(operation, call, [&](const Operation& counts) {
+        all_gather(call, counts.output, counts.counts);
+      });
+      exchange(call, exchange_of(operation, rank_, size(), table), operation.input.bytes());
+      return;
+    }
+    case Operation::Kind::message:  // of two: the others do not come to the board
+      pass_message(call, operation, SegmentLimits{});
       return;
   }
 }

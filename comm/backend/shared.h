@@ -21,6 +21,8 @@
 
 namespace bp {
 
+struct Exchange;
+
 // What a communicator takes in the arena of each of its ranks: the board's lines and the stage.
 struct SharedChannel {
   static constexpr std::size_t kStage = 4096;                    // where the stage begins
@@ -48,6 +50,11 @@ class SharedBackend : public Backend {
   void broadcast(Call& call, View data, int root);
   void reduce_scatter(Call& call, ConstView input, View output, ReduceOp op);
   void all_gather(Call& call, View data, std::span<const std::size_t> counts);
+  void reduce(Call& call, View data, ReduceOp op, int root);
+  void reduce_on_board(Call& call, View data, ReduceOp op, int root);
+  // `out` becomes the reduction of parts_, and may be one of them.
+  void reduce_shown(DataType type, ReduceOp op, std::byte* out, std::size_t count);
+  void exchange(Call& call, const Exchange& exchange, std::size_t input_bytes);
 
   // Returns when all ranks have come to this point of the same operation.
   void meet(Call& call,

@@ -122,12 +122,28 @@ void Engine::execute(const Operation& operation) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   const std::lock_guard lock(mutex_);
   ++counters_.operations;
-  counters_.bytes += operation.whole().bytes();
+  counters_.bytes += operation.bytes();
   counters_.seconds_busy += took.count();
 }
 
+Engine::Channel& Engine::channel(int sender, int receiver) {
+  Channel& channel = channels_[{sender, receiver}];
+  if (channel.group.empty()) {
+    channel.group = concat(setup_.group, ".from", sender, "to", receiver);
+    channel.agreement.emplace(setup_.job->store(), channel.group, setup_.members);
+  }
+  return channel;
+}
+
 void Engine::carry_out(const Operation& operation) {
-  header_ = {setup_.group, sequence_++, &operation, setup_.algorithm};
+  if (operation.kind == Operation::Kind::message) {
+    Channel& between = channel(operation.root, operation.receiver);
+    header_ = {between.group, between.sequence++, &operation, setup_.algorithm};
+    asked_ = &*between.agreement;
+  } else {
+    header_ = {setup_.group, sequence_++, &operation, setup_.algorithm};
+    asked_ = agreement_ ? &*agreement_ : nullptr;
+  }
   shown_ = false;
   store_silent_ = false;
   CallContext context;
@@ -143,7 +159,7 @@ void Engine::carry_out(const Operation& operation) {
   context.stall_after = setup_.stall_after;
   Call call(std::move(context));
   setup_.backend->run(operation, call);
-  if (shown_) agreement_->forget(setup_.rank, header_);
+  if (shown_) asked_->forget(setup_.rank, header_);
 }
 
 void Engine::abort(const std::string& why) {

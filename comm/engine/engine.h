@@ -10,10 +10,13 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "bp/communicator.h"
@@ -62,9 +65,16 @@ class Engine : private CallSupervisor {
     Operation operation;
     std::shared_ptr<Work::State> state;
   };
+  // From one rank to another: what they agree on, apart from the collectives of all.
+  struct Channel {
+    std::string group;
+    std::uint64_t sequence = 0;  // of the next message
+    std::optional<Agreement> agreement;
+  };
 
   [[nodiscard]] const std::atomic<bool>& stop() const override { return failure_.flag(); }
   void stalled(const Call& call) override;
+  [[nodiscard]] Error mismatched(const std::string& text) override;
   [[nodiscard]] Error stopped(const Call& call) override;
   [[nodiscard]] Error timed_out(const Call& call, int peer) override;
   [[nodiscard]] Error failed(const Call& call, int peer, const TransportFailure& why) override;
@@ -77,19 +87,24 @@ class Engine : private CallSupervisor {
   void progress();
   void wait_until_idle(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] Error declare(int cause, ErrorCode code, const std::string& text);
+  [[nodiscard]] Channel& channel(int sender, int receiver);
+  [[nodiscard]] std::vector<int> participants() const;  // of the operation under way
   [[nodiscard]] std::optional<Error> find_disagreement();
+  [[nodiscard]] std::optional<std::string> waiting_for_each_other();
   void look_for_failed_group();
   [[nodiscard]] Error timed_out_without_store(const Call& call, int peer) const;
   [[nodiscard]] std::string failed_key() const;
   [[nodiscard]] std::string rank_text(int rank) const;
 
   const EngineSetup setup_;
-  std::optional<Agreement> agreement_;
+  std::optional<Agreement> agreement_;  // on the collectives of all
+  std::map<std::pair<int, int>, Channel> channels_;
+  Agreement* asked_ = nullptr;  // that on the operation under way
   Failure failure_;
   Scratch scratch_;
-  Header header_;              // of the collective under way
+  Header header_;              // of the operation under way
   bool shown_ = false;         // header_ is in the store
-  bool store_silent_ = false;  // it gave no answer during the collective under way
+  bool store_silent_ = false;  // it gave no answer during the operation under way
   std::uint64_t sequence_ = 0;
 
   mutable std::mutex mutex_;

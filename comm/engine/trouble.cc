@@ -1,5 +1,7 @@
 // The part of Engine that is only needed when a collective does not go smoothly: who is to blame,
 // and what all ranks are told.
+#include <numeric>
+
 #include "comm/base/text.h"
 #include "comm/engine/engine.h"
 
@@ -31,13 +33,36 @@ Error Engine::declare(int cause, ErrorCode code, const std::string& text) {
   return setup_.job ? setup_.job->fail(failure_, cause, error) : failure_.set(error);
 }
 
+std::vector<int> Engine::participants() const {
+  const Operation& operation = *header_.operation;
+  if (operation.kind == Operation::Kind::message) return {operation.root, operation.receiver};
+  std::vector<int> all(setup_.members.size());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+// A message waits for a peer that itself waits for us: in a collective, or to be sent to.
+std::optional<std::string> Engine::waiting_for_each_other() {
+  const Operation& operation = *header_.operation;
+  if (operation.kind != Operation::Kind::message) return std::nullopt;
+  const int peer = setup_.rank == operation.root ? operation.receiver : operation.root;
+  Channel& back = channel(operation.receiver, operation.root);
+  auto waits = agreement_->shown(sequence_);
+  if (!waits.contains(peer)) waits = back.agreement->shown(back.sequence);
+  if (!waits.contains(peer)) return std::nullopt;
+  return concat("two ranks wait for each other: ", rank_text(setup_.rank), " in ",
+                describe(operation), ", ", rank_text(peer), " in ", waits[peer],
+                " (every rank must ask for the same collectives and messages in the same order)");
+}
+
 std::optional<Error> Engine::find_disagreement() {
   const Deadline all_shown(kAllShown);
+  if (const auto text = waiting_for_each_other()) return declare(-1, ErrorCode::mismatch, *text);
   for (;;) {
-    const Agreement::Shown shown = agreement_->shown(header_.sequence);
-    const auto text = disagreement(shown, header_.sequence, setup_.group);
+    const Agreement::Shown shown = asked_->shown(header_.sequence);
+    const auto text = disagreement(shown, header_.sequence, std::string(header_.group));
     if (!text) return std::nullopt;
-    if (static_cast<int>(shown.size()) == size() || all_shown.passed()) {
+    if (shown.size() == participants().size() || all_shown.passed()) {
       return declare(-1, ErrorCode::mismatch, *text);
     }
     if (const auto kept = failure_.wait(Deadline(kLookAgain))) return *kept;
@@ -53,7 +78,7 @@ void Engine::look_for_failed_group() {
 void Engine::stalled(const Call& call) {
   if (store_silent_) return;
   try {
-    if (!shown_) agreement_->show(setup_.rank, header_);
+    if (!shown_) asked_->show(setup_.rank, header_);
     shown_ = true;
     look_for_failed_group();
     if (const auto mismatch = find_disagreement()) throw *mismatch;
@@ -67,6 +92,8 @@ void Engine::stalled(const Call& call) {
   }
 }
 
+Error Engine::mismatched(const std::string& text) { return declare(-1, ErrorCode::mismatch, text); }
+
 Error Engine::stopped(const Call& call) {
   Error kept = *failure_.get();
   if (kept.code() == ErrorCode::mismatch) return kept;  // the same on all ranks
@@ -78,14 +105,14 @@ Error Engine::timed_out(const Call& call, int peer) {
   Agreement::Shown shown;
   try {
     if (store_silent_) return timed_out_without_store(call, peer);
-    agreement_->show(setup_.rank, header_);
+    asked_->show(setup_.rank, header_);
     if (const auto mismatch = find_disagreement()) return *mismatch;
-    shown = agreement_->shown(header_.sequence);
+    shown = asked_->shown(header_.sequence);
   } catch (const Error&) {
     return failure_.get() ? stopped(call) : timed_out_without_store(call, peer);
   }
   std::vector<int> absent;
-  for (int rank = 0; rank < size(); ++rank) {
+  for (const int rank : participants()) {
     if (!shown.contains(rank)) absent.push_back(rank);
   }
   const std::string who = absent.empty() ? rank_text(peer) : ranks_text(absent);
@@ -113,7 +140,7 @@ Error Engine::failed(const Call& call, int peer, const TransportFailure& why) {
   auto kept = failure_.wait(Deadline(kNewsOnTheWay));
   if (!kept) {
     try {
-      agreement_->show(setup_.rank, header_);
+      asked_->show(setup_.rank, header_);
       if (const auto mismatch = find_disagreement()) return *mismatch;
       kept = declare(call.world_rank(peer), why.code(), text);
     } catch (const Error&) {  // the store is lost or silent

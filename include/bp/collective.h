@@ -17,8 +17,8 @@
 namespace bp {
 
 struct CollectiveOptions {
-  ReduceOp op = ReduceOp::sum;           // all_reduce and reduce_scatter only
-  int root = 0;                          // broadcast only
+  ReduceOp op = ReduceOp::sum;           // all_reduce, reduce, reduce_scatter only
+  int root = 0;                          // broadcast, reduce, gather, scatter only
   std::string_view name = {};            // for messages and for the comparison; may be empty
   std::chrono::milliseconds timeout{0};  // 0: the communicator's
 };
@@ -35,6 +35,12 @@ void broadcast(Communicator& comm, View data, const CollectiveOptions& options =
                                    View data,
                                    const CollectiveOptions& options = {});
 
+// In place at root: its `data` becomes the reduction over all ranks. The others' is only read.
+void reduce(Communicator& comm, View data, const CollectiveOptions& options = {});
+[[nodiscard]] Work reduce_async(Communicator& comm,
+                                View data,
+                                const CollectiveOptions& options = {});
+
 // Rank r receives block r of the reduction of `input`. Blocks are cut as evenly as they go: with
 // n elements over P ranks the first n mod P ranks get one more (`block_of`). output.count must be
 // this rank's share. Input and output must not overlap.
@@ -42,6 +48,10 @@ void reduce_scatter(Communicator& comm,
                     ConstView input,
                     View output,
                     const CollectiveOptions& options = {});
+[[nodiscard]] Work reduce_scatter_async(Communicator& comm,
+                                        ConstView input,
+                                        View output,
+                                        const CollectiveOptions& options = {});
 
 // `output` becomes the inputs of ranks 0..P-1 one after another. All inputs have one count;
 // output.count is P times that. input may be this rank's block inside output.
@@ -49,6 +59,10 @@ void all_gather(Communicator& comm,
                 ConstView input,
                 View output,
                 const CollectiveOptions& options = {});
+[[nodiscard]] Work all_gather_async(Communicator& comm,
+                                    ConstView input,
+                                    View output,
+                                    const CollectiveOptions& options = {});
 
 // The same with counts[r] elements from rank r; counts must agree on all ranks.
 void all_gather_v(Communicator& comm,
@@ -56,6 +70,99 @@ void all_gather_v(Communicator& comm,
                   View output,
                   std::span<const std::size_t> counts,
                   const CollectiveOptions& options = {});
+[[nodiscard]] Work all_gather_v_async(Communicator& comm,
+                                      ConstView input,
+                                      View output,
+                                      std::span<const std::size_t> counts,
+                                      const CollectiveOptions& options = {});
+
+// As all_gather and all_gather_v, but only root's `output` is written; what others give for it is
+// not looked at. Input and output must not overlap.
+void gather(Communicator& comm,
+            ConstView input,
+            View output,
+            const CollectiveOptions& options = {});
+[[nodiscard]] Work gather_async(Communicator& comm,
+                                ConstView input,
+                                View output,
+                                const CollectiveOptions& options = {});
+void gather_v(Communicator& comm,
+              ConstView input,
+              View output,
+              std::span<const std::size_t> counts,
+              const CollectiveOptions& options = {});
+[[nodiscard]] Work gather_v_async(Communicator& comm,
+                                  ConstView input,
+                                  View output,
+                                  std::span<const std::size_t> counts,
+                                  const CollectiveOptions& options = {});
+
+// The way back: rank r's `output` becomes block r of root's `input`, where the blocks of ranks
+// 0..P-1 lie one after another. All outputs have one count, or counts[r], which must agree on all
+// ranks. What others give for `input` is not looked at.
+void scatter(Communicator& comm,
+             ConstView input,
+             View output,
+             const CollectiveOptions& options = {});
+[[nodiscard]] Work scatter_async(Communicator& comm,
+                                 ConstView input,
+                                 View output,
+                                 const CollectiveOptions& options = {});
+void scatter_v(Communicator& comm,
+               ConstView input,
+               View output,
+               std::span<const std::size_t> counts,
+               const CollectiveOptions& options = {});
+[[nodiscard]] Work scatter_v_async(Communicator& comm,
+                                   ConstView input,
+                                   View output,
+                                   std::span<const std::size_t> counts,
+                                   const CollectiveOptions& options = {});
+
+// Block r of `input` goes to rank r; block r of `output` comes from rank r. All blocks have one
+// count: a P-th of input.count, which is that of the output and of all other ranks'. Input and
+// output must not overlap.
+void all_to_all(Communicator& comm,
+                ConstView input,
+                View output,
+                const CollectiveOptions& options = {});
+[[nodiscard]] Work all_to_all_async(Communicator& comm,
+                                    ConstView input,
+                                    View output,
+                                    const CollectiveOptions& options = {});
+
+// The same with send[r] elements for rank r and receive[r] from it. A rank's receive[s] must be
+// what rank s sends it; the ranks compare that first, so a rank that does not know what to expect
+// learns it by an all_to_all of the counts.
+struct ExchangeCounts {
+  std::span<const std::size_t> send;
+  std::span<const std::size_t> receive;
+};
+void all_to_all_v(Communicator& comm,
+                  ConstView input,
+                  View output,
+                  const ExchangeCounts& counts,
+                  const CollectiveOptions& options = {});
+[[nodiscard]] Work all_to_all_v_async(Communicator& comm,
+                                      ConstView input,
+                                      View output,
+                                      const ExchangeCounts& counts,
+                                      const CollectiveOptions& options = {});
+
+// A message from one rank to another; the other ranks know nothing of it. Both must agree on count,
+// type and name. What one rank sends to another is received in the order in which it was sent. send
+// returns when the data has been received: two ranks that send to each other at the same time use
+// send_async for one of both.
+void send(Communicator& comm, ConstView data, int receiver, const CollectiveOptions& options = {});
+[[nodiscard]] Work send_async(Communicator& comm,
+                              ConstView data,
+                              int receiver,
+                              const CollectiveOptions& options = {});
+void receive(Communicator& comm, View data, int sender, const CollectiveOptions& options = {});
+[[nodiscard]] Work receive_async(Communicator& comm,
+                                 View data,
+                                 int sender,
+                                 const CollectiveOptions& options = {});
 
 // Returns when every rank has entered it.
 void barrier(Communicator& comm, const CollectiveOptions& options = {});

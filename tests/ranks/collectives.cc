@@ -1,39 +1,16 @@
 #include "tests/ranks/collectives.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <random>
 #include <set>
 
 #include "bp/collective.h"
 #include "comm/base/text.h"
-#include "tests/support/patterns.h"
+#include "tests/ranks/exact.h"
 
 namespace bp::test {
 namespace {
-
-constexpr ReduceOp kReduceOps[] = {ReduceOp::sum, ReduceOp::average, ReduceOp::min, ReduceOp::max,
-                                   ReduceOp::product};
-
-// First difference in bits, or "".
-template <class T>
-std::string differences(const std::vector<T>& got, const std::vector<T>& wanted) {
-  if (got.size() != wanted.size()) return "sizes differ";
-  for (std::size_t j = 0; j < got.size(); ++j) {
-    if (std::memcmp(&got[j], &wanted[j], sizeof(T)) != 0) {
-      return concat("element ", j, " of ", got.size(), " is wrong");
-    }
-  }
-  return "";
-}
-
-template <class T>
-std::vector<T> reduction(std::size_t first, std::size_t count, ReduceOp op, int ranks) {
-  std::vector<T> wanted(count);
-  for (std::size_t j = 0; j < count; ++j) wanted[j] = reduced_at<T>(first + j, op, ranks);
-  return wanted;
-}
 
 template <class T>
 std::string check_reductions(Communicator& comm, std::size_t count) {

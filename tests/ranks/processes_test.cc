@@ -9,6 +9,7 @@
 #include "bp/collective.h"
 #include "bp/store.h"
 #include "tests/ranks/collectives.h"
+#include "tests/ranks/operations.h"
 #include "tests/support/run_processes.h"
 
 namespace bp::test {
@@ -28,6 +29,7 @@ RANK_BODY(collectives) {
   EXPECT_EQ(world.backend(), "gloo");
   EXPECT_EQ(check_main_collectives(world, 4096), "");
   EXPECT_EQ(check_bitwise_equality(world, 300'007), "");  // in several segments
+  EXPECT_EQ(check_main_operations(world, 4096), "");
   EXPECT_EQ(check_many_async(world), "");
   EXPECT_EQ(check_split(world), "");
   world.finish();
@@ -126,6 +128,54 @@ TEST(Processes, SurvivorsOfGloosOwnToo) {
                                           << results[rank].output;
     EXPECT_THAT(results[rank].output, AllOf(HasSubstr("peer_lost: "), HasSubstr("rank 1")));
     EXPECT_LT(results[rank].ended_after, kSoon);
+  }
+}
+
+// The same for an operation at a time, by BP_TEST_OPERATION.
+RANK_BODY(one_for_ever) {
+  Communicator world = Communicator::create();
+  const std::string operation = std::getenv("BP_TEST_OPERATION");
+  const auto ranks = static_cast<std::size_t>(world.size());
+  const std::vector<std::size_t> counts(ranks, 100'000);
+  std::vector<float> one(100'000);
+  std::vector<float> all(100'000 * ranks);
+  std::vector<float> swapped(all.size());
+  for (int step = 0;; ++step) {
+    if (operation == "reduce") reduce(world, view(one));
+    if (operation == "gather") gather(world, const_view(one), view(all));
+    if (operation == "scatter") scatter(world, const_view(all), view(one));
+    if (operation == "all_to_all") all_to_all(world, const_view(all), view(swapped));
+    if (operation == "all_to_all_v") {
+      all_to_all_v(world, const_view(all), view(swapped), {.send = counts, .receive = counts});
+    }
+    if (operation == "message") {  // the victim's, and the other waits for it
+      if (world.rank() == 0) receive(world, view(one), 2);
+      if (world.rank() == 2) send(world, const_view(one), 0);
+      if (world.rank() == 1) barrier(world);
+    }
+    if (step == 3 || (operation == "message" && world.rank() == 1)) {
+      std::cout << "ready" << std::endl;
+    }
+  }
+}
+
+TEST(Processes, SurvivorsOfEachOperationNameTheDead) {
+  for (const char* backend : {"gloo", "auto"}) {
+    for (const char* operation :
+         {"reduce", "gather", "scatter", "all_to_all", "all_to_all_v", "message"}) {
+      SCOPED_TRACE(std::string(operation) + " by " + backend);
+      const auto results = try_processes(
+          "one_for_ever", {.ranks = 3,
+                           .environment = {std::string("BP_TEST_OPERATION=") + operation,
+                                           std::string("BP_BACKEND=") + backend},
+                           .victim = 2});
+      EXPECT_EQ(results[2].signal, SIGKILL);
+      for (const std::size_t rank : {0, 1}) {
+        EXPECT_EQ(results[rank].exit_code, 1) << "signal " << results[rank].signal;
+        EXPECT_THAT(results[rank].output, AllOf(HasSubstr("peer_lost: "), HasSubstr("rank 2")));
+        EXPECT_LT(results[rank].ended_after, kSoon);
+      }
+    }
   }
 }
 

@@ -59,7 +59,7 @@ TEST(CommBenchOptions, SizesMayBeListed) {
 
 TEST(CommBenchOptions, WhatIsWrongIsNamedWithAHint) {
   const std::vector<std::pair<std::vector<const char*>, const char*>> cases = {
-      {{"--op", "all_redduce"}, "all_redduce not in {all_reduce,broadcast"},
+      {{"--op", "all_redduce"}, "all_redduce not in {all_reduce,reduce"},
       {{"--backend", "nccl"}, "nccl not in {auto,shm,gloo,gloo-native,gloo-native-batch}"},
       {{"--algorithm", "tree"}, "tree not in {auto,ring,recursive_doubling}"},
       {{"--dtype", "f8"}, "f8 not in {u8,i8,i32,i64,f16,bf16,f32,f64}"},

@@ -5,6 +5,7 @@
 #include "bp/error.h"
 #include "comm/schedule/binomial_tree.h"
 #include "comm/schedule/dissemination.h"
+#include "comm/schedule/pairwise.h"
 #include "comm/schedule/recursive_doubling.h"
 #include "comm/schedule/ring.h"
 #include "comm/schedule/segments.h"
@@ -308,6 +309,25 @@ TEST(Segments, OfABlockLieInsideIt) {
   EXPECT_EQ(segment_of(block, 2, 1).offset, 103U);
   EXPECT_EQ(segment_of(block, 2, 1).count, 2U);
   EXPECT_EQ(segment_of(block, 7, 6).count, 0U);
+}
+
+TEST(Schedule, PairwiseMeetsEachPairOnceAndNobodyTwiceAtATime) {
+  for (int ranks = 1; ranks <= kMostRanks; ++ranks) {
+    std::vector<std::vector<int>> met(at(ranks), std::vector<int>(at(ranks)));
+    for (int r = 0; r < ranks; ++r) {
+      const Pairwise own(r, ranks);
+      ASSERT_EQ(own.steps(), ranks - 1);
+      for (int k = 1; k <= own.steps(); ++k) {
+        const int to = own.send_to(k);
+        ASSERT_NE(to, r);
+        ASSERT_EQ(Pairwise(to, ranks).receive_from(k), r);
+        ++met[at(r)][at(to)];
+      }
+    }
+    for (int from = 0; from < ranks; ++from) {
+      for (int to = 0; to < ranks; ++to) ASSERT_EQ(met[at(from)][at(to)], from == to ? 0 : 1);
+    }
+  }
 }
 
 }  // namespace

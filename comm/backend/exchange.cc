@@ -1,0 +1,192 @@
+#include "comm/backend/exchange.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "comm/backend/algorithms.h"
+#include "comm/base/text.h"
+#include "comm/schedule/pairwise.h"
+
+namespace bp {
+namespace {
+
+using Kind = Operation::Kind;
+
+std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
+
+// Blocks one after another.
+std::vector<Block> blocks_of(std::span<const std::size_t> counts, std::size_t element) {
+  std::vector<Block> blocks;
+  std::size_t offset = 0;
+  for (const std::size_t count : counts) {
+    blocks.push_back({offset, count * element});
+    offset += count * element;
+  }
+  return blocks;
+}
+
+// One message each way, which are on their way together. Nothing, where a block is empty.
+struct Flight {
+  int to = -1;
+  Block out;
+  int from = -1;
+  Block in;
+};
+
+void add_flights(std::vector<Flight>& flights, const Flight& pair, const SegmentLimits& limits) {
+  const int sends = pair.to < 0 || pair.out.count == 0 ? 0 : segment_count(pair.out.count, limits);
+  const int receives =
+      pair.from < 0 || pair.in.count == 0 ? 0 : segment_count(pair.in.count, limits);
+  for (int s = 0; s < std::max(sends, receives); ++s) {
+    Flight flight;
+    if (s < sends) flight = {pair.to, segment_of(pair.out, sends, s), -1, {}};
+    if (s < receives) {
+      flight.from = pair.from;
+      flight.in = segment_of(pair.in, receives, s);
+    }
+    flights.push_back(flight);
+  }
+}
+
+// Never waits for a flight while an earlier one is not over, so the rank that is furthest behind
+// finds its partners' messages posted: nobody waits in a circle.
+void carry_out(Call& call,
+               const std::vector<Flight>& flights,
+               const std::byte* input,
+               std::byte* output) {
+  constexpr std::size_t kWindow = 4;  // flights at a time
+  std::vector<std::pair<Call::Message, Call::Message>> messages(flights.size());
+  std::size_t posted = 0;
+  for (std::size_t i = 0; i < flights.size(); ++i) {
+    for (; posted < std::min(i + kWindow, flights.size()); ++posted) {
+      const auto& [to, out, from, in] = flights[posted];
+      auto& [incoming, outgoing] = messages[posted];
+      if (from >= 0) incoming = call.receive(from, {output + in.offset, in.count});
+      if (to >= 0) outgoing = call.send(to, {input + out.offset, out.count});
+    }
+    call.wait(messages[i].first);
+    call.wait(messages[i].second);
+  }
+}
+
+}  // namespace
+
+std::size_t Exchange::received_bytes(int rank) const {
+  std::size_t bytes = 0;
+  for (const Block& block : receive) bytes += block.count;
+  return bytes - receive[at(rank)].count;
+}
+
+Exchange exchange_of(const Operation& operation, int rank, int ranks, const CountTable& table) {
+  Exchange exchange;
+  exchange.input = operation.input.data;
+  exchange.output = operation.output.data;
+  exchange.pieces = operation.kind == Kind::gather ? 1 : ranks;
+  exchange.gives.assign(at(ranks), true);
+  exchange.send = exchange.receive = exchange.source = std::vector<Block>(at(ranks));
+  const std::size_t element = size_of(operation.whole().type);
+  const auto blocks = blocks_of(operation.counts, element);
+  const auto longest = [&](std::span<const std::size_t> counts) {
+    return *std::ranges::max_element(counts) * element;
+  };
+  exchange.longest = longest(operation.counts);
+  switch (operation.kind) {
+    case Kind::gather:
+      exchange.send[at(operation.root)] = {0, blocks[at(rank)].count};
+      if (rank == operation.root) exchange.receive = blocks;
+      break;
+    case Kind::scatter:
+      exchange.gives.assign(at(ranks), false);
+      exchange.gives[at(operation.root)] = true;
+      if (rank == operation.root) exchange.send = blocks;
+      exchange.receive[at(operation.root)] = {0, blocks[at(rank)].count};
+      exchange.source[at(operation.root)] = blocks[at(rank)];
+      break;
+    case Kind::all_to_all:
+      exchange.send = exchange.receive = blocks;
+      std::ranges::fill(exchange.source, blocks[at(rank)]);
+      break;
+    default:
+      exchange.send = blocks;
+      exchange.receive = blocks_of(operation.receive_counts, element);
+      exchange.longest = longest(table);
+      for (int peer = 0; peer < ranks; ++peer) {
+        const std::span counts = std::span(table).subspan(at(peer * ranks), at(ranks));
+        exchange.source[at(peer)] = blocks_of(counts, element)[at(rank)];
+        exchange.gives[at(peer)] = longest(counts) > 0;
+      }
+      break;
+  }
+  return exchange;
+}
+
+CountTable agree_on_counts(const Operation& operation,
+                           Call& call,
+                           const std::function<void(const Operation&)>& all_gather) {
+  const std::size_t ranks = at(call.size());
+  std::vector<std::int64_t> both(2 * ranks * ranks);  // of each rank: what it sends, and expects
+  auto* const own = both.data() + 2 * ranks * at(call.rank());
+  std::ranges::copy(operation.counts, own);
+  std::ranges::copy(operation.receive_counts, own + ranks);
+  Operation gather;
+  gather.kind = Kind::all_gather;
+  gather.output = view(both);
+  gather.input = view(std::span(own, 2 * ranks));
+  gather.counts.assign(ranks, 2 * ranks);
+  all_gather(gather);
+  CountTable table(ranks * ranks);
+  for (std::size_t from = 0; from < ranks; ++from) {
+    for (std::size_t to = 0; to < ranks; ++to) {
+      const auto sent = both[2 * ranks * from + to];
+      const auto expected = both[2 * ranks * to + ranks + from];
+      if (sent != expected) {
+        call.disagree(concat("ranks disagree in ", describe(operation), ": rank ", from, " sends ",
+                             sent, " elements to rank ", to, ", which expects ", expected));
+      }
+      table[from * ranks + to] = static_cast<std::size_t>(sent);
+    }
+  }
+  return table;
+}
+
+void copy_own_block(const Exchange& exchange, int rank) {
+  const Block& from = exchange.send[at(rank)];
+  std::byte* const to = exchange.output + exchange.receive[at(rank)].offset;
+  if (from.count > 0 && exchange.input + from.offset != to) {
+    std::memmove(to, exchange.input + from.offset, from.count);
+  }
+}
+
+void pairwise_exchange(Call& call, const Exchange& exchange, const SegmentLimits& limits) {
+  const Pairwise pairs(call.rank(), call.size());
+  std::vector<Flight> flights;
+  for (int step = 1; step <= pairs.steps(); ++step) {
+    const int to = pairs.send_to(step);
+    const int from = pairs.receive_from(step);
+    add_flights(flights, {to, exchange.send[at(to)], from, exchange.receive[at(from)]}, limits);
+  }
+  Barrier barrier(call);
+  call.expect(exchange.received_bytes(call.rank()));
+  copy_own_block(exchange, call.rank());
+  carry_out(call, flights, exchange.input, exchange.output);
+  barrier.finish();
+}
+
+void pass_message(Call& call, const Operation& operation, const SegmentLimits& limits) {
+  const bool sends = call.rank() == operation.root;
+  const Block all{0, operation.bytes()};
+  std::vector<Flight> flights;
+  if (all.count == 0) {  // one comes all the same: who receives knows that it was sent
+    flights.push_back(sends ? Flight{operation.receiver, {}, -1, {}}
+                            : Flight{-1, {}, operation.root, {}});
+  }
+  add_flights(flights,
+              sends ? Flight{operation.receiver, all, -1, {}} : Flight{-1, {}, operation.root, all},
+              limits);
+  call.expect(sends ? 0 : all.count);
+  carry_out(call, flights, operation.input.data, operation.output.data);
+}
+
+}  // namespace bp

@@ -1,0 +1,56 @@
+#include <array>
+
+#include "comm/backend/shared.h"
+#include "comm/backend/shared_parts.h"
+#include "comm/reduce/reduce.h"
+
+namespace bp {
+
+// Each rank reduces its share of all vectors into root's: in place where that is shown, else on
+// root's stage. A step is a chunk unless all are shown.
+void SharedBackend::reduce(Call& call, View data, ReduceOp op, int root) {
+  const std::size_t bytes = data.bytes();
+  call.expect(bytes);
+  if (bytes <= Board::kInlineBytes) return reduce_on_board(call, data, op, root);
+  const bool shown = host_->own().offset_of(data.data, bytes).has_value();
+  const auto show = [&](std::size_t step) {
+    const std::size_t begin = step * chunk_;
+    if (!shown) copy_bytes(stage(rank_, step), data.data + begin, std::min(chunk_, bytes - begin));
+  };
+  show(0);
+  meet_with(call, data.data, bytes);
+  const std::size_t a_step = are_all_shown() ? bytes : chunk_;
+  const std::size_t steps = steps_of(bytes, a_step);
+  for (std::size_t step = 0; step < steps; ++step) {
+    const std::size_t begin = step * a_step;
+    const std::size_t length = std::min(a_step, bytes - begin);
+    const Block lines = block_of(whole_lines(length) / kCacheLine, size(), rank_);
+    const std::size_t at = std::min(length, lines.offset * kCacheLine);
+    const std::size_t end = std::min(length, (lines.offset + lines.count) * kCacheLine);
+    for (int peer = 0; peer < size(); ++peer) {
+      parts_[static_cast<std::size_t>(peer)] = part(peer, begin, step) + at;
+    }
+    reduce_shown(data.type, op, part(root, begin, step) + at, (end - at) / size_of(data.type));
+    if (step + 1 < steps) show(step + 1);
+    meet(call);
+    if (rank_ == root && !shown) copy_bytes(data.data + begin, stage(rank_, step), length);
+    call.count(length);
+  }
+  if (!are_all_shown()) leave_stage(steps);
+}
+
+void SharedBackend::reduce_on_board(Call& call, View data, ReduceOp op, int root) {
+  meet(call, Board::kNowhere, {data.data, data.bytes()});
+  if (rank_ != root) return;
+  for (int peer = 0; peer < size(); ++peer) {
+    parts_[static_cast<std::size_t>(peer)] = board_.notice_of(peer).bytes.data();
+  }
+  reduce_shown(data.type, op, data.data, data.count);
+}
+
+void SharedBackend::reduce_shown(DataType type, ReduceOp op, std::byte* out, std::size_t count) {
+  if (op == ReduceOp::average) return average_parts(type, std::array{out}, parts_, count);
+  reduce_parts(type, op, std::array{out}, parts_, count);
+}
+
+}  // namespace bp

@@ -1,0 +1,100 @@
+// The reduction at one rank: the binomial tree of a broadcast, upwards. A subtree is a run of
+// neighbours, so a rank that takes in its smallest child first reduces in the order of the ranks,
+// counted from root.
+#include <array>
+
+#include "comm/backend/algorithms.h"
+#include "comm/reduce/reduce.h"
+#include "comm/schedule/binomial_tree.h"
+
+namespace bp {
+namespace {
+
+constexpr int kWindow = 4;  // segments on their way from each child
+
+// Segments of one rank: its own vector, what its children send, and what it sends up.
+class TreeReduction {
+ public:
+  TreeReduction(Call& call, const View& data, ReduceOp op, int root, const SegmentLimits& limits)
+      : call_(call),
+        data_(data),
+        op_(op),
+        tree_(call.rank(), call.size(), root),
+        segments_(segment_count(data.bytes(), limits)),
+        longest_(segment(0).count * size_of(data.type)),
+        receives_(static_cast<std::size_t>(tree_.children()) * kWindow),
+        landing_(call.scratch((receives_.size() + kWindow) * longest_)) {}
+
+  void run() {
+    call_.expect(static_cast<std::size_t>(tree_.children()) * data_.bytes());
+    for (int s = 0; s < kWindow; ++s) post_receives(s);
+    for (int s = 0; s < segments_; ++s) {
+      Call::Message& up = sends_[static_cast<std::size_t>(s % kWindow)];
+      call_.wait(up);  // its place is needed again
+      const std::byte* const sum = take_in(s);
+      if (tree_.is_root()) continue;
+      up = call_.send(tree_.parent(), {sum, segment(s).count * size_of(data_.type)});
+    }
+    for (int s = segments_; s < segments_ + kWindow; ++s) {
+      call_.wait(sends_[static_cast<std::size_t>(s % kWindow)]);
+    }
+  }
+
+ private:
+  [[nodiscard]] Block segment(int s) const { return segment_of({0, data_.count}, segments_, s); }
+  // Child 0 is here the one with the smallest subtree.
+  [[nodiscard]] int child(int i) const { return tree_.child(tree_.children() - 1 - i); }
+  [[nodiscard]] std::size_t slot(int i, int s) const {
+    return static_cast<std::size_t>(i * kWindow + s % kWindow);
+  }
+  [[nodiscard]] std::byte* place(std::size_t slot) const {
+    return landing_.data() + slot * longest_;
+  }
+
+  void post_receives(int s) {
+    if (s >= segments_) return;
+    const std::size_t bytes = segment(s).count * size_of(data_.type);
+    for (int i = 0; i < tree_.children(); ++i) {
+      receives_[slot(i, s)] = call_.receive(child(i), {place(slot(i, s)), bytes});
+    }
+  }
+
+  // Segment s of the reduction over this rank's subtree. Root's own memory holds it then.
+  const std::byte* take_in(int s) {
+    const Block part = segment(s);
+    std::byte* const own = data_.data + part.offset * size_of(data_.type);
+    std::byte* const into = tree_.is_root() ? own : place(slot(tree_.children(), s));
+    const std::byte* sum = own;
+    for (int i = 0; i < tree_.children(); ++i) {
+      call_.wait(receives_[slot(i, s)]);
+      reduce_to(data_.type, op_, into, sum, place(slot(i, s)), part.count);
+      sum = into;
+    }
+    post_receives(s + kWindow);
+    if (tree_.is_root() && op_ == ReduceOp::average) {
+      finish_average(data_.type, own, part.count, call_.size());
+    }
+    return sum;
+  }
+
+  Call& call_;
+  const View data_;
+  const ReduceOp op_;
+  const BinomialTree tree_;
+  const int segments_;
+  const std::size_t longest_;  // segment, in bytes
+  std::vector<Call::Message> receives_;
+  std::array<Call::Message, kWindow> sends_;
+  const std::span<std::byte> landing_;
+};
+
+}  // namespace
+
+// As in a broadcast, the barrier beside it keeps the leaves until all have come.
+void tree_reduce(Call& call, View data, ReduceOp op, int root, const SegmentLimits& limits) {
+  Barrier barrier(call);
+  TreeReduction(call, data, op, root, limits).run();
+  barrier.finish();
+}
+
+}  // namespace bp

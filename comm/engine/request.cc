@@ -1,0 +1,82 @@
+#include "comm/engine/request.h"
+
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "comm/engine/impl.h"
+
+namespace bp {
+
+Request::Request(Communicator& comm,
+                 Operation::Kind kind,
+                 const CollectiveOptions& options,
+                 std::string_view called)
+    : comm_(comm), called_(called.empty() ? name_of(kind) : called) {
+  operation.kind = kind;
+  operation.reduce = options.op;
+  operation.name = options.name;
+  operation.timeout = options.timeout;
+  if (options.timeout.count() < 0) {
+    refuse(concat("timeout ", options.timeout.count(), " ms is negative"));
+  }
+}
+
+void Request::refuse(const std::string& why) const {
+  const std::string name = operation.name.empty() ? "" : concat(" '", operation.name, "'");
+  throw Error(ErrorCode::invalid_argument, concat(called_, name, ": ", why));
+}
+
+void Request::check_memory(const char* what, const ConstView& memory) const {
+  if (memory.data == nullptr && memory.count > 0) {
+    refuse(concat(what, " has ", memory.count, " elements at no address"));
+  }
+}
+
+void Request::check_pair(const ConstView& input, const View& output) const {
+  check_memory("input", input);
+  check_memory("output", output);
+  if (input.type != output.type) {
+    refuse(concat("input is ", name_of(input.type), " and output is ", name_of(output.type),
+                  "; they must be of one type"));
+  }
+}
+
+void Request::check_count(const char* what, std::size_t given, std::size_t wanted) const {
+  if (given != wanted) {
+    refuse(concat(what, " has ", given, " elements; it must have ", wanted));
+  }
+}
+
+void Request::check_counts(const char* what,
+                           std::span<const std::size_t> counts,
+                           const char* memory_name,
+                           const ConstView& memory) const {
+  check_count(what, counts.size(), static_cast<std::size_t>(ranks()));
+  check_count(memory_name, memory.count,
+              std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
+}
+
+void Request::check_rank(const char* what, int rank) const {
+  if (rank < 0 || rank >= ranks()) {
+    refuse(concat(what, " is ", rank, "; the ranks are 0 to ", ranks() - 1));
+  }
+}
+
+void Request::check_apart(const ConstView& input, const View& output) const {
+  if (overlap(input, output)) refuse("input and output overlap");
+}
+
+void Request::run() const { comm_.impl().engine().run(operation); }
+
+Work Request::start() { return Work(comm_.impl().engine().start(std::move(operation))); }
+
+bool overlap(const ConstView& a, const ConstView& b) {
+  if (a.bytes() == 0 || b.bytes() == 0) return false;
+  const std::less<const std::byte*> before;
+  return before(a.data, b.data + b.bytes()) && before(b.data, a.data + a.bytes());
+}
+
+}  // namespace bp

@@ -1,0 +1,52 @@
+// A collective as the caller asks for it, while its arguments are checked. Whatever is wrong here
+// is told before anything is sent, and leaves the communicator usable.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "bp/collective.h"
+#include "comm/backend/operation.h"
+
+namespace bp {
+
+class Request {
+ public:
+  // `called`: the function, where it is not named as the kind is. Refuses bad options.
+  Request(Communicator& comm,
+          Operation::Kind kind,
+          const CollectiveOptions& options,
+          std::string_view called = {});
+
+  // Each throws invalid_argument: "all_gather 'x': output has 2 elements; it must have 4".
+  void check_memory(const char* what, const ConstView& memory) const;
+  void check_pair(const ConstView& input, const View& output) const;  // memory and types
+  void check_count(const char* what, std::size_t given, std::size_t wanted) const;
+  // One count a rank; `memory` holds them all.
+  void check_counts(const char* what,
+                    std::span<const std::size_t> counts,
+                    const char* memory_name,
+                    const ConstView& memory) const;
+  void check_rank(const char* what, int rank) const;
+  void check_apart(const ConstView& input, const View& output) const;
+  [[noreturn]] void refuse(const std::string& why) const;
+
+  [[nodiscard]] int rank() const { return comm_.rank(); }
+  [[nodiscard]] int ranks() const { return comm_.size(); }
+
+  void run() const;
+  [[nodiscard]] Work start();
+
+  Operation operation;  // kind, name and options are set
+
+ private:
+  Communicator& comm_;
+  std::string_view called_;
+};
+
+// True where they share a byte.
+[[nodiscard]] bool overlap(const ConstView& a, const ConstView& b);
+
+}  // namespace bp

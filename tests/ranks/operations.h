@@ -1,0 +1,21 @@
+// Checks of the rooted operations, the exchanges and the messages with exact results, for whatever
+// kind of rank. Each returns "" or says what was wrong first.
+#pragma once
+
+#include <string>
+
+#include "bp/communicator.h"
+
+namespace bp::test {
+
+// All types, all reductions, several roots, at sizes around the number of ranks and around a
+// segment of `segment_bytes`.
+[[nodiscard]] std::string check_all_operations(Communicator& comm, std::size_t segment_bytes);
+
+// The same for two types only.
+[[nodiscard]] std::string check_main_operations(Communicator& comm, std::size_t segment_bytes);
+
+// The same with buffers of Communicator::allocate() on the first `own` ranks.
+[[nodiscard]] std::string check_allocated(Communicator& comm, int own);
+
+}  // namespace bp::test

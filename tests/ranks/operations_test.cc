@@ -1,0 +1,91 @@
+// The rooted operations, the exchanges and the messages with ranks as threads.
+#include "tests/ranks/operations.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bp/collective.h"
+#include "comm/base/text.h"
+#include "tests/support/run_ranks.h"
+
+namespace bp::test {
+namespace {
+
+using testing::Each;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+const auto kRanks = testing::Values(1, 2, 3, 5);  // one more rank only takes the same paths again
+#else
+const auto kRanks = testing::Values(1, 2, 3, 4, 5, 7, 8);
+#endif
+
+class Operations : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, Operations, kRanks);
+
+TEST_P(Operations, AreExact) {
+  run_ranks(GetParam(), [](Communicator& comm) {
+    EXPECT_EQ(check_all_operations(comm, 64), "") << comm.rank();
+  });
+}
+
+TEST_P(Operations, AreExactInSharedMemory) {
+  run_ranks(GetParam(),
+            [](Communicator& comm) {
+              EXPECT_EQ(check_all_operations(comm, 512), "") << comm.rank();
+              for (int own = 0; own <= comm.size(); ++own)
+                EXPECT_EQ(check_allocated(comm, own), "");
+            },
+            {.wire = Wire::shm});
+}
+
+TEST(OperationsOverGloo, AreExact) {
+  RanksOptions options{.wire = Wire::gloo, .segments = {.max_bytes = 4096, .min_bytes = 1024}};
+  run_ranks(
+      3, [](Communicator& comm) { EXPECT_EQ(check_main_operations(comm, 4096), ""); }, options);
+}
+
+TEST(OperationsOverFaulty, ADelayChangesNothing) {
+  RanksOptions options;
+  options.fault = [](int rank) {
+    return rank == 1
+               ? Fault{.kind = Fault::Kind::delay, .at = 40, .delay = std::chrono::milliseconds(30)}
+               : Fault{};
+  };
+  run_ranks(
+      4, [](Communicator& comm) { EXPECT_EQ(check_main_operations(comm, 64), ""); }, options);
+}
+
+TEST(OperationsAsync, GoOnInTheirOrder) {
+  run_ranks(3, [](Communicator& comm) {
+    const auto rank = static_cast<std::int32_t>(comm.rank());
+    std::vector<std::int32_t> sum = {rank};
+    std::vector<std::int32_t> all(3);
+    std::vector<std::int32_t> part(1);
+    std::vector<std::int32_t> swapped(3);
+    const std::vector<std::size_t> one_each(3, 1);
+    std::vector<std::int32_t> swapped_again(3);
+    const std::vector<std::int32_t> own = {10 * rank};
+    const auto mine = const_view(own);
+    std::vector<Work> works;
+    works.push_back(reduce_async(comm, view(sum), {.root = 2}));
+    works.push_back(gather_async(comm, mine, view(all), {.root = 2}));
+    works.push_back(gather_v_async(comm, mine, view(all), one_each, {.root = 2}));
+    works.push_back(scatter_async(comm, const_view(all), view(part), {.root = 2}));
+    works.push_back(scatter_v_async(comm, const_view(all), view(part), one_each, {.root = 2}));
+    works.push_back(all_gather_async(comm, mine, view(all)));
+    works.push_back(all_gather_v_async(comm, mine, view(all), one_each));
+    works.push_back(all_to_all_async(comm, const_view(all), view(swapped)));
+    works.push_back(all_to_all_v_async(comm, const_view(swapped), view(swapped_again),
+                                       {.send = one_each, .receive = one_each}));
+    works.push_back(reduce_scatter_async(comm, const_view(all), view(part)));
+    for (Work& work : works) work.wait();
+    EXPECT_EQ(sum[0], rank == 2 ? 3 : rank);
+    EXPECT_THAT(all, testing::ElementsAre(0, 10, 20));
+    EXPECT_THAT(swapped, Each(10 * rank));
+    EXPECT_THAT(swapped_again, testing::ElementsAre(0, 10, 20));
+    EXPECT_THAT(part, Each(30 * rank));
+  });
+}
+
+}  // namespace
+}  // namespace bp::test

@@ -1,0 +1,255 @@
+// What ranks are told when the rooted operations, the exchanges and the messages go wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "bp/collective.h"
+#include "bp/error.h"
+#include "bp/store.h"
+#include "trouble_fixture.h"
+
+namespace bp::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::AnyOf;
+using testing::Each;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string refusal_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(OperationArguments, AreCheckedBeforeAnythingIsSent) {
+  run_ranks(2, [](Communicator& comm) {
+    std::vector<float> two(2);
+    std::vector<float> four(4);
+    std::vector<float> one(1);
+    std::vector<std::int32_t> integers(2);
+    const std::vector<std::size_t> counts = {1, 2};
+    const std::vector<std::size_t> three_counts = {1, 1, 1};
+    EXPECT_EQ(refusal_of([&] { reduce(comm, view(two), {.root = 2, .name = "w"}); }),
+              "reduce 'w': root is 2; the ranks are 0 to 1");
+    EXPECT_EQ(refusal_of([&] { gather(comm, const_view(one), view(two), {.root = -1}); }),
+              "gather: root is -1; the ranks are 0 to 1");
+    EXPECT_EQ(refusal_of([&] { scatter(comm, const_view(two), view(one), {.root = 7}); }),
+              "scatter: root is 7; the ranks are 0 to 1");
+    EXPECT_EQ(refusal_of([&] { gather(comm, const_view(two), view(two), {.root = comm.rank()}); }),
+              "gather: output has 2 elements; it must have 4");
+    EXPECT_EQ(
+        refusal_of([&] { scatter(comm, const_view(four), view(one), {.root = comm.rank()}); }),
+        "scatter: input has 4 elements; it must have 2");
+    EXPECT_EQ(refusal_of([&] {
+                scatter(comm, const_view(two), view(std::span(two).first(1)),
+                        {.root = comm.rank()});
+              }),
+              "scatter: input and output overlap");
+    EXPECT_EQ(refusal_of([&] { gather_v(comm, const_view(four), view(two), counts); }),
+              comm.rank() == 0 ? "gather: input has 4 elements; it must have 1"
+                               : "gather: input has 4 elements; it must have 2");
+    EXPECT_EQ(refusal_of([&] { scatter_v(comm, {}, view(one), three_counts); }),
+              "scatter: counts has 3 elements; it must have 2");
+    EXPECT_EQ(refusal_of([&] { all_to_all(comm, const_view(one), view(two)); }),
+              "all_to_all: input has 1 elements, which 2 ranks cannot share evenly (all_to_all_v "
+              "can)");
+    EXPECT_EQ(refusal_of([&] { all_to_all(comm, const_view(two), view(four)); }),
+              "all_to_all: output has 4 elements; it must have 2");
+    EXPECT_EQ(refusal_of([&] { all_to_all(comm, const_view(two), view(integers)); }),
+              "all_to_all: input is f32 and output is i32; they must be of one type");
+    EXPECT_EQ(refusal_of([&] {
+                all_to_all_v(comm, const_view(two), view(four),
+                             {.send = counts, .receive = counts});
+              }),
+              "all_to_all_v: input has 2 elements; it must have 3");
+    EXPECT_EQ(refusal_of([&] {
+                all_to_all_v(comm, const_view(two), view(four),
+                             {.send = three_counts, .receive = counts});
+              }),
+              "all_to_all_v: counts.send has 3 elements; it must have 2");
+    EXPECT_EQ(refusal_of([&] { send(comm, const_view(two), 2); }),
+              "send: peer is 2; the ranks are 0 to 1");
+    EXPECT_EQ(refusal_of([&] { receive(comm, view(two), comm.rank(), {.name = "x"}); }),
+              comm.rank() == 0 ? "receive 'x': peer is 0, which is this rank"
+                               : "receive 'x': peer is 1, which is this rank");
+    EXPECT_EQ(refusal_of([&] {
+                send(comm, {nullptr, 3, DataType::f32}, 1 - comm.rank());
+              }),
+              "send: data has 3 elements at no address");
+    barrier(comm);  // still usable
+  });
+}
+
+class OperationTrouble : public Trouble {
+ protected:
+  // Rank 2 of 3 does otherwise: all learn the same, in good time.
+  void expect_same_mismatch(const Body& most, const Body& odd, const std::string& text) {
+    const auto told =
+        errors(3, [&](Communicator& comm) { comm.rank() == 2 ? odd(comm) : most(comm); });
+    EXPECT_THAT(told, Each(StartsWith("mismatch: ranks disagree ")));
+    EXPECT_THAT(told, Each(told.front()));
+    EXPECT_THAT(told.front(), HasSubstr(text));
+    EXPECT_LT(took_, kSoon);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Wires,
+                         OperationTrouble,
+                         testing::Values(Wire::inproc, Wire::gloo, Wire::shm),
+                         [](const auto& param) {
+                           return param.param == Wire::inproc ? "inproc"
+                                  : param.param == Wire::gloo ? "gloo"
+                                                              : "shm";
+                         });
+
+void sum_to(Communicator& comm, int root) {
+  std::vector<float> data(10);
+  reduce(comm, view(data), {.root = root});
+}
+void gather_to(Communicator& comm, int root, std::size_t count) {
+  std::vector<float> own(count);
+  std::vector<float> all(3 * count);
+  gather(comm, const_view(own), view(all), {.root = root});
+}
+
+TEST_P(OperationTrouble, OtherRoots) {
+  expect_same_mismatch([](Communicator& comm) { sum_to(comm, 0); },
+                       [](Communicator& comm) { sum_to(comm, 1); },
+                       "ranks 0, 1 asked for reduce sum of 10 f32 to rank 0; rank 2 for reduce sum "
+                       "of 10 f32 to rank 1");
+}
+
+TEST_P(OperationTrouble, OtherCounts) {
+  expect_same_mismatch([](Communicator& comm) { gather_to(comm, 1, 4); },
+                       [](Communicator& comm) { gather_to(comm, 1, 5); },
+                       "gather of 4 f32 to rank 1; rank 2 for gather of 5 f32 to rank 1");
+}
+
+TEST_P(OperationTrouble, OtherOperation) {
+  expect_same_mismatch(
+      [](Communicator& comm) {
+        std::vector<std::int64_t> input(6);
+        std::vector<std::int64_t> output(6);
+        all_to_all(comm, const_view(input), view(output), {.name = "experts"});
+      },
+      [](Communicator& comm) {
+        std::vector<std::int64_t> part(2);
+        scatter(comm, {}, view(part), {.name = "experts"});
+      },
+      "all_to_all of 6 i64 'experts'; rank 2 for scatter of 2 i64 from rank 0 'experts'");
+}
+
+TEST_P(OperationTrouble, CountsOfAnExchangeThatDoNotFit) {
+  const auto exchange = [](Communicator& comm, std::size_t from_zero) {
+    std::vector<std::size_t> send(3, 4);
+    std::vector<std::size_t> receive = {from_zero, 4, 4};
+    std::vector<float> input(12);
+    std::vector<float> output(8 + from_zero);
+    all_to_all_v(comm, const_view(input), view(output), {.send = send, .receive = receive},
+                 {.name = "tokens"});
+  };
+  expect_same_mismatch([&](Communicator& comm) { exchange(comm, 4); },
+                       [&](Communicator& comm) { exchange(comm, 5); },
+                       "ranks disagree in all_to_all_v of f32 'tokens': rank 0 sends 4 elements to "
+                       "rank 2, which expects 5");
+}
+
+TEST_P(OperationTrouble, AMessageOfAnotherLength) {
+  const auto told = errors(3, [](Communicator& comm) {
+    std::vector<float> data(comm.rank() == 0 ? 10 : 11);
+    if (comm.rank() == 0) send(comm, const_view(data), 1, {.name = "head"});
+    if (comm.rank() == 1) receive(comm, view(data), 0, {.name = "head"});
+    barrier(comm);
+  });
+  EXPECT_THAT(told, Each(HasSubstr("rank 0 asked for message of 10 f32 from rank 0 to rank 1 "
+                                   "'head'; rank 1 for message of 11 f32 from rank 0 to rank 1 "
+                                   "'head'")));
+  EXPECT_LT(took_, kSoon);
+}
+
+TEST_P(OperationTrouble, TwoThatSendToEachOther) {
+  const auto told = errors(2, [](Communicator& comm) {
+    const std::vector<float> data(10);
+    send(comm, const_view(data), 1 - comm.rank());
+  });
+  EXPECT_THAT(told, Each(AllOf(StartsWith("mismatch: two ranks wait for each other: rank "),
+                               HasSubstr("rank 0 in message of 10 f32 from rank 0 to rank 1"),
+                               HasSubstr("rank 1 in message of 10 f32 from rank 1 to rank 0"))));
+  EXPECT_THAT(told, Each(told.front()));
+  EXPECT_LT(took_, kSoon);
+}
+
+TEST_P(OperationTrouble, OneThatReceivesFromWhoIsInACollective) {
+  const auto told = errors(2, [](Communicator& comm) {
+    std::vector<float> data(10);
+    if (comm.rank() == 0) receive(comm, view(data), 1);
+    barrier(comm, {.name = "epoch"});
+  });
+  EXPECT_THAT(told, Each("mismatch: two ranks wait for each other: rank 0 in message of 10 f32 "
+                         "from rank 1 to rank 0, rank 1 in barrier 'epoch' (every rank must ask "
+                         "for the same collectives and messages in the same order)"));
+  EXPECT_LT(took_, kSoon);
+}
+
+TEST_P(OperationTrouble, WhoIsMissingIsNamed) {
+  options_.communicator.timeout = 1s;
+  const auto told = errors(4, [](Communicator& comm) {
+    if (comm.rank() % 2 == 0) barrier(comm, {.name = "epoch"});
+    std::vector<float> data(10);
+    while (!comm.store()->job_failure()) std::this_thread::sleep_for(1ms);
+  });
+  for (const std::size_t rank : {0, 2}) {
+    EXPECT_THAT(told[rank], AllOf(StartsWith("timeout: "),
+                                  HasSubstr("waited 1000 ms for ranks 1, 3 in barrier 'epoch': not "
+                                            "seen in this collective by then (slow ranks need a "
+                                            "longer timeout)")));
+  }
+}
+
+// Each new operation, when a rank throws in the middle of many.
+TEST_P(OperationTrouble, ARankThatDiesIsNamedByAll) {
+  const std::vector<Body> bodies = {
+      [](Communicator& comm) { sum_to(comm, 0); },
+      [](Communicator& comm) { gather_to(comm, 0, 100); },
+      [](Communicator& comm) {
+        std::vector<float> part(100);
+        const std::vector<float> all(300);
+        scatter(comm, const_view(all), view(part));
+      },
+      [](Communicator& comm) {
+        const std::vector<float> input(300);
+        std::vector<float> output(300);
+        all_to_all(comm, const_view(input), view(output));
+      },
+      [](Communicator& comm) {
+        std::vector<float> data(100);
+        if (comm.rank() == 0) receive(comm, view(data), 1);
+        if (comm.rank() == 1) send(comm, const_view(data), 0);
+        barrier(comm);
+      },
+  };
+  for (const Body& body : bodies) {
+    const auto told = errors(3, [&](Communicator& comm) {
+      body(comm);
+      if (comm.rank() == 1) throw std::runtime_error("of its own doing");
+      for (;;) body(comm);
+    });
+    EXPECT_EQ(told[1], "of its own doing");
+    for (const std::size_t rank : {0, 2}) {
+      EXPECT_THAT(told[rank], AllOf(AnyOf(StartsWith("peer_lost: "), StartsWith("aborted: ")),
+                                    HasSubstr("rank 1")));
+    }
+    EXPECT_LT(took_, kSoon);
+  }
+}
+
+}  // namespace
+}  // namespace bp::test
