@@ -1,0 +1,30 @@
+"""What a bench found against what it should: printed, written as JSON, shown in docs/benchmarks.md."""
+
+import dataclasses
+import json
+import pathlib
+
+
+@dataclasses.dataclass
+class Check:
+    what: str
+    measured: str
+    target: str
+    passed: bool | None = None  # None: not measured; `measured` says why
+
+    def verdict(self):
+        return "skipped" if self.passed is None else "PASS" if self.passed else "FAIL"
+
+    def __str__(self):
+        return f"{self.verdict():<8}{self.what}: {self.measured} (target: {self.target})"
+
+
+def finish(checks, json_file=None):
+    """Writes them; the exit code."""
+    if json_file:
+        pathlib.Path(json_file).write_text(json.dumps([dataclasses.asdict(check) for check in checks], indent=1))
+    return 1 if any(check.passed is False for check in checks) else 0
+
+
+def read(json_file):
+    return [Check(**fields) for fields in json.loads(pathlib.Path(json_file).read_text())]

@@ -1,0 +1,106 @@
+"""The systems whose all-reduce is compared, and how each is started. Ours are two: on allocated memory
+and on any. A Case is what one start measures."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+HERE = pathlib.Path(__file__).resolve().parent
+PEERS = ROOT / ".deps" / "peers" / "collectives"
+START_LIMIT = 180  # seconds: some spin without yielding where ranks outnumber cores
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    ranks: int
+    dtype: str
+    touch: bool
+    sizes: tuple
+    seconds: float  # at most so long a size, but five calls
+
+    def options(self):
+        return ["--dtype", self.dtype, "--sizes", ",".join(map(str, self.sizes)),
+                "--seconds", str(self.seconds)] + (["--touch"] if self.touch else [])
+
+
+class Failed(Exception):
+    """A system that gave no result, and why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class System:
+    key: str
+    title: str
+    types: tuple
+    start: object  # (case) -> the command
+    environment: dict = dataclasses.field(default_factory=dict)
+    ours: bool = False
+
+    def missing(self):
+        """Why it cannot be measured here; empty where it can."""
+        note = PEERS / f"{self.key}.missing"
+        return note.read_text().strip() if note.exists() else ""
+
+    def measure(self, case):
+        """Microseconds by size. Every result has been checked."""
+        if self.ours:
+            with tempfile.NamedTemporaryFile(mode="r", suffix=".json") as result:
+                self.run(self.start(case) + ["--json", result.name])
+                lines = result.read().splitlines()
+        else:
+            lines = [line for line in self.run(self.start(case)).splitlines() if line.startswith("{")]
+        rows = [json.loads(line) for line in lines]
+        wrong = sum(row["wrong"] for row in rows)
+        if wrong:
+            raise Failed(f"{wrong} elements were wrong")
+        if [row["bytes"] for row in rows] != list(case.sizes):
+            raise Failed("it ended before all sizes were measured")
+        return {row["bytes"]: row["median_us"] for row in rows}
+
+    def run(self, command):
+        process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, start_new_session=True,
+                                   env=os.environ | self.environment)
+        try:
+            output, complaint = process.communicate(timeout=START_LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise Failed(f"not done after {START_LIMIT} s") from None
+        if process.returncode != 0:
+            last = (complaint.strip() or output.strip() or "no word").splitlines()[-1]
+            raise Failed(f"exit code {process.returncode}: {last}")
+        return output
+
+
+def ours(build, memory):
+    programs = build / "bin"
+    title = "bp, allocated memory" if memory == "allocated" else "bp, any memory"
+    return System(f"bp-{memory}", title, ("f32", "f16", "bf16"), ours=True, start=lambda case: [
+        programs / "bprun", "-n", case.ranks, programs / "comm_bench", "--memory", memory, *case.options()])
+
+
+def peers():
+    binary = PEERS / "bin"
+    impi = PEERS / "impi"
+    return [
+        System("impi", "Intel MPI 2021.19", ("f32", "f16", "bf16"), lambda case: [
+            impi / "bin" / "mpiexec.hydra", "-n", case.ranks, binary / "impi", *case.options()],
+            {"I_MPI_FABRICS": "shm", "I_MPI_ROOT": str(impi)}),
+        # "Oversubscribe": without it, it refuses more ranks than cores.
+        System("openmpi", "Open MPI 4.1", ("f32",), lambda case: [
+            "mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", case.ranks,
+            binary / "openmpi", *case.options()]),
+        System("mpich", "MPICH 4.0", ("f32", "f16"), lambda case: [
+            "/usr/bin/mpiexec.hydra", "-n", case.ranks, binary / "mpich", *case.options()]),
+        System("oneccl", "oneCCL 2022.2", ("f32", "f16", "bf16"), lambda case: [
+            binary / "oneccl", "--ranks", case.ranks, *case.options()]),
+        System("gloo", "c10d Gloo (torch 2.11)", ("f32", "f16", "bf16"), lambda case: [
+            ROOT / ".deps" / "peers" / "bin" / "python", HERE / "gloo.py", "--ranks", case.ranks,
+            *case.options()]),
+    ]

@@ -1,0 +1,125 @@
+"""Tables of all-reduce times, and what is asked of ours. Times are microseconds by (system, case)."""
+
+import statistics
+
+from checks import Check
+
+KIB, MIB = 1 << 10, 1 << 20
+ALLOCATED, ANY, GLOO = "bp-allocated", "bp-any", "gloo"
+
+
+def size_text(size):
+    for unit, letter in ((MIB, "M"), (KIB, "K")):
+        if size >= unit:
+            return f"{size // unit}{letter}"
+    return f"{size}B"
+
+
+def time_text(microseconds):
+    if microseconds >= 1000:
+        return f"{microseconds:,.0f}"
+    return f"{microseconds:.0f}" if microseconds >= 100 else f"{microseconds:.2f}"
+
+
+def title(case):
+    buffers = "refilled by their rank before every call" if case.touch else "left as they are"
+    return f"{case.ranks} ranks, {case.dtype}, buffers {buffers}"
+
+
+class Results:
+    """Collects the repetitions: medians, and who gave none and why."""
+
+    def __init__(self):
+        self.times = {}  # (system key, case) -> {size: [microseconds]}
+        self.reasons = {}  # (system key, case) -> why there is none
+
+    def add(self, system, case, row):
+        sizes = self.times.setdefault((system.key, case), {})
+        for size, time in row.items():
+            sizes.setdefault(size, []).append(time)
+
+    def fail(self, system, case, reason):
+        self.reasons[system.key, case] = reason
+
+    def median(self, key, case, size):
+        times = self.times.get((key, case), {}).get(size)
+        return statistics.median(times) if times else None
+
+    def best_peer(self, case, size):
+        """(microseconds, key) of the fastest peer, or None."""
+        found = [(self.median(key, case, size), key) for key, of in self.times
+                 if of == case and key not in (ALLOCATED, ANY)]
+        return min((pair for pair in found if pair[0] is not None), default=None)
+
+    def as_json(self):
+        return [{"system": key, "ranks": case.ranks, "dtype": case.dtype, "touch": case.touch, "bytes": size,
+                 "median_us": round(statistics.median(times), 3), "runs_us": times}
+                for (key, case), sizes in self.times.items() for size, times in sizes.items()]
+
+
+def table(results, systems, case):
+    """Markdown: a row a system, ratios of ours to the best peer below."""
+    lines = [f"| {title(case)} | " + " | ".join(map(size_text, case.sizes)) + " |",
+             "|---|" + "---:|" * len(case.sizes)]
+    for system in systems:
+        times = [results.median(system.key, case, size) for size in case.sizes]
+        reason = results.reasons.get((system.key, case))
+        name = system.title + (f" ({reason})" if reason else "")
+        lines.append(f"| {name} | " + " | ".join("-" if t is None else time_text(t) for t in times) + " |")
+    for key, name in ((ALLOCATED, "allocated / best peer"), (ANY, "any / best peer")):
+        cells = []
+        for size in case.sizes:
+            best, mine = results.best_peer(case, size), results.median(key, case, size)
+            cells.append("-" if best is None or mine is None else f"{mine / best[0]:.2f}")
+        lines.append(f"| *{name}* | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def against_peers(results, case):
+    """Allocated memory: never slower than the best peer, half its time from 64 KB up, a fifth of Gloo's
+    at 64 MB. Any memory: within 15 %, or half a microsecond up to 4 KB."""
+    checks = []
+    for size in case.sizes:
+        best = results.best_peer(case, size)
+        where = f"{title(case)}, {size_text(size)}"
+        allocated, any_memory = (results.median(key, case, size) for key in (ALLOCATED, ANY))
+        if best is None or allocated is None or any_memory is None:
+            checks.append(Check(where, "no peer or not ours", "the best peer"))
+            continue
+        bar, peer = best
+        ratio, limit = allocated / bar, 0.5 if size >= 64 * KIB else 1.0
+        checks.append(Check(f"{where}, allocated", f"{time_text(allocated)} us, {ratio:.2f} of {peer}'s",
+                            f"at most {limit:.2f}", ratio <= limit))
+        allowed = bar + 0.5 if size <= 4 * KIB else bar * 1.15
+        checks.append(Check(f"{where}, any memory", f"{time_text(any_memory)} us, {peer} {time_text(bar)}",
+                            f"at most {time_text(allowed)} us", any_memory <= allowed))
+        gloo = results.median(GLOO, case, size)
+        if size == 64 * MIB and gloo is not None:
+            checks.append(Check(f"{where}, allocated", f"{allocated / gloo:.2f} of Gloo's",
+                                "at most 0.20", allocated <= gloo / 5))
+    return checks
+
+
+def halves_against_f32(results, half, full):
+    """16 Mi elements of a half in at most 1 / 1.7 of the time of as many f32."""
+    checks = []
+    for key, name in ((ALLOCATED, "allocated"), (ANY, "any memory")):
+        short, long = results.median(key, half, 32 * MIB), results.median(key, full, 64 * MIB)
+        if short is None or long is None:
+            continue
+        checks.append(Check(f"{title(half)}, 16 Mi elements, {name}", f"{long / short:.2f} times f32",
+                            "at least 1.70", long / short >= 1.7))
+    return checks
+
+
+def against_memory(results, case, copy_gbps):
+    """The bytes that must move: each rank's vector is read once and written once."""
+    size = 256 * MIB
+    time = results.median(ALLOCATED, case, size)
+    if time is None:
+        return []
+    least = 2 * case.ranks * size / copy_gbps / 1000
+    return [Check(f"{title(case)}, 256M, allocated",
+                  f"{time_text(time)} us; {2 * case.ranks * 256} MiB at {copy_gbps:.1f} GB/s take "
+                  f"{time_text(least)}: {least / time:.0%} of what memory allows",
+                  "at least 80 %", least / time >= 0.8)]

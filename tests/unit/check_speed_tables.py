@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""bench/run_speed_comm judges right: which times pass which target, and that who is missing is shown."""
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(sys.argv.pop(1)) / "bench" / "peers" / "collectives"))
+
+import checks
+import systems
+import tables
+
+SMALL, MIDDLE, LARGE, LARGEST = 4, 64 << 10, 64 << 20, 256 << 20
+CASE = systems.Case(2, "f32", False, (SMALL, MIDDLE, LARGE, LARGEST), 0.1)
+PEERS = {peer.key: peer for peer in systems.peers()}
+OURS = {memory: systems.ours(pathlib.Path("build"), memory) for memory in ("allocated", "any")}
+
+
+def results_of(allocated, any_memory, peer, gloo):
+    results = tables.Results()
+    for system, times in ((OURS["allocated"], allocated), (OURS["any"], any_memory), (PEERS["impi"], peer),
+                          (PEERS["gloo"], gloo)):
+        # The median counts, not what happened once.
+        for factor in (1, 50, 1):
+            results.add(system, CASE, dict(zip(CASE.sizes, (time * factor for time in times))))
+    return results
+
+
+def verdicts(found):
+    return [check.verdict() for check in found]
+
+
+class Judging(unittest.TestCase):
+    def test_all_pass_at_their_limits(self):
+        results = results_of([1, 5, 20, 100], [1.5, 11.4, 114, 229], [1, 10, 100, 200], [9, 99, 100, 999])
+        self.assertEqual(verdicts(tables.against_peers(results, CASE)), ["PASS"] * 9)
+
+    def test_each_limit_fails_just_beyond(self):
+        results = results_of([1.01, 5.1, 51, 101], [1.51, 11.6, 116, 231], [1, 10, 100, 200], [9, 99, 200, 999])
+        self.assertEqual(verdicts(tables.against_peers(results, CASE)), ["FAIL"] * 9)
+
+    def test_without_a_peer_nothing_is_claimed(self):
+        results = tables.Results()
+        results.add(OURS["allocated"], CASE, {size: 1 for size in CASE.sizes})
+        self.assertEqual(verdicts(tables.against_peers(results, CASE)), ["skipped"] * 4)
+
+    def test_memory_is_counted_once_read_and_once_written(self):
+        # 2 ranks x (read + write) x 256 MiB at 40 GB/s: 26.8 ms.
+        results = results_of([1, 1, 1, 33000], [1] * 4, [1] * 4, [1] * 4)
+        self.assertEqual(verdicts(tables.against_memory(results, CASE, 40)), ["PASS"])
+        results = results_of([1, 1, 1, 34000], [1] * 4, [1] * 4, [1] * 4)
+        self.assertEqual(verdicts(tables.against_memory(results, CASE, 40)), ["FAIL"])
+
+    def test_halves_are_held_against_as_many_elements(self):
+        half = systems.Case(2, "bf16", False, (32 << 20,), 0.1)
+        for time, verdict in ((10, "PASS"), (10.1, "FAIL")):
+            results = results_of([1, 1, 17, 1], [1, 1, 17, 1], [1] * 4, [1] * 4)
+            for system in OURS.values():
+                results.add(system, half, {32 << 20: time})
+            self.assertEqual(verdicts(tables.halves_against_f32(results, half, CASE)), [verdict] * 2)
+
+
+class Showing(unittest.TestCase):
+    def test_a_system_that_is_missing_is_in_the_table_with_the_reason(self):
+        results = results_of([1, 5, 20, 100], [1] * 4, [2, 10, 100, 200], [9] * 4)
+        results.fail(PEERS["mpich"], CASE, "no such package")
+        text = tables.table(results, [OURS["allocated"], PEERS["mpich"], PEERS["impi"]], CASE)
+        self.assertIn("| MPICH 4.0 (no such package) | - | - | - | - |", text)
+        self.assertIn("| Intel MPI 2021.19 | 2.00 | 10.00 | 100 | 200 |", text)
+        self.assertIn("| *allocated / best peer* | 0.50 | 0.56 | 2.22 | 11.11 |", text)
+
+    def test_checks_survive_their_file(self):
+        found = [checks.Check("a", "1", "2", True), checks.Check("b", "why", "3", None)]
+        with tempfile.NamedTemporaryFile() as file:
+            self.assertEqual(checks.finish(found, file.name), 0)
+            self.assertEqual(checks.read(file.name), found)
+        self.assertEqual(checks.finish([checks.Check("c", "9", "2", False)]), 1)
+
+
+unittest.main()
