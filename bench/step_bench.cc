@@ -1,0 +1,141 @@
+// What DistributedOptimizer adds to a training step of one rank: a model of MiniLM-L6's shape is
+// trained by AdamW alone and by the same AdamW inside a DistributedOptimizer, step by step in
+// turns.
+//   step_bench [STEPS]
+#include <ATen/core/Tensor.h>
+#include <torch/optim/optimizer.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include "bp/communicator.h"
+#include "bp/torch/distributed_optimizer.h"
+#include "trainer/model/bert.h"
+#include "trainer/train/adamw.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr int kRows = 32;
+constexpr int kLength = 32;
+constexpr int kWarmUps = 3;
+
+BertConfig minilm() {
+  BertConfig config;
+  config.hidden = 384;
+  config.layers = 6;
+  config.heads = 12;
+  config.intermediate = 1536;
+  config.labels = {"negative", "positive"};
+  return config;
+}
+
+Batch make_batch() {
+  Batch batch;
+  batch.rows = kRows;
+  batch.length = kLength;
+  for (int i = 0; i < kRows * kLength; ++i) batch.token_ids.push_back(1000 + i * 7919 % 29000);
+  batch.lengths.assign(kRows, kLength);
+  for (int row = 0; row < kRows; ++row) {
+    batch.labels.push_back(row % 2);
+    batch.sample_ids.push_back(row);
+    batch.text_ids.push_back(row);
+  }
+  return batch;
+}
+
+std::unique_ptr<torch::optim::Optimizer> adamw_of(const Bert& model) {
+  DecayGroup group{{}, 0.01};
+  for (const auto& [name, parameter] : model.parameters()) group.parameters.push_back(parameter);
+  return make_fused_adamw({group}, {.lr = 1e-5});
+}
+
+class Plain {
+ public:
+  Plain() : optimizer_(adamw_of(model_)) {}
+  void step(const Batch& batch, const Bert::Step& number) {
+    optimizer_->zero_grad();
+    classification_loss(model_.forward(batch, &number), batch).backward();
+    optimizer_->step();
+    model_.parameters_changed();
+  }
+
+ private:
+  Bert model_{minilm(), Precision::bf16, 1};
+  std::unique_ptr<torch::optim::Optimizer> optimizer_;
+};
+
+class Distributed {
+ public:
+  explicit Distributed(Communicator& world)
+      : optimizer_(world, model_.parameters(), adamw_of(model_)) {}
+  void step(const Batch& batch, const Bert::Step& number) {
+    optimizer_.backward(classification_loss(model_.forward(batch, &number), batch), batch.rows);
+    optimizer_.step();
+    model_.parameters_changed();
+  }
+
+ private:
+  Bert model_{minilm(), Precision::bf16, 1};
+  DistributedOptimizer optimizer_;
+};
+
+template <class Trained>
+double milliseconds(Trained& trained, const Batch& batch, const Bert::Step& number) {
+  const auto begin = std::chrono::steady_clock::now();
+  trained.step(batch, number);
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+      .count();
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+void run(int steps) {
+  Communicator world = Communicator::create();
+  Plain plain;
+  Distributed distributed(world);
+  const Batch batch = make_batch();
+  std::vector<double> alone;
+  std::vector<double> wrapped;
+  for (int i = -kWarmUps; i < steps; ++i) {
+    const Bert::Step number{.seed = 1, .number = static_cast<std::uint64_t>(i + kWarmUps)};
+    const double a = milliseconds(plain, batch, number);
+    const double b = milliseconds(distributed, batch, number);
+    if (i < 0) continue;
+    alone.push_back(a);
+    wrapped.push_back(b);
+  }
+  const double overhead = 100 * (median(wrapped) / median(alone) - 1);
+  std::printf(
+      "step: %.2f ms alone, %.2f ms in DistributedOptimizer, %d steps in turns: %+.2f %% "
+      "(target: 2 %%)\n",
+      median(alone), median(wrapped), steps, overhead);
+  world.finish();
+}
+
+}  // namespace
+}  // namespace bp::trainer
+
+int main(int argc, char** argv) {
+  try {
+    const int steps = argc > 1 ? std::atoi(argv[1]) : 100;
+    if (argc > 2 || steps < 1) {
+      std::fprintf(stderr, "usage: step_bench [STEPS]\n");
+      return 2;
+    }
+    bp::trainer::run(steps);
+    return EXIT_SUCCESS;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "step_bench: %s\n", error.what());
+    return EXIT_FAILURE;
+  }
+}
