@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/comm/task.h"
+#include "bp/version.h"
 #include "comm/base/text.h"
 
 namespace bp::bench {

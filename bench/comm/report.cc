@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/build_info.h"
+#include "bp/version.h"
 
 namespace bp::bench {
 namespace {

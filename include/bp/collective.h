@@ -12,9 +12,10 @@
 #include <string_view>
 
 #include "bp/communicator.h"
+#include "bp/export.h"
 #include "bp/types.h"
 
-namespace bp {
+namespace BP_API bp {
 
 struct CollectiveOptions {
   ReduceOp op = ReduceOp::sum;           // all_reduce, reduce, reduce_scatter only

@@ -18,10 +18,11 @@
 #include <string>
 #include <string_view>
 
+#include "bp/export.h"
 #include "bp/topology.h"
 #include "bp/types.h"
 
-namespace bp {
+namespace BP_API bp {
 
 class Store;
 
@@ -57,7 +58,7 @@ class Work {
   // True when it is done; false when it is still going on after `timeout`. Throws its Error.
   [[nodiscard]] bool wait_for(std::chrono::milliseconds timeout);
 
-  struct State;
+  struct BP_HIDDEN State;
   explicit Work(std::shared_ptr<State> state);
 
  private:
@@ -75,7 +76,7 @@ class Buffer {
   [[nodiscard]] std::byte* data() const;
   [[nodiscard]] std::size_t bytes() const;
 
-  struct State;
+  struct BP_HIDDEN State;
   explicit Buffer(std::shared_ptr<State> state);
 
  private:
@@ -120,7 +121,7 @@ class Communicator {
   // that exits without it while others are at work is taken for failed.
   void finish();
 
-  class Impl;
+  class BP_HIDDEN Impl;
   explicit Communicator(std::unique_ptr<Impl> impl);
   [[nodiscard]] Impl& impl() const { return *impl_; }
 

@@ -6,9 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "bp/export.h"
 #include "bp/topology.h"
 
-namespace bp {
+namespace BP_API bp {
 
 // 256 bits that only the processes of one job know.
 using JobKey = std::array<unsigned char, 32>;

@@ -6,7 +6,9 @@
 #include <string>
 #include <string_view>
 
-namespace bp {
+#include "bp/export.h"
+
+namespace BP_API bp {
 
 enum class ErrorCode : std::uint8_t {
   invalid_argument,  // the caller asked for something that makes no sense; nothing was sent

@@ -7,7 +7,9 @@
 #include <functional>
 #include <string_view>
 
-namespace bp {
+#include "bp/export.h"
+
+namespace BP_API bp {
 
 enum class LogLevel : std::uint8_t { error, warn, info, debug };
 

@@ -12,8 +12,9 @@
 #include <string_view>
 
 #include "bp/environment.h"
+#include "bp/export.h"
 
-namespace bp {
+namespace BP_API bp {
 
 // Why a job ends early. `cause` is the rank whose failure came first, or -1 where it was none.
 struct JobFailure {

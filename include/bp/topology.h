@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace bp {
+#include "bp/export.h"
+
+namespace BP_API bp {
 
 struct Topology {
   struct Place {

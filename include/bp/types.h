@@ -8,7 +8,9 @@
 #include <span>
 #include <string_view>
 
-namespace bp {
+#include "bp/export.h"
+
+namespace BP_API bp {
 
 // Halves are carried as their bits: arithmetic on them happens in fp32 inside the library.
 enum class Float16 : std::uint16_t {};   // IEEE 754 binary16

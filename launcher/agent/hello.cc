@@ -13,6 +13,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "bp/version.h"
+
 namespace bp::launcher {
 namespace {
 

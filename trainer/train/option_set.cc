@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "bp/version.h"
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/nearest.h"

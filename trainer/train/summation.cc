@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bp/torch/distributed_optimizer.h"
+#include "bp/version.h"
 #include "comm/base/text.h"
 #include "comm/engine/texts.h"
 #include "comm/torch/bucket_layout.h"

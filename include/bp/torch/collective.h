@@ -5,12 +5,13 @@
 #pragma once
 
 #include "bp/collective.h"
+#include "bp/export.h"
 
 namespace at {
 class Tensor;
 }
 
-namespace bp {
+namespace BP_API bp {
 
 // The tensor's memory as a view; it must outlive every use of the view. Throws invalid_argument for
 // what no collective can take: undefined, not on the CPU, not contiguous, or of an element type

@@ -41,6 +41,7 @@
 #include <vector>
 
 #include "bp/communicator.h"
+#include "bp/export.h"
 
 namespace at {
 class Tensor;
@@ -49,7 +50,7 @@ namespace torch::optim {
 class Optimizer;
 }
 
-namespace bp {
+namespace BP_API bp {
 
 struct DistributedOptimizerOptions {
   int micro_batches = 1;                     // N, the window's nominal length
@@ -115,7 +116,7 @@ class DistributedOptimizer {
   [[nodiscard]] torch::optim::Optimizer& optimizer();
 
  private:
-  class Impl;
+  class BP_HIDDEN Impl;
   std::unique_ptr<Impl> impl_;
 };
 
