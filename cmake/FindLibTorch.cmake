@@ -14,9 +14,10 @@ find_library(LibTorch_CPU_LIBRARY torch_cpu HINTS ${LibTorch_ROOT_DIR}/lib NO_DE
 find_library(LibTorch_C10_LIBRARY c10 HINTS ${LibTorch_ROOT_DIR}/lib NO_DEFAULT_PATH)
 
 if(EXISTS "${LibTorch_INCLUDE_DIR}/torch/headeronly/version.h")
-  file(READ "${LibTorch_INCLUDE_DIR}/torch/headeronly/version.h" _version)
-  string(REGEX MATCH "TORCH_VERSION \"([0-9.]+)" _match "${_version}")
-  set(LibTorch_VERSION ${CMAKE_MATCH_1})
+  file(STRINGS "${LibTorch_INCLUDE_DIR}/torch/headeronly/version.h" LibTorch_VERSION
+       REGEX "^#define TORCH_VERSION_(MAJOR|MINOR|PATCH) ")
+  string(REGEX REPLACE "[^0-9;]+" "" LibTorch_VERSION "${LibTorch_VERSION}")
+  list(JOIN LibTorch_VERSION . LibTorch_VERSION)
 endif()
 
 include(FindPackageHandleStandardArgs)
