@@ -3,11 +3,11 @@
 #
 #   LibTorch::torch   imported target: headers, libtorch_cpu.so, libc10.so
 #
-# Looks in LIBTORCH_ROOT, CMAKE_PREFIX_PATH and .deps/wheels/torch (where scripts/setup puts the
-# wheel).
+# Looks in LIBTORCH_ROOT, CMAKE_PREFIX_PATH, LibTorch_BUILT_WITH (the installed package says it) and
+# .deps/wheels/torch (where scripts/setup puts the wheel).
 find_path(
   LibTorch_INCLUDE_DIR ATen/core/Tensor.h
-  HINTS ${LIBTORCH_ROOT} ${CMAKE_CURRENT_LIST_DIR}/../.deps/wheels/torch
+  HINTS ${LIBTORCH_ROOT} ${LibTorch_BUILT_WITH} ${CMAKE_CURRENT_LIST_DIR}/../.deps/wheels/torch
   PATH_SUFFIXES include)
 get_filename_component(LibTorch_ROOT_DIR "${LibTorch_INCLUDE_DIR}" DIRECTORY)
 find_library(LibTorch_CPU_LIBRARY torch_cpu HINTS ${LibTorch_ROOT_DIR}/lib NO_DEFAULT_PATH)

@@ -1,6 +1,7 @@
 #include "comm/transport/gloo.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -20,19 +21,27 @@ constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL;  // they allow no RTLD_DEEPBIN
 constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
 #endif
 
+// The shared library that this code is in; empty where it is part of the program.
+std::filesystem::path own_library() {
+  ::Dl_info found{};
+  ::link_map* object = nullptr;
+  const bool known = ::dladdr1(reinterpret_cast<const void*>(&own_library), &found,
+                               reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) != 0;
+  return known && object != nullptr ? object->l_name : "";
+}
+
+// Relative to the library or else to the program, so that an installed tree can be moved.
 std::vector<std::filesystem::path> plugin_folders() {
-  std::vector<std::filesystem::path> folders;
   if (const char* const asked = std::getenv("BP_PLUGIN_DIR"); asked != nullptr && *asked != '\0') {
     return {asked};
   }
+  if (const auto library = own_library(); !library.empty()) {
+    return {library.parent_path()};
+  }
   std::error_code ignored;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  if (!program.empty()) {
-    folders.push_back(program.parent_path());
-    folders.push_back(program.parent_path().parent_path() / "lib");
-  }
-  folders.emplace_back(BP_PLUGIN_INSTALL_DIR);
-  return folders;
+  return {program.parent_path(), program.parent_path() / BP_LIBRARIES_FROM_PROGRAMS,
+          BP_INSTALLED_LIBRARIES};
 }
 
 const plugin::Table& open_plugin() {

@@ -1,0 +1,65 @@
+# What `cmake --install` installs, by component:
+#
+#   comm      libbp_comm.so (and .a), libbp_gloo.so, include/bp, bp::comm for CMake, bp.pc
+#   torch     libbp_torch.so, include/bp/torch, bp::torch for CMake; needs comm and a LibTorch
+#   programs  bprun, comm_bench, bert_train
+#
+# The tree may be moved: whatever lies in it is found relative to what looks for it. Only LibTorch, which
+# is not part of it, is known by the path that it had when bp was built.
+include(CMakePackageConfigHelpers)
+set(BP_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/bp)
+
+# bp_shared_library(TARGET NAME): libbp_NAME.so, which users know as bp::NAME. It shows what the public
+# headers declare (bp/export.h) and no template of the standard library that happens to be in it.
+function(bp_shared_library target name)
+  set_target_properties(
+    ${target}
+    PROPERTIES OUTPUT_NAME bp_${name}
+               EXPORT_NAME ${name}
+               VERSION ${PROJECT_VERSION}
+               SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+               LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/exports.map)
+  target_compile_features(${target} INTERFACE cxx_std_20)
+  target_include_directories(${target} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_options(${target} PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/exports.map
+                      -Wl,--no-undefined)
+  install(TARGETS ${target} EXPORT bpTargets-${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${name})
+  install(EXPORT bpTargets-${name} FILE bpTargets-${name}.cmake NAMESPACE bp:: DESTINATION ${BP_CMAKE_DIR} COMPONENT ${name})
+endfunction()
+
+add_library(bp_comm_shared SHARED $<TARGET_OBJECTS:bp_comm>)
+target_link_libraries(bp_comm_shared PRIVATE bp_comm) # for what it is linked to
+bp_shared_library(bp_comm_shared comm)
+install(TARGETS bp_comm ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT comm)
+install(DIRECTORY include/bp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT comm
+        PATTERN include/bp/torch EXCLUDE)
+
+string(REGEX REPLACE "[^/]+" ".." BP_PREFIX_FROM_PC ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(cmake/bp.pc.in ${CMAKE_BINARY_DIR}/bp.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/bp.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT comm)
+configure_file(cmake/bpConfig.cmake.in ${CMAKE_BINARY_DIR}/bpConfig.cmake @ONLY)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/bpConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/bpConfig.cmake ${CMAKE_BINARY_DIR}/bpConfigVersion.cmake
+        DESTINATION ${BP_CMAKE_DIR} COMPONENT comm)
+
+if(BP_TORCH)
+  # What bp::torch takes from the inside of bp::comm without being shown it; none of it has state.
+  add_library(bp_torch_shared SHARED $<TARGET_OBJECTS:bp_torch> comm/base/check.cc comm/base/text.cc
+                                     comm/engine/texts.cc)
+  target_link_libraries(bp_torch_shared PRIVATE bp_flags PUBLIC bp_comm_shared LibTorch::torch)
+  bp_shared_library(bp_torch_shared torch)
+  set_target_properties(bp_torch_shared PROPERTIES INSTALL_RPATH "\$ORIGIN;${LibTorch_ROOT_DIR}/lib")
+  set_target_properties(bert_train PROPERTIES INSTALL_RPATH ${LibTorch_ROOT_DIR}/lib)
+  install(DIRECTORY include/bp/torch DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bp COMPONENT torch)
+  install(FILES cmake/FindLibTorch.cmake DESTINATION ${BP_CMAKE_DIR} COMPONENT torch)
+endif()
+
+# The programs are whole without libbp_comm.so, but not without the plugin.
+foreach(component comm programs)
+  install(TARGETS bp_gloo LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component})
+endforeach()
+foreach(program bprun comm_bench bert_train)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+  endif()
+endforeach()
