@@ -6,6 +6,8 @@
 
 #include "comm/backend/algorithms.h"
 #include "comm/backend/exchange.h"
+#include "comm/backend/shared_parts.h"
+#include "comm/reduce/stream.h"
 
 namespace bp {
 
@@ -51,10 +53,20 @@ bool SharedBackend::are_all_shown() const {
   return std::ranges::count(offsets_, Board::kNowhere) == 0;
 }
 
+bool SharedBackend::is_nobody_shown() const {
+  return std::ranges::count(offsets_, Board::kNowhere) == size();
+}
+
 std::byte* SharedBackend::stage(int peer, std::size_t step) const {
   const Board::Place& channel = channels_[static_cast<std::size_t>(peer)];
   return host_->at(channel.rank,
                    channel.offset + SharedChannel::kStage + (turn_ + step) % 2 * chunk_);
+}
+
+void SharedBackend::hand_over(std::byte* to, const std::byte* from, std::size_t bytes) const {
+  constexpr std::size_t kFew = 256;  // quicker by any way than a fence
+  if (bytes > kFew && board_.is_far()) return stream(to, from, bytes);
+  copy_bytes(to, from, bytes);
 }
 
 std::byte* SharedBackend::shown_at(int peer, std::size_t at) const {

@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "bp/collective.h"
 #include "comm/backend/backend.h"
 #include "comm/shared/board.h"
 #include "comm/shared/host.h"
@@ -25,8 +26,8 @@ struct Exchange;
 
 // What a communicator takes in the arena of each of its ranks: the board's lines and the stage.
 struct SharedChannel {
-  static constexpr std::size_t kStage = 4096;                    // where the stage begins
-  static constexpr std::size_t kChunk = std::size_t{512} << 10;  // in whole cache lines
+  static constexpr std::size_t kStage = 4096;                  // where the stage begins
+  static constexpr std::size_t kChunk = std::size_t{1} << 20;  // in whole cache lines
 
   [[nodiscard]] static constexpr std::size_t bytes(std::size_t chunk) { return kStage + 2 * chunk; }
 };
@@ -45,8 +46,19 @@ class SharedBackend : public Backend {
 
  private:
   void all_reduce(Call& call, View data, ReduceOp op);
-  void all_reduce_at_once(Call& call, View data, ReduceOp op);
-  void all_reduce_in_shares(Call& call, View data, ReduceOp op);
+  // An all-reduce of vectors of which some may be shown and others staged, `chunk` bytes at a time.
+  struct Staged {
+    View data;
+    std::size_t chunk = 0;
+    bool shown = false;    // ours
+    bool at_once = false;  // unless somebody's is shown
+  };
+  void all_reduce_on_board(Call& call, View data, ReduceOp op);
+  void all_reduce_at_once(Call& call, const Staged& staged, ReduceOp op);
+  void all_reduce_in_shares(Call& call, Staged staged, ReduceOp op);
+  [[nodiscard]] Block share(const Staged& staged, int peer, std::size_t step) const;
+  void bring(const Staged& staged, std::size_t step);
+  void fetch(const Staged& staged, std::size_t step) const;
   void broadcast(Call& call, View data, int root);
   void reduce_scatter(Call& call, ConstView input, View output, ReduceOp op);
   void all_gather(Call& call, View data, std::span<const std::size_t> counts);
@@ -64,8 +76,11 @@ class SharedBackend : public Backend {
   void meet_with(Call& call, const std::byte* vector, std::size_t bytes);
   [[nodiscard]] bool is_shown(int peer) const;  // its vector lies in its arena
   [[nodiscard]] bool are_all_shown() const;
+  [[nodiscard]] bool is_nobody_shown() const;
   // The chunk of the collective's step `step`.
   [[nodiscard]] std::byte* stage(int peer, std::size_t step) const;
+  // Copies onto our stage what others will read.
+  void hand_over(std::byte* to, const std::byte* from, std::size_t bytes) const;
   // A collective used the stage for so many steps, on every rank.
   void leave_stage(std::size_t steps) { turn_ += steps; }
   // In the arena of one who is shown.

@@ -19,8 +19,8 @@ void SharedBackend::exchange(Call& call, const Exchange& exchange, std::size_t i
     for (int peer = 0; peer < size() && !shown; ++peer) {
       const Block& block = exchange.send[static_cast<std::size_t>(peer)];
       if (peer == rank_ || begin >= block.count) continue;
-      copy_bytes(piece(rank_, peer, step), exchange.input + block.offset + begin,
-                 std::min(room, block.count - begin));
+      hand_over(piece(rank_, peer, step), exchange.input + block.offset + begin,
+                std::min(room, block.count - begin));
     }
   };
   call.expect(exchange.received_bytes(rank_));

@@ -12,7 +12,7 @@ void SharedBackend::broadcast(Call& call, View data, int root) {
   const auto show = [&](std::size_t step) {
     const std::size_t begin = step * chunk_;
     if (rank_ != root || shown || begin >= bytes) return;
-    copy_bytes(stage(rank_, step), data.data + begin, std::min(chunk_, bytes - begin));
+    hand_over(stage(rank_, step), data.data + begin, std::min(chunk_, bytes - begin));
   };
   call.expect(rank_ == root ? 0 : bytes);
   show(0);
@@ -41,7 +41,7 @@ void SharedBackend::all_gather(Call& call, View data, std::span<const std::size_
   const auto show = [&](std::size_t step) {
     const std::size_t begin = step * chunk_;
     if (shown || begin >= own_bytes) return;
-    copy_bytes(stage(rank_, step), own + begin, std::min(chunk_, own_bytes - begin));
+    hand_over(stage(rank_, step), own + begin, std::min(chunk_, own_bytes - begin));
   };
   call.expect(data.bytes() - own_bytes);
   show(0);

@@ -8,8 +8,12 @@
 namespace bp {
 namespace {
 
-// Up to here a meeting costs more than that every rank reduces everything.
+// Up to here a second meeting costs more than it saves.
 constexpr std::size_t kAtOnce = std::size_t{8} << 10;
+// Up to here a vector is not worked on where it is, but handed over like any other.
+constexpr std::size_t kShort = 512;
+// So much of all ranks' vectors is on the stages at a time: more would not stay in the caches.
+constexpr std::size_t kOnStages = std::size_t{2} << 20;
 
 void reduce_all(DataType type,
                 ReduceOp op,
@@ -22,70 +26,101 @@ void reduce_all(DataType type,
 
 }  // namespace
 
+// Vectors that lie elsewhere are staged in chunks, and reduced in one of two ways:
+//   at once    every rank reduces the whole chunk for itself
+//   in shares  each reduces its share and writes it into all vectors: in place where they are
+//   shown,
+//              else by way of the stages
+// Two ranks hand over as much in either way, so at once is better; more of them have less to read
+// in shares.
 void SharedBackend::all_reduce(Call& call, View data, ReduceOp op) {
-  call.expect(data.bytes());
-  if (data.bytes() <= kAtOnce && data.bytes() <= chunk_) return all_reduce_at_once(call, data, op);
-  all_reduce_in_shares(call, data, op);
+  const std::size_t bytes = data.bytes();
+  call.expect(bytes);
+  if (bytes <= Board::kInlineBytes) return all_reduce_on_board(call, data, op);
+  const bool shown = bytes > kShort && host_->own().offset_of(data.data, bytes).has_value();
+  const bool at_once = size() == 2 || bytes <= kAtOnce;
+  // Of equal chunks every share lies at the same place, which the next but one relies on below.
+  const std::size_t most = std::min(chunk_, whole_lines(kOnStages / channels_.size()));
+  const std::size_t chunk = whole_lines((bytes - 1) / steps_of(bytes, most) + 1);
+  const Staged staged{.data = data, .chunk = chunk, .shown = shown, .at_once = at_once};
+  bring(staged, 0);
+  meet_with(call, shown ? data.data : nullptr, bytes);
+  if (at_once && is_nobody_shown()) {
+    all_reduce_at_once(call, staged, op);
+  } else {
+    all_reduce_in_shares(call, staged, op);
+  }
 }
 
-// One meeting: every rank finds all vectors on the board or on the stages, and reduces them itself.
-void SharedBackend::all_reduce_at_once(Call& call, View data, ReduceOp op) {
-  const bool on_board = data.bytes() <= Board::kInlineBytes;
-  if (on_board) {
-    meet(call, Board::kNowhere, {data.data, data.bytes()});
-  } else {
-    copy_bytes(stage(rank_, 0), data.data, data.bytes());
-    meet(call);
-  }
+// One meeting: every rank finds all vectors on the board, and reduces them itself.
+void SharedBackend::all_reduce_on_board(Call& call, View data, ReduceOp op) {
+  meet(call, Board::kNowhere, {data.data, data.bytes()});
   for (int peer = 0; peer < size(); ++peer) {
-    parts_[static_cast<std::size_t>(peer)] =
-        on_board ? board_.notice_of(peer).bytes.data() : stage(peer, 0);
+    parts_[static_cast<std::size_t>(peer)] = board_.notice_of(peer).bytes.data();
   }
   reduce_all(data.type, op, std::array{data.data}, parts_, data.count);
-  if (!on_board) leave_stage(1);
 }
 
-// Each rank reduces its share of all vectors and writes it into all of them: in place where they
-// are shown, else by way of the stages. There a rank's share in a chunk is at first left free,
-// since nobody else reduces it, and then takes the result, which the others fetch after the next
-// meeting. While they do, the rank brings the others' shares of the next chunk but one: so all
-// chunks are cut at the same places.
-void SharedBackend::all_reduce_in_shares(Call& call, View data, ReduceOp op) {
-  const std::size_t bytes = data.bytes();
-  const std::size_t element = size_of(data.type);
-  const bool shown = host_->own().offset_of(data.data, bytes).has_value();
-  std::size_t a_step =
-      whole_lines((bytes - 1) / steps_of(bytes, chunk_) + 1);  // if not all are shown
-  // What of `peer`'s share there is in a step.
-  const auto share = [&](int peer, std::size_t step) {
-    const Block lines = block_of(whole_lines(a_step) / kCacheLine, size(), peer);
-    const std::size_t length = std::min(a_step, bytes - step * a_step);
-    const std::size_t begin = std::min(length, lines.offset * kCacheLine);
-    return Block{begin, std::min(length, (lines.offset + lines.count) * kCacheLine) - begin};
-  };
-  const auto bring = [&](std::size_t step) {
-    for (int peer = 0; peer < size(); ++peer) {
-      const Block theirs = share(peer, step);
-      if (peer == rank_ || shown) continue;
-      copy_bytes(stage(rank_, step) + theirs.offset, data.data + step * a_step + theirs.offset,
-                 theirs.count);
-    }
-  };
-  const auto fetch = [&](std::size_t step) {
-    for (int peer = 0; peer < size(); ++peer) {
-      const Block theirs = share(peer, step);
-      if (peer == rank_ || shown) continue;
-      copy_bytes(data.data + step * a_step + theirs.offset, stage(peer, step) + theirs.offset,
-                 theirs.count);
-    }
-  };
-  bring(0);
-  meet_with(call, data.data, bytes);
-  if (are_all_shown()) a_step = bytes;
-  const std::size_t steps = steps_of(bytes, a_step);
+// What there is of `peer`'s share in a step, in bytes from its beginning.
+Block SharedBackend::share(const Staged& staged, int peer, std::size_t step) const {
+  const Block lines = block_of(staged.chunk / kCacheLine, size(), peer);
+  const std::size_t length = std::min(staged.chunk, staged.data.bytes() - step * staged.chunk);
+  const std::size_t begin = std::min(length, lines.offset * kCacheLine);
+  return {begin, std::min(length, (lines.offset + lines.count) * kCacheLine) - begin};
+}
+
+// Puts on our stage what the others will reduce of a chunk.
+void SharedBackend::bring(const Staged& staged, std::size_t step) {
+  const std::size_t begin = step * staged.chunk;
+  if (staged.shown || begin >= staged.data.bytes()) return;
+  for (int peer = 0; peer < size(); ++peer) {
+    const Block theirs = share(staged, peer, step);
+    if (peer == rank_ && !staged.at_once) continue;
+    hand_over(stage(rank_, step) + theirs.offset, staged.data.data + begin + theirs.offset,
+              theirs.count);
+  }
+}
+
+// Takes the others' results of a chunk from their stages.
+void SharedBackend::fetch(const Staged& staged, std::size_t step) const {
+  if (staged.shown) return;
+  for (int peer = 0; peer < size(); ++peer) {
+    const Block theirs = share(staged, peer, step);
+    if (peer == rank_) continue;
+    copy_bytes(staged.data.data + step * staged.chunk + theirs.offset,
+               stage(peer, step) + theirs.offset, theirs.count);
+  }
+}
+
+void SharedBackend::all_reduce_at_once(Call& call, const Staged& staged, ReduceOp op) {
+  const View& data = staged.data;
+  const std::size_t steps = steps_of(data.bytes(), staged.chunk);
   for (std::size_t step = 0; step < steps; ++step) {
-    const Block own = share(rank_, step);
-    const std::size_t at = step * a_step + own.offset;
+    if (step > 0) meet(call);
+    bring(staged, step + 1);
+    const std::size_t begin = step * staged.chunk;
+    const std::size_t length = std::min(staged.chunk, data.bytes() - begin);
+    for (int peer = 0; peer < size(); ++peer) {
+      parts_[static_cast<std::size_t>(peer)] =
+          peer == rank_ ? data.data + begin : stage(peer, step);
+    }
+    reduce_all(data.type, op, std::array{data.data + begin}, parts_, length / size_of(data.type));
+    call.count(length);
+  }
+  leave_stage(steps);
+}
+
+// On a stage the place of its rank's own share is free, since nobody else reduces it, and takes the
+// result, which the others fetch after the next meeting. While they do, the rank brings the others'
+// shares of the next chunk but one.
+void SharedBackend::all_reduce_in_shares(Call& call, Staged staged, ReduceOp op) {
+  const View& data = staged.data;
+  if (are_all_shown()) staged.chunk = whole_lines(data.bytes());
+  staged.at_once = false;
+  const std::size_t steps = steps_of(data.bytes(), staged.chunk);
+  for (std::size_t step = 0; step < steps; ++step) {
+    const Block own = share(staged, rank_, step);
+    const std::size_t at = step * staged.chunk + own.offset;
     outs_.assign(1, data.data + at);
     for (int peer = 0; peer < size(); ++peer) {
       std::byte* const theirs =
@@ -93,12 +128,12 @@ void SharedBackend::all_reduce_in_shares(Call& call, View data, ReduceOp op) {
       parts_[static_cast<std::size_t>(peer)] = peer == rank_ ? data.data + at : theirs;
       if (peer != rank_ && is_shown(peer)) outs_.push_back(theirs);
     }
-    if (!are_all_shown()) outs_.push_back(stage(rank_, step) + own.offset);
-    reduce_all(data.type, op, outs_, parts_, own.count / element);
-    if (step + 1 < steps) bring(step + 1);
+    reduce_all(data.type, op, outs_, parts_, own.count / size_of(data.type));
+    if (!are_all_shown()) hand_over(stage(rank_, step) + own.offset, data.data + at, own.count);
+    bring(staged, step + 1);
     meet(call);
-    fetch(step);
-    call.count(std::min(a_step, bytes - step * a_step));
+    fetch(staged, step);
+    call.count(std::min(staged.chunk, data.bytes() - step * staged.chunk));
   }
   if (!are_all_shown()) leave_stage(steps);
 }
@@ -116,8 +151,8 @@ void SharedBackend::reduce_scatter(Call& call, ConstView input, View output, Red
       const std::size_t begin = step * room;
       const std::size_t bytes = block(r).count * element;
       if (begin >= bytes) continue;
-      copy_bytes(stage(rank_, step) + static_cast<std::size_t>(r) * room,
-                 input.data + block(r).offset * element + begin, std::min(room, bytes - begin));
+      hand_over(stage(rank_, step) + static_cast<std::size_t>(r) * room,
+                input.data + block(r).offset * element + begin, std::min(room, bytes - begin));
     }
   };
   call.expect(output.bytes());

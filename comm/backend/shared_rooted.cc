@@ -15,7 +15,7 @@ void SharedBackend::reduce(Call& call, View data, ReduceOp op, int root) {
   const bool shown = host_->own().offset_of(data.data, bytes).has_value();
   const auto show = [&](std::size_t step) {
     const std::size_t begin = step * chunk_;
-    if (!shown) copy_bytes(stage(rank_, step), data.data + begin, std::min(chunk_, bytes - begin));
+    if (!shown) hand_over(stage(rank_, step), data.data + begin, std::min(chunk_, bytes - begin));
   };
   show(0);
   meet_with(call, data.data, bytes);

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,6 +46,9 @@ class Board {
 
   // Begins the next phase.
   void arrive(const Notice& notice);
+  // Whether the others' cores have another cache than ours. Threads wander between cores, and
+  // virtual cores between real ones, so it is measured again and again while ranks meet.
+  [[nodiscard]] bool is_far() const { return votes_for_far_ > kVotes / 2; }
   // What another has said in this phase, once it has arrived.
   [[nodiscard]] const Notice& notice_of(int peer) const;
   // Spins, and then yields, for some microseconds.
@@ -56,6 +60,7 @@ class Board {
   struct Lines;
   [[nodiscard]] Lines& lines_of(int peer) const { return *lines_[static_cast<std::size_t>(peer)]; }
   [[nodiscard]] bool has_arrived(int peer) const;
+  void vote(std::chrono::nanoseconds taken);
 
   std::shared_ptr<SharedHost> host_;
   std::vector<Place> places_;
@@ -63,6 +68,8 @@ class Board {
   int rank_;
   int spins_;
   std::uint32_t phase_ = 0;
+  static constexpr int kVotes = 4;
+  int votes_for_far_ = 0;
 };
 
 }  // namespace bp

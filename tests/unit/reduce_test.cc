@@ -7,6 +7,7 @@
 #include <cstring>
 #include <random>
 
+#include "comm/reduce/stream.h"
 #include "tests/unit/reduce_oracle.h"
 #include "tests/unit/simd_target.h"
 
@@ -233,6 +234,19 @@ TEST_P(Reduce, HalvesAreRoundedToNearestEven) {
             const_view(half_step).data, 2);
   EXPECT_EQ(out[0], BFloat16{0x3f80});  // a tie, down to even
   EXPECT_EQ(out[1], BFloat16{0x3f82});  // a tie, up to even
+}
+
+TEST_P(Reduce, StreamingCopies) {
+  for (const std::size_t count : {0U, 1U, 63U, 64U, 65U, 200U, 4096U}) {
+    const std::vector<std::uint8_t> from = values<std::uint8_t>(count + 1, 9);
+    struct alignas(64) Line {
+      std::byte bytes[64];
+    };
+    std::vector<Line> lines(count / 64 + 2, Line{});
+    stream(lines[0].bytes, const_view(from).data + 1, count);
+    EXPECT_EQ(std::memcmp(lines[0].bytes, from.data() + 1, count), 0) << count;
+    EXPECT_EQ(lines[0].bytes[count], std::byte{0}) << count;
+  }
 }
 
 template <class T>

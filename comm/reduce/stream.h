@@ -1,0 +1,15 @@
+// Copies past the caches into memory, for what a core with another cache will read next. A line
+// that it has read before need not be taken back from there only to be overwritten, which takes 30
+// to 40 ns, one line after the other. Measured with two cores, an all-reduce of 1 MiB in any
+// memory: 800 us through two caches, 150 past them; but 65 through one that both share, and 180
+// past it.
+#pragma once
+
+#include <cstddef>
+
+namespace bp {
+
+// `to` is 64-byte aligned; no overlap. What is written is visible to whoever sees a later release.
+void stream(std::byte* to, const std::byte* from, std::size_t bytes);
+
+}  // namespace bp
