@@ -96,7 +96,7 @@ def peers():
         System("openmpi", "Open MPI 4.1", ("f32",), lambda case: [
             "mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", case.ranks,
             binary / "openmpi", *case.options()]),
-        System("mpich", "MPICH 4.0", ("f32", "f16"), lambda case: [
+        System("mpich", "MPICH 4.0", ("f32",), lambda case: [
             "/usr/bin/mpiexec.hydra", "-n", case.ranks, binary / "mpich", *case.options()]),
         System("oneccl", "oneCCL 2022.2", ("f32", "f16", "bf16"), lambda case: [
             binary / "oneccl", "--ranks", case.ranks, *case.options()]),
