@@ -63,7 +63,7 @@ void print_row(std::ostream& out, const Row& row) {
   out << std::left << std::setw(kText) << row.op << std::setw(kText) << row.backend
       << std::setw(kAlgorithm) << row.algorithm << std::setw(kNarrow) << name_of(row.type)
       << std::right << std::fixed << std::setw(kNumber) << row.bytes << std::setw(kNarrow)
-      << row.ranks << std::setw(kNarrow) << row.hosts << std::setprecision(1) << std::setw(kNumber)
+      << row.ranks << std::setw(kNarrow) << row.hosts << std::setprecision(2) << std::setw(kNumber)
       << row.measured.median_us << std::setw(kNumber) << row.measured.p99_us << std::setprecision(3)
       << std::setw(kNumber) << row.algorithm_bandwidth() << std::setw(kNumber)
       << row.bus_bandwidth() << std::setw(kNarrow) << row.measured.wrong << std::endl;

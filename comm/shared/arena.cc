@@ -1,5 +1,6 @@
 #include "comm/shared/arena.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,8 +18,13 @@ std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZ
 
 }  // namespace
 
-std::size_t arena_bytes() {
-  return static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * page_bytes();
+std::size_t arena_bytes(int ranks) {
+  const std::size_t memory = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * page_bytes();
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return memory;
+  // The other half is for the rest of the program.
+  const std::size_t each = limit.rlim_cur / 2 / static_cast<std::size_t>(ranks);
+  return std::min(memory, each / page_bytes() * page_bytes());
 }
 
 Arena::Arena(SharedMemory memory) : memory_(std::move(memory)) {

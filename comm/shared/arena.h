@@ -35,8 +35,9 @@ class Arena {
   std::map<std::size_t, std::size_t> pieces_;  // likewise
 };
 
-// How much address space a rank's arena takes: what this machine has of memory, as nobody can fill
-// more.
-[[nodiscard]] std::size_t arena_bytes();
+// How much address space the arena of each of so many ranks takes: what this machine has of memory,
+// as nobody can fill more; less where the process may not have that much (ulimit -v), for every
+// rank maps all of them.
+[[nodiscard]] std::size_t arena_bytes(int ranks);
 
 }  // namespace bp

@@ -185,7 +185,8 @@ bool is_our_user(int link) {
 
 std::shared_ptr<SharedHost> meet_on_host(const MeetOptions& options, Store& store) {
   const Deadline deadline(options.timeout);
-  const auto own = std::make_shared<Arena>(SharedMemory::create("bp arena", arena_bytes()));
+  const auto own =
+      std::make_shared<Arena>(SharedMemory::create("bp arena", arena_bytes(options.count)));
   const SharedMemory& memory = own->memory();
 
   const Fd listener = open_socket();

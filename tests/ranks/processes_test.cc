@@ -1,6 +1,7 @@
 // Ranks as processes over Gloo, found through the real store: the truth about dying peers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -63,6 +64,23 @@ TEST(Processes, LargeVectors) { run_processes("large", {.ranks = 4}); }
 TEST(Processes, LargeVectorsByGloosOwn) {
   run_processes("large", {.ranks = 2, .environment = {"BP_BACKEND=gloo-native"}});
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they take terabytes of it
+RANK_BODY(little_address_space) {
+  const rlimit limit{.rlim_cur = std::size_t{2} << 30, .rlim_max = std::size_t{2} << 30};
+  EXPECT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
+  Communicator world = Communicator::create();
+  EXPECT_EQ(world.backend(), "shm");
+  const Buffer buffer = world.allocate(std::size_t{1} << 20);
+  all_reduce(world, View{buffer.data(), buffer.bytes(), DataType::u8});
+  world.finish();
+  return 0;
+}
+
+TEST(Processes, LittleAddressSpaceMakesSmallerArenas) {
+  run_processes("little_address_space", {.ranks = 3});
+}
+#endif
 
 RANK_BODY(native) {
   Communicator world = Communicator::create();

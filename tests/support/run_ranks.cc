@@ -79,7 +79,8 @@ std::vector<std::string> try_ranks(int ranks,
   std::vector<std::shared_ptr<Arena>> arenas;
   if (options.wire == Wire::shm) {
     for (int rank = 0; rank < ranks; ++rank) {
-      arenas.push_back(std::make_shared<Arena>(SharedMemory::create("bp test", arena_bytes())));
+      arenas.push_back(
+          std::make_shared<Arena>(SharedMemory::create("bp test", arena_bytes(ranks))));
     }
   }
   std::vector<std::shared_ptr<SharedHost>> shared = share_memory(arenas);
