@@ -188,7 +188,7 @@ TEST(CommBenchReport, TableHasAHeadingForEachValue) {
   EXPECT_EQ(heading.size(), values.size());
   EXPECT_THAT(heading, StartsWith("op             backend"));
   EXPECT_THAT(values, StartsWith("all_reduce     gloo           ring                bf16"));
-  EXPECT_THAT(values, testing::EndsWith("2000.0       2500.0        2.000        3.000      3"));
+  EXPECT_THAT(values, testing::EndsWith("2000.00      2500.00        2.000        3.000      3"));
 }
 
 }  // namespace
