@@ -68,10 +68,12 @@ class System:
                                    env=os.environ | self.environment)
         try:
             output, complaint = process.communicate(timeout=START_LIMIT)
-        except subprocess.TimeoutExpired:
+        except BaseException as stop:  # Ctrl-C too: it does not reach a session of its own
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-            raise Failed(f"not done after {START_LIMIT} s") from None
+            if isinstance(stop, subprocess.TimeoutExpired):
+                raise Failed(f"not done after {START_LIMIT} s") from None
+            raise
         if process.returncode != 0:
             last = (complaint.strip() or output.strip() or "no word").splitlines()[-1]
             raise Failed(f"exit code {process.returncode}: {last}")
