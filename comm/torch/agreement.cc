@@ -8,7 +8,6 @@
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "comm/base/text.h"
-#include "comm/engine/texts.h"
 
 namespace bp {
 namespace {
@@ -69,7 +68,7 @@ void require_same_lines(Communicator& comm,
     return;
   }
   throw Error(ErrorCode::mismatch,
-              concat(what, ": ", first_difference(gather_texts(comm, text, "texts")),
+              concat(what, ": ", first_difference(all_gather_object(comm, text, {.name = "texts"})),
                      ": build the same model with the same options on every rank"));
 }
 

@@ -8,7 +8,6 @@
 
 #include "bp/collective.h"
 #include "bp/error.h"
-#include "comm/engine/texts.h"
 
 namespace bp {
 namespace {
@@ -48,7 +47,7 @@ void broadcast_state(Communicator& comm, torch::optim::Optimizer& optimizer, int
   if (comm.rank() == root) {
     bytes = saved(optimizer);
   }
-  broadcast_text(comm, bytes, root, "optimizer state");
+  broadcast_object(comm, bytes, {.root = root, .name = "optimizer state"});
   if (comm.rank() != root) {
     load(optimizer, bytes);
   }

@@ -9,7 +9,9 @@
 
 #include <chrono>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "bp/communicator.h"
 #include "bp/export.h"
@@ -164,6 +166,15 @@ void receive(Communicator& comm, View data, int sender, const CollectiveOptions&
                                  View data,
                                  int sender,
                                  const CollectiveOptions& options = {});
+
+// Bytes whose number only their owner knows. `bytes` becomes root's; or the result holds those of
+// all ranks, by rank. Each is two collectives, the lengths and the bytes.
+void broadcast_object(Communicator& comm,
+                      std::string& bytes,
+                      const CollectiveOptions& options = {});
+[[nodiscard]] std::vector<std::string> all_gather_object(Communicator& comm,
+                                                         std::string_view bytes,
+                                                         const CollectiveOptions& options = {});
 
 // Returns when every rank has entered it.
 void barrier(Communicator& comm, const CollectiveOptions& options = {});

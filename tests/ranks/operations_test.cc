@@ -87,5 +87,21 @@ TEST(OperationsAsync, GoOnInTheirOrder) {
   });
 }
 
+TEST(OperationsObjects, ArriveWholeWhateverTheirLengths) {
+  run_ranks(4, [](Communicator& comm) {
+    const auto text_of = [](int rank) {
+      return std::string(static_cast<std::size_t>(rank * 100), static_cast<char>(rank));
+    };
+    EXPECT_THAT(all_gather_object(comm, text_of(comm.rank()), {.name = "texts"}),
+                testing::ElementsAre(text_of(0), text_of(1), text_of(2), text_of(3)));
+    EXPECT_THAT(all_gather_object(comm, ""), testing::ElementsAre("", "", "", ""));
+    for (const int root : {3, 0}) {  // the longest, and the empty one
+      std::string text = text_of(comm.rank());
+      broadcast_object(comm, text, {.root = root, .name = "one"});
+      EXPECT_EQ(text, text_of(root));
+    }
+  });
+}
+
 }  // namespace
 }  // namespace bp::test

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "comm/base/text.h"
-#include "comm/engine/texts.h"
 #include "tests/ranks/collectives.h"
 #include "tests/support/run_ranks.h"
 
@@ -149,22 +148,6 @@ TEST_P(ThreadsShm, AThousandInFlightAndGroups) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, ThreadsShm, kRanks);
-
-TEST(ThreadsTexts, ArriveWholeWhateverTheirLengths) {
-  run_ranks(4, [](Communicator& comm) {
-    const auto text_of = [](int rank) {
-      return std::string(static_cast<std::size_t>(rank * 100), static_cast<char>(rank));
-    };
-    EXPECT_THAT(gather_texts(comm, text_of(comm.rank()), "texts"),
-                testing::ElementsAre(text_of(0), text_of(1), text_of(2), text_of(3)));
-    EXPECT_THAT(gather_texts(comm, "", "nothing"), testing::ElementsAre("", "", "", ""));
-    for (const int root : {3, 0}) {  // the longest, and the empty one
-      std::string text = text_of(comm.rank());
-      broadcast_text(comm, text, root, "one");
-      EXPECT_EQ(text, text_of(root));
-    }
-  });
-}
 
 }  // namespace
 }  // namespace bp::test

@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "bp/collective.h"
 #include "bp/error.h"
 #include "comm/base/text.h"
-#include "comm/engine/texts.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/report/json.h"
@@ -114,7 +114,7 @@ void report_not_finite(Communicator& world, const BugScene& scene) {
               {"gradients", parameters_not_finite(scene.model, true)},
               {"ranks", Json::array()}};
   for (const std::string& text :
-       gather_texts(world, examine_all(world, scene).dump(), "bug report")) {
+       all_gather_object(world, examine_all(world, scene).dump(), {.name = "bug report"})) {
     report["ranks"].push_back(Json::parse(text));
   }
   std::string text = concat("the ", scene.what, " at step ", step, " is ", text_of(scene.value),

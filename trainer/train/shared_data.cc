@@ -5,7 +5,6 @@
 #include "bp/collective.h"
 #include "comm/base/check.h"
 #include "comm/base/text.h"
-#include "comm/engine/texts.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/prepare.h"
@@ -57,7 +56,7 @@ std::string make_store_there(const Topology& topology,
 }
 
 void compare_identities(Communicator& world, const std::string& identity) {
-  const auto all = gather_texts(world, identity, "store identity");
+  const auto all = all_gather_object(world, identity, {.name = "store identity"});
   for (int rank = 0; rank < world.size(); ++rank) {
     if (all[static_cast<std::size_t>(rank)] == all.front()) continue;
     const Topology& topology = world.topology();

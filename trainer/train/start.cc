@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "bp/collective.h"
 #include "comm/base/text.h"
-#include "comm/engine/texts.h"
 #include "trainer/data/numbers.h"
 #include "trainer/train/checkpoint_folder.h"
 #include "trainer/train/loop.h"
@@ -59,7 +59,7 @@ ResumePoint agree_on_start(Communicator& world,
     if (!start.own) start.state.best.clear();  // they are not among this run's
   }
   std::string state = to_json(start.state);
-  broadcast_text(world, state, 0, "where to start");
+  broadcast_object(world, state, {.name = "where to start"});
   start.state = parse_state(state);
   start.state.rows = present.rows;
   start.state.store = present.store;

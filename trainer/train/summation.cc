@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "bp/collective.h"
 #include "bp/torch/distributed_optimizer.h"
 #include "bp/version.h"
 #include "comm/base/text.h"
-#include "comm/engine/texts.h"
 #include "comm/torch/bucket_layout.h"
 #include "trainer/data/hash.h"
 
@@ -26,7 +26,7 @@ std::string machines(Communicator& world) {
   const std::string mine =
       concat(threads, threads == 1 ? " thread, " : " threads, ", at::get_cpu_capability());
   std::vector<std::pair<std::string, int>> runs;  // of equal ones
-  for (const std::string& one : gather_texts(world, mine, "threads of each rank")) {
+  for (const std::string& one : all_gather_object(world, mine, {.name = "threads of each rank"})) {
     if (runs.empty() || runs.back().first != one) runs.emplace_back(one, 0);
     ++runs.back().second;
   }
