@@ -119,6 +119,8 @@ class Call {
   // And how many have come by another way than messages.
   void count(std::size_t bytes) { received_ += bytes; }
 
+  [[nodiscard]] std::size_t received() const { return received_; }
+
   [[nodiscard]] std::span<std::byte> scratch(std::size_t bytes) {
     return context_.scratch->at_least(bytes);
   }

@@ -6,6 +6,7 @@
 
 #include "comm/backend/algorithms.h"
 #include "comm/backend/exchange.h"
+#include "comm/base/check.h"
 #include "comm/base/text.h"
 
 namespace bp {
@@ -95,6 +96,9 @@ void CpuBackend::run(const Operation& operation, Call& call) {
     case Operation::Kind::message:
       pass_message(call, operation, limits_);
       return;
+    case Operation::Kind::all_reduce_grouped:  // perform.h makes others of these
+    case Operation::Kind::join:
+      BP_CHECK(false, "no backend is given groups");
   }
 }
 

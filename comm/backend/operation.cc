@@ -23,6 +23,22 @@ std::string counts_text(const std::vector<std::size_t>& counts) {
   return counts.size() <= kShown ? text : concat(text, "+... (layout ", all.value(), ")");
 }
 
+// "10 f32 + 2 i64"
+std::string group_text(const std::vector<View>& group) {
+  constexpr std::size_t kShown = 8;
+  std::string text;
+  MixHash all;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    if (i < kShown)
+      text += concat(i == 0 ? "" : " + ", group[i].count, " ", name_of(group[i].type));
+    all.add(group[i].count);
+    all.add(static_cast<std::uint64_t>(group[i].type));
+  }
+  return group.size() <= kShown
+             ? text
+             : concat(text, " + ... (", group.size(), " tensors, layout ", all.value(), ")");
+}
+
 }  // namespace
 
 std::string_view name_of(Operation::Kind kind) {
@@ -49,8 +65,18 @@ std::string_view name_of(Operation::Kind kind) {
       return "all_to_all_v";
     case Operation::Kind::message:
       return "message";
+    case Operation::Kind::all_reduce_grouped:
+      return "all_reduce_grouped";
+    case Operation::Kind::join:
+      return "join";
   }
   return "unknown collective";
+}
+
+std::size_t Operation::bytes() const {
+  std::size_t total = std::max(input.bytes(), output.bytes());
+  for (const View& tensor : group) total += tensor.bytes();
+  return total;
 }
 
 ConstView Operation::whole() const {
@@ -101,8 +127,16 @@ std::string describe(const Operation& operation) {
       text += concat(" of ", whole.count, " ", name_of(whole.type), " from rank ", operation.root,
                      " to rank ", operation.receiver);
       break;
-    case Operation::Kind::barrier:
+    case Operation::Kind::all_reduce_grouped:
+      text += concat(" ", name_of(operation.reduce), " of ", group_text(operation.group));
       break;
+    case Operation::Kind::barrier:
+    case Operation::Kind::join:
+      break;
+  }
+  if (operation.is_scaled()) {
+    text +=
+        concat(" scaled by ", operation.prescale, " before and ", operation.postscale, " after");
   }
   if (operation.kind == Operation::Kind::reduce || operation.kind == Operation::Kind::gather) {
     text += concat(" to rank ", operation.root);

@@ -1,7 +1,6 @@
 // A collective as the engine hands it to a backend: checked arguments, no options left open.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +25,8 @@ struct Operation {
     all_to_all,
     all_to_all_v,
     message,  // between two ranks only
+    all_reduce_grouped,
+    join,
   };
 
   Kind kind = Kind::barrier;
@@ -40,13 +41,18 @@ struct Operation {
   // The elements of each rank: all_gather, gather, scatter. all_to_all: those that go to each rank.
   std::vector<std::size_t> counts;
   std::vector<std::size_t> receive_counts;  // all_to_all: those that come from each rank
+  std::vector<View> group;                  // all_reduce_grouped: its tensors
+  double prescale = 1;                      // where there is a reduction
+  double postscale = 1;
+  int contributors = 0;  // an average is over so many ranks; 0: all
   std::string name;
   std::chrono::milliseconds timeout{0};
 
   // The longest vector in it, as far as all ranks must agree on it; where `data` is null it is the
   // number of elements that counts.
   [[nodiscard]] ConstView whole() const;
-  [[nodiscard]] std::size_t bytes() const { return std::max(input.bytes(), output.bytes()); }
+  [[nodiscard]] std::size_t bytes() const;  // of the caller's views
+  [[nodiscard]] bool is_scaled() const { return prescale != 1 || postscale != 1; }
 };
 
 [[nodiscard]] std::string_view name_of(Operation::Kind kind);

@@ -7,6 +7,7 @@
 #include "comm/backend/algorithms.h"
 #include "comm/backend/exchange.h"
 #include "comm/backend/shared_parts.h"
+#include "comm/base/check.h"
 #include "comm/reduce/stream.h"
 
 namespace bp {
@@ -120,6 +121,9 @@ void SharedBackend::run(const Operation& operation, Call& call) {
     case Operation::Kind::message:  // of two: the others do not come to the board
       pass_message(call, operation, SegmentLimits{});
       return;
+    case Operation::Kind::all_reduce_grouped:  // perform.h makes others of these
+    case Operation::Kind::join:
+      BP_CHECK(false, "no backend is given groups");
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "comm/base/text.h"
 #include "comm/engine/request.h"
 
 namespace bp {
@@ -15,6 +16,18 @@ Request all_reduce_request(Communicator& comm, const View& data, const Collectiv
   Request request(comm, Kind::all_reduce, options);
   request.check_memory("data", data);
   request.operation.output = data;
+  return request;
+}
+
+Request grouped_request(Communicator& comm,
+                        std::span<const View> tensors,
+                        const CollectiveOptions& options) {
+  Request request(comm, Kind::all_reduce_grouped, options);
+  if (tensors.empty()) request.refuse("there are no tensors; give at least one");
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    request.check_memory(concat("tensor ", i).c_str(), tensors[i]);
+  }
+  request.operation.group.assign(tensors.begin(), tensors.end());
   return request;
 }
 
@@ -75,6 +88,17 @@ Work all_reduce_async(Communicator& comm, View data, const CollectiveOptions& op
   return all_reduce_request(comm, data, options).start();
 }
 
+void all_reduce_grouped(Communicator& comm,
+                        std::span<const View> tensors,
+                        const CollectiveOptions& options) {
+  grouped_request(comm, tensors, options).run();
+}
+Work all_reduce_grouped_async(Communicator& comm,
+                              std::span<const View> tensors,
+                              const CollectiveOptions& options) {
+  return grouped_request(comm, tensors, options).start();
+}
+
 void broadcast(Communicator& comm, View data, const CollectiveOptions& options) {
   broadcast_request(comm, data, options).run();
 }
@@ -125,6 +149,10 @@ Work all_gather_v_async(Communicator& comm,
 
 void barrier(Communicator& comm, const CollectiveOptions& options) {
   Request(comm, Kind::barrier, options).run();
+}
+
+int join(Communicator& comm, const CollectiveOptions& options) {
+  return Request(comm, Kind::join, options).join();
 }
 
 }  // namespace bp

@@ -22,6 +22,8 @@ EngineSetup setup_of(const CommunicatorOptions& options) {
   EngineSetup setup;
   setup.algorithm = options.algorithm;
   setup.timeout = options.timeout;
+  setup.max_in_flight = options.max_in_flight;
+  setup.joinable = options.joinable;
   return setup;
 }
 

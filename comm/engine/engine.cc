@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "comm/backend/perform.h"
 #include "comm/base/text.h"
 #include "comm/base/thread.h"
 #include "comm/engine/work_state.h"
@@ -66,12 +67,30 @@ void Engine::run(const Operation& operation) {
 
 std::shared_ptr<Work::State> Engine::start(Operation operation) {
   auto state = std::make_shared<Work::State>();
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   refuse_if_over(&operation);
+  wait_for_room(lock, operation);
   if (!thread_.joinable()) thread_ = start_thread("bp progress", [this] { progress(); });
   queue_.push_back({std::move(operation), state});
   changed_.notify_all();
   return state;
+}
+
+// What is under way ends at its own deadline, with which all the others end.
+void Engine::wait_for_room(std::unique_lock<std::mutex>& lock, const Operation& operation) {
+  const std::size_t most = setup_.max_in_flight;
+  const auto timeout = timeout_of(operation);
+  const auto has_room = [&] { return most == 0 || queue_.size() + (busy_ ? 1 : 0) < most; };
+  if (changed_.wait_for(lock, timeout, has_room)) return refuse_if_over(&operation);
+  throw Error(ErrorCode::timeout,
+              concat(rank_text(setup_.rank), " did not begin ", describe(operation), ": ", most,
+                     " operations are in flight, as many as max_in_flight allows, and none ended "
+                     "within ",
+                     timeout.count(), " ms (wait for earlier ones, or allow more)"));
+}
+
+std::chrono::milliseconds Engine::timeout_of(const Operation& operation) const {
+  return operation.timeout.count() > 0 ? operation.timeout : setup_.timeout;
 }
 
 // Bounded: every operation before ends at its own deadline.
@@ -135,7 +154,7 @@ Engine::Channel& Engine::channel(int sender, int receiver) {
   return channel;
 }
 
-void Engine::carry_out(const Operation& operation) {
+void Engine::carry_out_one(const Operation& operation) {
   if (operation.kind == Operation::Kind::message) {
     Channel& between = channel(operation.root, operation.receiver);
     header_ = {between.group, between.sequence++, &operation, setup_.algorithm};
@@ -145,6 +164,8 @@ void Engine::carry_out(const Operation& operation) {
     asked_ = agreement_ ? &*agreement_ : nullptr;
   }
   shown_ = false;
+  warned_ = false;
+  received_ = 0;
   store_silent_ = false;
   CallContext context;
   context.transport = setup_.job ? &setup_.job->transport() : nullptr;
@@ -155,10 +176,10 @@ void Engine::carry_out(const Operation& operation) {
   context.slot = header_.slot();
   context.sequence = header_.sequence;
   context.operation = &operation;
-  context.timeout = operation.timeout.count() > 0 ? operation.timeout : setup_.timeout;
+  context.timeout = timeout_of(operation);
   context.stall_after = setup_.stall_after;
   Call call(std::move(context));
-  setup_.backend->run(operation, call);
+  perform(*setup_.backend, operation, call, packing_);
   if (shown_) asked_->forget(setup_.rank, header_);
 }
 

@@ -40,7 +40,12 @@ struct EngineSetup {
   std::string algorithm;  // as asked for; part of what all must agree on
   std::chrono::milliseconds timeout{0};
   std::chrono::milliseconds stall_after = kStall;
+  std::size_t max_in_flight = 0;  // 0: no limit
+  bool joinable = false;
 };
+
+// Where ranks may join, a collective's name travels in a record of fixed length.
+inline constexpr std::size_t kLongestJoinableName = 200;
 
 class Engine : private CallSupervisor {
  public:
@@ -50,6 +55,7 @@ class Engine : private CallSupervisor {
 
   void run(const Operation& operation);
   [[nodiscard]] std::shared_ptr<Work::State> start(Operation operation);
+  int join(const Operation& operation);  // returns the last rank to join
   void abort(const std::string& why);
   // Waits for what is pending and lets the others know that nothing more will come from here.
   void finish();
@@ -83,7 +89,12 @@ class Engine : private CallSupervisor {
   void refuse_if_over(const Operation* next);  // with mutex_ held
   [[nodiscard]] Error refusal(const Error& failure, const Operation* next) const;
   void execute(const Operation& operation);
-  void carry_out(const Operation& operation);
+  void carry_out(const Operation& operation);  // with what joining takes
+  void carry_out_one(const Operation& operation);
+  [[nodiscard]] std::vector<int> exchange_records(const Operation& own);
+  void carry_out_among_joined(Operation operation, const std::vector<int>& joined);
+  void wait_for_room(std::unique_lock<std::mutex>& lock, const Operation& operation);
+  [[nodiscard]] std::chrono::milliseconds timeout_of(const Operation& operation) const;
   void progress();
   void wait_until_idle(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] Error declare(int cause, ErrorCode code, const std::string& text);
@@ -91,6 +102,7 @@ class Engine : private CallSupervisor {
   [[nodiscard]] std::vector<int> participants() const;  // of the operation under way
   [[nodiscard]] std::optional<Error> find_disagreement();
   [[nodiscard]] std::optional<std::string> waiting_for_each_other();
+  void warn_of_missing(const Call& call);
   void look_for_failed_group();
   [[nodiscard]] Error timed_out_without_store(const Call& call, int peer) const;
   [[nodiscard]] std::string failed_key() const;
@@ -102,8 +114,14 @@ class Engine : private CallSupervisor {
   Agreement* asked_ = nullptr;  // that on the operation under way
   Failure failure_;
   Scratch scratch_;
+  Scratch packing_;                 // of perform()
+  std::vector<std::byte> records_;  // of all ranks: what they are about to do (join.cc)
+  std::vector<int> joined_;         // by the last round of records
+  int last_to_join_ = 0;
   Header header_;              // of the operation under way
   bool shown_ = false;         // header_ is in the store
+  bool warned_ = false;        // of ranks that are missing in it
+  std::size_t received_ = 0;   // bytes, when it was last looked whether it gets on
   bool store_silent_ = false;  // it gave no answer during the operation under way
   std::uint64_t sequence_ = 0;
 

@@ -1,5 +1,7 @@
 #include "comm/engine/header.h"
 
+#include <bit>
+
 #include "comm/base/mix.h"
 
 namespace bp {
@@ -19,6 +21,14 @@ std::uint64_t Header::slot() const {
   hash.add(whole.count);
   if (operation->kind != Operation::Kind::all_to_all_v) {  // where each rank has its own
     for (const std::size_t count : operation->counts) hash.add(count);
+  }
+  for (const View& tensor : operation->group) {
+    hash.add(static_cast<std::uint64_t>(tensor.type));
+    hash.add(tensor.count);
+  }
+  if (operation->is_scaled()) {
+    hash.add(std::bit_cast<std::uint64_t>(operation->prescale));
+    hash.add(std::bit_cast<std::uint64_t>(operation->postscale));
   }
   hash.add(operation->name);
   return hash.value();

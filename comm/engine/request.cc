@@ -10,6 +10,8 @@
 
 namespace bp {
 
+using Kind = Operation::Kind;
+
 Request::Request(Communicator& comm,
                  Operation::Kind kind,
                  const CollectiveOptions& options,
@@ -19,8 +21,19 @@ Request::Request(Communicator& comm,
   operation.reduce = options.op;
   operation.name = options.name;
   operation.timeout = options.timeout;
+  operation.prescale = options.prescale;
+  operation.postscale = options.postscale;
   if (options.timeout.count() < 0) {
     refuse(concat("timeout ", options.timeout.count(), " ms is negative"));
+  }
+  const bool reduces = kind == Kind::all_reduce || kind == Kind::all_reduce_grouped ||
+                       kind == Kind::reduce || kind == Kind::reduce_scatter;
+  if (operation.is_scaled() && !reduces) {
+    refuse("there is nothing to scale: prescale and postscale are for reductions");
+  }
+  if (comm.impl().options().joinable && options.name.size() > kLongestJoinableName) {
+    refuse(concat("its name has ", options.name.size(),
+                  " bytes; where ranks may join, names have at most ", kLongestJoinableName));
   }
 }
 
@@ -70,6 +83,14 @@ void Request::check_apart(const ConstView& input, const View& output) const {
 }
 
 void Request::run() const { comm_.impl().engine().run(operation); }
+
+int Request::join() const {
+  const Communicator::Impl& impl = comm_.impl();
+  if (ranks() > 1 && !impl.options().joinable) {
+    refuse("ranks may not join here; create the communicator with CommunicatorOptions::joinable");
+  }
+  return comm_.impl().engine().join(operation);
+}
 
 Work Request::start() { return Work(comm_.impl().engine().start(std::move(operation))); }
 

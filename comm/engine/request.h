@@ -38,6 +38,7 @@ class Request {
 
   void run() const;
   [[nodiscard]] Work start();
+  [[nodiscard]] int join() const;
 
   Operation operation;  // kind, name and options are set
 

@@ -1,7 +1,9 @@
 // The part of Engine that is only needed when a collective does not go smoothly: who is to blame,
 // and what all ranks are told.
 #include <numeric>
+#include <utility>
 
+#include "bp/log.h"
 #include "comm/base/text.h"
 #include "comm/engine/engine.h"
 
@@ -12,6 +14,9 @@ namespace {
 // names them all.
 constexpr std::chrono::milliseconds kAllShown{700};
 constexpr std::chrono::milliseconds kLookAgain{50};
+
+// When to say aloud who is missing: ten seconds, unless it is a test.
+constexpr int kWarnAfterStalls = 10;
 
 // A lost connection is often the echo of a failure elsewhere, whose news is on its way from the
 // store: a rank that gave up after another died closes its connections too.
@@ -75,6 +80,26 @@ void Engine::look_for_failed_group() {
   if (const auto text = setup_.job->store().find(failed_key())) failure_.set(error_of(-1, *text));
 }
 
+// Once an operation, by the first of those who wait. While data come in, whoever is not seen is
+// busy sending.
+void Engine::warn_of_missing(const Call& call) {
+  using std::chrono::duration_cast;
+  using std::chrono::seconds;
+  const auto waited = call.context().timeout - call.deadline().left();
+  const bool gets_on = std::exchange(received_, call.received()) != call.received();
+  if (gets_on || warned_ || waited < kWarnAfterStalls * setup_.stall_after) return;
+  warned_ = true;
+  const Agreement::Shown shown = asked_->shown(header_.sequence);
+  std::vector<int> missing;
+  for (const int rank : participants()) {
+    if (!shown.contains(rank)) missing.push_back(rank);
+  }
+  if (missing.empty() || shown.empty() || shown.begin()->first != setup_.rank) return;
+  log(LogLevel::warn,
+      concat(rank_text(setup_.rank), " has waited ", duration_cast<seconds>(waited).count(), " s ",
+             call.progress(), " for ", ranks_text(missing), ", not seen in it yet"));
+}
+
 void Engine::stalled(const Call& call) {
   if (store_silent_) return;
   try {
@@ -82,6 +107,7 @@ void Engine::stalled(const Call& call) {
     shown_ = true;
     look_for_failed_group();
     if (const auto mismatch = find_disagreement()) throw *mismatch;
+    warn_of_missing(call);
   } catch (const Error& error) {
     if (failure_.get()) throw stopped(call);
     if (error.code() != ErrorCode::timeout) {

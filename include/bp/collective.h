@@ -20,7 +20,11 @@
 namespace BP_API bp {
 
 struct CollectiveOptions {
-  ReduceOp op = ReduceOp::sum;           // all_reduce, reduce, reduce_scatter only
+  ReduceOp op = ReduceOp::sum;  // all_reduce, reduce, reduce_scatter only
+  // Likewise. What each rank gives is multiplied by `prescale`, and the result by `postscale`, in
+  // f64 for f64 and integers, which are then truncated towards zero, and in f32 for the rest.
+  double prescale = 1;
+  double postscale = 1;
   int root = 0;                          // broadcast, reduce, gather, scatter only
   std::string_view name = {};            // for messages and for the comparison; may be empty
   std::chrono::milliseconds timeout{0};  // 0: the communicator's
@@ -31,6 +35,15 @@ void all_reduce(Communicator& comm, View data, const CollectiveOptions& options 
 [[nodiscard]] Work all_reduce_async(Communicator& comm,
                                     View data,
                                     const CollectiveOptions& options = {});
+
+// The same for several tensors as one operation, which is agreed on once. Their types may differ;
+// none may overlap another. Short ones travel together.
+void all_reduce_grouped(Communicator& comm,
+                        std::span<const View> tensors,
+                        const CollectiveOptions& options = {});
+[[nodiscard]] Work all_reduce_grouped_async(Communicator& comm,
+                                            std::span<const View> tensors,
+                                            const CollectiveOptions& options = {});
 
 // In place: `data` becomes root's.
 void broadcast(Communicator& comm, View data, const CollectiveOptions& options = {});
@@ -178,6 +191,15 @@ void broadcast_object(Communicator& comm,
 
 // Returns when every rank has entered it.
 void barrier(Communicator& comm, const CollectiveOptions& options = {});
+
+// For a rank that has no more data while others do (CommunicatorOptions::joinable): takes part in
+// their collectives with nothing to add, until all ranks have joined. Returns the rank that was the
+// last to join, the same on all; the communicator then goes on as before.
+//
+// Meanwhile the others may all_reduce sums and averages, and meet in barriers; anything else is a
+// mismatch that names who has joined. An average is over those that have not. options.timeout is
+// how long the others may take from one collective to the next.
+int join(Communicator& comm, const CollectiveOptions& options = {});
 
 // Where block r lies when `count` elements are cut into `ranks` blocks.
 struct Block {

@@ -41,6 +41,12 @@ struct CommunicatorOptions {
   // The network interface or address to listen on; empty: the one that routes to the store. Also
   // read from BP_INTERFACE.
   std::string interface = {};
+  // How many _async operations may be under way or waiting; who starts one more waits for the first
+  // to end, as long as the new one may take, and is then refused. 0: no limit.
+  std::size_t max_in_flight = 1024;
+  // Ranks may join() (bp/collective.h). Each collective then begins with a small message of all to
+  // all, by which a rank that has joined learns what the others do. The same on all ranks.
+  bool joinable = false;
 };
 
 // An operation in flight. The memory of its views must live until it is done. Dropping an

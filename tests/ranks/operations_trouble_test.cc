@@ -2,10 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <latch>
+#include <mutex>
 #include <thread>
 
 #include "bp/collective.h"
 #include "bp/error.h"
+#include "bp/log.h"
 #include "bp/store.h"
 #include "trouble_fixture.h"
 
@@ -212,6 +215,29 @@ TEST_P(OperationTrouble, WhoIsMissingIsNamed) {
                                             "seen in this collective by then (slow ranks need a "
                                             "longer timeout)")));
   }
+}
+
+TEST_P(OperationTrouble, WhoIsMissingIsSaidAloudBeforeTheDeadline) {
+  options_.stall_after = 20ms;
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  std::latch warned(1);
+  set_log_sink([&](LogLevel level, std::string_view text) {
+    const std::lock_guard lock(mutex);
+    if (level != LogLevel::warn) return;
+    lines.emplace_back(text);
+    if (lines.size() == 1) warned.count_down();
+  });
+  const auto told = errors(3, [&](Communicator& comm) {
+    if (comm.rank() == 1) warned.wait();
+    barrier(comm, {.name = "epoch"});
+  });
+  set_log_sink({});
+  EXPECT_THAT(told, Each(""));
+  EXPECT_THAT(lines,
+              testing::Contains(testing::MatchesRegex(
+                  "rank [02] has waited [0-9]+ s in barrier 'epoch' for (ranks 1, 2|ranks 0, "
+                  "1|rank 1), not seen in it yet")));
 }
 
 // Each new operation, when a rank throws in the middle of many.

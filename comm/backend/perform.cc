@@ -1,0 +1,97 @@
+#include "comm/backend/perform.h"
+
+#include <array>
+#include <cstring>
+
+#include "comm/reduce/reduce.h"
+
+namespace bp {
+namespace {
+
+using Kind = Operation::Kind;
+
+constexpr std::array kTypes = {DataType::u8,  DataType::i8,   DataType::i32, DataType::i64,
+                               DataType::f16, DataType::bf16, DataType::f32, DataType::f64};
+
+// What the caller gave, times prescale: in place where the result goes there, else in `room`.
+void scale_before(Operation& operation, const Call& call, Scratch& room) {
+  const bool in_place = operation.kind == Kind::all_reduce ||
+                        (operation.kind == Kind::reduce && call.rank() == operation.root);
+  if (in_place) {
+    return scale(operation.output.type, operation.output.data, operation.output.count,
+                 operation.prescale);
+  }
+  const bool only_input = operation.kind == Kind::reduce_scatter;
+  const ConstView given = only_input ? operation.input : ConstView(operation.output);
+  const View copy{room.at_least(given.bytes()).data(), given.count, given.type};
+  if (given.bytes() > 0) std::memcpy(copy.data, given.data, given.bytes());
+  scale(copy.type, copy.data, copy.count, operation.prescale);
+  only_input ? operation.input = copy : operation.output = copy;
+}
+
+void perform_scaled(Backend& backend, Operation operation, Call& call, Scratch& room) {
+  const bool over_some = operation.contributors > 0 && operation.reduce == ReduceOp::average;
+  if (operation.prescale != 1) scale_before(operation, call, room);
+  if (over_some) operation.reduce = ReduceOp::sum;
+  backend.run(operation, call);
+  const View& result = operation.output;
+  if (over_some) finish_average(result.type, result.data, result.count, operation.contributors);
+  if (operation.postscale == 1) return;
+  if (operation.kind == Kind::reduce && call.rank() != operation.root) return;
+  scale(result.type, result.data, result.count, operation.postscale);
+}
+
+// All short tensors of one type as one vector.
+void perform_packed(
+    Backend& backend, Operation& one, const std::vector<View>& tensors, Call& call, Scratch& room) {
+  std::size_t bytes = 0;
+  for (const View& tensor : tensors) bytes += tensor.bytes();
+  const auto pack = room.at_least(bytes);
+  const auto for_each = [&](const auto& copy) {
+    std::size_t at = 0;
+    for (const View& tensor : tensors) {
+      if (tensor.bytes() > 0) copy(tensor, pack.data() + at);
+      at += tensor.bytes();
+    }
+  };
+  for_each([](const View& tensor, std::byte* packed) {
+    std::memcpy(packed, tensor.data, tensor.bytes());
+  });
+  one.output = {pack.data(), bytes / size_of(tensors.front().type), tensors.front().type};
+  perform_scaled(backend, one, call, room);
+  for_each([](const View& tensor, const std::byte* packed) {
+    std::memcpy(tensor.data, packed, tensor.bytes());
+  });
+}
+
+// All ranks have the same tensors, so they cut the group in the same way.
+void perform_group(Backend& backend, const Operation& group, Call& call, Scratch& room) {
+  Operation one = group;
+  one.kind = Kind::all_reduce;
+  one.group.clear();
+  for (const DataType type : kTypes) {
+    std::vector<View> packed;
+    for (const View& tensor : group.group) {
+      if (tensor.type != type) continue;
+      if (tensor.bytes() <= kPackedBytes) {
+        packed.push_back(tensor);
+        continue;
+      }
+      one.output = tensor;
+      perform_scaled(backend, one, call, room);
+    }
+    if (!packed.empty()) perform_packed(backend, one, packed, call, room);
+  }
+}
+
+}  // namespace
+
+void perform(Backend& backend, const Operation& operation, Call& call, Scratch& room) {
+  if (operation.kind == Kind::all_reduce_grouped) {
+    return perform_group(backend, operation, call, room);
+  }
+  if (!operation.is_scaled() && operation.contributors == 0) return backend.run(operation, call);
+  perform_scaled(backend, operation, call, room);
+}
+
+}  // namespace bp

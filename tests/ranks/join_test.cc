@@ -1,0 +1,143 @@
+// Ranks that have no more data while others do.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bp/collective.h"
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "tests/support/run_ranks.h"
+
+namespace bp::test {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class Join : public testing::TestWithParam<Wire> {
+ protected:
+  static RanksOptions options() {
+    RanksOptions options;
+    options.wire = GetParam();
+    options.communicator.joinable = true;
+    return options;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Wires, Join, testing::Values(Wire::inproc, Wire::gloo, Wire::shm));
+
+// Rank r has r + 1 batches.
+TEST_P(Join, SumsAndAveragesAreOverThoseWhoHaveData) {
+  for (const int ranks : {1, 2, 3, 5}) {
+    run_ranks(
+        ranks,
+        [](Communicator& comm) {
+          for (int epoch = 0; epoch < 2; ++epoch) {
+            for (int batch = 0; batch <= comm.rank(); ++batch) {
+              const int active = comm.size() - batch;
+              std::vector<std::int32_t> sum(500, 10 * comm.rank());
+              all_reduce(comm, view(sum), {.name = "gradients"});
+              int wanted = 0;
+              for (int r = batch; r < comm.size(); ++r) wanted += 10 * r;
+              ASSERT_THAT(sum, Each(wanted)) << "batch " << batch;
+              std::vector<float> mean(7, static_cast<float>(active));
+              all_reduce(comm, view(mean),
+                         {.op = ReduceOp::average, .prescale = 2, .postscale = 3});
+              ASSERT_THAT(mean, Each(static_cast<float>(6 * active)));
+              Work work = all_reduce_async(comm, view(mean));
+              work.wait();
+              barrier(comm, {.name = "batch"});
+            }
+            EXPECT_EQ(join(comm), comm.size() - 1);
+            std::vector<std::int32_t> rank = {comm.rank()};  // all are back
+            broadcast(comm, view(rank), {.root = comm.size() - 1});
+            EXPECT_EQ(rank[0], comm.size() - 1);
+          }
+        },
+        options());
+  }
+}
+
+TEST_P(Join, OfAllAtOnceReturnsTheHighest) {
+  run_ranks(
+      3, [](Communicator& comm) { EXPECT_EQ(join(comm), 2); }, options());
+}
+
+TEST_P(Join, OtherOperationsAreAMismatchThatNamesWhoHasJoined) {
+  const auto told = try_ranks(
+      3,
+      [](Communicator& comm) {
+        std::vector<float> data(10);
+        all_reduce(comm, view(data));
+        if (comm.rank() == 1) {
+          static_cast<void>(join(comm));
+        } else {
+          broadcast(comm, view(data), {.name = "weights"});
+        }
+      },
+      options());
+  EXPECT_THAT(told, Each(AllOf(StartsWith("mismatch: rank 1 of world has joined, and the others "
+                                          "asked for broadcast of 10 f32 from rank 0 'weights'"),
+                               HasSubstr("only all_reduce of sums and averages"))));
+}
+
+TEST_P(Join, AMaximumNeedsAllRanks) {
+  const auto told = try_ranks(
+      2,
+      [](Communicator& comm) {
+        std::vector<float> data(10);
+        if (comm.rank() == 0) {
+          static_cast<void>(join(comm));
+        } else {
+          all_reduce(comm, view(data), {.op = ReduceOp::max});
+        }
+      },
+      options());
+  EXPECT_THAT(told, Each(HasSubstr("rank 0 of world has joined, and the others asked for "
+                                   "all_reduce max of 10 f32")));
+}
+
+TEST_P(Join, WhoDiesMeanwhileIsNamed) {
+  const auto told = try_ranks(
+      3,
+      [](Communicator& comm) {
+        if (comm.rank() == 0) static_cast<void>(join(comm));
+        if (comm.rank() == 2) throw std::runtime_error("of its own doing");
+        std::vector<float> data(10);
+        for (;;) all_reduce(comm, view(data));
+      },
+      options());
+  for (const std::size_t rank : {0, 1}) EXPECT_THAT(told[rank], HasSubstr("rank 2"));
+}
+
+TEST(JoinArguments, AreChecked) {
+  const auto refusal = [](const auto& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  run_ranks(2, [&](Communicator& comm) {
+    EXPECT_EQ(refusal([&] { static_cast<void>(join(comm)); }),
+              "join: ranks may not join here; create the communicator with "
+              "CommunicatorOptions::joinable");
+  });
+  RanksOptions options;
+  options.communicator.joinable = true;
+  run_ranks(
+      2,
+      [&](Communicator& comm) {
+        const std::string name(201, 'n');
+        EXPECT_EQ(
+            refusal([&] { barrier(comm, {.name = name}); }),
+            concat("barrier '", name,
+                   "': its name has 201 bytes; where ranks may join, names have at most 200"));
+        barrier(comm, {.name = std::string_view(name).substr(1)});
+      },
+      options);
+}
+
+}  // namespace
+}  // namespace bp::test

@@ -1,0 +1,191 @@
+// Factors before and after a reduction, groups of tensors, and how many operations may be in
+// flight.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <latch>
+
+#include "bp/collective.h"
+#include "bp/error.h"
+#include "comm/backend/perform.h"
+#include "tests/support/patterns.h"
+#include "tests/support/run_ranks.h"
+
+namespace bp::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class OnEachWire : public testing::TestWithParam<Wire> {
+ protected:
+  static RanksOptions options() { return {.wire = GetParam()}; }
+};
+class Scaling : public OnEachWire {};
+class Grouped : public OnEachWire {};
+
+INSTANTIATE_TEST_SUITE_P(Wires, Scaling, testing::Values(Wire::inproc, Wire::shm));
+INSTANTIATE_TEST_SUITE_P(Wires, Grouped, testing::Values(Wire::inproc, Wire::shm));
+
+template <class T>
+void expect_scaled(Communicator& comm) {
+  const auto n = static_cast<std::int64_t>(comm.size());
+  std::vector<T> data(300, encode<T>(comm.rank() + 1));
+  all_reduce(comm, view(data), {.prescale = 2, .postscale = 0.5});
+  EXPECT_THAT(data, Each(encode<T>(n * (n + 1) / 2)));
+
+  const std::vector<T> input(300, encode<T>(4));
+  std::vector<T> part(block_of(300, comm.size(), comm.rank()).count);
+  reduce_scatter(comm, const_view(input), view(part), {.prescale = 0.25, .postscale = 3});
+  EXPECT_THAT(part, Each(encode<T>(3 * n)));
+  EXPECT_THAT(input, Each(encode<T>(4)));  // is not written
+
+  const int root = comm.size() - 1;
+  std::vector<T> sum(300, encode<T>(2));
+  reduce(comm, view(sum), {.prescale = 1.5, .postscale = 2, .root = root});
+  EXPECT_THAT(sum, Each(encode<T>(comm.rank() == root ? 6 * n : 2)));
+}
+
+TEST_P(Scaling, IsExactInEveryTypeAndLeavesInputsAlone) {
+  for (const int ranks : {1, 2, 3, 5}) {
+    run_ranks(
+        ranks,
+        [](Communicator& comm) {
+          expect_scaled<std::uint8_t>(comm);
+          expect_scaled<std::int8_t>(comm);
+          expect_scaled<std::int32_t>(comm);
+          expect_scaled<std::int64_t>(comm);
+          expect_scaled<Float16>(comm);
+          expect_scaled<BFloat16>(comm);
+          expect_scaled<float>(comm);
+          expect_scaled<double>(comm);
+        },
+        options());
+  }
+}
+
+TEST_P(Scaling, TruncatesIntegersBeforeAndAfter) {
+  run_ranks(
+      3,
+      [](Communicator& comm) {
+        std::vector<std::int32_t> data = {3, -3, 7};
+        all_reduce(comm, view(data), {.prescale = 0.5});
+        EXPECT_THAT(data, ElementsAre(3, -3, 9));
+        all_reduce(comm, view(data), {.op = ReduceOp::average, .postscale = 0.5});
+        EXPECT_THAT(data, ElementsAre(1, -1, 4));
+      },
+      options());
+}
+
+TEST(ScalingArguments, OtherFactorsAreAMismatchAndOtherOperationsHaveNone) {
+  const auto told = try_ranks(2, [](Communicator& comm) {
+    std::vector<float> data(10);
+    try {
+      broadcast(comm, view(data), {.postscale = 2, .name = "x"});
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(),
+                   "broadcast 'x': there is nothing to scale: prescale and postscale are for "
+                   "reductions");
+    }
+    all_reduce(comm, view(data), {.prescale = comm.rank() == 0 ? 1 : 0.5});
+  });
+  EXPECT_THAT(told, Each(HasSubstr("rank 0 asked for all_reduce sum of 10 f32; rank 1 for "
+                                   "all_reduce sum of 10 f32 scaled by 0.5 before and 1 after")));
+}
+
+TEST_P(Grouped, TensorsOfAllSortsAreOneOperation) {
+  for (const int ranks : {1, 3, 4}) {
+    run_ranks(
+        ranks,
+        [](Communicator& comm) {
+          const auto n = comm.size();
+          constexpr std::size_t kLong = kPackedBytes / sizeof(float) + 5;
+          std::vector<float> first(3, 1.0F + static_cast<float>(comm.rank()));
+          std::vector<std::int64_t> second(70, comm.rank());
+          std::vector<float> longest(kLong, 2);
+          std::vector<float> nothing;
+          std::vector<float> last(1, static_cast<float>(comm.rank()));
+          const std::vector<View> tensors = {view(first), view(second), view(longest),
+                                             view(nothing), view(last)};
+          const auto before = comm.counters().operations;
+          all_reduce_grouped(comm, tensors, {.name = "several"});
+          EXPECT_EQ(comm.counters().operations, before + 1);
+          EXPECT_THAT(first, Each(static_cast<float>(n * (n + 1) / 2)));
+          EXPECT_THAT(second, Each(n * (n - 1) / 2));
+          EXPECT_THAT(longest, Each(static_cast<float>(2 * n)));
+          EXPECT_THAT(last, Each(static_cast<float>(n * (n - 1) / 2)));
+          Work again =
+              all_reduce_grouped_async(comm, tensors, {.op = ReduceOp::average, .prescale = 2});
+          again.wait();
+          EXPECT_THAT(longest, Each(static_cast<float>(4 * n)));
+        },
+        options());
+  }
+}
+
+TEST(GroupedArguments, AreCheckedHereAndOnAllRanks) {
+  const auto told = try_ranks(2, [](Communicator& comm) {
+    const auto refused = [&](std::span<const View> tensors) {
+      try {
+        all_reduce_grouped(comm, tensors);
+      } catch (const Error& error) {
+        return std::string(error.what());
+      }
+      return std::string("no error");
+    };
+    const View nowhere{nullptr, 3, DataType::f32};
+    std::vector<float> a(10);
+    std::vector<std::int64_t> b(2);
+    EXPECT_EQ(refused({}), "all_reduce_grouped: there are no tensors; give at least one");
+    EXPECT_EQ(refused(std::vector{view(a), nowhere}),
+              "all_reduce_grouped: tensor 1 has 3 elements at no address");
+    std::vector<View> tensors = {view(a), view(b)};
+    if (comm.rank() == 1) std::swap(tensors[0], tensors[1]);
+    all_reduce_grouped(comm, tensors);
+  });
+  EXPECT_THAT(told, Each(HasSubstr("rank 0 asked for all_reduce_grouped sum of 10 f32 + 2 i64; "
+                                   "rank 1 for all_reduce_grouped sum of 2 i64 + 10 f32")));
+}
+
+TEST(InFlight, OneTooManyWaitsAndIsThenRefused) {
+  RanksOptions options;
+  options.communicator.max_in_flight = 2;
+  std::latch refused(1);
+  run_ranks(
+      2,
+      [&](Communicator& comm) {
+        std::vector<float> data(3, 1);
+        const auto start = [&](std::size_t i, std::chrono::milliseconds timeout) {
+          return all_reduce_async(comm, view(std::span(data).subspan(i, 1)),
+                                  {.name = "some", .timeout = timeout});
+        };
+        if (comm.rank() == 1) refused.wait();  // until then nothing of rank 0's can end
+        std::vector<Work> works;
+        works.push_back(start(0, 20s));
+        works.push_back(start(1, 20s));
+        if (comm.rank() == 0) {
+          try {
+            works.push_back(start(2, 20ms));
+            ADD_FAILURE() << "no error";
+          } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ErrorCode::timeout);
+            EXPECT_STREQ(error.what(),
+                         "rank 0 did not begin all_reduce sum of 1 f32 'some': 2 operations are in "
+                         "flight, as many as max_in_flight allows, and none ended within 20 ms "
+                         "(wait for earlier ones, or allow more)");
+          }
+          refused.count_down();
+        }
+        works.push_back(start(2, 20s));  // waits for room
+        for (Work& work : works) work.wait();
+        EXPECT_THAT(data, Each(2.0F));
+      },
+      options);
+}
+
+}  // namespace
+}  // namespace bp::test
