@@ -15,19 +15,30 @@ std::size_t aligned(std::size_t elements, DataType type) {
 
 }  // namespace
 
+std::vector<std::size_t> reverse_order(std::size_t gradients) {
+  std::vector<std::size_t> order(gradients);
+  for (std::size_t i = 0; i < gradients; ++i) {
+    order[i] = gradients - 1 - i;
+  }
+  return order;
+}
+
 std::vector<BucketPlan> plan_buckets(std::span<const GradientSize> gradients,
+                                     std::span<const std::size_t> order,
                                      const BucketLimits& limits) {
   std::vector<BucketPlan> complete;
   std::map<DataType, BucketPlan> open;
+  const auto wire_of = [&](DataType type) { return type == DataType::f32 ? limits.wire : type; };
   const auto limit = [&] { return complete.empty() ? limits.first_bytes : limits.bytes; };
 
-  for (std::size_t i = gradients.size(); i-- > 0;) {
+  for (const std::size_t i : order) {
     const auto [count, type] = gradients[i];
     BucketPlan& bucket = open[type];
     bucket.type = type;
+    bucket.wire = wire_of(type);
     if (!bucket.slots.empty() && (aligned(bucket.count, type) + count) * size_of(type) > limit()) {
       complete.push_back(std::move(bucket));
-      bucket = {.type = type};
+      bucket = {.type = type, .wire = wire_of(type)};
     }
     const std::size_t offset = aligned(bucket.count, type);
     bucket.slots.push_back({.parameter = i, .offset = offset, .count = count});
@@ -37,11 +48,15 @@ std::vector<BucketPlan> plan_buckets(std::span<const GradientSize> gradients,
     complete.push_back(std::move(bucket));
   }
 
-  // The lower a bucket's last parameter, the later it is complete.
-  std::ranges::sort(complete, std::greater{},
-                    [](const BucketPlan& bucket) { return bucket.slots.back().parameter; });
-  if (complete.empty() || complete.back().type != DataType::f32) {
-    complete.push_back({.type = DataType::f32});
+  std::vector<std::size_t> places(gradients.size());  // of each gradient in `order`
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    places[order[place]] = place;
+  }
+  std::ranges::sort(complete, {}, [&](const BucketPlan& bucket) {
+    return places[bucket.slots.back().parameter];
+  });
+  if (complete.empty() || complete.back().wire != DataType::f32) {
+    complete.push_back({});
   }
   return complete;
 }

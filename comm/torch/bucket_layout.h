@@ -24,20 +24,28 @@ struct Slot {
 
 struct BucketPlan {
   DataType type = DataType::f32;
-  std::size_t count = 0;  // elements, the gaps between slots included
+  DataType wire = DataType::f32;  // in which it is summed: its own type, or a narrower one
+  std::size_t count = 0;          // elements, the gaps between slots included
   std::vector<Slot> slots = {};
 };
 
 struct BucketLimits {
   std::size_t first_bytes = 0;
   std::size_t bytes = 0;
+  DataType wire = DataType::f32;  // of f32 gradients; others are summed in their own type
 };
 
-// Gradients arrive roughly in reverse order of registration, so buckets are filled in that order,
-// one open bucket for each type, and are listed in the order in which they become complete. A
+// Buckets are filled in the order in which gradients are expected, one open bucket for each type,
+// and are listed in the order in which they become complete. A
 // gradient that would overflow its bucket opens the next; one larger than the limit has a bucket of
-// its own. The last bucket is always f32, empty if need be: the window's totals ride at its end.
+// its own. The last bucket is f32, on the wire too, and empty if need be: the window's totals ride
+// at its end.
+// `order` has each gradient's index once.
 [[nodiscard]] std::vector<BucketPlan> plan_buckets(std::span<const GradientSize> gradients,
+                                                   std::span<const std::size_t> order,
                                                    const BucketLimits& limits);
+
+// What is expected before the first backward: the reverse order of registration, n - 1 to 0.
+[[nodiscard]] std::vector<std::size_t> reverse_order(std::size_t gradients);
 
 }  // namespace bp

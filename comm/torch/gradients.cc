@@ -1,37 +1,20 @@
 #include "comm/torch/gradients.h"
 
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstring>
-#include <memory>
+#include <iterator>
 #include <utility>
 
-#include "bp/collective.h"
-#include "bp/error.h"
 #include "comm/base/text.h"
+#include "comm/torch/gradient_math.h"
+#include "comm/torch/refuse.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {
 namespace {
 
 constexpr std::size_t kTotals = 3;  // f32 elements behind the last bucket's slots
-
-template <class... Parts>
-[[noreturn]] void refuse(const Parts&... why) {
-  throw Error(ErrorCode::invalid_argument, concat("DistributedOptimizer: ", why...));
-}
-
-std::vector<GradientSize> sizes_of(const std::vector<Parameter>& parameters) {
-  std::vector<GradientSize> sizes;
-  for (const auto& [name, tensor] : parameters) {
-    sizes.push_back({.count = static_cast<std::size_t>(tensor.numel()),
-                     .type = *data_type_of(tensor.scalar_type())});
-  }
-  return sizes;
-}
 
 }  // namespace
 
@@ -43,45 +26,64 @@ bool Gradients::Entry::is_untouched() const { return grad().unsafeGetTensorImpl(
 
 Gradients::Gradients(Communicator& comm,
                      const std::vector<Parameter>& parameters,
-                     const BucketLimits& limits)
-    : comm_(comm) {
+                     const GradientsOptions& options)
+    : comm_(comm), options_(options) {
   for (const Parameter& parameter : parameters) {
     entries_.push_back({.parameter = parameter});
   }
-  if (comm.size() > 1) {
-    for (BucketPlan& plan : plan_buckets(sizes_of(parameters), limits)) {
-      buckets_.push_back({.plan = std::move(plan)});
-    }
-  }
-  for (Bucket& bucket : buckets_) {
-    allocate(bucket);
-  }
+  lay_out(reverse_order(parameters.size()));
   clear();
 }
 
 Gradients::~Gradients() { clear(); }
 
-void Gradients::allocate(Bucket& bucket) {
-  const std::size_t width = size_of(bucket.plan.type);
-  const bool is_last = &bucket == &buckets_.back();
-  const std::size_t count = bucket.plan.count + (is_last ? kTotals : 0);
-  // Shared by all tensors that lie in it.
-  const auto buffer = std::make_shared<Buffer>(comm_.allocate(count * width));
-  const auto keep = [buffer](void*) {};
-  const auto index = static_cast<std::size_t>(&bucket - buckets_.data());
-
-  at::TensorOptions options = at::kFloat;
-  for (const Slot& slot : bucket.plan.slots) {
-    Entry& entry = entries_[slot.parameter];
-    const at::Tensor& tensor = entry.parameter.tensor;
-    options = tensor.options();
-    entry.bucket = index;
-    entry.place = at::from_blob(buffer->data() + slot.offset * width, tensor.sizes(),
-                                tensor.strides(), keep, options);
+void Gradients::lay_out(const std::vector<std::size_t>& order) {
+  buckets_.clear();
+  if (comm_.size() == 1) {
+    return;
   }
-  bucket.data = buffer->data();
-  bucket.memory =
-      at::from_blob(bucket.data, {static_cast<std::int64_t>(bucket.plan.count)}, keep, options);
+  std::vector<GradientSize> sizes;
+  for (const Entry& entry : entries_) {
+    const at::Tensor& tensor = entry.parameter.tensor;
+    sizes.push_back({.count = static_cast<std::size_t>(tensor.numel()),
+                     .type = *data_type_of(tensor.scalar_type())});
+  }
+  std::vector<BucketPlan> plans = plan_buckets(sizes, order, options_.limits);
+  for (BucketPlan& plan : plans) {
+    const std::size_t extra = &plan == &plans.back() ? kTotals : 0;
+    const Bucket& bucket =
+        buckets_.emplace_back(comm_, std::move(plan), extra, options_.error_feedback);
+    for (const Slot& slot : bucket.plan().slots) {
+      Entry& entry = entries_[slot.parameter];
+      entry.bucket = buckets_.size() - 1;
+      entry.place = bucket.place(slot, entry.parameter.tensor);
+    }
+  }
+  outstanding_.assign(buckets_.size(), 0);
+}
+
+std::vector<std::size_t> Gradients::arrival_order() const {
+  std::vector<std::size_t> order = arrivals_;
+  if (order.empty()) {
+    return order;
+  }
+  std::ranges::copy_if(reverse_order(entries_.size()), std::back_inserter(order),
+                       [&](std::size_t i) { return !entries_[i].is_last; });
+  return order;
+}
+
+void Gradients::rearrange(std::vector<std::size_t> order) {
+  const bool is_new = order != (order_.empty() ? reverse_order(entries_.size()) : order_);
+  order_ = std::move(order);
+  if (!is_new) {
+    return;
+  }
+  NamedTensors kept;
+  for (const auto& [name, residual] : residuals()) {
+    kept.emplace_back(name, residual.clone());
+  }
+  lay_out(order_);
+  load_residuals(kept);
 }
 
 void Gradients::arrived(std::size_t i) {
@@ -103,7 +105,8 @@ void Gradients::arrived(std::size_t i) {
            " got two gradients in one backward pass (a nested backward?), the second too late");
   }
   entry.is_last = true;
-  --buckets_[entry.bucket].outstanding;
+  arrivals_.push_back(i);
+  --outstanding_[entry.bucket];
   start_complete();
 }
 
@@ -112,7 +115,7 @@ void Gradients::expect_last(const Totals& mine) {
   expecting_last_ = true;
   for (const Entry& entry : entries_) {
     if (entry.place.defined() && entry.parameter.tensor.requires_grad()) {
-      ++buckets_[entry.bucket].outstanding;
+      ++outstanding_[entry.bucket];
     }
   }
   start_complete();
@@ -120,46 +123,38 @@ void Gradients::expect_last(const Totals& mine) {
 
 void Gradients::start_rest(const Totals& mine) {
   mine_ = mine;
-  for (Bucket& bucket : buckets_) {
-    bucket.outstanding = 0;
-  }
+  std::ranges::fill(outstanding_, 0);
   start_complete();
 }
 
 void Gradients::start_complete() {
-  while (next_ < buckets_.size() && buckets_[next_].outstanding == 0) {
+  while (next_ < buckets_.size() && outstanding_[next_] == 0) {
     start(buckets_[next_++]);
   }
 }
 
 void Gradients::start(Bucket& bucket) {
-  const std::size_t width = size_of(bucket.plan.type);
-  for (const Slot& slot : bucket.plan.slots) {
+  for (const Slot& slot : bucket.plan().slots) {
     Entry& entry = entries_[slot.parameter];
     if (entry.arrived == nullptr) {
-      std::memset(bucket.data + slot.offset * width, 0, slot.count * width);
+      bucket.clear(slot);
     }
     entry.version = entry.place._version();
   }
-  std::size_t count = bucket.plan.count;
   if (&bucket == &buckets_.back()) {
-    float* totals = totals_of(bucket);
+    float* const totals = bucket.extra();
     totals[0] = static_cast<float>(mine_.weight);
     totals[1] = static_cast<float>(mine_.weighted_loss);
     totals[2] = static_cast<float>(mine_.stops);
-    count += kTotals;
   }
-  bucket.name = name_of(bucket);
-  bucket.work =
-      all_reduce_async(comm_, {.data = bucket.data, .count = count, .type = bucket.plan.type},
-                       {.op = ReduceOp::sum, .name = bucket.name});
+  bucket.start(name_of(bucket));
   ++started_;
 }
 
 // Ranks compare names, so what must be equal on all of them is part of it.
 std::string Gradients::name_of(const Bucket& bucket) const {
   std::string frozen;
-  for (const Slot& slot : bucket.plan.slots) {
+  for (const Slot& slot : bucket.plan().slots) {
     if (entries_[slot.parameter].is_frozen()) {
       frozen += (frozen.empty() ? " without " : ", ") + entries_[slot.parameter].parameter.name;
     }
@@ -167,14 +162,32 @@ std::string Gradients::name_of(const Bucket& bucket) const {
   return concat("gradients ", &bucket - buckets_.data() + 1, "/", buckets_.size(), frozen);
 }
 
-float* Gradients::totals_of(const Bucket& bucket) const {
-  return reinterpret_cast<float*>(bucket.data) + bucket.plan.count;
+bool Gradients::are_all_finite() const {
+  if (!buckets_.empty()) {
+    return std::ranges::all_of(buckets_, &Bucket::is_finite);
+  }
+  return std::ranges::all_of(entries_, [](const Entry& entry) {
+    const at::Tensor& grad = entry.grad();
+    return !grad.defined() || all_finite(*data_type_of(grad.scalar_type()),
+                                         static_cast<const std::byte*>(grad.const_data_ptr()),
+                                         static_cast<std::size_t>(grad.numel()));
+  });
 }
 
 Totals Gradients::finish() {
   Totals all = mine_;
   for (Bucket& bucket : buckets_) {
-    bucket.work.wait();
+    bucket.wait();
+  }
+  if (!buckets_.empty()) {
+    const float* const totals = buckets_.back().extra();
+    all.weight = totals[0];
+    all.weighted_loss = totals[1];
+    all.stops = totals[2];
+  }
+  all.finite = !options_.check_finite || are_all_finite();
+  for (Bucket& bucket : buckets_) {
+    bucket.finish(all.finite && all.weight > 0);
   }
   for (Entry& entry : entries_) {
     const bool changed = entry.place.defined() && entry.place._version() != entry.version;
@@ -191,17 +204,13 @@ Totals Gradients::finish() {
       entry.grad() = at::zeros_like(entry.parameter.tensor);
     }
   }
-  if (!buckets_.empty()) {
-    const float* totals = totals_of(buckets_.back());
-    all = {.weight = totals[0], .weighted_loss = totals[1], .stops = totals[2]};
-  }
   return all;
 }
 
 std::vector<at::Tensor> Gradients::memory() const {
   std::vector<at::Tensor> all;
   for (const Bucket& bucket : buckets_) {
-    all.push_back(bucket.memory);
+    all.push_back(bucket.memory());
   }
   for (const Entry& entry : entries_) {
     if (!entry.place.defined() && entry.grad().defined()) {
@@ -217,9 +226,8 @@ void Gradients::clear() {
     entry.arrived = nullptr;
     entry.is_last = false;
   }
-  for (Bucket& bucket : buckets_) {
-    bucket.outstanding = 0;
-  }
+  std::ranges::fill(outstanding_, 0);
+  arrivals_.clear();
   next_ = 0;
   expecting_last_ = false;
 }
@@ -231,6 +239,43 @@ void Gradients::require_untouched() const {
              " was cleared or replaced inside the window: leave out zero_grad(), step() empties "
              "the window itself");
     }
+  }
+}
+
+NamedTensors Gradients::residuals() const {
+  NamedTensors all;
+  for (const Bucket& bucket : buckets_) {
+    for (const Slot& slot : bucket.plan().slots) {
+      const Parameter& parameter = entries_[slot.parameter].parameter;
+      if (at::Tensor residual = bucket.residual(slot, parameter.tensor); residual.defined()) {
+        all.emplace_back(parameter.name, std::move(residual));
+      }
+    }
+  }
+  return all;
+}
+
+void Gradients::load_residuals(const NamedTensors& given) {
+  const NamedTensors mine = residuals();
+  for (const auto& [name, residual] : mine) {
+    residual.zero_();
+  }
+  for (const auto& [name, values] : given) {
+    const auto found = std::ranges::find(mine, name, &NamedTensors::value_type::first);
+    if (found == mine.end() || found->second.sizes() != values.sizes()) {
+      refuse("the state has a residual of ", name, " of shape ", values.sizes(),
+             ", which fits no parameter here: load it into the same model with the same options");
+    }
+    found->second.copy_(values);
+  }
+}
+
+void Gradients::scale_residuals(double factor) {
+  if (factor == 1) {
+    return;
+  }
+  for (Bucket& bucket : buckets_) {
+    bucket.scale_residual(factor);
   }
 }
 

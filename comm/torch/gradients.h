@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bp/communicator.h"
+#include "comm/torch/bucket.h"
 #include "comm/torch/bucket_layout.h"
 #include "comm/torch/parameters.h"
 
@@ -25,6 +26,13 @@ struct Totals {
   double weight = 0;
   double weighted_loss = 0;
   double stops = 0;
+  bool finite = true;  // every sum is; only where options say so
+};
+
+struct GradientsOptions {
+  BucketLimits limits = {};
+  bool error_feedback = false;
+  bool check_finite = false;
 };
 
 class Gradients {
@@ -32,7 +40,7 @@ class Gradients {
   // Empties the parameters' gradients. `comm` must outlive this object.
   Gradients(Communicator& comm,
             const std::vector<Parameter>& parameters,
-            const BucketLimits& limits);
+            const GradientsOptions& options);
   ~Gradients();  // empties them again: none is left in the communicator's memory
   Gradients(const Gradients&) = delete;
   Gradients& operator=(const Gradients&) = delete;
@@ -44,8 +52,9 @@ class Gradients {
   void expect_last(const Totals& mine);
   // No more arrivals: starts what has not, with zeros for what never came.
   void start_rest(const Totals& mine);
-  // Waits for the sums. Then every parameter that is trained has its reduced gradient, zeros where
-  // there was none; a frozen one has none. Returns the totals of all ranks.
+  // Waits for the sums. A window whose sums are not all finite leaves no residual. Then every
+  // parameter that is trained has its reduced gradient, zeros where there was none; a frozen one
+  // has none. Returns the totals of all ranks.
   [[nodiscard]] Totals finish();
 
   // After finish(): tensors that hold every reduced gradient once, in few pieces.
@@ -56,6 +65,21 @@ class Gradients {
   // Throws invalid_argument, naming the parameter, if someone took or replaced a gradient that
   // arrived in this window.
   void require_untouched() const;
+  // In which order gradients came in this window's last micro-batch; those that never came follow.
+  // Empty where none came.
+  [[nodiscard]] std::vector<std::size_t> arrival_order() const;
+  // Lays the buckets out in this order, which has each parameter's index once. Between windows, and
+  // the same on all ranks. Residuals stay with their parameters.
+  void rearrange(std::vector<std::size_t> order);
+  // What rearrange() was given; empty before.
+  [[nodiscard]] const std::vector<std::size_t>& order() const { return order_; }
+
+  // What rounding has taken from gradients and is still to be added, by parameter: views. None
+  // without error feedback.
+  [[nodiscard]] NamedTensors residuals() const;
+  void load_residuals(const NamedTensors& given);
+  void scale_residuals(double factor);
+
   // Parameters that require a gradient and have got none in this window.
   [[nodiscard]] std::vector<std::string> missing() const;
 
@@ -75,25 +99,21 @@ class Gradients {
     [[nodiscard]] const at::Tensor& grad() const { return parameter.tensor.grad(); }
     [[nodiscard]] at::Tensor& grad() { return parameter.tensor.mutable_grad(); }
   };
-  struct Bucket {
-    BucketPlan plan = {};
-    std::byte* data = nullptr;
-    at::Tensor memory = {};  // owns it: all slots, without the totals behind them
-    std::size_t outstanding = 0;
-    std::string name = {};
-    Work work = {};
-  };
 
-  void allocate(Bucket& bucket);
+  void lay_out(const std::vector<std::size_t>& order);
   void start_complete();
   void start(Bucket& bucket);
+  [[nodiscard]] bool are_all_finite() const;
   [[nodiscard]] std::string name_of(const Bucket& bucket) const;
-  [[nodiscard]] float* totals_of(const Bucket& bucket) const;
 
   Communicator& comm_;
+  GradientsOptions options_;
   std::vector<Entry> entries_;
   std::vector<Bucket> buckets_;
-  std::size_t next_ = 0;  // the bucket to start next
+  std::vector<std::size_t> outstanding_;  // gradients that each bucket still waits for
+  std::vector<std::size_t> order_;        // agreed; empty: reverse_order()
+  std::vector<std::size_t> arrivals_;     // of last gradients in this window
+  std::size_t next_ = 0;                  // the bucket to start next
   bool expecting_last_ = false;
   Totals mine_;
   std::uint64_t started_ = 0;

@@ -4,17 +4,12 @@
 
 #include <unordered_set>
 
-#include "bp/error.h"
 #include "comm/base/text.h"
+#include "comm/torch/refuse.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {
 namespace {
-
-template <class... Parts>
-[[noreturn]] void refuse(const Parts&... why) {
-  throw Error(ErrorCode::invalid_argument, concat("DistributedOptimizer: ", why...));
-}
 
 void check(const std::string& name, const at::Tensor& tensor) {
   if (name.empty()) {

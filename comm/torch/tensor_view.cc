@@ -4,6 +4,7 @@
 
 #include "bp/error.h"
 #include "bp/torch/collective.h"
+#include "comm/base/check.h"
 #include "comm/base/text.h"
 
 namespace bp {
@@ -29,6 +30,28 @@ std::optional<DataType> data_type_of(c10::ScalarType type) {
     default:
       return std::nullopt;
   }
+}
+
+c10::ScalarType scalar_type_of(DataType type) {
+  switch (type) {
+    case DataType::u8:
+      return c10::ScalarType::Byte;
+    case DataType::i8:
+      return c10::ScalarType::Char;
+    case DataType::i32:
+      return c10::ScalarType::Int;
+    case DataType::i64:
+      return c10::ScalarType::Long;
+    case DataType::f16:
+      return c10::ScalarType::Half;
+    case DataType::bf16:
+      return c10::ScalarType::BFloat16;
+    case DataType::f32:
+      return c10::ScalarType::Float;
+    case DataType::f64:
+      return c10::ScalarType::Double;
+  }
+  BP_CHECK(false, "a data type without a name");
 }
 
 View view_of(const at::Tensor& tensor) {

@@ -11,5 +11,6 @@ namespace bp {
 
 // Empty where bp has no such type.
 [[nodiscard]] std::optional<DataType> data_type_of(c10::ScalarType type);
+[[nodiscard]] c10::ScalarType scalar_type_of(DataType type);
 
 }  // namespace bp

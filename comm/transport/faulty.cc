@@ -50,6 +50,7 @@ class FaultyTransport : public Transport {
   [[nodiscard]] std::unique_ptr<Transfer> post_send(int peer,
                                                     std::uint64_t slot,
                                                     std::span<const std::byte> from) override {
+    if (fault_.kind == Fault::Kind::slow) std::this_thread::sleep_for(fault_.delay);
     switch (next()) {
       case Fault::Kind::drop:
         return dropped();

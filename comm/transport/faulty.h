@@ -18,6 +18,7 @@ struct Fault {
     truncate,  // posts half of its bytes
     fail,      // throws TransportFailure
     kill,      // SIGKILL to this process
+    slow,      // a slow link: posts each send, from the first on, only after `delay`
   };
   Kind kind = Kind::none;
   std::uint64_t at = 0;  // counted over sends and receives, from 0

@@ -124,7 +124,8 @@ void report_not_finite(Communicator& world, const BugScene& scene) {
     const std::string problem = world.rank() == 0 ? try_write(path, report) : "";
     text += problem.empty() ? concat("; its samples are in ", path) : concat("; ", problem);
   }
-  throw InputError(70, text, "try a lower --lr, a longer --warmup, or --precision fp32");
+  throw InputError(70, text,
+                   "try a lower --lr, a longer --warmup, --precision fp32 or --wire fp32");
 }
 
 }  // namespace bp::trainer

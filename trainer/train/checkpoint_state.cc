@@ -59,6 +59,9 @@ CheckpointState read_state(const Json& json) {
   state.position = {count_at(json, "epoch"), count_at(json, "rows_used")};
   state.rows = count_at(json, "rows");
   state.nominal_weight = json.at("nominal_weight");
+  if (json.contains("bucket_order")) {
+    for (const Json& index : json.at("bucket_order")) state.bucket_order.push_back(index);
+  }
   state.evaluation_due = json.at("evaluation_due");
   if (json.contains("dev")) state.dev = read_evaluation(json.at("dev"));
   if (json.contains("best")) state.best.push_back(read_best(json.at("best")));
@@ -98,6 +101,7 @@ std::string to_json(const CheckpointState& state) {
             {"rows_used", state.position.used},
             {"rows", state.rows},
             {"nominal_weight", state.nominal_weight},
+            {"bucket_order", state.bucket_order},
             {"evaluation_due", state.evaluation_due}};
   if (state.dev) json["dev"] = to_object(*state.dev);
   for (const BestResult& result : state.best) {

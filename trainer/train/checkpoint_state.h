@@ -39,11 +39,12 @@ struct BestResult {
 struct CheckpointState {
   std::int64_t step = 0;  // optimizer updates done
   EpochPosition position = {};
-  std::int64_t rows = 0;                      // of an epoch
-  double nominal_weight = 0;                  // DistributedOptimizer's
-  bool evaluation_due = false;                // after this step, but a request to stop came first
-  std::optional<EvaluationSummary> dev = {};  // the last one
-  std::vector<BestResult> best = {};          // that have a checkpoint; the best one first
+  std::int64_t rows = 0;                        // of an epoch
+  double nominal_weight = 0;                    // DistributedOptimizer's
+  std::vector<std::int64_t> bucket_order = {};  // likewise
+  bool evaluation_due = false;                  // after this step, but a request to stop came first
+  std::optional<EvaluationSummary> dev = {};    // the last one
+  std::vector<BestResult> best = {};            // that have a checkpoint; the best one first
   RunTotals totals = {};
   std::string store = {};  // SampleStore::identity()
   std::string hosts = {};  // "localhost,127.0.0.1": for a person

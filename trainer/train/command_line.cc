@@ -90,6 +90,9 @@ void add_train_options(OptionSet& set, Options& options) {
              options.dropout, 0, 0.999);
   set.choice<Precision>({"precision", "Of products and activations in training"}, options.precision,
                         {{"fp32", Precision::fp32}, {"bf16", Precision::bf16}});
+  set.choice<DataType>(
+      {"wire", "Of gradients on their way between ranks"}, options.wire,
+      {{"fp32", DataType::f32}, {"fp16", DataType::f16}, {"bf16", DataType::bf16}});
 
   set.group("Training");
   set.number({"epochs", "Passes over the train split", "10 from scratch, 3 from weights"},

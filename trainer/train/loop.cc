@@ -119,7 +119,7 @@ Loop::Loop(Communicator& world, const Options& options, const TrainJob& job, Ber
       optimizer_(world,
                  model.parameters(),
                  make_optimizer(model, options),
-                 {.micro_batches = options.accumulate, .nominal_weight = now_.nominal_weight}),
+                 {.micro_batches = options.accumulate, .wire = options.wire}),
       log_(job.metrics, steps_, now_.step, now_.totals),
       trace_(options.trace, {world.rank(), world.size()}, now_.step),
       stop_(job.stop_file) {
@@ -145,6 +145,7 @@ TrainResult Loop::run() {
 void Loop::begin() {
   if (!job_.resumed.empty()) restore(job_.resumed, model_, optimizer_.optimizer());
   optimizer_.broadcast_parameters();
+  optimizer_.load_state({.nominal_weight = now_.nominal_weight, .bucket_order = now_.bucket_order});
   model_.parameters_changed();
 }
 
@@ -223,7 +224,9 @@ void Loop::evaluate() {
 void Loop::save() {
   if (job_.checkpoints == nullptr) return;
   now_.totals = log_.totals();
-  now_.nominal_weight = optimizer_.nominal_weight();
+  const DistributedOptimizer::State state = optimizer_.state();
+  now_.nominal_weight = state.nominal_weight;
+  now_.bucket_order = state.bucket_order;
   job_.checkpoints->save(now_, model_, optimizer_.optimizer());
   log_.resume_clock();
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bp/types.h"
 #include "trainer/data/prepare.h"
 #include "trainer/model/bert.h"
 #include "trainer/report/report.h"
@@ -32,6 +33,7 @@ struct Options {
   double clip = 1.0;      // the gradient's largest norm; 0: no clipping
   double dropout = -1;    // below 0: the model's own
   Precision precision = Precision::fp32;
+  DataType wire = DataType::f32;  // in which gradients travel between ranks
   std::uint64_t seed = 1;
   std::int64_t eval_every = 0;  // steps between evaluations of dev; 0: at the end of each epoch
   std::string run;              // the folder that the run writes; empty: runs/<data's name>

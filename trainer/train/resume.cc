@@ -135,10 +135,10 @@ std::vector<std::string> differences(const ResumePoint& point, const Present& pr
   }
 
   // What changes the steps to come, as a user may want it.
-  constexpr std::array kAllowed{"epochs",     "steps",   "batch",        "accumulate",
-                                "lr",         "warmup",  "weight-decay", "epsilon",
-                                "clip",       "dropout", "precision",    "eval-every",
-                                "save-every", "keep",    "keep-best"};
+  constexpr std::array kAllowed{"epochs",     "steps",      "batch",        "accumulate",
+                                "lr",         "warmup",     "weight-decay", "epsilon",
+                                "clip",       "dropout",    "precision",    "wire",
+                                "eval-every", "save-every", "keep",         "keep-best"};
   std::vector<std::string> lines;
   for (const char* key : kAllowed) {
     compare(lines, key, value_of(state.options, key), value_of(present.options, key));

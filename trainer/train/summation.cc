@@ -44,8 +44,8 @@ std::string layout_of(const Bert& model) {
   }
   const DistributedOptimizerOptions limits;
   Hash hash;
-  for (const BucketPlan& bucket :
-       plan_buckets(gradients, {limits.first_bucket_bytes, limits.bucket_bytes})) {
+  for (const BucketPlan& bucket : plan_buckets(gradients, reverse_order(gradients.size()),
+                                               {limits.first_bucket_bytes, limits.bucket_bytes})) {
     hash.add_number(static_cast<std::int64_t>(bucket.count));
     for (const Slot& slot : bucket.slots) {
       hash.add_number(static_cast<std::int64_t>(slot.parameter));

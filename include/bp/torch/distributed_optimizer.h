@@ -15,10 +15,15 @@
 // and 1 rank x 32 samples equals 4 ranks x 8. The loss given to backward() is the mean over the
 // micro-batch, its weight the number of samples (or tokens) in that mean.
 //
-// Gradients are fused into buckets in reverse order of registration; a bucket's all-reduce starts
-// as soon as its last gradient of the window's last micro-batch is there, while backward goes on.
-// Weight, loss and stop flag ride in the last bucket: a window costs exactly bucket_count()
-// collectives.
+// Gradients are fused into buckets, at first in reverse order of registration, after the first
+// window in the order in which rank 0's gradients came; a bucket's all-reduce starts as soon as its
+// last gradient of the window's last micro-batch is there, while backward goes on. Weight, loss and
+// stop flag ride in the last bucket: a window costs exactly bucket_count() collectives.
+//
+// Parameters stay equal on all ranks bit for bit, with a narrow `wire` too.
+//
+// With loss scaling, or where f16 is on the wire, an infinity or a NaN in any rank's gradient skips
+// the step on all ranks.
 //
 // A parameter that got no gradient in a window counts as zero, as it does on a rank that did not
 // use it (a warning names such parameters once); one that is frozen (requires_grad_(false), on all
@@ -33,6 +38,8 @@
 // window is REDUCING. Errors: those of all_reduce; after one the optimizer is unusable.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -42,15 +49,23 @@
 
 #include "bp/communicator.h"
 #include "bp/export.h"
+#include "bp/types.h"
 
-namespace at {
-class Tensor;
-}
 namespace torch::optim {
 class Optimizer;
 }
 
 namespace BP_API bp {
+
+// The loss is multiplied by a factor before backward and the gradient divided by it afterwards, so
+// that small gradients do not vanish in f16. The factor falls with each window that overflows and
+// rises after `interval` windows without.
+struct LossScaling {
+  double initial = 0;  // 0: none; 65536 is usual. A power of two changes no bits.
+  double growth = 2;
+  double backoff = 0.5;
+  int interval = 2000;
+};
 
 struct DistributedOptimizerOptions {
   int micro_batches = 1;                     // N, the window's nominal length
@@ -59,8 +74,15 @@ struct DistributedOptimizerOptions {
   // Weights are divided by this before they multiply a gradient, to keep sums in range: the weight
   // of a usual window over all ranks. Must be the same on all ranks. 0: rank 0's first weight times
   // micro_batches times the world size, for which each rank's first backward() or reduce() waits.
-  // A resumed run that must repeat bit for bit passes the nominal_weight() of the first one.
+  // A resumed run has that of its first one: see State.
   double nominal_weight = 0;
+  // The type in which f32 gradients travel: f32, f16 or bf16. They are rounded to nearest even, two
+  // are added in f32 and their sum is rounded again.
+  DataType wire = DataType::f32;
+  // With a narrow wire: what rounding took from this rank's gradient in one window is added to that
+  // of the next, so that over many windows nothing is lost. One more f32 for each parameter.
+  bool error_feedback = false;
+  LossScaling loss_scaling = {};
 };
 
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
@@ -93,7 +115,7 @@ class DistributedOptimizer {
   // norm that is not finite is returned as it is, and nothing is scaled.
   double clip_grad_norm(double max_norm);
   // The wrapped optimizer's step on the reduced gradient, then an empty window. Skipped, with
-  // false, when no rank had any weight.
+  // false, when no rank had any weight or the window overflowed.
   bool step();
 
   // From reduce() to the next window's first backward(): the weighted mean loss, the sum of weights
@@ -102,10 +124,25 @@ class DistributedOptimizer {
     double loss = 0;
     double weight = 0;
     bool stop = false;
+    bool overflow = false;  // some rank's gradient was not finite; see LossScaling
   };
   [[nodiscard]] Window window() const;
   // Rides with the next window; see Window::stop.
   void request_stop();
+
+  // What decides later steps besides parameters and the wrapped optimizer's state. Put back before
+  // the first window of a resumed run, the run goes on bit for bit. Between windows only. Residuals
+  // are each rank's own; all else is the same on all ranks, which load_state() compares (mismatch).
+  struct State {
+    double nominal_weight = 0;
+    double loss_scale = 1;
+    std::int64_t good_windows = 0;                // since the loss scale last changed
+    std::vector<std::int64_t> bucket_order = {};  // of parameters' indices; empty: not agreed yet
+    NamedTensors residuals = {};                  // of error feedback, by parameter
+  };
+  [[nodiscard]] State state() const;
+  // Throws invalid_argument for what does not fit; residuals that are missing are zero.
+  void load_state(const State& state);
 
   // What weights are divided by; 0 until that is known.
   [[nodiscard]] double nominal_weight() const;

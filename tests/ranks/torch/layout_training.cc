@@ -18,12 +18,16 @@ Rows rows_of(int step) { return make_rows(kRows, static_cast<std::uint64_t>(step
 
 }  // namespace
 
-Outcome train_share(Communicator& world, int micro_batches) {
+Outcome train_share(Communicator& world, int micro_batches, DataType wire) {
   const Mlp model;
-  DistributedOptimizer optimizer(
-      world, model.named_parameters(), make_optimizer("adamw", model.parameters(), kRate),
-      {.micro_batches = micro_batches, .first_bucket_bytes = 256, .bucket_bytes = 1024});
-  EXPECT_EQ(optimizer.bucket_count(), world.size() == 1 ? 0U : 4U);
+  DistributedOptimizer optimizer(world, model.named_parameters(),
+                                 make_optimizer("adamw", model.parameters(), kRate),
+                                 {.micro_batches = micro_batches,
+                                  .first_bucket_bytes = 256,
+                                  .bucket_bytes = 1024,
+                                  .wire = wire});
+  const std::size_t buckets = wire == DataType::f32 ? 4 : 5;  // and one for the totals
+  EXPECT_EQ(optimizer.bucket_count(), world.size() == 1 ? 0U : buckets);
   Outcome outcome{.parameters = model.parameters()};
   const int parts = world.size() * micro_batches;
   for (int step = 0; step < kSteps; ++step) {

@@ -14,9 +14,12 @@ struct Outcome {
   std::vector<double> losses = {};  // of each step
 };
 
-// This rank's share, in `micro_batches` parts. Checks after each step that parameters are equal on
-// all ranks bit for bit and that the step cost bucket_count() collectives.
-[[nodiscard]] Outcome train_share(Communicator& world, int micro_batches);
+// This rank's share, in `micro_batches` parts, with gradients that travel in type `wire`. Checks
+// after each step that parameters are equal on all ranks bit for bit and that the step cost
+// bucket_count() collectives.
+[[nodiscard]] Outcome train_share(Communicator& world,
+                                  int micro_batches,
+                                  DataType wire = DataType::f32);
 
 // All rows in one batch, by LibTorch alone.
 [[nodiscard]] Outcome train_without_bp();

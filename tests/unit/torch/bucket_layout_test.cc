@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
+#include <vector>
+
 namespace bp {
 namespace {
 
@@ -22,16 +25,20 @@ std::vector<std::size_t> parameters_of(const BucketPlan& bucket) {
   return parameters;
 }
 
+std::vector<BucketPlan> reverse(std::span<const GradientSize> sizes) {
+  return plan_buckets(sizes, reverse_order(sizes.size()), kUsual);
+}
+
 TEST(BucketLayout, FillsInReverseOrderOfRegistration) {
   const GradientSize sizes[] = {f32(10), f32(20), f32(30)};
-  const auto plan = plan_buckets(sizes, kUsual);
+  const auto plan = reverse(sizes);
   ASSERT_EQ(plan.size(), 1U);
   EXPECT_THAT(parameters_of(plan[0]), ElementsAre(2, 1, 0));
 }
 
 TEST(BucketLayout, SlotsBeginAt64BytesAndDoNotOverlap) {
   const GradientSize sizes[] = {f32(5), f32(17), f32(1)};
-  const auto plan = plan_buckets(sizes, kUsual);
+  const auto plan = reverse(sizes);
   ASSERT_EQ(plan[0].slots.size(), 3U);
   EXPECT_EQ(plan[0].slots[0].offset, 0U);
   EXPECT_EQ(plan[0].slots[1].offset, 16U);
@@ -41,7 +48,7 @@ TEST(BucketLayout, SlotsBeginAt64BytesAndDoNotOverlap) {
 
 TEST(BucketLayout, FirstBucketIsSmallerThanTheOthers) {
   const std::vector<GradientSize> sizes(40, f32(kMiB / 16));  // a quarter MiB each
-  const auto plan = plan_buckets(sizes, kUsual);
+  const auto plan = reverse(sizes);
   ASSERT_EQ(plan.size(), 4U);
   EXPECT_EQ(plan[0].slots.size(), 4U);
   EXPECT_EQ(plan[1].slots.size(), 16U);
@@ -51,14 +58,14 @@ TEST(BucketLayout, FirstBucketIsSmallerThanTheOthers) {
 
 TEST(BucketLayout, OneThatIsLargerThanTheLimitStandsAlone) {
   const GradientSize sizes[] = {f32(10), f32(2 * kMiB), f32(10)};
-  const auto plan = plan_buckets(sizes, kUsual);
+  const auto plan = reverse(sizes);
   ASSERT_EQ(plan.size(), 3U);
   EXPECT_THAT(parameters_of(plan[1]), ElementsAre(1));
 }
 
 TEST(BucketLayout, TypesDoNotMixAndBucketsComeInOrderOfCompletion) {
   const GradientSize sizes[] = {f32(8), bf16(8), f32(8), bf16(8)};
-  const auto plan = plan_buckets(sizes, kUsual);
+  const auto plan = reverse(sizes);
   ASSERT_EQ(plan.size(), 2U);
   EXPECT_EQ(plan[0].type, DataType::bf16);
   EXPECT_THAT(parameters_of(plan[0]), ElementsAre(3, 1));
@@ -68,16 +75,36 @@ TEST(BucketLayout, TypesDoNotMixAndBucketsComeInOrderOfCompletion) {
 
 TEST(BucketLayout, LastBucketIsF32EvenWithoutAGradientInIt) {
   const GradientSize sizes[] = {bf16(8), f32(8)};
-  const auto plan = plan_buckets(sizes, kUsual);
+  const auto plan = reverse(sizes);
   ASSERT_EQ(plan.size(), 3U);
   EXPECT_EQ(plan[1].type, DataType::bf16);
   EXPECT_EQ(plan[2].type, DataType::f32);
   EXPECT_EQ(plan[2].count, 0U);
 }
 
+TEST(BucketLayout, FollowsAnyOtherOrder) {
+  const GradientSize sizes[] = {f32(8), bf16(8), f32(8), bf16(8)};
+  const std::size_t order[] = {0, 2, 3, 1};
+  const auto plan = plan_buckets(sizes, order, kUsual);
+  ASSERT_EQ(plan.size(), 3U);
+  EXPECT_THAT(parameters_of(plan[0]), ElementsAre(0, 2));
+  EXPECT_THAT(parameters_of(plan[1]), ElementsAre(3, 1));
+  EXPECT_EQ(plan[2].count, 0U);
+}
+
+TEST(BucketLayout, NarrowsF32OnTheWireAndNothingElse) {
+  const GradientSize sizes[] = {f32(8), bf16(8)};
+  const auto plan = plan_buckets(sizes, reverse_order(2), {.bytes = kMiB, .wire = DataType::f16});
+  ASSERT_EQ(plan.size(), 3U);
+  EXPECT_EQ(plan[0].wire, DataType::bf16);
+  EXPECT_EQ(plan[1].type, DataType::f32);
+  EXPECT_EQ(plan[1].wire, DataType::f16);
+  EXPECT_EQ(plan[2].wire, DataType::f32) << "for the totals";
+}
+
 TEST(BucketLayout, HalvesAlignInBytes) {
   const GradientSize sizes[] = {bf16(1), bf16(33)};
-  EXPECT_EQ(plan_buckets(sizes, kUsual)[0].slots[1].offset, 64U);
+  EXPECT_EQ(reverse(sizes)[0].slots[1].offset, 64U);
 }
 
 }  // namespace

@@ -153,6 +153,7 @@ TEST(CheckpointState, ComesBack) {
   state.position = {3, 17};
   state.rows = 100;
   state.nominal_weight = 127.3;
+  state.bucket_order = {2, 0, 1};
   state.evaluation_due = true;
   state.dev = EvaluationSummary{.loss = 0.1, .accuracy = 0.9};
   state.best = {{200, {.loss = 0.2, .accuracy = 0.95}}, {150, {.loss = 0.3, .accuracy = 0.94}}};
@@ -165,6 +166,7 @@ TEST(CheckpointState, ComesBack) {
   EXPECT_EQ(again.step, 212);
   EXPECT_EQ(again.position, state.position);
   EXPECT_EQ(again.nominal_weight, 127.3);
+  EXPECT_EQ(again.bucket_order, state.bucket_order);
   EXPECT_TRUE(again.evaluation_due);
   EXPECT_EQ(again.dev->accuracy, 0.9);
   EXPECT_THAT(steps_of(again.best), ElementsAre(200, 150));

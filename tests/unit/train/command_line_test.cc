@@ -82,6 +82,8 @@ TEST(CommandLine, ValuesReachTheirPlaces) {
                            "0",
                            "--precision",
                            "bf16",
+                           "--wire",
+                           "fp16",
                            "--max-length",
                            "64",
                            "--long-text",
@@ -113,6 +115,7 @@ TEST(CommandLine, ValuesReachTheirPlaces) {
   EXPECT_EQ(o.clip, 0);
   EXPECT_EQ(o.dropout, 0);
   EXPECT_EQ(o.precision, Precision::bf16);
+  EXPECT_EQ(o.wire, DataType::f16);
   EXPECT_EQ(o.prepare.max_length, 64);
   EXPECT_EQ(o.prepare.long_text, LongText::truncate);
   EXPECT_EQ(o.prepare.split[1], 0.25);

@@ -1,0 +1,14 @@
+// How DistributedOptimizer says that a call makes no sense.
+#pragma once
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+
+namespace bp {
+
+template <class... Parts>
+[[noreturn]] void refuse(const Parts&... why) {
+  throw Error(ErrorCode::invalid_argument, concat("DistributedOptimizer: ", why...));
+}
+
+}  // namespace bp

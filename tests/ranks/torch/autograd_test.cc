@@ -1,0 +1,154 @@
+// Gradients through collectives: of the sum of all ranks' losses, exact in small whole numbers.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "bp/error.h"
+#include "bp/torch/collective.h"
+#include "tests/support/run_ranks.h"
+
+namespace bp {
+namespace {
+
+using test::run_ranks;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+
+std::vector<float> values(const at::Tensor& tensor) {
+  const at::Tensor dense = tensor.contiguous();
+  const float* const data = dense.const_data_ptr<float>();
+  return {data, data + dense.numel()};
+}
+
+// Another one on each rank, and in each place.
+at::Tensor input(const Communicator& world, at::IntArrayRef shape) {
+  const std::int64_t count = c10::multiply_integers(shape);
+  return (at::arange(count, at::kFloat) + 100.F * static_cast<float>(world.rank()))
+      .reshape(shape)
+      .requires_grad_();
+}
+
+at::Tensor factor(const Communicator& world) {
+  return at::full({}, static_cast<float>(world.rank() + 1));  // 1, 2, 3: their sum is 6
+}
+
+TEST(Autograd, OfASum) {
+  run_ranks(3, [](Communicator& world) {
+    const at::Tensor x = input(world, {2, 2});
+    const at::Tensor y = all_reduced(world, x, {.name = "y"});
+    EXPECT_THAT(values(y), ElementsAre(300, 303, 306, 309));
+    EXPECT_EQ(values(x)[0], 100.F * static_cast<float>(world.rank())) << "x stays";
+    (y * y * factor(world)).sum().backward();  // d/dx of 6 y^2, all ranks' losses taken together
+    EXPECT_THAT(values(x.grad()), ElementsAre(3600, 3636, 3672, 3708));
+  });
+}
+
+TEST(Autograd, OfAnAverage) {
+  run_ranks(3, [](Communicator& world) {
+    const at::Tensor x = input(world, {2});
+    const at::Tensor y = all_reduced(world, x, {.op = ReduceOp::average});
+    EXPECT_THAT(values(y), ElementsAre(100, 101));
+    (y * factor(world)).sum().backward();
+    EXPECT_THAT(values(x.grad()), Each(2));  // 6 / 3
+  });
+}
+
+TEST(Autograd, OfAGather) {
+  run_ranks(3, [](Communicator& world) {
+    const at::Tensor x = input(world, {2, 2});
+    const at::Tensor y = all_gathered(world, x, {.name = "rows"});
+    EXPECT_EQ(y.sizes(), at::IntArrayRef({6, 2}));
+    EXPECT_THAT(values(y), ElementsAre(0, 1, 2, 3, 100, 101, 102, 103, 200, 201, 202, 203));
+    // Element i of the whole has weight i on each rank, times the rank's factor.
+    (y.flatten() * at::arange(12, at::kFloat) * factor(world)).sum().backward();
+    std::vector<float> expected;
+    for (int i = 0; i < 4; ++i) expected.push_back(6.F * static_cast<float>(4 * world.rank() + i));
+    EXPECT_THAT(values(x.grad()), ElementsAreArray(expected));
+  });
+}
+
+TEST(Autograd, OfAScalarsGather) {
+  run_ranks(2, [](Communicator& world) {
+    const at::Tensor x = input(world, {});
+    const at::Tensor y = all_gathered(world, x);
+    EXPECT_THAT(values(y), ElementsAre(0, 100));
+    (y * y).sum().backward();
+    EXPECT_EQ(x.grad().dim(), 0);
+    EXPECT_EQ(x.grad().item<float>(), world.rank() == 0 ? 0 : 400);
+  });
+}
+
+TEST(Autograd, OfABroadcast) {
+  run_ranks(3, [](Communicator& world) {
+    const at::Tensor x = input(world, {2});
+    const at::Tensor y = broadcasted(world, x, {.root = 1});
+    EXPECT_THAT(values(y), ElementsAre(100, 101));
+    (y * factor(world)).sum().backward();
+    EXPECT_THAT(values(x.grad()), Each(world.rank() == 1 ? 6 : 0));
+  });
+}
+
+TEST(Autograd, TakesAnyStridesAndGradientsOfGraphsAround) {
+  run_ranks(2, [](Communicator& world) {
+    const at::Tensor x = input(world, {2, 3});
+    const at::Tensor y = all_reduced(world, (2 * x).t());
+    EXPECT_THAT(values(y), ElementsAre(200, 212, 204, 216, 208, 220));
+    y.sum().backward();  // its gradient is one element, expanded
+    EXPECT_THAT(values(x.grad()), Each(4));
+  });
+}
+
+TEST(Autograd, ARankWhoseLossDoesNotUseItTakesPart) {
+  run_ranks(2, [](Communicator& world) {
+    const at::Tensor x = input(world, {2});
+    const at::Tensor y = all_reduced(world, x);
+    (world.rank() == 0 ? y * 5 : y * 0).sum().backward();
+    EXPECT_THAT(values(x.grad()), Each(5));
+  });
+}
+
+TEST(Autograd, LeavesNoGraphWhereNoneIsWanted) {
+  run_ranks(2, [](Communicator& world) {
+    const at::Tensor x = input(world, {2});
+    EXPECT_TRUE(all_reduced(world, x).requires_grad());
+    EXPECT_FALSE(all_reduced(world, x.detach(), {.op = ReduceOp::max}).requires_grad());
+    const at::NoGradGuard no_grad;
+    EXPECT_FALSE(all_gathered(world, x).requires_grad());
+    EXPECT_FALSE(broadcasted(world, x).requires_grad());
+  });
+}
+
+TEST(Autograd, RefusesAGradientThroughAMaximum) {
+  run_ranks(2, [](Communicator& world) {
+    try {
+      (void)all_reduced(world, input(world, {2}), {.op = ReduceOp::max});
+      ADD_FAILURE() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      EXPECT_STREQ(error.what(),
+                   "all_reduced: the max over ranks has no gradient here: take sum or average, or "
+                   "detach() what needs none");
+    }
+  });
+}
+
+TEST(Autograd, GoesOverSharedMemoryToo) {
+  run_ranks(4,
+            [](Communicator& world) {
+              const at::Tensor x = input(world, {1000});
+              all_gathered(world, x).sum().backward();
+              EXPECT_THAT(values(x.grad()), Each(4));
+            },
+            {.wire = test::Wire::shm});
+}
+
+}  // namespace
+}  // namespace bp
