@@ -36,7 +36,8 @@ DistributedOptimizerOptions checked(const DistributedOptimizerOptions& options) 
 }
 
 GradientsOptions gradients_options(const DistributedOptimizerOptions& options) {
-  return {.limits = {.first_bytes = options.first_bucket_bytes,
+  return {.sparse = options.sparse_gradients,
+          .limits = {.first_bytes = options.first_bucket_bytes,
                      .bytes = options.bucket_bytes,
                      .wire = options.wire},
           .error_feedback = options.error_feedback,
@@ -59,8 +60,20 @@ void require_agreement(Communicator& comm,
       concat("loss_scaling ", scaling.initial, ", growth ", scaling.growth, ", backoff ",
              scaling.backoff, ", interval ", scaling.interval),
   };
+  for (const std::string& name : options.sparse_gradients) {
+    lines.push_back(concat("sparse_gradients ", name));
+  }
   std::ranges::copy(describe(parameters), std::back_inserter(lines));
   require_same_lines(comm, lines, "DistributedOptimizer");
+}
+
+void require_known(const std::vector<std::string>& sparse, const ParameterSet& parameters) {
+  for (const std::string& name : sparse) {
+    const auto found = std::ranges::find(parameters.trained, name, &Parameter::name);
+    if (found == parameters.trained.end() || found->tensor.dim() == 0) {
+      refuse("sparse_gradients names ", name, ", which is no trained parameter with rows");
+    }
+  }
 }
 
 void require_plausible(const DistributedOptimizer::State& state, std::size_t parameters) {
@@ -115,6 +128,7 @@ DistributedOptimizer::Impl::Impl(Communicator& comm,
                gradients_.arrived(i);
              }),
       nominal_weight_(options.nominal_weight) {
+  require_known(options_.sparse_gradients, parameters_);
   require_all_named(*optimizer_, parameters_);
   if (comm.size() > 1) {
     require_agreement(comm, parameters_, *optimizer_, options_);

@@ -30,6 +30,7 @@ struct Totals {
 };
 
 struct GradientsOptions {
+  std::vector<std::string> sparse = {};  // names
   BucketLimits limits = {};
   bool error_feedback = false;
   bool check_finite = false;
@@ -52,9 +53,9 @@ class Gradients {
   void expect_last(const Totals& mine);
   // No more arrivals: starts what has not, with zeros for what never came.
   void start_rest(const Totals& mine);
-  // Waits for the sums. A window whose sums are not all finite leaves no residual. Then every
-  // parameter that is trained has its reduced gradient, zeros where there was none; a frozen one
-  // has none. Returns the totals of all ranks.
+  // Waits for the sums, and sums what is sparse. A window whose sums are not all finite leaves no
+  // residual. Then every parameter that is trained has its reduced gradient, zeros where there was
+  // none; a frozen one has none. Returns the totals of all ranks.
   [[nodiscard]] Totals finish();
 
   // After finish(): tensors that hold every reduced gradient once, in few pieces.
@@ -87,9 +88,12 @@ class Gradients {
   [[nodiscard]] std::uint64_t started() const { return started_; }  // since construction
 
  private:
+  static constexpr std::size_t kTotals = 3;  // f32 elements behind the last bucket's slots
+
   struct Entry {
     Parameter parameter = {};
-    at::Tensor place = {};  // in a bucket; undefined with one rank
+    bool is_sparse = false;
+    at::Tensor place = {};  // in a bucket; undefined with one rank, and for a sparse one
     std::size_t bucket = 0;
     const void* arrived = nullptr;  // the gradient that came in this window, to see it replaced
     bool is_last = false;           // the window's last one
@@ -103,6 +107,10 @@ class Gradients {
   void lay_out(const std::vector<std::size_t>& order);
   void start_complete();
   void start(Bucket& bucket);
+  static void require_layout(const Entry& entry);
+  void require_untouched_in_flight() const;
+  void sum_sparse_ones();
+  [[nodiscard]] std::vector<at::Tensor> outside_buckets() const;
   [[nodiscard]] bool are_all_finite() const;
   [[nodiscard]] std::string name_of(const Bucket& bucket) const;
 

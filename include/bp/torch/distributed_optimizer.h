@@ -83,6 +83,12 @@ struct DistributedOptimizerOptions {
   // of the next, so that over many windows nothing is lost. One more f32 for each parameter.
   bool error_feedback = false;
   LossScaling loss_scaling = {};
+  // Names of parameters whose gradients are sparse, as those of at::embedding with sparse = true.
+  // Such a gradient is in no bucket: ranks exchange the rows that they have, or the whole where
+  // that is less, and the wrapped optimizer sees a sparse gradient. Costs a window one more
+  // collective, and two for each of these parameters. They travel in their own type, after all
+  // buckets.
+  std::vector<std::string> sparse_gradients = {};
 };
 
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;

@@ -1,5 +1,5 @@
-// The layouts once more with ranks that are processes: over Gloo, beside LibTorch's own Gloo, and in
-// shared memory.
+// The layouts once more with ranks that are processes: over Gloo, beside LibTorch's own Gloo, and
+// in shared memory.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -23,6 +23,20 @@ TEST(TorchProcesses, ThreeOnOneHostAndOneOnAnother) {
   run_processes(
       "train",
       {.ranks = 4, .local_sizes = {3, 1}, .environment = {"MICRO_BATCHES=1", "OMP_NUM_THREADS=1"}});
+}
+
+// Equality of the ranks after each step is checked inside.
+RANK_BODY(train_with_halves_on_the_wire) {
+  Communicator world = Communicator::create();
+  const Outcome outcome = train_share(world, 1, DataType::f16);
+  EXPECT_NEAR(outcome.losses.back(), train_without_bp().losses.back(), 5e-3);
+  world.finish();
+  return 0;
+}
+
+TEST(TorchProcesses, HalvesOnTheWire) {
+  run_processes("train_with_halves_on_the_wire",
+                {.ranks = 4, .local_sizes = {3, 1}, .environment = {"OMP_NUM_THREADS=1"}});
 }
 
 TEST(TorchProcesses, TwoThatAccumulate) {

@@ -215,7 +215,18 @@ TEST_F(Misuse, SparseGradient) {
   const at::Tensor rows_of_it = at::embedding(weight, at::zeros({2}, at::kLong), -1, false, true);
   EXPECT_EQ(text_of([&] { optimizer.backward(rows_of_it.sum(), 1); }),
             "DistributedOptimizer: parameter words got a Sparse gradient: make its embedding with "
-            "sparse(false)");
+            "sparse(false), or name it in sparse_gradients");
+}
+
+TEST_F(Misuse, SparseGradientsThatAreNone) {
+  EXPECT_EQ(
+      refused(model.named_parameters(), {.sparse_gradients = {"words"}}),
+      "DistributedOptimizer: sparse_gradients names words, which is no trained parameter with "
+      "rows");
+  const auto optimizer = make(model.named_parameters(), {.sparse_gradients = {"layer0.weight"}});
+  EXPECT_THAT(
+      text_of([&] { backward(*optimizer); }),
+      HasSubstr("layer0.weight got a Strided gradient: do not name it in sparse_gradients"));
 }
 
 }  // namespace

@@ -1,0 +1,187 @@
+// What becomes of gradients in a window: they arrive, their buckets start, the sums come back.
+#include <ATen/ops/zeros_like.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "comm/base/text.h"
+#include "comm/torch/gradient_math.h"
+#include "comm/torch/gradients.h"
+#include "comm/torch/refuse.h"
+#include "comm/torch/sparse_rows.h"
+#include "comm/torch/tensor_view.h"
+
+namespace bp {
+
+void Gradients::require_layout(const Entry& entry) {
+  const c10::Layout layout = entry.grad().layout();
+  if (layout == (entry.is_sparse ? c10::kSparse : c10::kStrided)) {
+    if (entry.is_sparse && entry.grad().sparse_dim() != 1) {
+      refuse("parameter ", entry.parameter.name, " got a sparse gradient that is no list of rows");
+    }
+    return;
+  }
+  refuse("parameter ", entry.parameter.name, " got a ", layout, " gradient: ",
+         entry.is_sparse ? "do not name it in sparse_gradients"
+                         : "make its embedding with sparse(false), or name it in sparse_gradients");
+}
+
+void Gradients::arrived(std::size_t i) {
+  Entry& entry = entries_[i];
+  require_layout(entry);
+  if (entry.place.defined() && !entry.grad().is_same(entry.place)) {
+    entry.place.copy_(entry.grad());
+    entry.grad() = entry.place;
+  }
+  entry.arrived = entry.grad().unsafeGetTensorImpl();
+  if (!expecting_last_ || buckets_.empty()) {
+    return;
+  }
+  if (entry.is_last) {
+    refuse("parameter ", entry.parameter.name,
+           " got two gradients in one backward pass (a nested backward?), the second too late");
+  }
+  entry.is_last = true;
+  arrivals_.push_back(i);
+  if (entry.place.defined()) {
+    --outstanding_[entry.bucket];
+    start_complete();
+  }
+}
+
+void Gradients::expect_last(const Totals& mine) {
+  mine_ = mine;
+  expecting_last_ = true;
+  for (const Entry& entry : entries_) {
+    if (entry.place.defined() && entry.parameter.tensor.requires_grad()) {
+      ++outstanding_[entry.bucket];
+    }
+  }
+  start_complete();
+}
+
+void Gradients::start_rest(const Totals& mine) {
+  mine_ = mine;
+  std::ranges::fill(outstanding_, 0);
+  start_complete();
+}
+
+void Gradients::start_complete() {
+  while (next_ < buckets_.size() && outstanding_[next_] == 0) {
+    start(buckets_[next_++]);
+  }
+}
+
+void Gradients::start(Bucket& bucket) {
+  for (const Slot& slot : bucket.plan().slots) {
+    Entry& entry = entries_[slot.parameter];
+    if (entry.arrived == nullptr) {
+      bucket.clear(slot);
+    }
+    entry.version = entry.place._version();
+  }
+  if (&bucket == &buckets_.back()) {
+    float* const totals = bucket.extra();
+    totals[0] = static_cast<float>(mine_.weight);
+    totals[1] = static_cast<float>(mine_.weighted_loss);
+    totals[2] = static_cast<float>(mine_.stops);
+  }
+  bucket.start(name_of(bucket));
+  ++started_;
+}
+
+// Ranks compare names, so what must be equal on all of them is part of it.
+std::string Gradients::name_of(const Bucket& bucket) const {
+  std::string frozen;
+  for (const Slot& slot : bucket.plan().slots) {
+    if (entries_[slot.parameter].is_frozen()) {
+      frozen += (frozen.empty() ? " without " : ", ") + entries_[slot.parameter].parameter.name;
+    }
+  }
+  return concat("gradients ", &bucket - buckets_.data() + 1, "/", buckets_.size(), frozen);
+}
+
+bool Gradients::are_all_finite() const {
+  const auto is_finite = [](const at::Tensor& values) {
+    return all_finite(*data_type_of(values.scalar_type()),
+                      static_cast<const std::byte*>(values.const_data_ptr()),
+                      static_cast<std::size_t>(values.numel()));
+  };
+  return std::ranges::all_of(buckets_, &Bucket::is_finite) &&
+         std::ranges::all_of(outside_buckets(), is_finite);
+}
+
+// Those of one rank are only put in order.
+void Gradients::sum_sparse_ones() {
+  std::vector<SparseGradient> mine;
+  for (Entry& entry : entries_) {
+    if (!entry.is_sparse) {
+      continue;
+    }
+    if (entry.grad().defined()) {
+      entry.grad() = entry.grad().coalesce();
+    }
+    mine.push_back({entry.parameter, entry.grad(), entry.is_frozen()});
+  }
+  if (buckets_.empty() || mine.empty()) {
+    return;
+  }
+  const std::vector<at::Tensor> sums = sum_sparse(comm_, mine);
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    mine[i].parameter.tensor.mutable_grad() = sums[i];
+  }
+}
+
+// Values of gradients that lie on their own.
+std::vector<at::Tensor> Gradients::outside_buckets() const {
+  std::vector<at::Tensor> all;
+  for (const Entry& entry : entries_) {
+    if (!entry.place.defined() && entry.grad().defined()) {
+      all.push_back(entry.is_sparse ? entry.grad()._values() : entry.grad());
+    }
+  }
+  return all;
+}
+
+Totals Gradients::finish() {
+  Totals all = mine_;
+  for (Bucket& bucket : buckets_) {
+    bucket.wait();
+  }
+  if (!buckets_.empty()) {
+    const float* const totals = buckets_.back().extra();
+    all.weight = totals[0];
+    all.weighted_loss = totals[1];
+    all.stops = totals[2];
+  }
+  require_untouched_in_flight();
+  sum_sparse_ones();
+  all.finite = !options_.check_finite || are_all_finite();
+  for (Bucket& bucket : buckets_) {
+    bucket.finish(all.finite && all.weight > 0);
+  }
+  for (Entry& entry : entries_) {
+    if (entry.is_frozen()) {
+      entry.grad().reset();
+    } else if (entry.place.defined()) {
+      entry.grad() = entry.place;
+    } else if (!entry.grad().defined()) {
+      const at::Tensor& parameter = entry.parameter.tensor;
+      entry.grad() = entry.is_sparse ? no_rows(parameter) : at::zeros_like(parameter);
+    }
+  }
+  return all;
+}
+
+void Gradients::require_untouched_in_flight() const {
+  for (const Entry& entry : entries_) {
+    const bool changed = entry.place.defined() && entry.place._version() != entry.version;
+    if (entry.arrived != nullptr && (changed || !entry.is_untouched())) {
+      refuse("the gradient of ", entry.parameter.name,
+             " was changed or cleared while its all-reduce was in flight: leave out zero_grad(), "
+             "step() empties the window itself");
+    }
+  }
+}
+
+}  // namespace bp

@@ -1,0 +1,154 @@
+#include "comm/torch/sparse_rows.h"
+
+#include <ATen/ops/_sparse_coo_tensor_unsafe.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "bp/collective.h"
+#include "bp/error.h"
+#include "bp/torch/collective.h"
+#include "comm/base/text.h"
+#include "comm/reduce/reduce.h"
+#include "comm/torch/tensor_view.h"
+
+namespace bp {
+namespace {
+
+constexpr std::int64_t kFrozen = -1;  // in place of a number of rows
+
+struct Rows {
+  at::Tensor numbers;  // [n], ascending
+  at::Tensor values;   // [n, ...]
+};
+
+Rows rows_of(const SparseGradient& one) {
+  const at::Tensor gradient =
+      one.gradient.defined() ? one.gradient.coalesce() : no_rows(one.parameter.tensor);
+  return {gradient._indices().select(0, 0).contiguous(), gradient._values().contiguous()};
+}
+
+at::Tensor sparse(const at::Tensor& parameter,
+                  const at::Tensor& numbers,
+                  const at::Tensor& values) {
+  return at::_sparse_coo_tensor_unsafe(numbers.unsqueeze(0), values, parameter.sizes())
+      ._coalesced_(true);
+}
+
+// counts[r * n + i]: rows of rank r for parameter i.
+std::vector<std::int64_t> gather_counts(Communicator& comm, std::span<const std::int64_t> mine) {
+  std::vector<std::int64_t> all(mine.size() * static_cast<std::size_t>(comm.size()));
+  all_gather(comm, const_view(mine), view(all), {.name = "rows of sparse gradients"});
+  return all;
+}
+
+void require_frozen_everywhere(const std::string& name, std::span<const std::int64_t> counts) {
+  const auto odd = std::ranges::find_if(
+      counts, [&](std::int64_t n) { return (n == kFrozen) != (counts[0] == kFrozen); });
+  if (odd != counts.end()) {
+    throw Error(ErrorCode::mismatch,
+                concat("DistributedOptimizer: parameter ", name, " is ",
+                       *odd == kFrozen ? "frozen" : "not frozen", " on rank ", odd - counts.begin(),
+                       " and ", *odd == kFrozen ? "not " : "", "on rank 0"));
+  }
+}
+
+// All ranks' tensors one after another; `counts` are their lengths along the first dimension.
+at::Tensor gather(Communicator& comm,
+                  const at::Tensor& mine,
+                  std::span<const std::int64_t> counts,
+                  const std::string& name) {
+  auto shape = mine.sizes().vec();
+  shape[0] = 0;
+  std::vector<std::size_t> elements;
+  std::int64_t width = 1;
+  for (std::size_t i = 1; i < shape.size(); ++i) width *= shape[i];
+  for (const std::int64_t count : counts) {
+    shape[0] += count;
+    elements.push_back(static_cast<std::size_t>(count * width));
+  }
+  at::Tensor all = at::empty(shape, mine.options());
+  all_gather_v(comm, view_of(mine), view_of(all), elements, {.name = name});
+  return all;
+}
+
+// Rows of equal number added up, in the order in which they stand.
+Rows merge(const Rows& all) {
+  const std::span numbers(all.numbers.const_data_ptr<std::int64_t>(),
+                          static_cast<std::size_t>(all.numbers.numel()));
+  std::vector<std::int64_t> unique(numbers.begin(), numbers.end());
+  std::ranges::sort(unique);
+  unique.erase(std::ranges::unique(unique).begin(), unique.end());
+
+  auto shape = all.values.sizes().vec();
+  shape[0] = static_cast<std::int64_t>(unique.size());
+  Rows sums{at::empty({shape[0]}, all.numbers.options()), at::zeros(shape, all.values.options())};
+  std::ranges::copy(unique, sums.numbers.mutable_data_ptr<std::int64_t>());
+  if (numbers.empty()) return sums;
+  const View from = view_of(all.values);
+  const View into = view_of(sums.values);
+  const std::size_t width = from.count / numbers.size();
+  const std::size_t bytes = width * size_of(from.type);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto place =
+        static_cast<std::size_t>(std::ranges::lower_bound(unique, numbers[i]) - unique.begin());
+    reduce(from.type, ReduceOp::sum, into.data + place * bytes, from.data + i * bytes, width);
+  }
+  return sums;
+}
+
+at::Tensor sum_one(Communicator& comm,
+                   const SparseGradient& one,
+                   const Rows& mine,
+                   std::span<const std::int64_t> counts) {
+  const at::Tensor& parameter = one.parameter.tensor;
+  const std::string name = "gradient rows of " + one.parameter.name;
+  std::int64_t rows = 0;
+  for (const std::int64_t count : counts) rows += count;
+  const std::int64_t height = parameter.size(0);
+  const auto row_bytes =
+      static_cast<std::int64_t>(parameter.nbytes()) / std::max<std::int64_t>(height, 1);
+  // What a rank receives: everybody's rows with their numbers, or the matrix twice, as the parts of
+  // others to be added and as sums.
+  if (rows * (row_bytes + 8) < 2 * height * row_bytes) {
+    const Rows sums = merge({gather(comm, mine.numbers, counts, name + ": numbers"),
+                             gather(comm, mine.values, counts, name)});
+    return sparse(parameter, sums.numbers, sums.values);
+  }
+  at::Tensor dense = at::zeros(parameter.sizes(), mine.values.options());
+  dense.index_copy_(0, mine.numbers, mine.values);
+  all_reduce(comm, view_of(dense), {.name = name});
+  return sparse(parameter, at::arange(height, mine.numbers.options()), dense);
+}
+
+}  // namespace
+
+at::Tensor no_rows(const at::Tensor& parameter) {
+  auto shape = parameter.sizes().vec();
+  shape[0] = 0;
+  return sparse(parameter, at::empty({0}, at::kLong), at::empty(shape, parameter.options()));
+}
+
+std::vector<at::Tensor> sum_sparse(Communicator& comm, const std::vector<SparseGradient>& mine) {
+  std::vector<Rows> rows;
+  std::vector<std::int64_t> counts;
+  for (const SparseGradient& one : mine) {
+    rows.push_back(rows_of(one));
+    counts.push_back(one.is_frozen ? kFrozen : rows.back().numbers.numel());
+  }
+  const std::vector<std::int64_t> all = gather_counts(comm, counts);
+  std::vector<at::Tensor> sums;
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    std::vector<std::int64_t> of_ranks;
+    for (std::size_t at = i; at < all.size(); at += mine.size()) of_ranks.push_back(all[at]);
+    require_frozen_everywhere(mine[i].parameter.name, of_ranks);
+    sums.push_back(mine[i].is_frozen ? at::Tensor() : sum_one(comm, mine[i], rows[i], of_ranks));
+  }
+  return sums;
+}
+
+}  // namespace bp

@@ -1,0 +1,144 @@
+// Gradients of embeddings that are a few rows: summed as rows, or as the matrix where that is less.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/optim/optimizer.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "bp/torch/distributed_optimizer.h"
+#include "tests/support/run_ranks.h"
+#include "tests/support/torch_model.h"
+#include "tests/support/torch_ranks.h"
+
+namespace bp {
+namespace {
+
+using test::run_ranks;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kWidth = 4;
+
+// An embedding of zeros beside a dense parameter; steps are SGD's with rate 1.
+struct Words {
+  Words(Communicator& comm, std::int64_t height, DistributedOptimizerOptions options = {})
+      : world(comm),
+        words(at::zeros({height, kWidth}).requires_grad_()),
+        bias(at::zeros({kWidth}).requires_grad_()) {
+    options.sparse_gradients = {"words"};
+    options.nominal_weight = options.nominal_weight > 0 ? options.nominal_weight : 1;
+    optimizer = std::make_unique<DistributedOptimizer>(
+        world, NamedTensors{{"words", words}, {"bias", bias}},
+        test::make_optimizer("sgd", {words, bias}, 1), options);
+  }
+  // The gradient of each row is as often `factor` as it is used.
+  void backward(const std::vector<std::int64_t>& used, float factor, double weight = 1) {
+    const at::Tensor rows = at::embedding(words, at::tensor(used, at::kLong), -1, false, true);
+    optimizer->backward((rows.sum() + bias.sum()) * factor, weight);
+  }
+  [[nodiscard]] std::vector<float> column() const {  // of the matrix
+    std::vector<float> all;
+    const at::Tensor first = words.detach().select(1, 0).contiguous();
+    for (std::int64_t i = 0; i < first.numel(); ++i) all.push_back(first[i].item<float>());
+    return all;
+  }
+
+  Communicator& world;
+  at::Tensor words;
+  at::Tensor bias;
+  std::unique_ptr<DistributedOptimizer> optimizer;
+};
+
+std::vector<float> with(std::size_t height, const std::vector<std::pair<std::size_t, float>>& set) {
+  std::vector<float> all(height, 0);
+  for (const auto& [i, value] : set) all[i] = value;
+  return all;
+}
+
+TEST(Sparse, RowsAreAddedUpExactly) {
+  run_ranks(3, [](Communicator& world) {
+    Words rank(world, 1000, {.micro_batches = 2});
+    const std::vector<std::vector<std::int64_t>> used = {{5, 999, 5}, {5, 0}, {}};
+    const auto& mine = used[static_cast<std::size_t>(world.rank())];
+    if (!mine.empty()) rank.backward(mine, 2, 2);
+    if (world.rank() == 1) rank.backward({7}, 8, 4);
+    rank.optimizer->reduce();
+    EXPECT_EQ(rank.words.grad().layout(), c10::kSparse);
+    EXPECT_EQ(rank.words.grad()._nnz(), 4) << "no more rows than were used";
+    EXPECT_TRUE(rank.optimizer->step());
+    // Row 5: 2 x (2 + 2) of rank 0, 2 x 2 of rank 1, over a weight of 2 + 2 + 4.
+    EXPECT_EQ(rank.column(), with(1000, {{0, -0.5F}, {5, -1.5F}, {7, -4}, {999, -0.5F}}));
+    test::expect_equal_on_all_ranks(world, test::bits({rank.words, rank.bias}));
+  });
+}
+
+TEST(Sparse, TheWholeMatrixWhereThatIsLess) {
+  run_ranks(2, [](Communicator& world) {
+    Words rank(world, 3);
+    const std::uint64_t before = world.counters().operations;
+    rank.backward({0, 1, 2, 2}, 1);
+    rank.optimizer->reduce();
+    EXPECT_EQ(world.counters().operations - before, 3U) << "a bucket, the counts, the matrix";
+    EXPECT_EQ(rank.words.grad().layout(), c10::kSparse);
+    rank.optimizer->step();
+    EXPECT_EQ(rank.column(), (std::vector<float>{-1, -1, -2}));
+  });
+}
+
+TEST(Sparse, WithoutAnyRowsNothingMoves) {
+  run_ranks(2, [](Communicator& world) {
+    Words rank(world, 100);
+    rank.optimizer->backward(rank.bias.sum(), 1);
+    EXPECT_TRUE(rank.optimizer->step());
+    EXPECT_THAT(rank.column(), Each(0));
+    rank.backward({3}, 1);  // and the next window is as any other
+    rank.optimizer->step();
+    EXPECT_EQ(rank.column(), with(100, {{3, -1}}));
+  });
+}
+
+TEST(Sparse, ClipsAndScalesWithTheOthers) {
+  const auto body = [](Communicator& world) {
+    Words rank(world, 100);
+    rank.backward({3}, 3);  // eight elements of 3: the norm is sqrt(72)
+    EXPECT_NEAR(rank.optimizer->clip_grad_norm(std::sqrt(72.0) / 3), std::sqrt(72.0), 1e-9);
+    rank.optimizer->step();
+    EXPECT_NEAR(rank.column()[3], -1, 1e-5);
+    EXPECT_NEAR(rank.bias[0].item<float>(), -1, 1e-5);
+  };
+  run_ranks(1, body);
+  run_ranks(2, body);
+  run_ranks(2, body, {.wire = test::Wire::shm});
+}
+
+TEST(Sparse, OverflowInARowSkipsTheStepOnAll) {
+  run_ranks(2, [](Communicator& world) {
+    Words rank(world, 100, {.loss_scaling = {.initial = 4}});
+    rank.backward({3}, world.rank() == 1 ? std::numeric_limits<float>::infinity() : 1.F);
+    EXPECT_FALSE(rank.optimizer->step());
+    EXPECT_THAT(rank.column(), Each(0));
+  });
+}
+
+TEST(Sparse, FrozenOnOneRankIsAMismatch) {
+  const auto ends = test::try_ranks(2, [](Communicator& world) {
+    Words rank(world, 100);
+    if (world.rank() == 1) rank.words.set_requires_grad(false);
+    rank.optimizer->backward(rank.bias.sum(), 1);
+    rank.optimizer->step();
+  });
+  EXPECT_THAT(ends, Each(HasSubstr("mismatch: DistributedOptimizer: parameter words is frozen on "
+                                   "rank 1 and not on rank 0")));
+}
+
+}  // namespace
+}  // namespace bp
