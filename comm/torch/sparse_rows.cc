@@ -13,7 +13,6 @@
 #include "bp/error.h"
 #include "bp/torch/collective.h"
 #include "comm/base/text.h"
-#include "comm/reduce/reduce.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {
@@ -88,16 +87,12 @@ Rows merge(const Rows& all) {
   shape[0] = static_cast<std::int64_t>(unique.size());
   Rows sums{at::empty({shape[0]}, all.numbers.options()), at::zeros(shape, all.values.options())};
   std::ranges::copy(unique, sums.numbers.mutable_data_ptr<std::int64_t>());
-  if (numbers.empty()) return sums;
-  const View from = view_of(all.values);
-  const View into = view_of(sums.values);
-  const std::size_t width = from.count / numbers.size();
-  const std::size_t bytes = width * size_of(from.type);
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const auto place =
-        static_cast<std::size_t>(std::ranges::lower_bound(unique, numbers[i]) - unique.begin());
-    reduce(from.type, ReduceOp::sum, into.data + place * bytes, from.data + i * bytes, width);
-  }
+  at::Tensor places = at::empty({all.numbers.numel()}, all.numbers.options());
+  std::ranges::transform(numbers, places.mutable_data_ptr<std::int64_t>(),
+                         [&](std::int64_t number) {
+                           return std::ranges::lower_bound(unique, number) - unique.begin();
+                         });
+  sums.values.index_add_(0, places, all.values);
   return sums;
 }
 
