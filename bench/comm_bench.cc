@@ -55,7 +55,7 @@ int measure_all(bp::Communicator& comm, const Options& options) {
     Task task = make_task(comm, options.op, options.type, bytes, options.memory);
     const Row row{.op = options.op,
                   .backend = std::string(comm.backend()),
-                  .algorithm = algorithm_used(comm, options.op, options.algorithm, task.bytes),
+                  .algorithm = algorithm_used(comm, options.op, task.bytes),
                   .type = options.type,
                   .bytes = task.bytes,
                   .ranks = comm.size(),

@@ -1,22 +1,21 @@
 #include "bench/comm/algorithm.h"
 
-#include "comm/backend/cpu.h"
+#include "comm/engine/impl.h"
 
 namespace bp::bench {
+namespace {
 
-std::string algorithm_used(const Communicator& comm,
-                           const std::string& op,
-                           const std::string& asked,
-                           std::size_t bytes) {
-  if (comm.size() == 1) return "none";
-  if (comm.backend().starts_with("gloo-native")) return "native";
-  if (op == "message") return "send_receive";
-  if (comm.backend() == "shm") return "direct";
-  if (op == "broadcast" || op == "reduce") return "binomial_tree";
-  if (op == "gather" || op == "scatter" || op.starts_with("all_to_all")) return "pairwise";
-  if (op == "barrier") return "dissemination";
-  if (op != "all_reduce") return "ring";
-  return std::string(name_of(choose_all_reduce(parse_algorithm(asked), bytes, comm.size())));
+Operation::Kind kind_named(const std::string& op) {
+  auto kind = Operation::Kind::all_reduce;
+  while (name_of(kind) != op) kind = static_cast<Operation::Kind>(static_cast<int>(kind) + 1);
+  return kind;
+}
+
+}  // namespace
+
+std::string algorithm_used(const Communicator& comm, const std::string& op, std::size_t bytes) {
+  const Backend& backend = *comm.impl().engine().setup().backend;
+  return std::string(backend.algorithm_of(kind_named(op), bytes));
 }
 
 }  // namespace bp::bench

@@ -8,10 +8,9 @@
 
 namespace bp::bench {
 
-// `asked` is what --algorithm said. "native": Gloo chose. "none": one rank has nothing to do.
+// `op`: one of operation_names(). "native": Gloo chose. "none": one rank has nothing to do.
 [[nodiscard]] std::string algorithm_used(const Communicator& comm,
                                          const std::string& op,
-                                         const std::string& asked,
                                          std::size_t bytes);
 
 }  // namespace bp::bench

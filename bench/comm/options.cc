@@ -8,6 +8,7 @@
 
 #include "bench/comm/task.h"
 #include "bp/version.h"
+#include "comm/backend/algorithm.h"
 #include "comm/base/text.h"
 
 namespace bp::bench {
@@ -72,7 +73,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
                  "gloo-native-batch those with Gloo's thread scheduled as for ours")
       ->check(CLI::IsMember({"auto", "shm", "gloo", "gloo-native", "gloo-native-batch"}));
   app.add_option("--algorithm", options.algorithm, "Of all_reduce")
-      ->check(CLI::IsMember({"auto", "ring", "recursive_doubling"}));
+      ->check(CLI::IsMember(algorithm_names()));
   app.add_option("--dtype", type, "Type of the elements")->check(CLI::IsMember(type_names()));
   app.add_option("--min", options.min_bytes, "Smallest size in bytes; K, M and G are 2^10 to 2^30")
       ->transform(sizes);

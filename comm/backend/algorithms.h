@@ -10,11 +10,16 @@
 #include <vector>
 
 #include "bp/collective.h"
+#include "comm/backend/algorithm.h"
 #include "comm/backend/call.h"
 #include "comm/schedule/dissemination.h"
 #include "comm/schedule/segments.h"
 
 namespace bp {
+
+// One of those below; not automatic, nor hierarchical.
+void all_reduce_by(
+    Algorithm algorithm, Call& call, View data, ReduceOp op, const SegmentLimits& limits);
 
 // comm/schedule/ring.h. Any number of bytes; made for many.
 void ring_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& limits);
@@ -29,6 +34,15 @@ void ring_all_gather(Call& call,
 
 // comm/schedule/recursive_doubling.h. Any number of bytes; made for few.
 void doubling_all_reduce(Call& call, View data, ReduceOp op);
+
+// comm/schedule/halving_doubling.h, in segments.
+void halving_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& limits);
+
+// comm/schedule/binomial_tree.h up to rank 0 and down again, in segments.
+void tree_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& limits);
+
+// comm/schedule/double_tree.h, in segments.
+void double_tree_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& limits);
 
 // comm/schedule/binomial_tree.h, in segments.
 void tree_broadcast(Call& call, View data, int root, const SegmentLimits& limits);

@@ -16,6 +16,9 @@ class Backend {
   virtual ~Backend() = default;
 
   [[nodiscard]] virtual std::string_view name() const = 0;  // "gloo"
+  // What carries out such an operation: "ring", "direct"; for reports.
+  [[nodiscard]] virtual std::string_view algorithm_of(Operation::Kind kind,
+                                                      std::size_t bytes) const = 0;
   // Throws Error, after which the content of the output is undefined.
   virtual void run(const Operation& operation, Call& call) = 0;
 };

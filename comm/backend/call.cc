@@ -23,7 +23,7 @@ Call::Call(CallContext context) : context_(std::move(context)), deadline_(contex
 std::uint64_t Call::next_slot(Posted& posted, int peer, Lane lane) const {
   const auto index = static_cast<std::size_t>(lane);
   if (posted.empty()) posted.resize(context_.members.size());
-  return context_.slot + 2 * posted[static_cast<std::size_t>(peer)][index]++ + index;
+  return context_.slot + kLanes * posted[static_cast<std::size_t>(peer)][index]++ + index;
 }
 
 Call::Message Call::receive(int peer, std::span<std::byte> into, Lane lane) {

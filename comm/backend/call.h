@@ -74,7 +74,8 @@ struct CallContext {
 
 // Both ends number the messages of a pair of ranks, by lane: the first send meets the first
 // receive, whatever happens to others. Lanes need not be posted in one order at both ends.
-enum class Lane : std::uint64_t { data, barrier };
+enum class Lane : std::uint64_t { data, second, barrier };
+inline constexpr std::size_t kLanes = 3;
 
 class Call {
  public:
@@ -135,7 +136,7 @@ class Call {
  private:
   void wait_in_slices(int peer, const Wait& wait);
   // [peer][lane]: how many messages were posted
-  using Posted = std::vector<std::array<std::uint64_t, 2>>;
+  using Posted = std::vector<std::array<std::uint64_t, kLanes>>;
   [[nodiscard]] std::uint64_t next_slot(Posted& posted, int peer, Lane lane) const;
 
   CallContext context_;

@@ -1,26 +1,16 @@
 #include "comm/backend/cpu.h"
 
-#include <array>
 #include <cstring>
+#include <numeric>
+#include <span>
 #include <utility>
 
 #include "comm/backend/algorithms.h"
 #include "comm/backend/exchange.h"
 #include "comm/base/check.h"
-#include "comm/base/text.h"
 
 namespace bp {
 namespace {
-
-constexpr std::array<std::pair<std::string_view, Algorithm>, 3> kAlgorithms = {
-    {{"auto", Algorithm::automatic},
-     {"ring", Algorithm::ring},
-     {"recursive_doubling", Algorithm::recursive_doubling}}};
-
-// Above this the ring's smaller traffic beats recursive doubling's fewer steps: the crossing lies
-// at 82 to 281 KB for 4 to 16 ranks on 10 Gb Ethernet (alpha 25 us, 1.1 GB/s) by the costs in
-// schedule/ring.h and schedule/recursive_doubling.h, and higher where latency is.
-constexpr std::size_t kRingFromBytes = std::size_t{128} << 10;
 
 void gather_own_input(const Operation& operation, const Call& call) {
   const ConstView& input = operation.input;
@@ -31,70 +21,104 @@ void gather_own_input(const Operation& operation, const Call& call) {
   }
 }
 
+SelectionKey key_of(std::span<const int> local_sizes) {
+  return {.ranks = std::accumulate(local_sizes.begin(), local_sizes.end(), 0),
+          .hosts = static_cast<int>(local_sizes.size())};
+}
+
 }  // namespace
 
-Algorithm parse_algorithm(std::string_view name) {
-  std::string known;
-  for (const auto& [text, algorithm] : kAlgorithms) {
-    if (text == name) return algorithm;
-    known += concat(known.empty() ? "" : ", ", text);
+void all_reduce_by(
+    Algorithm algorithm, Call& call, View data, ReduceOp op, const SegmentLimits& limits) {
+  switch (algorithm) {
+    case Algorithm::ring:
+      return ring_all_reduce(call, data, op, limits);
+    case Algorithm::recursive_doubling:
+      return doubling_all_reduce(call, data, op);
+    case Algorithm::halving_doubling:
+      return halving_all_reduce(call, data, op, limits);
+    case Algorithm::tree:
+      return tree_all_reduce(call, data, op, limits);
+    case Algorithm::double_tree:
+      return double_tree_all_reduce(call, data, op, limits);
+    case Algorithm::automatic:
+    case Algorithm::hierarchical:
+      break;
   }
-  throw Error(ErrorCode::invalid_argument,
-              concat("there is no algorithm '", name, "'; there are: ", known));
+  BP_CHECK(false, "this algorithm is made of others");
 }
 
-std::string_view name_of(Algorithm algorithm) {
-  for (const auto& [text, known] : kAlgorithms) {
-    if (known == algorithm) return text;
-  }
-  return "unknown algorithm";
+CpuBackend::CpuBackend(CpuSetup setup)
+    : setup_(std::move(setup)), selection_(key_of(setup_.local_sizes)) {}
+
+Algorithm CpuBackend::all_reduce_algorithm(std::size_t bytes) const {
+  return setup_.algorithm == Algorithm::automatic ? selection_.all_reduce(bytes) : setup_.algorithm;
 }
 
-Algorithm choose_all_reduce(Algorithm asked, std::size_t bytes, int) {
-  if (asked != Algorithm::automatic) return asked;
-  return bytes < kRingFromBytes ? Algorithm::recursive_doubling : Algorithm::ring;
+std::string_view CpuBackend::algorithm_of(Operation::Kind kind, std::size_t bytes) const {
+  switch (kind) {
+    case Operation::Kind::all_reduce:
+    case Operation::Kind::all_reduce_grouped:
+      return name_of(all_reduce_algorithm(bytes));
+    case Operation::Kind::broadcast:
+    case Operation::Kind::reduce:
+      return "binomial_tree";
+    case Operation::Kind::reduce_scatter:
+    case Operation::Kind::all_gather:
+      return "ring";
+    case Operation::Kind::barrier:
+      return "dissemination";
+    case Operation::Kind::gather:
+    case Operation::Kind::scatter:
+    case Operation::Kind::all_to_all:
+    case Operation::Kind::all_to_all_v:
+      return "pairwise";
+    case Operation::Kind::message:
+      return "send_receive";
+    case Operation::Kind::join:
+      break;
+  }
+  return "unknown";
 }
 
 void CpuBackend::run(const Operation& operation, Call& call) {
   const View& output = operation.output;
   switch (operation.kind) {
     case Operation::Kind::all_reduce:
-      if (choose_all_reduce(algorithm_, output.bytes(), call.size()) == Algorithm::ring) {
-        ring_all_reduce(call, output, operation.reduce, limits_);
-      } else {
-        doubling_all_reduce(call, output, operation.reduce);
-      }
+      all_reduce_by(all_reduce_algorithm(output.bytes()), call, output, operation.reduce,
+                    setup_.limits);
       return;
     case Operation::Kind::broadcast:
-      tree_broadcast(call, output, operation.root, limits_);
+      tree_broadcast(call, output, operation.root, setup_.limits);
       return;
     case Operation::Kind::reduce_scatter:
-      ring_reduce_scatter(call, operation.input, output, operation.reduce, limits_);
+      ring_reduce_scatter(call, operation.input, output, operation.reduce, setup_.limits);
       return;
     case Operation::Kind::all_gather:
       gather_own_input(operation, call);
-      ring_all_gather(call, output, operation.counts, limits_);
+      ring_all_gather(call, output, operation.counts, setup_.limits);
       return;
     case Operation::Kind::barrier:
       Barrier(call).finish();
       return;
     case Operation::Kind::reduce:
-      tree_reduce(call, output, operation.reduce, operation.root, limits_);
+      tree_reduce(call, output, operation.reduce, operation.root, setup_.limits);
       return;
     case Operation::Kind::gather:
     case Operation::Kind::scatter:
     case Operation::Kind::all_to_all:
-      pairwise_exchange(call, exchange_of(operation, call.rank(), call.size(), {}), limits_);
+      pairwise_exchange(call, exchange_of(operation, call.rank(), call.size(), {}), setup_.limits);
       return;
     case Operation::Kind::all_to_all_v: {
       const CountTable table = agree_on_counts(operation, call, [&](const Operation& counts) {
-        ring_all_gather(call, counts.output, counts.counts, limits_);
+        ring_all_gather(call, counts.output, counts.counts, setup_.limits);
       });
-      pairwise_exchange(call, exchange_of(operation, call.rank(), call.size(), table), limits_);
+      pairwise_exchange(call, exchange_of(operation, call.rank(), call.size(), table),
+                        setup_.limits);
       return;
     }
     case Operation::Kind::message:
-      pass_message(call, operation, limits_);
+      pass_message(call, operation, setup_.limits);
       return;
     case Operation::Kind::all_reduce_grouped:  // perform.h makes others of these
     case Operation::Kind::join:

@@ -5,40 +5,42 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <vector>
 
+#include "comm/backend/algorithm.h"
 #include "comm/backend/backend.h"
+#include "comm/backend/selection.h"
 #include "comm/schedule/segments.h"
 
 namespace bp {
-
-enum class Algorithm : std::uint8_t { automatic, ring, recursive_doubling };
-
-// "auto", "ring", "recursive_doubling"; throws invalid_argument for any other, naming those.
-[[nodiscard]] Algorithm parse_algorithm(std::string_view name);
-[[nodiscard]] std::string_view name_of(Algorithm algorithm);
-
-// What `automatic` stands for in an all_reduce of so many bytes.
-[[nodiscard]] Algorithm choose_all_reduce(Algorithm asked, std::size_t bytes, int ranks);
 
 // Over TCP by Gloo a message costs two or three changes of thread at each end, so they are longer
 // than what a cache would like best: against 256 KiB a third of the context switches and the same
 // CPU time a byte (64 MiB, 2 ranks).
 inline constexpr SegmentLimits kSegments{.max_bytes = std::size_t{1} << 20};
 
+// All but `transport` must be the same on all ranks.
+struct CpuSetup {
+  std::string transport;                       // its name
+  Algorithm algorithm = Algorithm::automatic;  // of all_reduce, as asked for
+  std::vector<int> local_sizes;                // how many ranks of the communicator each host has
+  SegmentLimits limits = kSegments;
+};
+
 class CpuBackend : public Backend {
  public:
-  // `name`: that of the transport below. The rest must be the same on all ranks.
-  CpuBackend(std::string name, Algorithm algorithm, const SegmentLimits& limits = kSegments)
-      : name_(std::move(name)), algorithm_(algorithm), limits_(limits) {}
+  explicit CpuBackend(CpuSetup setup);
 
-  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] std::string_view name() const override { return setup_.transport; }
+  [[nodiscard]] std::string_view algorithm_of(Operation::Kind kind,
+                                              std::size_t bytes) const override;
   void run(const Operation& operation, Call& call) override;
 
  private:
-  const std::string name_;
-  const Algorithm algorithm_;
-  const SegmentLimits limits_;
+  [[nodiscard]] Algorithm all_reduce_algorithm(std::size_t bytes) const;
+
+  const CpuSetup setup_;
+  const Selection selection_;
 };
 
 }  // namespace bp

@@ -1,23 +1,10 @@
 #include "comm/backend/algorithms.h"
+#include "comm/backend/parts.h"
 #include "comm/reduce/reduce.h"
 #include "comm/schedule/recursive_doubling.h"
 
 namespace bp {
 namespace {
-
-void take_in(Received how, const View& data, ReduceOp op, const std::byte* received) {
-  switch (how) {
-    case Received::lower:
-      reduce_to(data.type, op, data.data, received, data.data, data.count);
-      return;
-    case Received::upper:
-      reduce_to(data.type, op, data.data, data.data, received, data.count);
-      return;
-    case Received::replaces:  // arrived in place
-    case Received::nothing:
-      return;
-  }
-}
 
 std::size_t bytes_to_receive(const RecursiveDoubling& schedule, std::size_t bytes) {
   std::size_t total = 0;

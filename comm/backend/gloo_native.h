@@ -19,6 +19,9 @@ class GlooNativeBackend : public Backend {
       : name_(std::move(name)), transport_(transport) {}
 
   [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] std::string_view algorithm_of(Operation::Kind kind, std::size_t) const override {
+    return kind == Operation::Kind::message ? "send_receive" : "native";
+  }
   void run(const Operation& operation, Call& call) override;
 
  private:

@@ -8,6 +8,9 @@ namespace bp {
 class SelfBackend : public Backend {
  public:
   [[nodiscard]] std::string_view name() const override { return "self"; }
+  [[nodiscard]] std::string_view algorithm_of(Operation::Kind, std::size_t) const override {
+    return "none";
+  }
   void run(const Operation& operation, Call& call) override;
 };
 

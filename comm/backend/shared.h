@@ -42,6 +42,9 @@ class SharedBackend : public Backend {
                 std::size_t chunk = SharedChannel::kChunk);
 
   [[nodiscard]] std::string_view name() const override { return "shm"; }
+  [[nodiscard]] std::string_view algorithm_of(Operation::Kind kind, std::size_t) const override {
+    return kind == Operation::Kind::message ? "send_receive" : "direct";
+  }
   void run(const Operation& operation, Call& call) override;
 
  private:

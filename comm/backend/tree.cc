@@ -1,4 +1,7 @@
+#include <array>
+
 #include "comm/backend/algorithms.h"
+#include "comm/backend/tree_flow.h"
 #include "comm/schedule/binomial_tree.h"
 
 namespace bp {
@@ -28,6 +31,19 @@ void tree_broadcast(Call& call, View data, int root, const SegmentLimits& limits
   }
   barrier.finish();
   for (Call::Message& message : sends) call.wait(message);
+}
+
+void tree_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& limits) {
+  const BinomialTree tree(call.rank(), call.size(), 0);
+  TreeFlow::Place place{tree.parent(), {}};
+  // A child has the ranks above its parent and its smaller siblings: in order from the smallest.
+  for (int i = tree.children() - 1; i >= 0; --i) {
+    place.children.push_back({tree.child(i), Received::upper});
+  }
+  const std::span scratch = call.scratch(TreeFlow::scratch_bytes(place, data, limits));
+  call.expect(TreeFlow::bytes_received(place, data));
+  TreeFlow flow(call, Lane::data, place, data, op, limits, scratch);
+  run_flows(std::array{&flow});
 }
 
 }  // namespace bp

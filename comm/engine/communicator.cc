@@ -54,8 +54,11 @@ Topology topology_of_group(const Topology& parent, const std::vector<int>& membe
 
 std::unique_ptr<Backend> make_cpu_backend(const std::string& name,
                                           const CommunicatorOptions& options,
+                                          const Topology& topology,
                                           const SegmentLimits& limits) {
-  return std::make_unique<CpuBackend>(name, parse_algorithm(options.algorithm), limits);
+  CpuSetup setup{.transport = name, .local_sizes = topology.local_sizes, .limits = limits};
+  setup.algorithm = parse_algorithm(options.algorithm, topology.local_sizes);
+  return std::make_unique<CpuBackend>(std::move(setup));
 }
 
 Communicator make_world(Topology topology,
@@ -130,18 +133,19 @@ Communicator Communicator::split(int color) {
   }
   // The same on all its members and on nobody else: the split is a collective with a number.
   setup.group = concat(own.group, ".", impl_->engine().sequence(), ".", color);
+  const Topology group = topology_of_group(impl_->topology(), members);
   if (members.size() > 1) {
     setup.job = own.job;
     if (shared) {
       setup.backend = std::make_unique<SharedBackend>(shared, std::move(channels), setup.rank);
     } else {
-      setup.backend = make_cpu_backend(transport_name(own.backend->name()), impl_->options());
+      setup.backend =
+          make_cpu_backend(transport_name(own.backend->name()), impl_->options(), group);
     }
   } else {
     setup.backend = std::make_unique<SelfBackend>();
   }
-  return Communicator(std::make_unique<Impl>(topology_of_group(impl_->topology(), members),
-                                             impl_->options(), std::move(setup)));
+  return Communicator(std::make_unique<Impl>(group, impl_->options(), std::move(setup)));
 }
 
 struct Buffer::State {

@@ -111,7 +111,7 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
                        "'; there are: auto, shm, gloo, gloo-native, gloo-native-batch"));
   }
   const Environment environment = Environment::current();
-  auto backend = make_cpu_backend("gloo", chosen);  // refuses what it does not know, first of all
+  auto backend = make_cpu_backend("gloo", chosen, environment.topology);  // refuses, first of all
   if (environment.topology.size() == 1) {
     return make_world(environment.topology, chosen, {});
   }

@@ -47,9 +47,10 @@ struct WorldParts {
 void meet(Store& store, int rank, int size, std::chrono::milliseconds timeout);
 
 // The backend for a communicator over a transport called `name`; throws invalid_argument for an
-// algorithm that is not there.
+// algorithm that is not there, or that its hosts cannot run.
 [[nodiscard]] std::unique_ptr<Backend> make_cpu_backend(const std::string& name,
                                                         const CommunicatorOptions& options,
+                                                        const Topology& topology,
                                                         const SegmentLimits& limits = kSegments);
 
 }  // namespace bp

@@ -31,8 +31,9 @@ struct CommunicatorOptions {
   // compare with it Gloo's own collectives: "gloo-native", and "gloo-native-batch" with Gloo's
   // thread as "gloo" runs it. Also read from BP_BACKEND.
   std::string backend = "auto";
-  // "auto" chooses by size; else "ring" or "recursive_doubling" for all_reduce. The same on all
-  // ranks. Also read from BP_ALGORITHM.
+  // Of all_reduce by messages: "auto" chooses by size, ranks and hosts; else "ring",
+  // "recursive_doubling", "halving_doubling", "tree", "double_tree" or "hierarchical". One that
+  // this job cannot run is an error. The same on all ranks. Also read from BP_ALGORITHM.
   std::string algorithm = "auto";
   // How long one collective may take. Ranks that are only slow should be given more.
   std::chrono::milliseconds timeout{300'000};

@@ -100,15 +100,18 @@ TEST(CommBench, RefusesWhatItCouldNotCheck) {
 }
 
 TEST(CommBench, SaysWhichAlgorithmRan) {
-  test::run_ranks(3, [](Communicator& comm) {
-    EXPECT_EQ(algorithm_used(comm, "all_reduce", "auto", 4), "recursive_doubling");
-    EXPECT_EQ(algorithm_used(comm, "all_reduce", "auto", 64 << 20), "ring");
-    EXPECT_EQ(algorithm_used(comm, "all_reduce", "ring", 4), "ring");
-    EXPECT_EQ(algorithm_used(comm, "broadcast", "auto", 4), "binomial_tree");
-  });
-  test::run_ranks(1, [](Communicator& comm) {
-    EXPECT_EQ(algorithm_used(comm, "all_reduce", "ring", 4), "none");
-  });
+  test::RanksOptions options;
+  const auto check = [&](int ranks, const std::string& op, std::size_t bytes, const char* used) {
+    test::run_ranks(
+        ranks, [&](Communicator& comm) { EXPECT_EQ(algorithm_used(comm, op, bytes), used); },
+        options);
+  };
+  check(3, "all_reduce", 4, "recursive_doubling");
+  check(3, "all_reduce", 64 << 20, "ring");
+  check(3, "broadcast", 4, "binomial_tree");
+  check(1, "all_reduce", 4, "none");
+  options.communicator.algorithm = "halving_doubling";
+  check(3, "all_reduce", 4, "halving_doubling");
 }
 
 }  // namespace

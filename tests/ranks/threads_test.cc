@@ -46,12 +46,15 @@ TEST_P(Threads, RanksAgreeBitForBit) {
       options());
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks,
-                         Threads,
-                         testing::Combine(kRanks, testing::Values("ring", "recursive_doubling")),
-                         [](const auto& param) {
-                           return concat(std::get<1>(param.param), "_", std::get<0>(param.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Ranks,
+    Threads,
+    testing::Combine(
+        kRanks,
+        testing::Values("ring", "recursive_doubling", "halving_doubling", "tree", "double_tree")),
+    [](const auto& param) {
+      return concat(std::get<1>(param.param), "_", std::get<0>(param.param));
+    });
 
 RanksOptions over_gloo() {
   RanksOptions options;
@@ -61,7 +64,8 @@ RanksOptions over_gloo() {
 }
 
 TEST(ThreadsOverGloo, EveryCollectiveIsExact) {
-  for (const char* algorithm : {"ring", "recursive_doubling"}) {
+  for (const char* algorithm :
+       {"ring", "recursive_doubling", "halving_doubling", "tree", "double_tree"}) {
     RanksOptions options = over_gloo();
     options.communicator.algorithm = algorithm;
     run_ranks(

@@ -36,7 +36,7 @@ Communicator join(InprocHub& hub,
     transport = hub.join(topology.rank);
   }
   if (options.fault) transport = make_faulty(std::move(transport), options.fault(topology.rank));
-  auto ours = make_cpu_backend("test", options.communicator, options.segments);
+  auto ours = make_cpu_backend("test", options.communicator, topology, options.segments);
   WorldParts parts{.store = std::move(store),
                    .transport = std::move(transport),
                    .backend = native ? std::move(native) : std::move(ours),

@@ -61,7 +61,9 @@ TEST(CommBenchOptions, WhatIsWrongIsNamedWithAHint) {
   const std::vector<std::pair<std::vector<const char*>, const char*>> cases = {
       {{"--op", "all_redduce"}, "all_redduce not in {all_reduce,reduce"},
       {{"--backend", "nccl"}, "nccl not in {auto,shm,gloo,gloo-native,gloo-native-batch}"},
-      {{"--algorithm", "tree"}, "tree not in {auto,ring,recursive_doubling}"},
+      {{"--algorithm", "torus"},
+       "torus not in "
+       "{auto,ring,recursive_doubling,halving_doubling,tree,double_tree,hierarchical}"},
       {{"--dtype", "f8"}, "f8 not in {u8,i8,i32,i64,f16,bf16,f32,f64}"},
       {{"--min", "4X"}, "--min: '4X' is no size; give bytes"},
       {{"--min", "0"}, "'0' is no size"},

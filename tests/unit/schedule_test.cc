@@ -1,10 +1,15 @@
 // Every schedule, for every number of ranks from 1 to 64, in several orders of delivery.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "comm/schedule/binomial_tree.h"
 #include "comm/schedule/dissemination.h"
+#include "comm/schedule/double_tree.h"
+#include "comm/schedule/halving_doubling.h"
 #include "comm/schedule/pairwise.h"
 #include "comm/schedule/recursive_doubling.h"
 #include "comm/schedule/ring.h"
@@ -194,6 +199,60 @@ TEST_P(Schedule, RecursiveDoublingTakesLogarithmicallyManySteps) {
   EXPECT_EQ(RecursiveDoubling(ranks - 1, ranks).steps(), power ? log2 : log2 + 2);
 }
 
+void add_range(std::vector<SimulatedTransfer>& out, int peer, const BlockRange& range, Use use) {
+  for (int b = 0; b < range.count; ++b) out.push_back({peer, range.first + b, use});
+}
+
+TEST_P(Schedule, HalvingDoublingGivesAllRanksWhatRecursiveDoublingDoes) {
+  const int ranks = GetParam();
+  const int blocks = HalvingDoubling(0, ranks).blocks();
+  std::vector<Program> programs(at(ranks));
+  for (int r = 0; r < ranks; ++r) {
+    const HalvingDoubling schedule(r, ranks);
+    for (int k = 0; k < schedule.steps(); ++k) {
+      const HalvingStep step = schedule.step(k);
+      SimulatedStep& out = programs[at(r)].emplace_back();
+      add_range(out.sends, step.peer, step.send, Use::none);
+      add_range(out.receives, step.peer, step.receive, use_of(step.received));
+    }
+  }
+  for (std::uint64_t seed = 0; seed < orders(ranks); ++seed) {
+    auto memory = own_data_of_all(ranks, blocks);
+    ASSERT_EQ(simulate(programs, memory, seed), "");
+    for (const Memory& result : memory) {
+      for (const Cell& cell : result) ASSERT_EQ(cell, joined_in_rank_order(ranks));
+    }
+  }
+}
+
+// What lets a rank reduce in place, and divide its own block before others get it.
+TEST_P(Schedule, HalvingDoublingKeepsApartWhatIsSentAndReceived) {
+  const int ranks = GetParam();
+  std::vector<int> owners;
+  for (int r = 0; r < ranks; ++r) {
+    const HalvingDoubling schedule(r, ranks);
+    if (schedule.own_block() >= 0) owners.push_back(schedule.own_block());
+    std::size_t sent = 0;  // blocks
+    for (int k = 0; k < schedule.steps(); ++k) {
+      const HalvingStep step = schedule.step(k);
+      sent += at(step.send.count);
+      EXPECT_EQ(step.received == Received::replaces,
+                step.receive.count > 0 && k >= schedule.first_copying_step());
+      if (step.send.count == 0 || step.receive.count == 0) continue;
+      EXPECT_TRUE(step.send.first + step.send.count <= step.receive.first ||
+                  step.receive.first + step.receive.count <= step.send.first);
+    }
+    const bool folds = schedule.blocks() != ranks;
+    if (!folds) {
+      EXPECT_EQ(sent, at(2 * (ranks - 1)));  // of `ranks` blocks: the least there can be
+    }
+  }
+  std::ranges::sort(owners);
+  std::vector<int> each(at(HalvingDoubling(0, ranks).blocks()));
+  std::iota(each.begin(), each.end(), 0);
+  EXPECT_EQ(owners, each);
+}
+
 TEST_P(Schedule, BinomialTreeBringsRootsDataFromEveryRoot) {
   const int ranks = GetParam();
   constexpr int kSegments = 2;
@@ -213,6 +272,89 @@ TEST_P(Schedule, BinomialTreeBringsRootsDataFromEveryRoot) {
     }
     ASSERT_EQ(simulate(programs, memory, at(root)), "");
     for (const Memory& other : memory) ASSERT_EQ(other, own_data(root, ranks, kSegments));
+  }
+}
+
+// Up with a reduction at each rank, down again with copies: what TreeFlow does with each cell.
+void add_up(Program& program, int cell, int parent, const std::vector<SimulatedTransfer>& takes) {
+  for (const SimulatedTransfer& take : takes) program.push_back({{}, {take}});
+  if (parent >= 0) program.push_back({{{parent, cell}}, {}});
+}
+
+void add_down(Program& program, int cell, int parent, const std::vector<SimulatedTransfer>& takes) {
+  if (parent >= 0) program.push_back({{}, {{parent, cell, Use::replace}}});
+  SimulatedStep& forward = program.emplace_back();
+  for (const SimulatedTransfer& take : takes) forward.sends.push_back({take.peer, cell});
+}
+
+TEST_P(Schedule, BinomialTreeReducesEachRankOnceAndBringsTheSameBitsToAll) {
+  const int ranks = GetParam();
+  std::vector<Program> programs(at(ranks));
+  for (int r = 0; r < ranks; ++r) {
+    const BinomialTree tree(r, ranks, 0);
+    std::vector<SimulatedTransfer> takes;
+    int end = r + 1;  // of the ranks that are reduced here so far: a run of neighbours
+    for (int i = tree.children() - 1; i >= 0; --i) {
+      ASSERT_EQ(tree.child(i), end);
+      end += i == 0 ? 0 : tree.child(i - 1) - tree.child(i);
+      takes.push_back({tree.child(i), 0, Use::upper});
+    }
+    add_up(programs[at(r)], 0, tree.parent(), takes);
+    add_down(programs[at(r)], 0, tree.parent(), takes);
+  }
+  for (std::uint64_t seed = 0; seed < orders(ranks); ++seed) {
+    auto memory = own_data_of_all(ranks, 1);
+    ASSERT_EQ(simulate(programs, memory, seed), "");
+    EXPECT_EQ(memory[0][0].times, each_once(ranks));
+    for (const Memory& result : memory) ASSERT_EQ(result, memory[0]);
+  }
+}
+
+// Two segments a tree; cells 0 and 1 go by tree 0, cells 2 and 3 by tree 1.
+TEST_P(Schedule, DoubleTreeReducesEachRankOnceAndBringsTheSameBitsToAll) {
+  const int ranks = GetParam();
+  std::vector<Program> programs(at(ranks));
+  for (int r = 0; r < ranks; ++r) {
+    const auto add_all = [&](const auto& add) {
+      for (const int segment : {0, 1}) {
+        for (const int tree : {0, 1}) {
+          const TreePlace place = DoubleTree(r, ranks).place(tree);
+          const int cell = 2 * tree + segment;
+          std::vector<SimulatedTransfer> takes;
+          if (place.left >= 0) takes.push_back({place.left, cell, Use::lower});
+          if (place.right >= 0) takes.push_back({place.right, cell, Use::upper});
+          add(programs[at(r)], cell, place.parent, takes);
+        }
+      }
+    };
+    add_all(add_up);
+    add_all(add_down);
+  }
+  for (std::uint64_t seed = 0; seed < orders(ranks); ++seed) {
+    auto memory = own_data_of_all(ranks, 4);
+    ASSERT_EQ(simulate(programs, memory, seed), "");
+    for (const Cell& cell : memory[0]) EXPECT_EQ(cell.times, each_once(ranks));
+    for (const Memory& result : memory) ASSERT_EQ(result, memory[0]);
+  }
+}
+
+// What it is made for: nobody has nothing but leaves' work, and nobody waits for long chains.
+TEST_P(Schedule, DoubleTreeHasEachRankAsALeafInOneTreeAndIsNotDeep) {
+  const int ranks = GetParam();
+  const int depth_allowed = Dissemination(0, ranks).steps() + 1;
+  for (int r = 0; r < ranks; ++r) {
+    int leaf_in = 0;
+    for (const int tree : {0, 1}) {
+      TreePlace place = DoubleTree(r, ranks).place(tree);
+      leaf_in += place.left < 0 && place.right < 0 ? 1 : 0;
+      // In the order of ranks: what is left is lower, what is right is higher.
+      EXPECT_TRUE(place.left < r);
+      EXPECT_TRUE(place.right < 0 || place.right > r);
+      int depth = 0;
+      for (; place.parent >= 0; ++depth) place = DoubleTree(place.parent, ranks).place(tree);
+      EXPECT_LE(depth, depth_allowed);
+    }
+    EXPECT_GE(leaf_in, 1) << "rank " << r;
   }
 }
 

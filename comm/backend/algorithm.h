@@ -1,0 +1,32 @@
+// The names of the algorithms of all_reduce, and which of them a job can run.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bp {
+
+enum class Algorithm : std::uint8_t {
+  automatic,  // what the table says: comm/backend/selection.h
+  ring,
+  recursive_doubling,
+  halving_doubling,
+  tree,
+  double_tree,
+  hierarchical,  // needs several hosts, one of them with several ranks
+};
+
+[[nodiscard]] std::string_view name_of(Algorithm algorithm);  // "ring", "auto"
+// All there are, "auto" first.
+[[nodiscard]] std::vector<std::string> algorithm_names();
+
+// `local_sizes`: how many ranks each host has.
+[[nodiscard]] bool is_possible(Algorithm algorithm, std::span<const int> local_sizes);
+// Throws invalid_argument for a name that there is not, or that these hosts cannot run, naming
+// those that are possible.
+[[nodiscard]] Algorithm parse_algorithm(std::string_view name, std::span<const int> local_sizes);
+
+}  // namespace bp

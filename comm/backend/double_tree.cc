@@ -1,0 +1,38 @@
+#include "comm/schedule/double_tree.h"
+
+#include <array>
+
+#include "comm/backend/algorithms.h"
+#include "comm/backend/parts.h"
+#include "comm/backend/tree_flow.h"
+
+namespace bp {
+namespace {
+
+TreeFlow::Place place_in(const DoubleTree& trees, int tree) {
+  const TreePlace place = trees.place(tree);
+  TreeFlow::Place result{place.parent, {}};
+  if (place.left >= 0) result.children.push_back({place.left, Received::lower});
+  if (place.right >= 0) result.children.push_back({place.right, Received::upper});
+  return result;
+}
+
+}  // namespace
+
+// The flows take turns segment by segment, so that neither waits for the whole of the other.
+void double_tree_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& limits) {
+  const DoubleTree trees(call.rank(), call.size());
+  const std::array places{place_in(trees, 0), place_in(trees, 1)};
+  const std::array halves{part_of(data, block_of(data.count, 2, 0)),
+                          part_of(data, block_of(data.count, 2, 1))};
+  const std::size_t first = TreeFlow::scratch_bytes(places[0], halves[0], limits);
+  const std::size_t second = TreeFlow::scratch_bytes(places[1], halves[1], limits);
+  const std::span<std::byte> scratch = call.scratch(first + second);
+  call.expect(TreeFlow::bytes_received(places[0], halves[0]) +
+              TreeFlow::bytes_received(places[1], halves[1]));
+  TreeFlow one(call, Lane::data, places[0], halves[0], op, limits, scratch.first(first));
+  TreeFlow two(call, Lane::second, places[1], halves[1], op, limits, scratch.subspan(first));
+  run_flows(std::array{&one, &two});
+}
+
+}  // namespace bp

@@ -1,0 +1,77 @@
+// Two binary trees over the same ranks, each of which carries half of the vector up, reducing, and
+// down again, in segments. In a binary tree half of the ranks are leaves, which only send up what
+// the others reduce; here a leaf of one tree is an inner rank of the other, so all are at work.
+// Nearly the ring's traffic in logarithmically many steps: for many ranks.
+//
+// Tree t numbers the ranks from t on, so a number that is odd in one is even in the other. Of a run
+// of numbers the one that can be halved most often stands on top; it has the smaller ones of the
+// run below it on the left, the larger ones on the right. So odd numbers are leaves.
+//
+//   8 ranks      tree 0 (numbers are ranks)      tree 1 (number n is rank n - 1; ranks are shown)
+//
+//                0                                               7
+//                +-------4                               3-------+
+//                    +---+---+                       +---+---+
+//                    2       6                       1       5
+//                   + +     + +                     + +     + +
+//                   1 3     5 7                     0 2     4 6
+//
+// A rank reduces its left child's vector, its own and its right child's in this order, so both
+// trees reduce in the order of ranks. The top has the result, all others get a copy: the same bits
+// everywhere.
+//
+// Cost for P ranks, S bytes and k segments (alpha, beta, gamma as in ring.h), where a segment costs
+// a rank two messages to and two from its children:
+//   (2 log2 P + k) (2 alpha + (4 beta + 2 gamma) S / 2k), for long S about 2 S beta
+//
+// Source: P. Sanders, J. Speck, J. L. Träff, "Two-tree algorithms for full bandwidth broadcast,
+// reduction and scan", Parallel Computing 35 (2009); theirs mirrors or turns the first tree
+// instead.
+#pragma once
+
+#include "comm/base/check.h"
+
+namespace bp {
+
+// Where a rank stands in a tree. -1 for a neighbour that is not there.
+struct TreePlace {
+  int parent = -1;
+  int left = -1;   // the child with lower ranks
+  int right = -1;  // the child with higher ranks
+};
+
+class DoubleTree {
+ public:
+  DoubleTree(int rank, int ranks) : rank_(rank), ranks_(ranks) {
+    BP_CHECK(ranks >= 1 && rank >= 0 && rank < ranks, "a tree needs a rank among its ranks");
+  }
+
+  // `tree` is 0 or 1.
+  [[nodiscard]] TreePlace place(int tree) const {
+    const int number = rank_ + tree;
+    int first = tree;
+    int last = ranks_ - 1 + tree;
+    int parent = -1;
+    for (int at = top_of(first, last); at != number; at = top_of(first, last)) {
+      parent = at;
+      (number < at ? last : first) = number < at ? at - 1 : at + 1;
+    }
+    return {rank_of(tree, parent), rank_of(tree, top_of(first, number - 1)),
+            rank_of(tree, top_of(number + 1, last))};
+  }
+
+ private:
+  // Of the numbers first..last; -1 where there are none. 0 can be halved for ever.
+  [[nodiscard]] static int top_of(int first, int last) {
+    if (first > last) return -1;
+    int top = last;
+    while (top > 0 && (top & (top - 1)) >= first) top &= top - 1;  // without its lowest bit
+    return top;
+  }
+  [[nodiscard]] static int rank_of(int tree, int number) { return number < 0 ? -1 : number - tree; }
+
+  int rank_;
+  int ranks_;
+};
+
+}  // namespace bp

@@ -1,0 +1,59 @@
+// How algorithms that pair ranks by the bits of their numbers cope with P ranks that are no power
+// of two: P = C + F with C the largest power of two that is not above P. The first 2F ranks fold in
+// pairs: the even one gives its vector to the odd one above, sits out, and gets the result at the
+// end. C ranks are left, the core, numbered from 0 in the order of their ranks.
+//
+//   rank          0       1       2       3       4       5        6 ranks (C = 4, F = 2)
+//   fold          0 ----> 1       2 ----> 3       4       5
+//   core number           0               1       2       3
+//   unfold        R <---- R       R <---- R       R       R
+//
+// Cost: two steps, of S bytes each.
+//
+// Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication
+// Operations in MPICH", IJHPCA 19 (2005), 4.4.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "comm/base/check.h"
+
+namespace bp {
+
+// What becomes of what a step receives.
+enum class Received : std::uint8_t {
+  nothing,   // no receive at this step
+  replaces,  // it is the data now
+  lower,     // data = received op data
+  upper,     // data = data op received
+};
+
+class Folding {
+ public:
+  Folding(int rank, int ranks)
+      : rank_(rank),
+        core_(static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)))),
+        folded_(ranks - core_) {
+    BP_CHECK(ranks >= 1 && rank >= 0 && rank < ranks, "folding needs a rank among its ranks");
+  }
+
+  [[nodiscard]] int core() const { return core_; }  // how many are left
+  [[nodiscard]] int doublings() const { return std::countr_zero(static_cast<unsigned>(core_)); }
+  [[nodiscard]] bool any() const { return folded_ > 0; }  // ranks that fold
+  [[nodiscard]] bool is_folded() const { return rank_ < 2 * folded_; }
+  [[nodiscard]] bool sits_out() const { return is_folded() && rank_ % 2 == 0; }
+  [[nodiscard]] int partner() const { return rank_ ^ 1; }  // of a folded rank
+  // Of a rank that does not sit out.
+  [[nodiscard]] int number() const { return is_folded() ? rank_ / 2 : rank_ - folded_; }
+  [[nodiscard]] int rank_of(int number) const {
+    return number < folded_ ? 2 * number + 1 : number + folded_;
+  }
+
+ private:
+  int rank_;
+  int core_;
+  int folded_;
+};
+
+}  // namespace bp

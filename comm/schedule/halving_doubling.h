@@ -1,0 +1,106 @@
+// Halving-doubling (Rabenseifner's): recursive doubling that sends no more than the ring does. At
+// each step of the first half partners split the range of blocks that both still reduce: each keeps
+// one half and sends the other. The second half of the steps goes back the same way, copying what
+// is finished. Few steps and little traffic, but partners are far apart and each block waits for
+// whole steps. Used for what is of middle length.
+//
+// all-reduce, 4 ranks; a cell shows whose data a rank's block holds, . is of no more use:
+//
+//   rank                0          1          2          3
+//   block               0 1 2 3    0 1 2 3    0 1 2 3    0 1 2 3
+//   halve, distance 1   01 01 . .  . . 01 01  23 23 . .  . . 23 23     0 with 1, 2 with 3
+//   halve, distance 2   A . . .    . . A .    . A . .    . . . A       0 with 2, 1 with 3: whole
+//   double, distance 2  A A . .    . . A A    A A . .    . . A A
+//   double, distance 1  A A A A    A A A A    A A A A    A A A A
+//
+// Near ranks, which may be on one host, exchange the longest parts. Each block is reduced in the
+// order of ranks, in the same expression as by recursive doubling, and then copied: all ranks hold
+// the same bits. Where P is no power of two, ranks fold first (folding.h), with whole vectors.
+//
+// Cost for P ranks and S bytes (alpha, beta, gamma as in ring.h):
+//   P = 2^k   2 log2 P steps      2 log2 P alpha + 2 (P-1)/P S beta + (P-1)/P S gamma
+//   else      2 log2 C + 2 steps  the same of C   + 2 alpha + 2 S beta + S gamma
+//
+// Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication
+// Operations in MPICH", IJHPCA 19 (2005), 4.4.
+#pragma once
+
+#include "comm/schedule/folding.h"
+
+namespace bp {
+
+// Neighbouring blocks. A range of blocks is sent even where the blocks have no elements.
+struct BlockRange {
+  int first = 0;
+  int count = 0;  // 0: nothing is sent
+  bool operator==(const BlockRange&) const = default;
+};
+
+// What a rank does at one step. All defaults: it sits out. Sent and received blocks never overlap,
+// but where a whole vector is folded.
+struct HalvingStep {
+  int peer = -1;
+  BlockRange send;     // as it was before the step
+  BlockRange receive;  // where `received` is not nothing
+  Received received = Received::nothing;
+};
+
+class HalvingDoubling {
+ public:
+  HalvingDoubling(int rank, int ranks) : folding_(rank, ranks) {}
+
+  [[nodiscard]] int blocks() const { return folding_.core(); }
+  // The same on all ranks; step k of one rank meets step k of its peer.
+  [[nodiscard]] int steps() const { return 2 * folding_.doublings() + (folding_.any() ? 2 : 0); }
+  // Before this step nothing is copied; from then on nothing is reduced.
+  [[nodiscard]] int first_copying_step() const {
+    return folding_.doublings() + (folding_.any() ? 1 : 0);
+  }
+  // The block that is whole here at that step; no rank is given another's. -1 for who sits out.
+  [[nodiscard]] int own_block() const {
+    return folding_.sits_out() ? -1 : range_after(folding_.doublings()).first;
+  }
+
+  [[nodiscard]] HalvingStep step(int k) const {
+    const BlockRange all{0, blocks()};
+    if (folding_.any() && (k == 0 || k == steps() - 1)) return folding_step(k == 0, all);
+    if (folding_.sits_out()) return {};
+    const int j = folding_.any() ? k - 1 : k;
+    return j < folding_.doublings() ? halve(j) : double_back(2 * folding_.doublings() - 1 - j);
+  }
+
+ private:
+  [[nodiscard]] HalvingStep folding_step(bool first, const BlockRange& all) const {
+    if (!folding_.is_folded()) return {};
+    const bool sends = folding_.sits_out() == first;
+    if (sends) return {folding_.partner(), all, {}, Received::nothing};
+    return {folding_.partner(), {}, all, first ? Received::lower : Received::replaces};
+  }
+
+  // What is still ours to reduce after `halvings`: bit j of our number tells which half we kept.
+  [[nodiscard]] BlockRange range_after(int halvings) const {
+    BlockRange range{0, blocks()};
+    for (int j = 0; j < halvings; ++j) range = half(range, (folding_.number() >> j) & 1);
+    return range;
+  }
+  [[nodiscard]] static BlockRange half(const BlockRange& range, int upper) {
+    return {range.first + upper * range.count / 2, range.count / 2};
+  }
+
+  [[nodiscard]] HalvingStep halve(int j) const {
+    const int own = folding_.number();
+    const int upper = (own >> j) & 1;
+    const BlockRange range = range_after(j);
+    return {folding_.rank_of(own ^ (1 << j)), half(range, 1 - upper), half(range, upper),
+            upper == 1 ? Received::lower : Received::upper};
+  }
+  // halve(j) undone: both have finished the half that they kept there.
+  [[nodiscard]] HalvingStep double_back(int j) const {
+    const HalvingStep there = halve(j);
+    return {there.peer, there.receive, there.send, Received::replaces};
+  }
+
+  Folding folding_;
+};
+
+}  // namespace bp
