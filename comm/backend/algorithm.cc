@@ -47,6 +47,12 @@ bool is_possible(Algorithm algorithm, std::span<const int> local_sizes) {
   return local_sizes.size() > 1 && std::ranges::max(local_sizes) > 1;
 }
 
+bool can_run(std::string_view name, std::span<const int> local_sizes) {
+  return std::ranges::any_of(kAlgorithms, [&](const auto& known) {
+    return known.first == name && is_possible(known.second, local_sizes);
+  });
+}
+
 Algorithm parse_algorithm(std::string_view name, std::span<const int> local_sizes) {
   std::string possible;
   bool known = false;

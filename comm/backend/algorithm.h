@@ -25,6 +25,7 @@ enum class Algorithm : std::uint8_t {
 
 // `local_sizes`: how many ranks each host has.
 [[nodiscard]] bool is_possible(Algorithm algorithm, std::span<const int> local_sizes);
+[[nodiscard]] bool can_run(std::string_view name, std::span<const int> local_sizes);
 // Throws invalid_argument for a name that there is not, or that these hosts cannot run, naming
 // those that are possible.
 [[nodiscard]] Algorithm parse_algorithm(std::string_view name, std::span<const int> local_sizes);

@@ -23,14 +23,21 @@ void all_reduce_by(
 
 // comm/schedule/ring.h. Any number of bytes; made for many.
 void ring_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& limits);
-void ring_reduce_scatter(
-    Call& call, ConstView input, View output, ReduceOp op, const SegmentLimits& limits);
+// counts[r] elements for rank r. `output` may be where these lie in `input`.
+void ring_reduce_scatter(Call& call,
+                         ConstView input,
+                         View output,
+                         std::span<const std::size_t> counts,
+                         ReduceOp op,
+                         const SegmentLimits& limits);
 // counts[r] elements from rank r; the own block is in place already.
 void ring_all_gather(Call& call,
                      View data,
                      std::span<const std::size_t> counts,
                      const SegmentLimits& limits);
 [[nodiscard]] Block gathered_block(std::span<const std::size_t> counts, int r);
+// Those of block_of.
+[[nodiscard]] std::vector<std::size_t> even_counts(std::size_t count, int ranks);
 
 // comm/schedule/recursive_doubling.h. Any number of bytes; made for few.
 void doubling_all_reduce(Call& call, View data, ReduceOp op);

@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "comm/base/check.h"
 #include "comm/base/text.h"
 
 namespace bp {
@@ -26,7 +27,15 @@ std::uint64_t Call::next_slot(Posted& posted, int peer, Lane lane) const {
   return context_.slot + kLanes * posted[static_cast<std::size_t>(peer)][index]++ + index;
 }
 
+Call::Team::Team(Call& call, std::vector<int> members) : call_(call), members_(std::move(members)) {
+  const auto own = std::ranges::find(members_, call.context_.rank);
+  BP_CHECK(call.team_ == nullptr && own != members_.end(), "a team is of this rank and others");
+  rank_ = static_cast<int>(own - members_.begin());
+  call_.team_ = this;
+}
+
 Call::Message Call::receive(int peer, std::span<std::byte> into, Lane lane) {
+  peer = in_communicator(peer);
   Message message;
   message.peer_ = peer;
   message.received_ = into.size();
@@ -40,6 +49,7 @@ Call::Message Call::receive(int peer, std::span<std::byte> into, Lane lane) {
 }
 
 Call::Message Call::send(int peer, std::span<const std::byte> from, Lane lane) {
+  peer = in_communicator(peer);
   Message message;
   message.peer_ = peer;
   try {
@@ -53,14 +63,16 @@ Call::Message Call::send(int peer, std::span<const std::byte> from, Lane lane) {
 
 void Call::wait(Message& message) {
   if (!message.transfer_) return;
-  wait_for(message.peer_, [&](const Deadline& deadline, const std::atomic<bool>& stop) {
+  wait_for_member(message.peer_, [&](const Deadline& deadline, const std::atomic<bool>& stop) {
     return message.transfer_->wait(deadline, stop);
   });
   message.transfer_.reset();
   received_ += message.received_;
 }
 
-void Call::wait_for(int peer, const Wait& wait) {
+void Call::wait_for(int peer, const Wait& wait) { wait_for_member(in_communicator(peer), wait); }
+
+void Call::wait_for_member(int peer, const Wait& wait) {
   try {
     wait_in_slices(peer, wait);
   } catch (const TransportFailure& why) {
@@ -89,7 +101,7 @@ void Call::disagree(int peer) {
   for (;; std::this_thread::sleep_for(kLookAgain)) {
     supervisor.stalled(*this);  // throws once the other has shown what it asked for
     if (stop().load(std::memory_order_acquire)) throw supervisor.stopped(*this);
-    if (deadline_.passed()) throw supervisor.timed_out(*this, peer);
+    if (deadline_.passed()) throw supervisor.timed_out(*this, in_communicator(peer));
   }
 }
 

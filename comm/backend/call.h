@@ -84,14 +84,32 @@ class Call {
    private:
     friend class Call;
     std::unique_ptr<Transfer> transfer_;
-    int peer_ = -1;
+    int peer_ = -1;             // in the communicator
     std::size_t received_ = 0;  // bytes that its completion adds to what was received
   };
 
   explicit Call(CallContext context);
 
-  [[nodiscard]] int rank() const { return context_.rank; }
-  [[nodiscard]] int size() const { return static_cast<int>(context_.members.size()); }
+  // While it lives, the call is one among `members`: ranks of the communicator, ascending, ours
+  // among them. rank(), size() and every peer are counted there. One at a time.
+  class Team {
+   public:
+    Team(Call& call, std::vector<int> members);
+    ~Team() { call_.team_ = nullptr; }
+    Team(const Team&) = delete;
+    Team& operator=(const Team&) = delete;
+
+   private:
+    friend class Call;
+    Call& call_;
+    const std::vector<int> members_;
+    int rank_ = 0;
+  };
+
+  [[nodiscard]] int rank() const { return team_ == nullptr ? context_.rank : team_->rank_; }
+  [[nodiscard]] int size() const {
+    return static_cast<int>(team_ == nullptr ? context_.members.size() : team_->members_.size());
+  }
 
   // Post receives before the sends that they belong with. All throw Error.
   [[nodiscard]] Message receive(int peer, std::span<std::byte> into, Lane lane = Lane::data);
@@ -127,19 +145,26 @@ class Call {
   }
   [[nodiscard]] const CallContext& context() const { return context_; }
   [[nodiscard]] const Deadline& deadline() const { return deadline_; }
-  [[nodiscard]] int world_rank(int peer) const {  // -1 for an unknown peer
+  // Of a rank of the communicator; -1 for an unknown one.
+  [[nodiscard]] int world_rank(int peer) const {
     return peer < 0 ? -1 : context_.members[static_cast<std::size_t>(peer)];
   }
   // "after 65536 of 1048576 bytes of all_reduce sum of 262144 f32 'bucket 3'"
   [[nodiscard]] std::string progress() const;
 
  private:
+  [[nodiscard]] int in_communicator(int peer) const {
+    return team_ == nullptr ? peer : team_->members_[static_cast<std::size_t>(peer)];
+  }
+  // `peer` in the communicator, as in all below.
+  void wait_for_member(int peer, const Wait& wait);
   void wait_in_slices(int peer, const Wait& wait);
   // [peer][lane]: how many messages were posted
   using Posted = std::vector<std::array<std::uint64_t, kLanes>>;
   [[nodiscard]] std::uint64_t next_slot(Posted& posted, int peer, Lane lane) const;
 
   CallContext context_;
+  const Team* team_ = nullptr;
   Deadline deadline_;
   std::optional<Deadline> stall_;  // since it waits
   Posted sends_;                   // empty until a message is posted

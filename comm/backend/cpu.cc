@@ -21,9 +21,11 @@ void gather_own_input(const Operation& operation, const Call& call) {
   }
 }
 
-SelectionKey key_of(std::span<const int> local_sizes) {
-  return {.ranks = std::accumulate(local_sizes.begin(), local_sizes.end(), 0),
-          .hosts = static_cast<int>(local_sizes.size())};
+SelectionKey key_of(const CpuSetup& setup) {
+  const std::vector<int>& sizes = setup.local_sizes;
+  return {.ranks = std::accumulate(sizes.begin(), sizes.end(), 0),
+          .hosts = static_cast<int>(sizes.size()),
+          .shared = setup.shares_memory && is_possible(Algorithm::hierarchical, sizes)};
 }
 
 }  // namespace
@@ -48,8 +50,11 @@ void all_reduce_by(
   BP_CHECK(false, "this algorithm is made of others");
 }
 
-CpuBackend::CpuBackend(CpuSetup setup)
-    : setup_(std::move(setup)), selection_(key_of(setup_.local_sizes)) {}
+CpuBackend::CpuBackend(CpuSetup setup, std::unique_ptr<SharedBackend> inside)
+    : setup_(std::move(setup)),
+      name_(setup_.shares_memory ? setup_.transport + "+shm" : setup_.transport),
+      selection_(key_of(setup_)),
+      hierarchical_(setup_.local_sizes, std::move(inside), setup_.limits) {}
 
 Algorithm CpuBackend::all_reduce_algorithm(std::size_t bytes) const {
   return setup_.algorithm == Algorithm::automatic ? selection_.all_reduce(bytes) : setup_.algorithm;
@@ -84,15 +89,22 @@ std::string_view CpuBackend::algorithm_of(Operation::Kind kind, std::size_t byte
 void CpuBackend::run(const Operation& operation, Call& call) {
   const View& output = operation.output;
   switch (operation.kind) {
-    case Operation::Kind::all_reduce:
-      all_reduce_by(all_reduce_algorithm(output.bytes()), call, output, operation.reduce,
-                    setup_.limits);
+    case Operation::Kind::all_reduce: {
+      const Algorithm algorithm = all_reduce_algorithm(output.bytes());
+      if (algorithm == Algorithm::hierarchical) {
+        hierarchical_.all_reduce(call, output, operation.reduce);
+      } else {
+        all_reduce_by(algorithm, call, output, operation.reduce, setup_.limits);
+      }
       return;
+    }
     case Operation::Kind::broadcast:
       tree_broadcast(call, output, operation.root, setup_.limits);
       return;
     case Operation::Kind::reduce_scatter:
-      ring_reduce_scatter(call, operation.input, output, operation.reduce, setup_.limits);
+      ring_reduce_scatter(call, operation.input, output,
+                          even_counts(operation.input.count, call.size()), operation.reduce,
+                          setup_.limits);
       return;
     case Operation::Kind::all_gather:
       gather_own_input(operation, call);

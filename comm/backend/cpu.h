@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "comm/backend/algorithm.h"
 #include "comm/backend/backend.h"
+#include "comm/backend/hierarchical.h"
 #include "comm/backend/selection.h"
 #include "comm/schedule/segments.h"
 
@@ -24,14 +26,16 @@ struct CpuSetup {
   std::string transport;                       // its name
   Algorithm algorithm = Algorithm::automatic;  // of all_reduce, as asked for
   std::vector<int> local_sizes;                // how many ranks of the communicator each host has
+  bool shares_memory = false;                  // the ranks of each host do
   SegmentLimits limits = kSegments;
 };
 
 class CpuBackend : public Backend {
  public:
-  explicit CpuBackend(CpuSetup setup);
+  // `inside`: of this host's ranks; null where they are one, or share no memory.
+  CpuBackend(CpuSetup setup, std::unique_ptr<SharedBackend> inside);
 
-  [[nodiscard]] std::string_view name() const override { return setup_.transport; }
+  [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::string_view algorithm_of(Operation::Kind kind,
                                               std::size_t bytes) const override;
   void run(const Operation& operation, Call& call) override;
@@ -40,7 +44,9 @@ class CpuBackend : public Backend {
   [[nodiscard]] Algorithm all_reduce_algorithm(std::size_t bytes) const;
 
   const CpuSetup setup_;
+  const std::string name_;
   const Selection selection_;
+  Hierarchical hierarchical_;
 };
 
 }  // namespace bp

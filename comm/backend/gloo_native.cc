@@ -42,12 +42,6 @@ void check_reduce_scatter(const Operation& operation) {
               "gloo-native has reduce_scatter for sums of f32 only; use the backend gloo");
 }
 
-std::vector<std::size_t> block_counts(std::size_t count, int ranks) {
-  std::vector<std::size_t> counts;
-  for (int r = 0; r < ranks; ++r) counts.push_back(block_of(count, ranks, r).count);
-  return counts;
-}
-
 }  // namespace
 
 void GlooNativeBackend::run(const Operation& operation, Call& call) {
@@ -75,7 +69,7 @@ void GlooNativeBackend::run(const Operation& operation, Call& call) {
       check_reduce_scatter(op);
       Barrier(call).finish();  // this one has no tag: agree first
       native.kind = NativeCall::reduce_scatter_f32_sum;
-      op.counts = block_counts(op.input.count, call.size());
+      op.counts = even_counts(op.input.count, call.size());
       native.counts = op.counts.data();
       break;
     default:

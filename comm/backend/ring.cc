@@ -125,15 +125,19 @@ void ring_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& li
   sends.wait_all();
 }
 
-void ring_reduce_scatter(
-    Call& call, ConstView input, View output, ReduceOp op, const SegmentLimits& limits) {
+void ring_reduce_scatter(Call& call,
+                         ConstView input,
+                         View output,
+                         std::span<const std::size_t> counts,
+                         ReduceOp op,
+                         const SegmentLimits& limits) {
   const Ring ring(call.rank(), call.size());
   const int ranks = call.size();
-  const Cut cuts = cut(input.type, block_of(input.count, ranks, 0).count, limits);
+  const Cut cuts = cut(input.type, *std::max_element(counts.begin(), counts.end()), limits);
   const int n = cuts.segments;
   const int total = ring.reduce_scatter_steps() * n;
   const auto segment = [&](int block, int s) {
-    return segment_of(block_of(input.count, ranks, block), n, s);
+    return segment_of(gathered_block(counts, block), n, s);
   };
   // What arrives is reduced where it lies and sent on from there: two rows of segments, one being
   // filled while the other leaves.
@@ -164,7 +168,7 @@ void ring_reduce_scatter(
     }
   };
 
-  call.expect(input.bytes() - input.bytes() / static_cast<std::size_t>(ranks));
+  call.expect(input.bytes() - output.bytes());
   int posted = 0;
   for (; posted < std::min({kWindow, rows, total}); ++posted) post_receive(posted);
   const int ahead = std::min(kAhead, n);
@@ -177,7 +181,7 @@ void ring_reduce_scatter(
     const Block to = segment(block, i % n);
     const std::byte* const own = input.data + to.offset * cuts.element;
     std::byte* const arrived = place(i, to).data();
-    const std::size_t inside = to.offset - block_of(input.count, ranks, block).offset;
+    const std::size_t inside = to.offset - gathered_block(counts, block).offset;
     std::byte* const into = last ? output.data + inside * cuts.element : arrived;
     reduce_to(input.type, op, into, own, arrived, to.count);
     if (last && op == ReduceOp::average) finish_average(input.type, into, to.count, ranks);
@@ -192,6 +196,12 @@ Block gathered_block(std::span<const std::size_t> counts, int r) {
   const auto before = counts.first(static_cast<std::size_t>(r));
   return {std::accumulate(before.begin(), before.end(), std::size_t{0}),
           counts[static_cast<std::size_t>(r)]};
+}
+
+std::vector<std::size_t> even_counts(std::size_t count, int ranks) {
+  std::vector<std::size_t> counts;
+  for (int r = 0; r < ranks; ++r) counts.push_back(block_of(count, ranks, r).count);
+  return counts;
 }
 
 void ring_all_gather(Call& call,

@@ -47,6 +47,12 @@ class SharedBackend : public Backend {
   }
   void run(const Operation& operation, Call& call) override;
 
+  // counts[r] elements for, or of, rank r. In place: a rank's block of `input` may be its output,
+  // and its block of `data` is its input.
+  void reduce_scatter(
+      Call& call, ConstView input, View output, std::span<const std::size_t> counts, ReduceOp op);
+  void all_gather(Call& call, View data, std::span<const std::size_t> counts);
+
  private:
   void all_reduce(Call& call, View data, ReduceOp op);
   // An all-reduce of vectors of which some may be shown and others staged, `chunk` bytes at a time.
@@ -63,8 +69,6 @@ class SharedBackend : public Backend {
   void bring(const Staged& staged, std::size_t step);
   void fetch(const Staged& staged, std::size_t step) const;
   void broadcast(Call& call, View data, int root);
-  void reduce_scatter(Call& call, ConstView input, View output, ReduceOp op);
-  void all_gather(Call& call, View data, std::span<const std::size_t> counts);
   void reduce(Call& call, View data, ReduceOp op, int root);
   void reduce_on_board(Call& call, View data, ReduceOp op, int root);
   // `out` becomes the reduction of parts_, and may be one of them.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "comm/backend/algorithms.h"
 #include "comm/backend/shared.h"
 #include "comm/backend/shared_parts.h"
 #include "comm/reduce/reduce.h"
@@ -140,11 +141,12 @@ void SharedBackend::all_reduce_in_shares(Call& call, Staged staged, ReduceOp op)
 
 // Each rank reduces its block of all vectors. On the stage lies the same piece of every block, one
 // after another.
-void SharedBackend::reduce_scatter(Call& call, ConstView input, View output, ReduceOp op) {
+void SharedBackend::reduce_scatter(
+    Call& call, ConstView input, View output, std::span<const std::size_t> counts, ReduceOp op) {
   const std::size_t element = size_of(input.type);
   const std::size_t room = chunk_ / channels_.size() / kCacheLine * kCacheLine;  // of a piece
-  const auto block = [&](int r) { return block_of(input.count, size(), r); };
-  const std::size_t longest = block(0).count * element;
+  const auto block = [&](int r) { return gathered_block(counts, r); };
+  const std::size_t longest = std::ranges::max(counts) * element;
   const bool shown = host_->own().offset_of(input.data, input.bytes()).has_value();
   const auto show = [&](std::size_t step) {
     for (int r = 0; r < size() && !shown; ++r) {

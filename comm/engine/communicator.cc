@@ -8,7 +8,6 @@
 
 #include "bp/collective.h"
 #include "bp/store.h"
-#include "comm/backend/self.h"
 #include "comm/base/check.h"
 #include "comm/base/text.h"
 #include "comm/engine/impl.h"
@@ -50,16 +49,16 @@ Topology topology_of_group(const Topology& parent, const std::vector<int>& membe
   return group;
 }
 
-}  // namespace
-
-std::unique_ptr<Backend> make_cpu_backend(const std::string& name,
-                                          const CommunicatorOptions& options,
-                                          const Topology& topology,
-                                          const SegmentLimits& limits) {
-  CpuSetup setup{.transport = name, .local_sizes = topology.local_sizes, .limits = limits};
-  setup.algorithm = parse_algorithm(options.algorithm, topology.local_sizes);
-  return std::make_unique<CpuBackend>(std::move(setup));
+// The same place in the arena of every rank of this host.
+std::vector<Board::Place> channels_of_world(SharedHost& host, int local_size, std::size_t chunk) {
+  const std::size_t offset = host.own().allocate(SharedChannel::bytes(chunk));
+  BP_CHECK(offset == 0, "the world's channel is the first piece of every arena");
+  std::vector<Board::Place> channels;
+  for (int local = 0; local < local_size; ++local) channels.push_back({local, offset});
+  return channels;
 }
+
+}  // namespace
 
 Communicator make_world(Topology topology,
                         CommunicatorOptions options,
@@ -70,21 +69,23 @@ Communicator make_world(Topology topology,
   setup.group = "world";
   setup.rank = topology.rank;
   for (int rank = 0; rank < topology.size(); ++rank) setup.members.push_back(rank);
-  if (topology.size() > 1) {
-    setup.backend = std::move(parts.backend);
+  setup.backend = std::move(parts.backend);
+  if (!setup.backend) {
+    BackendParts backend{.topology = topology,
+                         .algorithm = options.algorithm,
+                         .transport = parts.transport_name,
+                         .segments = parts.segments,
+                         .shared = parts.shared,
+                         .shared_chunk = parts.shared_chunk};
     if (parts.shared) {
-      std::vector<Board::Place> channels;
-      const std::size_t offset =
-          parts.shared->own().allocate(SharedChannel::bytes(parts.shared_chunk));
-      BP_CHECK(offset == 0, "the world's channel is the first piece of every arena");
-      for (int rank = 0; rank < topology.size(); ++rank) channels.push_back({rank, offset});
-      setup.backend = std::make_unique<SharedBackend>(parts.shared, std::move(channels),
-                                                      topology.rank, parts.shared_chunk);
+      backend.channels =
+          channels_of_world(*parts.shared, topology.local_size(), parts.shared_chunk);
     }
+    setup.backend = make_backend(std::move(backend));
+  }
+  if (topology.size() > 1) {
     setup.job = std::make_shared<Job>(std::move(parts.store), std::move(parts.transport),
                                       std::move(parts.shared));
-  } else {
-    setup.backend = std::make_unique<SelfBackend>();
   }
   return Communicator(std::make_unique<Communicator::Impl>(std::move(topology), std::move(options),
                                                            std::move(setup)));
@@ -120,8 +121,9 @@ Communicator Communicator::split(int color) {
                     : 0};
   all_gather(*this, const_view(std::span(own_choice)), view(choices), {.name = "split"});
   std::vector<int> members;  // ranks here
-  std::vector<Board::Place> channels;
-  EngineSetup setup = setup_of(impl_->options());
+  std::vector<std::size_t> channels;
+  CommunicatorOptions options = impl_->options();
+  EngineSetup setup = setup_of(options);
   setup.stall_after = own.stall_after;
   for (int rank = 0; rank < size(); ++rank) {
     const std::size_t at = 2 * static_cast<std::size_t>(rank);
@@ -129,23 +131,27 @@ Communicator Communicator::split(int color) {
     if (rank == own.rank) setup.rank = static_cast<int>(members.size());
     members.push_back(rank);
     setup.members.push_back(own.members[static_cast<std::size_t>(rank)]);
-    channels.push_back({setup.members.back(), static_cast<std::size_t>(choices[at + 1])});
+    channels.push_back(static_cast<std::size_t>(choices[at + 1]));
   }
   // The same on all its members and on nobody else: the split is a collective with a number.
   setup.group = concat(own.group, ".", impl_->engine().sequence(), ".", color);
-  const Topology group = topology_of_group(impl_->topology(), members);
-  if (members.size() > 1) {
-    setup.job = own.job;
-    if (shared) {
-      setup.backend = std::make_unique<SharedBackend>(shared, std::move(channels), setup.rank);
-    } else {
-      setup.backend =
-          make_cpu_backend(transport_name(own.backend->name()), impl_->options(), group);
-    }
-  } else {
-    setup.backend = std::make_unique<SelfBackend>();
+  BackendParts parts{.topology = topology_of_group(impl_->topology(), members),
+                     .algorithm = options.algorithm,
+                     .transport = transport_name(own.backend->name()),
+                     .shared = shared};
+  const Topology& group = parts.topology;
+  if (!can_run(options.algorithm, group.local_sizes)) {
+    parts.algorithm = options.algorithm = setup.algorithm = "auto";
   }
-  return Communicator(std::make_unique<Impl>(group, impl_->options(), std::move(setup)));
+  for (int local = 0; shared && local < group.local_size(); ++local) {
+    const auto member = static_cast<std::size_t>(group.leader_of(group.host()) + local);
+    parts.channels.push_back({setup.members[member] - shared->first(), channels[member]});
+  }
+  if (members.size() > 1) setup.job = own.job;
+  Topology topology = group;
+  setup.backend = make_backend(std::move(parts));
+  return Communicator(
+      std::make_unique<Impl>(std::move(topology), std::move(options), std::move(setup)));
 }
 
 struct Buffer::State {

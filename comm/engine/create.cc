@@ -74,23 +74,35 @@ auto tell_failure(const Topology& topology, Store& store, const Connecting& conn
   }
 }
 
-// Null where the ranks do not share memory.
+void check_algorithm(const CommunicatorOptions& options, const Topology& topology) {
+  (void)parse_algorithm(options.algorithm, topology.local_sizes);
+  if (options.algorithm == "auto" || options.backend == "auto" || options.backend == "gloo") return;
+  throw Error(ErrorCode::invalid_argument,
+              concat("the backend ", options.backend, " has no algorithm '", options.algorithm,
+                     "': it ", options.backend == "shm" ? "sends no messages" : "uses Gloo's own",
+                     "; possible here: auto"));
+}
+
+// Null where ranks of one host share no memory.
 std::shared_ptr<SharedHost> share_memory(const Environment& environment,
                                          const CommunicatorOptions& options,
                                          Store& store) {
   const bool asked = options.backend == "shm";
+  const bool inside = options.algorithm == "hierarchical";
   const Topology& topology = environment.topology;
   if (asked && topology.hosts() > 1) {
     throw Error(ErrorCode::unavailable,
                 concat("the backend shm is for ranks of one host; this job has ", topology.hosts(),
                        " hosts (auto chooses what fits)"));
   }
-  // Who asks for an algorithm asks for messages.
-  if (!asked && (options.backend != "auto" || options.algorithm != "auto")) return nullptr;
-  if (topology.hosts() > 1) return nullptr;
+  // Who asks for an algorithm asks for messages, or to have them between hosts only.
+  if (!asked && (options.backend != "auto" || (options.algorithm != "auto" && !inside))) {
+    return nullptr;
+  }
+  if (std::ranges::max(topology.local_sizes) == 1) return nullptr;
   return meet_on_host({.rank = topology.rank,
-                       .first = 0,
-                       .count = topology.size(),
+                       .first = topology.leader_of(topology.host()),
+                       .count = topology.local_size(),
                        .key = environment.key,
                        .timeout = options.start_timeout},
                       store);
@@ -111,7 +123,7 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
                        "'; there are: auto, shm, gloo, gloo-native, gloo-native-batch"));
   }
   const Environment environment = Environment::current();
-  auto backend = make_cpu_backend("gloo", chosen, environment.topology);  // refuses, first of all
+  check_algorithm(chosen, environment.topology);
   if (environment.topology.size() == 1) {
     return make_world(environment.topology, chosen, {});
   }
@@ -135,12 +147,16 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
     const GlooOptions gloo{rank, size, listen, chosen.start_timeout, packaged};
     return std::make_unique<GlooTransport>(gloo, *rendezvous);
   });
+  std::unique_ptr<Backend> backend;
   if (native) backend = std::make_unique<GlooNativeBackend>(chosen.backend, *transport);
   auto shared = tell_failure(environment.topology, *store,
                              [&] { return share_memory(environment, chosen, *store); });
-  return make_world(
-      environment.topology, chosen,
-      {std::move(store), std::move(transport), std::move(backend), std::move(shared)});
+  return make_world(environment.topology, chosen,
+                    {.store = std::move(store),
+                     .transport = std::move(transport),
+                     .transport_name = "gloo",
+                     .backend = std::move(backend),
+                     .shared = std::move(shared)});
 }
 
 }  // namespace bp

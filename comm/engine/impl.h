@@ -5,8 +5,7 @@
 #include <string>
 
 #include "bp/communicator.h"
-#include "comm/backend/cpu.h"
-#include "comm/backend/shared.h"
+#include "comm/engine/backends.h"
 #include "comm/engine/engine.h"
 
 namespace bp {
@@ -32,8 +31,10 @@ class Communicator::Impl {
 struct WorldParts {
   std::unique_ptr<Store> store;
   std::unique_ptr<Transport> transport;
-  std::unique_ptr<Backend> backend;
-  std::shared_ptr<SharedHost> shared;  // where it is there, it does the work of `backend`
+  std::string transport_name;
+  std::unique_ptr<Backend> backend;    // null: what fits (backends.h)
+  std::shared_ptr<SharedHost> shared;  // null: ranks of one host share no memory
+  SegmentLimits segments = kSegments;
   std::size_t shared_chunk = SharedChannel::kChunk;
 };
 
@@ -45,12 +46,5 @@ struct WorldParts {
 // Waits in the store until every rank of the job has called this; throws `timeout` naming who has
 // not.
 void meet(Store& store, int rank, int size, std::chrono::milliseconds timeout);
-
-// The backend for a communicator over a transport called `name`; throws invalid_argument for an
-// algorithm that is not there, or that its hosts cannot run.
-[[nodiscard]] std::unique_ptr<Backend> make_cpu_backend(const std::string& name,
-                                                        const CommunicatorOptions& options,
-                                                        const Topology& topology,
-                                                        const SegmentLimits& limits = kSegments);
 
 }  // namespace bp

@@ -26,7 +26,7 @@ class Job {
 
   [[nodiscard]] Store& store() { return *store_; }
   [[nodiscard]] Transport& transport() { return *transport_; }
-  // Null where not all ranks share memory.
+  // Null where ranks of one host share no memory, which is so on all hosts or on none.
   [[nodiscard]] const std::shared_ptr<SharedHost>& shared() const { return shared_; }
 
   // `failure` is set when the job fails; at once where it already has. It must be removed before

@@ -23,11 +23,13 @@ class SharedHost {
     SharedMemory mapping;         // none where somebody else keeps it
   };
 
-  // `neighbours` by rank on this host, our own arena among them.
-  SharedHost(std::shared_ptr<Arena> own, std::vector<Neighbour> neighbours)
-      : own_(std::move(own)), neighbours_(std::move(neighbours)) {}
+  // `neighbours` by rank on this host, our own arena among them. `first`: the world rank of rank 0
+  // here.
+  SharedHost(std::shared_ptr<Arena> own, std::vector<Neighbour> neighbours, int first)
+      : own_(std::move(own)), neighbours_(std::move(neighbours)), first_(first) {}
 
   [[nodiscard]] Arena& own() { return *own_; }
+  [[nodiscard]] int first() const { return first_; }
   [[nodiscard]] std::byte* at(int rank, std::size_t offset) const {
     return neighbours_[static_cast<std::size_t>(rank)].memory + offset;
   }
@@ -37,6 +39,7 @@ class SharedHost {
  private:
   std::shared_ptr<Arena> own_;
   std::vector<Neighbour> neighbours_;
+  int first_;
 };
 
 }  // namespace bp

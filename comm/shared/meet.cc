@@ -221,7 +221,7 @@ std::shared_ptr<SharedHost> meet_on_host(const MeetOptions& options, Store& stor
     neighbour = pair.neighbour(std::move(came->memory));
     --awaited;
   }
-  return std::make_shared<SharedHost>(own, std::move(neighbours));
+  return std::make_shared<SharedHost>(own, std::move(neighbours), options.first);
 }
 
 }  // namespace bp

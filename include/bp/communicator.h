@@ -27,9 +27,10 @@ namespace BP_API bp {
 class Store;
 
 struct CommunicatorOptions {
-  // "auto" chooses by topology; else "shm" (memory that all ranks of one host share), "gloo", or to
-  // compare with it Gloo's own collectives: "gloo-native", and "gloo-native-batch" with Gloo's
-  // thread as "gloo" runs it. Also read from BP_BACKEND.
+  // "auto" chooses by topology: memory that ranks of one host share, Gloo between hosts. Else "shm"
+  // (one host only), "gloo" (all by messages), or to compare with it Gloo's own collectives:
+  // "gloo-native", and "gloo-native-batch" with Gloo's thread as "gloo" runs it. Also read from
+  // BP_BACKEND.
   std::string backend = "auto";
   // Of all_reduce by messages: "auto" chooses by size, ranks and hosts; else "ring",
   // "recursive_doubling", "halving_doubling", "tree", "double_tree" or "hierarchical". One that
@@ -110,7 +111,7 @@ class Communicator {
   [[nodiscard]] int rank() const;
   [[nodiscard]] int size() const;
   [[nodiscard]] const Topology& topology() const;
-  [[nodiscard]] std::string_view backend() const;  // "gloo"; "self" for one rank
+  [[nodiscard]] std::string_view backend() const;  // "shm", "gloo", "gloo+shm"; "self" for one rank
   [[nodiscard]] Store* store() const;              // null in a job of one rank
   [[nodiscard]] Counters counters() const;
 

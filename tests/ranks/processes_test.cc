@@ -27,7 +27,7 @@ constexpr auto kSoon = 15s;
 
 RANK_BODY(collectives) {
   Communicator world = Communicator::create();
-  EXPECT_EQ(world.backend(), "gloo");
+  EXPECT_EQ(world.backend(), std::getenv("EXPECTED_BACKEND"));
   EXPECT_EQ(check_main_collectives(world, 4096), "");
   EXPECT_EQ(check_bitwise_equality(world, 300'007), "");  // in several segments
   EXPECT_EQ(check_main_operations(world, 4096), "");
@@ -38,7 +38,11 @@ RANK_BODY(collectives) {
 }
 
 TEST(Processes, EveryCollectiveIsExactAndGroupsWork) {
-  run_processes("collectives", {.ranks = 3, .local_sizes = {2, 1}});
+  run_processes("collectives",
+                {.ranks = 3, .local_sizes = {2, 1}, .environment = {"EXPECTED_BACKEND=gloo+shm"}});
+  run_processes("collectives", {.ranks = 3,
+                                .local_sizes = {2, 1},
+                                .environment = {"EXPECTED_BACKEND=gloo", "BP_BACKEND=gloo"}});
 }
 
 RANK_BODY(large) {
@@ -119,9 +123,10 @@ RANK_BODY(for_ever) {
   }
 }
 
-TEST(Processes, SurvivorsSoonNameTheDead) {
+void expect_survivors_name_the_dead(const std::vector<int>& local_sizes) {
   for (const int victim : {0, 2}) {
-    const auto results = try_processes("for_ever", {.ranks = 4, .victim = victim});
+    const auto results =
+        try_processes("for_ever", {.ranks = 4, .local_sizes = local_sizes, .victim = victim});
     for (int rank = 0; rank < 4; ++rank) {
       const ProcessResult& result = results[static_cast<std::size_t>(rank)];
       if (rank == victim) {
@@ -136,6 +141,10 @@ TEST(Processes, SurvivorsSoonNameTheDead) {
     }
   }
 }
+
+TEST(Processes, SurvivorsSoonNameTheDead) { expect_survivors_name_the_dead({4}); }
+// A leader, and one that only its own host knows.
+TEST(Processes, SurvivorsOnSeveralHostsSoonNameTheDead) { expect_survivors_name_the_dead({3, 1}); }
 
 // The same for Gloo's own, whose waits nobody can call back.
 TEST(Processes, SurvivorsOfGloosOwnToo) {
@@ -283,19 +292,25 @@ RANK_BODY(refused) {
   return 0;
 }
 
-void expect_refused(const std::string& variable, const std::string& text) {
-  for (const auto& result : try_processes("refused", {.ranks = 2, .environment = {variable}})) {
+void expect_refused(const std::vector<std::string>& variables, const std::string& text) {
+  for (const auto& result : try_processes("refused", {.ranks = 2, .environment = variables})) {
     EXPECT_EQ(result.exit_code, 1);
     EXPECT_THAT(result.output, HasSubstr(text));
   }
 }
 
 TEST(Processes, UnknownNamesAreErrors) {
-  expect_refused("BP_ALGORITHM=tree",
-                 "invalid_argument: there is no algorithm 'tree'; there are: ");
-  expect_refused("BP_BACKEND=mpi", "invalid_argument: there is no backend 'mpi'; there are: ");
-  expect_refused("BP_INTERFACE=eth77", "invalid_argument: there is no network interface 'eth77'");
-  expect_refused("BP_PLUGIN_DIR=/nowhere",
+  expect_refused({"BP_ALGORITHM=torus"},
+                 "invalid_argument: there is no algorithm 'torus'; possible here: auto, ring, ");
+  expect_refused({"BP_ALGORITHM=hierarchical"},
+                 "invalid_argument: the algorithm 'hierarchical' needs several hosts, one of them "
+                 "with several ranks; this job has 1 host (2 ranks); possible here: auto, ring, ");
+  expect_refused({"BP_ALGORITHM=ring", "BP_BACKEND=shm"},
+                 "invalid_argument: the backend shm has no algorithm 'ring': it sends no messages; "
+                 "possible here: auto");
+  expect_refused({"BP_BACKEND=mpi"}, "invalid_argument: there is no backend 'mpi'; there are: ");
+  expect_refused({"BP_INTERFACE=eth77"}, "invalid_argument: there is no network interface 'eth77'");
+  expect_refused({"BP_PLUGIN_DIR=/nowhere"},
                  "unavailable: libbp_gloo.so is not there; looked in: /nowhere");
 }
 

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "comm/base/text.h"
@@ -55,6 +57,71 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& param) {
       return concat(std::get<1>(param.param), "_", std::get<0>(param.param));
     });
+
+// Hosts of uneven sizes; each host's ranks share memory, or send messages there too.
+class ThreadsOnHosts : public testing::TestWithParam<std::tuple<std::vector<int>, Wire>> {
+ protected:
+  [[nodiscard]] static int ranks() {
+    const std::vector<int>& sizes = std::get<0>(GetParam());
+    return std::accumulate(sizes.begin(), sizes.end(), 0);
+  }
+  [[nodiscard]] static RanksOptions options() {
+    RanksOptions options;
+    std::tie(options.local_sizes, options.wire) = GetParam();
+    options.communicator.algorithm = "hierarchical";
+    return options;
+  }
+};
+
+TEST_P(ThreadsOnHosts, EveryCollectiveIsExactAndGroupsWork) {
+  run_ranks(
+      ranks(),
+      [](Communicator& comm) {
+        EXPECT_EQ(comm.backend(), options().wire == Wire::shm ? "test+shm" : "test");
+        EXPECT_EQ(check_all_collectives(comm, 64), "") << comm.rank();
+        EXPECT_EQ(check_bitwise_equality(comm, 20), "");
+        EXPECT_EQ(check_bitwise_equality(comm, 1001), "");
+        EXPECT_EQ(check_split(comm), "");
+      },
+      options());
+}
+
+// Several leaders a host, where there are several ranks on each.
+TEST_P(ThreadsOnHosts, LongVectorsGoBySeveralRails) {
+  RanksOptions longer = options();
+  longer.segments = {.max_bytes = 64 << 10, .min_bytes = 16 << 10};
+  longer.shared_chunk = 32 << 10;
+  run_ranks(
+      ranks(),
+      [](Communicator& comm) {
+        constexpr std::size_t kCount = 100'003;
+        EXPECT_EQ(check_bitwise_equality(comm, kCount), "");
+        for (const bool allocated : {true, false}) {
+          Buffer buffer = comm.allocate(kCount * sizeof(float));
+          std::vector<float> other(kCount);
+          const std::span<float> data =
+              allocated ? std::span(reinterpret_cast<float*>(buffer.data()), kCount)
+                        : std::span(other);
+          for (std::size_t i = 0; i < kCount; ++i) {
+            data[i] = static_cast<float>((i % 97) * static_cast<std::size_t>(comm.rank() + 1));
+          }
+          all_reduce(comm, view(data));
+          const auto sum = static_cast<std::size_t>(comm.size() * (comm.size() + 1) / 2);
+          for (std::size_t i = 0; i < kCount; ++i) {
+            ASSERT_EQ(data[i], static_cast<float>((i % 97) * sum)) << i;
+          }
+        }
+      },
+      longer);
+}
+
+INSTANTIATE_TEST_SUITE_P(Hosts,
+                         ThreadsOnHosts,
+                         testing::Combine(testing::Values(std::vector{3, 1},
+                                                          std::vector{1, 2, 3},
+                                                          std::vector{2, 2},
+                                                          std::vector{4, 3}),
+                                          testing::Values(Wire::inproc, Wire::shm)));
 
 RanksOptions over_gloo() {
   RanksOptions options;

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <span>
 #include <thread>
 
 #include "comm/backend/gloo_native.h"
@@ -36,18 +38,19 @@ Communicator join(InprocHub& hub,
     transport = hub.join(topology.rank);
   }
   if (options.fault) transport = make_faulty(std::move(transport), options.fault(topology.rank));
-  auto ours = make_cpu_backend("test", options.communicator, topology, options.segments);
   WorldParts parts{.store = std::move(store),
                    .transport = std::move(transport),
-                   .backend = native ? std::move(native) : std::move(ours),
+                   .transport_name = "test",
+                   .backend = std::move(native),
                    .shared = std::move(shared),
+                   .segments = options.segments,
                    .shared_chunk = options.shared_chunk};
   return make_world(topology, options.communicator, std::move(parts), options.stall_after);
 }
 
 // What ranks that are threads share: the same mapping for all, so that ThreadSanitizer sees it.
 std::vector<std::shared_ptr<SharedHost>> share_memory(
-    const std::vector<std::shared_ptr<Arena>>& arenas) {
+    std::span<const std::shared_ptr<Arena>> arenas, int first) {
   const std::size_t ranks = arenas.size();
   std::vector<std::vector<SharedHost::Neighbour>> all(ranks);
   for (auto& neighbours : all) {
@@ -63,7 +66,7 @@ std::vector<std::shared_ptr<SharedHost>> share_memory(
   }
   std::vector<std::shared_ptr<SharedHost>> hosts;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    hosts.push_back(std::make_shared<SharedHost>(arenas[rank], std::move(all[rank])));
+    hosts.push_back(std::make_shared<SharedHost>(arenas[rank], std::move(all[rank]), first));
   }
   return hosts;
 }
@@ -83,8 +86,18 @@ std::vector<std::string> try_ranks(int ranks,
           std::make_shared<Arena>(SharedMemory::create("bp test", arena_bytes(ranks))));
     }
   }
-  std::vector<std::shared_ptr<SharedHost>> shared = share_memory(arenas);
-  shared.resize(static_cast<std::size_t>(ranks));
+  const auto local_sizes =
+      options.local_sizes.empty() ? std::vector<int>{ranks} : options.local_sizes;
+  std::vector<std::shared_ptr<SharedHost>> shared(static_cast<std::size_t>(ranks));
+  int first = 0;  // of a host
+  for (const int local_size : local_sizes) {
+    if (arenas.empty()) break;
+    const auto at = static_cast<std::size_t>(first);
+    std::ranges::move(
+        share_memory(std::span(arenas).subspan(at, static_cast<std::size_t>(local_size)), first),
+        shared.begin() + first);
+    first += local_size;
+  }
   std::vector<std::string> errors(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -93,8 +106,7 @@ std::vector<std::string> try_ranks(int ranks,
       try {
         Topology topology;
         topology.rank = rank;
-        topology.local_sizes =
-            options.local_sizes.empty() ? std::vector<int>{ranks} : options.local_sizes;
+        topology.local_sizes = local_sizes;
         auto memory = std::move(shared[static_cast<std::size_t>(rank)]);
         Communicator world = join(hub, server, topology, std::move(memory), options);
         body(world);

@@ -13,7 +13,7 @@ namespace {
 
 RANK_BODY(train) {
   Communicator world = Communicator::create();
-  EXPECT_EQ(world.backend(), world.topology().hosts() == 1 ? "shm" : "gloo");
+  EXPECT_EQ(world.backend(), world.topology().hosts() == 1 ? "shm" : "gloo+shm");
   expect_close(train_share(world, std::stoi(std::getenv("MICRO_BATCHES"))), train_without_bp());
   world.finish();
   return 0;

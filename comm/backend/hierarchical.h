@@ -1,0 +1,36 @@
+// The hierarchical all-reduce of one communicator (comm/schedule/hierarchy.h): inside a host in
+// memory that its ranks share, or by messages where they share none; between hosts by messages.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/backend/call.h"
+#include "comm/backend/selection.h"
+#include "comm/backend/shared.h"
+#include "comm/schedule/segments.h"
+
+namespace bp {
+
+class Hierarchical {
+ public:
+  // `inside`: of this host's ranks; null where they are one, or share no memory.
+  Hierarchical(std::vector<int> local_sizes,
+               std::unique_ptr<SharedBackend> inside,
+               const SegmentLimits& limits);
+
+  void all_reduce(Call& call, View data, ReduceOp op);
+
+ private:
+  // The elements of each rank of this host are `counts`; they lie in `data` one after another.
+  void reduce_inside(Call& call, View data, std::span<const std::size_t> counts, ReduceOp op);
+  void gather_inside(Call& call, View data, std::span<const std::size_t> counts);
+
+  const std::vector<int> local_sizes_;
+  const std::unique_ptr<SharedBackend> inside_;
+  const SegmentLimits limits_;
+  const Selection between_;  // hosts
+};
+
+}  // namespace bp

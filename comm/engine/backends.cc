@@ -1,0 +1,26 @@
+#include "comm/engine/backends.h"
+
+#include <utility>
+
+#include "comm/backend/self.h"
+
+namespace bp {
+
+std::unique_ptr<Backend> make_backend(BackendParts parts) {
+  CpuSetup setup;
+  setup.algorithm = parse_algorithm(parts.algorithm, parts.topology.local_sizes);
+  if (parts.topology.size() == 1) return std::make_unique<SelfBackend>();
+  std::unique_ptr<SharedBackend> inside;
+  if (parts.shared && parts.channels.size() > 1) {
+    inside = std::make_unique<SharedBackend>(parts.shared, std::move(parts.channels),
+                                             parts.topology.local_rank(), parts.shared_chunk);
+    if (parts.topology.hosts() == 1) return inside;
+  }
+  setup.transport = parts.transport;
+  setup.local_sizes = parts.topology.local_sizes;
+  setup.shares_memory = parts.shared != nullptr;
+  setup.limits = parts.segments;
+  return std::make_unique<CpuBackend>(std::move(setup), std::move(inside));
+}
+
+}  // namespace bp

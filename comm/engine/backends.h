@@ -1,0 +1,32 @@
+// Which backend the ranks of a communicator get.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bp/communicator.h"
+#include "comm/backend/backend.h"
+#include "comm/backend/cpu.h"
+#include "comm/backend/shared.h"
+
+namespace bp {
+
+struct BackendParts {
+  Topology topology;      // of the communicator
+  std::string algorithm;  // as asked for
+  std::string transport;  // its name
+  SegmentLimits segments = kSegments;
+  // Null where ranks of one host share no memory, which is so on all hosts or on none.
+  std::shared_ptr<SharedHost> shared = nullptr;
+  // Of the communicator's ranks on this host: what each has given to it (SharedChannel).
+  std::vector<Board::Place> channels = {};
+  std::size_t shared_chunk = SharedChannel::kChunk;
+};
+
+// Ranks of one host work in the memory they share; ranks of several hosts send messages, and share
+// memory inside each. Throws invalid_argument for an algorithm that is not there or that these
+// hosts cannot run.
+[[nodiscard]] std::unique_ptr<Backend> make_backend(BackendParts parts);
+
+}  // namespace bp
