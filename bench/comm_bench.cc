@@ -82,7 +82,12 @@ int run(int argc, char** argv) {
   options.backend = line.options->backend;
   options.algorithm = line.options->algorithm;
   bp::Communicator comm = bp::Communicator::create(options);
-  const int code = measure_all(comm, *line.options);
+  int code = 0;
+  if (!line.options->show_selection) {
+    code = measure_all(comm, *line.options);
+  } else if (comm.rank() == 0) {
+    print_selection(std::cout, comm);
+  }
   comm.finish();
   return code;
 }

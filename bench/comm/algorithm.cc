@@ -1,5 +1,9 @@
 #include "bench/comm/algorithm.h"
 
+#include <iomanip>
+
+#include "bench/comm/task.h"
+#include "comm/base/text.h"
 #include "comm/engine/impl.h"
 
 namespace bp::bench {
@@ -16,6 +20,29 @@ Operation::Kind kind_named(const std::string& op) {
 std::string algorithm_used(const Communicator& comm, const std::string& op, std::size_t bytes) {
   const Backend& backend = *comm.impl().engine().setup().backend;
   return std::string(backend.algorithm_of(kind_named(op), bytes));
+}
+
+void print_selection(std::ostream& out, const Communicator& comm) {
+  constexpr int kLargestPower = 40;
+  const auto print = [&](const std::string& op, const std::string& sizes, const std::string& by) {
+    out << std::left << std::setw(16) << op << std::setw(26) << sizes << by << '\n';
+  };
+  out << "# " << comm.size() << " ranks on " << comm.topology().hosts() << " hosts, backend "
+      << comm.backend() << '\n';
+  print("op", "bytes", "algorithm");
+  for (const std::string& op : operation_names()) {
+    std::size_t from = 0;
+    std::string algorithm = algorithm_used(comm, op, 0);
+    for (int power = 0; power <= kLargestPower; ++power) {
+      const std::size_t bytes = std::size_t{1} << power;
+      const std::string next = algorithm_used(comm, op, bytes);
+      if (next == algorithm) continue;
+      print(op, concat(from, " to ", bytes - 1), algorithm);
+      from = bytes;
+      algorithm = next;
+    }
+    print(op, from == 0 ? "any" : concat("from ", from), algorithm);
+  }
 }
 
 }  // namespace bp::bench

@@ -1,6 +1,7 @@
 // Which algorithm a collective really ran, for the table.
 #pragma once
 
+#include <ostream>
 #include <string>
 
 #include "bench/comm/task.h"
@@ -12,5 +13,8 @@ namespace bp::bench {
 [[nodiscard]] std::string algorithm_used(const Communicator& comm,
                                          const std::string& op,
                                          std::size_t bytes);
+
+// Of every operation: which algorithm this job takes for which size.
+void print_selection(std::ostream& out, const Communicator& comm);
 
 }  // namespace bp::bench

@@ -96,6 +96,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
                  "No longer a size than this, yet 5 timed runs (default: as long as it takes)")
       ->check(CLI::Range(0.001, 3600.0))
       ->default_str("");
+  app.add_flag("--show-selection", options.show_selection,
+               "Measure nothing: print which algorithm this job takes for which size")
+      ->default_str("");
   app.add_option("--json", options.json, "Also write one JSON object a line to this file");
   try {
     app.parse(argc, argv);

@@ -25,6 +25,7 @@ struct Options {
   int iterations = 0;  // 0: by size, see pace_for
   double seconds = 0;  // 0: as many iterations as it takes
   std::string json;    // file; empty: none
+  bool show_selection = false;
 };
 
 // What the program is to do: run with `options`, or end at once with `exit_code` after printing

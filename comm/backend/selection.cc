@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "comm/backend/cost_model.h"
-#include "comm/base/text.h"
 
 namespace bp {
 namespace {
@@ -39,18 +38,6 @@ Algorithm Selection::all_reduce(std::size_t bytes) const {
   const auto fits = [&](const Row& row) { return bytes < row.below; };
   const auto found = std::ranges::find_if(rows_, fits);
   return found == rows_.end() ? rows_.back().algorithm : found->algorithm;
-}
-
-std::string describe(const SelectionKey& key, const Selection& selection) {
-  std::string text = concat("all_reduce, ", key.ranks, key.ranks == 1 ? " rank on " : " ranks on ",
-                            key.hosts, key.hosts == 1 ? " host:\n" : " hosts:\n");
-  for (const Selection::Row& row : selection.rows()) {
-    const std::string until =
-        row.below == kEverything ? "all that is longer" : concat("below ", row.below, " bytes");
-    text += concat("  ", until, std::string(26 - std::min<std::size_t>(until.size(), 25), ' '),
-                   name_of(row.algorithm), "\n");
-  }
-  return text;
 }
 
 }  // namespace bp

@@ -4,8 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
-#include <string>
 #include <vector>
 
 #include "comm/backend/algorithm.h"
@@ -21,24 +19,17 @@ struct SelectionKey {
 
 class Selection {
  public:
-  struct Row {
-    std::size_t below = 0;  // for fewer bytes than this
-    Algorithm algorithm = Algorithm::ring;
-    bool operator==(const Row&) const = default;
-  };
-
   // By the cost model (cost_model.h): Gloo's loopback within a host, 10 Gb Ethernet between hosts.
   explicit Selection(const SelectionKey& key);
 
   [[nodiscard]] Algorithm all_reduce(std::size_t bytes) const;
-  // In order of size; the last is for all that is longer.
-  [[nodiscard]] std::span<const Row> rows() const { return rows_; }
 
  private:
-  std::vector<Row> rows_;
+  struct Row {
+    std::size_t below = 0;  // for fewer bytes than this
+    Algorithm algorithm = Algorithm::ring;
+  };
+  std::vector<Row> rows_;  // in order of size; the last is for all that is longer
 };
-
-// "all_reduce, 8 ranks on 2 hosts:\n  below 65536 bytes    recursive_doubling\n ..."
-[[nodiscard]] std::string describe(const SelectionKey& key, const Selection& selection);
 
 }  // namespace bp

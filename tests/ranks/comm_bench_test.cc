@@ -1,5 +1,8 @@
 // comm_bench's tasks on ranks that are threads: each is right, and what is wrong is seen.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <sstream>
 
 #include "bench/comm/algorithm.h"
 #include "bench/comm/measure.h"
@@ -112,6 +115,19 @@ TEST(CommBench, SaysWhichAlgorithmRan) {
   check(1, "all_reduce", 4, "none");
   options.communicator.algorithm = "halving_doubling";
   check(3, "all_reduce", 4, "halving_doubling");
+}
+
+TEST(CommBench, ShowsWhatIsTakenForWhichSize) {
+  std::ostringstream shown;
+  test::run_ranks(4, [&](Communicator& comm) {
+    if (comm.rank() == 0) print_selection(shown, comm);
+  });
+  EXPECT_THAT(shown.str(), testing::StartsWith("# 4 ranks on 1 hosts, backend test\n"));
+  EXPECT_THAT(shown.str(),
+              testing::HasSubstr("all_reduce      0 to 524287               recursive_doubling\n"
+                                 "all_reduce      524288 to 2097151         halving_doubling\n"
+                                 "all_reduce      from 2097152              ring\n"
+                                 "reduce          any                       binomial_tree\n"));
 }
 
 }  // namespace

@@ -58,10 +58,6 @@ TEST(Selection, ShortByDoublingLongByTheRing) {
       EXPECT_EQ(selection.all_reduce(0), Algorithm::recursive_doubling) << ranks;
       EXPECT_EQ(selection.all_reduce(4), Algorithm::recursive_doubling) << ranks;
       EXPECT_EQ(selection.all_reduce(std::size_t{1} << 33), Algorithm::ring) << ranks;
-      for (const auto& row : selection.rows()) {
-        EXPECT_NE(row.algorithm, Algorithm::hierarchical);
-        EXPECT_NE(row.algorithm, Algorithm::automatic);
-      }
     }
   }
   const Selection eight({.ranks = 8, .hosts = 8});
@@ -72,14 +68,6 @@ TEST(Selection, WhereHostsShareMemoryOnlyLeadersSend) {
   const Selection selection({.ranks = 4, .hosts = 2, .shared = true});
   EXPECT_EQ(selection.all_reduce(4), Algorithm::hierarchical);
   EXPECT_EQ(selection.all_reduce(64 << 20), Algorithm::hierarchical);
-}
-
-TEST(Selection, IsShownAsATable) {
-  const SelectionKey key{.ranks = 2, .hosts = 2};
-  EXPECT_EQ(describe(key, Selection(key)),
-            "all_reduce, 2 ranks on 2 hosts:\n"
-            "  below 524288 bytes        recursive_doubling\n"
-            "  all that is longer        ring\n");
 }
 
 std::string refusal(std::string_view name, std::vector<int> local_sizes) {
