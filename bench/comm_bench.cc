@@ -9,6 +9,7 @@
 #include "bench/comm/options.h"
 #include "bench/comm/report.h"
 #include "bench/comm/task.h"
+#include "bench/comm/tune.h"
 #include "bp/communicator.h"
 #include "bp/environment.h"
 #include "bp/error.h"
@@ -31,13 +32,13 @@ int exit_code_of(bp::ErrorCode code) {
   }
 }
 
-std::ofstream open_json(const std::string& path) {
+std::ofstream open_file(const char* option, const std::string& path) {
   std::ofstream file;
   if (path.empty()) return file;
   file.open(path);
   if (!file) {
     throw bp::Error(bp::ErrorCode::invalid_argument,
-                    bp::concat("--json: cannot write ", path, ": ", bp::error_text(errno),
+                    bp::concat(option, ": cannot write ", path, ": ", bp::error_text(errno),
                                "; give a file in a folder that is there"));
   }
   return file;
@@ -45,7 +46,7 @@ std::ofstream open_json(const std::string& path) {
 
 int measure_all(bp::Communicator& comm, const Options& options) {
   const bool reports = comm.rank() == 0;
-  std::ofstream json = open_json(reports ? options.json : "");
+  std::ofstream json = open_file("--json", reports ? options.json : "");
   if (reports) {
     print_machine(std::cout);
     print_heading(std::cout);
@@ -83,7 +84,11 @@ int run(int argc, char** argv) {
   options.algorithm = line.options->algorithm;
   bp::Communicator comm = bp::Communicator::create(options);
   int code = 0;
-  if (!line.options->show_selection) {
+  if (!line.options->tune.empty()) {
+    std::ofstream file = open_file("--tune", comm.rank() == 0 ? line.options->tune : "");
+    const bp::SelectionTable fastest = tune(comm, *line.options, std::cout);
+    if (comm.rank() == 0) fastest.write(file);
+  } else if (!line.options->show_selection) {
     code = measure_all(comm, *line.options);
   } else if (comm.rank() == 0) {
     print_selection(std::cout, comm);

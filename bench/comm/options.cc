@@ -99,6 +99,10 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   app.add_flag("--show-selection", options.show_selection,
                "Measure nothing: print which algorithm this job takes for which size")
       ->default_str("");
+  app.add_option(
+      "--tune", options.tune,
+      "Measure all_reduce by every algorithm and write to this file which is the fastest "
+      "for which size; BP_SELECTION names it to later jobs");
   app.add_option("--json", options.json, "Also write one JSON object a line to this file");
   try {
     app.parse(argc, argv);

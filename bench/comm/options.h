@@ -26,6 +26,7 @@ struct Options {
   double seconds = 0;  // 0: as many iterations as it takes
   std::string json;    // file; empty: none
   bool show_selection = false;
+  std::string tune;  // file; empty: no
 };
 
 // What the program is to do: run with `options`, or end at once with `exit_code` after printing

@@ -21,11 +21,21 @@ void gather_own_input(const Operation& operation, const Call& call) {
   }
 }
 
+std::string name_with_memory(const CpuSetup& setup) {
+  return setup.shares_memory ? setup.transport + "+shm" : setup.transport;
+}
+
 SelectionKey key_of(const CpuSetup& setup) {
   const std::vector<int>& sizes = setup.local_sizes;
-  return {.ranks = std::accumulate(sizes.begin(), sizes.end(), 0),
-          .hosts = static_cast<int>(sizes.size()),
-          .shared = setup.shares_memory && is_possible(Algorithm::hierarchical, sizes)};
+  return {.backend = name_with_memory(setup),
+          .ranks = std::accumulate(sizes.begin(), sizes.end(), 0),
+          .hosts = static_cast<int>(sizes.size())};
+}
+
+// One rank of each host.
+SelectionKey key_of_leaders(const CpuSetup& setup) {
+  const auto hosts = static_cast<int>(setup.local_sizes.size());
+  return {.backend = setup.transport, .ranks = hosts, .hosts = hosts};
 }
 
 }  // namespace
@@ -52,9 +62,12 @@ void all_reduce_by(
 
 CpuBackend::CpuBackend(CpuSetup setup, std::unique_ptr<SharedBackend> inside)
     : setup_(std::move(setup)),
-      name_(setup_.shares_memory ? setup_.transport + "+shm" : setup_.transport),
-      selection_(key_of(setup_)),
-      hierarchical_(setup_.local_sizes, std::move(inside), setup_.limits) {}
+      name_(name_with_memory(setup_)),
+      selection_(key_of(setup_), setup_.measured),
+      hierarchical_(setup_.local_sizes,
+                    std::move(inside),
+                    setup_.limits,
+                    Selection(key_of_leaders(setup_), setup_.measured)) {}
 
 Algorithm CpuBackend::all_reduce_algorithm(std::size_t bytes) const {
   return setup_.algorithm == Algorithm::automatic ? selection_.all_reduce(bytes) : setup_.algorithm;

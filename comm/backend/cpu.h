@@ -28,6 +28,7 @@ struct CpuSetup {
   std::vector<int> local_sizes;                // how many ranks of the communicator each host has
   bool shares_memory = false;                  // the ranks of each host do
   SegmentLimits limits = kSegments;
+  SelectionTable measured;  // decides where nobody asked for an algorithm
 };
 
 class CpuBackend : public Backend {

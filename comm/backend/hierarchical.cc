@@ -14,11 +14,6 @@ namespace {
 // What is shorter goes by one rail: several would only be more messages at once.
 constexpr std::size_t kSeveralRailsFrom = std::size_t{256} << 10;
 
-SelectionKey between_hosts(const std::vector<int>& local_sizes) {
-  const auto hosts = static_cast<int>(local_sizes.size());
-  return {.ranks = hosts, .hosts = hosts};
-}
-
 // The share of each rank of this host.
 std::vector<std::size_t> shares(const Hierarchy& hierarchy, std::size_t count) {
   std::vector<std::size_t> counts(static_cast<std::size_t>(hierarchy.local_size()), 0);
@@ -32,11 +27,12 @@ std::vector<std::size_t> shares(const Hierarchy& hierarchy, std::size_t count) {
 
 Hierarchical::Hierarchical(std::vector<int> local_sizes,
                            std::unique_ptr<SharedBackend> inside,
-                           const SegmentLimits& limits)
+                           const SegmentLimits& limits,
+                           Selection between)
     : local_sizes_(std::move(local_sizes)),
       inside_(std::move(inside)),
       limits_(limits),
-      between_(between_hosts(local_sizes_)) {}
+      between_(std::move(between)) {}
 
 // Nobody is through before all have entered: a rank's shares come from rails that all hosts are on,
 // each after its own ranks have met.

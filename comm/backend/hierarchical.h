@@ -15,10 +15,12 @@ namespace bp {
 
 class Hierarchical {
  public:
-  // `inside`: of this host's ranks; null where they are one, or share no memory.
+  // `inside`: of this host's ranks; null where they are one, or share no memory. `between`: what
+  // goes between hosts, of each of which one rank takes part.
   Hierarchical(std::vector<int> local_sizes,
                std::unique_ptr<SharedBackend> inside,
-               const SegmentLimits& limits);
+               const SegmentLimits& limits,
+               Selection between);
 
   void all_reduce(Call& call, View data, ReduceOp op);
 
@@ -30,7 +32,7 @@ class Hierarchical {
   const std::vector<int> local_sizes_;
   const std::unique_ptr<SharedBackend> inside_;
   const SegmentLimits limits_;
-  const Selection between_;  // hosts
+  const Selection between_;
 };
 
 }  // namespace bp

@@ -1,19 +1,22 @@
 #include "comm/backend/selection.h"
 
 #include <algorithm>
-#include <limits>
 
+#include "bp/error.h"
 #include "comm/backend/cost_model.h"
+#include "comm/base/text.h"
 
 namespace bp {
 namespace {
 
-constexpr std::size_t kEverything = std::numeric_limits<std::size_t>::max();
 constexpr int kLargestPower = 34;  // what is longer goes like 16 GiB
+
+// Some host has several ranks.
+bool can_lead(const SelectionKey& key) { return key.hosts > 1 && key.ranks > key.hosts; }
 
 Algorithm fastest(const SelectionKey& key, std::size_t bytes) {
   // Memory costs a hundredth of a message, and only one vector a host goes over the wire.
-  if (key.shared && key.hosts > 1) return Algorithm::hierarchical;
+  if (key.backend.ends_with("+shm") && can_lead(key)) return Algorithm::hierarchical;
   const Link& link = key.hosts > 1 ? kTenGigabit : kLoopback;
   const auto cost = [&](Algorithm algorithm) {
     return all_reduce_ps(algorithm, key.ranks, bytes, link);
@@ -25,17 +28,25 @@ Algorithm fastest(const SelectionKey& key, std::size_t bytes) {
 
 }  // namespace
 
-Selection::Selection(const SelectionKey& key) {
+Selection::Selection(const SelectionKey& key, const SelectionTable& measured)
+    : rows_(measured.rows(key)) {
+  for (const SelectionRow& row : rows_) {
+    if (row.algorithm != Algorithm::hierarchical || can_lead(key)) continue;
+    throw Error(ErrorCode::invalid_argument,
+                concat("the selection has hierarchical for ", key.ranks, " ranks on ", key.hosts,
+                       key.hosts == 1 ? " host" : " hosts", ", which cannot run it"));
+  }
+  if (!rows_.empty()) return;
   for (int power = 0; power <= kLargestPower; ++power) {
     const Algorithm algorithm = fastest(key, std::size_t{1} << power);
     if (!rows_.empty() && rows_.back().algorithm == algorithm) continue;
     if (!rows_.empty()) rows_.back().below = std::size_t{1} << power;
-    rows_.push_back({kEverything, algorithm});
+    rows_.push_back({kAllThatIsLonger, algorithm});
   }
 }
 
 Algorithm Selection::all_reduce(std::size_t bytes) const {
-  const auto fits = [&](const Row& row) { return bytes < row.below; };
+  const auto fits = [&](const SelectionRow& row) { return bytes < row.below; };
   const auto found = std::ranges::find_if(rows_, fits);
   return found == rows_.end() ? rows_.back().algorithm : found->algorithm;
 }

@@ -6,30 +6,21 @@
 #include <cstddef>
 #include <vector>
 
-#include "comm/backend/algorithm.h"
+#include "comm/backend/selection_table.h"
 
 namespace bp {
 
-// What the choice depends on, beside the bytes.
-struct SelectionKey {
-  int ranks = 1;
-  int hosts = 1;
-  bool shared = false;  // hosts' own ranks share memory, and some host has several
-};
-
 class Selection {
  public:
-  // By the cost model (cost_model.h): Gloo's loopback within a host, 10 Gb Ethernet between hosts.
-  explicit Selection(const SelectionKey& key);
+  // As `measured` has it for the key; else by the cost model (cost_model.h): Gloo's loopback within
+  // a host, 10 Gb Ethernet between hosts. Throws invalid_argument where an algorithm was measured
+  // that these hosts cannot run.
+  explicit Selection(const SelectionKey& key, const SelectionTable& measured = {});
 
   [[nodiscard]] Algorithm all_reduce(std::size_t bytes) const;
 
  private:
-  struct Row {
-    std::size_t below = 0;  // for fewer bytes than this
-    Algorithm algorithm = Algorithm::ring;
-  };
-  std::vector<Row> rows_;  // in order of size; the last is for all that is longer
+  std::vector<SelectionRow> rows_;  // the first that fits counts, or else the last
 };
 
 }  // namespace bp

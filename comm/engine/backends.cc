@@ -20,6 +20,7 @@ std::unique_ptr<Backend> make_backend(BackendParts parts) {
   setup.local_sizes = parts.topology.local_sizes;
   setup.shares_memory = parts.shared != nullptr;
   setup.limits = parts.segments;
+  setup.measured = std::move(parts.measured);
   return std::make_unique<CpuBackend>(std::move(setup), std::move(inside));
 }
 

@@ -16,6 +16,7 @@ struct BackendParts {
   Topology topology;      // of the communicator
   std::string algorithm;  // as asked for
   std::string transport;  // its name
+  SelectionTable measured = {};
   SegmentLimits segments = kSegments;
   // Null where ranks of one host share no memory, which is so on all hosts or on none.
   std::shared_ptr<SharedHost> shared = nullptr;

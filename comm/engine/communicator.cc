@@ -1,12 +1,9 @@
 #include "bp/communicator.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
 #include <new>
 #include <utility>
 
-#include "bp/collective.h"
 #include "bp/store.h"
 #include "comm/base/check.h"
 #include "comm/base/text.h"
@@ -16,38 +13,6 @@ namespace bp {
 namespace {
 
 constexpr std::size_t kBufferAlignment = 64;  // a cache line, and the widest vector
-
-EngineSetup setup_of(const CommunicatorOptions& options) {
-  EngineSetup setup;
-  setup.algorithm = options.algorithm;
-  setup.timeout = options.timeout;
-  setup.max_in_flight = options.max_in_flight;
-  setup.joinable = options.joinable;
-  return setup;
-}
-
-// What lies below a backend that may go by another name.
-std::string transport_name(std::string_view backend) {
-  return std::string(backend.starts_with("gloo") ? "gloo" : backend);
-}
-
-// The part of `parent` that holds `members` (its ranks, ascending).
-Topology topology_of_group(const Topology& parent, const std::vector<int>& members) {
-  Topology group;
-  group.local_sizes.clear();
-  int last_host = -1;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    const int host = parent.place_of(members[i]).host;
-    if (host != last_host) {
-      group.local_sizes.push_back(0);
-      if (!parent.host_names.empty()) group.host_names.push_back(parent.host_name(host));
-      last_host = host;
-    }
-    ++group.local_sizes.back();
-    if (members[i] == parent.rank) group.rank = static_cast<int>(i);
-  }
-  return group;
-}
 
 // The same place in the arena of every rank of this host.
 std::vector<Board::Place> channels_of_world(SharedHost& host, int local_size, std::size_t chunk) {
@@ -60,11 +25,24 @@ std::vector<Board::Place> channels_of_world(SharedHost& host, int local_size, st
 
 }  // namespace
 
+EngineSetup setup_of(const CommunicatorOptions& options, const SelectionTable& measured) {
+  EngineSetup setup;
+  setup.algorithm = options.algorithm;
+  if (setup.algorithm == "auto" && measured.hash() != 0) {
+    setup.algorithm = concat("selection ", measured.hash());
+  }
+  setup.measured = measured;
+  setup.timeout = options.timeout;
+  setup.max_in_flight = options.max_in_flight;
+  setup.joinable = options.joinable;
+  return setup;
+}
+
 Communicator make_world(Topology topology,
                         CommunicatorOptions options,
                         WorldParts parts,
                         std::chrono::milliseconds stall_after) {
-  EngineSetup setup = setup_of(options);
+  EngineSetup setup = setup_of(options, parts.measured);
   setup.stall_after = stall_after;
   setup.group = "world";
   setup.rank = topology.rank;
@@ -74,6 +52,7 @@ Communicator make_world(Topology topology,
     BackendParts backend{.topology = topology,
                          .algorithm = options.algorithm,
                          .transport = parts.transport_name,
+                         .measured = std::move(parts.measured),
                          .segments = parts.segments,
                          .shared = parts.shared,
                          .shared_chunk = parts.shared_chunk};
@@ -109,50 +88,7 @@ void Communicator::finish() {
   if (impl_->job() && impl_->engine().setup().group == "world") impl_->job()->store().goodbye();
 }
 
-Communicator Communicator::split(int color) {
-  const EngineSetup& own = impl_->engine().setup();
-  // Where each rank shares memory with the group. It stays until the job ends: a slower rank may
-  // still look there when this one has left the group.
-  const std::shared_ptr<SharedHost> shared = impl_->job() ? impl_->job()->shared() : nullptr;
-  std::vector<std::int64_t> choices(2 * static_cast<std::size_t>(size()));
-  const std::array<std::int64_t, 2> own_choice{
-      color, shared ? static_cast<std::int64_t>(
-                          shared->own().allocate(SharedChannel::bytes(SharedChannel::kChunk)))
-                    : 0};
-  all_gather(*this, const_view(std::span(own_choice)), view(choices), {.name = "split"});
-  std::vector<int> members;  // ranks here
-  std::vector<std::size_t> channels;
-  CommunicatorOptions options = impl_->options();
-  EngineSetup setup = setup_of(options);
-  setup.stall_after = own.stall_after;
-  for (int rank = 0; rank < size(); ++rank) {
-    const std::size_t at = 2 * static_cast<std::size_t>(rank);
-    if (choices[at] != color) continue;
-    if (rank == own.rank) setup.rank = static_cast<int>(members.size());
-    members.push_back(rank);
-    setup.members.push_back(own.members[static_cast<std::size_t>(rank)]);
-    channels.push_back(static_cast<std::size_t>(choices[at + 1]));
-  }
-  // The same on all its members and on nobody else: the split is a collective with a number.
-  setup.group = concat(own.group, ".", impl_->engine().sequence(), ".", color);
-  BackendParts parts{.topology = topology_of_group(impl_->topology(), members),
-                     .algorithm = options.algorithm,
-                     .transport = transport_name(own.backend->name()),
-                     .shared = shared};
-  const Topology& group = parts.topology;
-  if (!can_run(options.algorithm, group.local_sizes)) {
-    parts.algorithm = options.algorithm = setup.algorithm = "auto";
-  }
-  for (int local = 0; shared && local < group.local_size(); ++local) {
-    const auto member = static_cast<std::size_t>(group.leader_of(group.host()) + local);
-    parts.channels.push_back({setup.members[member] - shared->first(), channels[member]});
-  }
-  if (members.size() > 1) setup.job = own.job;
-  Topology topology = group;
-  setup.backend = make_backend(std::move(parts));
-  return Communicator(
-      std::make_unique<Impl>(std::move(topology), std::move(options), std::move(setup)));
-}
+Communicator Communicator::split(int color) { return split_with(*this, color, impl_->options()); }
 
 struct Buffer::State {
   std::byte* data = nullptr;

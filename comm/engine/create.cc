@@ -115,6 +115,7 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
   read_variable("BP_BACKEND", "auto", chosen.backend);
   read_variable("BP_ALGORITHM", "auto", chosen.algorithm);
   read_variable("BP_INTERFACE", "", chosen.interface);
+  read_variable("BP_SELECTION", "", chosen.selection);
   const bool packaged = chosen.backend == "gloo-native";
   const bool native = packaged || chosen.backend == "gloo-native-batch";
   if (!native && chosen.backend != "auto" && chosen.backend != "gloo" && chosen.backend != "shm") {
@@ -124,6 +125,8 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
   }
   const Environment environment = Environment::current();
   check_algorithm(chosen, environment.topology);
+  auto measured =
+      chosen.selection.empty() ? SelectionTable() : SelectionTable::read(chosen.selection);
   if (environment.topology.size() == 1) {
     return make_world(environment.topology, chosen, {});
   }
@@ -156,7 +159,8 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
                      .transport = std::move(transport),
                      .transport_name = "gloo",
                      .backend = std::move(backend),
-                     .shared = std::move(shared)});
+                     .shared = std::move(shared),
+                     .measured = std::move(measured)});
 }
 
 }  // namespace bp

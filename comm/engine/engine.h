@@ -21,6 +21,7 @@
 
 #include "bp/communicator.h"
 #include "comm/backend/backend.h"
+#include "comm/backend/selection_table.h"
 #include "comm/engine/agreement.h"
 #include "comm/engine/failure.h"
 #include "comm/engine/header.h"
@@ -37,7 +38,8 @@ struct EngineSetup {
   std::vector<int> members;  // world ranks, by rank in the communicator
   int rank = 0;              // in the communicator
   std::unique_ptr<Backend> backend;
-  std::string algorithm;  // as asked for; part of what all must agree on
+  std::string algorithm;    // as asked for; part of what all must agree on
+  SelectionTable measured;  // likewise
   std::chrono::milliseconds timeout{0};
   std::chrono::milliseconds stall_after = kStall;
   std::size_t max_in_flight = 0;  // 0: no limit

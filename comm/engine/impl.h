@@ -34,6 +34,7 @@ struct WorldParts {
   std::string transport_name;
   std::unique_ptr<Backend> backend;    // null: what fits (backends.h)
   std::shared_ptr<SharedHost> shared;  // null: ranks of one host share no memory
+  SelectionTable measured = {};
   SegmentLimits segments = kSegments;
   std::size_t shared_chunk = SharedChannel::kChunk;
 };
@@ -42,6 +43,13 @@ struct WorldParts {
                                       CommunicatorOptions options,
                                       WorldParts parts,
                                       std::chrono::milliseconds stall_after = kStall);
+
+// The part of an engine's setup that every communicator of a job has from its options.
+[[nodiscard]] EngineSetup setup_of(const CommunicatorOptions& options,
+                                   const SelectionTable& measured);
+
+// Communicator::split, with other options for the group.
+[[nodiscard]] Communicator split_with(Communicator& comm, int color, CommunicatorOptions options);
 
 // Waits in the store until every rank of the job has called this; throws `timeout` naming who has
 // not.

@@ -36,6 +36,9 @@ struct CommunicatorOptions {
   // "recursive_doubling", "halving_doubling", "tree", "double_tree" or "hierarchical". One that
   // this job cannot run is an error. The same on all ranks. Also read from BP_ALGORITHM.
   std::string algorithm = "auto";
+  // A file that comm_bench --tune has written, by which "auto" chooses; empty: by a cost model. The
+  // same on all ranks. Also read from BP_SELECTION.
+  std::string selection = {};
   // How long one collective may take. Ranks that are only slow should be given more.
   std::chrono::milliseconds timeout{300'000};
   // How long create() waits for the other ranks.

@@ -7,6 +7,8 @@
 #include "bench/comm/algorithm.h"
 #include "bench/comm/measure.h"
 #include "bench/comm/task.h"
+#include "bench/comm/tune.h"
+#include "bp/collective.h"
 #include "bp/error.h"
 #include "tests/support/run_ranks.h"
 
@@ -128,6 +130,40 @@ TEST(CommBench, ShowsWhatIsTakenForWhichSize) {
                                  "all_reduce      524288 to 2097151         halving_doubling\n"
                                  "all_reduce      from 2097152              ring\n"
                                  "reduce          any                       binomial_tree\n"));
+}
+
+TEST(CommBench, TunesAndGoesByWhatWasMeasured) {
+  std::ostringstream times;
+  std::stringstream file;
+  Options options;
+  options.sizes = {4, 1000};
+  options.iterations = 1;
+  test::RanksOptions ranks;
+  ranks.local_sizes = {2, 1};
+  test::run_ranks(
+      3,
+      [&](Communicator& comm) {
+        std::ostringstream others;
+        const SelectionTable table = tune(comm, options, comm.rank() == 0 ? times : others);
+        if (comm.rank() == 0) table.write(file);
+      },
+      ranks);
+  EXPECT_THAT(times.str(), testing::HasSubstr("hierarchical                 1000"));
+  EXPECT_EQ(
+      SelectionTable(file, "tuned").rows({.backend = "test", .ranks = 3, .hosts = 2}).back().below,
+      kAllThatIsLonger);
+
+  ranks.measured.add({.backend = "test", .ranks = 3, .hosts = 2},
+                     {kAllThatIsLonger, Algorithm::double_tree});
+  test::run_ranks(
+      3,
+      [&](Communicator& comm) {
+        EXPECT_EQ(algorithm_used(comm, "all_reduce", 4), "double_tree");
+        std::vector<int> sum = {1};
+        all_reduce(comm, view(sum));
+        EXPECT_EQ(sum[0], 3);
+      },
+      ranks);
 }
 
 }  // namespace

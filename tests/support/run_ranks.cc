@@ -43,6 +43,7 @@ Communicator join(InprocHub& hub,
                    .transport_name = "test",
                    .backend = std::move(native),
                    .shared = std::move(shared),
+                   .measured = options.measured,
                    .segments = options.segments,
                    .shared_chunk = options.shared_chunk};
   return make_world(topology, options.communicator, std::move(parts), options.stall_after);

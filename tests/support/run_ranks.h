@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bp/communicator.h"
+#include "comm/backend/selection_table.h"
 #include "comm/schedule/segments.h"
 #include "comm/transport/faulty.h"
 
@@ -25,6 +26,7 @@ struct RanksOptions {
   // So small that vectors of a few hundred bytes travel in several segments.
   SegmentLimits segments{.max_bytes = 64, .min_bytes = 16};
   std::size_t shared_chunk = 1024;  // likewise
+  SelectionTable measured = {};     // what "auto" goes by
 };
 
 // The body runs once a rank, each on a thread of its own. finish() is called for it where it

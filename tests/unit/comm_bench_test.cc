@@ -74,7 +74,7 @@ TEST(CommBenchOptions, WhatIsWrongIsNamedWithAHint) {
       {{"--sizes", "4,5X"}, "'5X' is no size"},
       {{"--memory", "shared"}, "shared not in {allocated"},
       {{"--seconds", "0"}, "0 not in range"},
-      {{"--tune"}, "not expected: --tune"}};
+      {{"--tune"}, "--tune: 1 required TEXT missing"}};
   for (const auto& [arguments, text] : cases) {
     const CommandLine line = parse(arguments);
     EXPECT_FALSE(line.options) << text;

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "bp/error.h"
 #include "comm/backend/cost_model.h"
 
@@ -65,9 +67,70 @@ TEST(Selection, ShortByDoublingLongByTheRing) {
 }
 
 TEST(Selection, WhereHostsShareMemoryOnlyLeadersSend) {
-  const Selection selection({.ranks = 4, .hosts = 2, .shared = true});
+  const Selection selection({.backend = "gloo+shm", .ranks = 4, .hosts = 2});
   EXPECT_EQ(selection.all_reduce(4), Algorithm::hierarchical);
   EXPECT_EQ(selection.all_reduce(64 << 20), Algorithm::hierarchical);
+}
+
+TEST(SelectionTable, IsReadAsItWasWritten) {
+  const SelectionKey key{.backend = "gloo", .ranks = 4, .hosts = 2};
+  SelectionTable table;
+  table.add({.ranks = 3}, {kAllThatIsLonger, Algorithm::ring});
+  table.add(key, {65536, Algorithm::recursive_doubling});
+  table.add(key, {kAllThatIsLonger, Algorithm::double_tree});
+  std::stringstream file;
+  table.write(file);
+  const SelectionTable read(file, "file");
+  EXPECT_EQ(read.rows(key), table.rows(key));
+  EXPECT_EQ(read.hash(), table.hash());
+  EXPECT_NE(read.hash(), SelectionTable().hash());
+  const Selection selection(key, read);
+  EXPECT_EQ(selection.all_reduce(65535), Algorithm::recursive_doubling);
+  EXPECT_EQ(selection.all_reduce(65536), Algorithm::double_tree);
+  // Not measured: by the cost model.
+  EXPECT_EQ(Selection({.ranks = 8, .hosts = 8}, read).all_reduce(256 << 10),
+            Algorithm::halving_doubling);
+}
+
+std::string wrong_table(const std::string& text) {
+  try {
+    std::istringstream file(text);
+    const SelectionTable table(file, "t");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(SelectionTable, WhatIsWrongIsNamedWithItsLine) {
+  EXPECT_EQ(wrong_table("# nothing\n\n  # more\n"), "");
+  EXPECT_EQ(wrong_table("all_reduce gloo 4 1 - ring # as ever\n"), "");
+  EXPECT_EQ(wrong_table("\nall_reduce gloo 4 1 ring"),
+            "t, line 2: has 5 words, not 6: operation, backend, ranks, hosts, below, algorithm");
+  EXPECT_EQ(wrong_table("barrier gloo 4 1 - ring"),
+            "t, line 1: 'barrier': only all_reduce can be chosen for");
+  EXPECT_EQ(wrong_table("all_reduce gloo x 1 - ring"), "t, line 1: 'x' is no number of ranks");
+  EXPECT_EQ(wrong_table("all_reduce gloo 4 0 - ring"), "t, line 1: '0' is no number of hosts");
+  EXPECT_EQ(wrong_table("all_reduce gloo 4 1 4K ring"),
+            "t, line 1: '4K' is no number of bytes, nor -");
+  EXPECT_THAT(wrong_table("all_reduce gloo 4 1 - torus"),
+              HasSubstr("t, line 1: there is no algorithm 'torus'"));
+  EXPECT_EQ(wrong_table("all_reduce gloo 4 1 - auto"),
+            "t, line 1: auto is what the table is to decide");
+  EXPECT_THROW((void)SelectionTable::read("/nowhere/table"), Error);
+}
+
+TEST(SelectionTable, CannotAskForWhatHostsCannotRun) {
+  SelectionTable table;
+  table.add({.ranks = 4, .hosts = 1}, {kAllThatIsLonger, Algorithm::hierarchical});
+  try {
+    const Selection selection({.ranks = 4, .hosts = 1}, table);
+    ADD_FAILURE() << "it was taken";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "the selection has hierarchical for 4 ranks on 1 host, which cannot run it");
+  }
 }
 
 std::string refusal(std::string_view name, std::vector<int> local_sizes) {
