@@ -8,6 +8,23 @@
 #include "comm/base/text.h"
 
 namespace bp {
+namespace {
+
+// Its life is a wait for `peer`.
+class Waiting {
+ public:
+  Waiting(CallSupervisor& supervisor, int peer) : supervisor_(supervisor), peer_(peer) {}
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() { supervisor_.waited(peer_, begin_); }
+
+ private:
+  CallSupervisor& supervisor_;
+  const int peer_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
 
 std::span<std::byte> Scratch::at_least(std::size_t bytes) {
   const std::size_t needed = (bytes + sizeof(Line) - 1) / sizeof(Line);
@@ -82,6 +99,7 @@ void Call::wait_for_member(int peer, const Wait& wait) {
 
 void Call::wait_in_slices(int peer, const Wait& wait) {
   CallSupervisor& supervisor = *context_.supervisor;
+  const Waiting waiting(supervisor, peer);
   if (!stall_) stall_.emplace(std::min(context_.stall_after, context_.timeout / 2));
   for (;;) {
     const Deadline next = stall_->at() < deadline_.at() ? *stall_ : deadline_;

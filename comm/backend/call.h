@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bp/error.h"
@@ -43,6 +44,8 @@ class CallSupervisor {
   [[nodiscard]] virtual Error stopped(const Call& call) = 0;
   [[nodiscard]] virtual Error timed_out(const Call& call, int peer) = 0;
   [[nodiscard]] virtual Error failed(const Call& call, int peer, const TransportFailure& why) = 0;
+  // A wait for `peer` is over.
+  virtual void waited(int peer, std::chrono::steady_clock::time_point since) = 0;
 };
 
 // Memory that outlives a call, so that the next one need not allocate.
@@ -59,10 +62,17 @@ class Scratch {
   std::size_t count_ = 0;
 };
 
+// What is kept of a call.
+struct CallRecord {
+  std::string_view algorithm = {};     // a constant
+  std::chrono::nanoseconds waited{0};  // for other ranks
+};
+
 struct CallContext {
   Transport* transport = nullptr;
   CallSupervisor* supervisor = nullptr;
   Scratch* scratch = nullptr;
+  CallRecord* record = nullptr;
   std::span<const int> members;  // transport ranks, by rank in the communicator
   int rank = 0;                  // in the communicator
   std::uint64_t slot = 0;        // the first of those that this collective may use
@@ -130,6 +140,8 @@ class Call {
   void guard(const std::function<void()>& action);
   [[nodiscard]] const std::atomic<bool>& stop() const { return context_.supervisor->stop(); }
 
+  // How it is carried out: "ring", a constant.
+  void use(std::string_view algorithm) { context_.record->algorithm = algorithm; }
   // How many bytes this rank will receive from now on, for messages about trouble.
   void expect(std::size_t bytes) {
     wanted_ = bytes;

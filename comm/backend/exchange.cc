@@ -160,6 +160,7 @@ void copy_own_block(const Exchange& exchange, int rank) {
 }
 
 void pairwise_exchange(Call& call, const Exchange& exchange, const SegmentLimits& limits) {
+  call.use("pairwise");
   const Pairwise pairs(call.rank(), call.size());
   std::vector<Flight> flights;
   for (int step = 1; step <= pairs.steps(); ++step) {
@@ -175,6 +176,7 @@ void pairwise_exchange(Call& call, const Exchange& exchange, const SegmentLimits
 }
 
 void pass_message(Call& call, const Operation& operation, const SegmentLimits& limits) {
+  call.use("message");
   const bool sends = call.rank() == operation.root;
   const Block all{0, operation.bytes()};
   std::vector<Flight> flights;

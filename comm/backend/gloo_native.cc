@@ -46,6 +46,7 @@ void check_reduce_scatter(const Operation& operation) {
 
 void GlooNativeBackend::run(const Operation& operation, Call& call) {
   if (operation.kind == Operation::Kind::message) return pass_message(call, operation, {});
+  call.use("gloo");
   if (moves_nothing(operation)) return Barrier(call).finish();
   Operation op = operation;
   NativeCall native = native_call(op, call);

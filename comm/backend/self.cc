@@ -4,7 +4,8 @@
 
 namespace bp {
 
-void SelfBackend::run(const Operation& operation, Call&) {
+void SelfBackend::run(const Operation& operation, Call& call) {
+  call.use("copy");
   const ConstView& from = operation.input;
   if (from.bytes() > 0 && from.data != operation.output.data) {
     std::memmove(operation.output.data, from.data, from.bytes());

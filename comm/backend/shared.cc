@@ -44,6 +44,7 @@ void SharedBackend::meet_with(Call& call, const std::byte* vector, std::size_t b
   for (int peer = 0; peer < size(); ++peer) {
     offsets_[static_cast<std::size_t>(peer)] = board_.notice_of(peer).offset;
   }
+  call.use(are_all_shown() ? "direct" : "staged");
 }
 
 bool SharedBackend::is_shown(int peer) const {
@@ -102,6 +103,7 @@ void SharedBackend::run(const Operation& operation, Call& call) {
       return;
     }
     case Operation::Kind::barrier:
+      call.use("board");
       meet(call);
       return;
     case Operation::Kind::reduce:

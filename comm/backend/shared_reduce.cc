@@ -55,6 +55,7 @@ void SharedBackend::all_reduce(Call& call, View data, ReduceOp op) {
 
 // One meeting: every rank finds all vectors on the board, and reduces them itself.
 void SharedBackend::all_reduce_on_board(Call& call, View data, ReduceOp op) {
+  call.use("board");
   meet(call, Board::kNowhere, {data.data, data.bytes()});
   for (int peer = 0; peer < size(); ++peer) {
     parts_[static_cast<std::size_t>(peer)] = board_.notice_of(peer).bytes.data();

@@ -35,6 +35,7 @@ EngineSetup setup_of(const CommunicatorOptions& options, const SelectionTable& m
   setup.timeout = options.timeout;
   setup.max_in_flight = options.max_in_flight;
   setup.joinable = options.joinable;
+  setup.output = options.output;
   return setup;
 }
 
@@ -45,6 +46,7 @@ Communicator make_world(Topology topology,
   EngineSetup setup = setup_of(options, parts.measured);
   setup.stall_after = stall_after;
   setup.group = "world";
+  setup.trace = std::move(parts.trace);
   setup.rank = topology.rank;
   for (int rank = 0; rank < topology.size(); ++rank) setup.members.push_back(rank);
   setup.backend = std::move(parts.backend);
@@ -80,7 +82,9 @@ int Communicator::size() const { return impl_->engine().size(); }
 const Topology& Communicator::topology() const { return impl_->topology(); }
 std::string_view Communicator::backend() const { return impl_->engine().setup().backend->name(); }
 Store* Communicator::store() const { return impl_->job() ? &impl_->job()->store() : nullptr; }
+Trace* Communicator::trace() const { return impl_->engine().setup().trace.get(); }
 Counters Communicator::counters() const { return impl_->engine().counters(); }
+std::vector<RecordedOperation> Communicator::recent() const { return impl_->engine().recent(); }
 void Communicator::abort(const std::string& why) { impl_->engine().abort(why); }
 
 void Communicator::finish() {

@@ -9,6 +9,7 @@
 #include "comm/backend/gloo_native.h"
 #include "comm/base/text.h"
 #include "comm/engine/impl.h"
+#include "comm/engine/trace_file.h"
 #include "comm/shared/meet.h"
 #include "comm/transport/gloo.h"
 #include "comm/transport/local_address.h"
@@ -116,6 +117,8 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
   read_variable("BP_ALGORITHM", "auto", chosen.algorithm);
   read_variable("BP_INTERFACE", "", chosen.interface);
   read_variable("BP_SELECTION", "", chosen.selection);
+  read_variable("BP_OUTPUT", "", chosen.output);
+  read_variable("BP_TRACE", "", chosen.trace);
   const bool packaged = chosen.backend == "gloo-native";
   const bool native = packaged || chosen.backend == "gloo-native-batch";
   if (!native && chosen.backend != "auto" && chosen.backend != "gloo" && chosen.backend != "shm") {
@@ -127,8 +130,13 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
   check_algorithm(chosen, environment.topology);
   auto measured =
       chosen.selection.empty() ? SelectionTable() : SelectionTable::read(chosen.selection);
+  std::shared_ptr<TraceFile> trace;
+  if (!chosen.trace.empty()) {
+    trace = std::make_shared<TraceFile>(chosen.trace, environment.topology);
+  }
   if (environment.topology.size() == 1) {
-    return make_world(environment.topology, chosen, {});
+    if (trace) trace->start({});
+    return make_world(environment.topology, chosen, {.trace = std::move(trace)});
   }
   // What can go wrong here alone comes before the others know of us.
   load_gloo_plugin();
@@ -154,13 +162,16 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
   if (native) backend = std::make_unique<GlooNativeBackend>(chosen.backend, *transport);
   auto shared = tell_failure(environment.topology, *store,
                              [&] { return share_memory(environment, chosen, *store); });
-  return make_world(environment.topology, chosen,
-                    {.store = std::move(store),
-                     .transport = std::move(transport),
-                     .transport_name = "gloo",
-                     .backend = std::move(backend),
-                     .shared = std::move(shared),
-                     .measured = std::move(measured)});
+  Communicator world = make_world(environment.topology, chosen,
+                                  {.store = std::move(store),
+                                   .transport = std::move(transport),
+                                   .transport_name = "gloo",
+                                   .backend = std::move(backend),
+                                   .shared = std::move(shared),
+                                   .measured = std::move(measured),
+                                   .trace = trace});
+  if (trace) trace->start(measure_clock_offset(world));
+  return world;
 }
 
 }  // namespace bp

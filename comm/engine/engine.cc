@@ -36,7 +36,10 @@ Error Engine::refusal(const Error& failure, const Operation* next) const {
 void Engine::refuse_if_over(const Operation* next) {
   if (failure_.flag().load(std::memory_order_acquire)) {
     const Error failure = *failure_.get();
-    if (!std::exchange(told_, true)) throw refusal(failure, next);
+    if (!std::exchange(told_, true)) {
+      leave_record(recorder_.recent());
+      throw refusal(failure, next);
+    }
     throw Error(ErrorCode::aborted,
                 concat("this communicator has already failed: ", failure.what()));
   }
@@ -48,21 +51,33 @@ void Engine::run(const Operation& operation) {
     std::unique_lock lock(mutex_);
     refuse_if_over(&operation);
     wait_until_idle(lock);  // what was started before comes first
-    busy_ = true;
+    enter(operation);
   }
-  const auto leave = [this](bool failed) {
-    const std::lock_guard lock(mutex_);
-    busy_ = false;
-    told_ = told_ || failed;
-    changed_.notify_all();
-  };
   try {
     execute(operation);
   } catch (...) {
-    leave(true);
+    const std::lock_guard lock(mutex_);
+    leave(operation, /*good=*/false);
     throw;
   }
-  leave(false);
+  const std::lock_guard lock(mutex_);
+  leave(operation, /*good=*/true);
+}
+
+void Engine::enter(const Operation& operation) {
+  busy_ = true;
+  call_record_ = {};
+  entered_ = FlightRecorder::Clock::now();
+  recorder_.begin(operation, sequence_, entered_);
+}
+
+void Engine::leave(const Operation& operation, bool good) {
+  const auto now = FlightRecorder::Clock::now();
+  recorder_.end(good, call_record_, now);
+  if (setup_.trace) draw(operation, now);
+  busy_ = false;
+  told_ = told_ || !good;
+  changed_.notify_all();
 }
 
 std::shared_ptr<Work::State> Engine::start(Operation operation) {
@@ -71,7 +86,7 @@ std::shared_ptr<Work::State> Engine::start(Operation operation) {
   refuse_if_over(&operation);
   wait_for_room(lock, operation);
   if (!thread_.joinable()) thread_ = start_thread("bp progress", [this] { progress(); });
-  queue_.push_back({std::move(operation), state});
+  queue_.push_back({.operation = std::move(operation), .state = state});
   changed_.notify_all();
   return state;
 }
@@ -106,7 +121,7 @@ void Engine::progress() {
     if (queue_.empty()) return;
     Task task = std::move(queue_.front());
     queue_.pop_front();
-    busy_ = true;
+    enter(task.operation);
     lock.unlock();
     std::exception_ptr error;
     try {
@@ -114,11 +129,15 @@ void Engine::progress() {
     } catch (...) {
       error = std::current_exception();
     }
-    task.state->finish(error);
     lock.lock();
-    busy_ = false;
-    told_ = told_ || error;
-    changed_.notify_all();
+    leave(task.operation, !error);
+    if (setup_.trace) {
+      setup_.trace->add_overlapping({.row = row("buckets"),
+                                     .name = describe(task.operation),
+                                     .begin = task.started,
+                                     .end = FlightRecorder::Clock::now()});
+    }
+    task.state->finish(error);  // who sees us idle sees it done
   }
 }
 
@@ -127,22 +146,19 @@ void Engine::progress() {
 void Engine::execute(const Operation& operation) {
   // It was pending when that happened.
   if (failure_.flag().load(std::memory_order_acquire)) throw refusal(*failure_.get(), &operation);
-  const auto begin = std::chrono::steady_clock::now();
   try {
     carry_out(operation);
   } catch (const Error& error) {
     failure_.set(error);
+    leave_evidence(operation);
     throw;
   } catch (const std::exception& other) {
-    throw declare(
+    const Error error = declare(
         setup_.members[static_cast<std::size_t>(setup_.rank)], ErrorCode::io,
         concat(rank_text(setup_.rank), " failed in ", describe(operation), ": ", other.what()));
+    leave_evidence(operation);
+    throw error;
   }
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  const std::lock_guard lock(mutex_);
-  ++counters_.operations;
-  counters_.bytes += operation.bytes();
-  counters_.seconds_busy += took.count();
 }
 
 Engine::Channel& Engine::channel(int sender, int receiver) {
@@ -171,6 +187,7 @@ void Engine::carry_out_one(const Operation& operation) {
   context.transport = setup_.job ? &setup_.job->transport() : nullptr;
   context.supervisor = this;
   context.scratch = &scratch_;
+  context.record = &call_record_;
   context.members = setup_.members;
   context.rank = setup_.rank;
   context.slot = header_.slot();
@@ -180,7 +197,7 @@ void Engine::carry_out_one(const Operation& operation) {
   context.stall_after = setup_.stall_after;
   Call call(std::move(context));
   perform(*setup_.backend, operation, call, packing_);
-  if (shown_) asked_->forget(setup_.rank, header_);
+  if (shown_) forget_shown();
 }
 
 void Engine::abort(const std::string& why) {
@@ -209,7 +226,12 @@ void Engine::finish() {
 
 Counters Engine::counters() const {
   const std::lock_guard lock(mutex_);
-  return counters_;
+  return recorder_.counters();
+}
+
+std::vector<RecordedOperation> Engine::recent() const {
+  const std::lock_guard lock(mutex_);
+  return recorder_.recent();
 }
 
 }  // namespace bp

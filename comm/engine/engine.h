@@ -20,10 +20,12 @@
 #include <vector>
 
 #include "bp/communicator.h"
+#include "bp/trace.h"
 #include "comm/backend/backend.h"
 #include "comm/backend/selection_table.h"
 #include "comm/engine/agreement.h"
 #include "comm/engine/failure.h"
+#include "comm/engine/flight_recorder.h"
 #include "comm/engine/header.h"
 #include "comm/engine/job.h"
 
@@ -41,6 +43,8 @@ struct EngineSetup {
   std::string algorithm;    // as asked for; part of what all must agree on
   SelectionTable measured;  // likewise
   std::chrono::milliseconds timeout{0};
+  std::string output;  // a folder, or empty: where the record of a failed communicator goes
+  std::shared_ptr<Trace> trace;  // may be null
   std::chrono::milliseconds stall_after = kStall;
   std::size_t max_in_flight = 0;  // 0: no limit
   bool joinable = false;
@@ -65,6 +69,7 @@ class Engine : private CallSupervisor {
   [[nodiscard]] const EngineSetup& setup() const { return setup_; }
   [[nodiscard]] int size() const { return static_cast<int>(setup_.members.size()); }
   [[nodiscard]] Counters counters() const;
+  [[nodiscard]] std::vector<RecordedOperation> recent() const;
   // How many collectives have begun; call it when none is under way.
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
 
@@ -72,6 +77,7 @@ class Engine : private CallSupervisor {
   struct Task {
     Operation operation;
     std::shared_ptr<Work::State> state;
+    FlightRecorder::Clock::time_point started = FlightRecorder::Clock::now();
   };
   // From one rank to another: what they agree on, apart from the collectives of all.
   struct Channel {
@@ -90,6 +96,12 @@ class Engine : private CallSupervisor {
   // Throws where nothing more can be done. Null: finish() comes next.
   void refuse_if_over(const Operation* next);  // with mutex_ held
   [[nodiscard]] Error refusal(const Error& failure, const Operation* next) const;
+  // Take and give back the token, with mutex_ held.
+  void enter(const Operation& operation);
+  void leave(const Operation& operation, bool good);
+  [[nodiscard]] std::string row(std::string_view what) const;
+  void draw(const Operation& operation, FlightRecorder::Clock::time_point end) const;
+  void waited(int peer, std::chrono::steady_clock::time_point since) override;
   void execute(const Operation& operation);
   void carry_out(const Operation& operation);  // with what joining takes
   void carry_out_one(const Operation& operation);
@@ -108,6 +120,12 @@ class Engine : private CallSupervisor {
   void look_for_failed_group();
   [[nodiscard]] Error timed_out_without_store(const Call& call, int peer) const;
   [[nodiscard]] std::string failed_key() const;
+  // For the launcher's report: what this rank is in, once it takes long or has failed.
+  void show_under_way(const Operation& operation);
+  void forget_shown();
+  [[nodiscard]] std::string under_way_key() const;
+  void leave_evidence(const Operation& operation);  // of a collective that failed: both of these
+  void leave_record(const std::vector<RecordedOperation>& operations) const;
   [[nodiscard]] std::string rank_text(int rank) const;
 
   const EngineSetup setup_;
@@ -120,11 +138,13 @@ class Engine : private CallSupervisor {
   std::vector<std::byte> records_;  // of all ranks: what they are about to do (join.cc)
   std::vector<int> joined_;         // by the last round of records
   int last_to_join_ = 0;
-  Header header_;              // of the operation under way
+  CallRecord call_record_;  // of the operation under way, as the next six
+  FlightRecorder::Clock::time_point entered_;
+  Header header_;
   bool shown_ = false;         // header_ is in the store
   bool warned_ = false;        // of ranks that are missing in it
   std::size_t received_ = 0;   // bytes, when it was last looked whether it gets on
-  bool store_silent_ = false;  // it gave no answer during the operation under way
+  bool store_silent_ = false;  // it gave no answer
   std::uint64_t sequence_ = 0;
 
   mutable std::mutex mutex_;
@@ -134,7 +154,7 @@ class Engine : private CallSupervisor {
   bool finished_ = false;
   bool told_ = false;  // somebody was thrown what failure_ holds
   bool closing_ = false;
-  Counters counters_;
+  FlightRecorder recorder_;
   std::thread thread_;
 };
 

@@ -29,14 +29,15 @@ class Communicator::Impl {
 // What a world of several ranks is made of. All of it belongs to the rank and job that the topology
 // tells of.
 struct WorldParts {
-  std::unique_ptr<Store> store;
-  std::unique_ptr<Transport> transport;
-  std::string transport_name;
-  std::unique_ptr<Backend> backend;    // null: what fits (backends.h)
-  std::shared_ptr<SharedHost> shared;  // null: ranks of one host share no memory
+  std::unique_ptr<Store> store = {};
+  std::unique_ptr<Transport> transport = {};
+  std::string transport_name = {};
+  std::unique_ptr<Backend> backend = {};    // null: what fits (backends.h)
+  std::shared_ptr<SharedHost> shared = {};  // null: ranks of one host share no memory
   SelectionTable measured = {};
   SegmentLimits segments = kSegments;
   std::size_t shared_chunk = SharedChannel::kChunk;
+  std::shared_ptr<Trace> trace = {};  // may be null
 };
 
 [[nodiscard]] Communicator make_world(Topology topology,

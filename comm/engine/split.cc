@@ -69,6 +69,7 @@ Communicator split_with(Communicator& comm, int color, CommunicatorOptions optio
 
   EngineSetup setup = setup_of(options, parent.measured);
   setup.stall_after = parent.stall_after;
+  setup.trace = parent.trace;
   setup.rank = topology.rank;
   for (const int rank : members.ranks) {
     setup.members.push_back(parent.members[static_cast<std::size_t>(rank)]);

@@ -6,6 +6,8 @@
 #include "bp/log.h"
 #include "comm/base/text.h"
 #include "comm/engine/engine.h"
+#include "comm/engine/record_file.h"
+#include "comm/store/report_keys.h"
 
 namespace bp {
 namespace {
@@ -74,6 +76,42 @@ std::optional<Error> Engine::find_disagreement() {
   }
 }
 
+std::string Engine::under_way_key() const {
+  return concat(kUnderWayKeys, setup_.members[static_cast<std::size_t>(setup_.rank)], ".");
+}
+
+void Engine::show_under_way(const Operation& operation) {
+  if (!setup_.job || store_silent_) return;
+  try {
+    setup_.job->store().set(under_way_key(),
+                            concat("collective ", header_.sequence, " of ", setup_.group, ": ",
+                                   describe(operation)));
+  } catch (const Error& error) {
+    store_silent_ = true;
+    log(LogLevel::debug, concat("could not show what is under way: ", error.what()));
+  }
+}
+
+void Engine::forget_shown() {
+  asked_->forget(setup_.rank, header_);
+  setup_.job->store().erase(under_way_key());
+}
+
+void Engine::leave_evidence(const Operation& operation) {
+  show_under_way(operation);
+  leave_record(recent());
+}
+
+void Engine::leave_record(const std::vector<RecordedOperation>& operations) const {
+  if (setup_.output.empty()) return;
+  const std::string failure = to_text(*failure_.get());
+  write_record(setup_.output,
+               {.world_rank = setup_.members[static_cast<std::size_t>(setup_.rank)],
+                .group = setup_.group,
+                .failure = failure},
+               operations);
+}
+
 // A group's abort() does not fail the job, so its members have to look.
 void Engine::look_for_failed_group() {
   if (setup_.group == "world") return;
@@ -103,8 +141,11 @@ void Engine::warn_of_missing(const Call& call) {
 void Engine::stalled(const Call& call) {
   if (store_silent_) return;
   try {
-    if (!shown_) asked_->show(setup_.rank, header_);
-    shown_ = true;
+    if (!shown_) {
+      asked_->show(setup_.rank, header_);
+      shown_ = true;
+      show_under_way(*header_.operation);
+    }
     look_for_failed_group();
     if (const auto mismatch = find_disagreement()) throw *mismatch;
     warn_of_missing(call);

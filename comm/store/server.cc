@@ -29,6 +29,7 @@ using asio::ip::tcp;
 // KiB, well under the 64 KiB that it may.
 constexpr std::size_t kMaxStrangers = 256;
 constexpr std::chrono::milliseconds kCloseWithin{500};
+constexpr std::chrono::milliseconds kLookWithin{500};
 constexpr std::chrono::milliseconds kAcceptRetry{100};
 // In the time after which a rank counts as silent: looks at whether anything came, and beats that
 // it is asked to give.
@@ -92,6 +93,14 @@ class StoreServer::Impl final : public StoreConnection::Owner {
 
   void request_stop() {
     asio::post(io_, [this] { keep_stop(); });
+  }
+
+  std::map<std::string, std::string> values(const std::string& prefix) {
+    const auto result = std::make_shared<std::promise<std::map<std::string, std::string>>>();
+    asio::post(io_, [this, prefix, result] { result->set_value(table_.values(prefix)); });
+    auto future = result->get_future();
+    if (future.wait_for(kLookWithin) != std::future_status::ready) return {};
+    return future.get();
   }
 
  private:
@@ -347,5 +356,8 @@ StoreServer::~StoreServer() = default;
 StoreAddress StoreServer::address() const { return impl_->address(); }
 void StoreServer::fail_job(const JobFailure& failure) { impl_->fail_job(failure); }
 void StoreServer::request_stop() { impl_->request_stop(); }
+std::map<std::string, std::string> StoreServer::values(const std::string& prefix) {
+  return impl_->values(prefix);
+}
 
 }  // namespace bp

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -58,6 +59,9 @@ class StoreServer {
   [[nodiscard]] StoreAddress address() const;  // with the real port
   void fail_job(const JobFailure& failure);    // pushed to every client; the first one is kept
   void request_stop();                         // likewise
+  // The keys that begin with `prefix`, and what they hold now. Waits a moment for the server's
+  // thread; nothing where that is stuck.
+  [[nodiscard]] std::map<std::string, std::string> values(const std::string& prefix);
 
  private:
   class Impl;

@@ -153,6 +153,15 @@ std::vector<Answer> StoreTable::append(Client client, StoreMessage& request) {
   return answers;
 }
 
+std::map<std::string, std::string> StoreTable::values(const std::string& prefix) const {
+  std::map<std::string, std::string> found;
+  for (auto at = values_.lower_bound(prefix); at != values_.end() && at->first.starts_with(prefix);
+       ++at) {
+    found.insert(*at);
+  }
+  return found;
+}
+
 std::int64_t StoreTable::erase(const std::string& prefix) {
   const auto first = values_.lower_bound(prefix);
   auto last = first;

@@ -32,6 +32,7 @@ class StoreTable {
   void forget_client(Client client);  // ends its waits without an answer
   void forget_waits();                // everyone's
 
+  [[nodiscard]] std::map<std::string, std::string> values(const std::string& prefix) const;
   [[nodiscard]] std::size_t waits() const { return waits_.size(); }
 
  private:

@@ -17,7 +17,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "bp/activity.h"
 #include "bp/export.h"
 #include "bp/topology.h"
 #include "bp/types.h"
@@ -25,6 +27,7 @@
 namespace BP_API bp {
 
 class Store;
+class Trace;
 
 struct CommunicatorOptions {
   // "auto" chooses by topology: memory that ranks of one host share, Gloo between hosts. Else "shm"
@@ -46,6 +49,12 @@ struct CommunicatorOptions {
   // The network interface or address to listen on; empty: the one that routes to the store. Also
   // read from BP_INTERFACE.
   std::string interface = {};
+  // A folder: when the communicator fails, what its recorder holds goes to rank.N/collectives.*.txt
+  // there. Empty: nowhere. Also read from BP_OUTPUT, which bprun --output sets.
+  std::string output = {};
+  // A folder: rank-N.json there becomes a timeline of this rank (bp/trace.h). The same on all
+  // ranks. Empty: none. Also read from BP_TRACE, which bprun --trace sets.
+  std::string trace = {};
   // How many _async operations may be under way or waiting; who starts one more waits for the first
   // to end, as long as the new one may take, and is then refused. 0: no limit.
   std::size_t max_in_flight = 1024;
@@ -94,13 +103,6 @@ class Buffer {
   std::shared_ptr<State> state_;
 };
 
-// What a communicator has done so far. Bytes are those of the caller's views.
-struct Counters {
-  std::uint64_t operations = 0;
-  std::uint64_t bytes = 0;
-  double seconds_busy = 0;  // inside collectives, waiting for peers included
-};
-
 class Communicator {
  public:
   // Reads Environment::current(), joins the job's store and meets all other ranks; a job of one
@@ -116,7 +118,12 @@ class Communicator {
   [[nodiscard]] const Topology& topology() const;
   [[nodiscard]] std::string_view backend() const;  // "shm", "gloo", "gloo+shm"; "self" for one rank
   [[nodiscard]] Store* store() const;              // null in a job of one rank
+  [[nodiscard]] Trace* trace() const;              // null where none was asked for
+  // From any thread.
   [[nodiscard]] Counters counters() const;
+  // The last 1,024 operations, oldest first: what this rank was in when something went wrong. From
+  // any thread.
+  [[nodiscard]] std::vector<RecordedOperation> recent() const;
 
   // A communicator of the ranks that gave the same color, in the order of their ranks here.
   // Collective: every rank of this communicator must call it.

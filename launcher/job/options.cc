@@ -64,6 +64,9 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
       ->type_name("STYLE");
   app.add_option("--output", options.output, "write DIR/rank.N/stdout and stderr too")
       ->type_name("DIR");
+  app.add_option("--trace", options.trace,
+                 "programs of bp draw a timeline of each rank, DIR/rank-N.json (ui.perfetto.dev)")
+      ->type_name("DIR");
   app.add_option(
          "--env", options.environment,
          "pass this variable to other hosts too (with =VALUE: to all ranks, with that value)")

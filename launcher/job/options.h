@@ -22,6 +22,7 @@ struct Options {
   int store_port = 0;
   PrefixStyle prefix = PrefixStyle::rank;
   std::string output;
+  std::string trace;
   std::chrono::milliseconds start_timeout = std::chrono::seconds{30};
   std::chrono::milliseconds grace = std::chrono::seconds{30};
   std::optional<std::chrono::milliseconds> kill_silent;  // unset: silent ranks are only named

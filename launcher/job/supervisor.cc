@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "comm/base/job_key.h"
 #include "comm/base/text.h"
+#include "comm/store/report_keys.h"
 #include "launcher/agent/timing.h"
 #include "launcher/job/job_texts.h"
 #include "launcher/process/process_tree.h"
@@ -20,6 +22,9 @@ namespace bp::launcher {
 namespace {
 
 constexpr std::size_t kReportedLines = 20;
+// Ranks that have joined hear of a failure from the store: so long they have to leave by
+// themselves, with a record of what they were in.
+constexpr auto kOwnEnd = 250ms;
 constexpr auto kTermToKill = 1s;  // of a failure stop
 constexpr auto kAfterKill = 5s;   // for a host to report its end once the kill was due
 constexpr auto kAgentsEnd = 2s;   // for the agents to end once their work is done
@@ -89,7 +94,7 @@ int Supervisor::run() {
 std::chrono::milliseconds Supervisor::time_to_next_look() const {
   const auto now = Clock::now();
   auto next = now + 1s;
-  for (const auto& time : {jury_.latest(), give_up_at_}) {
+  for (const auto& time : {jury_.latest(), stop_at_, give_up_at_}) {
     if (time && *time > now) {
       next = std::min(next, *time);
     }
@@ -195,6 +200,9 @@ void Supervisor::supervise() {
       fail(std::move(*silence));
     }
   }
+  if (stop_at_ && now >= *stop_at_) {
+    stop_after_failure();
+  }
   if (output_.nobody_reads() && stop_requests_ == 0 && !failure_) {
     output_.say("bprun: nobody reads the output any more");
     on_signal(SIGPIPE);
@@ -240,14 +248,21 @@ void Supervisor::fail(Failure failure) {
   failed_after_ = since(started_);
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const int rank = static_cast<int>(i);
-    const std::size_t host = host_of_rank(plan_.placement, rank);
-    ranks_[i].stopped_by_us = !ranks_[i].status && crew_.phase(host) != HostPhase::lost;
     if (const auto note = silence_.note(rank, who(rank), Clock::now());
         !note.empty() && rank != failure_->rank) {
       failure_->more.push_back(note);
     }
   }
   store_->fail_job({failure_->rank, failure_->headline});
+  stop_at_ = Clock::now() + (jury_.anyone_joined() ? kOwnEnd : 0ms);
+}
+
+void Supervisor::stop_after_failure() {
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    const int rank = static_cast<int>(i);
+    const std::size_t host = host_of_rank(plan_.placement, rank);
+    ranks_[i].stopped_by_us = !ranks_[i].status && crew_.phase(host) != HostPhase::lost;
+  }
   stop_ranks(SIGTERM, kTermToKill);
 }
 
@@ -262,6 +277,7 @@ void Supervisor::ask_to_stop(int signal) {
 }
 
 void Supervisor::stop_ranks(int signal, std::chrono::milliseconds grace) {
+  stop_at_.reset();
   crew_.send_to_all(StopRanks{signal, static_cast<std::uint32_t>(grace.count())});
   stopping_since_ = stopping_since_.value_or(Clock::now());
   give_up_at_ = Clock::now() + grace + kAfterKill;
@@ -283,6 +299,7 @@ FailureReport Supervisor::report() const {
       }
     }
   }
+  report.under_way = under_way();
   const int rank = failure_->rank;
   if (rank >= 0) {
     report.last_errors = output_.last_errors(rank, kReportedLines);
@@ -292,6 +309,18 @@ FailureReport Supervisor::report() const {
     }
   }
   return report;
+}
+
+// Ranks have told the store what they are in when it took long or broke.
+std::map<int, std::string> Supervisor::under_way() const {
+  std::map<int, std::string> collectives;
+  if (!store_) {
+    return collectives;
+  }
+  for (auto& [key, text] : store_->values(std::string(kUnderWayKeys))) {
+    collectives.emplace(std::atoi(key.c_str() + kUnderWayKeys.size()), std::move(text));
+  }
+  return collectives;
 }
 
 // Ranks that were asked to stop and broke instead.

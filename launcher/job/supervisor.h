@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,6 +60,7 @@ class Supervisor {
   void supervise();
 
   void fail(Failure failure);
+  void stop_after_failure();
   void ask_to_stop(int signal);
   void stop_ranks(int signal, std::chrono::milliseconds grace);
   void suspend();
@@ -74,6 +76,7 @@ class Supervisor {
   void tell_bad_ends();
   [[nodiscard]] std::string who(int rank) const;
   [[nodiscard]] FailureReport report() const;
+  [[nodiscard]] std::map<int, std::string> under_way() const;
   [[nodiscard]] int exit_code() const;
   void kill_adopted() const;
 
@@ -97,6 +100,7 @@ class Supervisor {
   std::optional<Failure> failure_;
   std::chrono::system_clock::time_point failed_at_{};
   std::chrono::milliseconds failed_after_{0};
+  std::optional<Clock::time_point> stop_at_;  // after a failure; what ends by itself is not stopped
   std::optional<Clock::time_point> stopping_since_;
   std::chrono::milliseconds stop_took_{0};
   std::optional<Clock::time_point> give_up_at_;  // hosts that have not ended by then are left

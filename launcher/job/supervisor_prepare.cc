@@ -75,6 +75,17 @@ JobSpec Supervisor::job_spec(std::size_t host, const JobVariables& variables, in
   }
   spec.environment = merged_environment(std::move(spec.environment),
                                         requested_variables(options_.environment, own));
+  // The ranks' working directory may be another one by the time they write there.
+  const auto pass_folder = [&spec](const char* variable, const std::string& folder) {
+    if (folder.empty()) {
+      return;
+    }
+    const std::string path = std::filesystem::absolute(folder).string();
+    spec.environment =
+        merged_environment(std::move(spec.environment), {concat(variable, "=", path)});
+  };
+  pass_folder("BP_OUTPUT", options_.output);
+  pass_folder("BP_TRACE", options_.trace);
   if (!find_environment(spec.environment, "OMP_NUM_THREADS")) {
     spec.environment.push_back(concat("OMP_NUM_THREADS=", threads));
   }

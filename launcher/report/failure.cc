@@ -50,6 +50,25 @@ std::string_view hint_for_signal(int number) {
   }
 }
 
+// Ranks that were in the same one share a line.
+std::string under_way_lines(const std::map<int, std::string>& under_way) {
+  constexpr std::size_t kLines = 8;
+  std::map<std::string, std::vector<int>> ranks_in;
+  for (const auto& [rank, collective] : under_way) {
+    ranks_in[collective].push_back(rank);
+  }
+  std::string text;
+  std::size_t lines = 0;
+  for (const auto& [collective, ranks] : ranks_in) {
+    if (lines++ == kLines) {
+      return text + concat("\n  and ", ranks_in.size() - kLines, " more");
+    }
+    text += concat("\n  ", ranks.size() == 1 ? "rank " : "ranks ", rank_ranges(ranks),
+                   ranks.size() == 1 ? " was in " : " were in ", collective);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string hint_for(int exit_code, const std::vector<std::string>& last_errors) {
@@ -96,6 +115,7 @@ std::string format_report(const FailureReport& report) {
   for (const std::string& note : failure.more) {
     text += concat("\n  ", note);
   }
+  text += under_way_lines(report.under_way);
   if (failure.rank >= 0 && report.last_errors.empty()) {
     text += concat("\n  rank ", failure.rank, " wrote nothing to stderr");
   } else if (!report.last_errors.empty()) {

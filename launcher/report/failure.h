@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ struct FailureReport {
   std::vector<int> stopped;            // ranks that were still running
   std::string stop_signal;             // the strongest that was needed: "SIGTERM", "SIGKILL"
   std::chrono::milliseconds stop_took{0};
+  std::map<int, std::string> under_way;  // by rank: the collective that it was in
   std::vector<std::string> last_errors;
   std::string error_file;  // where all of it is; empty: nowhere
 };

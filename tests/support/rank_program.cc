@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "bp/collective.h"
 #include "bp/communicator.h"
@@ -137,6 +138,33 @@ int give_up() {
   return 70;
 }
 
+// All reduce; rank 1 is killed before its sixth, once the others have told that they wait in it.
+int reduce_until_killed() {
+  bp::Communicator world = bp::Communicator::create();
+  std::vector<float> data(16);
+  for (int step = 0;; ++step) {
+    if (step == 5 && rank() == 1) {
+      const std::vector<std::string> others{"comm/under_way/0.", "comm/under_way/2."};
+      world.store()->wait(others, 30s);
+      ::raise(SIGKILL);
+    }
+    bp::all_reduce(world, bp::view(data), {.name = "grads"});
+  }
+}
+
+// One collective that waits for rank 1, and one beside the caller.
+int be_traced() {
+  bp::Communicator world = bp::Communicator::create();
+  std::vector<float> data(16);
+  if (rank() == 1) {
+    std::this_thread::sleep_for(50ms);
+  }
+  bp::all_reduce(world, bp::view(data), {.name = "first"});
+  bp::all_reduce_async(world, bp::view(data), {.name = "second"}).wait();
+  world.finish();
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -173,6 +201,12 @@ int main(int argc, char** argv) {
   }
   if (command == "join") {
     return join(argument);
+  }
+  if (command == "reduce") {
+    return reduce_until_killed();
+  }
+  if (command == "traced") {
+    return be_traced();
   }
   if (command == "give-up") {
     return give_up();

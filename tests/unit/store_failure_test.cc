@@ -38,6 +38,18 @@ class Heard {
 
 class StoreFailureTest : public StoreTest {};
 
+TEST_F(StoreFailureTest, TheOwnerReadsWhatRanksLeftForItsReport) {
+  const auto rank = client(1);
+  rank->set("report/1.", "barrier");
+  rank->set("report/2.", "all_reduce");
+  rank->set("reports", "another key");
+  using Values = std::map<std::string, std::string>;
+  EXPECT_EQ(server_->values("report/"),
+            (Values{{"report/1.", "barrier"}, {"report/2.", "all_reduce"}}));
+  EXPECT_EQ(server_->values("nothing"), Values{});
+  rank->goodbye();
+}
+
 TEST_F(StoreFailureTest, FailureIsPushedToEveryoneAndEndsWaits) {
   const auto failing = client(1);
   const auto waiting = client(2);

@@ -3,10 +3,15 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
+#include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "comm/base/text.h"
 #include "tests/e2e/launcher/bprun_process.h"
@@ -77,6 +82,31 @@ TEST(Failure, BlamesTheKilledRankAndNotThoseThatFollow) {
   EXPECT_THAT(bprun.err(), HasSubstr("hint: killed from outside"));
 }
 
+std::string content(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+TEST(Failure, TellsWhatTheOthersWereInAndKeepsTheirRecords) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / concat("records-", ::getpid());
+  for (const char* backend : {"BP_BACKEND=auto", "BP_BACKEND=gloo"}) {
+    BprunProcess bprun(
+        {.arguments = {"-n", "3", "--output", folder.string(), rank_program(), "reduce"},
+         .environment = {backend}});
+    EXPECT_EQ(bprun.finish(), 137);
+    EXPECT_THAT(bprun.err(), HasSubstr("rank 1 on localhost"));
+    EXPECT_THAT(bprun.err(), HasSubstr("\n  ranks 0,2 were in collective 5 of world: all_reduce "
+                                       "sum of 16 f32 'grads'\n"));
+    for (const char* rank : {"rank.0", "rank.2"}) {
+      const std::string text = content(folder / rank / "collectives.world.txt");
+      EXPECT_THAT(text, ContainsRegex("\n5\t[^\n]*\tunder way\t[^\n]*'grads'\n$"));
+    }
+    std::filesystem::remove_all(folder);
+  }
+}
+
 TEST(Failure, BlamesTheRankThatGaveUpAndNotThoseThatFollow) {
   BprunProcess bprun({{"-n", "3", rank_program(), "give-up"}});
   EXPECT_EQ(bprun.finish(), 9);
@@ -142,6 +172,33 @@ TEST(Success, OfARankThatIsOnlySlow) {
   BprunProcess bprun({{"-n", "2", "--kill-silent=2s", rank_program(), "join", "slow"}});
   EXPECT_EQ(bprun.finish(), 0) << bprun.err();
   EXPECT_EQ(bprun.out() + bprun.err(), "");
+}
+
+TEST(Success, TracesOfAllRanksHaveOneClock) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / concat("traces-", ::getpid());
+  BprunProcess bprun({{"-H", kTwoHosts, "--trace", folder.string(), rank_program(), "traced"}});
+  EXPECT_EQ(bprun.finish(), 0) << bprun.err();
+  std::vector<double> ends;
+  for (int rank = 0; rank < 3; ++rank) {
+    std::map<std::string, double> begins;  // of spans, by name
+    for (const auto& event :
+         nlohmann::json::parse(content(folder / concat("rank-", rank, ".json")))) {
+      EXPECT_EQ(event["pid"], rank);
+      if (event["ph"] == "M") begins[event["args"]["name"]] = 0;  // rows
+      if (event["ph"] == "X" || event["ph"] == "b") begins[event["name"]] = event["ts"];
+      if (event["name"] == "all_reduce sum of 16 f32 'first'") {
+        ends.push_back(event["ts"].get<double>() + event["dur"].get<double>());
+      }
+    }
+    for (const char* name : {"collectives", "waits", "buckets", "all_reduce sum of 16 f32 'first'",
+                             "all_reduce sum of 16 f32 'second'"}) {
+      EXPECT_TRUE(begins.contains(name)) << "rank " << rank << ": " << name;
+    }
+  }
+  ASSERT_EQ(ends.size(), 3U);
+  const auto [first, last] = std::ranges::minmax(ends);
+  EXPECT_LT(last - first, 10e6) << "the machine may be busy, but a clock is off by more";
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Success, IsSilent) {

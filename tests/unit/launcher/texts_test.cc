@@ -109,6 +109,9 @@ TEST(Report, SaysAllInOneScreen) {
   report.stopped = {0, 1, 3};
   report.stop_signal = "SIGTERM";
   report.stop_took = 400ms;
+  report.under_way = {{0, "collective 7 of world: barrier"},
+                      {1, "collective 7 of world: barrier"},
+                      {3, "collective 6 of world: barrier"}};
   report.last_errors = {"one", "two"};
   report.error_file = "out/rank.2/stderr";
   const std::string text = format_report(report);
@@ -118,6 +121,8 @@ TEST(Report, SaysAllInOneScreen) {
       "  first failure: " +
           date_and_time(report.when) +
           "; ranks 0,1,3 were stopped by bprun (SIGTERM, 0.4 s)\n"
+          "  rank 3 was in collective 6 of world: barrier\n"
+          "  ranks 0,1 were in collective 7 of world: barrier\n"
           "  last stderr of rank 2:\n"
           "    | one\n"
           "    | two\n"

@@ -1,0 +1,94 @@
+#include "comm/engine/flight_recorder.h"
+
+#include <algorithm>
+
+namespace bp {
+namespace {
+
+constexpr std::size_t kKinds = 32;  // room for the sums that are likely
+
+double seconds_of(FlightRecorder::Clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace
+
+FlightRecorder::FlightRecorder() : ring_(kKept) {
+  for (Entry& entry : ring_) entry.operation.name.reserve(kNameLength);
+  sums_.reserve(kKinds);
+}
+
+void FlightRecorder::begin(const Operation& operation,
+                           std::uint64_t sequence,
+                           Clock::time_point now) {
+  ++begun_;
+  Entry& entry = last();
+  entry.state = RecordedOperation::State::under_way;
+  entry.sequence = sequence;
+  entry.operation = operation;  // into the memory that its name and counts have already
+  entry.call = {};
+  entry.begin = now;
+}
+
+void FlightRecorder::end(bool good, const CallRecord& call, Clock::time_point now) {
+  Entry& entry = last();
+  entry.state = good ? RecordedOperation::State::done : RecordedOperation::State::failed;
+  entry.call = call;
+  entry.end = now;
+  if (good) count(entry);
+}
+
+void FlightRecorder::count(const Entry& entry) {
+  // An algorithm's name is one constant, or a second entry does no harm.
+  const auto same = [&](const Sum& sum) {
+    return sum.kind == entry.operation.kind && sum.algorithm.data() == entry.call.algorithm.data();
+  };
+  auto sum = std::ranges::find_if(sums_, same);
+  if (sum == sums_.end()) {
+    sum = sums_.insert(sum, {.kind = entry.operation.kind, .algorithm = entry.call.algorithm});
+  }
+  ++sum->operations;
+  sum->bytes += entry.operation.bytes();
+  sum->busy += entry.end - entry.begin;
+  sum->waiting += entry.call.waited;
+}
+
+std::vector<RecordedOperation> FlightRecorder::recent() const {
+  const auto now = Clock::now();
+  const auto now_of_day = std::chrono::system_clock::now();
+  std::vector<RecordedOperation> operations;
+  for (std::uint64_t i = begun_ - std::min<std::uint64_t>(begun_, kKept); i < begun_; ++i) {
+    const Entry& entry = ring_[i % kKept];
+    const bool under_way = entry.state == RecordedOperation::State::under_way;
+    operations.push_back(
+        {.state = entry.state,
+         .sequence = entry.sequence,
+         .text = describe(entry.operation),
+         .algorithm = std::string(entry.call.algorithm),
+         .bytes = entry.operation.bytes(),
+         .begun = std::chrono::time_point_cast<std::chrono::system_clock::duration>(
+             now_of_day - (now - entry.begin)),
+         .took = (under_way ? now : entry.end) - entry.begin,
+         .waited = entry.call.waited});
+  }
+  return operations;
+}
+
+Counters FlightRecorder::counters() const {
+  Counters counters;
+  for (const Sum& sum : sums_) {
+    counters.kinds.push_back({.operation = std::string(name_of(sum.kind)),
+                              .algorithm = std::string(sum.algorithm),
+                              .operations = sum.operations,
+                              .bytes = sum.bytes,
+                              .seconds_busy = seconds_of(sum.busy),
+                              .seconds_waiting = seconds_of(sum.waiting)});
+    counters.operations += sum.operations;
+    counters.bytes += sum.bytes;
+    counters.seconds_busy += seconds_of(sum.busy);
+    counters.seconds_waiting += seconds_of(sum.waiting);
+  }
+  return counters;
+}
+
+}  // namespace bp

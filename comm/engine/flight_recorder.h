@@ -1,0 +1,61 @@
+// The last operations of one communicator, and sums over all of them. Always on, so recording is a
+// copy of a few fields into memory that is there already; text is made when somebody reads.
+//
+// Threads: one at a time; the engine's lock sees to that.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "bp/activity.h"
+#include "comm/backend/call.h"
+#include "comm/backend/operation.h"
+
+namespace bp {
+
+class FlightRecorder {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  static constexpr std::size_t kKept = 1024;
+  // A longer one costs an allocation in each place of the ring, once.
+  static constexpr std::size_t kNameLength = 48;
+
+  FlightRecorder();
+
+  // One begins, number `sequence`; it ends before the next one begins.
+  void begin(const Operation& operation, std::uint64_t sequence, Clock::time_point now);
+  void end(bool good, const CallRecord& call, Clock::time_point now);
+
+  [[nodiscard]] std::vector<RecordedOperation> recent() const;  // oldest first
+  [[nodiscard]] Counters counters() const;
+
+ private:
+  struct Entry {
+    RecordedOperation::State state = RecordedOperation::State::done;
+    std::uint64_t sequence = 0;
+    Operation operation;  // whose views are not followed
+    CallRecord call;
+    Clock::time_point begin;
+    Clock::time_point end;
+  };
+  struct Sum {
+    Operation::Kind kind = Operation::Kind::barrier;
+    std::string_view algorithm;
+    std::uint64_t operations = 0;
+    std::uint64_t bytes = 0;
+    Clock::duration busy{0};
+    std::chrono::nanoseconds waiting{0};
+  };
+  [[nodiscard]] Entry& last() { return ring_[(begun_ - 1) % kKept]; }
+  void count(const Entry& entry);
+
+  std::vector<Entry> ring_;
+  std::uint64_t begun_ = 0;
+  std::vector<Sum> sums_;  // one for each kind and algorithm that was seen: a few
+};
+
+}  // namespace bp

@@ -1,0 +1,231 @@
+// What a communicator tells of what it has done: recorder, counters, record files, traces.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "bp/collective.h"
+#include "bp/trace.h"
+#include "comm/base/text.h"
+#include "comm/engine/flight_recorder.h"
+#include "comm/engine/trace_file.h"
+#include "tests/support/run_ranks.h"
+
+namespace bp::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::SizeIs;
+
+using State = RecordedOperation::State;
+
+// A folder of the test's own, empty.
+std::string scratch_folder() {
+  const auto* const info = testing::UnitTest::GetInstance()->current_test_info();
+  const auto folder =
+      std::filesystem::path(testing::TempDir()) / concat("bp-", ::getpid(), "-", info->name());
+  std::filesystem::remove_all(folder);
+  return folder.string();
+}
+
+std::string content(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+TEST(Activity, TheRecorderTellsOperationsAlgorithmsAndOutcome) {
+  run_ranks(3, [](Communicator& comm) {
+    std::vector<float> data(100);
+    all_reduce(comm, view(data),
+               {.op = ReduceOp::average, .name = "a name of more than 15 letters"});
+    Work work = all_reduce_async(comm, view(data), {.name = "later"});
+    work.wait();
+    std::vector<float> all(6);
+    const std::vector<std::size_t> counts{1, 2, 3};
+    all_gather_v(comm,
+                 const_view(std::span(data).first(counts[static_cast<std::size_t>(comm.rank())])),
+                 view(all), counts);
+    barrier(comm);
+    const auto recent = comm.recent();
+    ASSERT_THAT(recent, SizeIs(4));
+    EXPECT_EQ(recent[0].text, "all_reduce average of 100 f32 'a name of more than 15 letters'");
+    EXPECT_EQ(recent[0].algorithm, "recursive_doubling");
+    EXPECT_EQ(recent[0].bytes, 400U);
+    EXPECT_EQ(recent[1].text, "all_reduce sum of 100 f32 'later'");
+    EXPECT_EQ(recent[2].text, "all_gather of 1+2+3 f32");
+    EXPECT_EQ(recent[2].algorithm, "ring");
+    EXPECT_EQ(recent[3].text, "barrier");
+    for (std::size_t i = 0; i < recent.size(); ++i) {
+      EXPECT_EQ(recent[i].sequence, i);
+      EXPECT_EQ(recent[i].state, State::done);
+      EXPECT_GT(recent[i].took, 0ns);
+      EXPECT_LE(recent[i].waited, recent[i].took);
+      EXPECT_LT(std::chrono::system_clock::now() - recent[i].begun, 60s);
+    }
+  });
+}
+
+TEST(Activity, CountersAreByOperationAndAlgorithm) {
+  RanksOptions options;
+  options.wire = Wire::shm;
+  run_ranks(
+      2,
+      [](Communicator& comm) {
+        std::vector<float> few(2);
+        std::vector<float> many(1000);
+        for (int i = 0; i < 3; ++i) all_reduce(comm, view(few));
+        all_reduce(comm, view(many));
+        Buffer buffer = comm.allocate(280'000);
+        const std::span shared(reinterpret_cast<float*>(buffer.data()), 70'000);
+        all_reduce(comm, view(shared));
+        const Counters counters = comm.counters();
+        EXPECT_EQ(counters.operations, 5U);
+        EXPECT_EQ(counters.bytes, 3 * 8U + 4000U + 280'000U);
+        EXPECT_GE(counters.seconds_busy, counters.seconds_waiting);
+        std::vector<std::string> kinds;
+        for (const Counters::Kind& kind : counters.kinds) {
+          kinds.push_back(
+              concat(kind.operation, " ", kind.algorithm, " ", kind.operations, " ", kind.bytes));
+        }
+        EXPECT_THAT(kinds, ElementsAre("all_reduce board 3 24", "all_reduce staged 1 4000",
+                                       "all_reduce direct 1 280000"));
+      },
+      options);
+}
+
+TEST(Activity, AWaitForALateRankIsCounted) {
+  run_ranks(2, [](Communicator& comm) {
+    if (comm.rank() == 1) std::this_thread::sleep_for(100ms);
+    barrier(comm);
+    const Counters counters = comm.counters();
+    if (comm.rank() == 0) {
+      EXPECT_GT(counters.seconds_waiting, 0.05);
+    }
+    EXPECT_LE(counters.seconds_waiting, counters.seconds_busy);
+  });
+}
+
+TEST(Activity, TheRingKeepsTheLastOnes) {
+  FlightRecorder recorder;
+  const auto now = FlightRecorder::Clock::now();
+  constexpr std::uint64_t kMany = 3 * FlightRecorder::kKept + 7;
+  for (std::uint64_t i = 0; i < kMany; ++i) {
+    Operation operation;
+    operation.name = concat("number ", i);
+    recorder.begin(operation, i, now);
+    if (i + 1 < kMany) recorder.end(true, {.algorithm = "ring"}, now + 1us);
+  }
+  const auto recent = recorder.recent();
+  ASSERT_THAT(recent, SizeIs(FlightRecorder::kKept));
+  EXPECT_EQ(recent.front().text, concat("barrier 'number ", kMany - FlightRecorder::kKept, "'"));
+  EXPECT_EQ(recent[recent.size() - 2].took, 1us);
+  EXPECT_EQ(recent.back().state, State::under_way);
+  EXPECT_EQ(recorder.counters().operations, kMany - 1);
+}
+
+TEST(Activity, AFailedCommunicatorLeavesItsRecord) {
+  const std::string folder = scratch_folder();
+  RanksOptions options;
+  options.communicator.output = folder;
+  const auto errors = try_ranks(
+      3,
+      [](Communicator& comm) {
+        barrier(comm);
+        std::vector<float> data(comm.rank() == 2 ? 9 : 10);
+        all_reduce(comm, view(data), {.name = "x"});
+      },
+      options);
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_THAT(errors[static_cast<std::size_t>(rank)], HasSubstr("mismatch"));
+    const std::string text = content(concat(folder, "/rank.", rank, "/collectives.world.txt"));
+    EXPECT_THAT(
+        text, HasSubstr(concat("# rank ", rank, ", communicator world: mismatch: ranks disagree")));
+    EXPECT_THAT(text, HasSubstr("\tdone\t"));
+    EXPECT_THAT(text, HasSubstr(concat("\tunder way\t")));
+    EXPECT_THAT(text, HasSubstr(concat("all_reduce sum of ", rank == 2 ? 9 : 10, " f32 'x'\n")));
+  }
+  std::filesystem::remove_all(folder);
+}
+
+Topology second_of_three() {
+  return {.rank = 1, .local_sizes = {1, 2}, .host_names = {"ada", "b\"r\nt"}};
+}
+
+TEST(TraceFiles, AreWholeAtAnyTime) {
+  const std::string folder = scratch_folder();
+  const std::string path = folder + "/rank-1.json";
+  TraceFile trace(folder, second_of_three());
+  const auto start = std::chrono::steady_clock::now();
+  trace.add({.row = "compute", .name = "before it starts", .begin = start, .end = start});
+  trace.start(1s);
+  std::size_t events = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const auto begin = start + i * 10us;
+    trace.add({.row = "compute",
+               .name = concat("step \"", i, "\""),
+               .begin = begin,
+               .end = begin + 5us,
+               .arguments = R"("bytes":4)"});
+    if (i % 500 == 0) {
+      const auto json = nlohmann::json::parse(content(path));
+      EXPECT_GE(json.size(), events);
+      events = json.size();
+    }
+  }
+  trace.add_overlapping({.row = "buckets", .name = "one", .begin = start, .end = start + 1ms});
+  EXPECT_GT(events, 100U) << "some are written before the end";
+  std::filesystem::remove_all(folder);
+}
+
+TEST(TraceFiles, AFolderThatCannotBeMadeIsNamed) {
+  try {
+    const TraceFile trace("/proc/nowhere", second_of_three());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+    EXPECT_STREQ(error.what(),
+                 "cannot create the trace /proc/nowhere/rank-1.json: No such file or directory");
+  }
+}
+
+TEST(TraceFiles, HoldEverySpanOnItsRowInRankZerosTime) {
+  const std::string folder = scratch_folder();
+  const Trace::Time start{100s};
+  {
+    TraceFile trace(folder, second_of_three());
+    trace.start(2s);
+    trace.add({.row = "compute", .name = "a\tb", .begin = start, .end = start + 1500ns});
+    trace.add_overlapping({.row = "buckets", .name = "one", .begin = start, .end = start + 2us});
+  }
+  const auto json = nlohmann::json::parse(content(folder + "/rank-1.json"));
+  ASSERT_EQ(json.size(), 6U);
+  EXPECT_EQ(json[0]["args"]["name"], "rank 1 on b\"r\nt");
+  EXPECT_EQ(json[1]["args"]["name"], "compute");
+  EXPECT_EQ(json[2]["name"], "a\tb");
+  EXPECT_EQ(json[2]["ph"], "X");
+  EXPECT_EQ(json[2]["pid"], 1);
+  EXPECT_EQ(json[2]["tid"], json[1]["tid"]);
+  EXPECT_EQ(json[2]["ts"].get<double>(), 102e6);
+  EXPECT_EQ(json[2]["dur"].get<double>(), 1.5);
+  EXPECT_EQ(json[4]["ph"], "b");
+  EXPECT_EQ(json[5]["ph"], "e");
+  EXPECT_EQ(json[5]["ts"].get<double>(), 102e6 + 2);
+  EXPECT_EQ(json[4]["id"], json[5]["id"]);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace bp::test
