@@ -45,7 +45,8 @@ Communicator make_world(Topology topology,
                         std::chrono::milliseconds stall_after) {
   EngineSetup setup = setup_of(options, parts.measured);
   setup.stall_after = stall_after;
-  setup.group = "world";
+  setup.group = parts.name;
+  setup.is_world = true;
   setup.trace = std::move(parts.trace);
   setup.rank = topology.rank;
   for (int rank = 0; rank < topology.size(); ++rank) setup.members.push_back(rank);
@@ -64,9 +65,10 @@ Communicator make_world(Topology topology,
     }
     setup.backend = make_backend(std::move(backend));
   }
-  if (topology.size() > 1) {
+  if (parts.store) {
+    if (parts.launcher_ranks.empty()) parts.launcher_ranks = setup.members;
     setup.job = std::make_shared<Job>(std::move(parts.store), std::move(parts.transport),
-                                      std::move(parts.shared));
+                                      std::move(parts.shared), std::move(parts.launcher_ranks));
   }
   return Communicator(std::make_unique<Communicator::Impl>(std::move(topology), std::move(options),
                                                            std::move(setup)));
@@ -89,7 +91,7 @@ void Communicator::abort(const std::string& why) { impl_->engine().abort(why); }
 
 void Communicator::finish() {
   impl_->engine().finish();
-  if (impl_->job() && impl_->engine().setup().group == "world") impl_->job()->store().goodbye();
+  if (impl_->job() && impl_->engine().setup().is_world) impl_->job()->store().goodbye();
 }
 
 Communicator Communicator::split(int color) { return split_with(*this, color, impl_->options()); }

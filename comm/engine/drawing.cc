@@ -6,7 +6,7 @@ namespace bp {
 
 // Each communicator has rows of its own: those of several threads would overlap.
 std::string Engine::row(std::string_view what) const {
-  return std::string(setup_.group == "world" ? what : concat(what, " of ", setup_.group));
+  return std::string(setup_.is_world ? what : concat(what, " of ", setup_.group));
 }
 
 void Engine::draw(const Operation& operation, FlightRecorder::Clock::time_point end) const {

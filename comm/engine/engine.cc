@@ -205,11 +205,27 @@ void Engine::abort(const std::string& why) {
   failure_.set(error);
   if (!setup_.job) return;
   setup_.job->transport().wake();
-  if (setup_.group == "world") {
+  if (setup_.is_world) {
     setup_.job->fail(failure_, setup_.members[static_cast<std::size_t>(setup_.rank)], error);
   } else {
     setup_.job->store().set(failed_key(), to_text(error));
   }
+}
+
+std::shared_ptr<Store> Engine::give_up_store() {
+  if (!setup_.is_world || !setup_.job) {
+    throw Error(ErrorCode::invalid_argument,
+                concat(setup_.group,
+                       " cannot recover: only a world of several ranks can, and its "
+                       "groups are split anew"));
+  }
+  if (!failure_.get()) {
+    throw Error(ErrorCode::invalid_argument,
+                concat(setup_.group, " has nothing to recover from: it has not failed"));
+  }
+  std::unique_lock lock(mutex_);
+  wait_until_idle(lock);
+  return setup_.job->hand_over_store();
 }
 
 void Engine::finish() {

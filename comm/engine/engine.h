@@ -37,7 +37,8 @@ constexpr std::chrono::milliseconds kStall{1000};
 struct EngineSetup {
   std::shared_ptr<Job> job;  // null for one rank
   std::string group;         // "world"; unique among the job's communicators
-  std::vector<int> members;  // world ranks, by rank in the communicator
+  bool is_world = false;     // no group: its failure is the job's
+  std::vector<int> members;  // ranks in the transport, by rank in the communicator
   int rank = 0;              // in the communicator
   std::unique_ptr<Backend> backend;
   std::string algorithm;    // as asked for; part of what all must agree on
@@ -63,6 +64,9 @@ class Engine : private CallSupervisor {
   [[nodiscard]] std::shared_ptr<Work::State> start(Operation operation);
   int join(const Operation& operation);  // returns the last rank to join
   void abort(const std::string& why);
+  // What recover() begins with: throws unless this is a world that has failed. Nothing is under way
+  // afterwards.
+  [[nodiscard]] std::shared_ptr<Store> give_up_store();
   // Waits for what is pending and lets the others know that nothing more will come from here.
   void finish();
 
@@ -70,6 +74,8 @@ class Engine : private CallSupervisor {
   [[nodiscard]] int size() const { return static_cast<int>(setup_.members.size()); }
   [[nodiscard]] Counters counters() const;
   [[nodiscard]] std::vector<RecordedOperation> recent() const;
+  // What the launcher calls a rank of the communicator.
+  [[nodiscard]] int launcher_rank(int rank) const;
   // How many collectives have begun; call it when none is under way.
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bp/communicator.h"
 #include "comm/engine/backends.h"
@@ -29,7 +30,7 @@ class Communicator::Impl {
 // What a world of several ranks is made of. All of it belongs to the rank and job that the topology
 // tells of.
 struct WorldParts {
-  std::unique_ptr<Store> store = {};
+  std::shared_ptr<Store> store = {};  // null for a rank that is alone from the start
   std::unique_ptr<Transport> transport = {};
   std::string transport_name = {};
   std::unique_ptr<Backend> backend = {};    // null: what fits (backends.h)
@@ -37,7 +38,9 @@ struct WorldParts {
   SelectionTable measured = {};
   SegmentLimits segments = kSegments;
   std::size_t shared_chunk = SharedChannel::kChunk;
-  std::shared_ptr<Trace> trace = {};  // may be null
+  std::shared_ptr<Trace> trace = {};     // may be null
+  std::string name = "world";            // unique in the job
+  std::vector<int> launcher_ranks = {};  // what the launcher calls the ranks; empty: the same
 };
 
 [[nodiscard]] Communicator make_world(Topology topology,
@@ -52,8 +55,7 @@ struct WorldParts {
 // Communicator::split, with other options for the group.
 [[nodiscard]] Communicator split_with(Communicator& comm, int color, CommunicatorOptions options);
 
-// Waits in the store until every rank of the job has called this; throws `timeout` naming who has
-// not.
-void meet(Store& store, int rank, int size, std::chrono::milliseconds timeout);
+// The part of `parent` that holds `members` (its ranks, ascending, ours among them).
+[[nodiscard]] Topology topology_of_group(const Topology& parent, const std::vector<int>& members);
 
 }  // namespace bp

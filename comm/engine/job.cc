@@ -15,15 +15,26 @@ constexpr std::chrono::milliseconds kEcho{1000};
 
 }  // namespace
 
-Job::Job(std::unique_ptr<Store> store,
+Job::Job(std::shared_ptr<Store> store,
          std::unique_ptr<Transport> transport,
-         std::shared_ptr<SharedHost> shared)
-    : store_(std::move(store)), transport_(std::move(transport)), shared_(std::move(shared)) {
+         std::shared_ptr<SharedHost> shared,
+         std::vector<int> ranks)
+    : store_(std::move(store)),
+      transport_(std::move(transport)),
+      shared_(std::move(shared)),
+      ranks_(std::move(ranks)) {
   store_->on_job_failure(
       [this](const JobFailure& failure) { spread(error_of(failure.cause, failure.text)); });
 }
 
-Job::~Job() { store_->on_job_failure({}); }
+Job::~Job() {
+  if (!handed_over_) store_->on_job_failure({});
+}
+
+std::shared_ptr<Store> Job::hand_over_store() {
+  if (!handed_over_.exchange(true)) store_->on_job_failure({});
+  return store_;
+}
 
 void Job::add(Failure& failure) {
   {
@@ -49,8 +60,9 @@ void Job::spread(const Error& error) {
 }
 
 Error Job::fail(Failure& own, int cause, const Error& error) {
+  if (handed_over_) return own.set(error);
   try {
-    store_->fail_job({cause, to_text(error)});
+    store_->fail_job({cause < 0 ? cause : launcher_rank(cause), to_text(error)});
   } catch (const Error& lost) {
     log(LogLevel::debug, concat("could not tell the store of a failure: ", lost.what()));
   }

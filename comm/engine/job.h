@@ -4,6 +4,7 @@
 // Threads: any. The store's thread brings the news.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -17,14 +18,19 @@ namespace bp {
 
 class Job {
  public:
-  Job(std::unique_ptr<Store> store,
+  // `ranks`: by rank in the transport, what the launcher calls them.
+  Job(std::shared_ptr<Store> store,
       std::unique_ptr<Transport> transport,
-      std::shared_ptr<SharedHost> shared);
+      std::shared_ptr<SharedHost> shared,
+      std::vector<int> ranks);
   ~Job();
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
   [[nodiscard]] Store& store() { return *store_; }
+  // The store goes on with another Job. This one has failed, and tells nobody any more.
+  [[nodiscard]] std::shared_ptr<Store> hand_over_store();
+  [[nodiscard]] int launcher_rank(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] Transport& transport() { return *transport_; }
   // Null where ranks of one host share no memory, which is so on all hosts or on none.
   [[nodiscard]] const std::shared_ptr<SharedHost>& shared() const { return shared_; }
@@ -34,16 +40,18 @@ class Job {
   void add(Failure& failure);
   void remove(Failure& failure);
 
-  // Fails the job on all ranks with what `cause` (a world rank, or -1) did. The first failure of
-  // the job is kept: returns that one, which is `error` or what was earlier.
+  // Fails the job on all ranks with what `cause` (a rank in the transport, or -1) did. The first
+  // failure of the job is kept: returns that one, which is `error` or what was earlier.
   Error fail(Failure& own, int cause, const Error& error);
 
  private:
   void spread(const Error& error);
 
-  const std::unique_ptr<Store> store_;
+  const std::shared_ptr<Store> store_;
   const std::unique_ptr<Transport> transport_;
   const std::shared_ptr<SharedHost> shared_;
+  const std::vector<int> ranks_;
+  std::atomic<bool> handed_over_{false};
   std::mutex mutex_;
   std::vector<Failure*> failures_;  // guarded by mutex_
 };

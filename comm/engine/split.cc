@@ -16,24 +16,6 @@ std::string transport_name(std::string_view backend) {
   return std::string(backend.starts_with("gloo") ? "gloo" : backend.substr(0, backend.find('+')));
 }
 
-// The part of `parent` that holds `members` (its ranks, ascending).
-Topology topology_of_group(const Topology& parent, const std::vector<int>& members) {
-  Topology group;
-  group.local_sizes.clear();
-  int last_host = -1;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    const int host = parent.place_of(members[i]).host;
-    if (host != last_host) {
-      group.local_sizes.push_back(0);
-      if (!parent.host_names.empty()) group.host_names.push_back(parent.host_name(host));
-      last_host = host;
-    }
-    ++group.local_sizes.back();
-    if (members[i] == parent.rank) group.rank = static_cast<int>(i);
-  }
-  return group;
-}
-
 // Who has given the same color, and where each shares memory with the group.
 struct Members {
   std::vector<int> ranks;  // in the parent
@@ -59,6 +41,23 @@ Members gather_members(Communicator& comm, int color, SharedHost* shared) {
 }
 
 }  // namespace
+
+Topology topology_of_group(const Topology& parent, const std::vector<int>& members) {
+  Topology group;
+  group.local_sizes.clear();
+  int last_host = -1;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const int host = parent.place_of(members[i]).host;
+    if (host != last_host) {
+      group.local_sizes.push_back(0);
+      if (!parent.host_names.empty()) group.host_names.push_back(parent.host_name(host));
+      last_host = host;
+    }
+    ++group.local_sizes.back();
+    if (members[i] == parent.rank) group.rank = static_cast<int>(i);
+  }
+  return group;
+}
 
 Communicator split_with(Communicator& comm, int color, CommunicatorOptions options) {
   const EngineSetup& parent = comm.impl().engine().setup();

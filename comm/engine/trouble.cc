@@ -29,8 +29,12 @@ constexpr std::chrono::milliseconds kNewsOnTheWay{500};
 std::string Engine::rank_text(int rank) const {
   if (rank < 0) return "another rank";
   if (setup_.group == "world") return concat("rank ", rank);
-  return concat("rank ", rank, " of ", setup_.group, " (world rank ",
-                setup_.members[static_cast<std::size_t>(rank)], ")");
+  return concat("rank ", rank, " of ", setup_.group, " (world rank ", launcher_rank(rank), ")");
+}
+
+int Engine::launcher_rank(int rank) const {
+  const int in_world = setup_.members[static_cast<std::size_t>(rank)];
+  return setup_.job ? setup_.job->launcher_rank(in_world) : in_world;
 }
 
 std::string Engine::failed_key() const { return concat("comm/", setup_.group, "/failed"); }
@@ -77,15 +81,14 @@ std::optional<Error> Engine::find_disagreement() {
 }
 
 std::string Engine::under_way_key() const {
-  return concat(kUnderWayKeys, setup_.members[static_cast<std::size_t>(setup_.rank)], ".");
+  return concat(kUnderWayKeys, launcher_rank(setup_.rank), ".");
 }
 
 void Engine::show_under_way(const Operation& operation) {
   if (!setup_.job || store_silent_) return;
   try {
-    setup_.job->store().set(under_way_key(),
-                            concat("collective ", header_.sequence, " of ", setup_.group, ": ",
-                                   describe(operation)));
+    setup_.job->store().set(under_way_key(), concat("collective ", header_.sequence, " of ",
+                                                    setup_.group, ": ", describe(operation)));
   } catch (const Error& error) {
     store_silent_ = true;
     log(LogLevel::debug, concat("could not show what is under way: ", error.what()));
@@ -105,16 +108,15 @@ void Engine::leave_evidence(const Operation& operation) {
 void Engine::leave_record(const std::vector<RecordedOperation>& operations) const {
   if (setup_.output.empty()) return;
   const std::string failure = to_text(*failure_.get());
-  write_record(setup_.output,
-               {.world_rank = setup_.members[static_cast<std::size_t>(setup_.rank)],
-                .group = setup_.group,
-                .failure = failure},
-               operations);
+  write_record(
+      setup_.output,
+      {.world_rank = launcher_rank(setup_.rank), .group = setup_.group, .failure = failure},
+      operations);
 }
 
 // A group's abort() does not fail the job, so its members have to look.
 void Engine::look_for_failed_group() {
-  if (setup_.group == "world") return;
+  if (setup_.is_world) return;
   if (const auto text = setup_.job->store().find(failed_key())) failure_.set(error_of(-1, *text));
 }
 

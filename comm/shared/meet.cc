@@ -29,7 +29,7 @@ constexpr std::string_view kHello = "bp shm 1";
 constexpr std::chrono::milliseconds kStranger{2000};
 constexpr std::chrono::milliseconds kLookForFailure{100};
 
-std::string key_of(int rank) { return concat("comm/world/shm/", rank); }
+std::string key_of(int rank) { return concat("shm/", rank); }
 
 sockaddr_un address_of(std::string_view name, socklen_t& size) {
   sockaddr_un address = {};

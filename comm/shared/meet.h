@@ -28,8 +28,8 @@ struct MeetOptions {
   std::chrono::milliseconds timeout{30'000};
 };
 
-// Blocks until all are there. Throws timeout and io, naming the rank that it was about, and aborted
-// where the job has failed.
+// In `store` the keys begin with shm/. Blocks until all are there. Throws timeout and io, naming
+// the rank that it was about, and aborted where the job has failed.
 [[nodiscard]] std::shared_ptr<SharedHost> meet_on_host(const MeetOptions& options, Store& store);
 
 }  // namespace bp

@@ -1,4 +1,5 @@
 // The Store interface on top of StoreClient::ask().
+#include <cstdlib>
 #include <utility>
 
 #include "comm/base/text.h"
@@ -111,6 +112,15 @@ void StoreClient::on_job_failure(std::function<void(const JobFailure&)> listener
   if (failure_) {
     run_listener(lock);
   }
+}
+
+Survivors StoreClient::renew() {
+  const StoreMessage answer = ask({"renew", {}}, {.op = StoreOp::renew});
+  Survivors survivors{.generation = static_cast<int>(answer.number), .ranks = {}};
+  for (const std::string& rank : answer.strings) {
+    survivors.ranks.push_back(std::atoi(rank.c_str()));
+  }
+  return survivors;
 }
 
 void StoreClient::request_stop() { ask({"request_stop", {}}, {.op = StoreOp::stop}); }

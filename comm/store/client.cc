@@ -206,6 +206,11 @@ void StoreClient::take(StoreMessage message) {
     case StoreOp::stop_requested:
       stop_requested_ = true;
       break;
+    case StoreOp::renewed:  // here and not by the caller: another failure may follow at once
+      job_failed_ = false;
+      failure_.reset();
+      follows_ = false;
+      [[fallthrough]];
     default:
       if (const auto call = calls_.find(message.id); call != calls_.end()) {
         call->second->answer = std::move(message);

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <asio/io_context.hpp>
@@ -61,6 +62,7 @@ class StoreServer::Impl final : public StoreConnection::Owner {
                   .key = options.key,
                   .handshake_timeout = options.handshake_timeout},
         world_size_(options.world_size),
+        survivors_go_on_(options.survivors_go_on),
         silence_limit_(options.silence_limit),
         listener_(std::move(listener)),
         acceptor_(listen_on(io_, options)),
@@ -119,6 +121,7 @@ class StoreServer::Impl final : public StoreConnection::Owner {
   void answer(StoreConnection& connection, std::uint64_t id);
   void take_failure(const StoreConnection& connection, StoreMessage& message);
   void take_goodbye(const StoreConnection& connection);
+  void take_renewal(StoreConnection& connection, std::uint64_t id);
   void tell(StoreEvent::Kind kind, int rank, const JobFailure& failure = {}) const;
 
   std::optional<StoreRefusal> admit(const StoreConnection& connection) override;
@@ -128,6 +131,7 @@ class StoreServer::Impl final : public StoreConnection::Owner {
 
   const StoreConnection::Settings settings_;
   const int world_size_;
+  const bool survivors_go_on_;
   const std::chrono::milliseconds silence_limit_;
   const std::function<void(const StoreEvent&)> listener_;
 
@@ -142,7 +146,10 @@ class StoreServer::Impl final : public StoreConnection::Owner {
   std::unordered_map<StoreConnection::Id, std::shared_ptr<StoreConnection>> clients_;
   std::map<int, Member> ranks_;  // here, and without goodbye
   StoreTable table_;
-  std::optional<JobFailure> failure_;
+  std::optional<JobFailure> failure_;             // the first, or with survivors_go_on_ the last
+  std::unordered_set<StoreConnection::Id> told_;  // of it, and have not renewed
+  int generation_ = 0;                            // failures so far
+  std::vector<std::string> left_;                 // ranks, when the first of a generation renewed
   bool stop_requested_ = false;
 
   std::promise<void> finished_;
@@ -232,7 +239,7 @@ std::optional<StoreRefusal> StoreServer::Impl::admit(const StoreConnection& conn
 void StoreServer::Impl::joined(StoreConnection& connection) {
   strangers_.remove_if([&](const auto& stranger) { return stranger.get() == &connection; });
   clients_.emplace(connection.id(), connection.shared_from_this());
-  if (failure_) {
+  if (failure_ && !survivors_go_on_) {
     connection.send(
         {.op = StoreOp::failed, .number = failure_->cause, .strings = {failure_->text}});
   }
@@ -263,6 +270,9 @@ void StoreServer::Impl::received(StoreConnection& connection, StoreMessage messa
       take_goodbye(connection);
       answer(connection, id);
       return;
+    case StoreOp::renew:
+      take_renewal(connection, id);
+      return;
     case StoreOp::alive:
       return;
     default:
@@ -286,6 +296,7 @@ void StoreServer::Impl::lost(StoreConnection& connection, const std::string& why
   }
   table_.forget_client(connection.id());
   clients_.erase(connection.id());
+  told_.erase(connection.id());
   const int rank = connection.rank();
   const auto here = ranks_.find(rank);
   if (here == ranks_.end() || here->second.connection != connection.id()) {
@@ -307,7 +318,27 @@ void StoreServer::Impl::take_failure(const StoreConnection& connection, StoreMes
                            .text = std::move(message.strings[0])};
   const bool consequence = rank >= 0 && failure.cause >= 0 && failure.cause != rank;
   tell(consequence ? StoreEvent::Kind::consequence : StoreEvent::Kind::failed, rank, failure);
-  keep_failure(failure);
+  // Who has been told of a failure speaks of that one.
+  if (!survivors_go_on_ || !told_.contains(connection.id())) {
+    keep_failure(failure);
+  }
+}
+
+void StoreServer::Impl::take_renewal(StoreConnection& connection, std::uint64_t id) {
+  if (!survivors_go_on_) {
+    connection.send({.op = StoreOp::rejected,
+                     .id = id,
+                     .strings = {"this job ends with its first failure (bprun --on-failure "
+                                 "continue lets those that are left go on)"}});
+    return;
+  }
+  if (left_.empty()) {
+    for (const auto& [rank, member] : ranks_) {
+      left_.push_back(std::to_string(rank));
+    }
+  }
+  told_.erase(connection.id());
+  connection.send({.op = StoreOp::renewed, .id = id, .number = generation_, .strings = left_});
 }
 
 void StoreServer::Impl::take_goodbye(const StoreConnection& connection) {
@@ -317,12 +348,18 @@ void StoreServer::Impl::take_goodbye(const StoreConnection& connection) {
 }
 
 void StoreServer::Impl::keep_failure(const JobFailure& failure) {
-  if (failure_) {
+  if (failure_ && !survivors_go_on_) {
     return;
   }
   failure_ = failure;
+  ++generation_;
+  left_.clear();
   table_.forget_waits();  // clients end them when they hear of this
-  push({.op = StoreOp::failed, .number = failure.cause, .strings = {failure.text}});
+  for (const auto& [id, client] : clients_) {
+    if (told_.insert(id).second) {
+      client->send({.op = StoreOp::failed, .number = failure.cause, .strings = {failure.text}});
+    }
+  }
 }
 
 void StoreServer::Impl::keep_stop() {

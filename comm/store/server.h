@@ -24,6 +24,9 @@ struct StoreServerOptions {
   // After this long without a sign of life a rank is told to be silent; each gives five in that
   // time, whatever its program does. Time in which this process was itself stopped does not count.
   std::chrono::milliseconds silence_limit{10'000};
+  // After a failure, which all are told, they may renew() and go on; else the first failure is the
+  // job's end.
+  bool survivors_go_on = false;
 };
 
 // Something a rank did, for whoever owns the server. Of observers (rank -1) only failed, with any

@@ -19,6 +19,8 @@ struct Shape {
   std::size_t other_limit;
 };
 
+constexpr std::size_t kMaxRankText = 11;
+
 constexpr std::array kShapes = {
     Shape{StoreOp::hello, 2, 2, kMaxJobName, 32},
     Shape{StoreOp::challenge, 2, 2, 32, 32},
@@ -38,10 +40,12 @@ constexpr std::array kShapes = {
     Shape{StoreOp::stop, 0, 0, 0, 0},
     Shape{StoreOp::goodbye, 0, 0, 0, 0},
     Shape{StoreOp::alive, 0, 0, 0, 0},
+    Shape{StoreOp::renew, 0, 0, 0, 0},
     Shape{StoreOp::done, 0, 0, 0, 0},
     Shape{StoreOp::found, 1, 1, kMaxStoreValue, 0},
     Shape{StoreOp::missing, 0, kAny, kMaxStoreKey, kMaxStoreKey},
     Shape{StoreOp::rejected, 1, 1, kMaxStoreText, 0},
+    Shape{StoreOp::renewed, 0, kAny, kMaxRankText, kMaxRankText},
     Shape{StoreOp::failed, 1, 1, kMaxStoreText, 0},
     Shape{StoreOp::stop_requested, 0, 0, 0, 0},
 };

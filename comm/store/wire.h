@@ -46,11 +46,13 @@ enum class StoreOp : std::uint8_t {
   stop = 26,         // (done)
   goodbye = 27,      // (done)
   alive = 28,        // never answered
+  renew = 29,        // (renewed or rejected)
   // Answers.
   done = 32,      // number
   found = 33,     // value
   missing = 34,   // the keys that are not there
   rejected = 35,  // why
+  renewed = 36,   // number: generation; the ranks that are left
   // Pushed by the server.
   failed = 48,  // number: cause; text
   stop_requested = 49,

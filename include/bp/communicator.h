@@ -106,7 +106,8 @@ class Buffer {
 class Communicator {
  public:
   // Reads Environment::current(), joins the job's store and meets all other ranks; a job of one
-  // rank needs neither. Blocks until all are there, or throws `timeout` naming who is missing.
+  // rank needs neither. Blocks until all are there, or throws `timeout` naming who is missing. May
+  // be called again once the communicator before has finished.
   static Communicator create(const CommunicatorOptions& options = {});
 
   Communicator(Communicator&&) noexcept;
@@ -134,6 +135,13 @@ class Communicator {
   // Fails this communicator and, for the world, the job: every rank's pending and later operations
   // throw `aborted` with this text. From any thread.
   void abort(const std::string& why);
+
+  // After this communicator, a world, has failed (a rank was lost, say): one of the ranks that are
+  // left, in the same order, numbered anew. Every one of them must call it, and blocks until all
+  // have, or throws as create() does. This communicator and its groups are of no use from then on.
+  // Only where the launcher lets the others go on when a rank is lost (bprun --on-failure
+  // continue); else invalid_argument.
+  [[nodiscard]] Communicator recover();
 
   // Leaves the job in good order: waits for pending work, then says goodbye to the store. A rank
   // that exits without it while others are at work is taken for failed.

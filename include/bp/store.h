@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bp/environment.h"
 #include "bp/export.h"
@@ -20,6 +21,12 @@ namespace BP_API bp {
 struct JobFailure {
   int cause = -1;
   std::string text;
+};
+
+// What is left of a job that goes on after a failure.
+struct Survivors {
+  int generation = 0;      // how many failures there were
+  std::vector<int> ranks;  // that are left, ascending; the same list for all of one generation
 };
 
 // Keys are at most 4 KiB, values at most 16 MiB; any bytes. A store is used by any number of
@@ -63,6 +70,11 @@ class Store {
   // the store. One listener at a time; an empty function removes it and waits for a running call to
   // end.
   virtual void on_job_failure(std::function<void(const JobFailure&)> listener) = 0;
+
+  // Where the launcher lets the survivors of a failure go on (bprun --on-failure continue): takes
+  // part in what is left of the job, which has not failed until the next failure. Else an
+  // invalid_argument that says so.
+  virtual Survivors renew() = 0;
 
   // Asks every rank to save and stop at a step that all agree on. Pushed to every client.
   virtual void request_stop() = 0;

@@ -40,6 +40,7 @@ struct RawOptions {
   std::string start_timeout = "30s";
   std::string grace = "30s";
   std::string kill_silent;  // empty: not given
+  std::string on_failure = "stop";
 };
 
 void describe(CLI::App& app, Options& options, RawOptions& raw) {
@@ -82,6 +83,9 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_flag("--kill-silent{10s}", raw.kill_silent,
                "end the job when a rank gives no sign of life for TIME or 10s (default: after 10s "
                "it is named, and nothing ends)");
+  app.add_option("--on-failure", raw.on_failure,
+                 "of a rank: stop the job, or continue with the others (default: stop)")
+      ->type_name("WHAT");
   app.add_option("--ssh", options.ssh, "instead of ssh, split as by a shell: 'ssh -F FILE'")
       ->type_name("CMD");
   app.add_option("--remote-bprun", options.remote_bprun,
@@ -144,6 +148,11 @@ void finish(Options& options, const RawOptions& raw, const std::vector<std::stri
                 concat("--prefix must be rank, none, horovod or time, not '", raw.prefix, "'"));
   }
   options.prefix = *style;
+  if (raw.on_failure != "stop" && raw.on_failure != "continue") {
+    throw Error(ErrorCode::invalid_argument,
+                concat("--on-failure must be stop or continue, not '", raw.on_failure, "'"));
+  }
+  options.survivors_go_on = raw.on_failure == "continue";
   options.start_timeout = parse_duration(raw.start_timeout, "--start-timeout");
   options.grace = parse_duration(raw.grace, "--grace");
   if (!raw.kill_silent.empty()) {

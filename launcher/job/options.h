@@ -28,6 +28,7 @@ struct Options {
   std::optional<std::chrono::milliseconds> kill_silent;  // unset: silent ranks are only named
   std::vector<std::string> environment;                  // NAME or NAME=VALUE
   bool whole_environment = false;
+  bool survivors_go_on = false;  // when a rank is lost
   bool dry_run = false;
   std::vector<std::string> program;  // with its arguments, untouched
 };

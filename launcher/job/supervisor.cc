@@ -110,6 +110,7 @@ void Supervisor::on_rank(const ToLauncher& message) {
   } else if (const auto* exited = std::get_if<Exited>(&message)) {
     ranks_.at(static_cast<std::size_t>(exited->rank)).status = exited->status;
     jury_.rank_ended(exited->rank, exited->status, Clock::now());
+    tell_lost(exited->rank);
     silence_.rank_ended(exited->rank);
     if (exited->rank == 0) {
       input_.reset();
@@ -192,7 +193,7 @@ void Supervisor::go() {
 void Supervisor::supervise() {
   const auto now = Clock::now();
   if (!failure_ && stop_requests_ == 0) {
-    if (const auto verdict = jury_.verdict(now)) {
+    if (const auto verdict = jury_.verdict(now); verdict && !others_go_on()) {
       fail(failure_of(*verdict, who(verdict->rank)));
     } else if (auto failure = never_joined()) {
       fail(std::move(*failure));
@@ -264,6 +265,25 @@ void Supervisor::stop_after_failure() {
     ranks_[i].stopped_by_us = !ranks_[i].status && crew_.phase(host) != HostPhase::lost;
   }
   stop_ranks(SIGTERM, kTermToKill);
+}
+
+bool Supervisor::any_ended_well() const {
+  return std::ranges::any_of(ranks_, [](const RankState& rank) { return rank.status == 0; });
+}
+
+// With --on-failure continue a job fails when none of its ranks comes to a good end.
+bool Supervisor::others_go_on() const {
+  const auto runs = [](const RankState& rank) { return !rank.status; };
+  return options_.survivors_go_on && (any_ended_well() || std::ranges::any_of(ranks_, runs));
+}
+
+void Supervisor::tell_lost(int rank) {
+  const int status = ranks_[static_cast<std::size_t>(rank)].status.value_or(0);
+  if (status == 0 || !others_go_on() || failure_ || stop_requests_ > 0) {
+    return;
+  }
+  output_.say(concat("bprun: ", who(rank), " ", describe_status(status),
+                     "; the others may go on (--on-failure continue)"));
 }
 
 void Supervisor::ask_to_stop(int signal) {
@@ -343,6 +363,9 @@ int Supervisor::exit_code() const {
   }
   if (interrupted_) {
     return kExitInterrupted;
+  }
+  if (options_.survivors_go_on && stop_requests_ == 0 && any_ended_well()) {
+    return 0;
   }
   // Asked to stop: what the ranks made of it. 75 is 'saved'; else the worst of them.
   int code = 0;

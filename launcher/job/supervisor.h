@@ -62,6 +62,9 @@ class Supervisor {
   void fail(Failure failure);
   void stop_after_failure();
   void ask_to_stop(int signal);
+  [[nodiscard]] bool others_go_on() const;
+  [[nodiscard]] bool any_ended_well() const;
+  void tell_lost(int rank);
   void stop_ranks(int signal, std::chrono::milliseconds grace);
   void suspend();
 

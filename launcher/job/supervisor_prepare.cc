@@ -117,6 +117,7 @@ void Supervisor::prepare() {
   server.key = key_;
   server.world_size = world_size(plan_.placement);
   server.silence_limit = silence_.limit();
+  server.survivors_go_on = options_.survivors_go_on;
   const auto push = [this](const StoreEvent& event) { store_events_->push(event); };
   try {
     store_ = std::make_unique<StoreServer>(server, push);

@@ -218,6 +218,37 @@ TEST(Faults, AStoreThatFallsSilentAndARankToo) {
   }
 }
 
+// Rank 1 is killed, and nobody but the memory that they shared can tell.
+RANK_BODY(dead_neighbour) {
+  CommunicatorOptions options;
+  options.timeout = 1s;  // so long the store has to answer
+  Communicator world = Communicator::create(options);
+  EXPECT_EQ(world.backend(), "shm");
+  barrier(world);
+  if (world.rank() == 1) {
+    try {
+      world.store()->request_stop();  // its last question
+    } catch (const Error& silent) {
+      EXPECT_THAT(silent.what(), HasSubstr("the server has not answered for 1 s"));
+    }
+    ::raise(SIGKILL);
+  }
+  std::vector<float> data(1000);
+  all_reduce(world, view(data), {.name = "loss", .timeout = 20s});
+  return 0;
+}
+
+TEST(Faults, ADeadNeighbourIsNoticedWithoutTheStore) {
+  const auto results = try_processes(
+      "dead_neighbour", {.ranks = 3, .store = ProcessesOptions::StoreTrouble::falls_silent});
+  EXPECT_EQ(results[1].signal, SIGKILL);
+  for (const std::size_t rank : {0, 2}) {
+    expect_told(results[rank],
+                AllOf(HasSubstr("peer_lost: rank " + std::to_string(rank) + " lost rank 1 "),
+                      HasSubstr("its process has ended")));
+  }
+}
+
 #ifndef __SANITIZE_ADDRESS__  // UBSan's look at a vptr needs descriptors of its own
 // With few descriptors a rank fails at whichever step wants one too many.
 RANK_BODY(few_descriptors) {

@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "bp/collective.h"
+#include "bp/error.h"
 #include "bp/store.h"
 #include "tests/ranks/collectives.h"
 #include "tests/ranks/operations.h"
@@ -284,6 +285,52 @@ TEST(Processes, OneThatFinishedIsNoLostPeer) {
   for (const std::size_t rank : {1, 2}) {
     EXPECT_THAT(results[rank].output,
                 AllOf(HasSubstr("mismatch: "), HasSubstr("rank 0 asked for nothing more")));
+  }
+}
+
+// Three worlds one after another in one job; what the first left in the store is in nobody's way.
+RANK_BODY(again) {
+  for (int round = 0; round < 3; ++round) {
+    Communicator world = Communicator::create();
+    std::vector<int> data{round, world.rank()};
+    all_reduce(world, view(data));
+    EXPECT_THAT(data, testing::ElementsAre(3 * round, 3));
+    world.finish();
+    EXPECT_THROW(barrier(world), Error);
+  }
+  return 0;
+}
+
+TEST(Processes, AJobMayHaveSeveralWorldsInTurn) {
+  run_processes("again", {.ranks = 3});
+  run_processes("again", {.ranks = 3, .local_sizes = {2, 1}});
+}
+
+RANK_BODY(no_recovery) {
+  Communicator world = Communicator::create();
+  Communicator group = world.split(0);
+  const auto text_of = [](Communicator& comm) {
+    try {
+      (void)comm.recover();
+      return std::string("no error");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      return std::string(error.what());
+    }
+  };
+  EXPECT_THAT(text_of(world), HasSubstr("world has nothing to recover from: it has not failed"));
+  EXPECT_THAT(text_of(group), HasSubstr("cannot recover: only a world of several ranks can"));
+  barrier(world);
+  std::vector<int> data(1 + static_cast<std::size_t>(world.rank()));
+  EXPECT_THROW(all_reduce(world, view(data)), Error);
+  EXPECT_THAT(text_of(world), HasSubstr("this job ends with its first failure (bprun --on-failure "
+                                        "continue lets those that are left go on)"));
+  return 0;
+}
+
+TEST(Processes, RecoveryIsForWorldsThatFailedInJobsThatGoOn) {
+  for (const ProcessResult& result : try_processes("no_recovery", {.ranks = 2})) {
+    EXPECT_EQ(result.exit_code, 0) << result.output;
   }
 }
 

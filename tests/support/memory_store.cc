@@ -114,6 +114,9 @@ class Client : public Store {
   void tell(const JobFailure& failure) const {
     if (listener_) listener_(failure);
   }
+  Survivors renew() override {
+    throw Error(ErrorCode::invalid_argument, "this job ends with its first failure");
+  }
   void request_stop() override {
     const std::lock_guard lock(state_->mutex);
     state_->stop = true;

@@ -53,7 +53,7 @@ class MeetTest : public testing::Test {
   // A stranger's connection to the socket of a rank, once that is there.
   Fd connect_to(int rank) {
     auto store = server_.connect(99);
-    const std::string name = store->get("comm/world/shm/" + std::to_string(rank), 10s);
+    const std::string name = store->get("shm/" + std::to_string(rank), 10s);
     store->goodbye();
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
@@ -112,7 +112,7 @@ TEST_F(MeetTest, WhoDoesNotComeIsNamed) {
 TEST_F(MeetTest, AFailedJobEndsTheWait) {
   std::thread other([this] {
     auto store = server_.connect(1);
-    (void)store->get("comm/world/shm/0", 10s);
+    (void)store->get("shm/0", 10s);
     store->fail_job({1, "io: the disk is full"});
     store->goodbye();
   });

@@ -1,0 +1,120 @@
+#include "comm/engine/connect.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "comm/backend/gloo_native.h"
+#include "comm/base/text.h"
+#include "comm/engine/impl.h"
+#include "comm/shared/meet.h"
+#include "comm/transport/gloo.h"
+
+namespace bp {
+namespace {
+
+Error stopped(const WorldPlan& plan, const char* doing, const JobFailure& failed) {
+  const Error first = error_of(failed.cause, failed.text);
+  return {first.code(), concat("rank ", plan.topology.rank, " of ", plan.topology.size(),
+                               " stopped ", doing, ": ", first.what())};
+}
+
+void meet(const WorldPlan& plan, Store& store) {
+  const int size = plan.topology.size();
+  const auto key_of = [&](int r) { return concat("comm/", plan.name, "/here/", r, "."); };
+  store.set(key_of(plan.topology.rank), "");
+  std::vector<std::string> keys;
+  for (int r = 0; r < size; ++r) keys.push_back(key_of(r));
+  try {
+    store.wait(keys, plan.options.start_timeout);
+  } catch (const Error& error) {
+    if (const auto failed = store.job_failure()) {
+      throw stopped(plan, "waiting for the others", *failed);
+    }
+    if (error.code() != ErrorCode::timeout) throw;
+    std::vector<int> missing;
+    for (int r = 0; r < size; ++r) {
+      if (!store.find(key_of(r)))
+        missing.push_back(plan.launcher_ranks[static_cast<std::size_t>(r)]);
+    }
+    if (missing.empty()) return;  // the last one came just now
+    const Error absent(ErrorCode::timeout,
+                       concat(ranks_text(missing), " of ", size, " did not come within ",
+                              plan.options.start_timeout.count(),
+                              " ms (did all hosts start their program, and does each create a "
+                              "communicator?)"));
+    // Or the others would blame the first of us to leave.
+    store.fail_job({missing.front(), to_text(absent)});
+    throw absent;
+  }
+}
+
+// Whoever fails in `connecting` says why, so that the others need not guess.
+template <class Connecting>
+auto tell_failure(const WorldPlan& plan, Store& store, const Connecting& connecting) {
+  try {
+    return connecting();
+  } catch (const Error& error) {
+    if (const auto failed = store.job_failure()) {
+      throw stopped(plan, "connecting to the others", *failed);
+    }
+    const auto rank = static_cast<std::size_t>(plan.topology.rank);
+    store.fail_job({plan.launcher_ranks[rank], to_text(error)});
+    throw;
+  }
+}
+
+// Null where ranks of one host share no memory.
+std::shared_ptr<SharedHost> share_memory(const WorldPlan& plan, Store& store) {
+  const CommunicatorOptions& options = plan.options;
+  const bool asked = options.backend == "shm";
+  const bool inside = options.algorithm == "hierarchical";
+  const Topology& topology = plan.topology;
+  if (asked && topology.hosts() > 1) {
+    throw Error(ErrorCode::unavailable,
+                concat("the backend shm is for ranks of one host; this job has ", topology.hosts(),
+                       " hosts (auto chooses what fits)"));
+  }
+  // Who asks for an algorithm asks for messages, or to have them between hosts only.
+  if (!asked && (options.backend != "auto" || (options.algorithm != "auto" && !inside))) {
+    return nullptr;
+  }
+  if (std::ranges::max(topology.local_sizes) == 1) return nullptr;
+  return meet_on_host({.rank = topology.rank,
+                       .first = topology.leader_of(topology.host()),
+                       .count = topology.local_size(),
+                       .key = plan.key,
+                       .timeout = options.start_timeout},
+                      store);
+}
+
+}  // namespace
+
+Communicator connect_world(const WorldPlan& plan, std::shared_ptr<Store> store) {
+  const CommunicatorOptions& options = plan.options;
+  const bool packaged = options.backend == "gloo-native";
+  const bool native = packaged || options.backend == "gloo-native-batch";
+  meet(plan, *store);
+  const auto for_gloo = prefix_store(*store, concat("comm/", plan.name, "/gloo/"));
+  auto transport = tell_failure(plan, *store, [&] {
+    const GlooOptions gloo{plan.topology.rank, plan.topology.size(), plan.listen,
+                           options.start_timeout, packaged};
+    return std::make_unique<GlooTransport>(gloo, *for_gloo);
+  });
+  std::unique_ptr<Backend> backend;
+  if (native) backend = std::make_unique<GlooNativeBackend>(options.backend, *transport);
+  const auto for_memory = prefix_store(*store, concat("comm/", plan.name, "/"));
+  auto shared = tell_failure(plan, *store, [&] { return share_memory(plan, *for_memory); });
+  return make_world(plan.topology, options,
+                    {.store = std::move(store),
+                     .transport = std::move(transport),
+                     .transport_name = "gloo",
+                     .backend = std::move(backend),
+                     .shared = std::move(shared),
+                     .measured = plan.measured,
+                     .trace = plan.trace,
+                     .name = plan.name,
+                     .launcher_ranks = plan.launcher_ranks});
+}
+
+}  // namespace bp

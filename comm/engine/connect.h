@@ -1,0 +1,32 @@
+// How ranks that share a store become a world.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bp/communicator.h"
+#include "bp/environment.h"
+#include "bp/store.h"
+#include "bp/trace.h"
+#include "comm/backend/selection.h"
+#include "comm/transport/local_address.h"
+
+namespace bp {
+
+struct WorldPlan {
+  std::string name;  // unique in the job; all keys begin with it: "world", "world@1"
+  Topology topology;
+  std::vector<int> launcher_ranks;  // what the launcher calls the ranks
+  CommunicatorOptions options;      // and what the environment says
+  SelectionTable measured;          // what it names
+  ListenOn listen;
+  JobKey key{};
+  std::shared_ptr<Trace> trace = {};  // may be null
+};
+
+// Blocks until all ranks of the plan have called this. Throws `timeout` naming who has not, and
+// what else Communicator::create() does.
+[[nodiscard]] Communicator connect_world(const WorldPlan& plan, std::shared_ptr<Store> store);
+
+}  // namespace bp

@@ -1,0 +1,55 @@
+// Communicator::recover(): what is left of a world that has failed becomes another one.
+#include <algorithm>
+#include <vector>
+
+#include "bp/environment.h"
+#include "comm/base/text.h"
+#include "comm/engine/connect.h"
+#include "comm/engine/impl.h"
+
+namespace bp {
+namespace {
+
+// `world`'s ranks that are still there; `survivors` has the launcher's numbers.
+WorldPlan plan_of(const Engine& engine, const Topology& world, const std::vector<int>& survivors) {
+  WorldPlan plan;
+  std::vector<int> members;
+  for (int rank = 0; rank < world.size(); ++rank) {
+    const int number = engine.launcher_rank(rank);
+    if (std::ranges::find(survivors, number) == survivors.end()) continue;
+    members.push_back(rank);
+    plan.launcher_ranks.push_back(number);
+  }
+  plan.topology = topology_of_group(world, members);
+  return plan;
+}
+
+}  // namespace
+
+Communicator Communicator::recover() {
+  Engine& engine = impl_->engine();
+  const std::shared_ptr<Store> store = engine.give_up_store();
+  const Environment environment = Environment::current();
+  const CommunicatorOptions& options = impl_->options();
+  const Deadline deadline(options.start_timeout);
+  const ListenOn listen = listen_on(options.interface, *environment.store, deadline);
+  for (;;) {
+    const Survivors left = store->renew();
+    WorldPlan plan = plan_of(engine, impl_->topology(), left.ranks);
+    plan.name = concat("world@", left.generation);
+    plan.options = options;
+    if (!can_run(options.algorithm, plan.topology.local_sizes)) plan.options.algorithm = "auto";
+    plan.measured = engine.setup().measured;
+    plan.listen = listen;
+    plan.key = environment.key;
+    plan.trace = engine.setup().trace;
+    try {
+      return connect_world(plan, store);
+    } catch (const Error&) {
+      // Another one was lost meanwhile, most likely: once more, with who is left then.
+      if (!store->job_failure() || deadline.passed()) throw;
+    }
+  }
+}
+
+}  // namespace bp
