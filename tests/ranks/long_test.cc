@@ -30,10 +30,6 @@ std::span<std::int32_t> as_integers(const LongMemory& memory) {
   return {reinterpret_cast<std::int32_t*>(memory.bytes().data()), memory.bytes().size() / 4};
 }
 
-std::uint8_t larger(std::size_t at) {
-  return std::max(LongMemory::value(at, 0), LongMemory::value(at, 90));
-}
-
 // `elements` turns the memory into what is sent.
 template <class Elements>
 void move_around(Communicator& comm, std::size_t bytes, const Elements& elements) {
@@ -78,6 +74,10 @@ TEST(LongVectors, OfBytesMoveWhole) {
 // A maximum may be taken twice, so memory that is its own neighbour does no harm; the sanitizer of
 // threads would not believe it.
 #if !defined(__SANITIZE_THREAD__)
+std::uint8_t larger(std::size_t at) {
+  return std::max(LongMemory::value(at, 0), LongMemory::value(at, 90));
+}
+
 TEST(LongVectors, OfBytesAreReducedByAll) {
   if (!is_asked_for()) GTEST_SKIP() << "BP_TEST_LONG is not set";
   for (const Wire wire : {Wire::inproc, Wire::shm}) {
