@@ -1,6 +1,7 @@
 #include "comm/backend/selection.h"
 
 #include <algorithm>
+#include <array>
 
 #include "bp/error.h"
 #include "comm/backend/cost_model.h"
@@ -21,9 +22,9 @@ Algorithm fastest(const SelectionKey& key, std::size_t bytes) {
   const auto cost = [&](Algorithm algorithm) {
     return all_reduce_ps(algorithm, key.ranks, bytes, link);
   };
-  return std::ranges::min({Algorithm::recursive_doubling, Algorithm::halving_doubling,
-                           Algorithm::ring, Algorithm::tree, Algorithm::double_tree},
-                          {}, cost);
+  constexpr std::array kChoices = {Algorithm::recursive_doubling, Algorithm::halving_doubling,
+                                   Algorithm::ring, Algorithm::tree, Algorithm::double_tree};
+  return *std::ranges::min_element(kChoices, {}, cost);
 }
 
 }  // namespace
