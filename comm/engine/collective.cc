@@ -75,10 +75,6 @@ Request all_gather_request(Communicator& comm,
   return request;
 }
 
-std::vector<std::size_t> one_each(const Communicator& comm, std::size_t count) {
-  return std::vector<std::size_t>(static_cast<std::size_t>(comm.size()), count);
-}
-
 }  // namespace
 
 void all_reduce(Communicator& comm, View data, const CollectiveOptions& options) {

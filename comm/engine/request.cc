@@ -94,6 +94,10 @@ int Request::join() const {
 
 Work Request::start() { return Work(comm_.impl().engine().start(std::move(operation))); }
 
+std::vector<std::size_t> one_each(const Communicator& comm, std::size_t count) {
+  return std::vector<std::size_t>(static_cast<std::size_t>(comm.size()), count);
+}
+
 bool overlap(const ConstView& a, const ConstView& b) {
   if (a.bytes() == 0 || b.bytes() == 0) return false;
   const std::less<const std::byte*> before;

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bp/collective.h"
 #include "comm/backend/operation.h"
@@ -46,6 +47,9 @@ class Request {
   Communicator& comm_;
   std::string_view called_;
 };
+
+// The counts of ranks that all have `count`.
+[[nodiscard]] std::vector<std::size_t> one_each(const Communicator& comm, std::size_t count);
 
 // True where they share a byte.
 [[nodiscard]] bool overlap(const ConstView& a, const ConstView& b);

@@ -1,6 +1,5 @@
 // The public collectives with a root: arguments are checked, and an Operation goes to the engine.
-#include <utility>
-#include <vector>
+#include <span>
 
 #include "bp/collective.h"
 #include "comm/engine/request.h"
@@ -24,54 +23,31 @@ Request reduce_request(Communicator& comm, const View& data, const CollectiveOpt
   return request;
 }
 
-// `counts` empty: as many from each rank as from this one.
-Request gather_request(Communicator& comm,
+// gather and scatter: each rank gives or takes its block of what root has whole.
+Request blocks_request(Communicator& comm,
+                       Kind kind,
                        const ConstView& input,
                        const View& output,
-                       std::vector<std::size_t> counts,
+                       std::span<const std::size_t> counts,
                        const CollectiveOptions& options) {
-  Request request = rooted(comm, Kind::gather, options);
-  const auto own = static_cast<std::size_t>(comm.rank());
-  request.check_memory("input", input);
+  Request request = rooted(comm, kind, options);
+  const bool gathers = kind == Kind::gather;
+  const bool is_root = comm.rank() == options.root;
+  const ConstView block = gathers ? input : ConstView(output);
+  const char* const block_name = gathers ? "input" : "output";
+  request.check_memory(block_name, block);
   request.check_count("counts", counts.size(), static_cast<std::size_t>(comm.size()));
-  request.check_count("input", input.count, counts[own]);
-  request.operation.input = input;
-  if (comm.rank() == options.root) {
+  request.check_count(block_name, block.count, counts[static_cast<std::size_t>(comm.rank())]);
+  if (is_root) {
     request.check_pair(input, output);
-    request.check_counts("counts", counts, "output", output);
+    request.check_counts("counts", counts, gathers ? "output" : "input",
+                         gathers ? ConstView(output) : input);
     request.check_apart(input, output);
-    request.operation.output = output;
   }
-  request.operation.counts = std::move(counts);
+  if (gathers || is_root) request.operation.input = input;
+  if (!gathers || is_root) request.operation.output = output;
+  request.operation.counts.assign(counts.begin(), counts.end());
   return request;
-}
-
-Request scatter_request(Communicator& comm,
-                        const ConstView& input,
-                        const View& output,
-                        std::vector<std::size_t> counts,
-                        const CollectiveOptions& options) {
-  Request request = rooted(comm, Kind::scatter, options);
-  const auto own = static_cast<std::size_t>(comm.rank());
-  request.check_memory("output", output);
-  request.check_count("counts", counts.size(), static_cast<std::size_t>(comm.size()));
-  request.check_count("output", output.count, counts[own]);
-  request.operation.output = output;
-  if (comm.rank() == options.root) {
-    request.check_pair(input, output);
-    request.check_counts("counts", counts, "input", input);
-    request.check_apart(input, output);
-    request.operation.input = input;
-  }
-  request.operation.counts = std::move(counts);
-  return request;
-}
-
-std::vector<std::size_t> one_each(const Communicator& comm, std::size_t count) {
-  return std::vector<std::size_t>(static_cast<std::size_t>(comm.size()), count);
-}
-std::vector<std::size_t> as_vector(std::span<const std::size_t> counts) {
-  return {counts.begin(), counts.end()};
 }
 
 }  // namespace
@@ -84,13 +60,14 @@ Work reduce_async(Communicator& comm, View data, const CollectiveOptions& option
 }
 
 void gather(Communicator& comm, ConstView input, View output, const CollectiveOptions& options) {
-  gather_request(comm, input, output, one_each(comm, input.count), options).run();
+  blocks_request(comm, Kind::gather, input, output, one_each(comm, input.count), options).run();
 }
 Work gather_async(Communicator& comm,
                   ConstView input,
                   View output,
                   const CollectiveOptions& options) {
-  return gather_request(comm, input, output, one_each(comm, input.count), options).start();
+  return blocks_request(comm, Kind::gather, input, output, one_each(comm, input.count), options)
+      .start();
 }
 
 void gather_v(Communicator& comm,
@@ -98,24 +75,25 @@ void gather_v(Communicator& comm,
               View output,
               std::span<const std::size_t> counts,
               const CollectiveOptions& options) {
-  gather_request(comm, input, output, as_vector(counts), options).run();
+  blocks_request(comm, Kind::gather, input, output, counts, options).run();
 }
 Work gather_v_async(Communicator& comm,
                     ConstView input,
                     View output,
                     std::span<const std::size_t> counts,
                     const CollectiveOptions& options) {
-  return gather_request(comm, input, output, as_vector(counts), options).start();
+  return blocks_request(comm, Kind::gather, input, output, counts, options).start();
 }
 
 void scatter(Communicator& comm, ConstView input, View output, const CollectiveOptions& options) {
-  scatter_request(comm, input, output, one_each(comm, output.count), options).run();
+  blocks_request(comm, Kind::scatter, input, output, one_each(comm, output.count), options).run();
 }
 Work scatter_async(Communicator& comm,
                    ConstView input,
                    View output,
                    const CollectiveOptions& options) {
-  return scatter_request(comm, input, output, one_each(comm, output.count), options).start();
+  return blocks_request(comm, Kind::scatter, input, output, one_each(comm, output.count), options)
+      .start();
 }
 
 void scatter_v(Communicator& comm,
@@ -123,14 +101,14 @@ void scatter_v(Communicator& comm,
                View output,
                std::span<const std::size_t> counts,
                const CollectiveOptions& options) {
-  scatter_request(comm, input, output, as_vector(counts), options).run();
+  blocks_request(comm, Kind::scatter, input, output, counts, options).run();
 }
 Work scatter_v_async(Communicator& comm,
                      ConstView input,
                      View output,
                      std::span<const std::size_t> counts,
                      const CollectiveOptions& options) {
-  return scatter_request(comm, input, output, as_vector(counts), options).start();
+  return blocks_request(comm, Kind::scatter, input, output, counts, options).start();
 }
 
 }  // namespace bp
