@@ -62,7 +62,6 @@ class SharedBackend : public Backend {
     bool shown = false;    // ours
     bool at_once = false;  // unless somebody's is shown
   };
-  void all_reduce_on_board(Call& call, View data, ReduceOp op);
   void all_reduce_at_once(Call& call, const Staged& staged, ReduceOp op);
   void all_reduce_in_shares(Call& call, Staged staged, ReduceOp op);
   [[nodiscard]] Block share(const Staged& staged, int peer, std::size_t step) const;
@@ -70,9 +69,8 @@ class SharedBackend : public Backend {
   void fetch(const Staged& staged, std::size_t step) const;
   void broadcast(Call& call, View data, int root);
   void reduce(Call& call, View data, ReduceOp op, int root);
-  void reduce_on_board(Call& call, View data, ReduceOp op, int root);
-  // `out` becomes the reduction of parts_, and may be one of them.
-  void reduce_shown(DataType type, ReduceOp op, std::byte* out, std::size_t count);
+  // For root, or for every rank.
+  void reduce_on_board(Call& call, View data, ReduceOp op, std::optional<int> root = {});
   void exchange(Call& call, const Exchange& exchange, std::size_t input_bytes);
 
   // Returns when all ranks have come to this point of the same operation.

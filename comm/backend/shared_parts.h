@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <span>
 
 #include "bp/collective.h"
+#include "comm/reduce/reduce.h"
 
 namespace bp {
 
@@ -14,6 +16,24 @@ inline constexpr std::size_t kCacheLine = 64;
 // Ranks are given whole lines, so that no two write into one.
 [[nodiscard]] constexpr std::size_t whole_lines(std::size_t bytes) {
   return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+}
+
+// The part of the first `length` bytes of a chunk that lies in a rank's share of the whole chunk,
+// in bytes.
+[[nodiscard]] inline Block share_of(std::size_t chunk, std::size_t length, int ranks, int rank) {
+  const Block lines = block_of(chunk / kCacheLine, ranks, rank);
+  const std::size_t begin = std::min(length, lines.offset * kCacheLine);
+  return {begin, std::min(length, (lines.offset + lines.count) * kCacheLine) - begin};
+}
+
+// All of a collective's vectors at once: an average is divided here too.
+inline void reduce_vectors(DataType type,
+                           ReduceOp op,
+                           std::span<std::byte* const> outs,
+                           std::span<const std::byte* const> parts,
+                           std::size_t count) {
+  if (op == ReduceOp::average) return average_parts(type, outs, parts, count);
+  reduce_parts(type, op, outs, parts, count);
 }
 
 // At least one, in which an empty vector is worked on.

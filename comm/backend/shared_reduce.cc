@@ -4,7 +4,6 @@
 #include "comm/backend/algorithms.h"
 #include "comm/backend/shared.h"
 #include "comm/backend/shared_parts.h"
-#include "comm/reduce/reduce.h"
 
 namespace bp {
 namespace {
@@ -16,28 +15,17 @@ constexpr std::size_t kShort = 512;
 // So much of all ranks' vectors is on the stages at a time: more would not stay in the caches.
 constexpr std::size_t kOnStages = std::size_t{2} << 20;
 
-void reduce_all(DataType type,
-                ReduceOp op,
-                std::span<std::byte* const> outs,
-                std::span<const std::byte* const> parts,
-                std::size_t count) {
-  if (op == ReduceOp::average) return average_parts(type, outs, parts, count);
-  reduce_parts(type, op, outs, parts, count);
-}
-
 }  // namespace
 
 // Vectors that lie elsewhere are staged in chunks, and reduced in one of two ways:
 //   at once    every rank reduces the whole chunk for itself
-//   in shares  each reduces its share and writes it into all vectors: in place where they are
-//   shown,
-//              else by way of the stages
+//   in shares  each reduces its share and writes it into all vectors, in place or by the stages
 // Two ranks hand over as much in either way, so at once is better; more of them have less to read
 // in shares.
 void SharedBackend::all_reduce(Call& call, View data, ReduceOp op) {
   const std::size_t bytes = data.bytes();
   call.expect(bytes);
-  if (bytes <= Board::kInlineBytes) return all_reduce_on_board(call, data, op);
+  if (bytes <= Board::kInlineBytes) return reduce_on_board(call, data, op);
   const bool shown = bytes > kShort && host_->own().offset_of(data.data, bytes).has_value();
   const bool at_once = size() == 2 || bytes <= kAtOnce;
   // Of equal chunks every share lies at the same place, which the next but one relies on below.
@@ -53,22 +41,21 @@ void SharedBackend::all_reduce(Call& call, View data, ReduceOp op) {
   }
 }
 
-// One meeting: every rank finds all vectors on the board, and reduces them itself.
-void SharedBackend::all_reduce_on_board(Call& call, View data, ReduceOp op) {
+// One meeting: every rank finds all vectors on the board. Who wants the result reduces them.
+void SharedBackend::reduce_on_board(Call& call, View data, ReduceOp op, std::optional<int> root) {
   call.use("board");
   meet(call, Board::kNowhere, {data.data, data.bytes()});
+  if (root && *root != rank_) return;
   for (int peer = 0; peer < size(); ++peer) {
     parts_[static_cast<std::size_t>(peer)] = board_.notice_of(peer).bytes.data();
   }
-  reduce_all(data.type, op, std::array{data.data}, parts_, data.count);
+  reduce_vectors(data.type, op, std::array{data.data}, parts_, data.count);
 }
 
 // What there is of `peer`'s share in a step, in bytes from its beginning.
 Block SharedBackend::share(const Staged& staged, int peer, std::size_t step) const {
-  const Block lines = block_of(staged.chunk / kCacheLine, size(), peer);
   const std::size_t length = std::min(staged.chunk, staged.data.bytes() - step * staged.chunk);
-  const std::size_t begin = std::min(length, lines.offset * kCacheLine);
-  return {begin, std::min(length, (lines.offset + lines.count) * kCacheLine) - begin};
+  return share_of(staged.chunk, length, size(), peer);
 }
 
 // Puts on our stage what the others will reduce of a chunk.
@@ -106,7 +93,8 @@ void SharedBackend::all_reduce_at_once(Call& call, const Staged& staged, ReduceO
       parts_[static_cast<std::size_t>(peer)] =
           peer == rank_ ? data.data + begin : stage(peer, step);
     }
-    reduce_all(data.type, op, std::array{data.data + begin}, parts_, length / size_of(data.type));
+    reduce_vectors(data.type, op, std::array{data.data + begin}, parts_,
+                   length / size_of(data.type));
     call.count(length);
   }
   leave_stage(steps);
@@ -130,7 +118,7 @@ void SharedBackend::all_reduce_in_shares(Call& call, Staged staged, ReduceOp op)
       parts_[static_cast<std::size_t>(peer)] = peer == rank_ ? data.data + at : theirs;
       if (peer != rank_ && is_shown(peer)) outs_.push_back(theirs);
     }
-    reduce_all(data.type, op, outs_, parts_, own.count / size_of(data.type));
+    reduce_vectors(data.type, op, outs_, parts_, own.count / size_of(data.type));
     if (!are_all_shown()) hand_over(stage(rank_, step) + own.offset, data.data + at, own.count);
     bring(staged, step + 1);
     meet(call);
@@ -172,7 +160,7 @@ void SharedBackend::reduce_scatter(
           is_shown(peer) ? shown_at(peer, block(rank_).offset * element + begin)
                          : stage(peer, step) + static_cast<std::size_t>(rank_) * room;
     }
-    reduce_all(input.type, op, std::array{output.data + begin}, parts_, length / element);
+    reduce_vectors(input.type, op, std::array{output.data + begin}, parts_, length / element);
     call.count(length);
     show(step + 1);
     meet(call);

@@ -2,7 +2,6 @@
 
 #include "comm/backend/shared.h"
 #include "comm/backend/shared_parts.h"
-#include "comm/reduce/reduce.h"
 
 namespace bp {
 
@@ -24,33 +23,18 @@ void SharedBackend::reduce(Call& call, View data, ReduceOp op, int root) {
   for (std::size_t step = 0; step < steps; ++step) {
     const std::size_t begin = step * a_step;
     const std::size_t length = std::min(a_step, bytes - begin);
-    const Block lines = block_of(whole_lines(length) / kCacheLine, size(), rank_);
-    const std::size_t at = std::min(length, lines.offset * kCacheLine);
-    const std::size_t end = std::min(length, (lines.offset + lines.count) * kCacheLine);
+    const Block own = share_of(whole_lines(length), length, size(), rank_);
     for (int peer = 0; peer < size(); ++peer) {
-      parts_[static_cast<std::size_t>(peer)] = part(peer, begin, step) + at;
+      parts_[static_cast<std::size_t>(peer)] = part(peer, begin, step) + own.offset;
     }
-    reduce_shown(data.type, op, part(root, begin, step) + at, (end - at) / size_of(data.type));
+    reduce_vectors(data.type, op, std::array{part(root, begin, step) + own.offset}, parts_,
+                   own.count / size_of(data.type));
     if (step + 1 < steps) show(step + 1);
     meet(call);
     if (rank_ == root && !shown) copy_bytes(data.data + begin, stage(rank_, step), length);
     call.count(length);
   }
   if (!are_all_shown()) leave_stage(steps);
-}
-
-void SharedBackend::reduce_on_board(Call& call, View data, ReduceOp op, int root) {
-  meet(call, Board::kNowhere, {data.data, data.bytes()});
-  if (rank_ != root) return;
-  for (int peer = 0; peer < size(); ++peer) {
-    parts_[static_cast<std::size_t>(peer)] = board_.notice_of(peer).bytes.data();
-  }
-  reduce_shown(data.type, op, data.data, data.count);
-}
-
-void SharedBackend::reduce_shown(DataType type, ReduceOp op, std::byte* out, std::size_t count) {
-  if (op == ReduceOp::average) return average_parts(type, std::array{out}, parts_, count);
-  reduce_parts(type, op, std::array{out}, parts_, count);
 }
 
 }  // namespace bp
