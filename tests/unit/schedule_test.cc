@@ -1,4 +1,5 @@
-// Every schedule, for every number of ranks from 1 to 64, in several orders of delivery.
+// Every schedule but the trees' (tree_schedule_test.cc), for every number of ranks from 1 to 64, in
+// several orders of delivery.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,26 +7,16 @@
 
 #include "bp/collective.h"
 #include "bp/error.h"
-#include "comm/schedule/binomial_tree.h"
 #include "comm/schedule/dissemination.h"
-#include "comm/schedule/double_tree.h"
 #include "comm/schedule/halving_doubling.h"
 #include "comm/schedule/pairwise.h"
 #include "comm/schedule/recursive_doubling.h"
 #include "comm/schedule/ring.h"
 #include "comm/schedule/segments.h"
-#include "tests/unit/schedule_simulator.h"
+#include "tests/unit/schedule_cases.h"
 
 namespace bp {
 namespace {
-
-using Use = SimulatedTransfer::Use;
-constexpr int kMostRanks = 64;
-
-// Orders of delivery that are tried; many ranks make many deliveries of every kind by themselves.
-std::uint64_t orders(int ranks) { return ranks <= 16 ? 4 : 1; }
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 // One ring step with every block cut into `segments`, so that segments of one step may overtake
 // nothing but interleave with those of the next.
@@ -67,12 +58,6 @@ std::vector<Program> doubling_programs(int ranks) {
   return programs;
 }
 
-std::vector<Memory> own_data_of_all(int ranks, int cells) {
-  std::vector<Memory> memory;
-  for (int r = 0; r < ranks; ++r) memory.push_back(own_data(r, ranks, cells));
-  return memory;
-}
-
 // The order recursive_doubling.h promises: pairs of neighbours are folded where the ranks are no
 // power of two, then neighbours are joined until one is left.
 Cell joined_in_rank_order(int ranks) {
@@ -95,8 +80,6 @@ Cell joined_in_rank_order(int ranks) {
   }
   return cells[0];
 }
-
-std::vector<int> each_once(int ranks) { return std::vector<int>(at(ranks), 1); }
 
 class Schedule : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, Schedule, testing::Range(1, kMostRanks + 1));
@@ -251,126 +234,6 @@ TEST_P(Schedule, HalvingDoublingKeepsApartWhatIsSentAndReceived) {
   std::vector<int> each(at(HalvingDoubling(0, ranks).blocks()));
   std::iota(each.begin(), each.end(), 0);
   EXPECT_EQ(owners, each);
-}
-
-TEST_P(Schedule, BinomialTreeBringsRootsDataFromEveryRoot) {
-  const int ranks = GetParam();
-  constexpr int kSegments = 2;
-  for (int root = 0; root < ranks; ++root) {
-    std::vector<Program> programs(at(ranks));
-    std::vector<Memory> memory(at(ranks), Memory(kSegments));
-    memory[at(root)] = own_data(root, ranks, kSegments);
-    for (int r = 0; r < ranks; ++r) {
-      const BinomialTree tree(r, ranks, root);
-      ASSERT_EQ(tree.is_root(), r == root);
-      for (int s = 0; s < kSegments; ++s) {
-        if (tree.parent() != -1)
-          programs[at(r)].push_back({{}, {{tree.parent(), s, Use::replace}}});
-        SimulatedStep& forward = programs[at(r)].emplace_back();
-        for (int i = 0; i < tree.children(); ++i) forward.sends.push_back({tree.child(i), s});
-      }
-    }
-    ASSERT_EQ(simulate(programs, memory, at(root)), "");
-    for (const Memory& other : memory) ASSERT_EQ(other, own_data(root, ranks, kSegments));
-  }
-}
-
-// Up with a reduction at each rank, down again with copies: what TreeFlow does with each cell.
-void add_up(Program& program, int cell, int parent, const std::vector<SimulatedTransfer>& takes) {
-  for (const SimulatedTransfer& take : takes) program.push_back({{}, {take}});
-  if (parent >= 0) program.push_back({{{parent, cell}}, {}});
-}
-
-void add_down(Program& program, int cell, int parent, const std::vector<SimulatedTransfer>& takes) {
-  if (parent >= 0) program.push_back({{}, {{parent, cell, Use::replace}}});
-  SimulatedStep& forward = program.emplace_back();
-  for (const SimulatedTransfer& take : takes) forward.sends.push_back({take.peer, cell});
-}
-
-TEST_P(Schedule, BinomialTreeReducesEachRankOnceAndBringsTheSameBitsToAll) {
-  const int ranks = GetParam();
-  std::vector<Program> programs(at(ranks));
-  for (int r = 0; r < ranks; ++r) {
-    const BinomialTree tree(r, ranks, 0);
-    std::vector<SimulatedTransfer> takes;
-    int end = r + 1;  // of the ranks that are reduced here so far: a run of neighbours
-    for (int i = tree.children() - 1; i >= 0; --i) {
-      ASSERT_EQ(tree.child(i), end);
-      end += i == 0 ? 0 : tree.child(i - 1) - tree.child(i);
-      takes.push_back({tree.child(i), 0, Use::upper});
-    }
-    add_up(programs[at(r)], 0, tree.parent(), takes);
-    add_down(programs[at(r)], 0, tree.parent(), takes);
-  }
-  for (std::uint64_t seed = 0; seed < orders(ranks); ++seed) {
-    auto memory = own_data_of_all(ranks, 1);
-    ASSERT_EQ(simulate(programs, memory, seed), "");
-    EXPECT_EQ(memory[0][0].times, each_once(ranks));
-    for (const Memory& result : memory) ASSERT_EQ(result, memory[0]);
-  }
-}
-
-// Two segments a tree; cells 0 and 1 go by tree 0, cells 2 and 3 by tree 1.
-TEST_P(Schedule, DoubleTreeReducesEachRankOnceAndBringsTheSameBitsToAll) {
-  const int ranks = GetParam();
-  std::vector<Program> programs(at(ranks));
-  for (int r = 0; r < ranks; ++r) {
-    const auto add_all = [&](const auto& add) {
-      for (const int segment : {0, 1}) {
-        for (const int tree : {0, 1}) {
-          const TreePlace place = DoubleTree(r, ranks).place(tree);
-          const int cell = 2 * tree + segment;
-          std::vector<SimulatedTransfer> takes;
-          if (place.left >= 0) takes.push_back({place.left, cell, Use::lower});
-          if (place.right >= 0) takes.push_back({place.right, cell, Use::upper});
-          add(programs[at(r)], cell, place.parent, takes);
-        }
-      }
-    };
-    add_all(add_up);
-    add_all(add_down);
-  }
-  for (std::uint64_t seed = 0; seed < orders(ranks); ++seed) {
-    auto memory = own_data_of_all(ranks, 4);
-    ASSERT_EQ(simulate(programs, memory, seed), "");
-    for (const Cell& cell : memory[0]) EXPECT_EQ(cell.times, each_once(ranks));
-    for (const Memory& result : memory) ASSERT_EQ(result, memory[0]);
-  }
-}
-
-// What it is made for: nobody has nothing but leaves' work, and nobody waits for long chains.
-TEST_P(Schedule, DoubleTreeHasEachRankAsALeafInOneTreeAndIsNotDeep) {
-  const int ranks = GetParam();
-  const int depth_allowed = Dissemination(0, ranks).steps() + 1;
-  for (int r = 0; r < ranks; ++r) {
-    int leaf_in = 0;
-    for (const int tree : {0, 1}) {
-      TreePlace place = DoubleTree(r, ranks).place(tree);
-      leaf_in += place.left < 0 && place.right < 0 ? 1 : 0;
-      // In the order of ranks: what is left is lower, what is right is higher.
-      EXPECT_TRUE(place.left < r);
-      EXPECT_TRUE(place.right < 0 || place.right > r);
-      int depth = 0;
-      for (; place.parent >= 0; ++depth) place = DoubleTree(place.parent, ranks).place(tree);
-      EXPECT_LE(depth, depth_allowed);
-    }
-    EXPECT_GE(leaf_in, 1) << "rank " << r;
-  }
-}
-
-// Depth d and the i-th child add up to the step at which a rank is reached.
-TEST_P(Schedule, BinomialTreeReachesAllInLogarithmicallyManySteps) {
-  const int ranks = GetParam();
-  const int steps = Dissemination(0, ranks).steps();  // ceil(log2 ranks)
-  std::vector<int> reached(at(ranks), 0);
-  for (int r = 0; r < ranks; ++r) {  // parents come before their children
-    const BinomialTree tree(r, ranks, 0);
-    for (int i = 0; i < tree.children(); ++i) {
-      ASSERT_GT(tree.child(i), r);
-      reached[at(tree.child(i))] = reached[at(r)] + i + 1;
-    }
-    EXPECT_LE(reached[at(r)], steps);
-  }
 }
 
 TEST_P(Schedule, DisseminationHearsOfEveryRank) {
