@@ -187,6 +187,7 @@ bool Agent::start_rank(const RankSpec& spec) {
                                     .standard_input = in.read.get(),
                                     .standard_output = out.write.get(),
                                     .standard_error = err.write.get(),
+                                    .in_own_session = false,
                                     .die_with_parent = true,
                                     .open_files = open_files_});
   if (result.error != 0) {

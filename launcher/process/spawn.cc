@@ -32,6 +32,7 @@ struct Prepared {
   char** argv;
   char** environment;
   int fds[3];
+  bool in_own_session;
   bool die_with_parent;
   rlimit open_files;
   pid_t parent;
@@ -68,7 +69,7 @@ void place_standard_fds(const Prepared& prepared) {
 }
 
 [[noreturn]] void run_child(const Prepared& prepared) {
-  ::setsid();
+  prepared.in_own_session ? ::setsid() : ::setpgid(0, 0);
   if (prepared.die_with_parent) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != prepared.parent) {  // it died before prctl
@@ -119,6 +120,7 @@ SpawnResult spawn(const SpawnRequest& request) {
                           const_cast<char**>(argv.data()),
                           const_cast<char**>(environment.data()),
                           {standard_input, request.standard_output, request.standard_error},
+                          request.in_own_session,
                           request.die_with_parent,
                           open_files,
                           ::getpid(),

@@ -22,12 +22,15 @@ void set_nonblocking(int fd);
 rlim_t raise_open_files_limit();
 
 struct SpawnRequest {
-  std::string file;                       // what to execute; not looked up
-  std::vector<std::string> argv;          // with argv[0]
-  std::vector<std::string> environment;   // NAME=VALUE
-  int standard_input = -1;                // -1: /dev/null
-  int standard_output = -1;               // -1: as here
-  int standard_error = -1;                // -1: as here
+  std::string file;                      // what to execute; not looked up
+  std::vector<std::string> argv;         // with argv[0]
+  std::vector<std::string> environment;  // NAME=VALUE
+  int standard_input = -1;               // -1: /dev/null
+  int standard_output = -1;              // -1: as here
+  int standard_error = -1;               // -1: as here
+  // Linux can deal out its cores by session first ("autogroup"), and then sched_yield() never gives
+  // a core to a process of another one: processes that wait for each other want to share one.
+  bool in_own_session = true;
   bool die_with_parent = false;           // SIGKILL when the thread that called spawn() ends
   std::optional<rlim_t> open_files = {};  // the soft limit for it, where ours was raised
 };
@@ -37,9 +40,9 @@ struct SpawnResult {
   int error = 0;  // errno of what failed, 0 when the program runs
 };
 
-// Starts the program in a session and process group of its own, with every signal unblocked and at
-// its default. Returns once it runs or has failed to. Descriptors that are not close-on-exec are
-// inherited. The caller reaps it.
+// Starts the program in a process group of its own, with every signal unblocked and at its default.
+// Returns once it runs or has failed to. Descriptors that are not close-on-exec are inherited. The
+// caller reaps it.
 [[nodiscard]] SpawnResult spawn(const SpawnRequest& request);
 
 }  // namespace bp::launcher

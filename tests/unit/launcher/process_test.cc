@@ -93,6 +93,16 @@ TEST(Spawn, StartsInItsOwnSessionWithCleanSignals) {
   EXPECT_EQ(Child(result.pid).wait(Deadline(10s)), 0);
 }
 
+TEST(Spawn, StartsInOurSessionOnRequest) {
+  SpawnRequest request = shell("exit 0");
+  request.in_own_session = false;
+  const SpawnResult result = spawn(request);
+  ASSERT_EQ(result.error, 0);
+  EXPECT_EQ(::getpgid(result.pid), result.pid);
+  EXPECT_EQ(::getsid(result.pid), ::getsid(0));
+  EXPECT_EQ(Child(result.pid).wait(Deadline(10s)), 0);
+}
+
 TEST(Spawn, PassesEveryByte) {
   std::string every_byte;
   for (int byte = 1; byte < 256; ++byte) {
