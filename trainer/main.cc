@@ -121,7 +121,7 @@ int main_of(const std::vector<std::string>& arguments) {
   }
   std::optional<Communicator> world;
   return guarded(world, [&] {
-    world.emplace(Communicator::create());
+    world.emplace(Communicator::create({.trace = line.options.trace}));
     share_cores(world->topology().local_size());
     const int code = run(*world, line.options);
     world->finish();

@@ -9,12 +9,16 @@
 
 #include "bp/collective.h"
 #include "bp/log.h"
+#include "bp/trace.h"
 #include "comm/torch/gradient_math.h"
 #include "comm/torch/optimizer_impl.h"
 #include "comm/torch/refuse.h"
 
 namespace bp {
 namespace {
+
+// Beside the communicator's own: what is drawn there lies above the buckets that it hides.
+constexpr std::string_view kTraceRow = "compute";
 
 // "a, b, c and 4 more"
 std::string enumerate(const std::vector<std::string>& names) {
@@ -93,6 +97,7 @@ void DistributedOptimizer::Impl::agree_on_nominal_weight(double first_weight) {
 }
 
 void DistributedOptimizer::Impl::run_backward(const at::Tensor& loss, double weight) {
+  const TraceScope scope(comm_.trace(), kTraceRow, "backward");
   in_backward_ = true;
   const double scale = weight / nominal_weight_ * loss_scale_.value();
   if (scale == 1) {
@@ -125,7 +130,10 @@ void DistributedOptimizer::Impl::finish_reduction() {
       close_window();
       gradients_.start_rest(mine_);
     }
-    const Totals all = gradients_.finish();
+    const Totals all = [&] {
+      const TraceScope scope(comm_.trace(), kTraceRow, "wait for gradients");
+      return gradients_.finish();
+    }();
     const bool empty = all.weight <= 0;
     window_ = {.loss = empty ? 0 : all.weighted_loss / all.weight,
                .weight = all.weight,
@@ -202,6 +210,7 @@ bool DistributedOptimizer::Impl::step() {
   const bool steps = window_->weight > 0 && !window_->overflow;
   unusable_if_it_throws([&] {
     if (steps) {
+      const TraceScope scope(comm_.trace(), kTraceRow, "step");
       optimizer_->step();
     }
     std::vector<std::size_t> arrivals = gradients_.arrival_order();

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -43,6 +45,35 @@ std::vector<TraceLine> read_trace(const std::string& path) {
     lines.push_back(line);
   }
   return lines;
+}
+
+// A timeline with all that a step does, and the all-reduce of a bucket that begins before backward
+// has ended.
+void expect_buckets_beside_backward(const std::string& path) {
+  SCOPED_TRACE(path);
+  std::ifstream in(path);
+  std::set<std::string> names;
+  std::vector<std::pair<double, double>> backwards;
+  std::vector<double> buckets;
+  for (const auto& event : nlohmann::json::parse(in)) {
+    const std::string name = event["name"];
+    names.insert(name);
+    const double at = event.value("ts", 0.0);
+    if (name == "backward") backwards.emplace_back(at, at + event["dur"].get<double>());
+    if (event["ph"] == "b" && name.find("'gradients ") != std::string::npos) buckets.push_back(at);
+  }
+  for (const char* name : {"wait for data", "forward", "backward", "wait for gradients", "step",
+                           "records", "evaluation", "checkpoint"}) {
+    // Rank 0 alone saves.
+    if (std::string(name) != "checkpoint" || path.ends_with("-0.json")) {
+      EXPECT_EQ(names.count(name), 1U) << name;
+    }
+  }
+  const auto in_backward = [&](double at) {
+    return std::ranges::any_of(backwards,
+                               [&](const auto& b) { return b.first < at && at < b.second; });
+  };
+  EXPECT_TRUE(std::ranges::any_of(buckets, in_backward)) << buckets.size() << " buckets";
 }
 
 // The largest difference between two files of F32 tensors of the same names.
@@ -160,6 +191,9 @@ TEST_F(BertTrain, ARunLeavesAllItsFilesAndItsScoresComeAgain) {
   }
   EXPECT_EQ(seen.size(), 480U);
   for (const std::int64_t id : seen) EXPECT_EQ(seen.count(id), 2U) << id;
+  for (int rank = 0; rank < 3; ++rank) {
+    expect_buckets_beside_backward(path(concat("t/rank-", rank, ".json")));
+  }
 
   const auto scores = [](const std::string& output) {
     const std::size_t at = output.find("test: accuracy");

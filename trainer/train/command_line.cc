@@ -128,8 +128,8 @@ void add_train_options(OptionSet& set, Options& options) {
   set.number({"keep", "Checkpoints that stay: so many of the last"}, options.keep, 1, 1e6);
   set.number({"keep-best", "Besides, so many of the best on dev"}, options.keep_best, 1, 1e6);
   set.text({"trace",
-            "Folder for what each rank did at each step: sample ids, loss, a hash of the "
-            "parameters (for debugging)",
+            "Folder for a timeline of each rank, and for what it did at each step: sample ids, "
+            "loss, a hash of the parameters (for debugging)",
             "none", "DIR"},
            options.trace);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bp/torch/distributed_optimizer.h"
+#include "bp/trace.h"
 #include "comm/base/text.h"
 #include "trainer/train/adamw.h"
 #include "trainer/train/batches.h"
@@ -44,16 +45,28 @@ void set_learning_rate(torch::optim::Optimizer& optimizer, double lr) {
   for (auto& group : optimizer.param_groups()) group.options().set_lr(lr);
 }
 
+// Of the trace; the optimizer draws backward and its step there.
+constexpr std::string_view kTraceRow = "compute";
+
+at::Tensor loss_of(const Bert& model,
+                   const Batch& batch,
+                   const Bert::Step& step,
+                   bp::Trace* trace) {
+  const TraceScope scope(trace, kTraceRow, "forward");
+  return classification_loss(model.forward(batch, &step), batch);
+}
+
 // Forward and backward of this rank's share of the step. Filler has no rows and weight 0.
 void accumulate(DistributedOptimizer& optimizer,
                 const Bert& model,
                 const StepBatches& batches,
-                const Bert::Step& step) {
+                const Bert::Step& step,
+                bp::Trace* trace) {
   for (const Batch& batch : batches.micro_batches) {
     if (batch.rows == 0) {
       optimizer.backward(at::zeros({}), 0);
     } else {
-      optimizer.backward(classification_loss(model.forward(batch, &step), batch), batch.rows);
+      optimizer.backward(loss_of(model, batch, step, trace), batch.rows);
     }
   }
 }
@@ -120,7 +133,7 @@ Loop::Loop(Communicator& world, const Options& options, const TrainJob& job, Ber
                  model.parameters(),
                  make_optimizer(model, options),
                  {.micro_batches = options.accumulate, .wire = options.wire}),
-      log_(job.metrics, steps_, now_.step, now_.totals),
+      log_(job.metrics, steps_, now_.step, now_.totals, world.counters()),
       trace_(options.trace, {world.rank(), world.size()}, now_.step),
       stop_(job.stop_file) {
   now_.rows = job.rows;
@@ -159,7 +172,10 @@ double Loop::schedule_position() const {
 
 void Loop::make_step() {
   const auto begin = Clock::now();
-  const StepBatches batches = data_.next();
+  const StepBatches batches = [&] {
+    const TraceScope scope(world_.trace(), kTraceRow, "wait for data");
+    return data_.next();
+  }();
   const auto fed = Clock::now();
 
   if (stop_.requested(world_.store())) optimizer_.request_stop();
@@ -167,7 +183,8 @@ void Loop::make_step() {
   set_learning_rate(optimizer_.optimizer(), lr);
   const std::uint64_t bytes = world_.counters().bytes;
   const Bert::Step drawn{options_.seed, static_cast<std::uint64_t>(now_.step)};
-  advise_on_memory(batches, options_, [&] { accumulate(optimizer_, model_, batches, drawn); });
+  advise_on_memory(batches, options_,
+                   [&] { accumulate(optimizer_, model_, batches, drawn, world_.trace()); });
 
   const auto computed = Clock::now();
   optimizer_.reduce();
@@ -189,16 +206,20 @@ void Loop::make_step() {
   ++now_.step;
   now_.position = sampler_.after(now_.position);
   stopped_ = window.stop;
-  finish_step(batches, {static_cast<std::int64_t>(std::llround(window.weight)),
-                        batches.world_tokens, epochs_done(now_), window.loss, lr, norm, fed - begin,
-                        reduced - computed, Clock::now() - begin, gradient_bytes});
+  finish_step(batches,
+              {static_cast<std::int64_t>(std::llround(window.weight)), batches.world_tokens,
+               epochs_done(now_), window.loss, lr, norm, fed - begin, reduced - computed,
+               Clock::now() - begin, gradient_bytes, world_.counters()});
 }
 
 // What is due after a step: records, an evaluation, a checkpoint. A checkpoint comes last, so that
 // it knows of the others.
 void Loop::finish_step(const StepBatches& batches, const StepFacts& measured) {
   log_.step(measured);
-  trace_.write(batches, measured.loss, model_);
+  {
+    const TraceScope scope(world_.trace(), kTraceRow, "records");
+    trace_.write(batches, measured.loss, model_);
+  }
 
   const bool last = now_.step == steps_;
   const bool epoch_ends = now_.position.used == 0;
@@ -213,6 +234,7 @@ void Loop::finish_step(const StepBatches& batches, const StepFacts& measured) {
 }
 
 void Loop::evaluate() {
+  const TraceScope scope(world_.trace(), kTraceRow, "evaluation");
   now_.evaluation_due = false;
   const auto result = job_.evaluate();
   if (!result) return;
@@ -223,6 +245,7 @@ void Loop::evaluate() {
 
 void Loop::save() {
   if (job_.checkpoints == nullptr) return;
+  const TraceScope scope(world_.trace(), kTraceRow, "checkpoint");
   now_.totals = log_.totals();
   const DistributedOptimizer::State state = optimizer_.state();
   now_.nominal_weight = state.nominal_weight;

@@ -37,7 +37,7 @@ struct Options {
   std::uint64_t seed = 1;
   std::int64_t eval_every = 0;  // steps between evaluations of dev; 0: at the end of each epoch
   std::string run;              // the folder that the run writes; empty: runs/<data's name>
-  std::string trace;            // a folder for what each rank did at each step; empty: none
+  std::string trace;            // a folder for what each rank did, and when; empty: none
   std::int64_t save_every = 0;  // steps between checkpoints; 0: at the end of each epoch
   int keep = 2;                 // checkpoints that stay: so many of the last
   int keep_best = 1;            // and so many of the best on dev
