@@ -13,6 +13,7 @@
 #include "bp/error.h"
 #include "comm/base/text.h"
 #include "trainer/data/whole_file.h"
+#include "trainer/report/counters_json.h"
 #include "trainer/report/json.h"
 
 namespace bp::trainer {
@@ -78,7 +79,8 @@ StepRecord read_step(const Json& line) {
           .tokens_per_s = read_number(line, "tokens_per_s"),
           .compute_ms = read_number(line, "compute_ms"),
           .comm_exposed_ms = read_number(line, "comm_exposed_ms"),
-          .data_wait_ms = read_number(line, "data_wait_ms")};
+          .data_wait_ms = read_number(line, "data_wait_ms"),
+          .comm = line.contains("comm") ? read_counters(line["comm"]) : Counters()};
 }
 
 EvaluationRecord read_evaluation(const Json& line) {
@@ -133,6 +135,7 @@ std::string to_json_line(const StepRecord& record) {
   line.add_measured("compute_ms", record.compute_ms);
   line.add_measured("comm_exposed_ms", record.comm_exposed_ms);
   line.add_measured("data_wait_ms", record.data_wait_ms);
+  line.add("comm", to_json(record.comm));
   return line.text();
 }
 

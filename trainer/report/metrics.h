@@ -2,7 +2,9 @@
 //
 //   {"step":50,"epoch":0.24,"samples":3200,"loss":0.61,"lr":0.0001,"grad_norm":1.3,
 //    "samples_per_s":410.2,"tokens_per_s":8204.1,"compute_ms":140.2,"comm_exposed_ms":3.1,
-//    "data_wait_ms":0.2}
+//    "data_wait_ms":0.2,"comm":{"operations":12,"bytes":48000,"seconds_busy":0.02,
+//    "seconds_waiting":0.01,"kinds":[{"operation":"all_reduce","algorithm":"direct", and the four
+//    as before}]}}
 //   {"step":200,"epoch":1,"samples":12800,"split":"dev","loss":0.43,"accuracy":0.81,"mcc":0.62,
 //    "f1_macro":0.81,"log_loss":0.43}
 //
@@ -14,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "bp/activity.h"
 #include "comm/base/fd.h"
 #include "trainer/report/scores.h"
 
@@ -33,6 +36,8 @@ struct StepRecord {
   double compute_ms = 0;
   double comm_exposed_ms = 0;  // waiting for communication that no computation hid
   double data_wait_ms = 0;
+  // What the communicator of the rank that logs did since the last logged step, evaluations too.
+  Counters comm = {};
 };
 
 // The keys of summary.json's "dev" and "test".

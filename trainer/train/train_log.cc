@@ -10,16 +10,32 @@ namespace {
 
 constexpr std::int64_t kRecords = 500;  // about as many as a long run should have
 
+// Counters only grow, and what was counted once keeps its place.
+Counters difference(Counters now, const Counters& before) {
+  const auto subtract = [](auto& from, const auto& what) {
+    from.operations -= what.operations;
+    from.bytes -= what.bytes;
+    from.seconds_busy -= what.seconds_busy;
+    from.seconds_waiting -= what.seconds_waiting;
+  };
+  subtract(now, before);
+  for (std::size_t i = 0; i < before.kinds.size(); ++i) subtract(now.kinds[i], before.kinds[i]);
+  std::erase_if(now.kinds, [](const Counters::Kind& kind) { return kind.operations == 0; });
+  return now;
+}
+
 }  // namespace
 
 TrainLog::TrainLog(const std::string& metrics,
                    std::int64_t steps,
                    std::int64_t done,
-                   const RunTotals& before)
+                   const RunTotals& before,
+                   const Counters& comm)
     : steps_(steps),
       every_(std::clamp<std::int64_t>(steps / kRecords, 1, 100)),
       done_(done),
-      totals_(before) {
+      totals_(before),
+      recorded_(comm) {
   if (metrics.empty()) return;
   metrics_ = std::make_unique<MetricsWriter>(metrics, done);
   progress_ = std::make_unique<Progress>(steps);
@@ -59,6 +75,8 @@ void TrainLog::write_record(const StepFacts& last) {
   record.data_wait_ms = sums_.data_wait * milliseconds;
   record.comm_exposed_ms = sums_.exposed * milliseconds;
   record.compute_ms = (sums_.total - sums_.data_wait - sums_.exposed) * milliseconds;
+  record.comm = difference(last.comm, recorded_);
+  recorded_ = last.comm;
   totals_.loss = record.loss;
   sums_ = {};
   if (metrics_) metrics_->write(record);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "bp/activity.h"
 #include "trainer/report/metrics.h"
 #include "trainer/report/progress.h"
 #include "trainer/report/summary.h"
@@ -25,17 +26,20 @@ struct StepFacts {
   std::chrono::duration<double> exposed{0};  // waiting for communication
   std::chrono::duration<double> total{0};
   std::int64_t gradient_bytes = 0;  // all-reduced by this rank
+  Counters comm = {};               // the communicator's, of its whole life
 };
 
 // On other ranks than 0 it only counts.
 class TrainLog {
  public:
   // `metrics` is the file to write; empty on ranks that write nothing. `done` steps lie behind,
-  // with `before` as their totals; lines of later ones are dropped.
+  // with `before` as their totals; lines of later ones are dropped. `comm` is what the communicator
+  // has counted before training.
   TrainLog(const std::string& metrics,
            std::int64_t steps,
            std::int64_t done,
-           const RunTotals& before);
+           const RunTotals& before,
+           const Counters& comm = {});
 
   void step(const StepFacts& facts);
   // After an evaluation; its time is no training.
@@ -69,6 +73,7 @@ class TrainLog {
     double total = 0;
   };
   Sums sums_;
+  Counters recorded_;  // the communicator's at the last record
 };
 
 }  // namespace bp::trainer

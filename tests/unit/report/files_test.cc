@@ -55,14 +55,35 @@ StepRecord step_record(std::int64_t step) {
           .tokens_per_s = 8204,
           .compute_ms = 140.2,
           .comm_exposed_ms = 3.14159,
-          .data_wait_ms = 0};
+          .data_wait_ms = 0,
+          .comm = {.operations = 12,
+                   .bytes = 48000,
+                   .seconds_busy = 0.5,
+                   .seconds_waiting = 0.25,
+                   .kinds = {{.operation = "all_reduce",
+                              .algorithm = "direct",
+                              .operations = 10,
+                              .bytes = 40000,
+                              .seconds_busy = 0.375,
+                              .seconds_waiting = 0.125},
+                             {.operation = "broadcast",
+                              .algorithm = "staged",
+                              .operations = 2,
+                              .bytes = 8000,
+                              .seconds_busy = 0.125,
+                              .seconds_waiting = 0.125}}}};
 }
 
 TEST_F(Files, MetricsLinesAreAsDocumented) {
   EXPECT_EQ(to_json_line(step_record(50)),
             R"({"step":50,"epoch":0.25,"samples":1600,"loss":0.1,"lr":0.0001,"grad_norm":1.5,)"
             R"("samples_per_s":410.235,"tokens_per_s":8204,"compute_ms":140.2,)"
-            R"("comm_exposed_ms":3.142,"data_wait_ms":0})"
+            R"("comm_exposed_ms":3.142,"data_wait_ms":0,)"
+            R"("comm":{"operations":12,"bytes":48000,"seconds_busy":0.5,"seconds_waiting":0.25,)"
+            R"("kinds":[{"operation":"all_reduce","algorithm":"direct","operations":10,)"
+            R"("bytes":40000,"seconds_busy":0.375,"seconds_waiting":0.125},)"
+            R"({"operation":"broadcast","algorithm":"staged","operations":2,)"
+            R"("bytes":8000,"seconds_busy":0.125,"seconds_waiting":0.125}]}})"
             "\n");
   EXPECT_EQ(
       to_json_line(
@@ -75,6 +96,26 @@ TEST_F(Files, MetricsLinesAreAsDocumented) {
       R"({"step":200,"epoch":1,"samples":12800,"split":"dev","loss":0.5,"accuracy":0.75,)"
       R"("mcc":-0.5,"f1_macro":0.7,"log_loss":0.5})"
       "\n");
+}
+
+TEST_F(Files, MetricsHoldTheCommunicatorsCounters) {
+  MetricsWriter(path("m"), 0).write(step_record(1));
+  const Counters read = read_metrics(path("m")).steps.at(0).comm;
+  EXPECT_EQ(read.operations, 12U);
+  EXPECT_EQ(read.seconds_waiting, 0.25);
+  ASSERT_EQ(read.kinds.size(), 2U);
+  EXPECT_EQ(read.kinds[1].operation, "broadcast");
+  EXPECT_EQ(read.kinds[1].algorithm, "staged");
+  EXPECT_EQ(read.kinds[1].bytes, 8000U);
+
+  std::string older = content_of(path("m"));
+  older.erase(older.find(R"(,"comm")"));
+  std::ofstream(path("m")) << older << "}\n";
+  EXPECT_EQ(read_metrics(path("m")).steps.at(0).comm.operations, 0U);
+
+  std::ofstream(path("m")) << older << R"(,"comm":{"operations":-1}})" << '\n';
+  EXPECT_THAT([&] { (void)read_metrics(path("m")); },
+              ThrowsMessage<Error>(HasSubstr("\"operations\" is -1, no whole number")));
 }
 
 TEST_F(Files, MetricsSayWhatJsonCannot) {

@@ -57,6 +57,7 @@ class Train : public test::SmallData {
   struct Result {
     std::vector<at::Tensor> parameters;  // rank 0's
     TrainResult train;
+    Counters comm;  // of all that the world did
   };
   Result train_on(int ranks, const Options& options, double dropout) {
     Result result;
@@ -70,6 +71,7 @@ class Train : public test::SmallData {
       const TrainResult trained = train(world, options, with_metrics, model);
       if (world.rank() != 0) return;
       result.train = trained;
+      result.comm = world.counters();
       for (const auto& [name, parameter] : model.parameters()) {
         result.parameters.push_back(parameter.detach().clone());
       }
@@ -156,6 +158,33 @@ TEST_F(Train, LearnsAndSaysSoInMetrics) {
   EXPECT_EQ(metrics.steps.back().samples, 7 * 120 + 4 * 16);
   EXPECT_GT(metrics.steps.back().tokens_per_s, metrics.steps.back().samples_per_s);
   EXPECT_GT(result.train.summary.seconds, 0.0);
+}
+
+std::uint64_t all_reduces(const Counters& counters) {
+  std::uint64_t operations = 0;
+  for (const Counters::Kind& kind : counters.kinds) {
+    if (kind.operation == "all_reduce") operations += kind.operations;
+  }
+  return operations;
+}
+
+TEST_F(Train, MetricsHoldWhatTheCommunicatorDidSinceTheLineBefore) {
+  const Result result = train_on(2, test::SmallData::options(), 0);
+  std::uint64_t in_lines = 0;
+  for (const StepRecord& record : read_metrics(path("metrics.jsonl")).steps) {
+    in_lines += all_reduces(record.comm);
+    std::uint64_t bytes = 0;
+    for (const Counters::Kind& kind : record.comm.kinds) {
+      EXPECT_NE(kind.algorithm, "");
+      EXPECT_GT(kind.operations, 0U);
+      bytes += kind.bytes;
+    }
+    EXPECT_EQ(record.comm.bytes, bytes);
+    EXPECT_GT(record.comm.bytes, 0U);
+    EXPECT_GE(record.comm.seconds_busy, record.comm.seconds_waiting);
+  }
+  EXPECT_GE(in_lines, 20U);
+  EXPECT_EQ(in_lines, all_reduces(result.comm));
 }
 
 // What both ranks say when training ends by itself.

@@ -1,0 +1,13 @@
+// A communicator's counters (bp/activity.h) as JSON, by the same names.
+#pragma once
+
+#include "bp/activity.h"
+#include "trainer/report/json.h"
+
+namespace bp::trainer {
+
+[[nodiscard]] Json to_json(const Counters& counters);
+// Throws Json::exception or Error (invalid_argument) where `json` is no such thing.
+[[nodiscard]] Counters read_counters(const Json& json);
+
+}  // namespace bp::trainer
