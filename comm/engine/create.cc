@@ -66,6 +66,12 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
     if (trace) trace->start({});
     return make_world(environment.topology, chosen, {.trace = std::move(trace)});
   }
+  if (!environment.store) {
+    throw Error(
+        ErrorCode::unavailable,
+        concat(environment.found_by, ": this process was started by the engine ",
+               environment.launcher, ", whose jobs bp cannot join yet; start it with bprun"));
+  }
   // What can go wrong here alone comes before the others know of us.
   load_gloo_plugin();
   const Deadline start(chosen.start_timeout);

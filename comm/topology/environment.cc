@@ -1,17 +1,15 @@
-// Each launcher's contract is one function that turns its variables into an Environment, and one
-// line in Environment::current(); the first launcher whose variables are there is believed.
 #include "bp/environment.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdlib>
 #include <limits>
 
 #include "bp/error.h"
 #include "comm/base/job_key.h"
 #include "comm/base/text.h"
-#include "comm/topology/foreign.h"
+#include "comm/topology/engine.h"
+#include "comm/topology/environment_reader.h"
 
 namespace bp {
 namespace {
@@ -20,45 +18,13 @@ namespace {
 constexpr std::array kOfBprun = {"RANK",     "WORLD_SIZE", "BP_LOCAL_SIZES",
                                  "BP_STORE", "BP_JOB",     "BP_KEY_FD"};
 
-bool is_set(const char* name) { return std::getenv(name) != nullptr; }
-
-[[noreturn]] void refuse(const std::string& name, const std::string& why) {
-  const char* value = std::getenv(name.c_str());
-  throw Error(ErrorCode::invalid_argument,
-              value == nullptr ? concat(name, " ", why) : concat(name, "=", value, ": ", why));
-}
-
-std::string required(const char* name) {
-  const char* value = std::getenv(name);
-  if (value == nullptr) {
-    const char* other = *std::find_if(kOfBprun.begin(), kOfBprun.end(), is_set);
-    refuse(name, concat("is not set, but ", other,
-                        " is: bprun sets them together. Start this program with bprun, or unset ",
-                        other, " to run it alone"));
-  }
-  if (*value == '\0') {
-    refuse(name, "is empty");
-  }
-  return value;
-}
-
-int required_number(const char* name, int least) {
-  const std::string text = required(name);
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number < least) {
-    refuse(name, concat("is not a whole number of at least ", least));
-  }
-  return number;
-}
-
 // Says which variable an Error of someone who does not know it is about.
 template <class Read>
-auto naming(const char* name, const Read& read) {
+auto naming(const Contract& bprun, const char* name, const Read& read) {
   try {
     return read();
   } catch (const Error& error) {
-    refuse(name, error.what());
+    bprun.variables().refuse(name, error.what());
   }
 }
 
@@ -74,32 +40,34 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return fields;
 }
 
-Topology read_topology() {
+Topology read_topology(const Contract& bprun) {
+  const Variables& variables = bprun.variables();
   Topology topology;
-  topology.rank = required_number("RANK", 0);
-  const int size = required_number("WORLD_SIZE", 1);
-  const std::string sizes = required("BP_LOCAL_SIZES");
-  topology.local_sizes = naming("BP_LOCAL_SIZES", [&] { return parse_local_sizes(sizes); });
+  topology.rank = bprun.required_number("RANK", 0);
+  const int size = bprun.required_number("WORLD_SIZE", 1);
+  const std::string sizes = bprun.required("BP_LOCAL_SIZES");
+  topology.local_sizes = naming(bprun, "BP_LOCAL_SIZES", [&] { return parse_local_sizes(sizes); });
   if (topology.size() != size) {
-    refuse("BP_LOCAL_SIZES",
-           concat("adds up to ", topology.size(), " ranks, but WORLD_SIZE is ", size));
+    variables.refuse("BP_LOCAL_SIZES",
+                     concat("adds up to ", topology.size(), " ranks, but WORLD_SIZE is ", size));
   }
   if (topology.rank >= size) {
-    refuse("RANK", concat("is not below WORLD_SIZE, which is ", size));
+    variables.refuse("RANK", concat("is not below WORLD_SIZE, which is ", size));
   }
-  if (is_set("BP_HOST_NAMES")) {
-    topology.host_names = split_at_commas(required("BP_HOST_NAMES"));
+  if (variables.has("BP_HOST_NAMES")) {
+    topology.host_names = split_at_commas(bprun.required("BP_HOST_NAMES"));
     if (topology.host_names.size() != topology.local_sizes.size()) {
-      refuse("BP_HOST_NAMES", concat("names ", topology.host_names.size(),
-                                     " hosts, but BP_LOCAL_SIZES has ", topology.hosts()));
+      variables.refuse("BP_HOST_NAMES",
+                       concat("names ", topology.host_names.size(),
+                              " hosts, but BP_LOCAL_SIZES has ", topology.hosts()));
     }
   }
   return topology;
 }
 
 // "host:port" or "[::1]:port".
-StoreAddress read_store_address() {
-  const std::string text = required("BP_STORE");
+StoreAddress read_store_address(const Contract& bprun) {
+  const std::string text = bprun.required("BP_STORE");
   const std::size_t colon = text.rfind(':');
   StoreAddress address;
   if (colon != std::string::npos) {
@@ -117,28 +85,26 @@ StoreAddress read_store_address() {
   }
   if (address.host.empty() || address.port < 1 ||
       address.port > std::numeric_limits<std::uint16_t>::max()) {
-    refuse("BP_STORE", "is not host:port or [IPv6 address]:port");
+    bprun.variables().refuse("BP_STORE", "is not host:port or [IPv6 address]:port");
   }
   return address;
 }
 
-Environment read_bprun() {
+Environment read_bprun(const Variables& variables, const std::string& sign) {
+  const Contract bprun(variables, sign,
+                       concat("bprun sets them together. Start this program with bprun, or unset ",
+                              sign, " to run it alone"));
   Environment environment;
   environment.launcher = "bprun";
+  environment.found_by = concat(sign, "=", variables.text(sign));
   for (const char* name : kOfBprun) {
-    static_cast<void>(required(name));  // what is missing comes before what is wrong
+    (void)bprun.required(name);  // what is missing comes before what is wrong
   }
-  environment.topology = read_topology();
-  environment.job = required("BP_JOB");
-  environment.store = read_store_address();
-  const int key_fd = required_number("BP_KEY_FD", 0);
-  environment.key = naming("BP_KEY_FD", [&] { return read_job_key(key_fd); });
-  return environment;
-}
-
-Environment alone() {
-  Environment environment;
-  environment.launcher = "none";
+  environment.topology = read_topology(bprun);
+  environment.job = bprun.required("BP_JOB");
+  environment.store = read_store_address(bprun);
+  const int key_fd = bprun.required_number("BP_KEY_FD", 0);
+  environment.key = naming(bprun, "BP_KEY_FD", [&] { return read_job_key(key_fd); });
   return environment;
 }
 
@@ -149,14 +115,27 @@ std::string StoreAddress::text() const {
   return v6 ? concat("[", host, "]:", port) : concat(host, ":", port);
 }
 
-Environment Environment::current() {
-  // RANK and WORLD_SIZE are also what PyTorch's launchers set, but never one without the other.
-  const bool own = std::any_of(kOfBprun.begin() + 2, kOfBprun.end(), is_set);
-  if (own || is_set("RANK") != is_set("WORLD_SIZE")) {
-    return read_bprun();
+Environment read_environment(const Variables& variables) {
+  const std::string asked = variables.text("BP_ENGINE");
+  if (asked == "bprun") return read_bprun(variables, "BP_ENGINE");
+  if (asked.empty()) {
+    // RANK and WORLD_SIZE are also what PyTorch's launchers set.
+    const auto* const own = std::find_if(kOfBprun.begin() + 2, kOfBprun.end(),
+                                         [&](const char* name) { return variables.has(name); });
+    if (own != kOfBprun.end()) return read_bprun(variables, *own);
   }
-  refuse_foreign_launchers();
-  return alone();
+  Environment environment;
+  environment.launcher = "none";
+  if (const auto engine = find_engine(variables)) {
+    environment.launcher = engine->engine;
+    environment.found_by = engine->found_by;
+    environment.topology.rank = engine->rank;
+    environment.topology.local_sizes.assign(static_cast<std::size_t>(engine->size), 1);
+    environment.job = engine->job;
+  }
+  return environment;
 }
+
+Environment Environment::current() { return read_environment(Variables::of_this_process()); }
 
 }  // namespace bp

@@ -21,16 +21,19 @@ struct StoreAddress {
 };
 
 struct Environment {
-  std::string launcher;  // "bprun", or "none" for a job of one rank
+  std::string launcher;  // "bprun"; an engine, "openmpi"; or "none" for a job of one rank
+  std::string found_by;  // the variable that told: "OMPI_COMM_WORLD_RANK=1"; empty for "none"
   Topology topology;
-  std::string job;                    // names the job in every handshake; empty without launcher
-  std::optional<StoreAddress> store;  // none: a job of one rank
-  JobKey key{};
+  std::string job;                    // names the job in every handshake; may be empty for engines
+  std::optional<StoreAddress> store;  // only bprun tells it
+  JobKey key{};                       // likewise
 
-  // Reads RANK, WORLD_SIZE, BP_LOCAL_SIZES, BP_HOST_NAMES, BP_STORE, BP_JOB and the key behind the
-  // inherited descriptor BP_KEY_FD (read with pread, so that every process of the rank can). A set
-  // with a member missing or contradicting is an invalid_argument that names the variable; a
-  // launcher that bp cannot join yet (mpirun, srun, torchrun) is `unavailable`.
+  // Reads the variables of bprun, or else those of an engine that bp knows (docs/environment.md):
+  // torchrun, Open MPI, MPICH, Slurm steps and others. Of an engine only rank and size are known
+  // before the ranks have met (Communicator::create()); until then each counts as a host of its
+  // own. BP_ENGINE=none ignores all of them, BP_ENGINE=NAME picks one. A set with a member missing
+  // or contradicting is an invalid_argument that names the variable. The key behind the inherited
+  // descriptor BP_KEY_FD is read with pread, so that every process of the rank can.
   static Environment current();
 };
 

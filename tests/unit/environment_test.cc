@@ -21,8 +21,9 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 constexpr std::array kAll = {
-    "RANK",   "WORLD_SIZE", "BP_LOCAL_SIZES",       "BP_HOST_NAMES", "BP_STORE",
-    "BP_JOB", "BP_KEY_FD",  "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",      "SLURM_STEP_NUM_TASKS"};
+    "RANK",         "WORLD_SIZE", "BP_LOCAL_SIZES", "BP_HOST_NAMES",        "BP_STORE",
+    "BP_JOB",       "BP_KEY_FD",  "BP_ENGINE",      "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+    "SLURM_STEP_ID"};
 
 class EnvironmentTest : public testing::Test {
  protected:
@@ -116,7 +117,8 @@ TEST_F(EnvironmentTest, NamesWhatIsMissing) {
 
 TEST_F(EnvironmentTest, OneVariableAloneIsRefused) {
   set("WORLD_SIZE", "1");
-  EXPECT_THAT(refusal(), StartsWith("invalid_argument: RANK is not set, but WORLD_SIZE is"));
+  EXPECT_THAT(refusal(), AllOf(StartsWith("invalid_argument: RANK is not set, but WORLD_SIZE is"),
+                               HasSubstr("BP_ENGINE=none")));
 }
 
 TEST_F(EnvironmentTest, NamesWhatIsWrong) {
@@ -167,23 +169,32 @@ TEST_F(EnvironmentTest, KeyDescriptorThatIsClosedOrAnothersIsNamed) {
                                HasSubstr("is not open"), HasSubstr("sudo")));
 }
 
-TEST_F(EnvironmentTest, RefusesToTrainAloneUnderAForeignLauncher) {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
-    set(name, "1");
-    EXPECT_EQ(refusal(), "launcher none") << name;
-    set(name, "4");
-    EXPECT_THAT(refusal(), AllOf(StartsWith(concat("unavailable: ", name, "=4: ")),
-                                 HasSubstr("start it with bprun")));
-    ::unsetenv(name);
-  }
-  set("RANK", "0");
-  set("WORLD_SIZE", "2");
-  EXPECT_THAT(refusal(), AllOf(StartsWith("unavailable: WORLD_SIZE=2"), HasSubstr("torchrun")));
+TEST_F(EnvironmentTest, UnderAnEngineRankAndSizeAreKnownAndTheHostsAreNot) {
+  set("OMPI_COMM_WORLD_RANK", "2");
+  set("OMPI_COMM_WORLD_SIZE", "3");
+  const Environment environment = Environment::current();
+  EXPECT_EQ(environment.launcher, "openmpi");
+  EXPECT_EQ(environment.found_by, "OMPI_COMM_WORLD_RANK=2");
+  EXPECT_EQ(environment.topology.rank, 2);
+  EXPECT_THAT(environment.topology.local_sizes, ElementsAre(1, 1, 1));
+  EXPECT_FALSE(environment.store.has_value());
+}
+
+TEST_F(EnvironmentTest, AnEngineCanBeTurnedOff) {
+  set_all();
+  set("BP_ENGINE", "none");
+  EXPECT_EQ(refusal(), "launcher none");
+  set("BP_ENGINE", "plain");
+  EXPECT_EQ(refusal(), "launcher plain");
+  set("BP_ENGINE", "bprun");
+  EXPECT_EQ(refusal(), "launcher bprun");
+  ::unsetenv("BP_JOB");
+  EXPECT_THAT(refusal(), StartsWith("invalid_argument: BP_JOB is not set, but BP_ENGINE is: "));
 }
 
 TEST_F(EnvironmentTest, BprunWinsOverALauncherAroundIt) {
   set_all();
-  set("SLURM_STEP_NUM_TASKS", "4");
+  set("SLURM_STEP_ID", "0");
   EXPECT_EQ(refusal(), "launcher bprun");
 }
 

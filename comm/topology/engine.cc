@@ -1,0 +1,196 @@
+// Each engine is a row of kEngines. Whose rows come first matters: an engine's processes also have
+// the variables of whatever started the engine itself.
+#include "comm/topology/engine.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+
+namespace bp {
+namespace {
+
+struct Engine {
+  const char* name;
+  const char* sign;  // the variable that tells; the others are then required, "" is for none
+  const char* rank;
+  const char* size;
+  const char* local_size = "";  // ranks on this host, or
+  const char* hosts = "";       // how many hosts
+  const char* node = "";
+  const char* job = "";   // these two name the job together
+  const char* part = "";  // a step of it, or its number of restarts
+  const char* master_host = "";
+  const char* master_port = "";
+  const char* alone = "";  // must be 1: this many more processes the engine leaves to others
+};
+
+constexpr std::array kEngines = {
+    Engine{.name = "torchrun",
+           .sign = "TORCHELASTIC_RUN_ID",
+           .rank = "RANK",
+           .size = "WORLD_SIZE",
+           .local_size = "LOCAL_WORLD_SIZE",
+           .node = "GROUP_RANK",
+           .job = "TORCHELASTIC_RUN_ID",
+           .part = "TORCHELASTIC_RESTART_COUNT",
+           .master_host = "MASTER_ADDR",
+           .master_port = "MASTER_PORT"},
+    Engine{.name = "openmpi",
+           .sign = "OMPI_COMM_WORLD_RANK",
+           .rank = "OMPI_COMM_WORLD_RANK",
+           .size = "OMPI_COMM_WORLD_SIZE",
+           .local_size = "OMPI_COMM_WORLD_LOCAL_SIZE",
+           .job = "PMIX_NAMESPACE",
+           .part = "OMPI_MCA_ess_base_jobid"},
+    Engine{.name = "mpich",
+           .sign = "MPI_LOCALRANKID",
+           .rank = "PMI_RANK",
+           .size = "PMI_SIZE",
+           .local_size = "MPI_LOCALNRANKS"},
+    Engine{.name = "jsrun",
+           .sign = "JSM_NAMESPACE_RANK",
+           .rank = "JSM_NAMESPACE_RANK",
+           .size = "JSM_NAMESPACE_SIZE",
+           .local_size = "JSM_NAMESPACE_LOCAL_SIZE",
+           .job = "LSB_JOBID"},
+    // SLURM_PROCID is set in a batch script too, where srun has started nothing.
+    Engine{.name = "slurm",
+           .sign = "SLURM_STEP_ID",
+           .rank = "SLURM_PROCID",
+           .size = "SLURM_NTASKS",
+           .hosts = "SLURM_STEP_NUM_NODES",
+           .node = "SLURMD_NODENAME",
+           .job = "SLURM_JOB_ID",
+           .part = "SLURM_STEP_ID"},
+    Engine{.name = "pmi",
+           .sign = "PMI_RANK",
+           .rank = "PMI_RANK",
+           .size = "PMI_SIZE",
+           .job = "PMI_JOBID"},
+    // PMIx tells the size to its own library only.
+    Engine{.name = "pmix",
+           .sign = "PMIX_RANK",
+           .rank = "PMIX_RANK",
+           .size = "WORLD_SIZE",
+           .job = "PMIX_NAMESPACE"},
+    Engine{.name = "plain",
+           .sign = "RANK",
+           .rank = "RANK",
+           .size = "WORLD_SIZE",
+           .local_size = "LOCAL_WORLD_SIZE",
+           .master_host = "MASTER_ADDR",
+           .master_port = "MASTER_PORT"},
+    Engine{.name = "pet",
+           .sign = "PET_NODE_RANK",
+           .rank = "PET_NODE_RANK",
+           .size = "PET_NNODES",
+           .job = "PET_RDZV_ID",
+           .master_host = "PET_MASTER_ADDR",
+           .master_port = "PET_MASTER_PORT",
+           .alone = "PET_NPROC_PER_NODE"},
+    Engine{.name = "indexed",
+           .sign = "JOB_COMPLETION_INDEX",
+           .rank = "JOB_COMPLETION_INDEX",
+           .size = "WORLD_SIZE",
+           .master_host = "MASTER_ADDR",
+           .master_port = "MASTER_PORT"},
+};
+
+constexpr int kMostRanks = 1 << 20;
+
+// The other half of a pair may be all that is left of a set: it is the sign of a broken one.
+constexpr std::array<std::array<const char*, 2>, 5> kLoneSizes = {{
+    {"openmpi", "OMPI_COMM_WORLD_SIZE"},
+    {"jsrun", "JSM_NAMESPACE_SIZE"},
+    {"pmi", "PMI_SIZE"},
+    {"plain", "WORLD_SIZE"},
+    {"pet", "PET_NNODES"},
+}};
+
+const Engine* by_name(std::string_view name) {
+  const auto* const found =
+      std::ranges::find_if(kEngines, [&](const Engine& engine) { return engine.name == name; });
+  return found == kEngines.end() ? nullptr : found;
+}
+
+// Numbers from 2^32 - 16 on are Slurm's own steps: the batch script, an interactive shell.
+bool is_step_of_tasks(const std::string& id) {
+  constexpr unsigned long kFirstOfSlurm = 4294967280;
+  unsigned long number = 0;
+  (void)std::from_chars(id.data(), id.data() + id.size(), number);
+  return number < kFirstOfSlurm;
+}
+
+bool shows(const Variables& variables, const Engine& engine) {
+  const std::string_view sign = engine.sign;
+  return variables.has(sign) && (sign != "SLURM_STEP_ID" || is_step_of_tasks(variables.text(sign)));
+}
+
+EngineRank read(const Variables& variables, const Engine& engine, const std::string& sign) {
+  const Contract contract(
+      variables, sign,
+      concat("the engine ", engine.name,
+             " sets them together (BP_ENGINE=none runs this process alone, BP_ENGINE=NAME picks "
+             "another engine)"));
+  EngineRank found;
+  found.engine = engine.name;
+  found.found_by = concat(sign, "=", variables.text(sign));
+  found.rank = contract.required_number(engine.rank, 0);
+  found.size = contract.required_number(engine.size, 1);
+  if (found.size > kMostRanks) {
+    variables.refuse(engine.size, concat("is more than ", kMostRanks, " ranks"));
+  }
+  if (found.rank >= found.size) {
+    variables.refuse(engine.rank, concat("is not below ", engine.size, ", which is ", found.size));
+  }
+  if (contract.number(engine.alone, 1).value_or(1) != 1) {
+    variables.refuse(engine.alone,
+                     "leaves starting the ranks of this host to its command: start it with "
+                     "torchrun, or set one process a node");
+  }
+  if (const auto local = contract.number(engine.local_size, 1))
+    found.one_host = *local == found.size;
+  if (const auto hosts = contract.number(engine.hosts, 1)) found.one_host = *hosts == 1;
+  found.node = variables.text(engine.node);
+  found.job = variables.text(engine.job);
+  if (const std::string part = variables.text(engine.part); !part.empty()) {
+    found.job += concat(".", part);
+  }
+  if (variables.has(engine.master_host) || variables.has(engine.master_port)) {
+    found.master_host = contract.required(engine.master_host);
+    found.master_port = contract.required(engine.master_port);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string engine_names() {
+  std::string names;
+  for (const Engine& engine : kEngines) names += concat(names.empty() ? "" : ", ", engine.name);
+  return names;
+}
+
+std::optional<EngineRank> find_engine(const Variables& variables) {
+  if (const std::string asked = variables.text("BP_ENGINE"); !asked.empty()) {
+    if (asked == "none") return std::nullopt;
+    const Engine* const engine = by_name(asked);
+    if (engine == nullptr) {
+      variables.refuse("BP_ENGINE",
+                       concat("there is no such engine; there are: none, bprun, ", engine_names()));
+    }
+    return read(variables, *engine, variables.has(engine->sign) ? engine->sign : "BP_ENGINE");
+  }
+  for (const Engine& engine : kEngines) {
+    if (shows(variables, engine)) return read(variables, engine, engine.sign);
+  }
+  for (const auto& [name, size] : kLoneSizes) {
+    if (variables.has(size)) return read(variables, *by_name(name), size);
+  }
+  return std::nullopt;
+}
+
+}  // namespace bp
