@@ -83,6 +83,7 @@ int Communicator::rank() const { return impl_->topology().rank; }
 int Communicator::size() const { return impl_->engine().size(); }
 const Topology& Communicator::topology() const { return impl_->topology(); }
 std::string_view Communicator::backend() const { return impl_->engine().setup().backend->name(); }
+std::string_view Communicator::algorithm() const { return impl_->engine().setup().algorithm; }
 Store* Communicator::store() const { return impl_->job() ? &impl_->job()->store() : nullptr; }
 Trace* Communicator::trace() const { return impl_->engine().setup().trace.get(); }
 Counters Communicator::counters() const { return impl_->engine().counters(); }

@@ -41,7 +41,7 @@ struct EngineSetup {
   std::vector<int> members;  // ranks in the transport, by rank in the communicator
   int rank = 0;              // in the communicator
   std::unique_ptr<Backend> backend;
-  std::string algorithm;    // as asked for; part of what all must agree on
+  std::string algorithm;    // see Communicator::algorithm(); part of what all must agree on
   SelectionTable measured;  // likewise
   std::chrono::milliseconds timeout{0};
   std::string output;  // a folder, or empty: where the record of a failed communicator goes

@@ -118,8 +118,12 @@ class Communicator {
   [[nodiscard]] int size() const;
   [[nodiscard]] const Topology& topology() const;
   [[nodiscard]] std::string_view backend() const;  // "shm", "gloo", "gloo+shm"; "self" for one rank
-  [[nodiscard]] Store* store() const;              // null in a job of one rank
-  [[nodiscard]] Trace* trace() const;              // null where none was asked for
+  // Of all_reduce by messages: "ring" where it was asked for, else "auto", or "selection 17..."
+  // where auto goes by a file. Two runs that say the same here, on the same ranks and backend, add
+  // up in the same order.
+  [[nodiscard]] std::string_view algorithm() const;
+  [[nodiscard]] Store* store() const;  // null in a job of one rank
+  [[nodiscard]] Trace* trace() const;  // null where none was asked for
   // From any thread.
   [[nodiscard]] Counters counters() const;
   // The last 1,024 operations, oldest first: what this rank was in when something went wrong. From

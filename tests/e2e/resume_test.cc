@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "comm/base/text.h"
@@ -120,12 +121,16 @@ TEST_F(Resume, StopAsksTheRunAtWork) {
 TEST_F(Resume, FourRanksThenTwoThenOneUseEachRowOnceAnEpoch) {
   const auto part = [](const std::string& placing) {
     // One thread each: two that wait for each other crawl on a busy machine.
-    return "OMP_NUM_THREADS=1 " + bprun(placing, "--run worlds --trace worlds-trace");
+    return "BP_SELECTION=selection OMP_NUM_THREADS=1 " +
+           bprun(placing, "--run worlds --trace worlds-trace");
   };
+  std::ofstream(path("selection")) << "all_reduce gloo 4 2 - ring\n";
   ASSERT_EQ(interrupted(part(kUneven), "worlds", "step.:30,", "kill -USR1 $pid").code, 75);
+  std::ofstream(path("selection")) << "all_reduce gloo 4 2 - double_tree\n";
   const Ended two = interrupted(part("-n 2"), "worlds", "step.:90,", "kill -USR1 $pid");
   ASSERT_EQ(two.code, 75) << two.output;
   EXPECT_THAT(two.output, HasSubstr("ranks of each host is 3,1 in the checkpoint, 2 here"));
+  EXPECT_THAT(two.output, HasSubstr("algorithm is selection "));
   const Ended one = in_folder(part("-n 1"));
   ASSERT_EQ(one.code, 0) << one.output;
   const Ended checked =

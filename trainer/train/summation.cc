@@ -5,7 +5,6 @@
 #include <ATen/core/Tensor.h>
 #include <torch/version.h>
 
-#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,18 +60,13 @@ std::string local_sizes(const Topology& topology) {
   return text;
 }
 
-std::string algorithm() {
-  const char* const chosen = std::getenv("BP_ALGORITHM");
-  return chosen == nullptr || *chosen == '\0' ? "auto" : chosen;
-}
-
 }  // namespace
 
 Summation summation_of(Communicator& world, const Bert& model) {
   return {{"ranks of each host", local_sizes(world.topology())},
           {"machines", machines(world)},
           {"backend", std::string(world.backend())},
-          {"algorithm", algorithm()},
+          {"algorithm", std::string(world.algorithm())},
           {"bucket layout", layout_of(model)},
           {"LibTorch", TORCH_VERSION},
           {"bert_train", BP_VERSION}};

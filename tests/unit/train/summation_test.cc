@@ -1,0 +1,50 @@
+// What decides the order of summation, as checkpoints record it.
+#include "trainer/train/summation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+
+#include "tests/support/run_ranks.h"
+#include "train_fixture.h"
+
+namespace bp::trainer {
+namespace {
+
+class SummationTest : public test::SmallData {
+ protected:
+  // Of two ranks that choose by `table`, or were asked for `algorithm`.
+  std::string algorithm_with(const std::string& table, const std::string& algorithm = "auto") {
+    std::string recorded;
+    bp::test::RanksOptions options;
+    options.communicator.algorithm = algorithm;
+    std::istringstream in(table);
+    options.measured = SelectionTable(in, "table");
+    bp::test::run_ranks(
+        2,
+        [&](Communicator& world) {
+          const SampleStore store = SampleStore::open(store_path());
+          const Summation summation = summation_of(world, Bert(config(store, 0), {}, 1));
+          if (world.rank() != 0) return;
+          const auto found =
+              std::ranges::find(summation, "algorithm", &Summation::value_type::first);
+          recorded = found == summation.end() ? "" : found->second;
+        },
+        options);
+    return recorded;
+  }
+};
+
+TEST_F(SummationTest, KnowsOneTableOfAlgorithmsFromAnother) {
+  const std::string ring = "all_reduce gloo 2 1 - ring\n";
+  EXPECT_EQ(algorithm_with(""), "auto");
+  EXPECT_EQ(algorithm_with(ring).substr(0, 10), "selection ");
+  EXPECT_EQ(algorithm_with(ring), algorithm_with("# measured again\n" + ring));
+  EXPECT_NE(algorithm_with(ring), algorithm_with("all_reduce gloo 2 1 - double_tree\n"));
+  EXPECT_EQ(algorithm_with(ring, "halving_doubling"), "halving_doubling");
+}
+
+}  // namespace
+}  // namespace bp::trainer
