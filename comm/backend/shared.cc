@@ -28,10 +28,9 @@ void SharedBackend::meet(Call& call, std::uint64_t offset, std::span<const std::
   Board::Notice notice{.header = call.context().slot, .offset = offset};
   std::ranges::copy(bytes, notice.bytes.begin());
   board_.arrive(notice);
-  for (int peer = 0; peer < size(); ++peer) {
-    if (peer == rank_ || board_.arrives_soon(peer)) continue;
-    call.wait_for(peer, [&](const Deadline& deadline, const std::atomic<bool>& stop) {
-      return board_.wait(peer, deadline, stop);
+  while (const auto late = board_.late()) {
+    call.wait_for(*late, [&](const Deadline& deadline, const std::atomic<bool>& stop) {
+      return board_.wait(*late, deadline, stop);
     });
   }
   for (int peer = 0; peer < size(); ++peer) {

@@ -49,6 +49,7 @@ constexpr std::chrono::milliseconds kSlice{50};
 struct Board::Lines {
   struct alignas(64) Line {
     std::atomic<std::uint32_t> phase;
+    std::atomic<int> core;  // on which the rank said it
     Notice notice;
   };
   std::array<Line, 2> lines;
@@ -65,9 +66,6 @@ Board::Board(std::shared_ptr<SharedHost> host, std::vector<Place> places, int ra
     // Zeros are atomics that hold 0, in whichever process.
     lines_.push_back(reinterpret_cast<Lines*>(host_->at(place.rank, place.offset)));
   }
-  // Who spins where another must run waits for himself.
-  const bool crowded = places_.size() > std::max(1U, std::thread::hardware_concurrency());
-  spins_ = crowded ? 0 : kSpins;
 }
 
 void Board::arrive(const Notice& notice) {
@@ -77,6 +75,7 @@ void Board::arrive(const Notice& notice) {
   const bool measured = phase_ % kMeasureEvery == 0;
   const auto begin = measured ? Clock::now() : Clock::time_point();
   line.notice = notice;
+  line.core.store(::sched_getcpu(), std::memory_order_relaxed);
   // In one order with the sleepers' count: either we see that somebody sleeps, or he, before he
   // does, that we have come.
   line.phase.store(phase_, std::memory_order_seq_cst);
@@ -99,16 +98,33 @@ bool Board::has_arrived(int peer) const {
   return lines_of(peer).lines[phase_ % 2].phase.load(std::memory_order_acquire) == phase_;
 }
 
-bool Board::arrives_soon(int peer) const {
-  for (int i = 0; i < spins_; ++i) {
-    if (has_arrived(peer)) return true;
-    pause();
+// Whether one of the ranks from `first` on is missing whose core, when it was last seen, was ours.
+bool Board::is_due_here(int first) const {
+  const int here = lines_of(rank_).lines[phase_ % 2].core.load(std::memory_order_relaxed);
+  for (int peer = first; peer < static_cast<int>(lines_.size()); ++peer) {
+    const Lines::Line& last = lines_of(peer).lines[(phase_ + 1) % 2];
+    if (!has_arrived(peer) && last.core.load(std::memory_order_relaxed) == here) return true;
   }
-  for (int i = 0; i < kYields; ++i) {
-    if (has_arrived(peer)) return true;
-    ::sched_yield();
+  return false;
+}
+
+std::optional<int> Board::late() const {
+  int spins = 0;
+  int yields = 0;
+  for (int peer = 0;;) {
+    while (has_arrived(peer)) {
+      if (++peer == static_cast<int>(lines_.size())) return {};
+    }
+    if (spins < kSpins && !is_due_here(peer)) {
+      pause();
+      ++spins;
+    } else if (yields < kYields) {
+      ::sched_yield();
+      ++yields;
+    } else {
+      return peer;
+    }
   }
-  return has_arrived(peer);
 }
 
 bool Board::wait(int peer, const Deadline& deadline, const std::atomic<bool>& stop) const {

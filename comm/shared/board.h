@@ -2,7 +2,7 @@
 // has come and where its data lie, and waits until all the others have. What a rank says lies in
 // its own arena, in one cache line, which it alone writes:
 //
-//   | phase | header | offset | 40 bytes of data, for an operation that needs no more |
+//   | phase | core | header | offset | 40 bytes of data, for an operation that needs no more |
 //
 // There are two lines a rank, for even and odd phases: who has passed phase n may write phase n + 1
 // while others still read n, and nobody reaches n + 2 before all have read n.
@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -51,22 +52,24 @@ class Board {
   [[nodiscard]] bool is_far() const { return votes_for_far_ > kVotes / 2; }
   // What another has said in this phase, once it has arrived.
   [[nodiscard]] const Notice& notice_of(int peer) const;
-  // Spins, and then yields, for some microseconds.
-  [[nodiscard]] bool arrives_soon(int peer) const;
-  // False at the deadline and when `stop` is set. Throws TransportFailure when its process is gone.
+  // A rank that does not arrive within some tens of microseconds, or none. A core on which one was
+  // last seen that is still missing is left to him; else it spins, and yields after that.
+  [[nodiscard]] std::optional<int> late() const;
+  // For one of them, longer: asleep. False at the deadline and when `stop` is set. Throws
+  // TransportFailure when its process is gone.
   [[nodiscard]] bool wait(int peer, const Deadline& deadline, const std::atomic<bool>& stop) const;
 
  private:
   struct Lines;
   [[nodiscard]] Lines& lines_of(int peer) const { return *lines_[static_cast<std::size_t>(peer)]; }
   [[nodiscard]] bool has_arrived(int peer) const;
+  [[nodiscard]] bool is_due_here(int first) const;
   void vote(std::chrono::nanoseconds taken);
 
   std::shared_ptr<SharedHost> host_;
   std::vector<Place> places_;
   std::vector<Lines*> lines_;
   int rank_;
-  int spins_;
   std::uint32_t phase_ = 0;
   static constexpr int kVotes = 4;
   int votes_for_far_ = 0;
