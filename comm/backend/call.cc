@@ -36,7 +36,8 @@ std::span<std::byte> Scratch::at_least(std::size_t bytes) {
   return std::as_writable_bytes(std::span(lines_.get(), count_)).first(bytes);
 }
 
-Call::Call(CallContext context) : context_(std::move(context)), deadline_(context_.timeout) {}
+Call::Call(CallContext context)
+    : context_(std::move(context)), deadline_(context_.begin, context_.timeout) {}
 
 std::uint64_t Call::next_slot(Posted& posted, int peer, Lane lane) const {
   const auto index = static_cast<std::size_t>(lane);

@@ -78,7 +78,8 @@ struct CallContext {
   std::uint64_t slot = 0;        // the first of those that this collective may use
   std::uint64_t sequence = 0;    // how many collectives came before
   const Operation* operation = nullptr;
-  std::chrono::milliseconds timeout{0};      // how long it may take
+  Deadline::Clock::time_point begin;
+  std::chrono::milliseconds timeout{0};      // how long it may take since then
   std::chrono::milliseconds stall_after{0};  // when, and how often, to look whether all agree
 };
 

@@ -170,7 +170,7 @@ Engine::Channel& Engine::channel(int sender, int receiver) {
   return channel;
 }
 
-void Engine::carry_out_one(const Operation& operation) {
+void Engine::carry_out_one(const Operation& operation, FlightRecorder::Clock::time_point begin) {
   if (operation.kind == Operation::Kind::message) {
     Channel& between = channel(operation.root, operation.receiver);
     header_ = {between.group, between.sequence++, &operation, setup_.algorithm};
@@ -193,6 +193,7 @@ void Engine::carry_out_one(const Operation& operation) {
   context.slot = header_.slot();
   context.sequence = header_.sequence;
   context.operation = &operation;
+  context.begin = begin;
   context.timeout = timeout_of(operation);
   context.stall_after = setup_.stall_after;
   Call call(std::move(context));

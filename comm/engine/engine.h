@@ -110,7 +110,7 @@ class Engine : private CallSupervisor {
   void waited(int peer, std::chrono::steady_clock::time_point since) override;
   void execute(const Operation& operation);
   void carry_out(const Operation& operation);  // with what joining takes
-  void carry_out_one(const Operation& operation);
+  void carry_out_one(const Operation& operation, FlightRecorder::Clock::time_point begin);
   [[nodiscard]] std::vector<int> exchange_records(const Operation& own);
   void carry_out_among_joined(Operation operation, const std::vector<int>& joined);
   void wait_for_room(std::unique_lock<std::mutex>& lock, const Operation& operation);

@@ -83,7 +83,7 @@ std::vector<int> Engine::exchange_records(const Operation& own) {
   round.counts.assign(setup_.members.size(), sizeof(Record));
   round.name = "who has joined";
   round.timeout = own.timeout;
-  carry_out_one(round);
+  carry_out_one(round, FlightRecorder::Clock::now());
   std::vector<int> joined;
   for (int rank = 0; rank < size(); ++rank) {
     if (record_at(records_, rank).kind == Kind::join) joined.push_back(rank);
@@ -100,12 +100,13 @@ void Engine::carry_out_among_joined(Operation operation, const std::vector<int>&
                             "barrier"));
   }
   operation.contributors = size() - static_cast<int>(joined.size());
-  carry_out_one(operation);
+  carry_out_one(operation, FlightRecorder::Clock::now());
 }
 
 void Engine::carry_out(const Operation& operation) {
   if (!setup_.joinable || size() == 1 || operation.kind == Kind::message) {
-    if (operation.kind != Kind::join) carry_out_one(operation);  // a rank alone is the last
+    // A rank alone is the last to join.
+    if (operation.kind != Kind::join) carry_out_one(operation, entered_);
     return;
   }
   for (;;) {
@@ -119,7 +120,8 @@ void Engine::carry_out(const Operation& operation) {
     }
     joined_ = joined;
     if (operation.kind != Kind::join) {
-      return joined.empty() ? carry_out_one(operation) : carry_out_among_joined(operation, joined);
+      return joined.empty() ? carry_out_one(operation, FlightRecorder::Clock::now())
+                            : carry_out_among_joined(operation, joined);
     }
     int active = 0;
     while (std::ranges::binary_search(joined, active)) ++active;
