@@ -3,30 +3,41 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace bp {
 
-// FNV-1a, over words and over the bytes of texts; then the finalizer of MurmurHash3.
+// The sum of the words, each mixed with its place by the finalizer of SplitMix64, so that the
+// processor can work on several at a time.
 class MixHash {
  public:
   void add(std::uint64_t word) {
-    state_ = (state_ ^ word) * 0x100000001b3ULL;
-    state_ ^= state_ >> 32;
+    place_ += 0x9e3779b97f4a7c15ULL;
+    sum_ += mixed(word ^ place_);
   }
   void add(std::string_view text) {
-    for (const char c : text) state_ = (state_ ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
     add(text.size());  // so that {"a", "b"} differs from {"ab", ""}
+    std::uint64_t word = 0;
+    for (; text.size() >= sizeof(word); text.remove_prefix(sizeof(word))) {
+      std::memcpy(&word, text.data(), sizeof(word));
+      add(word);
+    }
+    word = 0;
+    for (const char c : text) word = word << 8 | static_cast<unsigned char>(c);
+    add(word);
   }
-  [[nodiscard]] std::uint64_t value() const {
-    std::uint64_t h = state_;
-    h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdULL;
-    h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53ULL;
-    return h ^ (h >> 33);
-  }
+  [[nodiscard]] std::uint64_t value() const { return mixed(sum_); }
 
  private:
-  std::uint64_t state_ = 0xcbf29ce484222325ULL;
+  static std::uint64_t mixed(std::uint64_t word) {
+    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    word = (word ^ (word >> 27)) * 0x94d049bb133111ebULL;
+    return word ^ (word >> 31);
+  }
+
+  std::uint64_t place_ = 0;
+  std::uint64_t sum_ = 0;
 };
 
 }  // namespace bp

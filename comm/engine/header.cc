@@ -5,6 +5,15 @@
 #include "comm/base/mix.h"
 
 namespace bp {
+namespace {
+
+template <class Small>
+std::uint64_t bits(Small value) {
+  static_assert(sizeof(Small) <= sizeof(std::uint32_t));
+  return static_cast<std::uint32_t>(value);
+}
+
+}  // namespace
 
 // Of all that describe() tells.
 std::uint64_t Header::slot() const {
@@ -13,11 +22,8 @@ std::uint64_t Header::slot() const {
   hash.add(group);
   hash.add(sequence);
   hash.add(algorithm);
-  hash.add(static_cast<std::uint64_t>(operation->kind));
-  hash.add(static_cast<std::uint64_t>(operation->reduce));
-  hash.add(static_cast<std::uint64_t>(operation->root));
-  hash.add(static_cast<std::uint64_t>(operation->receiver));
-  hash.add(static_cast<std::uint64_t>(whole.type));
+  hash.add(bits(operation->kind) | bits(operation->reduce) << 8 | bits(whole.type) << 16);
+  hash.add(bits(operation->root) | bits(operation->receiver) << 32);
   hash.add(whole.count);
   if (operation->kind != Operation::Kind::all_to_all_v) {  // where each rank has its own
     for (const std::size_t count : operation->counts) hash.add(count);
