@@ -11,6 +11,12 @@
 #include "comm/reduce/stream.h"
 
 namespace bp {
+namespace {
+
+// A chunk of so few bytes stays in the first-level caches of those who write and read it.
+constexpr std::size_t kInFirstCaches = std::size_t{8} << 10;
+
+}  // namespace
 
 SharedBackend::SharedBackend(std::shared_ptr<SharedHost> host,
                              std::vector<Board::Place> channels,
@@ -22,6 +28,7 @@ SharedBackend::SharedBackend(std::shared_ptr<SharedHost> host,
       chunk_(chunk),
       board_(host_, channels_, rank),
       offsets_(channels_.size(), Board::kNowhere),
+      ring_(chunk),
       parts_(channels_.size()) {}
 
 void SharedBackend::meet(Call& call, std::uint64_t offset, std::span<const std::byte> bytes) {
@@ -58,15 +65,31 @@ bool SharedBackend::is_nobody_shown() const {
   return std::ranges::count(offsets_, Board::kNowhere) == size();
 }
 
+// Else every page would be a fault in each process that comes to it.
+void SharedBackend::map_stages() const {
+  for (const Board::Place& channel : channels_) {
+    host_->map(channel.rank, channel.offset + SharedChannel::kStage, StageRing::kChunks * chunk_);
+  }
+}
+
+std::size_t SharedBackend::enter_stage(std::size_t bytes, std::size_t pieces) {
+  const std::size_t most = chunk_ / pieces / kCacheLine * kCacheLine;
+  const std::size_t room = std::clamp(whole_lines(bytes), kCacheLine, most);
+  far_ = board_.is_far();
+  const bool round = !far_ && room * pieces > kInFirstCaches;
+  if (round && !std::exchange(stages_mapped_, true)) map_stages();
+  round ? ring_.begin_round(room * pieces) : ring_.begin(room * pieces);
+  return room;
+}
+
 std::byte* SharedBackend::stage(int peer, std::size_t step) const {
   const Board::Place& channel = channels_[static_cast<std::size_t>(peer)];
-  return host_->at(channel.rank,
-                   channel.offset + SharedChannel::kStage + (turn_ + step) % 2 * chunk_);
+  return host_->at(channel.rank, channel.offset + SharedChannel::kStage + ring_.place(step));
 }
 
 void SharedBackend::hand_over(std::byte* to, const std::byte* from, std::size_t bytes) const {
   constexpr std::size_t kFew = 256;  // quicker by any way than a fence
-  if (bytes > kFew && board_.is_far()) return stream(to, from, bytes);
+  if (bytes > kFew && far_) return stream(to, from, bytes);
   copy_bytes(to, from, bytes);
 }
 

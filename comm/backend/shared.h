@@ -3,9 +3,9 @@
 // where it is wanted.
 //
 // A vector in memory of Communicator::allocate() is worked on where it is. Any other is shown in
-// steps on the rank's stage, which holds two chunks, used in turn from one collective to the next:
-// one is worked on while the next is copied there. Who writes a chunk has passed a meeting to which
-// everybody came after reading what was there before.
+// steps on the rank's stage: one chunk is worked on while the next is copied to another place there
+// (stage_ring.h). Who writes a chunk has passed a meeting to which everybody came after reading
+// what was there before.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,7 @@
 
 #include "bp/collective.h"
 #include "comm/backend/backend.h"
+#include "comm/backend/stage_ring.h"
 #include "comm/shared/board.h"
 #include "comm/shared/host.h"
 
@@ -29,7 +30,9 @@ struct SharedChannel {
   static constexpr std::size_t kStage = 4096;                  // where the stage begins
   static constexpr std::size_t kChunk = std::size_t{1} << 20;  // in whole cache lines
 
-  [[nodiscard]] static constexpr std::size_t bytes(std::size_t chunk) { return kStage + 2 * chunk; }
+  [[nodiscard]] static constexpr std::size_t bytes(std::size_t chunk) {
+    return kStage + StageRing::kChunks * chunk;
+  }
 };
 
 class SharedBackend : public Backend {
@@ -82,12 +85,16 @@ class SharedBackend : public Backend {
   [[nodiscard]] bool is_shown(int peer) const;  // its vector lies in its arena
   [[nodiscard]] bool are_all_shown() const;
   [[nodiscard]] bool is_nobody_shown() const;
+  // The collective takes `bytes` over the stage, or less at a time, in each of `pieces` that lie
+  // one after another: returns how many.
+  [[nodiscard]] std::size_t enter_stage(std::size_t bytes, std::size_t pieces = 1);
+  void map_stages() const;
   // The chunk of the collective's step `step`.
   [[nodiscard]] std::byte* stage(int peer, std::size_t step) const;
   // Copies onto our stage what others will read.
   void hand_over(std::byte* to, const std::byte* from, std::size_t bytes) const;
-  // A collective used the stage for so many steps, on every rank.
-  void leave_stage(std::size_t steps) { turn_ += steps; }
+  // It used the stage for so many steps, on every rank.
+  void leave_stage(std::size_t steps) { ring_.end(steps); }
   // In the arena of one who is shown.
   [[nodiscard]] std::byte* shown_at(int peer, std::size_t at) const;
   // Where the bytes of `peer`'s vector from `begin` on lie in this step.
@@ -99,8 +106,10 @@ class SharedBackend : public Backend {
   int rank_;
   std::size_t chunk_;
   Board board_;
-  std::vector<std::uint64_t> offsets_;   // of the ranks' vectors in their arenas
-  std::size_t turn_ = 0;                 // chunks staged before this collective
+  std::vector<std::uint64_t> offsets_;  // of the ranks' vectors in their arenas
+  StageRing ring_;
+  bool far_ = true;  // whether the ranks' cores are, for this collective: the same on all
+  bool stages_mapped_ = false;
   std::vector<const std::byte*> parts_;  // what is reduced, by rank
   std::vector<std::byte*> outs_;         // and where to
 };

@@ -28,9 +28,8 @@ void SharedBackend::all_reduce(Call& call, View data, ReduceOp op) {
   if (bytes <= Board::kInlineBytes) return reduce_on_board(call, data, op);
   const bool shown = bytes > kShort && host_->own().offset_of(data.data, bytes).has_value();
   const bool at_once = size() == 2 || bytes <= kAtOnce;
-  // Of equal chunks every share lies at the same place, which the next but one relies on below.
   const std::size_t most = std::min(chunk_, whole_lines(kOnStages / channels_.size()));
-  const std::size_t chunk = whole_lines((bytes - 1) / steps_of(bytes, most) + 1);
+  const std::size_t chunk = enter_stage((bytes - 1) / steps_of(bytes, most) + 1);
   const Staged staged{.data = data, .chunk = chunk, .shown = shown, .at_once = at_once};
   bring(staged, 0);
   meet_with(call, shown ? data.data : nullptr, bytes);
@@ -55,7 +54,7 @@ void SharedBackend::reduce_on_board(Call& call, View data, ReduceOp op, std::opt
 // What there is of `peer`'s share in a step, in bytes from its beginning.
 Block SharedBackend::share(const Staged& staged, int peer, std::size_t step) const {
   const std::size_t length = std::min(staged.chunk, staged.data.bytes() - step * staged.chunk);
-  return share_of(staged.chunk, length, size(), peer);
+  return share_of(whole_lines(length), length, size(), peer);
 }
 
 // Puts on our stage what the others will reduce of a chunk.
@@ -101,8 +100,8 @@ void SharedBackend::all_reduce_at_once(Call& call, const Staged& staged, ReduceO
 }
 
 // On a stage the place of its rank's own share is free, since nobody else reduces it, and takes the
-// result, which the others fetch after the next meeting. While they do, the rank brings the others'
-// shares of the next chunk but one.
+// result, which the others fetch after the next meeting. While they do, the rank brings the next
+// chunk but one.
 void SharedBackend::all_reduce_in_shares(Call& call, Staged staged, ReduceOp op) {
   const View& data = staged.data;
   if (are_all_shown()) staged.chunk = whole_lines(data.bytes());
@@ -133,9 +132,9 @@ void SharedBackend::all_reduce_in_shares(Call& call, Staged staged, ReduceOp op)
 void SharedBackend::reduce_scatter(
     Call& call, ConstView input, View output, std::span<const std::size_t> counts, ReduceOp op) {
   const std::size_t element = size_of(input.type);
-  const std::size_t room = chunk_ / channels_.size() / kCacheLine * kCacheLine;  // of a piece
   const auto block = [&](int r) { return gathered_block(counts, r); };
   const std::size_t longest = std::ranges::max(counts) * element;
+  const std::size_t room = enter_stage(longest, channels_.size());
   const bool shown = host_->own().offset_of(input.data, input.bytes()).has_value();
   const auto show = [&](std::size_t step) {
     for (int r = 0; r < size() && !shown; ++r) {

@@ -11,14 +11,15 @@ void SharedBackend::reduce(Call& call, View data, ReduceOp op, int root) {
   const std::size_t bytes = data.bytes();
   call.expect(bytes);
   if (bytes <= Board::kInlineBytes) return reduce_on_board(call, data, op, root);
+  const std::size_t chunk = enter_stage(bytes);
   const bool shown = host_->own().offset_of(data.data, bytes).has_value();
   const auto show = [&](std::size_t step) {
-    const std::size_t begin = step * chunk_;
-    if (!shown) hand_over(stage(rank_, step), data.data + begin, std::min(chunk_, bytes - begin));
+    const std::size_t begin = step * chunk;
+    if (!shown) hand_over(stage(rank_, step), data.data + begin, std::min(chunk, bytes - begin));
   };
   show(0);
   meet_with(call, data.data, bytes);
-  const std::size_t a_step = are_all_shown() ? bytes : chunk_;
+  const std::size_t a_step = are_all_shown() ? bytes : chunk;
   const std::size_t steps = steps_of(bytes, a_step);
   for (std::size_t step = 0; step < steps; ++step) {
     const std::size_t begin = step * a_step;

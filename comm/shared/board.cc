@@ -49,7 +49,8 @@ constexpr std::chrono::milliseconds kSlice{50};
 struct Board::Lines {
   struct alignas(64) Line {
     std::atomic<std::uint32_t> phase;
-    std::atomic<int> core;  // on which the rank said it
+    std::atomic<std::int16_t> core;  // on which the rank said it
+    std::atomic<bool> near;          // to the others, by its own votes
     Notice notice;
   };
   std::array<Line, 2> lines;
@@ -75,7 +76,8 @@ void Board::arrive(const Notice& notice) {
   const bool measured = phase_ % kMeasureEvery == 0;
   const auto begin = measured ? Clock::now() : Clock::time_point();
   line.notice = notice;
-  line.core.store(::sched_getcpu(), std::memory_order_relaxed);
+  line.core.store(static_cast<std::int16_t>(::sched_getcpu()), std::memory_order_relaxed);
+  line.near.store(votes_for_far_ <= kVotes / 2, std::memory_order_relaxed);
   // In one order with the sleepers' count: either we see that somebody sleeps, or he, before he
   // does, that we have come.
   line.phase.store(phase_, std::memory_order_seq_cst);
@@ -88,6 +90,12 @@ void Board::arrive(const Notice& notice) {
 void Board::vote(std::chrono::nanoseconds taken) {
   constexpr std::chrono::nanoseconds kFar{95};
   votes_for_far_ = std::clamp(votes_for_far_ + (taken > kFar ? 1 : -1), 0, kVotes);
+}
+
+bool Board::is_far() const {
+  return !std::ranges::all_of(lines_, [this](const Lines* lines) {
+    return lines->lines[phase_ % 2].near.load(std::memory_order_relaxed);
+  });
 }
 
 const Board::Notice& Board::notice_of(int peer) const {

@@ -2,7 +2,7 @@
 // has come and where its data lie, and waits until all the others have. What a rank says lies in
 // its own arena, in one cache line, which it alone writes:
 //
-//   | phase | core | header | offset | 40 bytes of data, for an operation that needs no more |
+//   | phase | core, near | header | offset | 40 bytes of data, for what needs no more |
 //
 // There are two lines a rank, for even and odd phases: who has passed phase n may write phase n + 1
 // while others still read n, and nobody reaches n + 2 before all have read n.
@@ -47,9 +47,10 @@ class Board {
 
   // Begins the next phase.
   void arrive(const Notice& notice);
-  // Whether the others' cores have another cache than ours. Threads wander between cores, and
-  // virtual cores between real ones, so it is measured again and again while ranks meet.
-  [[nodiscard]] bool is_far() const { return votes_for_far_ > kVotes / 2; }
+  // Whether the ranks' cores are known to share no cache, or not yet known to. Threads wander
+  // between cores, and virtual cores between real ones, so it is measured again and again while
+  // ranks meet. The same on all ranks between two phases.
+  [[nodiscard]] bool is_far() const;
   // What another has said in this phase, once it has arrived.
   [[nodiscard]] const Notice& notice_of(int peer) const;
   // A rank that does not arrive within some tens of microseconds, or none. A core on which one was
@@ -72,7 +73,7 @@ class Board {
   int rank_;
   std::uint32_t phase_ = 0;
   static constexpr int kVotes = 4;
-  int votes_for_far_ = 0;
+  int votes_for_far_ = kVotes;
 };
 
 }  // namespace bp

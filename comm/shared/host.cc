@@ -1,8 +1,14 @@
 #include "comm/shared/host.h"
 
 #include <poll.h>
+#include <sys/mman.h>
 
 namespace bp {
+
+void SharedHost::map(int rank, std::size_t offset, std::size_t bytes) const {
+  // A kernel that does not know it, or has no memory, leaves it to the first access.
+  (void)::madvise(at(rank, offset), bytes, MADV_POPULATE_WRITE);
+}
 
 bool SharedHost::is_gone(int rank) const {
   const Fd& link = neighbours_[static_cast<std::size_t>(rank)].link;

@@ -33,6 +33,8 @@ class SharedHost {
   [[nodiscard]] std::byte* at(int rank, std::size_t offset) const {
     return neighbours_[static_cast<std::size_t>(rank)].memory + offset;
   }
+  // Finds memory for a part of an arena and a place for it in our page tables.
+  void map(int rank, std::size_t offset, std::size_t bytes) const;
   // Its process has ended, or has destroyed its communicators.
   [[nodiscard]] bool is_gone(int rank) const;
 
