@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
+#include <semaphore>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -159,6 +161,22 @@ TEST(ThreadsSplit, GroupsOfGroups) {
   for (const int ranks : {1, 2, 5, 8}) {
     run_ranks(ranks, [](Communicator& comm) { EXPECT_EQ(check_split(comm), ""); });
   }
+}
+
+// Rank 0 comes to nothing of theirs before the others are through.
+TEST(ThreadsSplit, ABarrierIsForItsGroupOnly) {
+  std::counting_semaphore<> through{0};
+  run_ranks(3, [&](Communicator& comm) {
+    Communicator group = comm.split(comm.rank() == 0 ? 0 : 1);
+    if (comm.rank() == 0) {
+      EXPECT_TRUE(through.try_acquire_for(std::chrono::seconds(10)));
+      EXPECT_TRUE(through.try_acquire_for(std::chrono::seconds(10)));
+    } else {
+      barrier(group);
+      through.release();
+    }
+    barrier(comm);
+  });
 }
 
 class ThreadsShm : public testing::TestWithParam<int> {

@@ -16,7 +16,7 @@ missing = []
 for line in (root / "docs/acceptance.md").read_text().splitlines():
     suite, fuzzed = "", False
     for words in re.findall(r"`([^`]+)`", line if line.startswith("|") else ""):
-        test = re.fullmatch(r"(?:([A-Z]\w*)\.)?([A-Z][a-z]\w*[a-z])", words)
+        test = re.fullmatch(r"(?:([A-Z]\w*)\.)?([A-Z]\w+[a-z])", words)
         check = re.fullmatch(r"scripts/acceptance (\w+)", words)
         if test:
             suite = test[1] or suite

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <torch/optim/optimizer.h>
 
+#include "bp/collective.h"
 #include "bp/torch/distributed_optimizer.h"
 #include "tests/support/run_ranks.h"
 #include "tests/support/torch_model.h"
@@ -41,6 +42,27 @@ struct Rank {
   Mlp model;
   std::unique_ptr<DistributedOptimizer> optimizer;
 };
+
+// Two groups of a world, each with data of its own.
+TEST(Window, OfAGroupIsReducedAmongItsMembersOnly) {
+  run_ranks(4, [](Communicator& world) {
+    const int color = world.rank() % 2;
+    Communicator group = world.split(color);
+    Rank rank(group);
+    const test::Rows rows = make_rows(8, 7 + static_cast<std::uint64_t>(color));
+    rank.backward(rows.slice(4 * group.rank(), 4 * group.rank() + 4));
+    rank.optimizer->step();
+
+    Mlp alone;
+    alone.loss(rows).backward();
+    test::make_optimizer("sgd", alone.parameters(), 0.1)->step();
+    EXPECT_LT(distance(rank.model.parameters(), alone.parameters()), 1e-6);
+    const auto all = all_gather_object(world, bits(rank.model.parameters()));
+    EXPECT_EQ(all[0], all[2]);
+    EXPECT_EQ(all[1], all[3]);
+    EXPECT_NE(all[0], all[1]);
+  });
+}
 
 // Rank r of 3 makes r micro-batches of a window of 3: of 3 rows; of 5 and 8 rows. Rank 0 makes
 // none.
