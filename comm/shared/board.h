@@ -72,7 +72,7 @@ class Board {
   std::vector<Lines*> lines_;
   int rank_;
   std::uint32_t phase_ = 0;
-  static constexpr int kVotes = 4;
+  static constexpr int kVotes = 8;
   int votes_for_far_ = kVotes;
 };
 
