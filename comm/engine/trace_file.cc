@@ -49,6 +49,10 @@ std::string micros(std::chrono::nanoseconds time) {
   return text.data();
 }
 
+std::string path_of(const std::string& folder, int rank) {
+  return concat(folder, "/rank-", rank, ".json");
+}
+
 Fd create(const std::string& folder, const std::string& path) {
   std::error_code ignored;  // opening the file tells
   std::filesystem::create_directories(folder, ignored);
@@ -62,10 +66,14 @@ Fd create(const std::string& folder, const std::string& path) {
 }  // namespace
 
 TraceFile::TraceFile(const std::string& folder, const Topology& topology)
-    : path_(concat(folder, "/rank-", topology.rank, ".json")),
+    : path_(path_of(folder, topology.rank)),
       rank_(topology.rank),
       file_(create(folder, path_)),
       written_at_(std::chrono::steady_clock::now()) {
+  std::error_code ignored;
+  for (int gone = topology.size(); rank_ == 0; ++gone) {
+    if (!std::filesystem::remove(path_of(folder, gone), ignored)) break;
+  }
   const int host = topology.place_of(rank_).host;
   const std::string name = concat("rank ", rank_, " on ", topology.host_name(host));
   unwritten_ = concat(kBegin, R"({"ph":"M","name":"process_name","pid":)", rank_,

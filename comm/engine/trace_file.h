@@ -21,7 +21,8 @@ class Communicator;
 
 class TraceFile final : public Trace {
  public:
-  // Makes FOLDER/rank-N.json anew, and the folder where there is none. Throws io.
+  // Makes FOLDER/rank-N.json anew, and the folder where there is none; rank 0 removes those of the
+  // ranks that an earlier, larger world had. Throws io.
   TraceFile(const std::string& folder, const Topology& topology);
   ~TraceFile() override;
 

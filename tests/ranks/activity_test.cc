@@ -190,6 +190,38 @@ TEST(TraceFiles, AreWholeAtAnyTime) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(TraceFiles, OfAnEarlierWorldThatWasLargerGo) {
+  const std::string folder = scratch_folder();
+  std::filesystem::create_directories(folder);
+  for (const char* name : {"/rank-0.json", "/rank-1.json", "/rank-2.json", "/rank-1.jsonl"}) {
+    std::ofstream(folder + name) << "earlier";
+  }
+  const TraceFile trace(folder, {.rank = 0, .local_sizes = {1}, .host_names = {"ada"}});
+  EXPECT_THAT(content(folder + "/rank-0.json"), HasSubstr("process_name"));
+  EXPECT_FALSE(std::filesystem::exists(folder + "/rank-1.json"));
+  EXPECT_FALSE(std::filesystem::exists(folder + "/rank-2.json"));
+  EXPECT_TRUE(std::filesystem::exists(folder + "/rank-1.jsonl"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(TraceFiles, AScopeIsASpanWhereThereIsATrace) {
+  const std::string folder = scratch_folder();
+  {
+    TraceFile trace(folder, second_of_three());
+    trace.start(0ns);
+    const TraceScope none(nullptr, "compute", "nothing");
+    const TraceScope outer(&trace, "compute", "step");
+    const TraceScope inner(&trace, "compute", "forward");
+  }
+  const auto json = nlohmann::json::parse(content(folder + "/rank-1.json"));
+  ASSERT_EQ(json.size(), 4U) << "two names, two spans";
+  EXPECT_EQ(json[2]["name"], "forward");
+  EXPECT_EQ(json[3]["name"], "step");
+  EXPECT_LE(json[3]["ts"].get<double>(), json[2]["ts"].get<double>());
+  EXPECT_GE(json[3]["dur"].get<double>(), json[2]["dur"].get<double>());
+  std::filesystem::remove_all(folder);
+}
+
 TEST(TraceFiles, AFolderThatCannotBeMadeIsNamed) {
   try {
     const TraceFile trace("/proc/nowhere", second_of_three());
