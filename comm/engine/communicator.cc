@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "bp/log.h"
 #include "bp/store.h"
 #include "comm/base/check.h"
 #include "comm/base/text.h"
@@ -92,7 +93,12 @@ void Communicator::abort(const std::string& why) { impl_->engine().abort(why); }
 
 void Communicator::finish() {
   impl_->engine().finish();
-  if (impl_->job() && impl_->engine().setup().is_world) impl_->job()->store().goodbye();
+  if (!impl_->job() || !impl_->engine().setup().is_world) return;
+  impl_->job()->store().goodbye();
+  StoreHost* const host = impl_->host();
+  if (host != nullptr && !host->wait_until_left(Deadline(impl_->options().timeout))) {
+    log(LogLevel::warn, "rank 0 ends, and the job's store with it, though other ranks go on");
+  }
 }
 
 Communicator Communicator::split(int color) { return split_with(*this, color, impl_->options()); }

@@ -10,6 +10,7 @@
 #include "comm/engine/connect.h"
 #include "comm/engine/impl.h"
 #include "comm/engine/trace_file.h"
+#include "comm/meeting/engine_job.h"
 #include "comm/transport/gloo.h"
 
 namespace bp {
@@ -54,7 +55,13 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
                 concat("there is no backend '", chosen.backend,
                        "'; there are: auto, shm, gloo, gloo-native, gloo-native-batch"));
   }
-  const Environment environment = Environment::current();
+  Environment environment = Environment::current();
+  std::shared_ptr<StoreHost> host;
+  if (environment.topology.size() > 1 && !environment.store) {
+    EngineJob job = meet_engine_job(Variables::of_this_process(), chosen);
+    environment = std::move(job.environment);
+    host = std::move(job.host);
+  }
   check_algorithm(chosen, environment.topology);
   auto measured =
       chosen.selection.empty() ? SelectionTable() : SelectionTable::read(chosen.selection);
@@ -65,12 +72,6 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
   if (environment.topology.size() == 1) {
     if (trace) trace->start({});
     return make_world(environment.topology, chosen, {.trace = std::move(trace)});
-  }
-  if (!environment.store) {
-    throw Error(
-        ErrorCode::unavailable,
-        concat(environment.found_by, ": this process was started by the engine ",
-               environment.launcher, ", whose jobs bp cannot join yet; start it with bprun"));
   }
   // What can go wrong here alone comes before the others know of us.
   load_gloo_plugin();
@@ -83,7 +84,9 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
   client.rank = environment.topology.rank;
   client.connect_timeout = chosen.start_timeout;
   client.answer_within = std::clamp<std::chrono::milliseconds>(chosen.timeout, 1s, 30s);
-  const std::shared_ptr<Store> store = connect_store(client);
+  // The store's server lives at least as long as its client here.
+  const std::shared_ptr<Store> store(connect_store(client).release(),
+                                     [host](Store* ours) { delete ours; });
   WorldPlan plan;
   plan.name = world_name(*store, client.rank);
   plan.topology = environment.topology;
@@ -94,6 +97,7 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
   plan.key = environment.key;
   plan.trace = trace;
   Communicator world = connect_world(plan, store);
+  world.impl().serves(host);
   if (trace) trace->start(measure_clock_offset(world));
   return world;
 }

@@ -8,6 +8,7 @@
 #include "bp/communicator.h"
 #include "comm/engine/backends.h"
 #include "comm/engine/engine.h"
+#include "comm/meeting/store_host.h"
 
 namespace bp {
 
@@ -20,10 +21,14 @@ class Communicator::Impl {
   [[nodiscard]] const CommunicatorOptions& options() const { return options_; }
   [[nodiscard]] Engine& engine() { return engine_; }
   [[nodiscard]] Job* job() const { return engine_.setup().job.get(); }
+  // Rank 0's of a job that an engine started, else null; finish() waits for the others by it.
+  [[nodiscard]] StoreHost* host() const { return host_.get(); }
+  void serves(std::shared_ptr<StoreHost> host) { host_ = std::move(host); }
 
  private:
   const Topology topology_;
   const CommunicatorOptions options_;
+  std::shared_ptr<StoreHost> host_;
   Engine engine_;
 };
 

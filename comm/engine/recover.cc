@@ -30,6 +30,11 @@ Communicator Communicator::recover() {
   Engine& engine = impl_->engine();
   const std::shared_ptr<Store> store = engine.give_up_store();
   const Environment environment = Environment::current();
+  if (!environment.store) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("recover() under the engine ", environment.launcher,
+                       ": only bprun --on-failure continue lets the others go on"));
+  }
   const CommunicatorOptions& options = impl_->options();
   const Deadline deadline(options.start_timeout);
   const ListenOn listen = listen_on(options.interface, *environment.store, deadline);

@@ -129,6 +129,10 @@ bool shows(const Variables& variables, const Engine& engine) {
   return variables.has(sign) && (sign != "SLURM_STEP_ID" || is_step_of_tasks(variables.text(sign)));
 }
 
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
 EngineRank read(const Variables& variables, const Engine& engine, const std::string& sign) {
   const Contract contract(
       variables, sign,
@@ -162,6 +166,7 @@ EngineRank read(const Variables& variables, const Engine& engine, const std::str
   if (variables.has(engine.master_host) || variables.has(engine.master_port)) {
     found.master_host = contract.required(engine.master_host);
     found.master_port = contract.required(engine.master_port);
+    found.one_host = found.one_host || is_loopback(found.master_host);
   }
   return found;
 }

@@ -10,15 +10,15 @@
 namespace bp {
 
 struct EngineRank {
-  std::string engine;    // "openmpi": what BP_ENGINE calls it
-  std::string found_by;  // "OMPI_COMM_WORLD_RANK=1"
+  std::string engine = {};    // "openmpi": what BP_ENGINE calls it
+  std::string found_by = {};  // "OMPI_COMM_WORLD_RANK=1"
   int rank = 0;
   int size = 1;
-  bool one_host = false;    // the engine says that all ranks are on this host
-  std::string node;         // this host in the engine's words; empty where it has none
-  std::string job;          // names the job among the user's others; empty where nothing does
-  std::string master_host;  // MASTER_ADDR and MASTER_PORT, or what the engine calls them; both
-  std::string master_port;  // empty where the engine knows none
+  bool one_host = false;         // by the engine, or as its master is this host's loopback
+  std::string node = {};         // this host in the engine's words; empty where it has none
+  std::string job = {};          // names the job among the user's others; empty where nothing does
+  std::string master_host = {};  // MASTER_ADDR and MASTER_PORT, or what the engine calls them; both
+  std::string master_port = {};  // empty where the engine knows none
 };
 
 // The first engine whose variables are there, or the one that BP_ENGINE names. None: no engine, or

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <limits>
 
 #include "bp/error.h"
 #include "comm/base/job_key.h"
 #include "comm/base/text.h"
 #include "comm/topology/engine.h"
 #include "comm/topology/environment_reader.h"
+#include "comm/topology/store_address.h"
 
 namespace bp {
 namespace {
@@ -65,31 +64,6 @@ Topology read_topology(const Contract& bprun) {
   return topology;
 }
 
-// "host:port" or "[::1]:port".
-StoreAddress read_store_address(const Contract& bprun) {
-  const std::string text = bprun.required("BP_STORE");
-  const std::size_t colon = text.rfind(':');
-  StoreAddress address;
-  if (colon != std::string::npos) {
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, address.port);
-    if (error != std::errc{} || stop != end) {
-      address.port = 0;
-    }
-    address.host = text.substr(0, colon);
-    if (address.host.size() > 2 && address.host.front() == '[' && address.host.back() == ']') {
-      address.host = address.host.substr(1, address.host.size() - 2);
-    } else if (address.host.find_first_of("[]:") != std::string::npos) {
-      address.host.clear();
-    }
-  }
-  if (address.host.empty() || address.port < 1 ||
-      address.port > std::numeric_limits<std::uint16_t>::max()) {
-    bprun.variables().refuse("BP_STORE", "is not host:port or [IPv6 address]:port");
-  }
-  return address;
-}
-
 Environment read_bprun(const Variables& variables, const std::string& sign) {
   const Contract bprun(variables, sign,
                        concat("bprun sets them together. Start this program with bprun, or unset ",
@@ -102,18 +76,14 @@ Environment read_bprun(const Variables& variables, const std::string& sign) {
   }
   environment.topology = read_topology(bprun);
   environment.job = bprun.required("BP_JOB");
-  environment.store = read_store_address(bprun);
+  const std::string store = bprun.required("BP_STORE");
+  environment.store = naming(bprun, "BP_STORE", [&] { return parse_store_address(store); });
   const int key_fd = bprun.required_number("BP_KEY_FD", 0);
   environment.key = naming(bprun, "BP_KEY_FD", [&] { return read_job_key(key_fd); });
   return environment;
 }
 
 }  // namespace
-
-std::string StoreAddress::text() const {
-  const bool v6 = host.find(':') != std::string::npos;
-  return v6 ? concat("[", host, "]:", port) : concat(host, ":", port);
-}
 
 Environment read_environment(const Variables& variables) {
   const std::string asked = variables.text("BP_ENGINE");

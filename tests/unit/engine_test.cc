@@ -114,6 +114,7 @@ TEST(Engine, OneHostIsWhatTheEngineSays) {
   EXPECT_THAT(found_in(with(kTorchrun, "LOCAL_WORLD_SIZE", "4")), HasSubstr("3/4 one host"));
   EXPECT_THAT(found_in(with(kMpich, "MPI_LOCALNRANKS", "4")), HasSubstr("2/4 one host"));
   EXPECT_THAT(found_in(with(kSlurm, "SLURM_STEP_NUM_NODES", "1")), HasSubstr("2/3 one host"));
+  EXPECT_THAT(found_in(with(kPlain, "MASTER_ADDR", "127.0.0.1")), HasSubstr("1/4 one host"));
 }
 
 TEST(Engine, ABatchScriptAndAnInteractiveShellOfSlurmAreNoStep) {

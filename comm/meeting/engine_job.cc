@@ -1,0 +1,113 @@
+#include "comm/meeting/engine_job.h"
+
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "bp/error.h"
+#include "bp/log.h"
+#include "bp/store.h"
+#include "comm/base/check.h"
+#include "comm/base/text.h"
+#include "comm/meeting/hosts.h"
+#include "comm/meeting/meeting.h"
+#include "comm/meeting/own_address.h"
+#include "comm/topology/environment_reader.h"
+
+namespace bp {
+namespace {
+
+std::string key_of(int rank) { return concat("engine/host/", rank, "."); }
+
+// Where the engine itself has shown that there is a network to other hosts.
+std::string towards_others(const EngineRank& rank, const Variables& variables) {
+  return rank.master_host.empty() ? variables.text("SLURM_LAUNCH_NODE_IPADDR") : rank.master_host;
+}
+
+std::shared_ptr<StoreHost> serve(const EngineRank& rank,
+                                 const Variables& variables,
+                                 const Meeting::Known& known,
+                                 const std::string& interface,
+                                 const Deadline& deadline) {
+  StoreServerOptions options;
+  if (!rank.one_host || !interface.empty()) {
+    options.bind_address = own_address(interface, towards_others(rank, variables), deadline);
+  }
+  options.port = known.port;
+  options.job = rank.job;
+  options.key = known.key;
+  options.world_size = rank.size;
+  return std::make_shared<StoreHost>(options);
+}
+
+// Waits for all, and names who has not come.
+std::vector<Whereabouts> all_whereabouts(Store& store, int size, const Deadline& deadline) {
+  std::vector<std::string> keys;
+  for (int rank = 0; rank < size; ++rank) keys.push_back(key_of(rank));
+  try {
+    store.wait(keys, deadline.left());
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::timeout) throw;
+    std::vector<int> missing;
+    for (int rank = 0; rank < size; ++rank) {
+      if (!store.find(key_of(rank))) missing.push_back(rank);
+    }
+    throw Error(ErrorCode::timeout,
+                concat(ranks_text(missing), " of ", size,
+                       " did not come (did the engine start all of them, and does each create a "
+                       "communicator?)"));
+  }
+  std::vector<Whereabouts> all;
+  for (const std::string& key : keys) {
+    all.push_back(parse_whereabouts(store.get(key, deadline.left())));
+  }
+  return all;
+}
+
+void tell(const EngineRank& rank, const std::vector<Whereabouts>& all, int hosts) {
+  log(LogLevel::info, concat("started by the engine ", rank.engine, " (", rank.found_by,
+                             "): ", rank.size, " ranks on ", hosts, " hosts"));
+  std::set<std::string> different;
+  for (const Whereabouts& one : all) different.insert(one.host);
+  if (hosts > static_cast<int>(different.size())) {
+    log(LogLevel::warn,
+        concat("the engine ", rank.engine, " numbers its ranks in turns around ", different.size(),
+               " hosts, so that neighbours do not share memory: slower than host by host (srun -m "
+               "block, mpirun --map-by slot)"));
+  }
+}
+
+}  // namespace
+
+EngineJob meet_engine_job(const Variables& variables, const CommunicatorOptions& options) {
+  const auto rank = find_engine(variables);
+  BP_CHECK(rank, "only where the environment names an engine");
+  const Deadline deadline(options.start_timeout);
+  const auto meeting = choose_meeting(*rank, variables);
+  EngineJob job;
+  job.environment = read_environment(variables);
+  Ticket ticket;
+  if (rank->rank == 0) {
+    const Meeting::Known known = meeting->known();
+    job.host = serve(*rank, variables, known, options.interface, deadline);
+    ticket = {job.host->address(), known.key};
+    meeting->publish(ticket, deadline);
+  } else {
+    ticket = meeting->look_up(deadline);
+  }
+  job.environment.store = ticket.store;
+  job.environment.key = ticket.key;
+  // An observer may leave without having failed; as ranks they join once all is known.
+  const auto store = connect_store({.address = ticket.store,
+                                    .job = rank->job,
+                                    .key = ticket.key,
+                                    .connect_timeout = deadline.left()});
+  store->set(key_of(rank->rank), to_text(own_whereabouts(rank->node)));
+  const auto all = all_whereabouts(*store, rank->size, deadline);
+  if (rank->rank == 0) meeting->withdraw();
+  job.environment.topology = topology_of(rank->rank, all);
+  if (rank->rank == 0) tell(*rank, all, job.environment.topology.hosts());
+  return job;
+}
+
+}  // namespace bp

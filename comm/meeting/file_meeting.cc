@@ -1,0 +1,116 @@
+// A file in a folder. Rank 0 writes it under another name, takes a lock on it and only then gives
+// it its name; the lock ends with rank 0. So a file without a lock was left behind by a job that
+// died, and is passed over by ranks and written anew by the next rank 0.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include "bp/error.h"
+#include "comm/base/fd.h"
+#include "comm/base/text.h"
+#include "comm/meeting/channels.h"
+
+namespace bp {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const std::string& path, const std::string& why) {
+  throw Error(ErrorCode::io, concat("meeting at ", path, ": ", why));
+}
+
+// What jobs at the same time and place differ in, as a file's name.
+std::string file_name(const EngineRank& rank) {
+  std::string name = concat("bp-", rank.engine, "-", rank.job, "-", rank.master_port);
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '-';
+  }
+  return name;
+}
+
+std::string own_folder() {
+  const std::string path = (fs::temp_directory_path() / concat("bp-", ::getuid())).string();
+  struct stat status = {};
+  if ((::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) ||
+      ::lstat(path.c_str(), &status) != 0) {
+    fail(path, error_text(errno));
+  }
+  if (!S_ISDIR(status.st_mode) || status.st_uid != ::getuid() || (status.st_mode & 077) != 0) {
+    fail(path, "is not a folder of this user that is closed to others; remove it");
+  }
+  return path;
+}
+
+// A reader's lock is shared: it holds only where rank 0's exclusive one is gone.
+bool is_held(int fd) { return ::flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK; }
+
+class FileMeeting final : public Meeting {
+ public:
+  explicit FileMeeting(std::string path) : path_(std::move(path)) {}
+
+  void publish(const Ticket& ticket, const Deadline& /*deadline*/) override {
+    if (const Fd other(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+        other && is_held(other.get())) {
+      fail(path_, "another job is meeting there now; give each its own MASTER_PORT");
+    }
+    const std::string draft = concat(path_, ".", ::getpid());
+    ::unlink(draft.c_str());
+    held_ = Fd(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    const std::string text = to_text(ticket);
+    if (!held_ || ::flock(held_.get(), LOCK_EX | LOCK_NB) != 0 ||
+        write_all(held_.get(), text.data(), text.size()) < text.size() ||
+        ::rename(draft.c_str(), path_.c_str()) != 0) {
+      const int error = errno;
+      ::unlink(draft.c_str());
+      fail(path_, error_text(error));
+    }
+  }
+
+  Ticket look_up(const Deadline& deadline) override {
+    for (auto pause = 1ms; !deadline.passed(); pause = std::min(2 * pause, 50ms)) {
+      const Fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+      if (file && is_held(file.get())) return read(file.get());
+      std::this_thread::sleep_for(pause);
+    }
+    throw Error(ErrorCode::timeout,
+                concat("meeting at ", path_,
+                       ": rank 0 has not written where the job's store is (did it start, and do "
+                       "all hosts share that folder?)"));
+  }
+
+  void withdraw() override {
+    ::unlink(path_.c_str());
+    held_.reset();
+  }
+
+ private:
+  [[nodiscard]] Ticket read(int fd) const {
+    struct stat status = {};
+    std::array<char, 512> bytes{};
+    const ssize_t size = ::pread(fd, bytes.data(), bytes.size(), 0);
+    if (size < 0 || ::fstat(fd, &status) != 0) fail(path_, error_text(errno));
+    if (status.st_uid != ::getuid()) fail(path_, "the file is another user's");
+    return parse_ticket(std::string(bytes.data(), static_cast<std::size_t>(size)));
+  }
+
+  const std::string path_;
+  Fd held_;  // rank 0's, with the lock
+};
+
+}  // namespace
+
+std::unique_ptr<Meeting> meet_in_folder(const std::string& folder, const EngineRank& rank) {
+  const fs::path place = folder.empty() ? own_folder() : folder;
+  return std::make_unique<FileMeeting>((place / file_name(rank)).string());
+}
+
+}  // namespace bp

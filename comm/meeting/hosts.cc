@@ -1,0 +1,50 @@
+#include "comm/meeting/hosts.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+
+#include "comm/base/text.h"
+
+namespace bp {
+
+Whereabouts own_whereabouts(const std::string& node) {
+  std::array<char, 256> name{};
+  (void)::gethostname(name.data(), name.size() - 1);
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  // Ranks find each other's memory by sockets whose names are the network namespace's: those in
+  // different containers of one machine are on different hosts.
+  struct stat network = {};
+  (void)::stat("/proc/self/ns/net", &network);
+  return {concat(boot, " ", network.st_ino, " ", node), name.data()};
+}
+
+std::string to_text(const Whereabouts& whereabouts) {
+  return concat(whereabouts.host, "\n", whereabouts.name);
+}
+
+Whereabouts parse_whereabouts(const std::string& text) {
+  const std::size_t end = text.rfind('\n');
+  if (end == std::string::npos) return {text, ""};
+  return {text.substr(0, end), text.substr(end + 1)};
+}
+
+Topology topology_of(int rank, std::span<const Whereabouts> ranks) {
+  Topology topology;
+  topology.rank = rank;
+  topology.local_sizes.clear();
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (i > 0 && ranks[i].host == ranks[i - 1].host) {
+      ++topology.local_sizes.back();
+    } else {
+      topology.local_sizes.push_back(1);
+      topology.host_names.push_back(ranks[i].name);
+    }
+  }
+  return topology;
+}
+
+}  // namespace bp

@@ -1,0 +1,44 @@
+// All ranks know the key and the address beforehand: nothing is left for them to tell.
+#include <fstream>
+#include <iterator>
+
+#include "bp/error.h"
+#include "comm/base/hmac.h"
+#include "comm/base/text.h"
+#include "comm/meeting/channels.h"
+
+namespace bp {
+namespace {
+
+constexpr std::size_t kLeastBytes = 16;
+
+class KeyFileMeeting final : public Meeting {
+ public:
+  explicit KeyFileMeeting(Ticket ticket) : ticket_(std::move(ticket)) {}
+
+  [[nodiscard]] Known known() const override { return {ticket_.key, ticket_.store.port}; }
+  void publish(const Ticket& /*ticket*/, const Deadline& /*deadline*/) override {}
+  Ticket look_up(const Deadline& /*deadline*/) override { return ticket_; }
+
+ private:
+  const Ticket ticket_;
+};
+
+}  // namespace
+
+std::unique_ptr<Meeting> meet_by_key_file(const EngineRank& rank, const Variables& variables) {
+  const std::string path = variables.text("BP_JOB_KEY_FILE");
+  std::ifstream file(path, std::ios::binary);
+  const std::string secret{std::istreambuf_iterator<char>(file), {}};
+  if (secret.size() < kLeastBytes) {
+    variables.refuse("BP_JOB_KEY_FILE",
+                     file ? concat("the file holds ", secret.size(), " bytes, no secret of ",
+                                   kLeastBytes, " or more")
+                          : "the file cannot be read");
+  }
+  Hmac hmac(Bytes32{});
+  return std::make_unique<KeyFileMeeting>(
+      Ticket{master_address(rank, variables), hmac({"bp job key 1 ", rank.job, " ", secret})});
+}
+
+}  // namespace bp

@@ -1,0 +1,90 @@
+#include "comm/meeting/meeting.h"
+
+#include "bp/error.h"
+#include "comm/base/job_key.h"
+#include "comm/base/text.h"
+#include "comm/meeting/channels.h"
+#include "comm/topology/store_address.h"
+
+namespace bp {
+namespace {
+
+int digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool parse_key(std::string_view text, JobKey& key) {
+  if (text.size() != 2 * key.size()) return false;
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    const int high = digit(text[2 * i]);
+    const int low = digit(text[2 * i + 1]);
+    if (high < 0 || low < 0) return false;
+    key[i] = static_cast<unsigned char>(16 * high + low);
+  }
+  return true;
+}
+
+// torchrun listens with its store only where it says so; else rank 0 is expected to.
+bool torchrun_has_a_store(const EngineRank& rank, const Variables& variables) {
+  return rank.engine == "torchrun" && variables.text("TORCHELASTIC_USE_AGENT_STORE") == "True";
+}
+
+}  // namespace
+
+std::string to_text(const Ticket& ticket) {
+  std::string text = concat(ticket.store.text(), "/");
+  for (const unsigned char byte : ticket.key) {
+    text += "0123456789abcdef"[byte / 16];
+    text += "0123456789abcdef"[byte % 16];
+  }
+  return text;
+}
+
+Ticket parse_ticket(const std::string& text) {
+  Ticket ticket;
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos ||
+      !parse_key(std::string_view(text).substr(slash + 1), ticket.key)) {
+    throw Error(ErrorCode::invalid_argument,
+                "what tells where the job's store is has no key of 64 hexadecimal digits");
+  }
+  ticket.store = parse_store_address(text.substr(0, slash));
+  return ticket;
+}
+
+Meeting::Known Meeting::known() const { return {.key = random_job_key()}; }
+
+StoreAddress master_address(const EngineRank& rank, const Variables& variables) {
+  if (rank.master_host.empty()) {
+    variables.refuse("MASTER_ADDR", "is not set, nor is MASTER_PORT: where rank 0 is to serve");
+  }
+  const bool v6 = rank.master_host.find(':') != std::string::npos;
+  const std::string text =
+      concat(v6 ? "[" : "", rank.master_host, v6 ? "]:" : ":", rank.master_port);
+  try {
+    return parse_store_address(text);
+  } catch (const Error& error) {
+    throw Error(error.code(), concat("MASTER_ADDR and MASTER_PORT, ", text, ": ", error.what()));
+  }
+}
+
+std::unique_ptr<Meeting> choose_meeting(const EngineRank& rank, const Variables& variables) {
+  if (variables.has("BP_JOB_KEY_FILE")) return meet_by_key_file(rank, variables);
+  if (variables.has("BP_SHARED_FOLDER")) {
+    return meet_in_folder(variables.text("BP_SHARED_FOLDER"), rank);
+  }
+  const bool speaks_pmi = rank.engine == "mpich" || rank.engine == "slurm" || rank.engine == "pmi";
+  if (speaks_pmi && variables.has("PMI_FD")) return meet_by_pmi(rank, variables);
+  if (torchrun_has_a_store(rank, variables)) return meet_by_torchrun(rank, variables);
+  if (rank.one_host) return meet_in_folder("", rank);
+  throw Error(
+      ErrorCode::unavailable,
+      concat(rank.found_by, ": the engine ", rank.engine, " started ", rank.size,
+             " ranks, maybe on several hosts, and has no way to tell them where to meet. Any of "
+             "these is one: BP_SHARED_FOLDER, a folder that all hosts share; "
+             "BP_JOB_KEY_FILE, a secret file that is on all hosts, with MASTER_ADDR and "
+             "MASTER_PORT on the host of rank 0; srun --mpi=pmi2; torchrun; or bprun"));
+}
+
+}  // namespace bp

@@ -1,0 +1,50 @@
+// How the ranks that an engine started learn where the job's store is: rank 0 serves it and tells
+// the others by a channel that the engine has, or that the user named.
+//
+//   rank 0     serve a store with known().key, publish its ticket, ..., withdraw
+//   others     look_up the ticket, connect
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "bp/environment.h"
+#include "comm/base/deadline.h"
+#include "comm/topology/engine.h"
+
+namespace bp {
+
+struct Ticket {
+  StoreAddress store;
+  JobKey key{};
+};
+
+// "10.0.0.1:4711/2f3a...", without blanks; parse throws invalid_argument, without quoting the key.
+[[nodiscard]] std::string to_text(const Ticket& ticket);
+[[nodiscard]] Ticket parse_ticket(const std::string& text);
+
+class Meeting {
+ public:
+  struct Known {
+    JobKey key{};
+    int port = 0;  // 0: any
+  };
+
+  virtual ~Meeting() = default;
+
+  // What rank 0 serves the store with: a fresh key on any port, unless all know better.
+  [[nodiscard]] virtual Known known() const;
+  // On rank 0. Throws io or timeout.
+  virtual void publish(const Ticket& ticket, const Deadline& deadline) = 0;
+  // On the others. Throws timeout, saying what it waited for.
+  [[nodiscard]] virtual Ticket look_up(const Deadline& deadline) = 0;
+  // On rank 0, once all have met: nobody shall find the ticket any more.
+  virtual void withdraw() {}
+};
+
+// By what `variables` say is there. Throws `unavailable` where nothing is, with a list of what
+// would do.
+[[nodiscard]] std::unique_ptr<Meeting> choose_meeting(const EngineRank& rank,
+                                                      const Variables& variables);
+
+}  // namespace bp

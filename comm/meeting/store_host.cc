@@ -1,0 +1,22 @@
+#include "comm/meeting/store_host.h"
+
+namespace bp {
+
+StoreHost::StoreHost(const StoreServerOptions& options)
+    : server_(std::make_unique<StoreServer>(options,
+                                            [this](const StoreEvent& event) { note(event); })) {}
+
+void StoreHost::note(const StoreEvent& event) {
+  using Kind = StoreEvent::Kind;
+  const std::lock_guard lock(mutex_);
+  if (event.kind == Kind::joined) here_.insert(event.rank);
+  if (event.kind == Kind::goodbye || event.kind == Kind::lost) here_.erase(event.rank);
+  left_.notify_all();
+}
+
+bool StoreHost::wait_until_left(const Deadline& deadline) {
+  std::unique_lock lock(mutex_);
+  return left_.wait_until(lock, deadline.at(), [this] { return here_.empty(); });
+}
+
+}  // namespace bp

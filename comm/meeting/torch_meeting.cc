@@ -1,0 +1,110 @@
+// A client of PyTorch's TCPStore, as far as is needed to leave a value there and to find it. Its
+// numbers are of the machine's own byte order; a string is its length in 8 bytes, then its bytes.
+// The store knows no passwords: who reaches the master's port can read the key, and could join the
+// job by torchrun's own means too.
+#include <cstring>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "comm/meeting/channels.h"
+#include "comm/store/socket.h"
+
+namespace bp {
+namespace {
+
+// PyTorch's QueryType, since 2.1.
+enum class Query : char { validate = 0, set = 1, get = 3, wait = 6, delete_key = 8 };
+
+constexpr std::uint32_t kMagic = 0x3C85F7CE;
+constexpr std::uint64_t kMostBytes = 4096;
+constexpr std::chrono::seconds kPatience{1};
+
+template <class Number>
+std::string bytes_of(Number number) {
+  return {reinterpret_cast<const char*>(&number), sizeof(number)};
+}
+
+std::string string_of(const std::string& text) {
+  return bytes_of<std::uint64_t>(text.size()) + text;
+}
+
+std::string query(Query query) { return {static_cast<char>(query)}; }
+
+class TorchMeeting final : public Meeting {
+ public:
+  TorchMeeting(StoreAddress address, const EngineRank& rank)
+      : address_(std::move(address)),
+        key_(string_of(concat("bp/", rank.job, "/store"))),
+        found_by_(rank.found_by) {}
+
+  void publish(const Ticket& ticket, const Deadline& deadline) override {
+    open(deadline);
+    send(query(Query::set) + key_ + string_of(to_text(ticket)), deadline);
+    await(deadline);  // an answer says that it has arrived
+  }
+
+  Ticket look_up(const Deadline& deadline) override {
+    open(deadline);
+    await(deadline);
+    send(query(Query::get) + key_, deadline);
+    std::uint64_t size = 0;
+    const std::string prefix = receive(sizeof(size), deadline);
+    std::memcpy(&size, prefix.data(), sizeof(size));
+    if (size > kMostBytes) fail(ErrorCode::io, concat("a value of ", size, " bytes"));
+    return parse_ticket(receive(size, deadline));
+  }
+
+  void withdraw() override {
+    std::string why;
+    (void)send_all(socket_.get(), query(Query::delete_key) + key_, Deadline(kPatience), why);
+  }
+
+ private:
+  void open(const Deadline& deadline) {
+    std::string why;
+    socket_ = connect_tcp(address_, deadline, why);
+    if (!socket_) fail(ErrorCode::timeout, why);
+    send(query(Query::validate) + bytes_of(kMagic), deadline);
+  }
+
+  void await(const Deadline& deadline) {
+    send(query(Query::wait) + bytes_of<std::uint64_t>(1) + key_, deadline);
+    if (receive(1, deadline) != std::string(1, '\0')) fail(ErrorCode::io, "the wait was cancelled");
+  }
+
+  void send(const std::string& bytes, const Deadline& deadline) {
+    std::string why;
+    if (!send_all(socket_.get(), bytes, deadline, why)) fail(ErrorCode::io, why);
+  }
+
+  std::string receive(std::size_t count, const Deadline& deadline) {
+    std::string why;
+    while (received_.size() < count) {
+      if (!receive_some(socket_.get(), received_, deadline, why)) {
+        fail(deadline.passed() ? ErrorCode::timeout : ErrorCode::io,
+             concat(why, " (rank 0 tells there where the job's store is: did it start?)"));
+      }
+    }
+    std::string taken = received_.substr(0, count);
+    received_.erase(0, count);
+    return taken;
+  }
+
+  [[noreturn]] void fail(ErrorCode code, const std::string& why) const {
+    throw Error(code, concat(found_by_, ": torchrun's store at ", address_.text(), ": ", why));
+  }
+
+  const StoreAddress address_;
+  const std::string key_;
+  const std::string found_by_;
+  Fd socket_;
+  std::string received_;  // and not yet taken
+};
+
+}  // namespace
+
+std::unique_ptr<Meeting> meet_by_torchrun(const EngineRank& rank, const Variables& variables) {
+  return std::make_unique<TorchMeeting>(master_address(rank, variables), rank);
+}
+
+}  // namespace bp

@@ -1,0 +1,46 @@
+// Ranks that the real launchers of other engines start, where they are installed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "shell.h"
+
+namespace bp {
+namespace {
+
+using test::Ended;
+using test::shell;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class Engine : public testing::TestWithParam<const char*> {
+ protected:
+  static Ended under(const std::string& settings, const std::string& program) {
+    return shell(concat(settings, " ", BP_SOURCE_DIR, "/tests/e2e/under ", GetParam(), " 3 ",
+                        BP_BIN_DIR, "/", program));
+  }
+};
+
+TEST_P(Engine, RanksMeetAndReduce) {
+  const Ended ended = under("BP_LOG=info", "consumer");
+  if (ended.code == 77) GTEST_SKIP() << ended.output;
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  const bool two_nodes = GetParam() == std::string("slurm");
+  EXPECT_THAT(ended.output, AllOf(HasSubstr("mean of 6 measurements on 3 ranks: 3.50"),
+                                  HasSubstr(concat("started by the engine ", GetParam(), " (")),
+                                  HasSubstr(two_nodes ? "3 ranks on 2 hosts" : "on 1 hosts")));
+}
+
+TEST_P(Engine, TurnedOffEachIsAlone) {
+  const Ended ended = under("BP_ENGINE=none", "consumer");
+  if (ended.code == 77) GTEST_SKIP() << ended.output;
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("mean of 1 measurements on 1 ranks: 1.00"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines,
+                         Engine,
+                         testing::Values("openmpi", "mpich", "torchrun", "slurm"),
+                         [](const auto& engine) { return std::string(engine.param); });
+
+}  // namespace
+}  // namespace bp

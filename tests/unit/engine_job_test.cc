@@ -1,0 +1,99 @@
+// Whole jobs of engines, their ranks as threads with variables of their own.
+#include "comm/meeting/engine_job.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "bp/error.h"
+#include "bp/store.h"
+#include "comm/base/text.h"
+
+namespace bp {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class EngineJobTest : public testing::Test {
+ protected:
+  EngineJobTest() {
+    std::string name = (fs::temp_directory_path() / "bp-engine-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~EngineJobTest() override { fs::remove_all(folder_); }
+
+  // Of a Slurm step of 3 ranks on two nodes.
+  [[nodiscard]] Variables variables(int rank) const {
+    return Variables(Variables::Map{{"BP_SHARED_FOLDER", folder_},
+                                    {"SLURM_JOB_ID", "5"},
+                                    {"SLURM_STEP_ID", "0"},
+                                    {"SLURM_PROCID", concat(rank)},
+                                    {"SLURM_NTASKS", "3"},
+                                    {"SLURM_STEP_NUM_NODES", "2"},
+                                    {"SLURMD_NODENAME", rank < 2 ? "node1" : "node2"}});
+  }
+
+  std::string folder_;
+};
+
+TEST_F(EngineJobTest, RanksLearnAllThatBprunWouldHaveToldThem) {
+  std::vector<EngineJob> jobs(3);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 3; ++rank) {
+    threads.emplace_back([this, rank, &job = jobs[static_cast<std::size_t>(rank)]] {
+      CommunicatorOptions options;
+      options.interface = "127.0.0.1";
+      job = meet_engine_job(variables(rank), options);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  ASSERT_TRUE(jobs[0].host);
+  for (int rank = 0; rank < 3; ++rank) {
+    const EngineJob& job = jobs[static_cast<std::size_t>(rank)];
+    const Environment& environment = job.environment;
+    EXPECT_EQ(environment.launcher, "slurm");
+    EXPECT_EQ(environment.job, "5.0");
+    EXPECT_EQ(environment.topology.rank, rank);
+    EXPECT_THAT(environment.topology.local_sizes, ElementsAre(2, 1));
+    EXPECT_EQ(environment.store->text(), jobs[0].host->address().text());
+    EXPECT_EQ(environment.key, jobs[0].environment.key);
+    EXPECT_EQ(job.host != nullptr, rank == 0);
+  }
+  EXPECT_TRUE(fs::is_empty(folder_)) << "nobody else shall find the store";
+}
+
+TEST_F(EngineJobTest, RankZeroServesUntilTheOthersHaveLeft) {
+  StoreHost host({.job = "j", .world_size = 2});
+  const StoreClientOptions client{.address = host.address(), .job = "j", .rank = 1};
+  auto store = connect_store(client);
+  EXPECT_FALSE(host.wait_until_left(Deadline(10ms)));
+  store->goodbye();
+  EXPECT_TRUE(host.wait_until_left(Deadline(20s)));
+  store = connect_store(client);
+  store.reset();  // lost
+  EXPECT_TRUE(host.wait_until_left(Deadline(20s)));
+}
+
+TEST_F(EngineJobTest, WhoDoesNotComeIsNamed) {
+  CommunicatorOptions options;
+  options.interface = "127.0.0.1";
+  options.start_timeout = 1500ms;  // enough to connect on a busy machine
+  try {
+    (void)meet_engine_job(variables(0), options);
+    FAIL() << "alone";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::timeout);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("ranks 1, 2 of 3 did not come"),
+                                    HasSubstr("did the engine start all of them")));
+  }
+}
+
+}  // namespace
+}  // namespace bp

@@ -1,0 +1,241 @@
+// How ranks of an engine meet: each channel by itself, against what stands in for the engine.
+#include "comm/meeting/meeting.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "bp/error.h"
+#include "comm/base/fd.h"
+#include "comm/base/text.h"
+#include "comm/meeting/hosts.h"
+
+namespace bp {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Map = Variables::Map;
+
+const Deadline kSoon(20s);
+
+template <class Call>
+std::string refusal(const Call& call) {
+  try {
+    call();
+    return "no error";
+  } catch (const Error& error) {
+    return concat(name_of(error.code()), ": ", error.what());
+  }
+}
+
+Ticket a_ticket() {
+  Ticket ticket{{"10.0.0.1", 4711}, {}};
+  ticket.key[0] = 0x0f;
+  ticket.key[31] = 0xa0;
+  return ticket;
+}
+
+class MeetingTest : public testing::Test {
+ protected:
+  MeetingTest() {
+    std::string name = (fs::temp_directory_path() / "bp-meeting-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~MeetingTest() override { fs::remove_all(folder_); }
+
+  std::string folder_;
+  const EngineRank rank_{.engine = "openmpi", .found_by = "X=1", .size = 2, .job = "7/3"};
+};
+
+TEST(Ticket, IsALineWithoutBlanks) {
+  const std::string text = to_text(a_ticket());
+  EXPECT_THAT(text, AllOf(StartsWith("10.0.0.1:4711/0f00"), Not(HasSubstr(" "))));
+  const Ticket back = parse_ticket(text);
+  EXPECT_EQ(back.store.text(), "10.0.0.1:4711");
+  EXPECT_EQ(back.key, a_ticket().key);
+  EXPECT_EQ(parse_ticket(to_text(Ticket{{"::1", 80}, {}})).store.host, "::1");
+}
+
+TEST(Ticket, ThatIsBrokenIsRefusedWithoutShowingTheKey) {
+  const std::string text = to_text(a_ticket());
+  for (const std::string& broken : {std::string("10.0.0.1:4711"), text.substr(0, text.size() - 1),
+                                    text + "0", text.substr(0, text.size() - 1) + "g"}) {
+    EXPECT_THAT(refusal([&] { (void)parse_ticket(broken); }),
+                AllOf(StartsWith("invalid_argument: "), Not(HasSubstr("0f00"))));
+  }
+  EXPECT_THAT(refusal([&] { (void)parse_ticket("x" + text.substr(text.find('/'))); }),
+              StartsWith("invalid_argument: is not host:port"));
+}
+
+TEST_F(MeetingTest, AFileTellsUntilItIsWithdrawn) {
+  const Variables variables(Map{{"BP_SHARED_FOLDER", folder_}});
+  const auto first = choose_meeting(rank_, variables);
+  const auto other = choose_meeting(rank_, variables);
+  std::thread later([&] { first->publish(a_ticket(), kSoon); });
+  EXPECT_EQ(other->look_up(kSoon).key, a_ticket().key);
+  later.join();
+  const fs::path file = fs::path(folder_) / "bp-openmpi-7-3-";
+  EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_THAT(refusal([&] { choose_meeting(rank_, variables)->publish(a_ticket(), kSoon); }),
+              HasSubstr("another job is meeting there now"));
+  first->withdraw();
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+TEST_F(MeetingTest, AFileThatAJobLeftBehindIsPassedOver) {
+  std::ofstream(fs::path(folder_) / "bp-openmpi-7-3-") << to_text(a_ticket());
+  const Variables variables(Map{{"BP_SHARED_FOLDER", folder_}});
+  EXPECT_THAT(refusal([&] { (void)choose_meeting(rank_, variables)->look_up(Deadline(30ms)); }),
+              AllOf(StartsWith("timeout: meeting at "), HasSubstr("rank 0 has not written")));
+  const auto first = choose_meeting(rank_, variables);
+  first->publish({{"10.0.0.2", 1}, {}}, kSoon);
+  EXPECT_EQ(choose_meeting(rank_, variables)->look_up(kSoon).store.host, "10.0.0.2");
+}
+
+TEST_F(MeetingTest, AFolderThatIsNotThereIsNamed) {
+  const Variables variables(Map{{"BP_SHARED_FOLDER", folder_ + "/no"}});
+  EXPECT_THAT(refusal([&] { choose_meeting(rank_, variables)->publish(a_ticket(), kSoon); }),
+              AllOf(StartsWith(concat("io: meeting at ", folder_, "/no/bp-openmpi-7-3-")),
+                    HasSubstr("No such file")));
+}
+
+TEST_F(MeetingTest, AKeyFileAndAMasterNeedNoChannel) {
+  std::ofstream(folder_ + "/key") << "a secret of enough bytes";
+  EngineRank rank = rank_;
+  rank.master_host = "10.0.0.9";
+  rank.master_port = "29500";
+  const Variables variables(Map{{"BP_JOB_KEY_FILE", folder_ + "/key"}});
+  const auto meeting = choose_meeting(rank, variables);
+  const Ticket ticket = meeting->look_up(kSoon);
+  EXPECT_EQ(ticket.store.text(), "10.0.0.9:29500");
+  EXPECT_EQ(meeting->known().port, 29500);
+  EXPECT_EQ(meeting->known().key, ticket.key);
+  rank.job = "7/4";
+  EXPECT_NE(choose_meeting(rank, variables)->known().key, ticket.key) << "each job has its own";
+  EXPECT_THAT(refusal([&] { (void)choose_meeting(rank_, variables); }),
+              StartsWith("invalid_argument: MASTER_ADDR is not set"));
+  std::ofstream(folder_ + "/key") << "short";
+  EXPECT_THAT(refusal([&] { (void)choose_meeting(rank, variables); }),
+              HasSubstr("key: the file holds 5 bytes, no secret of 16 or more"));
+  EXPECT_THAT(refusal([&] {
+                (void)choose_meeting(rank, Variables(Map{{"BP_JOB_KEY_FILE", "/no/key"}}));
+              }),
+              HasSubstr("BP_JOB_KEY_FILE=/no/key: the file cannot be read"));
+}
+
+TEST_F(MeetingTest, WithoutAnyWayTheListIsShown) {
+  EXPECT_THAT(refusal([&] { (void)choose_meeting(rank_, Variables(Map{})); }),
+              AllOf(StartsWith("unavailable: X=1: the engine openmpi started 2 ranks"),
+                    HasSubstr("BP_SHARED_FOLDER"), HasSubstr("BP_JOB_KEY_FILE"),
+                    HasSubstr("--mpi=pmi2"), HasSubstr("bprun")));
+}
+
+// Answers the lines of one rank as Hydra did.
+class Pmi {
+ public:
+  explicit Pmi(std::vector<std::string> answers) {
+    int pair[2] = {};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    ours_ = Fd(pair[0]);
+    theirs_ = Fd(pair[1]);
+    thread_ = std::thread([this, answers = std::move(answers)] {
+      char line[2048];
+      for (const std::string& answer : answers) {
+        const ssize_t size = ::recv(ours_.get(), line, sizeof(line), 0);
+        if (size <= 0) return;
+        asked_.append(line, static_cast<std::size_t>(size));
+        (void)write_all(ours_.get(), answer.data(), answer.size());
+      }
+      ours_.reset();
+    });
+  }
+  ~Pmi() {
+    theirs_.reset();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  [[nodiscard]] std::unique_ptr<Meeting> meeting() const {
+    return choose_meeting({.engine = "mpich", .found_by = "MPI_LOCALRANKID=0", .size = 2},
+                          Variables(Map{{"PMI_FD", concat(theirs_.get())}, {"PMI_RANK", "0"}}));
+  }
+  std::string asked() {
+    thread_.join();
+    return asked_;
+  }
+
+ private:
+  Fd ours_;
+  Fd theirs_;
+  std::string asked_;
+  std::thread thread_;
+};
+
+const std::string kInit = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n";
+const std::string kSpace = "cmd=my_kvsname kvsname=kvs_1\n";
+
+TEST(PmiMeeting, PutsBehindABarrierAndEndsItsSession) {
+  Pmi pmi({kInit, kSpace, "cmd=put_result rc=0 msg=success\n", "cmd=barrier_out\n",
+           "cmd=finalize_ack\n"});
+  pmi.meeting()->publish(a_ticket(), kSoon);
+  EXPECT_EQ(pmi.asked(), concat("cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_my_kvsname\n",
+                                "cmd=put kvsname=kvs_1 key=bp-store value=", to_text(a_ticket()),
+                                "\ncmd=barrier_in\ncmd=finalize\n"));
+}
+
+TEST(PmiMeeting, GetsAfterTheBarrier) {
+  Pmi pmi({kInit, kSpace, "cmd=barrier_out\n",
+           concat("cmd=get_result rc=0 msg=success value=", to_text(a_ticket()), "\n"),
+           "cmd=finalize_ack\n"});
+  EXPECT_EQ(pmi.meeting()->look_up(kSoon).key, a_ticket().key);
+}
+
+TEST(PmiMeeting, SaysWhatItWasTold) {
+  Pmi pmi({kInit, kSpace, "cmd=put_result rc=-1 msg=duplicate_key\n"});
+  EXPECT_THAT(refusal([&] { pmi.meeting()->publish(a_ticket(), kSoon); }),
+              AllOf(StartsWith("io: MPI_LOCALRANKID=0: PMI answers 'cmd=put_result rc=-1 msg="
+                               "duplicate_key' to cmd=put"),
+                    Not(HasSubstr("0f00"))));
+}
+
+TEST(PmiMeeting, AnEndedSessionAndASilentOneAreErrors) {
+  Pmi ended({kInit});
+  EXPECT_THAT(refusal([&] { (void)ended.meeting()->look_up(kSoon); }),
+              AllOf(StartsWith("io: MPI_LOCALRANKID=0: cmd=get_my_kvsname on PMI_FD="),
+                    HasSubstr("split() makes more")));
+  Pmi silent({kInit, kSpace, "cmd=barrier", "never"});
+  EXPECT_THAT(refusal([&] { (void)silent.meeting()->look_up(Deadline(30ms)); }),
+              AllOf(StartsWith("timeout: "), HasSubstr(" on PMI_FD="), HasSubstr("no answer")));
+}
+
+TEST(Hosts, NeighboursOnOneHostAreItsRanks) {
+  const Whereabouts a{"boot-1 4026 ", "ada"};
+  const Whereabouts b{"boot-2 4026 ", "bert"};
+  const Topology uneven = topology_of(3, std::array{a, a, a, b});
+  EXPECT_EQ(uneven.rank, 3);
+  EXPECT_THAT(uneven.local_sizes, ElementsAre(3, 1));
+  EXPECT_THAT(uneven.host_names, ElementsAre("ada", "bert"));
+  EXPECT_THAT(topology_of(0, std::array{a, b, a}).local_sizes, ElementsAre(1, 1, 1));
+}
+
+TEST(Hosts, AnEngineMayMakeTwoOfOneMachine) {
+  const Whereabouts one = own_whereabouts("node1");
+  EXPECT_NE(one.host, own_whereabouts("node2").host);
+  EXPECT_EQ(one.host, own_whereabouts("node1").host);
+  const Whereabouts back = parse_whereabouts(to_text(one));
+  EXPECT_EQ(back.host, one.host);
+  EXPECT_EQ(back.name, one.name);
+  EXPECT_FALSE(one.name.empty());
+}
+
+}  // namespace
+}  // namespace bp
