@@ -1,15 +1,20 @@
 #include "trainer/report/counters_json.h"
 
+#include <cmath>
+
 namespace bp::trainer {
 namespace {
+
+// Seconds, of which nobody needs more than microseconds.
+Json to_microseconds(double seconds) { return number(std::round(seconds * 1e6) / 1e6); }
 
 // One total, or one kind: they have the same numbers.
 template <class Counted>
 void add_counted(Json& json, const Counted& counted) {
   json["operations"] = counted.operations;
   json["bytes"] = counted.bytes;
-  json["seconds_busy"] = number(counted.seconds_busy);
-  json["seconds_waiting"] = number(counted.seconds_waiting);
+  json["seconds_busy"] = to_microseconds(counted.seconds_busy);
+  json["seconds_waiting"] = to_microseconds(counted.seconds_waiting);
 }
 
 template <class Counted>

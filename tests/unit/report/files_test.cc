@@ -58,7 +58,7 @@ StepRecord step_record(std::int64_t step) {
           .data_wait_ms = 0,
           .comm = {.operations = 12,
                    .bytes = 48000,
-                   .seconds_busy = 0.5,
+                   .seconds_busy = 0.5000004,
                    .seconds_waiting = 0.25,
                    .kinds = {{.operation = "all_reduce",
                               .algorithm = "direct",
