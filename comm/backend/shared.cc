@@ -76,7 +76,8 @@ std::size_t SharedBackend::enter_stage(std::size_t bytes, std::size_t pieces) {
   const std::size_t most = chunk_ / pieces / kCacheLine * kCacheLine;
   const std::size_t room = std::clamp(whole_lines(bytes), kCacheLine, most);
   far_ = board_.is_far();
-  const bool round = !far_ && room * pieces > kInFirstCaches;
+  // Ranks that take turns on a core find there what they hand over to each other.
+  const bool round = !far_ && !board_.is_crowded() && room * pieces > kInFirstCaches;
   if (round && !std::exchange(stages_mapped_, true)) map_stages();
   round ? ring_.begin_round(room * pieces) : ring_.begin(room * pieces);
   return room;

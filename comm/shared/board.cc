@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <climits>
 #include <ctime>
-#include <thread>
 #include <utility>
 
+#include "comm/shared/core.h"
 #include "comm/transport/transport.h"
 
 namespace bp {
@@ -41,6 +41,7 @@ constexpr int kSpins = 2000;                 // tens of microseconds
 constexpr int kYields = 100;                 // as many again, if nobody else wants the core
 constexpr std::uint32_t kMeasureEvery = 16;  // phases, but each of the first
 using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kRarestMoves{10'000};
 // How soon a sleeper notices a stop or the end of another process.
 constexpr std::chrono::milliseconds kSlice{50};
 
@@ -51,6 +52,7 @@ struct Board::Lines {
     std::atomic<std::uint32_t> phase;
     std::atomic<std::int16_t> core;  // on which the rank said it
     std::atomic<bool> near;          // to the others, by its own votes
+    std::atomic<bool> crowded;       // as it sees the host
     Notice notice;
   };
   std::array<Line, 2> lines;
@@ -63,6 +65,9 @@ struct Board::Lines {
 Board::Board(std::shared_ptr<SharedHost> host, std::vector<Place> places, int rank)
     : host_(std::move(host)), places_(std::move(places)), rank_(rank) {
   static_assert(sizeof(Lines) == kBytes);
+  crowded_ = static_cast<long>(places_.size()) > ::sysconf(_SC_NPROCESSORS_ONLN);
+  const int cores = usable_cores();
+  fair_share_ = (static_cast<int>(places_.size()) + cores - 1) / cores;
   for (const Place& place : places_) {
     // Zeros are atomics that hold 0, in whichever process.
     lines_.push_back(reinterpret_cast<Lines*>(host_->at(place.rank, place.offset)));
@@ -80,6 +85,7 @@ void Board::arrive(const Notice& notice) {
   line.notice = notice;
   line.core.store(static_cast<std::int16_t>(::sched_getcpu()), std::memory_order_relaxed);
   line.near.store(votes_for_far_ <= kVotes / 2, std::memory_order_relaxed);
+  line.crowded.store(crowded_, std::memory_order_relaxed);
   // In one order with the sleepers' count: either we see that somebody sleeps, or he, before he
   // does, that we have come.
   line.phase.store(phase_, std::memory_order_seq_cst);
@@ -97,6 +103,12 @@ void Board::vote(std::chrono::nanoseconds taken) {
 bool Board::is_far() const {
   return !std::ranges::all_of(lines_, [this](const Lines* lines) {
     return lines->lines[phase_ % 2].near.load(std::memory_order_relaxed);
+  });
+}
+
+bool Board::is_crowded() const {
+  return std::ranges::any_of(lines_, [this](const Lines* lines) {
+    return lines->lines[phase_ % 2].crowded.load(std::memory_order_relaxed);
   });
 }
 
@@ -118,7 +130,34 @@ bool Board::is_due_here(int first) const {
   return false;
 }
 
-std::optional<int> Board::late() const {
+// Whether a core has more than its share of the ranks, and we are the last of those on ours.
+bool Board::is_one_too_many() const {
+  const int here = lines_of(rank_).lines[phase_ % 2].core.load(std::memory_order_relaxed);
+  int ranks_here = 1;
+  for (int peer = 0; peer < static_cast<int>(lines_.size()); ++peer) {
+    const auto& line = lines_of(peer).lines[(has_arrived(peer) ? phase_ : phase_ + 1) % 2];
+    if (peer == rank_ || line.core.load(std::memory_order_relaxed) != here) continue;
+    if (peer > rank_) return false;
+    ++ranks_here;
+  }
+  return ranks_here > fair_share_;
+}
+
+// The scheduler leaves threads that give way to each other on one core, though others be idle. So
+// one moves; ever more rarely, in case another job is why they are here.
+void Board::give_way() {
+  if (is_one_too_many() && Clock::now() >= next_move_) {
+    leave_core();
+    next_move_ = Clock::now() + until_next_move_;
+    until_next_move_ = std::min(2 * until_next_move_, kRarestMoves);
+    lines_of(rank_).lines[phase_ % 2].core.store(static_cast<std::int16_t>(::sched_getcpu()),
+                                                 std::memory_order_relaxed);
+  } else {
+    ::sched_yield();
+  }
+}
+
+std::optional<int> Board::late() {
   int spins = 0;
   int yields = 0;
   for (int peer = 0;;) {
@@ -129,7 +168,7 @@ std::optional<int> Board::late() const {
       pause();
       ++spins;
     } else if (yields < kYields) {
-      ::sched_yield();
+      give_way();
       ++yields;
     } else {
       return peer;

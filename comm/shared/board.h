@@ -2,7 +2,7 @@
 // has come and where its data lie, and waits until all the others have. What a rank says lies in
 // its own arena, in one cache line, which it alone writes:
 //
-//   | phase | core, near | header | offset | 40 bytes of data, for what needs no more |
+//   | phase | core, flags | header | offset | 40 bytes of data, for what needs no more |
 //
 // There are two lines a rank, for even and odd phases: who has passed phase n may write phase n + 1
 // while others still read n, and nobody reaches n + 2 before all have read n.
@@ -51,11 +51,13 @@ class Board {
   // between cores, and virtual cores between real ones, so it is measured again and again while
   // ranks meet. The same on all ranks between two phases.
   [[nodiscard]] bool is_far() const;
+  // Whether there are more ranks than cores. The same on all ranks between two phases.
+  [[nodiscard]] bool is_crowded() const;
   // What another has said in this phase, once it has arrived.
   [[nodiscard]] const Notice& notice_of(int peer) const;
   // A rank that does not arrive within some tens of microseconds, or none. A core on which one was
   // last seen that is still missing is left to him; else it spins, and yields after that.
-  [[nodiscard]] std::optional<int> late() const;
+  [[nodiscard]] std::optional<int> late();
   // For one of them, longer: asleep. False at the deadline and when `stop` is set. Throws
   // TransportFailure when its process is gone.
   [[nodiscard]] bool wait(int peer, const Deadline& deadline, const std::atomic<bool>& stop) const;
@@ -66,6 +68,8 @@ class Board {
   [[nodiscard]] bool has_arrived(int peer) const;
   [[nodiscard]] bool is_due_here(int first) const;
   void vote(std::chrono::nanoseconds taken);
+  void give_way();
+  [[nodiscard]] bool is_one_too_many() const;
 
   std::shared_ptr<SharedHost> host_;
   std::vector<Place> places_;
@@ -74,6 +78,10 @@ class Board {
   std::uint32_t phase_ = 0;
   static constexpr int kVotes = 8;
   int votes_for_far_ = kVotes;
+  bool crowded_;
+  int fair_share_;  // of a core that we may use: so many ranks
+  std::chrono::steady_clock::time_point next_move_;
+  std::chrono::milliseconds until_next_move_{1};
 };
 
 }  // namespace bp
