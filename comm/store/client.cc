@@ -17,6 +17,7 @@ using std::chrono::milliseconds;
 
 // For the server to say what was missing when a wait has timed out.
 constexpr milliseconds kLastAnswer{2'000};
+constexpr int kYields = 100;  // some tens of microseconds, if nobody else wants the core
 // Beyond this a time-out is no time-out (and a steady clock would overflow).
 constexpr milliseconds kLongest = std::chrono::hours(24 * 365);
 
@@ -107,6 +108,10 @@ StoreMessage StoreClient::ask(const What& what,
   calls_.emplace(request.id, &call);
   lock.unlock();
   send(request);
+  // Most answers come within microseconds, and to be woken takes as long again.
+  for (int i = 0; i < kYields && !call.answered.load(std::memory_order_acquire); ++i) {
+    std::this_thread::yield();
+  }
   lock.lock();
   if (!call.wake.wait_until(lock, deadline.at(), over) && timeout) {
     lock.unlock();
@@ -214,6 +219,7 @@ void StoreClient::take(StoreMessage message) {
     default:
       if (const auto call = calls_.find(message.id); call != calls_.end()) {
         call->second->answer = std::move(message);
+        call->second->answered.store(true, std::memory_order_release);
         call->second->wake.notify_one();  // under the lock: afterwards the Call may be gone
       }
   }

@@ -71,6 +71,7 @@ class StoreClient final : public Store {
   struct Call {
     std::condition_variable wake;
     std::optional<StoreMessage> answer;
+    std::atomic<bool> answered{false};  // for a look without the lock
   };
   // For error texts.
   struct What {
