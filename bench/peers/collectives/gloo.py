@@ -74,6 +74,7 @@ class Bench:
             begin = time.perf_counter()
             self.dist.all_reduce(self.data)
             seconds.append(time.perf_counter() - begin)
+        self.dist.barrier()
         return self.wrong_after(calls if self.arguments.touch else calls + 1)
 
     def parts(self):

@@ -2,9 +2,9 @@
 // gloo.py do just this in their own words; a change here is a change there.
 //
 // Times of a size: all ranks meet in a barrier of the system, each takes the time of its call, and
-// the slowest rank's counts; the median of many. With --touch every rank writes its input anew
-// before each such barrier; else the call finds what the call before has left, in whatever caches
-// that lies.
+// the slowest rank's counts; the median of many. They meet again before they check and refill. With
+// --touch every rank writes its input anew before each such barrier; else the call finds what the
+// call before has left, in whatever caches that lies.
 //
 // Inputs are small whole numbers that repeat after a prime number of elements, so every sum is
 // exact and a block in the wrong place is wrong. Without --touch each call multiplies what it finds
@@ -165,6 +165,7 @@ class Bench {
       system_.all_reduce(data_.get(), count_);
       seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
     }
+    system_.barrier();  // or who shares our core would wait for our check within its call
     return wrong_after(calls + (arguments_.touch ? 0 : 1));
   }
 
