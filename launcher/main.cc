@@ -59,6 +59,9 @@ int launcher_main(const std::vector<std::string>& arguments) {
   if (std::get<Options>(options).dry_run) {
     return print({0, describe_plan(std::get<JobPlan>(plan), std::get<Options>(options))});
   }
+  if (const std::string& hosts = std::get<JobPlan>(plan).allocation; !hosts.empty()) {
+    std::fprintf(stderr, "bprun: %s\n", hosts.c_str());
+  }
   adopt_orphans();
   ignore_broken_pipes();
   ::signal(SIGTTIN, SIG_IGN);  // stdin of a terminal in whose background we run is just not there

@@ -116,19 +116,6 @@ const Engine* by_name(std::string_view name) {
   return found == kEngines.end() ? nullptr : found;
 }
 
-// Numbers from 2^32 - 16 on are Slurm's own steps: the batch script, an interactive shell.
-bool is_step_of_tasks(const std::string& id) {
-  constexpr unsigned long kFirstOfSlurm = 4294967280;
-  unsigned long number = 0;
-  (void)std::from_chars(id.data(), id.data() + id.size(), number);
-  return number < kFirstOfSlurm;
-}
-
-bool shows(const Variables& variables, const Engine& engine) {
-  const std::string_view sign = engine.sign;
-  return variables.has(sign) && (sign != "SLURM_STEP_ID" || is_step_of_tasks(variables.text(sign)));
-}
-
 bool is_loopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
@@ -173,6 +160,16 @@ EngineRank read(const Variables& variables, const Engine& engine, const std::str
 
 }  // namespace
 
+// Numbers from 2^32 - 16 on are Slurm's own steps: the batch script, an interactive shell.
+bool in_slurm_step(const Variables& variables) {
+  constexpr unsigned long kFirstOfSlurm = 4294967280;
+  if (!variables.has("SLURM_STEP_ID")) return false;
+  const std::string id = variables.text("SLURM_STEP_ID");
+  unsigned long number = 0;
+  (void)std::from_chars(id.data(), id.data() + id.size(), number);
+  return number < kFirstOfSlurm;
+}
+
 std::string engine_names() {
   std::string names;
   for (const Engine& engine : kEngines) names += concat(names.empty() ? "" : ", ", engine.name);
@@ -190,7 +187,10 @@ std::optional<EngineRank> find_engine(const Variables& variables) {
     return read(variables, *engine, variables.has(engine->sign) ? engine->sign : "BP_ENGINE");
   }
   for (const Engine& engine : kEngines) {
-    if (shows(variables, engine)) return read(variables, engine, engine.sign);
+    const bool slurm = std::string_view(engine.name) == "slurm";
+    if (slurm ? in_slurm_step(variables) : variables.has(engine.sign)) {
+      return read(variables, engine, engine.sign);
+    }
   }
   for (const auto& [name, size] : kLoneSizes) {
     if (variables.has(size)) return read(variables, *by_name(name), size);

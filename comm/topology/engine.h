@@ -26,6 +26,10 @@ struct EngineRank {
 // or contradicts another, or the engines where BP_ENGINE names none of them.
 [[nodiscard]] std::optional<EngineRank> find_engine(const Variables& variables);
 
+// Whether srun started this process. Not so for a batch script and for salloc's shell, though
+// SLURM_PROCID is set there, and SLURM_STEP_ID may be.
+[[nodiscard]] bool in_slurm_step(const Variables& variables);
+
 // "torchrun, openmpi, ...", in the order in which they are looked for.
 [[nodiscard]] std::string engine_names();
 

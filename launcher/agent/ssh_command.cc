@@ -29,4 +29,21 @@ std::vector<std::string> agent_command(const std::vector<std::string>& ssh,
   return command;
 }
 
+std::vector<std::string> srun_command(const Host& host, const std::string& remote_bprun) {
+  // An agent tells by SSH_CONNECTION where bprun is; srun would hand it on of the user's own login.
+  return {"srun",
+          "--overlap",
+          "--nodes=1",
+          "--ntasks=1",
+          "--nodelist=" + host.name,
+          "--cpu-bind=none",
+          "--mpi=none",
+          "--unbuffered",
+          "env",
+          "-u",
+          "SSH_CONNECTION",
+          remote_bprun,
+          "--agent"};
+}
+
 }  // namespace bp::launcher

@@ -1,4 +1,4 @@
-// The command that starts an agent on another host. Pure.
+// The commands that start an agent on another host. Pure.
 #pragma once
 
 #include <string>
@@ -14,5 +14,9 @@ namespace bp::launcher {
 [[nodiscard]] std::vector<std::string> agent_command(const std::vector<std::string>& ssh,
                                                      const Host& host,
                                                      const std::string& remote_bprun);
+
+// As a step of the Slurm job that bprun runs in, beside any other: with all that the job has there.
+[[nodiscard]] std::vector<std::string> srun_command(const Host& host,
+                                                    const std::string& remote_bprun);
 
 }  // namespace bp::launcher

@@ -51,7 +51,7 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_option("-n", options.ranks, "number of ranks (default: all slots of the hosts, or 1)")
       ->type_name("N");
   app.add_option("-H", options.host_list,
-                 "hosts, as a:3,b:1 or [fe80::1]:2 (default: this machine)")
+                 "hosts, as a:3,b:1 or [fe80::1]:2 (default: a batch job's, or this machine)")
       ->type_name("HOST:SLOTS,...");
   app.add_option("--hostfile", options.hostfile,
                  "file with a host a line: NAME slots=N max_slots=M gpus=0,2 iface=eth1 port=22 "

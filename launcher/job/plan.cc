@@ -8,6 +8,7 @@
 #include "comm/base/text.h"
 #include "launcher/agent/hello.h"
 #include "launcher/agent/ssh_command.h"
+#include "launcher/hosts/allocation.h"
 #include "launcher/hosts/host_list.h"
 #include "launcher/hosts/host_map.h"
 #include "launcher/hosts/hostfile.h"
@@ -33,32 +34,39 @@ std::string read_text(const std::string& path, const char* option) {
   return std::move(file.text);
 }
 
-Hosts read_hosts(const Options& options) {
+// What the user named, else what a batch system gave, else this machine.
+Allocation find_hosts(const Options& options) {
   if (options.host_list) {
-    return parse_host_list(*options.host_list);
+    return {.hosts = parse_host_list(*options.host_list)};
   }
   if (options.hostfile) {
-    return parse_hostfile(read_text(*options.hostfile, "--hostfile"), *options.hostfile);
+    return {.hosts = parse_hostfile(read_text(*options.hostfile, "--hostfile"), *options.hostfile)};
   }
   if (options.host_map) {
-    return parse_host_map(read_text(*options.host_map, "--hosts"), *options.host_map);
+    return {.hosts = parse_host_map(read_text(*options.host_map, "--hosts"), *options.host_map)};
+  }
+  if (auto allocation = find_allocation(Variables::of_this_process())) {
+    return std::move(*allocation);
   }
   Host here;
   here.name = "localhost";
   here.slots = options.ranks.value_or(1);
-  return {here};
+  return {.hosts = {here}};
 }
 
-HostPlan plan_host(const Host& host, const Machine& machine, const Options& options) {
+HostPlan plan_host(const Host& host, const Machine& machine, bool by_srun, const Options& options) {
   const std::string self = own_program();
   if (machine.is(host.name)) {
     return {true, self, {self, "--agent"}};
+  }
+  const std::string& bprun = options.remote_bprun.empty() ? self : options.remote_bprun;
+  if (by_srun && options.ssh == Options().ssh) {
+    return {false, bprun, srun_command(host, bprun), true};
   }
   const auto ssh = split_shell_words(options.ssh);
   if (ssh.empty()) {
     throw Error(ErrorCode::invalid_argument, "--ssh is empty");
   }
-  const std::string& bprun = options.remote_bprun.empty() ? self : options.remote_bprun;
   return {false, bprun, agent_command(ssh, host, bprun)};
 }
 
@@ -80,10 +88,12 @@ std::variant<JobPlan, EarlyExit> make_plan(const Options& options) {
   try {
     JobPlan plan;
     plan.program = options.program.front();
-    plan.placement = place_ranks(read_hosts(options), options.ranks);
+    const Allocation found = find_hosts(options);
+    if (!found.found_by.empty()) plan.allocation = describe(found);
+    plan.placement = place_ranks(found.hosts, options.ranks);
     const Machine machine = Machine::own();
     for (const PlacedHost& placed : plan.placement) {
-      plan.hosts.push_back(plan_host(placed.host, machine, options));
+      plan.hosts.push_back(plan_host(placed.host, machine, found.by_srun, options));
     }
     if (!options.interface.empty()) {
       static_cast<void>(interface_address(options.interface));
@@ -98,12 +108,15 @@ std::variant<JobPlan, EarlyExit> make_plan(const Options& options) {
 
 std::string describe_plan(const JobPlan& plan, const Options& options) {
   std::string text = concat("program: ", joined_words(options.program), "\n");
+  if (!plan.allocation.empty()) text += concat("allocation: ", plan.allocation, "\n");
   for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
     const PlacedHost& placed = plan.placement[i];
     text += concat("host ", i, ": ", placed.host.name, ", ranks ", placed.first_rank, "-",
                    placed.first_rank + placed.ranks - 1, ", ",
-                   plan.hosts[i].local ? "this machine" : "by ssh", "\n  ",
-                   joined_words(plan.hosts[i].command), "\n");
+                   plan.hosts[i].local  ? "this machine"
+                   : plan.hosts[i].srun ? "by srun"
+                                        : "by ssh",
+                   "\n  ", joined_words(plan.hosts[i].command), "\n");
   }
   for (int rank = 0; rank < world_size(plan.placement); ++rank) {
     text += concat("rank ", rank, ":");

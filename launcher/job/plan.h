@@ -14,10 +14,12 @@ struct HostPlan {
   bool local = true;                 // this machine: the agent is started directly
   std::string bprun;                 // its path there
   std::vector<std::string> command;  // that starts the agent
+  bool srun = false;                 // which is srun, else ssh
 };
 
 struct JobPlan {
-  std::string program;  // as the user named it
+  std::string program;     // as the user named it
+  std::string allocation;  // whose hosts these are (hosts/allocation.h); empty: the user's words
   std::vector<PlacedHost> placement;
   std::vector<HostPlan> hosts;  // one for each of `placement`
   [[nodiscard]] bool all_local() const;

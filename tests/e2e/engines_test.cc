@@ -37,6 +37,17 @@ TEST_P(Engine, TurnedOffEachIsAlone) {
   EXPECT_THAT(ended.output, HasSubstr("mean of 1 measurements on 1 ranks: 1.00"));
 }
 
+// salloc's shell is no step: bprun places the ranks, on two nodes that are this machine.
+TEST(Allocation, BprunTakesTheHostsOfSlurm) {
+  const Ended ended = shell(concat(BP_SOURCE_DIR, "/tests/e2e/with_slurm salloc -N2 -n3 ",
+                                   BP_BIN_DIR, "/bprun ", BP_BIN_DIR, "/consumer"));
+  if (ended.code == 77) GTEST_SKIP() << ended.output;
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_THAT(ended.output,
+              AllOf(HasSubstr("bprun: 2 hosts with 3 slots by SLURM_JOB_NODELIST=node[1-2]"),
+                    HasSubstr("mean of 6 measurements on 3 ranks: 3.50")));
+}
+
 INSTANTIATE_TEST_SUITE_P(Engines,
                          Engine,
                          testing::Values("openmpi", "mpich", "torchrun", "slurm"),

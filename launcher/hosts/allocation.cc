@@ -1,0 +1,165 @@
+#include "launcher/hosts/allocation.h"
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+#include <vector>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "comm/topology/engine.h"
+#include "launcher/hosts/hostfile.h"
+#include "launcher/hosts/nodelist.h"
+#include "launcher/process/read_file.h"
+
+namespace bp::launcher {
+namespace {
+
+std::string text_of_file(const Variables& variables, const std::string& variable) {
+  FileText file = read_file(variables.text(variable));
+  if (file.error != 0) variables.refuse(variable, error_text(file.error));
+  return std::move(file.text);
+}
+
+// Adds slots to the host of that name, or the host.
+void add_slots(Hosts& hosts, const std::string& name, int slots, const std::string& where) {
+  const auto same = [&](const Host& host) { return host.name == name; };
+  const auto known = std::find_if(hosts.begin(), hosts.end(), same);
+  if (known != hosts.end()) {
+    known->slots = *known->slots + slots;
+    return;
+  }
+  check_host_name(name, where);
+  Host host;
+  host.name = name;
+  host.slots = slots;
+  hosts.push_back(std::move(host));
+}
+
+// One count for each host; empty where the variable is not set.
+std::vector<int> counts_of(const Variables& variables, const std::string& name, std::size_t hosts) {
+  if (!variables.has(name)) return {};
+  std::vector<int> counts = parse_node_counts(variables.text(name), name);
+  if (counts.size() != hosts) {
+    variables.refuse(
+        name, concat("counts for ", counts.size(), " hosts, but SLURM_JOB_NODELIST names ", hosts));
+  }
+  return counts;
+}
+
+// Tasks are slots; with -n there may be as many ranks as CPUs.
+Hosts hosts_of_slurm(const Variables& variables, const std::string& sign) {
+  Hosts hosts;
+  for (std::string& name : parse_nodelist(variables.text(sign), sign)) {
+    Host host;
+    host.name = std::move(name);
+    add_host(hosts, std::move(host), sign);
+  }
+  const auto tasks = counts_of(variables, "SLURM_TASKS_PER_NODE", hosts.size());
+  const auto cpus = counts_of(variables, "SLURM_JOB_CPUS_PER_NODE", hosts.size());
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    hosts[i].slots = tasks.empty() ? 1 : tasks[i];
+    if (!cpus.empty()) hosts[i].max_slots = std::max(cpus[i], *hosts[i].slots);
+  }
+  return hosts;
+}
+
+// A line for each slot.
+Hosts hosts_of_pbs(const Variables& variables, const std::string& sign) {
+  Hosts hosts;
+  std::istringstream words(text_of_file(variables, sign));
+  for (std::string name; words >> name;) add_slots(hosts, name, 1, sign);
+  return hosts;
+}
+
+// "h1 4 h2 2"
+Hosts hosts_of_lsf(const Variables& variables, const std::string& sign) {
+  Hosts hosts;
+  std::istringstream words(variables.text(sign));
+  for (std::string name, slots; words >> name;) {
+    slots.clear();
+    words >> slots;
+    add_slots(hosts, name, parse_number(slots, concat("the slots of ", name), 1, kMaxSlots, sign),
+              sign);
+  }
+  return hosts;
+}
+
+// "h2 2 all.q@h2 UNDEFINED" a line
+Hosts hosts_of_sge(const Variables& variables, const std::string& sign) {
+  Hosts hosts;
+  std::istringstream lines(text_of_file(variables, sign));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::string slots;
+    if (!(words >> name)) continue;
+    words >> slots;
+    add_slots(hosts, name, parse_number(slots, concat("the slots of ", name), 1, kMaxSlots, sign),
+              sign);
+  }
+  return hosts;
+}
+
+// "name slots=N" for Open MPI, "name:N" for the others.
+Hosts hosts_of_operator(const Variables& variables, const std::string& sign) {
+  std::string text = text_of_file(variables, sign);
+  if (sign == "OMPI_MCA_orte_default_hostfile") return parse_hostfile(text, variables.text(sign));
+  Hosts hosts;
+  std::istringstream words(text);
+  for (std::string entry; words >> entry;) {
+    const std::size_t colon = entry.find(':');
+    const std::string name = entry.substr(0, colon);
+    const std::string slots = colon == std::string::npos ? "1" : entry.substr(colon + 1);
+    add_slots(hosts, name, parse_number(slots, concat("the slots of ", name), 1, kMaxSlots, sign),
+              sign);
+  }
+  return hosts;
+}
+
+struct System {
+  const char* sign;
+  Hosts (*hosts)(const Variables& variables, const std::string& sign);
+};
+
+constexpr std::array kSystems = {
+    System{"SLURM_JOB_NODELIST", hosts_of_slurm},
+    System{"PBS_NODEFILE", hosts_of_pbs},
+    System{"LSB_MCPU_HOSTS", hosts_of_lsf},
+    System{"PE_HOSTFILE", hosts_of_sge},
+    System{"OMPI_MCA_orte_default_hostfile", hosts_of_operator},
+    System{"I_MPI_HYDRA_HOST_FILE", hosts_of_operator},
+    System{"HYDRA_HOST_FILE", hosts_of_operator},
+};
+
+}  // namespace
+
+std::optional<Allocation> find_allocation(const Variables& variables) {
+  if (variables.text("BP_ENGINE") == "none") return std::nullopt;
+  for (const System& system : kSystems) {
+    if (!variables.has(system.sign)) continue;
+    const bool slurm = system.hosts == hosts_of_slurm;
+    if (slurm && in_slurm_step(variables)) continue;
+    // Anybody may set these for mpirun; the operator's launcher is told that it is one.
+    if (system.hosts == hosts_of_operator && variables.text("K_MPI_JOB_ROLE") != "launcher") {
+      continue;
+    }
+    Allocation found;
+    found.found_by = concat(system.sign, "=", variables.text(system.sign));
+    found.hosts = system.hosts(variables, system.sign);
+    if (found.hosts.empty()) variables.refuse(system.sign, "names no host");
+    found.by_srun = slurm;
+    return found;
+  }
+  return std::nullopt;
+}
+
+std::string describe(const Allocation& allocation) {
+  int slots = 0;
+  for (const Host& host : allocation.hosts) slots += host.capacity();
+  const std::size_t hosts = allocation.hosts.size();
+  return concat(hosts, hosts == 1 ? " host" : " hosts", " with ", slots,
+                slots == 1 ? " slot" : " slots", " by ", allocation.found_by);
+}
+
+}  // namespace bp::launcher

@@ -1,0 +1,32 @@
+// What Slurm says of nodes: a line of names in short form, a line of counts, and both as an
+// allocation.
+#include "launcher/hosts/nodelist.h"
+
+#include <cstdlib>
+
+#include "fuzz.h"
+#include "launcher/hosts/allocation.h"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace bp::launcher;
+  const std::string text = bp::test::text_of(data, size);
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string names = text.substr(0, end);
+  const std::string counts = text.substr(std::min(end + 1, text.size()));
+  bp::test::read_anything([&] {
+    if (parse_nodelist(names, "names").empty()) std::abort();
+  });
+  bp::test::read_anything([&] {
+    for (const int count : parse_node_counts(counts, "counts")) {
+      if (count < 1) std::abort();
+    }
+  });
+  // All pairs of names are compared there.
+  constexpr std::size_t kFew = 64;
+  bp::test::read_anything([&] {
+    if (parse_nodelist(names, "names").size() > kFew) return;
+    (void)find_allocation(bp::Variables(
+        bp::Variables::Map{{"SLURM_JOB_NODELIST", names}, {"SLURM_TASKS_PER_NODE", counts}}));
+  });
+  return 0;
+}

@@ -1,0 +1,110 @@
+// The bytes that PyTorch 2.11's TCPStore was seen to take and give.
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "bp/error.h"
+#include "comm/base/fd.h"
+#include "comm/base/text.h"
+#include "comm/meeting/meeting.h"
+
+namespace bp {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace std::string_literals;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Takes one client, and answers each text that it expects with the one beside it.
+class ScriptedStore {
+ public:
+  explicit ScriptedStore(std::vector<std::pair<std::string, std::string>> script)
+      : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(::bind(listener_.get(), any, size), 0);
+    EXPECT_EQ(::listen(listener_.get(), 1), 0);
+    EXPECT_EQ(::getsockname(listener_.get(), any, &size), 0);
+    port_ = ntohs(address.sin_port);
+    thread_ = std::thread([this, script = std::move(script)] { serve(script); });
+  }
+  ~ScriptedStore() { thread_.join(); }
+
+  [[nodiscard]] std::unique_ptr<Meeting> meeting() const {
+    EngineRank rank;
+    rank.engine = "torchrun";
+    rank.found_by = "TORCHELASTIC_RUN_ID=r";
+    rank.size = 2;
+    rank.job = "r.0";
+    rank.master_host = "127.0.0.1";
+    rank.master_port = concat(port_);
+    return choose_meeting(rank,
+                          Variables(Variables::Map{{"TORCHELASTIC_USE_AGENT_STORE", "True"}}));
+  }
+
+ private:
+  void serve(const std::vector<std::pair<std::string, std::string>>& script) const {
+    const Fd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    for (const auto& [expected, answer] : script) {
+      std::string text(expected.size(), '?');
+      EXPECT_EQ(::recv(client.get(), text.data(), text.size(), MSG_WAITALL),
+                static_cast<ssize_t>(text.size()));
+      EXPECT_EQ(text, expected);
+      EXPECT_EQ(write_all(client.get(), answer.data(), answer.size()), answer.size());
+    }
+  }
+
+  const Fd listener_;
+  int port_ = 0;
+  std::thread thread_;
+};
+
+const std::string kHello = "\0\xce\xf7\x85\x3c"s;  // little-endian, as all machines of bp
+const std::string kKey = "\x0c\0\0\0\0\0\0\0bp/r.0/store"s;
+const std::string kWait = "\6\1\0\0\0\0\0\0\0"s + kKey;
+const std::string kTicket = concat("10.0.0.1:4711/", std::string(64, 'a'));
+const std::string kValue = "\x4e\0\0\0\0\0\0\0"s + kTicket;
+
+TEST(TorchMeeting, SetsAndMakesSureAndDeletes) {
+  const ScriptedStore store({{kHello + "\1" + kKey + kValue + kWait, "\0"s}, {"\x08" + kKey, ""}});
+  const auto meeting = store.meeting();
+  meeting->publish(parse_ticket(kTicket), Deadline(20s));
+  meeting->withdraw();
+}
+
+TEST(TorchMeeting, WaitsAndGets) {
+  const ScriptedStore store({{kHello + kWait, "\0"s}, {"\3" + kKey, kValue}});
+  const Ticket ticket = store.meeting()->look_up(Deadline(20s));
+  EXPECT_EQ(to_text(ticket), kTicket);
+}
+
+TEST(TorchMeeting, WhatGoesWrongNamesTheStore) {
+  const auto refusal = [](const ScriptedStore& store) {
+    try {
+      (void)store.meeting()->look_up(Deadline(20s));
+      return "no error"s;
+    } catch (const Error& error) {
+      return concat(name_of(error.code()), ": ", error.what());
+    }
+  };
+  EXPECT_THAT(refusal(ScriptedStore({{kHello + kWait, "\1"s}})),
+              AllOf(StartsWith("io: TORCHELASTIC_RUN_ID=r: torchrun's store at 127.0.0.1:"),
+                    HasSubstr("the wait was cancelled")));
+  EXPECT_THAT(refusal(ScriptedStore({{kHello + kWait, ""}})), HasSubstr("did it start?"));
+  const std::string long_value = "\0\0\0\0\1\0\0\0"s;
+  EXPECT_THAT(refusal(ScriptedStore({{kHello + kWait, "\0"s}, {"\3" + kKey, long_value}})),
+              HasSubstr("a value of 4294967296 bytes"));
+}
+
+}  // namespace
+}  // namespace bp
