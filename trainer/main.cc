@@ -101,13 +101,20 @@ int guarded(std::optional<Communicator>& world, const Body& body) {
   return code;
 }
 
+// Before the ranks meet all are in the same case, and the first one speaks for all.
+bool speaks() {
+  try {
+    return Environment::current().topology.rank == 0;
+  } catch (const Error&) {
+    return true;  // which Communicator::create() will tell
+  }
+}
+
 int main_of(const std::vector<std::string>& arguments) {
   keep_large_blocks();
   // A file that grows beyond `ulimit -f` is then an error with a text, as a full disk is.
   std::signal(SIGXFSZ, SIG_IGN);
-  // Before the ranks meet all are in the same case, and the first one speaks for all.
-  const char* const rank = std::getenv("RANK");
-  const bool first = rank == nullptr || std::string(rank) == "0";
+  const bool first = speaks();
   CommandLine line;
   try {
     line = parse_command_line(arguments);

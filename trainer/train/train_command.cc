@@ -30,6 +30,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// bprun has said so itself.
+std::string started_by(const Environment& environment) {
+  const bool engine = environment.launcher != "none" && environment.launcher != "bprun";
+  return engine ? concat(", started by ", environment.launcher, " (", environment.found_by, ")")
+                : "";
+}
+
 std::vector<Host> hosts_of(const Topology& topology) {
   std::vector<Host> hosts;
   for (int i = 0; i < topology.hosts(); ++i) {
@@ -121,7 +128,7 @@ class Run {
     say(concat("training ", source_.name, " (", config.layers, " layers, hidden ", config.hidden,
                ", ", config.vocabulary, " words, ", config.labels.size(), " labels) on ",
                store_->size(Split::train), " samples, ", world_.size(),
-               world_.size() == 1 ? " rank" : " ranks"));
+               world_.size() == 1 ? " rank" : " ranks", started_by(Environment::current())));
   }
 
   TrainResult train_model() {
