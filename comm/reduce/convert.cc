@@ -1,5 +1,6 @@
 #include "comm/base/check.h"
 #include "comm/reduce/halves.h"
+#include "comm/reduce/targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "comm/reduce/convert.cc"

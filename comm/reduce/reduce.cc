@@ -1,5 +1,7 @@
 #include "comm/reduce/reduce.h"
 
+#include "comm/reduce/targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "comm/reduce/reduce.cc"
 #include <hwy/foreach_target.h>  // includes this file once for each kind of machine

@@ -4,6 +4,7 @@
 
 #include "comm/base/check.h"
 #include "comm/reduce/reduce.h"
+#include "comm/reduce/targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "comm/reduce/scale.cc"

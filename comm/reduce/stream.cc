@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "comm/reduce/targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "comm/reduce/stream.cc"
 #include <hwy/cache_control.h>

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "comm/reduce/targets.h"
 
 namespace bp {
 
