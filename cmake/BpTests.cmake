@@ -33,6 +33,7 @@ function(bp_test name)
     ${name}
     PROPERTIES LABELS "${arg_LABELS}"
                TIMEOUT ${arg_TIMEOUT}
+               COST ${arg_TIMEOUT} # the long ones first, so that none is left alone at the end
                PROCESSORS ${arg_PROCESSORS}
                ENVIRONMENT "${arg_ENV}")
 endfunction()
