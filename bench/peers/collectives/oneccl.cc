@@ -42,7 +42,8 @@ class OneCcl {
 using Address = ccl::kvs::address_type;
 using Pipe = std::array<int, 2>;
 
-// It waits without ever yielding, and two ranks that the scheduler leaves on one core wait for long.
+// It waits without ever yielding, and two ranks that the scheduler leaves on one core wait for
+// long.
 void stay_on_core(int rank) {
   cpu_set_t core;
   CPU_ZERO(&core);
