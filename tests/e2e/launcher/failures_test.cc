@@ -179,6 +179,7 @@ TEST(Success, TracesOfAllRanksHaveOneClock) {
   BprunProcess bprun({{"-H", kTwoHosts, "--trace", folder.string(), rank_program(), "traced"}});
   EXPECT_EQ(bprun.finish(), 0) << bprun.err();
   std::vector<double> ends;
+  bool waited = false;  // somebody, though it need not be everybody
   for (int rank = 0; rank < 3; ++rank) {
     std::map<std::string, double> begins;  // of spans, by name
     for (const auto& event :
@@ -190,11 +191,13 @@ TEST(Success, TracesOfAllRanksHaveOneClock) {
         ends.push_back(event["ts"].get<double>() + event["dur"].get<double>());
       }
     }
-    for (const char* name : {"collectives", "waits", "buckets", "all_reduce sum of 16 f32 'first'",
+    for (const char* name : {"collectives", "buckets", "all_reduce sum of 16 f32 'first'",
                              "all_reduce sum of 16 f32 'second'"}) {
       EXPECT_TRUE(begins.contains(name)) << "rank " << rank << ": " << name;
     }
+    waited = waited || begins.contains("waits");
   }
+  EXPECT_TRUE(waited);
   ASSERT_EQ(ends.size(), 3U);
   const auto [first, last] = std::ranges::minmax(ends);
   EXPECT_LT(last - first, 10e6) << "the machine may be busy, but a clock is off by more";
