@@ -12,6 +12,7 @@
 #include "comm/base/text.h"
 #include "launcher/agent/hello.h"
 #include "launcher/report/exit_code.h"
+#include "launcher/tools/check_build.h"
 
 namespace bp::launcher {
 namespace {
@@ -41,6 +42,7 @@ struct RawOptions {
   std::string grace = "30s";
   std::string kill_silent;  // empty: not given
   std::string on_failure = "stop";
+  bool check_build = false;
 };
 
 void describe(CLI::App& app, Options& options, RawOptions& raw) {
@@ -99,6 +101,9 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
       ->type_name("PORT");
   app.add_flag("--dry-run", options.dry_run,
                "show hosts, ranks, variables and commands; start nothing");
+  app.add_flag("--check-build", raw.check_build,
+               "show the backends, engines and versions of this build and exit");
+  app.add_flag("--json", options.json, "what --dry-run and --check-build show, as JSON");
   app.prefix_command();
 }
 
@@ -207,6 +212,9 @@ std::variant<Options, EarlyExit> parse_options(const std::vector<std::string>& a
   try {
     app.parse(
         std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // it wants them reversed
+    if (raw.check_build) {
+      return EarlyExit{0, check_build(options.json)};
+    }
     finish(options, raw, app.remaining(false));
     return options;
   } catch (const CLI::CallForHelp&) {

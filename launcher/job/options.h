@@ -30,6 +30,7 @@ struct Options {
   bool whole_environment = false;
   bool survivors_go_on = false;  // when a rank is lost
   bool dry_run = false;
+  bool json = false;                 // of what is listed
   std::vector<std::string> program;  // with its arguments, untouched
 };
 

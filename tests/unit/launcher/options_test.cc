@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "bp/error.h"
+#include "launcher/agent/hello.h"
 
 namespace bp::launcher {
 namespace {
@@ -121,6 +124,20 @@ TEST(Options, HelpBeginsWithExamples) {
   EXPECT_LT(help.text.find("Examples:"), help.text.find("Options:"));
   EXPECT_THAT(help.text, HasSubstr("Usage: bprun [OPTIONS] [--] PROGRAM [ARGS...]"));
   EXPECT_THAT(std::get<EarlyExit>(parse_options({"--version"})).text, StartsWith("bprun 0."));
+}
+
+TEST(Options, CheckBuildSaysWhatIsBuiltIn) {
+  const std::string lines = std::get<EarlyExit>(parse_options({"--check-build"})).text;
+  EXPECT_THAT(lines, StartsWith("bprun 0."));
+  EXPECT_THAT(lines, HasSubstr("\n  backend   shm\n"));
+  EXPECT_THAT(lines, HasSubstr("\n  engines   bprun, torchrun, openmpi, "));
+  const auto exit = std::get<EarlyExit>(parse_options({"--check-build", "--json"}));
+  EXPECT_EQ(exit.code, 0);
+  const auto build = nlohmann::json::parse(exit.text);
+  EXPECT_EQ(build.at("build").get<std::string>(), own_build());
+  EXPECT_EQ(build.at("backends").at(1).at("name"), "gloo");
+  EXPECT_EQ(build.at("engines").at(0), "torchrun");
+  EXPECT_EQ(build.at("engines").size(), 10U);
 }
 
 TEST(Duration, TakesUnits) {

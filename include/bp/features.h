@@ -1,0 +1,20 @@
+// What this build of bp can do here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bp/export.h"
+
+namespace BP_API bp {
+
+struct BackendState {
+  std::string name;     // as CommunicatorOptions::backend takes it
+  std::string problem;  // why it cannot be used here; empty where it can
+};
+
+// Every backend of this version. Looks for what a backend needs, so an answer holds for this
+// process only.
+[[nodiscard]] std::vector<BackendState> backend_states();
+
+}  // namespace bp
