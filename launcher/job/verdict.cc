@@ -91,8 +91,8 @@ bool Jury::may_say_more(const Rank& rank) const {
   if (!rank.joined || rank.goodbye) {
     return false;
   }
-  if (!rank.status) {
-    return rank.lost || rank.declared;
+  if (!rank.status) {  // one that named another as its cause has said all that matters here
+    return !rank.because_of && (rank.lost || rank.declared);
   }
   return !rank.lost || (*rank.status == 0 && !rank.because_of);
 }

@@ -89,6 +89,17 @@ TEST_F(JuryTest, WaitsForTheCauseOfAConsequence) {
   EXPECT_EQ(verdict->status, kSegv);
 }
 
+TEST_F(JuryTest, DoesNotWaitForThoseThatHaveNamedTheirCause) {
+  join_all();
+  end(10, 1, kSegv);
+  tell(11, Event::lost, 1);
+  tell(12, Event::consequence, 0, 1, "");
+  tell(13, Event::consequence, 2, 1, "");
+  const auto verdict = jury.verdict(at(13));
+  ASSERT_TRUE(verdict) << "ranks 0 and 2 still run";
+  EXPECT_EQ(verdict->rank, 1);
+}
+
 TEST_F(JuryTest, NamesTheConsequenceWhenNoCauseComes) {
   join_all();
   tell(10, Event::consequence, 0, 1, "no answer from rank 1");
