@@ -1,5 +1,6 @@
 # bp_test(NAME sources... LIBS libs... LABELS labels... [TIMEOUT s] [PROCESSORS n] [ENV VAR=value...])
-# One GoogleTest program. Labels: unit (seconds, no sockets beyond loopback), ranks, e2e, torch.
+# One GoogleTest program. Labels: unit (seconds, no sockets beyond loopback), ranks, e2e, hosts
+# (namespaces of this machine as hosts), torch.
 find_package(GTest REQUIRED)
 
 # For the tests and the processes they start. A long history: a race whose older half is forgotten

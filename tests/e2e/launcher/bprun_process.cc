@@ -58,8 +58,9 @@ BprunProcess::BprunProcess(const BprunInput& input) : mark_(new_mark()) {
   launcher::Pipe err = launcher::make_pipe();
   const Fd in = file_with(input.standard_input);
   launcher::SpawnRequest request;
-  request.file = std::string(BP_BIN_DIR) + "/bprun";
-  request.argv = {request.file};
+  request.argv = input.before;
+  request.argv.push_back(std::string(BP_BIN_DIR) + "/bprun");
+  request.file = request.argv.front();
   request.argv.insert(request.argv.end(), input.arguments.begin(), input.arguments.end());
   request.environment =
       launcher::merged_environment(launcher::own_environment(), input.environment);

@@ -17,6 +17,7 @@ struct BprunInput {
   std::vector<std::string> arguments;
   std::string standard_input = {};
   std::vector<std::string> environment = {};  // NAME=VALUE, over our own
+  std::vector<std::string> before = {};       // a command that becomes the one after it: nsenter
 };
 
 class BprunProcess {

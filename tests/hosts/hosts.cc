@@ -1,0 +1,134 @@
+#include "tests/hosts/hosts.h"
+
+#include <gmock/gmock.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <utility>
+
+#include "comm/base/deadline.h"
+#include "comm/base/text.h"
+#include "launcher/process/environment_list.h"
+#include "launcher/process/shell_words.h"
+#include "launcher/process/spawn.h"
+
+namespace bp::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string first_line(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// What comes before the first newline, the end or a minute.
+std::string read_line(const Fd& pipe) {
+  const Deadline deadline(60s);
+  std::string line;
+  std::array<char, 1> byte{};
+  pollfd poll{pipe.get(), POLLIN, 0};
+  while (::poll(&poll, 1, static_cast<int>(deadline.left().count())) > 0 &&
+         ::read(pipe.get(), byte.data(), byte.size()) == 1 && byte[0] != '\n') {
+    line += byte[0];
+  }
+  return line;
+}
+
+}  // namespace
+
+Hosts::Hosts(const std::vector<std::string>& names) {
+  launcher::Pipe in = launcher::make_pipe();
+  launcher::Pipe out = launcher::make_pipe();
+  launcher::SpawnRequest request;
+  request.file = BP_SOURCE_DIR "/tests/hosts/with_hosts";
+  request.argv = {request.file};
+  request.argv.insert(request.argv.end(), names.begin(), names.end());
+  request.argv.insert(request.argv.end(), {"--", "sh", "-c", "echo $BP_HOSTS; exec cat"});
+  request.environment = launcher::own_environment();
+  request.standard_input = in.read.get();
+  request.standard_output = out.write.get();
+  request.standard_error = out.write.get();
+  request.die_with_parent = true;
+  const auto started = launcher::spawn(request);
+  if (started.error != 0) {
+    throw std::runtime_error(concat("cannot run ", request.file, ": ", error_text(started.error)));
+  }
+  script_ = std::make_unique<launcher::Child>(started.pid);
+  input_ = std::move(in.write);
+  out.write.reset();
+  folder_ = read_line(out.read);
+  if (!std::filesystem::is_directory(folder_)) {
+    missing_ = folder_.empty() ? "with_hosts says nothing for a minute" : folder_;
+  }
+}
+
+Hosts::~Hosts() {
+  input_.reset();
+  static_cast<void>(script_->wait(Deadline(10s)));
+}
+
+std::string Hosts::pid_of(const std::string& host) const {
+  return first_line(concat(folder_, "/", host, ".pid"));
+}
+
+std::vector<std::string> Hosts::on_head() const {
+  return {"/usr/bin/nsenter",
+          concat("--target=", pid_of("head")),
+          "--mount",
+          "--net",
+          "--uts",
+          concat("--wdns=", std::filesystem::current_path().string())};
+}
+
+void Hosts::at(const std::string& host, const std::string& command) const {
+  const std::string of_host = host == "head" ? "--mount --net --uts" : "--all";
+  const std::string line = concat("nsenter --target=", pid_of(host), " ", of_host, " sh -c ",
+                                  launcher::quote_shell_word(command));
+  EXPECT_EQ(std::system(line.c_str()), 0) << line;
+}
+
+std::vector<std::string> Hosts::processes(const std::string& host) const {
+  const std::string first = pid_of(host);
+  const auto space_of = [](const std::string& pid) {
+    std::error_code gone;
+    return std::filesystem::read_symlink(concat("/proc/", pid, "/ns/pid"), gone);
+  };
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string pid = entry.path().filename();
+    if (std::atoi(pid.c_str()) > 0 && pid != first && space_of(pid) == space_of(first)) {
+      const std::string name = first_line(entry.path() / "comm");
+      if (!name.empty() && !name.starts_with("sshd")) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+void HostsTest::SetUp() {
+  if (!hosts_.missing().empty()) GTEST_SKIP() << hosts_.missing();
+}
+
+void HostsTest::TearDown() {
+  if (IsSkipped()) return;
+  for (const char* host : {"a", "b", "c"}) {
+    const Deadline deadline(15s);  // an agent without a launcher waits for 8
+    while (!hosts_.processes(host).empty() && !deadline.passed()) {
+      ::usleep(5000);
+    }
+    EXPECT_THAT(hosts_.processes(host), testing::IsEmpty()) << "left on host " << host;
+  }
+}
+
+BprunProcess HostsTest::run(std::vector<std::string> arguments) const {
+  return BprunProcess({.arguments = std::move(arguments), .before = hosts_.on_head()});
+}
+
+}  // namespace bp::test

@@ -1,0 +1,59 @@
+// Hosts of a test's own: namespaces of this machine with an sshd each (tests/hosts/with_hosts).
+// bprun runs on another one, head, from which `-H a:3,b:1` leads to them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/base/fd.h"
+#include "launcher/process/child.h"
+#include "tests/e2e/launcher/bprun_process.h"
+
+namespace bp::test {
+
+class Hosts {
+ public:
+  // Makes them; where that is impossible, missing() says why.
+  explicit Hosts(const std::vector<std::string>& names);
+  ~Hosts();  // with everything that runs on them
+  Hosts(const Hosts&) = delete;
+  Hosts& operator=(const Hosts&) = delete;
+
+  [[nodiscard]] const std::string& missing() const { return missing_; }
+  // Where the keys and configurations of ssh are, on every host.
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+  // What stands before a command that is to run on head.
+  [[nodiscard]] std::vector<std::string> on_head() const;
+  // Runs a shell command on a host, or on head; the test fails if it does.
+  void at(const std::string& host, const std::string& command) const;
+  // The names of the processes on a host, but for its first one and sshd's.
+  [[nodiscard]] std::vector<std::string> processes(const std::string& host) const;
+
+ private:
+  [[nodiscard]] std::string pid_of(const std::string& host) const;
+
+  std::string missing_;
+  std::string folder_;
+  Fd input_;  // the script ends when this closes
+  std::unique_ptr<launcher::Child> script_;
+};
+
+// Three hosts, a to c. Skips the test where there are none; after it, nothing may be left on them.
+class HostsTest : public testing::Test {
+ protected:
+  HostsTest() : hosts_({"a", "b", "c"}) {}
+  void SetUp() override;
+  void TearDown() override;
+
+  // bprun on head.
+  [[nodiscard]] BprunProcess run(std::vector<std::string> arguments) const;
+  [[nodiscard]] const Hosts& hosts() const { return hosts_; }
+
+ private:
+  Hosts hosts_;
+};
+
+}  // namespace bp::test
