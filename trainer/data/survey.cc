@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "comm/base/nearest.h"
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/label_set.h"
-#include "trainer/data/nearest.h"
 
 namespace bp::trainer {
 namespace {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <set>
 
+#include "comm/base/nearest.h"
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
-#include "trainer/data/nearest.h"
 #include "trainer/data/numbers.h"
 
 namespace bp::trainer {

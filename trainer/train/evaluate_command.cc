@@ -1,8 +1,8 @@
 #include <optional>
 
+#include "comm/base/nearest.h"
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
-#include "trainer/data/nearest.h"
 #include "trainer/train/commands.h"
 #include "trainer/train/evaluate.h"
 #include "trainer/train/model_source.h"

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "bp/error.h"
+#include "comm/base/nearest.h"
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
-#include "trainer/data/nearest.h"
 #include "trainer/model/tensor_file.h"
 #include "trainer/model/weights.h"
 #include "trainer/text/tokenizer.h"

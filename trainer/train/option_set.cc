@@ -9,9 +9,9 @@
 #include <CLI/CLI.hpp>
 
 #include "bp/version.h"
+#include "comm/base/nearest.h"
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
-#include "trainer/data/nearest.h"
 #include "trainer/train/help_format.h"
 
 namespace bp::trainer {

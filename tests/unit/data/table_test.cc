@@ -4,7 +4,6 @@
 
 #include "tests/unit/data/input_error_matcher.h"
 #include "tests/unit/data/scratch.h"
-#include "trainer/data/nearest.h"
 #include "trainer/data/numbers.h"
 
 namespace bp::trainer {
@@ -81,15 +80,6 @@ TEST_F(TableTest, AMissingColumnIsNamedWithThoseThatAreThere) {
 TEST_F(TableTest, AnEmptyFileIsAnError) {
   expect_input_error(65, "a.csv is empty", "a text and a label",
                      [&] { (void)inspect_table(ask("a.csv", "\n")); });
-}
-
-TEST(Nearest, FindsWhatWasMeant) {
-  const std::vector<std::string> names = {"review", "stars", "id"};
-  EXPECT_EQ(nearest_name("Review", names), "review");
-  EXPECT_EQ(nearest_name("star", names), "stars");
-  EXPECT_EQ(nearest_name("satrs", names), "stars");
-  EXPECT_EQ(nearest_name("colour", names), "");
-  EXPECT_EQ(nearest_name("review", {}), "");
 }
 
 TEST(Numbers, AreReadWholeAndWrittenWithCommas) {

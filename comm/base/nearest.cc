@@ -1,8 +1,8 @@
-#include "trainer/data/nearest.h"
+#include "comm/base/nearest.h"
 
 #include <algorithm>
 
-namespace bp::trainer {
+namespace bp {
 namespace {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -46,4 +46,4 @@ std::string nearest_name(std::string_view wanted, const std::vector<std::string>
   return best;
 }
 
-}  // namespace bp::trainer
+}  // namespace bp
