@@ -49,12 +49,13 @@ std::vector<int> counts_of(const Variables& variables, const std::string& name, 
 
 // Tasks are slots; with -n there may be as many ranks as CPUs.
 Hosts hosts_of_slurm(const Variables& variables, const std::string& sign) {
-  Hosts hosts;
+  HostCollector named;
   for (std::string& name : parse_nodelist(variables.text(sign), sign)) {
     Host host;
     host.name = std::move(name);
-    add_host(hosts, std::move(host), sign);
+    named.add(std::move(host), sign);
   }
+  Hosts hosts = named.take();
   const auto tasks = counts_of(variables, "SLURM_TASKS_PER_NODE", hosts.size());
   const auto cpus = counts_of(variables, "SLURM_JOB_CPUS_PER_NODE", hosts.size());
   for (std::size_t i = 0; i < hosts.size(); ++i) {

@@ -25,8 +25,10 @@ int Host::capacity() const {
 }
 
 void check_host_name(const std::string& name, const std::string& where) {
+  // A single colon is none of IPv6: "a:3" is a host with slots, where a host alone is wanted.
   const bool good = !name.empty() && name.front() != '-' &&
-                    std::all_of(name.begin(), name.end(), is_name_character);
+                    std::all_of(name.begin(), name.end(), is_name_character) &&
+                    std::count(name.begin(), name.end(), ':') != 1;
   if (!good) {
     throw Error(ErrorCode::invalid_argument,
                 concat(where, ": '", name, "' is not a host name or address"));
@@ -48,14 +50,16 @@ int parse_number(const std::string& text,
   return value;
 }
 
-void add_host(Hosts& hosts, Host host, const std::string& where) {
-  const auto same = [&host](const Host& other) { return other.name == host.name; };
-  if (std::any_of(hosts.begin(), hosts.end(), same)) {
+void HostCollector::add(Host host, const std::string& where) {
+  if (!names_.insert(host.name).second) {
     throw Error(
         ErrorCode::invalid_argument,
         concat(where, ": host ", host.name, " stands there twice; give all its slots at once"));
   }
-  hosts.push_back(std::move(host));
+  if (hosts_.size() == kMostHosts) {
+    throw Error(ErrorCode::invalid_argument, concat(where, ": more than ", kMostHosts, " hosts"));
+  }
+  hosts_.push_back(std::move(host));
 }
 
 }  // namespace bp::launcher

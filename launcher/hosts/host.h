@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bp::launcher {
@@ -22,7 +24,10 @@ struct Host {
 
 using Hosts = std::vector<Host>;
 
-// Shared by the three notations below. All throw invalid_argument with `where` before the text.
+// More hosts than this are refused, whatever short form they come in.
+inline constexpr std::size_t kMostHosts = 65536;
+
+// All throw invalid_argument with `where` before the text.
 // A name is refused when ssh or a shell could take it for something else.
 void check_host_name(const std::string& name, const std::string& where);
 [[nodiscard]] int parse_number(const std::string& text,
@@ -30,7 +35,17 @@ void check_host_name(const std::string& name, const std::string& where);
                                int least,
                                int most,
                                const std::string& where);
-void add_host(Hosts& hosts, Host host, const std::string& where);  // refuses a second of that name
+
+// Hosts in order, each once.
+class HostCollector {
+ public:
+  void add(Host host, const std::string& where);  // refuses a second of that name
+  [[nodiscard]] Hosts take() { return std::move(hosts_); }
+
+ private:
+  Hosts hosts_;
+  std::set<std::string> names_;
+};
 
 inline constexpr int kMaxSlots = 4096;
 

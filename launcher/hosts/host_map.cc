@@ -1,13 +1,17 @@
 #include "launcher/hosts/host_map.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "bp/error.h"
 #include "comm/base/text.h"
+#include "launcher/hosts/host_entry.h"
+#include "launcher/hosts/nodelist.h"
 
 namespace bp::launcher {
 namespace {
@@ -48,36 +52,25 @@ Json parse_with_unique_keys(std::string_view text, const std::string& name) {
   }
 }
 
-int whole_number(
-    const Json& value, const std::string& what, int least, int most, const std::string& where) {
-  const bool fits = value.is_number_integer() &&
-                    (!value.is_number_unsigned() || value.get<std::uint64_t>() <= 1U << 20U);
-  return parse_number(fits ? std::to_string(value.get<std::int64_t>()) : value.dump(), what, least,
-                      most, where);
+std::string joined(const Json& list) {
+  std::string text;
+  for (const Json& item : list) text += concat(text.empty() ? "" : ",", item.dump());
+  return concat("[", text, "]");
 }
 
-std::vector<int> gpu_list(const Json& value, const std::string& where) {
-  if (!value.is_array()) {
-    refuse(where, "gpus must be a list, as [0, 2]");
-  }
-  std::vector<int> gpus;
-  for (const Json& gpu : value) {
-    gpus.push_back(whole_number(gpu, "each of gpus", 0, 1023, where));
-  }
-  return gpus;
-}
-
+// As a hostfile would have it. What is not of the right kind is left to be refused there.
 void read_fields(Host& host, const Json& fields, const std::string& where) {
   for (const auto& [key, value] : fields.items()) {
-    if (key == "slots") {
-      host.slots = whole_number(value, "slots", 1, kMaxSlots, where);
-    } else if (key == "gpus") {
-      if (!value.is_null()) {
-        host.gpus = gpu_list(value, where);
-      }
-    } else {
-      refuse(where, concat("'", key, "' is not known here; slots and gpus are"));
+    const bool words = key == "gpus" || key == "iface" || key == "user";
+    if (key == "gpus" && value.is_null()) continue;  // all there are
+    if (key == "gpus" && !value.is_array() && !value.is_string()) {
+      refuse(where, "gpus must be a list, as [0, 2]");
     }
+    set_host_field(host, key,
+                   value.is_array()             ? joined(value)
+                   : words && value.is_string() ? value.get<std::string>()
+                                                : value.dump(),
+                   where);
   }
 }
 
@@ -88,22 +81,23 @@ Hosts parse_host_map(std::string_view text, const std::string& name) {
   if (!map.is_object() || map.empty()) {
     refuse(name, R"(must be an object that names a host or more, as {"a": 3, "b": 1})");
   }
-  Hosts hosts;
+  HostCollector hosts;
   for (const auto& [host_name, value] : map.items()) {
     const std::string where = concat(name, ": ", host_name);
-    Host host;
-    host.name = host_name;
-    check_host_name(host.name, name);
-    if (value.is_number()) {
-      host.slots = whole_number(value, "slots", 1, kMaxSlots, where);
-    } else if (value.is_object()) {
-      read_fields(host, value, where);
-    } else if (!value.is_null()) {
-      refuse(where, R"(must be a number of slots, null, or {"slots": 3, "gpus": [0, 2, 3]})");
+    static_cast<void>(split_entries(host_name, name));  // its brackets match
+    for (Host& host : parse_host_name(host_name, name)) {
+      if (value.is_number()) {
+        set_host_field(host, "slots", value.dump(), where);
+      } else if (value.is_object()) {
+        read_fields(host, value, where);
+      } else if (!value.is_null()) {
+        refuse(where, R"(must be a number of slots, null, or {"slots": 3, "gpus": [0, 2, 3]})");
+      }
+      check_slots(host, where);
+      hosts.add(std::move(host), name);
     }
-    add_host(hosts, host, name);
   }
-  return hosts;
+  return hosts.take();
 }
 
 }  // namespace bp::launcher

@@ -1,4 +1,5 @@
-// Hosts as JSON: {"a": 3, "b": {"slots": 2, "gpus": [0, 2]}, "c": null}. The order counts.
+// Hosts as JSON: {"a": 3, "gpu[01-04]": {"slots": 2, "gpus": [0, 2], "port": 2222}, "c": null}. The
+// order counts; the fields are those of a hostfile.
 #pragma once
 
 #include <string>

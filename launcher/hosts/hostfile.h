@@ -1,4 +1,5 @@
 // Hostfiles: a line a host, "name slots=2 max_slots=4 gpus=0,2 iface=eth1 port=22 user=u  # note".
+// The name may be all that -H takes: "u@gpu[01-08]:4".
 #pragma once
 
 #include <string>

@@ -116,8 +116,9 @@ bool Machine::is(const std::string& host) const {
   if (is_loopback(host) || names.contains(lower_case(host))) {
     return true;
   }
-  // Through bytes, because one IPv6 address has many spellings.
-  const auto bytes = address_bytes(host);
+  // Through bytes, because one IPv6 address has many spellings; without "%eth0", because a
+  // link-local one of ours is ours on whatever interface.
+  const auto bytes = address_bytes(host.substr(0, host.find('%')));
   return bytes && std::any_of(addresses.begin(), addresses.end(),
                               [&](const std::string& own) { return address_bytes(own) == bytes; });
 }

@@ -1,5 +1,6 @@
 #include "launcher/hosts/nodelist.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "bp/error.h"
@@ -9,28 +10,10 @@
 namespace bp::launcher {
 namespace {
 
-constexpr std::size_t kMostHosts = 65536;
 constexpr int kMostNumber = 999'999'999;
 
 [[noreturn]] void refuse(const std::string& where, const std::string& why) {
   throw Error(ErrorCode::invalid_argument, concat(where, ": ", why));
-}
-
-// Between commas that stand in no bracket.
-std::vector<std::string> entries_of(const std::string& text, const std::string& where) {
-  std::vector<std::string> entries(1);
-  bool inside = false;
-  for (const char c : text) {
-    if (c == (inside ? '[' : ']')) refuse(where, concat("a bracket too many in '", text, "'"));
-    if (c == '[' || c == ']') inside = c == '[';
-    if (c == ',' && !inside) {
-      entries.emplace_back();
-    } else {
-      entries.back() += c;
-    }
-  }
-  if (inside) refuse(where, concat("a bracket is not closed in '", text, "'"));
-  return entries;
 }
 
 std::string padded(int number, std::size_t width) {
@@ -40,7 +23,7 @@ std::string padded(int number, std::size_t width) {
 }
 
 // "1-3,7" or "08-10" to the digits of each; as wide as the first of a range is written.
-std::vector<std::string> parse_ranges(const std::string& text, const std::string& where) {
+std::vector<std::string> digits_of(const std::string& text, const std::string& where) {
   std::vector<std::string> all;
   std::string_view rest = text;
   while (true) {
@@ -61,38 +44,49 @@ std::vector<std::string> parse_ranges(const std::string& text, const std::string
   }
 }
 
-std::vector<std::string> expand(const std::string& entry, const std::string& where) {
+}  // namespace
+
+std::vector<std::string> split_entries(const std::string& text, const std::string& where) {
+  std::vector<std::string> entries(1);
+  bool inside = false;
+  for (const char c : text) {
+    if (c == (inside ? '[' : ']')) refuse(where, concat("a bracket too many in '", text, "'"));
+    if (c == '[' || c == ']') inside = c == '[';
+    if (c == ',' && !inside) {
+      entries.emplace_back();
+    } else {
+      entries.back() += c;
+    }
+  }
+  if (inside) refuse(where, concat("a bracket is not closed in '", text, "'"));
+  return entries;
+}
+
+std::vector<std::string> expand_ranges(const std::string& name, const std::string& where) {
   std::vector<std::string> names = {""};
-  std::string_view rest = entry;
+  std::string_view rest = name;
   while (true) {
     const std::size_t open = rest.find('[');
-    for (std::string& name : names) name += rest.substr(0, open);
-    if (open == std::string_view::npos) break;
-    const std::size_t close = rest.find(']', open);
-    const auto numbers = parse_ranges(std::string(rest.substr(open + 1, close - open - 1)), where);
+    for (std::string& each : names) each += rest.substr(0, open);
+    if (open == std::string_view::npos) return names;
+    const std::size_t close = std::min(rest.find(']', open), rest.size() - 1);
+    const auto numbers = digits_of(std::string(rest.substr(open + 1, close - open - 1)), where);
     if (names.size() * numbers.size() > kMostHosts) {
-      refuse(where, concat("'", entry, "' stands for more than ", kMostHosts, " hosts"));
+      refuse(where, concat("'", name, "' stands for more than ", kMostHosts, " hosts"));
     }
     std::vector<std::string> longer;
-    for (const std::string& name : names) {
-      for (const std::string& number : numbers) longer.push_back(name + number);
+    for (const std::string& each : names) {
+      for (const std::string& number : numbers) longer.push_back(each + number);
     }
     names = std::move(longer);
     rest.remove_prefix(close + 1);
-    if (rest.empty()) break;
-    if (rest.find('[') == std::string_view::npos) {
-      refuse(where, concat("'", rest, "' after the last bracket of '", entry, "'"));
-    }
   }
-  return names;
 }
-
-}  // namespace
 
 std::vector<std::string> parse_nodelist(const std::string& text, const std::string& where) {
   std::vector<std::string> all;
-  for (const std::string& entry : entries_of(text, where)) {
-    for (std::string& name : expand(entry, where)) {
+  for (const std::string& entry : split_entries(text, where)) {
+    for (std::string& name : expand_ranges(entry, where)) {
       check_host_name(name, where);
       all.push_back(std::move(name));
     }

@@ -52,8 +52,9 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
                        "show the version and exit");
   app.add_option("-n", options.ranks, "number of ranks (default: all slots of the hosts, or 1)")
       ->type_name("N");
-  app.add_option("-H", options.host_list,
-                 "hosts, as a:3,b:1 or [fe80::1]:2 (default: a batch job's, or this machine)")
+  app.add_option(
+         "-H", options.host_list,
+         "hosts, as a:3,u@gpu[01-08]:4,[fe80::1]:2 (default: a batch job's, or this machine)")
       ->type_name("HOST:SLOTS,...");
   app.add_option("--hostfile", options.hostfile,
                  "file with a host a line: NAME slots=N max_slots=M gpus=0,2 iface=eth1 port=22 "
@@ -62,6 +63,11 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_option("--hosts", options.host_map,
                  R"(file with {"a": 3, "b": {"slots": 2, "gpus": [0, 2]}})")
       ->type_name("MAP.json");
+  app.add_option("--include", options.selection.include,
+                 "only these of the hosts, or of their slots: a,b:0,2-3")
+      ->type_name("HOST[:SLOT,...],...");
+  app.add_option("--exclude", options.selection.exclude, "all but these")
+      ->type_name("HOST[:SLOT,...],...");
   app.add_option("--prefix", raw.prefix,
                  "before each line of output: rank, none, horovod or time (default: rank)")
       ->type_name("STYLE");

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "launcher/hosts/selection.h"
 #include "launcher/report/line_assembler.h"
 
 namespace bp::launcher {
@@ -16,6 +17,7 @@ struct Options {
   std::optional<std::string> host_list;  // -H; at most one of these three is given
   std::optional<std::string> hostfile;
   std::optional<std::string> host_map;
+  Selection selection;  // --include, --exclude
   std::string ssh = "ssh";
   std::string remote_bprun;  // empty: the same path as here
   std::string interface;

@@ -90,7 +90,7 @@ std::variant<JobPlan, EarlyExit> make_plan(const Options& options) {
     plan.program = options.program.front();
     const Allocation found = find_hosts(options);
     if (!found.found_by.empty()) plan.allocation = describe(found);
-    plan.placement = place_ranks(found.hosts, options.ranks);
+    plan.placement = place_ranks(select_hosts(found.hosts, options.selection), options.ranks);
     const Machine machine = Machine::own();
     for (const PlacedHost& placed : plan.placement) {
       plan.hosts.push_back(plan_host(placed.host, machine, found.by_srun, options));

@@ -47,14 +47,42 @@ TEST(HostList, TakesIpv6InBrackets) {
               ElementsAre("::1:2", "fe80::1%eth0", "n:1"));
 }
 
+TEST(HostList, TakesRanges) {
+  EXPECT_THAT(summary(parse_host_list("gpu[08-10]:4,login,n[1-2,7]-ib")),
+              ElementsAre("gpu08:4", "gpu09:4", "gpu10:4", "login", "n1-ib", "n2-ib", "n7-ib"));
+  EXPECT_THAT(summary(parse_host_list("r[1-2]n[1-2]:1")),
+              ElementsAre("r1n1:1", "r1n2:1", "r2n1:1", "r2n2:1"));
+}
+
+TEST(HostList, TakesAllThatAHostfileTakes) {
+  const Hosts hosts = parse_host_list(
+      "root@gpu[1-2]:3:port=2222:gpus=[0-1,5]:iface=eth1,u@[fe80::1]:2:max_slots=4,c:gpus=3");
+  EXPECT_THAT(summary(hosts), ElementsAre("gpu1:3", "gpu2:3", "fe80::1:2", "c"));
+  EXPECT_EQ(hosts[1].user, "root");
+  EXPECT_EQ(hosts[1].port, 2222);
+  EXPECT_EQ(hosts[1].interface, "eth1");
+  EXPECT_THAT(*hosts[1].gpus, ElementsAre(0, 1, 5));
+  EXPECT_EQ(hosts[2].user, "u");
+  EXPECT_EQ(hosts[2].max_slots, 4);
+  EXPECT_THAT(*hosts[3].gpus, ElementsAre(3));
+}
+
 TEST(HostList, RefusesWhatMakesNoSense) {
   const auto error = [](const char* text) {
     return error_of([=] { (void)parse_host_list(text); });
   };
   EXPECT_EQ(error("a:1,a:2"), "-H: host a stands there twice; give all its slots at once");
   EXPECT_EQ(error("fe80::1"), "-H: write an IPv6 address in brackets, as [fe80::1]:1");
-  EXPECT_EQ(error("[::1"), "-H: the bracket is not closed in '[::1'");
-  EXPECT_EQ(error("[::1]2"), "-H: '[::1]2' is not host:slots");
+  EXPECT_EQ(error("a:2:20:30"), "-H: '20' is not key=value");
+  EXPECT_EQ(error("[::1"), "-H: a bracket is not closed in '[::1'");
+  EXPECT_EQ(error("[::1]2"), "-H: '[::1]2' is not an address in brackets");
+  EXPECT_EQ(error("n[1-2]:1,n2:1"), "-H: host n2 stands there twice; give all its slots at once");
+  EXPECT_EQ(error("n[2-1]"), "-H: in '[2-1]' each must be a number from 2 to 999999999, not '1'");
+  EXPECT_EQ(error("n[1-65536],m"), "-H: more than 65536 hosts");
+  EXPECT_EQ(error("a:1:prot=22"), "-H: 'prot' is not known here; did you mean port?");
+  EXPECT_EQ(error("a:gpus=[0-2,1]"), "-H: gpus names 1 twice");
+  EXPECT_EQ(error("a:3:max_slots=2"), "-H: max_slots=2 is less than its slots, 3");
+  EXPECT_EQ(error("a:port=22:3"), "-H: '3' is not key=value");
   EXPECT_EQ(error("a:x"), "-H: the slots of a must be a number from 1 to 4096, not 'x'");
   EXPECT_EQ(error("-oProxyCommand=x:1"), "-H: '-oProxyCommand=x' is not a host name or address");
   for (const char* text : {"", "a,,b", "a,", ",a"}) {
@@ -63,7 +91,7 @@ TEST(HostList, RefusesWhatMakesNoSense) {
   for (const char* text : {"a:", "a:0", "a:-1", "a:2x", "a: 2", "a:99999999999", "a:4097"}) {
     EXPECT_THAT(error(text), HasSubstr("must be a number from 1 to 4096")) << text;
   }
-  for (const char* text : {"a b:1", "a;b", "a'b", "$(x)", "a/b", "u@h", ":3", "[]:1"}) {
+  for (const char* text : {"a b:1", "a;b", "a'b", "$(x)", "a/b", "-u@h", "@h", "u@", ":3"}) {
     EXPECT_THAT(error(text), HasSubstr("is not a host name or address")) << text;
   }
 }
@@ -89,6 +117,17 @@ TEST(Hostfile, TakesEveryField) {
   EXPECT_FALSE(hosts[1].gpus);
 }
 
+TEST(Hostfile, TakesTheFormsOfTheHostList) {
+  const Hosts hosts = parse_hostfile(
+      "u@gpu[01-02]:4 port=2222\n"
+      "fe80::1%eth0 slots=2\n"
+      "[fe80::2]:3\n",
+      "h");
+  EXPECT_THAT(summary(hosts), ElementsAre("gpu01:4", "gpu02:4", "fe80::1%eth0:2", "fe80::2:3"));
+  EXPECT_EQ(hosts[1].user, "u");
+  EXPECT_EQ(hosts[1].port, 2222);
+}
+
 TEST(Hostfile, NamesFileAndLine) {
   const auto error = [](const char* text) {
     return error_of([=] { (void)parse_hostfile(text, "h"); });
@@ -98,11 +137,13 @@ TEST(Hostfile, NamesFileAndLine) {
   EXPECT_EQ(error("a slots"), "h:1: 'slots' is not key=value");
   EXPECT_EQ(error("a slots="), "h:1: 'slots=' is not key=value");
   EXPECT_EQ(error("a slots = 2"), "h:1: 'slots' is not key=value");
-  EXPECT_EQ(error("a max-slots=2"),
-            "h:1: 'max-slots' is not known here; slots, max_slots, gpus, iface, port and user are");
+  EXPECT_EQ(error("a max-slots=2"), "h:1: 'max-slots' is not known here; did you mean max_slots?");
+  EXPECT_EQ(error("a colour=2"),
+            "h:1: 'colour' is not known here; slots, max_slots, gpus, iface, port and user are");
+  EXPECT_EQ(error("a,b slots=2"), "h:1: 'a,b': one host a line");
   EXPECT_EQ(error("a slots=3 max_slots=2"), "h:1: max_slots=2 is less than its slots, 3");
-  EXPECT_EQ(error("a gpus=1,"), "h:1: gpus= wants numbers, as gpus=0,2");
-  EXPECT_EQ(error("a gpus=1,x"), "h:1: each of gpus= must be a number from 0 to 1023, not 'x'");
+  EXPECT_EQ(error("a gpus=1,"), "h:1: each of gpus must be a number from 0 to 1023, not ''");
+  EXPECT_EQ(error("a gpus=1,x"), "h:1: each of gpus must be a number from 0 to 1023, not 'x'");
   EXPECT_EQ(error("a user=-oX"), "h:1: '-oX' is not a host name or address");
   EXPECT_EQ(error("a port=70000"), "h:1: port must be a number from 1 to 65535, not '70000'");
   EXPECT_EQ(error("# nothing\n"), "h: names no host");
@@ -119,6 +160,20 @@ TEST(HostMap, KeepsItsOrder) {
   EXPECT_FALSE(hosts[4].gpus);
 }
 
+TEST(HostMap, TakesRangesAndTheFieldsOfAHostfile) {
+  const Hosts hosts = parse_host_map(
+      R"({"u@gpu[1-2]": {"slots": 2, "max_slots": 3, "port": 2222, "iface": "eth1",
+                         "gpus": "0-1"}, "fe80::1": {"user": "v"}, "[::1]": 1})",
+      "m.json");
+  EXPECT_THAT(summary(hosts), ElementsAre("gpu1:2", "gpu2:2", "fe80::1", "::1:1"));
+  EXPECT_EQ(hosts[1].user, "u");
+  EXPECT_EQ(hosts[1].port, 2222);
+  EXPECT_EQ(hosts[1].max_slots, 3);
+  EXPECT_EQ(hosts[1].interface, "eth1");
+  EXPECT_THAT(*hosts[1].gpus, ElementsAre(0, 1));
+  EXPECT_EQ(hosts[2].user, "v");
+}
+
 TEST(HostMap, RefusesWhatMakesNoSense) {
   const auto error = [](const char* text) {
     return error_of([=] { (void)parse_host_map(text, "m"); });
@@ -132,7 +187,11 @@ TEST(HostMap, RefusesWhatMakesNoSense) {
   EXPECT_EQ(error(R"({"a": 99999999999999999999})"),
             "m: a: slots must be a number from 1 to 4096, not '1e+20'");
   EXPECT_EQ(error(R"({"a": 1e400})"), "m: a number in it is out of all range");
-  EXPECT_EQ(error(R"({"a": {"slot": 1}})"), "m: a: 'slot' is not known here; slots and gpus are");
+  EXPECT_EQ(error(R"({"a": {"slot": 1}})"), "m: a: 'slot' is not known here; did you mean slots?");
+  EXPECT_EQ(error(R"({"a": {"slots": "3"}})"),
+            R"(m: a: slots must be a number from 1 to 4096, not '"3"')");
+  EXPECT_EQ(error(R"({"a:3": {}})"), "m: 'a:3' is not a host name or address");
+  EXPECT_EQ(error(R"({"n[1": 2})"), "m: a bracket is not closed in 'n[1'");
   EXPECT_EQ(error(R"({"a": {"gpus": 1}})"), "m: a: gpus must be a list, as [0, 2]");
   EXPECT_EQ(error(R"({"a": "3"})"),
             R"(m: a: must be a number of slots, null, or {"slots": 3, "gpus": [0, 2, 3]})");

@@ -63,7 +63,7 @@ TEST(Machine, KnowsItselfByNameAndAddressOnly) {
   machine.addresses = {"10.1.2.3", "fe80::1"};
   for (const char* own :
        {"localhost", "LOCALHOST", "127.0.0.1", "127.9.8.7", "::1", "0:0:0:0:0:0:0:1", "node7",
-        "Node7.Lab", "10.1.2.3", "fe80::1", "FE80:0::1"}) {
+        "Node7.Lab", "10.1.2.3", "fe80::1", "FE80:0::1", "fe80::1%eth0"}) {
     EXPECT_TRUE(machine.is(own)) << own;
   }
   for (const char* other : {"node", "node8", "node7.other", "10.1.2.4", "128.0.0.1", "fe80::2",

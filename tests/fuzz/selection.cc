@@ -1,0 +1,24 @@
+// What --include or --exclude (by the number of bytes) says of some hosts, up to a line's end, and
+// the hosts. What is left of them can be given ranks.
+#include "launcher/hosts/selection.h"
+
+#include <cstdlib>
+
+#include "fuzz.h"
+#include "launcher/hosts/host_list.h"
+#include "launcher/hosts/placement.h"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace bp::launcher;
+  const std::string text = bp::test::text_of(data, size);
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string choice = text.substr(0, end);
+  bp::test::read_anything([&] {
+    const Hosts hosts = parse_host_list(text.substr(std::min(end + 1, text.size())));
+    const bool include = size % 2 == 0;
+    const Hosts left = select_hosts(hosts, include ? Selection{choice, {}} : Selection{{}, choice});
+    if (left.empty() || left.size() > hosts.size()) std::abort();
+    (void)place_ranks(left, std::nullopt);
+  });
+  return 0;
+}
