@@ -14,7 +14,7 @@
 #include "launcher/agent/agent.h"
 #include "launcher/job/options.h"
 #include "launcher/job/plan.h"
-#include "launcher/job/supervisor.h"
+#include "launcher/job/restarts.h"
 #include "launcher/process/process_tree.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"
@@ -65,7 +65,7 @@ int launcher_main(const std::vector<std::string>& arguments) {
   adopt_orphans();
   ignore_broken_pipes();
   ::signal(SIGTTIN, SIG_IGN);  // stdin of a terminal in whose background we run is just not there
-  return Supervisor(std::get<Options>(options), std::get<JobPlan>(plan)).run();
+  return run_job(std::get<Options>(options), std::get<JobPlan>(plan));
 }
 
 }  // namespace

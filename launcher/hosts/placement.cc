@@ -46,8 +46,16 @@ std::vector<PlacedHost> place_ranks(const Hosts& hosts, std::optional<int> ranks
   return placement;
 }
 
+std::vector<PlacedHost> place_what_fits(const Hosts& hosts, std::optional<int> ranks) {
+  if (hosts.empty()) {
+    return {};
+  }
+  const int most = total(hosts, most_ranks);
+  return place_ranks(hosts, ranks ? std::optional(std::min(*ranks, most)) : ranks);
+}
+
 int world_size(const std::vector<PlacedHost>& placement) {
-  return placement.back().first_rank + placement.back().ranks;
+  return placement.empty() ? 0 : placement.back().first_rank + placement.back().ranks;
 }
 
 std::vector<int> local_sizes(const std::vector<PlacedHost>& placement) {

@@ -19,7 +19,10 @@ struct PlacedHost {
 // slots are taken. Throws invalid_argument, naming both numbers, when they do not fit.
 [[nodiscard]] std::vector<PlacedHost> place_ranks(const Hosts& hosts, std::optional<int> ranks);
 
-[[nodiscard]] int world_size(const std::vector<PlacedHost>& placement);
+// Likewise, but as many as there is room for where `ranks` do not fit; maybe none.
+[[nodiscard]] std::vector<PlacedHost> place_what_fits(const Hosts& hosts, std::optional<int> ranks);
+
+[[nodiscard]] int world_size(const std::vector<PlacedHost>& placement);  // 0 for no hosts
 [[nodiscard]] std::vector<int> local_sizes(const std::vector<PlacedHost>& placement);
 [[nodiscard]] std::size_t host_of_rank(const std::vector<PlacedHost>& placement, int rank);
 

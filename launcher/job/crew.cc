@@ -49,6 +49,7 @@ void Crew::on_message(std::size_t host, const ToLauncher& message) {
   } else if (const auto* failed = std::get_if<StartFailed>(&message)) {
     if (!start_failure_) {
       start_failure_ = failure_of(*failed, name(host), plan_.program);
+      start_failure_->hosts = {name(host)};
     }
   } else if (!std::holds_alternative<Heartbeat>(message)) {
     on_rank_(message);
@@ -139,6 +140,12 @@ std::optional<Failure> Crew::not_reached(std::chrono::milliseconds start_timeout
   for (std::size_t i = 1; i < failures.size(); ++i) {
     first.more.push_back(failures[i].headline);
   }
+  for (const std::size_t host : lost) {
+    first.hosts.push_back(name(host));
+  }
+  for (std::size_t i = 0; too_long && i < waiting.size(); ++i) {
+    first.hosts.push_back(name(waiting[i]));
+  }
   return first;
 }
 
@@ -158,7 +165,9 @@ std::optional<Failure> Crew::host_lost() const {
   for (std::size_t host = 0; host < hosts_.size(); ++host) {
     const HostState& state = hosts_[host];
     if (state.phase == HostPhase::lost && !state.loss.before_hello) {
-      return lost_after_hello(name(host), state.loss, plan_.hosts[host].local);
+      Failure failure = lost_after_hello(name(host), state.loss, plan_.hosts[host].local);
+      failure.hosts = {name(host)};
+      return failure;
     }
   }
   return std::nullopt;

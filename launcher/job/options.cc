@@ -94,6 +94,13 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_option("--on-failure", raw.on_failure,
                  "of a rank: stop the job, or continue with the others (default: stop)")
       ->type_name("WHAT");
+  app.add_option("--max-restarts", options.max_restarts,
+                 "begin anew after a failure or a lost host, at most so often (default: 0)")
+      ->type_name("N");
+  app.add_option("--min-ranks", options.min_ranks,
+                 "a restart goes without hosts that are not there, or that failed twice, while the "
+                 "others hold so many (default: all ranks)")
+      ->type_name("M");
   app.add_option("--ssh", options.ssh, "instead of ssh, split as by a shell: 'ssh -F FILE'")
       ->type_name("CMD");
   app.add_option("--remote-bprun", options.remote_bprun,
@@ -148,6 +155,24 @@ std::vector<std::string> program_of(const std::vector<std::string>& rest) {
   return rest;
 }
 
+void check_restarts(const Options& options) {
+  const auto refuse = [](const std::string& text) {
+    throw Error(ErrorCode::invalid_argument, text);
+  };
+  if (options.max_restarts < 0) {
+    refuse(concat("--max-restarts must be 0 or more, not ", options.max_restarts));
+  }
+  if (options.min_ranks && options.max_restarts == 0) {
+    refuse("--min-ranks is about restarts, and there are none without --max-restarts N");
+  }
+  if (options.min_ranks && *options.min_ranks < 1) {
+    refuse(concat("--min-ranks must be 1 or more, not ", *options.min_ranks));
+  }
+  if (options.min_ranks && options.ranks && *options.min_ranks > *options.ranks) {
+    refuse(concat("--min-ranks ", *options.min_ranks, " is more than -n ", *options.ranks));
+  }
+}
+
 void finish(Options& options, const RawOptions& raw, const std::vector<std::string>& rest) {
   options.program = program_of(rest);
   if (options.program.empty() || options.program.front().empty()) {
@@ -185,6 +210,7 @@ void finish(Options& options, const RawOptions& raw, const std::vector<std::stri
   if (options.ranks && *options.ranks < 1) {
     throw Error(ErrorCode::invalid_argument, concat("-n must be 1 or more, not ", *options.ranks));
   }
+  check_restarts(options);
 }
 
 }  // namespace

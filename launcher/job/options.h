@@ -31,6 +31,8 @@ struct Options {
   std::vector<std::string> environment;                  // NAME or NAME=VALUE
   bool whole_environment = false;
   bool survivors_go_on = false;  // when a rank is lost
+  int max_restarts = 0;
+  std::optional<int> min_ranks;  // of a restart; unset: as many as the job began with
   bool dry_run = false;
   bool json = false;                 // of what is listed
   std::vector<std::string> program;  // with its arguments, untouched

@@ -1,6 +1,7 @@
 #include "launcher/job/plan.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -78,19 +79,15 @@ std::string joined_words(const std::vector<std::string>& words) {
   return text;
 }
 
-}  // namespace
+using Place = std::function<std::vector<PlacedHost>(Hosts)>;
 
-bool JobPlan::all_local() const {
-  return std::all_of(hosts.begin(), hosts.end(), [](const HostPlan& host) { return host.local; });
-}
-
-std::variant<JobPlan, EarlyExit> make_plan(const Options& options) {
+std::variant<JobPlan, EarlyExit> plan_job(const Options& options, const Place& place) {
   try {
     JobPlan plan;
     plan.program = options.program.front();
     const Allocation found = find_hosts(options);
     if (!found.found_by.empty()) plan.allocation = describe(found);
-    plan.placement = place_ranks(select_hosts(found.hosts, options.selection), options.ranks);
+    plan.placement = place(select_hosts(found.hosts, options.selection));
     const Machine machine = Machine::own();
     for (const PlacedHost& placed : plan.placement) {
       plan.hosts.push_back(plan_host(placed.host, machine, found.by_srun, options));
@@ -104,6 +101,32 @@ std::variant<JobPlan, EarlyExit> make_plan(const Options& options) {
   } catch (const Error& error) {
     return EarlyExit{kExitUsage, concat("bprun: ", error.what())};
   }
+}
+
+}  // namespace
+
+bool JobPlan::all_local() const {
+  return std::all_of(hosts.begin(), hosts.end(), [](const HostPlan& host) { return host.local; });
+}
+
+std::variant<JobPlan, EarlyExit> make_plan(const Options& options) {
+  auto plan = plan_job(
+      options, [&options](const Hosts& hosts) { return place_ranks(hosts, options.ranks); });
+  if (const auto* job = std::get_if<JobPlan>(&plan);
+      job != nullptr && options.min_ranks > world_size(job->placement)) {
+    return EarlyExit{kExitUsage,
+                     concat("bprun: --min-ranks ", *options.min_ranks, " is more than the ",
+                            world_size(job->placement), " ranks that the hosts hold")};
+  }
+  return plan;
+}
+
+std::variant<JobPlan, EarlyExit> make_plan_without(const Options& options,
+                                                   const std::set<std::string>& without) {
+  return plan_job(options, [&](Hosts hosts) {
+    std::erase_if(hosts, [&](const Host& host) { return without.contains(host.name); });
+    return place_what_fits(hosts, options.ranks);
+  });
 }
 
 std::string describe_plan(const JobPlan& plan, const Options& options) {

@@ -1,6 +1,7 @@
 // What is going to be started where, decided before anything is.
 #pragma once
 
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -27,6 +28,11 @@ struct JobPlan {
 
 // Reads the hosts file, if one is named.
 [[nodiscard]] std::variant<JobPlan, EarlyExit> make_plan(const Options& options);
+
+// For a job that begins anew: looks its hosts up again, in the hosts file too, and places the ranks
+// on all but those of `without`: fewer than -n where that is what fits, maybe none.
+[[nodiscard]] std::variant<JobPlan, EarlyExit> make_plan_without(
+    const Options& options, const std::set<std::string>& without);
 
 // For --dry-run: hosts, ranks, variables and commands.
 [[nodiscard]] std::string describe_plan(const JobPlan& plan, const Options& options);

@@ -36,6 +36,7 @@ std::vector<std::string> rank_variables(const std::vector<PlacedHost>& placement
           concat("GROUP_WORLD_SIZE=", placement.size()),
           concat("MASTER_ADDR=", job.master_address),
           concat("MASTER_PORT=", job.master_port),
+          concat("BP_GENERATION=", job.generation),
           concat("BP_STORE=", job.store.text()),
           concat("BP_HOST_RANK=", host),
           concat("BP_LOCAL_SIZES=", comma_list(placement, ranks_of)),

@@ -14,6 +14,7 @@ struct JobVariables {
   StoreAddress store;
   std::string master_address;  // of rank 0's host, for programs with a rendezvous of their own
   int master_port = 0;
+  int generation = 0;
 };
 
 // RANK, WORLD_SIZE, LOCAL_RANK... and BP_STORE...: docs/bprun.md lists them. BP_JOB and BP_KEY_FD

@@ -29,34 +29,25 @@ constexpr auto kTermToKill = 1s;  // of a failure stop
 constexpr auto kAfterKill = 5s;   // for a host to report its end once the kill was due
 constexpr auto kAgentsEnd = 2s;   // for the agents to end once their work is done
 
-std::string random_job_name() {
-  const JobKey random = random_job_key();
-  std::string name;
-  for (std::size_t i = 0; i < 12; ++i) {
-    name += "0123456789abcdef"[random[i] & 15U];
-  }
-  return name;
-}
-
 std::chrono::milliseconds since(EventLoop::Clock::time_point start) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(EventLoop::Clock::now() - start);
 }
 
 }  // namespace
 
-Supervisor::Supervisor(const Options& options, const JobPlan& plan)
+Supervisor::Supervisor(const Options& options, const JobPlan& plan, const Generation& generation)
     : options_(options),
       plan_(plan),
+      generation_(generation),
       signals_{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP},
       output_(loop_,
-              {world_size(plan.placement), options.prefix, options.output},
+              {world_size(plan.placement), options.prefix, options.output, generation.number > 0},
               [this](int rank, std::uint32_t bytes) {
                 crew_.send(host_of_rank(plan_.placement, rank), OutputTaken{bytes});
               }),
       jury_(world_size(plan.placement)),
       silence_(options.kill_silent),
       ranks_(static_cast<std::size_t>(world_size(plan.placement))),
-      job_(random_job_name()),
       key_(random_job_key()),
       crew_(loop_, plan, [this](const ToLauncher& message) { on_rank(message); }) {
   loop_.watch(signals_.fd(), POLLIN, [this](short) {
@@ -71,7 +62,7 @@ Supervisor::~Supervisor() {
   kill_adopted();
 }
 
-int Supervisor::run() {
+Ending Supervisor::run() {
   while (phase_ != Phase::finished) {
     loop_.run_once(time_to_next_look());
     advance();
@@ -87,7 +78,7 @@ int Supervisor::run() {
   while (!output_.all_written() && stop_requests_ == requests) {
     loop_.run_once();
   }
-  return exit_code();
+  return {exit_code(), started_ != Clock::time_point{}, stop_signal_, failure_};
 }
 
 // Some things happen only because time passes.
@@ -135,6 +126,7 @@ void Supervisor::on_store(const StoreEvent& event) {
 void Supervisor::on_signal(int number) {
   if (number == SIGUSR1 || number == SIGUSR2) {
     crew_.send_to_all(SignalRanks{number});
+    stop_signal_ = number == SIGUSR1 && stop_signal_ == 0 ? number : stop_signal_;
     return;
   }
   if (number == SIGTSTP) {
@@ -241,6 +233,9 @@ std::string Supervisor::who(int rank) const {
 
 void Supervisor::fail(Failure failure) {
   failure_ = std::move(failure);
+  if (failure_->rank >= 0) {
+    failure_->hosts = {plan_.placement[host_of_rank(plan_.placement, failure_->rank)].host.name};
+  }
   failed_at_ = std::chrono::system_clock::now();
   if (phase_ != Phase::running) {
     phase_ = Phase::finished;
@@ -373,14 +368,13 @@ int Supervisor::exit_code() const {
     const int own = rank.status ? exit_code_of(*rank.status) : 0;
     code = own == kExitTemporary || code == kExitTemporary ? kExitTemporary : std::max(code, own);
   }
-  return phase_ == Phase::finished && started_ == Clock::time_point{} ? kExitSignal + stop_signal_
-                                                                      : code;
+  return started_ == Clock::time_point{} ? kExitSignal + stop_signal_ : code;
 }
 
 // Processes of this job that came to us because their agent was killed. ssh's own helpers (a shared
 // master connection) come to us too, and are left alone.
 void Supervisor::kill_adopted() const {
-  const std::string marker = concat("BP_JOB=", job_);
+  const std::string marker = concat("BP_JOB=", generation_.job);
   for (const ProcessEntry& process : descendants_of(::getpid())) {
     if (has_environment_entry(process.pid, marker.c_str())) {
       signal_process(process, SIGKILL);

@@ -1,4 +1,5 @@
-// Runs one job: agents, ranks, store, output, signals, and the truth about what failed.
+// Runs one generation of a job: agents, ranks, store, output, signals, and the truth about what
+// failed. A job that begins anew after a failure has several (restarts.h).
 //
 // Threads: everything runs on the thread that constructs it, except that the store's server tells
 // its events from its own, through StoreEvents.
@@ -29,14 +30,27 @@
 
 namespace bp::launcher {
 
+struct Generation {
+  int number = 0;   // how many there were before
+  std::string job;  // its name
+};
+
+// How a generation ended.
+struct Ending {
+  int exit_code = 0;
+  bool ran = false;                // its ranks were started
+  int stop_signal = 0;             // that asked bprun to stop, or told it to save: SIGUSR1
+  std::optional<Failure> failure;  // has been printed
+};
+
 class Supervisor {
  public:
-  // Both must outlive it. Starts the agents; throws Error where that is impossible.
-  Supervisor(const Options& options, const JobPlan& plan);
+  // The first two must outlive it. Starts the agents; throws Error where that is impossible.
+  Supervisor(const Options& options, const JobPlan& plan, const Generation& generation);
   ~Supervisor();
-  // Returns bprun's exit code once every process of the job has ended and all is printed. Throws
-  // Error where bprun itself cannot go on; the destructor then still stops everything.
-  [[nodiscard]] int run();
+  // Returns once every process of the generation has ended and all is printed. Throws Error where
+  // bprun itself cannot go on; the destructor then still stops everything.
+  [[nodiscard]] Ending run();
 
  private:
   using Clock = EventLoop::Clock;
@@ -85,13 +99,13 @@ class Supervisor {
 
   const Options& options_;
   const JobPlan& plan_;
+  const Generation generation_;
   EventLoop loop_;
   SignalFd signals_;
   OutputHub output_;
   Jury jury_;
   Silence silence_;
   std::vector<RankState> ranks_;
-  const std::string job_;
   const JobKey key_;
   Crew crew_;
   std::unique_ptr<StoreEvents> store_events_;
@@ -107,7 +121,7 @@ class Supervisor {
   std::optional<Clock::time_point> stopping_since_;
   std::chrono::milliseconds stop_took_{0};
   std::optional<Clock::time_point> give_up_at_;  // hosts that have not ended by then are left
-  int stop_signal_ = 0;                          // the first that asked us to stop
+  int stop_signal_ = 0;                          // the first that asked us to stop, or SIGUSR1
   int stop_requests_ = 0;                        // signals that did
   bool interrupted_ = false;                     // Ctrl-C was among them
 };

@@ -51,6 +51,7 @@ JobVariables Supervisor::job_variables() const {
   JobVariables variables;
   variables.store = {here, store_->address().port};
   variables.master_port = first.free_port;
+  variables.generation = generation_.number;
   variables.master_address = here;
   if (!plan_.hosts.front().local) {
     variables.master_address =
@@ -62,7 +63,7 @@ JobVariables Supervisor::job_variables() const {
 JobSpec Supervisor::job_spec(std::size_t host, const JobVariables& variables, int threads) const {
   const auto own = own_environment();
   JobSpec spec;
-  spec.job = job_;
+  spec.job = generation_.job;
   spec.key = key_;
   spec.argv = options_.program;
   spec.directory = std::filesystem::current_path().string();
@@ -113,7 +114,7 @@ void Supervisor::prepare() {
   StoreServerOptions server;
   server.bind_address = plan_.all_local() && options_.interface.empty() ? "127.0.0.1" : "0.0.0.0";
   server.port = options_.store_port;
-  server.job = job_;
+  server.job = generation_.job;
   server.key = key_;
   server.world_size = world_size(plan_.placement);
   server.silence_limit = silence_.limit();

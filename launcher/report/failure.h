@@ -15,6 +15,7 @@ struct Failure {
   std::string headline;                // "rank 2 on h2 (local rank 0, pid 4711) exited with code 7"
   std::vector<std::string> more = {};  // lines below it
   std::string hint = {};               // empty where there is none
+  std::vector<std::string> hosts = {};  // lost, not reached, or that of the rank
 };
 
 struct FailureReport {

@@ -26,11 +26,12 @@ std::filesystem::path rank_folder(const OutputOptions& options, int rank) {
          concat("rank.", std::string(width - digits.size(), '0'), digits);
 }
 
-Fd open_file(const std::filesystem::path& folder, Stream stream) {
+Fd open_file(const std::filesystem::path& folder, Stream stream, bool go_on) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   const std::string path = folder / (stream == Stream::out ? "stdout" : "stderr");
-  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  const int how = go_on ? O_APPEND : O_TRUNC;
+  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | how | O_CLOEXEC, 0666));
   if (!file) {
     throw Error(ErrorCode::io, concat("--output: cannot write ", path, ": ", error_text(errno)));
   }
@@ -51,7 +52,7 @@ OutputHub::OutputHub(EventLoop& loop,
     for (const Stream stream : {Stream::out, Stream::err}) {
       Fd file;
       if (!options.folder.empty()) {
-        file = open_file(rank_folder(options, rank), stream);
+        file = open_file(rank_folder(options, rank), stream, options.go_on);
       }
       streams_.push_back({LineAssembler(options.style, rank, stream), std::move(file)});
     }

@@ -18,12 +18,13 @@ struct OutputOptions {
   int world_size = 1;
   PrefixStyle style = PrefixStyle::rank;
   std::string folder;  // empty: no files
+  bool go_on = false;  // writes files after what they hold, instead of emptying them
 };
 
 class OutputHub {
  public:
   // `taken(rank, bytes)` is called as what was added has left this process, or nearly. Throws io,
-  // naming the path, when a file cannot be made; files of an earlier job are emptied.
+  // naming the path, when a file cannot be made.
   OutputHub(EventLoop& loop,
             const OutputOptions& options,
             std::function<void(int, std::uint32_t)> taken);

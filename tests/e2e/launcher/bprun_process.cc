@@ -15,6 +15,7 @@
 #include "comm/base/text.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/process_tree.h"
+#include "launcher/process/shell_words.h"
 #include "launcher/process/spawn.h"
 
 namespace bp::test {
@@ -48,6 +49,11 @@ void drain(Fd& pipe, std::string& text) {
 }
 
 }  // namespace
+
+std::string fake_ssh(const std::string& before) {
+  const std::string script = concat(before, "; for word; do :; done; exec sh -c \"$word\"");
+  return concat("sh -c ", launcher::quote_shell_word(script), " ssh");
+}
 
 std::string rank_program() {
   return (std::filesystem::path(BP_BIN_DIR).parent_path() / "tests" / "rank_program").string();

@@ -51,6 +51,9 @@ class BprunProcess {
   std::unique_ptr<launcher::Child> child_;
 };
 
+// A stand-in for ssh, for --ssh: runs the command here, after the shell commands `before`.
+[[nodiscard]] std::string fake_ssh(const std::string& before);
+
 // The helper program's path.
 [[nodiscard]] std::string rank_program();
 

@@ -87,12 +87,6 @@ TEST_F(SshTest, AMissingBprunIsExplained) {
   EXPECT_THAT(bprun.first_error_line(), HasSubstr("there is no /no such/bprun on h1: "));
 }
 
-// A stand-in for ssh: runs the command here. BEFORE is run first.
-std::string fake_ssh(const std::string& before) {
-  const std::string script = concat(before, "; for word; do :; done; exec sh -c \"$word\"");
-  return concat("sh -c ", launcher::quote_shell_word(script), " ssh");
-}
-
 TEST(FakeSsh, WhatTheRemoteShellPrintsFirstDoesNoHarm) {
   BprunProcess bprun(
       {{"--ssh", fake_ssh("echo Welcome; echo news >&2"), "-H", "a:1,b:1", "echo", "hi"}});
