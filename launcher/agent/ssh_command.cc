@@ -12,8 +12,9 @@ std::vector<std::string> agent_command(const std::vector<std::string>& ssh,
                                        const std::string& remote_bprun) {
   std::vector<std::string> command = ssh;
   if (std::filesystem::path(ssh.front()).filename() == "ssh") {
+    // Whether a host that is silent is lost is for kSilenceLimit to say; ssh gives up after it.
     for (const char* option :
-         {"BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=2", "ServerAliveCountMax=2"}) {
+         {"BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=2", "ServerAliveCountMax=5"}) {
       command.insert(command.end(), {"-o", option});
     }
     command.emplace_back("-T");

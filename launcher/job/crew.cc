@@ -79,7 +79,7 @@ void Crew::look_for_silence() {
     const bool expected = state.phase == HostPhase::greeted || state.phase == HostPhase::ready;
     if (expected && !plan_.hosts[host].local && now - state.link->last_heard() > kSilenceLimit) {
       LinkLoss loss{.before_hello = false};
-      loss.problem = concat("it was silent for ", elapsed_text(kSilenceLimit));
+      loss.problem = concat("silent for ", elapsed_text(kSilenceLimit));
       on_lost(host, loss);
     }
   }

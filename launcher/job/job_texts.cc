@@ -26,21 +26,30 @@ constexpr std::array kSshTroubles{
     SshTrouble{"No route to host", "the host is down, or a firewall is in between"},
     SshTrouble{"Permission denied",
                "bprun needs a login without password: ssh-copy-id to that host"},
-    SshTrouble{"Host key verification failed",
-               "log in once by hand: ssh asks about the host's key, or shows that it has changed"},
-    SshTrouble{"HOST IDENTIFICATION HAS CHANGED",
+    SshTrouble{"has changed and you have requested strict checking",
                "if that is right, forget the old key: ssh-keygen -R that host"},
+    SshTrouble{"Host key verification failed",
+               "log in once by hand: ssh asks about the host's key"},
 };
 
-std::string ssh_hint(const std::vector<std::string>& lines) {
+struct SshComplaint {
+  std::string text;  // the one line that tells, or all
+  std::string_view hint;
+};
+
+SshComplaint complaint_of(const std::vector<std::string>& lines) {
   for (const SshTrouble& trouble : kSshTroubles) {
     for (const std::string& line : lines) {
       if (line.find(trouble.sign) != std::string::npos) {
-        return std::string(trouble.hint);
+        return {line, trouble.hint};
       }
     }
   }
-  return "";
+  std::string all;
+  for (const std::string& line : lines) {
+    all += concat(all.empty() ? "" : "; ", line);
+  }
+  return {all, ""};
 }
 
 }  // namespace
@@ -111,25 +120,22 @@ Failure failure_of(const StartFailed& message,
 Failure unreachable(const std::string& host,
                     const LinkLoss& loss,
                     const std::string& remote_bprun) {
-  std::string lines;
-  for (const std::string& line : loss.errors) {
-    lines += concat(lines.empty() ? "" : "; ", line);
-  }
-  if (lines.empty()) {
-    lines = loss.problem.empty() ? describe_status(loss.status) : loss.problem;
+  auto [complaint, hint] = complaint_of(loss.errors);
+  if (complaint.empty()) {
+    complaint = loss.problem.empty() ? describe_status(loss.status) : loss.problem;
   }
   const int code = exit_code_of(loss.status);
   if (code == kExitNotFound || code == kExitNotExecutable) {
     return {
         .exit_code = kExitTemporary,
         .rank = -1,
-        .headline = concat("there is no ", remote_bprun, " on ", host, ": ", lines),
+        .headline = concat("there is no ", remote_bprun, " on ", host, ": ", complaint),
         .hint = "install the same build at the same path there, or name it: --remote-bprun PATH"};
   }
   return {.exit_code = kExitTemporary,
           .rank = -1,
-          .headline = concat("host ", host, " could not be reached: ", lines),
-          .hint = ssh_hint(loss.errors)};
+          .headline = concat("host ", host, " could not be reached: ", complaint),
+          .hint = std::string(hint)};
 }
 
 Failure lost_after_hello(const std::string& host, const LinkLoss& loss, bool local) {
@@ -141,7 +147,7 @@ Failure lost_after_hello(const std::string& host, const LinkLoss& loss, bool loc
     why = concat(local ? "bprun's agent there " : "its ssh ", describe_status(loss.status));
   }
   return {.exit_code = local ? kExitInternal : kExitTemporary,
-          .headline = concat("host ", host, " was lost: ", why)};
+          .headline = concat("host ", host, " was lost (", why, ")")};
 }
 
 std::string version_trouble(const std::string& host, const Hello& theirs, const Hello& ours) {

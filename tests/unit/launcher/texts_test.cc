@@ -47,7 +47,7 @@ TEST(SshCommand, PutsTheUsersOptionsFirst) {
   EXPECT_THAT(agent_command({"/usr/bin/ssh", "-F", "f"}, host, "/opt/my bp/bprun"),
               ElementsAre("/usr/bin/ssh", "-F", "f", "-o", "BatchMode=yes", "-o",
                           "ConnectTimeout=10", "-o", "ServerAliveInterval=2", "-o",
-                          "ServerAliveCountMax=2", "-T", "h1", "'/opt/my bp/bprun' --agent"));
+                          "ServerAliveCountMax=5", "-T", "h1", "'/opt/my bp/bprun' --agent"));
   host.port = 2222;
   host.user = "u";
   EXPECT_THAT(agent_command({"rsh-wrapper"}, host, "/b"),
@@ -155,6 +155,15 @@ TEST(Texts, SayWhyAHostIsOutOfReach) {
   EXPECT_EQ(failure.exit_code, 75);
   EXPECT_EQ(failure.headline, "host h1 could not be reached: u@h1: Permission denied (publickey).");
   EXPECT_EQ(failure.hint, "bprun needs a login without password: ssh-copy-id to that host");
+
+  loss.errors = {"Offending ED25519 key in /root/.ssh/known_hosts:2", "  remove with:",
+                 "Host key for h1 has changed and you have requested strict checking.",
+                 "Host key verification failed."};
+  failure = unreachable("h1", loss, "/b/bprun");
+  EXPECT_EQ(failure.headline,
+            "host h1 could not be reached: Host key for h1 has changed and you have requested "
+            "strict checking.");
+  EXPECT_EQ(failure.hint, "if that is right, forget the old key: ssh-keygen -R that host");
 
   loss.status = 127 << 8;
   loss.errors = {"sh: 1: /b/bprun: not found"};
