@@ -112,6 +112,16 @@ std::vector<std::string> Hosts::processes(const std::string& host) const {
   return names;
 }
 
+std::vector<std::string> Hosts::processes_at_last(const std::string& host) const {
+  const Deadline deadline(20s);
+  auto left = processes(host);
+  while (!left.empty() && !deadline.passed()) {
+    ::usleep(5000);
+    left = processes(host);
+  }
+  return left;
+}
+
 void HostsTest::SetUp() {
   if (!hosts_.missing().empty()) GTEST_SKIP() << hosts_.missing();
 }
@@ -119,11 +129,7 @@ void HostsTest::SetUp() {
 void HostsTest::TearDown() {
   if (IsSkipped()) return;
   for (const char* host : {"a", "b", "c"}) {
-    const Deadline deadline(15s);  // an agent without a launcher waits for 8
-    while (!hosts_.processes(host).empty() && !deadline.passed()) {
-      ::usleep(5000);
-    }
-    EXPECT_THAT(hosts_.processes(host), testing::IsEmpty()) << "left on host " << host;
+    EXPECT_THAT(hosts_.processes_at_last(host), testing::IsEmpty()) << "left on host " << host;
   }
 }
 

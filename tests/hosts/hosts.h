@@ -31,6 +31,8 @@ class Hosts {
   void at(const std::string& host, const std::string& command) const;
   // The names of the processes on a host, but for its first one and sshd's.
   [[nodiscard]] std::vector<std::string> processes(const std::string& host) const;
+  // Waits until there are none, for longer than an agent waits for its launcher; those left then.
+  [[nodiscard]] std::vector<std::string> processes_at_last(const std::string& host) const;
 
  private:
   [[nodiscard]] std::string pid_of(const std::string& host) const;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -186,6 +187,21 @@ int recover(const std::string& victims) {
   }
 }
 
+// Sums until every rank has had a SIGUSR1.
+int work() {
+  static volatile std::sig_atomic_t asked = 0;
+  ::signal(SIGUSR1, [](int) { asked = 1; });
+  bp::Communicator world = bp::Communicator::create();
+  say("working");
+  std::vector<std::int64_t> data(1000, 0);
+  while (data[0] != world.size()) {
+    data.assign(data.size(), asked);
+    bp::all_reduce(world, bp::view(data), {.name = "asked"});
+  }
+  world.finish();
+  return 0;
+}
+
 // One collective that waits for rank 1, and one beside the caller.
 int be_traced() {
   bp::Communicator world = bp::Communicator::create();
@@ -241,6 +257,9 @@ int main(int argc, char** argv) {
   }
   if (command == "recover") {  // VICTIMS
     return recover(argument);
+  }
+  if (command == "work") {
+    return work();
   }
   if (command == "traced") {
     return be_traced();

@@ -1,0 +1,179 @@
+// Ranks and bprun itself that fail on several hosts. HostsTest sees to it that nobody is left.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "comm/base/text.h"
+#include "tests/hosts/hosts.h"
+
+namespace bp::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+using FailureOnHosts = HostsTest;
+
+constexpr const char* kUneven = "a:1,b:2,c:3";
+
+// A control group of 64 MiB, of either generation, where this machine lets us make one.
+class MemoryLimit {
+ public:
+  MemoryLimit() {
+    if (!make("/sys/fs/cgroup/memory", "memory.limit_in_bytes"))
+      make("/sys/fs/cgroup", "memory.max");
+  }
+  ~MemoryLimit() { remove(); }
+  MemoryLimit(const MemoryLimit&) = delete;
+  MemoryLimit& operator=(const MemoryLimit&) = delete;
+
+  [[nodiscard]] bool exists() const { return !group_.empty(); }
+  // Where a process writes its number to come under it.
+  [[nodiscard]] std::string members() const { return group_ / "cgroup.procs"; }
+
+ private:
+  bool make(const std::filesystem::path& hierarchy, const char* file) {
+    std::error_code error;
+    group_ = hierarchy / concat("bp-hosts-", ::getpid());
+    std::filesystem::create_directory(group_, error);
+    if (!error && std::filesystem::exists(group_ / file) &&
+        std::ofstream(group_ / file) << "64M" << std::flush) {
+      return true;
+    }
+    remove();
+    return false;
+  }
+  void remove() {
+    std::error_code error;
+    std::filesystem::remove(std::exchange(group_, {}), error);
+  }
+
+  std::filesystem::path group_;
+};
+
+TEST_F(FailureOnHosts, KeepsTheCodeOfTheRankAndNamesItsHost) {
+  const auto start = std::chrono::steady_clock::now();
+  BprunProcess bprun = run({"-H", kUneven, rank_program(), "exit", "4", "7"});
+  EXPECT_EQ(bprun.finish(), 7);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 20s) << "2 s on a quiet machine";
+  EXPECT_THAT(bprun.err(),
+              ContainsRegex(
+                  "bprun: FAILED  rank 4 on c \\(local rank 1, pid [0-9]+\\) exited with code 7"));
+  EXPECT_THAT(bprun.err(), HasSubstr("; ranks 0-3,5 were stopped by bprun (SIGTERM, "));
+  EXPECT_THAT(bprun.err(), HasSubstr("  last stderr of rank 4:\n    | rank 4 has enough\n"));
+  for (const char* host : {"a", "b", "c"}) {
+    EXPECT_THAT(hosts().processes(host), IsEmpty()) << "when bprun ends, not some time after it";
+  }
+}
+
+TEST_F(FailureOnHosts, NamesTheSignal) {
+  BprunProcess bprun = run({"-H", kUneven, rank_program(), "signal", "1", std::to_string(SIGSEGV)});
+  EXPECT_EQ(bprun.finish(), 139);
+  EXPECT_THAT(bprun.err(), ContainsRegex("rank 1 on b .*was killed by signal 11 \\(SIGSEGV\\)"));
+}
+
+TEST_F(FailureOnHosts, ARankThatTakesTooMuchMemoryIsNamed) {
+  const MemoryLimit limit;
+  if (!limit.exists()) GTEST_SKIP() << "control groups cannot be made here";
+  const std::string greedy = concat("if [ $RANK = 1 ]; then echo $$ >", limit.members(),
+                                    "; exec tail /dev/zero; fi; exec sleep 1000");
+  BprunProcess bprun = run({"-H", "a:1,b:1", "sh", "-c", greedy});
+  EXPECT_EQ(bprun.finish(), 137);
+  EXPECT_THAT(bprun.err(), ContainsRegex("rank 1 on b .*was killed by signal 9 \\(SIGKILL\\)"));
+  EXPECT_THAT(bprun.err(), HasSubstr("hint: "));
+}
+
+TEST_F(FailureOnHosts, BlamesTheKilledRankAndNotThoseThatFollow) {
+  BprunProcess bprun = run({"-H", kUneven, rank_program(), "join", "die"});
+  EXPECT_EQ(bprun.finish(), 137);
+  EXPECT_THAT(bprun.err(), ContainsRegex("bprun: FAILED  rank 1 on b .*was killed by signal 9 "));
+}
+
+TEST_F(FailureOnHosts, ASilentRankIsNamedAndTheJobGoesOn) {
+  BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "work"});
+  ASSERT_TRUE(bprun.wait_for("[0] working\n"));
+  ASSERT_TRUE(bprun.wait_for("[1] working\n"));
+  hosts().at("b", "pkill -STOP -x rank_program");
+  EXPECT_TRUE(bprun.wait_for("gives no sign of life for 10.0 s"));
+  EXPECT_THAT(bprun.err(), ContainsRegex("bprun: warning: rank 1 on b \\(local rank 0, pid "));
+  hosts().at("b", "pkill -CONT -x rank_program");
+  bprun.signal(SIGUSR1);
+  EXPECT_EQ(bprun.finish(), 0) << bprun.err();
+}
+
+TEST_F(FailureOnHosts, ASilentRankIsKilledWhenAskedTo) {
+  BprunProcess bprun = run({"-H", "a:1,b:1", "--kill-silent=2s", rank_program(), "join", "stop"});
+  EXPECT_EQ(bprun.finish(), 70);
+  EXPECT_THAT(bprun.err(),
+              ContainsRegex("bprun: FAILED  rank 1 on b .* gave no sign of life for "));
+}
+
+TEST_F(FailureOnHosts, SigkillOfBprunLeavesNobody) {
+  BprunProcess bprun = run({"-H", "a:2,b:1", rank_program(), "family"});
+  for (const char* ready : {"[0] ready\n", "[1] ready\n", "[2] ready\n"}) {
+    ASSERT_TRUE(bprun.wait_for(ready));
+  }
+  EXPECT_GE(hosts().processes("a").size(), 9U) << "an agent and two families";
+  bprun.signal(SIGKILL);
+  EXPECT_EQ(bprun.finish(), 137);
+}
+
+TEST_F(FailureOnHosts, AStoppedBprunLosesItsHosts) {
+  BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "family"});
+  ASSERT_TRUE(bprun.wait_for("[0] ready\n"));
+  ASSERT_TRUE(bprun.wait_for("[1] ready\n"));
+  bprun.signal(SIGSTOP);
+  EXPECT_THAT(hosts().processes_at_last("a"), IsEmpty()) << "for want of heartbeats";
+  EXPECT_THAT(hosts().processes_at_last("b"), IsEmpty());
+  bprun.signal(SIGCONT);
+  EXPECT_EQ(bprun.finish(), 75);
+  EXPECT_THAT(bprun.err(), ContainsRegex("bprun: FAILED  host [ab] was lost \\("));
+}
+
+TEST_F(FailureOnHosts, AStoppedAgentIsAHostLost) {
+  BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "family"});
+  ASSERT_TRUE(bprun.wait_for("[0] ready\n"));
+  ASSERT_TRUE(bprun.wait_for("[1] ready\n"));
+  hosts().at("b", "pkill -STOP -x bprun");
+  EXPECT_EQ(bprun.finish(), 75);
+  EXPECT_THAT(bprun.first_error_line(),
+              StartsWith("bprun: FAILED  host b was lost (silent for 8.0 s) after "));
+  hosts().at("b", "pkill -CONT -x bprun");
+}
+
+TEST_F(FailureOnHosts, LeftoversOfAGoodRunAreStopped) {
+  BprunProcess bprun =
+      run({"-H", "a:2,b:1", "sh", "-c", "setsid sleep 1000 & sleep 1000 & exit 0"});
+  EXPECT_EQ(bprun.finish(), 0) << bprun.err();
+  EXPECT_THAT(hosts().processes("a"), IsEmpty());
+  EXPECT_THAT(hosts().processes("b"), IsEmpty());
+}
+
+TEST_F(FailureOnHosts, IsNoneOfASecondJobOnTheSameHosts) {
+  BprunProcess other = run({"-H", "a:2,b:1", rank_program(), "work"});
+  for (const char* working : {"[0] working\n", "[1] working\n", "[2] working\n"}) {
+    ASSERT_TRUE(other.wait_for(working));
+  }
+  BprunProcess failing = run({"-H", "a:1,b:2", rank_program(), "join", "die"});
+  EXPECT_EQ(failing.finish(), 137);
+  BprunProcess killed = run({"-H", "a:1,b:1", rank_program(), "family"});
+  ASSERT_TRUE(killed.wait_for("[1] ready\n"));
+  killed.signal(SIGKILL);
+  EXPECT_EQ(killed.marked_at_last(), 0);
+  other.signal(SIGUSR1);
+  EXPECT_EQ(other.finish(), 0) << other.err();
+  EXPECT_EQ(other.err(), "");
+}
+
+}  // namespace
+}  // namespace bp::test

@@ -1,0 +1,95 @@
+// Hosts that cannot be reached, are lost, or are only slow to answer.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+
+#include "comm/base/text.h"
+#include "tests/hosts/hosts.h"
+
+namespace bp::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AnyOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+using Network = HostsTest;
+
+TEST_F(Network, ACutCableLosesTheHostAndStopsTheOthers) {
+  BprunProcess bprun = run({"-H", "a:2,b:1,c:1", rank_program(), "work"});
+  for (const char* working : {"[0] working\n", "[2] working\n", "[3] working\n"}) {
+    ASSERT_TRUE(bprun.wait_for(working));
+  }
+  const auto start = std::chrono::steady_clock::now();
+  hosts().at("head", "ip link set dev c down");
+  EXPECT_EQ(bprun.finish(), 75) << bprun.err();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 20s) << "10 s on a quiet machine";
+  EXPECT_THAT(bprun.err(), HasSubstr("bprun: FAILED  host c was lost (silent for 8.0 s) after "));
+  EXPECT_THAT(hosts().processes("a"), IsEmpty());
+  EXPECT_THAT(hosts().processes("b"), IsEmpty());
+}
+
+TEST_F(Network, AStallOfFiveSecondsDoesNoHarm) {
+  BprunProcess bprun = run({"-H", "a:2,b:1", rank_program(), "work"});
+  for (const char* working : {"[0] working\n", "[1] working\n", "[2] working\n"}) {
+    ASSERT_TRUE(bprun.wait_for(working));
+  }
+  hosts().at("head", "bridge link set dev b state disabled");
+  ::sleep(5);  // the fault itself
+  hosts().at("head", "bridge link set dev b state forwarding");
+  bprun.signal(SIGUSR1);
+  EXPECT_EQ(bprun.finish(), 0) << bprun.err();
+  EXPECT_EQ(bprun.err(), "");
+}
+
+TEST_F(Network, AHostThatIsDownIsNamed) {
+  hosts().at("head", "ip link set dev b down");
+  BprunProcess bprun = run({"-H", "a:1,b:1", "true"});
+  EXPECT_EQ(bprun.finish(), 75);
+  EXPECT_THAT(
+      bprun.first_error_line(),
+      AnyOf("bprun: FAILED  host b could not be reached: ssh: connect to host b port 22: No "
+            "route to host",
+            "bprun: FAILED  host b could not be reached: ssh: connect to host b port 22: "
+            "Connection timed out"));
+  EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: the host is down, or a firewall is in between"));
+}
+
+TEST_F(Network, AHostWithoutSshdIsNamed) {
+  hosts().at("b", "pkill -x sshd");
+  BprunProcess bprun = run({"-H", "a:1,b:1", "true"});
+  EXPECT_EQ(bprun.finish(), 75);
+  EXPECT_EQ(bprun.first_error_line(),
+            "bprun: FAILED  host b could not be reached: ssh: connect to host b port 22: "
+            "Connection refused");
+  EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: no sshd listens there"));
+}
+
+TEST_F(Network, AHostWithAnotherKeyThanBeforeIsNamed) {
+  hosts().at("head", concat("sed -i '/^b /s/ [^ ]*$/ '$(cut -d' ' -f2 ", hosts().folder(),
+                            "/a.key.pub | sed 's|/|\\\\/|g')/ ", hosts().folder(), "/known_hosts"));
+  BprunProcess bprun = run({"-H", "a:1,b:1", "true"});
+  EXPECT_EQ(bprun.finish(), 75);
+  EXPECT_EQ(bprun.first_error_line(),
+            "bprun: FAILED  host b could not be reached: Host key for b has changed and you have "
+            "requested strict checking.");
+  EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: if that is right, forget the old key: ssh-keygen"));
+}
+
+TEST_F(Network, AConnectionThatIsKilledIsAHostLost) {
+  BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "family"});
+  ASSERT_TRUE(bprun.wait_for("[0] ready\n"));
+  ASSERT_TRUE(bprun.wait_for("[1] ready\n"));
+  hosts().at("b", "pkill -KILL -f '[s]shd: root@'");
+  EXPECT_EQ(bprun.finish(), 75);
+  EXPECT_THAT(bprun.first_error_line(), StartsWith("bprun: FAILED  host b was lost ("));
+}
+
+}  // namespace
+}  // namespace bp::test
