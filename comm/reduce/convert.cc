@@ -21,7 +21,7 @@ struct ConvertBFloat16 {
     return canonical(hn::BitCast(F32(), hn::ShiftLeft<16>(hn::PromoteTo(U32(), bits))));
   }
   static HWY_INLINE VU16 half(VF32 v) {
-    const VU32 bits = hn::ShiftRight<16>(round_to_upper_half(v));
+    const VU32 bits = hn::ShiftRight<16>(round_to_upper_half(canonical(v)));
     return hn::DemoteTo(U16(), hn::BitCast(hn::RebindToSigned<U32>(), bits));
   }
 };

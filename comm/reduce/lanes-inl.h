@@ -70,12 +70,17 @@ HWY_INLINE VF32 canonical(VF32 v) {
 }
 
 // f32 lanes rounded to bf16, left in the upper halves of the lanes; the lower halves are rubbish.
+// NaNs must be canonical: of others it might make infinities or zeros.
 HWY_INLINE VU32 round_to_upper_half(VF32 v) {
   const U32 d;
   const VU32 bits = hn::BitCast(d, v);
-  const VU32 odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1));
-  const VU32 rounded = hn::Add(hn::Add(bits, hn::Set(d, 0x7fff)), odd);
-  return hn::IfThenElse(hn::RebindMask(d, hn::IsNaN(v)), hn::Set(d, 0x7fc00000), rounded);
+  const VU32 down = hn::Add(bits, hn::Set(d, 0x7fff));
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  const auto is_odd = hn::TestBit(bits, hn::Set(d, 0x10000));  // one instruction, the choice none
+  return hn::IfThenElse(is_odd, hn::Add(bits, hn::Set(d, 0x8000)), down);
+#else
+  return hn::Add(down, hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1)));
+#endif
 }
 
 template <>
@@ -90,6 +95,11 @@ struct Lanes<BFloat16> {
     return hn::BitCast(F32(), hn::And(pair, hn::Set(U32(), 0xffff0000)));
   }
   static HWY_INLINE VU32 pair_of(VF32 even, VF32 odd) {
+    // Where no lane of the sum is one, no lane of either is.
+    if (HWY_UNLIKELY(!hn::AllFalse(F32(), hn::IsNaN(hn::Add(even, odd))))) {
+      even = canonical(even);
+      odd = canonical(odd);
+    }
     const VU32 high = hn::And(round_to_upper_half(odd), hn::Set(U32(), 0xffff0000));
     return hn::Or(hn::ShiftRight<16>(round_to_upper_half(even)), high);
   }
