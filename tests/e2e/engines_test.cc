@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "shell.h"
 
 namespace bp {
@@ -10,6 +13,7 @@ namespace {
 using test::Ended;
 using test::shell;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 class Engine : public testing::TestWithParam<const char*> {
@@ -35,6 +39,25 @@ TEST_P(Engine, TurnedOffEachIsAlone) {
   if (ended.code == 77) GTEST_SKIP() << ended.output;
   EXPECT_EQ(ended.code, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("mean of 1 measurements on 1 ranks: 1.00"));
+}
+
+// What the engine makes of it is its own: the exit code, and whether the others have the time to
+// say what they saw (Hydra kills them at once). Rank 0 takes the job's store along.
+TEST_P(Engine, TheOthersSayThatARankHasDied) {
+  const std::map<std::string, int> codes{
+      {"openmpi", 137}, {"mpich", 9}, {"torchrun", 1}, {"slurm", 137}};
+  for (const int victim : {1, 0}) {
+    const Ended ended = under("", concat("../tests/rank_program reduce ", victim));
+    if (ended.code == 77) GTEST_SKIP() << ended.output;
+    EXPECT_EQ(ended.code, codes.at(GetParam())) << ended.output;
+    for (int rank = 0; rank < 3 && GetParam() != std::string("mpich"); ++rank) {
+      if (rank != victim) {
+        EXPECT_THAT(ended.output,
+                    ContainsRegex(concat("rank ", rank, " (stopped|lost) [^\n]*",
+                                         victim == 0 ? "(rank 0|the job's store)" : "rank 1")));
+      }
+    }
+  }
 }
 
 // salloc's shell is no step: bprun places the ranks, on two nodes that are this machine.

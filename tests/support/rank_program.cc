@@ -18,6 +18,7 @@
 #include "bp/environment.h"
 #include "bp/error.h"
 #include "bp/store.h"
+#include "comm/base/text.h"
 
 namespace {
 
@@ -140,17 +141,26 @@ int give_up() {
   return 70;
 }
 
-// All reduce; rank 1 is killed before its sixth, once the others have told that they wait in it.
-int reduce_until_killed() {
+// Three ranks reduce; one is killed before its sixth, once the others have told that they wait in
+// it. Whatever started the ranks: they end by what they hear of each other, not by its SIGTERM.
+int reduce_until_killed(int victim) {
+  ::signal(SIGTERM, SIG_IGN);
   bp::Communicator world = bp::Communicator::create();
   std::vector<float> data(16);
-  for (int step = 0;; ++step) {
-    if (step == 5 && rank() == 1) {
-      const std::vector<std::string> others{"comm/under_way/0.", "comm/under_way/2."};
-      world.store()->wait(others, 30s);
-      ::raise(SIGKILL);
+  try {
+    for (int step = 0;; ++step) {
+      if (step == 5 && world.rank() == victim) {
+        const std::vector<std::string> others{
+            bp::concat("comm/under_way/", victim == 0 ? 1 : 0, "."),
+            bp::concat("comm/under_way/", victim == 2 ? 1 : 2, ".")};
+        world.store()->wait(others, 30s);
+        ::raise(SIGKILL);
+      }
+      bp::all_reduce(world, bp::view(data), {.name = "grads"});
     }
-    bp::all_reduce(world, bp::view(data), {.name = "grads"});
+  } catch (const bp::Error& error) {
+    std::fprintf(stderr, "rank %d: %s\n", world.rank(), error.what());
+    return 70;
   }
 }
 
@@ -252,8 +262,8 @@ int main(int argc, char** argv) {
   if (command == "join") {
     return join(argument);
   }
-  if (command == "reduce") {
-    return reduce_until_killed();
+  if (command == "reduce") {  // VICTIM
+    return reduce_until_killed(std::atoi(argument.c_str()));
   }
   if (command == "recover") {  // VICTIMS
     return recover(argument);

@@ -93,7 +93,7 @@ TEST(Failure, TellsWhatTheOthersWereInAndKeepsTheirRecords) {
   const auto folder = std::filesystem::path(testing::TempDir()) / concat("records-", ::getpid());
   for (const char* backend : {"BP_BACKEND=auto", "BP_BACKEND=gloo"}) {
     BprunProcess bprun(
-        {.arguments = {"-n", "3", "--output", folder.string(), rank_program(), "reduce"},
+        {.arguments = {"-n", "3", "--output", folder.string(), rank_program(), "reduce", "1"},
          .environment = {backend}});
     EXPECT_EQ(bprun.finish(), 137);
     EXPECT_THAT(bprun.err(), HasSubstr("rank 1 on localhost"));
