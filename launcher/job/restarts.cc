@@ -4,16 +4,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "comm/base/deadline.h"
 #include "comm/base/job_key.h"
 #include "comm/base/text.h"
 #include "launcher/agent/timing.h"
-#include "launcher/job/host_record.h"
+#include "launcher/job/roster.h"
 #include "launcher/job/supervisor.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/clock_text.h"
@@ -38,20 +40,6 @@ std::string random_job_name() {
   return name;
 }
 
-// "1 rank", "3 restarts"
-std::string count(int number, const std::string& what) {
-  return concat(number, " ", what, number == 1 ? "" : "s");
-}
-
-// "3 ranks on a:2,b:1"
-std::string describe(const std::vector<PlacedHost>& placement) {
-  std::string text = count(world_size(placement), "rank");
-  for (const PlacedHost& placed : placement) {
-    text += concat(placed.first_rank == 0 ? " on " : ",", placed.host.name, ":", placed.ranks);
-  }
-  return text;
-}
-
 // The signal that asked for an end meanwhile; 0 for none. Supervisor has blocked them all.
 int wait_for_signal(std::chrono::milliseconds limit) {
   sigset_t ends;
@@ -59,8 +47,14 @@ int wait_for_signal(std::chrono::milliseconds limit) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
     ::sigaddset(&ends, number);
   }
-  const timespec time{.tv_sec = limit / 1s, .tv_nsec = (limit % 1s) / 1ns};
-  return std::max(0, ::sigtimedwait(&ends, nullptr, &time));
+  const Deadline deadline(limit);
+  int number = 0;
+  do {  // again when we were suspended meanwhile
+    const auto left = deadline.left();
+    const timespec time{.tv_sec = left / 1s, .tv_nsec = (left % 1s) / 1ns};
+    number = ::sigtimedwait(&ends, nullptr, &time);
+  } while (number < 0 && errno == EINTR);
+  return std::max(0, number);
 }
 
 // Lost or out of reach, unlike a rank that leaves with that code.
@@ -71,9 +65,7 @@ bool host_trouble(const Ending& ending) {
 class Job {
  public:
   Job(const Options& options, JobPlan plan)
-      : options_(options),
-        plan_(std::move(plan)),
-        least_(options.min_ranks.value_or(world_size(plan_.placement))) {}
+      : options_(options), roster_(options, std::move(plan)) {}
   int run();
 
  private:
@@ -81,18 +73,12 @@ class Job {
   [[nodiscard]] bool may_go_on() const;
   [[nodiscard]] bool plan_next();
   [[nodiscard]] bool restart();
-  [[nodiscard]] bool place();
-  [[nodiscard]] std::string too_few() const;
   [[nodiscard]] std::chrono::milliseconds wait_before_restart() const;
   void end_by_signal(int number);
 
   const Options& options_;
-  JobPlan plan_;  // of the generation that runs or will run next
-  const int least_;
   const std::string name_ = random_job_name();
-  HostRecord hosts_;
-  std::set<std::string> left_out_;  // of plan_
-  std::string no_plan_;             // why there is none
+  Roster roster_;
   Ending ending_;
   int generations_ = 0;  // that ran
   int restarts_ = 0;
@@ -104,7 +90,7 @@ int Job::run() {
     run_generation();
   } while (may_go_on() && plan_next());
   if (restarts_ > 0) {
-    std::string text = concat(count(restarts_, "restart"), ":");
+    std::string text = concat(restarts_, restarts_ == 1 ? " restart:" : " restarts:");
     for (const std::string& line : history_) {
       text += "\n  " + line;
     }
@@ -115,9 +101,10 @@ int Job::run() {
 
 void Job::run_generation() {
   const std::string name = generations_ == 0 ? name_ : concat(name_, "@", generations_);
-  ending_ = Supervisor(options_, plan_, {generations_, name}).run();
+  ending_ = Supervisor(options_, roster_.plan(), {generations_, name}).run();
   if (ending_.ran) {
-    history_.push_back(concat("generation ", generations_, ", ", describe(plan_.placement), ": ",
+    history_.push_back(concat("generation ", generations_, ", ", describe(roster_.plan().placement),
+                              ": ",
                               ending_.failure ? ending_.failure->headline
                                               : concat("ended with code ", ending_.exit_code)));
     ++generations_;
@@ -142,13 +129,13 @@ bool Job::plan_next() {
   }
   const Failure& failure = *ending_.failure;
   if (ending_.ran) {
-    hosts_.look_again();
-    hosts_.failed(failure.hosts, failure.headline);
+    roster_.hosts().look_again();
+    roster_.hosts().failed(failure.hosts, failure.headline);
     return restart();
   }
-  hosts_.not_reached(failure.hosts, failure.headline);
-  if (place()) {
-    say(concat("goes on with ", describe(plan_.placement)));
+  roster_.hosts().not_reached(failure.hosts, failure.headline);
+  if (roster_.place()) {
+    say(concat("goes on with ", describe(roster_.plan().placement)));
     return true;
   }
   return restart();
@@ -156,60 +143,24 @@ bool Job::plan_next() {
 
 bool Job::restart() {
   if (restarts_ == options_.max_restarts) {
-    say(concat(place() ? "" : concat(too_few(), "; "), "no restart is left of ",
+    say(concat(roster_.place() ? "" : concat(roster_.too_few(), "; "), "no restart is left of ",
                options_.max_restarts, " (--max-restarts)"));
     return false;
   }
-  hosts_.look_again();
-  if (!place()) {
-    say(too_few());
+  roster_.hosts().look_again();
+  if (!roster_.place()) {
+    say(roster_.too_few());
     return false;
   }
   const auto wait = wait_before_restart();
   ++restarts_;
   say(concat("restart ", restarts_, " of ", options_.max_restarts, " in ", elapsed_text(wait),
-             ", with ", describe(plan_.placement)));
-  for (const std::string& host : left_out_) {
-    say(concat("host ", host, " is left out: it ", hosts_.trouble(host)));
-  }
+             ", with ", describe(roster_.plan().placement), roster_.left_out("\nbprun: ")));
   if (const int number = wait_for_signal(wait); number != 0) {
     end_by_signal(number);
     return false;
   }
   return true;
-}
-
-// On all hosts but those out of reach and those that failed too often; the latter stay where the
-// others hold too few ranks. False where that too is too few.
-bool Job::place() {
-  const auto out_of_reach = hosts_.out_of_reach();
-  auto all_bad = hosts_.failed_too_often();
-  all_bad.insert(out_of_reach.begin(), out_of_reach.end());
-  for (const auto& without : {all_bad, out_of_reach}) {
-    auto plan = make_plan_without(options_, without);
-    if (const auto* exit = std::get_if<EarlyExit>(&plan)) {
-      no_plan_ = exit->text;
-      return false;
-    }
-    plan_ = std::get<JobPlan>(std::move(plan));
-    left_out_ = without;
-    if (world_size(plan_.placement) >= least_) {
-      return true;
-    }
-  }
-  return false;
-}
-
-std::string Job::too_few() const {
-  if (!no_plan_.empty()) {
-    return concat("cannot restart: ", no_plan_);
-  }
-  std::string text = concat("cannot restart: there is room for ", describe(plan_.placement),
-                            ", and --min-ranks is ", least_);
-  for (const std::string& host : left_out_) {
-    text += concat("; host ", host, " ", hosts_.trouble(host));
-  }
-  return text;
 }
 
 std::chrono::milliseconds Job::wait_before_restart() const {
