@@ -71,7 +71,7 @@ class Agent {
   void launcher_gone();
 
   EventLoop loop_;
-  SignalFd signals_{SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+  SignalFd signals_{SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
   HeldPort port_;
   Channel channel_;
   const rlim_t open_files_ = raise_open_files_limit();  // two pipes a rank take many
@@ -103,7 +103,13 @@ Agent::Agent(Fd in, Fd out)
                 [this](const std::string&) { launcher_gone(); }}) {
   loop_.watch(signals_.fd(), POLLIN, [this](short) {
     for (const int number : signals_.read()) {
-      number == SIGCHLD ? reap() : launcher_gone();
+      if (number == SIGCHLD) {
+        reap();
+      } else if (number == SIGUSR1 || number == SIGUSR2) {
+        signal_ranks(number);  // the warning of a batch system that started us, as by srun
+      } else {
+        launcher_gone();
+      }
     }
   });
 }

@@ -87,5 +87,14 @@ TEST(Stop, UserSignalsArePassedOn) {
   EXPECT_THAT(bprun.out(), HasSubstr("[0] two\n"));
 }
 
+// srun passes a batch system's warning to what it started itself: the agents.
+TEST(Stop, UserSignalsToAnAgentReachItsRanks) {
+  BprunProcess bprun({{"-n", "1", "sh", "-c",
+                       "trap 'echo one; exit 0' USR1; kill -USR1 $PPID; "
+                       "while :; do sleep 0.01; done"}});
+  EXPECT_EQ(bprun.finish(), 0) << bprun.err();
+  EXPECT_EQ(bprun.out(), "[0] one\n");
+}
+
 }  // namespace
 }  // namespace bp::test
