@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <string>
 
 #include "comm/base/text.h"
@@ -101,6 +102,26 @@ TEST_F(Resume, AKilledRunGoesOnByTheSameCommand) {
   ASSERT_EQ(resumed.code, 0) << resumed.output;
   EXPECT_THAT(resumed.output, HasSubstr("going on from killed/checkpoints/step-"));
   expect_same_result("killed");
+}
+
+// The same hosts in both generations, so the same parameters as undisturbed, bit for bit.
+TEST_F(Resume, ARankThatIsKilledIsNoEndWithRestarts) {
+  std::ofstream(path("rank")) << "#!/bin/sh\necho $$ > pid.$RANK\nexec " BP_BIN_DIR
+                                 "/bert_train \"$@\"\n";
+  fs::permissions(path("rank"), fs::perms::owner_all);
+  std::random_device random;
+  const unsigned step = 21 + random() % 70;
+  const unsigned rank = random() % 4;
+  SCOPED_TRACE(concat("rank ", rank, " killed at step ", step));
+  std::string command = bprun(concat(kUneven, " --max-restarts 2"), "--run again");
+  command.replace(command.find(" bert_train "), 12, " ./rank ");
+  const Ended ended = interrupted(command, "again", concat("step.:", step, ","),
+                                  concat("kill -KILL $(cat pid.", rank, ")"));
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("bprun: restart 1 of 2 in 0.5 s, with 4 ranks on "
+                                      "localhost:3,127.0.0.1:1\n"));
+  EXPECT_THAT(ended.output, HasSubstr("going on from again/checkpoints/step-"));
+  expect_same_result("again");
 }
 
 TEST_F(Resume, StopAsksTheRunAtWork) {
