@@ -11,11 +11,15 @@ void HostRecord::failed(const std::vector<std::string>& hosts, const std::string
   }
 }
 
-void HostRecord::not_reached(const std::vector<std::string>& hosts, const std::string& why) {
+bool HostRecord::not_reached(const std::vector<std::string>& hosts, const std::string& why) {
+  bool news = false;
   for (const std::string& name : hosts) {
-    hosts_[name].out_of_reach = true;
-    hosts_[name].why = why;
+    Host& host = hosts_[name];
+    news |= !host.out_of_reach;
+    host.out_of_reach = true;
+    host.why = why;
   }
+  return news;
 }
 
 void HostRecord::look_again() {

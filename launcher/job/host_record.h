@@ -15,8 +15,8 @@ class HostRecord {
   // The ranks ran until one of these hosts was lost, or a rank on it failed.
   void failed(const std::vector<std::string>& hosts, const std::string& why);
   // They could not be reached when the ranks were to be started. That is no failure of its own: a
-  // host that was lost is out of reach for a while.
-  void not_reached(const std::vector<std::string>& hosts, const std::string& why);
+  // host that was lost is out of reach for a while. False if all were known to be.
+  bool not_reached(const std::vector<std::string>& hosts, const std::string& why);
   // Hosts that were out of reach may have come back.
   void look_again();
 

@@ -133,8 +133,8 @@ bool Job::plan_next() {
     roster_.hosts().failed(failure.hosts, failure.headline);
     return restart();
   }
-  roster_.hosts().not_reached(failure.hosts, failure.headline);
-  if (roster_.place()) {
+  // Only hosts that are newly out of reach make another plan, so this comes to an end.
+  if (roster_.hosts().not_reached(failure.hosts, failure.headline) && roster_.place()) {
     say(concat("goes on with ", describe(roster_.plan().placement)));
     return true;
   }

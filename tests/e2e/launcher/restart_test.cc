@@ -4,18 +4,21 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
 
+#include "comm/base/deadline.h"
 #include "comm/base/text.h"
 #include "tests/e2e/launcher/bprun_process.h"
 
 namespace bp::test {
 namespace {
 
+using namespace std::chrono_literals;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
@@ -188,6 +191,24 @@ TEST_F(Restart, ASignalMeanwhileEndsTheJob) {
     EXPECT_EQ(bprun.finish(), code);
     EXPECT_THAT(bprun.err(), HasSubstr(concat("bprun: ", name, ": does not restart\n")));
   }
+}
+
+TEST_F(Restart, AWarningWhileHostsAreAskedEndsTheJob) {
+  const std::string silent = path("silent");
+  const std::string asked = path("asked");
+  BprunProcess bprun(
+      {{"--ssh",
+        fake_ssh(concat("if [ -e ", silent, " ]; then touch ", asked, "; exec sleep 1000; fi")),
+        "-H", "far:1", "--max-restarts", "1", "sh", "-c", concat("touch ", silent, "; exit 5")}});
+  ASSERT_TRUE(bprun.wait_for("restart 1 of 1"));
+  for (const Deadline deadline(30s); !std::filesystem::exists(asked);) {
+    ASSERT_FALSE(deadline.passed());
+    ::usleep(5000);
+  }
+  bprun.signal(SIGUSR1);
+  EXPECT_EQ(bprun.finish(), 75);
+  EXPECT_THAT(bprun.err(), HasSubstr("bprun: SIGUSR1: does not restart\n"));
+  EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
 // A batch system says that the time is nearly up: to begin anew would be in vain.

@@ -29,13 +29,15 @@ TEST(HostRecord, AHostOutOfReachMayComeBackAndHasNotFailedByThat) {
   HostRecord record;
   record.failed({"a"}, "host a was lost");
   for (int i = 0; i < 3; ++i) {
-    record.not_reached({"a", "b"}, "no route");
+    EXPECT_TRUE(record.not_reached({"a", "b"}, "no route"));
+    EXPECT_FALSE(record.not_reached({"b"}, "no route"));
     EXPECT_THAT(record.out_of_reach(), ElementsAre("a", "b"));
     record.look_again();
     EXPECT_THAT(record.out_of_reach(), IsEmpty());
   }
   EXPECT_THAT(record.failed_too_often(), IsEmpty());
-  record.not_reached({"a"}, "no route");
+  EXPECT_TRUE(record.not_reached({"a"}, "no route"));
+  EXPECT_FALSE(record.not_reached({}, "of no host"));
   EXPECT_EQ(record.trouble("a"), "is out of reach (no route)");
 }
 
