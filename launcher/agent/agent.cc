@@ -25,6 +25,7 @@
 #include "launcher/agent/timing.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/event_loop.h"
+#include "launcher/process/limits.h"
 #include "launcher/process/process_tree.h"
 #include "launcher/process/program.h"
 #include "launcher/process/signals.h"
@@ -74,7 +75,6 @@ class Agent {
   SignalFd signals_{SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
   HeldPort port_;
   Channel channel_;
-  const rlim_t open_files_ = raise_open_files_limit();  // two pipes a rank take many
   OutputWindow window_;
   std::optional<JobSpec> job_;
   Program program_;
@@ -116,6 +116,7 @@ Agent::Agent(Fd in, Fd out)
 
 int Agent::run() {
   adopt_orphans();
+  raise_open_files_limit();  // two pipes a rank take many
   channel_.send(std::string(kAgentMagic));
   send(make_hello(port_.number()));
   beat();
@@ -195,7 +196,7 @@ bool Agent::start_rank(const RankSpec& spec) {
                                     .standard_error = err.write.get(),
                                     .in_own_session = false,
                                     .die_with_parent = true,
-                                    .open_files = open_files_});
+                                    .limits = job_->limits});
   if (result.error != 0) {
     send(StartFailed{spec.rank, exit_code_of_exec_error(result.error),
                      concat(program_.file, ": ", exec_error_text(result.error))});

@@ -25,6 +25,11 @@ void put(WireWriter& out, const JobSpec& spec) {
   out.strings(spec.argv);
   out.string(spec.directory);
   out.u32(spec.umask);
+  out.u32(static_cast<std::uint32_t>(spec.limits.size()));
+  for (const SoftLimit& limit : spec.limits) {
+    out.i32(limit.resource);
+    out.u64(limit.value);
+  }
   out.u8(spec.whole_environment ? 1 : 0);
   out.strings(spec.environment);
   out.u32(static_cast<std::uint32_t>(spec.ranks.size()));
@@ -44,6 +49,11 @@ void get(WireReader& in, JobSpec& spec) {
   spec.argv = in.strings();
   spec.directory = in.string();
   spec.umask = in.u32();
+  spec.limits.resize(in.count(12));
+  for (SoftLimit& limit : spec.limits) {
+    limit.resource = in.i32();
+    limit.value = in.u64();
+  }
   spec.whole_environment = in.u8() != 0;
   spec.environment = in.strings();
   spec.ranks.resize(in.count(8));

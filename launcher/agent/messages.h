@@ -9,10 +9,11 @@
 
 #include "bp/environment.h"
 #include "launcher/agent/frame.h"
+#include "launcher/process/limits.h"
 
 namespace bp::launcher {
 
-inline constexpr std::uint32_t kProtocol = 1;
+inline constexpr std::uint32_t kProtocol = 2;
 
 // Both ways, every kHeartbeat: the other end is alive.
 struct Heartbeat {};
@@ -31,6 +32,7 @@ struct JobSpec {
   std::vector<std::string> argv;
   std::string directory;
   std::uint32_t umask = 022;
+  std::vector<SoftLimit> limits;
   bool whole_environment = false;  // `environment` replaces the agent's own instead of adding to it
   std::vector<std::string> environment;
   std::vector<RankSpec> ranks;

@@ -14,6 +14,11 @@ void WireWriter::u32(std::uint32_t value) {
   }
 }
 
+void WireWriter::u64(std::uint64_t value) {
+  u32(static_cast<std::uint32_t>(value));
+  u32(static_cast<std::uint32_t>(value >> 32U));
+}
+
 void WireWriter::string(std::string_view value) {
   BP_CHECK(value.size() <= std::numeric_limits<std::uint32_t>::max(), "a string over 4 GiB");
   u32(static_cast<std::uint32_t>(value.size()));
@@ -35,6 +40,11 @@ std::string_view WireReader::take(std::size_t bytes) {
   const std::string_view taken = rest_.substr(0, bytes);
   rest_.remove_prefix(bytes);
   return taken;
+}
+
+std::uint64_t WireReader::u64() {
+  const std::uint64_t low = u32();
+  return low | std::uint64_t{u32()} << 32U;
 }
 
 std::uint32_t WireReader::u32() {

@@ -14,6 +14,7 @@ class WireWriter {
  public:
   void u8(std::uint8_t value) { bytes_ += static_cast<char>(value); }
   void u32(std::uint32_t value);
+  void u64(std::uint64_t value);
   void i32(std::int32_t value) { u32(static_cast<std::uint32_t>(value)); }
   void string(std::string_view value);
   void strings(std::span<const std::string> values);
@@ -29,6 +30,7 @@ class WireReader {
   explicit WireReader(std::string_view bytes) : rest_(bytes) {}
   [[nodiscard]] std::uint8_t u8() { return static_cast<std::uint8_t>(take(1)[0]); }
   [[nodiscard]] std::uint32_t u32();
+  [[nodiscard]] std::uint64_t u64();
   [[nodiscard]] std::int32_t i32() { return static_cast<std::int32_t>(u32()); }
   [[nodiscard]] std::string_view string() { return take(u32()); }
   [[nodiscard]] std::vector<std::string> strings();

@@ -12,6 +12,7 @@
 #include "launcher/hosts/machine.h"
 #include "launcher/job/supervisor.h"
 #include "launcher/process/environment_list.h"
+#include "launcher/process/limits.h"
 
 namespace bp::launcher {
 namespace {
@@ -68,6 +69,7 @@ JobSpec Supervisor::job_spec(std::size_t host, const JobVariables& variables, in
   spec.argv = options_.program;
   spec.directory = std::filesystem::current_path().string();
   spec.umask = current_umask();
+  spec.limits = travelling_limits();
   spec.whole_environment = plan_.hosts[host].local;
   for (const std::string& entry : own) {
     if (spec.whole_environment || options_.whole_environment || travels(name_of_entry(entry))) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <span>
 #include <utility>
 
 #include "bp/error.h"
@@ -34,7 +35,7 @@ struct Prepared {
   int fds[3];
   bool in_own_session;
   bool die_with_parent;
-  rlimit open_files;
+  std::span<const SoftLimit> limits;
   pid_t parent;
   int error_pipe;
 };
@@ -77,7 +78,7 @@ void place_standard_fds(const Prepared& prepared) {
     }
   }
   place_standard_fds(prepared);
-  ::setrlimit(RLIMIT_NOFILE, &prepared.open_files);
+  apply_limits(prepared.limits);
   reset_signals();
   ::execve(prepared.file, prepared.argv, prepared.environment);
   report_and_exit(prepared.error_pipe);
@@ -95,14 +96,6 @@ Pipe make_pipe() {
 
 void set_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
 
-rlim_t raise_open_files_limit() {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  const rlim_t before = std::exchange(limit.rlim_cur, limit.rlim_max);
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-  return before;
-}
-
 SpawnResult spawn(const SpawnRequest& request) {
   const std::vector<char*> argv = c_strings(request.argv);
   const std::vector<char*> environment = c_strings(request.environment);
@@ -112,9 +105,6 @@ SpawnResult spawn(const SpawnRequest& request) {
     null = Fd(::open("/dev/null", O_RDWR | O_CLOEXEC));
     standard_input = null.get();
   }
-  rlimit open_files{};
-  ::getrlimit(RLIMIT_NOFILE, &open_files);
-  open_files.rlim_cur = request.open_files.value_or(open_files.rlim_cur);
   Pipe error_pipe = make_pipe();
   const Prepared prepared{request.file.c_str(),
                           const_cast<char**>(argv.data()),
@@ -122,7 +112,7 @@ SpawnResult spawn(const SpawnRequest& request) {
                           {standard_input, request.standard_output, request.standard_error},
                           request.in_own_session,
                           request.die_with_parent,
-                          open_files,
+                          request.limits,
                           ::getpid(),
                           error_pipe.write.get()};
 

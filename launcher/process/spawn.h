@@ -1,14 +1,13 @@
 // Starting a process, so that "it could not be started" is a value and not a mysterious exit code.
 #pragma once
 
-#include <sys/resource.h>
 #include <sys/types.h>
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "comm/base/fd.h"
+#include "launcher/process/limits.h"
 
 namespace bp::launcher {
 
@@ -18,8 +17,6 @@ struct Pipe {
 };
 [[nodiscard]] Pipe make_pipe();  // close-on-exec, both ends; throws io
 void set_nonblocking(int fd);
-// Raises this process's soft limit to the hard one; returns what it was.
-rlim_t raise_open_files_limit();
 
 struct SpawnRequest {
   std::string file;                      // what to execute; not looked up
@@ -31,8 +28,8 @@ struct SpawnRequest {
   // Linux can deal out its cores by session first ("autogroup"), and then sched_yield() never gives
   // a core to a process of another one: processes that wait for each other want to share one.
   bool in_own_session = true;
-  bool die_with_parent = false;           // SIGKILL when the thread that called spawn() ends
-  std::optional<rlim_t> open_files = {};  // the soft limit for it, where ours was raised
+  bool die_with_parent = false;        // SIGKILL when the thread that called spawn() ends
+  std::vector<SoftLimit> limits = {};  // the others are ours
 };
 
 struct SpawnResult {

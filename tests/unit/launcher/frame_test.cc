@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <random>
 #include <string>
@@ -80,6 +81,7 @@ TEST(Messages, AJobKeepsEveryByte) {
   spec.argv = {every_byte(), "", " ", "a b", "\n", "'\"$`\\"};
   spec.directory = "/a folder";
   spec.umask = 077;
+  spec.limits = {{RLIMIT_CORE, 0x123456789abcdef0}, {RLIMIT_AS, RLIM_INFINITY}};
   spec.whole_environment = true;
   spec.environment = {"A=" + every_byte(), "B=", "C", "D=x=y"};
   spec.ranks = {{3, {"RANK=3"}}, {4, {}}};
@@ -89,6 +91,7 @@ TEST(Messages, AJobKeepsEveryByte) {
   EXPECT_EQ(got.argv, spec.argv);
   EXPECT_EQ(got.directory, spec.directory);
   EXPECT_EQ(got.umask, spec.umask);
+  EXPECT_EQ(got.limits, spec.limits);
   EXPECT_TRUE(got.whole_environment);
   EXPECT_EQ(got.environment, spec.environment);
   ASSERT_EQ(got.ranks.size(), 2U);
@@ -160,7 +163,7 @@ TEST(Messages, SayWhatIsWrong) {
 TEST(Messages, SurviveAnyContent) {
   std::mt19937 random(7);
   const std::string good =
-      only_frame(encode(ToAgent(JobSpec{"j", {}, {"a"}, "/", 0, false, {"A=1"}, {{0, {}}}})))
+      only_frame(encode(ToAgent(JobSpec{"j", {}, {"a"}, "/", 0, {}, false, {"A=1"}, {{0, {}}}})))
           .content;
   for (int round = 0; round < 20'000; ++round) {
     Frame frame{static_cast<std::uint8_t>(random() % 10), round % 2 == 0 ? good : ""};
