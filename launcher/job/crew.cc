@@ -77,7 +77,8 @@ void Crew::look_for_silence() {
   for (std::size_t host = 0; host < hosts_.size(); ++host) {
     const HostState& state = hosts_[host];
     const bool expected = state.phase == HostPhase::greeted || state.phase == HostPhase::ready;
-    if (expected && !plan_.hosts[host].local && now - state.link->last_heard() > kSilenceLimit) {
+    const auto heard = std::max(state.link->last_heard(), awake_since_);
+    if (expected && !plan_.hosts[host].local && now - heard > kSilenceLimit) {
       LinkLoss loss{.before_hello = false};
       loss.problem = concat("silent for ", elapsed_text(kSilenceLimit));
       on_lost(host, loss);
@@ -120,7 +121,7 @@ std::optional<Failure> Crew::not_reached(std::chrono::milliseconds start_timeout
       waiting.push_back(host);
     }
   }
-  const bool too_long = !waiting.empty() && now - since_ >= start_timeout;
+  const bool too_long = !waiting.empty() && now - awake_since_ >= start_timeout;
   const bool all_told = !lost.empty() && (waiting.empty() || now - *first_loss_ >= kOthersAnswer);
   if (!too_long && !all_told) {
     return std::nullopt;

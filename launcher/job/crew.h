@@ -41,6 +41,8 @@ class Crew {
 
   void send(std::size_t host, const ToAgent& message) { hosts_[host].link->send(message); }
   void send_to_all(const ToAgent& message);
+  // After a time in which we did not run, and so could not hear of anybody.
+  void resumed() { awake_since_ = Clock::now(); }
   // Lets all agents end, and waits for that, at most so long. The crew is of no use afterwards.
   void close(std::chrono::milliseconds limit);
 
@@ -65,7 +67,7 @@ class Crew {
   std::function<void(const ToLauncher&)> on_rank_;
   const Hello ours_;
   std::vector<HostState> hosts_;
-  Clock::time_point since_ = Clock::now();
+  Clock::time_point awake_since_ = Clock::now();
   std::optional<Clock::time_point> first_loss_;
   std::optional<Failure> start_failure_;
   EventLoop::TimerId heartbeat_ = 0;

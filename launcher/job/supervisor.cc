@@ -155,6 +155,7 @@ void Supervisor::suspend() {
   crew_.send_to_all(SignalRanks{SIGCONT});
   crew_.send_to_all(Suspend{false});
   silence_.job_resumed(Clock::now());
+  crew_.resumed();
 }
 
 void Supervisor::advance() {
