@@ -21,6 +21,7 @@ using namespace std::chrono_literals;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 using FailureOnHosts = HostsTest;
 
@@ -71,9 +72,7 @@ TEST_F(FailureOnHosts, KeepsTheCodeOfTheRankAndNamesItsHost) {
                   "bprun: FAILED  rank 4 on c \\(local rank 1, pid [0-9]+\\) exited with code 7"));
   EXPECT_THAT(bprun.err(), HasSubstr("; ranks 0-3,5 were stopped by bprun (SIGTERM, "));
   EXPECT_THAT(bprun.err(), HasSubstr("  last stderr of rank 4:\n    | rank 4 has enough\n"));
-  for (const char* host : {"a", "b", "c"}) {
-    EXPECT_THAT(hosts().processes(host), IsEmpty()) << "when bprun ends, not some time after it";
-  }
+  expect_nobody_on({"a", "b", "c"});  // when bprun ends, not some time after it
 }
 
 TEST_F(FailureOnHosts, NamesTheSignal) {
@@ -101,8 +100,7 @@ TEST_F(FailureOnHosts, BlamesTheKilledRankAndNotThoseThatFollow) {
 
 TEST_F(FailureOnHosts, ASilentRankIsNamedAndTheJobGoesOn) {
   BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "work"});
-  ASSERT_TRUE(bprun.wait_for("[0] working\n"));
-  ASSERT_TRUE(bprun.wait_for("[1] working\n"));
+  ASSERT_TRUE(all_say(bprun, 2, "working"));
   hosts().at("b", "pkill -STOP -x rank_program");
   EXPECT_TRUE(bprun.wait_for("gives no sign of life for 10.0 s"));
   EXPECT_THAT(bprun.err(), ContainsRegex("bprun: warning: rank 1 on b \\(local rank 0, pid "));
@@ -120,18 +118,25 @@ TEST_F(FailureOnHosts, ASilentRankIsKilledWhenAskedTo) {
 
 TEST_F(FailureOnHosts, SigkillOfBprunLeavesNobody) {
   BprunProcess bprun = run({"-H", "a:2,b:1", rank_program(), "family"});
-  for (const char* ready : {"[0] ready\n", "[1] ready\n", "[2] ready\n"}) {
-    ASSERT_TRUE(bprun.wait_for(ready));
-  }
+  ASSERT_TRUE(all_say(bprun, 3, "ready"));
   EXPECT_GE(hosts().processes("a").size(), 9U) << "an agent and two families";
   bprun.signal(SIGKILL);
   EXPECT_EQ(bprun.finish(), 137);
 }
 
+TEST_F(FailureOnHosts, CtrlCTwiceKillsWhatDoesNotListen) {
+  BprunProcess bprun = run({"-H", "a:2,b:1", rank_program(), "family"});
+  ASSERT_TRUE(all_say(bprun, 3, "ready"));
+  bprun.signal(SIGINT);
+  ASSERT_TRUE(bprun.wait_for("stopping 3 ranks"));
+  bprun.signal(SIGINT);
+  EXPECT_EQ(bprun.finish(), 130);
+  expect_nobody_on({"a", "b"});
+}
+
 TEST_F(FailureOnHosts, AStoppedBprunLosesItsHosts) {
   BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "family"});
-  ASSERT_TRUE(bprun.wait_for("[0] ready\n"));
-  ASSERT_TRUE(bprun.wait_for("[1] ready\n"));
+  ASSERT_TRUE(all_say(bprun, 2, "ready"));
   bprun.signal(SIGSTOP);
   EXPECT_THAT(hosts().processes_at_last("a"), IsEmpty()) << "for want of heartbeats";
   EXPECT_THAT(hosts().processes_at_last("b"), IsEmpty());
@@ -140,10 +145,23 @@ TEST_F(FailureOnHosts, AStoppedBprunLosesItsHosts) {
   EXPECT_THAT(bprun.err(), ContainsRegex("bprun: FAILED  host [ab] was lost \\("));
 }
 
+TEST_F(FailureOnHosts, IsNoneOfAJobThatIsSuspended) {
+  BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "work"});
+  ASSERT_TRUE(all_say(bprun, 2, "working"));
+  bprun.signal(SIGTSTP);
+  ::sleep(10);  // longer than anybody may be silent
+  for (const char* host : {"a", "b"}) {
+    hosts().at(host, "grep -q '^State:.T' /proc/$(pgrep -x rank_program)/status");
+  }
+  bprun.signal(SIGCONT);
+  bprun.signal(SIGUSR1);
+  EXPECT_EQ(bprun.finish(), 0) << bprun.err();
+  EXPECT_THAT(bprun.err(), Not(HasSubstr("bprun:")));
+}
+
 TEST_F(FailureOnHosts, AStoppedAgentIsAHostLost) {
   BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "family"});
-  ASSERT_TRUE(bprun.wait_for("[0] ready\n"));
-  ASSERT_TRUE(bprun.wait_for("[1] ready\n"));
+  ASSERT_TRUE(all_say(bprun, 2, "ready"));
   hosts().at("b", "pkill -STOP -x bprun");
   EXPECT_EQ(bprun.finish(), 75);
   EXPECT_THAT(bprun.first_error_line(),
@@ -155,15 +173,12 @@ TEST_F(FailureOnHosts, LeftoversOfAGoodRunAreStopped) {
   BprunProcess bprun =
       run({"-H", "a:2,b:1", "sh", "-c", "setsid sleep 1000 & sleep 1000 & exit 0"});
   EXPECT_EQ(bprun.finish(), 0) << bprun.err();
-  EXPECT_THAT(hosts().processes("a"), IsEmpty());
-  EXPECT_THAT(hosts().processes("b"), IsEmpty());
+  expect_nobody_on({"a", "b"});
 }
 
 TEST_F(FailureOnHosts, IsNoneOfASecondJobOnTheSameHosts) {
   BprunProcess other = run({"-H", "a:2,b:1", rank_program(), "work"});
-  for (const char* working : {"[0] working\n", "[1] working\n", "[2] working\n"}) {
-    ASSERT_TRUE(other.wait_for(working));
-  }
+  ASSERT_TRUE(all_say(other, 3, "working"));
   BprunProcess failing = run({"-H", "a:1,b:2", rank_program(), "join", "die"});
   EXPECT_EQ(failing.finish(), 137);
   BprunProcess killed = run({"-H", "a:1,b:1", rank_program(), "family"});

@@ -133,8 +133,23 @@ void HostsTest::TearDown() {
   }
 }
 
-BprunProcess HostsTest::run(std::vector<std::string> arguments) const {
-  return BprunProcess({.arguments = std::move(arguments), .before = hosts_.on_head()});
+bool HostsTest::all_say(BprunProcess& bprun, int ranks, const std::string& word) {
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (!bprun.wait_for(concat("[", rank, "] ", word, "\n"))) return false;
+  }
+  return true;
+}
+
+void HostsTest::expect_nobody_on(const std::vector<std::string>& names) const {
+  for (const std::string& name : names) {
+    EXPECT_THAT(hosts_.processes(name), testing::IsEmpty()) << "on host " << name;
+  }
+}
+
+BprunProcess HostsTest::run(std::vector<std::string> arguments, const std::string& before) const {
+  std::vector<std::string> words = hosts_.on_head();
+  words.insert(words.end(), {"sh", "-c", concat(before, "; exec \"$0\" \"$@\"")});
+  return BprunProcess({.arguments = std::move(arguments), .before = std::move(words)});
 }
 
 }  // namespace bp::test

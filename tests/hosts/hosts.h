@@ -50,8 +50,12 @@ class HostsTest : public testing::Test {
   void SetUp() override;
   void TearDown() override;
 
-  // bprun on head.
-  [[nodiscard]] BprunProcess run(std::vector<std::string> arguments) const;
+  // bprun on head. A shell there runs `before` first, for what bprun is to inherit.
+  [[nodiscard]] BprunProcess run(std::vector<std::string> arguments,
+                                 const std::string& before = ":") const;
+  // Whether each of so many ranks has said that word, on a line of its own.
+  [[nodiscard]] static bool all_say(BprunProcess& bprun, int ranks, const std::string& word);
+  void expect_nobody_on(const std::vector<std::string>& names) const;
   [[nodiscard]] const Hosts& hosts() const { return hosts_; }
 
  private:
