@@ -8,6 +8,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 PEERS = ROOT / ".deps" / "peers" / "launcher"
 
 
+HOSTS = "abcd"
+
+
 @dataclasses.dataclass(frozen=True)
 class Launcher:
     key: str
@@ -35,4 +38,21 @@ def peers():
             "mpiexec.hydra", "-n", ranks, PEERS / "mpich", *what]),
         Launcher("torchrun", "torchrun", lambda ranks, *what: [
             python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", ranks, HERE / "meet.py", *what]),
+    ]
+
+
+def on_hosts(build):
+    """Ours and those that start ranks by ssh, the same number on each of HOSTS."""
+    programs = build / "bin"
+
+    def list_of(ranks):
+        return ",".join(f"{host}:{ranks // len(HOSTS)}" for host in HOSTS)
+
+    return [
+        Launcher("bprun", "bprun", lambda ranks, *what: [
+            programs / "bprun", "-H", list_of(ranks), programs / "launcher_bench", *what]),
+        Launcher("openmpi", "mpirun (Open MPI)", lambda ranks, *what: [
+            "mpirun.openmpi", "--allow-run-as-root", "-H", list_of(ranks), PEERS / "openmpi", *what]),
+        Launcher("mpich", "mpiexec.hydra (MPICH)", lambda ranks, *what: [
+            "mpiexec.hydra", "-hosts", list_of(ranks), "-n", ranks, PEERS / "mpich", *what]),
     ]
