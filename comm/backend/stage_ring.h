@@ -1,6 +1,6 @@
 // Where the chunks of one collective after another lie on every rank's stage. Either they take
 // turns in as little of it as possible, or they go all the way round: a place is then written again
-// only after megabytes of others, when its lines have left the second-level caches of those who
+// only after a megabyte of others, when its lines have left the second-level caches of those who
 // read them. Where cores share the third level, a line that another's still has takes five times as
 // long to write.
 //
