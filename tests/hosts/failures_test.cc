@@ -20,9 +20,6 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ContainsRegex;
 using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::StartsWith;
 using FailureOnHosts = HostsTest;
 
 constexpr const char* kUneven = "a:1,b:2,c:3";
@@ -98,24 +95,6 @@ TEST_F(FailureOnHosts, BlamesTheKilledRankAndNotThoseThatFollow) {
   EXPECT_THAT(bprun.err(), ContainsRegex("bprun: FAILED  rank 1 on b .*was killed by signal 9 "));
 }
 
-TEST_F(FailureOnHosts, ASilentRankIsNamedAndTheJobGoesOn) {
-  BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "work"});
-  ASSERT_TRUE(all_say(bprun, 2, "working"));
-  hosts().at("b", "pkill -STOP -x rank_program");
-  EXPECT_TRUE(bprun.wait_for("gives no sign of life for 10.0 s"));
-  EXPECT_THAT(bprun.err(), ContainsRegex("bprun: warning: rank 1 on b \\(local rank 0, pid "));
-  hosts().at("b", "pkill -CONT -x rank_program");
-  bprun.signal(SIGUSR1);
-  EXPECT_EQ(bprun.finish(), 0) << bprun.err();
-}
-
-TEST_F(FailureOnHosts, ASilentRankIsKilledWhenAskedTo) {
-  BprunProcess bprun = run({"-H", "a:1,b:1", "--kill-silent=2s", rank_program(), "join", "stop"});
-  EXPECT_EQ(bprun.finish(), 70);
-  EXPECT_THAT(bprun.err(),
-              ContainsRegex("bprun: FAILED  rank 1 on b .* gave no sign of life for "));
-}
-
 TEST_F(FailureOnHosts, SigkillOfBprunLeavesNobody) {
   BprunProcess bprun = run({"-H", "a:2,b:1", rank_program(), "family"});
   ASSERT_TRUE(all_say(bprun, 3, "ready"));
@@ -132,41 +111,6 @@ TEST_F(FailureOnHosts, CtrlCTwiceKillsWhatDoesNotListen) {
   bprun.signal(SIGINT);
   EXPECT_EQ(bprun.finish(), 130);
   expect_nobody_on({"a", "b"});
-}
-
-TEST_F(FailureOnHosts, AStoppedBprunLosesItsHosts) {
-  BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "family"});
-  ASSERT_TRUE(all_say(bprun, 2, "ready"));
-  bprun.signal(SIGSTOP);
-  EXPECT_THAT(hosts().processes_at_last("a"), IsEmpty()) << "for want of heartbeats";
-  EXPECT_THAT(hosts().processes_at_last("b"), IsEmpty());
-  bprun.signal(SIGCONT);
-  EXPECT_EQ(bprun.finish(), 75);
-  EXPECT_THAT(bprun.err(), ContainsRegex("bprun: FAILED  host [ab] was lost \\("));
-}
-
-TEST_F(FailureOnHosts, IsNoneOfAJobThatIsSuspended) {
-  BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "work"});
-  ASSERT_TRUE(all_say(bprun, 2, "working"));
-  bprun.signal(SIGTSTP);
-  ::sleep(10);  // longer than anybody may be silent
-  for (const char* host : {"a", "b"}) {
-    hosts().at(host, "grep -q '^State:.T' /proc/$(pgrep -x rank_program)/status");
-  }
-  bprun.signal(SIGCONT);
-  bprun.signal(SIGUSR1);
-  EXPECT_EQ(bprun.finish(), 0) << bprun.err();
-  EXPECT_THAT(bprun.err(), Not(HasSubstr("bprun:")));
-}
-
-TEST_F(FailureOnHosts, AStoppedAgentIsAHostLost) {
-  BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "family"});
-  ASSERT_TRUE(all_say(bprun, 2, "ready"));
-  hosts().at("b", "pkill -STOP -x bprun");
-  EXPECT_EQ(bprun.finish(), 75);
-  EXPECT_THAT(bprun.first_error_line(),
-              StartsWith("bprun: FAILED  host b was lost (silent for 8.0 s) after "));
-  hosts().at("b", "pkill -CONT -x bprun");
 }
 
 TEST_F(FailureOnHosts, LeftoversOfAGoodRunAreStopped) {
