@@ -1,5 +1,7 @@
 #include "comm/base/text.h"
 
+#include <array>
+#include <cstdio>
 #include <system_error>
 
 namespace bp {
@@ -10,6 +12,25 @@ std::string ranks_text(std::span<const int> ranks) {
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
   for (std::size_t i = 0; i < ranks.size(); ++i) text += concat(i == 0 ? "" : ", ", ranks[i]);
   return text;
+}
+
+std::string size_text(std::uint64_t bytes) {
+  constexpr std::uint64_t kStep = 1024;
+  if (bytes < kStep) {
+    return concat(bytes, " bytes");
+  }
+  auto size = static_cast<double>(bytes);
+  const char* unit = "bytes";
+  for (const char* larger : {"KiB", "MiB", "GiB", "TiB"}) {
+    if (size < kStep) {
+      break;
+    }
+    size /= kStep;
+    unit = larger;
+  }
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f %s", size, unit);
+  return text.data();
 }
 
 }  // namespace bp

@@ -1,6 +1,7 @@
 // Building messages.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <sstream>
 #include <string>
@@ -20,5 +21,8 @@ template <class... Parts>
 
 // "rank 3", "ranks 1, 2"
 [[nodiscard]] std::string ranks_text(std::span<const int> ranks);
+
+// "512 bytes", "3.4 KiB", "1.2 GiB"
+[[nodiscard]] std::string size_text(std::uint64_t bytes);
 
 }  // namespace bp

@@ -2,8 +2,6 @@
 
 #include <sys/statvfs.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 
 #include "comm/base/text.h"
@@ -22,25 +20,6 @@ std::optional<std::uint64_t> free_space(const std::string& path) {
     return std::nullopt;
   }
   return std::uint64_t{status.f_bavail} * status.f_frsize;
-}
-
-std::string size_text(std::uint64_t bytes) {
-  constexpr std::uint64_t kStep = 1024;
-  if (bytes < kStep) {
-    return concat(bytes, " bytes");
-  }
-  auto size = static_cast<double>(bytes);
-  const char* unit = "bytes";
-  for (const char* larger : {"KiB", "MiB", "GiB", "TiB"}) {
-    if (size < kStep) {
-      break;
-    }
-    size /= kStep;
-    unit = larger;
-  }
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f %s", size, unit);
-  return text.data();
 }
 
 std::string space_text(const std::string& path, std::uint64_t needed) {

@@ -11,8 +11,6 @@ namespace bp::trainer {
 // there); none where the system does not say.
 [[nodiscard]] std::optional<std::uint64_t> free_space(const std::string& path);
 
-[[nodiscard]] std::string size_text(std::uint64_t bytes);  // "512 bytes", "3.4 KiB", "1.2 GiB"
-
 // "about 3.4 MiB more are needed, 12.0 KiB are free there"
 [[nodiscard]] std::string space_text(const std::string& path, std::uint64_t needed);
 
