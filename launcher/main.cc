@@ -18,6 +18,7 @@
 #include "launcher/process/process_tree.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"
+#include "launcher/tools/tool.h"
 
 namespace bp::launcher {
 namespace {
@@ -78,6 +79,9 @@ int main(int argc, char** argv) {
     const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
     if (arguments == std::vector<std::string>{"--agent"}) {
       return agent_main();
+    }
+    if (const auto exit = run_tool(arguments)) {
+      return *exit;
     }
     return launcher_main(arguments);
   } catch (const bp::Error& error) {

@@ -59,6 +59,7 @@ class Agent {
   void handle(const StdinData& message);
   void handle(const OutputTaken& message);
   void handle(const Suspend& message);
+  void handle(const Ask& message);
 
   void send(const ToLauncher& message) { channel_.send(encode(message)); }
   void beat();
@@ -265,6 +266,10 @@ void Agent::handle(const OutputTaken& message) {
 }
 
 void Agent::handle(const Suspend& message) { suspended_ = message.on; }
+
+void Agent::handle(const Ask& message) {
+  send(Facts{json_text(find_facts(message.question))});
+}
 
 void Agent::reap() {
   int status = 0;

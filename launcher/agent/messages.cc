@@ -87,6 +87,22 @@ void get(WireReader& in, OutputTaken& message) { message.bytes = in.u32(); }
 void put(WireWriter& out, const Suspend& message) { out.u8(message.on ? 1 : 0); }
 void get(WireReader& in, Suspend& message) { message.on = in.u8() != 0; }
 
+void put(WireWriter& out, const Ask& message) {
+  out.string(message.question.directory);
+  out.strings(message.question.paths);
+  out.u8(message.question.environment ? 1 : 0);
+  out.u8(message.question.gpus ? 1 : 0);
+}
+void get(WireReader& in, Ask& message) {
+  message.question.directory = in.string();
+  message.question.paths = in.strings();
+  message.question.environment = in.u8() != 0;
+  message.question.gpus = in.u8() != 0;
+}
+
+void put(WireWriter& out, const Facts& message) { out.string(message.json); }
+void get(WireReader& in, Facts& message) { message.json = in.string(); }
+
 void put(WireWriter& out, const Hello& hello) {
   out.u32(hello.protocol);
   out.string(hello.version);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bp/environment.h"
+#include "launcher/agent/facts.h"
 #include "launcher/agent/frame.h"
 #include "launcher/process/limits.h"
 
@@ -65,8 +66,13 @@ struct Suspend {
   bool on = false;
 };
 
-using ToAgent =
-    std::variant<Heartbeat, JobSpec, Go, SignalRanks, StopRanks, StdinData, OutputTaken, Suspend>;
+// What is there on your host? Comes without a job; the answer is Facts.
+struct Ask {
+  Question question;
+};
+
+using ToAgent = std::
+    variant<Heartbeat, JobSpec, Go, SignalRanks, StopRanks, StdinData, OutputTaken, Suspend, Ask>;
 
 // --- agent to launcher ---
 
@@ -118,8 +124,12 @@ struct Done {
   int leftovers = 0;  // processes that had to be stopped after their rank's end
 };
 
-using ToLauncher =
-    std::variant<Heartbeat, Hello, Ready, StartFailed, Started, Output, Exited, StdinTaken, Done>;
+struct Facts {
+  std::string json;  // facts_of() reads it
+};
+
+using ToLauncher = std::
+    variant<Heartbeat, Hello, Ready, StartFailed, Started, Output, Exited, StdinTaken, Done, Facts>;
 
 inline constexpr std::uint32_t kStdinWindow = 256U << 10U;
 inline constexpr std::uint32_t kOutputWindow = 1U << 20U;

@@ -11,6 +11,7 @@
 #include "bp/error.h"
 #include "comm/base/text.h"
 #include "launcher/agent/hello.h"
+#include "launcher/job/host_options.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/tools/check_build.h"
 
@@ -38,7 +39,6 @@ EarlyExit usage_error(const std::string& text) {
 // What CLI11 cannot convert itself.
 struct RawOptions {
   std::string prefix = "rank";
-  std::string start_timeout = "30s";
   std::string grace = "30s";
   std::string kill_silent;  // empty: not given
   std::string on_failure = "stop";
@@ -52,22 +52,7 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
                        "show the version and exit");
   app.add_option("-n", options.ranks, "number of ranks (default: all slots of the hosts, or 1)")
       ->type_name("N");
-  app.add_option(
-         "-H", options.host_list,
-         "hosts, as a:3,u@gpu[01-08]:4,[fe80::1]:2 (default: a batch job's, or this machine)")
-      ->type_name("HOST:SLOTS,...");
-  app.add_option("--hostfile", options.hostfile,
-                 "file with a host a line: NAME slots=N max_slots=M gpus=0,2 iface=eth1 port=22 "
-                 "user=u # note")
-      ->type_name("FILE");
-  app.add_option("--hosts", options.host_map,
-                 R"(file with {"a": 3, "b": {"slots": 2, "gpus": [0, 2]}})")
-      ->type_name("MAP.json");
-  app.add_option("--include", options.selection.include,
-                 "only these of the hosts, or of their slots: a,b:0,2-3")
-      ->type_name("HOST[:SLOT,...],...");
-  app.add_option("--exclude", options.selection.exclude, "all but these")
-      ->type_name("HOST[:SLOT,...],...");
+  add_host_options(app, options);
   app.add_option("--prefix", raw.prefix,
                  "before each line of output: rank, none, horovod or time (default: rank)")
       ->type_name("STYLE");
@@ -82,9 +67,6 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
       ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);
   app.add_flag("--env-all", options.whole_environment, "pass the whole environment to other hosts");
-  app.add_option("--start-timeout", raw.start_timeout,
-                 "for hosts to answer and ranks to find each other (default: 30s)")
-      ->type_name("TIME");
   app.add_option("--grace", raw.grace,
                  "for ranks to save and end when asked to stop (default: 30s)")
       ->type_name("TIME");
@@ -101,11 +83,6 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
                  "a restart goes without hosts that are not there, or that failed twice, while the "
                  "others hold so many (default: all ranks)")
       ->type_name("M");
-  app.add_option("--ssh", options.ssh, "instead of ssh, split as by a shell: 'ssh -F FILE'")
-      ->type_name("CMD");
-  app.add_option("--remote-bprun", options.remote_bprun,
-                 "bprun on the other hosts (default: the same path as here)")
-      ->type_name("PATH");
   app.add_option("--interface", options.interface,
                  "of this machine for the others: a name, address or network")
       ->type_name("NAME");
@@ -189,7 +166,6 @@ void finish(Options& options, const RawOptions& raw, const std::vector<std::stri
                 concat("--on-failure must be stop or continue, not '", raw.on_failure, "'"));
   }
   options.survivors_go_on = raw.on_failure == "continue";
-  options.start_timeout = parse_duration(raw.start_timeout, "--start-timeout");
   options.grace = parse_duration(raw.grace, "--grace");
   if (!raw.kill_silent.empty()) {
     options.kill_silent = parse_duration(raw.kill_silent, "--kill-silent");
@@ -198,11 +174,7 @@ void finish(Options& options, const RawOptions& raw, const std::vector<std::stri
                   concat("--kill-silent must be 1s or more, not ", raw.kill_silent));
     }
   }
-  const int host_options = int{options.host_list.has_value()} + int{options.hostfile.has_value()} +
-                           int{options.host_map.has_value()};
-  if (host_options > 1) {
-    throw Error(ErrorCode::invalid_argument, "give only one of -H, --hostfile and --hosts");
-  }
+  check_host_options(options);
   if (options.store_port < 0 || options.store_port > 65535) {
     throw Error(ErrorCode::invalid_argument,
                 concat("--store-port must be from 0 to 65535, not ", options.store_port));

@@ -84,7 +84,7 @@ using Place = std::function<std::vector<PlacedHost>(Hosts)>;
 std::variant<JobPlan, EarlyExit> plan_job(const Options& options, const Place& place) {
   try {
     JobPlan plan;
-    plan.program = options.program.front();
+    plan.program = options.program.empty() ? "" : options.program.front();
     const Allocation found = find_hosts(options);
     if (!found.found_by.empty()) plan.allocation = describe(found);
     plan.placement = place(select_hosts(found.hosts, options.selection));

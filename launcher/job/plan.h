@@ -19,7 +19,7 @@ struct HostPlan {
 };
 
 struct JobPlan {
-  std::string program;     // as the user named it
+  std::string program;     // as the user named it; empty for a tool, which starts none
   std::string allocation;  // whose hosts these are (hosts/allocation.h); empty: the user's words
   std::vector<PlacedHost> placement;
   std::vector<HostPlan> hosts;  // one for each of `placement`

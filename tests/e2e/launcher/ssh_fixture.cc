@@ -104,7 +104,9 @@ void SshTest::write_client_config() const {
 }
 
 BprunProcess SshTest::run(std::vector<std::string> arguments) const {
-  arguments.insert(arguments.begin(),
+  // A tool's name comes first.
+  const bool tool = !arguments.empty() && !arguments.front().starts_with('-');
+  arguments.insert(arguments.begin() + (tool ? 1 : 0),
                    {"--ssh", "ssh -F " + launcher::quote_shell_word(folder() + "/config")});
   return BprunProcess({std::move(arguments)});
 }

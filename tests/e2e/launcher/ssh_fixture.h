@@ -35,7 +35,7 @@ class SshTest : public testing::Test {
   void TearDown() override;
 
   [[nodiscard]] const std::string& folder() const { return folder_; }  // the test's own
-  // bprun that reaches h1 and h2.
+  // bprun, or the tool of it that the first argument names, that reaches h1 and h2.
   [[nodiscard]] BprunProcess run(std::vector<std::string> arguments) const;
 
   std::unique_ptr<Sshd> h1_;

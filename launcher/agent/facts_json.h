@@ -1,0 +1,28 @@
+// Facts as JSON values. The names of the fields are what `--json` shows: they are an interface.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "launcher/agent/facts.h"
+
+namespace bp::launcher {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuProcess, pid, user, program, bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Gpu, index, name, uuid, memory, memory_used, load, processes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuList, driver, problem, gpus)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PathFacts, path, problem, size, folder)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SpaceFacts, path, problem, free, total)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostFacts,
+                                   clock,
+                                   seconds,
+                                   cores,
+                                   open_files,
+                                   locked_memory,
+                                   infiniband,
+                                   directory_problem,
+                                   spaces,
+                                   paths,
+                                   environment,
+                                   gpus)
+
+}  // namespace bp::launcher

@@ -1,0 +1,129 @@
+#include "launcher/tools/doctor.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+#include "comm/base/text.h"
+#include "launcher/agent/hello.h"
+#include "launcher/report/clock_text.h"
+#include "launcher/tools/examine.h"
+
+namespace bp::launcher {
+namespace {
+
+const char* name_of(Grade grade) {
+  return grade == Grade::ok ? "ok" : grade == Grade::warn ? "warn" : "fail";
+}
+
+Check check_reach(const HostPlan& plan, const HostAnswer& answer) {
+  Check check{.topic = "reach"};
+  if (!answer.hello) {
+    check.grade = Grade::fail;
+    check.text = answer.problem;
+    check.mend = answer.hint;
+    return check;
+  }
+  check.text = concat(plan.local  ? "this machine"
+                      : plan.srun ? "by srun"
+                                  : "by ssh",
+                      ", ", elapsed_text(answer.took), ", as ", answer.hello->host_name);
+  return check;
+}
+
+// What the first host that can read it has under the same path, unless it is this host itself.
+const PathFacts* first_reader(const std::vector<HostAnswer>& answers,
+                              const HostAnswer& own,
+                              std::size_t path) {
+  for (const HostAnswer& answer : answers) {
+    if (answer.facts && answer.facts->paths[path].problem.empty()) {
+      return &answer == &own ? nullptr : &answer.facts->paths[path];
+    }
+  }
+  return nullptr;
+}
+
+void check_facts(const HostAnswer& answer, const Host& host, std::vector<Check>& checks) {
+  const HostFacts& facts = *answer.facts;
+  checks.insert(checks.end(), {check_clock(answer), check_cores(*answer.hello, facts),
+                               check_open_files(facts), check_locked_memory(facts),
+                               check_gpus(facts.gpus, host.gpus.value_or(std::vector<int>{}))});
+  for (const SpaceFacts& space : facts.spaces) {
+    checks.push_back(check_space(space));
+  }
+  checks.push_back(check_directory(facts));
+}
+
+}  // namespace
+
+int Diagnosis::count(Grade grade) const {
+  int number = 0;
+  for (const HostDiagnosis& host : hosts) {
+    number += static_cast<int>(std::ranges::count(host.checks, grade, &Check::grade));
+  }
+  return number;
+}
+
+Diagnosis diagnose(const JobPlan& plan, const std::vector<HostAnswer>& answers) {
+  const Hello ours = make_hello(0);
+  Diagnosis diagnosis;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const HostAnswer& answer = answers[i];
+    HostDiagnosis host{plan.placement[i].host.name, {check_reach(plan.hosts[i], answer)}};
+    if (answer.hello) {
+      host.checks.push_back(check_version(*answer.hello, ours));
+    }
+    if (answer.facts) {
+      check_facts(answer, plan.placement[i].host, host.checks);
+      for (std::size_t path = 0; path < answer.facts->paths.size(); ++path) {
+        host.checks.push_back(
+            check_data(answer.facts->paths[path], first_reader(answers, answer, path)));
+      }
+    } else if (answer.hello && host.checks.back().grade != Grade::fail) {
+      host.checks.push_back({"answer", Grade::fail, answer.problem, answer.hint});
+    }
+    diagnosis.hosts.push_back(std::move(host));
+  }
+  return diagnosis;
+}
+
+std::string text_of(const Diagnosis& diagnosis) {
+  std::string text;
+  for (const HostDiagnosis& host : diagnosis.hosts) {
+    text += concat(host.host, "\n");
+    for (const Check& check : host.checks) {
+      std::array<char, 32> head{};
+      std::snprintf(head.data(), head.size(), "  %-4s  %-8s ", name_of(check.grade),
+                    check.topic.c_str());
+      text += concat(head.data(), check.text, "\n");
+      text += check.mend.empty() ? "" : concat("                 mend: ", check.mend, "\n");
+    }
+  }
+  return concat(text, diagnosis.hosts.size(),
+                diagnosis.hosts.size() == 1 ? " host: " : " hosts: ", diagnosis.count(Grade::ok),
+                " ok, ", diagnosis.count(Grade::warn), " warn, ", diagnosis.count(Grade::fail),
+                " fail\n");
+}
+
+std::string json_of(const Diagnosis& diagnosis) {
+  nlohmann::ordered_json hosts = nlohmann::ordered_json::array();
+  for (const HostDiagnosis& host : diagnosis.hosts) {
+    nlohmann::ordered_json checks = nlohmann::ordered_json::array();
+    for (const Check& check : host.checks) {
+      checks.push_back({{"topic", check.topic},
+                        {"grade", name_of(check.grade)},
+                        {"text", check.text},
+                        {"mend", check.mend}});
+    }
+    hosts.push_back({{"host", host.host}, {"checks", std::move(checks)}});
+  }
+  const nlohmann::ordered_json all = {{"ok", diagnosis.count(Grade::ok)},
+                                      {"warn", diagnosis.count(Grade::warn)},
+                                      {"fail", diagnosis.count(Grade::fail)},
+                                      {"hosts", std::move(hosts)}};
+  return all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace bp::launcher

@@ -1,0 +1,35 @@
+// bprun doctor: what is right and wrong with hosts before a job is started on them. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/tools/survey.h"
+
+namespace bp::launcher {
+
+enum class Grade { ok, warn, fail };
+
+struct Check {
+  std::string topic = {};  // one word
+  Grade grade = Grade::ok;
+  std::string text = {};
+  std::string mend = {};  // what to do; empty where it is ok
+};
+
+struct HostDiagnosis {
+  std::string host;
+  std::vector<Check> checks;
+};
+
+struct Diagnosis {
+  std::vector<HostDiagnosis> hosts;
+  [[nodiscard]] int count(Grade grade) const;
+};
+
+[[nodiscard]] Diagnosis diagnose(const JobPlan& plan, const std::vector<HostAnswer>& answers);
+
+[[nodiscard]] std::string text_of(const Diagnosis& diagnosis);  // lines, and a sum at the end
+[[nodiscard]] std::string json_of(const Diagnosis& diagnosis);
+
+}  // namespace bp::launcher

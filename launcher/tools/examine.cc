@@ -1,0 +1,165 @@
+#include "launcher/tools/examine.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "comm/base/text.h"
+
+namespace bp::launcher {
+namespace {
+
+constexpr double kClockWarn =
+    0.5;                          // seconds; beyond, logs of two hosts cannot be laid side by side
+constexpr double kClockFail = 5;  // leases on shared files are taken over after 10
+constexpr std::uint64_t kMega = 1U << 20U;
+constexpr std::uint64_t kFewFiles = 1024;
+constexpr std::uint64_t kLittleShared = 64 * kMega;  // what a container gets by default
+constexpr std::uint64_t kDiskWarn = 5 * 1024 * kMega;
+constexpr std::uint64_t kDiskFail = 100 * kMega;
+
+std::string milliseconds_text(double seconds) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f ms", seconds * 1e3);
+  return text.data();
+}
+
+std::string limit_text(std::uint64_t bytes) {
+  return bytes == kUnlimited ? "unlimited" : size_text(bytes);
+}
+
+}  // namespace
+
+Check check_version(const Hello& theirs, const Hello& ours) {
+  Check check{.topic = "version",
+              .text = concat(theirs.version, " (build ", theirs.build.substr(0, 12), ")")};
+  if (theirs.protocol != ours.protocol || theirs.version != ours.version) {
+    check.grade = Grade::fail;
+    check.text += concat("; here it is ", ours.version, " (build ", ours.build.substr(0, 12), ")");
+    check.mend = "install the same bprun there, or name another by --remote-bprun PATH";
+  } else if (theirs.build != ours.build) {
+    check.grade = Grade::warn;
+    check.text += concat("; here it is build ", ours.build.substr(0, 12));
+    check.mend = "install the same build on all hosts";
+  }
+  return check;
+}
+
+Check check_clock(const HostAnswer& answer) {
+  const double off = std::abs(answer.clock_ahead);
+  const double surely = std::max(0.0, off - answer.clock_margin);
+  Check check{
+      .topic = "clock",
+      .text = concat(milliseconds_text(off), answer.clock_ahead < 0 ? " behind" : " ahead of",
+                     " this machine, to ", milliseconds_text(answer.clock_margin))};
+  if (surely > kClockWarn) {
+    check.grade = surely > kClockFail ? Grade::fail : Grade::warn;
+    check.mend = "let chrony or systemd-timesyncd set the clocks";
+  }
+  return check;
+}
+
+Check check_cores(const Hello& hello, const HostFacts& facts) {
+  return {.topic = "cores", .text = concat(hello.cores, " of ", facts.cores, " may be used")};
+}
+
+Check check_open_files(const HostFacts& facts) {
+  Check check{
+      .topic = "files",
+      .text = concat("a rank may open up to ", facts.open_files, ", or bprun's ulimit -n if less")};
+  if (facts.open_files < kFewFiles) {
+    check.grade = Grade::warn;
+    check.mend = concat("a hard limit of ", kFewFiles, " or more, in limits.conf or sshd's unit");
+  }
+  return check;
+}
+
+Check check_locked_memory(const HostFacts& facts) {
+  Check check{.topic = "memlock", .text = limit_text(facts.locked_memory)};
+  if (facts.infiniband && facts.locked_memory != kUnlimited) {
+    check.grade = Grade::warn;
+    check.text += "; this host has InfiniBand, which locks what it sends";
+    check.mend = "ulimit -l unlimited, in limits.conf or sshd's unit";
+  }
+  return check;
+}
+
+Check check_space(const SpaceFacts& space) {
+  const bool shared = space.path == "/dev/shm";
+  Check check{.topic = shared ? "shm" : "disk"};
+  if (!space.problem.empty()) {
+    check.grade = Grade::warn;
+    check.text = concat(space.path, ": ", space.problem);
+    check.mend = shared ? "mount a tmpfs there: NCCL and PyTorch want it" : "make it";
+    return check;
+  }
+  check.text = concat(space.path, ": ", size_text(space.free), " free of ", size_text(space.total));
+  if (shared && space.free < kLittleShared) {
+    check.grade = Grade::warn;
+    check.mend = "more for NCCL and PyTorch: docker run --shm-size=8g, or remount it larger";
+  } else if (!shared && space.free < kDiskWarn) {
+    check.grade = space.free < kDiskFail ? Grade::fail : Grade::warn;
+    check.mend = "make room: checkpoints and logs go there";
+  }
+  return check;
+}
+
+Check check_directory(const HostFacts& facts) {
+  Check check{.topic = "folder", .text = "the working directory is there"};
+  if (!facts.directory_problem.empty()) {
+    check.grade = Grade::fail;
+    check.text = concat("the working directory cannot be entered: ", facts.directory_problem);
+    check.mend = "share it with that host, make it there, or start bprun elsewhere";
+  }
+  return check;
+}
+
+Check check_data(const PathFacts& path, const PathFacts* first) {
+  Check check{.topic = "data"};
+  if (!path.problem.empty()) {
+    check.grade = Grade::fail;
+    check.text = concat(path.path, ": ", path.problem);
+    check.mend = "copy or mount it there, under that path";
+    return check;
+  }
+  check.text = concat(path.path, path.folder ? ": a folder" : ": " + size_text(path.size));
+  if (first != nullptr && (first->folder != path.folder || first->size != path.size)) {
+    check.grade = Grade::fail;
+    check.text +=
+        concat(first->folder ? ", elsewhere a folder"
+                             : concat(" (", path.size, " bytes), elsewhere ", first->size));
+    check.mend = "copy the same data to all hosts";
+  }
+  return check;
+}
+
+Check check_gpus(const GpuList& list, const std::vector<int>& wanted) {
+  Check check{.topic = "gpus"};
+  for (const int index : wanted) {
+    const auto same = [index](const Gpu& gpu) { return gpu.index == index; };
+    if (std::ranges::none_of(list.gpus, same)) {
+      check.grade = Grade::fail;
+      check.text = concat("GPU ", index, " is asked for; there ",
+                          list.gpus.size() == 1 ? "is " : "are ", list.gpus.size());
+      check.mend = "name those that bprun gpus lists";
+      check.text += list.problem.empty() ? "" : ": " + list.problem;
+      return check;
+    }
+  }
+  if (list.gpus.empty()) {
+    check.text = concat("none: ", list.problem.empty() ? "the driver knows none" : list.problem);
+    return check;
+  }
+  check.text = concat(list.gpus.size(), ", driver ", list.driver);
+  for (const Gpu& gpu : list.gpus) {
+    if (!gpu.processes.empty()) {
+      check.grade = Grade::warn;
+      check.text += concat("; GPU ", gpu.index, " is in use by ", owners_of(gpu));
+      check.mend = "wait for them, or take others: bprun gpus";
+    }
+  }
+  return check;
+}
+
+}  // namespace bp::launcher

@@ -1,0 +1,14 @@
+// bprun gpus: the GPUs of all hosts. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/tools/survey.h"
+
+namespace bp::launcher {
+
+[[nodiscard]] std::string gpu_table(const JobPlan& plan, const std::vector<HostAnswer>& answers);
+[[nodiscard]] std::string gpu_json(const JobPlan& plan, const std::vector<HostAnswer>& answers);
+
+}  // namespace bp::launcher

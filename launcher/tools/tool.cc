@@ -1,0 +1,115 @@
+#include "launcher/tools/tool.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <variant>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "launcher/job/host_options.h"
+#include "launcher/job/plan.h"
+#include "launcher/process/process_tree.h"
+#include "launcher/process/signals.h"
+#include "launcher/report/exit_code.h"
+#include "launcher/tools/doctor.h"
+#include "launcher/tools/gpu_table.h"
+#include "launcher/tools/survey.h"
+
+namespace bp::launcher {
+namespace {
+
+struct ToolOptions {
+  Options hosts;  // only what says which, and how they are reached
+  bool json = false;
+  std::vector<std::string> paths;
+};
+
+struct Tool {
+  const char* name;
+  const char* about;
+  const char* paths;  // what stands after the options; null where nothing may
+  int (*run)(const ToolOptions& options, const JobPlan& plan);
+};
+
+std::vector<HostAnswer> survey(const ToolOptions& options, const JobPlan& plan) {
+  const Question question{.directory = std::filesystem::current_path().string(),
+                          .paths = options.paths};
+  return ask_hosts(plan, question, options.hosts.start_timeout);
+}
+
+void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+
+int run_doctor(const ToolOptions& options, const JobPlan& plan) {
+  const Diagnosis diagnosis = diagnose(plan, survey(options, plan));
+  print(options.json ? json_of(diagnosis) : text_of(diagnosis));
+  return diagnosis.count(Grade::fail) > 0 ? 1 : 0;
+}
+
+int run_gpus(const ToolOptions& options, const JobPlan& plan) {
+  const auto answers = survey(options, plan);
+  print(options.json ? gpu_json(plan, answers) : gpu_table(plan, answers));
+  const auto silent = [](const HostAnswer& answer) { return !answer.facts; };
+  return std::ranges::any_of(answers, silent) ? kExitTemporary : 0;
+}
+
+constexpr Tool kTools[] = {
+    {"doctor",
+     "Looks at hosts before a job does: each line is ok, warn or fail, with what mends it.\n"
+     "Exit code 1 if any line is fail.",
+     "data that every host must be able to read", &run_doctor},
+    {"gpus",
+     "Lists the GPUs of hosts, how busy they are, and with whom.\n"
+     "Exit code 75 if a host did not answer.",
+     nullptr, &run_gpus},
+};
+
+// Where options are wrong or help was asked for: what to exit with, all being said.
+std::optional<int> parse(const Tool& tool,
+                         const std::vector<std::string>& arguments,
+                         ToolOptions& options) {
+  CLI::App app(tool.about, concat("bprun ", tool.name));
+  app.set_help_flag("-h,--help", "show this and exit");
+  add_host_options(app, options.hosts);
+  app.add_flag("--json", options.json, "the same as one JSON object");
+  if (tool.paths != nullptr) {
+    app.add_option("PATH", options.paths, tool.paths)->type_name("");
+  }
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend() - 1));
+    check_host_options(options.hosts);
+    return std::nullopt;
+  } catch (const CLI::CallForHelp&) {
+    print(app.help());
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "bprun %s: %s\n  hint: bprun %s --help shows all options\n", tool.name,
+                 error.what(), tool.name);
+    return kExitUsage;
+  }
+}
+
+}  // namespace
+
+std::optional<int> run_tool(const std::vector<std::string>& arguments) {
+  for (const Tool& tool : kTools) {
+    if (arguments.empty() || arguments.front() != tool.name) {
+      continue;
+    }
+    ToolOptions options;
+    if (const auto exit = parse(tool, arguments, options)) {
+      return exit;
+    }
+    const auto plan = make_plan(options.hosts);
+    if (const auto* exit = std::get_if<EarlyExit>(&plan)) {
+      std::fprintf(stderr, "%s\n", exit->text.c_str());
+      return exit->code;
+    }
+    adopt_orphans();
+    ignore_broken_pipes();
+    return tool.run(options, std::get<JobPlan>(plan));
+  }
+  return std::nullopt;
+}
+
+}  // namespace bp::launcher

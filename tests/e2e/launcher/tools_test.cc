@@ -1,0 +1,144 @@
+// bprun doctor and bprun gpus, on this machine and on hosts behind ssh. The GPUs are those of
+// fake_nvml.cc, which lies on LD_LIBRARY_PATH.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "comm/base/text.h"
+#include "launcher/gpus/gpu.h"
+#include "tests/e2e/launcher/bprun_process.h"
+#include "tests/e2e/launcher/ssh_fixture.h"
+
+namespace bp::test {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+using Json = nlohmann::json;
+
+std::string two_gpus() {
+  return concat("FAKE_NVML=NVIDIA A|85899345920|12884901888|97|", ::getpid(),
+                ",999999999\nNVIDIA B|85899345920|0|0|");
+}
+
+TEST(Doctor, LooksAtThisMachine) {
+  BprunProcess bprun({{"doctor", "/etc/passwd"}});
+  EXPECT_EQ(bprun.finish(), 0) << bprun.out();
+  EXPECT_THAT(bprun.out(), ContainsRegex("^localhost\n  ok    reach    this machine, "));
+  EXPECT_THAT(bprun.out(), ContainsRegex("\n  ok    version  0\\.[0-9.]+ \\(build "));
+  EXPECT_THAT(bprun.out(), ContainsRegex("\n  ok    clock    "));
+  EXPECT_THAT(bprun.out(), ContainsRegex("\n  ok    data     /etc/passwd: "));
+  EXPECT_THAT(bprun.out(), ContainsRegex("\n1 host: [0-9]+ ok, [0-9]+ warn, 0 fail\n$"));
+  EXPECT_EQ(bprun.err(), "");
+  EXPECT_EQ(bprun.marked_at_last(), 0);
+}
+
+TEST(Doctor, FailsForDataThatIsNotThereAndSaysWhatMendsIt) {
+  BprunProcess bprun({{"doctor", "no such data"}});
+  EXPECT_EQ(bprun.finish(), 1);
+  EXPECT_THAT(bprun.out(), HasSubstr("\n  fail  data     no such data: No such file or directory\n"
+                                     "                 mend: copy or mount it there"));
+  EXPECT_THAT(bprun.out(), HasSubstr(" 1 fail\n"));
+}
+
+TEST(Doctor, NamesAHostThatIsOutOfReachAndGoesOn) {
+  BprunProcess bprun(
+      {{"doctor", "-H", "localhost,far", "--ssh", "sh -c 'echo no way >&2; exit 9'", "--json"}});
+  EXPECT_EQ(bprun.finish(), 1);
+  const Json hosts = Json::parse(bprun.out()).at("hosts");
+  EXPECT_EQ(hosts.at(0).at("checks").at(0).at("grade"), "ok");
+  EXPECT_EQ(hosts.at(1).at("host"), "far");
+  EXPECT_EQ(hosts.at(1).at("checks").size(), 1U);
+  EXPECT_EQ(hosts.at(1).at("checks").at(0).at("grade"), "fail");
+  EXPECT_EQ(hosts.at(1).at("checks").at(0).at("text"), "host far could not be reached: no way");
+}
+
+TEST(Doctor, GivesUpOnAHostThatDoesNotAnswer) {
+  BprunProcess bprun(
+      {{"doctor", "-H", "far", "--ssh", "sh -c 'exec sleep 60'", "--start-timeout", "300ms"}});
+  EXPECT_EQ(bprun.finish(), 1);
+  EXPECT_THAT(bprun.out(), HasSubstr("  fail  reach    no answer within 0.3 s\n"));
+  EXPECT_EQ(bprun.marked_at_last(), 0);
+}
+
+TEST(Doctor, RefusesWhatItDoesNotKnow) {
+  BprunProcess bprun({{"doctor", "--grace", "1s"}});
+  EXPECT_EQ(bprun.finish(), 2);
+  EXPECT_THAT(bprun.err(), HasSubstr("bprun doctor: "));
+  EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: bprun doctor --help"));
+}
+
+TEST(Doctor, IsStillAProgramsNameAfterTwoDashes) {
+  BprunProcess bprun({{"--", "doctor"}});
+  EXPECT_EQ(bprun.finish(), 127);
+  EXPECT_THAT(bprun.first_error_line(), HasSubstr("doctor was not found on localhost"));
+}
+
+TEST(Gpus, AreListedWithWhoUsesThem) {
+  BprunProcess bprun({.arguments = {"gpus"}, .environment = {two_gpus()}});
+  EXPECT_EQ(bprun.finish(), 0);
+  EXPECT_THAT(bprun.out(), HasSubstr("localhost: 2 GPUs, driver 550.54\n"));
+  EXPECT_THAT(
+      bprun.out(),
+      HasSubstr(
+          "   0  NVIDIA A                      load  97 %    12.0 GiB of 80.0 GiB used  pid "));
+  EXPECT_THAT(bprun.out(),
+              ContainsRegex(concat("pid ", ::getpid(),
+                                   " \\([^,]+, launcher_tools, 1.0 GiB\\), "
+                                   "pid 999999999 \\(of another container, 1.0 GiB\\)\n")));
+  EXPECT_THAT(bprun.out(), HasSubstr("80.0 GiB used  free\n"));
+}
+
+TEST(Gpus, AreOneJsonObject) {
+  BprunProcess bprun({.arguments = {"gpus", "--json"}, .environment = {two_gpus()}});
+  EXPECT_EQ(bprun.finish(), 0);
+  const Json host = Json::parse(bprun.out()).at("hosts").at(0);
+  EXPECT_EQ(host.at("host"), "localhost");
+  EXPECT_EQ(host.at("gpus").at(0).at("load"), 97);
+  EXPECT_EQ(host.at("gpus").at(0).at("processes").at(0).at("pid"), ::getpid());
+  EXPECT_EQ(host.at("gpus").at(1).at("uuid"), "GPU-1");
+}
+
+TEST(Gpus, OfAMachineWhoseDriverIsNotLoadedAreNone) {
+  BprunProcess bprun({.arguments = {"gpus"}, .environment = {"FAKE_NVML=broken"}});
+  EXPECT_EQ(bprun.finish(), 0);
+  EXPECT_EQ(bprun.out(), "localhost: none: libnvidia-ml.so.1: Driver Not Loaded\n");
+}
+
+TEST(Gpus, OfAMachineWithoutADriverAreNone) {
+  BprunProcess bprun({.arguments = {"gpus"}, .environment = {"LD_LIBRARY_PATH="}});
+  EXPECT_EQ(bprun.finish(), 0);
+  if (bprun.out().find("none") == std::string::npos) {
+    GTEST_SKIP() << "this machine has a driver of its own";
+  }
+  EXPECT_EQ(bprun.out(), "localhost: none: no NVIDIA driver (libnvidia-ml.so.1 is not there)\n");
+}
+
+TEST(Gpus, MayHaveManyProcesses) {
+  std::string pids;
+  for (int i = 0; i < 100; ++i) {
+    pids += concat(i == 0 ? "" : ",", 1'000'000'000 + i);
+  }
+  ::setenv("FAKE_NVML", concat("N|1|1|1|", pids).c_str(), 1);
+  const auto list = launcher::list_gpus();
+  ASSERT_EQ(list.gpus.size(), 1U) << list.problem;
+  EXPECT_EQ(list.gpus[0].processes.size(), 100U);
+  ::unsetenv("FAKE_NVML");
+}
+
+using SshDoctor = SshTest;
+
+TEST_F(SshDoctor, AsksAllHosts) {
+  write_file(folder() + "/data", "12345");
+  BprunProcess bprun = run({"doctor", "-H", "h1,h2", folder() + "/data"});
+  EXPECT_EQ(bprun.finish(), 0) << bprun.out();
+  EXPECT_THAT(bprun.out(), ContainsRegex("\nh2\n  ok    reach    by ssh, "));
+  EXPECT_THAT(bprun.out(), HasSubstr("/data: 5 bytes\n"));
+  EXPECT_EQ(bprun.marked_at_last(), 0);
+}
+
+}  // namespace
+}  // namespace bp::test

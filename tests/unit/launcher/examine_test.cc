@@ -1,0 +1,112 @@
+#include "launcher/tools/examine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bp/error.h"
+
+namespace bp::launcher {
+namespace {
+
+using testing::HasSubstr;
+
+Hello hello(const std::string& version, const std::string& build) {
+  Hello hello;
+  hello.version = version;
+  hello.build = build;
+  return hello;
+}
+
+HostAnswer clock(double ahead, double margin) {
+  HostAnswer answer;
+  answer.clock_ahead = ahead;
+  answer.clock_margin = margin;
+  return answer;
+}
+
+TEST(Examine, Versions) {
+  EXPECT_EQ(check_version(hello("1", "a"), hello("1", "a")).grade, Grade::ok);
+  EXPECT_EQ(check_version(hello("1", "b"), hello("1", "a")).grade, Grade::warn);
+  const Check other = check_version(hello("2", "b"), hello("1", "a"));
+  EXPECT_EQ(other.grade, Grade::fail);
+  EXPECT_EQ(other.text, "2 (build b); here it is 1 (build a)");
+  EXPECT_THAT(other.mend, HasSubstr("--remote-bprun"));
+}
+
+TEST(Examine, ClocksAsFarAsTheyAreKnown) {
+  EXPECT_EQ(check_clock(clock(-0.25, 0.01)).text, "250.0 ms behind this machine, to 10.0 ms");
+  EXPECT_EQ(check_clock(clock(0.4, 0)).grade, Grade::ok);
+  EXPECT_EQ(check_clock(clock(-0.7, 0)).grade, Grade::warn);
+  EXPECT_EQ(check_clock(clock(0.7, 0.3)).grade, Grade::ok) << "it may well be 0.4";
+  EXPECT_EQ(check_clock(clock(7, 0.3)).grade, Grade::fail);
+}
+
+TEST(Examine, Limits) {
+  HostFacts facts;
+  facts.open_files = 256;
+  EXPECT_EQ(check_open_files(facts).grade, Grade::warn);
+  facts.open_files = 1024;
+  EXPECT_EQ(check_open_files(facts).grade, Grade::ok);
+  facts.locked_memory = 8 << 20;
+  EXPECT_EQ(check_locked_memory(facts).grade, Grade::ok);
+  facts.infiniband = true;
+  EXPECT_EQ(check_locked_memory(facts).grade, Grade::warn);
+  facts.locked_memory = kUnlimited;
+  EXPECT_EQ(check_locked_memory(facts).text, "unlimited");
+  EXPECT_EQ(check_locked_memory(facts).grade, Grade::ok);
+}
+
+TEST(Examine, Space) {
+  const std::uint64_t giga = 1U << 30U;
+  EXPECT_EQ(check_space({"/dev/shm", "", giga, giga}).grade, Grade::ok);
+  EXPECT_EQ(check_space({"/dev/shm", "", 1 << 20, giga}).grade, Grade::warn);
+  EXPECT_EQ(check_space({"/data", "", 6 * giga, 9 * giga}).grade, Grade::ok);
+  EXPECT_EQ(check_space({"/data", "", giga, 9 * giga}).grade, Grade::warn);
+  const Check full = check_space({"/data", "", 1 << 20, 9 * giga});
+  EXPECT_EQ(full.grade, Grade::fail);
+  EXPECT_EQ(full.text, "/data: 1.0 MiB free of 9.0 GiB");
+}
+
+TEST(Examine, DataMustBeTheSameEverywhere) {
+  const PathFacts five{"d", "", 5, false};
+  EXPECT_EQ(check_data(five, nullptr).text, "d: 5 bytes");
+  EXPECT_EQ(check_data(five, &five).grade, Grade::ok);
+  const Check other = check_data({"d", "", 6, false}, &five);
+  EXPECT_EQ(other.grade, Grade::fail);
+  EXPECT_EQ(other.text, "d: 6 bytes (6 bytes), elsewhere 5");
+  EXPECT_EQ(check_data({"d", "", 0, true}, &five).grade, Grade::fail);
+}
+
+TEST(Examine, Gpus) {
+  GpuList list{.driver = "550"};
+  EXPECT_EQ(check_gpus(list, {}).grade, Grade::ok);
+  list.gpus.resize(2);
+  list.gpus[1].index = 1;
+  EXPECT_EQ(check_gpus(list, {1, 0}).text, "2, driver 550");
+  EXPECT_EQ(check_gpus(list, {2}).text, "GPU 2 is asked for; there are 2");
+  EXPECT_EQ(check_gpus(list, {2}).grade, Grade::fail);
+  list.gpus[1].processes = {{7, "ada", "python3", 1U << 30U}};
+  EXPECT_EQ(check_gpus(list, {}).grade, Grade::warn);
+  EXPECT_EQ(check_gpus(list, {}).text,
+            "2, driver 550; GPU 1 is in use by pid 7 (ada, python3, 1.0 GiB)");
+}
+
+TEST(Facts, TravelAsJson) {
+  HostFacts facts;
+  facts.clock = 1.5;
+  facts.locked_memory = kUnlimited;
+  facts.paths = {{"a b\xff", "", 7, false}};
+  facts.gpus.gpus.resize(1);
+  facts.gpus.gpus[0].processes = {{7, "ada", "x", 3}};
+  const HostFacts read = facts_of(json_text(facts));
+  EXPECT_EQ(read.clock, 1.5);
+  EXPECT_EQ(read.locked_memory, kUnlimited);
+  EXPECT_EQ(read.paths.at(0).path, "a b\xEF\xBF\xBD");
+  EXPECT_EQ(read.gpus.gpus.at(0).processes.at(0).user, "ada");
+  for (const char* text : {"", "[]", "{", R"({"clock": "x"})", "{}"}) {
+    EXPECT_THROW((void)facts_of(text), Error) << text;
+  }
+}
+
+}  // namespace
+}  // namespace bp::launcher
