@@ -23,6 +23,8 @@
 #include "launcher/agent/rank_input.h"
 #include "launcher/agent/rank_output.h"
 #include "launcher/agent/timing.h"
+#include "launcher/network/probe_listener.h"
+#include "launcher/network/probe_round.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/process/limits.h"
@@ -60,6 +62,8 @@ class Agent {
   void handle(const OutputTaken& message);
   void handle(const Suspend& message);
   void handle(const Ask& message);
+  void handle(const ProbeListen& message);
+  void handle(const ProbePeers& message);
 
   void send(const ToLauncher& message) { channel_.send(encode(message)); }
   void beat();
@@ -77,6 +81,9 @@ class Agent {
   HeldPort port_;
   Channel channel_;
   OutputWindow window_;
+  JobKey probe_key_{};
+  std::unique_ptr<ProbeListener> probe_listener_;  // until the job comes
+  std::unique_ptr<ProbeRound> probe_round_;
   std::optional<JobSpec> job_;
   Program program_;
   Fd key_;
@@ -137,7 +144,21 @@ void Agent::beat() {
   loop_.after(kHeartbeat, [this] { beat(); });
 }
 
+void Agent::handle(const ProbeListen& message) {
+  probe_key_ = message.key;
+  probe_listener_ = std::make_unique<ProbeListener>(loop_, message.host, message.key);
+  send(ProbeReady{probe_listener_->port(), own_addresses()});
+}
+
+void Agent::handle(const ProbePeers& message) {
+  probe_round_ = std::make_unique<ProbeRound>(
+      loop_, probe_key_, message.peers, std::chrono::milliseconds(message.limit_ms),
+      [this](const ProbeProblems& problems) { send(ProbeReport{problems}); });
+}
+
 void Agent::handle(JobSpec& spec) {
+  probe_round_.reset();
+  probe_listener_.reset();
   job_ = std::move(spec);
   ::umask(static_cast<mode_t>(job_->umask));
   if (::chdir(job_->directory.c_str()) != 0) {
@@ -267,9 +288,7 @@ void Agent::handle(const OutputTaken& message) {
 
 void Agent::handle(const Suspend& message) { suspended_ = message.on; }
 
-void Agent::handle(const Ask& message) {
-  send(Facts{json_text(find_facts(message.question))});
-}
+void Agent::handle(const Ask& message) { send(Facts{json_text(find_facts(message.question))}); }
 
 void Agent::reap() {
   int status = 0;

@@ -19,9 +19,21 @@ void get(WireReader&, Heartbeat&) {}
 void get(WireReader&, Go&) {}
 void get(WireReader&, Ready&) {}
 
+void put(WireWriter& out, const JobKey& key) {
+  out.string({reinterpret_cast<const char*>(key.data()), key.size()});
+}
+
+void get(WireReader& in, JobKey& key) {
+  const std::string_view bytes = in.string();
+  if (bytes.size() != key.size()) {
+    throw Error(ErrorCode::io, concat("a job key of ", bytes.size(), " bytes"));
+  }
+  std::copy(bytes.begin(), bytes.end(), key.begin());
+}
+
 void put(WireWriter& out, const JobSpec& spec) {
   out.string(spec.job);
-  out.string({reinterpret_cast<const char*>(spec.key.data()), spec.key.size()});
+  put(out, spec.key);
   out.strings(spec.argv);
   out.string(spec.directory);
   out.u32(spec.umask);
@@ -41,11 +53,7 @@ void put(WireWriter& out, const JobSpec& spec) {
 
 void get(WireReader& in, JobSpec& spec) {
   spec.job = in.string();
-  const std::string_view key = in.string();
-  if (key.size() != spec.key.size()) {
-    throw Error(ErrorCode::io, concat("a job key of ", key.size(), " bytes"));
-  }
-  std::copy(key.begin(), key.end(), spec.key.begin());
+  get(in, spec.key);
   spec.argv = in.strings();
   spec.directory = in.string();
   spec.umask = in.u32();
@@ -102,6 +110,64 @@ void get(WireReader& in, Ask& message) {
 
 void put(WireWriter& out, const Facts& message) { out.string(message.json); }
 void get(WireReader& in, Facts& message) { message.json = in.string(); }
+
+void put(WireWriter& out, const ProbeListen& message) {
+  out.i32(message.host);
+  put(out, message.key);
+}
+void get(WireReader& in, ProbeListen& message) {
+  message.host = in.i32();
+  get(in, message.key);
+}
+
+void put(WireWriter& out, const ProbePeers& message) {
+  out.u32(message.limit_ms);
+  out.u32(static_cast<std::uint32_t>(message.peers.size()));
+  for (const ProbePeer& peer : message.peers) {
+    out.i32(peer.host);
+    out.i32(peer.port);
+    out.strings(peer.addresses);
+  }
+}
+void get(WireReader& in, ProbePeers& message) {
+  message.limit_ms = in.u32();
+  message.peers.resize(in.count(12));
+  for (ProbePeer& peer : message.peers) {
+    peer.host = in.i32();
+    peer.port = in.i32();
+    peer.addresses = in.strings();
+  }
+}
+
+void put(WireWriter& out, const ProbeReady& message) {
+  out.i32(message.port);
+  out.u32(static_cast<std::uint32_t>(message.addresses.size()));
+  for (const InterfaceAddress& entry : message.addresses) {
+    out.string(entry.interface);
+    out.string(entry.address);
+  }
+}
+void get(WireReader& in, ProbeReady& message) {
+  message.port = in.i32();
+  message.addresses.resize(in.count(8));
+  for (InterfaceAddress& entry : message.addresses) {
+    entry.interface = in.string();
+    entry.address = in.string();
+  }
+}
+
+void put(WireWriter& out, const ProbeReport& message) {
+  out.u32(static_cast<std::uint32_t>(message.problems.size()));
+  for (const std::vector<std::string>& peer : message.problems) {
+    out.strings(peer);
+  }
+}
+void get(WireReader& in, ProbeReport& message) {
+  message.problems.resize(in.count(4));
+  for (std::vector<std::string>& peer : message.problems) {
+    peer = in.strings();
+  }
+}
 
 void put(WireWriter& out, const Hello& hello) {
   out.u32(hello.protocol);

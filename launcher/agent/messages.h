@@ -10,11 +10,13 @@
 #include "bp/environment.h"
 #include "launcher/agent/facts.h"
 #include "launcher/agent/frame.h"
+#include "launcher/network/address.h"
+#include "launcher/network/probe.h"
 #include "launcher/process/limits.h"
 
 namespace bp::launcher {
 
-inline constexpr std::uint32_t kProtocol = 2;
+inline constexpr std::uint32_t kProtocol = 3;
 
 // Both ways, every kHeartbeat: the other end is alive.
 struct Heartbeat {};
@@ -71,8 +73,29 @@ struct Ask {
   Question question;
 };
 
-using ToAgent = std::
-    variant<Heartbeat, JobSpec, Go, SignalRanks, StopRanks, StdinData, OutputTaken, Suspend, Ask>;
+// Listen for the other hosts of the job: you are `host`. The answer is ProbeReady.
+struct ProbeListen {
+  std::int32_t host = 0;
+  JobKey key{};  // of the probe alone
+};
+
+// Try each address of each of these. The answer is ProbeReport.
+struct ProbePeers {
+  std::uint32_t limit_ms = 0;
+  std::vector<ProbePeer> peers;
+};
+
+using ToAgent = std::variant<Heartbeat,
+                             JobSpec,
+                             Go,
+                             SignalRanks,
+                             StopRanks,
+                             StdinData,
+                             OutputTaken,
+                             Suspend,
+                             Ask,
+                             ProbeListen,
+                             ProbePeers>;
 
 // --- agent to launcher ---
 
@@ -128,8 +151,27 @@ struct Facts {
   std::string json;  // facts_of() reads it
 };
 
-using ToLauncher = std::
-    variant<Heartbeat, Hello, Ready, StartFailed, Started, Output, Exited, StdinTaken, Done, Facts>;
+struct ProbeReady {
+  int port = 0;
+  std::vector<InterfaceAddress> addresses;  // all that the host has
+};
+
+struct ProbeReport {
+  ProbeProblems problems;  // by peer
+};
+
+using ToLauncher = std::variant<Heartbeat,
+                                Hello,
+                                Ready,
+                                StartFailed,
+                                Started,
+                                Output,
+                                Exited,
+                                StdinTaken,
+                                Done,
+                                Facts,
+                                ProbeReady,
+                                ProbeReport>;
 
 inline constexpr std::uint32_t kStdinWindow = 256U << 10U;
 inline constexpr std::uint32_t kOutputWindow = 1U << 20U;

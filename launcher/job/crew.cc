@@ -18,16 +18,18 @@ constexpr auto kOthersAnswer = 1s;
 
 }  // namespace
 
-Crew::Crew(EventLoop& loop, const JobPlan& plan, std::function<void(const ToLauncher&)> on_rank)
+Crew::Crew(EventLoop& loop,
+           const JobPlan& plan,
+           std::function<void(std::size_t, const ToLauncher&)> on_message)
     : loop_(loop),
       plan_(plan),
-      on_rank_(std::move(on_rank)),
+      on_message_(std::move(on_message)),
       ours_(make_hello(0)),
       hosts_(plan.hosts.size()) {
   for (std::size_t host = 0; host < hosts_.size(); ++host) {
     hosts_[host].link = std::make_unique<AgentLink>(
         loop_, plan_.hosts[host].command,
-        AgentLink::Listener{[this, host](ToLauncher& message) { on_message(host, message); },
+        AgentLink::Listener{[this, host](ToLauncher& message) { handle(host, message); },
                             [this, host](const LinkLoss& loss) { on_lost(host, loss); }});
   }
   beat();
@@ -37,7 +39,7 @@ Crew::~Crew() { close(0s); }
 
 const std::string& Crew::name(std::size_t host) const { return plan_.placement[host].host.name; }
 
-void Crew::on_message(std::size_t host, const ToLauncher& message) {
+void Crew::handle(std::size_t host, const ToLauncher& message) {
   HostState& state = hosts_[host];
   if (const auto* hello = std::get_if<Hello>(&message)) {
     state.hello = *hello;
@@ -52,7 +54,7 @@ void Crew::on_message(std::size_t host, const ToLauncher& message) {
       start_failure_->hosts = {name(host)};
     }
   } else if (!std::holds_alternative<Heartbeat>(message)) {
-    on_rank_(message);
+    on_message_(host, message);
   }
 }
 

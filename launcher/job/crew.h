@@ -22,9 +22,11 @@ class Crew {
  public:
   using Clock = EventLoop::Clock;
 
-  // `on_rank` gets Started, Output, Exited and StdinTaken. Starts the agents; throws io where not
-  // even ssh can be run.
-  Crew(EventLoop& loop, const JobPlan& plan, std::function<void(const ToLauncher&)> on_rank);
+  // `on_message` gets what the crew has no use for itself, with the host's number. Starts the
+  // agents; throws io where not even ssh can be run.
+  Crew(EventLoop& loop,
+       const JobPlan& plan,
+       std::function<void(std::size_t, const ToLauncher&)> on_message);
   ~Crew();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
@@ -53,7 +55,7 @@ class Crew {
     Hello hello;
     LinkLoss loss;
   };
-  void on_message(std::size_t host, const ToLauncher& message);
+  void handle(std::size_t host, const ToLauncher& message);
   void on_lost(std::size_t host, const LinkLoss& loss);
   void beat();
   void look_for_silence();
@@ -64,7 +66,7 @@ class Crew {
 
   EventLoop& loop_;
   const JobPlan& plan_;
-  std::function<void(const ToLauncher&)> on_rank_;
+  std::function<void(std::size_t, const ToLauncher&)> on_message_;
   const Hello ours_;
   std::vector<HostState> hosts_;
   Clock::time_point awake_since_ = Clock::now();

@@ -26,6 +26,11 @@ void add_host_options(CLI::App& app, Options& options) {
   app.add_option("--remote-bprun", options.remote_bprun,
                  "bprun on the other hosts (default: the same path as here)")
       ->type_name("PATH");
+  app.add_option(
+         "--interface", options.interface,
+         "by which hosts reach each other: a network as 10.0.0.0/8, an interface's name, or "
+         "an address of this machine (default: one that all others reach)")
+      ->type_name("NAME");
   app.add_option_function<std::string>(
          "--start-timeout",
          [&options](const std::string& text) {

@@ -83,9 +83,9 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
                  "a restart goes without hosts that are not there, or that failed twice, while the "
                  "others hold so many (default: all ranks)")
       ->type_name("M");
-  app.add_option("--interface", options.interface,
-                 "of this machine for the others: a name, address or network")
-      ->type_name("NAME");
+  app.add_flag_callback(
+      "--no-probe", [&options] { options.probe = false; },
+      "start even where hosts do not reach each other: for programs that need no network");
   app.add_option("--store-port", options.store_port,
                  "a fixed port for the job's store (default: any free one)")
       ->type_name("PORT");

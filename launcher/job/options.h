@@ -21,6 +21,7 @@ struct Options {
   std::string ssh = "ssh";
   std::string remote_bprun;  // empty: the same path as here
   std::string interface;
+  bool probe = true;  // whether hosts must reach each other before ranks are started
   int store_port = 0;
   PrefixStyle prefix = PrefixStyle::rank;
   std::string output;

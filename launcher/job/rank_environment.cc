@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 
 #include "comm/base/text.h"
 #include "launcher/process/environment_list.h"
@@ -19,6 +20,17 @@ std::string comma_list(const Range& range, Text text) {
   return list;
 }
 
+// Those of all ranks of the host, of which programs take the LOCAL_RANKth; where ranks share them,
+// the rank's own alone.
+std::string gpus_of(const PlacedHost& placed, int local_rank) {
+  const std::vector<int>& gpus = *placed.host.gpus;
+  const auto ranks = static_cast<std::size_t>(placed.ranks);
+  if (gpus.size() < ranks) {
+    return gpus.empty() ? "" : concat(gpus[static_cast<std::size_t>(local_rank) % gpus.size()]);
+  }
+  return comma_list(std::span(gpus).first(ranks), [](int gpu) { return gpu; });
+}
+
 }  // namespace
 
 std::vector<std::string> rank_variables(const std::vector<PlacedHost>& placement,
@@ -28,19 +40,24 @@ std::vector<std::string> rank_variables(const std::vector<PlacedHost>& placement
   const PlacedHost& placed = placement[host];
   const auto ranks_of = [](const PlacedHost& p) { return p.ranks; };
   const auto name_of_host = [](const PlacedHost& p) { return p.host.name; };
-  return {concat("RANK=", rank),
-          concat("WORLD_SIZE=", world_size(placement)),
-          concat("LOCAL_RANK=", rank - placed.first_rank),
-          concat("LOCAL_WORLD_SIZE=", placed.ranks),
-          concat("GROUP_RANK=", host),
-          concat("GROUP_WORLD_SIZE=", placement.size()),
-          concat("MASTER_ADDR=", job.master_address),
-          concat("MASTER_PORT=", job.master_port),
-          concat("BP_GENERATION=", job.generation),
-          concat("BP_STORE=", job.store.text()),
-          concat("BP_HOST_RANK=", host),
-          concat("BP_LOCAL_SIZES=", comma_list(placement, ranks_of)),
-          concat("BP_HOST_NAMES=", comma_list(placement, name_of_host))};
+  std::vector<std::string> variables{concat("RANK=", rank),
+                                     concat("WORLD_SIZE=", world_size(placement)),
+                                     concat("LOCAL_RANK=", rank - placed.first_rank),
+                                     concat("LOCAL_WORLD_SIZE=", placed.ranks),
+                                     concat("GROUP_RANK=", host),
+                                     concat("GROUP_WORLD_SIZE=", placement.size()),
+                                     concat("MASTER_ADDR=", job.master_address),
+                                     concat("MASTER_PORT=", job.master_port),
+                                     concat("BP_GENERATION=", job.generation),
+                                     concat("BP_STORE=", job.store.text()),
+                                     concat("BP_HOST_RANK=", host),
+                                     concat("BP_LOCAL_SIZES=", comma_list(placement, ranks_of)),
+                                     concat("BP_HOST_NAMES=", comma_list(placement, name_of_host))};
+  if (placed.host.gpus) {
+    variables.push_back("CUDA_DEVICE_ORDER=PCI_BUS_ID");
+    variables.push_back(concat("CUDA_VISIBLE_DEVICES=", gpus_of(placed, rank - placed.first_rank)));
+  }
+  return variables;
 }
 
 bool travels(std::string_view name) {
@@ -66,6 +83,18 @@ std::vector<std::string> requested_variables(const std::vector<std::string>& req
     }
   }
   return entries;
+}
+
+std::vector<std::string> sent_environment(const std::vector<std::string>& own,
+                                          bool whole,
+                                          const std::vector<std::string>& requests) {
+  std::vector<std::string> sent;
+  for (const std::string& entry : own) {
+    if (whole || travels(name_of_entry(entry))) {
+      sent.push_back(entry);
+    }
+  }
+  return merged_environment(std::move(sent), requested_variables(requests, own));
 }
 
 std::vector<int> threads_per_rank(const std::vector<HostCores>& hosts) {

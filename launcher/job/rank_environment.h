@@ -30,6 +30,12 @@ struct JobVariables {
 [[nodiscard]] std::vector<std::string> requested_variables(
     const std::vector<std::string>& requests, const std::vector<std::string>& environment);
 
+// What of the user's environment `own` goes to a host: all of it, or what travels; and over that
+// what --env asks for.
+[[nodiscard]] std::vector<std::string> sent_environment(const std::vector<std::string>& own,
+                                                        bool whole,
+                                                        const std::vector<std::string>& requests);
+
 // OMP_NUM_THREADS for each host: cores of its machine, shared by all ranks there, at least 1.
 // `machines` and `cores` are by host; hosts with an equal machine are on one.
 struct HostCores {

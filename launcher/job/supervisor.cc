@@ -49,7 +49,9 @@ Supervisor::Supervisor(const Options& options, const JobPlan& plan, const Genera
       silence_(options.kill_silent),
       ranks_(static_cast<std::size_t>(world_size(plan.placement))),
       key_(random_job_key()),
-      crew_(loop_, plan, [this](const ToLauncher& message) { on_rank(message); }) {
+      crew_(loop_, plan, [this](std::size_t host, const ToLauncher& message) {
+        on_message(host, message);
+      }) {
   loop_.watch(signals_.fd(), POLLIN, [this](short) {
     for (const int number : signals_.read()) {
       on_signal(number);
@@ -91,6 +93,16 @@ std::chrono::milliseconds Supervisor::time_to_next_look() const {
     }
   }
   return std::chrono::ceil<std::chrono::milliseconds>(next - now);
+}
+
+void Supervisor::on_message(std::size_t host, const ToLauncher& message) {
+  if (const auto* ready = std::get_if<ProbeReady>(&message)) {
+    probe_->handle(host, *ready);
+  } else if (const auto* report = std::get_if<ProbeReport>(&message)) {
+    probe_->handle(host, *report);
+  } else {
+    on_rank(message);
+  }
 }
 
 void Supervisor::on_rank(const ToLauncher& message) {
@@ -168,7 +180,10 @@ void Supervisor::advance() {
     }
   }
   if (phase_ == Phase::connecting && crew_.all_in(HostPhase::greeted)) {
-    prepare();
+    probe();
+  }
+  if (phase_ == Phase::probing && probe_->done()) {
+    probe_->reach().failure ? fail(*probe_->reach().failure) : prepare();
   } else if (phase_ == Phase::preparing && crew_.all_in(HostPhase::ready)) {
     go();
   } else if (phase_ == Phase::running) {

@@ -23,6 +23,7 @@
 #include "launcher/job/silence.h"
 #include "launcher/job/store_events.h"
 #include "launcher/job/verdict.h"
+#include "launcher/network/network_probe.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/failure.h"
@@ -55,7 +56,7 @@ class Supervisor {
  private:
   using Clock = EventLoop::Clock;
 
-  enum class Phase : std::uint8_t { connecting, preparing, running, finished };
+  enum class Phase : std::uint8_t { connecting, probing, preparing, running, finished };
   struct RankState {
     int pid = 0;
     std::optional<int> status;
@@ -63,12 +64,14 @@ class Supervisor {
   };
 
   [[nodiscard]] std::chrono::milliseconds time_to_next_look() const;
+  void on_message(std::size_t host, const ToLauncher& message);
   void on_rank(const ToLauncher& message);
   void on_store(const StoreEvent& event);
   void on_signal(int number);
 
   // After every round of events.
   void advance();
+  void probe();
   void prepare();
   void go();
   void supervise();
@@ -108,6 +111,7 @@ class Supervisor {
   std::vector<RankState> ranks_;
   const JobKey key_;
   Crew crew_;
+  std::unique_ptr<NetworkProbe> probe_;  // which address of each host the others reach
   std::unique_ptr<StoreEvents> store_events_;
   std::unique_ptr<StoreServer> store_;  // after what its listener uses
   std::unique_ptr<InputForwarder> input_;

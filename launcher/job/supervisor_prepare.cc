@@ -11,6 +11,7 @@
 #include "launcher/agent/hello.h"
 #include "launcher/hosts/machine.h"
 #include "launcher/job/supervisor.h"
+#include "launcher/network/port_holder.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/limits.h"
 
@@ -25,9 +26,29 @@ std::uint32_t current_umask() {
 
 }  // namespace
 
-// The address of this machine for the others: what was asked for, else what another host's ssh
-// connection came from, else the interface that leads there.
+// Hosts that cannot reach each other are found before the ranks would wait for each other.
+void Supervisor::probe() {
+  std::vector<HostToProbe> hosts;
+  std::string seen;
+  for (std::size_t host = 0; host < crew_.size(); ++host) {
+    const Hello& hello = crew_.hello(host);
+    hosts.push_back(host_to_probe(plan_.placement[host].host, hello, options_.interface));
+    seen = seen.empty() ? hello.client_address : seen;
+  }
+  probe_ = std::make_unique<NetworkProbe>(
+      loop_, hosts, launcher_to_probe(seen, options_.interface),
+      [this](std::size_t host, const ToAgent& message) { crew_.send(host, message); },
+      options_.probe);
+  phase_ = Phase::probing;
+}
+
+// The address of this machine for the others: that which they all reach; where that was not looked
+// for, what was asked for, what another host's ssh connection came from, or the interface that
+// leads there.
 std::string Supervisor::advertised_address() const {
+  if (const std::string& found = probe_->reach().addresses.back(); !found.empty()) {
+    return found;
+  }
   if (!options_.interface.empty()) {
     return interface_address(options_.interface);
   }
@@ -54,7 +75,9 @@ JobVariables Supervisor::job_variables() const {
   variables.master_port = first.free_port;
   variables.generation = generation_.number;
   variables.master_address = here;
-  if (!plan_.hosts.front().local) {
+  if (const std::string& found = probe_->reach().addresses.front(); !found.empty()) {
+    variables.master_address = found;
+  } else if (!plan_.hosts.front().local) {
     variables.master_address =
         first.server_address.empty() ? plan_.placement.front().host.name : first.server_address;
   }
@@ -62,7 +85,6 @@ JobVariables Supervisor::job_variables() const {
 }
 
 JobSpec Supervisor::job_spec(std::size_t host, const JobVariables& variables, int threads) const {
-  const auto own = own_environment();
   JobSpec spec;
   spec.job = generation_.job;
   spec.key = key_;
@@ -71,13 +93,9 @@ JobSpec Supervisor::job_spec(std::size_t host, const JobVariables& variables, in
   spec.umask = current_umask();
   spec.limits = travelling_limits();
   spec.whole_environment = plan_.hosts[host].local;
-  for (const std::string& entry : own) {
-    if (spec.whole_environment || options_.whole_environment || travels(name_of_entry(entry))) {
-      spec.environment.push_back(entry);
-    }
-  }
-  spec.environment = merged_environment(std::move(spec.environment),
-                                        requested_variables(options_.environment, own));
+  spec.environment =
+      sent_environment(own_environment(), spec.whole_environment || options_.whole_environment,
+                       options_.environment);
   // The ranks' working directory may be another one by the time they write there.
   const auto pass_folder = [&spec](const char* variable, const std::string& folder) {
     if (folder.empty()) {
@@ -91,6 +109,10 @@ JobSpec Supervisor::job_spec(std::size_t host, const JobVariables& variables, in
   pass_folder("BP_TRACE", options_.trace);
   if (!find_environment(spec.environment, "OMP_NUM_THREADS")) {
     spec.environment.push_back(concat("OMP_NUM_THREADS=", threads));
+  }
+  const std::string& address = probe_->reach().addresses[host];
+  if (!address.empty() && !find_environment(spec.environment, "BP_INTERFACE")) {
+    spec.environment.push_back(concat("BP_INTERFACE=", address));
   }
   const PlacedHost& placed = plan_.placement[host];
   for (int rank = placed.first_rank; rank < placed.first_rank + placed.ranks; ++rank) {
@@ -114,7 +136,9 @@ void Supervisor::prepare() {
   store_events_ =
       std::make_unique<StoreEvents>(loop_, [this](const StoreEvent& event) { on_store(event); });
   StoreServerOptions server;
-  server.bind_address = plan_.all_local() && options_.interface.empty() ? "127.0.0.1" : "0.0.0.0";
+  server.bind_address = plan_.all_local() && options_.interface.empty()       ? "127.0.0.1"
+                        : advertised_address().find(':') == std::string::npos ? "0.0.0.0"
+                                                                              : "::";
   server.port = options_.store_port;
   server.job = generation_.job;
   server.key = key_;
@@ -128,7 +152,12 @@ void Supervisor::prepare() {
     if (options_.store_port == 0) {
       throw;
     }
-    throw Error(ErrorCode::invalid_argument, concat("--store-port: ", error.what()));
+    const std::string holder = port_holder(options_.store_port);
+    throw Error(ErrorCode::invalid_argument,
+                concat("--store-port: ", holder.empty()
+                                             ? error.what()
+                                             : concat("port ", options_.store_port, " is held by ",
+                                                      holder, "; 0 takes any free one")));
   }
 
   std::vector<HostCores> cores;

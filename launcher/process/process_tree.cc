@@ -34,6 +34,10 @@ std::optional<pid_t> parent_of(pid_t pid) {
   return state == 'Z' || state == 'X' ? std::nullopt : std::optional(parent);
 }
 
+}  // namespace
+
+void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
 std::vector<pid_t> all_processes() {
   std::vector<pid_t> pids;
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), &::closedir);
@@ -46,10 +50,6 @@ std::vector<pid_t> all_processes() {
   }
   return pids;
 }
-
-}  // namespace
-
-void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
 std::vector<ProcessEntry> descendants_of(pid_t root) {
   std::unordered_multimap<pid_t, pid_t> children;

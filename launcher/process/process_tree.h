@@ -1,4 +1,4 @@
-// The processes below this one. Nothing else is ever signalled.
+// Processes, and those below this one: nothing else is ever signalled.
 #pragma once
 
 #include <sys/types.h>
@@ -15,6 +15,8 @@ struct ProcessEntry {
 // Makes orphans below this process its children instead of init's, so that the list below is
 // complete.
 void adopt_orphans();
+
+[[nodiscard]] std::vector<pid_t> all_processes();  // that can be seen
 
 // Every process below `root`, zombies left out, children before grandchildren.
 [[nodiscard]] std::vector<ProcessEntry> descendants_of(pid_t root);

@@ -66,8 +66,9 @@ int Diagnosis::count(Grade grade) const {
   return number;
 }
 
-Diagnosis diagnose(const JobPlan& plan, const std::vector<HostAnswer>& answers) {
+Diagnosis diagnose(const JobPlan& plan, const Survey& survey) {
   const Hello ours = make_hello(0);
+  const std::vector<HostAnswer>& answers = survey.hosts;
   Diagnosis diagnosis;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const HostAnswer& answer = answers[i];
@@ -86,6 +87,9 @@ Diagnosis diagnose(const JobPlan& plan, const std::vector<HostAnswer>& answers) 
     }
     diagnosis.hosts.push_back(std::move(host));
   }
+  if (survey.reach) {
+    diagnosis.hosts.push_back({"between hosts", {check_network(*survey.reach)}});
+  }
   return diagnosis;
 }
 
@@ -101,10 +105,8 @@ std::string text_of(const Diagnosis& diagnosis) {
       text += check.mend.empty() ? "" : concat("                 mend: ", check.mend, "\n");
     }
   }
-  return concat(text, diagnosis.hosts.size(),
-                diagnosis.hosts.size() == 1 ? " host: " : " hosts: ", diagnosis.count(Grade::ok),
-                " ok, ", diagnosis.count(Grade::warn), " warn, ", diagnosis.count(Grade::fail),
-                " fail\n");
+  return concat(text, diagnosis.count(Grade::ok), " ok, ", diagnosis.count(Grade::warn), " warn, ",
+                diagnosis.count(Grade::fail), " fail\n");
 }
 
 std::string json_of(const Diagnosis& diagnosis) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/tools/survey.h"
+#include "launcher/job/survey.h"
 
 namespace bp::launcher {
 
@@ -27,7 +27,7 @@ struct Diagnosis {
   [[nodiscard]] int count(Grade grade) const;
 };
 
-[[nodiscard]] Diagnosis diagnose(const JobPlan& plan, const std::vector<HostAnswer>& answers);
+[[nodiscard]] Diagnosis diagnose(const JobPlan& plan, const Survey& survey);
 
 [[nodiscard]] std::string text_of(const Diagnosis& diagnosis);  // lines, and a sum at the end
 [[nodiscard]] std::string json_of(const Diagnosis& diagnosis);

@@ -162,4 +162,22 @@ Check check_gpus(const GpuList& list, const std::vector<int>& wanted) {
   return check;
 }
 
+Check check_network(const Reach& reach) {
+  Check check{.topic = "network"};
+  if (reach.failure) {
+    check.grade = Grade::fail;
+    check.text = reach.failure->headline;
+    for (const std::string& line : reach.failure->more) {
+      check.text += concat("\n                 ", line);
+    }
+    check.mend = reach.failure->hint;
+    return check;
+  }
+  check.text = "all reach each other";
+  for (const std::string& address : reach.addresses) {
+    check.text += concat(&address == &reach.addresses.front() ? ", at " : ", ", address);
+  }
+  return check;
+}
+
 }  // namespace bp::launcher

@@ -19,4 +19,6 @@ namespace bp::launcher {
 // `wanted`: the GPUs that the host list names for this host.
 [[nodiscard]] Check check_gpus(const GpuList& gpus, const std::vector<int>& wanted);
 
+[[nodiscard]] Check check_network(const Reach& reach);
+
 }  // namespace bp::launcher

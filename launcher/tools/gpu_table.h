@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/tools/survey.h"
+#include "launcher/job/survey.h"
 
 namespace bp::launcher {
 

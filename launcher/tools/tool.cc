@@ -9,12 +9,12 @@
 #include "comm/base/text.h"
 #include "launcher/job/host_options.h"
 #include "launcher/job/plan.h"
+#include "launcher/job/survey.h"
 #include "launcher/process/process_tree.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/tools/doctor.h"
 #include "launcher/tools/gpu_table.h"
-#include "launcher/tools/survey.h"
 
 namespace bp::launcher {
 namespace {
@@ -32,22 +32,24 @@ struct Tool {
   int (*run)(const ToolOptions& options, const JobPlan& plan);
 };
 
-std::vector<HostAnswer> survey(const ToolOptions& options, const JobPlan& plan) {
-  const Question question{.directory = std::filesystem::current_path().string(),
-                          .paths = options.paths};
-  return ask_hosts(plan, question, options.hosts.start_timeout);
+Survey survey(const ToolOptions& options, const JobPlan& plan, bool network) {
+  return survey_hosts(plan, {.question = {.directory = std::filesystem::current_path().string(),
+                                          .paths = options.paths},
+                             .limit = options.hosts.start_timeout,
+                             .network = network,
+                             .interface = options.hosts.interface});
 }
 
 void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 int run_doctor(const ToolOptions& options, const JobPlan& plan) {
-  const Diagnosis diagnosis = diagnose(plan, survey(options, plan));
+  const Diagnosis diagnosis = diagnose(plan, survey(options, plan, true));
   print(options.json ? json_of(diagnosis) : text_of(diagnosis));
   return diagnosis.count(Grade::fail) > 0 ? 1 : 0;
 }
 
 int run_gpus(const ToolOptions& options, const JobPlan& plan) {
-  const auto answers = survey(options, plan);
+  const auto answers = survey(options, plan, false).hosts;
   print(options.json ? gpu_json(plan, answers) : gpu_table(plan, answers));
   const auto silent = [](const HostAnswer& answer) { return !answer.facts; };
   return std::ranges::any_of(answers, silent) ? kExitTemporary : 0;

@@ -87,5 +87,60 @@ TEST_F(Network, AConnectionThatIsKilledIsAHostLost) {
   EXPECT_THAT(bprun.first_error_line(), StartsWith("bprun: FAILED  host b was lost ("));
 }
 
+TEST_F(Network, AnAddressThatAllHostsHaveOfTheirOwnIsNotTaken) {
+  for (const char* host : {"a", "b"}) {
+    hosts().at(host,
+               "ip link add docker0 type bridge && ip address add 172.17.0.1/16 dev docker0 && "
+               "ip link set docker0 up");
+  }
+  BprunProcess bprun = run({"-H", "a:1,b:1", "printenv", "BP_INTERFACE"});
+  EXPECT_EQ(bprun.finish(), 0) << bprun.err();
+  EXPECT_THAT(bprun.out(), HasSubstr("[0] 10.77.0.1\n"));
+  EXPECT_THAT(bprun.out(), HasSubstr("[1] 10.77.0.2\n"));
+}
+
+TEST_F(Network, AHostWithSeveralAddressesUsesOneThatWorks) {
+  hosts().at("head", "ip address add 10.88.0.254/24 dev switch");
+  hosts().at("a", "ip address add 10.88.0.1/24 dev eth0");
+  hosts().at("b", "ip address add 10.88.0.2/24 dev eth0");
+  hosts().at("a", "ip route add unreachable 10.77.0.2/32");
+  BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "traced"});
+  EXPECT_EQ(bprun.finish(), 0) << bprun.err();
+  BprunProcess shown = run({"-H", "a:1,b:1", "printenv", "BP_INTERFACE"});
+  EXPECT_EQ(shown.finish(), 0) << shown.err();
+  EXPECT_THAT(shown.out(), HasSubstr("[0] 10.88.0.1\n")) << "from 10.77.0.1 there is no way back";
+  EXPECT_THAT(shown.out(), HasSubstr("[1] 10.88.0.2\n"));
+  BprunProcess wanted =
+      run({"-H", "a:1,b:1", "--interface", "10.88.0.0/24", "printenv", "BP_INTERFACE", "BP_STORE"});
+  EXPECT_EQ(wanted.finish(), 0) << wanted.err();
+  EXPECT_THAT(wanted.out(), HasSubstr("[0] 10.88.0.1\n"));
+  EXPECT_THAT(wanted.out(), HasSubstr("[1] 10.88.0.254:"));
+}
+
+TEST_F(Network, HostsThatDoNotReachEachOtherAreShown) {
+  hosts().at("a", "ip route add unreachable 10.77.0.2/32");
+  BprunProcess bprun = run({"-H", "a:1,b:1,c:1", rank_program(), "join"});
+  EXPECT_EQ(bprun.finish(), 75);
+  EXPECT_THAT(bprun.first_error_line(),
+              StartsWith("bprun: FAILED  a does not reach b at 10.77.0.2 (eth0: "));
+  EXPECT_THAT(bprun.err(), ContainsRegex("\n  from . to  a          b          c          head\n"
+                                         "  a          -          NO         yes        yes\n"));
+  EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: "));
+  BprunProcess anyway = run({"-H", "a:1,b:1,c:1", "--no-probe", "true"});
+  EXPECT_EQ(anyway.finish(), 0) << anyway.err();
+  BprunProcess doctor = run({"doctor", "-H", "a,b,c"});
+  EXPECT_EQ(doctor.finish(), 1);
+  EXPECT_THAT(doctor.out(), HasSubstr("\nbetween hosts\n  fail  network  a does not reach b at "));
+}
+
+TEST_F(Network, AHostWithoutTheInterfaceIsNamed) {
+  hosts().at("head", "ip link add ib0 type bridge && ip address add 10.99.0.1/24 dev ib0");
+  BprunProcess bprun = run({"-H", "a:1,b:1", "--interface", "ib0", "true"});
+  EXPECT_EQ(bprun.finish(), 75);
+  EXPECT_THAT(bprun.first_error_line(),
+              ContainsRegex("^bprun: FAILED  host [ab] has no address of ib0; it has lo 127.0.0.1, "
+                            "eth0 10.77.0."));
+}
+
 }  // namespace
 }  // namespace bp::test

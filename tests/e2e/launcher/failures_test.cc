@@ -236,7 +236,8 @@ TEST(Usage, ABusyStorePortIsRefused) {
         std::string(BP_BIN_DIR) + "/bprun --store-port ${BP_STORE##*:} true; echo code $?"}});
   EXPECT_EQ(bprun.finish(), 0);
   EXPECT_THAT(bprun.out(), HasSubstr("code 2\n"));
-  EXPECT_THAT(bprun.err(), ContainsRegex("bprun: --store-port: .*127.0.0.1:[0-9]+.*in use"));
+  EXPECT_THAT(bprun.err(), ContainsRegex("bprun: --store-port: port [0-9]+ is held by pid [0-9]+ "
+                                         "\\(.*, bprun\\); 0 takes any free one\n"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "launcher/agent/messages.h"
 #include "launcher/job/plan.h"
+#include "launcher/network/reach.h"
 
 namespace bp::launcher {
 
@@ -21,9 +22,19 @@ struct HostAnswer {
   double clock_margin = 0;            // it may be so much more or less
 };
 
-// One answer for each host of the plan. Hosts that have not answered within `limit` say so.
-[[nodiscard]] std::vector<HostAnswer> ask_hosts(const JobPlan& plan,
-                                                const Question& question,
-                                                std::chrono::milliseconds limit);
+struct Survey {
+  std::vector<HostAnswer> hosts;  // one for each of the plan
+  // Of those that answered, where they were to try each other and are on several machines.
+  std::optional<Reach> reach;
+};
+
+struct SurveyOptions {
+  Question question = {};
+  std::chrono::milliseconds limit{30'000};  // hosts that have not answered by then say so
+  bool network = false;                     // have them try each other
+  std::string interface = {};               // by which
+};
+
+[[nodiscard]] Survey survey_hosts(const JobPlan& plan, const SurveyOptions& options);
 
 }  // namespace bp::launcher

@@ -1,4 +1,4 @@
-#include "launcher/tools/survey.h"
+#include "launcher/job/survey.h"
 
 #include <algorithm>
 #include <memory>
@@ -7,13 +7,13 @@
 #include "comm/base/text.h"
 #include "launcher/agent/hello.h"
 #include "launcher/agent/link.h"
+#include "launcher/agent/timing.h"
 #include "launcher/job/job_texts.h"
+#include "launcher/network/network_probe.h"
 #include "launcher/report/clock_text.h"
 
 namespace bp::launcher {
 namespace {
-
-using namespace std::chrono_literals;
 
 constexpr auto kAgentsEnd = 1s;
 
@@ -21,34 +21,35 @@ double now_in_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-class Survey {
+class Surveyor {
  public:
-  Survey(const JobPlan& plan, const Question& question)
-      : plan_(plan), question_(question), hosts_(plan.hosts.size()) {
+  Surveyor(const JobPlan& plan, const SurveyOptions& options)
+      : plan_(plan), options_(options), hosts_(plan.hosts.size()) {
     for (std::size_t host = 0; host < hosts_.size(); ++host) {
       ask(host);
     }
+    beat();
   }
 
-  std::vector<HostAnswer> run(std::chrono::milliseconds limit) {
-    const Deadline deadline(limit);
-    const auto waited_for = [](const State& host) { return !host.over; };
-    while (std::ranges::any_of(hosts_, waited_for) && !deadline.passed()) {
-      loop_.run_once(std::min<std::chrono::milliseconds>(1s, deadline.left()));
-    }
+  Survey run() {
+    const Deadline deadline(options_.limit);
+    wait_until(deadline, [this] { return std::ranges::all_of(hosts_, &State::over); });
     for (State& host : hosts_) {
       if (!host.over) {
-        host.answer.problem = concat("no answer within ", elapsed_text(limit),
+        host.answer.problem = concat("no answer within ", elapsed_text(options_.limit),
                                      host.answer.hello ? ", though its agent is there" : "");
         host.answer.hint = "a longer --start-timeout, or a look at that host's load and disks";
       }
     }
-    hang_up();
-    std::vector<HostAnswer> answers;
-    for (State& host : hosts_) {
-      answers.push_back(std::move(host.answer));
+    Survey survey;
+    if (options_.network) {
+      survey.reach = try_each_other();
     }
-    return answers;
+    hang_up();
+    for (State& host : hosts_) {
+      survey.hosts.push_back(std::move(host.answer));
+    }
+    return survey;
   }
 
  private:
@@ -58,6 +59,52 @@ class Survey {
     double asked_at = 0;
     bool over = false;
   };
+
+  template <class Condition>
+  void wait_until(const Deadline& deadline, Condition condition) {
+    while (!condition() && !deadline.passed()) {
+      loop_.run_once(std::min<std::chrono::milliseconds>(1s, deadline.left()));
+    }
+  }
+
+  // While others are waited for, an agent would else take us for lost.
+  void beat() {
+    for (State& host : hosts_) {
+      if (host.link) host.link->send(Heartbeat{});
+    }
+    loop_.after(kHeartbeat, [this] { beat(); });
+  }
+
+  // Nothing where all are on this machine.
+  std::optional<Reach> try_each_other() {
+    std::vector<HostToProbe> hosts;
+    std::string seen;
+    for (std::size_t host = 0; host < hosts_.size(); ++host) {
+      if (hosts_[host].answer.facts) {
+        const Hello& hello = *hosts_[host].answer.hello;
+        hosts.push_back(host_to_probe(plan_.placement[host].host, hello, options_.interface));
+        seen = seen.empty() ? hello.client_address : seen;
+        probed_.push_back(host);
+      }
+    }
+    probe_ =
+        std::make_unique<NetworkProbe>(loop_, hosts, launcher_to_probe(seen, options_.interface),
+                                       [this](std::size_t host, const ToAgent& message) {
+                                         hosts_[probed_[host]].link->send(message);
+                                       });
+    wait_until(Deadline(NetworkProbe::kLimit + kAgentsEnd), [this] { return probe_->done(); });
+    if (!probe_->done()) {
+      return Reach{.addresses = {},
+                   .failure = Failure{.headline = "a host was lost while hosts tried each other"}};
+    }
+    const Reach& reach = probe_->reach();
+    return reach.failure || !reach.addresses.back().empty() ? std::optional(reach) : std::nullopt;
+  }
+
+  // For NetworkProbe, which knows only the hosts that take part.
+  [[nodiscard]] std::size_t probed(std::size_t host) const {
+    return static_cast<std::size_t>(std::ranges::find(probed_, host) - probed_.begin());
+  }
 
   void ask(std::size_t host) {
     State& state = hosts_[host];
@@ -82,7 +129,7 @@ class Survey {
       state.over = !state.answer.problem.empty();
       if (!state.over) {
         state.asked_at = now_in_seconds();
-        state.link->send(Ask{question_});
+        state.link->send(Ask{options_.question});
       }
     } else if (const auto* facts = std::get_if<Facts>(&message)) {
       state.answer.facts = facts_of(facts->json);
@@ -90,6 +137,10 @@ class Survey {
       state.answer.clock_margin = way / 2;
       state.answer.clock_ahead = state.answer.facts->clock - state.asked_at - way / 2;
       state.over = true;
+    } else if (const auto* ready = std::get_if<ProbeReady>(&message)) {
+      probe_->handle(probed(host), *ready);
+    } else if (const auto* report = std::get_if<ProbeReport>(&message)) {
+      probe_->handle(probed(host), *report);
     }
   }
 
@@ -122,19 +173,19 @@ class Survey {
   }
 
   const JobPlan& plan_;
-  const Question& question_;
+  const SurveyOptions& options_;
   const Hello ours_ = make_hello(0);
   const EventLoop::Clock::time_point began_ = EventLoop::Clock::now();
   EventLoop loop_;
   std::vector<State> hosts_;
+  std::vector<std::size_t> probed_;  // those that take part in the probe
+  std::unique_ptr<NetworkProbe> probe_;
 };
 
 }  // namespace
 
-std::vector<HostAnswer> ask_hosts(const JobPlan& plan,
-                                  const Question& question,
-                                  std::chrono::milliseconds limit) {
-  return Survey(plan, question).run(limit);
+Survey survey_hosts(const JobPlan& plan, const SurveyOptions& options) {
+  return Surveyor(plan, options).run();
 }
 
 }  // namespace bp::launcher

@@ -1,0 +1,177 @@
+#include "launcher/network/probe_round.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "comm/base/fd.h"
+#include "comm/base/hmac.h"
+#include "comm/base/text.h"
+#include "launcher/network/address.h"
+#include "launcher/network/probe_listener.h"
+#include "launcher/report/clock_text.h"
+
+namespace bp::launcher {
+namespace {
+
+constexpr std::size_t kAtATime = 128;  // sockets that are open at once
+
+// Whether `text` is an address; `size` is then that of what lies in `into`.
+bool socket_address(const std::string& text, int port, sockaddr_storage& into, socklen_t& size) {
+  const auto bytes = address_bytes(text);
+  const auto network_port = htons(static_cast<std::uint16_t>(port));
+  if (bytes && bytes->size() == 4) {
+    auto& v4 = reinterpret_cast<sockaddr_in&>(into);
+    v4.sin_family = AF_INET;
+    v4.sin_port = network_port;
+    std::memcpy(&v4.sin_addr, bytes->data(), 4);
+    size = sizeof v4;
+  } else if (bytes) {
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(into);
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = network_port;
+    std::memcpy(&v6.sin6_addr, bytes->data(), 16);
+    size = sizeof v6;
+  }
+  return bytes.has_value();
+}
+
+}  // namespace
+
+struct ProbeRound::Attempt {
+  int host = 0;
+  int port = 0;
+  std::string address;
+  std::string* problem = nullptr;  // where to say it
+  Fd socket = {};
+  std::string question = {};
+  std::string answer = {};
+  bool ended = false;
+};
+
+ProbeRound::ProbeRound(EventLoop& loop,
+                       const JobKey& key,
+                       const std::vector<ProbePeer>& peers,
+                       std::chrono::milliseconds limit,
+                       std::function<void(const ProbeProblems&)> done)
+    : loop_(loop), key_(key), limit_(limit), done_(std::move(done)), problems_(peers.size()) {
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    problems_[i].resize(peers[i].addresses.size());
+    for (std::size_t k = 0; k < peers[i].addresses.size(); ++k) {
+      attempts_.push_back(std::make_unique<Attempt>(
+          Attempt{peers[i].host, peers[i].port, peers[i].addresses[k], &problems_[i][k]}));
+    }
+  }
+  // Not from the constructor: what owns this may want to hear of the end.
+  timer_ = loop_.after(std::chrono::milliseconds{0}, [this] {
+    timer_ = loop_.after(limit_, [this] {
+      started_ = attempts_.size();
+      for (const auto& attempt : attempts_) {
+        end(*attempt, concat("no answer within ", elapsed_text(limit_)));
+      }
+    });
+    start_some();
+    if (attempts_.empty()) {
+      loop_.cancel(timer_);
+      done_(problems_);
+    }
+  });
+}
+
+ProbeRound::~ProbeRound() {
+  loop_.cancel(timer_);
+  for (const auto& attempt : attempts_) {
+    if (attempt->socket) {
+      loop_.forget(attempt->socket.get());
+    }
+  }
+}
+
+void ProbeRound::start_some() {
+  while (started_ < attempts_.size() && started_ - ended_ < kAtATime) {
+    connect(*attempts_[started_++]);
+  }
+}
+
+void ProbeRound::connect(Attempt& attempt) {
+  sockaddr_storage address{};
+  socklen_t size = 0;
+  if (!socket_address(attempt.address, attempt.port, address, size)) {
+    end(attempt, "that is no address");
+    return;
+  }
+  attempt.socket = Fd(::socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (!attempt.socket ||
+      (::connect(attempt.socket.get(), generic, size) != 0 && errno != EINPROGRESS)) {
+    end(attempt, error_text(errno));
+    return;
+  }
+  loop_.watch(attempt.socket.get(), POLLOUT, [this, &attempt](short) { go_on(attempt); });
+}
+
+void ProbeRound::go_on(Attempt& attempt) {
+  if (attempt.question.empty()) {
+    ask(attempt);
+  } else {
+    read_answer(attempt);
+  }
+}
+
+void ProbeRound::ask(Attempt& attempt) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  ::getsockopt(attempt.socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error != 0) {
+    end(attempt, error_text(error));
+    return;
+  }
+  attempt.question = view_of(random_bytes());
+  if (write_all(attempt.socket.get(), attempt.question.data(), kProbeBytes) != kProbeBytes) {
+    end(attempt, error_text(errno));
+    return;
+  }
+  loop_.set_events(attempt.socket.get(), POLLIN);
+}
+
+void ProbeRound::read_answer(Attempt& attempt) {
+  std::array<char, kProbeBytes> buffer{};
+  const ssize_t got =
+      ::read(attempt.socket.get(), buffer.data(), kProbeBytes - attempt.answer.size());
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+    return;
+  }
+  if (got <= 0) {
+    end(attempt, got < 0 ? error_text(errno) : "another program listens there");
+    return;
+  }
+  attempt.answer.append(buffer.data(), static_cast<std::size_t>(got));
+  if (attempt.answer.size() == kProbeBytes) {
+    const std::string right = probe_answer(key_, attempt.host, attempt.question);
+    end(attempt, equal_secrets(attempt.answer, right) ? "" : "another host answers there");
+  }
+}
+
+void ProbeRound::end(Attempt& attempt, const std::string& problem) {
+  if (attempt.ended) {
+    return;
+  }
+  attempt.ended = true;
+  *attempt.problem = problem;
+  if (attempt.socket) {
+    loop_.forget(attempt.socket.get());
+    attempt.socket.reset();
+  }
+  if (++ended_ == attempts_.size()) {
+    loop_.cancel(timer_);
+    done_(problems_);
+    return;
+  }
+  start_some();
+}
+
+}  // namespace bp::launcher

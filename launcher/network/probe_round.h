@@ -1,0 +1,49 @@
+// The other end of a probe: tries each address of each other host, all within a time.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bp/environment.h"
+#include "launcher/network/probe.h"
+#include "launcher/process/event_loop.h"
+
+namespace bp::launcher {
+
+class ProbeRound {
+ public:
+  // Calls `done` once, from the loop: when all is tried, or `limit` has passed. It must not destroy
+  // the round.
+  ProbeRound(EventLoop& loop,
+             const JobKey& key,
+             const std::vector<ProbePeer>& peers,
+             std::chrono::milliseconds limit,
+             std::function<void(const ProbeProblems&)> done);
+  ~ProbeRound();
+  ProbeRound(const ProbeRound&) = delete;
+  ProbeRound& operator=(const ProbeRound&) = delete;
+
+ private:
+  struct Attempt;
+  void start_some();
+  void connect(Attempt& attempt);
+  void go_on(Attempt& attempt);
+  void ask(Attempt& attempt);
+  void read_answer(Attempt& attempt);
+  void end(Attempt& attempt, const std::string& problem);
+
+  EventLoop& loop_;
+  const JobKey key_;
+  const std::chrono::milliseconds limit_;
+  std::function<void(const ProbeProblems&)> done_;
+  ProbeProblems problems_;
+  std::vector<std::unique_ptr<Attempt>> attempts_;
+  std::size_t started_ = 0;
+  std::size_t ended_ = 0;
+  EventLoop::TimerId timer_ = 0;
+};
+
+}  // namespace bp::launcher

@@ -1,0 +1,193 @@
+#include "launcher/network/reach.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "comm/base/text.h"
+#include "launcher/report/exit_code.h"
+
+namespace bp::launcher {
+namespace {
+
+constexpr std::size_t kMostColumns = 16;  // of the matrix; more hosts would fill no screen well
+constexpr std::size_t kMostLines = 8;
+
+bool asks(const std::vector<ProbedHost>& hosts, std::size_t from, std::size_t to) {
+  return from != to && hosts[from].asks && hosts[from].machine != hosts[to].machine;
+}
+
+// By any address.
+bool reaches(const ProbeMatrix& problems, std::size_t from, std::size_t to) {
+  const auto& tried = problems[from][to];
+  return std::ranges::any_of(tried, [](const std::string& text) { return text.empty(); });
+}
+
+// Of the address: who does not reach it, as a host's number.
+std::optional<std::size_t> who_fails(const std::vector<ProbedHost>& hosts,
+                                     const ProbeMatrix& problems,
+                                     std::size_t to,
+                                     std::size_t address) {
+  for (std::size_t from = 0; from < hosts.size(); ++from) {
+    if (asks(hosts, from, to) && !problems[from][to][address].empty()) {
+      return from;
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_needed(const std::vector<ProbedHost>& hosts, std::size_t to) {
+  for (std::size_t from = 0; from < hosts.size(); ++from) {
+    if (asks(hosts, from, to)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string hint_for_problem(const std::string& problem) {
+  struct Sign {
+    std::string_view text;
+    std::string_view hint;
+  };
+  static constexpr std::array kSigns{
+      Sign{"no answer",
+           "a firewall between them drops connections: open TCP ports between the "
+           "hosts (32768-60999, the ephemeral ones)"},
+      Sign{"refused",
+           "a firewall between them refuses connections: open TCP ports between the "
+           "hosts (32768-60999, the ephemeral ones)"},
+      Sign{"another", "that address is another host's: name a network of their own"},
+      Sign{"", "there is no route: name a network that the hosts have in common"},
+  };
+  const auto sign = std::ranges::find_if(
+      kSigns, [&](const Sign& s) { return problem.find(s.text) != std::string::npos; });
+  return concat(sign->hint, ", or another network (--interface 10.0.0.0/8, iface= of a host)");
+}
+
+// "b does not reach a at 10.0.0.1 (eth0: no answer within 3.0 s), 10.1.0.1 (...)"
+std::string line_of(const std::vector<ProbedHost>& hosts,
+                    const ProbeMatrix& problems,
+                    std::size_t from,
+                    std::size_t to) {
+  std::string text = concat(hosts[from].name, " does not reach ", hosts[to].name, " at ");
+  for (std::size_t k = 0; k < hosts[to].addresses.size(); ++k) {
+    const InterfaceAddress& address = hosts[to].addresses[k];
+    text += concat(k == 0 ? "" : ", ", address.address, " (", address.interface, ": ",
+                   problems[from][to][k], ")");
+  }
+  return text;
+}
+
+// No one reaches all of it by one address, though each reaches some.
+Failure none_in_common(const std::vector<ProbedHost>& hosts,
+                       const ProbeMatrix& problems,
+                       std::size_t to) {
+  Failure failure{.exit_code = kExitTemporary,
+                  .headline = concat("no address of ", hosts[to].name, " is reached by all hosts")};
+  for (std::size_t k = 0; k < hosts[to].addresses.size(); ++k) {
+    const std::size_t from = *who_fails(hosts, problems, to, k);
+    failure.more.push_back(concat(hosts[to].addresses[k].address, " (",
+                                  hosts[to].addresses[k].interface, ") not by ", hosts[from].name,
+                                  ": ", problems[from][to][k]));
+  }
+  failure.hint = "the hosts need one network in common; route between them, or leave one out";
+  failure.hosts = {hosts[to].name};
+  return failure;
+}
+
+// The host with most of the trouble, which a restart had better leave out.
+std::size_t worst_host(const std::vector<ProbedHost>& hosts, const ProbeMatrix& problems) {
+  std::vector<int> troubles(hosts.size());
+  for (std::size_t from = 0; from < hosts.size(); ++from) {
+    for (std::size_t to = 0; to < hosts.size(); ++to) {
+      if (asks(hosts, from, to) && !reaches(problems, from, to)) {
+        ++troubles[from];
+        ++troubles[to];
+      }
+    }
+  }
+  const auto worst = std::max_element(troubles.rbegin(), troubles.rend());
+  return static_cast<std::size_t>(troubles.rend() - worst) - 1;
+}
+
+std::optional<Failure> failure_of_pairs(const std::vector<ProbedHost>& hosts,
+                                        const ProbeMatrix& problems) {
+  std::vector<std::string> lines;
+  std::string hint;
+  for (std::size_t from = 0; from < hosts.size(); ++from) {
+    for (std::size_t to = 0; to < hosts.size(); ++to) {
+      if (asks(hosts, from, to) && !reaches(problems, from, to)) {
+        lines.push_back(line_of(hosts, problems, from, to));
+        hint = hint.empty()
+                   ? hint_for_problem(problems[from][to].empty() ? "" : problems[from][to][0])
+                   : hint;
+      }
+    }
+  }
+  if (lines.empty()) {
+    return std::nullopt;
+  }
+  Failure failure{.exit_code = kExitTemporary, .headline = lines.front(), .hint = hint};
+  failure.more = matrix_text(hosts, problems);
+  const std::size_t shown = std::min(lines.size(), kMostLines);
+  failure.more.insert(failure.more.end(), lines.begin() + 1,
+                      lines.begin() + static_cast<std::ptrdiff_t>(shown));
+  if (shown < lines.size()) {
+    failure.more.push_back(concat("and ", lines.size() - shown, " more"));
+  }
+  failure.hosts = {hosts[worst_host(hosts, problems)].name};
+  return failure;
+}
+
+}  // namespace
+
+Reach choose_addresses(const std::vector<ProbedHost>& hosts, const ProbeMatrix& problems) {
+  Reach reach{.addresses = std::vector<std::string>(hosts.size()),
+              .failure = failure_of_pairs(hosts, problems)};
+  for (std::size_t to = 0; to < hosts.size() && !reach.failure; ++to) {
+    const auto& addresses = hosts[to].addresses;
+    for (std::size_t k = 0; k < addresses.size() && reach.addresses[to].empty(); ++k) {
+      if (!who_fails(hosts, problems, to, k)) {
+        reach.addresses[to] = addresses[k].address;
+      }
+    }
+    if (reach.addresses[to].empty() && is_needed(hosts, to)) {
+      reach.failure = none_in_common(hosts, problems, to);
+    }
+  }
+  return reach;
+}
+
+std::vector<std::string> matrix_text(const std::vector<ProbedHost>& hosts,
+                                     const ProbeMatrix& problems) {
+  if (hosts.size() > kMostColumns) {
+    return {};
+  }
+  std::size_t width = std::string_view("from \\ to").size();
+  for (const ProbedHost& host : hosts) {
+    width = std::max(width, host.name.size());
+  }
+  const auto padded = [width](std::string text) {
+    text.resize(std::max(width, text.size()) + 2, ' ');
+    return text;
+  };
+  const auto trimmed = [](const std::string& text) {
+    return text.substr(0, text.find_last_not_of(' ') + 1);
+  };
+  std::vector<std::string> lines{padded("from \\ to")};
+  for (const ProbedHost& host : hosts) {
+    lines.front() += padded(host.name);
+  }
+  lines.front() = trimmed(lines.front());
+  for (std::size_t from = 0; from < hosts.size(); ++from) {
+    std::string line = padded(hosts[from].name);
+    for (std::size_t to = 0; to < hosts.size(); ++to) {
+      line += padded(!asks(hosts, from, to) ? "-" : reaches(problems, from, to) ? "yes" : "NO");
+    }
+    lines.push_back(trimmed(line));
+  }
+  return lines;
+}
+
+}  // namespace bp::launcher

@@ -1,0 +1,182 @@
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <optional>
+
+#include "comm/base/deadline.h"
+#include "comm/base/fd.h"
+#include "comm/base/job_key.h"
+#include "comm/base/text.h"
+#include "launcher/agent/hello.h"
+#include "launcher/network/address.h"
+#include "launcher/network/port_holder.h"
+#include "launcher/network/probe_listener.h"
+#include "launcher/network/probe_round.h"
+#include "launcher/network/reach.h"
+
+namespace bp::launcher {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<std::string> texts(const std::vector<InterfaceAddress>& addresses) {
+  std::vector<std::string> found;
+  for (const InterfaceAddress& entry : addresses) found.push_back(entry.address);
+  return found;
+}
+
+TEST(Address, CandidatesAreThoseThatOthersMightReach) {
+  const std::vector<InterfaceAddress> all{
+      {"lo", "127.0.0.1"},       {"lo", "::1"},        {"eth0", "2001:db8::7"}, {"eth0", "fe80::1"},
+      {"docker0", "172.17.0.1"}, {"eth0", "10.0.0.7"}, {"eth1", "169.254.1.1"}};
+  EXPECT_THAT(texts(candidates(all, "", "")), ElementsAre("172.17.0.1", "10.0.0.7", "2001:db8::7"));
+  EXPECT_THAT(texts(candidates(all, "10.0.0.7", "")),
+              ElementsAre("10.0.0.7", "172.17.0.1", "2001:db8::7"));
+  EXPECT_THAT(texts(candidates(all, "192.0.2.1", "")),
+              ElementsAre("192.0.2.1", "172.17.0.1", "10.0.0.7", "2001:db8::7"))
+      << "behind a translation of addresses";
+  EXPECT_THAT(texts(candidates(all, "172.17.0.1", "eth0")), ElementsAre("10.0.0.7", "2001:db8::7"));
+  EXPECT_THAT(texts(candidates(all, "", "10.0.0.0/8")), ElementsAre("10.0.0.7"));
+  EXPECT_THAT(texts(candidates(all, "", "172.17.0.1")), ElementsAre("172.17.0.1"));
+  EXPECT_THAT(candidates(all, "127.0.0.1", "eth9"), IsEmpty());
+  EXPECT_EQ(list_text({}), "none");
+}
+
+ProbedHost host(const std::string& name, std::vector<InterfaceAddress> addresses) {
+  return {.name = name, .machine = name, .addresses = std::move(addresses)};
+}
+
+// Three hosts with two addresses each that all reach each other by.
+struct ThreeHosts {
+  std::vector<ProbedHost> hosts{host("a", {{"eth0", "10.0.0.1"}, {"eth1", "10.1.0.1"}}),
+                                host("b", {{"eth0", "10.0.0.2"}, {"eth1", "10.1.0.2"}}),
+                                host("c", {{"eth0", "10.0.0.3"}, {"eth1", "10.1.0.3"}})};
+  ProbeMatrix problems{3, ProbeProblems(3, std::vector<std::string>(2))};
+};
+
+TEST(Reach, TakesTheFirstAddressThatAllReach) {
+  ThreeHosts three;
+  EXPECT_THAT(choose_addresses(three.hosts, three.problems).addresses,
+              ElementsAre("10.0.0.1", "10.0.0.2", "10.0.0.3"));
+  three.problems[2][0][0] = "no answer within 3.0 s";
+  const Reach reach = choose_addresses(three.hosts, three.problems);
+  EXPECT_FALSE(reach.failure);
+  EXPECT_THAT(reach.addresses, ElementsAre("10.1.0.1", "10.0.0.2", "10.0.0.3"));
+}
+
+TEST(Reach, ShowsTheWholeMatrixWhereAHostIsNotReached) {
+  ThreeHosts three;
+  three.problems[0][1] = {"no answer within 3.0 s", "Connection refused"};
+  const Reach reach = choose_addresses(three.hosts, three.problems);
+  ASSERT_TRUE(reach.failure);
+  EXPECT_EQ(reach.failure->exit_code, 75);
+  EXPECT_EQ(reach.failure->headline,
+            "a does not reach b at 10.0.0.2 (eth0: no answer within 3.0 s), 10.1.0.2 (eth1: "
+            "Connection refused)");
+  EXPECT_THAT(
+      reach.failure->more,
+      ElementsAre("from \\ to  a          b          c", "a          -          NO         yes",
+                  "b          yes        -          yes", "c          yes        yes        -"));
+  EXPECT_THAT(reach.failure->hint, HasSubstr("a firewall between them drops connections"));
+  EXPECT_THAT(reach.failure->hint, HasSubstr("--interface 10.0.0.0/8"));
+  EXPECT_THAT(reach.failure->hosts, ElementsAre("b"));
+}
+
+TEST(Reach, SaysWhereNoAddressIsReachedByAll) {
+  ThreeHosts three;
+  three.problems[0][1][0] = "No route to host";
+  three.problems[2][1][1] = "another host answers there";
+  const Reach reach = choose_addresses(three.hosts, three.problems);
+  ASSERT_TRUE(reach.failure);
+  EXPECT_EQ(reach.failure->headline, "no address of b is reached by all hosts");
+  EXPECT_THAT(reach.failure->more,
+              ElementsAre("10.0.0.2 (eth0) not by a: No route to host",
+                          "10.1.0.2 (eth1) not by c: another host answers there"));
+}
+
+TEST(Reach, HostsOfOneMachineNeedNoNetworkAndTheLauncherIsOnlyReached) {
+  ThreeHosts three;
+  three.hosts[1].machine = "a";
+  three.hosts[2].asks = false;
+  three.problems[0][1] = three.problems[1][0] = {"x", "x"};
+  three.problems[2][0] = three.problems[2][1] = {"x", "x"};
+  const Reach reach = choose_addresses(three.hosts, three.problems);
+  EXPECT_FALSE(reach.failure);
+  EXPECT_EQ(reach.addresses[2], "10.0.0.3");
+}
+
+// What one round finds of one peer.
+std::vector<std::string> try_peer(EventLoop& loop, const JobKey& key, const ProbePeer& peer) {
+  std::optional<ProbeProblems> found;
+  const ProbeRound round(loop, key, {peer}, 300ms,
+                         [&found](const ProbeProblems& problems) { found = problems; });
+  const Deadline deadline(20s);
+  while (!found && !deadline.passed()) loop.run_once(100ms);
+  return found ? found->at(0) : std::vector<std::string>{"the round has no end"};
+}
+
+TEST(Probe, ReachesTheRightHostByTheRightAddress) {
+  EventLoop loop;
+  const JobKey key = random_job_key();
+  const ProbeListener listener(loop, 3, key);
+  ASSERT_GT(listener.port(), 0);
+  EXPECT_THAT(try_peer(loop, key, {3, listener.port(), {"127.0.0.1", "127.0.0.2", "x"}}),
+              ElementsAre("", "", "that is no address"));
+  EXPECT_THAT(try_peer(loop, key, {4, listener.port(), {"127.0.0.1"}}),
+              ElementsAre("another host answers there"));
+  EXPECT_THAT(try_peer(loop, random_job_key(), {3, listener.port(), {"127.0.0.1"}}),
+              ElementsAre("another host answers there"));
+  EXPECT_THAT(try_peer(loop, key, {3, listener.port(), {}}), IsEmpty());
+}
+
+TEST(Probe, NamesARefusalAndEndsWithItsTime) {
+  EventLoop loop;
+  HeldPort port;
+  EXPECT_THAT(try_peer(loop, random_job_key(), {0, port.number(), {"127.0.0.1"}}),
+              ElementsAre("Connection refused"));
+  const Fd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));  // takes all, says nothing
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  socklen_t size = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(::bind(silent.get(), generic, size), 0);
+  ASSERT_EQ(::listen(silent.get(), 5), 0);
+  ASSERT_EQ(::getsockname(silent.get(), generic, &size), 0);
+  EXPECT_THAT(try_peer(loop, random_job_key(), {0, ntohs(address.sin_port), {"127.0.0.1"}}),
+              ElementsAre("no answer within 0.3 s"));
+}
+
+TEST(Probe, TriesManyAddressesAFewAtATime) {
+  EventLoop loop;
+  const JobKey key = random_job_key();
+  const ProbeListener listener(loop, 0, key);
+  ProbePeer peer{0, listener.port(), {}};
+  for (int i = 0; i < 1000; ++i)
+    peer.addresses.push_back(concat("127.0.", i / 250, ".", i % 250 + 1));
+  std::optional<ProbeProblems> found;
+  const ProbeRound round(loop, key, {peer}, 60s, [&](const ProbeProblems& p) { found = p; });
+  const Deadline deadline(60s);
+  while (!found && !deadline.passed()) loop.run_once(100ms);
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->at(0), testing::Each(""));
+}
+
+TEST(PortHolder, IsNamed) {
+  EventLoop loop;
+  const ProbeListener listener(loop, 0, random_job_key());
+  const std::string holder = port_holder(listener.port());
+  EXPECT_THAT(holder, testing::StartsWith(concat("pid ", ::getpid(), " (")));
+  EXPECT_THAT(holder, testing::EndsWith(", unit_launcher)"));
+  HeldPort bound;  // but nobody listens there
+  EXPECT_EQ(port_holder(bound.number()), "");
+}
+
+}  // namespace
+}  // namespace bp::launcher
