@@ -12,6 +12,7 @@
 
 #include "bp/error.h"
 #include "launcher/agent/agent.h"
+#include "launcher/job/dry_run.h"
 #include "launcher/job/options.h"
 #include "launcher/job/plan.h"
 #include "launcher/job/restarts.h"
@@ -57,14 +58,17 @@ int launcher_main(const std::vector<std::string>& arguments) {
   if (const auto* exit = std::get_if<EarlyExit>(&plan)) {
     return print(*exit);
   }
+  adopt_orphans();
+  ignore_broken_pipes();
   if (std::get<Options>(options).dry_run) {
-    return print({0, describe_plan(std::get<JobPlan>(plan), std::get<Options>(options))});
+    return dry_run(std::get<JobPlan>(plan), std::get<Options>(options));
+  }
+  for (const std::string& note : std::get<JobPlan>(plan).notes) {
+    std::fprintf(stderr, "bprun: %s\n", note.c_str());
   }
   if (const std::string& hosts = std::get<JobPlan>(plan).allocation; !hosts.empty()) {
     std::fprintf(stderr, "bprun: %s\n", hosts.c_str());
   }
-  adopt_orphans();
-  ignore_broken_pipes();
   ::signal(SIGTTIN, SIG_IGN);  // stdin of a terminal in whose background we run is just not there
   return run_job(std::get<Options>(options), std::get<JobPlan>(plan));
 }

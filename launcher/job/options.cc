@@ -11,9 +11,11 @@
 #include "bp/error.h"
 #include "comm/base/text.h"
 #include "launcher/agent/hello.h"
+#include "launcher/gpus/choice.h"
 #include "launcher/job/host_options.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/tools/check_build.h"
+#include "launcher/tools/completion.h"
 
 namespace bp::launcher {
 namespace {
@@ -43,6 +45,7 @@ struct RawOptions {
   std::string kill_silent;  // empty: not given
   std::string on_failure = "stop";
   bool check_build = false;
+  std::string completion;
 };
 
 void describe(CLI::App& app, Options& options, RawOptions& raw) {
@@ -83,6 +86,11 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
                  "a restart goes without hosts that are not there, or that failed twice, while the "
                  "others hold so many (default: all ranks)")
       ->type_name("M");
+  app.add_option("--gpus", options.gpus,
+                 "of each host: all, a list such as 0,2-3, or least:N for the N least at work; a "
+                 "rank each (default: none is assigned)")
+      ->type_name("WHICH");
+  app.add_flag("--share-gpus", options.share_gpus, "more ranks than GPUs are fine");
   app.add_flag_callback(
       "--no-probe", [&options] { options.probe = false; },
       "start even where hosts do not reach each other: for programs that need no network");
@@ -93,6 +101,9 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
                "show hosts, ranks, variables and commands; start nothing");
   app.add_flag("--check-build", raw.check_build,
                "show the backends, engines and versions of this build and exit");
+  app.add_option("--completion", raw.completion,
+                 "print what completes bprun's words: source <(bprun --completion bash)")
+      ->type_name("SHELL");
   app.add_flag("--json", options.json, "what --dry-run and --check-build show, as JSON");
   app.prefix_command();
 }
@@ -175,6 +186,9 @@ void finish(Options& options, const RawOptions& raw, const std::vector<std::stri
     }
   }
   check_host_options(options);
+  if (!options.gpus.empty()) {
+    static_cast<void>(parse_gpu_request(options.gpus));
+  }
   if (options.store_port < 0 || options.store_port > 65535) {
     throw Error(ErrorCode::invalid_argument,
                 concat("--store-port must be from 0 to 65535, not ", options.store_port));
@@ -218,6 +232,11 @@ std::variant<Options, EarlyExit> parse_options(const std::vector<std::string>& a
         std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // it wants them reversed
     if (raw.check_build) {
       return EarlyExit{0, check_build(options.json)};
+    }
+    if (!raw.completion.empty()) {
+      return raw.completion == "bash"
+                 ? EarlyExit{0, bash_completion(app)}
+                 : usage_error(concat("--completion knows bash, not '", raw.completion, "'"));
     }
     finish(options, raw, app.remaining(false));
     return options;

@@ -20,6 +20,8 @@ struct Options {
   Selection selection;  // --include, --exclude
   std::string ssh = "ssh";
   std::string remote_bprun;  // empty: the same path as here
+  std::string gpus;          // --gpus; empty: what the host list says, if anything
+  bool share_gpus = false;
   std::string interface;
   bool probe = true;  // whether hosts must reach each other before ranks are started
   int store_port = 0;

@@ -1,20 +1,19 @@
 #include "launcher/job/plan.h"
 
 #include <algorithm>
-#include <functional>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "bp/error.h"
 #include "comm/base/text.h"
-#include "launcher/agent/hello.h"
 #include "launcher/agent/ssh_command.h"
 #include "launcher/hosts/allocation.h"
 #include "launcher/hosts/host_list.h"
 #include "launcher/hosts/host_map.h"
 #include "launcher/hosts/hostfile.h"
 #include "launcher/hosts/machine.h"
-#include "launcher/job/rank_environment.h"
+#include "launcher/job/give_gpus.h"
 #include "launcher/process/program.h"
 #include "launcher/process/read_file.h"
 #include "launcher/process/shell_words.h"
@@ -51,7 +50,7 @@ Allocation find_hosts(const Options& options) {
   }
   Host here;
   here.name = "localhost";
-  here.slots = options.ranks.value_or(1);
+  here.slots = options.ranks;
   return {.hosts = {here}};
 }
 
@@ -71,35 +70,45 @@ HostPlan plan_host(const Host& host, const Machine& machine, bool by_srun, const
   return {false, bprun, agent_command(ssh, host, bprun)};
 }
 
-std::string joined_words(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) {
-    text += concat(text.empty() ? "" : " ", quote_shell_word(word));
+using Place = std::vector<PlacedHost> (*)(const Hosts&, std::optional<int>);
+
+JobPlan plan_job(const Options& options, const std::set<std::string>& without, Place place) {
+  JobPlan plan;
+  plan.program = options.program.empty() ? "" : options.program.front();
+  const Allocation found = find_hosts(options);
+  if (!found.found_by.empty()) plan.allocation = describe(found);
+  Hosts hosts = select_hosts(found.hosts, options.selection);
+  std::erase_if(hosts, [&](const Host& host) { return without.contains(host.name); });
+  const Machine machine = Machine::own();
+  const auto how = [&](const Host& host) {
+    return plan_host(host, machine, found.by_srun, options);
+  };
+  if (!options.gpus.empty()) {
+    std::vector<HostPlan> all;
+    std::ranges::transform(hosts, std::back_inserter(all), how);
+    plan.notes = give_gpus(hosts, all, options);
   }
-  return text;
+  plan.placement = place(hosts, options.ranks);
+  if (!options.share_gpus) check_one_rank_a_gpu(plan.placement);
+  for (const PlacedHost& placed : plan.placement) {
+    plan.hosts.push_back(how(placed.host));
+  }
+  if (!options.interface.empty()) {
+    static_cast<void>(interface_address(options.interface));
+  }
+  return plan;
 }
 
-using Place = std::function<std::vector<PlacedHost>(Hosts)>;
-
-std::variant<JobPlan, EarlyExit> plan_job(const Options& options, const Place& place) {
+std::variant<JobPlan, EarlyExit> try_to_plan(const Options& options,
+                                             const std::set<std::string>& without,
+                                             Place place) {
   try {
-    JobPlan plan;
-    plan.program = options.program.empty() ? "" : options.program.front();
-    const Allocation found = find_hosts(options);
-    if (!found.found_by.empty()) plan.allocation = describe(found);
-    plan.placement = place(select_hosts(found.hosts, options.selection));
-    const Machine machine = Machine::own();
-    for (const PlacedHost& placed : plan.placement) {
-      plan.hosts.push_back(plan_host(placed.host, machine, found.by_srun, options));
-    }
-    if (!options.interface.empty()) {
-      static_cast<void>(interface_address(options.interface));
-    }
-    return plan;
+    return plan_job(options, without, place);
   } catch (const NoInput& missing) {
     return EarlyExit{kExitNoInput, concat("bprun: ", missing.text)};
   } catch (const Error& error) {
-    return EarlyExit{kExitUsage, concat("bprun: ", error.what())};
+    const bool gpu = error.code() == ErrorCode::unavailable;
+    return EarlyExit{gpu ? kExitUnavailable : kExitUsage, concat("bprun: ", error.what())};
   }
 }
 
@@ -110,8 +119,7 @@ bool JobPlan::all_local() const {
 }
 
 std::variant<JobPlan, EarlyExit> make_plan(const Options& options) {
-  auto plan = plan_job(
-      options, [&options](const Hosts& hosts) { return place_ranks(hosts, options.ranks); });
+  auto plan = try_to_plan(options, {}, &place_ranks);
   if (const auto* job = std::get_if<JobPlan>(&plan);
       job != nullptr && options.min_ranks > world_size(job->placement)) {
     return EarlyExit{kExitUsage,
@@ -123,33 +131,7 @@ std::variant<JobPlan, EarlyExit> make_plan(const Options& options) {
 
 std::variant<JobPlan, EarlyExit> make_plan_without(const Options& options,
                                                    const std::set<std::string>& without) {
-  return plan_job(options, [&](Hosts hosts) {
-    std::erase_if(hosts, [&](const Host& host) { return without.contains(host.name); });
-    return place_what_fits(hosts, options.ranks);
-  });
-}
-
-std::string describe_plan(const JobPlan& plan, const Options& options) {
-  std::string text = concat("program: ", joined_words(options.program), "\n");
-  if (!plan.allocation.empty()) text += concat("allocation: ", plan.allocation, "\n");
-  for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
-    const PlacedHost& placed = plan.placement[i];
-    text += concat("host ", i, ": ", placed.host.name, ", ranks ", placed.first_rank, "-",
-                   placed.first_rank + placed.ranks - 1, ", ",
-                   plan.hosts[i].local  ? "this machine"
-                   : plan.hosts[i].srun ? "by srun"
-                                        : "by ssh",
-                   "\n  ", joined_words(plan.hosts[i].command), "\n");
-  }
-  for (int rank = 0; rank < world_size(plan.placement); ++rank) {
-    text += concat("rank ", rank, ":");
-    const JobVariables later{{"ADDRESS", options.store_port}, "ADDRESS", 0};
-    for (const std::string& entry : rank_variables(plan.placement, rank, later)) {
-      text += concat(" ", quote_shell_word(entry));
-    }
-    text += "\n";
-  }
-  return text;
+  return try_to_plan(options, without, &place_what_fits);
 }
 
 }  // namespace bp::launcher

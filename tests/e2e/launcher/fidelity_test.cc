@@ -10,6 +10,8 @@
 #include <set>
 #include <sstream>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/e2e/launcher/bprun_process.h"
 
 namespace bp::test {
@@ -17,6 +19,7 @@ namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 class TemporaryFolder {
  public:
@@ -153,14 +156,35 @@ TEST(Output, EndsTheJobWhenNobodyReads) {
 
 TEST(DryRun, ShowsEverythingAndStartsNothing) {
   const TemporaryFolder folder;
-  BprunProcess bprun({{"-H", "localhost:1,h1:2", "--ssh", "ssh -F 'a b'", "--dry-run", "touch",
-                       folder.path() + "/x y"}});
+  BprunProcess bprun(
+      {{"-H", "localhost:1,127.0.0.1:2:gpus=[3,5]", "--dry-run", "touch", folder.path() + "/x y"}});
   EXPECT_EQ(bprun.finish(), 0);
   EXPECT_THAT(bprun.out(), HasSubstr("program: touch '" + folder.path() + "/x y'\n"));
+  EXPECT_THAT(bprun.out(), HasSubstr("host 1: 127.0.0.1, ranks 1-2, this machine, GPUs 3,5\n"));
+  EXPECT_THAT(bprun.out(), HasSubstr("/bprun --agent\n  reached as "));
+  EXPECT_THAT(bprun.out(), HasSubstr("rank 2: RANK=2 WORLD_SIZE=3 LOCAL_RANK=1"));
+  EXPECT_THAT(bprun.out(), HasSubstr(" CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=3,5\n"));
+  EXPECT_THAT(bprun.out(), Not(HasSubstr("differ")));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/x y"));
+}
+
+TEST(DryRun, SaysWhichHostWasNotReached) {
+  BprunProcess bprun({{"-H", "localhost:1,h1:2", "--ssh", "ssh -F 'a b'", "--dry-run", "true"}});
+  EXPECT_EQ(bprun.finish(), 75);
   EXPECT_THAT(bprun.out(),
               HasSubstr("host 1: h1, ranks 1-2, by ssh\n  ssh -F 'a b' -o BatchMode=yes"));
+  EXPECT_THAT(bprun.out(), HasSubstr("\n  NOT REACHED: host h1 could not be reached: "));
   EXPECT_THAT(bprun.out(), HasSubstr("rank 2: RANK=2 WORLD_SIZE=3 LOCAL_RANK=1"));
-  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/x y"));
+}
+
+TEST(DryRun, IsAlsoJson) {
+  BprunProcess bprun({{"-n", "2", "--dry-run", "--json", "echo", "a b"}});
+  EXPECT_EQ(bprun.finish(), 0);
+  const auto run = nlohmann::json::parse(bprun.out());
+  EXPECT_EQ(run.at("program").at(1), "a b");
+  EXPECT_EQ(run.at("hosts").at(0).at("reached"), true);
+  EXPECT_EQ(run.at("ranks").at(1).at("variables").at(0), "RANK=1");
+  EXPECT_TRUE(run.at("environment_differences").empty());
 }
 
 }  // namespace

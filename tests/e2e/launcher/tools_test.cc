@@ -129,6 +129,76 @@ TEST(Gpus, MayHaveManyProcesses) {
   ::unsetenv("FAKE_NVML");
 }
 
+BprunProcess with_gpus(std::vector<std::string> arguments) {
+  return BprunProcess({.arguments = std::move(arguments), .environment = {two_gpus()}});
+}
+
+TEST(GpuJob, EachRankFindsTheGpusOfItsHost) {
+  BprunProcess bprun = with_gpus(
+      {"-n", "2", "--gpus", "least:2", "printenv", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"});
+  EXPECT_EQ(bprun.finish(), 0);
+  for (const char* line : {"[0] 1,0\n", "[1] 1,0\n", "[1] PCI_BUS_ID\n"}) {
+    EXPECT_THAT(bprun.out(), HasSubstr(line)) << bprun.out();
+  }
+  EXPECT_THAT(bprun.first_error_line(),
+              ContainsRegex(concat("^bprun: warning: GPU 0 on localhost is in use by pid ",
+                                   ::getpid(), " \\(.*load 97 %, 12.0 GiB of 80.0 GiB used$")));
+}
+
+TEST(GpuJob, HasARankForEachGpuWhereNobodySaysHowMany) {
+  BprunProcess bprun = with_gpus({"--gpus", "all", "printenv", "WORLD_SIZE"});
+  EXPECT_EQ(bprun.finish(), 0);
+  EXPECT_THAT(bprun.out(), HasSubstr("[1] 2\n"));
+}
+
+TEST(GpuJob, LogicalHostsOfAMachineShareItsGpusOut) {
+  BprunProcess bprun = with_gpus(
+      {"-H", "localhost:1,127.0.0.1:1", "--gpus", "all", "printenv", "CUDA_VISIBLE_DEVICES"});
+  EXPECT_EQ(bprun.finish(), 0);
+  EXPECT_THAT(bprun.out(), HasSubstr("[0] 0\n"));
+  EXPECT_THAT(bprun.out(), HasSubstr("[1] 1\n"));
+}
+
+TEST(GpuJob, SharesGpusOnlyWhenAskedTo) {
+  BprunProcess refused = with_gpus({"-n", "3", "--gpus", "0,1", "true"});
+  EXPECT_EQ(refused.finish(), 69);
+  EXPECT_EQ(refused.err(),
+            "bprun: host localhost has 2 GPUs for 3 ranks; give it fewer slots, or let ranks share "
+            "one: --share-gpus\n");
+  BprunProcess shared =
+      with_gpus({"-n", "3", "--gpus", "0,1", "--share-gpus", "printenv", "CUDA_VISIBLE_DEVICES"});
+  EXPECT_EQ(shared.finish(), 0);
+  for (const char* line : {"[0] 0\n", "[1] 1\n", "[2] 0\n"}) {
+    EXPECT_THAT(shared.out(), HasSubstr(line));
+  }
+}
+
+TEST(GpuJob, IsRefusedWhereAGpuIsNotThere) {
+  BprunProcess bprun = with_gpus({"--gpus", "7", "true"});
+  EXPECT_EQ(bprun.finish(), 69);
+  EXPECT_EQ(bprun.err(), "bprun: host localhost has no GPU 7: it has 2 (bprun gpus lists them)\n");
+}
+
+// What bash would offer for the last of these words.
+std::string completed(const std::string& words, int last) {
+  const std::string script =
+      concat("source <(", BP_BIN_DIR, "/bprun --completion bash); COMP_WORDS=(", words,
+             "); COMP_CWORD=", last, "; _bprun; echo \"${COMPREPLY[*]}\"");
+  BprunProcess bash({{"--prefix", "none", "bash", "-c", script}});
+  EXPECT_EQ(bash.finish(), 0);
+  EXPECT_EQ(bash.err(), "");
+  return bash.out();
+}
+
+TEST(Completion, KnowsOptionsTheirValuesAndTools) {
+  EXPECT_EQ(completed("bprun --max", 1), "--max-restarts\n");
+  EXPECT_EQ(completed("bprun -n 2 --kill", 3), "--kill-silent\n");
+  EXPECT_EQ(completed("bprun --prefix h", 2), "horovod\n");
+  EXPECT_EQ(completed("bprun -n ''", 2), "\n");
+  EXPECT_EQ(completed("bprun docto", 1), "doctor\n");
+  EXPECT_EQ(completed("bprun -n 2 sh /proc/cpuinf", 4), "/proc/cpuinfo\n") << "the program's own";
+}
+
 using SshDoctor = SshTest;
 
 TEST_F(SshDoctor, AsksAllHosts) {

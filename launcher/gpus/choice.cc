@@ -1,0 +1,137 @@
+#include "launcher/gpus/choice.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "launcher/hosts/host_entry.h"
+
+namespace bp::launcher {
+namespace {
+
+constexpr const char* kOption = "--gpus";
+
+const Gpu* find_gpu(const GpuList& list, int index) {
+  const auto found = std::ranges::find(list.gpus, index, &Gpu::index);
+  return found == list.gpus.end() ? nullptr : &*found;
+}
+
+std::vector<int> indices_of(const std::vector<Gpu>& gpus) {
+  std::vector<int> indices;
+  for (const Gpu& gpu : gpus) {
+    indices.push_back(gpu.index);
+  }
+  return indices;
+}
+
+std::vector<int> least_at_work(std::vector<Gpu> gpus) {
+  std::ranges::stable_sort(gpus, {},
+                           [](const Gpu& gpu) { return std::tuple(gpu.load, gpu.memory_used); });
+  return indices_of(gpus);
+}
+
+void check_there(const GpuHost& host, const std::vector<int>& wanted) {
+  for (const int index : wanted) {
+    if (find_gpu(host.there, index) == nullptr) {
+      throw Error(ErrorCode::unavailable,
+                  concat("host ", host.name, " has no GPU ", index, ": ",
+                         host.there.gpus.empty() ? host.there.problem
+                                                 : concat("it has ", host.there.gpus.size()),
+                         " (bprun gpus lists them)"));
+    }
+  }
+}
+
+// In the order in which they are to be taken.
+std::vector<int> candidates(const GpuHost& host, const GpuRequest& request) {
+  if (host.named || request.kind == GpuRequest::Kind::list) {
+    const std::vector<int>& wanted = host.named ? *host.named : request.list;
+    check_there(host, wanted);
+    return wanted;
+  }
+  if (host.there.gpus.empty()) {
+    throw Error(ErrorCode::unavailable,
+                concat("host ", host.name, " has no GPU: ",
+                       host.there.problem.empty() ? "its driver knows none" : host.there.problem));
+  }
+  return request.kind == GpuRequest::Kind::least ? least_at_work(host.there.gpus)
+                                                 : indices_of(host.there.gpus);
+}
+
+std::size_t wanted_number(const GpuHost& host, const GpuRequest& request, std::size_t left) {
+  if (request.kind == GpuRequest::Kind::least && !host.named) {
+    return static_cast<std::size_t>(request.number);
+  }
+  return host.ranks ? std::min(static_cast<std::size_t>(*host.ranks), left) : left;
+}
+
+}  // namespace
+
+GpuRequest parse_gpu_request(const std::string& text) {
+  constexpr std::string_view kLeast = "least:";
+  if (text == "all") {
+    return {};
+  }
+  try {
+    if (text.starts_with(kLeast)) {
+      return {.kind = GpuRequest::Kind::least,
+              .number = parse_number(text.substr(kLeast.size()), "least", 1, kMaxSlots, kOption)};
+    }
+    Host host;
+    set_host_field(host, "gpus", text, kOption);
+    return {.kind = GpuRequest::Kind::list, .list = *host.gpus};
+  } catch (const Error&) {
+    throw Error(ErrorCode::invalid_argument,
+                concat(kOption,
+                       " must be all, a list such as 0,2-3, or least:N for the N that are "
+                       "least at work, not '",
+                       text, "'"));
+  }
+}
+
+std::vector<std::vector<int>> choose_gpus(const std::vector<GpuHost>& hosts,
+                                          const GpuRequest& request,
+                                          bool shared) {
+  std::map<std::string, std::set<int>> given;  // by machine
+  std::vector<std::vector<int>> chosen;
+  for (const GpuHost& host : hosts) {
+    std::set<int>& gone = given[host.machine];
+    std::vector<int> gpus = candidates(host, request);
+    if (!shared) {
+      std::erase_if(gpus, [&gone](int gpu) { return gone.contains(gpu); });
+    }
+    const std::size_t number = wanted_number(host, request, gpus.size());
+    if (gpus.empty() || number > gpus.size()) {
+      throw Error(ErrorCode::unavailable,
+                  concat("host ", host.name, " has ", gpus.size(), " of the ",
+                         std::max<std::size_t>(number, 1), " GPUs asked for",
+                         gone.empty() ? "" : " left beside the other hosts of that machine"));
+    }
+    gpus.resize(number);
+    gone.insert(gpus.begin(), gpus.end());
+    chosen.push_back(std::move(gpus));
+  }
+  return chosen;
+}
+
+std::vector<std::string> taken_gpus(const std::vector<GpuHost>& hosts,
+                                    const std::vector<std::vector<int>>& chosen) {
+  std::vector<std::string> lines;
+  for (std::size_t host = 0; host < hosts.size(); ++host) {
+    for (const int index : chosen[host]) {
+      const Gpu* gpu = find_gpu(hosts[host].there, index);
+      if (gpu != nullptr && !gpu->processes.empty()) {
+        lines.push_back(concat("warning: GPU ", index, " on ", hosts[host].name, " is in use by ",
+                               owners_of(*gpu), "; load ", gpu->load, " %, ",
+                               size_text(gpu->memory_used), " of ", size_text(gpu->memory),
+                               " used"));
+      }
+    }
+  }
+  return lines;
+}
+
+}  // namespace bp::launcher
