@@ -56,7 +56,6 @@ Hosts::Hosts(const std::vector<std::string>& names) {
   request.standard_input = in.read.get();
   request.standard_output = out.write.get();
   request.standard_error = out.write.get();
-  request.die_with_parent = true;
   const auto started = launcher::spawn(request);
   if (started.error != 0) {
     throw std::runtime_error(concat("cannot run ", request.file, ": ", error_text(started.error)));

@@ -39,7 +39,7 @@ class Hosts {
 
   std::string missing_;
   std::string folder_;
-  Fd input_;  // the script ends when this closes
+  Fd input_;  // when this closes the script ends, and cleans up: so too when we are killed
   std::unique_ptr<launcher::Child> script_;
 };
 
