@@ -16,6 +16,12 @@ namespace {
 // After one host could not be reached, for the others to tell the same.
 constexpr auto kOthersAnswer = 1s;
 
+std::string ranks_there(const PlacedHost& placed) {
+  return placed.ranks == 1 ? concat("rank ", placed.first_rank, " was there")
+                           : concat("ranks ", placed.first_rank, "-",
+                                    placed.first_rank + placed.ranks - 1, " were there");
+}
+
 }  // namespace
 
 Crew::Crew(EventLoop& loop,
@@ -170,6 +176,7 @@ std::optional<Failure> Crew::host_lost() const {
     if (state.phase == HostPhase::lost && !state.loss.before_hello) {
       Failure failure = lost_after_hello(name(host), state.loss, plan_.hosts[host].local);
       failure.hosts = {name(host)};
+      failure.more.push_back(ranks_there(plan_.placement[host]));
       return failure;
     }
   }

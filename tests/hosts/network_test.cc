@@ -21,13 +21,14 @@ using testing::StartsWith;
 using Network = HostsTest;
 
 TEST_F(Network, ACutCableLosesTheHostAndStopsTheOthers) {
-  BprunProcess bprun = run({"-H", "a:2,b:1,c:1", rank_program(), "work"});
-  ASSERT_TRUE(all_say(bprun, 4, "working"));
+  BprunProcess bprun = run({"-H", "a:2,b:1,c:2", rank_program(), "work"});
+  ASSERT_TRUE(all_say(bprun, 5, "working"));
   const auto start = std::chrono::steady_clock::now();
   hosts().at("head", "ip link set dev c down");
   EXPECT_EQ(bprun.finish(), 75) << bprun.err();
   EXPECT_LT(std::chrono::steady_clock::now() - start, 20s) << "10 s on a quiet machine";
   EXPECT_THAT(bprun.err(), HasSubstr("bprun: FAILED  host c was lost (silent for 8.0 s) after "));
+  EXPECT_THAT(bprun.err(), HasSubstr("\n  ranks 3-4 were there\n"));
   expect_nobody_on({"a", "b"});
 }
 
