@@ -27,7 +27,7 @@ struct Exchange;
 
 // What a communicator takes in the arena of each of its ranks: the board's lines and the stage.
 struct SharedChannel {
-  static constexpr std::size_t kStage = 4096;                  // where the stage begins
+  static constexpr std::size_t kStage = 4096;                    // where the stage begins
   static constexpr std::size_t kChunk = std::size_t{256} << 10;  // in whole cache lines
 
   [[nodiscard]] static constexpr std::size_t bytes(std::size_t chunk) {
