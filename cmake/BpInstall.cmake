@@ -2,7 +2,7 @@
 #
 #   comm      libbp_comm.so (and .a), libbp_gloo.so, include/bp, bp::comm for CMake, bp.pc
 #   torch     libbp_torch.so, include/bp/torch, bp::torch for CMake; needs comm and a LibTorch
-#   programs  bprun, comm_bench, bert_train
+#   programs  bprun, comm_bench, bert_train, their man pages, and what completes bprun's words in bash
 #
 # The tree may be moved: whatever lies in it is found relative to what looks for it. Only LibTorch, which
 # is not part of it, is known by the path that it had when bp was built.
@@ -58,8 +58,23 @@ endif()
 foreach(component comm programs)
   install(TARGETS bp_gloo LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component})
 endforeach()
+# Man pages are made of what the programs say of themselves, where there is a Python to do it.
+set(BP_COMMANDS_bprun doctor gpus)
+set(BP_COMMANDS_bert_train prep eval stop)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/man)
 foreach(program bprun comm_bench bert_train)
   if(TARGET ${program})
+    list(JOIN BP_COMMANDS_${program} " " commands)
+    set(page ${CMAKE_BINARY_DIR}/man/${program}.1)
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+    install(CODE "execute_process(COMMAND \"${CMAKE_SOURCE_DIR}/scripts/man\" \"$<TARGET_FILE:${program}>\" ${commands}
+                                  OUTPUT_FILE \"${page}\" RESULT_VARIABLE failed)
+                  if(failed)
+                    message(STATUS \"No man page of ${program}: \${failed}\")
+                    file(REMOVE \"${page}\")
+                  endif()" COMPONENT programs)
+    install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT programs OPTIONAL)
   endif()
 endforeach()
+install(FILES cmake/bprun.completion DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+        RENAME bprun COMPONENT programs)
