@@ -103,7 +103,7 @@ std::size_t worst_host(const std::vector<ProbedHost>& hosts, const ProbeMatrix& 
     for (std::size_t to = 0; to < hosts.size(); ++to) {
       if (asks(hosts, from, to) && !reaches(problems, from, to)) {
         ++troubles[from];
-        ++troubles[to];
+        troubles[to] += hosts[to].asks ? 1 : 0;  // a job cannot do without its launcher
       }
     }
   }

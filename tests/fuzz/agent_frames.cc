@@ -26,8 +26,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       while (const auto frame = reader.next()) {
         bp::test::read_anything(
             [&] { (void)decode_to_agent(only_frame(encode(decode_to_agent(*frame)))); });
-        bp::test::read_anything(
-            [&] { (void)decode_to_launcher(only_frame(encode(decode_to_launcher(*frame)))); });
+        bp::test::read_anything([&] {
+          const auto message = decode_to_launcher(only_frame(encode(decode_to_launcher(*frame))));
+          if (const auto* facts = std::get_if<Facts>(&message)) {
+            (void)facts_of(json_text(facts_of(facts->json)));
+          }
+        });
       }
     }
   });

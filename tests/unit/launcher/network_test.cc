@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
+#include <memory>
 #include <optional>
 
 #include "comm/base/deadline.h"
@@ -13,6 +15,7 @@
 #include "comm/base/text.h"
 #include "launcher/agent/hello.h"
 #include "launcher/network/address.h"
+#include "launcher/network/network_probe.h"
 #include "launcher/network/port_holder.h"
 #include "launcher/network/probe_listener.h"
 #include "launcher/network/probe_round.h"
@@ -112,6 +115,13 @@ TEST(Reach, HostsOfOneMachineNeedNoNetworkAndTheLauncherIsOnlyReached) {
   EXPECT_EQ(reach.addresses[2], "10.0.0.3");
 }
 
+TEST(Reach, BlamesAHostAndNotTheLauncher) {
+  ThreeHosts three;
+  three.hosts[2].asks = false;
+  three.problems[0][2] = {"no answer within 3.0 s", "no answer within 3.0 s"};
+  EXPECT_THAT(choose_addresses(three.hosts, three.problems).failure->hosts, ElementsAre("a"));
+}
+
 // What one round finds of one peer.
 std::vector<std::string> try_peer(EventLoop& loop, const JobKey& key, const ProbePeer& peer) {
   std::optional<ProbeProblems> found;
@@ -166,6 +176,69 @@ TEST(Probe, TriesManyAddressesAFewAtATime) {
   while (!found && !deadline.passed()) loop.run_once(100ms);
   ASSERT_TRUE(found);
   EXPECT_THAT(found->at(0), testing::Each(""));
+}
+
+// Agents of two machines, which are all this one.
+class TwoAgents {
+ public:
+  explicit TwoAgents(const std::string& wanted)
+      : probe_(loop_,
+               {{"a", "machine a", "", wanted}, {"b", "machine b", "", ""}},
+               {"here", "this machine", "", ""},
+               [this](std::size_t host, const ToAgent& message) { take(host, message); }) {}
+
+  const Reach& run() {
+    for (std::size_t host = 0; host < 2; ++host) {
+      listeners_[host] = std::make_unique<ProbeListener>(loop_, static_cast<int>(host), key_);
+      probe_.handle(host, ProbeReady{listeners_[host]->port(), own_addresses()});
+    }
+    const Deadline deadline(20s);
+    while (!probe_.done() && !deadline.passed()) loop_.run_once(100ms);
+    return probe_.reach();
+  }
+
+ private:
+  void take(std::size_t host, const ToAgent& message) {
+    if (const auto* listen = std::get_if<ProbeListen>(&message)) {
+      key_ = listen->key;
+    } else if (const auto* peers = std::get_if<ProbePeers>(&message)) {
+      rounds_[host] = std::make_unique<ProbeRound>(
+          loop_, key_, peers->peers, std::chrono::milliseconds(peers->limit_ms),
+          [this, host](const ProbeProblems& found) { probe_.handle(host, ProbeReport{found}); });
+    }
+  }
+
+  EventLoop loop_;
+  JobKey key_{};
+  std::array<std::unique_ptr<ProbeListener>, 2> listeners_;
+  std::array<std::unique_ptr<ProbeRound>, 2> rounds_;
+  NetworkProbe probe_;
+};
+
+TEST(NetworkProbe, FindsAnAddressOfEachHostAndOfTheLauncher) {
+  if (candidates(own_addresses(), "", "").empty()) GTEST_SKIP() << "no address but loopback here";
+  TwoAgents agents("");
+  const Reach& reach = agents.run();
+  EXPECT_FALSE(reach.failure) << reach.failure->headline;
+  EXPECT_THAT(reach.addresses, testing::SizeIs(3));
+  EXPECT_THAT(reach.addresses, testing::Not(testing::Contains("")));
+}
+
+TEST(NetworkProbe, NamesAHostWithoutTheInterface) {
+  TwoAgents agents("ib7");
+  const Reach& reach = agents.run();
+  ASSERT_TRUE(reach.failure);
+  EXPECT_THAT(reach.failure->headline,
+              testing::StartsWith("host a has no address of ib7; it has "));
+  EXPECT_THAT(reach.failure->hosts, ElementsAre("a"));
+}
+
+TEST(NetworkProbe, HasNothingToFindOnOneMachine) {
+  EventLoop loop;
+  const NetworkProbe probe(loop, {{"a", "m", "", ""}, {"b", "m", "", ""}}, {"here", "m", "", ""},
+                           [](std::size_t, const ToAgent&) { FAIL(); });
+  ASSERT_TRUE(probe.done());
+  EXPECT_THAT(probe.reach().addresses, ElementsAre("", "", ""));
 }
 
 TEST(PortHolder, IsNamed) {
