@@ -47,7 +47,7 @@ TEST_F(Network, AHostThatIsDownIsNamed) {
   for (const char* host : {"b", "c"}) {
     hosts().at("head", concat("ip link set dev ", host, " down"));
   }
-  BprunProcess bprun = run({"-H", "a:1,b:1,c:1", "true"});
+  BprunProcess bprun = run({"--ssh", "ssh -o ConnectTimeout=2", "-H", "a:1,b:1,c:1", "true"});
   EXPECT_EQ(bprun.finish(), 75);
   EXPECT_THAT(
       bprun.first_error_line(),
