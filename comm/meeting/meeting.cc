@@ -1,6 +1,7 @@
 #include "comm/meeting/meeting.h"
 
 #include "bp/error.h"
+#include "comm/base/hex.h"
 #include "comm/base/job_key.h"
 #include "comm/base/text.h"
 #include "comm/meeting/channels.h"
@@ -8,22 +9,6 @@
 
 namespace bp {
 namespace {
-
-int digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-bool parse_key(std::string_view text, JobKey& key) {
-  if (text.size() != 2 * key.size()) return false;
-  for (std::size_t i = 0; i < key.size(); ++i) {
-    const int high = digit(text[2 * i]);
-    const int low = digit(text[2 * i + 1]);
-    if (high < 0 || low < 0) return false;
-    key[i] = static_cast<unsigned char>(16 * high + low);
-  }
-  return true;
-}
 
 // torchrun listens with its store only where it says so; else rank 0 is expected to.
 bool torchrun_has_a_store(const EngineRank& rank, const Variables& variables) {
@@ -33,19 +18,14 @@ bool torchrun_has_a_store(const EngineRank& rank, const Variables& variables) {
 }  // namespace
 
 std::string to_text(const Ticket& ticket) {
-  std::string text = concat(ticket.store.text(), "/");
-  for (const unsigned char byte : ticket.key) {
-    text += "0123456789abcdef"[byte / 16];
-    text += "0123456789abcdef"[byte % 16];
-  }
-  return text;
+  return concat(ticket.store.text(), "/", to_hex(ticket.key));
 }
 
 Ticket parse_ticket(const std::string& text) {
   Ticket ticket;
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos ||
-      !parse_key(std::string_view(text).substr(slash + 1), ticket.key)) {
+      !parse_hex(std::string_view(text).substr(slash + 1), ticket.key)) {
     throw Error(ErrorCode::invalid_argument,
                 "what tells where the job's store is has no key of 64 hexadecimal digits");
   }

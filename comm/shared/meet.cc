@@ -15,6 +15,7 @@
 
 #include "bp/error.h"
 #include "comm/base/deadline.h"
+#include "comm/base/hex.h"
 #include "comm/base/hmac.h"
 #include "comm/base/text.h"
 #include "comm/shared/message.h"
@@ -190,9 +191,7 @@ std::shared_ptr<SharedHost> meet_on_host(const MeetOptions& options, Store& stor
   const SharedMemory& memory = own->memory();
 
   const Fd listener = open_socket();
-  const Bytes32 random = random_bytes();
-  std::string name = "bp-";
-  for (const unsigned char byte : random) name += "0123456789abcdef"[byte % 16];
+  const std::string name = concat("bp-", to_hex(random_bytes()));
   socklen_t size = 0;
   const sockaddr_un address = address_of(name, size);
   if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||

@@ -14,19 +14,10 @@
 #include <sstream>
 
 #include "bp/version.h"
+#include "comm/base/hex.h"
 
 namespace bp::launcher {
 namespace {
-
-std::string hex(const unsigned char* bytes, std::size_t count) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) {
-    text += kDigits[bytes[i] >> 4U];
-    text += kDigits[bytes[i] & 15U];
-  }
-  return text;
-}
 
 constexpr std::size_t padded(std::size_t bytes) { return (bytes + 3) / 4 * 4; }
 
@@ -44,7 +35,7 @@ int find_build_id(dl_phdr_info* info, std::size_t, void* result) {
       std::memcpy(&note, at, sizeof note);
       const unsigned char* content = at + sizeof note + padded(note.n_namesz);
       if (note.n_type == NT_GNU_BUILD_ID && content + note.n_descsz <= end) {
-        *static_cast<std::string*>(result) = hex(content, note.n_descsz);
+        *static_cast<std::string*>(result) = to_hex({content, note.n_descsz});
         return 1;
       }
       at = content + padded(note.n_descsz);

@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "comm/base/deadline.h"
-#include "comm/base/job_key.h"
+#include "comm/base/hex.h"
+#include "comm/base/hmac.h"
 #include "comm/base/text.h"
 #include "launcher/agent/timing.h"
 #include "launcher/job/roster.h"
@@ -31,14 +32,7 @@ constexpr std::chrono::milliseconds kLostHostEnds = kSilenceLimit + 2 * kHeartbe
 
 void say(const std::string& line) { std::fprintf(stderr, "bprun: %s\n", line.c_str()); }
 
-std::string random_job_name() {
-  const JobKey random = random_job_key();
-  std::string name;
-  for (std::size_t i = 0; i < 12; ++i) {
-    name += "0123456789abcdef"[random[i] & 15U];
-  }
-  return name;
-}
+std::string random_job_name() { return to_hex(random_bytes()).substr(0, 12); }
 
 // The signal that asked for an end meanwhile; 0 for none. Supervisor has blocked them all.
 int wait_for_signal(std::chrono::milliseconds limit) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/base/check.h"
+#include "comm/base/hex.h"
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 
@@ -29,12 +30,7 @@ void Hash::add_number(std::int64_t number) { XXH3_128bits_update(state_, &number
 std::string Hash::hex() const {
   XXH128_canonical_t canonical;
   XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state_));
-  std::string text;
-  for (const unsigned char byte : canonical.digest) {
-    text += "0123456789abcdef"[byte >> 4];
-    text += "0123456789abcdef"[byte & 0xFU];
-  }
-  return text;
+  return to_hex(canonical.digest);
 }
 
 FileHash hash_file(const std::string& path) {

@@ -10,13 +10,14 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <random>
 #include <sstream>
 #include <string_view>
 
 #include "bp/error.h"
 #include "bp/log.h"
 #include "comm/base/fd.h"
+#include "comm/base/hex.h"
+#include "comm/base/hmac.h"
 #include "comm/base/text.h"
 
 namespace bp::trainer {
@@ -26,16 +27,6 @@ namespace fs = std::filesystem;
 
 // Begins the last part of the name of a lease that is being taken away.
 constexpr std::string_view kAside = "old-";
-
-std::string random_token() {
-  std::random_device random;
-  constexpr const char* kHex = "0123456789abcdef";
-  std::string token;
-  for (int i = 0; i < 16; ++i) {
-    token += kHex[random() & 0xFU];
-  }
-  return token;
-}
 
 std::string host_name() {
   std::array<char, HOST_NAME_MAX + 1> name{};
@@ -93,7 +84,7 @@ bool write_file(const std::string& path, const std::string& text, int how) {
 
 Lease::Lease(std::string path, const LeaseTimes& times)
     : path_(std::move(path)), times_(times), watched_until_(times.expiry) {
-  mine_.token = random_token();
+  mine_.token = to_hex(random_bytes()).substr(0, 16);
   mine_.machine = this_machine();
   mine_.process = ::getpid();
   mine_.host = host_name();
