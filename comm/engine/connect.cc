@@ -8,6 +8,7 @@
 #include "comm/base/text.h"
 #include "comm/engine/impl.h"
 #include "comm/shared/meet.h"
+#include "comm/store/roll_call.h"
 #include "comm/transport/gloo.h"
 
 namespace bp {
@@ -25,28 +26,25 @@ void meet(const WorldPlan& plan, Store& store) {
   store.set(key_of(plan.topology.rank), "");
   std::vector<std::string> keys;
   for (int r = 0; r < size; ++r) keys.push_back(key_of(r));
+  std::vector<int> missing;
   try {
-    store.wait(keys, plan.options.start_timeout);
-  } catch (const Error& error) {
+    missing = missing_ranks(store, keys, plan.options.start_timeout);
+  } catch (const Error&) {
     if (const auto failed = store.job_failure()) {
       throw stopped(plan, "waiting for the others", *failed);
     }
-    if (error.code() != ErrorCode::timeout) throw;
-    std::vector<int> missing;
-    for (int r = 0; r < size; ++r) {
-      if (!store.find(key_of(r)))
-        missing.push_back(plan.launcher_ranks[static_cast<std::size_t>(r)]);
-    }
-    if (missing.empty()) return;  // the last one came just now
-    const Error absent(ErrorCode::timeout,
-                       concat(ranks_text(missing), " of ", size, " did not come within ",
-                              plan.options.start_timeout.count(),
-                              " ms (did all hosts start their program, and does each create a "
-                              "communicator?)"));
-    // Or the others would blame the first of us to leave.
-    store.fail_job({missing.front(), to_text(absent)});
-    throw absent;
+    throw;
   }
+  if (missing.empty()) return;
+  for (int& rank : missing) rank = plan.launcher_ranks[static_cast<std::size_t>(rank)];
+  const Error absent(ErrorCode::timeout,
+                     concat(ranks_text(missing), " of ", size, " did not come within ",
+                            plan.options.start_timeout.count(),
+                            " ms (did all hosts start their program, and does each create a "
+                            "communicator?)"));
+  // Or the others would blame the first of us to leave.
+  store.fail_job({missing.front(), to_text(absent)});
+  throw absent;
 }
 
 // Whoever fails in `connecting` says why, so that the others need not guess.

@@ -12,6 +12,7 @@
 #include "comm/meeting/hosts.h"
 #include "comm/meeting/meeting.h"
 #include "comm/meeting/own_address.h"
+#include "comm/store/roll_call.h"
 #include "comm/topology/environment_reader.h"
 
 namespace bp {
@@ -44,14 +45,8 @@ std::shared_ptr<StoreHost> serve(const EngineRank& rank,
 std::vector<Whereabouts> all_whereabouts(Store& store, int size, const Deadline& deadline) {
   std::vector<std::string> keys;
   for (int rank = 0; rank < size; ++rank) keys.push_back(key_of(rank));
-  try {
-    store.wait(keys, deadline.left());
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::timeout) throw;
-    std::vector<int> missing;
-    for (int rank = 0; rank < size; ++rank) {
-      if (!store.find(key_of(rank))) missing.push_back(rank);
-    }
+  const std::vector<int> missing = missing_ranks(store, keys, deadline.left());
+  if (!missing.empty()) {
     throw Error(ErrorCode::timeout,
                 concat(ranks_text(missing), " of ", size,
                        " did not come (did the engine start all of them, and does each create a "
@@ -85,7 +80,7 @@ EngineJob meet_engine_job(const Variables& variables, const CommunicatorOptions&
   const Deadline deadline(options.start_timeout);
   const auto meeting = choose_meeting(*rank, variables);
   EngineJob job;
-  job.environment = read_environment(variables);
+  job.environment = environment_of(*rank);
   Ticket ticket;
   if (rank->rank == 0) {
     const Meeting::Known known = meeting->known();

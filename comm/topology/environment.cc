@@ -94,15 +94,19 @@ Environment read_environment(const Variables& variables) {
                                          [&](const char* name) { return variables.has(name); });
     if (own != kOfBprun.end()) return read_bprun(variables, *own);
   }
+  if (const auto rank = find_engine(variables)) return environment_of(*rank);
   Environment environment;
   environment.launcher = "none";
-  if (const auto engine = find_engine(variables)) {
-    environment.launcher = engine->engine;
-    environment.found_by = engine->found_by;
-    environment.topology.rank = engine->rank;
-    environment.topology.local_sizes.assign(static_cast<std::size_t>(engine->size), 1);
-    environment.job = engine->job;
-  }
+  return environment;
+}
+
+Environment environment_of(const EngineRank& rank) {
+  Environment environment;
+  environment.launcher = rank.engine;
+  environment.found_by = rank.found_by;
+  environment.topology.rank = rank.rank;
+  environment.topology.local_sizes.assign(static_cast<std::size_t>(rank.size), 1);
+  environment.job = rank.job;
   return environment;
 }
 
