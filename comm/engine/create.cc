@@ -1,7 +1,10 @@
 // Communicator::create(): from the environment to a world that is connected.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "bp/environment.h"
@@ -18,10 +21,29 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What the program asked for wins over the environment, which wins over the default.
 void read_variable(const char* variable, const char* unset, std::string& option) {
   const char* const value = std::getenv(variable);
   if (option == unset && value != nullptr && *value != '\0') option = value;
+}
+
+// What the program asked for wins over the environment, which wins over the default.
+CommunicatorOptions with_variables(CommunicatorOptions options) {
+  read_variable("BP_BACKEND", "auto", options.backend);
+  read_variable("BP_ALGORITHM", "auto", options.algorithm);
+  read_variable("BP_INTERFACE", "", options.interface);
+  read_variable("BP_SELECTION", "", options.selection);
+  read_variable("BP_OUTPUT", "", options.output);
+  read_variable("BP_TRACE", "", options.trace);
+  return options;
+}
+
+void check_backend(const std::string& backend) {
+  constexpr std::array<std::string_view, 5> kBackends = {"auto", "shm", "gloo", "gloo-native",
+                                                         "gloo-native-batch"};
+  if (std::ranges::find(kBackends, backend) != kBackends.end()) return;
+  throw Error(ErrorCode::invalid_argument,
+              concat("there is no backend '", backend,
+                     "'; there are: auto, shm, gloo, gloo-native, gloo-native-batch"));
 }
 
 void check_algorithm(const CommunicatorOptions& options, const Topology& topology) {
@@ -42,19 +64,8 @@ std::string world_name(Store& store, int rank) {
 }  // namespace
 
 Communicator Communicator::create(const CommunicatorOptions& options) {
-  CommunicatorOptions chosen = options;
-  read_variable("BP_BACKEND", "auto", chosen.backend);
-  read_variable("BP_ALGORITHM", "auto", chosen.algorithm);
-  read_variable("BP_INTERFACE", "", chosen.interface);
-  read_variable("BP_SELECTION", "", chosen.selection);
-  read_variable("BP_OUTPUT", "", chosen.output);
-  read_variable("BP_TRACE", "", chosen.trace);
-  const bool native = chosen.backend == "gloo-native" || chosen.backend == "gloo-native-batch";
-  if (!native && chosen.backend != "auto" && chosen.backend != "gloo" && chosen.backend != "shm") {
-    throw Error(ErrorCode::invalid_argument,
-                concat("there is no backend '", chosen.backend,
-                       "'; there are: auto, shm, gloo, gloo-native, gloo-native-batch"));
-  }
+  const CommunicatorOptions chosen = with_variables(options);
+  check_backend(chosen.backend);
   Environment environment = Environment::current();
   std::shared_ptr<StoreHost> host;
   if (environment.topology.size() > 1 && !environment.store) {
