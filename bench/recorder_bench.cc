@@ -3,34 +3,13 @@
 // nanoseconds an operation, and how many of them the clock takes.
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 
+#include "bench/repeat.h"
 #include "comm/engine/flight_recorder.h"
 
-namespace {
-
-using Clock = bp::FlightRecorder::Clock;
-
-constexpr int kOperations = 1'000'000;
-constexpr int kRounds = 7;
-
-template <class Action>
-double nanoseconds_each(const Action& action) {
-  std::array<double, kRounds> rounds = {};
-  for (double& round : rounds) {
-    const auto begin = Clock::now();
-    for (int i = 0; i < kOperations; ++i) action(i);
-    const std::chrono::duration<double, std::nano> took = Clock::now() - begin;
-    round = took.count() / kOperations;
-  }
-  std::ranges::nth_element(rounds, rounds.begin() + kRounds / 2);
-  return rounds[kRounds / 2];
-}
-
-}  // namespace
-
 int main() {
+  using Clock = bp::FlightRecorder::Clock;
   std::array<float, 4> data = {};
   bp::Operation operation;
   operation.kind = bp::Operation::Kind::all_reduce;
@@ -39,13 +18,15 @@ int main() {
   operation.name = "gradients, bucket 17";
   bp::FlightRecorder recorder;
   Clock::time_point now = Clock::now();
-  const double all = nanoseconds_each([&](int i) {
+  const double all = bp::bench::nanoseconds_a_call([&](int i) {
     recorder.begin(operation, static_cast<std::uint64_t>(i), now);
     now = Clock::now();
     recorder.end(true, {.algorithm = "direct"}, now);
   });
-  const double clock = nanoseconds_each([&](int) { now = std::max(now, Clock::now()); });
-  const bool counted = recorder.counters().operations == std::uint64_t{kOperations} * kRounds;
+  const double clock =
+      bp::bench::nanoseconds_a_call([&](int) { now = std::max(now, Clock::now()); });
+  const bool counted =
+      recorder.counters().operations == std::uint64_t{bp::bench::kCallsARound} * bp::bench::kRounds;
   if (!counted || now == Clock::time_point{}) return 70;  // used, so that they are computed
   std::printf("recorder: %.1f ns an operation, %.1f of them for the clock (target: 50 ns)\n", all,
               clock);
