@@ -4,34 +4,27 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <thread>
 #include <vector>
 
 #include "bp/error.h"
 #include "bp/store.h"
 #include "comm/base/text.h"
+#include "tests/support/scratch.h"
 
 namespace bp {
 namespace {
 
 using namespace std::chrono_literals;
-namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class EngineJobTest : public testing::Test {
  protected:
-  EngineJobTest() {
-    std::string name = (fs::temp_directory_path() / "bp-engine-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~EngineJobTest() override { fs::remove_all(folder_); }
-
   // Of a Slurm step of 3 ranks on two nodes.
   [[nodiscard]] Variables variables(int rank) const {
-    return Variables(Variables::Map{{"BP_SHARED_FOLDER", folder_},
+    return Variables(Variables::Map{{"BP_SHARED_FOLDER", folder_.path()},
                                     {"SLURM_JOB_ID", "5"},
                                     {"SLURM_STEP_ID", "0"},
                                     {"SLURM_PROCID", concat(rank)},
@@ -40,7 +33,7 @@ class EngineJobTest : public testing::Test {
                                     {"SLURMD_NODENAME", rank < 2 ? "node1" : "node2"}});
   }
 
-  std::string folder_;
+  const Scratch folder_;
 };
 
 TEST_F(EngineJobTest, RanksLearnAllThatBprunWouldHaveToldThem) {
@@ -66,7 +59,7 @@ TEST_F(EngineJobTest, RanksLearnAllThatBprunWouldHaveToldThem) {
     EXPECT_EQ(environment.key, jobs[0].environment.key);
     EXPECT_EQ(job.host != nullptr, rank == 0);
   }
-  EXPECT_TRUE(fs::is_empty(folder_)) << "nobody else shall find the store";
+  EXPECT_TRUE(folder_.names().empty()) << "nobody else shall find the store";
 }
 
 TEST_F(EngineJobTest, RankZeroServesUntilTheOthersHaveLeft) {

@@ -13,6 +13,7 @@
 #include "comm/base/fd.h"
 #include "comm/base/text.h"
 #include "comm/meeting/hosts.h"
+#include "tests/support/scratch.h"
 
 namespace bp {
 namespace {
@@ -47,13 +48,7 @@ Ticket a_ticket() {
 
 class MeetingTest : public testing::Test {
  protected:
-  MeetingTest() {
-    std::string name = (fs::temp_directory_path() / "bp-meeting-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~MeetingTest() override { fs::remove_all(folder_); }
-
-  std::string folder_;
+  const Scratch folder_;
   const EngineRank rank_{.engine = "openmpi", .found_by = "X=1", .size = 2, .job = "7/3"};
 };
 
@@ -78,23 +73,23 @@ TEST(Ticket, ThatIsBrokenIsRefusedWithoutShowingTheKey) {
 }
 
 TEST_F(MeetingTest, AFileTellsUntilItIsWithdrawn) {
-  const Variables variables(Map{{"BP_SHARED_FOLDER", folder_}});
+  const Variables variables(Map{{"BP_SHARED_FOLDER", folder_.path()}});
   const auto first = choose_meeting(rank_, variables);
   const auto other = choose_meeting(rank_, variables);
   std::thread later([&] { first->publish(a_ticket(), kSoon); });
   EXPECT_EQ(other->look_up(kSoon).key, a_ticket().key);
   later.join();
-  const fs::path file = fs::path(folder_) / "bp-openmpi-7-3-";
+  const fs::path file = folder_.path("bp-openmpi-7-3-");
   EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
   EXPECT_THAT(refusal([&] { choose_meeting(rank_, variables)->publish(a_ticket(), kSoon); }),
               HasSubstr("another job is meeting there now"));
   first->withdraw();
-  EXPECT_TRUE(fs::is_empty(folder_));
+  EXPECT_TRUE(folder_.names().empty());
 }
 
 TEST_F(MeetingTest, AFileThatAJobLeftBehindIsPassedOver) {
-  std::ofstream(fs::path(folder_) / "bp-openmpi-7-3-") << to_text(a_ticket());
-  const Variables variables(Map{{"BP_SHARED_FOLDER", folder_}});
+  folder_.write("bp-openmpi-7-3-", to_text(a_ticket()));
+  const Variables variables(Map{{"BP_SHARED_FOLDER", folder_.path()}});
   EXPECT_THAT(refusal([&] { (void)choose_meeting(rank_, variables)->look_up(Deadline(30ms)); }),
               AllOf(StartsWith("timeout: meeting at "), HasSubstr("rank 0 has not written")));
   const auto first = choose_meeting(rank_, variables);
@@ -103,18 +98,18 @@ TEST_F(MeetingTest, AFileThatAJobLeftBehindIsPassedOver) {
 }
 
 TEST_F(MeetingTest, AFolderThatIsNotThereIsNamed) {
-  const Variables variables(Map{{"BP_SHARED_FOLDER", folder_ + "/no"}});
+  const Variables variables(Map{{"BP_SHARED_FOLDER", folder_.path("no")}});
   EXPECT_THAT(refusal([&] { choose_meeting(rank_, variables)->publish(a_ticket(), kSoon); }),
-              AllOf(StartsWith(concat("io: meeting at ", folder_, "/no/bp-openmpi-7-3-")),
+              AllOf(StartsWith(concat("io: meeting at ", folder_.path("no"), "/bp-openmpi-7-3-")),
                     HasSubstr("No such file")));
 }
 
 TEST_F(MeetingTest, AKeyFileAndAMasterNeedNoChannel) {
-  std::ofstream(folder_ + "/key") << "a secret of enough bytes";
+  folder_.write("key", "a secret of enough bytes");
   EngineRank rank = rank_;
   rank.master_host = "10.0.0.9";
   rank.master_port = "29500";
-  const Variables variables(Map{{"BP_JOB_KEY_FILE", folder_ + "/key"}});
+  const Variables variables(Map{{"BP_JOB_KEY_FILE", folder_.path("key")}});
   const auto meeting = choose_meeting(rank, variables);
   const Ticket ticket = meeting->look_up(kSoon);
   EXPECT_EQ(ticket.store.text(), "10.0.0.9:29500");
@@ -124,7 +119,7 @@ TEST_F(MeetingTest, AKeyFileAndAMasterNeedNoChannel) {
   EXPECT_NE(choose_meeting(rank, variables)->known().key, ticket.key) << "each job has its own";
   EXPECT_THAT(refusal([&] { (void)choose_meeting(rank_, variables); }),
               StartsWith("invalid_argument: MASTER_ADDR is not set"));
-  std::ofstream(folder_ + "/key") << "short";
+  folder_.write("key", "short");
   EXPECT_THAT(refusal([&] { (void)choose_meeting(rank, variables); }),
               HasSubstr("key: the file holds 5 bytes, no secret of 16 or more"));
   EXPECT_THAT(refusal([&] {

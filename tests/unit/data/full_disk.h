@@ -11,7 +11,7 @@
 #include <string>
 
 #include "bp/error.h"
-#include "tests/unit/data/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace bp::trainer {
 

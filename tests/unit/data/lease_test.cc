@@ -7,7 +7,7 @@
 
 #include "bp/error.h"
 #include "comm/base/text.h"
-#include "tests/unit/data/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace bp::trainer {
 namespace {

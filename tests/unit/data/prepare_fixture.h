@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "comm/base/text.h"
+#include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
-#include "tests/unit/data/scratch.h"
 #include "trainer/data/prepare.h"
 
 namespace bp::trainer {

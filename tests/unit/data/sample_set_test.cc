@@ -7,7 +7,7 @@
 #include <set>
 
 #include "comm/base/text.h"
-#include "tests/unit/data/scratch.h"
+#include "tests/support/scratch.h"
 #include "trainer/data/prepare.h"
 #include "trainer/data/sample_store.h"
 

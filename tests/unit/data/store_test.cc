@@ -6,7 +6,7 @@
 
 #include "bp/error.h"
 #include "comm/base/text.h"
-#include "tests/unit/data/scratch.h"
+#include "tests/support/scratch.h"
 #include "trainer/data/sample_store.h"
 #include "trainer/data/store_error.h"
 #include "trainer/data/store_writer.h"

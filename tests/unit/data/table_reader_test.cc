@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "comm/base/text.h"
+#include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
-#include "tests/unit/data/scratch.h"
 
 namespace bp::trainer {
 namespace {

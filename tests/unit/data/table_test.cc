@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
-#include "tests/unit/data/scratch.h"
 #include "trainer/data/numbers.h"
 
 namespace bp::trainer {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "bp/error.h"
-#include "tests/unit/data/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace bp::trainer {
 namespace {

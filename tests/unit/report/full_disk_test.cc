@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/data/scratch.h"
+#include "tests/support/scratch.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/report/metrics.h"
 #include "trainer/report/predictions.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/data/scratch.h"
+#include "tests/support/scratch.h"
 #include "trainer/train/checkpoint_folder.h"
 #include "trainer/train/checkpoint_state.h"
 #include "trainer/train/manifest.h"

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "comm/base/text.h"
+#include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
-#include "tests/unit/data/scratch.h"
 #include "trainer/train/command_line.h"
 #include "trainer/train/run_folder.h"
 

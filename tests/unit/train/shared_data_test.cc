@@ -8,7 +8,7 @@
 
 #include "comm/base/text.h"
 #include "tests/support/run_ranks.h"
-#include "tests/unit/data/scratch.h"
+#include "tests/support/scratch.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/store_error.h"
 

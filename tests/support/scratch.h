@@ -12,12 +12,12 @@
 #include <string_view>
 #include <vector>
 
-namespace bp::trainer {
+namespace bp {
 
 class Scratch {
  public:
   Scratch() {
-    std::string name = (std::filesystem::temp_directory_path() / "bp-data-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "bp-test-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) {
       ADD_FAILURE() << "cannot make a folder like " << name;
     }
@@ -30,6 +30,7 @@ class Scratch {
     std::filesystem::remove_all(folder_, ignored);
   }
 
+  [[nodiscard]] std::string path() const { return folder_.string(); }
   [[nodiscard]] std::string path(const std::string& name) const {
     return (folder_ / name).string();
   }
@@ -56,4 +57,4 @@ inline std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-}  // namespace bp::trainer
+}  // namespace bp
