@@ -38,7 +38,7 @@ std::string random_job_name() { return to_hex(random_bytes()).substr(0, 12); }
 int wait_for_signal(std::chrono::milliseconds limit) {
   sigset_t ends;
   ::sigemptyset(&ends);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
     ::sigaddset(&ends, number);
   }
   const Deadline deadline(limit);

@@ -137,9 +137,9 @@ void Supervisor::on_store(const StoreEvent& event) {
 
 void Supervisor::on_signal(int number) {
   // Before there are ranks to save anything, a warning is the end.
-  if (number == SIGUSR2 || (number == SIGUSR1 && phase_ == Phase::running)) {
+  if ((number == SIGUSR1 || number == SIGUSR2) && phase_ == Phase::running) {
     crew_.send_to_all(SignalRanks{number});
-    stop_signal_ = number == SIGUSR1 && stop_signal_ == 0 ? number : stop_signal_;
+    stop_signal_ = stop_signal_ == 0 ? number : stop_signal_;
     return;
   }
   if (number == SIGTSTP) {

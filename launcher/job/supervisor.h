@@ -40,7 +40,7 @@ struct Generation {
 struct Ending {
   int exit_code = 0;
   bool ran = false;                // its ranks were started
-  int stop_signal = 0;             // that asked bprun to stop, or told it to save: SIGUSR1
+  int stop_signal = 0;             // that asked bprun to stop, or warned it: SIGUSR1, SIGUSR2
   std::optional<Failure> failure;  // has been printed
 };
 
@@ -125,7 +125,7 @@ class Supervisor {
   std::optional<Clock::time_point> stopping_since_;
   std::chrono::milliseconds stop_took_{0};
   std::optional<Clock::time_point> give_up_at_;  // hosts that have not ended by then are left
-  int stop_signal_ = 0;                          // the first that asked us to stop, or SIGUSR1
+  int stop_signal_ = 0;                          // the first that asked us to stop, or warned us
   int stop_requests_ = 0;                        // signals that did
   bool interrupted_ = false;                     // Ctrl-C was among them
 };

@@ -148,7 +148,7 @@ TEST_F(Resume, FourRanksThenTwoThenOneUseEachRowOnceAnEpoch) {
   std::ofstream(path("selection")) << "all_reduce gloo 4 2 - ring\n";
   ASSERT_EQ(interrupted(part(kUneven), "worlds", "step.:30,", "kill -USR1 $pid").code, 75);
   std::ofstream(path("selection")) << "all_reduce gloo 4 2 - double_tree\n";
-  const Ended two = interrupted(part("-n 2"), "worlds", "step.:90,", "kill -USR1 $pid");
+  const Ended two = interrupted(part("-n 2"), "worlds", "step.:90,", "kill -USR2 $pid");
   ASSERT_EQ(two.code, 75) << two.output;
   EXPECT_THAT(two.output, HasSubstr("ranks of each host is 3,1 in the checkpoint, 2 here"));
   EXPECT_THAT(two.output, HasSubstr("algorithm is selection "));

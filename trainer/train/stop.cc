@@ -12,6 +12,8 @@
 namespace bp::trainer {
 namespace {
 
+constexpr int kSignals[] = {SIGTERM, SIGUSR1, SIGUSR2};
+
 // A signal handler can reach nothing but a global.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 volatile std::sig_atomic_t signal_came = 0;
@@ -25,13 +27,11 @@ StopSignal::StopSignal(std::string file) : file_(std::move(file)) {
   struct sigaction action {};
   action.sa_handler = note_signal;
   action.sa_flags = SA_RESTART;
-  ::sigaction(SIGTERM, &action, nullptr);
-  ::sigaction(SIGUSR1, &action, nullptr);
+  for (const int signal : kSignals) ::sigaction(signal, &action, nullptr);
 }
 
 StopSignal::~StopSignal() {
-  (void)std::signal(SIGTERM, SIG_DFL);
-  (void)std::signal(SIGUSR1, SIG_DFL);
+  for (const int signal : kSignals) (void)std::signal(signal, SIG_DFL);
 }
 
 bool StopSignal::requested(Store* store) const {

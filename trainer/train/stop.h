@@ -1,6 +1,6 @@
-// A wish to stop early: SIGTERM, SIGUSR1 (what batch systems send before a job's time is up), a
-// file in the run's folder, or a request in the job's store. The run then saves and ends after the
-// step under way, on all ranks alike.
+// A wish to stop early: SIGTERM, SIGUSR1 or SIGUSR2 (what batch systems send before a job's time is
+// up), a file in the run's folder, or a request in the job's store. The run then saves and ends
+// after the step under way, on all ranks alike.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ class Store;
 
 namespace bp::trainer {
 
-// Lives once, in the thread that trains. While it lives, both signals are taken note of instead of
+// Lives once, in the thread that trains. While it lives, the signals are taken note of instead of
 // ending the process.
 class StopSignal {
  public:

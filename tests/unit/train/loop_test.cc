@@ -255,7 +255,7 @@ TEST_F(Train, ASignalEndsTheRunAtTheStep) {
   Options options = test::SmallData::options();
   options.steps = 1000;
   options.eval_every = 3;
-  for (const int number : {SIGTERM, SIGUSR1}) {
+  for (const int number : {SIGTERM, SIGUSR1, SIGUSR2}) {
     TrainResult result;
     bp::test::run_ranks(1, [&](Communicator& world) {
       const SampleStore store = SampleStore::open(store_path());
