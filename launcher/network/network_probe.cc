@@ -32,23 +32,31 @@ NetworkProbe::NetworkProbe(EventLoop& loop,
     : loop_(loop),
       send_(std::move(send)),
       key_(random_job_key()),
-      hosts_(hosts),
-      ports_(hosts.size() + 1),
-      matrix_(hosts.size() + 1, ProbeMatrix::value_type(hosts.size() + 1)) {
+      agents_(hosts.size()),
+      hosts_(hosts) {
   const auto here = [&](const HostToProbe& host) { return host.machine == launcher.machine; };
-  hosts_.push_back(launcher);
+  launcher_ = static_cast<std::size_t>(std::ranges::find_if(hosts_, here) - hosts_.begin());
+  if (!wanted || std::ranges::all_of(hosts_, here)) {
+    reach_ = Reach{.addresses = std::vector<std::string>(agents_ + 1), .failure = {}};
+    return;
+  }
+  if (launcher_ == agents_) {
+    hosts_.push_back(launcher);
+  } else {
+    hosts_[launcher_].seen = launcher.seen;
+  }
   for (const HostToProbe& host : hosts_) {
     probed_.push_back({.name = host.name, .machine = host.machine, .addresses = {}});
   }
-  probed_.back().asks = false;
-  if (!wanted || std::ranges::all_of(hosts, here)) {
-    reach_ = Reach{.addresses = std::vector<std::string>(hosts_.size()), .failure = {}};
-    return;
+  ports_.resize(hosts_.size());
+  matrix_.resize(hosts_.size(), ProbeProblems(hosts_.size()));
+  if (launcher_ == agents_) {
+    probed_.back().asks = false;
+    own_listener_ = std::make_unique<ProbeListener>(loop_, static_cast<int>(launcher_), key_);
+    ports_.back() = own_listener_->port();
+    take_addresses(launcher_, own_addresses());
   }
-  own_listener_ = std::make_unique<ProbeListener>(loop_, static_cast<int>(hosts.size()), key_);
-  ports_.back() = own_listener_->port();
-  take_addresses(hosts.size(), own_addresses());
-  for (std::size_t host = 0; host < hosts.size(); ++host) {
+  for (std::size_t host = 0; host < agents_; ++host) {
     send_(host, ProbeListen{static_cast<std::int32_t>(host), key_});
   }
 }
@@ -75,13 +83,13 @@ void NetworkProbe::take_addresses(std::size_t host, const std::vector<InterfaceA
 void NetworkProbe::handle(std::size_t host, const ProbeReady& ready) {
   ports_[host] = ready.port;
   take_addresses(host, ready.addresses);
-  if (++ready_ == hosts_.size() - 1 && !done()) {
+  if (++ready_ == agents_ && !done()) {
     start_round();
   }
 }
 
 void NetworkProbe::start_round() {
-  for (std::size_t from = 0; from + 1 < hosts_.size(); ++from) {
+  for (std::size_t from = 0; from < agents_; ++from) {
     ProbePeers peers{static_cast<std::uint32_t>(kLimit.count()), {}};
     for (std::size_t to = 0; to < hosts_.size(); ++to) {
       if (probed_[from].machine != probed_[to].machine) {
@@ -107,8 +115,11 @@ void NetworkProbe::handle(std::size_t host, const ProbeReport& report) {
     problems.resize(probed_[to].addresses.size(), "no word of it");
     ++next;
   }
-  if (++reported_ == hosts_.size() - 1 && !done()) {
+  if (++reported_ == agents_ && !done()) {
     reach_ = choose_addresses(probed_, matrix_);
+    if (launcher_ < agents_) {
+      reach_->addresses.push_back(reach_->addresses[launcher_]);
+    }
     own_listener_.reset();
   }
 }

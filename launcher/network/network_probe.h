@@ -58,7 +58,9 @@ class NetworkProbe {
   EventLoop& loop_;
   std::function<void(std::size_t, const ToAgent&)> send_;
   const JobKey key_;
-  std::vector<HostToProbe> hosts_;  // the launcher is the last
+  const std::size_t agents_;
+  std::vector<HostToProbe> hosts_;  // of the agents; then the launcher's, where no agent is there
+  std::size_t launcher_ = 0;        // which of them is the launcher's
   std::vector<ProbedHost> probed_;
   std::vector<int> ports_;
   ProbeMatrix matrix_;

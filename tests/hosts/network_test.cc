@@ -98,6 +98,9 @@ TEST_F(Network, AnAddressThatAllHostsHaveOfTheirOwnIsNotTaken) {
   EXPECT_EQ(bprun.finish(), 0) << bprun.err();
   EXPECT_THAT(bprun.out(), HasSubstr("[0] 10.77.0.1\n"));
   EXPECT_THAT(bprun.out(), HasSubstr("[1] 10.77.0.2\n"));
+  BprunProcess here = run({"-H", "localhost:1,a:1", "printenv", "BP_INTERFACE"});
+  EXPECT_EQ(here.finish(), 0) << here.err();
+  EXPECT_THAT(here.out(), HasSubstr("[0] 10.77.0.254\n"));
 }
 
 TEST_F(Network, AHostWithSeveralAddressesUsesOneThatWorks) {

@@ -181,10 +181,10 @@ TEST(Probe, TriesManyAddressesAFewAtATime) {
 // Agents of two machines, which are all this one.
 class TwoAgents {
  public:
-  explicit TwoAgents(const std::string& wanted)
+  explicit TwoAgents(const std::string& wanted, const std::string& launcher = "this machine")
       : probe_(loop_,
                {{"a", "machine a", "", wanted}, {"b", "machine b", "", ""}},
-               {"here", "this machine", "", ""},
+               {"here", launcher, "", ""},
                [this](std::size_t host, const ToAgent& message) { take(host, message); }) {}
 
   const Reach& run() {
@@ -222,6 +222,16 @@ TEST(NetworkProbe, FindsAnAddressOfEachHostAndOfTheLauncher) {
   EXPECT_FALSE(reach.failure) << reach.failure->headline;
   EXPECT_THAT(reach.addresses, testing::SizeIs(3));
   EXPECT_THAT(reach.addresses, testing::Not(testing::Contains("")));
+}
+
+TEST(NetworkProbe, TheLauncherBesideAnAgentIsReachedAsThatIs) {
+  if (candidates(own_addresses(), "", "").empty()) GTEST_SKIP() << "no address but loopback here";
+  TwoAgents agents("", "machine b");
+  const Reach& reach = agents.run();
+  ASSERT_FALSE(reach.failure) << reach.failure->headline;
+  ASSERT_THAT(reach.addresses, testing::SizeIs(3));
+  EXPECT_NE(reach.addresses[1], "");
+  EXPECT_EQ(reach.addresses[2], reach.addresses[1]);
 }
 
 TEST(NetworkProbe, NamesAHostWithoutTheInterface) {
