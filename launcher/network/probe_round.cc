@@ -4,9 +4,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "comm/base/fd.h"
 #include "comm/base/hmac.h"
@@ -19,6 +21,8 @@ namespace bp::launcher {
 namespace {
 
 constexpr std::size_t kAtATime = 128;  // sockets that are open at once
+// Once each peer is reached somehow, its other addresses have as long again, but at least:
+constexpr std::chrono::milliseconds kRest{300};
 
 // Whether `text` is an address; `size` is then that of what lies in `into`.
 bool socket_address(const std::string& text, int port, sockaddr_storage& into, socklen_t& size) {
@@ -43,6 +47,7 @@ bool socket_address(const std::string& text, int port, sockaddr_storage& into, s
 }  // namespace
 
 struct ProbeRound::Attempt {
+  std::size_t peer = 0;
   int host = 0;
   int port = 0;
   std::string address;
@@ -63,17 +68,12 @@ ProbeRound::ProbeRound(EventLoop& loop,
     problems_[i].resize(peers[i].addresses.size());
     for (std::size_t k = 0; k < peers[i].addresses.size(); ++k) {
       attempts_.push_back(std::make_unique<Attempt>(
-          Attempt{peers[i].host, peers[i].port, peers[i].addresses[k], &problems_[i][k]}));
+          Attempt{i, peers[i].host, peers[i].port, peers[i].addresses[k], &problems_[i][k]}));
     }
   }
   // Not from the constructor: what owns this may want to hear of the end.
   timer_ = loop_.after(std::chrono::milliseconds{0}, [this] {
-    timer_ = loop_.after(limit_, [this] {
-      started_ = attempts_.size();
-      for (const auto& attempt : attempts_) {
-        end(*attempt, concat("no answer within ", elapsed_text(limit_)));
-      }
-    });
+    timer_ = loop_.after(limit_, [this] { give_up(); });
     start_some();
     if (attempts_.empty()) {
       loop_.cancel(timer_);
@@ -88,6 +88,18 @@ ProbeRound::~ProbeRound() {
     if (attempt->socket) {
       loop_.forget(attempt->socket.get());
     }
+  }
+}
+
+std::chrono::milliseconds ProbeRound::elapsed() const {
+  return std::chrono::ceil<std::chrono::milliseconds>(EventLoop::Clock::now() - began_);
+}
+
+void ProbeRound::give_up() {
+  started_ = attempts_.size();
+  const std::string problem = concat("no answer within ", elapsed_text(elapsed()));
+  for (const auto& attempt : attempts_) {
+    end(*attempt, problem);
   }
 }
 
@@ -172,6 +184,21 @@ void ProbeRound::end(Attempt& attempt, const std::string& problem) {
     return;
   }
   start_some();
+  if (problem.empty()) {
+    reached_.insert(attempt.peer);
+  }
+  if (reached_.size() == problems_.size() && started_ == attempts_.size()) {
+    hurry();
+  }
+}
+
+// Each peer is reached somehow, and the rest is under way.
+void ProbeRound::hurry() {
+  if (ended_ < attempts_.size() && !std::exchange(hurries_, true)) {
+    loop_.cancel(timer_);
+    const auto left = std::max(limit_ - elapsed(), std::chrono::milliseconds{0});
+    timer_ = loop_.after(std::min(std::max(kRest, elapsed()), left), [this] { give_up(); });
+  }
 }
 
 }  // namespace bp::launcher

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,9 @@ namespace bp::launcher {
 
 class ProbeRound {
  public:
-  // Calls `done` once, from the loop: when all is tried, or `limit` has passed. It must not destroy
-  // the round.
+  // Calls `done` once, from the loop: when all is tried, or `limit` has passed; not long after each
+  // peer has been reached, for a dead address of a host should not delay every start. `done` must
+  // not destroy the round.
   ProbeRound(EventLoop& loop,
              const JobKey& key,
              const std::vector<ProbePeer>& peers,
@@ -28,6 +30,9 @@ class ProbeRound {
 
  private:
   struct Attempt;
+  [[nodiscard]] std::chrono::milliseconds elapsed() const;
+  void give_up();
+  void hurry();
   void start_some();
   void connect(Attempt& attempt);
   void go_on(Attempt& attempt);
@@ -43,6 +48,9 @@ class ProbeRound {
   std::vector<std::unique_ptr<Attempt>> attempts_;
   std::size_t started_ = 0;
   std::size_t ended_ = 0;
+  std::set<std::size_t> reached_;  // peers, by some address
+  bool hurries_ = false;
+  const EventLoop::Clock::time_point began_ = EventLoop::Clock::now();
   EventLoop::TimerId timer_ = 0;
 };
 
