@@ -1,16 +1,12 @@
 // All ranks know the key and the address beforehand: nothing is left for them to tell.
-#include <fstream>
-#include <iterator>
-
 #include "bp/error.h"
 #include "comm/base/hmac.h"
+#include "comm/base/secret_file.h"
 #include "comm/base/text.h"
 #include "comm/meeting/channels.h"
 
 namespace bp {
 namespace {
-
-constexpr std::size_t kLeastBytes = 16;
 
 class KeyFileMeeting final : public Meeting {
  public:
@@ -27,14 +23,11 @@ class KeyFileMeeting final : public Meeting {
 }  // namespace
 
 std::unique_ptr<Meeting> meet_by_key_file(const EngineRank& rank, const Variables& variables) {
-  const std::string path = variables.text("BP_JOB_KEY_FILE");
-  std::ifstream file(path, std::ios::binary);
-  const std::string secret{std::istreambuf_iterator<char>(file), {}};
-  if (secret.size() < kLeastBytes) {
-    variables.refuse("BP_JOB_KEY_FILE",
-                     file ? concat("the file holds ", secret.size(), " bytes, no secret of ",
-                                   kLeastBytes, " or more")
-                          : "the file cannot be read");
+  std::string secret;
+  try {
+    secret = read_secret_file(variables.text("BP_JOB_KEY_FILE"));
+  } catch (const Error& error) {
+    variables.refuse("BP_JOB_KEY_FILE", error.what());
   }
   Hmac hmac(Bytes32{});
   return std::make_unique<KeyFileMeeting>(

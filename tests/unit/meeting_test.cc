@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -105,7 +106,8 @@ TEST_F(MeetingTest, AFolderThatIsNotThereIsNamed) {
 }
 
 TEST_F(MeetingTest, AKeyFileAndAMasterNeedNoChannel) {
-  folder_.write("key", "a secret of enough bytes");
+  const std::string path = folder_.write("key", "a secret of enough bytes");
+  ::chmod(path.c_str(), 0600);
   EngineRank rank = rank_;
   rank.master_host = "10.0.0.9";
   rank.master_port = "29500";
@@ -119,6 +121,10 @@ TEST_F(MeetingTest, AKeyFileAndAMasterNeedNoChannel) {
   EXPECT_NE(choose_meeting(rank, variables)->known().key, ticket.key) << "each job has its own";
   EXPECT_THAT(refusal([&] { (void)choose_meeting(rank_, variables); }),
               StartsWith("invalid_argument: MASTER_ADDR is not set"));
+  ::chmod(path.c_str(), 0640);
+  EXPECT_THAT(refusal([&] { (void)choose_meeting(rank, variables); }),
+              HasSubstr("key: the file can be read by others; chmod 600 "));
+  ::chmod(path.c_str(), 0600);
   folder_.write("key", "short");
   EXPECT_THAT(refusal([&] { (void)choose_meeting(rank, variables); }),
               HasSubstr("key: the file holds 5 bytes, no secret of 16 or more"));

@@ -1,0 +1,53 @@
+#include "comm/base/secret_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "bp/error.h"
+#include "tests/support/scratch.h"
+
+namespace bp {
+namespace {
+
+class SecretFileTest : public testing::Test {
+ protected:
+  [[nodiscard]] std::string file(const std::string& text, mode_t mode = 0600) const {
+    const std::string path = folder_.write("key", text);
+    ::chmod(path.c_str(), mode);
+    return path;
+  }
+  static std::string refusal(const std::string& path) {
+    try {
+      (void)read_secret_file(path);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      return error.what();
+    }
+    return "no error";
+  }
+  const Scratch folder_;
+};
+
+TEST_F(SecretFileTest, IsReadByteForByte) {
+  const std::string secret("0123456789\0abcdef\n", 18);
+  EXPECT_EQ(read_secret_file(file(secret)), secret);
+  EXPECT_EQ(read_secret_file(file(secret, 0400)), secret);
+}
+
+TEST_F(SecretFileTest, IsNoSecretWhereOthersCanReadIt) {
+  for (const mode_t mode : {0640, 0604, 0660, 0644}) {
+    const std::string path = file("0123456789abcdef", mode);
+    EXPECT_EQ(refusal(path), "the file can be read by others; chmod 600 " + path);
+  }
+}
+
+TEST_F(SecretFileTest, RefusesWhatIsNone) {
+  EXPECT_EQ(refusal(file("short")), "the file holds 5 bytes, no secret of 16 or more");
+  EXPECT_EQ(refusal(folder_.path("no")), "the file cannot be read: No such file or directory");
+  EXPECT_THAT(refusal(file(std::string((1U << 20U) + 1, 'x'))),
+              testing::HasSubstr("no end within"));
+}
+
+}  // namespace
+}  // namespace bp
