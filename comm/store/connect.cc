@@ -7,6 +7,7 @@
 #include "bp/error.h"
 #include "comm/base/text.h"
 #include "comm/store/client.h"
+#include "comm/store/handshake.h"
 #include "comm/store/quote.h"
 #include "comm/store/socket.h"
 
@@ -88,43 +89,31 @@ std::optional<StoreLink> open_link(const StoreClientOptions& options,
   if (!link.socket) {
     return std::nullopt;
   }
-  HandshakeFacts facts{
-      .rank = options.rank, .job = options.job, .client_nonce = random_bytes(), .server_nonce = {}};
-  const StoreMessage hello{.op = StoreOp::hello,
-                           .number = options.rank,
-                           .strings = {options.job, std::string(view_of(facts.client_nonce))}};
+  ClientHandshake handshake(options.key, options.job, options.rank);
   const int fd = link.socket.get();
-  if (!send_all(fd, plain_frame(encode_handshake(hello)), deadline, why)) {
+  if (!send_all(fd, handshake.hello(), deadline, why)) {
     return std::nullopt;
   }
   const auto answer = receive_handshake(options, link, deadline, why);
   if (!answer) {
     return std::nullopt;
   }
-  if (!answer->message) {
-    throw_refused(options, StoreRefusal::version, answer->version);
+  const auto step = handshake.take_challenge(*answer);
+  if (step.refusal) {
+    throw_refused(options, *step.refusal, step.version);
   }
-  const StoreMessage& challenge = *answer->message;
-  if (challenge.op == StoreOp::refusal) {
-    throw_refused(options, static_cast<StoreRefusal>(challenge.number), answer->version);
-  }
-  if (challenge.op != StoreOp::challenge ||
-      challenge.strings[0].size() != facts.server_nonce.size()) {
+  if (step.broken) {
     throw_unwanted(options, "it broke the protocol of the handshake");
   }
-  std::copy_n(challenge.strings[0].begin(), facts.server_nonce.size(), facts.server_nonce.begin());
-  const Bytes32 wanted = derive(options.key, HandshakeRole::server_proof, facts);
-  if (!equal_secrets(challenge.strings[1], view_of(wanted))) {
+  if (step.other_key) {
     throw_unwanted(options,
                    "it has another key than this process; BP_STORE and BP_KEY_FD are not "
                    "of one job");
   }
-  const Bytes32 proof = derive(options.key, HandshakeRole::client_proof, facts);
-  const StoreMessage message{.op = StoreOp::proof, .strings = {std::string(view_of(proof))}};
-  if (!send_all(fd, plain_frame(encode_handshake(message)), deadline, why)) {
+  if (!send_all(fd, step.frame, deadline, why)) {
     return std::nullopt;
   }
-  link.session = derive(options.key, HandshakeRole::session, facts);
+  link.session = handshake.session();
   return link;
 }
 

@@ -1,7 +1,6 @@
 #include "comm/store/connection.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include <asio/buffer.hpp>
@@ -17,12 +16,6 @@ namespace {
 constexpr std::size_t kReadAhead = std::size_t{64} << 10;
 constexpr std::size_t kHandshakeAhead = kFrameHeader + kMaxHandshakeBody;
 
-Bytes32 to_bytes(const std::string& text) {
-  Bytes32 bytes{};
-  std::copy_n(text.begin(), std::min(text.size(), bytes.size()), bytes.begin());
-  return bytes;
-}
-
 }  // namespace
 
 StoreConnection::StoreConnection(Id id,
@@ -34,6 +27,7 @@ StoreConnection::StoreConnection(Id id,
       handshake_timer_(socket_.get_executor()),
       settings_(settings),
       owner_(owner),
+      handshake_(settings.key, settings.job),
       in_(kHandshakeAhead, '\0') {}
 
 void StoreConnection::start() {
@@ -113,43 +107,24 @@ bool StoreConnection::take_frame(const FrameView& frame) {
 }
 
 bool StoreConnection::take_hello(std::string_view body) {
-  const auto handshake = decode_handshake(body);
-  if (!handshake) {
-    return end("it does not speak the store's protocol");
+  const auto step = handshake_.take_hello(body);
+  if (step.refusal) {
+    return refuse(*step.refusal);
   }
-  if (handshake->version != kStoreVersion) {
-    return refuse(StoreRefusal::version);
+  if (!step.problem.empty()) {
+    return end(step.problem);
   }
-  const auto& hello = handshake->message;
-  if (!hello || hello->op != StoreOp::hello || hello->strings[1].size() != Bytes32{}.size()) {
-    return end("it sent a malformed hello");
-  }
-  if (hello->strings[0] != settings_.job) {
-    return refuse(StoreRefusal::job);
-  }
-  constexpr std::int64_t kTooHigh = std::numeric_limits<int>::max();
-  facts_ = {.rank = static_cast<int>(std::clamp<std::int64_t>(hello->number, -1, kTooHigh)),
-            .job = settings_.job,
-            .client_nonce = to_bytes(hello->strings[1]),
-            .server_nonce = random_bytes()};
-  const Bytes32 proof = derive(settings_.key, HandshakeRole::server_proof, facts_);
   state_ = State::proving;
-  queue(plain_frame(encode_handshake(
-      {.op = StoreOp::challenge,
-       .strings = {std::string(view_of(facts_.server_nonce)), std::string(view_of(proof))}})));
+  queue(step.frame);
   return true;
 }
 
 bool StoreConnection::take_proof(std::string_view body) {
-  const auto handshake = decode_handshake(body);
-  const Bytes32 wanted = derive(settings_.key, HandshakeRole::client_proof, facts_);
-  if (!handshake || !handshake->message || handshake->message->op != StoreOp::proof ||
-      !equal_secrets(handshake->message->strings[0], view_of(wanted))) {
-    return end("it does not know the job's key");
+  if (const auto step = handshake_.take_proof(body); !step.problem.empty()) {
+    return end(step.problem);
   }
-  const Bytes32 session = derive(settings_.key, HandshakeRole::session, facts_);
-  incoming_.emplace(session, FrameDirection::to_server);
-  outgoing_.emplace(session, FrameDirection::to_client);
+  incoming_.emplace(handshake_.session(), FrameDirection::to_server);
+  outgoing_.emplace(handshake_.session(), FrameDirection::to_client);
   if (const auto reason = owner_.admit(*this)) {
     return refuse(*reason);
   }

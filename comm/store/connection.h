@@ -13,6 +13,7 @@
 #include <asio/ip/tcp.hpp>
 #include <asio/steady_timer.hpp>
 
+#include "comm/store/handshake.h"
 #include "comm/store/seal.h"
 #include "comm/store/wire.h"
 
@@ -54,7 +55,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   void close();
 
   [[nodiscard]] Id id() const { return id_; }
-  [[nodiscard]] int rank() const { return facts_.rank; }
+  [[nodiscard]] int rank() const { return handshake_.rank(); }
   [[nodiscard]] bool admitted() const { return admitted_; }
   // Whether anything at all has come since the last call.
   [[nodiscard]] bool take_heard() { return std::exchange(heard_, false); }
@@ -86,7 +87,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   State state_ = State::greeting;
   bool admitted_ = false;
   bool heard_ = false;
-  HandshakeFacts facts_;
+  ServerHandshake handshake_;
   std::optional<FrameSeal> incoming_;
   std::optional<FrameSeal> outgoing_;
 
