@@ -12,7 +12,9 @@
 
 #include "bp/error.h"
 #include "launcher/agent/agent.h"
+#include "launcher/agent/join.h"
 #include "launcher/job/dry_run.h"
+#include "launcher/job/gathering.h"
 #include "launcher/job/options.h"
 #include "launcher/job/plan.h"
 #include "launcher/job/restarts.h"
@@ -40,7 +42,7 @@ int agent_main() {
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   ::dup2(null.get(), STDIN_FILENO);
   ::dup2(null.get(), STDOUT_FILENO);
-  return run_agent(std::move(in), std::move(out));
+  return run_agent({.in = std::move(in), .out = std::move(out)});
 }
 
 int print(const EarlyExit& exit) {
@@ -49,17 +51,49 @@ int print(const EarlyExit& exit) {
   return exit.code;
 }
 
+void prepare_process() {
+  adopt_orphans();
+  ignore_broken_pipes();
+  ::signal(SIGTTIN, SIG_IGN);  // stdin of a terminal in whose background we run is just not there
+}
+
+int serve_main(const Options& options) {
+  prepare_process();
+  auto gathered = Gathering(options).run();
+  if (const auto* exit = std::get_if<EarlyExit>(&gathered)) {
+    return print(*exit);
+  }
+  auto& [plan, company] = std::get<Gathered>(gathered);
+  return run_job(options, plan, std::move(company));
+}
+
+// Its ranks write to the server, and read from there.
+int join_main(const Options& options) {
+  ::signal(SIGTSTP, SIG_IGN);  // the server would take us for lost
+  Join request;
+  request.slots = options.slots;
+  request.first_rank = options.first_rank.value_or(request.first_rank);
+  request.world = options.ranks.value_or(request.world);
+  request.argv = options.program;
+  return join_job({*options.join, std::move(request), options.start_timeout});
+}
+
 int launcher_main(const std::vector<std::string>& arguments) {
   const auto options = parse_options(arguments);
   if (const auto* exit = std::get_if<EarlyExit>(&options)) {
     return print(*exit);
   }
+  if (std::get<Options>(options).join) {
+    return join_main(std::get<Options>(options));
+  }
+  if (std::get<Options>(options).serve_port) {
+    return serve_main(std::get<Options>(options));
+  }
   const auto plan = make_plan(std::get<Options>(options));
   if (const auto* exit = std::get_if<EarlyExit>(&plan)) {
     return print(*exit);
   }
-  adopt_orphans();
-  ignore_broken_pipes();
+  prepare_process();
   if (std::get<Options>(options).dry_run) {
     return dry_run(std::get<JobPlan>(plan), std::get<Options>(options));
   }
@@ -69,7 +103,6 @@ int launcher_main(const std::vector<std::string>& arguments) {
   if (const std::string& hosts = std::get<JobPlan>(plan).allocation; !hosts.empty()) {
     std::fprintf(stderr, "bprun: %s\n", hosts.c_str());
   }
-  ::signal(SIGTTIN, SIG_IGN);  // stdin of a terminal in whose background we run is just not there
   return run_job(std::get<Options>(options), std::get<JobPlan>(plan));
 }
 
@@ -90,7 +123,9 @@ int main(int argc, char** argv) {
     return launcher_main(arguments);
   } catch (const bp::Error& error) {
     std::fprintf(stderr, "bprun: %s\n", error.what());
-    return error.code() == bp::ErrorCode::invalid_argument ? kExitUsage : kExitInternal;
+    return error.code() == bp::ErrorCode::invalid_argument ? kExitUsage
+           : error.code() == bp::ErrorCode::timeout        ? kExitTemporary
+                                                           : kExitInternal;
   } catch (const std::system_error& error) {  // of Asio: no descriptor, no thread
     std::fprintf(stderr, "bprun: %s\n", error.what());
     return kExitInternal;

@@ -19,6 +19,7 @@
 #include "comm/base/text.h"
 #include "launcher/agent/channel.h"
 #include "launcher/agent/hello.h"
+#include "launcher/agent/join_key.h"
 #include "launcher/agent/messages.h"
 #include "launcher/agent/rank_input.h"
 #include "launcher/agent/rank_output.h"
@@ -32,12 +33,11 @@
 #include "launcher/process/program.h"
 #include "launcher/process/signals.h"
 #include "launcher/process/spawn.h"
+#include "launcher/report/clock_text.h"
+#include "launcher/report/exit_code.h"
 
 namespace bp::launcher {
 namespace {
-
-constexpr int kNoDirectory = 66;
-constexpr int kOurOwn = 70;
 
 struct RankProcess {
   int rank = 0;
@@ -49,7 +49,7 @@ struct RankProcess {
 
 class Agent {
  public:
-  Agent(Fd in, Fd out);
+  Agent(Channel::Ends ends, const OwnWay* own);
   int run();
 
  private:
@@ -64,6 +64,7 @@ class Agent {
   void handle(const Ask& message);
   void handle(const ProbeListen& message);
   void handle(const ProbePeers& message);
+  void handle(const End& message);
 
   void send(const ToLauncher& message) { channel_.send(encode(message)); }
   void beat();
@@ -74,8 +75,10 @@ class Agent {
   void look_for_end();
   void stop_leftovers();
   void kill_everything();
-  void launcher_gone();
+  void on_signal(int number);
+  void leave(const std::string& why, int code);
 
+  const OwnWay* own_;
   EventLoop loop_;
   SignalFd signals_{SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
   HeldPort port_;
@@ -96,28 +99,25 @@ class Agent {
   int leftovers_ = 0;
   bool childless_ = true;
   bool done_ = false;
-  bool launcher_gone_ = false;
+  bool leaving_ = false;
+  bool asked_to_stop_ = false;
+  int exit_code_ = 0;
 };
 
-Agent::Agent(Fd in, Fd out)
-    : channel_(loop_,
-               std::move(in),
-               std::move(out),
-               false,
+Agent::Agent(Channel::Ends ends, const OwnWay* own)
+    : own_(own),
+      channel_(loop_,
+               std::move(ends),
                {[this](const Frame& frame) {
                   auto message = decode_to_agent(frame);
                   std::visit([this](auto& content) { handle(content); }, message);
                 },
-                [this](const std::string&) { launcher_gone(); }}) {
+                [this](const std::string& problem) {
+                  leave(problem.empty() ? "its connection ended" : problem, kExitTemporary);
+                }}) {
   loop_.watch(signals_.fd(), POLLIN, [this](short) {
     for (const int number : signals_.read()) {
-      if (number == SIGCHLD) {
-        reap();
-      } else if (number == SIGUSR1 || number == SIGUSR2) {
-        signal_ranks(number);  // the warning of a batch system that started us, as by srun
-      } else {
-        launcher_gone();
-      }
+      number == SIGCHLD ? reap() : on_signal(number);
     }
   });
 }
@@ -127,19 +127,22 @@ int Agent::run() {
   raise_open_files_limit();  // two pipes a rank take many
   channel_.send(std::string(kAgentMagic));
   send(make_hello(port_.number()));
+  if (own_ != nullptr) {
+    send(own_->request);
+  }
   beat();
-  while (!launcher_gone_ || !childless_) {
+  while (!leaving_ || !childless_) {
     loop_.run_once();
   }
-  return 0;
+  return exit_code_;
 }
 
 void Agent::beat() {
   send(Heartbeat{});
   const auto silence = EventLoop::Clock::now() - channel_.last_heard();
-  if (silence > kSilenceLimit && !suspended_ && !launcher_gone_) {
+  if (silence > kSilenceLimit && !suspended_ && !leaving_) {
     channel_.close();
-    launcher_gone();
+    leave(concat("it was silent for ", elapsed_text(kSilenceLimit)), kExitTemporary);
   }
   loop_.after(kHeartbeat, [this] { beat(); });
 }
@@ -160,9 +163,11 @@ void Agent::handle(JobSpec& spec) {
   probe_round_.reset();
   probe_listener_.reset();
   job_ = std::move(spec);
-  ::umask(static_cast<mode_t>(job_->umask));
-  if (::chdir(job_->directory.c_str()) != 0) {
-    send(StartFailed{-1, kNoDirectory,
+  if (!job_->directory.empty()) {
+    ::umask(static_cast<mode_t>(job_->umask));
+  }
+  if (!job_->directory.empty() && ::chdir(job_->directory.c_str()) != 0) {
+    send(StartFailed{-1, kExitNoInput,
                      concat("the working directory ", job_->directory,
                             " cannot be entered: ", error_text(errno))});
     return;
@@ -170,6 +175,11 @@ void Agent::handle(JobSpec& spec) {
   job_->environment = job_->whole_environment
                           ? job_->environment
                           : merged_environment(own_environment(), job_->environment);
+  for (const std::string& entry : job_->defaults) {
+    if (!find_environment(job_->environment, name_of_entry(entry))) {
+      job_->environment.push_back(entry);
+    }
+  }
   const std::string path(find_environment(job_->environment, "PATH").value_or(""));
   const std::string beside = std::filesystem::path(own_program()).parent_path().string();
   program_ = find_program(job_->argv.front(), {path, beside});
@@ -177,7 +187,10 @@ void Agent::handle(JobSpec& spec) {
     send(StartFailed{-1, program_.exit_code, program_.problem});
     return;
   }
-  key_ = share_job_key(job_->key);
+  key_ = share_job_key(own_ != nullptr ? key_of_job(own_->key, job_->job) : job_->key);
+  if (own_ != nullptr) {
+    say_joined(*own_, *job_);
+  }
   send(Ready{});
 }
 
@@ -193,7 +206,7 @@ void Agent::handle(const Go&) {
       }
     }
   } catch (const Error& error) {
-    send(StartFailed{-1, kOurOwn, error.what()});
+    send(StartFailed{-1, kExitInternal, error.what()});
   }
   all_started_ = true;
   key_.reset();
@@ -364,18 +377,45 @@ void Agent::kill_everything() {
   loop_.after(kKillAgain, [this] { kill_everything(); });
 }
 
-void Agent::launcher_gone() {
-  if (!std::exchange(launcher_gone_, true)) {
-    all_started_ = true;
-    kill_everything();
+void Agent::handle(const End& message) {
+  channel_.close();  // so that the launcher knows that we have heard
+  if (own_ != nullptr) {
+    say_end(message);
   }
+  leave("", message.exit_code);
+}
+
+// A batch system that started us, as by srun, warns by SIGUSR1 or 2. Who has come by himself has a
+// user here, who may want the job to stop, or just to leave while nothing has begun.
+void Agent::on_signal(int number) {
+  if (number == SIGUSR1 || number == SIGUSR2) {
+    signal_ranks(number);
+  } else if (own_ != nullptr && !ranks_.empty() && !std::exchange(asked_to_stop_, true)) {
+    send(AskStop{number});
+  } else {
+    leave("", kExitSignal + number);
+  }
+}
+
+void Agent::leave(const std::string& why, int code) {
+  if (std::exchange(leaving_, true)) {
+    return;
+  }
+  if (own_ != nullptr) {
+    exit_code_ = code;
+    if (!why.empty()) {
+      say_lost(*own_, why);
+    }
+  }
+  all_started_ = true;
+  kill_everything();
 }
 
 }  // namespace
 
-int run_agent(Fd in, Fd out) {
+int run_agent(Channel::Ends ends, const OwnWay* own) {
   ignore_broken_pipes();
-  return Agent(std::move(in), std::move(out)).run();
+  return Agent(std::move(ends), own).run();
 }
 
 }  // namespace bp::launcher

@@ -3,14 +3,14 @@
 // thread that forked it (PR_SET_PDEATHSIG), which must therefore live as long as the agent.
 #pragma once
 
-#include <memory>
-
-#include "comm/base/fd.h"
+#include "launcher/agent/channel.h"
+#include "launcher/agent/own_way.h"
 
 namespace bp::launcher {
 
-// Serves one job: frames from `in`, frames to `out` (messages.h). The end of `in` kills every
-// process of the job. Returns the exit code of the agent's process.
-[[nodiscard]] int run_agent(Fd in, Fd out);
+// Serves one job by frames (messages.h) over `ends`, whose end kills every process of the job.
+// Returns the exit code of the agent's process: with `own` that of the job, 75 where the server was
+// lost, or 128 and the signal's number where this machine was told to leave before its ranks ran.
+[[nodiscard]] int run_agent(Channel::Ends ends, const OwnWay* own = nullptr);
 
 }  // namespace bp::launcher

@@ -18,11 +18,12 @@ constexpr std::size_t kMaxPreamble = 64U << 10U;
 
 }  // namespace
 
-Channel::Channel(EventLoop& loop, Fd in, Fd out, bool await_magic, Listener listener)
+Channel::Channel(EventLoop& loop, Ends ends, Listener listener)
     : loop_(loop),
-      in_(std::move(in)),
-      out_(std::move(out)),
-      await_magic_(await_magic),
+      in_(std::move(ends.in)),
+      out_(std::move(ends.out)),
+      await_magic_(ends.await_magic),
+      seal_(std::move(ends.seal)),
       listener_(std::move(listener)) {
   set_nonblocking(in_.get());
   set_nonblocking(out_.get());
@@ -53,6 +54,9 @@ void Channel::fail(const std::string& problem) {
 void Channel::send(std::string bytes) {
   if (!out_) {
     return;
+  }
+  if (seal_) {
+    bytes = seal_->seal(bytes);
   }
   if (all_sent()) {
     pending_ = std::move(bytes);
@@ -92,7 +96,8 @@ void Channel::read_some() {
   }
   last_heard_ = EventLoop::Clock::now();
   try {
-    handle_bytes({buffer.data(), static_cast<std::size_t>(got)});
+    const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
+    seal_ ? handle_bytes(seal_->open(bytes)) : handle_bytes(bytes);
   } catch (const Error& error) {
     fail(error.what());
   }

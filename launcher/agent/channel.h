@@ -2,11 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "comm/base/fd.h"
 #include "launcher/agent/frame.h"
+#include "launcher/agent/sealed_stream.h"
 #include "launcher/process/event_loop.h"
 
 namespace bp::launcher {
@@ -20,12 +22,20 @@ class Channel {
     std::function<void(const std::string& problem)> on_closed;
   };
 
-  // `loop` must outlive it. With `await_magic`, what comes before kAgentMagic is put aside.
-  Channel(EventLoop& loop, Fd in, Fd out, bool await_magic, Listener listener);
+  struct Ends {
+    Fd in;
+    Fd out;
+    bool await_magic = false;                 // what comes before kAgentMagic is put aside
+    std::unique_ptr<SealedStream> seal = {};  // over a network without ssh
+  };
+
+  // `loop` must outlive it.
+  Channel(EventLoop& loop, Ends ends, Listener listener);
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
+  void listen(Listener listener) { listener_ = std::move(listener); }  // instead of the last
   void send(std::string bytes);  // never waits; silently dropped once closed
   void close();                  // without calling the listener
   [[nodiscard]] bool all_sent() const { return sent_ == pending_.size(); }
@@ -43,6 +53,7 @@ class Channel {
   Fd in_;
   Fd out_;
   bool await_magic_;
+  std::unique_ptr<SealedStream> seal_;
   Listener listener_;
   FrameReader reader_;
   std::string preamble_;

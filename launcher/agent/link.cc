@@ -77,18 +77,28 @@ AgentLink::AgentLink(EventLoop& loop, Started started, Listener listener)
     : loop_(loop),
       listener_(std::move(listener)),
       child_(std::move(started.child)),
-      channel_(loop,
-               std::move(started.from_agent),
-               std::move(started.to_agent),
-               true,
-               {[this](const Frame& frame) { handle(frame); },
-                [this](const std::string& problem) { channel_closed(problem); }}),
+      channel_(std::make_unique<Channel>(loop,
+                                         Channel::Ends{.in = std::move(started.from_agent),
+                                                       .out = std::move(started.to_agent),
+                                                       .await_magic = true},
+                                         channel_listener())),
       errors_(std::move(started.errors)) {
   set_nonblocking(errors_.get());
   loop_.watch(errors_.get(), POLLIN, [this](short) { read_errors(); });
 }
 
+AgentLink::AgentLink(EventLoop& loop, std::unique_ptr<Channel> channel, Listener listener)
+    : loop_(loop), listener_(std::move(listener)), channel_(std::move(channel)) {
+  loss_.before_hello = false;
+  channel_->listen(channel_listener());
+}
+
 AgentLink::~AgentLink() { hang_up(); }
+
+Channel::Listener AgentLink::channel_listener() {
+  return {[this](const Frame& frame) { handle(frame); },
+          [this](const std::string& problem) { channel_closed(problem); }};
+}
 
 void AgentLink::handle(const Frame& frame) {
   ToLauncher message = decode_to_launcher(frame);
@@ -113,30 +123,38 @@ void AgentLink::read_errors() {
 
 void AgentLink::channel_closed(const std::string& problem) {
   loss_.problem = problem;
-  loop_.watch(child_.fd(), POLLIN, [this](short) { report_loss(); });
-  loss_timer_ = loop_.after(kLastWords, [this] { report_loss(); });
+  if (child_) {
+    loop_.watch(child_->fd(), POLLIN, [this](short) { report_loss(); });
+    loss_timer_ = loop_.after(kLastWords, [this] { report_loss(); });
+  } else {
+    report_loss();
+  }
 }
 
 void AgentLink::report_loss() {
   if (std::exchange(closed_, true)) {
     return;
   }
-  loop_.forget(child_.fd());
   loop_.cancel(loss_timer_);
-  loss_.status = child_.wait(Deadline(std::chrono::milliseconds{0})).value_or(0);
+  if (child_) {
+    loop_.forget(child_->fd());
+    loss_.status = child_->wait(Deadline(std::chrono::milliseconds{0})).value_or(0);
+  } else if (loss_.problem.empty()) {
+    loss_.problem = "its connection ended";
+  }
   if (errors_) {
     read_errors();
   }
   loss_.errors =
-      last_lines(error_text_.empty() ? channel_.before_magic() : error_text_, kErrorLines);
+      last_lines(error_text_.empty() ? channel_->before_magic() : error_text_, kErrorLines);
   listener_.on_lost(loss_);
 }
 
 void AgentLink::hang_up() {
-  channel_.close();
+  channel_->close();
   loop_.cancel(loss_timer_);
-  if (child_.fd() >= 0) {
-    loop_.forget(child_.fd());
+  if (child_ && child_->fd() >= 0) {
+    loop_.forget(child_->fd());
   }
   if (errors_) {
     loop_.forget(errors_.get());
@@ -146,11 +164,11 @@ void AgentLink::hang_up() {
 }
 
 void AgentLink::wait(Deadline deadline) {
-  if (child_.fd() < 0) {
+  if (!child_ || child_->fd() < 0) {
     return;
   }
-  if (loss_.before_hello || !child_.wait(deadline)) {
-    child_.kill();
+  if (loss_.before_hello || !child_->wait(deadline)) {
+    child_->kill();
   }
 }
 

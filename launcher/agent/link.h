@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,12 +33,15 @@ class AgentLink {
 
   // Starts `argv`; its first word is looked for on PATH. Throws io when it cannot be started.
   AgentLink(EventLoop& loop, const std::vector<std::string>& argv, Listener listener);
+  // To an agent that has come by itself and said hello already, over `channel`.
+  AgentLink(EventLoop& loop, std::unique_ptr<Channel> channel, Listener listener);
   ~AgentLink();  // hangs up, and kills the process if it is still there
   AgentLink(const AgentLink&) = delete;
   AgentLink& operator=(const AgentLink&) = delete;
 
-  void send(const ToAgent& message) { channel_.send(encode(message)); }
-  [[nodiscard]] EventLoop::Clock::time_point last_heard() const { return channel_.last_heard(); }
+  void send(const ToAgent& message) { channel_->send(encode(message)); }
+  [[nodiscard]] bool closed() const { return closed_; }  // lost, or hung up
+  [[nodiscard]] EventLoop::Clock::time_point last_heard() const { return channel_->last_heard(); }
   // Lets the agent go: it kills what it still has and ends. No loss is reported any more.
   void hang_up();
   // For that end, after hang_up(). Kills what has not ended by then, and at once an ssh behind
@@ -48,6 +53,7 @@ class AgentLink {
   AgentLink(EventLoop& loop, Started started, Listener listener);
   static Started start(const std::vector<std::string>& argv);
 
+  [[nodiscard]] Channel::Listener channel_listener();
   void handle(const Frame& frame);
   void read_errors();
   void channel_closed(const std::string& problem);
@@ -55,8 +61,8 @@ class AgentLink {
 
   EventLoop& loop_;
   Listener listener_;
-  Child child_;
-  Channel channel_;
+  std::optional<Child> child_;  // none behind an agent that has come by itself
+  std::unique_ptr<Channel> channel_;
   Fd errors_;
   std::string error_text_;
   LinkLoss loss_;

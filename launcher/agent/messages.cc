@@ -44,6 +44,7 @@ void put(WireWriter& out, const JobSpec& spec) {
   }
   out.u8(spec.whole_environment ? 1 : 0);
   out.strings(spec.environment);
+  out.strings(spec.defaults);
   out.u32(static_cast<std::uint32_t>(spec.ranks.size()));
   for (const RankSpec& rank : spec.ranks) {
     out.i32(rank.rank);
@@ -64,6 +65,7 @@ void get(WireReader& in, JobSpec& spec) {
   }
   spec.whole_environment = in.u8() != 0;
   spec.environment = in.strings();
+  spec.defaults = in.strings();
   spec.ranks.resize(in.count(8));
   for (RankSpec& rank : spec.ranks) {
     rank.rank = in.i32();
@@ -169,6 +171,15 @@ void get(WireReader& in, ProbeReport& message) {
   }
 }
 
+void put(WireWriter& out, const End& message) {
+  out.i32(message.exit_code);
+  out.string(message.text);
+}
+void get(WireReader& in, End& message) {
+  message.exit_code = in.i32();
+  message.text = in.string();
+}
+
 void put(WireWriter& out, const Hello& hello) {
   out.u32(hello.protocol);
   out.string(hello.version);
@@ -192,6 +203,22 @@ void get(WireReader& in, Hello& hello) {
   hello.client_address = in.string();
   hello.server_address = in.string();
 }
+
+void put(WireWriter& out, const Join& message) {
+  out.i32(message.slots);
+  out.i32(message.first_rank);
+  out.i32(message.world);
+  out.strings(message.argv);
+}
+void get(WireReader& in, Join& message) {
+  message.slots = in.i32();
+  message.first_rank = in.i32();
+  message.world = in.i32();
+  message.argv = in.strings();
+}
+
+void put(WireWriter& out, const AskStop& message) { out.i32(message.signal); }
+void get(WireReader& in, AskStop& message) { message.signal = in.i32(); }
 
 void put(WireWriter& out, const StartFailed& message) {
   out.i32(message.rank);

@@ -16,7 +16,7 @@
 
 namespace bp::launcher {
 
-inline constexpr std::uint32_t kProtocol = 3;
+inline constexpr std::uint32_t kProtocol = 4;
 
 // Both ways, every kHeartbeat: the other end is alive.
 struct Heartbeat {};
@@ -33,11 +33,12 @@ struct JobSpec {
   std::string job;
   JobKey key{};
   std::vector<std::string> argv;
-  std::string directory;
+  std::string directory;  // empty: the agent's own, and its own umask
   std::uint32_t umask = 022;
   std::vector<SoftLimit> limits;
   bool whole_environment = false;  // `environment` replaces the agent's own instead of adding to it
   std::vector<std::string> environment;
+  std::vector<std::string> defaults;  // variables for where they are not set
   std::vector<RankSpec> ranks;
 };
 
@@ -85,6 +86,13 @@ struct ProbePeers {
   std::vector<ProbePeer> peers;
 };
 
+// The job has ended, or will not begin: leave with this code, and say this first unless it is
+// empty.
+struct End {
+  int exit_code = 0;
+  std::string text;
+};
+
 using ToAgent = std::variant<Heartbeat,
                              JobSpec,
                              Go,
@@ -95,7 +103,8 @@ using ToAgent = std::variant<Heartbeat,
                              Suspend,
                              Ask,
                              ProbeListen,
-                             ProbePeers>;
+                             ProbePeers,
+                             End>;
 
 // --- agent to launcher ---
 
@@ -109,6 +118,20 @@ struct Hello {
   int free_port = 0;           // held until Go
   std::string client_address;  // of the ssh connection, as this end sees it; empty without one
   std::string server_address;
+};
+
+// After the hello of an agent that has come by itself (--join): what it was told on its command
+// line.
+struct Join {
+  int slots = 1;
+  int first_rank = -1;            // -1: any
+  int world = 0;                  // 0: whatever it is
+  std::vector<std::string> argv;  // empty: whatever the others run
+};
+
+// Somebody there wants the job to stop.
+struct AskStop {
+  int signal = 0;
 };
 
 struct Ready {};
@@ -171,7 +194,9 @@ using ToLauncher = std::variant<Heartbeat,
                                 Done,
                                 Facts,
                                 ProbeReady,
-                                ProbeReport>;
+                                ProbeReport,
+                                Join,
+                                AskStop>;
 
 inline constexpr std::uint32_t kStdinWindow = 256U << 10U;
 inline constexpr std::uint32_t kOutputWindow = 1U << 20U;

@@ -26,19 +26,31 @@ std::string ranks_there(const PlacedHost& placed) {
 
 Crew::Crew(EventLoop& loop,
            const JobPlan& plan,
+           std::vector<Arrival> arrivals,
            std::function<void(std::size_t, const ToLauncher&)> on_message)
     : loop_(loop),
       plan_(plan),
       on_message_(std::move(on_message)),
       ours_(make_hello(0)),
       hosts_(plan.hosts.size()) {
+  arrivals.resize(hosts_.size());
   for (std::size_t host = 0; host < hosts_.size(); ++host) {
-    hosts_[host].link = std::make_unique<AgentLink>(
-        loop_, plan_.hosts[host].command,
-        AgentLink::Listener{[this, host](ToLauncher& message) { handle(host, message); },
-                            [this, host](const LinkLoss& loss) { on_lost(host, loss); }});
+    connect(host, std::move(arrivals[host]));
   }
   beat();
+}
+
+void Crew::connect(std::size_t host, Arrival arrival) {
+  HostState& state = hosts_[host];
+  AgentLink::Listener listener{[this, host](ToLauncher& message) { handle(host, message); },
+                               [this, host](const LinkLoss& loss) { on_lost(host, loss); }};
+  if (!arrival.channel) {
+    state.link = std::make_unique<AgentLink>(loop_, plan_.hosts[host].command, std::move(listener));
+    return;
+  }
+  state.link = std::make_unique<AgentLink>(loop_, std::move(arrival.channel), std::move(listener));
+  state.hello = std::move(arrival.hello);
+  state.phase = HostPhase::greeted;
 }
 
 Crew::~Crew() { close(0s); }
@@ -186,6 +198,24 @@ std::optional<Failure> Crew::host_lost() const {
 void Crew::send_to_all(const ToAgent& message) {
   for (HostState& host : hosts_) {
     host.link->send(message);
+  }
+}
+
+void Crew::dismiss(const End& end, std::chrono::milliseconds limit) {
+  const auto listens = [this](std::size_t host) {
+    return plan_.hosts[host].joined && !hosts_[host].link->closed() &&
+           hosts_[host].phase != HostPhase::lost;
+  };
+  for (std::size_t host = 0; host < hosts_.size(); ++host) {
+    if (listens(host)) {
+      send(host, end);
+    }
+  }
+  const Deadline deadline(limit);
+  for (std::size_t host = 0; host < hosts_.size(); ++host) {
+    while (listens(host) && !deadline.passed()) {
+      loop_.run_once(deadline.left());
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "launcher/agent/link.h"
 #include "launcher/agent/messages.h"
+#include "launcher/job/company.h"
 #include "launcher/job/plan.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/report/failure.h"
@@ -23,9 +24,11 @@ class Crew {
   using Clock = EventLoop::Clock;
 
   // `on_message` gets what the crew has no use for itself, with the host's number. Starts the
-  // agents; throws io where not even ssh can be run.
+  // agents of all hosts but those of `arrivals` (company.h); throws io where not even ssh can be
+  // run.
   Crew(EventLoop& loop,
        const JobPlan& plan,
+       std::vector<Arrival> arrivals,
        std::function<void(std::size_t, const ToLauncher&)> on_message);
   ~Crew();
   Crew(const Crew&) = delete;
@@ -45,6 +48,9 @@ class Crew {
   void send_to_all(const ToAgent& message);
   // After a time in which we did not run, and so could not hear of anybody.
   void resumed() { awake_since_ = Clock::now(); }
+  // Tells those that came by themselves how the job ended, and waits until they have heard, at most
+  // so long.
+  void dismiss(const End& end, std::chrono::milliseconds limit);
   // Lets all agents end, and waits for that, at most so long. The crew is of no use afterwards.
   void close(std::chrono::milliseconds limit);
 
@@ -55,6 +61,7 @@ class Crew {
     Hello hello;
     LinkLoss loss;
   };
+  void connect(std::size_t host, Arrival arrival);
   void handle(std::size_t host, const ToLauncher& message);
   void on_lost(std::size_t host, const LinkLoss& loss);
   void beat();

@@ -27,14 +27,6 @@ struct DryRun {
   std::vector<Difference> differences;
 };
 
-std::string joined_words(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) {
-    text += concat(text.empty() ? "" : " ", quote_shell_word(word));
-  }
-  return text;
-}
-
 const char* way_to(const HostPlan& host) {
   return host.local ? "this machine" : host.srun ? "by srun" : "by ssh";
 }
@@ -71,7 +63,7 @@ std::string text_of_host(const DryRun& run, std::size_t i) {
                    : concat("NOT REACHED: ", answer.problem);
   return concat("host ", i, ": ", placed.host.name, ", ranks ", placed.first_rank, "-", last, ", ",
                 way_to(run.plan.hosts[i]), gpus_text(placed.host), "\n  ",
-                joined_words(run.plan.hosts[i].command), "\n  ", found, "\n");
+                quote_shell_words(run.plan.hosts[i].command), "\n  ", found, "\n");
 }
 
 // The hosts with each value; of a variable that some lack, only where it is set.
@@ -94,7 +86,7 @@ std::string text_of_difference(const Difference& difference) {
 }
 
 std::string text_of(const DryRun& run) {
-  std::string text = concat("program: ", joined_words(run.options.program), "\n");
+  std::string text = concat("program: ", quote_shell_words(run.options.program), "\n");
   if (!run.plan.allocation.empty()) text += concat("allocation: ", run.plan.allocation, "\n");
   for (std::size_t i = 0; i < run.plan.hosts.size(); ++i) {
     text += text_of_host(run, i);
@@ -106,7 +98,7 @@ std::string text_of(const DryRun& run) {
     text += text_of_difference(difference);
   }
   for (int rank = 0; rank < world_size(run.plan.placement); ++rank) {
-    text += concat("rank ", rank, ": ", joined_words(variables_of(run, rank)), "\n");
+    text += concat("rank ", rank, ": ", quote_shell_words(variables_of(run, rank)), "\n");
   }
   return text;
 }
@@ -166,7 +158,7 @@ std::vector<Difference> find_differences(const DryRun& run) {
       continue;
     }
     const bool whole = run.plan.hosts[i].local || run.options.whole_environment;
-    auto sent = sent_environment(own, whole, run.options.environment);
+    auto sent = sent_environment(own, {.whole = whole}, run.options.environment);
     environments[run.plan.placement[i].host.name] =
         run.plan.hosts[i].local ? std::move(sent)
                                 : merged_environment(run.answers[i].facts->environment, sent);

@@ -10,8 +10,10 @@
 
 #include "bp/error.h"
 #include "comm/base/text.h"
+#include "comm/topology/store_address.h"
 #include "launcher/agent/hello.h"
 #include "launcher/gpus/choice.h"
+#include "launcher/job/check_joining.h"
 #include "launcher/job/host_options.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/tools/check_build.h"
@@ -46,7 +48,23 @@ struct RawOptions {
   std::string on_failure = "stop";
   bool check_build = false;
   std::string completion;
+  std::optional<std::string> join;
+  std::optional<int> slots;
 };
+
+void describe_joining(CLI::App& app, Options& options, RawOptions& raw) {
+  app.add_option(
+         "--serve", options.serve_port,
+         "start the -n ranks on this machine's slots and on machines that join at this port")
+      ->type_name("PORT");
+  app.add_option("--join", raw.join, "join a bprun --serve, and run ranks of its job here")
+      ->type_name("HOST:PORT");
+  app.add_option("--slots", raw.slots, "with --serve or --join: ranks on this machine (default: 1)")
+      ->type_name("N");
+  app.add_option("--first-rank", options.first_rank,
+                 "with these: its first rank (default: the first that is left, in order of coming)")
+      ->type_name("R");
+}
 
 void describe(CLI::App& app, Options& options, RawOptions& raw) {
   app.set_help_flag("-h,--help", "show this and exit");
@@ -56,6 +74,7 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_option("-n", options.ranks, "number of ranks (default: all slots of the hosts, or 1)")
       ->type_name("N");
   add_host_options(app, options);
+  describe_joining(app, options, raw);
   app.add_option("--prefix", raw.prefix,
                  "before each line of output: rank, none, horovod or time (default: rank)")
       ->type_name("STYLE");
@@ -161,9 +180,18 @@ void check_restarts(const Options& options) {
   }
 }
 
+StoreAddress server_of(const std::string& text) {
+  try {
+    return parse_store_address(text);
+  } catch (const Error& error) {
+    throw Error(error.code(), concat("--join ", text, " ", error.what()));
+  }
+}
+
 void finish(Options& options, const RawOptions& raw, const std::vector<std::string>& rest) {
   options.program = program_of(rest);
-  if (options.program.empty() || options.program.front().empty()) {
+  const bool any_program = raw.join && options.program.empty();
+  if (!any_program && (options.program.empty() || options.program.front().empty())) {
     throw Error(ErrorCode::invalid_argument, "no program is given");
   }
   const auto style = prefix_style_of(raw.prefix);
@@ -197,6 +225,14 @@ void finish(Options& options, const RawOptions& raw, const std::vector<std::stri
     throw Error(ErrorCode::invalid_argument, concat("-n must be 1 or more, not ", *options.ranks));
   }
   check_restarts(options);
+  options.slots = raw.slots.value_or(1);
+  if (raw.join) {
+    options.join = server_of(*raw.join);
+  }
+  check_joining(options);
+  if ((raw.slots || options.first_rank) && !options.join && !options.serve_port) {
+    throw Error(ErrorCode::invalid_argument, "--slots and --first-rank are for --serve and --join");
+  }
 }
 
 }  // namespace

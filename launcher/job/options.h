@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "bp/environment.h"
 #include "launcher/hosts/selection.h"
 #include "launcher/report/line_assembler.h"
 
@@ -17,7 +18,11 @@ struct Options {
   std::optional<std::string> host_list;  // -H; at most one of these three is given
   std::optional<std::string> hostfile;
   std::optional<std::string> host_map;
-  Selection selection;  // --include, --exclude
+  Selection selection;               // --include, --exclude
+  std::optional<int> serve_port;     // for machines that join by themselves
+  std::optional<StoreAddress> join;  // such a server
+  int slots = 1;                     // of this machine, with either
+  std::optional<int> first_rank;
   std::string ssh = "ssh";
   std::string remote_bprun;  // empty: the same path as here
   std::string gpus;          // --gpus; empty: what the host list says, if anything
@@ -38,7 +43,7 @@ struct Options {
   std::optional<int> min_ranks;  // of a restart; unset: as many as the job began with
   bool dry_run = false;
   bool json = false;                 // of what is listed
-  std::vector<std::string> program;  // with its arguments, untouched
+  std::vector<std::string> program;  // maybe none with --join; with its arguments, untouched
 };
 
 // Instead of a job: what to print (stdout for code 0, else stderr) and the exit code.

@@ -13,6 +13,7 @@
 #include "launcher/hosts/host_map.h"
 #include "launcher/hosts/hostfile.h"
 #include "launcher/hosts/machine.h"
+#include "launcher/hosts/selection.h"
 #include "launcher/job/give_gpus.h"
 #include "launcher/process/program.h"
 #include "launcher/process/read_file.h"

@@ -16,6 +16,7 @@ struct HostPlan {
   std::string bprun;                 // its path there
   std::vector<std::string> command;  // that starts the agent
   bool srun = false;                 // which is srun, else ssh
+  bool joined = false;               // its agent has come by itself, and no command starts it
 };
 
 struct JobPlan {

@@ -60,7 +60,8 @@ std::vector<std::string> rank_variables(const std::vector<PlacedHost>& placement
   return variables;
 }
 
-bool travels(std::string_view name) {
+bool travels(std::string_view name, bool joined) {
+  if (joined) return name.starts_with("BP_");
   static constexpr std::array<std::string_view, 8> kNames{
       "PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "VIRTUAL_ENV", "LANG", "TZ", "TERM", "NO_COLOR"};
   static constexpr std::array<std::string_view, 10> kPrefixes{
@@ -86,11 +87,11 @@ std::vector<std::string> requested_variables(const std::vector<std::string>& req
 }
 
 std::vector<std::string> sent_environment(const std::vector<std::string>& own,
-                                          bool whole,
+                                          const Sending& how,
                                           const std::vector<std::string>& requests) {
   std::vector<std::string> sent;
   for (const std::string& entry : own) {
-    if (whole || travels(name_of_entry(entry))) {
+    if (how.whole || travels(name_of_entry(entry), how.joined)) {
       sent.push_back(entry);
     }
   }

@@ -23,8 +23,9 @@ struct JobVariables {
                                                       int rank,
                                                       const JobVariables& job);
 
-// Whether a variable of the user's goes to other hosts without being asked for.
-[[nodiscard]] bool travels(std::string_view name);
+// Whether a variable of the user's goes to other hosts without being asked for; to one that has
+// come by itself, from an environment of its own, only what bp reads.
+[[nodiscard]] bool travels(std::string_view name, bool joined = false);
 
 // What --env asks for: NAME=VALUE as it is, NAME with its value here (or not at all).
 [[nodiscard]] std::vector<std::string> requested_variables(
@@ -32,8 +33,12 @@ struct JobVariables {
 
 // What of the user's environment `own` goes to a host: all of it, or what travels; and over that
 // what --env asks for.
+struct Sending {
+  bool whole = false;
+  bool joined = false;
+};
 [[nodiscard]] std::vector<std::string> sent_environment(const std::vector<std::string>& own,
-                                                        bool whole,
+                                                        const Sending& how,
                                                         const std::vector<std::string>& requests);
 
 // OMP_NUM_THREADS for each host: cores of its machine, shared by all ranks there, at least 1.

@@ -58,8 +58,8 @@ bool host_trouble(const Ending& ending) {
 
 class Job {
  public:
-  Job(const Options& options, JobPlan plan)
-      : options_(options), roster_(options, std::move(plan)) {}
+  Job(const Options& options, JobPlan plan, Company company)
+      : options_(options), company_(std::move(company)), roster_(options, std::move(plan)) {}
   int run();
 
  private:
@@ -71,6 +71,7 @@ class Job {
   void end_by_signal(int number);
 
   const Options& options_;
+  Company company_;  // of the first generation
   const std::string name_ = random_job_name();
   Roster roster_;
   Ending ending_;
@@ -95,7 +96,8 @@ int Job::run() {
 
 void Job::run_generation() {
   const std::string name = generations_ == 0 ? name_ : concat(name_, "@", generations_);
-  ending_ = Supervisor(options_, roster_.plan(), {generations_, name}).run();
+  ending_ =
+      Supervisor(options_, roster_.plan(), {generations_, name}, std::exchange(company_, {})).run();
   if (ending_.ran) {
     history_.push_back(concat("generation ", generations_, ", ", describe(roster_.plan().placement),
                               ": ",
@@ -177,6 +179,8 @@ bool may_heal(int exit_code) {
   return std::find(kNever.begin(), kNever.end(), exit_code) == kNever.end();
 }
 
-int run_job(const Options& options, const JobPlan& plan) { return Job(options, plan).run(); }
+int run_job(const Options& options, const JobPlan& plan, Company company) {
+  return Job(options, plan, std::move(company)).run();
+}
 
 }  // namespace bp::launcher

@@ -12,6 +12,8 @@
 #include "comm/base/job_key.h"
 #include "comm/base/text.h"
 #include "comm/store/report_keys.h"
+#include "launcher/agent/hello.h"
+#include "launcher/agent/join_key.h"
 #include "launcher/agent/timing.h"
 #include "launcher/job/job_texts.h"
 #include "launcher/process/process_tree.h"
@@ -35,10 +37,15 @@ std::chrono::milliseconds since(EventLoop::Clock::time_point start) {
 
 }  // namespace
 
-Supervisor::Supervisor(const Options& options, const JobPlan& plan, const Generation& generation)
+Supervisor::Supervisor(const Options& options,
+                       const JobPlan& plan,
+                       const Generation& generation,
+                       Company company)
     : options_(options),
       plan_(plan),
       generation_(generation),
+      company_(std::move(company)),
+      loop_(*company_.loop),
       signals_{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP},
       output_(loop_,
               {world_size(plan.placement), options.prefix, options.output, generation.number > 0},
@@ -48,10 +55,11 @@ Supervisor::Supervisor(const Options& options, const JobPlan& plan, const Genera
       jury_(world_size(plan.placement)),
       silence_(options.kill_silent),
       ranks_(static_cast<std::size_t>(world_size(plan.placement))),
-      key_(random_job_key()),
-      crew_(loop_, plan, [this](std::size_t host, const ToLauncher& message) {
-        on_message(host, message);
-      }) {
+      key_(company_.key ? key_of_job(*company_.key, generation.job) : random_job_key()),
+      crew_(loop_,
+            plan,
+            std::move(company_.arrivals),
+            [this](std::size_t host, const ToLauncher& message) { on_message(host, message); }) {
   loop_.watch(signals_.fd(), POLLIN, [this](short) {
     for (const int number : signals_.read()) {
       on_signal(number);
@@ -65,11 +73,13 @@ Supervisor::~Supervisor() {
 }
 
 Ending Supervisor::run() {
+  advance();  // hosts that have come by themselves have said hello already
   while (phase_ != Phase::finished) {
     loop_.run_once(time_to_next_look());
     advance();
   }
   stop_took_ = stopping_since_ ? since(*stopping_since_) : 0ms;
+  crew_.dismiss(farewell(), kAgentsEnd);
   crew_.close(kAgentsEnd);
   if (failure_) {
     output_.say(format_report(report()));
@@ -122,6 +132,8 @@ void Supervisor::on_rank(const ToLauncher& message) {
     if (input_) {
       input_->taken(taken->bytes);
     }
+  } else if (const auto* ask = std::get_if<AskStop>(&message)) {
+    on_signal(ask->signal == SIGINT ? SIGINT : SIGTERM);
   }
 }
 
@@ -386,6 +398,15 @@ int Supervisor::exit_code() const {
     code = own == kExitTemporary || code == kExitTemporary ? kExitTemporary : std::max(code, own);
   }
   return started_ == Clock::time_point{} ? kExitSignal + stop_signal_ : code;
+}
+
+// For the machines that came by themselves: the whole truth is told here.
+End Supervisor::farewell() const {
+  if (!failure_) {
+    return {exit_code(), ""};
+  }
+  return {exit_code(), concat("bprun: FAILED  ", failure_->headline,
+                              "\n  the report is with bprun on ", own_host_name())};
 }
 
 // Processes of this job that came to us because their agent was killed. ssh's own helpers (a shared

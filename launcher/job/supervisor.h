@@ -15,6 +15,7 @@
 
 #include "bp/environment.h"
 #include "comm/store/server.h"
+#include "launcher/job/company.h"
 #include "launcher/job/crew.h"
 #include "launcher/job/input_forwarder.h"
 #include "launcher/job/options.h"
@@ -47,7 +48,11 @@ struct Ending {
 class Supervisor {
  public:
   // The first two must outlive it. Starts the agents; throws Error where that is impossible.
-  Supervisor(const Options& options, const JobPlan& plan, const Generation& generation);
+  // `company` is empty unless hosts have come by themselves.
+  Supervisor(const Options& options,
+             const JobPlan& plan,
+             const Generation& generation,
+             Company company = {});
   ~Supervisor();
   // Returns once every process of the generation has ended and all is printed. Throws Error where
   // bprun itself cannot go on; the destructor then still stops everything.
@@ -86,7 +91,7 @@ class Supervisor {
   void suspend();
 
   [[nodiscard]] std::string advertised_address() const;
-  [[nodiscard]] JobVariables job_variables() const;
+  [[nodiscard]] JobVariables job_variables(const std::string& here) const;
   [[nodiscard]] JobSpec job_spec(std::size_t host,
                                  const JobVariables& variables,
                                  int threads) const;
@@ -98,12 +103,14 @@ class Supervisor {
   [[nodiscard]] FailureReport report() const;
   [[nodiscard]] std::map<int, std::string> under_way() const;
   [[nodiscard]] int exit_code() const;
+  [[nodiscard]] End farewell() const;
   void kill_adopted() const;
 
   const Options& options_;
   const JobPlan& plan_;
   const Generation generation_;
-  EventLoop loop_;
+  Company company_;
+  EventLoop& loop_;
   SignalFd signals_;
   OutputHub output_;
   Jury jury_;

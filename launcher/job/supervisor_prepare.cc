@@ -67,8 +67,7 @@ std::string Supervisor::advertised_address() const {
   return best.empty() ? "127.0.0.1" : best;
 }
 
-JobVariables Supervisor::job_variables() const {
-  const std::string here = advertised_address();
+JobVariables Supervisor::job_variables(const std::string& here) const {
   const Hello& first = crew_.hello(0);
   JobVariables variables;
   variables.store = {here, store_->address().port};
@@ -87,15 +86,18 @@ JobVariables Supervisor::job_variables() const {
 JobSpec Supervisor::job_spec(std::size_t host, const JobVariables& variables, int threads) const {
   JobSpec spec;
   spec.job = generation_.job;
-  spec.key = key_;
+  const HostPlan& plan = plan_.hosts[host];
+  spec.key = plan.joined ? JobKey{} : key_;  // that it makes itself
   spec.argv = options_.program;
-  spec.directory = std::filesystem::current_path().string();
+  spec.directory = plan.joined ? "" : std::filesystem::current_path().string();
   spec.umask = current_umask();
-  spec.limits = travelling_limits();
-  spec.whole_environment = plan_.hosts[host].local;
-  spec.environment =
-      sent_environment(own_environment(), spec.whole_environment || options_.whole_environment,
-                       options_.environment);
+  if (!plan.joined) {
+    spec.limits = travelling_limits();
+  }
+  spec.whole_environment = plan.local;
+  spec.environment = sent_environment(
+      own_environment(), {.whole = plan.local || options_.whole_environment, .joined = plan.joined},
+      options_.environment);
   // The ranks' working directory may be another one by the time they write there.
   const auto pass_folder = [&spec](const char* variable, const std::string& folder) {
     if (folder.empty()) {
@@ -107,12 +109,9 @@ JobSpec Supervisor::job_spec(std::size_t host, const JobVariables& variables, in
   };
   pass_folder("BP_OUTPUT", options_.output);
   pass_folder("BP_TRACE", options_.trace);
-  if (!find_environment(spec.environment, "OMP_NUM_THREADS")) {
-    spec.environment.push_back(concat("OMP_NUM_THREADS=", threads));
-  }
-  const std::string& address = probe_->reach().addresses[host];
-  if (!address.empty() && !find_environment(spec.environment, "BP_INTERFACE")) {
-    spec.environment.push_back(concat("BP_INTERFACE=", address));
+  spec.defaults = {concat("OMP_NUM_THREADS=", threads)};
+  if (const std::string& address = probe_->reach().addresses[host]; !address.empty()) {
+    spec.defaults.push_back(concat("BP_INTERFACE=", address));
   }
   const PlacedHost& placed = plan_.placement[host];
   for (int rank = placed.first_rank; rank < placed.first_rank + placed.ranks; ++rank) {
@@ -136,9 +135,10 @@ void Supervisor::prepare() {
   store_events_ =
       std::make_unique<StoreEvents>(loop_, [this](const StoreEvent& event) { on_store(event); });
   StoreServerOptions server;
-  server.bind_address = plan_.all_local() && options_.interface.empty()       ? "127.0.0.1"
-                        : advertised_address().find(':') == std::string::npos ? "0.0.0.0"
-                                                                              : "::";
+  const std::string here = advertised_address();
+  server.bind_address = plan_.all_local() && options_.interface.empty() ? "127.0.0.1"
+                        : here.find(':') == std::string::npos           ? "0.0.0.0"
+                                                                        : "::";
   server.port = options_.store_port;
   server.job = generation_.job;
   server.key = key_;
@@ -166,7 +166,7 @@ void Supervisor::prepare() {
     cores.push_back({hello.machine, hello.cores, plan_.placement[host].ranks});
   }
   const auto threads = threads_per_rank(cores);
-  const JobVariables variables = job_variables();
+  const JobVariables variables = job_variables(here);
   for (std::size_t host = 0; host < crew_.size(); ++host) {
     crew_.send(host, job_spec(host, variables, threads[host]));
   }

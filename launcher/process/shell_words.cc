@@ -80,4 +80,12 @@ std::string quote_shell_word(std::string_view text) {
   return quoted + "'";
 }
 
+std::string quote_shell_words(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += concat(text.empty() ? "" : " ", quote_shell_word(word));
+  }
+  return text;
+}
+
 }  // namespace bp::launcher

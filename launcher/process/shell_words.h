@@ -14,4 +14,7 @@ namespace bp::launcher {
 // One word that any shell reads back as `text`; unchanged where that needs no quotes.
 [[nodiscard]] std::string quote_shell_word(std::string_view text);
 
+// Several, with blanks between them.
+[[nodiscard]] std::string quote_shell_words(const std::vector<std::string>& words);
+
 }  // namespace bp::launcher

@@ -78,13 +78,15 @@ std::string Hosts::pid_of(const std::string& host) const {
   return first_line(concat(folder_, "/", host, ".pid"));
 }
 
-std::vector<std::string> Hosts::on_head() const {
-  return {"/usr/bin/nsenter",
-          concat("--target=", pid_of("head")),
-          "--mount",
-          "--net",
-          "--uts",
-          concat("--wdns=", std::filesystem::current_path().string())};
+std::vector<std::string> Hosts::on(const std::string& host) const {
+  std::vector<std::string> words = {"/usr/bin/nsenter", concat("--target=", pid_of(host))};
+  if (host == "head") {
+    words.insert(words.end(), {"--mount", "--net", "--uts"});
+  } else {
+    words.emplace_back("--all");
+  }
+  words.push_back(concat("--wdns=", std::filesystem::current_path().string()));
+  return words;
 }
 
 void Hosts::at(const std::string& host, const std::string& command) const {
@@ -146,7 +148,7 @@ void HostsTest::expect_nobody_on(const std::vector<std::string>& names) const {
 }
 
 BprunProcess HostsTest::run(std::vector<std::string> arguments, const std::string& before) const {
-  std::vector<std::string> words = hosts_.on_head();
+  std::vector<std::string> words = hosts_.on("head");
   words.insert(words.end(), {"sh", "-c", concat(before, "; exec \"$0\" \"$@\"")});
   return BprunProcess({.arguments = std::move(arguments), .before = std::move(words)});
 }

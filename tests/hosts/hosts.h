@@ -25,8 +25,8 @@ class Hosts {
   [[nodiscard]] const std::string& missing() const { return missing_; }
   // Where the keys and configurations of ssh are, on every host.
   [[nodiscard]] const std::string& folder() const { return folder_; }
-  // What stands before a command that is to run on head.
-  [[nodiscard]] std::vector<std::string> on_head() const;
+  // What stands before a command that is to run on a host, or on head.
+  [[nodiscard]] std::vector<std::string> on(const std::string& host) const;
   // Runs a shell command on a host, or on head; the test fails if it does.
   void at(const std::string& host, const std::string& command) const;
   // The names of the processes on a host, but for its first one and sshd's.

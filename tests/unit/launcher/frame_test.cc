@@ -84,6 +84,7 @@ TEST(Messages, AJobKeepsEveryByte) {
   spec.limits = {{RLIMIT_CORE, 0x123456789abcdef0}, {RLIMIT_AS, RLIM_INFINITY}};
   spec.whole_environment = true;
   spec.environment = {"A=" + every_byte(), "B=", "C", "D=x=y"};
+  spec.defaults = {"OMP_NUM_THREADS=2"};
   spec.ranks = {{3, {"RANK=3"}}, {4, {}}};
   const JobSpec got = to_agent(spec);
   EXPECT_EQ(got.job, spec.job);
@@ -94,6 +95,7 @@ TEST(Messages, AJobKeepsEveryByte) {
   EXPECT_EQ(got.limits, spec.limits);
   EXPECT_TRUE(got.whole_environment);
   EXPECT_EQ(got.environment, spec.environment);
+  EXPECT_EQ(got.defaults, spec.defaults);
   ASSERT_EQ(got.ranks.size(), 2U);
   EXPECT_EQ(got.ranks[0].rank, 3);
   EXPECT_EQ(got.ranks[0].environment, spec.ranks[0].environment);
@@ -105,6 +107,14 @@ TEST(Messages, AllOthersComeBackAsTheyWent) {
   EXPECT_EQ(to_agent(StdinData{std::string("a\0b", 3)}).data, std::string("a\0b", 3));
   EXPECT_EQ(to_agent(OutputTaken{65'536}).bytes, 65'536U);
   EXPECT_TRUE(to_agent(Suspend{true}).on);
+  EXPECT_EQ(to_agent(End{75, "lost"}).exit_code, 75);
+  EXPECT_EQ(to_agent(End{75, "lost"}).text, "lost");
+  EXPECT_EQ(to_launcher(AskStop{2}).signal, 2);
+  const Join join = to_launcher(Join{3, -1, 6, {"prog", "a b"}});
+  EXPECT_EQ(join.slots, 3);
+  EXPECT_EQ(join.first_rank, -1);
+  EXPECT_EQ(join.world, 6);
+  EXPECT_THAT(join.argv, testing::ElementsAre("prog", "a b"));
   EXPECT_EQ(to_launcher(StartFailed{-1, 127, "no"}).rank, -1);
   EXPECT_EQ(to_launcher(Started{2, 4711}).pid, 4711);
   EXPECT_EQ(to_launcher(Output{1, Stream::err, "x"}).stream, Stream::err);
@@ -163,7 +173,8 @@ TEST(Messages, SayWhatIsWrong) {
 TEST(Messages, SurviveAnyContent) {
   std::mt19937 random(7);
   const std::string good =
-      only_frame(encode(ToAgent(JobSpec{"j", {}, {"a"}, "/", 0, {}, false, {"A=1"}, {{0, {}}}})))
+      only_frame(
+          encode(ToAgent(JobSpec{"j", {}, {"a"}, "/", 0, {}, false, {"A=1"}, {}, {{0, {}}}})))
           .content;
   for (int round = 0; round < 20'000; ++round) {
     Frame frame{static_cast<std::uint8_t>(random() % 10), round % 2 == 0 ? good : ""};

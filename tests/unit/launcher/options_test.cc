@@ -121,6 +121,42 @@ TEST(Options, AreRefusedInOneLineAndAHint) {
             "bprun: --grace must be a time such as 30s, 500ms or 2m, not '1x'");
 }
 
+TEST(Options, OfMachinesThatJoin) {
+  const Options server = good({"--serve", "7000", "-n", "6", "--slots", "3", "p"});
+  EXPECT_EQ(server.serve_port, 7000);
+  EXPECT_EQ(server.slots, 3);
+  EXPECT_FALSE(server.first_rank);
+  const Options guest = good({"--join", "[fe80::1]:7000", "--first-rank", "2"});
+  EXPECT_EQ(guest.join->text(), "[fe80::1]:7000");
+  EXPECT_EQ(guest.slots, 1);
+  EXPECT_EQ(guest.first_rank, 2);
+  EXPECT_TRUE(guest.program.empty()) << "what the server runs";
+  EXPECT_EQ(good({"--serve", "0", "-n", "2", "--slots", "0", "p"}).slots, 0);
+}
+
+TEST(Options, OfMachinesThatJoinAreRefusedWhereTheyMakeNoSense) {
+  EXPECT_EQ(bad({"--serve", "0", "p"}), "bprun: --serve needs -n: how many ranks in all");
+  EXPECT_EQ(bad({"--serve", "0", "-n", "2"}), "bprun: no program is given");
+  EXPECT_EQ(bad({"--serve", "0", "--join", "h:1", "-n", "2", "p"}),
+            "bprun: give only one of --serve and --join");
+  EXPECT_EQ(bad({"--serve", "65536", "-n", "2", "p"}),
+            "bprun: --serve must be a port from 0 to 65535, not 65536");
+  EXPECT_EQ(bad({"--join", "h"}), "bprun: --join h is not host:port or [IPv6 address]:port");
+  EXPECT_EQ(bad({"--join", "h:1", "-H", "a", "p"}),
+            "bprun: --join goes without -H, --hostfile, --hosts, --include and --exclude: the "
+            "hosts are those that join");
+  EXPECT_EQ(bad({"--join", "h:1", "--slots", "0"}), "bprun: --slots must be from 1 to 4096, not 0");
+  EXPECT_EQ(bad({"--join", "h:1", "--first-rank", "-1"}),
+            "bprun: --first-rank must be 0 or more, and of a machine with slots");
+  EXPECT_EQ(bad({"--slots", "2", "p"}),
+            "bprun: --slots and --first-rank are for --serve and --join");
+  EXPECT_EQ(bad({"--join", "h:1", "--dry-run"}),
+            "bprun: --join goes without --dry-run: nobody has joined yet");
+  EXPECT_EQ(bad({"--serve", "0", "-n", "2", "--max-restarts", "1", "p"}),
+            "bprun: --serve goes without --max-restarts: machines that joined by themselves would "
+            "have to do so again");
+}
+
 TEST(Options, HelpBeginsWithExamples) {
   const auto help = std::get<EarlyExit>(parse_options({"--help"}));
   EXPECT_EQ(help.code, 0);

@@ -1,0 +1,87 @@
+#include "launcher/agent/join.h"
+
+#include <fcntl.h>
+
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "comm/store/handshake.h"
+#include "comm/store/socket.h"
+#include "launcher/agent/join_key.h"
+#include "launcher/agent/timing.h"
+#include "launcher/report/clock_text.h"
+
+namespace bp::launcher {
+namespace {
+
+constexpr auto kPause = 100ms;  // before the next try
+
+[[noreturn]] void refuse(const StoreAddress& server, const std::string& why) {
+  throw Error(ErrorCode::invalid_argument, concat("cannot join ", server.text(), ": ", why));
+}
+
+// The server's answer to hello; nothing, and why, where the connection ends before.
+std::optional<HandshakeBody> receive_challenge(const StoreAddress& server,
+                                               int fd,
+                                               const Deadline& deadline,
+                                               std::string& why) {
+  std::string received;
+  FrameView frame;
+  while ((frame = next_frame(received, {})).state == FrameView::State::incomplete) {
+    if (!receive_some(fd, received, deadline, why)) return std::nullopt;
+  }
+  auto body = decode_handshake(frame.body);
+  if (frame.state == FrameView::State::too_long || !body) {
+    refuse(server, "what answers there is no bprun --serve");
+  }
+  return body;
+}
+
+// Nothing, and why, where it may work the next time.
+std::optional<Channel::Ends> try_to_join(const StoreAddress& server,
+                                         const JobKey& key,
+                                         const Deadline& whole,
+                                         std::string& why) {
+  Fd socket = connect_tcp(server, whole, why);
+  if (!socket) return std::nullopt;
+  const Deadline deadline(std::min(whole.left(), std::chrono::milliseconds(kHandshake)));
+  ClientHandshake handshake(key, kJoinHandshake, -1);
+  if (!send_all(socket.get(), handshake.hello(), deadline, why)) return std::nullopt;
+  const auto answer = receive_challenge(server, socket.get(), deadline, why);
+  if (!answer) return std::nullopt;
+  const auto step = handshake.take_challenge(*answer);
+  if (step.refusal == StoreRefusal::version) refuse(server, "it is of another version of bp");
+  if (step.refusal || step.broken) refuse(server, "what answers there is no bprun --serve");
+  if (step.other_key) refuse(server, "it has another secret than BP_JOB_KEY_FILE here");
+  if (!send_all(socket.get(), step.frame, deadline, why)) return std::nullopt;
+  Channel::Ends ends;
+  ends.out = Fd(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 3));
+  ends.in = std::move(socket);
+  ends.seal = std::make_unique<SealedStream>(handshake.session(), SealedStream::End::client);
+  return ends;
+}
+
+}  // namespace
+
+int join_job(const JoinOrder& order) {
+  const OwnWay own{order.request, read_join_key(), order.server.text()};
+  const Deadline deadline(order.patience);
+  std::string why = "no answer";
+  while (true) {
+    if (auto ends = try_to_join(order.server, own.key, deadline, why)) {
+      return run_agent(std::move(*ends), &own);
+    }
+    if (deadline.left() <= kPause) {
+      throw Error(ErrorCode::timeout,
+                  concat("no bprun --serve has answered at ", own.server, " within ",
+                         elapsed_text(order.patience), " (--start-timeout): ", why,
+                         "; is it there, and has its job not begun without this machine?"));
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+}  // namespace bp::launcher

@@ -1,0 +1,98 @@
+#include "launcher/agent/knock.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "comm/base/text.h"
+#include "comm/store/keepalive.h"
+#include "launcher/agent/join_key.h"
+#include "launcher/agent/timing.h"
+#include "launcher/process/spawn.h"
+
+namespace bp::launcher {
+
+Knock::Knock(EventLoop& loop, Fd socket, const JobKey& key, Listener listener)
+    : loop_(loop),
+      socket_(std::move(socket)),
+      handshake_(key, kJoinHandshake),
+      listener_(std::move(listener)) {
+  set_nonblocking(socket_.get());
+  prepare_store_socket(socket_.get());
+  loop_.watch(socket_.get(), POLLIN, [this](short) { read_some(); });
+  timer_ = loop_.after(kHandshake, [this] { refuse("it did not prove in time who it is"); });
+}
+
+Knock::~Knock() {
+  loop_.cancel(timer_);
+  if (socket_) loop_.forget(socket_.get());
+}
+
+// Never reads beyond a frame: what follows the last one is the channel's.
+void Knock::read_some() {
+  const FrameLimits limits{.body = kMaxHandshakeBody, .mac = 0};
+  std::array<char, kFrameHeader + kMaxHandshakeBody> buffer{};
+  const std::size_t wanted = next_frame(received_, limits).size - received_.size();
+  const ssize_t got = ::recv(socket_.get(), buffer.data(), std::min(wanted, buffer.size()), 0);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) {
+    refuse("it has gone before it proved who it is");
+    return;
+  }
+  received_.append(buffer.data(), static_cast<std::size_t>(got));
+  const FrameView frame = next_frame(received_, limits);
+  if (frame.state == FrameView::State::too_long) {
+    refuse("it does not speak the protocol of bprun");
+  } else if (frame.state == FrameView::State::complete) {
+    const std::string body(frame.body);
+    received_.clear();
+    take(body);
+  }
+}
+
+void Knock::take(std::string_view body) {
+  const auto step = challenged_ ? handshake_.take_proof(body) : handshake_.take_hello(body);
+  if (step.refusal) {
+    send(plain_frame(encode_handshake(
+        {.op = StoreOp::refusal, .number = static_cast<std::int64_t>(*step.refusal)})));
+    refuse(*step.refusal == StoreRefusal::version ? "it is of another version of bp"
+                                                  : "it is no bprun --join");
+  } else if (!step.problem.empty()) {
+    refuse(step.problem);
+  } else if (std::exchange(challenged_, true)) {
+    admit();
+  } else {
+    send(step.frame);
+  }
+}
+
+// Into the empty buffer of a new connection it fits; if not, the other side will not go on.
+void Knock::send(const std::string& frame) {
+  static_cast<void>(::send(socket_.get(), frame.data(), frame.size(), MSG_NOSIGNAL));
+}
+
+void Knock::refuse(const std::string& why) {
+  loop_.cancel(timer_);
+  loop_.forget(socket_.get());
+  socket_.reset();
+  const auto on_refused = std::move(listener_.on_refused);
+  on_refused(why);
+}
+
+void Knock::admit() {
+  loop_.cancel(timer_);
+  loop_.forget(socket_.get());
+  Channel::Ends ends;
+  ends.out = Fd(::fcntl(socket_.get(), F_DUPFD_CLOEXEC, 3));
+  ends.in = std::move(socket_);
+  ends.await_magic = true;
+  ends.seal = std::make_unique<SealedStream>(handshake_.session(), SealedStream::End::server);
+  const auto on_admitted = std::move(listener_.on_admitted);
+  on_admitted(std::move(ends));
+}
+
+}  // namespace bp::launcher

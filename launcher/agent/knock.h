@@ -1,0 +1,44 @@
+// Somebody who has connected to bprun --serve and has not yet proved that he knows its key.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "bp/environment.h"
+#include "comm/base/fd.h"
+#include "comm/store/handshake.h"
+#include "launcher/agent/channel.h"
+#include "launcher/process/event_loop.h"
+
+namespace bp::launcher {
+
+class Knock {
+ public:
+  struct Listener {
+    std::function<void(Channel::Ends)> on_admitted;
+    std::function<void(const std::string& why)> on_refused;
+  };
+  // One of the two is called within 5 s, once, and may destroy this. `loop` must outlive it.
+  Knock(EventLoop& loop, Fd socket, const JobKey& key, Listener listener);
+  ~Knock();
+  Knock(const Knock&) = delete;
+  Knock& operator=(const Knock&) = delete;
+
+ private:
+  void read_some();
+  void take(std::string_view body);
+  void send(const std::string& frame);
+  void refuse(const std::string& why);
+  void admit();
+
+  EventLoop& loop_;
+  Fd socket_;
+  ServerHandshake handshake_;
+  Listener listener_;
+  std::string received_;
+  bool challenged_ = false;
+  EventLoop::TimerId timer_ = 0;
+};
+
+}  // namespace bp::launcher

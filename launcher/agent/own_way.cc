@@ -1,0 +1,26 @@
+#include "launcher/agent/own_way.h"
+
+#include <cstdio>
+#include <vector>
+
+#include "launcher/report/failure.h"
+
+namespace bp::launcher {
+
+void say_joined(const OwnWay& own, const JobSpec& job) {
+  std::vector<int> ranks;
+  for (const RankSpec& rank : job.ranks) ranks.push_back(rank.rank);
+  std::fprintf(stderr, "bprun: joined %s, whose output has %s %s of this machine\n",
+               own.server.c_str(), ranks.size() == 1 ? "rank" : "ranks",
+               rank_ranges(ranks).c_str());
+}
+
+void say_lost(const OwnWay& own, const std::string& why) {
+  std::fprintf(stderr, "bprun: lost bprun at %s: %s\n", own.server.c_str(), why.c_str());
+}
+
+void say_end(const End& end) {
+  if (!end.text.empty()) std::fprintf(stderr, "%s\n", end.text.c_str());
+}
+
+}  // namespace bp::launcher

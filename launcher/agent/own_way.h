@@ -1,0 +1,22 @@
+// An agent that has come by itself (--join) instead of being started by bprun.
+#pragma once
+
+#include <string>
+
+#include "bp/environment.h"
+#include "launcher/agent/messages.h"
+
+namespace bp::launcher {
+
+struct OwnWay {
+  Join request;
+  JobKey key{};        // by which both ends know each other; the job's is made of it (join_key.h)
+  std::string server;  // "h1:7000"
+};
+
+// What its user sees of the job, on stderr: all output goes to the server.
+void say_joined(const OwnWay& own, const JobSpec& job);
+void say_lost(const OwnWay& own, const std::string& why);
+void say_end(const End& end);
+
+}  // namespace bp::launcher

@@ -1,0 +1,82 @@
+// --serve: waits until the machines that join have as many slots as the job has ranks.
+//
+// A machine that contradicts those that are there is told so and sent away; the others go on
+// waiting. So is whoever does not know the key.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "comm/base/deadline.h"
+#include "launcher/agent/knock.h"
+#include "launcher/hosts/claims.h"
+#include "launcher/job/company.h"
+#include "launcher/job/options.h"
+#include "launcher/job/plan.h"
+#include "launcher/process/event_loop.h"
+#include "launcher/process/signals.h"
+
+namespace bp::launcher {
+
+struct Gathered {
+  JobPlan plan;
+  Company company;
+};
+
+class Gathering {
+ public:
+  // Listens from here on. `options` must outlive it. Throws invalid_argument where there is no key,
+  // the port is taken, or this machine's own slots do not fit.
+  explicit Gathering(const Options& options);
+  Gathering(const Gathering&) = delete;
+  Gathering& operator=(const Gathering&) = delete;
+
+  // Says on stderr where it listens and who comes and goes.
+  // Once, and nothing after it.
+  [[nodiscard]] std::variant<Gathered, EarlyExit> run();
+
+ private:
+  struct Guest {
+    std::unique_ptr<Channel> channel;
+    Hello hello;
+    std::string address;                // where it came from
+    std::optional<Claim> claim;         // once it has joined
+    std::optional<Deadline> leaves_by;  // it was told to
+    bool gone = false;
+  };
+
+  void accept_some();
+  void admit(Channel::Ends ends, const std::string& address);
+  void on_message(Guest& guest, const ToLauncher& message);
+  void join(Guest& guest, const Join& request);
+  [[nodiscard]] std::string objection(const Guest& guest,
+                                      const Claim& claim,
+                                      const Join& request) const;
+  void send_away(Guest& guest, int exit_code, const std::string& why);
+  void on_closed(Guest& guest);
+  void beat();
+  void look_at(Guest& guest);
+  [[nodiscard]] std::vector<Claim> claims() const;  // this machine's first
+  [[nodiscard]] std::string invitation() const;     // what to type elsewhere
+  [[nodiscard]] std::string new_name(const std::string& host) const;
+  [[nodiscard]] Gathered gathered();
+  [[nodiscard]] EarlyExit give_up(int exit_code, const std::string& why);
+
+  std::unique_ptr<EventLoop> loop_ = std::make_unique<EventLoop>();
+  const Options& options_;
+  const int world_;
+  const JobKey key_;
+  const Claim own_;
+  SignalFd signals_;
+  Fd listener_;
+  std::list<std::unique_ptr<Knock>> knocks_;
+  std::list<Guest> guests_;  // in the order of their coming
+  EventLoop::TimerId heartbeat_ = 0;
+  int signal_ = 0;  // that asked us to stop
+};
+
+}  // namespace bp::launcher

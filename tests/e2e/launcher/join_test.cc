@@ -1,0 +1,271 @@
+// Machines that join by themselves: bprun --serve and bprun --join, all on this one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "comm/base/text.h"
+#include "tests/e2e/launcher/bprun_process.h"
+#include "tests/support/scratch.h"
+
+namespace bp::test {
+namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+using Words = std::vector<std::string>;
+
+class JoinTest : public testing::Test {
+ protected:
+  JoinTest() { write_key("key", "a secret that both know"); }
+
+  void write_key(const std::string& name, const std::string& secret, mode_t mode = 0600) const {
+    ::chmod(scratch_.write(name, secret).c_str(), mode);
+  }
+  [[nodiscard]] BprunInput with_key(Words words, const std::string& key = "key") const {
+    return {std::move(words), "", {"BP_JOB_KEY_FILE=" + folder_ + "/" + key}};
+  }
+
+  // Starts the server and waits for its port.
+  void serve(Words words) {
+    words.insert(words.begin(), {"--serve", "0"});
+    server_.emplace(with_key(std::move(words)));
+    ASSERT_TRUE(server_->wait_for("serving on port ")) << server_->err();
+    ASSERT_TRUE(server_->wait_for("; on each other machine")) << server_->err();
+    std::istringstream text(server_->err().substr(server_->err().find("port ") + 5));
+    text >> port_;
+  }
+  [[nodiscard]] std::string address() const { return concat("127.0.0.1:", port_); }
+  [[nodiscard]] BprunProcess join(Words words, const std::string& key = "key") const {
+    words.insert(words.begin(), {"--join", address()});
+    return BprunProcess(with_key(std::move(words), key));
+  }
+  [[nodiscard]] std::vector<std::string> dump_of(int rank) const {
+    std::ifstream file(concat(folder_, "/dump.", rank), std::ios::binary);
+    std::vector<std::string> entries;
+    for (std::string entry; std::getline(file, entry, '\0');) entries.push_back(entry);
+    return entries;
+  }
+
+  const Scratch scratch_;
+  const std::string folder_ = scratch_.path();
+  std::optional<BprunProcess> server_;
+  int port_ = 0;
+};
+
+TEST_F(JoinTest, RanksAreInTheOrderOfComing) {
+  serve({"-n", "4", "--slots", "1", rank_program(), "dump", folder_ + "/dump"});
+  BprunProcess first = join({"--slots", "2"});
+  ASSERT_TRUE(server_->wait_for("3 of 4 ranks are there")) << server_->err();
+  BprunProcess second =
+      join({"--slots", "1", "-n", "4", "--", rank_program(), "dump", folder_ + "/dump"});
+  EXPECT_EQ(server_->finish(), 0) << server_->err();
+  EXPECT_EQ(first.finish(), 0) << first.err();
+  EXPECT_EQ(second.finish(), 0) << second.err();
+  EXPECT_THAT(first.err(), HasSubstr(concat("bprun: joined ", address(),
+                                            ", whose output has ranks 1,2 of this machine\n")));
+  EXPECT_THAT(second.err(), HasSubstr("whose output has rank 3 of this machine\n"));
+  const auto entries = dump_of(2);
+  for (const char* entry : {"RANK=2", "WORLD_SIZE=4", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2",
+                            "GROUP_RANK=1", "GROUP_WORLD_SIZE=3", "BP_LOCAL_SIZES=1,2,1"}) {
+    EXPECT_THAT(entries, testing::Contains(entry));
+  }
+}
+
+TEST_F(JoinTest, RanksMeetAndTheirOutputIsTheServers) {
+  serve({"-n", "3", "--slots", "1", "sh", "-c",
+         concat(rank_program(), " traced && echo rank $RANK is done")});
+  BprunProcess guest = join({"--slots", "2"});
+  EXPECT_EQ(server_->finish(), 0) << server_->err();
+  EXPECT_EQ(guest.finish(), 0) << guest.err();
+  for (const char* line :
+       {"[0] rank 0 is done\n", "[1] rank 1 is done\n", "[2] rank 2 is done\n"}) {
+    EXPECT_THAT(server_->out(), HasSubstr(line));
+  }
+  EXPECT_EQ(guest.out(), "");
+}
+
+TEST_F(JoinTest, AGuestMayHaveTheFirstRankAndTheServerNone) {
+  serve({"-n", "2", "--slots", "0", "sh", "-c", "echo $RANK of $BP_LOCAL_SIZES; cat"});
+  BprunProcess last = join({"--first-rank", "1"});
+  ASSERT_TRUE(server_->wait_for("1 of 2 ranks are there")) << server_->err();
+  BprunProcess first = join({"--first-rank", "0"});
+  EXPECT_EQ(server_->finish(), 0) << server_->err();
+  EXPECT_THAT(server_->out(), AllOf(HasSubstr("[0] 0 of 1,1\n"), HasSubstr("[1] 1 of 1,1\n")));
+  EXPECT_THAT(first.finish(), 0);
+  EXPECT_THAT(first.err(), HasSubstr("whose output has rank 0 of this machine"));
+  EXPECT_THAT(last.finish(), 0);
+}
+
+TEST_F(JoinTest, AMachineKeepsItsOwnFolderAndVariables) {
+  serve({"-n", "2", "--slots", "0", "--env", "GIVEN=yes", "sh", "-c",
+         "echo $OWN $GIVEN $OMP_NUM_THREADS; pwd"});
+  BprunInput input = with_key({"--join", address(), "--slots", "2"});
+  input.environment.insert(input.environment.end(), {"OWN=mine", "GIVEN=no", "OMP_NUM_THREADS=7"});
+  input.before = {"/bin/sh", "-c", "cd " + folder_ + " && exec \"$@\"", "sh"};
+  BprunProcess guest(input);
+  EXPECT_EQ(server_->finish(), 0) << server_->err();
+  EXPECT_THAT(server_->out(), HasSubstr("[1] mine yes 7\n[1] " + folder_ + "\n"));
+  EXPECT_EQ(guest.finish(), 0);
+}
+
+TEST_F(JoinTest, ContradictionsAreRefusedAndTheOthersGoOnWaiting) {
+  serve({"-n", "3", "--slots", "1", "--first-rank", "0", "true"});
+  const auto refusal = [this](Words words) {
+    BprunProcess guest = join(std::move(words));
+    EXPECT_EQ(guest.finish(), 2) << guest.err();
+    return guest.err();
+  };
+  EXPECT_THAT(refusal({"--slots", "2", "--first-rank", "0"}),
+              ContainsRegex("bprun: .* refuses: .*#2 wants ranks 0-1, but .* has rank 0\n"));
+  EXPECT_THAT(refusal({"--slots", "3"}),
+              ContainsRegex("#2 has 3 slots, but 1 of 3 ranks are there: .* \\(rank 0\\)\n"));
+  EXPECT_THAT(refusal({"--slots", "2", "-n", "4"}),
+              ContainsRegex("#2 has -n 4, but .* has -n 3\n"));
+  EXPECT_THAT(refusal({"--slots", "2", "false", "a b"}),
+              ContainsRegex("#2 would run false 'a b', but .* runs true\n"));
+  BprunProcess guest = join({"--slots", "2", "true"});
+  EXPECT_EQ(guest.finish(), 0) << guest.err();
+  EXPECT_EQ(server_->finish(), 0) << server_->err();
+  EXPECT_THAT(server_->err(), HasSubstr("bprun: refused 127.0.0.1: "));
+}
+
+TEST_F(JoinTest, WhoDoesNotKnowTheSecretIsRefused) {
+  serve({"-n", "2", "true"});
+  write_key("other", "another secret, as long");
+  BprunProcess stranger = join({}, "other");
+  EXPECT_EQ(stranger.finish(), 2);
+  EXPECT_EQ(stranger.first_error_line(),
+            concat("bprun: cannot join ", address(),
+                   ": it has another secret than BP_JOB_KEY_FILE here"));
+  write_key("open", "a secret that both know", 0644);
+  BprunProcess careless = join({}, "open");
+  EXPECT_EQ(careless.finish(), 2);
+  EXPECT_THAT(careless.first_error_line(),
+              AllOf(StartsWith("bprun: BP_JOB_KEY_FILE="),
+                    EndsWith(": the file can be read by others; chmod 600 " + folder_ + "/open")));
+  BprunProcess without({{"--join", address()}, "", {"BP_JOB_KEY_FILE="}});
+  EXPECT_EQ(without.finish(), 2);
+  EXPECT_THAT(without.first_error_line(), HasSubstr("set BP_JOB_KEY_FILE to a file of it"));
+  BprunProcess guest = join({});
+  EXPECT_EQ(guest.finish(), 0) << guest.err();
+  EXPECT_EQ(server_->finish(), 0) << server_->err();
+  EXPECT_THAT(server_->err(), HasSubstr("bprun: refused 127.0.0.1: it has gone before it proved"));
+}
+
+TEST_F(JoinTest, AMachineThatNeverComesIsNamed) {
+  serve({"-n", "6", "--slots", "3", "--start-timeout", "1s", "true"});
+  BprunProcess guest = join({"--slots", "1", "--first-rank", "5"});
+  EXPECT_EQ(server_->finish(), 75);
+  const std::string why =
+      "only 4 of 6 ranks are there: .* \\(3 slots\\), .*#2 \\(rank 5\\), after 1.0 s "
+      "\\(--start-timeout\\)\n";
+  EXPECT_THAT(server_->err(), ContainsRegex("bprun: FAILED  " + why));
+  EXPECT_EQ(guest.finish(), 75);
+  EXPECT_THAT(guest.err(), ContainsRegex("bprun: .*: " + why));
+}
+
+TEST_F(JoinTest, AServerThatIsNotThereIsNamed) {
+  BprunProcess guest(with_key({"--join", "127.0.0.1:1", "--start-timeout", "300ms"}));
+  EXPECT_EQ(guest.finish(), 75);
+  EXPECT_EQ(guest.first_error_line(),
+            "bprun: no bprun --serve has answered at 127.0.0.1:1 within 0.3 s (--start-timeout): "
+            "Connection refused; is it there, and has its job not begun without this machine?");
+}
+
+TEST_F(JoinTest, AFailureIsReportedByTheServerAndItsCodeIsEverybodys) {
+  serve({"-n", "3", "--slots", "1", rank_program(), "exit", "2", "7"});
+  BprunProcess guest = join({"--slots", "2"});
+  EXPECT_EQ(server_->finish(), 7);
+  EXPECT_THAT(server_->err(), ContainsRegex("bprun: FAILED  rank 2 on .*#2 \\(local rank 1, pid "
+                                            "[0-9]+\\) exited with code 7"));
+  EXPECT_THAT(server_->err(), HasSubstr("    | rank 2 has enough\n"));
+  EXPECT_EQ(guest.finish(), 7);
+  EXPECT_THAT(guest.err(), ContainsRegex("bprun: FAILED  rank 2 on .* exited with code 7\n"
+                                         "  the report is with bprun on "));
+  EXPECT_THAT(guest.err(), Not(HasSubstr("has enough")));
+  EXPECT_EQ(server_->marked_at_last(), 0);
+}
+
+TEST_F(JoinTest, ALostGuestEndsTheJob) {
+  serve({"-n", "2", rank_program(), "wait"});
+  BprunProcess guest = join({});
+  ASSERT_TRUE(server_->wait_for("[1] ready")) << server_->err();
+  guest.signal(SIGKILL);
+  EXPECT_EQ(server_->finish(), 75);
+  EXPECT_THAT(server_->err(),
+              ContainsRegex("bprun: FAILED  host .*#2 was lost \\(its connection ended\\)"));
+  EXPECT_EQ(server_->marked_at_last(), 0);
+}
+
+TEST_F(JoinTest, ALostServerEndsTheGuests) {
+  serve({"-n", "2", rank_program(), "family"});
+  BprunProcess guest = join({});
+  ASSERT_TRUE(server_->wait_for("[1] ready")) << server_->err();
+  server_->signal(SIGKILL);
+  EXPECT_EQ(guest.finish(), 75);
+  EXPECT_THAT(guest.err(),
+              HasSubstr(concat("bprun: lost bprun at ", address(), ": its connection ended\n")));
+  EXPECT_EQ(server_->marked_at_last(), 0);
+}
+
+TEST_F(JoinTest, AGuestThatLeavesBeforeTheStartMakesRoom) {
+  serve({"-n", "2", "true"});
+  BprunProcess guest = join({"--first-rank", "0"});
+  // The server's own slot is the first that is left, so both can be seated.
+  EXPECT_EQ(guest.finish(), 0) << guest.err();
+  EXPECT_EQ(server_->finish(), 0) << server_->err();
+
+  serve({"-n", "3", "true"});
+  BprunProcess early = join({"--first-rank", "2"});
+  ASSERT_TRUE(server_->wait_for("has joined")) << server_->err();
+  early.signal(SIGINT);
+  EXPECT_EQ(early.finish(), 130);
+  ASSERT_TRUE(server_->wait_for("has left again; 1 of 3 ranks are there")) << server_->err();
+  BprunProcess late = join({"--slots", "2", "--first-rank", "1"});
+  EXPECT_EQ(late.finish(), 0) << late.err();
+  EXPECT_EQ(server_->finish(), 0) << server_->err();
+}
+
+TEST_F(JoinTest, CtrlCOnAGuestStopsTheJobEverywhere) {
+  serve({"-n", "2", rank_program(), "wait"});
+  BprunProcess guest = join({});
+  ASSERT_TRUE(server_->wait_for("[1] ready")) << server_->err();
+  guest.signal(SIGINT);
+  EXPECT_EQ(guest.finish(), 130) << guest.err();
+  EXPECT_EQ(server_->finish(), 130) << server_->err();
+  EXPECT_THAT(server_->err(), HasSubstr("bprun: SIGINT: stopping 2 ranks"));
+  EXPECT_EQ(server_->marked_at_last(), 0);
+}
+
+TEST_F(JoinTest, AServerThatIsStoppedWhileItWaitsSendsAllHome) {
+  serve({"-n", "3", "true"});
+  BprunProcess guest = join({});
+  ASSERT_TRUE(server_->wait_for("has joined")) << server_->err();
+  server_->signal(SIGTERM);
+  EXPECT_EQ(server_->finish(), 143);
+  EXPECT_EQ(guest.finish(), 143);
+  EXPECT_THAT(guest.err(), HasSubstr(": SIGTERM: stopped before the job began\n"));
+}
+
+TEST_F(JoinTest, APortThatIsTakenIsNamed) {
+  serve({"-n", "2", "true"});
+  BprunProcess second(with_key({"--serve", std::to_string(port_), "-n", "2", "true"}));
+  EXPECT_EQ(second.finish(), 2);
+  EXPECT_EQ(second.first_error_line(),
+            concat("bprun: --serve ", port_, ": Address already in use"));
+  server_->signal(SIGTERM);
+  EXPECT_EQ(server_->finish(), 143);
+}
+
+}  // namespace
+}  // namespace bp::test

@@ -1,0 +1,118 @@
+#include "launcher/agent/knock.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <optional>
+
+#include "bp/error.h"
+#include "comm/base/hmac.h"
+#include "launcher/agent/join_key.h"
+
+namespace bp::launcher {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A server's end, whose answers are read from ours.
+class KnockTest : public testing::Test {
+ protected:
+  KnockTest() {
+    int ends[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    ours_ = Fd(ends[0]);
+    knock_.emplace(
+        loop_, Fd(ends[1]), key_,
+        Knock::Listener{[this](Channel::Ends admitted) { admitted_ = std::move(admitted); },
+                        [this](const std::string& why) { refused_ = why; }});
+  }
+
+  void send(const std::string& bytes) {
+    ASSERT_EQ(::write(ours_.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    for (int i = 0; i < 4; ++i) loop_.run_once(1ms);  // head and body of a frame are two reads
+  }
+  HandshakeBody answer() {
+    std::string bytes(4096, '\0');
+    bytes.resize(static_cast<std::size_t>(::read(ours_.get(), bytes.data(), bytes.size())));
+    return *decode_handshake(next_frame(bytes, {}).body);
+  }
+
+  const JobKey key_ = random_bytes();
+  EventLoop loop_;
+  Fd ours_;
+  std::optional<Knock> knock_;
+  std::optional<Channel::Ends> admitted_;
+  std::string refused_;
+};
+
+TEST_F(KnockTest, WhoKnowsTheKeyIsAdmittedAndUnderstood) {
+  ClientHandshake client(key_, kJoinHandshake, -1);
+  send(client.hello());
+  const auto step = client.take_challenge(answer());
+  SealedStream seal(client.session(), SealedStream::End::client);
+  send(step.frame + seal.seal("first words"));
+  ASSERT_TRUE(admitted_);
+  std::string bytes(4096, '\0');
+  bytes.resize(static_cast<std::size_t>(::read(admitted_->in.get(), bytes.data(), bytes.size())));
+  EXPECT_EQ(admitted_->seal->open(bytes), "first words");
+  EXPECT_EQ(seal.open(admitted_->seal->seal("an answer")), "an answer");
+}
+
+TEST_F(KnockTest, WhoKnowsItNotIsRefusedAndKnowsThatHeIsWrongHere) {
+  ClientHandshake client(random_bytes(), kJoinHandshake, -1);
+  send(client.hello());
+  EXPECT_TRUE(client.take_challenge(answer()).other_key);
+  send(plain_frame(encode_handshake({.op = StoreOp::proof, .strings = {std::string(32, 'x')}})));
+  EXPECT_EQ(refused_, "it does not know the job's key");
+  EXPECT_FALSE(admitted_);
+}
+
+TEST_F(KnockTest, ARankThatLooksForItsStoreIsTold) {
+  ClientHandshake client(key_, "another job", 3);
+  send(client.hello());
+  EXPECT_EQ(client.take_challenge(answer()).refusal, StoreRefusal::job);
+  EXPECT_EQ(refused_, "it is no bprun --join");
+}
+
+TEST_F(KnockTest, NonsenseIsRefused) {
+  send("GET / HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(refused_, "it does not speak the protocol of bprun");
+}
+
+TEST_F(KnockTest, WhoHangsUpIsRefused) {
+  ours_.reset();
+  loop_.run_once(1s);
+  EXPECT_EQ(refused_, "it has gone before it proved who it is");
+}
+
+TEST(SealedStream, TakesWhatIsWholeAndNothingElse) {
+  const Bytes32 session = random_bytes();
+  SealedStream server(session, SealedStream::End::server);
+  SealedStream client(session, SealedStream::End::client);
+  const std::string text(3'000'000, 'x');
+  std::string sealed = client.seal(text);
+  sealed += client.seal("y");
+  std::string opened = server.open(sealed.substr(0, 1'500'000));
+  EXPECT_LT(opened.size(), 1'500'000U);
+  opened += server.open(sealed.substr(1'500'000));
+  EXPECT_EQ(opened, text + "y");
+
+  std::string altered = client.seal("pay 1");
+  altered[8] = '9';
+  EXPECT_THROW((void)server.open(altered), Error);
+}
+
+TEST(SealedStream, TakesNoRecordTwiceOrFromItself) {
+  const Bytes32 session = random_bytes();
+  SealedStream server(session, SealedStream::End::server);
+  SealedStream client(session, SealedStream::End::client);
+  const std::string record = client.seal("once");
+  EXPECT_EQ(server.open(record), "once");
+  EXPECT_THROW((void)server.open(record), Error);
+  EXPECT_THROW((void)client.open(record), Error);
+}
+
+}  // namespace
+}  // namespace bp::launcher
