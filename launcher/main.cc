@@ -100,7 +100,8 @@ int launcher_main(const std::vector<std::string>& arguments) {
   for (const std::string& note : std::get<JobPlan>(plan).notes) {
     std::fprintf(stderr, "bprun: %s\n", note.c_str());
   }
-  if (const std::string& hosts = std::get<JobPlan>(plan).allocation; !hosts.empty()) {
+  if (const std::string& hosts = std::get<JobPlan>(plan).allocation;
+      !hosts.empty() && !std::get<Options>(options).quiet) {
     std::fprintf(stderr, "bprun: %s\n", hosts.c_str());
   }
   return run_job(std::get<Options>(options), std::get<JobPlan>(plan));

@@ -12,7 +12,7 @@
 #include "comm/base/text.h"
 #include "launcher/hosts/host_entry.h"
 #include "launcher/hosts/nodelist.h"
-#include "launcher/report/failure.h"
+#include "launcher/report/rank_list.h"
 
 namespace bp::launcher {
 namespace {

@@ -16,6 +16,7 @@
 #include "launcher/job/check_joining.h"
 #include "launcher/job/host_options.h"
 #include "launcher/report/exit_code.h"
+#include "launcher/report/rank_list.h"
 #include "launcher/tools/check_build.h"
 #include "launcher/tools/completion.h"
 
@@ -43,6 +44,8 @@ EarlyExit usage_error(const std::string& text) {
 // What CLI11 cannot convert itself.
 struct RawOptions {
   std::string prefix = "rank";
+  std::string colours = "auto";
+  std::string shown_ranks;  // empty: not given
   std::string grace = "30s";
   std::string kill_silent;  // empty: not given
   std::string on_failure = "stop";
@@ -78,6 +81,14 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_option("--prefix", raw.prefix,
                  "before each line of output: rank, none, horovod or time (default: rank)")
       ->type_name("STYLE");
+  app.add_option("--show-ranks", raw.shown_ranks,
+                 "show what these ranks print, of the others nothing (default: all)")
+      ->type_name("0,2-3");
+  app.add_flag("-q,--quiet", options.quiet,
+               "print no word of bprun's own but the report of a failure");
+  app.add_option("--color", raw.colours,
+                 "auto, always or never (default: auto, on terminals unless NO_COLOR is set)")
+      ->type_name("WHEN");
   app.add_option("--output", options.output, "write DIR/rank.N/stdout and stderr too")
       ->type_name("DIR");
   app.add_option("--trace", options.trace,
@@ -188,18 +199,31 @@ StoreAddress server_of(const std::string& text) {
   }
 }
 
-void finish(Options& options, const RawOptions& raw, const std::vector<std::string>& rest) {
-  options.program = program_of(rest);
-  const bool any_program = raw.join && options.program.empty();
-  if (!any_program && (options.program.empty() || options.program.front().empty())) {
-    throw Error(ErrorCode::invalid_argument, "no program is given");
-  }
+void finish_output(Options& options, const RawOptions& raw) {
   const auto style = prefix_style_of(raw.prefix);
   if (!style) {
     throw Error(ErrorCode::invalid_argument,
                 concat("--prefix must be rank, none, horovod or time, not '", raw.prefix, "'"));
   }
   options.prefix = *style;
+  const auto colours = colour_choice_of(raw.colours);
+  if (!colours) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("--color must be auto, always or never, not '", raw.colours, "'"));
+  }
+  options.colours = *colours;
+  if (!raw.shown_ranks.empty()) {
+    options.shown_ranks = parse_rank_list(raw.shown_ranks, "--show-ranks");
+  }
+}
+
+void finish(Options& options, const RawOptions& raw, const std::vector<std::string>& rest) {
+  options.program = program_of(rest);
+  const bool any_program = raw.join && options.program.empty();
+  if (!any_program && (options.program.empty() || options.program.front().empty())) {
+    throw Error(ErrorCode::invalid_argument, "no program is given");
+  }
+  finish_output(options, raw);
   if (raw.on_failure != "stop" && raw.on_failure != "continue") {
     throw Error(ErrorCode::invalid_argument,
                 concat("--on-failure must be stop or continue, not '", raw.on_failure, "'"));

@@ -9,7 +9,8 @@
 
 #include "bp/environment.h"
 #include "launcher/hosts/selection.h"
-#include "launcher/report/line_assembler.h"
+#include "launcher/report/line_prefix.h"
+#include "launcher/report/terminal.h"
 
 namespace bp::launcher {
 
@@ -31,6 +32,9 @@ struct Options {
   bool probe = true;  // whether hosts must reach each other before ranks are started
   int store_port = 0;
   PrefixStyle prefix = PrefixStyle::rank;
+  ColourChoice colours = ColourChoice::automatic;
+  std::vector<int> shown_ranks;  // empty: all
+  bool quiet = false;
   std::string output;
   std::string trace;
   std::chrono::milliseconds start_timeout = std::chrono::seconds{30};

@@ -121,11 +121,19 @@ bool JobPlan::all_local() const {
 
 std::variant<JobPlan, EarlyExit> make_plan(const Options& options) {
   auto plan = try_to_plan(options, {}, &place_ranks);
-  if (const auto* job = std::get_if<JobPlan>(&plan);
-      job != nullptr && options.min_ranks > world_size(job->placement)) {
+  const auto* const job = std::get_if<JobPlan>(&plan);
+  if (job == nullptr) {
+    return plan;
+  }
+  const int world = world_size(job->placement);
+  if (options.min_ranks > world) {
+    return EarlyExit{kExitUsage, concat("bprun: --min-ranks ", *options.min_ranks,
+                                        " is more than the ", world, " ranks that the hosts hold")};
+  }
+  if (!options.shown_ranks.empty() && options.shown_ranks.back() >= world) {
     return EarlyExit{kExitUsage,
-                     concat("bprun: --min-ranks ", *options.min_ranks, " is more than the ",
-                            world_size(job->placement), " ranks that the hosts hold")};
+                     concat("bprun: --show-ranks names rank ", options.shown_ranks.back(),
+                            ", but the ranks of this job are 0 to ", world - 1)};
   }
   return plan;
 }

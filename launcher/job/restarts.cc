@@ -30,8 +30,6 @@ constexpr std::chrono::milliseconds kLongestWait = 30s;
 // What runs on a host that was lost ends once its agent misses us too, and must be gone first.
 constexpr std::chrono::milliseconds kLostHostEnds = kSilenceLimit + 2 * kHeartbeat;
 
-void say(const std::string& line) { std::fprintf(stderr, "bprun: %s\n", line.c_str()); }
-
 std::string random_job_name() { return to_hex(random_bytes()).substr(0, 12); }
 
 // The signal that asked for an end meanwhile; 0 for none. Supervisor has blocked them all.
@@ -65,6 +63,7 @@ class Job {
  private:
   void run_generation();
   [[nodiscard]] bool may_go_on() const;
+  void say(const std::string& line) const;
   [[nodiscard]] bool plan_next();
   [[nodiscard]] bool restart();
   [[nodiscard]] std::chrono::milliseconds wait_before_restart() const;
@@ -110,6 +109,12 @@ void Job::run_generation() {
 }
 
 // At the first start all hosts are needed: who mistypes a name wants to know at once.
+void Job::say(const std::string& line) const {
+  if (!options_.quiet) {
+    std::fprintf(stderr, "bprun: %s\n", line.c_str());
+  }
+}
+
 bool Job::may_go_on() const {
   if (options_.max_restarts == 0 || !ending_.failure) {
     return false;

@@ -48,7 +48,13 @@ Supervisor::Supervisor(const Options& options,
       loop_(*company_.loop),
       signals_{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP},
       output_(loop_,
-              {world_size(plan.placement), options.prefix, options.output, generation.number > 0},
+              {.world_size = world_size(plan.placement),
+               .style = options.prefix,
+               .folder = options.output,
+               .go_on = generation.number > 0,
+               .shown = options.shown_ranks,
+               .quiet = options.quiet,
+               .colours = options.colours},
               [this](int rank, std::uint32_t bytes) {
                 crew_.send(host_of_rank(plan_.placement, rank), OutputTaken{bytes});
               }),
@@ -82,10 +88,11 @@ Ending Supervisor::run() {
   crew_.dismiss(farewell(), kAgentsEnd);
   crew_.close(kAgentsEnd);
   if (failure_) {
-    output_.say(format_report(report()));
+    output_.say_report(format_report(report()));
   } else if (stop_requests_ > 0) {
     tell_bad_ends();
   }
+  output_.show_all();
   const int requests = stop_requests_;
   while (!output_.all_written() && stop_requests_ == requests) {
     loop_.run_once();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bp/error.h"
+#include "comm/base/terminal_columns.h"
 #include "comm/base/text.h"
 #include "launcher/agent/hello.h"
 #include "launcher/hosts/machine.h"
@@ -116,6 +117,10 @@ JobSpec Supervisor::job_spec(std::size_t host, const JobVariables& variables, in
   const PlacedHost& placed = plan_.placement[host];
   for (int rank = placed.first_rank; rank < placed.first_rank + placed.ranks; ++rank) {
     spec.ranks.push_back({rank, rank_variables(plan_.placement, rank, variables)});
+    if (rank == 0) {
+      spec.ranks.back().environment.push_back(
+          concat(kTerminalColumns, "=", output_.live_columns()));
+    }
   }
   return spec;
 }

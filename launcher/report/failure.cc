@@ -9,6 +9,7 @@
 #include "comm/base/text.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
+#include "launcher/report/rank_list.h"
 
 namespace bp::launcher {
 namespace {
@@ -81,22 +82,6 @@ std::string hint_for(int exit_code, const std::vector<std::string>& last_errors)
     }
   }
   return std::string(exit_code > kExitSignal ? hint_for_signal(exit_code - kExitSignal) : "");
-}
-
-std::string rank_ranges(const std::vector<int>& ranks) {
-  std::string text;
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t end = i + 1;
-    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) {
-      ++end;
-    }
-    text += concat(text.empty() ? "" : ",", ranks[i]);
-    if (end - i > 1) {
-      text += concat(end - i == 2 ? "," : "-", ranks[end - 1]);
-    }
-    i = end;
-  }
-  return text;
 }
 
 std::string format_report(const FailureReport& report) {

@@ -33,9 +33,6 @@ struct FailureReport {
 // Several lines, without a line end at the end.
 [[nodiscard]] std::string format_report(const FailureReport& report);
 
-// "0-2,5"
-[[nodiscard]] std::string rank_ranges(const std::vector<int>& ranks);
-
 // A likely cause, from how it ended and what it wrote last; empty when nothing is known.
 [[nodiscard]] std::string hint_for(int exit_code, const std::vector<std::string>& last_errors);
 

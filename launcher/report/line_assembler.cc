@@ -1,122 +1,132 @@
 #include "launcher/report/line_assembler.h"
 
 #include <algorithm>
-
-#include "comm/base/text.h"
-#include "launcher/report/clock_text.h"
+#include <utility>
 
 namespace bp::launcher {
 namespace {
 
 constexpr std::chrono::seconds kProgressInterval{1};
 
-std::string make_prefix(PrefixStyle style, int rank, Stream stream) {
-  switch (style) {
-    case PrefixStyle::none:
-      return "";
-    case PrefixStyle::rank:
-    case PrefixStyle::time:
-      return concat("[", rank, "] ");
-    case PrefixStyle::horovod:
-      return concat("[", rank, stream == Stream::out ? "]<stdout>:" : "]<stderr>:");
+// Programs that redraw a line clear what was there; behind a prefix that would be seen as rubbish.
+std::string_view without_clearing(std::string_view text) {
+  for (const std::string_view clear : {"\x1b[K", "\x1b[0K", "\x1b[2K"}) {
+    if (text.starts_with(clear)) {
+      return text.substr(clear.size());
+    }
   }
-  return "";
+  return text;
 }
 
-// What a terminal would show of a line that was redrawn. A '\r' at its very end belongs to "\r\n".
+// Where the last state but an empty one begins: a '\r' at the very end ends a state, or is half of
+// "\r\n".
+std::size_t last_redraw(std::string_view line) {
+  return line.size() < 2 ? std::string_view::npos : line.rfind('\r', line.size() - 2);
+}
+
 std::string_view last_state(std::string_view line) {
-  if (line.empty()) {
-    return line;
+  const std::size_t redrawn = last_redraw(line);
+  return redrawn == std::string_view::npos ? line : without_clearing(line.substr(redrawn + 1));
+}
+
+// The length of `text` without a character of UTF-8 at its end that has only begun.
+std::size_t whole_characters(std::string_view text) {
+  for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if (byte >= 0xc0U) {
+      const std::size_t length = byte >= 0xf0U ? 4 : byte >= 0xe0U ? 3 : 2;
+      return length > back ? text.size() - back : text.size();
+    }
+    if (byte < 0x80U) {
+      break;
+    }
   }
-  const std::size_t redrawn = line.rfind('\r', line.size() - 2);
-  return line.size() < 2 || redrawn == std::string_view::npos ? line : line.substr(redrawn + 1);
+  return text.size();
 }
 
 }  // namespace
 
-std::optional<PrefixStyle> prefix_style_of(std::string_view name) {
-  if (name == "none") return PrefixStyle::none;
-  if (name == "rank") return PrefixStyle::rank;
-  if (name == "horovod") return PrefixStyle::horovod;
-  if (name == "time") return PrefixStyle::time;
-  return std::nullopt;
-}
-
-LineAssembler::LineAssembler(PrefixStyle style, int rank, Stream stream)
-    : style_(style), prefix_(make_prefix(style, rank, stream)) {}
-
-void LineAssembler::emit(std::string_view line, Time now, std::string& out) const {
-  if (style_ == PrefixStyle::time) {
-    out += concat(clock_time(now), " ");
-  }
-  out += prefix_;
-  out += line;
-  out += '\n';
-}
-
-void LineAssembler::feed(std::string_view data, Time now, std::string& out) {
-  if (style_ == PrefixStyle::none) {
-    pass_through(data, out);
+void LineAssembler::feed(std::string_view data, Time now, const Show& show) {
+  if (mode_ == LineMode::bytes) {
+    pass_through(data, show);
     return;
-  }
-  for (std::size_t end = 0; (end = data.find('\n')) != std::string_view::npos;) {
-    end_line(data.substr(0, end), now, out);
-    data.remove_prefix(end + 1);
   }
   // Only what is new is searched: a line may grow for long.
-  const bool redrawn = data.find('\r') != std::string_view::npos || partial_.ends_with('\r');
+  redrawn_ |= data.find('\r') != std::string_view::npos;
+  const bool search = redrawn_;
+  for (std::size_t end = 0; (end = data.find('\n')) != std::string_view::npos;) {
+    redrawn_ = search;
+    end_line(data.substr(0, end), show);
+    data.remove_prefix(end + 1);
+  }
+  redrawn_ |= search && data.find('\r') != std::string_view::npos;
   partial_ += data;
-  if (redrawn) {
-    show_progress(now, out);
+  if (redrawn_) {
+    redraw(now, show);
   }
   if (partial_.size() > kMaxLine) {
-    end_line("", now, out);
+    cut_line(show);
   }
 }
 
-void LineAssembler::end_line(std::string_view rest, Time now, std::string& out) {
-  if (partial_.empty()) {
-    emit(last_state(rest), now, out);
-    return;
+void LineAssembler::end_line(std::string_view rest, const Show& show) {
+  if (!partial_.empty()) {
+    partial_ += rest;
+    rest = partial_;
   }
-  partial_ += rest;
-  emit(last_state(partial_), now, out);
+  show(redrawn_ ? last_state(rest) : rest);
   partial_.clear();
+  redrawn_ = false;
 }
 
-void LineAssembler::show_progress(Time now, std::string& out) {
-  const std::string_view text = partial_;
-  // The last byte may yet turn out to be half of "\r\n".
-  const std::size_t redraw =
-      text.size() < 2 ? std::string_view::npos : text.rfind('\r', text.size() - 2);
-  if (redraw == std::string_view::npos) {
+// Shows the state before the last, which is whole, and forgets it.
+void LineAssembler::redraw(Time now, const Show& show) {
+  const std::size_t last = last_redraw(partial_);
+  if (last == std::string_view::npos) {
     return;
   }
-  const std::string_view state = last_state(text.substr(0, redraw));
-  if (!state.empty() && (!last_progress_ || now - *last_progress_ >= kProgressInterval)) {
+  const std::string_view state = last_state(std::string_view(partial_).substr(0, last));
+  const bool time_to_show = !last_progress_ || now - *last_progress_ >= kProgressInterval;
+  if (mode_ == LineMode::lines && !state.empty() && time_to_show) {
     last_progress_ = now;
-    emit(state, now, out);
+    show(state);
   }
-  partial_.erase(0, redraw + 1);
+  partial_.erase(0, last);  // but the '\r', which tells that what follows is a redraw
+}
+
+std::string_view LineAssembler::live_text() const {
+  if (!redrawn_) {
+    return "";
+  }
+  std::string_view text = partial_;
+  text = text.substr(0, text.find_last_not_of('\r') + 1);  // npos + 1 is 0
+  return last_state(text);
+}
+
+void LineAssembler::cut_line(const Show& show) {
+  std::string rest = partial_.substr(whole_characters(partial_));
+  partial_.resize(partial_.size() - rest.size());
+  end_line("", show);
+  partial_ = std::move(rest);
 }
 
 // Up to the last line end or redraw, so that lines of several ranks do not mix.
-void LineAssembler::pass_through(std::string_view data, std::string& out) {
+void LineAssembler::pass_through(std::string_view data, const Show& show) {
   const std::size_t whole = data.find_last_of("\r\n") + 1;  // npos + 1 is 0
   if (whole > 0 || partial_.size() + data.size() > kMaxLine) {
-    out += partial_;
+    partial_ += data.substr(0, whole);
+    show(partial_);
     partial_.clear();
-    out += data.substr(0, whole);
   }
   partial_ += data.substr(whole);
 }
 
-void LineAssembler::finish(Time now, std::string& out) {
-  if (style_ == PrefixStyle::none) {
-    out += partial_;
+void LineAssembler::finish(const Show& show) {
+  if (mode_ == LineMode::bytes && !partial_.empty()) {
+    show(partial_);
     partial_.clear();
-  } else if (!partial_.empty()) {
-    end_line("", now, out);
+  } else if (!partial_.empty() && !(redrawn_ && last_state(partial_).empty())) {
+    end_line("", show);
   }
 }
 

@@ -1,47 +1,48 @@
-// Turns one output stream of one rank into whole lines with the rank's prefix. Pure.
+// Turns one output stream of one rank into whole lines. Pure.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "launcher/agent/messages.h"
-
 namespace bp::launcher {
 
-enum class PrefixStyle : std::uint8_t {
-  none,     // the bytes as they are
-  rank,     // [3] text
-  horovod,  // [3]<stderr>: text
-  time,     // 18:58:39.412 [3] text
+enum class LineMode : std::uint8_t {
+  lines,  // each line once; one that is redrawn by '\r' at most once a second while it changes
+  live,   // each line once; what is redrawn is for live_text() to ask
+  bytes,  // pieces as they come, each up to the end of a line or to a redraw, with that end
 };
-[[nodiscard]] std::optional<PrefixStyle> prefix_style_of(std::string_view name);
 
-// A progress bar redraws its line after '\r'. Behind a prefix only the last state of each line is
-// kept, and shown at most once a second while it changes. A line over kMaxLine is cut into several.
+// Of a line that was redrawn only the last state is kept, which is what a terminal would show. A
+// line over kMaxLine is cut into several, between characters of UTF-8.
 class LineAssembler {
  public:
   using Time = std::chrono::system_clock::time_point;
+  using Show = std::function<void(std::string_view line)>;  // without its end, but for bytes
   static constexpr std::size_t kMaxLine = 1U << 20U;
 
-  LineAssembler(PrefixStyle style, int rank, Stream stream);
+  explicit LineAssembler(LineMode mode) : mode_(mode) {}
 
-  // Appends to `out` what is whole now.
-  void feed(std::string_view data, Time now, std::string& out);
-  // The stream has ended: appends the last line, to which a line end is added behind a prefix.
-  void finish(Time now, std::string& out);
+  // Shows what is whole now.
+  void feed(std::string_view data, Time now, const Show& show);
+  // The stream has ended: shows the last line, whether it was ended or not.
+  void finish(const Show& show);
+
+  // The line that is being redrawn, as it stands; empty where there is none.
+  [[nodiscard]] std::string_view live_text() const;
 
  private:
-  void emit(std::string_view line, Time now, std::string& out) const;
-  void end_line(std::string_view rest, Time now, std::string& out);
-  void show_progress(Time now, std::string& out);
-  void pass_through(std::string_view data, std::string& out);
+  void end_line(std::string_view rest, const Show& show);
+  void redraw(Time now, const Show& show);
+  void cut_line(const Show& show);
+  void pass_through(std::string_view data, const Show& show);
 
-  PrefixStyle style_;
-  std::string prefix_;
-  std::string partial_;
+  LineMode mode_;
+  std::string partial_;   // the line under way
+  bool redrawn_ = false;  // it has a '\r'
   std::optional<Time> last_progress_;
 };
 

@@ -1,14 +1,11 @@
 #include "launcher/report/output.h"
 
-#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <filesystem>
 #include <utility>
 
-#include "bp/error.h"
 #include "comm/base/text.h"
 
 namespace bp::launcher {
@@ -18,24 +15,23 @@ namespace {
 constexpr std::size_t kMaxPending = 1U << 20U;
 constexpr std::size_t kTail = 16U << 10U;
 
-// DIR/rank.07, with as many digits as the highest rank has.
-std::filesystem::path rank_folder(const OutputOptions& options, int rank) {
-  const std::size_t width = std::to_string(options.world_size - 1).size();
-  const std::string digits = std::to_string(rank);
-  return std::filesystem::path(options.folder) /
-         concat("rank.", std::string(width - digits.size(), '0'), digits);
+void keep_tail(std::string& tail, std::string_view data) {
+  tail += data;
+  if (tail.size() > 4 * kTail) {
+    tail.erase(0, tail.size() - kTail);
+  }
 }
 
-Fd open_file(const std::filesystem::path& folder, Stream stream, bool go_on) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  const std::string path = folder / (stream == Stream::out ? "stdout" : "stderr");
-  const int how = go_on ? O_APPEND : O_TRUNC;
-  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | how | O_CLOEXEC, 0666));
-  if (!file) {
-    throw Error(ErrorCode::io, concat("--output: cannot write ", path, ": ", error_text(errno)));
-  }
-  return file;
+std::size_t shown_ranks(const OutputOptions& options) {
+  const auto in_world = std::ranges::lower_bound(options.shown, options.world_size);
+  return options.shown.empty() ? static_cast<std::size_t>(options.world_size)
+                               : static_cast<std::size_t>(in_world - options.shown.begin());
+}
+
+std::size_t prefix_columns(PrefixStyle style) {  // of rank 0 on stderr
+  std::string plain;
+  make_prefix(style, 0, Stream::err, false).add_to(plain, {});
+  return plain.size();
 }
 
 }  // namespace
@@ -43,57 +39,136 @@ Fd open_file(const std::filesystem::path& folder, Stream stream, bool go_on) {
 OutputHub::OutputHub(EventLoop& loop,
                      const OutputOptions& options,
                      std::function<void(int, std::uint32_t)> taken)
-    : options_(options),
+    : loop_(loop),
+      options_(options),
       taken_(std::move(taken)),
+      files_(options.folder, options.world_size, options.go_on),
       out_(loop, STDOUT_FILENO, [this] { settle(); }),
       err_(loop, STDERR_FILENO, [this] { settle(); }),
-      tails_(static_cast<std::size_t>(options.world_size)) {
+      err_colours_(wants_colours(options.colours, STDERR_FILENO)),
+      warnings_(shown_ranks(options)) {
+  if (can_redraw(STDERR_FILENO) && options.style != PrefixStyle::none && is_shown(0)) {
+    live_ = std::make_unique<LiveLine>(loop, err_, prefix_columns(options.style));
+  }
   for (int rank = 0; rank < options.world_size; ++rank) {
-    for (const Stream stream : {Stream::out, Stream::err}) {
-      Fd file;
-      if (!options.folder.empty()) {
-        file = open_file(rank_folder(options, rank), stream, options.go_on);
-      }
-      streams_.push_back({LineAssembler(options.style, rank, stream), std::move(file)});
-    }
+    streams_.push_back(make_stream(rank, Stream::out));
+    streams_.push_back(make_stream(rank, Stream::err));
   }
 }
 
-OutputHub::RankStream& OutputHub::stream_of(const Output& output) {
-  return streams_.at(static_cast<std::size_t>(output.rank) * 2 +
-                     (output.stream == Stream::out ? 0 : 1));
+OutputHub::RankStream OutputHub::make_stream(int rank, Stream stream) const {
+  const bool bytes = options_.style == PrefixStyle::none;
+  const bool colours =
+      stream == Stream::err ? err_colours_ : wants_colours(options_.colours, STDOUT_FILENO);
+  const LineMode mode = bytes ? LineMode::bytes : is_live(rank) ? LineMode::live : LineMode::lines;
+  return {LineAssembler(mode), make_prefix(options_.style, rank, stream, colours), "",
+          is_shown(rank)};
+}
+
+bool OutputHub::is_shown(int rank) const {
+  return options_.shown.empty() || std::ranges::binary_search(options_.shown, rank);
+}
+
+OutputHub::RankStream& OutputHub::stream_of(int rank, Stream stream) {
+  return streams_.at(static_cast<std::size_t>(rank) * 2 + (stream == Stream::out ? 0 : 1));
 }
 
 void OutputHub::add(const Output& output) {
-  RankStream& stream = stream_of(output);
-  const auto now = std::chrono::system_clock::now();
-  std::string lines;
-  if (output.data.empty()) {
-    stream.lines.finish(now, lines);
-  } else {
-    stream.lines.feed(output.data, now, lines);
+  RankStream& stream = stream_of(output.rank, output.stream);
+  if (!output.data.empty()) {
     write_file(output);
     debts_.push_back({output.rank, static_cast<std::uint32_t>(output.data.size())});
   }
   if (output.stream == Stream::err) {
-    std::string& tail = tails_[static_cast<std::size_t>(output.rank)];
-    tail += output.data;
-    if (tail.size() > 4 * kTail) {
-      tail.erase(0, tail.size() - kTail);
-    }
+    keep_tail(stream.tail, output.data);
   }
-  (output.stream == Stream::out ? out_ : err_).write(lines);
+  if (stream.shown) {
+    show(output, stream);
+  }
   settle();
 }
 
-void OutputHub::write_file(const Output& output) {
-  const int file = stream_of(output).file.get();
-  if (file < 0 || write_all(file, output.data.data(), output.data.size()) == output.data.size()) {
+void OutputHub::show(const Output& output, RankStream& stream) {
+  const auto now = std::chrono::system_clock::now();
+  std::string lines;
+  const LineAssembler::Show show_line = [&](std::string_view line) {
+    if (options_.style == PrefixStyle::none) {
+      lines += line;
+    } else if (output.stream == Stream::out ||
+               !warnings_.keep(output.rank, line, EventLoop::Clock::now())) {
+      stream.prefix.add_to(lines, now);
+      lines += line;
+      lines += '\n';
+    }
+  };
+  if (output.data.empty()) {
+    stream.lines.finish(show_line);
+  } else {
+    stream.lines.feed(output.data, now, show_line);
+  }
+  if (is_live(output.rank)) {
+    set_live_line();
+  }
+  print(output.stream == Stream::out ? out_ : err_, lines);
+  show_due_warnings();
+}
+
+// What rank 0 redraws on stderr, else on stdout.
+void OutputHub::set_live_line() {
+  for (const Stream stream : {Stream::err, Stream::out}) {
+    const RankStream& of_rank = stream_of(0, stream);
+    if (const std::string_view text = of_rank.lines.live_text(); !text.empty()) {
+      std::string prefix;
+      of_rank.prefix.add_to(prefix, std::chrono::system_clock::now());
+      live_->set(prefix, text);
+      return;
+    }
+  }
+  live_->set("", "");
+}
+
+void OutputHub::print(Sink& sink, std::string_view lines) {
+  if (lines.empty()) {
     return;
   }
-  const int reason = errno;
-  if (!std::exchange(file_trouble_told_, true)) {
-    say(concat("bprun: warning: output files are incomplete from here on: ", error_text(reason)));
+  if (live_) {
+    live_->erase();
+  }
+  sink.write(lines);
+  if (live_) {
+    live_->redraw();
+  }
+}
+
+void OutputHub::show_due_warnings() {
+  while (const auto warning = warnings_.next_due(EventLoop::Clock::now())) {
+    show_warning(*warning);
+  }
+  loop_.cancel(warnings_timer_);
+  if (const auto next = warnings_.next_time()) {
+    warnings_timer_ = loop_.after(*next - EventLoop::Clock::now(), [this] { show_due_warnings(); });
+  }
+}
+
+void OutputHub::show_warning(const SameWarnings::Warning& warning) {
+  std::string line;
+  stream_of(warning.first, Stream::err).prefix.add_to(line, std::chrono::system_clock::now());
+  print(err_, concat(line, text_of(warning), "\n"));
+}
+
+void OutputHub::show_all() {
+  while (const auto warning = warnings_.next_due(EventLoop::Clock::time_point::max())) {
+    show_warning(*warning);
+  }
+  if (live_) {
+    live_->set("", "");
+  }
+}
+
+void OutputHub::write_file(const Output& output) {
+  const int error = files_.write(output);
+  if (error != 0 && !std::exchange(file_trouble_told_, true)) {
+    say(concat("bprun: warning: output files are incomplete from here on: ", error_text(error)));
   }
 }
 
@@ -106,27 +181,41 @@ void OutputHub::settle() {
 }
 
 void OutputHub::say(std::string_view text) {
-  err_.write(concat(err_.at_line_start() ? "" : "\n", text, "\n"));
+  if (options_.quiet) {
+    return;
+  }
+  const bool yellow = err_colours_ && text.find("warning:") != std::string_view::npos;
+  const std::string_view begin = err_.at_line_start() || live_ ? "" : "\n";
+  print(err_, concat(begin, yellow ? kYellow : "", text, yellow ? kNoColour : "", "\n"));
 }
 
-std::string OutputHub::error_file(int rank) const {
-  return options_.folder.empty() ? "" : (rank_folder(options_, rank) / "stderr").string();
+void OutputHub::say_report(std::string_view text) {
+  show_all();
+  const std::size_t first = text.find('\n');
+  print(err_, concat(err_.at_line_start() || live_ ? "" : "\n", err_colours_ ? kRed : "",
+                     text.substr(0, first), err_colours_ ? kNoColour : "",
+                     first == std::string_view::npos ? "" : text.substr(first), "\n"));
 }
+
+void OutputHub::leave_terminal() {
+  if (live_) {
+    live_->erase();
+  }
+}
+
+int OutputHub::live_columns() const { return live_ ? live_->columns() : 0; }
 
 std::vector<std::string> OutputHub::last_errors(int rank, std::size_t lines) const {
-  LineAssembler assembler(PrefixStyle::rank, 0, Stream::err);
-  const std::size_t prefix = std::string_view("[0] ").size();
-  std::string text;
-  assembler.feed(tails_.at(static_cast<std::size_t>(rank)), {}, text);
-  assembler.finish({}, text);
   std::vector<std::string> last;
-  while (last.size() < lines && !text.empty()) {
-    text.pop_back();
-    const std::size_t start = text.rfind('\n') + 1;
-    last.push_back(text.substr(start + prefix));
-    text.resize(start);
-  }
-  std::reverse(last.begin(), last.end());
+  const LineAssembler::Show keep = [&](std::string_view line) {
+    last.emplace_back(line);
+    if (last.size() > lines) {
+      last.erase(last.begin());
+    }
+  };
+  LineAssembler assembler(LineMode::live);
+  assembler.feed(streams_.at(static_cast<std::size_t>(rank) * 2 + 1).tail, {}, keep);
+  assembler.finish(keep);
   return last;
 }
 

@@ -2,23 +2,31 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "comm/base/fd.h"
 #include "launcher/agent/messages.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/report/line_assembler.h"
+#include "launcher/report/line_prefix.h"
+#include "launcher/report/live_line.h"
+#include "launcher/report/rank_files.h"
+#include "launcher/report/same_warnings.h"
 #include "launcher/report/sink.h"
+#include "launcher/report/terminal.h"
 
 namespace bp::launcher {
 
 struct OutputOptions {
   int world_size = 1;
   PrefixStyle style = PrefixStyle::rank;
-  std::string folder;  // empty: no files
-  bool go_on = false;  // writes files after what they hold, instead of emptying them
+  std::string folder;           // empty: no files
+  bool go_on = false;           // writes files after what they hold, instead of emptying them
+  std::vector<int> shown = {};  // the ranks whose lines are shown, ascending; empty: all
+  bool quiet = false;           // of the launcher's own lines only the report
+  ColourChoice colours = ColourChoice::automatic;
 };
 
 class OutputHub {
@@ -28,38 +36,62 @@ class OutputHub {
   OutputHub(EventLoop& loop,
             const OutputOptions& options,
             std::function<void(int, std::uint32_t)> taken);
+  ~OutputHub() { loop_.cancel(warnings_timer_); }
+  OutputHub(const OutputHub&) = delete;
+  OutputHub& operator=(const OutputHub&) = delete;
 
   void add(const Output& output);
 
   // A line of the launcher's own, on stderr.
   void say(std::string_view text);
+  // The last words: why the job failed, after everything that is still kept back.
+  void say_report(std::string_view text);
+  void show_all();        // that is kept back
+  void leave_terminal();  // to others, before the launcher is suspended
 
   // The last lines that the rank wrote to stderr, at most `lines`.
   [[nodiscard]] std::vector<std::string> last_errors(int rank, std::size_t lines) const;
   // Where all of its stderr is; empty without files.
-  [[nodiscard]] std::string error_file(int rank) const;
+  [[nodiscard]] std::string error_file(int rank) const { return files_.error_file(rank); }
+  // How wide a line is that rank 0 may redraw on the terminal; 0: there is no terminal.
+  [[nodiscard]] int live_columns() const;
   [[nodiscard]] bool all_written() const { return out_.pending() == 0 && err_.pending() == 0; }
   [[nodiscard]] bool nobody_reads() const { return out_.broken(); }
 
  private:
   struct RankStream {
     LineAssembler lines;
-    Fd file;
+    LinePrefix prefix;
+    std::string tail;  // the end of what was written, of stderr only
+    bool shown = true;
   };
   struct Debt {
     int rank = 0;
     std::uint32_t bytes = 0;
   };
-  RankStream& stream_of(const Output& output);
+  [[nodiscard]] RankStream make_stream(int rank, Stream stream) const;
+  [[nodiscard]] bool is_shown(int rank) const;
+  [[nodiscard]] bool is_live(int rank) const { return live_ != nullptr && rank == 0; }
+  RankStream& stream_of(int rank, Stream stream);
+  void show(const Output& output, RankStream& stream);
   void write_file(const Output& output);
+  void set_live_line();
+  void print(Sink& sink, std::string_view lines);
+  void show_due_warnings();
+  void show_warning(const SameWarnings::Warning& warning);
   void settle();
 
+  EventLoop& loop_;
   OutputOptions options_;
   std::function<void(int, std::uint32_t)> taken_;
+  RankFiles files_;
   Sink out_;
   Sink err_;
+  bool err_colours_;
+  std::unique_ptr<LiveLine> live_;  // none where stderr is no terminal
+  SameWarnings warnings_;
+  EventLoop::TimerId warnings_timer_ = 0;
   std::vector<RankStream> streams_;  // two a rank
-  std::vector<std::string> tails_;
   std::vector<Debt> debts_;
   bool file_trouble_told_ = false;
 };

@@ -15,7 +15,10 @@ namespace bp::launcher {
 Sink::Sink(EventLoop& loop, int fd, std::function<void()> changed)
     : loop_(loop), fd_(fd), changed_(std::move(changed)) {
   struct stat status = {};
-  regular_file_ = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+  if (::fstat(fd, &status) == 0) {
+    regular_file_ = S_ISREG(status.st_mode);
+    socket_ = S_ISSOCK(status.st_mode);
+  }
 }
 
 Sink::~Sink() {
@@ -24,32 +27,41 @@ Sink::~Sink() {
   }
 }
 
-// A pipe or terminal that poll calls writable takes PIPE_BUF bytes without waiting.
-bool Sink::write_piece() {
-  pollfd state{fd_, POLLOUT, 0};
-  if (!regular_file_ && ::poll(&state, 1, 0) != 1) {
-    return false;
+// How much could be written without waiting. A pipe or terminal that poll calls writable takes
+// PIPE_BUF bytes.
+std::size_t Sink::write_now(std::string_view text) {
+  std::size_t done = 0;
+  while (done < text.size() && !broken_) {
+    pollfd state{fd_, POLLOUT, 0};
+    if (!regular_file_ && ::poll(&state, 1, 0) != 1) {
+      break;
+    }
+    const char* data = text.data() + done;
+    const std::size_t left = text.size() - done;
+    const std::size_t size = regular_file_ ? left : std::min<std::size_t>(left, PIPE_BUF);
+    const ssize_t written =
+        socket_ ? ::send(fd_, data, size, MSG_DONTWAIT | MSG_NOSIGNAL) : ::write(fd_, data, size);
+    if (written >= 0) {
+      done += static_cast<std::size_t>(written);
+    } else if (errno == EAGAIN) {
+      break;
+    } else if (errno != EINTR) {
+      broken_ = true;
+    }
   }
-  const std::size_t size = regular_file_ ? pending() : std::min<std::size_t>(pending(), PIPE_BUF);
-  const char* data = pending_.data() + written_;
-  ssize_t written = ::send(fd_, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (written < 0 && errno == ENOTSOCK) {
-    written = ::write(fd_, data, size);
-  }
-  if (written < 0 && (errno == EAGAIN || errno == EINTR)) {
-    return errno == EINTR;
-  }
-  if (written < 0) {
-    broken_ = true;
+  return done;
+}
+
+void Sink::write_pending() {
+  written_ += write_now(std::string_view(pending_).substr(written_));
+  if (broken_) {
     written_ = pending_.size();
-  } else {
-    written_ += static_cast<std::size_t>(written);
   }
-  if (pending() == 0) {
-    pending_.clear();
+  // What is out is cut off now and then, as pending() may never come to 0 for hours.
+  if (2 * written_ >= pending_.size()) {
+    pending_.erase(0, written_);
     written_ = 0;
   }
-  return pending() != 0;
 }
 
 void Sink::write(std::string_view text) {
@@ -57,25 +69,24 @@ void Sink::write(std::string_view text) {
     return;
   }
   at_line_start_ = text.back() == '\n';
+  if (!watched_) {  // else it was full before, and still is
+    text.remove_prefix(write_now(text));
+  }
+  if (broken_) {
+    changed_();
+    return;
+  }
   pending_ += text;
-  if (watched_) {
-    return;  // full before, so still
-  }
-  while (write_piece()) {
-  }
-  if (pending() != 0) {
+  if (pending() != 0 && !watched_) {
     watched_ = true;
     loop_.watch(fd_, POLLOUT, [this](short) {
-      while (write_piece()) {
-      }
+      write_pending();
       if (pending() == 0) {
         loop_.forget(fd_);
         watched_ = false;
       }
       changed_();
     });
-  } else if (broken_) {
-    changed_();
   }
 }
 

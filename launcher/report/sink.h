@@ -19,13 +19,15 @@ class Sink {
   Sink(const Sink&) = delete;
   Sink& operator=(const Sink&) = delete;
 
+  [[nodiscard]] int fd() const { return fd_; }
   void write(std::string_view text);
   [[nodiscard]] std::size_t pending() const { return pending_.size() - written_; }
   [[nodiscard]] bool at_line_start() const { return at_line_start_; }
   [[nodiscard]] bool broken() const { return broken_; }  // nobody reads; writes are dropped
 
  private:
-  [[nodiscard]] bool write_piece();  // whether there may be room for more
+  [[nodiscard]] std::size_t write_now(std::string_view text);
+  void write_pending();
 
   EventLoop& loop_;
   int fd_;
@@ -34,6 +36,7 @@ class Sink {
   std::size_t written_ = 0;  // bytes of pending_ that are out
   bool watched_ = false;
   bool regular_file_ = false;
+  bool socket_ = false;
   bool at_line_start_ = true;
   bool broken_ = false;
 };

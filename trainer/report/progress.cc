@@ -1,13 +1,16 @@
 #include "trainer/report/progress.h"
 
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <string>
 
 #include "comm/base/fd.h"
+#include "comm/base/terminal_columns.h"
 #include "comm/base/text.h"
 #include "trainer/report/shown_text.h"
 
@@ -28,16 +31,27 @@ void write_to_stderr(std::string_view text) {
   (void)write_all(STDERR_FILENO, text.data(), text.size());
 }
 
+// Of the terminal that bprun redraws our line on; 0 where stderr does not lead there.
+int columns_behind_bprun() {
+  struct stat status {};
+  const char* const text = std::getenv(kTerminalColumns);
+  const bool pipe = ::fstat(STDERR_FILENO, &status) == 0 && S_ISFIFO(status.st_mode);
+  return pipe && text != nullptr ? std::atoi(text) : 0;
+}
+
 int columns_of_stderr() {
   winsize size{};
-  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size.ws_col : kUsualColumns;
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    return size.ws_col;
+  }
+  const int columns = columns_behind_bprun();
+  return columns > 0 ? columns : kUsualColumns;
 }
 
 }  // namespace
 
 Progress::Output Progress::stderr_output() {
-  return {.terminal = ::isatty(STDERR_FILENO) == 1,
+  return {.terminal = ::isatty(STDERR_FILENO) == 1 || columns_behind_bprun() > 0,
           .write = write_to_stderr,
           .now = [] { return Clock::now(); },
           .columns = columns_of_stderr};

@@ -1,6 +1,6 @@
 // How far training is, for the person who waits.
 //
-// On a terminal one line that is redrawn, at most ten times a second:
+// On a terminal, bprun's for rank 0 too, one line that is redrawn, at most ten times a second:
 //
 //   [========>           ] 412/936  loss 0.4821  1,204 samples/s  1:12 left
 //

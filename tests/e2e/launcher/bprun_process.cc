@@ -3,8 +3,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <array>
@@ -38,6 +41,22 @@ Fd file_with(const std::string& text) {
   return file;
 }
 
+// Its two ends; what is written to it arrives as it is.
+launcher::Pipe make_terminal() {
+  Fd ours(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (!ours || ::grantpt(ours.get()) != 0 || ::unlockpt(ours.get()) != 0) {
+    throw std::runtime_error("cannot make a terminal");
+  }
+  Fd theirs(::open(::ptsname(ours.get()), O_RDWR | O_NOCTTY | O_CLOEXEC));
+  termios settings{};
+  ::tcgetattr(theirs.get(), &settings);
+  ::cfmakeraw(&settings);
+  ::tcsetattr(theirs.get(), TCSANOW, &settings);
+  const winsize size{.ws_row = 20, .ws_col = 40, .ws_xpixel = 0, .ws_ypixel = 0};
+  ::ioctl(theirs.get(), TIOCSWINSZ, &size);
+  return {std::move(ours), std::move(theirs)};
+}
+
 void drain(Fd& pipe, std::string& text) {
   std::array<char, 65536> buffer;
   const ssize_t got = ::read(pipe.get(), buffer.data(), buffer.size());
@@ -60,8 +79,8 @@ std::string rank_program() {
 }
 
 BprunProcess::BprunProcess(const BprunInput& input) : mark_(new_mark()) {
-  launcher::Pipe out = launcher::make_pipe();
-  launcher::Pipe err = launcher::make_pipe();
+  launcher::Pipe out = input.terminal ? make_terminal() : launcher::make_pipe();
+  launcher::Pipe err = input.terminal ? launcher::Pipe{} : launcher::make_pipe();
   const Fd in = file_with(input.standard_input);
   launcher::SpawnRequest request;
   request.argv = input.before;
@@ -73,7 +92,7 @@ BprunProcess::BprunProcess(const BprunInput& input) : mark_(new_mark()) {
   request.environment = launcher::merged_environment(std::move(request.environment), {mark_});
   request.standard_input = in.get();
   request.standard_output = out.write.get();
-  request.standard_error = err.write.get();
+  request.standard_error = input.terminal ? out.write.get() : err.write.get();
   const auto result = launcher::spawn(request);
   if (result.error != 0) {
     throw std::runtime_error("cannot start " + request.file + ": " + error_text(result.error));

@@ -17,7 +17,8 @@ struct BprunInput {
   std::vector<std::string> arguments;
   std::string standard_input = {};
   std::vector<std::string> environment = {};  // NAME=VALUE, over our own
-  std::vector<std::string> before = {};       // a command that becomes the one after it: nsenter
+  bool terminal = false;  // stdout and stderr are one, of 40 columns; out() is what it was sent
+  std::vector<std::string> before = {};  // a command that becomes the one after it: nsenter
 };
 
 class BprunProcess {

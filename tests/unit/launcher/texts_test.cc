@@ -10,6 +10,7 @@
 #include "launcher/process/shell_words.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/report/failure.h"
+#include "launcher/report/rank_list.h"
 
 namespace bp::launcher {
 namespace {

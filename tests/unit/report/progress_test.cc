@@ -2,10 +2,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
 
+#include <array>
+#include <cstdio>
 #include <string>
 #include <thread>
 #include <utility>
+
+#include "comm/base/fd.h"
+#include "comm/base/terminal_columns.h"
 
 namespace bp::trainer {
 namespace {
@@ -109,6 +116,31 @@ TEST(Progress, NeverWrapsANarrowTerminal) {
   screen.now += seconds(1);
   progress.update({.step = 1, .samples = 1, .loss = 1});
   EXPECT_EQ(screen.taken(), "[==========>         ] 1/2  l");
+}
+
+// What stderr_output() makes of stderr where that is `fd` and bprun has told this of its terminal.
+std::pair<bool, int> seen_behind(int fd, const char* told) {
+  ::setenv(kTerminalColumns, told, 1);
+  const Fd before(::dup(STDERR_FILENO));
+  ::dup2(fd, STDERR_FILENO);
+  const Progress::Output output = Progress::stderr_output();
+  const std::pair seen{output.terminal, output.columns()};
+  ::dup2(before.get(), STDERR_FILENO);
+  ::unsetenv(kTerminalColumns);
+  return seen;
+}
+
+TEST(Progress, IsRedrawnOnTheTerminalBehindBprun) {
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe(pipe.data()), 0);
+  const Fd read(pipe[0]);
+  const Fd write(pipe[1]);
+  EXPECT_EQ(seen_behind(write.get(), "33"), (std::pair{true, 33}));
+  EXPECT_EQ(seen_behind(write.get(), "0"), (std::pair{false, 80}));
+  std::FILE* const file = std::tmpfile();
+  ASSERT_NE(file, nullptr);
+  EXPECT_EQ(seen_behind(::fileno(file), "33").first, false) << "2>FILE within the rank";
+  std::fclose(file);
 }
 
 // Log lines come from any thread; each stays whole.

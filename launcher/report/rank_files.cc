@@ -1,0 +1,58 @@
+#include "launcher/report/rank_files.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+
+namespace bp::launcher {
+namespace {
+
+Fd open_file(const std::string& path, bool go_on) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  Fd file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | (go_on ? O_APPEND : O_TRUNC) | O_CLOEXEC, 0666));
+  if (!file) {
+    throw Error(ErrorCode::io, concat("--output: cannot write ", path, ": ", error_text(errno)));
+  }
+  return file;
+}
+
+}  // namespace
+
+RankFiles::RankFiles(std::string folder, int world_size, bool go_on)
+    : folder_(std::move(folder)), digits_(std::to_string(world_size - 1).size()) {
+  for (int rank = 0; !folder_.empty() && rank < world_size; ++rank) {
+    files_.push_back(open_file(path_of(rank, Stream::out), go_on));
+    files_.push_back(open_file(path_of(rank, Stream::err), go_on));
+  }
+}
+
+// DIR/rank.07/stderr, with as many digits as the highest rank has.
+std::string RankFiles::path_of(int rank, Stream stream) const {
+  const std::string digits = std::to_string(rank);
+  return std::filesystem::path(folder_) /
+         concat("rank.", std::string(digits_ - digits.size(), '0'), digits) /
+         (stream == Stream::out ? "stdout" : "stderr");
+}
+
+int RankFiles::write(const Output& output) {
+  if (files_.empty()) {
+    return 0;
+  }
+  const Fd& file =
+      files_.at(static_cast<std::size_t>(output.rank) * 2 + (output.stream == Stream::out ? 0 : 1));
+  const std::size_t size = output.data.size();
+  return write_all(file.get(), output.data.data(), size) == size ? 0 : errno;
+}
+
+std::string RankFiles::error_file(int rank) const {
+  return files_.empty() ? "" : path_of(rank, Stream::err);
+}
+
+}  // namespace bp::launcher

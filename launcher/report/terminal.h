@@ -1,0 +1,31 @@
+// What the launcher's own streams can show: colours, and lines that are redrawn.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace bp::launcher {
+
+enum class ColourChoice : std::uint8_t { automatic, always, never };
+[[nodiscard]] std::optional<ColourChoice> colour_choice_of(std::string_view name);
+
+// `automatic`: where `fd` is a terminal that is not dumb, and NO_COLOR (https://no-color.org) is
+// not set. Asked of each stream by itself.
+[[nodiscard]] bool wants_colours(ColourChoice choice, int fd);
+
+[[nodiscard]] bool can_redraw(int fd);  // a terminal that is not dumb
+[[nodiscard]] int columns_of(int fd);   // 80 where that is not known
+
+inline constexpr std::string_view kNoColour = "\x1b[0m";
+inline constexpr std::string_view kRed = "\x1b[1;31m";
+inline constexpr std::string_view kYellow = "\x1b[33m";
+inline constexpr std::string_view kClearLine = "\r\x1b[K";
+[[nodiscard]] std::string_view colour_of_rank(int rank);  // neither red nor yellow
+
+// `text` made fit for one line of a terminal: without control sequences, at most so many
+// characters.
+[[nodiscard]] std::string fit_line(std::string_view text, std::size_t columns);
+
+}  // namespace bp::launcher
