@@ -78,11 +78,13 @@ int join_main(const Options& options) {
   return join_job({*options.join, std::move(request), options.start_timeout});
 }
 
-int launcher_main(const std::vector<std::string>& arguments) {
-  const auto options = parse_options(arguments);
+int launcher_main(const std::string& called, const std::vector<std::string>& arguments) {
+  auto options = parse_options(arguments);
   if (const auto* exit = std::get_if<EarlyExit>(&options)) {
     return print(*exit);
   }
+  auto& own = std::get<Options>(options).own;
+  own.insert(own.begin(), called);
   if (std::get<Options>(options).join) {
     return join_main(std::get<Options>(options));
   }
@@ -121,7 +123,7 @@ int main(int argc, char** argv) {
     if (const auto exit = run_tool(arguments)) {
       return *exit;
     }
-    return launcher_main(arguments);
+    return launcher_main(argc > 0 ? argv[0] : "bprun", arguments);
   } catch (const bp::Error& error) {
     std::fprintf(stderr, "bprun: %s\n", error.what());
     return error.code() == bp::ErrorCode::invalid_argument ? kExitUsage

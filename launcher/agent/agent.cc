@@ -29,6 +29,7 @@
 #include "launcher/process/environment_list.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/process/limits.h"
+#include "launcher/process/oom_killer.h"
 #include "launcher/process/process_tree.h"
 #include "launcher/process/program.h"
 #include "launcher/process/signals.h"
@@ -71,7 +72,8 @@ class Agent {
   [[nodiscard]] bool start_rank(const RankSpec& spec);
   void signal_ranks(int signal);
   void reap();
-  void rank_ended(RankProcess& rank, int status);
+  [[nodiscard]] std::string cause_of(const siginfo_t& end);
+  void rank_ended(RankProcess& rank, int status, std::string cause);
   void look_for_end();
   void stop_leftovers();
   void kill_everything();
@@ -83,6 +85,7 @@ class Agent {
   SignalFd signals_{SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
   HeldPort port_;
   Channel channel_;
+  OomKiller oom_killer_;
   OutputWindow window_;
   JobKey probe_key_{};
   std::unique_ptr<ProbeListener> probe_listener_;  // until the job comes
@@ -304,20 +307,28 @@ void Agent::handle(const Suspend& message) { suspended_ = message.on; }
 void Agent::handle(const Ask& message) { send(Facts{json_text(find_facts(message.question))}); }
 
 void Agent::reap() {
-  int status = 0;
-  pid_t pid = 0;
-  while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
+  siginfo_t end{};
+  int found = 0;
+  while ((found = ::waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT)) == 0 && end.si_pid != 0) {
+    std::string cause = cause_of(end);  // while the process is still there to be asked about
+    int status = 0;
+    ::waitpid(end.si_pid, &status, 0);
     for (const auto& rank : ranks_) {
-      if (rank->pid == pid && rank->running) {
-        rank_ended(*rank, status);
+      if (rank->pid == end.si_pid && rank->running) {
+        rank_ended(*rank, status, std::move(cause));
       }
     }
   }
-  childless_ = pid < 0;  // orphans come to us, so without a child there is no descendant
+  childless_ = found < 0;  // orphans come to us, so without a child there is no descendant
   look_for_end();
 }
 
-void Agent::rank_ended(RankProcess& rank, int status) {
+std::string Agent::cause_of(const siginfo_t& end) {
+  const bool killed = end.si_code == CLD_KILLED && end.si_status == SIGKILL;
+  return killed && !killing_ ? oom_killer_.word_about(end.si_pid) : "";
+}
+
+void Agent::rank_ended(RankProcess& rank, int status, std::string cause) {
   rank.running = false;
   if (rank.rank == 0) {
     input_.reset();
@@ -325,7 +336,7 @@ void Agent::rank_ended(RankProcess& rank, int status) {
   // First what it wrote, as far as the window allows, then that it ended.
   rank.out->drain();
   rank.err->drain();
-  send(Exited{rank.rank, status});
+  send(Exited{rank.rank, status, std::move(cause)});
 }
 
 // Once all ranks have ended: stops what they left, then ends their output, then reports.

@@ -254,10 +254,12 @@ void get(WireReader& in, Output& message) {
 void put(WireWriter& out, const Exited& message) {
   out.i32(message.rank);
   out.i32(message.status);
+  out.string(message.cause);
 }
 void get(WireReader& in, Exited& message) {
   message.rank = in.i32();
   message.status = in.i32();
+  message.cause = in.string();
 }
 
 void put(WireWriter& out, const StdinTaken& message) { out.u32(message.bytes); }

@@ -158,7 +158,8 @@ struct Output {
 
 struct Exited {
   int rank = 0;
-  int status = 0;  // as from waitpid
+  int status = 0;     // as from waitpid
+  std::string cause;  // what its host knows of it, such as that memory ran out; empty: nothing
 };
 
 struct StdinTaken {

@@ -299,6 +299,7 @@ std::variant<Options, EarlyExit> parse_options(const std::vector<std::string>& a
                  : usage_error(concat("--completion knows bash, not '", raw.completion, "'"));
     }
     finish(options, raw, app.remaining(false));
+    options.own.assign(arguments.begin(), arguments.end() - std::ssize(options.program));
     return options;
   } catch (const CLI::CallForHelp&) {
     return EarlyExit{0, help_of(app)};

@@ -48,6 +48,7 @@ struct Options {
   bool dry_run = false;
   bool json = false;                 // of what is listed
   std::vector<std::string> program;  // maybe none with --join; with its arguments, untouched
+  std::vector<std::string> own;      // the words before it
 };
 
 // Instead of a job: what to print (stdout for code 0, else stderr) and the exit code.

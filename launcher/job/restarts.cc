@@ -90,6 +90,9 @@ int Job::run() {
     }
     say(text);
   }
+  if (options_.max_restarts > 0 && !ending_.next.empty()) {
+    std::fprintf(stderr, "bprun: %s\n", ending_.next.c_str());  // with the report, so said aloud
+  }
   return ending_.exit_code;
 }
 

@@ -11,7 +11,6 @@
 
 #include "comm/base/job_key.h"
 #include "comm/base/text.h"
-#include "comm/store/report_keys.h"
 #include "launcher/agent/hello.h"
 #include "launcher/agent/join_key.h"
 #include "launcher/agent/timing.h"
@@ -23,7 +22,6 @@
 namespace bp::launcher {
 namespace {
 
-constexpr std::size_t kReportedLines = 20;
 // Ranks that have joined hear of a failure from the store: so long they have to leave by
 // themselves, with a record of what they were in.
 constexpr auto kOwnEnd = 250ms;
@@ -97,7 +95,8 @@ Ending Supervisor::run() {
   while (!output_.all_written() && stop_requests_ == requests) {
     loop_.run_once();
   }
-  return {exit_code(), started_ != Clock::time_point{}, stop_signal_, failure_};
+  return {exit_code(), started_ != Clock::time_point{}, stop_signal_, failure_,
+          failure_ ? next_command() : ""};
 }
 
 // Some things happen only because time passes.
@@ -128,7 +127,9 @@ void Supervisor::on_rank(const ToLauncher& message) {
   } else if (const auto* started = std::get_if<Started>(&message)) {
     ranks_.at(static_cast<std::size_t>(started->rank)).pid = started->pid;
   } else if (const auto* exited = std::get_if<Exited>(&message)) {
-    ranks_.at(static_cast<std::size_t>(exited->rank)).status = exited->status;
+    RankState& rank = ranks_.at(static_cast<std::size_t>(exited->rank));
+    rank.status = exited->status;
+    rank.host_word = exited->cause;
     jury_.rank_ended(exited->rank, exited->status, Clock::now());
     tell_lost(exited->rank);
     silence_.rank_ended(exited->rank);
@@ -182,6 +183,7 @@ void Supervisor::on_signal(int number) {
 void Supervisor::suspend() {
   crew_.send_to_all(Suspend{true});
   crew_.send_to_all(SignalRanks{SIGSTOP});
+  output_.leave_terminal();
   ::raise(SIGSTOP);
   crew_.send_to_all(SignalRanks{SIGCONT});
   crew_.send_to_all(Suspend{false});
@@ -332,60 +334,6 @@ void Supervisor::stop_ranks(int signal, std::chrono::milliseconds grace) {
   crew_.send_to_all(StopRanks{signal, static_cast<std::uint32_t>(grace.count())});
   stopping_since_ = stopping_since_.value_or(Clock::now());
   give_up_at_ = Clock::now() + grace + kAfterKill;
-}
-
-FailureReport Supervisor::report() const {
-  FailureReport report;
-  report.failure = *failure_;
-  report.when = failed_at_;
-  report.after = failed_after_;
-  report.stop_took = stop_took_;
-  report.stop_signal = "SIGTERM";
-  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-    if (ranks_[rank].stopped_by_us) {
-      report.stopped.push_back(static_cast<int>(rank));
-      const int status = ranks_[rank].status.value_or(0);
-      if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
-        report.stop_signal = "SIGKILL";
-      }
-    }
-  }
-  report.under_way = under_way();
-  const int rank = failure_->rank;
-  if (rank >= 0) {
-    report.last_errors = output_.last_errors(rank, kReportedLines);
-    report.error_file = output_.error_file(rank);
-    if (report.failure.hint.empty()) {
-      report.failure.hint = hint_for(failure_->exit_code, report.last_errors);
-    }
-  }
-  return report;
-}
-
-// Ranks have told the store what they are in when it took long or broke.
-std::map<int, std::string> Supervisor::under_way() const {
-  std::map<int, std::string> collectives;
-  if (!store_) {
-    return collectives;
-  }
-  for (auto& [key, text] : store_->values(std::string(kUnderWayKeys))) {
-    collectives.emplace(std::atoi(key.c_str() + kUnderWayKeys.size()), std::move(text));
-  }
-  return collectives;
-}
-
-// Ranks that were asked to stop and broke instead.
-void Supervisor::tell_bad_ends() {
-  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-    const int code = ranks_[rank].status ? exit_code_of(*ranks_[rank].status) : 0;
-    const bool expected = code == 0 || code == kExitTemporary || code == kExitInterrupted ||
-                          code == kExitSignal + SIGTERM || code == kExitSignal + SIGKILL ||
-                          code == kExitSignal + SIGHUP;
-    if (!expected) {
-      output_.say(concat("bprun: ", who(static_cast<int>(rank)), " ",
-                         describe_status(*ranks_[rank].status), " when asked to stop"));
-    }
-  }
 }
 
 int Supervisor::exit_code() const {

@@ -43,6 +43,7 @@ struct Ending {
   bool ran = false;                // its ranks were started
   int stop_signal = 0;             // that asked bprun to stop, or warned it: SIGUSR1, SIGUSR2
   std::optional<Failure> failure;  // has been printed
+  std::string next;                // the command to go on with after it
 };
 
 class Supervisor {
@@ -65,6 +66,7 @@ class Supervisor {
   struct RankState {
     int pid = 0;
     std::optional<int> status;
+    std::string host_word;       // what its host knows of its end
     bool stopped_by_us = false;  // it still ran when a failure made us stop the job
   };
 
@@ -101,6 +103,7 @@ class Supervisor {
   void tell_bad_ends();
   [[nodiscard]] std::string who(int rank) const;
   [[nodiscard]] FailureReport report() const;
+  [[nodiscard]] std::string next_command() const;
   [[nodiscard]] std::map<int, std::string> under_way() const;
   [[nodiscard]] int exit_code() const;
   [[nodiscard]] End farewell() const;

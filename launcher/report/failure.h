@@ -28,12 +28,10 @@ struct FailureReport {
   std::map<int, std::string> under_way;  // by rank: the collective that it was in
   std::vector<std::string> last_errors;
   std::string error_file;  // where all of it is; empty: nowhere
+  std::string next;        // the command to go on with; empty: there is none to show
 };
 
 // Several lines, without a line end at the end.
 [[nodiscard]] std::string format_report(const FailureReport& report);
-
-// A likely cause, from how it ended and what it wrote last; empty when nothing is known.
-[[nodiscard]] std::string hint_for(int exit_code, const std::vector<std::string>& last_errors);
 
 }  // namespace bp::launcher

@@ -2,17 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <string>
-#include <system_error>
-#include <utility>
 
 #include "comm/base/text.h"
 #include "tests/hosts/hosts.h"
+#include "tests/support/memory_limit.h"
 
 namespace bp::test {
 namespace {
@@ -23,41 +19,6 @@ using testing::HasSubstr;
 using FailureOnHosts = HostsTest;
 
 constexpr const char* kUneven = "a:1,b:2,c:3";
-
-// A control group of 64 MiB, of either generation, where this machine lets us make one.
-class MemoryLimit {
- public:
-  MemoryLimit() {
-    if (!make("/sys/fs/cgroup/memory", "memory.limit_in_bytes"))
-      make("/sys/fs/cgroup", "memory.max");
-  }
-  ~MemoryLimit() { remove(); }
-  MemoryLimit(const MemoryLimit&) = delete;
-  MemoryLimit& operator=(const MemoryLimit&) = delete;
-
-  [[nodiscard]] bool exists() const { return !group_.empty(); }
-  // Where a process writes its number to come under it.
-  [[nodiscard]] std::string members() const { return group_ / "cgroup.procs"; }
-
- private:
-  bool make(const std::filesystem::path& hierarchy, const char* file) {
-    std::error_code error;
-    group_ = hierarchy / concat("bp-hosts-", ::getpid());
-    std::filesystem::create_directory(group_, error);
-    if (!error && std::filesystem::exists(group_ / file) &&
-        std::ofstream(group_ / file) << "64M" << std::flush) {
-      return true;
-    }
-    remove();
-    return false;
-  }
-  void remove() {
-    std::error_code error;
-    std::filesystem::remove(std::exchange(group_, {}), error);
-  }
-
-  std::filesystem::path group_;
-};
 
 TEST_F(FailureOnHosts, KeepsTheCodeOfTheRankAndNamesItsHost) {
   const auto start = std::chrono::steady_clock::now();

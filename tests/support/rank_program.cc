@@ -1,5 +1,7 @@
 // A program for the launcher's tests: its first argument says how it behaves.
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@
 #include "bp/environment.h"
 #include "bp/error.h"
 #include "bp/store.h"
+#include "comm/base/resume_words.h"
 #include "comm/base/text.h"
 
 namespace {
@@ -119,6 +122,10 @@ int join(const std::string& mode) {
   if (mode == "leave" && rank() == 1) {
     ::_exit(0);
   }
+  if (mode == "resumable" && rank() == 1) {
+    store->set(bp::kResumeArguments, bp::told_words({"join", "done", "a b"}));
+    return 3;
+  }
   if (mode == "die" && rank() == 1) {
     ::raise(SIGKILL);
   }
@@ -212,6 +219,21 @@ int work() {
   return 0;
 }
 
+// Rank 0 waits for rank 1, which waits for the file; the others' deadline is 6 s.
+int wait_for_file(const std::string& file) {
+  bp::Communicator world = bp::Communicator::create({.timeout = 6s});
+  if (rank() == 1) {
+    world.store()->wait(std::vector<std::string>{"comm/under_way/0."}, 30s);
+    say("waiting");
+    while (::access(file.c_str(), F_OK) != 0) {
+      std::this_thread::sleep_for(1ms);
+    }
+  }
+  bp::barrier(world);
+  world.finish();
+  return 0;
+}
+
 // One collective that waits for rank 1, and one beside the caller.
 int be_traced() {
   bp::Communicator world = bp::Communicator::create();
@@ -223,6 +245,21 @@ int be_traced() {
   bp::all_reduce_async(world, bp::view(data), {.name = "second"}).wait();
   world.finish();
   return 0;
+}
+
+// What goes wrong when two want one port.
+int bind_twice() {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  socklen_t size = sizeof address;
+  const int first = ::socket(AF_INET, SOCK_STREAM, 0);
+  const int second = ::socket(AF_INET, SOCK_STREAM, 0);
+  if (::bind(first, generic, size) == 0 && ::getsockname(first, generic, &size) == 0 &&
+      ::bind(second, generic, size) != 0) {
+    std::perror("bind");
+  }
+  return 1;
 }
 
 }  // namespace
@@ -253,6 +290,13 @@ int main(int argc, char** argv) {
     say("ready");
     pause_forever();
   }
+  if (command == "bind") {
+    return bind_twice();
+  }
+  if (command == "allocate") {
+    std::vector<char> all(static_cast<std::size_t>(-1) / 4);
+    return all.back();
+  }
   if (command == "lines") {  // COUNT
     for (int i = 0; i < std::atoi(argv[2]); ++i) {
       std::printf("rank %d line %d\n", rank(), i);
@@ -270,6 +314,9 @@ int main(int argc, char** argv) {
   }
   if (command == "work") {
     return work();
+  }
+  if (command == "wait") {  // FILE
+    return wait_for_file(argument);
   }
   if (command == "traced") {
     return be_traced();

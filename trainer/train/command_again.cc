@@ -59,17 +59,25 @@ std::string find_bprun() {
   return fs::exists(beside, error) ? fs::proximate(beside, error).string() : "bprun";
 }
 
+std::vector<std::string> arguments_again(std::vector<std::string> arguments) {
+  const bool otherwise = std::ranges::any_of(arguments, [](const std::string& argument) {
+    return argument == "--resume" || argument.starts_with("--resume=");
+  });
+  if (otherwise) {
+    arguments.insert(arguments.end(), {"--resume", "auto"});
+  }
+  return arguments;
+}
+
 std::string command_again(const Launched& launched, const std::vector<std::string>& arguments) {
   std::string command = shell_word(launched.program);
   if (!launched.bprun.empty()) {
     command = concat(shell_word(launched.bprun), " ", hosts_of(launched.topology), " ", command);
   }
-  bool otherwise = false;
-  for (const std::string& argument : arguments) {
+  for (const std::string& argument : arguments_again(arguments)) {
     command += " " + shell_word(argument);
-    otherwise |= argument == "--resume" || argument.starts_with("--resume=");
   }
-  return otherwise ? command + " --resume auto" : command;
+  return command;
 }
 
 }  // namespace bp::trainer

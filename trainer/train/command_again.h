@@ -14,8 +14,11 @@ struct Launched {
   Topology topology;
 };
 
-// The arguments as they were typed, with --resume auto where they said otherwise; under bprun with
-// bprun, its hosts and their ranks before them. Other options of bprun's are not known here.
+// The arguments as they were typed, with --resume auto where they said otherwise.
+[[nodiscard]] std::vector<std::string> arguments_again(std::vector<std::string> arguments);
+
+// The program with these; under bprun with bprun, its hosts and their ranks before them. Other
+// options of bprun's are not known here.
 [[nodiscard]] std::string command_again(const Launched& launched,
                                         const std::vector<std::string>& arguments);
 

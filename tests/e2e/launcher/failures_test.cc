@@ -48,6 +48,14 @@ TEST(Failure, NamesTheSignal) {
   EXPECT_THAT(bprun.err(), HasSubstr("rank 1 wrote nothing to stderr"));
 }
 
+TEST(Failure, TheFirstOfTwoCounts) {
+  BprunProcess bprun(
+      {{"-n", "2", "sh", "-c",
+        "[ $RANK = 1 ] && exit 5; trap 'exit 7' TERM; while :; do sleep 0.01; done"}});
+  EXPECT_EQ(bprun.finish(), 5);
+  EXPECT_THAT(bprun.err(), ContainsRegex("bprun: FAILED  rank 1 on .* exited with code 5"));
+}
+
 TEST(Failure, AMissingProgramIsSaidOnceAndNothingStarts) {
   BprunProcess bprun({{"-H", kTwoHosts, "no_such_program"}});
   EXPECT_EQ(bprun.finish(), 127);

@@ -89,6 +89,18 @@ TEST(Fidelity, EachRankKnowsItsPlace) {
   }
 }
 
+TEST(Fidelity, EachRankRunsOnce) {
+  const TemporaryFolder folder;
+  BprunProcess bprun({{"-n", "4", "sh", "-c", "echo . >>" + folder.path() + "/$RANK"}});
+  EXPECT_EQ(bprun.finish(), 0) << bprun.err();
+  std::set<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    files.insert(entry.path().filename());
+    EXPECT_EQ(read_file(entry.path()), ".\n");
+  }
+  EXPECT_EQ(files, (std::set<std::string>{"0", "1", "2", "3"}));
+}
+
 TEST(Fidelity, OnlyRankZeroGetsStdin) {
   const std::string text = "first\n" + std::string(1'000'000, 'x') + "\nlast";
   BprunProcess bprun({{"-n", "3", "--prefix", "none", "sh", "-c", "wc -c"}, text});

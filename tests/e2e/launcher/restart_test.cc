@@ -88,7 +88,7 @@ TEST_F(Restart, WhatCannotHealIsNotTriedAgain) {
   for (const int code : {2, 65, 66, 75, 126, 127}) {
     BprunProcess bprun = run({"-n", "1", "--max-restarts", "3"}, concat("exit ", code));
     EXPECT_EQ(bprun.finish(), code);
-    EXPECT_THAT(bprun.err(), Not(HasSubstr("restart")));
+    EXPECT_THAT(bprun.err(), Not(HasSubstr("bprun: restart")));
   }
   BprunProcess missing({{"-n", "2", "--max-restarts", "3", "no_such_program"}});
   EXPECT_EQ(missing.finish(), 127);

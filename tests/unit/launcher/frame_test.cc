@@ -118,7 +118,8 @@ TEST(Messages, AllOthersComeBackAsTheyWent) {
   EXPECT_EQ(to_launcher(StartFailed{-1, 127, "no"}).rank, -1);
   EXPECT_EQ(to_launcher(Started{2, 4711}).pid, 4711);
   EXPECT_EQ(to_launcher(Output{1, Stream::err, "x"}).stream, Stream::err);
-  EXPECT_EQ(to_launcher(Exited{1, 139}).status, 139);
+  EXPECT_EQ(to_launcher(Exited{1, 139, ""}).status, 139);
+  EXPECT_EQ(to_launcher(Exited{1, 9, "memory"}).cause, "memory");
   EXPECT_EQ(to_launcher(StdinTaken{7}).bytes, 7U);
   EXPECT_EQ(to_launcher(Done{3}).leftovers, 3);
   Hello hello;

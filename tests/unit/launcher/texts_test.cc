@@ -115,6 +115,7 @@ TEST(Report, SaysAllInOneScreen) {
                       {3, "collective 6 of world: barrier"}};
   report.last_errors = {"one", "two"};
   report.error_file = "out/rank.2/stderr";
+  report.next = "run again: bprun x";
   const std::string text = format_report(report);
   EXPECT_EQ(
       text,
@@ -128,16 +129,9 @@ TEST(Report, SaysAllInOneScreen) {
           "    | one\n"
           "    | two\n"
           "  hint: out of memory: a smaller --batch\n"
-          "  logs: out/rank.2/stderr");
+          "  logs: out/rank.2/stderr\n"
+          "  run again: bprun x");
   EXPECT_EQ(date_and_time(report.when).substr(19), ".412");
-}
-
-TEST(Report, GuessesTheCause) {
-  EXPECT_EQ(hint_for(1, {"x", "OSError: [Errno 28] No space left on device"}),
-            "the disk is full (df -h shows which)");
-  EXPECT_EQ(hint_for(128 + 9, {}),
-            "killed from outside, most often by the kernel when memory runs out (dmesg tells)");
-  EXPECT_EQ(hint_for(7, {"no idea"}), "");
 }
 
 TEST(Texts, SayHowARankEnded) {

@@ -1,0 +1,92 @@
+// What Supervisor says about a job that has failed or was stopped.
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "comm/base/resume_words.h"
+#include "comm/base/text.h"
+#include "comm/store/report_keys.h"
+#include "launcher/job/job_texts.h"
+#include "launcher/job/next_command.h"
+#include "launcher/job/supervisor.h"
+#include "launcher/report/exit_code.h"
+#include "launcher/report/likely_cause.h"
+
+namespace bp::launcher {
+namespace {
+
+constexpr std::size_t kReportedLines = 20;
+
+}  // namespace
+
+FailureReport Supervisor::report() const {
+  FailureReport report;
+  report.failure = *failure_;
+  report.when = failed_at_;
+  report.after = failed_after_;
+  report.stop_took = stop_took_;
+  report.stop_signal = "SIGTERM";
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    if (ranks_[rank].stopped_by_us) {
+      report.stopped.push_back(static_cast<int>(rank));
+      const int status = ranks_[rank].status.value_or(0);
+      if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+        report.stop_signal = "SIGKILL";
+      }
+    }
+  }
+  report.under_way = under_way();
+  const int rank = failure_->rank;
+  if (rank >= 0) {
+    report.last_errors = output_.last_errors(rank, kReportedLines);
+    report.error_file = output_.error_file(rank);
+    if (report.failure.hint.empty()) {
+      report.failure.hint =
+          likely_cause({failure_->exit_code, ranks_[static_cast<std::size_t>(rank)].host_word,
+                        report.last_errors});
+    }
+  }
+  if (options_.max_restarts == 0) {
+    report.next = next_command();
+  }
+  return report;
+}
+
+// Nothing where no rank was started: then there is something to mend first.
+std::string Supervisor::next_command() const {
+  if (started_ == Clock::time_point{}) {
+    return "";
+  }
+  const auto told = store_->values(std::string(kResumeArguments));
+  return launcher::next_command({options_.own, options_.program},
+                                told.empty() ? "" : told.begin()->second);
+}
+
+// Ranks have told the store what they are in when it took long or broke.
+std::map<int, std::string> Supervisor::under_way() const {
+  std::map<int, std::string> collectives;
+  if (!store_) {
+    return collectives;
+  }
+  for (auto& [key, text] : store_->values(std::string(kUnderWayKeys))) {
+    collectives.emplace(std::atoi(key.c_str() + kUnderWayKeys.size()), std::move(text));
+  }
+  return collectives;
+}
+
+// Ranks that were asked to stop and broke instead.
+void Supervisor::tell_bad_ends() {
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    const int code = ranks_[rank].status ? exit_code_of(*ranks_[rank].status) : 0;
+    const bool expected = code == 0 || code == kExitTemporary || code == kExitInterrupted ||
+                          code == kExitSignal + SIGTERM || code == kExitSignal + SIGKILL ||
+                          code == kExitSignal + SIGHUP;
+    if (!expected) {
+      output_.say(concat("bprun: ", who(static_cast<int>(rank)), " ",
+                         describe_status(*ranks_[rank].status), " when asked to stop"));
+    }
+  }
+}
+
+}  // namespace bp::launcher

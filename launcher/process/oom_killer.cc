@@ -1,0 +1,190 @@
+#include "launcher/process/oom_killer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <initializer_list>
+#include <sstream>
+#include <utility>
+
+#include "comm/base/text.h"
+#include "launcher/process/read_file.h"
+
+namespace bp::launcher {
+namespace {
+
+constexpr long kNoLimit = 1L << 60;  // version 1 writes a number nearly as large as can be
+
+// The number after `key` in `text`.
+std::optional<long> number_after(std::string_view text, std::string_view key) {
+  const std::size_t at = text.find(key);
+  if (at == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const std::string_view rest = text.substr(at + key.size());
+  long number = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+  return error == std::errc{} ? std::optional(number) : std::nullopt;
+}
+
+bool has_word(std::string_view list, std::string_view word) {
+  const std::string wrapped = concat(",", list, ",");
+  return wrapped.find(concat(",", word, ",")) != std::string::npos;
+}
+
+struct Mount {
+  std::string root;  // the part of the tree that is mounted
+  std::string folder;
+};
+
+// Of control groups of version 2, or of version 1 with the memory controller.
+std::optional<Mount> find_mount(std::string_view mounts, bool version2) {
+  std::istringstream lines{std::string(mounts)};
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t dash = line.find(" - ");
+    if (dash == std::string::npos) {
+      continue;
+    }
+    std::istringstream left(line.substr(0, dash));
+    std::istringstream right(line.substr(dash + 3));
+    std::string skipped;
+    Mount mount;
+    left >> skipped >> skipped >> skipped >> mount.root >> mount.folder;
+    std::string type;
+    std::string options;
+    right >> type >> skipped >> options;
+    if (version2 ? type == "cgroup2" : type == "cgroup" && has_word(options, "memory")) {
+      return mount;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string folder_in(const Mount& mount, std::string_view path) {
+  if (mount.root != "/" && path.starts_with(mount.root)) {
+    path.remove_prefix(mount.root.size());
+  }
+  return concat(mount.folder, path == "/" ? "" : path);
+}
+
+// The text of the first of these files of a group that is there.
+std::string first_of(const std::string& folder, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (FileText file = read_file(concat(folder, "/", name)); file.error == 0) {
+      return std::move(file.text);
+    }
+  }
+  return "";
+}
+
+std::optional<long> kills_in(const std::string& folder) {
+  return oom_kills(first_of(folder, {"memory.events", "memory.oom_control"}));
+}
+
+std::string group_of(const std::string& process) {
+  return memory_group(read_file(concat("/proc/", process, "/cgroup")).text,
+                      read_file("/proc/self/mountinfo").text);
+}
+
+}  // namespace
+
+std::string oom_word(std::string_view record, pid_t pid) {
+  if (record.find(concat("Killed process ", pid, " (")) == std::string_view::npos) {
+    return "";
+  }
+  const bool group = record.find("emory cgroup out of memory") != std::string_view::npos;
+  const auto held = number_after(record, "anon-rss:");
+  return concat("the kernel killed it because ", group ? "its control group" : "the host",
+                " is out of memory", held ? concat("; it held ", *held / 1024, " MiB") : "");
+}
+
+std::optional<long> oom_kills(std::string_view text) {
+  return number_after(concat("\n", text), "\noom_kill ");
+}
+
+std::string memory_group(std::string_view membership, std::string_view mounts) {
+  // Version 1 with its memory controller stands before version 2, which then has none.
+  std::istringstream lines{std::string(membership)};
+  std::string found;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) {
+      continue;
+    }
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const bool version2 = controllers.empty();
+    if (!version2 && !has_word(controllers, "memory")) {
+      continue;
+    }
+    if (const auto mount = find_mount(mounts, version2); mount && (found.empty() || !version2)) {
+      found = folder_in(*mount, std::string_view(line).substr(second + 1));
+    }
+  }
+  return found;
+}
+
+OomKiller::OomKiller()
+    : log_(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC)), own_group_(group_of("self")) {
+  if (log_) {
+    ::lseek(log_.get(), 0, SEEK_END);
+  }
+  if (const auto kills = kills_in(own_group_)) {
+    known_[own_group_] = *kills;
+  }
+}
+
+std::string OomKiller::word_about(pid_t pid) {
+  if (std::string word = word_of_log(pid); !word.empty()) {
+    return word;
+  }
+  // It may have been moved to a group of its own. (Version 1 tells nothing of one that has ended.)
+  const std::string group = group_of(std::to_string(pid));
+  std::string word = word_of_group(group);
+  return word.empty() && group != own_group_ ? word_of_group(own_group_) : word;
+}
+
+// Each read gives one record.
+void OomKiller::read_log() {
+  std::array<char, 8192> record;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  while (log_) {
+    const ssize_t got = ::read(log_.get(), record.data(), record.size());
+    if (got < 0 && (errno == EPIPE || errno == EINTR)) {
+      continue;  // records were overwritten before we came
+    }
+    if (got <= 0) {
+      return;
+    }
+    const std::string_view text(record.data(), static_cast<std::size_t>(got));
+    if (text.find("Killed process ") != std::string_view::npos) {
+      records_.emplace_back(text);
+    }
+  }
+}
+
+std::string OomKiller::word_of_log(pid_t pid) {
+  read_log();
+  std::string word;
+  for (const std::string& record : records_) {
+    word = word.empty() ? oom_word(record, pid) : word;
+  }
+  return word;
+}
+
+std::string OomKiller::word_of_group(const std::string& folder) {
+  const auto kills = kills_in(folder);
+  if (!kills || *kills <= known_[folder]) {
+    return "";
+  }
+  ++known_[folder];  // the others may be of other ranks
+  const auto limit =
+      number_after(concat(" ", first_of(folder, {"memory.max", "memory.limit_in_bytes"})), " ");
+  const bool limited = limit && *limit < kNoLimit;
+  return concat("its control group ran out of memory, and the kernel killed a process of it",
+                limited ? concat(" (limit ", *limit >> 20, " MiB)") : "");
+}
+
+}  // namespace bp::launcher

@@ -1,0 +1,106 @@
+// The causes that the report guesses, each brought about for real, and the command that it ends
+// with.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <string>
+
+#include "comm/base/text.h"
+#include "tests/e2e/launcher/bprun_process.h"
+#include "tests/support/memory_limit.h"
+
+namespace bp::test {
+namespace {
+
+using testing::ContainsRegex;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string bprun_path() { return std::string(BP_BIN_DIR) + "/bprun"; }
+
+TEST(Cause, AFullDisk) {
+  BprunProcess bprun({{"-n", "2", "sh", "-c", "cat /proc/version >/dev/full"}});
+  EXPECT_EQ(bprun.finish(), 1);
+  EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: the disk is full (df -h shows which)\n"));
+}
+
+TEST(Cause, ABusyPort) {
+  BprunProcess bprun({{"-n", "1", rank_program(), "bind"}});
+  EXPECT_EQ(bprun.finish(), 1);
+  EXPECT_THAT(bprun.err(), HasSubstr("    | bind: Address already in use\n  hint: a port is taken "
+                                     "by another program (ss -ltnp shows which)\n"));
+}
+
+#ifndef __SANITIZE_ADDRESS__  // which ends the program with words of its own
+TEST(Cause, TooLargeAnAllocation) {
+  BprunProcess bprun({{"-n", "1", rank_program(), "allocate"}});
+  EXPECT_EQ(bprun.finish(), 128 + SIGABRT);
+  EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: out of memory: a smaller --batch, or fewer ranks"));
+}
+#endif
+
+TEST(Cause, ALossThatIsNoNumber) {
+  BprunProcess bprun({{"-n", "1", "sh", "-c", "echo 'step 7/9 (77%)  loss nan' >&2; exit 70"}});
+  EXPECT_EQ(bprun.finish(), 70);
+  EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: the loss is no number any more: "));
+}
+
+TEST(Cause, TheProgramsOwnHintIsRepeated) {
+  BprunProcess bprun({{"-n", "1", "sh", "-c",
+                       "echo 'x: No space left on device' >&2; echo hint: ask Eve >&2; exit 1"}});
+  EXPECT_EQ(bprun.finish(), 1);
+  EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: ask Eve\n"));
+}
+
+TEST(Cause, TheKernelsOomKiller) {
+  const MemoryLimit limit;
+  if (!limit.exists()) {
+    GTEST_SKIP() << "control groups cannot be made here";
+  }
+  // bprun, its agent and both ranks are in it; the greedy one is the largest.
+  BprunProcess bprun(
+      {{"-n", "1", "--prefix", "none", "sh", "-c",
+        concat("echo $$ >", limit.members(), "; exec ", bprun_path(),
+               " -n 2 sh -c '[ $RANK = 0 ] && exec sleep 1000; exec tail /dev/zero'")}});
+  EXPECT_EQ(bprun.finish(), 137);
+  EXPECT_THAT(bprun.err(), ContainsRegex("FAILED  rank 1 .*was killed by signal 9"));
+  EXPECT_THAT(bprun.err(), ContainsRegex("  hint: out of memory: (the kernel killed it because its "
+                                         "control group is|its control group ran) out of memory"));
+}
+
+TEST(NextCommandLine, IsTheSameForAProgramThatDoesNotTell) {
+  BprunProcess bprun({{"-n", "2", "--start-timeout", "9s", "--", "sh", "-c", "exit 3", "it's"}});
+  EXPECT_EQ(bprun.finish(), 3);
+  EXPECT_THAT(bprun.err(),
+              EndsWith(concat("\n  run again: ", bprun_path(),
+                              " -n 2 --start-timeout 9s -- sh -c 'exit 3' 'it'\\''s'\n")));
+}
+
+TEST(NextCommandLine, ResumesAProgramThatTellsHow) {
+  BprunProcess bprun({{"-n", "2", rank_program(), "join", "resumable"}});
+  EXPECT_EQ(bprun.finish(), 3);
+  const std::string command = concat(bprun_path(), " -n 2 ", rank_program(), " join done 'a b'");
+  EXPECT_THAT(bprun.err(), EndsWith(concat("\n  resume: ", command, "\n")));
+  BprunProcess again({{"-n", "1", "--prefix", "none", "sh", "-c", command}});
+  EXPECT_EQ(again.finish(), 0) << "as printed, by a shell";
+}
+
+TEST(NextCommandLine, IsNotThereWhereNothingRan) {
+  BprunProcess bprun({{"-n", "2", "no_such_program"}});
+  EXPECT_EQ(bprun.finish(), 127);
+  EXPECT_THAT(bprun.err(), Not(HasSubstr("run again")));
+}
+
+TEST(NextCommandLine, StandsAtTheEndOfAllRestarts) {
+  BprunProcess bprun({{"-n", "1", "--max-restarts", "1", "sh", "-c", "exit 3"}});
+  EXPECT_EQ(bprun.finish(), 3);
+  const std::string line =
+      concat("run again: ", bprun_path(), " -n 1 --max-restarts 1 sh -c 'exit 3'\n");
+  EXPECT_THAT(bprun.err(), EndsWith("bprun: " + line));
+  EXPECT_EQ(bprun.err().find(line), bprun.err().rfind(line));
+}
+
+}  // namespace
+}  // namespace bp::test

@@ -1,0 +1,111 @@
+// What the report guesses, and what it advises.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "comm/base/resume_words.h"
+#include "launcher/job/next_command.h"
+#include "launcher/process/oom_killer.h"
+#include "launcher/report/likely_cause.h"
+
+namespace bp::launcher {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string cause_of_line(const std::string& line) {
+  return likely_cause({.exit_code = 1, .last_errors = {"first", line, "last"}});
+}
+
+TEST(LikelyCause, IsReadFromStderr) {
+  const auto means = [](const char* line, const char* cause) {
+    EXPECT_THAT(cause_of_line(line), HasSubstr(cause)) << line;
+  };
+  means("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", "GPU memory");
+  means("RuntimeError: CUDA error: out of memory", "GPU memory");
+  means("RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling", "GPU memory");
+  means("  what():  std::bad_alloc", "out of memory: a smaller --batch");
+  means("OSError: [Errno 28] No space left on device", "the disk is full");
+  means("bind: Address already in use", "a port is taken");
+  means("x: error while loading shared libraries: y.so", "a library is missing on that host");
+  means("/lib/libc.so.6: version `GLIBC_2.99' not found", "a newer system");
+  means("open: Too many open files", "ulimit -n");
+}
+
+TEST(LikelyCause, OfALossThatIsNoNumber) {
+  for (const char* line : {"the loss at step 5 is nan", "step 7/9  loss nan  12 samples/s",
+                           "loss=NaN", "Loss is NaN, stopping training"}) {
+    EXPECT_THAT(cause_of_line(line), HasSubstr("the loss is no number")) << line;
+  }
+  for (const char* line : {"loss 0.5 of nancy", "a loss of finances", "nan before the loss"}) {
+    EXPECT_EQ(cause_of_line(line), "") << line;
+  }
+}
+
+TEST(LikelyCause, IsTheHostsWordThenTheProgramsThenTheLastSign) {
+  const std::vector<std::string> errors{"std::bad_alloc", "No space left on device",
+                                        "hint: try something else"};
+  EXPECT_EQ(likely_cause({137, "the kernel killed it because the host is out of memory", errors}),
+            "out of memory: the kernel killed it because the host is out of memory; fewer ranks on "
+            "that host, a smaller --batch, or a higher limit");
+  EXPECT_EQ(likely_cause({1, "", errors}), "try something else");
+  EXPECT_EQ(likely_cause({1, "", {errors[0], errors[1]}}), "the disk is full (df -h shows which)");
+}
+
+TEST(LikelyCause, IsElseTheSignal) {
+  EXPECT_EQ(likely_cause({128 + 9, "", {}}),
+            "killed from outside, most often by the kernel when memory runs out (dmesg tells)");
+  EXPECT_EQ(likely_cause({7, "", {"no idea"}}), "");
+}
+
+constexpr const char* kRecord =
+    "4,1234,567890,-;Memory cgroup out of memory: Killed process 4711 (tail) total-vm:99584kB, "
+    "anon-rss:64776kB, file-rss:1532kB, shmem-rss:0kB, UID:0 pgtables:232kB oom_score_adj:0";
+
+TEST(OomKillerWords, AreFoundInTheKernelsLog) {
+  EXPECT_EQ(oom_word(kRecord, 4711),
+            "the kernel killed it because its control group is out of memory; it held 63 MiB");
+  EXPECT_EQ(oom_word(kRecord, 471), "");
+  EXPECT_EQ(oom_word("3,1,2,-;Out of memory: Killed process 5 (x)", 5),
+            "the kernel killed it because the host is out of memory");
+}
+
+TEST(OomKillerWords, AreFoundInTheGroupsCounts) {
+  EXPECT_EQ(oom_kills("low 0\nhigh 0\nmax 12\noom 3\noom_kill 2\noom_group_kill 0\n"), 2);
+  EXPECT_EQ(oom_kills("oom_kill_disable 0\nunder_oom 0\noom_kill 7\n"), 7);
+  EXPECT_FALSE(oom_kills("oom_kill_disable 0\nunder_oom 0\n"));
+  EXPECT_FALSE(oom_kills(""));
+}
+
+TEST(OomKillerWords, AreOfTheProcessesOwnGroup) {
+  const std::string two = "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n";
+  EXPECT_EQ(memory_group("0::/user.slice/x.scope\n", two), "/sys/fs/cgroup/user.slice/x.scope");
+  EXPECT_EQ(memory_group("0::/\n", two), "/sys/fs/cgroup");
+  const std::string one =
+      "34 31 0:31 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+      "35 31 0:32 /docker/77 /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
+  EXPECT_EQ(memory_group("9:cpu,cpuacct:/docker/77\n4:memory:/docker/77/a\n0::/docker/77\n", one),
+            "/sys/fs/cgroup/memory/a");
+  const std::string both = one + two;
+  EXPECT_EQ(memory_group("4:memory:/docker/77\n0::/elsewhere\n", both), "/sys/fs/cgroup/memory");
+  EXPECT_EQ(memory_group("", both), "");
+  EXPECT_EQ(memory_group("nonsense\n::\n", "nonsense - x\n"), "");
+}
+
+TEST(NextCommand, IsReadyForAShell) {
+  const CommandWords words{{"bin/bprun", "-n", "2", "--"}, {"my prog", "it's", ""}};
+  EXPECT_EQ(next_command(words, ""), "run again: bin/bprun -n 2 -- 'my prog' 'it'\\''s' ''");
+  EXPECT_EQ(next_command(words, told_words({"a b", "--resume", "auto"})),
+            "resume: bin/bprun -n 2 -- 'my prog' 'a b' --resume auto");
+}
+
+TEST(ToldWords, ComeBackAsTheyWere) {
+  EXPECT_THAT(words_told(told_words({"a b", "", "c\n"})), ElementsAre("a b", "", "c\n"));
+  EXPECT_THAT(words_told(told_words({})), IsEmpty());
+}
+
+}  // namespace
+}  // namespace bp::launcher
