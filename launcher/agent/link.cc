@@ -50,6 +50,7 @@ struct AgentLink::Started {
 AgentLink::Started AgentLink::start(const std::vector<std::string>& argv) {
   Pipe in = make_pipe();
   Pipe out = make_pipe();
+  widen_pipe(out.write.get());
   Pipe errors = make_pipe();
   const auto environment = own_environment();
   const Program program = find_program(

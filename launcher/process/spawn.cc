@@ -96,6 +96,8 @@ Pipe make_pipe() {
 
 void set_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
 
+void widen_pipe(int fd) { ::fcntl(fd, F_SETPIPE_SZ, 1 << 20); }
+
 SpawnResult spawn(const SpawnRequest& request) {
   const std::vector<char*> argv = c_strings(request.argv);
   const std::vector<char*> environment = c_strings(request.environment);

@@ -17,6 +17,7 @@ struct Pipe {
 };
 [[nodiscard]] Pipe make_pipe();  // close-on-exec, both ends; throws io
 void set_nonblocking(int fd);
+void widen_pipe(int fd);  // to 1 MiB, where the system allows it: fewer turns for much output
 
 struct SpawnRequest {
   std::string file;                      // what to execute; not looked up
