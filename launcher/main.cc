@@ -78,6 +78,15 @@ int join_main(const Options& options) {
   return join_job({*options.join, std::move(request), options.start_timeout});
 }
 
+void tell_notes(const JobPlan& plan) {
+  for (const std::string& note : plan.notes) {
+    std::fprintf(stderr, "bprun: %s\n", note.c_str());
+  }
+  if (!plan.allocation.empty()) {
+    std::fprintf(stderr, "bprun: %s\n", plan.allocation.c_str());
+  }
+}
+
 int launcher_main(const std::string& called, const std::vector<std::string>& arguments) {
   auto options = parse_options(arguments);
   if (const auto* exit = std::get_if<EarlyExit>(&options)) {
@@ -99,12 +108,8 @@ int launcher_main(const std::string& called, const std::vector<std::string>& arg
   if (std::get<Options>(options).dry_run) {
     return dry_run(std::get<JobPlan>(plan), std::get<Options>(options));
   }
-  for (const std::string& note : std::get<JobPlan>(plan).notes) {
-    std::fprintf(stderr, "bprun: %s\n", note.c_str());
-  }
-  if (const std::string& hosts = std::get<JobPlan>(plan).allocation;
-      !hosts.empty() && !std::get<Options>(options).quiet) {
-    std::fprintf(stderr, "bprun: %s\n", hosts.c_str());
+  if (!std::get<Options>(options).quiet) {
+    tell_notes(std::get<JobPlan>(plan));
   }
   return run_job(std::get<Options>(options), std::get<JobPlan>(plan));
 }

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "launcher/report/failure.h"
+#include "launcher/report/rank_list.h"
 
 namespace bp::launcher {
 

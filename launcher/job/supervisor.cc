@@ -184,11 +184,13 @@ void Supervisor::suspend() {
   crew_.send_to_all(Suspend{true});
   crew_.send_to_all(SignalRanks{SIGSTOP});
   output_.leave_terminal();
+  const auto stopped = Clock::now();
   ::raise(SIGSTOP);
   crew_.send_to_all(SignalRanks{SIGCONT});
   crew_.send_to_all(Suspend{false});
   silence_.job_resumed(Clock::now());
   crew_.resumed();
+  jury_.time_was_lost(Clock::now() - stopped);
 }
 
 void Supervisor::advance() {

@@ -66,6 +66,14 @@ void Jury::store_event(const StoreEvent& event, Time now) {
   look_for_signs(now);
 }
 
+void Jury::time_was_lost(Time::duration lost) {
+  for (std::optional<Time>* const since : {&first_sign_, &first_join_}) {
+    if (*since) {
+      **since += lost;
+    }
+  }
+}
+
 bool Jury::others_at_work(std::size_t rank) const {
   for (std::size_t other = 0; other < ranks_.size(); ++other) {
     // One that has failed since was at work when this one left.

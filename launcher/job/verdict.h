@@ -39,6 +39,8 @@ class Jury {
 
   void rank_ended(int rank, int status, Time now);
   void store_event(const StoreEvent& event, Time now);
+  // The job stood still for so long until now.
+  void time_was_lost(Time::duration lost);
 
   // Nothing: no failure, or it is too early to say whose.
   [[nodiscard]] std::optional<Verdict> verdict(Time now) const;

@@ -219,21 +219,6 @@ int work() {
   return 0;
 }
 
-// Rank 0 waits for rank 1, which waits for the file; the others' deadline is 6 s.
-int wait_for_file(const std::string& file) {
-  bp::Communicator world = bp::Communicator::create({.timeout = 6s});
-  if (rank() == 1) {
-    world.store()->wait(std::vector<std::string>{"comm/under_way/0."}, 30s);
-    say("waiting");
-    while (::access(file.c_str(), F_OK) != 0) {
-      std::this_thread::sleep_for(1ms);
-    }
-  }
-  bp::barrier(world);
-  world.finish();
-  return 0;
-}
-
 // One collective that waits for rank 1, and one beside the caller.
 int be_traced() {
   bp::Communicator world = bp::Communicator::create();
@@ -314,9 +299,6 @@ int main(int argc, char** argv) {
   }
   if (command == "work") {
     return work();
-  }
-  if (command == "wait") {  // FILE
-    return wait_for_file(argument);
   }
   if (command == "traced") {
     return be_traced();

@@ -10,6 +10,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <filesystem>
@@ -18,6 +19,7 @@
 #include "comm/base/text.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/process_tree.h"
+#include "launcher/process/read_file.h"
 #include "launcher/process/shell_words.h"
 #include "launcher/process/spawn.h"
 
@@ -140,13 +142,31 @@ int BprunProcess::finish() {
   return WIFSIGNALED(*status) ? 128 + WTERMSIG(*status) : WEXITSTATUS(*status);
 }
 
-int BprunProcess::marked() const {
-  int count = 0;
+std::vector<pid_t> BprunProcess::marked_processes() const {
+  std::vector<pid_t> pids;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const int pid = std::atoi(entry.path().filename().c_str());
-    count += pid > 0 && launcher::has_environment_entry(pid, mark_.c_str()) ? 1 : 0;
+    if (pid > 0 && launcher::has_environment_entry(pid, mark_.c_str())) {
+      pids.push_back(pid);
+    }
   }
-  return count;
+  return pids;
+}
+
+int BprunProcess::marked() const { return static_cast<int>(marked_processes().size()); }
+
+bool BprunProcess::wait_until_stopped(int count) const {
+  const auto is_stopped = [](pid_t pid) {
+    const std::string stat = launcher::read_file(concat("/proc/", pid, "/stat")).text;
+    const std::size_t name_end = stat.rfind(") ");
+    return name_end != std::string::npos && stat.substr(name_end + 2, 1) == "T";
+  };
+  for (const Deadline deadline(10s); !deadline.passed(); ::usleep(5000)) {
+    if (std::ranges::count_if(marked_processes(), is_stopped) == count) {
+      return true;
+    }
+  }
+  return false;
 }
 
 int BprunProcess::marked_at_last() const {

@@ -39,9 +39,12 @@ class BprunProcess {
   [[nodiscard]] int marked() const;
   // Waits until there are none; the number that is left after 10 s.
   [[nodiscard]] int marked_at_last() const;
+  // Waits until so many of them are stopped by a signal; false after 10 s.
+  [[nodiscard]] bool wait_until_stopped(int count) const;
 
  private:
   bool read_some(std::chrono::milliseconds limit);
+  [[nodiscard]] std::vector<pid_t> marked_processes() const;
 
   std::string mark_;
   Fd out_pipe_;

@@ -117,6 +117,23 @@ TEST(FakeSsh, AConnectionThatBreaksLosesTheHost) {
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
+// bprun heard nothing of the host for longer than a host may be silent: it did not listen.
+TEST(FakeSsh, CtrlZLosesNoHost) {
+  BprunProcess bprun(
+      {{"--ssh", fake_ssh(":"), "-H", "localhost:1,far:1", rank_program(), "pause"}});
+  ASSERT_TRUE(bprun.wait_for("[0] ready\n"));
+  ASSERT_TRUE(bprun.wait_for("[1] ready\n"));
+  bprun.signal(SIGTSTP);
+  ASSERT_TRUE(bprun.wait_until_stopped(3)) << "bprun and the ranks, but no agent";
+  ::sleep(10);
+  bprun.signal(SIGCONT);
+  ASSERT_TRUE(bprun.wait_until_stopped(0));
+  ::sleep(2);
+  bprun.signal(SIGTERM);
+  EXPECT_EQ(bprun.finish(), 128 + SIGTERM);
+  EXPECT_THAT(bprun.err(), testing::Not(HasSubstr("lost")));
+}
+
 TEST(FakeSsh, AMissingSshIsSaid) {
   BprunProcess bprun({{"--ssh", "/no/such/ssh", "-H", "a:1", "true"}});
   EXPECT_EQ(bprun.finish(), 70);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "tests/e2e/launcher/bprun_process.h"
 
@@ -9,6 +10,7 @@ namespace bp::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 // Waits until both ranks have their families: 2 x 4 processes beside bprun and its agents.
 void wait_for_families(BprunProcess& bprun) {
@@ -73,6 +75,23 @@ TEST(Stop, RanksThatSaveEndTheJobWith75) {
     EXPECT_THAT(bprun.out(), HasSubstr("[0] saved\n"));
     EXPECT_THAT(bprun.out(), HasSubstr("[1] saved\n"));
   }
+}
+
+// For longer than a silent rank is borne, and then for as long again.
+TEST(Stop, CtrlZSuspendsAllAndNobodyCountsAsSilentAfterwards) {
+  BprunProcess bprun({{"-n", "2", "--kill-silent=1s", rank_program(), "join", "save"}});
+  ASSERT_TRUE(bprun.wait_for("[0] joined\n"));
+  ASSERT_TRUE(bprun.wait_for("[1] joined\n"));
+  bprun.signal(SIGTSTP);
+  ASSERT_TRUE(bprun.wait_until_stopped(3)) << "bprun and the ranks, but not the agent";
+  ::sleep(2);
+  bprun.signal(SIGCONT);
+  ASSERT_TRUE(bprun.wait_until_stopped(0));
+  ::sleep(2);
+  bprun.signal(SIGTERM);
+  EXPECT_EQ(bprun.finish(), 75);
+  EXPECT_THAT(bprun.err(), Not(HasSubstr("no sign of life")));
+  EXPECT_THAT(bprun.out(), HasSubstr("[0] saved\n"));
 }
 
 TEST(Stop, UserSignalsArePassedOn) {

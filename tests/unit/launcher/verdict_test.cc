@@ -212,5 +212,12 @@ TEST_F(JuryTest, NamesWhoNeverJoined) {
   EXPECT_THAT(jury.missing(at(90'000), 30s), IsEmpty());
 }
 
+TEST_F(JuryTest, TimeInWhichTheJobStoodStillDoesNotCount) {
+  tell(1'000, Event::joined, 1);
+  jury.time_was_lost(1h);
+  EXPECT_THAT(jury.missing(at(3'600'000 + 30'999), 30s), IsEmpty());
+  EXPECT_THAT(jury.missing(at(3'600'000 + 31'000), 30s), ElementsAre(0, 2));
+}
+
 }  // namespace
 }  // namespace bp::launcher
