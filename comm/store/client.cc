@@ -52,7 +52,7 @@ auto StoreClient::wait_for_admission(const Deadline& deadline) -> Admission {
 
 Error StoreClient::error(ErrorCode code, const What& what, const std::string& why) const {
   const std::string who = rank_ < 0 ? "an observer" : concat("rank ", rank_);
-  const std::string key = what.key.data() == nullptr ? "" : concat(" ", quoted(what.key));
+  const std::string key = what.key.data() == nullptr ? "" : concat(" ", in_quotes(what.key));
   return {code, concat(who, ", ", what.verb, key, " at the store ", address_.text(), ": ", why)};
 }
 

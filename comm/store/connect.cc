@@ -37,7 +37,7 @@ std::string who(const StoreClientOptions& options) {
                                      " of the protocol, this program ", "version ", kStoreVersion,
                                      "; bprun and the program must be of one bp release"));
     case StoreRefusal::job:
-      throw_unwanted(options, concat("it serves another job than ", quoted(options.job),
+      throw_unwanted(options, concat("it serves another job than ", in_quotes(options.job),
                                      "; BP_STORE and BP_JOB are not of one job"));
     case StoreRefusal::rank_range:
       throw_unwanted(options, "its job has no such rank; RANK is not of this job");

@@ -6,7 +6,7 @@
 
 namespace bp {
 
-std::string quoted(std::string_view key) {
+std::string in_quotes(std::string_view key) {
   constexpr std::size_t kLongest = 100;
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text = "\"";
@@ -27,7 +27,7 @@ std::string quoted_list(const std::vector<std::string>& keys) {
   constexpr std::size_t kMost = 20;
   std::string text;
   for (std::size_t i = 0; i < std::min(keys.size(), kMost); ++i) {
-    text += concat(i == 0 ? "" : ", ", quoted(keys[i]));
+    text += concat(i == 0 ? "" : ", ", in_quotes(keys[i]));
   }
   return keys.size() > kMost ? concat(text, " and ", keys.size() - kMost, " more") : text;
 }
