@@ -54,6 +54,7 @@ TEST(Cause, TheProgramsOwnHintIsRepeated) {
   EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: ask Eve\n"));
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // else bprun is the largest
 TEST(Cause, TheKernelsOomKiller) {
   const MemoryLimit limit;
   if (!limit.exists()) {
@@ -69,6 +70,7 @@ TEST(Cause, TheKernelsOomKiller) {
   EXPECT_THAT(bprun.err(), ContainsRegex("  hint: out of memory: (the kernel killed it because its "
                                          "control group is|its control group ran) out of memory"));
 }
+#endif
 
 TEST(NextCommandLine, IsTheSameForAProgramThatDoesNotTell) {
   BprunProcess bprun({{"-n", "2", "--start-timeout", "9s", "--", "sh", "-c", "exit 3", "it's"}});
