@@ -32,7 +32,9 @@ Examples:
   bprun --hostfile FILE -n 8 PROGRAM     the first eight slots of the hosts in FILE
   bprun -H localhost:2,127.0.0.1:1 PROGRAM
                                          this machine as two hosts, for a try
-  bprun -H a:3,b:1 --dry-run PROGRAM     what would be started)";
+  bprun -H a:3,b:1 --dry-run PROGRAM     what would be started
+  bprun doctor -H a,b                    whether these hosts are fit for a job
+  bprun gpus -H a,b                      their GPUs, and who uses them)";
 
 constexpr std::chrono::seconds kShortestSilence{1};  // a busy machine has pauses of a part of that
 
