@@ -77,7 +77,7 @@ std::string list_of(const Row& names) {
   for (const std::string& name : names) {
     constexpr std::size_t kLongest = 40;
     text += text.empty() ? "" : ", ";
-    text += name.size() <= kLongest ? name : name.substr(0, kLongest) + "...";
+    text += name.size() <= kLongest ? name : concat(name.substr(0, kLongest), "...");
   }
   return text;
 }
