@@ -37,5 +37,7 @@ endif()
 
 find_program(BP_CCACHE ccache)
 if(BP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${BP_CCACHE})
+  # Depend mode: what it has not seen yet, on a fresh machine everything, is not preprocessed beforehand. The
+  # sloppiness is what precompiled headers ask for: a __TIME__ in one would not be seen.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros ${BP_CCACHE})
 endif()

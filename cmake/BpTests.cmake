@@ -22,6 +22,7 @@ function(bp_test name)
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE bp_flags ${arg_LIBS} GTest::gmock GTest::gtest_main)
+  bp_precompile(EXECUTABLE std tests TARGETS ${name})
   target_compile_definitions(
     ${name} PRIVATE BP_BIN_DIR="${CMAKE_BINARY_DIR}/bin" BP_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name})
@@ -29,6 +30,7 @@ function(bp_test name)
     ${name}
     PROPERTIES LABELS "${arg_LABELS}"
                TIMEOUT ${arg_TIMEOUT}
+               COST ${arg_TIMEOUT} # the long ones first, so that none is left alone at the end
                PROCESSORS ${arg_PROCESSORS}
                ENVIRONMENT "${arg_ENV}")
 endfunction()
