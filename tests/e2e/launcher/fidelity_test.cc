@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <sstream>
@@ -13,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/e2e/launcher/bprun_process.h"
+#include "tests/support/scratch.h"
 
 namespace bp::test {
 namespace {
@@ -20,26 +20,6 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = testing::TempDir() + "bprun_XXXXXX";
-    path_ = ::mkdtemp(name.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 std::vector<std::string> entries_of(const std::string& path) {
   std::istringstream stream(read_file(path));
@@ -55,7 +35,7 @@ TEST(Fidelity, EveryByteButNulArrives) {
   for (int byte = 1; byte < 256; ++byte) {
     every_byte += static_cast<char>(byte);
   }
-  const TemporaryFolder folder;
+  const Scratch folder;
   const std::vector<std::string> odd{every_byte, "",   " a  b ",    "$HOME `x` 'y' \"z\"",
                                      "-n",       "--", "line\nline"};
   std::vector<std::string> arguments{"-n", "1", rank_program(), "dump", folder.path() + "/dump"};
@@ -71,7 +51,7 @@ TEST(Fidelity, EveryByteButNulArrives) {
 }
 
 TEST(Fidelity, EachRankKnowsItsPlace) {
-  const TemporaryFolder folder;
+  const Scratch folder;
   BprunProcess bprun({{"-H", "localhost:2,127.0.0.1:1", "--env", "GIVEN=1", rank_program(), "dump",
                        folder.path() + "/dump"},
                       "",
@@ -90,7 +70,7 @@ TEST(Fidelity, EachRankKnowsItsPlace) {
 }
 
 TEST(Fidelity, EachRankRunsOnce) {
-  const TemporaryFolder folder;
+  const Scratch folder;
   BprunProcess bprun({{"-n", "4", "sh", "-c", "echo . >>" + folder.path() + "/$RANK"}});
   EXPECT_EQ(bprun.finish(), 0) << bprun.err();
   std::set<std::string> files;
@@ -146,7 +126,7 @@ TEST(Output, WithoutPrefixBytesAreAsTheyWere) {
 }
 
 TEST(Output, GoesToFilesToo) {
-  const TemporaryFolder folder;
+  const Scratch folder;
   BprunProcess bprun({{"-n", "11", "--output", folder.path() + "/new/o", "sh", "-c",
                        "echo out $RANK; echo err $RANK >&2"}});
   EXPECT_EQ(bprun.finish(), 0);
@@ -167,7 +147,7 @@ TEST(Output, EndsTheJobWhenNobodyReads) {
 }
 
 TEST(DryRun, ShowsEverythingAndStartsNothing) {
-  const TemporaryFolder folder;
+  const Scratch folder;
   BprunProcess bprun(
       {{"-H", "localhost:1,127.0.0.1:2:gpus=[3,5]", "--dry-run", "touch", folder.path() + "/x y"}});
   EXPECT_EQ(bprun.finish(), 0);

@@ -7,8 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "launcher/process/child.h"
@@ -18,31 +16,19 @@
 #include "launcher/process/read_file.h"
 #include "launcher/process/signals.h"
 #include "launcher/process/spawn.h"
+#include "tests/support/scratch.h"
 
 namespace bp::launcher {
 namespace {
 
 using namespace std::chrono_literals;
 
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = testing::TempDir() + "launcher_XXXXXX";
-    path_ = ::mkdtemp(name.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+struct TemporaryFolder : Scratch {
   std::string file(const std::string& name, mode_t mode, const std::string& text = "") const {
-    std::string path = path_ + "/" + name;
-    std::ofstream(path) << text;
+    std::string path = write(name, text);
     ::chmod(path.c_str(), mode);
     return path;
   }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
 };
 
 std::string read_all(int fd) {
