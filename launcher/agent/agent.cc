@@ -1,3 +1,5 @@
+// Over 400 lines, because it is one state: what an agent does next depends on which ranks run, what
+// they left and who wants the end, and each handler is a few lines on that.
 #include "launcher/agent/agent.h"
 
 #include <fcntl.h>
@@ -168,12 +170,12 @@ void Agent::handle(JobSpec& spec) {
   job_ = std::move(spec);
   if (!job_->directory.empty()) {
     ::umask(static_cast<mode_t>(job_->umask));
-  }
-  if (!job_->directory.empty() && ::chdir(job_->directory.c_str()) != 0) {
-    send(StartFailed{-1, kExitNoInput,
-                     concat("the working directory ", job_->directory,
-                            " cannot be entered: ", error_text(errno))});
-    return;
+    if (::chdir(job_->directory.c_str()) != 0) {
+      send(StartFailed{-1, kExitNoInput,
+                       concat("the working directory ", job_->directory,
+                              " cannot be entered: ", error_text(errno))});
+      return;
+    }
   }
   job_->environment = job_->whole_environment
                           ? job_->environment
