@@ -151,7 +151,7 @@ TEST(Texts, SayWhyAHostIsOutOfReach) {
   EXPECT_EQ(failure.headline, "host h1 could not be reached: u@h1: Permission denied (publickey).");
   EXPECT_EQ(failure.hint, "bprun needs a login without password: ssh-copy-id to that host");
 
-  loss.errors = {"Offending ED25519 key in /root/.ssh/known_hosts:2", "  remove with:",
+  loss.errors = {"Offending ED25519 key in /home/eve/.ssh/known_hosts:2", "  remove with:",
                  "Host key for h1 has changed and you have requested strict checking.",
                  "Host key verification failed."};
   failure = unreachable("h1", loss, "/b/bprun");
