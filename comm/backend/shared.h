@@ -65,6 +65,8 @@ class SharedBackend : public Backend {
     bool shown = false;    // ours
     bool at_once = false;  // unless somebody's is shown
   };
+  // The same on all ranks, between two meetings.
+  [[nodiscard]] bool reduces_at_once(DataType type, std::size_t bytes) const;
   void all_reduce_at_once(Call& call, const Staged& staged, ReduceOp op);
   void all_reduce_in_shares(Call& call, Staged staged, ReduceOp op);
   [[nodiscard]] Block share(const Staged& staged, int peer, std::size_t step) const;

@@ -10,6 +10,8 @@ namespace {
 
 // Up to here a second meeting costs more than it saves.
 constexpr std::size_t kAtOnce = std::size_t{8} << 10;
+// Likewise for two ranks that need not both widen and round the same halves.
+constexpr std::size_t kHalvesAtOnce = std::size_t{64} << 10;
 // Up to here a vector is not worked on where it is, but handed over like any other.
 constexpr std::size_t kShort = 512;
 // So much of all ranks' vectors is on the stages at a time: more would not stay in the caches.
@@ -20,14 +22,20 @@ constexpr std::size_t kOnStages = std::size_t{2} << 20;
 // Vectors that lie elsewhere are staged in chunks, and reduced in one of two ways:
 //   at once    every rank reduces the whole chunk for itself
 //   in shares  each reduces its share and writes it into all vectors, in place or by the stages
-// Two ranks hand over as much in either way, so at once is better; more of them have less to read
-// in shares.
+// Two ranks hand over as much in either way, so at once is better, but for halves between near
+// cores, where the arithmetic is what takes the time; more of them have less to read in shares.
+bool SharedBackend::reduces_at_once(DataType type, std::size_t bytes) const {
+  if (bytes <= kAtOnce) return true;
+  const bool halves = type == DataType::f16 || type == DataType::bf16;
+  return size() == 2 && !(halves && bytes > kHalvesAtOnce && !board_.is_far());
+}
+
 void SharedBackend::all_reduce(Call& call, View data, ReduceOp op) {
   const std::size_t bytes = data.bytes();
   call.expect(bytes);
   if (bytes <= Board::kInlineBytes) return reduce_on_board(call, data, op);
   const bool shown = bytes > kShort && host_->own().offset_of(data.data, bytes).has_value();
-  const bool at_once = size() == 2 || bytes <= kAtOnce;
+  const bool at_once = reduces_at_once(data.type, bytes);
   const std::size_t most = std::min(chunk_, whole_lines(kOnStages / channels_.size()));
   const std::size_t chunk = enter_stage((bytes - 1) / steps_of(bytes, most) + 1);
   const Staged staged{.data = data, .chunk = chunk, .shown = shown, .at_once = at_once};
