@@ -18,10 +18,12 @@ class Waiting {
   Waiting& operator=(const Waiting&) = delete;
   ~Waiting() { supervisor_.waited(peer_, begin_); }
 
+  [[nodiscard]] Patience::Clock::time_point begin() const { return begin_; }
+
  private:
   CallSupervisor& supervisor_;
   const int peer_;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const Patience::Clock::time_point begin_ = Patience::Clock::now();
 };
 
 }  // namespace
@@ -37,7 +39,7 @@ std::span<std::byte> Scratch::at_least(std::size_t bytes) {
 }
 
 Call::Call(CallContext context)
-    : context_(std::move(context)), deadline_(context_.begin, context_.timeout) {}
+    : context_(std::move(context)), patience_(context_.timeout, context_.begin) {}
 
 std::uint64_t Call::next_slot(Posted& posted, int peer, Lane lane) const {
   const auto index = static_cast<std::size_t>(lane);
@@ -101,12 +103,14 @@ void Call::wait_for_member(int peer, const Wait& wait) {
 void Call::wait_in_slices(int peer, const Wait& wait) {
   CallSupervisor& supervisor = *context_.supervisor;
   const Waiting waiting(supervisor, peer);
+  patience_.look(waiting.begin());
   if (!stall_) stall_.emplace(std::min(context_.stall_after, context_.timeout / 2));
   for (;;) {
-    const Deadline next = stall_->at() < deadline_.at() ? *stall_ : deadline_;
-    if (wait(next, supervisor.stop())) return;
+    const Deadline slice = patience_.slice();
+    if (wait(stall_->at() < slice.at() ? *stall_ : slice, supervisor.stop())) return;
     if (supervisor.stop().load(std::memory_order_acquire)) throw supervisor.stopped(*this);
-    if (deadline_.passed()) throw supervisor.timed_out(*this, peer);
+    patience_.look();
+    if (patience_.over()) throw supervisor.timed_out(*this, peer);
     if (stall_->passed()) {
       supervisor.stalled(*this);
       stall_.emplace(context_.stall_after);
@@ -120,7 +124,8 @@ void Call::disagree(int peer) {
   for (;; std::this_thread::sleep_for(kLookAgain)) {
     supervisor.stalled(*this);  // throws once the other has shown what it asked for
     if (stop().load(std::memory_order_acquire)) throw supervisor.stopped(*this);
-    if (deadline_.passed()) throw supervisor.timed_out(*this, in_communicator(peer));
+    patience_.look();
+    if (patience_.over()) throw supervisor.timed_out(*this, in_communicator(peer));
   }
 }
 

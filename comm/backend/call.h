@@ -19,6 +19,7 @@
 #include "bp/error.h"
 #include "comm/backend/operation.h"
 #include "comm/base/deadline.h"
+#include "comm/base/patience.h"
 #include "comm/transport/transport.h"
 
 namespace bp {
@@ -79,7 +80,8 @@ struct CallContext {
   std::uint64_t sequence = 0;    // how many collectives came before
   const Operation* operation = nullptr;
   Deadline::Clock::time_point begin;
-  std::chrono::milliseconds timeout{0};      // how long it may take since then
+  std::chrono::milliseconds timeout{
+      0};  // how long it may take since then, of time this process runs
   std::chrono::milliseconds stall_after{0};  // when, and how often, to look whether all agree
 };
 
@@ -157,7 +159,7 @@ class Call {
     return context_.scratch->at_least(bytes);
   }
   [[nodiscard]] const CallContext& context() const { return context_; }
-  [[nodiscard]] const Deadline& deadline() const { return deadline_; }
+  [[nodiscard]] const Patience& patience() const { return patience_; }
   // Of a rank of the communicator; -1 for an unknown one.
   [[nodiscard]] int world_rank(int peer) const {
     return peer < 0 ? -1 : context_.members[static_cast<std::size_t>(peer)];
@@ -178,7 +180,7 @@ class Call {
 
   CallContext context_;
   const Team* team_ = nullptr;
-  Deadline deadline_;
+  Patience patience_;
   std::optional<Deadline> stall_;  // since it waits
   Posted sends_;                   // empty until a message is posted
   Posted receives_;

@@ -96,7 +96,7 @@ void Communicator::finish() {
   if (!impl_->job() || !impl_->engine().setup().is_world) return;
   impl_->job()->store().goodbye();
   StoreHost* const host = impl_->host();
-  if (host != nullptr && !host->wait_until_left(Deadline(impl_->options().timeout))) {
+  if (host != nullptr && !host->wait_until_left(impl_->options().timeout)) {
     log(LogLevel::warn, "rank 0 ends, and the job's store with it, though other ranks go on");
   }
 }

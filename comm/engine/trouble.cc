@@ -125,7 +125,7 @@ void Engine::look_for_failed_group() {
 void Engine::warn_of_missing(const Call& call) {
   using std::chrono::duration_cast;
   using std::chrono::seconds;
-  const auto waited = call.context().timeout - call.deadline().left();
+  const auto waited = call.context().timeout - call.patience().left();
   const bool gets_on = std::exchange(received_, call.received()) != call.received();
   if (gets_on || warned_ || waited < kWarnAfterStalls * setup_.stall_after) return;
   warned_ = true;

@@ -1,5 +1,7 @@
 #include "comm/meeting/store_host.h"
 
+#include "comm/base/patience.h"
+
 namespace bp {
 
 StoreHost::StoreHost(const StoreServerOptions& options)
@@ -14,9 +16,9 @@ void StoreHost::note(const StoreEvent& event) {
   left_.notify_all();
 }
 
-bool StoreHost::wait_until_left(const Deadline& deadline) {
+bool StoreHost::wait_until_left(std::chrono::milliseconds at_most) {
   std::unique_lock lock(mutex_);
-  return left_.wait_until(lock, deadline.at(), [this] { return here_.empty(); });
+  return wait_patiently(left_, lock, Patience(at_most), [this] { return here_.empty(); });
 }
 
 }  // namespace bp

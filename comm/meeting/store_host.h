@@ -3,12 +3,12 @@
 // Threads: the server's own tells who comes and goes; one other waits.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <set>
 
-#include "comm/base/deadline.h"
 #include "comm/store/server.h"
 
 namespace bp {
@@ -18,8 +18,9 @@ class StoreHost {
   explicit StoreHost(const StoreServerOptions& options);
 
   [[nodiscard]] StoreAddress address() const { return server_->address(); }
-  // Until no rank is connected any more: each has said goodbye or is lost. False at the deadline.
-  [[nodiscard]] bool wait_until_left(const Deadline& deadline);
+  // Until no rank is connected any more: each has said goodbye or is lost. False where one still
+  // is.
+  [[nodiscard]] bool wait_until_left(std::chrono::milliseconds at_most);
 
  private:
   void note(const StoreEvent& event);

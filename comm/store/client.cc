@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "comm/base/patience.h"
 #include "comm/base/text.h"
 #include "comm/base/thread.h"
 #include "comm/store/quote.h"
@@ -92,7 +93,7 @@ void StoreClient::send(const StoreMessage& message) noexcept {
 StoreMessage StoreClient::ask(const What& what,
                               StoreMessage request,
                               std::optional<milliseconds> timeout) {
-  const Deadline deadline(timeout ? std::clamp(*timeout, milliseconds{0}, kLongest)
+  const Patience patience(timeout ? std::clamp(*timeout, milliseconds{0}, kLongest)
                                   : answer_within_);
   const milliseconds last_answer = std::min(kLastAnswer, answer_within_);
   Call call;
@@ -113,11 +114,11 @@ StoreMessage StoreClient::ask(const What& what,
     std::this_thread::yield();
   }
   lock.lock();
-  if (!call.wake.wait_until(lock, deadline.at(), over) && timeout) {
+  if (!wait_patiently(call.wake, lock, patience, over) && timeout) {
     lock.unlock();
     send({.op = StoreOp::cancel, .id = request.id});  // the server knows what is missing
     lock.lock();
-    call.wake.wait_until(lock, Deadline(last_answer).at(), over);
+    (void)wait_patiently(call.wake, lock, Patience(last_answer), over);
   }
   calls_.erase(request.id);
   if (!call.answer) {

@@ -42,7 +42,8 @@ struct CommunicatorOptions {
   // A file that comm_bench --tune has written, by which "auto" chooses; empty: by a cost model. The
   // same on all ranks. Also read from BP_SELECTION.
   std::string selection = {};
-  // How long one collective may take. Ranks that are only slow should be given more.
+  // How long one collective may take. Ranks that are only slow should be given more. Time in which
+  // the rank's own process is stopped (Ctrl-Z of the job) does not count.
   std::chrono::milliseconds timeout{300'000};
   // How long create() waits for the other ranks.
   std::chrono::milliseconds start_timeout{30'000};

@@ -219,6 +219,36 @@ int work() {
   return 0;
 }
 
+// Sums in which ranks 0 and 2 have long been when the job is suspended; rank 1 then waits in the
+// store, and rank 3 for SIGUSR1. None may wait longer than `timeout`.
+int be_suspended(std::chrono::milliseconds timeout) {
+  static volatile std::sig_atomic_t asked = 0;
+  ::signal(SIGUSR1, [](int) { asked = 1; });
+  bp::CommunicatorOptions options;
+  options.timeout = timeout;
+  bp::Communicator world = bp::Communicator::create(options);
+  if (rank() == 1) {
+    (void)world.store()->get("go on", timeout);
+  } else if (rank() == 3) {
+    world.store()->wait({{"comm/under_way/0.", "comm/under_way/2."}}, 30s);
+    say("waiting");
+    while (asked == 0) {
+      std::this_thread::sleep_for(1ms);
+    }
+    world.store()->set("go on", "");
+  }
+  for (std::int64_t step = 0; step < 100; ++step) {
+    std::vector<std::int64_t> data(100'000, step + rank());
+    bp::all_reduce(world, bp::view(data), {.name = "grads"});
+    if (data != std::vector<std::int64_t>(data.size(), 4 * step + 6)) {
+      return 3;
+    }
+  }
+  world.finish();
+  say("right");
+  return 0;
+}
+
 // One collective that waits for rank 1, and one beside the caller.
 int be_traced() {
   bp::Communicator world = bp::Communicator::create();
@@ -299,6 +329,9 @@ int main(int argc, char** argv) {
   }
   if (command == "work") {
     return work();
+  }
+  if (command == "be-suspended") {  // MILLISECONDS
+    return be_suspended(std::chrono::milliseconds(std::atoi(argv[2])));
   }
   if (command == "traced") {
     return be_traced();

@@ -67,13 +67,13 @@ TEST_F(EngineJobTest, RankZeroServesUntilTheOthersHaveLeft) {
   const StoreClientOptions client{.address = host.address(), .job = "j", .rank = 1};
   auto store = connect_store(client);
   store->set("here", "");  // its answer comes after the server has counted us
-  EXPECT_FALSE(host.wait_until_left(Deadline(10ms)));
+  EXPECT_FALSE(host.wait_until_left(10ms));
   store->goodbye();
-  EXPECT_TRUE(host.wait_until_left(Deadline(20s)));
+  EXPECT_TRUE(host.wait_until_left(20s));
   store = connect_store(client);
   store->set("here", "");
   store.reset();  // lost
-  EXPECT_TRUE(host.wait_until_left(Deadline(20s)));
+  EXPECT_TRUE(host.wait_until_left(20s));
 }
 
 TEST_F(EngineJobTest, WhoDoesNotComeIsNamed) {
