@@ -6,8 +6,6 @@
 #include <system_error>
 
 #include "bp/environment.h"
-#include "bp/store.h"
-#include "comm/base/resume_words.h"
 #include "comm/base/text.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/model/weights.h"
@@ -26,6 +24,7 @@
 #include "trainer/train/shared_data.h"
 #include "trainer/train/start.h"
 #include "trainer/train/summation.h"
+#include "trainer/train/tell_bprun.h"
 
 namespace bp::trainer {
 namespace {
@@ -124,7 +123,7 @@ class Run {
                             [this](const std::string& text) { say(text); });
     if (!writes()) return;
     clear_the_way(*folder_, start_);
-    tell_bprun_how_to_go_on();
+    tell_bprun(world_.store(), arguments_again(options_.arguments));
     require_space(folder_->path(), count_parameters(*model_), {options_.keep, options_.keep_best});
     const BertConfig& config = model_->config();
     write_whole_file(folder_->file("config.yaml"), settings_yaml(options_.settings));
@@ -132,13 +131,6 @@ class Run {
                ", ", config.vocabulary, " words, ", config.labels.size(), " labels) on ",
                store_->size(Split::train), " samples, ", world_.size(),
                world_.size() == 1 ? " rank" : " ranks", started_by(Environment::current())));
-  }
-
-  // For its report, should the job fail.
-  void tell_bprun_how_to_go_on() const {
-    if (world_.store() != nullptr) {
-      world_.store()->set(kResumeArguments, told_words(arguments_again(options_.arguments)));
-    }
   }
 
   TrainResult train_model() {

@@ -1,0 +1,74 @@
+// What a trainer leaves in the job's store for bprun's report.
+#include "trainer/train/tell_bprun.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "comm/base/job_key.h"
+#include "comm/base/resume_words.h"
+#include "comm/base/text.h"
+#include "comm/store/server.h"
+
+namespace bp::trainer {
+namespace {
+
+using Words = std::vector<std::string>;
+
+class TellBprun : public testing::Test {
+ protected:
+  // As the only rank of a job of bprun's.
+  TellBprun() {
+    set("RANK", "0");
+    set("WORLD_SIZE", "1");
+    set("BP_LOCAL_SIZES", "1");
+    set("BP_STORE", server_.address().text());
+    set("BP_JOB", "job");
+    set("BP_KEY_FD", concat(key_fd_.get()));
+  }
+  ~TellBprun() override {
+    for (const std::string& name : set_) ::unsetenv(name.c_str());
+  }
+
+  void set(const std::string& name, const std::string& value) {
+    set_.push_back(name);
+    ASSERT_EQ(::setenv(name.c_str(), value.c_str(), 1), 0);
+  }
+  [[nodiscard]] Words told() {
+    const auto values = server_.values(std::string(kResumeArguments));
+    return values.empty() ? Words{} : words_told(values.begin()->second);
+  }
+
+  const JobKey key_ = random_job_key();
+  const Fd key_fd_ = share_job_key(key_);
+  std::vector<StoreEvent::Kind> events_;
+  StoreServer server_{{.job = "job", .key = key_},
+                      [this](const StoreEvent& event) { events_.push_back(event.kind); }};
+  Words set_;
+};
+
+TEST_F(TellBprun, ByTheStoreOfTheWorld) {
+  const auto store = connect_store({.address = server_.address(), .job = "job", .key = key_});
+  tell_bprun(store.get(), {"data.csv", "--text", "a b"});
+  EXPECT_EQ(told(), (Words{"data.csv", "--text", "a b"}));
+}
+
+TEST_F(TellBprun, AWorldOfOneConnectsForThatAndJoinsNothing) {
+  tell_bprun(nullptr, {"data.csv"});
+  EXPECT_EQ(told(), Words{"data.csv"});
+  EXPECT_TRUE(events_.empty()) << "it has neither joined nor been lost";
+}
+
+TEST_F(TellBprun, WithoutBprunNobodyIsTold) {
+  set("BP_ENGINE", "none");
+  tell_bprun(nullptr, {"data.csv"});
+  EXPECT_EQ(told(), Words{});
+}
+
+TEST_F(TellBprun, AStoreThatRefusesIsNoFailure) {
+  set("BP_JOB", "another");
+  tell_bprun(nullptr, {"data.csv"});
+  EXPECT_EQ(told(), Words{});
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,44 @@
+#include "trainer/train/tell_bprun.h"
+
+#include <chrono>
+
+#include "bp/environment.h"
+#include "bp/error.h"
+#include "bp/log.h"
+#include "comm/base/resume_words.h"
+#include "comm/base/text.h"
+
+namespace bp::trainer {
+namespace {
+
+// From training, should nobody answer.
+constexpr std::chrono::milliseconds kPatience{2'000};
+
+void tell_alone(const std::string& words) {
+  const Environment environment = Environment::current();
+  if (!environment.store) return;
+  StoreClientOptions observer;
+  observer.address = *environment.store;
+  observer.job = environment.job;
+  observer.key = environment.key;
+  observer.connect_timeout = kPatience;
+  observer.answer_within = kPatience;
+  connect_store(observer)->set(kResumeArguments, words);
+}
+
+}  // namespace
+
+void tell_bprun(Store* store, const std::vector<std::string>& arguments) {
+  const std::string words = told_words(arguments);
+  if (store != nullptr) {
+    store->set(kResumeArguments, words);
+    return;
+  }
+  try {
+    tell_alone(words);
+  } catch (const Error& error) {
+    log(LogLevel::info, concat("bprun does not hear how to resume: ", error.what()));
+  }
+}
+
+}  // namespace bp::trainer
