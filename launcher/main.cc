@@ -1,5 +1,6 @@
 // bprun: places ranks on hosts, starts and watches them, and says why a job failed. docs/bprun.md.
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -35,6 +36,15 @@ void open_standard_streams() {
   ::close(fd);
 }
 
+// The pieces of what ranks print come and go by the thousand. glibc would give their pages back to
+// the kernel each time, and a new page costs more than what is done with it.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  ::mallopt(M_TRIM_THRESHOLD, 4 << 20);
+  ::mallopt(M_TOP_PAD, 1 << 20);
+#endif
+}
+
 // Its stdin and stdout carry frames; what anything else would print or read goes to /dev/null.
 int agent_main() {
   Fd in(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
@@ -57,13 +67,29 @@ void prepare_process() {
   ::signal(SIGTTIN, SIG_IGN);  // stdin of a terminal in whose background we run is just not there
 }
 
+void tell_notes(const JobPlan& plan) {
+  for (const std::string& note : plan.notes) {
+    std::fprintf(stderr, "bprun: %s\n", note.c_str());
+  }
+  if (!plan.allocation.empty()) {
+    std::fprintf(stderr, "bprun: %s\n", plan.allocation.c_str());
+  }
+}
+
 int serve_main(const Options& options) {
   prepare_process();
-  auto gathered = Gathering(options).run();
+  Gathering gathering(options);
+  if (options.dry_run) {
+    return print({0, gathering.outlook()});
+  }
+  auto gathered = gathering.run();
   if (const auto* exit = std::get_if<EarlyExit>(&gathered)) {
     return print(*exit);
   }
   auto& [plan, company] = std::get<Gathered>(gathered);
+  if (!options.quiet) {
+    tell_notes(plan);
+  }
   return run_job(options, plan, std::move(company));
 }
 
@@ -75,16 +101,8 @@ int join_main(const Options& options) {
   request.first_rank = options.first_rank.value_or(request.first_rank);
   request.world = options.ranks.value_or(request.world);
   request.argv = options.program;
+  request.gpus = options.gpus;
   return join_job({*options.join, std::move(request), options.start_timeout});
-}
-
-void tell_notes(const JobPlan& plan) {
-  for (const std::string& note : plan.notes) {
-    std::fprintf(stderr, "bprun: %s\n", note.c_str());
-  }
-  if (!plan.allocation.empty()) {
-    std::fprintf(stderr, "bprun: %s\n", plan.allocation.c_str());
-  }
 }
 
 int launcher_main(const std::string& called, const std::vector<std::string>& arguments) {
@@ -121,6 +139,7 @@ int main(int argc, char** argv) {
   using namespace bp::launcher;  // NOLINT(google-build-using-namespace)
   try {
     open_standard_streams();
+    keep_freed_memory();
     const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
     if (arguments == std::vector<std::string>{"--agent"}) {
       return agent_main();

@@ -1,20 +1,15 @@
-// Over 400 lines, because it is one state: what an agent does next depends on which ranks run, what
-// they left and who wants the end, and each handler is a few lines on that.
 #include "launcher/agent/agent.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
-#include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
+#include <variant>
 
 #include "bp/error.h"
 #include "comm/base/job_key.h"
@@ -23,32 +18,21 @@
 #include "launcher/agent/hello.h"
 #include "launcher/agent/join_key.h"
 #include "launcher/agent/messages.h"
-#include "launcher/agent/rank_input.h"
-#include "launcher/agent/rank_output.h"
+#include "launcher/agent/prepare_job.h"
+#include "launcher/agent/rank_processes.h"
 #include "launcher/agent/timing.h"
 #include "launcher/network/probe_listener.h"
 #include "launcher/network/probe_round.h"
-#include "launcher/process/environment_list.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/process/limits.h"
 #include "launcher/process/oom_killer.h"
 #include "launcher/process/process_tree.h"
-#include "launcher/process/program.h"
 #include "launcher/process/signals.h"
-#include "launcher/process/spawn.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
 
 namespace bp::launcher {
 namespace {
-
-struct RankProcess {
-  int rank = 0;
-  pid_t pid = -1;
-  bool running = false;
-  std::unique_ptr<RankOutput> out;
-  std::unique_ptr<RankOutput> err;
-};
 
 class Agent {
  public:
@@ -71,11 +55,8 @@ class Agent {
 
   void send(const ToLauncher& message) { channel_.send(encode(message)); }
   void beat();
-  [[nodiscard]] bool start_rank(const RankSpec& spec);
-  void signal_ranks(int signal);
   void reap();
   [[nodiscard]] std::string cause_of(const siginfo_t& end);
-  void rank_ended(RankProcess& rank, int status, std::string cause);
   void look_for_end();
   void stop_leftovers();
   void kill_everything();
@@ -88,15 +69,13 @@ class Agent {
   HeldPort port_;
   Channel channel_;
   OomKiller oom_killer_;
-  OutputWindow window_;
   JobKey probe_key_{};
   std::unique_ptr<ProbeListener> probe_listener_;  // until the job comes
   std::unique_ptr<ProbeRound> probe_round_;
   std::optional<JobSpec> job_;
-  Program program_;
+  std::string program_;  // of the job, as found here
   Fd key_;
-  std::unique_ptr<RankInput> input_;
-  std::vector<std::unique_ptr<RankProcess>> ranks_;
+  RankProcesses ranks_;
   bool all_started_ = false;  // or will never be
   bool suspended_ = false;
   bool killing_ = false;
@@ -119,7 +98,9 @@ Agent::Agent(Channel::Ends ends, const OwnWay* own)
                 },
                 [this](const std::string& problem) {
                   leave(problem.empty() ? "its connection ended" : problem, kExitTemporary);
-                }}) {
+                }}),
+      ranks_(loop_,
+             {[this](const ToLauncher& message) { send(message); }, [this] { look_for_end(); }}) {
   loop_.watch(signals_.fd(), POLLIN, [this](short) {
     for (const int number : signals_.read()) {
       number == SIGCHLD ? reap() : on_signal(number);
@@ -168,30 +149,12 @@ void Agent::handle(JobSpec& spec) {
   probe_round_.reset();
   probe_listener_.reset();
   job_ = std::move(spec);
-  if (!job_->directory.empty()) {
-    ::umask(static_cast<mode_t>(job_->umask));
-    if (::chdir(job_->directory.c_str()) != 0) {
-      send(StartFailed{-1, kExitNoInput,
-                       concat("the working directory ", job_->directory,
-                              " cannot be entered: ", error_text(errno))});
-      return;
-    }
-  }
-  job_->environment = job_->whole_environment
-                          ? job_->environment
-                          : merged_environment(own_environment(), job_->environment);
-  for (const std::string& entry : job_->defaults) {
-    if (!find_environment(job_->environment, name_of_entry(entry))) {
-      job_->environment.push_back(entry);
-    }
-  }
-  const std::string path(find_environment(job_->environment, "PATH").value_or(""));
-  const std::string beside = std::filesystem::path(own_program()).parent_path().string();
-  program_ = find_program(job_->argv.front(), {path, beside});
-  if (program_.exit_code != 0) {
-    send(StartFailed{-1, program_.exit_code, program_.problem});
+  auto prepared = prepare_job(*job_);
+  if (const auto* failed = std::get_if<StartFailed>(&prepared)) {
+    send(*failed);
     return;
   }
+  program_ = std::get<Program>(std::move(prepared)).file;
   key_ = share_job_key(own_ != nullptr ? key_of_job(own_->key, job_->job) : job_->key);
   if (own_ != nullptr) {
     say_joined(*own_, *job_);
@@ -206,9 +169,10 @@ void Agent::handle(const Go&) {
   port_.release();
   try {
     for (const RankSpec& spec : job_->ranks) {
-      if (!start_rank(spec)) {
+      if (!ranks_.start(*job_, spec, program_, key_.get())) {
         break;
       }
+      childless_ = false;
     }
   } catch (const Error& error) {
     send(StartFailed{-1, kExitInternal, error.what()});
@@ -218,91 +182,23 @@ void Agent::handle(const Go&) {
   look_for_end();
 }
 
-bool Agent::start_rank(const RankSpec& spec) {
-  Pipe out = make_pipe();
-  Pipe err = make_pipe();
-  Pipe in;
-  if (spec.rank == 0) {
-    in = make_pipe();
-  }
-  auto environment = merged_environment(job_->environment, spec.environment);
-  environment = merged_environment(
-      std::move(environment), {concat("BP_JOB=", job_->job), concat("BP_KEY_FD=", key_.get())});
-  const SpawnResult result = spawn({.file = program_.file,
-                                    .argv = job_->argv,
-                                    .environment = std::move(environment),
-                                    .standard_input = in.read.get(),
-                                    .standard_output = out.write.get(),
-                                    .standard_error = err.write.get(),
-                                    .in_own_session = false,
-                                    .die_with_parent = true,
-                                    .limits = job_->limits});
-  if (result.error != 0) {
-    send(StartFailed{spec.rank, exit_code_of_exec_error(result.error),
-                     concat(program_.file, ": ", exec_error_text(result.error))});
-    return false;
-  }
-  childless_ = false;
-  if (spec.rank == 0) {
-    input_ = std::make_unique<RankInput>(loop_, std::move(in.write),
-                                         [this](std::uint32_t bytes) { send(StdinTaken{bytes}); });
-  }
-  auto rank = std::make_unique<RankProcess>();
-  const auto pass_on = [this](const Output& output) {
-    send(output);
-    if (output.data.empty()) {
-      look_for_end();
-    }
-  };
-  rank->rank = spec.rank;
-  rank->pid = result.pid;
-  rank->running = true;
-  rank->out = std::make_unique<RankOutput>(loop_, window_, pass_on, spec.rank, Stream::out,
-                                           std::move(out.read));
-  rank->err = std::make_unique<RankOutput>(loop_, window_, pass_on, spec.rank, Stream::err,
-                                           std::move(err.read));
-  ranks_.push_back(std::move(rank));
-  send(Started{spec.rank, result.pid});
-  return true;
-}
-
-void Agent::handle(const SignalRanks& message) { signal_ranks(message.signal); }
-
-void Agent::signal_ranks(int signal) {
-  for (const auto& rank : ranks_) {
-    if (rank->running) {  // not reaped yet, so its number still is its own
-      ::kill(-rank->pid, signal);
-    }
-  }
-}
+void Agent::handle(const SignalRanks& message) { ranks_.signal(message.signal); }
 
 void Agent::handle(const StopRanks& message) {
   all_started_ = true;
   if (message.grace_ms == 0) {
     kill_everything();
   } else {
-    signal_ranks(message.signal);
-    signal_ranks(SIGCONT);  // a stopped process could not act on it
+    ranks_.signal(message.signal);
+    ranks_.signal(SIGCONT);  // a stopped process could not act on it
     loop_.after(std::chrono::milliseconds(message.grace_ms), [this] { kill_everything(); });
   }
   look_for_end();
 }
 
-void Agent::handle(const StdinData& message) {
-  if (input_) {
-    input_->push(message.data);
-  } else {
-    send(StdinTaken{static_cast<std::uint32_t>(message.data.size())});
-  }
-}
+void Agent::handle(const StdinData& message) { ranks_.push_input(message.data); }
 
-void Agent::handle(const OutputTaken& message) {
-  window_.give_back(message.bytes);
-  for (const auto& rank : ranks_) {
-    rank->out->update_interest();
-    rank->err->update_interest();
-  }
-}
+void Agent::handle(const OutputTaken& message) { ranks_.output_taken(message.bytes); }
 
 void Agent::handle(const Suspend& message) { suspended_ = message.on; }
 
@@ -315,11 +211,7 @@ void Agent::reap() {
     std::string cause = cause_of(end);  // while the process is still there to be asked about
     int status = 0;
     ::waitpid(end.si_pid, &status, 0);
-    for (const auto& rank : ranks_) {
-      if (rank->pid == end.si_pid && rank->running) {
-        rank_ended(*rank, status, std::move(cause));
-      }
-    }
+    ranks_.child_ended(end.si_pid, status, std::move(cause));
   }
   childless_ = found < 0;  // orphans come to us, so without a child there is no descendant
   look_for_end();
@@ -330,34 +222,17 @@ std::string Agent::cause_of(const siginfo_t& end) {
   return killed && !killing_ ? oom_killer_.word_about(end.si_pid) : "";
 }
 
-void Agent::rank_ended(RankProcess& rank, int status, std::string cause) {
-  rank.running = false;
-  if (rank.rank == 0) {
-    input_.reset();
-  }
-  // First what it wrote, as far as the window allows, then that it ended.
-  rank.out->drain();
-  rank.err->drain();
-  send(Exited{rank.rank, status, std::move(cause)});
-}
-
 // Once all ranks have ended: stops what they left, then ends their output, then reports.
 void Agent::look_for_end() {
-  const auto running = [](const auto& rank) { return rank->running; };
-  if (done_ || !all_started_ || std::any_of(ranks_.begin(), ranks_.end(), running)) {
+  if (done_ || !all_started_ || ranks_.any_running()) {
     return;
   }
   if (!childless_) {
     stop_leftovers();
     return;
   }
-  done_ = true;  // before finish(): that comes back here
-  for (const auto& rank : ranks_) {
-    rank->out->finish();
-    rank->err->finish();
-  }
-  const auto open = [](const auto& rank) { return rank->out->open() || rank->err->open(); };
-  done_ = std::none_of(ranks_.begin(), ranks_.end(), open);
+  done_ = true;  // before finish_output(): that comes back here
+  done_ = ranks_.finish_output();
   if (done_) {
     send(Done{leftovers_});
   }
@@ -383,7 +258,7 @@ void Agent::kill_everything() {
   if (childless_) {
     return;
   }
-  signal_ranks(SIGKILL);
+  ranks_.signal(SIGKILL);
   for (const ProcessEntry& process : descendants_of(::getpid())) {
     signal_process(process, SIGKILL);
   }
@@ -402,8 +277,8 @@ void Agent::handle(const End& message) {
 // user here, who may want the job to stop, or just to leave while nothing has begun.
 void Agent::on_signal(int number) {
   if (number == SIGUSR1 || number == SIGUSR2) {
-    signal_ranks(number);
-  } else if (own_ != nullptr && !ranks_.empty() && !std::exchange(asked_to_stop_, true)) {
+    ranks_.signal(number);
+  } else if (own_ != nullptr && !ranks_.none_started() && !std::exchange(asked_to_stop_, true)) {
     send(AskStop{number});
   } else {
     leave("", kExitSignal + number);

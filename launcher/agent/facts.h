@@ -54,6 +54,6 @@ struct Question {
 // Facts travel, and are shown with --json, as one JSON object. facts_of throws io where the text is
 // none.
 [[nodiscard]] std::string json_text(const HostFacts& facts);
-[[nodiscard]] HostFacts facts_of(const std::string& json);
+[[nodiscard]] HostFacts facts_of(const std::string& text);
 
 }  // namespace bp::launcher

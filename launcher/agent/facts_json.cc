@@ -4,16 +4,36 @@
 #include "comm/base/text.h"
 
 namespace bp::launcher {
+namespace {
+
+using nlohmann::json;
+
+// Only times are fractions. One in another place, which an integer too long for 64 bits is too,
+// would be undefined to convert.
+json parse_facts(const std::string& text) {
+  bool may_be_fraction = false;
+  return json::parse(text, [&](int depth, json::parse_event_t event, const json& parsed) {
+    if (event == json::parse_event_t::key) {
+      may_be_fraction = depth == 1 && (parsed == "clock" || parsed == "seconds");
+    } else if (event == json::parse_event_t::value && parsed.is_number_float() &&
+               !may_be_fraction) {
+      throw Error(ErrorCode::io, concat("an agent's facts are none: a number is ", parsed.dump()));
+    }
+    return true;
+  });
+}
+
+}  // namespace
 
 // Names and variables may hold any byte; what is no UTF-8 is shown as U+FFFD.
 std::string json_text(const HostFacts& facts) {
-  return nlohmann::json(facts).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json(facts).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-HostFacts facts_of(const std::string& json) {
+HostFacts facts_of(const std::string& text) {
   try {
-    return nlohmann::json::parse(json).get<HostFacts>();
-  } catch (const nlohmann::json::exception& error) {
+    return parse_facts(text).get<HostFacts>();
+  } catch (const json::exception& error) {
     throw Error(ErrorCode::io, concat("an agent's facts are none: ", error.what()));
   }
 }

@@ -3,7 +3,6 @@
 #include "bp/error.h"
 #include "comm/base/check.h"
 #include "comm/base/text.h"
-#include "launcher/agent/wire.h"
 
 namespace bp::launcher {
 namespace {
@@ -12,13 +11,17 @@ constexpr std::size_t kHeader = 5;
 
 }  // namespace
 
-std::string encode_frame(std::uint8_t type, std::string_view content) {
-  BP_CHECK(content.size() <= kMaxFrame, "a frame over the limit");
-  WireWriter out;
-  out.u32(static_cast<std::uint32_t>(content.size()));
-  out.u8(type);
-  std::string bytes = out.take();
-  bytes += content;
+FrameWriter::FrameWriter(std::uint8_t type) {
+  out_.u32(0);  // the length, once it is known
+  out_.u8(type);
+}
+
+std::string FrameWriter::take() {
+  std::string bytes = out_.take();
+  BP_CHECK(bytes.size() - kHeader <= kMaxFrame, "a frame over the limit");
+  WireWriter length;
+  length.u32(static_cast<std::uint32_t>(bytes.size() - kHeader));
+  bytes.replace(0, 4, length.take());
   return bytes;
 }
 
@@ -45,7 +48,7 @@ std::optional<Frame> FrameReader::next() {
     return std::nullopt;
   }
   used_ += kHeader + length;
-  return Frame{type, std::string(rest.substr(kHeader, length))};
+  return Frame{type, rest.substr(kHeader, length)};
 }
 
 }  // namespace bp::launcher

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "launcher/agent/wire.h"
+
 namespace bp::launcher {
 
 // A job's argv and environment come in one frame; the kernel takes at most 6 MiB of them.
@@ -14,10 +16,19 @@ inline constexpr std::size_t kMaxFrame = 32U << 20U;
 
 struct Frame {
   std::uint8_t type = 0;
-  std::string content;
+  std::string_view content;  // of the reader's, until it is fed again
 };
 
-[[nodiscard]] std::string encode_frame(std::uint8_t type, std::string_view content);
+// Writes one: its content, then take().
+class FrameWriter {
+ public:
+  explicit FrameWriter(std::uint8_t type);
+  [[nodiscard]] WireWriter& content() { return out_; }
+  [[nodiscard]] std::string take();
+
+ private:
+  WireWriter out_;
+};
 
 // Cuts a stream into frames. After a throw it stays unusable: the stream has lost its step.
 class FrameReader {

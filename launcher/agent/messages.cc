@@ -209,12 +209,14 @@ void put(WireWriter& out, const Join& message) {
   out.i32(message.first_rank);
   out.i32(message.world);
   out.strings(message.argv);
+  out.string(message.gpus);
 }
 void get(WireReader& in, Join& message) {
   message.slots = in.i32();
   message.first_rank = in.i32();
   message.world = in.i32();
   message.argv = in.strings();
+  message.gpus = in.string();
 }
 
 void put(WireWriter& out, const AskStop& message) { out.i32(message.signal); }
@@ -271,9 +273,9 @@ void get(WireReader& in, Done& message) { message.leftovers = in.i32(); }
 // The frame's type is the message's place in its variant.
 template <class Message>
 std::string encode_any(const Message& message) {
-  WireWriter out;
-  std::visit([&out](const auto& content) { put(out, content); }, message);
-  return encode_frame(static_cast<std::uint8_t>(message.index()), out.take());
+  FrameWriter frame(static_cast<std::uint8_t>(message.index()));
+  std::visit([&frame](const auto& content) { put(frame.content(), content); }, message);
+  return frame.take();
 }
 
 template <class Message, std::size_t Index = 0>

@@ -16,7 +16,7 @@
 
 namespace bp::launcher {
 
-inline constexpr std::uint32_t kProtocol = 4;
+inline constexpr std::uint32_t kProtocol = 5;
 
 // Both ways, every kHeartbeat: the other end is alive.
 struct Heartbeat {};
@@ -127,6 +127,7 @@ struct Join {
   int first_rank = -1;            // -1: any
   int world = 0;                  // 0: whatever it is
   std::vector<std::string> argv;  // empty: whatever the others run
+  std::string gpus = {};          // as --gpus says it; empty: as the server wishes
 };
 
 // Somebody there wants the job to stop.

@@ -14,7 +14,7 @@ namespace bp::launcher {
 
 RankOutput::RankOutput(EventLoop& loop,
                        OutputWindow& window,
-                       std::function<void(const Output&)> send,
+                       std::function<void(Output)> send,
                        int rank,
                        Stream stream,
                        Fd pipe)

@@ -26,7 +26,7 @@ class RankOutput {
   // Everything passed in must outlive it.
   RankOutput(EventLoop& loop,
              OutputWindow& window,
-             std::function<void(const Output&)> send,
+             std::function<void(Output)> send,
              int rank,
              Stream stream,
              Fd pipe);
@@ -48,7 +48,7 @@ class RankOutput {
 
   EventLoop& loop_;
   OutputWindow& window_;
-  std::function<void(const Output&)> send_;
+  std::function<void(Output)> send_;
   int rank_;
   Stream stream_;
   Fd pipe_;

@@ -46,7 +46,8 @@ void check_there(const GpuHost& host, const std::vector<int>& wanted) {
 }
 
 // In the order in which they are to be taken.
-std::vector<int> candidates(const GpuHost& host, const GpuRequest& request) {
+std::vector<int> candidates(const GpuHost& host) {
+  const GpuRequest& request = host.request;
   if (host.named || request.kind == GpuRequest::Kind::list) {
     const std::vector<int>& wanted = host.named ? *host.named : request.list;
     check_there(host, wanted);
@@ -61,9 +62,9 @@ std::vector<int> candidates(const GpuHost& host, const GpuRequest& request) {
                                                  : indices_of(host.there.gpus);
 }
 
-std::size_t wanted_number(const GpuHost& host, const GpuRequest& request, std::size_t left) {
-  if (request.kind == GpuRequest::Kind::least && !host.named) {
-    return static_cast<std::size_t>(request.number);
+std::size_t wanted_number(const GpuHost& host, std::size_t left) {
+  if (host.request.kind == GpuRequest::Kind::least && !host.named) {
+    return static_cast<std::size_t>(host.request.number);
   }
   return host.ranks ? std::min(static_cast<std::size_t>(*host.ranks), left) : left;
 }
@@ -92,18 +93,16 @@ GpuRequest parse_gpu_request(const std::string& text) {
   }
 }
 
-std::vector<std::vector<int>> choose_gpus(const std::vector<GpuHost>& hosts,
-                                          const GpuRequest& request,
-                                          bool shared) {
+std::vector<std::vector<int>> choose_gpus(const std::vector<GpuHost>& hosts, bool shared) {
   std::map<std::string, std::set<int>> given;  // by machine
   std::vector<std::vector<int>> chosen;
   for (const GpuHost& host : hosts) {
     std::set<int>& gone = given[host.machine];
-    std::vector<int> gpus = candidates(host, request);
+    std::vector<int> gpus = candidates(host);
     if (!shared) {
       std::erase_if(gpus, [&gone](int gpu) { return gone.contains(gpu); });
     }
-    const std::size_t number = wanted_number(host, request, gpus.size());
+    const std::size_t number = wanted_number(host, gpus.size());
     if (gpus.empty() || number > gpus.size()) {
       throw Error(ErrorCode::unavailable,
                   concat("host ", host.name, " has ", gpus.size(), " of the ",

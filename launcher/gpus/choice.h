@@ -25,13 +25,13 @@ struct GpuHost {
   std::optional<std::vector<int>> named;  // what the host list says, which goes before the request
   std::optional<int> ranks;               // unset: as many as it gets GPUs
   GpuList there;
+  GpuRequest request = {};
 };
 
 // For each host the GPUs of its ranks, one a rank and no more than it has ranks for. With `shared`,
 // a GPU may have several ranks, and be of several hosts of one machine. Throws unavailable, naming
 // the host, where what is asked for is not there.
 [[nodiscard]] std::vector<std::vector<int>> choose_gpus(const std::vector<GpuHost>& hosts,
-                                                        const GpuRequest& request,
                                                         bool shared);
 
 // A line for each chosen GPU that others are at work on.

@@ -22,9 +22,8 @@ void check_joining(const Options& options) {
                   " goes without -H, --hostfile, --hosts, --include and --exclude: the hosts "
                   "are those that join"));
   }
-  if (options.dry_run) refuse(concat(mode, " goes without --dry-run: nobody has joined yet"));
-  if (!options.gpus.empty()) {
-    refuse(concat(mode, " goes without --gpus: they are chosen before the hosts are known"));
+  if (options.join && options.dry_run) {
+    refuse("--join goes without --dry-run: the server knows what will be started, so ask there");
   }
   if (options.max_restarts > 0) {
     refuse(concat(mode,

@@ -13,6 +13,8 @@
 namespace bp::launcher {
 namespace {
 
+// A message for every piece of output would cost as much as the piece.
+constexpr std::uint32_t kToldAtOnce = kOutputWindow / 4;
 // After one host could not be reached, for the others to tell the same.
 constexpr auto kOthersAnswer = 1s;
 
@@ -198,6 +200,14 @@ std::optional<Failure> Crew::host_lost() const {
 void Crew::send_to_all(const ToAgent& message) {
   for (HostState& host : hosts_) {
     host.link->send(message);
+  }
+}
+
+void Crew::output_taken(std::size_t host, std::uint32_t bytes) {
+  std::uint32_t& taken = hosts_[host].output_taken;
+  taken += bytes;
+  if (taken >= kToldAtOnce) {
+    send(host, OutputTaken{std::exchange(taken, 0)});
   }
 }
 

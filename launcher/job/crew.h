@@ -46,6 +46,8 @@ class Crew {
 
   void send(std::size_t host, const ToAgent& message) { hosts_[host].link->send(message); }
   void send_to_all(const ToAgent& message);
+  // So many bytes of what a host's ranks print have been taken. The agent hears of it by and by.
+  void output_taken(std::size_t host, std::uint32_t bytes);
   // After a time in which we did not run, and so could not hear of anybody.
   void resumed() { awake_since_ = Clock::now(); }
   // Tells those that came by themselves how the job ended, and waits until they have heard, at most
@@ -60,6 +62,7 @@ class Crew {
     std::unique_ptr<AgentLink> link;
     Hello hello;
     LinkLoss loss;
+    std::uint32_t output_taken = 0;  // that its agent has not heard of
   };
   void connect(std::size_t host, Arrival arrival);
   void handle(std::size_t host, const ToLauncher& message);

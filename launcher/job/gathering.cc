@@ -14,7 +14,6 @@
 #include "launcher/agent/timing.h"
 #include "launcher/hosts/machine.h"
 #include "launcher/job/job_texts.h"
-#include "launcher/process/program.h"
 #include "launcher/process/shell_words.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
@@ -59,27 +58,35 @@ std::variant<Gathered, EarlyExit> Gathering::run() {
   say(concat("serving on port ", port_of(listener_.get()), "; ", describe_claims({own_}, world_),
              "; on each other machine: ", invitation()));
   const auto start = EventLoop::Clock::now();
-  while (slots_of(claims()) < world_) {
+  while (slots_of(claims()) < world_ || awaited_for_gpus() != nullptr) {
     loop_->run_once();
     guests_.remove_if([](const Guest& guest) { return guest.gone; });
     if (signal_ != 0) {
       return give_up(kExitSignal + signal_,
                      concat(signal_name(signal_), ": stopped before the job began"));
     }
-    if (EventLoop::Clock::now() - start >= options_.start_timeout) {
-      EarlyExit exit = give_up(kExitTemporary,
-                               concat("only ", describe_claims(claims(), world_), ", after ",
-                                      elapsed_text(options_.start_timeout), " (--start-timeout)"));
-      exit.text += concat("\n  hint: on each machine that is missing: ", invitation(),
-                          ", with the same BP_JOB_KEY_FILE; or a longer --start-timeout");
-      return exit;
-    }
+    if (EventLoop::Clock::now() - start >= options_.start_timeout) return too_late();
   }
   try {
     return gathered();
   } catch (const Error& error) {
-    return give_up(kExitUsage, error.what());
+    const bool gpu = error.code() == ErrorCode::unavailable;
+    return give_up(gpu ? kExitUnavailable : kExitUsage, error.what());
   }
+}
+
+EarlyExit Gathering::too_late() {
+  const std::string after =
+      concat(", after ", elapsed_text(options_.start_timeout), " (--start-timeout)");
+  if (const Guest* guest = awaited_for_gpus(); guest && slots_of(claims()) == world_) {
+    return give_up(kExitTemporary,
+                   concat(guest->claim->host, " has not told which GPUs it has", after));
+  }
+  EarlyExit exit =
+      give_up(kExitTemporary, concat("only ", describe_claims(claims(), world_), after));
+  exit.text += concat("\n  hint: on each machine that is missing: ", invitation(),
+                      ", with the same BP_JOB_KEY_FILE; or a longer --start-timeout");
+  return exit;
 }
 
 void Gathering::accept_some() {
@@ -127,6 +134,8 @@ void Gathering::on_message(Guest& guest, const ToLauncher& message) {
     if (!trouble.empty()) send_away(guest, kExitInternal, trouble);
   } else if (const auto* request = std::get_if<Join>(&message); request && !guest.claim) {
     join(guest, *request);
+  } else if (const auto* facts = std::get_if<Facts>(&message)) {
+    guest.there = facts_of(facts->json).gpus;
   }
 }
 
@@ -138,7 +147,16 @@ void Gathering::join(Guest& guest, const Join& request) {
     return;
   }
   guest.claim = claim;
+  guest.gpus = request.gpus.empty() ? options_.gpus : request.gpus;
+  if (!guest.gpus.empty()) guest.channel->send(encode(ToAgent(Ask{{.directory = "/"}})));
   say(concat(claim.host, " has joined; ", describe_claims(claims(), world_)));
+}
+
+const Gathering::Guest* Gathering::awaited_for_gpus() const {
+  const auto found = std::ranges::find_if(guests_, [](const Guest& guest) {
+    return guest.claim && !guest.gpus.empty() && !guest.there;
+  });
+  return found == guests_.end() ? nullptr : &*found;
 }
 
 // Why it may not join; empty where it may.
@@ -211,39 +229,11 @@ std::string Gathering::new_name(const std::string& host) const {
   return name;
 }
 
-Gathered Gathering::gathered() {
-  const auto all = claims();
-  const auto seats = seat_claims(all, world_);
-  std::vector<Guest*> guests = {nullptr};  // this machine, as in claims()
-  for (Guest& guest : guests_) {
-    if (guest.claim) guests.push_back(&guest);
-  }
+void Gathering::stop_listening() {
   loop_->cancel(heartbeat_);
   loop_->forget(listener_.get());
   loop_->forget(signals_.fd());
   knocks_.clear();
-  Gathered result;
-  result.plan.program = options_.program.front();
-  result.company.key = key_;
-  for (const Seat& seat : seats) {
-    const Claim& claim = all[seat.claim];
-    Host host;
-    host.name = claim.host;
-    host.slots = claim.slots;
-    result.plan.placement.push_back({std::move(host), seat.first_rank, claim.slots});
-    const std::string self = own_program();
-    Guest* guest = guests[seat.claim];
-    if (guest == nullptr) {
-      result.plan.hosts.push_back({.bprun = self, .command = {self, "--agent"}});
-      result.company.arrivals.emplace_back();
-    } else {
-      result.plan.hosts.push_back({.local = false, .bprun = self, .command = {}, .joined = true});
-      result.company.arrivals.push_back({std::move(guest->channel), guest->hello});
-    }
-  }
-  guests_.clear();
-  result.company.loop = std::move(loop_);
-  return result;
 }
 
 EarlyExit Gathering::give_up(int exit_code, const std::string& why) {

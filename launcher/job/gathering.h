@@ -13,6 +13,7 @@
 
 #include "comm/base/deadline.h"
 #include "launcher/agent/knock.h"
+#include "launcher/gpus/gpu.h"
 #include "launcher/hosts/claims.h"
 #include "launcher/job/company.h"
 #include "launcher/job/options.h"
@@ -38,6 +39,8 @@ class Gathering {
   // Says on stderr where it listens and who comes and goes.
   // Once, and nothing after it.
   [[nodiscard]] std::variant<Gathered, EarlyExit> run();
+  // --dry-run in its place: what would be waited for, as text or JSON.
+  [[nodiscard]] std::string outlook() const;
 
  private:
   struct Guest {
@@ -45,6 +48,8 @@ class Gathering {
     Hello hello;
     std::string address;                // where it came from
     std::optional<Claim> claim;         // once it has joined
+    std::string gpus;                   // those it is to have, as --gpus says it; empty: not asked
+    std::optional<GpuList> there;       // those it has
     std::optional<Deadline> leaves_by;  // it was told to
     bool gone = false;
   };
@@ -53,6 +58,7 @@ class Gathering {
   void admit(Channel::Ends ends, const std::string& address);
   void on_message(Guest& guest, const ToLauncher& message);
   void join(Guest& guest, const Join& request);
+  [[nodiscard]] const Guest* awaited_for_gpus() const;  // somebody who has not told what it has
   [[nodiscard]] std::string objection(const Guest& guest,
                                       const Claim& claim,
                                       const Join& request) const;
@@ -64,6 +70,9 @@ class Gathering {
   [[nodiscard]] std::string invitation() const;     // what to type elsewhere
   [[nodiscard]] std::string new_name(const std::string& host) const;
   [[nodiscard]] Gathered gathered();
+  void choose_gpus(JobPlan& plan, const std::vector<Guest*>& seated) const;
+  void stop_listening();
+  [[nodiscard]] EarlyExit too_late();
   [[nodiscard]] EarlyExit give_up(int exit_code, const std::string& why);
 
   std::unique_ptr<EventLoop> loop_ = std::make_unique<EventLoop>();

@@ -7,6 +7,23 @@
 
 namespace bp::launcher {
 
+std::vector<std::string> give_gpus(const std::vector<GpuWish>& wishes, bool shared) {
+  std::vector<GpuHost> hosts;
+  for (const GpuWish& wish : wishes) {
+    hosts.push_back({.name = wish.host->name,
+                     .machine = wish.machine,
+                     .named = wish.host->gpus,
+                     .ranks = wish.host->slots,
+                     .there = wish.there,
+                     .request = parse_gpu_request(wish.gpus)});
+  }
+  const auto chosen = choose_gpus(hosts, shared);
+  for (std::size_t i = 0; i < wishes.size(); ++i) {
+    wishes[i].host->gpus = chosen[i];
+  }
+  return taken_gpus(hosts, chosen);
+}
+
 std::vector<std::string> give_gpus(Hosts& hosts,
                                    const std::vector<HostPlan>& how,
                                    const Options& options) {
@@ -17,20 +34,14 @@ std::vector<std::string> give_gpus(Hosts& hosts,
   plan.hosts = how;
   const auto answers =
       survey_hosts(plan, {.question = {.directory = "/"}, .limit = options.start_timeout}).hosts;
-  std::vector<GpuHost> asked;
-  std::vector<Host*> answered;
+  std::vector<GpuWish> wishes;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     if (answers[i].facts) {
-      asked.push_back({hosts[i].name, answers[i].hello->machine, hosts[i].gpus, hosts[i].slots,
-                       answers[i].facts->gpus});
-      answered.push_back(&hosts[i]);
+      wishes.push_back(
+          {&hosts[i], options.gpus, answers[i].hello->machine, answers[i].facts->gpus});
     }
   }
-  const auto chosen = choose_gpus(asked, parse_gpu_request(options.gpus), options.share_gpus);
-  for (std::size_t i = 0; i < answered.size(); ++i) {
-    answered[i]->gpus = chosen[i];
-  }
-  return taken_gpus(asked, chosen);
+  return give_gpus(wishes, options.share_gpus);
 }
 
 void check_one_rank_a_gpu(const std::vector<PlacedHost>& placement) {

@@ -1,17 +1,29 @@
-// --gpus: asks the hosts of a job for their GPUs before its ranks are placed on them.
+// --gpus: gives the hosts of a job their GPUs, before its ranks are started on them.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "launcher/gpus/gpu.h"
 #include "launcher/job/options.h"
 #include "launcher/job/plan.h"
 
 namespace bp::launcher {
 
+// A host, and what is known of it.
+struct GpuWish {
+  Host* host = nullptr;
+  std::string gpus;     // as --gpus says it
+  std::string machine;  // of Hello
+  GpuList there;
+};
+
 // Puts the GPUs of its ranks into each host and returns what to tell the user: which of them others
-// are at work on. A host that does not answer stays as it is; the job will say why. `how` has an
-// entry for each of `hosts`. Throws unavailable as choose_gpus does.
+// are at work on. Throws unavailable as choose_gpus does.
+[[nodiscard]] std::vector<std::string> give_gpus(const std::vector<GpuWish>& wishes, bool shared);
+
+// The same for hosts that are to be asked, by agents that are started as `how` says, which has an
+// entry for each of `hosts`. A host that does not answer stays as it is; the job will say why.
 [[nodiscard]] std::vector<std::string> give_gpus(Hosts& hosts,
                                                  const std::vector<HostPlan>& how,
                                                  const Options& options);

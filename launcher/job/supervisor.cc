@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "comm/base/job_key.h"
@@ -54,11 +53,11 @@ Supervisor::Supervisor(const Options& options,
                .quiet = options.quiet,
                .colours = options.colours},
               [this](int rank, std::uint32_t bytes) {
-                crew_.send(host_of_rank(plan_.placement, rank), OutputTaken{bytes});
+                crew_.output_taken(host_of_rank(plan_.placement, rank), bytes);
               }),
       jury_(world_size(plan.placement)),
       silence_(options.kill_silent),
-      ranks_(static_cast<std::size_t>(world_size(plan.placement))),
+      ranks_(plan.placement),
       key_(company_.key ? key_of_job(*company_.key, generation.job) : random_job_key()),
       crew_(loop_,
             plan,
@@ -88,7 +87,9 @@ Ending Supervisor::run() {
   if (failure_) {
     output_.say_report(format_report(report()));
   } else if (stop_requests_ > 0) {
-    tell_bad_ends();
+    for (const std::string& end : ranks_.bad_ends()) {
+      output_.say(concat("bprun: ", end, " when asked to stop"));
+    }
   }
   output_.show_all();
   const int requests = stop_requests_;
@@ -125,9 +126,9 @@ void Supervisor::on_rank(const ToLauncher& message) {
   if (const auto* output = std::get_if<Output>(&message)) {
     output_.add(*output);
   } else if (const auto* started = std::get_if<Started>(&message)) {
-    ranks_.at(static_cast<std::size_t>(started->rank)).pid = started->pid;
+    ranks_[started->rank].pid = started->pid;
   } else if (const auto* exited = std::get_if<Exited>(&message)) {
-    RankState& rank = ranks_.at(static_cast<std::size_t>(exited->rank));
+    RankState& rank = ranks_[exited->rank];
     rank.status = exited->status;
     rank.host_word = exited->cause;
     jury_.rank_ended(exited->rank, exited->status, Clock::now());
@@ -148,7 +149,7 @@ void Supervisor::on_rank(const ToLauncher& message) {
 void Supervisor::on_store(const StoreEvent& event) {
   jury_.store_event(event, Clock::now());
   if (event.rank >= 0) {
-    if (const auto line = silence_.store_event(event, who(event.rank), Clock::now());
+    if (const auto line = silence_.store_event(event, ranks_.describe(event.rank), Clock::now());
         !line.empty()) {
       output_.say(line);
     }
@@ -214,19 +215,11 @@ void Supervisor::advance() {
   }
 }
 
-void Supervisor::go() {
-  input_ = std::make_unique<InputForwarder>(
-      loop_, STDIN_FILENO, [this](std::string data) { crew_.send(0, StdinData{std::move(data)}); });
-  crew_.send_to_all(Go{});
-  started_ = Clock::now();
-  phase_ = Phase::running;
-}
-
 void Supervisor::supervise() {
   const auto now = Clock::now();
   if (!failure_ && stop_requests_ == 0) {
     if (const auto verdict = jury_.verdict(now); verdict && !others_go_on()) {
-      fail(failure_of(*verdict, who(verdict->rank)));
+      fail(failure_of(*verdict, ranks_.describe(verdict->rank)));
     } else if (auto failure = never_joined()) {
       fail(std::move(*failure));
     } else if (auto silence = silent_too_long()) {
@@ -253,10 +246,10 @@ std::optional<Failure> Supervisor::never_joined() const {
   }
   Failure failure{.exit_code = kExitInternal, .rank = missing.front(), .headline = ""};
   failure.headline =
-      concat(who(missing.front()), " has not joined the job within ",
+      concat(ranks_.describe(missing.front()), " has not joined the job within ",
              elapsed_text(options_.start_timeout), " of the first that did (--start-timeout)");
   for (std::size_t i = 1; i < missing.size(); ++i) {
-    failure.more.push_back(concat("nor has ", who(missing[i])));
+    failure.more.push_back(concat("nor has ", ranks_.describe(missing[i])));
   }
   return failure;
 }
@@ -264,11 +257,7 @@ std::optional<Failure> Supervisor::never_joined() const {
 std::optional<Failure> Supervisor::silent_too_long() const {
   const auto now = Clock::now();
   const auto rank = silence_.too_long(now);
-  return rank ? std::optional(silence_.failure(*rank, who(*rank), now)) : std::nullopt;
-}
-
-std::string Supervisor::who(int rank) const {
-  return describe_rank(plan_.placement, rank, ranks_[static_cast<std::size_t>(rank)].pid);
+  return rank ? std::optional(silence_.failure(*rank, ranks_.describe(*rank), now)) : std::nullopt;
 }
 
 void Supervisor::fail(Failure failure) {
@@ -282,9 +271,8 @@ void Supervisor::fail(Failure failure) {
     return;
   }
   failed_after_ = since(started_);
-  for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    const int rank = static_cast<int>(i);
-    if (const auto note = silence_.note(rank, who(rank), Clock::now());
+  for (int rank = 0; rank < ranks_.size(); ++rank) {
+    if (const auto note = silence_.note(rank, ranks_.describe(rank), Clock::now());
         !note.empty() && rank != failure_->rank) {
       failure_->more.push_back(note);
     }
@@ -294,36 +282,29 @@ void Supervisor::fail(Failure failure) {
 }
 
 void Supervisor::stop_after_failure() {
-  for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    const int rank = static_cast<int>(i);
+  for (int rank = 0; rank < ranks_.size(); ++rank) {
     const std::size_t host = host_of_rank(plan_.placement, rank);
-    ranks_[i].stopped_by_us = !ranks_[i].status && crew_.phase(host) != HostPhase::lost;
+    ranks_[rank].stopped_by_us = !ranks_[rank].status && crew_.phase(host) != HostPhase::lost;
   }
   stop_ranks(SIGTERM, kTermToKill);
 }
 
-bool Supervisor::any_ended_well() const {
-  return std::ranges::any_of(ranks_, [](const RankState& rank) { return rank.status == 0; });
-}
-
 // With --on-failure continue a job fails when none of its ranks comes to a good end.
 bool Supervisor::others_go_on() const {
-  const auto runs = [](const RankState& rank) { return !rank.status; };
-  return options_.survivors_go_on && (any_ended_well() || std::ranges::any_of(ranks_, runs));
+  return options_.survivors_go_on && (ranks_.any_ended_well() || ranks_.running() > 0);
 }
 
 void Supervisor::tell_lost(int rank) {
-  const int status = ranks_[static_cast<std::size_t>(rank)].status.value_or(0);
+  const int status = ranks_[rank].status.value_or(0);
   if (status == 0 || !others_go_on() || failure_ || stop_requests_ > 0) {
     return;
   }
-  output_.say(concat("bprun: ", who(rank), " ", describe_status(status),
+  output_.say(concat("bprun: ", ranks_.describe(rank), " ", describe_status(status),
                      "; the others may go on (--on-failure continue)"));
 }
 
 void Supervisor::ask_to_stop(int signal) {
-  const auto running = std::count_if(ranks_.begin(), ranks_.end(),
-                                     [](const RankState& rank) { return !rank.status; });
+  const int running = ranks_.running();
   output_.say(concat("bprun: ", signal_name(signal), ": stopping ", running,
                      running == 1 ? " rank" : " ranks", ", at most ", elapsed_text(options_.grace),
                      signal == SIGINT ? " (press Ctrl-C again to kill)" : ""));
@@ -345,16 +326,10 @@ int Supervisor::exit_code() const {
   if (interrupted_) {
     return kExitInterrupted;
   }
-  if (options_.survivors_go_on && stop_requests_ == 0 && any_ended_well()) {
+  if (options_.survivors_go_on && stop_requests_ == 0 && ranks_.any_ended_well()) {
     return 0;
   }
-  // Asked to stop: what the ranks made of it. 75 is 'saved'; else the worst of them.
-  int code = 0;
-  for (const RankState& rank : ranks_) {
-    const int own = rank.status ? exit_code_of(*rank.status) : 0;
-    code = own == kExitTemporary || code == kExitTemporary ? kExitTemporary : std::max(code, own);
-  }
-  return started_ == Clock::time_point{} ? kExitSignal + stop_signal_ : code;
+  return started_ == Clock::time_point{} ? kExitSignal + stop_signal_ : ranks_.exit_code();
 }
 
 // For the machines that came by themselves: the whole truth is told here.

@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "bp/environment.h"
 #include "comm/store/server.h"
@@ -20,7 +19,7 @@
 #include "launcher/job/input_forwarder.h"
 #include "launcher/job/options.h"
 #include "launcher/job/plan.h"
-#include "launcher/job/rank_environment.h"
+#include "launcher/job/rank_states.h"
 #include "launcher/job/silence.h"
 #include "launcher/job/store_events.h"
 #include "launcher/job/verdict.h"
@@ -63,12 +62,6 @@ class Supervisor {
   using Clock = EventLoop::Clock;
 
   enum class Phase : std::uint8_t { connecting, probing, preparing, running, finished };
-  struct RankState {
-    int pid = 0;
-    std::optional<int> status;
-    std::string host_word;       // what its host knows of its end
-    bool stopped_by_us = false;  // it still ran when a failure made us stop the job
-  };
 
   [[nodiscard]] std::chrono::milliseconds time_to_next_look() const;
   void on_message(std::size_t host, const ToLauncher& message);
@@ -87,21 +80,13 @@ class Supervisor {
   void stop_after_failure();
   void ask_to_stop(int signal);
   [[nodiscard]] bool others_go_on() const;
-  [[nodiscard]] bool any_ended_well() const;
   void tell_lost(int rank);
   void stop_ranks(int signal, std::chrono::milliseconds grace);
   void suspend();
 
-  [[nodiscard]] std::string advertised_address() const;
-  [[nodiscard]] JobVariables job_variables(const std::string& here) const;
-  [[nodiscard]] JobSpec job_spec(std::size_t host,
-                                 const JobVariables& variables,
-                                 int threads) const;
   [[nodiscard]] std::optional<Failure> never_joined() const;
   [[nodiscard]] std::optional<Failure> silent_too_long() const;
   void warn_of_other_builds();
-  void tell_bad_ends();
-  [[nodiscard]] std::string who(int rank) const;
   [[nodiscard]] FailureReport report() const;
   [[nodiscard]] std::string next_command() const;
   [[nodiscard]] std::map<int, std::string> under_way() const;
@@ -118,7 +103,7 @@ class Supervisor {
   OutputHub output_;
   Jury jury_;
   Silence silence_;
-  std::vector<RankState> ranks_;
+  RankStates ranks_;
   const JobKey key_;
   Crew crew_;
   std::unique_ptr<NetworkProbe> probe_;  // which address of each host the others reach

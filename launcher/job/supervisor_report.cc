@@ -1,4 +1,4 @@
-// What Supervisor says about a job that has failed or was stopped.
+// What Supervisor says about a job that has failed.
 #include <sys/wait.h>
 
 #include <cstdlib>
@@ -7,10 +7,8 @@
 #include "comm/base/resume_words.h"
 #include "comm/base/text.h"
 #include "comm/store/report_keys.h"
-#include "launcher/job/job_texts.h"
 #include "launcher/job/next_command.h"
 #include "launcher/job/supervisor.h"
-#include "launcher/report/exit_code.h"
 #include "launcher/report/likely_cause.h"
 
 namespace bp::launcher {
@@ -27,9 +25,9 @@ FailureReport Supervisor::report() const {
   report.after = failed_after_;
   report.stop_took = stop_took_;
   report.stop_signal = "SIGTERM";
-  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+  for (int rank = 0; rank < ranks_.size(); ++rank) {
     if (ranks_[rank].stopped_by_us) {
-      report.stopped.push_back(static_cast<int>(rank));
+      report.stopped.push_back(rank);
       const int status = ranks_[rank].status.value_or(0);
       if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
         report.stop_signal = "SIGKILL";
@@ -43,8 +41,7 @@ FailureReport Supervisor::report() const {
     report.error_file = output_.error_file(rank);
     if (report.failure.hint.empty()) {
       report.failure.hint =
-          likely_cause({failure_->exit_code, ranks_[static_cast<std::size_t>(rank)].host_word,
-                        report.last_errors});
+          likely_cause({failure_->exit_code, ranks_[rank].host_word, report.last_errors});
     }
   }
   if (options_.max_restarts == 0) {
@@ -73,20 +70,6 @@ std::map<int, std::string> Supervisor::under_way() const {
     collectives.emplace(std::atoi(key.c_str() + kUnderWayKeys.size()), std::move(text));
   }
   return collectives;
-}
-
-// Ranks that were asked to stop and broke instead.
-void Supervisor::tell_bad_ends() {
-  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-    const int code = ranks_[rank].status ? exit_code_of(*ranks_[rank].status) : 0;
-    const bool expected = code == 0 || code == kExitTemporary || code == kExitInterrupted ||
-                          code == kExitSignal + SIGTERM || code == kExitSignal + SIGKILL ||
-                          code == kExitSignal + SIGHUP;
-    if (!expected) {
-      output_.say(concat("bprun: ", who(static_cast<int>(rank)), " ",
-                         describe_status(*ranks_[rank].status), " when asked to stop"));
-    }
-  }
 }
 
 }  // namespace bp::launcher

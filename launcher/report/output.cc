@@ -90,15 +90,15 @@ void OutputHub::add(const Output& output) {
 
 void OutputHub::show(const Output& output, RankStream& stream) {
   const auto now = std::chrono::system_clock::now();
-  std::string lines;
+  lines_.clear();
   const LineAssembler::Show show_line = [&](std::string_view line) {
     if (options_.style == PrefixStyle::none) {
-      lines += line;
+      lines_ += line;
     } else if (output.stream == Stream::out ||
                !warnings_.keep(output.rank, line, EventLoop::Clock::now())) {
-      stream.prefix.add_to(lines, now);
-      lines += line;
-      lines += '\n';
+      stream.prefix.add_to(lines_, now);
+      lines_ += line;
+      lines_ += '\n';
     }
   };
   if (output.data.empty()) {
@@ -109,7 +109,7 @@ void OutputHub::show(const Output& output, RankStream& stream) {
   if (is_live(output.rank)) {
     set_live_line();
   }
-  print(output.stream == Stream::out ? out_ : err_, lines);
+  print(output.stream == Stream::out ? out_ : err_, lines_);
   show_due_warnings();
 }
 

@@ -93,6 +93,7 @@ class OutputHub {
   EventLoop::TimerId warnings_timer_ = 0;
   std::vector<RankStream> streams_;  // two a rank
   std::vector<Debt> debts_;
+  std::string lines_;  // of show(): megabytes a second must not be given back and asked for again
   bool file_trouble_told_ = false;
 };
 

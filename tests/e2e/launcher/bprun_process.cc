@@ -80,6 +80,10 @@ std::string rank_program() {
   return (std::filesystem::path(BP_BIN_DIR).parent_path() / "tests" / "rank_program").string();
 }
 
+std::string fake_nvml_folder() {
+  return (std::filesystem::path(rank_program()).parent_path() / "fake_nvml").string();
+}
+
 BprunProcess::BprunProcess(const BprunInput& input) : mark_(new_mark()) {
   launcher::Pipe out = input.terminal ? make_terminal() : launcher::make_pipe();
   launcher::Pipe err = input.terminal ? launcher::Pipe{} : launcher::make_pipe();

@@ -61,4 +61,7 @@ class BprunProcess {
 // The helper program's path.
 [[nodiscard]] std::string rank_program();
 
+// For LD_LIBRARY_PATH: has the GPUs of fake_nvml.cc in place of real ones.
+[[nodiscard]] std::string fake_nvml_folder();
+
 }  // namespace bp::test

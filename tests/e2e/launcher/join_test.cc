@@ -8,6 +8,8 @@
 #include <optional>
 #include <sstream>
 
+#include <nlohmann/json.hpp>
+
 #include "comm/base/text.h"
 #include "tests/e2e/launcher/bprun_process.h"
 #include "tests/support/scratch.h"
@@ -32,7 +34,9 @@ class JoinTest : public testing::Test {
     ::chmod(scratch_.write(name, secret).c_str(), mode);
   }
   [[nodiscard]] BprunInput with_key(Words words, const std::string& key = "key") const {
-    return {std::move(words), "", {"BP_JOB_KEY_FILE=" + folder_ + "/" + key}};
+    BprunInput input{std::move(words), "", environment_};
+    input.environment.push_back("BP_JOB_KEY_FILE=" + folder_ + "/" + key);
+    return input;
   }
 
   // Starts the server and waits for its port.
@@ -58,6 +62,7 @@ class JoinTest : public testing::Test {
 
   const Scratch scratch_;
   const std::string folder_ = scratch_.path();
+  Words environment_;  // of all, beside the key
   std::optional<BprunProcess> server_;
   int port_ = 0;
 };
@@ -116,6 +121,69 @@ TEST_F(JoinTest, AMachineKeepsItsOwnFolderAndVariables) {
   EXPECT_EQ(server_->finish(), 0) << server_->err();
   EXPECT_THAT(server_->out(), HasSubstr("[1] mine yes 7\n[1] " + folder_ + "\n"));
   EXPECT_EQ(guest.finish(), 0);
+}
+
+// All on one machine of three GPUs, which they share out.
+class JoinGpusTest : public JoinTest {
+ protected:
+  JoinGpusTest() {
+    const std::string gpu = "NVIDIA A|85899345920|0|0|";
+    environment_ = {concat("FAKE_NVML=", gpu, "\n", gpu, "\n", gpu),
+                    concat("LD_LIBRARY_PATH=", fake_nvml_folder())};
+  }
+};
+
+TEST_F(JoinGpusTest, EachMachineGetsThoseItWantsOrTheServer) {
+  serve({"-n", "3", "--gpus", "all", "sh", "-c", "echo rank $RANK has $CUDA_VISIBLE_DEVICES"});
+  BprunProcess first = join({"--gpus", "2"});
+  ASSERT_TRUE(server_->wait_for("2 of 3 ranks are there")) << server_->err();
+  BprunProcess second = join({});
+  EXPECT_EQ(server_->finish(), 0) << server_->err();
+  EXPECT_THAT(server_->out(),
+              AllOf(HasSubstr("[0] rank 0 has 0\n"), HasSubstr("[1] rank 1 has 2\n"),
+                    HasSubstr("[2] rank 2 has 1\n")));
+  EXPECT_EQ(first.finish(), 0);
+  EXPECT_EQ(second.finish(), 0);
+}
+
+TEST_F(JoinGpusTest, OnlyThoseWhoWantAnyAreAsked) {
+  serve({"-n", "2", "sh", "-c", "echo rank $RANK has ${CUDA_VISIBLE_DEVICES-all}"});
+  BprunProcess guest = join({"--gpus", "least:1"});
+  EXPECT_EQ(server_->finish(), 0) << server_->err();
+  EXPECT_THAT(server_->out(),
+              AllOf(HasSubstr("[0] rank 0 has all\n"), HasSubstr("[1] rank 1 has 0\n")));
+  EXPECT_EQ(guest.finish(), 0);
+}
+
+TEST_F(JoinGpusTest, AGpuThatIsNotThereEndsAllByName) {
+  serve({"-n", "2", "--gpus", "0", "true"});
+  BprunProcess guest = join({"--gpus", "7"});
+  EXPECT_EQ(server_->finish(), 69);
+  const std::string why = "host .*#2 has no GPU 7: it has 3 \\(bprun gpus lists them\\)\n";
+  EXPECT_THAT(server_->err(), ContainsRegex("bprun: FAILED  " + why));
+  EXPECT_EQ(guest.finish(), 69);
+  EXPECT_THAT(guest.err(), ContainsRegex("bprun: .*: " + why));
+}
+
+TEST_F(JoinTest, ADryRunSaysWhatWouldBeWaitedFor) {
+  const Words words{"--serve", "0", "-n", "4", "--slots", "3", "--dry-run"};
+  const auto with = [&](const Words& more) {
+    Words all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    BprunProcess bprun(with_key(all));
+    EXPECT_EQ(bprun.finish(), 0) << bprun.err();
+    EXPECT_EQ(bprun.err(), "");
+    return bprun.out();
+  };
+  EXPECT_THAT(
+      with({"train", "a b"}),
+      ContainsRegex("^program: train 'a b'\nwould serve on port [0-9]+; 3 of 4 ranks are "
+                    "there: .* \\(3 slots\\)\nwould wait 30.0 s \\(--start-timeout\\) for 1 "
+                    "rank; on each other machine: bprun --join .*:[0-9]+ --slots N\n$"));
+  const auto json = nlohmann::json::parse(with({"--json", "train"}));
+  EXPECT_EQ(json.at("ranks"), 4);
+  EXPECT_EQ(json.at("awaited"), 1);
+  EXPECT_EQ(json.at("seconds"), 30.0);
 }
 
 TEST_F(JoinTest, ContradictionsAreRefusedAndTheOthersGoOnWaiting) {

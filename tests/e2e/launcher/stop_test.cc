@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "comm/base/text.h"
 #include "tests/e2e/launcher/bprun_process.h"
 
 namespace bp::test {
@@ -92,6 +93,23 @@ TEST(Stop, CtrlZSuspendsAllAndNobodyCountsAsSilentAfterwards) {
   EXPECT_EQ(bprun.finish(), 75);
   EXPECT_THAT(bprun.err(), Not(HasSubstr("no sign of life")));
   EXPECT_THAT(bprun.out(), HasSubstr("[0] saved\n"));
+}
+
+// For longer than a collective or a wait in the store may last: between hosts, within one, and
+// between collectives.
+TEST(Stop, CtrlZDoesNotCountAgainstTheTimeoutOfACollective) {
+  BprunProcess bprun({{"-H", "localhost:2,127.0.0.1:2", rank_program(), "be-suspended", "8000"}});
+  ASSERT_TRUE(bprun.wait_for("[3] waiting\n")) << bprun.err();
+  bprun.signal(SIGTSTP);
+  ASSERT_TRUE(bprun.wait_until_stopped(5)) << "bprun and the ranks";
+  ::sleep(9);
+  bprun.signal(SIGCONT);
+  ASSERT_TRUE(bprun.wait_until_stopped(0));
+  bprun.signal(SIGUSR1);
+  EXPECT_EQ(bprun.finish(), 0) << bprun.err();
+  for (const char rank : {'0', '1', '2', '3'}) {
+    EXPECT_THAT(bprun.out(), HasSubstr(concat("[", rank, "] right\n")));
+  }
 }
 
 TEST(Stop, UserSignalsArePassedOn) {

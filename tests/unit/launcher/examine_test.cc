@@ -108,5 +108,20 @@ TEST(Facts, TravelAsJson) {
   }
 }
 
+TEST(Facts, TakeNoFractionForAWholeNumber) {
+  const std::string good = json_text(HostFacts{});
+  const std::string memory = R"("locked_memory":)";
+  for (const char* number : {"1.5", "8e43", "99999999999999999999999"}) {
+    std::string bad = good;
+    bad.replace(bad.find(memory) + memory.size(), 1, number);
+    try {
+      (void)facts_of(bad);
+      ADD_FAILURE() << bad;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("an agent's facts are none: a number is "));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace bp::launcher

@@ -25,35 +25,48 @@ std::string every_byte() {
   return text;
 }
 
-Frame only_frame(const std::string& bytes) {
+std::string frame_of(std::uint8_t type, std::string_view content) {
+  FrameWriter frame(type);
+  for (const char byte : content) {
+    frame.content().u8(static_cast<std::uint8_t>(byte));
+  }
+  return frame.take();
+}
+
+// What comes out of a stream that holds one message.
+template <class Decode>
+auto decode_only(Decode decode, const std::string& bytes) {
   FrameReader reader;
   reader.feed(bytes);
-  auto frame = reader.next();
+  const auto frame = reader.next();
   EXPECT_TRUE(frame);
   EXPECT_FALSE(reader.next());
-  return frame.value_or(Frame{});
+  return decode(frame.value());
+}
+
+std::string content_of(const std::string& bytes) {
+  return decode_only([](const Frame& frame) { return std::string(frame.content); }, bytes);
 }
 
 template <class Message>
 Message to_agent(const Message& message) {
-  return std::get<Message>(decode_to_agent(only_frame(encode(ToAgent(message)))));
+  return std::get<Message>(decode_only(decode_to_agent, encode(ToAgent(message))));
 }
 
 template <class Message>
 Message to_launcher(const Message& message) {
-  return std::get<Message>(decode_to_launcher(only_frame(encode(ToLauncher(message)))));
+  return std::get<Message>(decode_only(decode_to_launcher, encode(ToLauncher(message))));
 }
 
 TEST(Frame, ComesOutOfAnySlicing) {
-  const std::string bytes =
-      encode_frame(3, "hello") + encode_frame(4, "") + encode_frame(5, every_byte());
+  const std::string bytes = frame_of(3, "hello") + frame_of(4, "") + frame_of(5, every_byte());
   for (std::size_t step = 1; step <= bytes.size(); ++step) {
     FrameReader reader;
     std::string seen;
     for (std::size_t at = 0; at < bytes.size(); at += step) {
       reader.feed(std::string_view(bytes).substr(at, step));
       while (const auto frame = reader.next()) {
-        seen += encode_frame(frame->type, frame->content);
+        seen += frame_of(frame->type, frame->content);
       }
     }
     EXPECT_EQ(seen, bytes) << "in steps of " << step;
@@ -110,11 +123,12 @@ TEST(Messages, AllOthersComeBackAsTheyWent) {
   EXPECT_EQ(to_agent(End{75, "lost"}).exit_code, 75);
   EXPECT_EQ(to_agent(End{75, "lost"}).text, "lost");
   EXPECT_EQ(to_launcher(AskStop{2}).signal, 2);
-  const Join join = to_launcher(Join{3, -1, 6, {"prog", "a b"}});
+  const Join join = to_launcher(Join{3, -1, 6, {"prog", "a b"}, "least:2"});
   EXPECT_EQ(join.slots, 3);
   EXPECT_EQ(join.first_rank, -1);
   EXPECT_EQ(join.world, 6);
   EXPECT_THAT(join.argv, testing::ElementsAre("prog", "a b"));
+  EXPECT_EQ(join.gpus, "least:2");
   EXPECT_EQ(to_launcher(StartFailed{-1, 127, "no"}).rank, -1);
   EXPECT_EQ(to_launcher(Started{2, 4711}).pid, 4711);
   EXPECT_EQ(to_launcher(Output{1, Stream::err, "x"}).stream, Stream::err);
@@ -166,23 +180,22 @@ TEST(Messages, SayWhatIsWrong) {
             "a message between bprun and its agent claims 4294967295 entries in 0 bytes");
   JobSpec idle;
   idle.ranks = {{0, {}}};
-  EXPECT_EQ(told(1, only_frame(encode(ToAgent(idle))).content),
-            "a job without a program or without ranks");
+  EXPECT_EQ(told(1, content_of(encode(ToAgent(idle)))), "a job without a program or without ranks");
 }
 
 // Whatever the bytes: a message or an io error, and no memory for what a count merely claims.
 TEST(Messages, SurviveAnyContent) {
   std::mt19937 random(7);
-  const std::string good =
-      only_frame(
-          encode(ToAgent(JobSpec{"j", {}, {"a"}, "/", 0, {}, false, {"A=1"}, {}, {{0, {}}}})))
-          .content;
+  const std::string good = content_of(
+      encode(ToAgent(JobSpec{"j", {}, {"a"}, "/", 0, {}, false, {"A=1"}, {}, {{0, {}}}})));
   for (int round = 0; round < 20'000; ++round) {
-    Frame frame{static_cast<std::uint8_t>(random() % 10), round % 2 == 0 ? good : ""};
-    for (int change = 0; change < 4 && !frame.content.empty(); ++change) {
-      frame.content[random() % frame.content.size()] = static_cast<char>(random());
+    const auto type = static_cast<std::uint8_t>(random() % 10);
+    std::string content = round % 2 == 0 ? good : "";
+    for (int change = 0; change < 4 && !content.empty(); ++change) {
+      content[random() % content.size()] = static_cast<char>(random());
     }
-    frame.content.resize(random() % (good.size() + 8));
+    content.resize(random() % (good.size() + 8));
+    const Frame frame{type, content};
     for (const auto decode : {+[](const Frame& f) { (void)decode_to_agent(f); },
                               +[](const Frame& f) { (void)decode_to_launcher(f); }}) {
       try {

@@ -25,20 +25,21 @@ Gpu gpu(int index, int load = 0, std::uint64_t used = 0) {
   return gpu;
 }
 
+std::vector<std::vector<int>> choose(std::vector<GpuHost> hosts,
+                                     const std::string& request,
+                                     bool shared = false) {
+  for (GpuHost& host : hosts) host.request = parse_gpu_request(request);
+  return choose_gpus(hosts, shared);
+}
+
 std::string refusal(const std::vector<GpuHost>& hosts, const std::string& request) {
   try {
-    (void)choose_gpus(hosts, parse_gpu_request(request), false);
+    (void)choose(hosts, request);
     return "none";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::unavailable);
     return error.what();
   }
-}
-
-std::vector<std::vector<int>> choose(const std::vector<GpuHost>& hosts,
-                                     const std::string& request,
-                                     bool shared = false) {
-  return choose_gpus(hosts, parse_gpu_request(request), shared);
 }
 
 TEST(GpuChoice, RequestsAreAllAListOrTheLeastAtWork) {
@@ -81,6 +82,14 @@ TEST(GpuChoice, TheLeastAtWorkByLoadThenMemory) {
   EXPECT_THAT(choose({busy}, "least:1"), ElementsAre(ElementsAre(2)));
   EXPECT_THAT(choose({busy}, "least:3"), ElementsAre(ElementsAre(2, 1, 3)));
   EXPECT_EQ(refusal({busy}, "least:5"), "host a has 4 of the 5 GPUs asked for");
+}
+
+TEST(GpuChoice, EachHostMayHaveAWishOfItsOwn) {
+  GpuHost a = host("h", {gpu(0), gpu(1), gpu(2)}, 1);
+  GpuHost b = host("h#2", {gpu(0), gpu(1), gpu(2)}, 1);
+  b.machine = a.machine;
+  a.request = parse_gpu_request("1");
+  EXPECT_THAT(choose_gpus({a, b}, false), ElementsAre(ElementsAre(1), ElementsAre(0)));
 }
 
 TEST(GpuChoice, HostsOfOneMachineShareThemOut) {

@@ -132,6 +132,8 @@ TEST(Options, OfMachinesThatJoin) {
   EXPECT_EQ(guest.first_rank, 2);
   EXPECT_TRUE(guest.program.empty()) << "what the server runs";
   EXPECT_EQ(good({"--serve", "0", "-n", "2", "--slots", "0", "p"}).slots, 0);
+  EXPECT_TRUE(good({"--serve", "0", "-n", "2", "--dry-run", "p"}).dry_run);
+  EXPECT_EQ(good({"--join", "h:1", "--gpus", "0,1"}).gpus, "0,1");
 }
 
 TEST(Options, OfMachinesThatJoinAreRefusedWhereTheyMakeNoSense) {
@@ -151,7 +153,8 @@ TEST(Options, OfMachinesThatJoinAreRefusedWhereTheyMakeNoSense) {
   EXPECT_EQ(bad({"--slots", "2", "p"}),
             "bprun: --slots and --first-rank are for --serve and --join");
   EXPECT_EQ(bad({"--join", "h:1", "--dry-run"}),
-            "bprun: --join goes without --dry-run: nobody has joined yet");
+            "bprun: --join goes without --dry-run: the server knows what will be started, so ask "
+            "there");
   EXPECT_EQ(bad({"--serve", "0", "-n", "2", "--max-restarts", "1", "p"}),
             "bprun: --serve goes without --max-restarts: machines that joined by themselves would "
             "have to do so again");

@@ -1,0 +1,119 @@
+#include "launcher/agent/rank_processes.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "comm/base/text.h"
+#include "launcher/process/environment_list.h"
+#include "launcher/process/program.h"
+#include "launcher/process/spawn.h"
+#include "launcher/report/exit_code.h"
+
+namespace bp::launcher {
+
+RankProcesses::RankProcesses(EventLoop& loop, Listener listener)
+    : loop_(loop), listener_(std::move(listener)) {}
+
+bool RankProcesses::start(const JobSpec& job,
+                          const RankSpec& spec,
+                          const std::string& file,
+                          int key_fd) {
+  Pipe out = make_pipe();
+  Pipe err = make_pipe();
+  Pipe in = spec.rank == 0 ? make_pipe() : Pipe{};
+  auto environment = merged_environment(job.environment, spec.environment);
+  environment = merged_environment(std::move(environment),
+                                   {concat("BP_JOB=", job.job), concat("BP_KEY_FD=", key_fd)});
+  const SpawnResult result = spawn({.file = file,
+                                    .argv = job.argv,
+                                    .environment = std::move(environment),
+                                    .standard_input = in.read.get(),
+                                    .standard_output = out.write.get(),
+                                    .standard_error = err.write.get(),
+                                    .in_own_session = false,
+                                    .die_with_parent = true,
+                                    .limits = job.limits});
+  if (result.error != 0) {
+    listener_.send(StartFailed{spec.rank, exit_code_of_exec_error(result.error),
+                               concat(file, ": ", exec_error_text(result.error))});
+    return false;
+  }
+  if (spec.rank == 0) {
+    input_ = std::make_unique<RankInput>(loop_, std::move(in.write), [this](std::uint32_t bytes) {
+      listener_.send(StdinTaken{bytes});
+    });
+  }
+  ranks_.push_back({.number = spec.rank,
+                    .pid = result.pid,
+                    .out = read_output(spec.rank, Stream::out, std::move(out.read)),
+                    .err = read_output(spec.rank, Stream::err, std::move(err.read))});
+  listener_.send(Started{spec.rank, result.pid});
+  return true;
+}
+
+std::unique_ptr<RankOutput> RankProcesses::read_output(int rank, Stream stream, Fd pipe) {
+  const auto pass_on = [this](Output output) {
+    const bool ended = output.data.empty();
+    listener_.send(std::move(output));
+    if (ended) {
+      listener_.output_ended();
+    }
+  };
+  return std::make_unique<RankOutput>(loop_, window_, pass_on, rank, stream, std::move(pipe));
+}
+
+void RankProcesses::signal(int number) const {
+  for (const Rank& rank : ranks_) {
+    if (rank.running) {  // not reaped yet, so its number still is its own
+      ::kill(-rank.pid, number);
+    }
+  }
+}
+
+void RankProcesses::child_ended(pid_t pid, int status, std::string cause) {
+  const auto rank =
+      std::ranges::find_if(ranks_, [pid](const Rank& it) { return it.pid == pid && it.running; });
+  if (rank == ranks_.end()) {
+    return;
+  }
+  rank->running = false;
+  if (rank->number == 0) {
+    input_.reset();
+  }
+  rank->out->drain();
+  rank->err->drain();
+  listener_.send(Exited{rank->number, status, std::move(cause)});
+}
+
+bool RankProcesses::finish_output() {
+  for (const Rank& rank : ranks_) {
+    rank.out->finish();
+    rank.err->finish();
+  }
+  return std::ranges::none_of(
+      ranks_, [](const Rank& rank) { return rank.out->open() || rank.err->open(); });
+}
+
+void RankProcesses::push_input(std::string_view data) {
+  if (input_) {
+    input_->push(data);
+  } else {
+    listener_.send(StdinTaken{static_cast<std::uint32_t>(data.size())});
+  }
+}
+
+void RankProcesses::output_taken(std::uint32_t bytes) {
+  window_.give_back(bytes);
+  for (const Rank& rank : ranks_) {
+    rank.out->update_interest();
+    rank.err->update_interest();
+  }
+}
+
+bool RankProcesses::any_running() const {
+  return std::ranges::any_of(ranks_, [](const Rank& rank) { return rank.running; });
+}
+
+}  // namespace bp::launcher

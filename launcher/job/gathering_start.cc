@@ -1,0 +1,94 @@
+// What Gathering makes of the machines that are there: a plan, or only its outlook.
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "comm/base/text.h"
+#include "launcher/agent/listen.h"
+#include "launcher/agent/timing.h"
+#include "launcher/job/gathering.h"
+#include "launcher/job/give_gpus.h"
+#include "launcher/job/survey.h"
+#include "launcher/process/program.h"
+#include "launcher/process/shell_words.h"
+#include "launcher/report/clock_text.h"
+
+namespace bp::launcher {
+
+Gathered Gathering::gathered() {
+  const auto all = claims();
+  std::vector<Guest*> there = {nullptr};  // this machine, as in claims()
+  for (Guest& guest : guests_) {
+    if (guest.claim) there.push_back(&guest);
+  }
+  const std::string self = own_program();
+  Gathered result;
+  result.plan.program = options_.program.front();
+  std::vector<Guest*> seated;  // one for each host of the plan
+  for (const Seat& seat : seat_claims(all, world_)) {
+    const Claim& claim = all[seat.claim];
+    Host host;
+    host.name = claim.host;
+    host.slots = claim.slots;
+    result.plan.placement.push_back({std::move(host), seat.first_rank, claim.slots});
+    seated.push_back(there[seat.claim]);
+    const bool own = seated.back() == nullptr;
+    result.plan.hosts.push_back(
+        {.local = own,
+         .bprun = self,
+         .command = own ? std::vector<std::string>{self, "--agent"} : std::vector<std::string>{},
+         .joined = !own});
+  }
+  choose_gpus(result.plan, seated);
+  stop_listening();
+  result.company.key = key_;
+  for (Guest* guest : seated) {
+    result.company.arrivals.push_back(
+        guest == nullptr ? Arrival{} : Arrival{std::move(guest->channel), guest->hello});
+  }
+  guests_.clear();
+  result.company.loop = std::move(loop_);
+  return result;
+}
+
+// Those of this machine are asked for by an agent, as in any job.
+void Gathering::choose_gpus(JobPlan& plan, const std::vector<Guest*>& seated) const {
+  std::vector<GpuWish> wishes;
+  for (std::size_t i = 0; i < seated.size(); ++i) {
+    Host& host = plan.placement[i].host;
+    if (seated[i] != nullptr && seated[i]->there) {
+      wishes.push_back({&host, seated[i]->gpus, seated[i]->hello.machine, *seated[i]->there});
+    } else if (seated[i] == nullptr && !options_.gpus.empty()) {
+      JobPlan own;
+      own.placement = {{host, 0, 0}};
+      own.hosts = {plan.hosts[i]};
+      const SurveyOptions question{.question = {.directory = "/"}, .limit = options_.start_timeout};
+      const HostAnswer answer = survey_hosts(own, question).hosts.front();
+      if (!answer.facts) continue;  // the job will say why
+      wishes.push_back({&host, options_.gpus, answer.hello->machine, answer.facts->gpus});
+    }
+  }
+  plan.notes = give_gpus(wishes, options_.share_gpus);
+  if (!options_.share_gpus) check_one_rank_a_gpu(plan.placement);
+}
+
+std::string Gathering::outlook() const {
+  const int port = port_of(listener_.get());
+  const int awaited = world_ - own_.slots;
+  if (options_.json) {
+    const nlohmann::ordered_json json = {{"program", options_.program},
+                                         {"port", port},
+                                         {"ranks", world_},
+                                         {"slots", own_.slots},
+                                         {"awaited", awaited},
+                                         {"seconds", options_.start_timeout / 1.0s},
+                                         {"join", invitation()}};
+    return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  }
+  return concat("program: ", quote_shell_words(options_.program), "\nwould serve on port ", port,
+                "; ", describe_claims({own_}, world_), "\nwould wait ",
+                elapsed_text(options_.start_timeout), " (--start-timeout) for ", awaited,
+                awaited == 1 ? " rank" : " ranks", "; on each other machine: ", invitation(), "\n");
+}
+
+}  // namespace bp::launcher

@@ -1,0 +1,45 @@
+// What bprun knows of each rank of a generation, and what all of them together make of it. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/hosts/placement.h"
+
+namespace bp::launcher {
+
+struct RankState {
+  int pid = 0;
+  std::optional<int> status;   // as from waitpid, once it has ended
+  std::string host_word;       // what its host knows of its end
+  bool stopped_by_us = false;  // it still ran when a failure made us stop the job
+};
+
+class RankStates {
+ public:
+  explicit RankStates(const std::vector<PlacedHost>& placement)
+      : placement_(placement), ranks_(static_cast<std::size_t>(world_size(placement))) {}
+
+  [[nodiscard]] int size() const { return static_cast<int>(ranks_.size()); }
+  [[nodiscard]] RankState& operator[](int rank) {
+    return ranks_.at(static_cast<std::size_t>(rank));
+  }
+  [[nodiscard]] const RankState& operator[](int rank) const {
+    return ranks_.at(static_cast<std::size_t>(rank));
+  }
+
+  [[nodiscard]] std::string describe(int rank) const;  // "rank 2 on b (...)": job_texts.h
+  [[nodiscard]] int running() const;
+  [[nodiscard]] bool any_ended_well() const;
+  // Of a job that was asked to stop: kExitTemporary (saved) if any rank says so, else the worst.
+  [[nodiscard]] int exit_code() const;
+  // "rank 2 on b (...) exited with code 7": those that broke when they were asked to stop.
+  [[nodiscard]] std::vector<std::string> bad_ends() const;
+
+ private:
+  const std::vector<PlacedHost>& placement_;
+  std::vector<RankState> ranks_;
+};
+
+}  // namespace bp::launcher
