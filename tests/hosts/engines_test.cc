@@ -1,0 +1,115 @@
+// The launchers of other engines, and bprun in a job of one, over hosts with a name, an address and
+// a daemon each: sshd for Open MPI, MPICH and torchrun, slurmd for Slurm. HostsTest sees to it that
+// nobody is left. The main job under each of them: scripts/acceptance engines.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstddef>
+#include <string>
+
+#include "comm/base/text.h"
+#include "tests/e2e/shell.h"
+#include "tests/hosts/hosts.h"
+
+namespace bp::test {
+namespace {
+
+using testing::AllOf;
+using testing::AnyOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kBprun = BP_BIN_DIR "/bprun";
+const std::string kConsumer = BP_BIN_DIR "/consumer";
+
+class ProgramOnHosts : public HostsTest {
+ protected:
+  // On head, with these variables; single quotes are not for `command`.
+  [[nodiscard]] Ended on_head(const std::string& variables, const std::string& command) const {
+    std::string line = concat("BP_HOSTS=", hosts().folder(), " ", variables);
+    for (const std::string& word : hosts().on("head")) line += concat(" ", word);
+    return shell(concat(line, " ", BP_SOURCE_DIR, "/tests/e2e/", command));
+  }
+};
+
+class EngineOnHosts : public ProgramOnHosts, public testing::WithParamInterface<std::string> {
+ protected:
+  [[nodiscard]] Ended under(const std::string& variables, const std::string& program) const {
+    return on_head(variables, concat("under ", GetParam(), " a:2,b:1 ", program));
+  }
+};
+
+TEST_P(EngineOnHosts, RanksMeetAndReduce) {
+  const Ended ended = under("BP_LOG=info", kConsumer);
+  if (ended.code == 77) GTEST_SKIP() << ended.output;
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("mean of 6 measurements on 3 ranks: 3.50"));
+  EXPECT_THAT(ended.output, HasSubstr(concat("started by the engine ", GetParam(), " (")));
+  EXPECT_THAT(ended.output, HasSubstr("): 3 ranks on 2 hosts"));
+}
+
+// torchrun would begin anew: e2e_recipes.
+class FailureUnderEngine : public EngineOnHosts {};
+
+// Hydra kills the others before they can say anything, and its exit code is by chance.
+TEST_P(FailureUnderEngine, TheOthersSayThatARankHasDied) {
+  const Ended ended = under("", concat(rank_program(), " reduce 1"));
+  if (ended.code == 77) GTEST_SKIP() << ended.output;
+  if (GetParam() == "mpich") {
+    EXPECT_NE(ended.code, 0);
+    return;
+  }
+  EXPECT_EQ(ended.code, 137) << ended.output;
+  for (const int rank : {0, 2}) {
+    EXPECT_THAT(ended.output, ContainsRegex(concat("rank ", rank, " stopped .*: rank 1 lost: ")));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines,
+                         EngineOnHosts,
+                         testing::Values("openmpi", "mpich", "torchrun", "slurm"),
+                         [](const auto& engine) { return engine.param; });
+INSTANTIATE_TEST_SUITE_P(Engines,
+                         FailureUnderEngine,
+                         testing::Values("openmpi", "mpich", "slurm"),
+                         [](const auto& engine) { return engine.param; });
+
+// bprun in jobs of a Slurm whose nodes are the hosts a, with three processors, and b, with one.
+class SlurmOnHosts : public ProgramOnHosts {
+ protected:
+  [[nodiscard]] Ended with_slurm(const std::string& command) const {
+    return on_head("", concat("with_slurm --on a:3,b:1 ", command));
+  }
+};
+
+TEST_F(SlurmOnHosts, BprunTakesTheNodesOfABatchJob) {
+  const std::string output = hosts().folder() + "/job";
+  const Ended ended = with_slurm(concat("sbatch --wait -N2 -n4 -o ", output, " --wrap \"hostname; ",
+                                        kBprun, " ", kConsumer, "\""));
+  if (ended.code == 77) GTEST_SKIP() << ended.output;
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_THAT(read(output),
+              AllOf(HasSubstr("a\nbprun: 2 hosts with 4 slots by SLURM_JOB_NODELIST=a,b\n"),
+                    HasSubstr("mean of 10 measurements on 4 ranks: 5.50")));
+}
+
+TEST_F(SlurmOnHosts, BprunBlamesARankAndLeavesNobodyInTheAllocation) {
+  const Ended ended = with_slurm(
+      concat("salloc -Q -N2 -n4 sh -c \"", kBprun, " ", rank_program(), " signal 3 ", SIGKILL,
+             "; echo ended with \\$?; ssh a ps -eo comm=; ssh b ps -eo comm=\""));
+  if (ended.code == 77) GTEST_SKIP() << ended.output;
+  EXPECT_THAT(ended.output,
+              ContainsRegex("bprun: FAILED  rank 3 on b \\(local rank 0, pid [0-9]+\\) "
+                            "was killed by signal 9 \\(SIGKILL\\)"));
+  EXPECT_THAT(ended.output, HasSubstr("; ranks 0-2 were stopped by bprun (SIGTERM, "));
+  const std::size_t end = ended.output.find("ended with 137\n");
+  ASSERT_NE(end, std::string::npos) << ended.output;
+  const std::string left = ended.output.substr(end);
+  EXPECT_THAT(left, ContainsRegex("slurmd\n(.*\n)*.*slurmd\n")) << "one on each host";
+  EXPECT_THAT(left, Not(AnyOf(HasSubstr("bprun"), HasSubstr("rank_program")))) << "at once";
+}
+
+}  // namespace
+}  // namespace bp::test
