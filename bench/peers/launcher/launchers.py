@@ -9,6 +9,8 @@ PEERS = ROOT / ".deps" / "peers" / "launcher"
 
 
 HOSTS = "abcd"
+# Says when the launcher was started and when it was gone, where something else had to be brought up first.
+TIMED = 'date +"began %s.%N"; "$@"; code=$?; date +"gone %s.%N"; exit $code'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +39,15 @@ def peers():
         Launcher("mpich", "mpiexec.hydra (MPICH)", lambda ranks, *what: [
             "mpiexec.hydra", "-n", ranks, PEERS / "mpich", *what]),
         Launcher("torchrun", "torchrun", lambda ranks, *what: [
-            python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", ranks, HERE / "meet.py", *what]),
+            python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", ranks,
+            HERE / "meet.py", "torch", *what]),
+        Launcher("horovodrun", "horovodrun", lambda ranks, *what: [
+            PEERS / "horovod" / "bin" / "horovodrun", "--gloo", "-np", ranks, PEERS / "horovod" / "bin" / "python",
+            HERE / "meet.py", "horovod", *what]),
+        # A Slurm that is brought up for it, and a program of MPICH, which Slurm starts by its pmi2.
+        Launcher("srun", "srun -K", lambda ranks, *what: [
+            ROOT / "tests" / "e2e" / "with_slurm", "bash", "-c", TIMED, "bash",
+            "srun", "-K", "--mpi=pmi2", "-N1", "-n", ranks, PEERS / "mpich", *what]),
     ]
 
 
