@@ -126,6 +126,7 @@ void watch(std::vector<Child>& children,
   auto since = std::chrono::steady_clock::now();
   const Deadline limit(options.limit);
   bool killed = options.victim < 0;
+  bool over = false;
   for (;;) {
     std::vector<pollfd> waiting;
     std::vector<Child*> whose;
@@ -137,11 +138,17 @@ void watch(std::vector<Child>& children,
     if (waiting.empty()) return;
     const bool ends_store = options.store == ProcessesOptions::StoreTrouble::ends;
     if (waiting.size() == 1 && options.victim >= 0 && !ends_store) {
-      ::kill(children[static_cast<std::size_t>(options.victim)].pid, SIGKILL);
+      const Child& victim = children[static_cast<std::size_t>(options.victim)];
+      if (!victim.ended) ::kill(victim.pid, SIGKILL);
     }
-    if (::poll(waiting.data(), waiting.size(), static_cast<int>(limit.left().count())) == 0) {
-      ADD_FAILURE() << waiting.size() << " ranks did not end in time";
-      for (Child* child : whose) ::kill(child->pid, SIGKILL);
+    const int left = over ? -1 : static_cast<int>(limit.left().count());
+    if (::poll(waiting.data(), waiting.size(), left) == 0) {
+      over = true;
+      for (Child* child : whose) {
+        ADD_FAILURE() << "rank " << child - children.data() << " did not end in time, and said:\n"
+                      << child->result.output;
+        ::kill(child->pid, SIGKILL);
+      }
     }
     for (std::size_t i = 0; i < waiting.size(); ++i) {
       if (waiting[i].revents != 0) collect(*whose[i], since);

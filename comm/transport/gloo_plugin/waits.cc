@@ -58,9 +58,11 @@ void Waits::run(const std::function<void()>& action, const std::atomic<bool>& st
   action();
 }
 
-// A buffer serves one transfer, so a call that comes too late meets nobody.
+// A buffer serves one transfer, so a call that comes too late meets nobody. Who has no buffer of
+// ours (run()) is called back by the alarm thread, as that takes a while.
 void Waits::call_back(Entry& entry) {
   entry.deadline = Clock::time_point::max();
+  giving_up_ = giving_up_ || entry.buffer == nullptr;
   if (entry.buffer == nullptr) return;
   entry.send ? entry.buffer->abortWaitSend() : entry.buffer->abortWaitRecv();
 }
@@ -68,9 +70,7 @@ void Waits::call_back(Entry& entry) {
 void Waits::wake() {
   const std::lock_guard lock(mutex_);
   for (Entry& entry : entries_) {
-    if (!entry.stop->load(std::memory_order_acquire)) continue;
-    call_back(entry);
-    giving_up_ = giving_up_ || entry.buffer == nullptr;
+    if (entry.stop->load(std::memory_order_acquire)) call_back(entry);
   }
   if (giving_up_) changed_.notify_one();
 }

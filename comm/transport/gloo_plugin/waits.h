@@ -47,7 +47,7 @@ class Waits {
   using Place = std::list<Entry>::iterator;
   class Registration;
 
-  static void call_back(Entry& entry);
+  void call_back(Entry& entry);
   void ring();
 
   const std::function<void()> give_up_;
