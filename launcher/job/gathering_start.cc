@@ -8,7 +8,6 @@
 #include "launcher/agent/timing.h"
 #include "launcher/job/gathering.h"
 #include "launcher/job/give_gpus.h"
-#include "launcher/job/survey.h"
 #include "launcher/process/program.h"
 #include "launcher/process/shell_words.h"
 #include "launcher/report/clock_text.h"
@@ -59,13 +58,9 @@ void Gathering::choose_gpus(JobPlan& plan, const std::vector<Guest*>& seated) co
     if (seated[i] != nullptr && seated[i]->there) {
       wishes.push_back({&host, seated[i]->gpus, seated[i]->hello.machine, *seated[i]->there});
     } else if (seated[i] == nullptr && !options_.gpus.empty()) {
-      JobPlan own;
-      own.placement = {{host, 0, 0}};
-      own.hosts = {plan.hosts[i]};
-      const SurveyOptions question{.question = {.directory = "/"}, .limit = options_.start_timeout};
-      const HostAnswer answer = survey_hosts(own, question).hosts.front();
-      if (!answer.facts) continue;  // the job will say why
-      wishes.push_back({&host, options_.gpus, answer.hello->machine, answer.facts->gpus});
+      for (GpuWish& wish : ask_for_gpus({&host, 1}, {plan.hosts[i]}, options_)) {
+        wishes.push_back(std::move(wish));
+      }
     }
   }
   plan.notes = give_gpus(wishes, options_.share_gpus);

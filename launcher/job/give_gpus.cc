@@ -24,9 +24,9 @@ std::vector<std::string> give_gpus(const std::vector<GpuWish>& wishes, bool shar
   return taken_gpus(hosts, chosen);
 }
 
-std::vector<std::string> give_gpus(Hosts& hosts,
-                                   const std::vector<HostPlan>& how,
-                                   const Options& options) {
+std::vector<GpuWish> ask_for_gpus(std::span<Host> hosts,
+                                  const std::vector<HostPlan>& how,
+                                  const Options& options) {
   JobPlan plan;
   for (const Host& host : hosts) {
     plan.placement.push_back({host, 0, 0});
@@ -41,7 +41,7 @@ std::vector<std::string> give_gpus(Hosts& hosts,
           {&hosts[i], options.gpus, answers[i].hello->machine, answers[i].facts->gpus});
     }
   }
-  return give_gpus(wishes, options.share_gpus);
+  return wishes;
 }
 
 void check_one_rank_a_gpu(const std::vector<PlacedHost>& placement) {

@@ -1,6 +1,7 @@
 // --gpus: gives the hosts of a job their GPUs, before its ranks are started on them.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,11 +23,11 @@ struct GpuWish {
 // are at work on. Throws unavailable as choose_gpus does.
 [[nodiscard]] std::vector<std::string> give_gpus(const std::vector<GpuWish>& wishes, bool shared);
 
-// The same for hosts that are to be asked, by agents that are started as `how` says, which has an
-// entry for each of `hosts`. A host that does not answer stays as it is; the job will say why.
-[[nodiscard]] std::vector<std::string> give_gpus(Hosts& hosts,
-                                                 const std::vector<HostPlan>& how,
-                                                 const Options& options);
+// What the hosts answer when asked which GPUs they have, by agents that are started as `how` says,
+// which has an entry for each of them. One that does not answer is left out; the job will say why.
+[[nodiscard]] std::vector<GpuWish> ask_for_gpus(std::span<Host> hosts,
+                                                const std::vector<HostPlan>& how,
+                                                const Options& options);
 
 // Throws unavailable where a host has fewer GPUs than ranks. Hosts whose GPUs nobody has named are
 // left alone.

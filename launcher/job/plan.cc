@@ -87,7 +87,7 @@ JobPlan plan_job(const Options& options, const std::set<std::string>& without, P
   if (!options.gpus.empty()) {
     std::vector<HostPlan> all;
     std::ranges::transform(hosts, std::back_inserter(all), how);
-    plan.notes = give_gpus(hosts, all, options);
+    plan.notes = give_gpus(ask_for_gpus(hosts, all, options), options.share_gpus);
   }
   plan.placement = place(hosts, options.ranks);
   if (!options.share_gpus) check_one_rank_a_gpu(plan.placement);
