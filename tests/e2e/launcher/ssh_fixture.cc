@@ -64,11 +64,6 @@ Sshd::Sshd(const std::string& folder, const std::string& name) {
   }
 }
 
-SshTest::SshTest() {
-  std::string name = testing::TempDir() + "bprun_ssh_XXXXXX";
-  folder_ = ::mkdtemp(name.data());
-}
-
 void SshTest::SetUp() {
   if (::access(kSshd, X_OK) != 0 || std::system("command -v ssh ssh-keygen >/dev/null") != 0) {
     GTEST_SKIP() << "sshd, ssh or ssh-keygen is not installed";
@@ -89,8 +84,6 @@ void SshTest::SetUp() {
   }
   write_client_config();
 }
-
-void SshTest::TearDown() { std::filesystem::remove_all(folder_); }
 
 void SshTest::write_client_config() const {
   std::string config;

@@ -11,6 +11,7 @@
 
 #include "launcher/process/child.h"
 #include "tests/e2e/launcher/bprun_process.h"
+#include "tests/support/scratch.h"
 
 namespace bp::test {
 
@@ -30,21 +31,18 @@ class Sshd {
 // Skips the test where there is no sshd.
 class SshTest : public testing::Test {
  protected:
-  SshTest();
   void SetUp() override;
-  void TearDown() override;
 
-  [[nodiscard]] const std::string& folder() const { return folder_; }  // the test's own
+  [[nodiscard]] std::string folder() const { return scratch_.path(); }  // the test's own
   // bprun, or the tool of it that the first argument names, that reaches h1 and h2.
   [[nodiscard]] BprunProcess run(std::vector<std::string> arguments) const;
 
+  const Scratch scratch_;
   std::unique_ptr<Sshd> h1_;
   std::unique_ptr<Sshd> h2_;
 
  private:
   void write_client_config() const;
-
-  std::string folder_;
 };
 
 void write_file(const std::string& path, const std::string& text, mode_t mode = 0600);

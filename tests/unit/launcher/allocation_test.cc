@@ -2,19 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
-
-#include <filesystem>
-#include <fstream>
 
 #include "bp/error.h"
 #include "launcher/agent/ssh_command.h"
 #include "launcher/hosts/nodelist.h"
+#include "tests/support/scratch.h"
 
 namespace bp::launcher {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -76,15 +72,8 @@ TEST(NodeCounts, AreSpelledOut) {
 
 class AllocationTest : public testing::Test {
  protected:
-  AllocationTest() {
-    std::string name = (fs::temp_directory_path() / "bp-allocation-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~AllocationTest() override { fs::remove_all(folder_); }
-
   [[nodiscard]] std::string file(const std::string& text) const {
-    std::ofstream(folder_ + "/hosts") << text;
-    return folder_ + "/hosts";
+    return folder_.write("hosts", text);
   }
 
   // "a:3", with "/4" where it may have more.
@@ -99,7 +88,7 @@ class AllocationTest : public testing::Test {
     return texts;
   }
 
-  std::string folder_;
+  Scratch folder_;
 };
 
 TEST_F(AllocationTest, OfSlurmIsThatOfABatchScriptOrAnInteractiveShell) {
