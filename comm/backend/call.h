@@ -80,8 +80,7 @@ struct CallContext {
   std::uint64_t sequence = 0;    // how many collectives came before
   const Operation* operation = nullptr;
   Deadline::Clock::time_point begin;
-  std::chrono::milliseconds timeout{
-      0};  // how long it may take since then, of time this process runs
+  std::chrono::milliseconds timeout{0};      // it may take since, while we run
   std::chrono::milliseconds stall_after{0};  // when, and how often, to look whether all agree
 };
 

@@ -97,8 +97,9 @@ void Engine::wait_for_room(std::unique_lock<std::mutex>& lock, const Operation& 
   const std::size_t most = setup_.max_in_flight;
   const auto timeout = timeout_of(operation);
   const auto has_room = [&] { return most == 0 || queue_.size() + (busy_ ? 1 : 0) < most; };
-  if (wait_patiently(changed_, lock, Patience(timeout), has_room))
+  if (wait_patiently(changed_, lock, Patience(timeout), has_room)) {
     return refuse_if_over(&operation);
+  }
   throw Error(ErrorCode::timeout,
               concat(rank_text(setup_.rank), " did not begin ", describe(operation), ": ", most,
                      " operations are in flight, as many as max_in_flight allows, and none ended "
