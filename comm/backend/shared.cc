@@ -8,7 +8,7 @@
 #include "comm/backend/exchange.h"
 #include "comm/backend/shared_parts.h"
 #include "comm/base/check.h"
-#include "comm/reduce/stream.h"
+#include "comm/reduce/copy.h"
 
 namespace bp {
 namespace {

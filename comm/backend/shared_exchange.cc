@@ -1,6 +1,7 @@
 #include "comm/backend/exchange.h"
 #include "comm/backend/shared.h"
 #include "comm/backend/shared_parts.h"
+#include "comm/reduce/copy.h"
 
 namespace bp {
 

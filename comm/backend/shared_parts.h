@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <span>
 
 #include "bp/collective.h"
@@ -39,10 +38,6 @@ inline void reduce_vectors(DataType type,
 // At least one, in which an empty vector is worked on.
 [[nodiscard]] inline std::size_t steps_of(std::size_t bytes, std::size_t a_step) {
   return std::max(std::size_t{1}, (bytes + a_step - 1) / a_step);
-}
-
-inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (bytes > 0 && to != from) std::memcpy(to, from, bytes);
 }
 
 }  // namespace bp

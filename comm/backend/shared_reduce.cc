@@ -4,6 +4,7 @@
 #include "comm/backend/algorithms.h"
 #include "comm/backend/shared.h"
 #include "comm/backend/shared_parts.h"
+#include "comm/reduce/copy.h"
 
 namespace bp {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "comm/backend/shared.h"
 #include "comm/backend/shared_parts.h"
+#include "comm/reduce/copy.h"
 
 namespace bp {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <random>
 
-#include "comm/reduce/stream.h"
+#include "comm/reduce/copy.h"
 #include "tests/unit/reduce_oracle.h"
 #include "tests/unit/simd_target.h"
 
@@ -246,6 +246,18 @@ TEST_P(Reduce, StreamingCopies) {
     stream(lines[0].bytes, const_view(from).data + 1, count);
     EXPECT_EQ(std::memcmp(lines[0].bytes, from.data() + 1, count), 0) << count;
     EXPECT_EQ(lines[0].bytes[count], std::byte{0}) << count;
+  }
+}
+
+TEST_P(Reduce, CopiesKeepToTheirBounds) {
+  for (const std::size_t count : {0U, 1U, 2048U, 2049U, 2111U, 4096U, 70'001U}) {
+    const std::vector<std::uint8_t> from = values<std::uint8_t>(count + 1, 9);
+    for (const std::size_t shift : {0U, 1U, 31U, 32U}) {
+      Shifted<std::uint8_t> to(std::vector<std::uint8_t>(count), shift);
+      copy_bytes(to.data(), const_view(from).data + 1, count);
+      EXPECT_EQ(std::memcmp(to.data(), from.data() + 1, count), 0) << count << " at " << shift;
+      EXPECT_TRUE(to.guards_stand()) << count << " at " << shift;
+    }
   }
 }
 

@@ -1,0 +1,77 @@
+#include "comm/reduce/copy.h"
+
+#include <cstdint>
+#include <cstring>
+
+#include "comm/reduce/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "comm/reduce/copy.cc"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>  // includes this file once for each kind of machine
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace bp::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Four vectors at a time, all read before they are written: a loop of one is made a memcpy again.
+void copy_vectors(std::byte* to, const std::byte* from, std::size_t bytes) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto* const out = reinterpret_cast<std::uint8_t*>(to);
+  const auto* const in = reinterpret_cast<const std::uint8_t*>(from);
+  const auto copy_four = [&](std::size_t at) {
+    const auto a = hn::LoadU(d, in + at);
+    const auto b = hn::LoadU(d, in + at + lanes);
+    const auto c = hn::LoadU(d, in + at + 2 * lanes);
+    const auto e = hn::LoadU(d, in + at + 3 * lanes);
+    hn::StoreU(a, d, out + at);
+    hn::StoreU(b, d, out + at + lanes);
+    hn::StoreU(c, d, out + at + 2 * lanes);
+    hn::StoreU(e, d, out + at + 3 * lanes);
+  };
+  // The first and the last four overlap those between, which begin at a boundary of `to`.
+  const std::size_t four = 4 * lanes;
+  copy_four(0);
+  for (std::size_t at = lanes - reinterpret_cast<std::uintptr_t>(to) % lanes; at + four <= bytes;
+       at += four) {
+    copy_four(at);
+  }
+  copy_four(bytes - four);
+}
+
+void stream_lines(std::byte* to, const std::byte* from, std::size_t bytes) {
+  const hn::ScalableTag<std::uint8_t> d;
+  auto* const out = reinterpret_cast<std::uint8_t*>(to);
+  const auto* const in = reinterpret_cast<const std::uint8_t*>(from);
+  for (std::size_t i = 0; i < bytes; i += hn::Lanes(d))
+    hn::Stream(hn::LoadU(d, in + i), d, out + i);
+}
+
+}  // namespace bp::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace bp {
+
+HWY_EXPORT(copy_vectors);
+HWY_EXPORT(stream_lines);
+
+void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+  constexpr std::size_t kByVectorsAnyway = 2048;  // in memcpy; and no less than four of any machine
+  if (to == from) return;
+  if (bytes > kByVectorsAnyway) return HWY_DYNAMIC_DISPATCH(copy_vectors)(to, from, bytes);
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
+void stream(std::byte* to, const std::byte* from, std::size_t bytes) {
+  constexpr std::size_t kLine = 64;
+  const std::size_t whole = bytes / kLine * kLine;
+  if (whole > 0) HWY_DYNAMIC_DISPATCH(stream_lines)(to, from, whole);
+  if (bytes > whole) std::memcpy(to + whole, from + whole, bytes - whole);
+  hwy::FlushStream();
+}
+
+}  // namespace bp
+#endif
