@@ -27,6 +27,10 @@ constexpr int kRows = 32;
 constexpr int kLength = 32;
 constexpr int kWarmUps = 3;
 
+Precision precision() {
+  return has_fast_products(Precision::bf16) ? Precision::bf16 : Precision::fp32;
+}
+
 BertConfig minilm() {
   BertConfig config;
   config.hidden = 384;
@@ -68,7 +72,7 @@ class Plain {
   }
 
  private:
-  Bert model_{minilm(), Precision::bf16, 1};
+  Bert model_{minilm(), precision(), 1};
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
 };
 
@@ -83,7 +87,7 @@ class Distributed {
   }
 
  private:
-  Bert model_{minilm(), Precision::bf16, 1};
+  Bert model_{minilm(), precision(), 1};
   DistributedOptimizer optimizer_;
 };
 
@@ -130,9 +134,10 @@ void run(int steps) {
   }
   const double overhead = 100 * (median(quotients) - 1);
   std::printf(
-      "step: %.2f ms alone, %.2f ms in DistributedOptimizer, %d steps in turns: %+.2f %% "
+      "step in %s: %.2f ms alone, %.2f ms in DistributedOptimizer, %d steps in turns: %+.2f %% "
       "(target: 2 %%)\n",
-      median(alone), median(wrapped), steps, overhead);
+      precision() == Precision::bf16 ? "bf16" : "fp32", median(alone), median(wrapped), steps,
+      overhead);
   world.finish();
 }
 

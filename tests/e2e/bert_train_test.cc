@@ -266,6 +266,18 @@ TEST_F(BertTrain, MistakesHaveOneLineAHintAndTheirCode) {
   EXPECT_EQ(said, 1U) << ranks.output;
 }
 
+TEST_F(BertTrain, Bf16IsWarnedOfWhereItIsSlow) {
+  const std::string processor = read("/proc/cpuinfo");
+  const bool x86 = processor.find("GenuineIntel") != std::string::npos ||
+                   processor.find("AuthenticAMD") != std::string::npos;
+  const bool slow = x86 && processor.find(" avx512bw ") == std::string::npos;
+  const Ended ended =
+      bprun("-n 2", "data.csv --model tiny --max-length 16 --batch 2 --steps 1 --precision bf16");
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_EQ(ended.output.find("--precision bf16 is many times as slow") != std::string::npos, slow)
+      << ended.output;
+}
+
 TEST_F(BertTrain, SigtermSavesACheckpointAndExits75) {
   const Ended ended = shell(
       concat("cd ", path(""),

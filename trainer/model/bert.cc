@@ -11,11 +11,14 @@
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/zeros.h>
 
+#include <string_view>
+
 #include "bp/error.h"
 #include "comm/base/check.h"
 #include "comm/base/text.h"
 #include "trainer/model/functions.h"
 #include "trainer/model/init.h"
+#include "trainer/model/kernels/kernels.h"
 
 namespace bp::trainer {
 namespace {
@@ -259,6 +262,15 @@ Tensor Bert::Impl::layer(const Pass& pass,
 
 Tensor Bert::Impl::pool(const Tensor& first) const {
   return at::tanh(at::linear(first.to(at::kFloat), pooler_.weight.master, pooler_.bias));
+}
+
+bool has_fast_products(Precision precision) {
+#if defined(__x86_64__)
+  return precision == Precision::fp32 || kernels::instruction_set() == std::string_view("avx512");
+#else
+  (void)precision;
+  return true;
+#endif
 }
 
 Bert::Bert(BertConfig config, Precision precision, std::uint64_t seed)

@@ -24,6 +24,10 @@ namespace bp::trainer {
 
 enum class Precision : std::uint8_t { fp32, bf16 };
 
+// False where LibTorch multiplies in it number by number, many times as slowly as in fp32: in bf16
+// on x86 without AVX-512.
+[[nodiscard]] bool has_fast_products(Precision precision);
+
 class Bert {
  public:
   // Weights drawn as BERT's: normal with the configuration's range, biases and the padding's row 0,

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "bp/environment.h"
+#include "bp/log.h"
 #include "comm/base/text.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/model/weights.h"
@@ -36,6 +37,13 @@ std::string started_by(const Environment& environment) {
   const bool engine = environment.launcher != "none" && environment.launcher != "bprun";
   return engine ? concat(", started by ", environment.launcher, " (", environment.found_by, ")")
                 : "";
+}
+
+// Each rank for itself: hosts differ.
+void warn_of_slow_products(Precision precision) {
+  if (has_fast_products(precision)) return;
+  log(LogLevel::warn,
+      "--precision bf16 is many times as slow as fp32 on this processor, which has no AVX-512");
 }
 
 std::vector<Host> hosts_of(const Topology& topology) {
@@ -121,6 +129,7 @@ class Run {
                           model_->config(),   summation_of(world_, *model_)};
     start_ = agree_on_start(world_, options_, folder_ ? &*folder_ : nullptr, present,
                             [this](const std::string& text) { say(text); });
+    warn_of_slow_products(options_.precision);
     if (!writes()) return;
     clear_the_way(*folder_, start_);
     tell_bprun(world_.store(), arguments_again(options_.arguments));
