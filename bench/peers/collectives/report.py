@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import subprocess
 
 
@@ -27,7 +28,15 @@ def machine(build):
     huge = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
     pages = huge.read_text().split("[")[1].split("]")[0] if huge.exists() else "unknown"
     return lines + [f"{gibibytes:.0f} GiB of memory, {last_cache()} of last-level cache, transparent huge pages: "
-                    f"{pages}, {platform.platform()}"]
+                    f"{pages}, {platform.platform()}",
+                    f"vector instructions: {vector_instructions()}"]
+
+
+def vector_instructions():
+    known = pathlib.Path("/proc/cpuinfo").read_text()
+    found = re.search(r"^(?:flags|Features)\s*:(.*)", known, re.MULTILINE)
+    flags = found[1].split() if found else []
+    return " ".join(name for name in ("avx2", "avx512bw", "avx512_bf16", "asimd", "sve") if name in flags) or "unknown"
 
 
 def last_cache():
