@@ -27,6 +27,7 @@ namespace bp::test {
 namespace {
 
 constexpr const char* kBodyVariable = "BP_TEST_RANK_BODY";
+constexpr std::chrono::seconds kKilledWithin{10};
 
 std::map<std::string, std::function<int()>>& bodies() {
   static std::map<std::string, std::function<int()>> known;
@@ -124,9 +125,8 @@ void watch(std::vector<Child>& children,
            const ProcessesOptions& options,
            std::unique_ptr<StoreServer>& server) {
   auto since = std::chrono::steady_clock::now();
-  const Deadline limit(options.limit);
+  Deadline limit(options.limit);
   bool killed = options.victim < 0;
-  bool over = false;
   for (;;) {
     std::vector<pollfd> waiting;
     std::vector<Child*> whose;
@@ -141,9 +141,8 @@ void watch(std::vector<Child>& children,
       const Child& victim = children[static_cast<std::size_t>(options.victim)];
       if (!victim.ended) ::kill(victim.pid, SIGKILL);
     }
-    const int left = over ? -1 : static_cast<int>(limit.left().count());
-    if (::poll(waiting.data(), waiting.size(), left) == 0) {
-      over = true;
+    if (::poll(waiting.data(), waiting.size(), static_cast<int>(limit.left().count())) == 0) {
+      limit = Deadline(kKilledWithin);
       for (Child* child : whose) {
         ADD_FAILURE() << "rank " << child - children.data() << " did not end in time, and said:\n"
                       << child->result.output;
