@@ -1,8 +1,8 @@
 #include "comm/backend/perform.h"
 
 #include <array>
-#include <cstring>
 
+#include "comm/reduce/copy.h"
 #include "comm/reduce/reduce.h"
 
 namespace bp {
@@ -24,7 +24,7 @@ void scale_before(Operation& operation, const Call& call, Scratch& room) {
   const bool only_input = operation.kind == Kind::reduce_scatter;
   const ConstView given = only_input ? operation.input : ConstView(operation.output);
   const View copy{room.at_least(given.bytes()).data(), given.count, given.type};
-  if (given.bytes() > 0) std::memcpy(copy.data, given.data, given.bytes());
+  copy_bytes(copy.data, given.data, given.bytes());
   scale(copy.type, copy.data, copy.count, operation.prescale);
   only_input ? operation.input = copy : operation.output = copy;
 }
@@ -55,12 +55,12 @@ void perform_packed(
     }
   };
   for_each([](const View& tensor, std::byte* packed) {
-    std::memcpy(packed, tensor.data, tensor.bytes());
+    copy_bytes(packed, tensor.data, tensor.bytes());
   });
   one.output = {pack.data(), bytes / size_of(tensors.front().type), tensors.front().type};
   perform_scaled(backend, one, call, room);
   for_each([](const View& tensor, const std::byte* packed) {
-    std::memcpy(tensor.data, packed, tensor.bytes());
+    copy_bytes(tensor.data, packed, tensor.bytes());
   });
 }
 
