@@ -147,16 +147,33 @@ TEST(Processes, SurvivorsSoonNameTheDead) { expect_survivors_name_the_dead({4});
 // A leader, and one that only its own host knows.
 TEST(Processes, SurvivorsOnSeveralHostsSoonNameTheDead) { expect_survivors_name_the_dead({3, 1}); }
 
-// The same for Gloo's own, whose waits nobody can call back.
-TEST(Processes, SurvivorsOfGloosOwnToo) {
-  const auto results = try_processes(
-      "for_ever", {.ranks = 4, .environment = {"BP_BACKEND=gloo-native"}, .victim = 1});
+void expect_survivors_of_gloos_own(const std::string& body) {
+  const auto results =
+      try_processes(body, {.ranks = 4, .environment = {"BP_BACKEND=gloo-native"}, .victim = 1});
   for (const std::size_t rank : {0, 2, 3}) {
     EXPECT_EQ(results[rank].exit_code, 1) << "signal " << results[rank].signal << "\n"
                                           << results[rank].output;
     EXPECT_THAT(results[rank].output, AllOf(HasSubstr("peer_lost: "), HasSubstr("rank 1")));
     EXPECT_LT(results[rank].ended_after, kSoon);
   }
+}
+
+// The same for Gloo's own.
+TEST(Processes, SurvivorsOfGloosOwnToo) { expect_survivors_of_gloos_own("for_ever"); }
+
+// Whoever dies is in the midst of a message, which fits into no socket's buffer.
+RANK_BODY(broadcast_for_ever) {
+  Communicator world = Communicator::create();
+  std::vector<float> data(std::size_t{16} << 20);
+  for (int step = 0;; ++step) {
+    broadcast(world, view(data));
+    if (step == 1) std::cout << "ready" << std::endl;
+  }
+}
+
+// Gloo itself tells nobody who is in the midst of sending or receiving.
+TEST(Processes, SurvivorsInTheMidstOfAMessageOfGloosOwnToo) {
+  expect_survivors_of_gloos_own("broadcast_for_ever");
 }
 
 // The same for an operation at a time, by BP_TEST_OPERATION.

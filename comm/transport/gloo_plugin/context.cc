@@ -77,24 +77,24 @@ std::shared_ptr<gloo::transport::Device> create_with_batch_thread(
   return device;
 }
 
-std::shared_ptr<gloo::rendezvous::Context> connect(const ConnectOptions& options) {
+std::shared_ptr<Mesh> connect(const ConnectOptions& options) {
   ignore_sigpipe_unless_handled();
   gloo::transport::tcp::attr where;
   where.iface = options.interface;
   where.hostname = options.address;
   auto device = options.batch_thread ? create_with_batch_thread(where)
                                      : gloo::transport::tcp::CreateDevice(where);
-  auto context = std::make_shared<gloo::rendezvous::Context>(options.rank, options.size);
-  context->setTimeout(std::chrono::milliseconds(options.timeout_ms));
+  auto mesh = std::make_shared<Mesh>(options.rank, options.size);
+  mesh->setTimeout(std::chrono::milliseconds(options.timeout_ms));
   Store store(options.store);
-  context->connectFullMesh(store, device);
-  return context;
+  mesh->connect(store, std::move(device));
+  return mesh;
 }
 
-// The one way to make all that Gloo waits for fail at once: a wait of ours that times out.
-void break_connections(gloo::Context& context) {
+// A wait that times out closes all connections: nothing new can begin on them then.
+void break_connections(Mesh& mesh) {
   char nothing = 0;
-  const auto buffer = context.createUnboundBuffer(&nothing, 1);
+  const auto buffer = mesh.buffers().transport().createUnboundBuffer(&nothing, 1);
   try {
     buffer->waitRecv(std::chrono::milliseconds(1));
   } catch (const std::exception&) {  // its timeout, as wanted
@@ -110,8 +110,18 @@ SignalsBlocked::SignalsBlocked() {
 }
 SignalsBlocked::~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
+void Mesh::connect(gloo::rendezvous::Store& store,
+                   std::shared_ptr<gloo::transport::Device> device) {
+  connectFullMesh(store, device);
+  buffers_ = std::make_shared<BufferList>(std::move(transportContext_));
+  transportContext_ = buffers_;
+}
+
 Context::Context(const ConnectOptions& options)
-    : gloo_(connect(options)), waits_([this] { break_connections(*gloo_); }) {}
+    : gloo_(connect(options)), waits_([this] {
+        break_connections(*gloo_);
+        gloo_->buffers().call_back();
+      }) {}
 
 void Context::retire(std::unique_ptr<gloo::transport::UnboundBuffer> buffer) {
   constexpr std::size_t kKept = 16;
@@ -123,7 +133,8 @@ void Context::retire(std::unique_ptr<gloo::transport::UnboundBuffer> buffer) {
 Transfer::Transfer(Context& context, const Posting& posting)
     : context_(context),
       send_(posting.send),
-      buffer_(context.gloo()->createUnboundBuffer(posting.data, posting.bytes)) {
+      buffer_(
+          context.gloo()->buffers().transport().createUnboundBuffer(posting.data, posting.bytes)) {
   if (send_) {
     buffer_->send(posting.peer, posting.slot, 0, posting.bytes);
   } else {

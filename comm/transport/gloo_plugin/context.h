@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 
+#include "comm/transport/gloo_plugin/buffer_list.h"
 #include "comm/transport/gloo_plugin/table.h"
 #include "comm/transport/gloo_plugin/waits.h"
 
@@ -26,11 +27,23 @@ class SignalsBlocked {
   sigset_t before_ = {};
 };
 
+// A connection to every rank.
+class Mesh : public gloo::rendezvous::Context {
+ public:
+  using gloo::rendezvous::Context::Context;
+  void connect(gloo::rendezvous::Store& store, std::shared_ptr<gloo::transport::Device> device);
+  // Of which Gloo's collectives make their buffers.
+  [[nodiscard]] BufferList& buffers() { return *buffers_; }
+
+ private:
+  std::shared_ptr<BufferList> buffers_;
+};
+
 class Context {
  public:
   explicit Context(const ConnectOptions& options);
 
-  [[nodiscard]] const std::shared_ptr<gloo::rendezvous::Context>& gloo() const { return gloo_; }
+  [[nodiscard]] const std::shared_ptr<Mesh>& gloo() const { return gloo_; }
   [[nodiscard]] Waits& waits() { return waits_; }
 
   // Takes the buffer of a transfer that is complete, to destroy it later. Gloo's destructor spins
@@ -39,7 +52,7 @@ class Context {
   void retire(std::unique_ptr<gloo::transport::UnboundBuffer> buffer);
 
  private:
-  std::shared_ptr<gloo::rendezvous::Context> gloo_;
+  std::shared_ptr<Mesh> gloo_;
   std::mutex mutex_;
   std::deque<std::unique_ptr<gloo::transport::UnboundBuffer>> retired_;  // guarded by mutex_
   Waits waits_;  // after gloo_: its thread uses it
