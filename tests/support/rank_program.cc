@@ -35,18 +35,27 @@ int rank() { return std::atoi(std::getenv("RANK")); }
   }
 }
 
-// A grandchild and a child in a session of its own, none of which listens to SIGTERM.
+// A grandchild and a child in a session of its own, none of which listens to SIGTERM. All are there
+// when it returns.
 void start_family() {
   ::signal(SIGTERM, SIG_IGN);
+  int born[2] = {-1, -1};
+  if (::pipe(born) != 0) std::abort();
   if (::fork() == 0) {
     ::setsid();
+    if (::write(born[1], "1", 1) != 1) std::abort();
     pause_forever();
   }
   if (::fork() == 0) {
     if (::fork() == 0) {
+      if (::write(born[1], "2", 1) != 1) std::abort();
       pause_forever();
     }
     pause_forever();
+  }
+  char byte = 0;
+  for (int i = 0; i < 2; ++i) {
+    if (::read(born[0], &byte, 1) != 1) std::abort();
   }
 }
 
