@@ -2,6 +2,7 @@
 // others know, and in what words.
 #include <gmock/gmock.h>
 
+#include <barrier>
 #include <chrono>
 #include <csignal>
 #include <future>
@@ -88,13 +89,18 @@ TEST_P(Trouble, OneNameTwiceInFlight) {
 }
 
 TEST_P(Trouble, WhoComesToAnEndedJobIsToldWhatItDidNotBegin) {
-  std::latch both(2);
+  std::barrier both(2);
   const auto told = errors(2, [&](Communicator& comm) {
     both.arrive_and_wait();
     if (comm.rank() == 1) comm.abort("the data is bad");
     while (!comm.store()->job_failure()) std::this_thread::yield();
     std::vector<float> data(10);
-    all_reduce(comm, view(data), {.name = "step"});
+    try {
+      all_reduce(comm, view(data), {.name = "step"});
+    } catch (const Error&) {
+      both.arrive_and_wait();  // who has left is another matter
+      throw;
+    }
   });
   // Rank 0's store knows a moment before rank 0 does.
   EXPECT_THAT(told[0],
