@@ -10,7 +10,7 @@
 namespace bp {
 namespace {
 
-constexpr int kWindow = 4;  // segments on their way from each child
+constexpr int kInFlight = 4;  // segments on their way from each child
 
 // Segments of one rank: its own vector, what its children send, and what it sends up.
 class TreeReduction {
@@ -22,21 +22,21 @@ class TreeReduction {
         tree_(call.rank(), call.size(), root),
         segments_(segment_count(data.bytes(), limits)),
         longest_(segment(0).count * size_of(data.type)),
-        receives_(static_cast<std::size_t>(tree_.children()) * kWindow),
-        landing_(call.scratch((receives_.size() + kWindow) * longest_)) {}
+        receives_(static_cast<std::size_t>(tree_.children()) * kInFlight),
+        landing_(call.scratch((receives_.size() + kInFlight) * longest_)) {}
 
   void run() {
     call_.expect(static_cast<std::size_t>(tree_.children()) * data_.bytes());
-    for (int s = 0; s < kWindow; ++s) post_receives(s);
+    for (int s = 0; s < kInFlight; ++s) post_receives(s);
     for (int s = 0; s < segments_; ++s) {
-      Call::Message& up = sends_[static_cast<std::size_t>(s % kWindow)];
+      Call::Message& up = sends_[static_cast<std::size_t>(s % kInFlight)];
       call_.wait(up);  // its place is needed again
       const std::byte* const sum = take_in(s);
       if (tree_.is_root()) continue;
       up = call_.send(tree_.parent(), {sum, segment(s).count * size_of(data_.type)});
     }
-    for (int s = segments_; s < segments_ + kWindow; ++s) {
-      call_.wait(sends_[static_cast<std::size_t>(s % kWindow)]);
+    for (int s = segments_; s < segments_ + kInFlight; ++s) {
+      call_.wait(sends_[static_cast<std::size_t>(s % kInFlight)]);
     }
   }
 
@@ -45,7 +45,7 @@ class TreeReduction {
   // Child 0 is here the one with the smallest subtree.
   [[nodiscard]] int child(int i) const { return tree_.child(tree_.children() - 1 - i); }
   [[nodiscard]] std::size_t slot(int i, int s) const {
-    return static_cast<std::size_t>(i * kWindow + s % kWindow);
+    return static_cast<std::size_t>(i * kInFlight + s % kInFlight);
   }
   [[nodiscard]] std::byte* place(std::size_t slot) const {
     return landing_.data() + slot * longest_;
@@ -70,7 +70,7 @@ class TreeReduction {
       reduce_to(data_.type, op_, into, sum, place(slot(i, s)), part.count);
       sum = into;
     }
-    post_receives(s + kWindow);
+    post_receives(s + kInFlight);
     if (tree_.is_root() && op_ == ReduceOp::average) {
       finish_average(data_.type, own, part.count, call_.size());
     }
@@ -84,7 +84,7 @@ class TreeReduction {
   const int segments_;
   const std::size_t longest_;  // segment, in bytes
   std::vector<Call::Message> receives_;
-  std::array<Call::Message, kWindow> sends_;
+  std::array<Call::Message, kInFlight> sends_;
   const std::span<std::byte> landing_;
 };
 

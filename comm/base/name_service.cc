@@ -10,18 +10,18 @@
 namespace bp {
 namespace {
 
-struct Answer {
+struct Reply {
   Addresses addresses{nullptr, &::freeaddrinfo};
   std::string why;
 };
 
-Answer look_up(const NameQuery& query, int flags, const Lookup& lookup) {
+Reply look_up(const NameQuery& query, int flags, const Lookup& lookup) {
   addrinfo hints{};
   hints.ai_socktype = query.socket_type;
   hints.ai_flags = AI_NUMERICSERV | flags;
   addrinfo* found = nullptr;
   const int error = lookup(query.host.c_str(), query.port.c_str(), &hints, &found);
-  Answer answer;
+  Reply answer;
   if (error == 0) {
     answer.addresses.reset(found);
   } else {
@@ -36,10 +36,10 @@ Addresses resolve(const NameQuery& query,
                   const Deadline& deadline,
                   std::string& why,
                   const Lookup& lookup) {
-  if (Answer numeric = look_up(query, AI_NUMERICHOST, lookup); numeric.addresses) {
+  if (Reply numeric = look_up(query, AI_NUMERICHOST, lookup); numeric.addresses) {
     return std::move(numeric.addresses);
   }
-  const auto told = std::make_shared<std::promise<Answer>>();
+  const auto told = std::make_shared<std::promise<Reply>>();
   auto future = told->get_future();
   start_thread("bp-resolve", [query, lookup, told] {
     told->set_value(look_up(query, 0, lookup));
@@ -48,7 +48,7 @@ Addresses resolve(const NameQuery& query,
     why = concat("the name service has not answered for ", query.host);
     return {nullptr, &::freeaddrinfo};
   }
-  Answer answer = future.get();
+  Reply answer = future.get();
   why = answer.why;
   return std::move(answer.addresses);
 }

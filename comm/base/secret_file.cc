@@ -15,9 +15,9 @@ namespace bp {
 namespace {
 
 constexpr std::size_t kLeastBytes = 16;
-constexpr std::size_t kMostBytes = std::size_t{1} << 20;  // of /dev/urandom there is no end
+constexpr std::size_t kMostSecret = std::size_t{1} << 20;  // of /dev/urandom there is no end
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_file(const std::string& why) {
   throw Error(ErrorCode::invalid_argument, concat("the file ", why));
 }
 
@@ -27,22 +27,22 @@ std::string read_secret_file(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) {
-    refuse(concat("cannot be read: ", error_text(errno)));
+    refuse_file(concat("cannot be read: ", error_text(errno)));
   }
   // As ssh has it: one of another owner, such as a mounted secret of root's, is not ours to close.
   if (status.st_uid == ::geteuid() && (status.st_mode & 077U) != 0) {
-    refuse(concat("can be read by others; chmod 600 ", path));
+    refuse_file(concat("can be read by others; chmod 600 ", path));
   }
   std::string secret;
   std::array<char, 4096> buffer{};
   ssize_t got = 0;
   while ((got = ::read(file.get(), buffer.data(), buffer.size())) > 0) {
     secret.append(buffer.data(), static_cast<std::size_t>(got));
-    if (secret.size() > kMostBytes) refuse("has no end within 1 MiB");
+    if (secret.size() > kMostSecret) refuse_file("has no end within 1 MiB");
   }
-  if (got < 0) refuse(concat("cannot be read: ", error_text(errno)));
+  if (got < 0) refuse_file(concat("cannot be read: ", error_text(errno)));
   if (secret.size() < kLeastBytes) {
-    refuse(concat("holds ", secret.size(), " bytes, no secret of ", kLeastBytes, " or more"));
+    refuse_file(concat("holds ", secret.size(), " bytes, no secret of ", kLeastBytes, " or more"));
   }
   return secret;
 }

@@ -14,7 +14,7 @@
 namespace bp {
 namespace {
 
-[[noreturn]] void fail(const char* doing, int error_number) {
+[[noreturn]] void cannot(const char* doing, int error_number) {
   throw Error(ErrorCode::io,
               concat("cannot ", doing, " shared memory: ", error_text(error_number)));
 }
@@ -23,19 +23,19 @@ namespace {
 
 SharedMemory SharedMemory::create(const char* name, std::size_t bytes) {
   Fd file(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) fail("make", errno);
+  if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) cannot("make", errno);
   if (::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    fail("seal", errno);
+    cannot("seal", errno);
   }
   return {std::move(file), bytes};
 }
 
 SharedMemory SharedMemory::open(Fd file) {
   const int seals = ::fcntl(file.get(), F_GET_SEALS);
-  if (seals < 0) fail("open", errno);
-  if ((seals & F_SEAL_SHRINK) == 0) fail("trust", EPERM);
+  if (seals < 0) cannot("open", errno);
+  if ((seals & F_SEAL_SHRINK) == 0) cannot("trust", EPERM);
   struct stat about = {};
-  if (::fstat(file.get(), &about) != 0) fail("open", errno);
+  if (::fstat(file.get(), &about) != 0) cannot("open", errno);
   SharedMemory memory(std::move(file), static_cast<std::size_t>(about.st_size));
   memory.file_.reset();  // the mapping does without
   return memory;
@@ -43,7 +43,7 @@ SharedMemory SharedMemory::open(Fd file) {
 
 SharedMemory::SharedMemory(Fd file, std::size_t bytes) : file_(std::move(file)) {
   void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
-  if (at == MAP_FAILED) fail("map", errno);
+  if (at == MAP_FAILED) cannot("map", errno);
   bytes_ = {static_cast<std::byte*>(at), bytes};
   // Nobody wants gigabytes of gradients in a core file; where that cannot be said, so be it.
   (void)::madvise(at, bytes, MADV_DONTDUMP);
@@ -62,7 +62,7 @@ SharedMemory::~SharedMemory() {
 void SharedMemory::give_back(std::size_t offset, std::size_t size) {
   constexpr int kPunch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
   if (::fallocate(file_.get(), kPunch, static_cast<off_t>(offset), static_cast<off_t>(size)) != 0) {
-    fail("give back", errno);
+    cannot("give back", errno);
   }
 }
 

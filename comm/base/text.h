@@ -22,6 +22,9 @@ template <class... Parts>
 // "rank 3", "ranks 1, 2"
 [[nodiscard]] std::string ranks_text(std::span<const int> ranks);
 
+// Of ASCII; other bytes stay as they are.
+[[nodiscard]] std::string lower_case(std::string text);
+
 // "512 bytes", "3.4 KiB", "1.2 GiB"
 [[nodiscard]] std::string size_text(std::uint64_t bytes);
 

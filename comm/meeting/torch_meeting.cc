@@ -15,8 +15,8 @@ namespace {
 // PyTorch's QueryType, since 2.1.
 enum class Query : char { validate = 0, set = 1, get = 3, wait = 6, delete_key = 8 };
 
-constexpr std::uint32_t kMagic = 0x3C85F7CE;
-constexpr std::uint64_t kMostBytes = 4096;
+constexpr std::uint32_t kTorchMagic = 0x3C85F7CE;
+constexpr std::uint64_t kMostValue = 4096;
 constexpr std::chrono::seconds kPatience{1};
 
 template <class Number>
@@ -50,7 +50,7 @@ class TorchMeeting final : public Meeting {
     std::uint64_t size = 0;
     const std::string prefix = receive(sizeof(size), deadline);
     std::memcpy(&size, prefix.data(), sizeof(size));
-    if (size > kMostBytes) fail(ErrorCode::io, concat("a value of ", size, " bytes"));
+    if (size > kMostValue) fail(ErrorCode::io, concat("a value of ", size, " bytes"));
     return parse_ticket(receive(size, deadline));
   }
 
@@ -64,7 +64,7 @@ class TorchMeeting final : public Meeting {
     std::string why;
     socket_ = connect_tcp(address_, deadline, why);
     if (!socket_) fail(ErrorCode::timeout, why);
-    send(query(Query::validate) + bytes_of(kMagic), deadline);
+    send(query(Query::validate) + bytes_of(kTorchMagic), deadline);
   }
 
   void await(const Deadline& deadline) {

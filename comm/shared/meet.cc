@@ -30,7 +30,7 @@ constexpr std::string_view kHello = "bp shm 1";
 constexpr std::chrono::milliseconds kStranger{2000};
 constexpr std::chrono::milliseconds kLookForFailure{100};
 
-std::string key_of(int rank) { return concat("shm/", rank); }
+std::string segment_key(int rank) { return concat("shm/", rank); }
 
 sockaddr_un address_of(std::string_view name, socklen_t& size) {
   sockaddr_un address = {};
@@ -42,14 +42,14 @@ sockaddr_un address_of(std::string_view name, socklen_t& size) {
   return address;
 }
 
-[[noreturn]] void fail(const char* doing, int error_number) {
+[[noreturn]] void cannot_use_socket(const char* doing, int error_number) {
   throw Error(ErrorCode::io,
               concat("cannot ", doing, " a socket for shared memory: ", error_text(error_number)));
 }
 
 Fd open_socket() {
   Fd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  if (!fd) fail("make", errno);
+  if (!fd) cannot_use_socket("make", errno);
   return fd;
 }
 
@@ -78,7 +78,7 @@ class Pair {
   // breaks off or says nothing.
   struct Came {
     int rank;
-    Received memory;
+    NeighbourMessage memory;
   };
   std::optional<Came> as_lower(const SharedMemory& own) try {
     const std::string hello = receive().text;
@@ -91,7 +91,7 @@ class Pair {
     }
     if (higher < 0) return std::nullopt;
     send(concat(view_of(b), view_of(proof("lower", a, view_of(b), options_.rank, higher))));
-    Received theirs = receive();
+    NeighbourMessage theirs = receive();
     if (!equal_secrets(view_of(proof("higher", a, view_of(b), options_.rank, higher)),
                        theirs.text)) {
       return std::nullopt;
@@ -103,7 +103,7 @@ class Pair {
   }
 
   // Whose memory this is, once it is known.
-  SharedHost::Neighbour neighbour(Received received) {
+  SharedHost::Neighbour neighbour(NeighbourMessage received) {
     if (!received.file) {
       throw Error(ErrorCode::io,
                   concat("rank ", options_.rank,
@@ -122,7 +122,7 @@ class Pair {
   void send(const std::string& text, const Fd* with = nullptr) {
     send_message(link_.get(), text, with == nullptr ? -1 : with->get());
   }
-  Received receive() { return receive_message(link_.get(), deadline_); }
+  NeighbourMessage receive() { return receive_message(link_.get(), deadline_); }
   [[noreturn]] void fail_with(int peer, const char* why) const {
     throw Error(ErrorCode::io,
                 concat("rank ", options_.rank, " cannot share memory with rank ", peer, ": ", why));
@@ -139,7 +139,7 @@ SharedHost::Neighbour connect_to(int lower,
                                  const Deadline& deadline,
                                  const SharedMemory& own,
                                  Store& store) {
-  const std::string name = store.get(key_of(lower), deadline.left());
+  const std::string name = store.get(segment_key(lower), deadline.left());
   Fd link = open_socket();
   socklen_t size = 0;
   const sockaddr_un address = address_of(name, size);
@@ -196,9 +196,9 @@ std::shared_ptr<SharedHost> meet_on_host(const MeetOptions& options, Store& stor
   const sockaddr_un address = address_of(name, size);
   if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
       ::listen(listener.get(), options.count + 16) != 0) {
-    fail("listen on", errno);
+    cannot_use_socket("listen on", errno);
   }
-  store.set(key_of(options.rank), name);
+  store.set(segment_key(options.rank), name);
 
   const int local = options.rank - options.first;
   std::vector<SharedHost::Neighbour> neighbours(static_cast<std::size_t>(options.count));
@@ -210,7 +210,7 @@ std::shared_ptr<SharedHost> meet_on_host(const MeetOptions& options, Store& stor
   for (int awaited = options.count - local - 1; awaited > 0;) {
     wait_for_somebody(listener.get(), neighbours, options, deadline, store);
     Fd link(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!link && errno != ECONNABORTED && errno != EINTR) fail("accept on", errno);
+    if (!link && errno != ECONNABORTED && errno != EINTR) cannot_use_socket("accept on", errno);
     if (!link || !is_our_user(link.get())) continue;
     Pair pair(options, std::move(link), Deadline(std::min(deadline.left(), kStranger)));
     auto came = pair.as_lower(memory);

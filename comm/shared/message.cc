@@ -13,7 +13,7 @@
 namespace bp {
 namespace {
 
-constexpr std::size_t kLongest = 256;
+constexpr std::size_t kLongestName = 256;
 
 // Room for one descriptor beside a message.
 union Beside {
@@ -21,7 +21,7 @@ union Beside {
   std::array<char, CMSG_SPACE(sizeof(int))> room;
 };
 
-[[noreturn]] void fail(const char* doing, const std::string& why) {
+[[noreturn]] void cannot_reach(const char* doing, const std::string& why) {
   throw Error(ErrorCode::io, concat("cannot ", doing, " a neighbour on this host: ", why));
 }
 
@@ -44,16 +44,16 @@ void send_message(int socket, std::string_view text, int file) {
   }
   // A few hundred bytes, which a new socket always has room for.
   if (::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-    fail("write to", error_text(errno));
+    cannot_reach("write to", error_text(errno));
   }
 }
 
-Received receive_message(int socket, const Deadline& deadline) {
+NeighbourMessage receive_message(int socket, const Deadline& deadline) {
   pollfd ask{.fd = socket, .events = POLLIN, .revents = 0};
   if (::poll(&ask, 1, static_cast<int>(deadline.left().count())) == 0) {
     throw Error(ErrorCode::timeout, "a neighbour on this host said nothing");
   }
-  Received received{std::string(kLongest, '\0'), Fd()};
+  NeighbourMessage received{std::string(kLongestName, '\0'), Fd()};
   iovec part{.iov_base = received.text.data(), .iov_len = received.text.size()};
   Beside beside = {};
   msghdr message = {};
@@ -62,8 +62,8 @@ Received receive_message(int socket, const Deadline& deadline) {
   message.msg_control = beside.room.data();
   message.msg_controllen = beside.room.size();
   const ssize_t size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  if (size < 0) fail("read from", error_text(errno));
-  if (size == 0) fail("read from", "it is gone");
+  if (size < 0) cannot_reach("read from", error_text(errno));
+  if (size == 0) cannot_reach("read from", "it is gone");
   received.text.resize(static_cast<std::size_t>(size));
   const cmsghdr* const header = CMSG_FIRSTHDR(&message);
   if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {

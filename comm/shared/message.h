@@ -9,13 +9,13 @@
 
 namespace bp {
 
-struct Received {
+struct NeighbourMessage {
   std::string text;
   Fd file;  // empty where none came, or this process may have no more
 };
 
 // `file`: -1 for none. Both throw io; receive_message() also where the other has gone, and timeout.
 void send_message(int socket, std::string_view text, int file = -1);
-[[nodiscard]] Received receive_message(int socket, const Deadline& deadline);
+[[nodiscard]] NeighbourMessage receive_message(int socket, const Deadline& deadline);
 
 }  // namespace bp

@@ -18,9 +18,9 @@ using std::chrono::milliseconds;
 
 // For the server to say what was missing when a wait has timed out.
 constexpr milliseconds kLastAnswer{2'000};
-constexpr int kYields = 100;  // some tens of microseconds, if nobody else wants the core
+constexpr int kYieldsForAnswer = 100;  // some tens of microseconds, if nobody else wants the core
 // Beyond this a time-out is no time-out (and a steady clock would overflow).
-constexpr milliseconds kLongest = std::chrono::hours(24 * 365);
+constexpr milliseconds kLongestWait = std::chrono::hours(24 * 365);
 
 }  // namespace
 
@@ -31,7 +31,7 @@ StoreClient::StoreClient(StoreLink link, const StoreClientOptions& options)
       socket_(std::move(link.socket)),
       outgoing_(link.session, FrameDirection::to_server),
       incoming_(link.session, FrameDirection::to_client),
-      heartbeat_(kLongest),
+      heartbeat_(kLongestWait),
       next_beat_(heartbeat_),
       thread_(start_thread("bp-store-client",
                            [this, received = std::move(link.received)] { read_loop(received); })) {}
@@ -93,7 +93,7 @@ void StoreClient::send(const StoreMessage& message) noexcept {
 StoreMessage StoreClient::ask(const What& what,
                               StoreMessage request,
                               std::optional<milliseconds> timeout) {
-  const Patience patience(timeout ? std::clamp(*timeout, milliseconds{0}, kLongest)
+  const Patience patience(timeout ? std::clamp(*timeout, milliseconds{0}, kLongestWait)
                                   : answer_within_);
   const milliseconds last_answer = std::min(kLastAnswer, answer_within_);
   Call call;
@@ -110,7 +110,7 @@ StoreMessage StoreClient::ask(const What& what,
   lock.unlock();
   send(request);
   // Most answers come within microseconds, and to be woken takes as long again.
-  for (int i = 0; i < kYields && !call.answered.load(std::memory_order_acquire); ++i) {
+  for (int i = 0; i < kYieldsForAnswer && !call.answered.load(std::memory_order_acquire); ++i) {
     std::this_thread::yield();
   }
   lock.lock();
@@ -147,7 +147,7 @@ void StoreClient::read_loop(std::string received) {
   std::string why;
   while (take_frames(received, why)) {
     say_alive_until_readable();
-    if (!receive_some(socket_.get(), received, Deadline(kLongest), why)) {
+    if (!receive_some(socket_.get(), received, Deadline(kLongestWait), why)) {
       break;
     }
   }
@@ -200,7 +200,7 @@ void StoreClient::take(StoreMessage message) {
     case StoreOp::welcome:
       admission_.welcome = true;
       if (rank_ >= 0 && message.number > 0) {
-        heartbeat_ = milliseconds(std::min(message.number, kLongest.count()));
+        heartbeat_ = milliseconds(std::min(message.number, kLongestWait.count()));
         next_beat_ = Deadline(heartbeat_);
       }
       admission_wake_.notify_all();

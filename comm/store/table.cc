@@ -10,8 +10,6 @@
 namespace bp {
 namespace {
 
-using Answer = StoreTable::Answer;
-
 StoreMessage done(std::uint64_t id, std::int64_t number = 0) {
   return {.op = StoreOp::done, .id = id, .number = number, .strings = {}};
 }
@@ -35,7 +33,7 @@ std::optional<std::int64_t> parse_number(const std::string& text) {
 
 }  // namespace
 
-std::vector<Answer> StoreTable::handle(Client client, StoreMessage request) {
+std::vector<StoreTable::Answer> StoreTable::handle(Client client, StoreMessage request) {
   switch (request.op) {
     case StoreOp::set:
       return set(client, request);
@@ -66,13 +64,13 @@ std::vector<Answer> StoreTable::handle(Client client, StoreMessage request) {
   return {};
 }
 
-std::vector<Answer> StoreTable::set(Client client, StoreMessage& request) {
+std::vector<StoreTable::Answer> StoreTable::set(Client client, StoreMessage& request) {
   std::vector<Answer> answers = {{client, done(request.id)}};
   put(request.strings[0], std::move(request.strings[1]), answers);
   return answers;
 }
 
-std::vector<Answer> StoreTable::start_wait(Client client, StoreMessage& request) {
+std::vector<StoreTable::Answer> StoreTable::start_wait(Client client, StoreMessage& request) {
   if (request.op == StoreOp::get) {
     const auto value = values_.find(request.strings[0]);
     if (value != values_.end()) {
@@ -99,7 +97,7 @@ std::vector<Answer> StoreTable::start_wait(Client client, StoreMessage& request)
   return {};
 }
 
-std::vector<Answer> StoreTable::cancel(Client client, std::uint64_t id) {
+std::vector<StoreTable::Answer> StoreTable::cancel(Client client, std::uint64_t id) {
   const auto wait = waits_.find({client, id});
   if (wait == waits_.end()) {
     return {};  // answered in the meantime
@@ -110,7 +108,7 @@ std::vector<Answer> StoreTable::cancel(Client client, std::uint64_t id) {
   return {{client, std::move(message)}};
 }
 
-std::vector<Answer> StoreTable::add(Client client, StoreMessage& request) {
+std::vector<StoreTable::Answer> StoreTable::add(Client client, StoreMessage& request) {
   const std::string& key = request.strings[0];
   const auto value = values_.find(key);
   const auto before =
@@ -128,7 +126,7 @@ std::vector<Answer> StoreTable::add(Client client, StoreMessage& request) {
   return answers;
 }
 
-std::vector<Answer> StoreTable::compare_set(Client client, StoreMessage& request) {
+std::vector<StoreTable::Answer> StoreTable::compare_set(Client client, StoreMessage& request) {
   const std::string& key = request.strings[0];
   const auto value = values_.find(key);
   const std::string now = value == values_.end() ? std::string() : value->second;
@@ -140,7 +138,7 @@ std::vector<Answer> StoreTable::compare_set(Client client, StoreMessage& request
   return answers;
 }
 
-std::vector<Answer> StoreTable::append(Client client, StoreMessage& request) {
+std::vector<StoreTable::Answer> StoreTable::append(Client client, StoreMessage& request) {
   std::string& value = values_[request.strings[0]];
   const std::string& more = request.strings[1];
   if (value.size() + more.size() > kMaxStoreValue) {

@@ -12,7 +12,7 @@
 namespace bp {
 namespace {
 
-struct Engine {
+struct EngineRow {
   const char* name;
   const char* sign;  // the variable that tells; the others are then required, "" is for none
   const char* rank;
@@ -28,75 +28,75 @@ struct Engine {
 };
 
 constexpr std::array kEngines = {
-    Engine{.name = "torchrun",
-           .sign = "TORCHELASTIC_RUN_ID",
-           .rank = "RANK",
-           .size = "WORLD_SIZE",
-           .local_size = "LOCAL_WORLD_SIZE",
-           .node = "GROUP_RANK",
-           .job = "TORCHELASTIC_RUN_ID",
-           .part = "TORCHELASTIC_RESTART_COUNT",
-           .master_host = "MASTER_ADDR",
-           .master_port = "MASTER_PORT"},
-    Engine{.name = "openmpi",
-           .sign = "OMPI_COMM_WORLD_RANK",
-           .rank = "OMPI_COMM_WORLD_RANK",
-           .size = "OMPI_COMM_WORLD_SIZE",
-           .local_size = "OMPI_COMM_WORLD_LOCAL_SIZE",
-           .job = "PMIX_NAMESPACE",
-           .part = "OMPI_MCA_ess_base_jobid"},
-    Engine{.name = "mpich",
-           .sign = "MPI_LOCALRANKID",
-           .rank = "PMI_RANK",
-           .size = "PMI_SIZE",
-           .local_size = "MPI_LOCALNRANKS"},
-    Engine{.name = "jsrun",
-           .sign = "JSM_NAMESPACE_RANK",
-           .rank = "JSM_NAMESPACE_RANK",
-           .size = "JSM_NAMESPACE_SIZE",
-           .local_size = "JSM_NAMESPACE_LOCAL_SIZE",
-           .job = "LSB_JOBID"},
+    EngineRow{.name = "torchrun",
+              .sign = "TORCHELASTIC_RUN_ID",
+              .rank = "RANK",
+              .size = "WORLD_SIZE",
+              .local_size = "LOCAL_WORLD_SIZE",
+              .node = "GROUP_RANK",
+              .job = "TORCHELASTIC_RUN_ID",
+              .part = "TORCHELASTIC_RESTART_COUNT",
+              .master_host = "MASTER_ADDR",
+              .master_port = "MASTER_PORT"},
+    EngineRow{.name = "openmpi",
+              .sign = "OMPI_COMM_WORLD_RANK",
+              .rank = "OMPI_COMM_WORLD_RANK",
+              .size = "OMPI_COMM_WORLD_SIZE",
+              .local_size = "OMPI_COMM_WORLD_LOCAL_SIZE",
+              .job = "PMIX_NAMESPACE",
+              .part = "OMPI_MCA_ess_base_jobid"},
+    EngineRow{.name = "mpich",
+              .sign = "MPI_LOCALRANKID",
+              .rank = "PMI_RANK",
+              .size = "PMI_SIZE",
+              .local_size = "MPI_LOCALNRANKS"},
+    EngineRow{.name = "jsrun",
+              .sign = "JSM_NAMESPACE_RANK",
+              .rank = "JSM_NAMESPACE_RANK",
+              .size = "JSM_NAMESPACE_SIZE",
+              .local_size = "JSM_NAMESPACE_LOCAL_SIZE",
+              .job = "LSB_JOBID"},
     // SLURM_PROCID is set in a batch script too, where srun has started nothing.
-    Engine{.name = "slurm",
-           .sign = "SLURM_STEP_ID",
-           .rank = "SLURM_PROCID",
-           .size = "SLURM_NTASKS",
-           .hosts = "SLURM_STEP_NUM_NODES",
-           .node = "SLURMD_NODENAME",
-           .job = "SLURM_JOB_ID",
-           .part = "SLURM_STEP_ID"},
-    Engine{.name = "pmi",
-           .sign = "PMI_RANK",
-           .rank = "PMI_RANK",
-           .size = "PMI_SIZE",
-           .job = "PMI_JOBID"},
+    EngineRow{.name = "slurm",
+              .sign = "SLURM_STEP_ID",
+              .rank = "SLURM_PROCID",
+              .size = "SLURM_NTASKS",
+              .hosts = "SLURM_STEP_NUM_NODES",
+              .node = "SLURMD_NODENAME",
+              .job = "SLURM_JOB_ID",
+              .part = "SLURM_STEP_ID"},
+    EngineRow{.name = "pmi",
+              .sign = "PMI_RANK",
+              .rank = "PMI_RANK",
+              .size = "PMI_SIZE",
+              .job = "PMI_JOBID"},
     // PMIx tells the size to its own library only.
-    Engine{.name = "pmix",
-           .sign = "PMIX_RANK",
-           .rank = "PMIX_RANK",
-           .size = "WORLD_SIZE",
-           .job = "PMIX_NAMESPACE"},
-    Engine{.name = "plain",
-           .sign = "RANK",
-           .rank = "RANK",
-           .size = "WORLD_SIZE",
-           .local_size = "LOCAL_WORLD_SIZE",
-           .master_host = "MASTER_ADDR",
-           .master_port = "MASTER_PORT"},
-    Engine{.name = "pet",
-           .sign = "PET_NODE_RANK",
-           .rank = "PET_NODE_RANK",
-           .size = "PET_NNODES",
-           .job = "PET_RDZV_ID",
-           .master_host = "PET_MASTER_ADDR",
-           .master_port = "PET_MASTER_PORT",
-           .alone = "PET_NPROC_PER_NODE"},
-    Engine{.name = "indexed",
-           .sign = "JOB_COMPLETION_INDEX",
-           .rank = "JOB_COMPLETION_INDEX",
-           .size = "WORLD_SIZE",
-           .master_host = "MASTER_ADDR",
-           .master_port = "MASTER_PORT"},
+    EngineRow{.name = "pmix",
+              .sign = "PMIX_RANK",
+              .rank = "PMIX_RANK",
+              .size = "WORLD_SIZE",
+              .job = "PMIX_NAMESPACE"},
+    EngineRow{.name = "plain",
+              .sign = "RANK",
+              .rank = "RANK",
+              .size = "WORLD_SIZE",
+              .local_size = "LOCAL_WORLD_SIZE",
+              .master_host = "MASTER_ADDR",
+              .master_port = "MASTER_PORT"},
+    EngineRow{.name = "pet",
+              .sign = "PET_NODE_RANK",
+              .rank = "PET_NODE_RANK",
+              .size = "PET_NNODES",
+              .job = "PET_RDZV_ID",
+              .master_host = "PET_MASTER_ADDR",
+              .master_port = "PET_MASTER_PORT",
+              .alone = "PET_NPROC_PER_NODE"},
+    EngineRow{.name = "indexed",
+              .sign = "JOB_COMPLETION_INDEX",
+              .rank = "JOB_COMPLETION_INDEX",
+              .size = "WORLD_SIZE",
+              .master_host = "MASTER_ADDR",
+              .master_port = "MASTER_PORT"},
 };
 
 constexpr int kMostRanks = 1 << 20;
@@ -110,9 +110,9 @@ constexpr std::array<std::array<const char*, 2>, 5> kLoneSizes = {{
     {"pet", "PET_NNODES"},
 }};
 
-const Engine* by_name(std::string_view name) {
+const EngineRow* by_name(std::string_view name) {
   const auto* const found =
-      std::ranges::find_if(kEngines, [&](const Engine& engine) { return engine.name == name; });
+      std::ranges::find_if(kEngines, [&](const EngineRow& engine) { return engine.name == name; });
   return found == kEngines.end() ? nullptr : found;
 }
 
@@ -120,7 +120,7 @@ bool is_loopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
-EngineRank read(const Variables& variables, const Engine& engine, const std::string& sign) {
+EngineRank read(const Variables& variables, const EngineRow& engine, const std::string& sign) {
   const Contract contract(
       variables, sign,
       concat("the engine ", engine.name,
@@ -172,21 +172,21 @@ bool in_slurm_step(const Variables& variables) {
 
 std::string engine_names() {
   std::string names;
-  for (const Engine& engine : kEngines) names += concat(names.empty() ? "" : ", ", engine.name);
+  for (const EngineRow& engine : kEngines) names += concat(names.empty() ? "" : ", ", engine.name);
   return names;
 }
 
 std::optional<EngineRank> find_engine(const Variables& variables) {
   if (const std::string asked = variables.text("BP_ENGINE"); !asked.empty()) {
     if (asked == "none") return std::nullopt;
-    const Engine* const engine = by_name(asked);
+    const EngineRow* const engine = by_name(asked);
     if (engine == nullptr) {
       variables.refuse("BP_ENGINE",
                        concat("there is no such engine; there are: none, bprun, ", engine_names()));
     }
     return read(variables, *engine, variables.has(engine->sign) ? engine->sign : "BP_ENGINE");
   }
-  for (const Engine& engine : kEngines) {
+  for (const EngineRow& engine : kEngines) {
     const bool slurm = std::string_view(engine.name) == "slurm";
     if (slurm ? in_slurm_step(variables) : variables.has(engine.sign)) {
       return read(variables, engine, engine.sign);

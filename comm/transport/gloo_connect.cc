@@ -29,7 +29,7 @@ namespace plugin = gloo_plugin;
 // Beyond Gloo's own deadline, which it keeps to the second.
 constexpr std::chrono::milliseconds kGloosDelay{5'000};
 // A connection that fails is often the echo of a rank's end, whose news is on its way.
-constexpr std::chrono::milliseconds kNewsOnTheWay{500};
+constexpr std::chrono::milliseconds kNewsOfFailure{500};
 
 bool wanted_descriptor(const std::string& gloos_text) {
   return gloos_text.find(error_text(EMFILE)) != std::string::npos;
@@ -149,7 +149,7 @@ void* Attempt::wait(plugin::Failure& failure) {
   const Deadline latest(options_.timeout + kGloosDelay);
   changed_.wait_until(lock, latest.at(), [this] { return done_ || job_failure_; });
   if (done_ && context_ == nullptr && !thrown_ && may_be_an_echo(failure_)) {
-    changed_.wait_until(lock, Deadline(kNewsOnTheWay).at(),
+    changed_.wait_until(lock, Deadline(kNewsOfFailure).at(),
                         [this] { return job_failure_.has_value(); });
   }
   lock.unlock();

@@ -19,7 +19,7 @@ namespace {
 
 constexpr auto kPause = 100ms;  // before the next try
 
-[[noreturn]] void refuse(const StoreAddress& server, const std::string& why) {
+[[noreturn]] void cannot_join(const StoreAddress& server, const std::string& why) {
   throw Error(ErrorCode::invalid_argument, concat("cannot join ", server.text(), ": ", why));
 }
 
@@ -35,7 +35,7 @@ std::optional<HandshakeBody> receive_challenge(const StoreAddress& server,
   }
   auto body = decode_handshake(frame.body);
   if (frame.state == FrameView::State::too_long || !body) {
-    refuse(server, "what answers there is no bprun --serve");
+    cannot_join(server, "what answers there is no bprun --serve");
   }
   return body;
 }
@@ -53,9 +53,9 @@ std::optional<Channel::Ends> try_to_join(const StoreAddress& server,
   const auto answer = receive_challenge(server, socket.get(), deadline, why);
   if (!answer) return std::nullopt;
   const auto step = handshake.take_challenge(*answer);
-  if (step.refusal == StoreRefusal::version) refuse(server, "it is of another version of bp");
-  if (step.refusal || step.broken) refuse(server, "what answers there is no bprun --serve");
-  if (step.other_key) refuse(server, "it has another secret than BP_JOB_KEY_FILE here");
+  if (step.refusal == StoreRefusal::version) cannot_join(server, "it is of another version of bp");
+  if (step.refusal || step.broken) cannot_join(server, "what answers there is no bprun --serve");
+  if (step.other_key) cannot_join(server, "it has another secret than BP_JOB_KEY_FILE here");
   if (!send_all(socket.get(), step.frame, deadline, why)) return std::nullopt;
   Channel::Ends ends;
   ends.out = Fd(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 3));

@@ -15,14 +15,14 @@
 namespace bp::launcher {
 namespace {
 
-using Ask = int (*)(int, sockaddr*, socklen_t*);
+using AskSocket = int (*)(int, sockaddr*, socklen_t*);
 
 struct Numeric {
   std::string host;
   std::string port;
 };
 
-Numeric numeric_of(int socket, Ask ask) {
+Numeric numeric_of(int socket, AskSocket ask) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   std::array<char, NI_MAXHOST> host{};

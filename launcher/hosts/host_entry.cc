@@ -8,6 +8,7 @@
 
 #include "bp/error.h"
 #include "comm/base/nearest.h"
+#include "comm/base/refuse.h"
 #include "comm/base/text.h"
 #include "launcher/hosts/nodelist.h"
 
@@ -15,10 +16,6 @@ namespace bp::launcher {
 namespace {
 
 constexpr int kMostGpu = 1023;
-
-[[noreturn]] void refuse(const std::string& where, const std::string& why) {
-  throw Error(ErrorCode::invalid_argument, concat(where, ": ", why));
-}
 
 // Between colons that stand in no bracket.
 std::vector<std::string> parts_of(const std::string& entry) {

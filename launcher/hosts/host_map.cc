@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bp/error.h"
+#include "comm/base/refuse.h"
 #include "comm/base/text.h"
 #include "launcher/hosts/host_entry.h"
 #include "launcher/hosts/nodelist.h"
@@ -17,10 +18,6 @@ namespace bp::launcher {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-[[noreturn]] void refuse(const std::string& where, const std::string& text) {
-  throw Error(ErrorCode::invalid_argument, concat(where, ": ", text));
-}
 
 // The parser would silently keep the last of two equal keys.
 Json parse_with_unique_keys(std::string_view text, const std::string& name) {

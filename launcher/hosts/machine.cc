@@ -19,12 +19,6 @@ namespace {
 
 constexpr std::chrono::seconds kNameService{5};  // to answer for a host that ssh has found
 
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 }  // namespace
 
 Machine Machine::own() {

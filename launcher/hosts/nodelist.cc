@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "bp/error.h"
+#include "comm/base/refuse.h"
 #include "comm/base/text.h"
 #include "launcher/hosts/host.h"
 
@@ -11,10 +12,6 @@ namespace bp::launcher {
 namespace {
 
 constexpr int kMostNumber = 999'999'999;
-
-[[noreturn]] void refuse(const std::string& where, const std::string& why) {
-  throw Error(ErrorCode::invalid_argument, concat(where, ": ", why));
-}
 
 std::string padded(int number, std::size_t width) {
   std::string digits = std::to_string(number);

@@ -9,6 +9,7 @@
 
 #include "bp/error.h"
 #include "comm/base/nearest.h"
+#include "comm/base/refuse.h"
 #include "comm/base/text.h"
 #include "launcher/hosts/host_entry.h"
 #include "launcher/hosts/nodelist.h"
@@ -23,10 +24,6 @@ struct Chosen {
   bool all = false;
 };
 using Choice = std::map<std::string, Chosen>;
-
-[[noreturn]] void refuse(const std::string& option, const std::string& why) {
-  throw Error(ErrorCode::invalid_argument, concat(option, ": ", why));
-}
 
 bool is_number_or_range(const std::string& word) {
   return !word.empty() && word.find_first_not_of("0123456789-") == std::string::npos;

@@ -1,16 +1,11 @@
 #include "launcher/job/check_joining.h"
 
 #include "bp/error.h"
+#include "comm/base/refuse.h"
 #include "comm/base/text.h"
 
 namespace bp::launcher {
-namespace {
-
-[[noreturn]] void refuse(const std::string& text) {
-  throw Error(ErrorCode::invalid_argument, text);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 void check_joining(const Options& options) {
   if (!options.serve_port && !options.join) return;

@@ -15,7 +15,7 @@
 namespace bp::launcher {
 namespace {
 
-constexpr auto kAgentsEnd = 1s;
+constexpr auto kSurveyEnds = 1s;
 
 double now_in_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -92,7 +92,7 @@ class Surveyor {
                                        [this](std::size_t host, const ToAgent& message) {
                                          hosts_[probed_[host]].link->send(message);
                                        });
-    wait_until(Deadline(NetworkProbe::kLimit + kAgentsEnd), [this] { return probe_->done(); });
+    wait_until(Deadline(NetworkProbe::kLimit + kSurveyEnds), [this] { return probe_->done(); });
     if (!probe_->done()) {
       return Reach{.addresses = {},
                    .failure = Failure{.headline = "a host was lost while hosts tried each other"}};
@@ -162,7 +162,7 @@ class Surveyor {
     for (State& host : hosts_) {
       if (host.link) host.link->hang_up();
     }
-    const Deadline deadline(kAgentsEnd);
+    const Deadline deadline(kSurveyEnds);
     for (State& host : hosts_) {
       if (host.link) host.link->wait(deadline);
     }

@@ -40,11 +40,6 @@ constexpr std::array kKnownCauses{
     KnownCause{"version `glibc", "the program was built for a newer system than that host's"},
 };
 
-std::string lower_case(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 // "loss nan", "the loss at step 5 is nan", "loss=NaN": the word, after the other in the same line.
 bool tells_of_nan_loss(std::string_view line) {
   const std::size_t loss = line.find("loss");

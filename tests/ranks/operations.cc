@@ -147,7 +147,7 @@ std::string check_messages(Communicator& comm, std::size_t count) {
 }
 
 template <class T>
-std::string check_type(Communicator& comm, std::size_t segment_bytes) {
+std::string check_operations_on(Communicator& comm, std::size_t segment_bytes) {
   const auto ranks = static_cast<std::size_t>(comm.size());
   const std::size_t segment = segment_bytes / sizeof(T);
   for (const std::size_t count : std::set<std::size_t>{0, 1, ranks + 1, 97, segment * 5 + 3}) {
@@ -164,21 +164,21 @@ std::string check_type(Communicator& comm, std::size_t segment_bytes) {
 }
 
 template <class... Ts>
-std::string check_types(Communicator& comm, std::size_t segment_bytes) {
+std::string check_operations_on_each(Communicator& comm, std::size_t segment_bytes) {
   std::string wrong;
-  static_cast<void>(((wrong = check_type<Ts>(comm, segment_bytes)).empty() && ...));
+  static_cast<void>(((wrong = check_operations_on<Ts>(comm, segment_bytes)).empty() && ...));
   return wrong;
 }
 
 }  // namespace
 
 std::string check_all_operations(Communicator& comm, std::size_t segment_bytes) {
-  return check_types<std::uint8_t, std::int8_t, std::int32_t, std::int64_t, Float16, BFloat16,
-                     float, double>(comm, segment_bytes);
+  return check_operations_on_each<std::uint8_t, std::int8_t, std::int32_t, std::int64_t, Float16,
+                                  BFloat16, float, double>(comm, segment_bytes);
 }
 
 std::string check_main_operations(Communicator& comm, std::size_t segment_bytes) {
-  return check_types<BFloat16, double>(comm, segment_bytes);
+  return check_operations_on_each<BFloat16, double>(comm, segment_bytes);
 }
 
 std::string check_allocated(Communicator& comm, int own) {

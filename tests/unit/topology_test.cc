@@ -4,24 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "bp/error.h"
+#include "tests/support/refusal.h"
 
 namespace bp {
 namespace {
 
+using test::refusal_of;
 using ::testing::ElementsAre;
 
 const Topology kUneven{.rank = 3, .local_sizes = {3, 1, 2}, .host_names = {"ada", "bert", "cleo"}};
-
-template <class Call>
-std::string error_of(const Call& call) {
-  try {
-    static_cast<void>(call());
-    return "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    return error.what();
-  }
-}
 
 TEST(Topology, NumbersRanksHostByHost) {
   EXPECT_EQ(kUneven.size(), 6);
@@ -51,11 +42,11 @@ TEST(Topology, NamesHosts) {
 }
 
 TEST(Topology, RefusesRanksAndHostsThatAreNotThere) {
-  EXPECT_EQ(error_of([] { return kUneven.place_of(6); }),
+  EXPECT_EQ(refusal_of([] { return kUneven.place_of(6); }),
             "rank 6 is not one of the 6 ranks 0 to 5");
-  EXPECT_EQ(error_of([] { return kUneven.place_of(-1); }),
+  EXPECT_EQ(refusal_of([] { return kUneven.place_of(-1); }),
             "rank -1 is not one of the 6 ranks 0 to 5");
-  EXPECT_EQ(error_of([] { return kUneven.leader_of(3); }),
+  EXPECT_EQ(refusal_of([] { return kUneven.leader_of(3); }),
             "host 3 is not one of the 3 hosts 0 to 2");
 }
 
@@ -66,7 +57,7 @@ TEST(LocalSizes, AreParsed) {
 
 TEST(LocalSizes, NameTheBadField) {
   const auto refusal = [](const char* text) {
-    return error_of([&] { return parse_local_sizes(text); });
+    return refusal_of([&] { return parse_local_sizes(text); });
   };
   EXPECT_EQ(refusal("3,x"),
             "local sizes \"3,x\": \"x\", the size of host 1, is not a whole number of at least 1 "

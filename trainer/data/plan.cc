@@ -13,27 +13,27 @@
 namespace bp::trainer {
 namespace {
 
-[[noreturn]] void refuse(const std::string& text, const std::string& hint) {
+[[noreturn]] void refuse_plan(const std::string& text, const std::string& hint) {
   throw InputError(2, text, hint);
 }
 
 void check_options(const PrepareOptions& options) {
   if (options.max_length < 3) {
-    refuse(concat("max length ", options.max_length, " leaves no room for a token"),
-           "[CLS] and [SEP] take two places: 3 is the least, 128 the default");
+    refuse_plan(concat("max length ", options.max_length, " leaves no room for a token"),
+                "[CLS] and [SEP] take two places: 3 is the least, 128 the default");
   }
   constexpr int kSmallestVocabulary = 6;
   if (options.vocabulary.empty() && options.vocabulary_size < kSmallestVocabulary) {
-    refuse(concat("a vocabulary of ", options.vocabulary_size, " tokens is too small"),
-           "8000 is the default");
+    refuse_plan(concat("a vocabulary of ", options.vocabulary_size, " tokens is too small"),
+                "8000 is the default");
   }
   const auto& split = options.split;
   const bool in_range =
       std::all_of(split.begin(), split.end(), [](double s) { return s >= 0 && s <= 1; });
   if (!in_range || split[0] <= 0 || std::abs(split[0] + split[1] + split[2] - 1) > 1e-6) {
-    refuse(concat("split ", split[0], ",", split[1], ",", split[2],
-                  " is no division into train, dev and test"),
-           "three shares that sum to 1, the first above 0: 0.8,0.1,0.1");
+    refuse_plan(concat("split ", split[0], ",", split[1], ",", split[2],
+                       " is no division into train, dev and test"),
+                "three shares that sum to 1, the first above 0: 0.8,0.1,0.1");
   }
 }
 
@@ -130,8 +130,8 @@ Plan make_plan(const PrepareOptions& options) {
   }
   for (const SourceFile& source : plan.sources) {
     if (source.path == plan.store) {
-      refuse(concat("the store ", plan.store, " would take the place of its source"),
-             "name it with --store");
+      refuse_plan(concat("the store ", plan.store, " would take the place of its source"),
+                  "name it with --store");
     }
   }
   plan.fingerprint = make_fingerprint(plan);

@@ -10,7 +10,7 @@
 namespace bp::trainer {
 namespace {
 
-std::string list_of(const std::vector<std::string>& labels) {
+std::string shown_labels(const std::vector<std::string>& labels) {
   constexpr std::size_t kMost = 10;
   std::string text;
   for (std::size_t i = 0; i < std::min(labels.size(), kMost); ++i) {
@@ -38,7 +38,7 @@ void check_label(const Plan& plan,
   const std::string nearest = nearest_name(row.label, labels);
   throw InputError(65,
                    concat(row.reader->place(), ": label '", row.label, "' is none of those in ",
-                          plan.sources[0].path, ": ", list_of(labels)),
+                          plan.sources[0].path, ": ", shown_labels(labels)),
                    nearest.empty()
                        ? "is --label the right column, and has the file a header? see --header"
                        : concat("did you mean '", nearest, "'?"));

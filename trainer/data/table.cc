@@ -72,7 +72,7 @@ std::vector<Row> first_rows(const TableQuestion& question, TextFormat format) {
   return rows;
 }
 
-std::string list_of(const Row& names) {
+std::string shown_columns(const Row& names) {
   std::string text;
   for (const std::string& name : names) {
     constexpr std::size_t kLongest = 40;
@@ -100,11 +100,11 @@ std::size_t find_by_name(const TableQuestion& question, const std::string& name,
     return find_by_number(question, *number, names.size());
   }
   const std::string nearest = nearest_name(name, names);
-  throw InputError(2, concat(question.path, " has no column '", name, "': it has ", list_of(names)),
-                   nearest.empty()
-                       ? "name the columns with --text and --label; where there is no header, by "
-                         "number from 1"
-                       : concat("did you mean '", nearest, "'?"));
+  throw InputError(
+      2, concat(question.path, " has no column '", name, "': it has ", shown_columns(names)),
+      nearest.empty() ? "name the columns with --text and --label; where there is no header, by "
+                        "number from 1"
+                      : concat("did you mean '", nearest, "'?"));
 }
 
 std::size_t find_without_header(const TableQuestion& question,

@@ -152,7 +152,7 @@ void for_queries(const Layout& layout, const Heads& heads, const Tensor& scores,
   });
 }
 
-struct Kept : torch::CustomClassHolder {
+struct KeptHeads : torch::CustomClassHolder {
   LayoutPtr layout;
   Heads heads;
 };
@@ -165,7 +165,7 @@ struct Attention : Function<Attention> {
                         int count,
                         bool first_only,
                         const Dropout& dropout) {
-    auto kept = c10::make_intrusive<Kept>();
+    auto kept = c10::make_intrusive<KeptHeads>();
     kept->layout = layout;
     kept->heads = {count, static_cast<int>(qkv.size(1) / 3 / count)};
     const Heads& heads = kept->heads;
@@ -198,7 +198,7 @@ struct Attention : Function<Attention> {
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const variable_list saved = ctx->get_saved_variables();
     const auto kept =
-        c10::dynamic_intrusive_pointer_cast<Kept>(ctx->saved_data["kept"].toCapsule());
+        c10::dynamic_intrusive_pointer_cast<KeptHeads>(ctx->saved_data["kept"].toCapsule());
     const Layout& layout = *kept->layout;
     const Heads& heads = kept->heads;
     const Tensor& q = saved[0];

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "bp/error.h"
+#include "comm/base/refuse.h"
 #include "comm/base/text.h"
 #include "trainer/model/kernels/kernels.h"
 
@@ -11,10 +12,6 @@ namespace bp::trainer {
 namespace {
 
 constexpr double kMaxParameters = 0x1p33;
-
-[[noreturn]] void refuse(const std::string& text) {
-  throw Error(ErrorCode::invalid_argument, text);
-}
 
 // Weights and biases; in floating point, since what a file says may be anything.
 double parameters_of(const BertConfig& c) {

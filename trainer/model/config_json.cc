@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "bp/error.h"
+#include "comm/base/refuse.h"
 #include "comm/base/text.h"
 #include "trainer/model/config.h"
 #include "trainer/model/json_reading.h"
@@ -11,10 +12,6 @@ namespace {
 
 constexpr std::size_t kMaxLabels = 100'000;
 constexpr int kMaxInt = std::numeric_limits<int>::max();
-
-[[noreturn]] void refuse(const std::string& text) {
-  throw Error(ErrorCode::invalid_argument, text);
-}
 
 [[noreturn]] void refuse_value(const char* key, const Json& value, const char* wanted) {
   refuse(concat("'", key, "' is ", shown(value), "; it must be ", wanted));

@@ -24,20 +24,20 @@ using torch::autograd::Function;
 using torch::autograd::variable_list;
 
 // What a Function keeps for its backward pass beside tensors.
-struct Kept : torch::CustomClassHolder {
+struct KeptLayout : torch::CustomClassHolder {
   LayoutPtr layout;
   Dropout dropout;
 };
 
 void keep(AutogradContext* ctx, const LayoutPtr& layout, const Dropout& dropout) {
-  auto kept = c10::make_intrusive<Kept>();
+  auto kept = c10::make_intrusive<KeptLayout>();
   kept->layout = layout;
   kept->dropout = dropout;
   ctx->saved_data["kept"] = c10::IValue::make_capsule(std::move(kept));
 }
 
-c10::intrusive_ptr<Kept> kept_by(AutogradContext* ctx) {
-  return c10::dynamic_intrusive_pointer_cast<Kept>(ctx->saved_data["kept"].toCapsule());
+c10::intrusive_ptr<KeptLayout> kept_by(AutogradContext* ctx) {
+  return c10::dynamic_intrusive_pointer_cast<KeptLayout>(ctx->saved_data["kept"].toCapsule());
 }
 
 struct Embed : Function<Embed> {

@@ -1,16 +1,13 @@
 #include "trainer/model/json_reading.h"
 
 #include "bp/error.h"
+#include "comm/base/refuse.h"
 #include "comm/base/text.h"
 
 namespace bp::trainer {
 namespace {
 
 constexpr std::uint64_t kMaxFile = 4 << 20;  // a config.json has 1 KiB, and more for many labels
-
-[[noreturn]] void refuse(const std::string& text) {
-  throw Error(ErrorCode::invalid_argument, text);
-}
 
 }  // namespace
 

@@ -15,6 +15,7 @@
 
 #include "bp/error.h"
 #include "comm/base/fd.h"
+#include "comm/base/refuse.h"
 #include "comm/base/text.h"
 #include "trainer/data/whole_file.h"
 
@@ -26,10 +27,6 @@ using Json = nlohmann::json;
 constexpr std::uint64_t kMaxHeader = 100'000'000;  // the format's own limit
 constexpr std::uint64_t kLengthBytes = 8;
 constexpr int kMaxDepth = 4;  // {"name": {"shape": [1, 2]}}
-
-[[noreturn]] void refuse(const std::string& text) {
-  throw Error(ErrorCode::invalid_argument, text);
-}
 
 std::uint64_t bytes_of(const SafetensorsEntry& entry) {
   std::uint64_t bytes = element_bytes(entry.type);

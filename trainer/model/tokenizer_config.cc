@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "bp/error.h"
+#include "comm/base/refuse.h"
 #include "comm/base/text.h"
 #include "trainer/model/json_reading.h"
 
@@ -16,10 +17,6 @@ namespace {
 constexpr std::array<std::string_view, 6> kClasses = {
     "BertTokenizer",           "BertTokenizerFast",       "DistilBertTokenizer",
     "DistilBertTokenizerFast", "PreTrainedTokenizerFast", "TokenizersBackend"};
-
-[[noreturn]] void refuse(const std::string& text) {
-  throw Error(ErrorCode::invalid_argument, text);
-}
 
 bool flag(const Json& json, const char* key, bool otherwise) {
   const Json& found = find(json, key);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bp/error.h"
+#include "comm/base/refuse.h"
 #include "comm/base/text.h"
 #include "trainer/model/pickle.h"
 #include "trainer/model/pickle_machine.h"
@@ -14,10 +15,6 @@
 
 namespace bp::trainer {
 namespace {
-
-[[noreturn]] void refuse(const std::string& text) {
-  throw Error(ErrorCode::invalid_argument, text);
-}
 
 // Copies the elements of a view that lies anyhow in `from`, whose first byte is the view's first.
 void gather(const PickledTensor& view, std::size_t element, const char* from, char* to) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "bp/error.h"
+#include "comm/base/refuse.h"
 #include "comm/base/text.h"
 
 namespace bp::trainer {
@@ -28,10 +29,6 @@ constexpr std::uint64_t kMaxComment = 0xffff;
 constexpr std::uint64_t kMaxDirectory = 32 << 20;  // a large BERT needs 40 KiB
 constexpr std::uint32_t kIn64 = 0xffffffff;        // "the number is in the 64-bit record"
 constexpr std::uint16_t kExtra64 = 1;
-
-[[noreturn]] void refuse(const std::string& text) {
-  throw Error(ErrorCode::invalid_argument, text);
-}
 
 std::uint16_t u16(const std::string& record, std::size_t at) {
   return little_endian<std::uint16_t>(record.data() + at);

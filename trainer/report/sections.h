@@ -8,6 +8,8 @@
 
 namespace bp::trainer {
 
+inline constexpr int kPercent = 100;
+
 [[nodiscard]] std::string heading_section(const Report& report);    // title, what ran where
 [[nodiscard]] std::string tiles_section(const Report& report);      // the numbers asked for first
 [[nodiscard]] std::string loss_section(const Report& report);       // train and dev loss

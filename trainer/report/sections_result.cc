@@ -10,7 +10,6 @@ namespace bp::trainer {
 namespace {
 
 constexpr int kDigits = 3;
-constexpr int kPercent = 100;
 constexpr std::size_t kLongestText = 600;  // code points of a text that is shown
 constexpr std::size_t kLongestLabel = 24;
 

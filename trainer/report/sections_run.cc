@@ -9,8 +9,6 @@
 namespace bp::trainer {
 namespace {
 
-constexpr int kPercent = 100;
-
 Series of_steps(const Report& report,
                 const std::string& name,
                 double StepRecord::*value,

@@ -7,8 +7,8 @@
 namespace bp::trainer {
 namespace {
 
-constexpr std::size_t kNumberWidth = 9;    // scikit-learn's, without the blank before it
-constexpr std::size_t kLongestLabel = 20;  // in a confusion table
+constexpr std::size_t kNumberWidth = 9;      // scikit-learn's, without the blank before it
+constexpr std::size_t kLongestInTable = 20;  // in a confusion table
 
 // Right-aligned to `width` code points, as Python's "{:>width}".
 std::string padded(const std::string& text, std::size_t width) {
@@ -65,7 +65,7 @@ std::string classification_table(const Scores& scores,
 std::string confusion_table(const Tally& tally, const std::vector<std::string>& labels) {
   std::vector<std::string> names;
   for (const std::string& label : labels) {
-    names.push_back(shortened(label, kLongestLabel));
+    names.push_back(shortened(label, kLongestInTable));
   }
   const std::string corner = "true \\ predicted";
   const std::size_t name_width = code_points(longest({longest(names), corner}));

@@ -4,16 +4,13 @@
 #include <unordered_map>
 
 #include "bp/error.h"
+#include "comm/base/refuse.h"
 #include "comm/base/text.h"
 #include "trainer/text/tokenizer.h"
 #include "trainer/text/utf8.h"
 
 namespace bp::trainer {
 namespace {
-
-[[noreturn]] void refuse(const std::string& text) {
-  throw Error(ErrorCode::invalid_argument, text);
-}
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;

@@ -19,7 +19,7 @@ using torch::optim::AdamWParamState;
 using torch::optim::OptimizerParamGroup;
 
 // What one call of the kernel takes: tensors of one type that have made the same number of steps.
-struct Batch {
+struct TensorBatch {
   std::vector<at::Tensor> parameters;
   std::vector<at::Tensor> gradients;
   std::vector<at::Tensor> exp_avgs;
@@ -64,14 +64,14 @@ class FusedAdamW : public torch::optim::AdamW {
   }
 
   void step_group(OptimizerParamGroup& group) {
-    std::map<std::pair<std::int64_t, at::ScalarType>, Batch> batches;
+    std::map<std::pair<std::int64_t, at::ScalarType>, TensorBatch> batches;
     for (const at::Tensor& parameter : group.params()) {
       if (!parameter.grad().defined()) {
         continue;
       }
       AdamWParamState& state = state_of(parameter);
       state.step(state.step() + 1);
-      Batch& batch = batches[{state.step(), parameter.scalar_type()}];
+      TensorBatch& batch = batches[{state.step(), parameter.scalar_type()}];
       batch.parameters.push_back(parameter);
       batch.gradients.push_back(laid_out_like(parameter, parameter.grad()));
       batch.exp_avgs.push_back(state.exp_avg());

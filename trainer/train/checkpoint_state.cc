@@ -11,7 +11,7 @@
 namespace bp::trainer {
 namespace {
 
-constexpr int kFormat = 1;
+constexpr int kStateFormat = 1;
 
 // Null is what to_object() makes of a value that is not finite.
 double read_number(const Json& json, const char* key) {
@@ -95,7 +95,7 @@ void check(const CheckpointState& state) {
 }  // namespace
 
 std::string to_json(const CheckpointState& state) {
-  Json json{{"format", kFormat},
+  Json json{{"format", kStateFormat},
             {"step", state.step},
             {"epoch", state.position.epoch},
             {"rows_used", state.position.used},
@@ -125,11 +125,11 @@ CheckpointState parse_state(const std::string& json) {
   try {
     const Json parsed = Json::parse(json);
     const std::int64_t format = count_at(parsed, "format");
-    if (format != kFormat) {
+    if (format != kStateFormat) {
       throw Error(ErrorCode::invalid_argument, concat("its format is ", format,
                                                       ", and this program "
                                                       "knows ",
-                                                      kFormat));
+                                                      kStateFormat));
     }
     CheckpointState state = read_state(parsed);
     check(state);

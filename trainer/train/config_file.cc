@@ -12,7 +12,7 @@
 namespace bp::trainer {
 namespace {
 
-[[noreturn]] void refuse(const std::string& place, const std::string& what) {
+[[noreturn]] void refuse_line(const std::string& place, const std::string& what) {
   throw InputError(65, concat(place, ": ", what),
                    "a line for each option: its long name, a colon, its value");
 }
@@ -24,10 +24,10 @@ std::string place_of(const std::string& path, const YAML::Mark& mark) {
 std::string value_text(const YAML::Node& node, const std::string& place) {
   if (node.IsNull()) return "";
   if (node.IsScalar()) return node.as<std::string>();
-  if (!node.IsSequence()) refuse(place, "an option has one value, not a map");
+  if (!node.IsSequence()) refuse_line(place, "an option has one value, not a map");
   std::string text;
   for (const YAML::Node& element : node) {
-    if (!element.IsScalar()) refuse(place, "a list of lists or maps is no value");
+    if (!element.IsScalar()) refuse_line(place, "a list of lists or maps is no value");
     text += (text.empty() ? "" : ",") + element.as<std::string>();
   }
   return text;
@@ -44,18 +44,18 @@ std::vector<ConfigValue> read_options(const std::string& path) {
   try {
     const YAML::Node root = YAML::Load(file);
     if (root.IsNull()) return {};
-    if (!root.IsMap()) refuse(place_of(path, root.Mark()), "this is not a list of options");
+    if (!root.IsMap()) refuse_line(place_of(path, root.Mark()), "this is not a list of options");
     std::vector<ConfigValue> values;
     std::set<std::string> seen;
     for (const auto& entry : root) {
       const std::string place = place_of(path, entry.first.Mark());
       const auto key = entry.first.as<std::string>();
-      if (!seen.insert(key).second) refuse(place, concat("'", key, "' is given twice"));
+      if (!seen.insert(key).second) refuse_line(place, concat("'", key, "' is given twice"));
       values.push_back({key, value_text(entry.second, place), place});
     }
     return values;
   } catch (const YAML::Exception& error) {
-    refuse(place_of(path, error.mark), error.msg);
+    refuse_line(place_of(path, error.mark), error.msg);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "bp/error.h"
+#include "comm/base/refuse.h"
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/whole_file.h"
@@ -15,12 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kFormat = 1;
+constexpr int kManifestFormat = 1;
 constexpr const char* kHashName = "XXH3-128";
-
-[[noreturn]] void refuse(const std::string& text) {
-  throw Error(ErrorCode::invalid_argument, text);
-}
 
 std::string damage_of_file(const std::string& folder, const std::string& name, const FileHash& is) {
   const std::string path = folder + "/" + name;
@@ -37,7 +34,7 @@ std::string damage_of_file(const std::string& folder, const std::string& name, c
 }  // namespace
 
 std::string to_json(const Manifest& manifest) {
-  Json json{{"format", kFormat}, {"hash", kHashName}, {"files", Json::object()}};
+  Json json{{"format", kManifestFormat}, {"hash", kHashName}, {"files", Json::object()}};
   for (const auto& [name, file] : manifest) {
     json["files"][name] = {{"size", file.size}, {"hash", file.hex}};
   }
@@ -48,8 +45,8 @@ Manifest parse_manifest(const std::string& json) {
   try {
     const Json parsed = Json::parse(json);
     const std::int64_t format = count_at(parsed, "format");
-    if (format != kFormat) {
-      refuse(concat("its format is ", format, ", and this program knows ", kFormat));
+    if (format != kManifestFormat) {
+      refuse(concat("its format is ", format, ", and this program knows ", kManifestFormat));
     }
     if (parsed.at("hash").get<std::string>() != kHashName)
       refuse(concat("its hash is not ", kHashName));

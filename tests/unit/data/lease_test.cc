@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr LeaseTimes kQuick{.renewal = 20ms, .expiry = 2000ms};
+constexpr LeaseTimes kTimes{.renewal = 20ms, .expiry = 2000ms};
 constexpr LeaseTimes kPatient{.renewal = 10ms, .expiry = 1h};  // no pause of a test expires it
 // Of a holder that was never here: another machine's.
 constexpr std::string_view kForeign = "abc\nother boot\n1\n7\nfar\nprepared 5 of 9 rows\n";
@@ -36,7 +36,7 @@ class LeaseTest : public testing::Test {
   void leave_a_killed_holders() const {
     const pid_t child = ::fork();
     if (child == 0) {
-      Lease lease(path(), kQuick);
+      Lease lease(path(), kTimes);
       ::_exit(lease.try_take() ? 0 : 1);  // without giving it back
     }
     int status = 0;
@@ -48,9 +48,9 @@ class LeaseTest : public testing::Test {
 };
 
 TEST_F(LeaseTest, OneHoldsItUntilItIsGivenBack) {
-  Lease second(path(), kQuick);
+  Lease second(path(), kTimes);
   {
-    Lease first(path(), kQuick);
+    Lease first(path(), kTimes);
     EXPECT_TRUE(first.try_take());
     EXPECT_FALSE(second.try_take());
     EXPECT_FALSE(first.lost());
@@ -60,8 +60,8 @@ TEST_F(LeaseTest, OneHoldsItUntilItIsGivenBack) {
 }
 
 TEST_F(LeaseTest, WhoWaitsSeesWhoHoldsItAndHowFarItIs) {
-  Lease first(path(), kQuick);
-  Lease second(path(), kQuick);
+  Lease first(path(), kTimes);
+  Lease second(path(), kTimes);
   ASSERT_TRUE(first.try_take());
   first.say("prepared 41,000 of 67,349 rows");
   const Deadline deadline(20s);
@@ -121,7 +121,7 @@ TEST_F(LeaseTest, AKilledHoldersIsTakenAtOnceOnTheSameMachine) {
 // Process numbers come again.
 TEST_F(LeaseTest, AnotherProcessWithTheNumberOfTheDeadOneIsNotTakenForIt) {
   {
-    Lease mine(path(), kQuick);
+    Lease mine(path(), kTimes);
     ASSERT_TRUE(mine.try_take());
     std::string text = read_file(path());
     const std::string number = concat("\n", ::getpid(), "\n");
@@ -136,9 +136,9 @@ TEST_F(LeaseTest, AnotherProcessWithTheNumberOfTheDeadOneIsNotTakenForIt) {
 }
 
 TEST_F(LeaseTest, AHolderIsKnownToBeAtWorkWhenItLivesHereOrRenews) {
-  Lease mine(path(), kQuick);
+  Lease mine(path(), kTimes);
   ASSERT_TRUE(mine.try_take());
-  Lease other(path(), kQuick);
+  Lease other(path(), kTimes);
   EXPECT_FALSE(other.try_take());
   EXPECT_TRUE(other.holder_at_work());
 
@@ -180,7 +180,7 @@ TEST_F(LeaseTest, WhatAHolderKilledWhileRenewingLeftIsRemovedByTheNext) {
   scratch_.write("s.lease.0123456789abcdef", kForeign);
   scratch_.write("s.leased", "another's");
   {
-    Lease lease(path(), kQuick);
+    Lease lease(path(), kTimes);
     EXPECT_TRUE(lease.try_take());
     EXPECT_THAT(scratch_.names(), testing::ElementsAre("s.lease", "s.leased"));
   }
@@ -188,7 +188,7 @@ TEST_F(LeaseTest, WhatAHolderKilledWhileRenewingLeftIsRemovedByTheNext) {
 }
 
 TEST_F(LeaseTest, SaysWhereItCannotWrite) {
-  Lease lease(scratch_.path("no/such/folder.lease"), kQuick);
+  Lease lease(scratch_.path("no/such/folder.lease"), kTimes);
   try {
     (void)lease.try_take();
     FAIL();

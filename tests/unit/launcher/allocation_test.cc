@@ -6,28 +6,19 @@
 #include "bp/error.h"
 #include "launcher/agent/ssh_command.h"
 #include "launcher/hosts/nodelist.h"
+#include "tests/support/refusal.h"
 #include "tests/support/scratch.h"
 
 namespace bp::launcher {
 namespace {
 
+using test::refusal_of;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 using testing::StartsWith;
 using Map = Variables::Map;
-
-template <class Call>
-std::string error_of(Call call) {
-  try {
-    (void)call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    return error.what();
-  }
-  return "no error";
-}
 
 // As scontrol show hostnames of Slurm 22.05 has it.
 TEST(Nodelist, IsWhatScontrolMakesOfIt) {
@@ -46,7 +37,7 @@ TEST(Nodelist, IsWhatScontrolMakesOfIt) {
 
 TEST(Nodelist, RefusesWhatMakesNoSense) {
   const auto error = [](const char* text) {
-    return error_of([=] { return parse_nodelist(text, "SLURM_JOB_NODELIST"); });
+    return refusal_of([=] { return parse_nodelist(text, "SLURM_JOB_NODELIST"); });
   };
   EXPECT_EQ(error("n[1-3"), "SLURM_JOB_NODELIST: a bracket is not closed in 'n[1-3'");
   EXPECT_EQ(error("n1]"), "SLURM_JOB_NODELIST: a bracket too many in 'n1]'");
@@ -66,7 +57,8 @@ TEST(NodeCounts, AreSpelledOut) {
   EXPECT_THAT(parse_node_counts("2,1", "x"), ElementsAre(2, 1));
   EXPECT_THAT(parse_node_counts("2(x3),1", "x"), ElementsAre(2, 2, 2, 1));
   for (const char* text : {"", "2(x3", "2(x)", "0", "(x2)", "2(x3),", "2(x65537)"}) {
-    EXPECT_THAT(error_of([=] { return parse_node_counts(text, "x"); }), StartsWith("x: ")) << text;
+    EXPECT_THAT(refusal_of([=] { return parse_node_counts(text, "x"); }), StartsWith("x: "))
+        << text;
   }
 }
 
@@ -111,7 +103,7 @@ TEST_F(AllocationTest, OfSlurmIsThatOfABatchScriptOrAnInteractiveShell) {
   EXPECT_THAT(found_in({{"SLURM_JOB_NODELIST", "n1"}}), ElementsAre("n1:1"));
   other = script;
   other["SLURM_TASKS_PER_NODE"] = "2";
-  EXPECT_EQ(error_of([&] { return find_allocation(Variables(other)); }),
+  EXPECT_EQ(refusal_of([&] { return find_allocation(Variables(other)); }),
             "SLURM_TASKS_PER_NODE=2: counts for 1 hosts, but SLURM_JOB_NODELIST names 3");
 }
 
@@ -135,7 +127,7 @@ TEST_F(AllocationTest, OfTheOthers) {
 
 TEST_F(AllocationTest, ThatCannotBeReadNamesItsVariable) {
   const auto error = [](const Map& map) {
-    return error_of([&] { return find_allocation(Variables(map)); });
+    return refusal_of([&] { return find_allocation(Variables(map)); });
   };
   EXPECT_THAT(error({{"PBS_NODEFILE", "/no/file"}}),
               AllOf(StartsWith("PBS_NODEFILE=/no/file: "), HasSubstr("No such file")));

@@ -8,10 +8,12 @@
 #include "launcher/hosts/host_list.h"
 #include "launcher/hosts/host_map.h"
 #include "launcher/hosts/hostfile.h"
+#include "tests/support/refusal.h"
 
 namespace bp::launcher {
 namespace {
 
+using test::refusal_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -22,17 +24,6 @@ std::vector<std::string> summary(const Hosts& hosts) {
     texts.push_back(host.name + (host.slots ? ":" + std::to_string(*host.slots) : ""));
   }
   return texts;
-}
-
-template <class Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(HostList, KeepsOrderAndSlots) {
@@ -69,7 +60,7 @@ TEST(HostList, TakesAllThatAHostfileTakes) {
 
 TEST(HostList, RefusesWhatMakesNoSense) {
   const auto error = [](const char* text) {
-    return error_of([=] { (void)parse_host_list(text); });
+    return refusal_of([=] { (void)parse_host_list(text); });
   };
   EXPECT_EQ(error("a:1,a:2"), "-H: host a stands there twice; give all its slots at once");
   EXPECT_EQ(error("fe80::1"), "-H: write an IPv6 address in brackets, as [fe80::1]:1");
@@ -130,7 +121,7 @@ TEST(Hostfile, TakesTheFormsOfTheHostList) {
 
 TEST(Hostfile, NamesFileAndLine) {
   const auto error = [](const char* text) {
-    return error_of([=] { (void)parse_hostfile(text, "h"); });
+    return refusal_of([=] { (void)parse_hostfile(text, "h"); });
   };
   EXPECT_EQ(error("a\n\na slots=2"), "h:3: host a stands there twice; give all its slots at once");
   EXPECT_EQ(error("a slots=two"), "h:1: slots must be a number from 1 to 4096, not 'two'");
@@ -176,7 +167,7 @@ TEST(HostMap, TakesRangesAndTheFieldsOfAHostfile) {
 
 TEST(HostMap, RefusesWhatMakesNoSense) {
   const auto error = [](const char* text) {
-    return error_of([=] { (void)parse_host_map(text, "m"); });
+    return refusal_of([=] { (void)parse_host_map(text, "m"); });
   };
   EXPECT_EQ(error(R"({"a": 1, "b": 2, "a": 3})"), "m: 'a' stands there twice");
   EXPECT_EQ(error(R"({"a": {"slots": 1, "slots": 2}})"), "m: 'slots' stands there twice");
