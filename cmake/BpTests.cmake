@@ -22,6 +22,8 @@ function(bp_test name)
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE bp_flags ${arg_LIBS} GTest::gmock GTest::gtest_main)
+  # What they test is optimised; they themselves need not be, and take a quarter less of time to compile.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Og>)
   bp_precompile(EXECUTABLE std tests TARGETS ${name})
   target_compile_definitions(
     ${name} PRIVATE BP_BIN_DIR="${CMAKE_BINARY_DIR}/bin" BP_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
