@@ -16,6 +16,7 @@
 
 #include "comm/base/text.h"
 #include "tests/e2e/shell.h"
+#include "tests/support/largest_difference.h"
 #include "trainer/model/safetensors.h"
 
 namespace bp::trainer {
@@ -91,14 +92,15 @@ double largest_difference(const std::string& a, const std::string& b) {
   const auto left = floats(a);
   const auto right = floats(b);
   EXPECT_EQ(left.size(), right.size());
-  double largest = 0;
+  bp::test::LargestDifference difference;
   for (const auto& [name, values] : left) {
     const auto& others = right.at(name);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      largest = std::max(largest, std::abs(double{values[i]} - others[i]));
+    EXPECT_EQ(values.size(), others.size()) << name;
+    for (std::size_t i = 0; i < std::min(values.size(), others.size()); ++i) {
+      difference.add(values[i], others[i]);
     }
   }
-  return largest;
+  return difference.value();
 }
 
 class BertTrain : public ::testing::Test {

@@ -1,5 +1,6 @@
 """Called by tests/oracle/model: BUILD_FOLDER MODEL_FOLDER DATA_FOLDER."""
 import csv
+import math
 import pathlib
 import shutil
 import subprocess
@@ -39,8 +40,11 @@ def numbers(action, model, samples, *more):
 
 
 def difference(a, b):
+    """The largest absolute difference. max() keeps its first argument when the second is NaN, so NaN stops here."""
     assert a.shape == b.shape, (a.shape, b.shape)
-    return (a - b).abs().max().item()
+    largest = (a - b).abs().max().item()
+    assert math.isfinite(largest), largest
+    return largest
 
 
 def sentences(count):
@@ -116,6 +120,10 @@ def compare_training(samples):
                 assert 0 < step < STEPS - 1 and not name.startswith(("classifier", "bert.pooler")), name
         optimizer.step()
         optimizer.zero_grad()
+    names = [name for name, _ in model.named_parameters()]
+    head = [name for name in names if name.startswith(("classifier", "bert.pooler"))]
+    # The first and the last step have every gradient, the steps between them those of the head.
+    assert compared == 2 * len(names) + (STEPS - 2) * len(head), compared
     print(f"  {compared} gradients")
     for what, value in worst.items():
         check(f"{STEPS} steps' logits, loss, gradients", f"{STEPS} steps' {what}", value, 1e-4)

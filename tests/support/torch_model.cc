@@ -14,8 +14,9 @@
 #include <torch/optim/rmsprop.h>
 #include <torch/optim/sgd.h>
 
-#include <algorithm>
 #include <stdexcept>
+
+#include "tests/support/largest_difference.h"
 
 namespace bp::test {
 
@@ -70,11 +71,15 @@ std::string bits(const std::vector<at::Tensor>& tensors) {
 }
 
 double distance(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
-  double most = 0;
+  if (a.size() != b.size()) throw std::invalid_argument("lists of different lengths are compared");
+  LargestDifference difference;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    most = std::max(most, a[i].sub(b[i]).abs().max().item<double>());
+    if (a[i].sizes() != b[i].sizes())
+      throw std::invalid_argument("tensors of different shapes are compared");
+    // max() passes NaN on and throws for an empty tensor.
+    difference.add(a[i].sub(b[i]).abs().max().item<double>());
   }
-  return most;
+  return difference.value();
 }
 
 std::string gradient_bits(const Mlp& model) {

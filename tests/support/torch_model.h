@@ -42,7 +42,8 @@ class Mlp {
 
 // The bits of all tensors, to compare ranks with.
 [[nodiscard]] std::string bits(const std::vector<at::Tensor>& tensors);
-// The largest absolute difference of any element.
+// The largest absolute difference of any element: NaN if a difference is NaN. Throws if the lists
+// or shapes differ, or if nothing is compared.
 [[nodiscard]] double distance(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b);
 // The bits of the gradients; an undefined one counts as one byte.
 [[nodiscard]] std::string gradient_bits(const Mlp& model);

@@ -16,6 +16,7 @@
 
 #include "comm/base/text.h"
 #include "tests/support/run_ranks.h"
+#include "tests/support/torch_model.h"
 #include "train_fixture.h"
 #include "trainer/report/metrics.h"
 
@@ -86,14 +87,6 @@ struct Layout {
   int accumulate;
 };
 
-double largest_difference(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
-  double largest = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    largest = std::max(largest, (a[i] - b[i]).abs().max().item<double>());
-  }
-  return largest;
-}
-
 TEST_F(Train, LayoutsOfTheSameSamplesTrainAlikeWithDropoutToo) {
   Options options = test::SmallData::options();
   options.trace = path("one");
@@ -109,7 +102,7 @@ TEST_F(Train, LayoutsOfTheSameSamplesTrainAlikeWithDropoutToo) {
     options.accumulate = layout.accumulate;
     options.trace = path(concat("layout", layout.ranks));
     const Result other = train_on(layout.ranks, options, 0.2);
-    EXPECT_LE(largest_difference(one.parameters, other.parameters), 2e-5);
+    EXPECT_LE(bp::test::distance(one.parameters, other.parameters), 2e-5);
     for (int rank = 0; rank < layout.ranks; ++rank) {
       const auto lines = read_trace(options.trace, rank);
       const auto first = read_trace(options.trace, 0);
