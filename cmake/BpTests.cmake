@@ -3,11 +3,16 @@
 # (namespaces of this machine as hosts), torch.
 find_package(GTest REQUIRED)
 
-# For the tests and the processes they start. A long history: a race whose older half is forgotten
+# For the tests and the processes they start. Reports go to files, for a rank's standard error may be a pipe that
+# no test reads to its end; scripts/test fails if there is one. A long history: a race whose older half is forgotten
 # cannot be matched with a suppression. By default every process would sleep a second at its end.
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/sanitizer-reports)
+set(_report log_path=${CMAKE_BINARY_DIR}/sanitizer-reports/report)
 if(BP_SANITIZE MATCHES thread)
   set(BP_TEST_ENVIRONMENT
-      TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/tsan.supp:history_size=5:atexit_sleep_ms=50)
+      TSAN_OPTIONS=${_report}:suppressions=${CMAKE_SOURCE_DIR}/cmake/tsan.supp:history_size=5:atexit_sleep_ms=50)
+elseif(BP_SANITIZE)
+  set(BP_TEST_ENVIRONMENT ASAN_OPTIONS=${_report} UBSAN_OPTIONS=${_report})
 endif()
 
 function(bp_test name)
