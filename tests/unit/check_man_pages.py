@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Man pages of the programs that are built have every option of --help, and groff, where there is one, likes them."""
+"""Man pages have every option of --help, and groff accepts them: check_man_pages.py SOURCE BIN PROGRAM...
+
+Exits with 77 where groff is not installed.
+"""
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
 
-root, folder = map(pathlib.Path, sys.argv[1:])
+root, folder = map(pathlib.Path, sys.argv[1:3])
 COMMANDS = {"bprun": ["doctor", "gpus"], "bert_train": ["prep", "eval", "stop"], "comm_bench": []}
 problems = []
-for name, commands in COMMANDS.items():
-    program = folder / name
-    if not program.exists():
-        print(f"{name} is not built")
-        continue
+for name in sys.argv[3:]:
+    program, commands = folder / name, COMMANDS[name]
     page = subprocess.run([root / "scripts/man", program, *commands], check=True, capture_output=True, text=True).stdout
     for words in [[], *([command] for command in commands)]:
         text = subprocess.run([program, *words, "--help"], check=True, capture_output=True, text=True).stdout
@@ -25,4 +25,8 @@ for name, commands in COMMANDS.items():
         done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z"], input=page, capture_output=True, text=True)
         problems += [f"{name}: {line}" for line in done.stderr.splitlines()]
     print(f"{name}: {page.count('.TP')} entries")
-sys.exit("\n".join(problems) or 0)
+if problems:
+    sys.exit("\n".join(problems))
+if not shutil.which("groff"):
+    print("groff is not installed")
+    sys.exit(77)
