@@ -2,6 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "comm/store/handshake.h"
 #include "comm/store/seal.h"
 #include "comm/store/wire.h"
 
@@ -148,6 +153,32 @@ TEST(StoreProof, IsBoundToKeyRoleAndEveryFact) {
 }
 
 // Made with Python's hmac module by the recipe in docs/store.md.
+// A client's proof, as the server of the same nonces takes it with `bit` of it turned over.
+std::string problem_of_proof(std::optional<std::size_t> bit) {
+  const JobKey key{};
+  ServerHandshake server(key, "job");
+  ClientHandshake client(key, "job", 3);
+  const auto body = [](const std::string& frame) {
+    return std::string_view(frame).substr(kFrameHeader);
+  };
+  const std::string hello = client.hello();
+  const std::string challenge = server.take_hello(body(hello)).frame;
+  const std::string proof = client.take_challenge(*decode_handshake(body(challenge))).frame;
+  StoreMessage message = *decode_handshake(body(proof))->message;
+  if (bit) {
+    char& byte = message.strings[0][*bit / 8];
+    byte = static_cast<char>(byte ^ (1 << *bit % 8));
+  }
+  return server.take_proof(encode_handshake(message)).problem;
+}
+
+TEST(StoreProof, EveryBitOfItCounts) {
+  for (std::size_t bit = 0; bit < 8 * Bytes32{}.size(); ++bit) {
+    EXPECT_EQ(problem_of_proof(bit), "it does not know the job's key") << "bit " << bit;
+  }
+  EXPECT_EQ(problem_of_proof(std::nullopt), "");
+}
+
 TEST(StoreSeal, IsTheFrameOfTheExample) {
   const Bytes32 session = derive(counting_from(0), HandshakeRole::session, kFacts);
   FrameSeal seal(session, FrameDirection::to_server);
@@ -156,6 +187,19 @@ TEST(StoreSeal, IsTheFrameOfTheExample) {
   EXPECT_EQ(hex(seal.seal(encode_message(kExample))),
             "00000023" + hex(encode_message(kExample)) +
                 "e92ac43e16024e390b9760d04b24cfdd9b58c77121bda22fd9e7093c36fadf56");
+}
+
+TEST(StoreSeal, EveryBitOfTheMacCounts) {
+  const std::string frame = FrameSeal({}, FrameDirection::to_server).seal("body");
+  const FrameView view = next_frame(frame, {.body = 100, .mac = kFrameMac});
+  ASSERT_EQ(view.mac.size(), kFrameMac);
+  for (std::size_t bit = 0; bit < 8 * kFrameMac; ++bit) {
+    std::string mac(view.mac);
+    mac[bit / 8] = static_cast<char>(mac[bit / 8] ^ (1 << bit % 8));
+    EXPECT_FALSE(FrameSeal({}, FrameDirection::to_server).accept(view.body, mac)) << "bit " << bit;
+  }
+  EXPECT_FALSE(FrameSeal({}, FrameDirection::to_server).accept(view.body, view.mac.substr(1)));
+  EXPECT_TRUE(FrameSeal({}, FrameDirection::to_server).accept(view.body, view.mac));
 }
 
 TEST(StoreSeal, AcceptsEachFrameOnceInOrderAndDirection) {

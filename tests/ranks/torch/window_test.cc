@@ -153,11 +153,16 @@ TEST(Window, FirstBucketStartsBeforeTheLastGradientArrives) {
 
 TEST(Window, GradientsAreTheRanksOwnUntilReduced) {
   run_ranks(2, [&](Communicator& world) {
-    Rank rank(world, {.micro_batches = 3});
+    // Each micro-batch has the nominal weight, so its gradients are added up as they are.
+    Rank rank(world, {.micro_batches = 3, .nominal_weight = 4});
+    Mlp alone;
     for (int i = 0; i < 2; ++i) {
-      rank.backward(make_rows(4, static_cast<std::uint64_t>(world.rank() * 2 + i)));
+      const auto rows = make_rows(4, static_cast<std::uint64_t>(world.rank() * 2 + i));
+      rank.backward(rows);
+      alone.loss(rows).backward();
     }
     const std::string own = gradient_bits(rank.model);
+    EXPECT_EQ(own, gradient_bits(alone));
     rank.optimizer->reduce();
     EXPECT_NE(gradient_bits(rank.model), own);
     test::expect_equal_on_all_ranks(world, gradient_bits(rank.model));
