@@ -1,33 +1,56 @@
 #!/usr/bin/env python3
-"""What docs/acceptance.md names must exist: tests as `Suite.Name`, then `Name` of the same suite; checks as
-`scripts/acceptance NAME`; fuzz targets as `scripts/fuzz NAME`, then `NAME`."""
+"""What docs/acceptance.md names must exist: check_acceptance.py SOURCE_FOLDER
+
+- tests as `Suite.Name`, then `Name` of the same suite in the same row; a `*` stands for any letters;
+- the file beside a test, as "(unit: store_test.cc)", which must define the last test before it;
+- checks as `scripts/acceptance NAME`; fuzz targets as `scripts/fuzz NAME`, then `NAME`;
+- CTest's names with a `*`.
+An id of a row stands in one row only.
+"""
+import collections
+import fnmatch
 import pathlib
 import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
-tests = set()
+files_of = collections.defaultdict(set)  # of a test, "Suite.Name"
 for source in (root / "tests").rglob("*.cc"):
-    tests |= set(re.findall(r"^TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\)", source.read_text(), re.M))
+    for suite, name in re.findall(r"^(?:TYPED_)?TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\)", source.read_text(), re.M):
+        files_of[f"{suite}.{name}"].add(source.relative_to(root / "tests").as_posix())
 checks = set(re.findall(r"^(\w+)\(\) *\{", (root / "scripts/acceptance").read_text(), re.M))
 targets = set(re.findall(r"^bp_fuzz\((\w+)", (root / "tests/fuzz/CMakeLists.txt").read_text(), re.M))
-named = 0
-missing = []
+ctest = "".join(path.read_text() for path in [*(root / "tests").rglob("CMakeLists.txt"), *root.glob("*/CMakeLists.txt")])
+
+named, problems, ids = 0, [], collections.Counter()
 for line in (root / "docs/acceptance.md").read_text().splitlines():
-    suite, fuzzed = "", False
-    for words in re.findall(r"`([^`]+)`", line if line.startswith("|") else ""):
-        test = re.fullmatch(r"(?:([A-Z]\w*)\.)?([A-Z]\w+[a-z])", words)
-        check = re.fullmatch(r"scripts/acceptance (\w+)", words)
-        if test:
+    if not line.startswith("|"):
+        continue
+    ids.update(re.findall(r"\b[A-Z]{2}-\d+\b", line.split("|")[1]))
+    suite, last, fuzzed = "", set(), False
+    for words, file in re.findall(r"`([^`]+)`|\(((?:unit|ranks|e2e|hosts): [\w/]+\.cc)\)", line):
+        test = re.fullmatch(r"(?:([A-Z]\w*)\.)?([A-Z][\w*]*|\*)", words)
+        if file:
+            path = file.replace(": ", "/")
+            if not (root / "tests" / path).exists():
+                problems.append(f"tests/{path} does not exist")
+            elif last and not any(path in files_of[one] for one in last):
+                problems.append(f"tests/{path} does not define {sorted(last)[0]}")
+        elif test and (test[1] or suite) and re.search("[a-z*]", test[2]):
             suite = test[1] or suite
             named += 1
-            if (suite, test[2]) not in tests:
-                missing.append(f"{suite}.{test[2]}")
-        elif check and check[1] not in checks:
-            missing.append(words)
-        target = re.fullmatch(r"(scripts/fuzz )?([a-z_]+)", words)
-        fuzzed = fuzzed or bool(target and target[1])
-        if target and fuzzed and target[2] not in targets:
-            missing.append(f"scripts/fuzz {target[2]}")
-print(f"{named} tests are named; missing: {', '.join(missing) or 'none'}")
-sys.exit(bool(missing) or named == 0)
+            last = set(fnmatch.filter(list(files_of), f"{suite}.{test[2]}"))
+            if not last:
+                problems.append(f"{suite}.{test[2]} does not exist")
+        elif check := re.fullmatch(r"scripts/acceptance (\w+)", words):
+            if check[1] not in checks:
+                problems.append(f"{words} does not exist")
+        elif target := re.fullmatch(r"(scripts/fuzz )?([a-z_\d]+)", words):
+            fuzzed = fuzzed or bool(target[1])
+            if fuzzed and target[2] not in targets:
+                problems.append(f"scripts/fuzz {target[2]} does not exist")
+        elif re.fullmatch(r"[a-z_\d]+\*", words) and words[:-1] not in ctest:
+            problems.append(f"no test of CTest is called {words}")
+problems += [f"the id {one} stands in {count} rows" for one, count in ids.items() if count > 1]
+print(f"{named} tests are named; {'; '.join(problems) or 'all exist'}")
+sys.exit(bool(problems) or named == 0)
