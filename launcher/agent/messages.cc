@@ -50,6 +50,10 @@ void put(WireWriter& out, const JobSpec& spec) {
     out.i32(rank.rank);
     out.strings(rank.environment);
   }
+  out.u32(static_cast<std::uint32_t>(spec.ignored_signals.size()));
+  for (const std::int32_t number : spec.ignored_signals) {
+    out.i32(number);
+  }
 }
 
 void get(WireReader& in, JobSpec& spec) {
@@ -70,6 +74,10 @@ void get(WireReader& in, JobSpec& spec) {
   for (RankSpec& rank : spec.ranks) {
     rank.rank = in.i32();
     rank.environment = in.strings();
+  }
+  spec.ignored_signals.resize(in.count(4));
+  for (std::int32_t& number : spec.ignored_signals) {
+    number = in.i32();
   }
   if (spec.argv.empty() || spec.ranks.empty()) {
     throw Error(ErrorCode::io, "a job without a program or without ranks");

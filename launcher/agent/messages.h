@@ -16,7 +16,7 @@
 
 namespace bp::launcher {
 
-inline constexpr std::uint32_t kProtocol = 5;
+inline constexpr std::uint32_t kProtocol = 6;
 
 // Both ways, every kHeartbeat: the other end is alive.
 struct Heartbeat {};
@@ -40,6 +40,7 @@ struct JobSpec {
   std::vector<std::string> environment;
   std::vector<std::string> defaults;  // variables for where they are not set
   std::vector<RankSpec> ranks;
+  std::vector<std::int32_t> ignored_signals;  // ranks begin with these ignored, as bprun did
 };
 
 struct Go {};  // start the ranks

@@ -10,6 +10,7 @@
 
 #include "comm/base/text.h"
 #include "launcher/process/environment_list.h"
+#include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"
 
 namespace bp::launcher {
@@ -36,6 +37,9 @@ std::variant<Program, StartFailed> prepare_job(JobSpec& job) {
                          concat("the working directory ", job.directory,
                                 " cannot be entered: ", error_text(errno))};
     }
+  }
+  if (job.directory.empty()) {
+    job.ignored_signals = ignored_signals();
   }
   complete_environment(job);
   const std::string path(find_environment(job.environment, "PATH").value_or(""));

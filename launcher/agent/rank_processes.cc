@@ -34,7 +34,8 @@ bool RankProcesses::start(const JobSpec& job,
                                     .standard_error = err.write.get(),
                                     .in_own_session = false,
                                     .die_with_parent = true,
-                                    .limits = job.limits});
+                                    .limits = job.limits,
+                                    .ignored = job.ignored_signals});
   if (result.error != 0) {
     listener_.send(StartFailed{spec.rank, exit_code_of_exec_error(result.error),
                                concat(file, ": ", exec_error_text(result.error))});

@@ -12,6 +12,7 @@
 #include "launcher/job/rank_environment.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/limits.h"
+#include "launcher/process/signals.h"
 
 namespace bp::launcher {
 namespace {
@@ -72,6 +73,7 @@ JobSpec spec_for(const HostPlan& plan, const Options& options, const Briefing& b
     spec.key = briefing.key;
     spec.directory = std::filesystem::current_path().string();
     spec.limits = travelling_limits();
+    spec.ignored_signals = ignored_signals();
   }
   return spec;
 }

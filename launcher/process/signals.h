@@ -12,8 +12,14 @@ namespace bp::launcher {
 // "SIGSEGV" for 11; "signal 63" where it has no name.
 [[nodiscard]] std::string signal_name(int number);
 
+// The signals that a shell or nohup may have a command ignore (SIGHUP, SIGINT, SIGQUIT, SIGTERM),
+// as far as this process ignores them.
+[[nodiscard]] std::vector<int> ignored_signals();
+
 // Blocks `signals` in this thread (so construct it before any other thread starts) and delivers
-// them through a descriptor instead. They stay blocked after its end: a signal that comes while
+// them through a descriptor instead. A signal that this process ignores stays ignored: whoever
+// started it wants that (nohup; `&` in a script). SIGCHLD alone is taken from whoever ignored it,
+// as children could not be waited for. They stay blocked after its end: a signal that comes while
 // the program is leaving must not cut that short. Children get an empty mask from spawn().
 class SignalFd {
  public:

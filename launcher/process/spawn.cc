@@ -36,15 +36,19 @@ struct Prepared {
   bool in_own_session;
   bool die_with_parent;
   std::span<const SoftLimit> limits;
+  std::span<const int> ignored;
   pid_t parent;
   int error_pipe;
 };
 
-void reset_signals() {
+void reset_signals(std::span<const int> ignored) {
   struct sigaction standard = {};
   standard.sa_handler = SIG_DFL;
   for (int number = 1; number < NSIG; ++number) {
     ::sigaction(number, &standard, nullptr);  // KILL and STOP refuse, which is fine
+  }
+  for (const int number : ignored) {
+    ::signal(number, SIG_IGN);
   }
   sigset_t none;
   ::sigemptyset(&none);
@@ -79,7 +83,7 @@ void place_standard_fds(const Prepared& prepared) {
   }
   place_standard_fds(prepared);
   apply_limits(prepared.limits);
-  reset_signals();
+  reset_signals(prepared.ignored);
   ::execve(prepared.file, prepared.argv, prepared.environment);
   report_and_exit(prepared.error_pipe);
 }
@@ -115,6 +119,7 @@ SpawnResult spawn(const SpawnRequest& request) {
                           request.in_own_session,
                           request.die_with_parent,
                           request.limits,
+                          request.ignored,
                           ::getpid(),
                           error_pipe.write.get()};
 

@@ -31,6 +31,7 @@ struct SpawnRequest {
   bool in_own_session = true;
   bool die_with_parent = false;        // SIGKILL when the thread that called spawn() ends
   std::vector<SoftLimit> limits = {};  // the others are ours
+  std::vector<int> ignored = {};       // signals that the program begins with ignored
 };
 
 struct SpawnResult {
@@ -38,7 +39,8 @@ struct SpawnResult {
   int error = 0;  // errno of what failed, 0 when the program runs
 };
 
-// Starts the program in a process group of its own, with every signal unblocked and at its default.
+// Starts the program in a process group of its own, with every signal unblocked and, but for
+// `ignored`, at its default.
 // Returns once it runs or has failed to. Descriptors that are not close-on-exec are inherited. The
 // caller reaps it.
 [[nodiscard]] SpawnResult spawn(const SpawnRequest& request);

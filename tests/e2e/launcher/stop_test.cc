@@ -124,6 +124,30 @@ TEST(Stop, UserSignalsArePassedOn) {
   EXPECT_THAT(bprun.out(), HasSubstr("[0] two\n"));
 }
 
+// The ranks begin with what bprun ignores ignored, too. SIGHUP and SIGINT come before SIGUSR1 where
+// all are pending.
+TEST(Stop, ASignalThatWasIgnoredFromTheStartStaysSo) {
+  const auto run = [](std::vector<std::string> before, const std::vector<int>& signals) {
+    BprunProcess bprun({.arguments = {"-n", "1", "sh", "-c",
+                                      "trap 'echo one; exit 0' USR1; grep SigIgn "
+                                      "/proc/$$/status; while :; do sleep 0.01; done"},
+                        .before = std::move(before)});
+    EXPECT_TRUE(bprun.wait_for("[0] SigIgn:"));
+    for (const int number : signals) {
+      bprun.signal(number);
+    }
+    bprun.signal(SIGUSR1);
+    EXPECT_EQ(bprun.finish(), 0) << bprun.err();
+    EXPECT_THAT(bprun.err(), Not(HasSubstr("stopping")));
+    return bprun.out();
+  };
+  EXPECT_EQ(run({"/usr/bin/nohup"}, {SIGHUP}), "[0] SigIgn:\t0000000000000001\n[0] one\n");
+  EXPECT_EQ(run({"/bin/sh", "-c", "trap '' INT QUIT; exec \"$@\"", "sh"}, {SIGINT}),
+            "[0] SigIgn:\t0000000000000006\n[0] one\n");
+  EXPECT_EQ(run({"/bin/bash", "-c", "trap '' CHLD; exec \"$@\"", "bash"}, {}),
+            "[0] SigIgn:\t0000000000000000\n[0] one\n");
+}
+
 // srun passes a batch system's warning to what it started itself: the agents.
 TEST(Stop, UserSignalsToAnAgentReachItsRanks) {
   BprunProcess bprun({{"-n", "1", "sh", "-c",

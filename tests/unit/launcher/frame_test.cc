@@ -94,6 +94,7 @@ TEST(Messages, AJobKeepsEveryByte) {
   spec.argv = {every_byte(), "", " ", "a b", "\n", "'\"$`\\"};
   spec.directory = "/a folder";
   spec.umask = 077;
+  spec.ignored_signals = {1, 2};
   spec.limits = {{RLIMIT_CORE, 0x123456789abcdef0}, {RLIMIT_AS, RLIM_INFINITY}};
   spec.whole_environment = true;
   spec.environment = {"A=" + every_byte(), "B=", "C", "D=x=y"};
@@ -106,6 +107,7 @@ TEST(Messages, AJobKeepsEveryByte) {
   EXPECT_EQ(got.directory, spec.directory);
   EXPECT_EQ(got.umask, spec.umask);
   EXPECT_EQ(got.limits, spec.limits);
+  EXPECT_EQ(got.ignored_signals, spec.ignored_signals);
   EXPECT_TRUE(got.whole_environment);
   EXPECT_EQ(got.environment, spec.environment);
   EXPECT_EQ(got.defaults, spec.defaults);
@@ -187,7 +189,7 @@ TEST(Messages, SayWhatIsWrong) {
 TEST(Messages, SurviveAnyContent) {
   std::mt19937 random(7);
   const std::string good = content_of(
-      encode(ToAgent(JobSpec{"j", {}, {"a"}, "/", 0, {}, false, {"A=1"}, {}, {{0, {}}}})));
+      encode(ToAgent(JobSpec{"j", {}, {"a"}, "/", 0, {}, false, {"A=1"}, {}, {{0, {}}}, {}})));
   for (int round = 0; round < 20'000; ++round) {
     const auto type = static_cast<std::uint8_t>(random() % 10);
     std::string content = round % 2 == 0 ? good : "";
