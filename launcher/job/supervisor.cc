@@ -226,7 +226,7 @@ void Supervisor::supervise() {
       fail(std::move(*silence));
     }
   }
-  if (stop_at_ && now >= *stop_at_) {
+  if (stop_at_ && Clock::now() >= *stop_at_) {  // fail() may just have set it to that moment
     stop_after_failure();
   }
   if (output_.nobody_reads() && stop_requests_ == 0 && !failure_) {
