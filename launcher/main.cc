@@ -22,6 +22,7 @@
 #include "launcher/process/process_tree.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"
+#include "launcher/report/quoted.h"
 #include "launcher/tools/tool.h"
 
 namespace bp::launcher {
@@ -57,19 +58,20 @@ int agent_main() {
 
 int print(const EarlyExit& exit) {
   std::FILE* stream = exit.code == 0 ? stdout : stderr;
-  std::fprintf(stream, "%s%s", exit.text.c_str(), exit.text.ends_with('\n') ? "" : "\n");
+  std::fprintf(stream, "%s%s", printable(exit.text).c_str(), exit.text.ends_with('\n') ? "" : "\n");
   return exit.code;
 }
 
 void prepare_process() {
   adopt_orphans();
   ignore_broken_pipes();
+  ::signal(SIGXFSZ, SIG_IGN);  // a file at its largest (ulimit -f) is as a full disk
   ::signal(SIGTTIN, SIG_IGN);  // stdin of a terminal in whose background we run is just not there
 }
 
 void tell_notes(const JobPlan& plan) {
   for (const std::string& note : plan.notes) {
-    std::fprintf(stderr, "bprun: %s\n", note.c_str());
+    std::fprintf(stderr, "bprun: %s\n", printable(note).c_str());
   }
   if (!plan.allocation.empty()) {
     std::fprintf(stderr, "bprun: %s\n", plan.allocation.c_str());
@@ -149,12 +151,12 @@ int main(int argc, char** argv) {
     }
     return launcher_main(argc > 0 ? argv[0] : "bprun", arguments);
   } catch (const bp::Error& error) {
-    std::fprintf(stderr, "bprun: %s\n", error.what());
+    std::fprintf(stderr, "bprun: %s\n", printable(error.what()).c_str());
     return error.code() == bp::ErrorCode::invalid_argument ? kExitUsage
            : error.code() == bp::ErrorCode::timeout        ? kExitTemporary
                                                            : kExitInternal;
   } catch (const std::system_error& error) {  // of Asio: no descriptor, no thread
-    std::fprintf(stderr, "bprun: %s\n", error.what());
+    std::fprintf(stderr, "bprun: %s\n", printable(error.what()).c_str());
     return kExitInternal;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bprun: internal error: %s\n", error.what());

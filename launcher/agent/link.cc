@@ -13,6 +13,7 @@
 #include "comm/base/text.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/program.h"
+#include "launcher/report/quoted.h"
 
 namespace bp::launcher {
 namespace {
@@ -146,8 +147,8 @@ void AgentLink::report_loss() {
   if (errors_) {
     read_errors();
   }
-  loss_.errors =
-      last_lines(error_text_.empty() ? channel_->before_magic() : error_text_, kErrorLines);
+  loss_.errors = quoted_lines(
+      last_lines(error_text_.empty() ? channel_->before_magic() : error_text_, kErrorLines));
   listener_.on_lost(loss_);
 }
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "launcher/report/quoted.h"
 #include "launcher/report/rank_list.h"
 
 namespace bp::launcher {
@@ -16,11 +17,12 @@ void say_joined(const OwnWay& own, const JobSpec& job) {
 }
 
 void say_lost(const OwnWay& own, const std::string& why) {
-  std::fprintf(stderr, "bprun: lost bprun at %s: %s\n", own.server.c_str(), why.c_str());
+  std::fprintf(stderr, "bprun: lost bprun at %s: %s\n", own.server.c_str(),
+               quoted_line(why).c_str());
 }
 
 void say_end(const End& end) {
-  if (!end.text.empty()) std::fprintf(stderr, "%s\n", end.text.c_str());
+  if (!end.text.empty()) std::fprintf(stderr, "%s\n", printable(end.text).c_str());
 }
 
 }  // namespace bp::launcher

@@ -12,6 +12,7 @@
 #include "launcher/process/environment_list.h"
 #include "launcher/process/shell_words.h"
 #include "launcher/report/exit_code.h"
+#include "launcher/report/quoted.h"
 
 namespace bp::launcher {
 namespace {
@@ -177,7 +178,7 @@ int dry_run(const JobPlan& plan, const Options& options) {
   const std::string text =
       options.json ? json_of(run).dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
                    : text_of(run);
-  std::fputs(text.c_str(), stdout);
+  std::fputs(printable(text).c_str(), stdout);
   const auto silent = [](const HostAnswer& answer) { return !answer.facts; };
   return std::ranges::any_of(run.answers, silent) ? kExitTemporary : 0;
 }

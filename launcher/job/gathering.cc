@@ -17,6 +17,7 @@
 #include "launcher/process/shell_words.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
+#include "launcher/report/quoted.h"
 
 namespace bp::launcher {
 namespace {
@@ -24,7 +25,7 @@ namespace {
 constexpr std::size_t kMostKnocks = 256;  // that have not proved who they are, at a time
 constexpr auto kFarewell = 2s;            // for a machine that is sent away to hear of it
 
-void say(const std::string& text) { std::fprintf(stderr, "bprun: %s\n", text.c_str()); }
+void say(const std::string& text) { std::fprintf(stderr, "bprun: %s\n", printable(text).c_str()); }
 
 Fd listen_for(const Options& options) {
   const std::string address = options.interface.empty() ? "" : interface_address(options.interface);

@@ -1,16 +1,18 @@
-#include "launcher/job/job_texts.h"
-
 #include <sys/wait.h>
 
 #include <array>
 #include <string_view>
 
 #include "comm/base/text.h"
+#include "launcher/job/job_texts.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"
+#include "launcher/report/quoted.h"
 
 namespace bp::launcher {
 namespace {
+
+constexpr std::size_t kMostOfAVersion = 40;
 
 struct SshTrouble {
   std::string_view sign;
@@ -89,7 +91,7 @@ Failure failure_of(const Verdict& verdict, const std::string& who) {
       failure.headline = concat(who, " closed its connection to the job's store, but ran on");
       break;
     case Verdict::Kind::declared:
-      failure.headline = concat(who, " declared the job failed: ", verdict.declared);
+      failure.headline = concat(who, " declared the job failed: ", quoted_line(verdict.declared));
       break;
     case Verdict::Kind::consequence:
       if (verdict.status != 0) {
@@ -100,7 +102,7 @@ Failure failure_of(const Verdict& verdict, const std::string& who) {
           verdict.because_of < 0
               ? std::string(" because it lost the job's store")
               : concat(" because of rank ", verdict.because_of, ", which still ran"),
-          verdict.declared.empty() ? "" : concat(": ", verdict.declared));
+          verdict.declared.empty() ? "" : concat(": ", quoted_line(verdict.declared)));
       break;
   }
   return failure;
@@ -114,7 +116,7 @@ Failure failure_of(const StartFailed& message,
                                                                      : "cannot be started";
   return {.exit_code = message.exit_code,
           .rank = -1,
-          .headline = concat(program, " ", what, " on ", host, ": ", message.problem)};
+          .headline = concat(program, " ", what, " on ", host, ": ", quoted_line(message.problem))};
 }
 
 Failure unreachable(const std::string& host,
@@ -154,9 +156,9 @@ std::string version_trouble(const std::string& host, const Hello& theirs, const 
   if (theirs.protocol == ours.protocol && theirs.version == ours.version) {
     return "";
   }
-  return concat("host ", host, " has bprun ", theirs.version, " (build ",
-                theirs.build.substr(0, 12), "), here it is ", ours.version, " (build ",
-                ours.build.substr(0, 12), "): install the same on both");
+  return concat("host ", host, " has bprun ", quoted_line(theirs.version, kMostOfAVersion),
+                " (build ", quoted_line(theirs.build.substr(0, 12)), "), here it is ", ours.version,
+                " (build ", ours.build.substr(0, 12), "): install the same on both");
 }
 
 }  // namespace bp::launcher

@@ -21,6 +21,8 @@
 #include "launcher/process/signals.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
+#include "launcher/report/output_folder.h"
+#include "launcher/report/quoted.h"
 
 namespace bp::launcher {
 namespace {
@@ -54,10 +56,19 @@ bool host_trouble(const Ending& ending) {
   return ending.failure && ending.failure->rank < 0 && ending.exit_code == kExitTemporary;
 }
 
+Options with_output_folder(Options options, const std::string& job) {
+  if (!options.output.empty()) {
+    options.output = make_output_folder(options.output, job);
+  }
+  return options;
+}
+
 class Job {
  public:
   Job(const Options& options, JobPlan plan, Company company)
-      : options_(options), company_(std::move(company)), roster_(options, std::move(plan)) {}
+      : options_(with_output_folder(options, name_)),
+        company_(std::move(company)),
+        roster_(options, std::move(plan)) {}
   int run();
 
  private:
@@ -69,9 +80,9 @@ class Job {
   [[nodiscard]] std::chrono::milliseconds wait_before_restart() const;
   void end_by_signal(int number);
 
-  const Options& options_;
-  Company company_;  // of the first generation
   const std::string name_ = random_job_name();
+  const Options options_;  // with the job's own folder for --output
+  Company company_;        // of the first generation
   Roster roster_;
   Ending ending_;
   int generations_ = 0;  // that ran
@@ -114,7 +125,7 @@ void Job::run_generation() {
 // At the first start all hosts are needed: who mistypes a name wants to know at once.
 void Job::say(const std::string& line) const {
   if (!options_.quiet) {
-    std::fprintf(stderr, "bprun: %s\n", line.c_str());
+    std::fprintf(stderr, "bprun: %s\n", printable(line).c_str());
   }
 }
 

@@ -48,7 +48,6 @@ Supervisor::Supervisor(const Options& options,
               {.world_size = world_size(plan.placement),
                .style = options.prefix,
                .folder = options.output,
-               .go_on = generation.number > 0,
                .shown = options.shown_ranks,
                .quiet = options.quiet,
                .colours = options.colours},
@@ -94,10 +93,17 @@ Ending Supervisor::run() {
   output_.show_all();
   const int requests = stop_requests_;
   while (!output_.all_written() && stop_requests_ == requests) {
-    loop_.run_once();
-  }
+  write_out();
+  output_.say_losses();
+  write_out();
   return {exit_code(), started_ != Clock::time_point{}, stop_signal_, failure_,
           failure_ ? next_command() : ""};
+}
+
+// A signal ends the wait for a terminal that is held.
+void Supervisor::write_out() {
+    loop_.run_once();
+  }
 }
 
 // Some things happen only because time passes.
@@ -327,9 +333,11 @@ int Supervisor::exit_code() const {
     return kExitInterrupted;
   }
   if (options_.survivors_go_on && stop_requests_ == 0 && ranks_.any_ended_well()) {
-    return 0;
+    return output_.has_lost() ? kExitOutputLost : 0;
   }
-  return started_ == Clock::time_point{} ? kExitSignal + stop_signal_ : ranks_.exit_code();
+  const int code =
+      started_ == Clock::time_point{} ? kExitSignal + stop_signal_ : ranks_.exit_code();
+  return code == 0 && output_.has_lost() ? kExitOutputLost : code;
 }
 
 // For the machines that came by themselves: the whole truth is told here.

@@ -81,6 +81,7 @@ class Supervisor {
   void ask_to_stop(int signal);
   [[nodiscard]] bool others_go_on() const;
   void tell_lost(int rank);
+  void write_out();
   void stop_ranks(int signal, std::chrono::milliseconds grace);
   void suspend();
 

@@ -10,6 +10,7 @@
 #include "launcher/job/next_command.h"
 #include "launcher/job/supervisor.h"
 #include "launcher/report/likely_cause.h"
+#include "launcher/report/quoted.h"
 
 namespace bp::launcher {
 namespace {
@@ -67,7 +68,7 @@ std::map<int, std::string> Supervisor::under_way() const {
     return collectives;
   }
   for (auto& [key, text] : store_->values(std::string(kUnderWayKeys))) {
-    collectives.emplace(std::atoi(key.c_str() + kUnderWayKeys.size()), std::move(text));
+    collectives.emplace(std::atoi(key.c_str() + kUnderWayKeys.size()), quoted_line(text));
   }
   return collectives;
 }

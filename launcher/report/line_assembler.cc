@@ -104,6 +104,7 @@ std::string_view LineAssembler::live_text() const {
 }
 
 void LineAssembler::cut_line(const Show& show) {
+  has_cut_ = true;
   std::string rest = partial_.substr(whole_characters(partial_));
   partial_.resize(partial_.size() - rest.size());
   end_line("", show);

@@ -33,6 +33,7 @@ class LineAssembler {
 
   // The line that is being redrawn, as it stands; empty where there is none.
   [[nodiscard]] std::string_view live_text() const;
+  [[nodiscard]] bool has_cut() const { return has_cut_; }  // a line over kMaxLine
 
  private:
   void end_line(std::string_view rest, const Show& show);
@@ -43,6 +44,7 @@ class LineAssembler {
   LineMode mode_;
   std::string partial_;   // the line under way
   bool redrawn_ = false;  // it has a '\r'
+  bool has_cut_ = false;
   std::optional<Time> last_progress_;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "comm/base/text.h"
+#include "launcher/report/quoted.h"
 
 namespace bp::launcher {
 namespace {
@@ -28,6 +29,12 @@ std::size_t shown_ranks(const OutputOptions& options) {
                                : static_cast<std::size_t>(in_world - options.shown.begin());
 }
 
+// "stdout (/data/log)"
+std::string in_words(const Sink& sink) {
+  const std::string name = sink.name();
+  return name.empty() ? "stdout" : concat("stdout (", name, ")");
+}
+
 std::size_t prefix_columns(PrefixStyle style) {  // of rank 0 on stderr
   std::string plain;
   make_prefix(style, 0, Stream::err, false).add_to(plain, {});
@@ -42,7 +49,7 @@ OutputHub::OutputHub(EventLoop& loop,
     : loop_(loop),
       options_(options),
       taken_(std::move(taken)),
-      files_(options.folder, options.world_size, options.go_on),
+      files_(options.folder, options.world_size),
       out_(loop, STDOUT_FILENO, [this] { settle(); }),
       err_(loop, STDERR_FILENO, [this] { settle(); }),
       err_colours_(wants_colours(options.colours, STDERR_FILENO)),
@@ -76,7 +83,7 @@ OutputHub::RankStream& OutputHub::stream_of(int rank, Stream stream) {
 void OutputHub::add(const Output& output) {
   RankStream& stream = stream_of(output.rank, output.stream);
   if (!output.data.empty()) {
-    write_file(output);
+    files_.write(output);
     debts_.push_back({output.rank, static_cast<std::uint32_t>(output.data.size())});
   }
   if (output.stream == Stream::err) {
@@ -84,6 +91,7 @@ void OutputHub::add(const Output& output) {
   }
   if (stream.shown) {
     show(output, stream);
+    look_for_cut(output, stream);
   }
   settle();
 }
@@ -165,14 +173,43 @@ void OutputHub::show_all() {
   }
 }
 
-void OutputHub::write_file(const Output& output) {
-  const int error = files_.write(output);
-  if (error != 0 && !std::exchange(file_trouble_told_, true)) {
-    say(concat("bprun: warning: output files are incomplete from here on: ", error_text(error)));
+// Once of stdout and once of the files.
+void OutputHub::look_for_loss() {
+  if (out_.lost() > 0 && !std::exchange(loss_told_, true)) {
+    say_aloud(concat("bprun: warning: ", in_words(out_), " cannot be written: ",
+                     error_text(out_.error()), "; the job continues, and this output is lost"));
+  }
+  const RankFiles::Loss& loss = files_.loss();
+  if (loss.bytes > 0 && !std::exchange(file_loss_told_, true)) {
+    say_aloud(concat("bprun: warning: ", loss.path, " cannot be written: ", error_text(loss.error),
+                     "; the job continues, and the files of --output are incomplete"));
   }
 }
 
+void OutputHub::say_losses() {
+  if (out_.lost() > 0) {
+    say_aloud(concat("bprun: ", out_.lost(), " bytes of output are lost: ", in_words(out_), ": ",
+                     error_text(out_.error())));
+  }
+  if (const RankFiles::Loss& loss = files_.loss(); loss.bytes > 0) {
+    say_aloud(concat("bprun: ", loss.bytes, " bytes are missing in the files of --output: ",
+                     loss.path, ": ", error_text(loss.error)));
+  }
+}
+
+void OutputHub::look_for_cut(const Output& output, const RankStream& stream) {
+  if (!stream.lines.has_cut() || std::exchange(cut_told_, true)) {
+    return;
+  }
+  const std::string file = files_.path_of(output.rank, output.stream);
+  say(concat("bprun: warning: rank ", output.rank, " wrote a line of over 1 MiB to ",
+             output.stream == Stream::out ? "stdout" : "stderr",
+             "; bprun shows such lines in pieces (", file.empty() ? "--prefix none shows" : file,
+             file.empty() ? " them whole)" : " has it whole)"));
+}
+
 void OutputHub::settle() {
+  look_for_loss();
   if (out_.pending() + err_.pending() <= kMaxPending) {
     for (const Debt& debt : std::exchange(debts_, {})) {
       taken_(debt.rank, debt.bytes);
@@ -181,16 +218,21 @@ void OutputHub::settle() {
 }
 
 void OutputHub::say(std::string_view text) {
-  if (options_.quiet) {
-    return;
+  if (!options_.quiet) {
+    say_aloud(text);
   }
-  const bool yellow = err_colours_ && text.find("warning:") != std::string_view::npos;
-  const std::string_view begin = err_.at_line_start() || live_ ? "" : "\n";
-  print(err_, concat(begin, yellow ? kYellow : "", text, yellow ? kNoColour : "", "\n"));
 }
 
-void OutputHub::say_report(std::string_view text) {
+void OutputHub::say_aloud(std::string_view text) {
+  const bool yellow = err_colours_ && text.find("warning:") != std::string_view::npos;
+  const std::string_view begin = err_.at_line_start() || live_ ? "" : "\n";
+  print(err_, concat(begin, yellow ? kYellow : "", printable(text), yellow ? kNoColour : "", "\n"));
+}
+
+void OutputHub::say_report(std::string_view report) {
   show_all();
+  const std::string safe = printable(report);
+  const std::string_view text = safe;
   const std::size_t first = text.find('\n');
   print(err_, concat(err_.at_line_start() || live_ ? "" : "\n", err_colours_ ? kRed : "",
                      text.substr(0, first), err_colours_ ? kNoColour : "",
@@ -216,7 +258,7 @@ std::vector<std::string> OutputHub::last_errors(int rank, std::size_t lines) con
   LineAssembler assembler(LineMode::live);
   assembler.feed(streams_.at(static_cast<std::size_t>(rank) * 2 + 1).tail, {}, keep);
   assembler.finish(keep);
-  return last;
+  return quoted_lines(std::move(last));
 }
 
 }  // namespace bp::launcher

@@ -22,8 +22,7 @@ namespace bp::launcher {
 struct OutputOptions {
   int world_size = 1;
   PrefixStyle style = PrefixStyle::rank;
-  std::string folder;           // empty: no files
-  bool go_on = false;           // writes files after what they hold, instead of emptying them
+  std::string folder;           // empty: no files; of this job alone
   std::vector<int> shown = {};  // the ranks whose lines are shown, ascending; empty: all
   bool quiet = false;           // of the launcher's own lines only the report
   ColourChoice colours = ColourChoice::automatic;
@@ -42,7 +41,7 @@ class OutputHub {
 
   void add(const Output& output);
 
-  // A line of the launcher's own, on stderr.
+  // A line of the launcher's own, on stderr; what would steer a terminal is escaped.
   void say(std::string_view text);
   // The last words: why the job failed, after everything that is still kept back.
   void say_report(std::string_view text);
@@ -52,11 +51,15 @@ class OutputHub {
   // The last lines that the rank wrote to stderr, at most `lines`.
   [[nodiscard]] std::vector<std::string> last_errors(int rank, std::size_t lines) const;
   // Where all of its stderr is; empty without files.
-  [[nodiscard]] std::string error_file(int rank) const { return files_.error_file(rank); }
+  [[nodiscard]] std::string error_file(int rank) const { return files_.path_of(rank, Stream::err); }
   // How wide a line is that rank 0 may redraw on the terminal; 0: there is no terminal.
   [[nodiscard]] int live_columns() const;
   [[nodiscard]] bool all_written() const { return out_.pending() == 0 && err_.pending() == 0; }
   [[nodiscard]] bool nobody_reads() const { return out_.broken(); }
+  // Whether some output could not be written, though a reader or a file was there.
+  [[nodiscard]] bool has_lost() const { return out_.lost() + files_.loss().bytes > 0; }
+  // Says how much it was, if any.
+  void say_losses();
 
  private:
   struct RankStream {
@@ -74,7 +77,9 @@ class OutputHub {
   [[nodiscard]] bool is_live(int rank) const { return live_ != nullptr && rank == 0; }
   RankStream& stream_of(int rank, Stream stream);
   void show(const Output& output, RankStream& stream);
-  void write_file(const Output& output);
+  void look_for_loss();
+  void look_for_cut(const Output& output, const RankStream& stream);
+  void say_aloud(std::string_view text);  // even where the launcher is quiet
   void set_live_line();
   void print(Sink& sink, std::string_view lines);
   void show_due_warnings();
@@ -94,7 +99,9 @@ class OutputHub {
   std::vector<RankStream> streams_;  // two a rank
   std::vector<Debt> debts_;
   std::string lines_;  // of show(): megabytes a second must not be given back and asked for again
-  bool file_trouble_told_ = false;
+  bool loss_told_ = false;
+  bool file_loss_told_ = false;
+  bool cut_told_ = false;
 };
 
 }  // namespace bp::launcher

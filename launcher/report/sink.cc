@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace bp::launcher {
@@ -27,8 +29,20 @@ Sink::~Sink() {
   }
 }
 
-// How much could be written without waiting. A pipe or terminal that poll calls writable takes
-// PIPE_BUF bytes.
+std::string Sink::name() const {
+  std::error_code error;
+  const std::string target =
+      std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd_), error).string();
+  return target.starts_with('/') ? target : "";
+}
+
+long Sink::write_piece(std::string_view text) const {
+  return socket_ ? ::send(fd_, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL)
+                 : ::write(fd_, text.data(), text.size());
+}
+
+// How much could be written without waiting, or was given up. A pipe or terminal that poll calls
+// writable takes PIPE_BUF bytes.
 std::size_t Sink::write_now(std::string_view text) {
   std::size_t done = 0;
   while (done < text.size() && !broken_) {
@@ -36,20 +50,30 @@ std::size_t Sink::write_now(std::string_view text) {
     if (!regular_file_ && ::poll(&state, 1, 0) != 1) {
       break;
     }
-    const char* data = text.data() + done;
+    if (torn_ && write_piece("\n") == 1) {
+      torn_ = false;
+    }
     const std::size_t left = text.size() - done;
     const std::size_t size = regular_file_ ? left : std::min<std::size_t>(left, PIPE_BUF);
-    const ssize_t written =
-        socket_ ? ::send(fd_, data, size, MSG_DONTWAIT | MSG_NOSIGNAL) : ::write(fd_, data, size);
+    const long written = write_piece(text.substr(done, size));
     if (written >= 0) {
       done += static_cast<std::size_t>(written);
     } else if (errno == EAGAIN) {
       break;
-    } else if (errno != EINTR) {
+    } else if (errno == EPIPE || errno == ECONNRESET) {
       broken_ = true;
+    } else if (errno != EINTR) {
+      torn_ = torn_ || (done > 0 && text[done - 1] != '\n');
+      return done + give_up(text.substr(done), errno);
     }
   }
   return done;
+}
+
+std::size_t Sink::give_up(std::string_view text, int error) {
+  lost_ += text.size();
+  error_ = error_ == 0 ? error : error_;
+  return text.size();
 }
 
 void Sink::write_pending() {

@@ -15,6 +15,7 @@
 #include "launcher/report/exit_code.h"
 #include "launcher/tools/doctor.h"
 #include "launcher/tools/gpu_table.h"
+#include "launcher/report/quoted.h"
 
 namespace bp::launcher {
 namespace {
@@ -40,7 +41,7 @@ Survey survey(const ToolOptions& options, const JobPlan& plan, bool network) {
                              .interface = options.hosts.interface});
 }
 
-void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+void print(const std::string& text) { std::fputs(printable(text).c_str(), stdout); }
 
 int run_doctor(const ToolOptions& options, const JobPlan& plan) {
   const Diagnosis diagnosis = diagnose(plan, survey(options, plan, true));
@@ -104,7 +105,7 @@ std::optional<int> run_tool(const std::vector<std::string>& arguments) {
     }
     const auto plan = make_plan(options.hosts);
     if (const auto* exit = std::get_if<EarlyExit>(&plan)) {
-      std::fprintf(stderr, "%s\n", exit->text.c_str());
+      std::fprintf(stderr, "%s\n", printable(exit->text).c_str());
       return exit->code;
     }
     adopt_orphans();

@@ -108,7 +108,7 @@ TEST(Failure, TellsWhatTheOthersWereInAndKeepsTheirRecords) {
     EXPECT_THAT(bprun.err(), HasSubstr("\n  ranks 0,2 were in collective 5 of world: all_reduce "
                                        "sum of 16 f32 'grads'\n"));
     for (const char* rank : {"rank.0", "rank.2"}) {
-      const std::string text = content(folder / rank / "collectives.world.txt");
+      const std::string text = content(folder / "latest" / rank / "collectives.world.txt");
       EXPECT_THAT(text, ContainsRegex("\n5\t[^\n]*\tunder way\t[^\n]*'grads'\n$"));
     }
     std::filesystem::remove_all(folder);

@@ -18,6 +18,7 @@ namespace bp::test {
 namespace {
 
 using testing::Contains;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -130,13 +131,14 @@ TEST(Output, GoesToFilesToo) {
   BprunProcess bprun({{"-n", "11", "--output", folder.path() + "/new/o", "sh", "-c",
                        "echo out $RANK; echo err $RANK >&2"}});
   EXPECT_EQ(bprun.finish(), 0);
-  EXPECT_EQ(read_file(folder.path() + "/new/o/rank.03/stdout"), "out 3\n");
-  EXPECT_EQ(read_file(folder.path() + "/new/o/rank.10/stderr"), "err 10\n");
+  EXPECT_EQ(read_file(folder.path() + "/new/o/latest/rank.03/stdout"), "out 3\n");
+  EXPECT_EQ(read_file(folder.path() + "/new/o/latest/rank.10/stderr"), "err 10\n");
   EXPECT_THAT(bprun.out(), HasSubstr("[3] out 3\n"));
 
   BprunProcess failing({{"-n", "1", "--output", folder.path() + "/one", "sh", "-c", "exit 4"}});
   EXPECT_EQ(failing.finish(), 4);
-  EXPECT_THAT(failing.err(), HasSubstr("  logs: " + folder.path() + "/one/rank.0/stderr\n"));
+  EXPECT_THAT(failing.err(),
+              ContainsRegex("  logs: " + folder.path() + "/one/[-0-9a-f]*/rank.0/stderr\n"));
 }
 
 TEST(Output, EndsTheJobWhenNobodyReads) {

@@ -30,7 +30,7 @@ TEST(Output, ShowsTheRanksAskedForAndKeepsAllInFiles) {
     EXPECT_THAT(bprun.err(), HasSubstr(concat("[", rank, "] err ", rank, "\n")));
   }
   EXPECT_THAT(bprun.out() + bprun.err(), Not(HasSubstr("[2]")));
-  std::ifstream hidden(folder / "rank.2" / "stdout");
+  std::ifstream hidden(folder / "latest" / "rank.2" / "stdout");
   std::string line;
   EXPECT_TRUE(std::getline(hidden, line) && line == "out 2");
   std::filesystem::remove_all(folder);

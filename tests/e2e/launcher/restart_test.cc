@@ -79,7 +79,7 @@ TEST_F(Restart, TheyAreBounded) {
       run({"-n", "1", "--max-restarts", "1", "--output", path("out")}, "kill -SEGV $$");
   EXPECT_EQ(bprun.finish(), 139);
   EXPECT_THAT(bprun.err(), HasSubstr("bprun: no restart is left of 1 (--max-restarts)\n"));
-  std::ifstream kept(path("out/rank.0/stdout"));
+  std::ifstream kept(path("out/latest/rank.0/stdout"));
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(kept), {}),
             "0: 0 of 1 on localhost\n1: 0 of 1 on localhost\n");
 }

@@ -10,6 +10,7 @@
 #include "launcher/process/shell_words.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/report/failure.h"
+#include "launcher/report/quoted.h"
 #include "launcher/report/rank_list.h"
 
 namespace bp::launcher {
@@ -179,6 +180,28 @@ TEST(Texts, RefuseAnotherVersion) {
   EXPECT_EQ(version_trouble("h1", theirs, ours),
             "host h1 has bprun 0.1.0 (build def), here it is 0.2.0 (build abc): install the same "
             "on both");
+}
+
+TEST(Quoting, EscapesWhatSteersATerminalAndNothingElse) {
+  EXPECT_EQ(printable("plain, \xc3\xa4 and \xf0\x9f\x98\x80\n\ttoo"),
+            "plain, \xc3\xa4 and \xf0\x9f\x98\x80\n\ttoo");
+  EXPECT_EQ(printable("\x1b[31m\r\a\x7f"), "\\x1b[31m\\x0d\\x07\\x7f");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "2J \x9b"),
+            "\\xc2\\x9b2J \\x9b")
+      << "CSI of one byte";
+  EXPECT_EQ(printable("\xc3(\xf0\x9f"), "\\xc3(\\xf0\\x9f") << "no UTF-8";
+  EXPECT_EQ(printable(std::string("a\0b", 3)), "a\\x00b");
+}
+
+TEST(Quoting, IsOneLineOfBoundedLength) {
+  EXPECT_EQ(quoted_line("one\ntwo"), "one\\ntwo");
+  EXPECT_EQ(quoted_line("0123456789", 10), "0123456789");
+  EXPECT_EQ(quoted_line("0123456789ab", 8), "012345 [... 4 bytes left out ...] ab");
+  EXPECT_EQ(quoted_line("\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 4),
+            "\xc3\xa4 [... 8 bytes left out ...] ")
+      << "between characters";
+  EXPECT_EQ(quoted_lines({"a", "\x1b"}), (std::vector<std::string>{"a", "\\x1b"}));
 }
 
 TEST(Texts, ElapsedTimeIsShort) {
