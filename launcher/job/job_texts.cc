@@ -1,17 +1,22 @@
+#include "launcher/job/job_texts.h"
+
 #include <sys/wait.h>
 
 #include <array>
 #include <string_view>
 
 #include "comm/base/text.h"
-#include "launcher/job/job_texts.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/report/quoted.h"
+#include "launcher/report/rank_list.h"
 
 namespace bp::launcher {
 namespace {
 
+constexpr const char* kFinishHint =
+    "write world.finish(); on every rank, after its last collective and before each return of "
+    "main()";
 constexpr std::size_t kMostOfAVersion = 40;
 
 struct SshTrouble {
@@ -84,8 +89,8 @@ Failure failure_of(const Verdict& verdict, const std::string& who) {
       break;
     case Verdict::Kind::left:
       failure.headline =
-          concat(who, " exited with code 0 without goodbye while other ranks were at work");
-      failure.hint = "every rank must take part until the end; did this one return early?";
+          concat(who, " exited without world.finish() while other ranks were at work");
+      failure.hint = kFinishHint;
       break;
     case Verdict::Kind::lost_store:
       failure.headline = concat(who, " closed its connection to the job's store, but ran on");
@@ -101,7 +106,8 @@ Failure failure_of(const Verdict& verdict, const std::string& who) {
           who, verdict.status == 0 ? " gave up" : concat(" ", describe_status(verdict.status)),
           verdict.because_of < 0
               ? std::string(" because it lost the job's store")
-              : concat(" because of rank ", verdict.because_of, ", which still ran"),
+              : concat(" because of rank ", verdict.because_of,
+                       verdict.cause_has_ended ? ", which had ended" : ", which still ran"),
           verdict.declared.empty() ? "" : concat(": ", quoted_line(verdict.declared)));
       break;
   }
@@ -150,6 +156,14 @@ Failure lost_after_hello(const std::string& host, const LinkLoss& loss, bool loc
   }
   return {.exit_code = local ? kExitInternal : kExitTemporary,
           .headline = concat("host ", host, " was lost (", why, ")")};
+}
+
+std::string left_silently(const std::vector<int>& ranks) {
+  return concat(
+      "bprun: warning: ", ranks.size() == 1 ? "rank " : "ranks ", rank_ranges(ranks),
+      " exited without world.finish(), which fails the job where another rank is still at "
+      "work; ",
+      kFinishHint);
 }
 
 std::string version_trouble(const std::string& host, const Hello& theirs, const Hello& ours) {

@@ -33,6 +33,10 @@ namespace bp::launcher {
 // An agent that was there and is gone before its ranks were done.
 [[nodiscard]] Failure lost_after_hello(const std::string& host, const LinkLoss& loss, bool local);
 
+// The warning about ranks that joined the store and exited with code 0 without goodbye to it, where
+// that did no harm.
+[[nodiscard]] std::string left_silently(const std::vector<int>& ranks);
+
 // Nothing if launcher and agent may work together.
 [[nodiscard]] std::string version_trouble(const std::string& host,
                                           const Hello& theirs,

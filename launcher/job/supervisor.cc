@@ -89,10 +89,10 @@ Ending Supervisor::run() {
     for (const std::string& end : ranks_.bad_ends()) {
       output_.say(concat("bprun: ", end, " when asked to stop"));
     }
+  } else if (const auto ranks = jury_.left_without_goodbye(); !ranks.empty()) {
+    output_.say(left_silently(ranks));
   }
   output_.show_all();
-  const int requests = stop_requests_;
-  while (!output_.all_written() && stop_requests_ == requests) {
   write_out();
   output_.say_losses();
   write_out();
@@ -102,6 +102,8 @@ Ending Supervisor::run() {
 
 // A signal ends the wait for a terminal that is held.
 void Supervisor::write_out() {
+  const int requests = stop_requests_;
+  while (!output_.all_written() && stop_requests_ == requests) {
     loop_.run_once();
   }
 }

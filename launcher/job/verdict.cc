@@ -17,9 +17,18 @@ bool Jury::suspicious(const Rank& rank) const {
   return rank.status && (bad(*rank.status) || (rank.joined && !rank.goodbye));
 }
 
+// Every rank has ended with 0, the store has heard of each end, and none has declared the job
+// failed: that some left without goodbye, and that others noticed, did no harm.
+bool Jury::all_ended_well() const {
+  return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) {
+    return rank.status == 0 && (!rank.declared || rank.because_of) &&
+           (!rank.joined || rank.goodbye || rank.lost);
+  });
+}
+
 void Jury::look_for_signs(Time now) {
   const auto is_suspicious = [this](const Rank& rank) { return suspicious(rank); };
-  if (std::none_of(ranks_.begin(), ranks_.end(), is_suspicious)) {
+  if (all_ended_well() || std::none_of(ranks_.begin(), ranks_.end(), is_suspicious)) {
     first_sign_.reset();
   } else if (!first_sign_) {
     first_sign_ = now;
@@ -120,10 +129,41 @@ std::optional<Verdict> Jury::first_ended() const {
     if (failed(i) && !rank.because_of && rank.order < first_order) {
       first_order = rank.order;
       const auto kind = *rank.status == 0 ? Verdict::Kind::left : Verdict::Kind::ended;
-      first = Verdict{kind, static_cast<int>(i), *rank.status, -1, rank.declared.value_or("")};
+      first =
+          Verdict{kind, static_cast<int>(i), *rank.status, -1, rank.declared.value_or(""), false};
     }
   }
   return first;
+}
+
+bool Jury::has_ended(int rank) const {
+  return rank >= 0 && rank < static_cast<int>(ranks_.size()) && at(rank).status.has_value();
+}
+
+// Of the ranks that noticed that another had left, and then left with 0 themselves.
+std::optional<Verdict> Jury::first_that_left() const {
+  std::optional<Verdict> first;
+  int first_order = ends_;
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    const Rank& rank = ranks_[i];
+    if (rank.status == 0 && rank.joined && !rank.goodbye && rank.because_of &&
+        has_ended(*rank.because_of) && at(*rank.because_of).status == 0 &&
+        rank.order < first_order) {
+      first_order = rank.order;
+      first = Verdict{Verdict::Kind::left, static_cast<int>(i), 0, -1, "", false};
+    }
+  }
+  return first;
+}
+
+std::vector<int> Jury::left_without_goodbye() const {
+  std::vector<int> left;
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    if (ranks_[i].status == 0 && ranks_[i].joined && !ranks_[i].goodbye) {
+      left.push_back(static_cast<int>(i));
+    }
+  }
+  return left;
 }
 
 // When every end was a consequence, or nobody has ended at all.
@@ -131,14 +171,17 @@ std::optional<Verdict> Jury::second_best() const {
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const Rank& rank = ranks_[i];
     if (!rank.status && rank.declared && !rank.because_of) {
-      return Verdict{Verdict::Kind::declared, static_cast<int>(i), 0, -1, *rank.declared};
+      return Verdict{Verdict::Kind::declared, static_cast<int>(i), 0, -1, *rank.declared, false};
     }
   }
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const Rank& rank = ranks_[i];
     if (!rank.status && rank.lost && !rank.goodbye && !rank.because_of) {
-      return Verdict{Verdict::Kind::lost_store, static_cast<int>(i), 0, -1, ""};
+      return Verdict{Verdict::Kind::lost_store, static_cast<int>(i), 0, -1, "", false};
     }
+  }
+  if (auto left = first_that_left()) {
+    return left;
   }
   std::optional<Verdict> first;
   int first_order = ends_;
@@ -146,8 +189,9 @@ std::optional<Verdict> Jury::second_best() const {
     const Rank& rank = ranks_[i];
     if (rank.because_of && (!rank.status || rank.order < first_order)) {
       first_order = rank.status ? rank.order : first_order;
-      first = Verdict{Verdict::Kind::consequence, static_cast<int>(i), rank.status.value_or(0),
-                      *rank.because_of, rank.declared.value_or("")};
+      first = Verdict{Verdict::Kind::consequence, static_cast<int>(i),
+                      rank.status.value_or(0),    *rank.because_of,
+                      rank.declared.value_or(""), has_ended(*rank.because_of)};
     }
   }
   return first;

@@ -18,13 +18,14 @@ struct Verdict {
     left,         // exited with 0, without goodbye, while others were at work
     lost_store,   // closed its connection to the store, and runs on
     declared,     // declared the job failed, and runs on
-    consequence,  // said that it ends because of another, which however runs on
+    consequence,  // said that it ends because of another, which runs on or has left in good order
   };
   Kind kind = Kind::ended;
   int rank = -1;
-  int status = 0;        // as from waitpid; of `ended`, `left` and `consequence`
-  int because_of = -1;   // of `consequence`
-  std::string declared;  // what the rank told the store, where it did
+  int status = 0;                // as from waitpid; of `ended`, `left` and `consequence`
+  int because_of = -1;           // of `consequence`
+  std::string declared;          // what the rank told the store, where it did
+  bool cause_has_ended = false;  // of `consequence`
 };
 
 class Jury {
@@ -49,6 +50,8 @@ class Jury {
 
   [[nodiscard]] bool has_joined(int rank) const { return at(rank).joined; }
   [[nodiscard]] bool anyone_joined() const { return first_join_.has_value(); }
+  // Ranks that joined the store and exited with code 0 without goodbye to it.
+  [[nodiscard]] std::vector<int> left_without_goodbye() const;
   // Ranks that have not joined the store although another has, `patience` ago.
   [[nodiscard]] std::vector<int> missing(Time now, std::chrono::milliseconds patience) const;
 
@@ -63,10 +66,13 @@ class Jury {
     std::optional<std::string> declared;
   };
   [[nodiscard]] const Rank& at(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] bool all_ended_well() const;
+  [[nodiscard]] bool has_ended(int rank) const;
   [[nodiscard]] bool others_at_work(std::size_t rank) const;
   [[nodiscard]] bool failed(std::size_t rank) const;
   [[nodiscard]] bool may_say_more(const Rank& rank) const;
   [[nodiscard]] std::optional<Verdict> first_ended() const;
+  [[nodiscard]] std::optional<Verdict> first_that_left() const;
   [[nodiscard]] std::optional<Verdict> second_best() const;
   [[nodiscard]] bool bad(int status) const;
   [[nodiscard]] bool suspicious(const Rank& rank) const;

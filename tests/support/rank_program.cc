@@ -258,6 +258,27 @@ int be_suspended(std::chrono::milliseconds timeout) {
   return 0;
 }
 
+// A sum of all ranks; then those of `ranks` leave as if nothing were left to do, and the others
+// finish, or with `more` sum once again.
+int forget_to_finish(const std::string& ranks, bool more) {
+  bp::Communicator world = bp::Communicator::create();
+  std::vector<float> data(16, 1);
+  bp::all_reduce(world, bp::view(data), {.name = "sum"});
+  if (ranks.find(static_cast<char>('0' + world.rank())) != std::string::npos) {
+    return 0;
+  }
+  try {
+    if (more) {
+      bp::all_reduce(world, bp::view(data), {.name = "one more"});
+    }
+    world.finish();
+    return 0;
+  } catch (const bp::Error& error) {
+    std::fprintf(stderr, "rank %d: %s\n", world.rank(), error.what());
+    return 70;
+  }
+}
+
 // One collective that waits for rank 1, and one beside the caller.
 int be_traced() {
   bp::Communicator world = bp::Communicator::create();
@@ -344,6 +365,9 @@ int main(int argc, char** argv) {
   }
   if (command == "traced") {
     return be_traced();
+  }
+  if (command == "forget") {  // RANKS [more]
+    return forget_to_finish(argument, argc > 3);
   }
   if (command == "give-up") {
     return give_up();

@@ -122,12 +122,38 @@ TEST(Failure, BlamesTheRankThatGaveUpAndNotThoseThatFollow) {
               ContainsRegex("bprun: FAILED  rank 0 on localhost .*exited with code 9"));
 }
 
-TEST(Failure, LeavingWithoutGoodbyeIsOne) {
-  BprunProcess bprun({{"-n", "3", rank_program(), "join", "leave"}});
-  EXPECT_EQ(bprun.finish(), 70);
-  EXPECT_THAT(bprun.err(),
-              ContainsRegex("rank 1 on localhost .*exited with code 0 without goodbye while "
-                            "other ranks were at work"));
+// Rank 1 of the store alone, and the last rank of a world of 2 and of 4 of which the others wait.
+TEST(Failure, LeavingWithoutFinishNamesTheRankAndSaysWhatToWrite) {
+  const auto run = [](const std::vector<std::string>& arguments, int rank) {
+    BprunProcess bprun({arguments});
+    EXPECT_EQ(bprun.finish(), 70);
+    EXPECT_THAT(bprun.err(), ContainsRegex(concat(
+                                 "bprun: FAILED  rank ", rank,
+                                 " on localhost \\(local rank [0-9], pid [0-9]+\\) exited "
+                                 "without world\\.finish\\(\\) while other ranks were at work ")));
+    EXPECT_THAT(
+        bprun.err(),
+        HasSubstr("\n  hint: write world.finish(); on every rank, after its last collective "
+                  "and before each return of main()\n"));
+  };
+  run({"-n", "3", rank_program(), "join", "leave"}, 1);
+  run({"-n", "2", rank_program(), "forget", "1", "more"}, 1);
+  run({"-n", "4", rank_program(), "forget", "3", "more"}, 3);
+  run({"-H", kTwoHosts, rank_program(), "forget", "0", "more"}, 0);
+}
+
+// Whether the others notice is a matter of moments; what comes of it is not.
+TEST(Success, OfRanksThatAllForgetToFinishButAWarning) {
+  for (const char* ranks : {"2", "4"}) {
+    BprunProcess bprun({{"-n", ranks, rank_program(), "forget", "0123"}});
+    EXPECT_EQ(bprun.finish(), 0) << bprun.err();
+    EXPECT_EQ(
+        bprun.err(),
+        concat("bprun: warning: ranks ", *ranks == '2' ? "0,1" : "0-3",
+               " exited without world.finish(), which fails the job where another rank is "
+               "still at work; write world.finish(); on every rank, after its last collective "
+               "and before each return of main()\n"));
+  }
 }
 
 TEST(Failure, NamesRanksThatNeverJoined) {

@@ -150,6 +150,49 @@ TEST_F(JuryTest, LeavingIsFineWhenAllLeave) {
   EXPECT_FALSE(jury.verdict(at(1000)));
 }
 
+TEST_F(JuryTest, LeavingIsFineWhenAllLeaveAndSomeNotice) {
+  join_all();
+  end(10, 1, 0);
+  tell(11, Event::lost, 1);
+  tell(12, Event::consequence, 0, 1, "rank 1 is gone");
+  tell(13, Event::consequence, 2, 1, "rank 1 is gone");
+  end(14, 0, 0);
+  tell(14, Event::lost, 0);
+  end(15, 2, 0);
+  EXPECT_TRUE(jury.latest()) << "a goodbye may still come";
+  tell(16, Event::lost, 2);
+  EXPECT_FALSE(jury.latest());
+  EXPECT_FALSE(jury.verdict(at(2'000)));
+  EXPECT_THAT(jury.left_without_goodbye(), ElementsAre(0, 1, 2));
+}
+
+TEST_F(JuryTest, ARankThatLeftIsNamedThoughItNoticedAnother) {
+  join_all();
+  tell(10, Event::consequence, 0, 1, "rank 1 is gone");
+  tell(10, Event::consequence, 1, 0, "rank 0 is gone");
+  tell(11, Event::consequence, 2, 1, "rank 1 is gone");
+  end(12, 1, 0);
+  end(13, 0, 0);
+  tell(13, Event::lost, 0);
+  tell(13, Event::lost, 1);
+  end(14, 2, exit_status(70));
+  tell(15, Event::lost, 2);
+  const auto verdict = jury.verdict(at(1'514));
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->kind, Kind::left);
+  EXPECT_EQ(verdict->rank, 1);
+}
+
+TEST_F(JuryTest, AnAbortIsAFailureThoughAllEndWith0) {
+  join_all();
+  tell(10, Event::failed, 1, 1, "enough");
+  for (int rank = 0; rank < 3; ++rank) {
+    tell(11, Event::lost, rank);
+    end(12, rank, 0);
+  }
+  EXPECT_TRUE(jury.latest());
+}
+
 TEST_F(JuryTest, AGoodbyeThatComesAfterTheEndClearsTheDoubt) {
   join_all();
   end(10, 2, 0);
