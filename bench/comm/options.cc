@@ -9,6 +9,7 @@
 #include "bench/comm/task.h"
 #include "bp/version.h"
 #include "comm/backend/algorithm.h"
+#include "comm/base/help_text.h"
 #include "comm/base/text.h"
 
 namespace bp::bench {
@@ -109,7 +110,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     std::ostringstream text;
     app.exit(success, text, text);
-    return {{}, 0, text.str()};
+    return {{}, 0, wrap_help(text.str())};
   } catch (const CLI::ParseError& error) {
     return refused(error.what());
   }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "comm/base/text.h"
+#include "launcher/job/other_options.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/report/quoted.h"
@@ -122,7 +123,8 @@ Failure failure_of(const StartFailed& message,
                                                                      : "cannot be started";
   return {.exit_code = message.exit_code,
           .rank = -1,
-          .headline = concat(program, " ", what, " on ", host, ": ", quoted_line(message.problem))};
+          .headline = concat(program, " ", what, " on ", host, ": ", quoted_line(message.problem)),
+          .hint = message.exit_code == kExitNotFound ? advice_for_program(program) : ""};
 }
 
 Failure unreachable(const std::string& host,

@@ -9,12 +9,14 @@
 #include <CLI/CLI.hpp>
 
 #include "bp/error.h"
+#include "comm/base/help_text.h"
 #include "comm/base/text.h"
 #include "comm/topology/store_address.h"
 #include "launcher/agent/hello.h"
 #include "launcher/gpus/choice.h"
 #include "launcher/job/check_joining.h"
 #include "launcher/job/host_options.h"
+#include "launcher/job/other_options.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/report/rank_list.h"
 #include "launcher/tools/check_build.h"
@@ -38,9 +40,9 @@ Examples:
 
 constexpr std::chrono::seconds kShortestSilence{1};  // a busy machine has pauses of a part of that
 
-EarlyExit usage_error(const std::string& text) {
-  return {kExitUsage,
-          concat("bprun: ", text, "\n  hint: bprun --help shows examples and all options")};
+EarlyExit usage_error(const std::string& text, const std::string& advice = "") {
+  return {kExitUsage, concat("bprun: ", text, "\n  hint: ", advice, advice.empty() ? "" : "; ",
+                             "bprun --help shows examples and all options")};
 }
 
 // What CLI11 cannot convert itself.
@@ -160,7 +162,7 @@ std::string help_of(const CLI::App& app) {
       text.replace(at, theirs.size(), ours);
     }
   }
-  return text;
+  return wrap_help(text);
 }
 
 // The program and its arguments, after our own options.
@@ -290,8 +292,9 @@ std::variant<Options, EarlyExit> parse_options(const std::vector<std::string>& a
   CLI::App app(kIntroduction, "bprun");
   describe(app, options, raw);
   try {
-    app.parse(
-        std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // it wants them reversed
+    auto words = in_own_words(app, arguments);
+    std::ranges::reverse(words);  // as it wants them
+    app.parse(std::move(words));
     if (raw.check_build) {
       return EarlyExit{0, check_build(options.json)};
     }
@@ -310,7 +313,10 @@ std::variant<Options, EarlyExit> parse_options(const std::vector<std::string>& a
   } catch (const CLI::ParseError& error) {
     return usage_error(error.what());
   } catch (const Error& error) {
-    return usage_error(error.what());
+    const auto rest = app.remaining(false);
+    const bool unknown = !rest.empty() && rest.front().size() > 1 && rest.front().front() == '-' &&
+                         rest.front() != "--";
+    return usage_error(error.what(), unknown ? advice_for(app, rest.front()) : "");
   }
 }
 

@@ -6,16 +6,18 @@
 #include <variant>
 
 #include "bp/error.h"
+#include "comm/base/help_text.h"
 #include "comm/base/text.h"
 #include "launcher/job/host_options.h"
+#include "launcher/job/other_options.h"
 #include "launcher/job/plan.h"
 #include "launcher/job/survey.h"
 #include "launcher/process/process_tree.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"
+#include "launcher/report/quoted.h"
 #include "launcher/tools/doctor.h"
 #include "launcher/tools/gpu_table.h"
-#include "launcher/report/quoted.h"
 
 namespace bp::launcher {
 namespace {
@@ -79,15 +81,20 @@ std::optional<int> parse(const Tool& tool,
     app.add_option("PATH", options.paths, tool.paths)->type_name("");
   }
   try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend() - 1));
+    auto words = in_own_words(app, {arguments.begin() + 1, arguments.end()});
+    std::ranges::reverse(words);  // as it wants them
+    app.parse(std::move(words));
     check_host_options(options.hosts);
     return std::nullopt;
   } catch (const CLI::CallForHelp&) {
-    print(app.help());
+    print(wrap_help(app.help()));
     return 0;
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "bprun %s: %s\n  hint: bprun %s --help shows all options\n", tool.name,
-                 error.what(), tool.name);
+    const auto rest = app.remaining(false);
+    const std::string advice = rest.empty() ? "" : advice_for(app, rest.front());
+    std::fprintf(stderr, "bprun %s: %s\n  hint: %s%sbprun %s --help shows all options\n", tool.name,
+                 printable(error.what()).c_str(), advice.c_str(), advice.empty() ? "" : "; ",
+                 tool.name);
     return kExitUsage;
   }
 }

@@ -87,7 +87,12 @@ TEST(CommBenchOptions, WhatIsWrongIsNamedWithAHint) {
 
 TEST(CommBenchOptions, HelpAndVersionAreNoErrors) {
   EXPECT_EQ(parse({"--help"}).exit_code, 0);
-  EXPECT_THAT(parse({"--help"}).text, HasSubstr("--backend"));
+  const std::string help = parse({"--help"}).text;
+  EXPECT_THAT(help, HasSubstr("--backend"));
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 80U) << line;
+  }
   EXPECT_THAT(parse({"--version"}).text, StartsWith("comm_bench "));
 }
 

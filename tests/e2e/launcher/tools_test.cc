@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <sstream>
+#include <string>
+
 #include <nlohmann/json.hpp>
 
 #include "comm/base/text.h"
@@ -16,6 +19,7 @@ namespace {
 
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 
 using Json = nlohmann::json;
 
@@ -69,6 +73,33 @@ TEST(Doctor, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(bprun.finish(), 2);
   EXPECT_THAT(bprun.err(), HasSubstr("bprun doctor: "));
   EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: bprun doctor --help"));
+}
+
+TEST(Tools, HelpBearsTheirNameAndFitsATerminal) {
+  for (const std::string tool : {"doctor", "gpus"}) {
+    BprunProcess bprun({{tool, "--help"}});
+    EXPECT_EQ(bprun.finish(), 0);
+    EXPECT_THAT(bprun.out(), HasSubstr("Usage: bprun " + tool + " [OPTIONS]"));
+    std::istringstream lines(bprun.out());
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(line.size(), 80U) << line;
+    }
+  }
+}
+
+TEST(Tools, MisspeltWordsGetTheNearest) {
+  BprunProcess option({{"doctor", "--jsn"}});
+  EXPECT_EQ(option.finish(), 2);
+  EXPECT_THAT(option.err(), HasSubstr("\n  hint: did you mean --json?; bprun doctor --help"));
+  BprunProcess tool({{"docter", "-H", "localhost"}});
+  EXPECT_EQ(tool.finish(), 127);
+  EXPECT_THAT(tool.err(), HasSubstr("\n  hint: did you mean bprun doctor?\n"));
+  BprunProcess program({{"-n", "2", "bert_trian", "x.csv"}});
+  EXPECT_EQ(program.finish(), 127);
+  EXPECT_THAT(program.err(), HasSubstr("\n  hint: did you mean bert_train?\n"));
+  BprunProcess other({{"-n", "1", "no_such_program"}});
+  EXPECT_EQ(other.finish(), 127);
+  EXPECT_THAT(other.err(), Not(HasSubstr("did you mean")));
 }
 
 TEST(Doctor, IsStillAProgramsNameAfterTwoDashes) {
