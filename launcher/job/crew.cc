@@ -113,6 +113,12 @@ bool Crew::all_in(HostPhase phase) const {
                      [phase](const HostState& host) { return host.phase == phase; });
 }
 
+bool Crew::all_ready() const {
+  return std::all_of(hosts_.begin(), hosts_.end(), [](const HostState& host) {
+    return host.phase == HostPhase::ready || host.phase == HostPhase::done;
+  });
+}
+
 bool Crew::all_over() const {
   return std::all_of(hosts_.begin(), hosts_.end(), [](const HostState& host) {
     return host.phase == HostPhase::done || host.phase == HostPhase::lost;

@@ -38,7 +38,8 @@ class Crew {
   [[nodiscard]] const Hello& hello(std::size_t host) const { return hosts_[host].hello; }
   [[nodiscard]] HostPhase phase(std::size_t host) const { return hosts_[host].phase; }
   [[nodiscard]] bool all_in(HostPhase phase) const;
-  [[nodiscard]] bool all_over() const;  // each is done or lost
+  [[nodiscard]] bool all_ready() const;  // to start their ranks, or have done so
+  [[nodiscard]] bool all_over() const;   // each is done or lost
 
   // What went wrong with a host, if anything did: not reached, not answering within
   // `start_timeout`, another version, program not startable, lost, silent.

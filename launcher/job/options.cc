@@ -93,7 +93,8 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_option("--color", raw.colours,
                  "auto, always or never (default: auto, on terminals unless NO_COLOR is set)")
       ->type_name("WHEN");
-  app.add_option("--output", options.output, "write DIR/JOB/rank.N/stdout and stderr too; DIR/latest is the newest job")
+  app.add_option("--output", options.output,
+                 "write DIR/JOB/rank.N/stdout and stderr too; DIR/latest is the newest job")
       ->type_name("DIR");
   app.add_option("--trace", options.trace,
                  "programs of bp draw a timeline of each rank, DIR/rank-N.json (ui.perfetto.dev)")

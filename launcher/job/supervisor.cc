@@ -206,6 +206,9 @@ void Supervisor::advance() {
   if (phase_ == Phase::finished) {
     return;
   }
+  if (phase_ == Phase::preparing && crew_.all_ready()) {
+    go();
+  }
   if (!failure_ && stop_requests_ == 0) {
     if (auto trouble = crew_.trouble(options_.start_timeout)) {
       fail(std::move(*trouble));
@@ -216,8 +219,6 @@ void Supervisor::advance() {
   }
   if (phase_ == Phase::probing && probe_->done()) {
     probe_->reach().failure ? fail(*probe_->reach().failure) : prepare();
-  } else if (phase_ == Phase::preparing && crew_.all_in(HostPhase::ready)) {
-    go();
   } else if (phase_ == Phase::running) {
     supervise();
   }
@@ -354,6 +355,10 @@ End Supervisor::farewell() const {
 // Processes of this job that came to us because their agent was killed. ssh's own helpers (a shared
 // master connection) come to us too, and are left alone.
 void Supervisor::kill_adopted() const {
+  siginfo_t ended{};
+  if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0) {
+    return;  // no child at all, so /proc with all processes of the machine need not be read
+  }
   const std::string marker = concat("BP_JOB=", generation_.job);
   for (const ProcessEntry& process : descendants_of(::getpid())) {
     if (has_environment_entry(process.pid, marker.c_str())) {

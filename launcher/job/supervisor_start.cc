@@ -97,13 +97,19 @@ void Supervisor::prepare() {
   for (std::size_t host = 0; host < crew_.size(); ++host) {
     crew_.send(host, specs[host]);
   }
+  if (crew_.size() == 1) {
+    crew_.send_to_all(
+        Go{});  // there is no other host to wait for; one that is not ready ignores it
+  }
   phase_ = Phase::preparing;
 }
 
 void Supervisor::go() {
   input_ = std::make_unique<InputForwarder>(
       loop_, STDIN_FILENO, [this](std::string data) { crew_.send(0, StdinData{std::move(data)}); });
-  crew_.send_to_all(Go{});
+  if (crew_.size() > 1) {
+    crew_.send_to_all(Go{});
+  }
   started_ = Clock::now();
   phase_ = Phase::running;
 }

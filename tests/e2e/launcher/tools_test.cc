@@ -75,6 +75,15 @@ TEST(Doctor, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: bprun doctor --help"));
 }
 
+// The start of a job pays for each twice: libhwy, which kernels of bp::comm need, takes 4 ms.
+TEST(Start, LoadsNoLibraryThatOnlyRanksNeed) {
+  BprunProcess bprun({.arguments = {}, .environment = {"LD_TRACE_LOADED_OBJECTS=1"}});
+  EXPECT_EQ(bprun.finish(), 0);
+  EXPECT_THAT(bprun.out(), HasSubstr("libcrypto.so"));
+  EXPECT_THAT(bprun.out(), Not(HasSubstr("libhwy.so")));
+  EXPECT_THAT(bprun.out(), Not(HasSubstr("libtorch")));
+}
+
 TEST(Tools, HelpBearsTheirNameAndFitsATerminal) {
   for (const std::string tool : {"doctor", "gpus"}) {
     BprunProcess bprun({{tool, "--help"}});
