@@ -46,16 +46,6 @@ void keep_freed_memory() {
 #endif
 }
 
-// Its stdin and stdout carry frames; what anything else would print or read goes to /dev/null.
-int agent_main() {
-  Fd in(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
-  Fd out(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
-  const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  ::dup2(null.get(), STDIN_FILENO);
-  ::dup2(null.get(), STDOUT_FILENO);
-  return run_agent({.in = std::move(in), .out = std::move(out)});
-}
-
 int print(const EarlyExit& exit) {
   std::FILE* stream = exit.code == 0 ? stdout : stderr;
   std::fprintf(stream, "%s%s", printable(exit.text).c_str(), exit.text.ends_with('\n') ? "" : "\n");

@@ -1,10 +1,13 @@
 #include "launcher/agent/agent.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +33,7 @@
 #include "launcher/process/signals.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
+#include "launcher/report/quoted.h"
 
 namespace bp::launcher {
 namespace {
@@ -79,6 +83,7 @@ class Agent {
   bool all_started_ = false;  // or will never be
   bool suspended_ = false;
   bool killing_ = false;
+  bool reaping_ = false;
   bool stopping_leftovers_ = false;
   int leftovers_ = 0;
   bool childless_ = true;
@@ -207,12 +212,14 @@ void Agent::handle(const Ask& message) { send(Facts{json_text(find_facts(message
 void Agent::reap() {
   siginfo_t end{};
   int found = 0;
+  reaping_ = true;
   while ((found = ::waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT)) == 0 && end.si_pid != 0) {
     std::string cause = cause_of(end);  // while the process is still there to be asked about
     int status = 0;
     ::waitpid(end.si_pid, &status, 0);
     ranks_.child_ended(end.si_pid, status, std::move(cause));
   }
+  reaping_ = false;
   childless_ = found < 0;  // orphans come to us, so without a child there is no descendant
   look_for_end();
 }
@@ -224,7 +231,8 @@ std::string Agent::cause_of(const siginfo_t& end) {
 
 // Once all ranks have ended: stops what they left, then ends their output, then reports.
 void Agent::look_for_end() {
-  if (done_ || !all_started_ || ranks_.any_running()) {
+  // While children are reaped it is not known yet whether any is left.
+  if (done_ || reaping_ || !all_started_ || ranks_.any_running()) {
     return;
   }
   if (!childless_) {
@@ -304,6 +312,21 @@ void Agent::leave(const std::string& why, int code) {
 int run_agent(Channel::Ends ends, const OwnWay* own) {
   ignore_broken_pipes();
   return Agent(std::move(ends), own).run();
+}
+
+// What anything else would print or read goes to /dev/null.
+int agent_main() {
+  try {
+    Fd in(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+    Fd out(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+    const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    ::dup2(null.get(), STDIN_FILENO);
+    ::dup2(null.get(), STDOUT_FILENO);
+    return run_agent({.in = std::move(in), .out = std::move(out)});
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bprun: %s\n", printable(error.what()).c_str());
+    return kExitInternal;
+  }
 }
 
 }  // namespace bp::launcher

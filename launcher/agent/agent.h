@@ -13,4 +13,8 @@ namespace bp::launcher {
 // lost, or 128 and the signal's number where this machine was told to leave before its ranks ran.
 [[nodiscard]] int run_agent(Channel::Ends ends, const OwnWay* own = nullptr);
 
+// The same over this process's stdin and stdout, as its whole life; what goes wrong is said on
+// stderr.
+[[nodiscard]] int agent_main();
+
 }  // namespace bp::launcher

@@ -11,6 +11,7 @@
 
 #include "bp/error.h"
 #include "comm/base/text.h"
+#include "launcher/agent/agent.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/program.h"
 #include "launcher/report/quoted.h"
@@ -71,6 +72,19 @@ AgentLink::Started AgentLink::start(const std::vector<std::string>& argv) {
   }
   return {Child(result.pid), std::move(out.read), std::move(in.write), std::move(errors.read)};
 }
+
+AgentLink::Started AgentLink::start_copy() {
+  Pipe in = make_pipe();
+  Pipe out = make_pipe();
+  widen_pipe(out.write.get());
+  Pipe errors = make_pipe();
+  const pid_t pid =
+      fork_copy({in.read.get(), out.write.get(), errors.write.get()}, [] { return agent_main(); });
+  return {Child(pid), std::move(out.read), std::move(in.write), std::move(errors.read)};
+}
+
+AgentLink::AgentLink(EventLoop& loop, Listener listener)
+    : AgentLink(loop, start_copy(), std::move(listener)) {}
 
 AgentLink::AgentLink(EventLoop& loop, const std::vector<std::string>& argv, Listener listener)
     : AgentLink(loop, start(argv), std::move(listener)) {}

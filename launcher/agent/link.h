@@ -31,6 +31,8 @@ class AgentLink {
     std::function<void(const LinkLoss&)> on_lost;  // once, and nothing after it
   };
 
+  // An agent on this machine, as a copy of this process: before it has other threads.
+  AgentLink(EventLoop& loop, Listener listener);
   // Starts `argv`; its first word is looked for on PATH. Throws io when it cannot be started.
   AgentLink(EventLoop& loop, const std::vector<std::string>& argv, Listener listener);
   // To an agent that has come by itself and said hello already, over `channel`.
@@ -52,6 +54,7 @@ class AgentLink {
   struct Started;
   AgentLink(EventLoop& loop, Started started, Listener listener);
   static Started start(const std::vector<std::string>& argv);
+  static Started start_copy();
 
   [[nodiscard]] Channel::Listener channel_listener();
   void handle(const Frame& frame);

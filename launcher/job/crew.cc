@@ -46,6 +46,10 @@ void Crew::connect(std::size_t host, Arrival arrival) {
   HostState& state = hosts_[host];
   AgentLink::Listener listener{[this, host](ToLauncher& message) { handle(host, message); },
                                [this, host](const LinkLoss& loss) { on_lost(host, loss); }};
+  if (!arrival.channel && plan_.hosts[host].local) {
+    state.link = std::make_unique<AgentLink>(loop_, std::move(listener));
+    return;
+  }
   if (!arrival.channel) {
     state.link = std::make_unique<AgentLink>(loop_, plan_.hosts[host].command, std::move(listener));
     return;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -98,6 +99,16 @@ pid_t start_child(const Prepared& prepared) {
   return pid;
 }
 
+// Close-on-exec is of no use to a process that executes nothing.
+void close_all_but_standard() {
+  if (::syscall(SYS_close_range, 3U, ~0U, 0U) == 0) {
+    return;
+  }
+  for (long fd = 3; fd < ::sysconf(_SC_OPEN_MAX); ++fd) {  // Linux before 5.9
+    ::close(static_cast<int>(fd));
+  }
+}
+
 }  // namespace
 
 Pipe make_pipe() {
@@ -157,6 +168,24 @@ SpawnResult spawn(const SpawnRequest& request) {
     return {-1, error};
   }
   return {pid, 0};
+}
+
+pid_t fork_copy(const Streams& streams, const std::function<int()>& run) {
+  const pid_t pid = ::fork();
+  if (pid < 0) {
+    throw Error(ErrorCode::io, concat("cannot start a process: ", error_text(errno)));
+  }
+  if (pid > 0) {
+    return pid;
+  }
+  ::setsid();
+  if (::dup2(streams.input, STDIN_FILENO) < 0 || ::dup2(streams.output, STDOUT_FILENO) < 0 ||
+      ::dup2(streams.errors, STDERR_FILENO) < 0) {
+    ::_exit(127);
+  }
+  close_all_but_standard();
+  reset_signals({});
+  ::_exit(run());
 }
 
 }  // namespace bp::launcher
