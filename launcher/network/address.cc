@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -47,6 +48,26 @@ std::optional<std::vector<unsigned char>> address_bytes(const std::string& text)
     }
   }
   return std::nullopt;
+}
+
+socklen_t socket_address(const std::string& text, int port, sockaddr_storage& into) {
+  const auto bytes = address_bytes(text);
+  const auto network_port = htons(static_cast<std::uint16_t>(port));
+  if (bytes && bytes->size() == 4) {
+    auto& v4 = reinterpret_cast<sockaddr_in&>(into);
+    v4.sin_family = AF_INET;
+    v4.sin_port = network_port;
+    std::memcpy(&v4.sin_addr, bytes->data(), 4);
+    return sizeof v4;
+  }
+  if (bytes) {
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(into);
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = network_port;
+    std::memcpy(&v6.sin6_addr, bytes->data(), 16);
+    return sizeof v6;
+  }
+  return 0;
 }
 
 std::vector<InterfaceAddress> own_addresses() {

@@ -23,6 +23,10 @@ struct InterfaceAddress {
 // no address.
 [[nodiscard]] std::optional<std::vector<unsigned char>> address_bytes(const std::string& text);
 
+// Writes that address and port as a socket takes them. Returns their size; 0 where `text` is no
+// address.
+[[nodiscard]] socklen_t socket_address(const std::string& text, int port, sockaddr_storage& into);
+
 // Whether `wanted` names it: by interface, by address, or by a network that it is in (10.0.0.0/8).
 [[nodiscard]] bool matches(const InterfaceAddress& own, const std::string& wanted);
 

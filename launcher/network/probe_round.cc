@@ -1,13 +1,11 @@
 #include "launcher/network/probe_round.h"
 
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "comm/base/fd.h"
@@ -23,26 +21,6 @@ namespace {
 constexpr std::size_t kAtATime = 128;  // sockets that are open at once
 // Once each peer is reached somehow, its other addresses have as long again, but at least:
 constexpr std::chrono::milliseconds kRest{300};
-
-// Whether `text` is an address; `size` is then that of what lies in `into`.
-bool socket_address(const std::string& text, int port, sockaddr_storage& into, socklen_t& size) {
-  const auto bytes = address_bytes(text);
-  const auto network_port = htons(static_cast<std::uint16_t>(port));
-  if (bytes && bytes->size() == 4) {
-    auto& v4 = reinterpret_cast<sockaddr_in&>(into);
-    v4.sin_family = AF_INET;
-    v4.sin_port = network_port;
-    std::memcpy(&v4.sin_addr, bytes->data(), 4);
-    size = sizeof v4;
-  } else if (bytes) {
-    auto& v6 = reinterpret_cast<sockaddr_in6&>(into);
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = network_port;
-    std::memcpy(&v6.sin6_addr, bytes->data(), 16);
-    size = sizeof v6;
-  }
-  return bytes.has_value();
-}
 
 }  // namespace
 
@@ -111,8 +89,8 @@ void ProbeRound::start_some() {
 
 void ProbeRound::connect(Attempt& attempt) {
   sockaddr_storage address{};
-  socklen_t size = 0;
-  if (!socket_address(attempt.address, attempt.port, address, size)) {
+  const socklen_t size = socket_address(attempt.address, attempt.port, address);
+  if (size == 0) {
     end(attempt, "that is no address");
     return;
   }
