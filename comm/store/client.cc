@@ -8,6 +8,7 @@
 #include "comm/base/patience.h"
 #include "comm/base/text.h"
 #include "comm/base/thread.h"
+#include "comm/store/keepalive.h"
 #include "comm/store/quote.h"
 #include "comm/store/socket.h"
 
@@ -200,8 +201,9 @@ void StoreClient::take(StoreMessage message) {
     case StoreOp::welcome:
       admission_.welcome = true;
       if (rank_ >= 0 && message.number > 0) {
-        heartbeat_ = milliseconds(std::min(message.number, kLongestWait.count()));
+        heartbeat_ = milliseconds(std::min(message.number, kLongestWait.count() / kBeatsInSilence));
         next_beat_ = Deadline(heartbeat_);
+        outlast(heartbeat_ * kBeatsInSilence);
       }
       admission_wake_.notify_all();
       break;
@@ -223,6 +225,18 @@ void StoreClient::take(StoreMessage message) {
         call->second->answered.store(true, std::memory_order_release);
         call->second->wake.notify_one();  // under the lock: afterwards the Call may be gone
       }
+  }
+}
+
+// The launcher expects that a network may be away for that long. No part of this connection may be
+// less patient than it.
+void StoreClient::outlast(milliseconds silence) {
+  if (silence <= kStoreSilence) {
+    return;
+  }
+  prepare_store_socket(socket_.get(), silence);
+  if (answer_within_ >= StoreClientOptions{}.answer_within) {
+    answer_within_ = std::max(answer_within_, 2 * silence + kLastAnswer);
   }
 }
 

@@ -95,13 +95,14 @@ class StoreClient final : public Store {
   bool take_frames(std::string& received, std::string& why);
   void take(StoreMessage message);
   void take_failure(const JobFailure& failure);
+  void outlast(std::chrono::milliseconds silence);  // with mutex_ held
   void lose(const std::string& why);
   void wake_calls();                                      // with mutex_ held
   void run_listener(std::unique_lock<std::mutex>& lock);  // unlocks meanwhile
 
   const StoreAddress address_;
   const int rank_;
-  const std::chrono::milliseconds answer_within_;
+  std::chrono::milliseconds answer_within_;  // set until the server's welcome
   std::atomic<bool> follows_{false};  // the owner was told that this rank ends because of another
   const Fd socket_;
 

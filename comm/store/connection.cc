@@ -31,7 +31,7 @@ StoreConnection::StoreConnection(Id id,
       in_(kHandshakeAhead, '\0') {}
 
 void StoreConnection::start() {
-  prepare_store_socket(socket_.native_handle());
+  prepare_store_socket(socket_.native_handle(), settings_.silence);
   handshake_timer_.expires_after(settings_.handshake_timeout);
   handshake_timer_.async_wait([self = shared_from_this()](asio::error_code error) {
     if (!error && !self->admitted_) {

@@ -43,6 +43,7 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
     std::string job;
     JobKey key{};
     std::chrono::milliseconds handshake_timeout{};
+    std::chrono::milliseconds silence{};  // that a network may cause without breaking it
   };
 
   // `owner` and `settings` must outlive the event loop.

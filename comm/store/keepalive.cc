@@ -4,19 +4,35 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-namespace bp {
+#include <algorithm>
+#include <limits>
 
-void prepare_store_socket(int fd) {
-  // Best effort: without them the connection still works.
+namespace bp {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kTcpRtoMax = 44;  // TCP_RTO_MAX_MS of Linux 6.15, which no header here names
+
+int in_milliseconds(milliseconds time) {
+  constexpr milliseconds::rep kMost = std::numeric_limits<int>::max();
+  return static_cast<int>(std::min(time.count(), kMost));
+}
+
+}  // namespace
+
+void prepare_store_socket(int fd, milliseconds silence) {
   const auto set = [fd](int level, int option, int value) {
-    static_cast<void>(::setsockopt(fd, level, option, &value, sizeof(value)));
+    return ::setsockopt(fd, level, option, &value, sizeof(value)) == 0;
   };
   set(IPPROTO_TCP, TCP_NODELAY, 1);
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
   set(IPPROTO_TCP, TCP_KEEPIDLE, 4);
   set(IPPROTO_TCP, TCP_KEEPINTVL, 2);
-  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 10'000);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);  // of no effect where the next two are known
+  const bool repeats = set(IPPROTO_TCP, kTcpRtoMax, 1'000);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT,
+      in_milliseconds(repeats ? silence : 2 * silence + milliseconds{2'000}));
 }
 
 }  // namespace bp

@@ -1,5 +1,6 @@
 #include "comm/store/server.h"
 
+#include <algorithm>
 #include <future>
 #include <list>
 #include <map>
@@ -19,6 +20,7 @@
 #include "comm/base/text.h"
 #include "comm/base/thread.h"
 #include "comm/store/connection.h"
+#include "comm/store/keepalive.h"
 #include "comm/store/table.h"
 
 namespace bp {
@@ -32,10 +34,8 @@ constexpr std::size_t kMaxStrangers = 256;
 constexpr std::chrono::milliseconds kCloseWithin{500};
 constexpr std::chrono::milliseconds kLookWithin{500};
 constexpr std::chrono::milliseconds kAcceptRetry{100};
-// In the time after which a rank counts as silent: looks at whether anything came, and beats that
-// it is asked to give.
+// Looks at whether anything came, in the time after which a rank counts as silent.
 constexpr int kLooks = 10;
-constexpr int kBeats = 5;
 
 tcp::acceptor listen_on(asio::io_context& io, const StoreServerOptions& options) {
   const StoreAddress wanted{.host = options.bind_address, .port = options.port};
@@ -60,7 +60,8 @@ class StoreServer::Impl final : public StoreConnection::Owner {
   Impl(const StoreServerOptions& options, std::function<void(const StoreEvent&)> listener)
       : settings_{.job = options.job,
                   .key = options.key,
-                  .handshake_timeout = options.handshake_timeout},
+                  .handshake_timeout = options.handshake_timeout,
+                  .silence = std::max(kStoreSilence, options.silence_limit)},
         world_size_(options.world_size),
         survivors_go_on_(options.survivors_go_on),
         silence_limit_(options.silence_limit),
@@ -247,7 +248,7 @@ void StoreServer::Impl::joined(StoreConnection& connection) {
     connection.send({.op = StoreOp::stop_requested});
   }
   // Last: what came before holds when it has joined.
-  connection.send({.op = StoreOp::welcome, .number = silence_limit_.count() / kBeats});
+  connection.send({.op = StoreOp::welcome, .number = silence_limit_.count() / kBeatsInSilence});
   if (connection.rank() >= 0) {
     ranks_.emplace(connection.rank(), Member{.connection = connection.id()});
     tell(StoreEvent::Kind::joined, connection.rank());

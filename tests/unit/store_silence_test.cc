@@ -1,4 +1,10 @@
 // Ranks that give no sign of life.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include "comm/base/fd.h"
+#include "comm/store/keepalive.h"
 #include "tests/unit/store_raw_peer.h"
 
 namespace bp {
@@ -43,6 +49,18 @@ TEST_F(StoreShortSilenceTest, HalfAFrameIsASignOfLife) {
   slow.send(frame.substr(10));
   slow.receive_sealed(StoreOp::done);
   EXPECT_EQ(client()->find("key"), "value");
+}
+
+TEST(StoreSocket, IsNotGivenUpBeforeTheSilenceIsOver) {
+  const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  prepare_store_socket(socket.get(), std::chrono::seconds{30});
+  const auto value_of = [&](int option) {
+    int value = -1;
+    socklen_t size = sizeof value;
+    return ::getsockopt(socket.get(), IPPROTO_TCP, option, &value, &size) == 0 ? value : -1;
+  };
+  const bool repeats_each_second = value_of(44) == 1'000;  // TCP_RTO_MAX_MS
+  EXPECT_EQ(value_of(TCP_USER_TIMEOUT), repeats_each_second ? 30'000 : 62'000);
 }
 
 }  // namespace
