@@ -20,6 +20,14 @@ int RankStates::running() const {
       std::ranges::count_if(ranks_, [](const RankState& rank) { return !rank.status; }));
 }
 
+std::vector<int> RankStates::running_ranks() const {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < size(); ++rank) {
+    if (!(*this)[rank].status) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
 bool RankStates::any_ended_well() const {
   return std::ranges::any_of(ranks_, [](const RankState& rank) { return rank.status == 0; });
 }

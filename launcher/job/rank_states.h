@@ -31,6 +31,7 @@ class RankStates {
 
   [[nodiscard]] std::string describe(int rank) const;  // "rank 2 on b (...)": job_texts.h
   [[nodiscard]] int running() const;
+  [[nodiscard]] std::vector<int> running_ranks() const;
   [[nodiscard]] bool any_ended_well() const;
   // Of a job that was asked to stop: kExitTemporary (saved) if any rank says so, else the worst.
   [[nodiscard]] int exit_code() const;

@@ -17,6 +17,7 @@
 #include "launcher/process/process_tree.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
+#include "launcher/report/rank_list.h"
 
 namespace bp::launcher {
 namespace {
@@ -24,9 +25,10 @@ namespace {
 // Ranks that have joined hear of a failure from the store: so long they have to leave by
 // themselves, with a record of what they were in.
 constexpr auto kOwnEnd = 250ms;
-constexpr auto kTermToKill = 1s;  // of a failure stop
-constexpr auto kAfterKill = 5s;   // for a host to report its end once the kill was due
-constexpr auto kAgentsEnd = 2s;   // for the agents to end once their work is done
+constexpr auto kTermToKill = 1s;   // of a failure stop
+constexpr auto kAfterKill = 5s;    // for a host to report its end once the kill was due
+constexpr auto kTellFirst = 50ms;  // before the agents kill at the end of the grace
+constexpr auto kAgentsEnd = 2s;    // for the agents to end once their work is done
 
 std::chrono::milliseconds since(EventLoop::Clock::time_point start) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(EventLoop::Clock::now() - start);
@@ -112,7 +114,7 @@ void Supervisor::write_out() {
 std::chrono::milliseconds Supervisor::time_to_next_look() const {
   const auto now = Clock::now();
   auto next = now + 1s;
-  for (const auto& time : {jury_.latest(), stop_at_, give_up_at_}) {
+  for (const auto& time : {jury_.latest(), stop_at_, kill_at_, give_up_at_}) {
     if (time && *time > now) {
       next = std::min(next, *time);
     }
@@ -181,7 +183,7 @@ void Supervisor::on_signal(int number) {
   if (phase_ != Phase::running) {
     phase_ = Phase::finished;
   } else if (again) {
-    stop_ranks(SIGKILL, 0ms);
+    kill_ranks(number);
   } else {
     ask_to_stop(number);
   }
@@ -237,6 +239,9 @@ void Supervisor::supervise() {
   }
   if (stop_at_ && Clock::now() >= *stop_at_) {  // fail() may just have set it to that moment
     stop_after_failure();
+  }
+  if (kill_at_ && now >= *kill_at_) {
+    tell_end_of_grace();
   }
   if (output_.nobody_reads() && stop_requests_ == 0 && !failure_) {
     output_.say("bprun: nobody reads the output any more");
@@ -319,10 +324,32 @@ void Supervisor::ask_to_stop(int signal) {
                      signal == SIGINT ? " (press Ctrl-C again to kill)" : ""));
   store_->request_stop();
   stop_ranks(SIGTERM, options_.grace);
+  kill_at_ = Clock::now() + std::max<std::chrono::milliseconds>(options_.grace - kTellFirst, 0ms);
+}
+
+void Supervisor::kill_ranks(int signal) {
+  if (const auto running = ranks_.running_ranks(); !running.empty()) {
+    output_.say(concat("bprun: ", signal_name(signal), stop_requests_ > 1 ? " again" : "",
+                       ": killing ", running.size() == 1 ? "rank " : "ranks ",
+                       rank_ranges(running)));
+  }
+  stop_ranks(SIGKILL, 0ms);
+}
+
+// The agents have been told of the grace, and kill by themselves.
+void Supervisor::tell_end_of_grace() {
+  kill_at_.reset();
+  if (const auto running = ranks_.running_ranks(); !running.empty()) {
+    output_.say(concat("bprun: ", running.size() == 1 ? "rank " : "ranks ", rank_ranges(running),
+                       running.size() == 1 ? " still runs after " : " still run after ",
+                       elapsed_text(options_.grace), " (--grace): killing ",
+                       running.size() == 1 ? "it" : "them"));
+  }
 }
 
 void Supervisor::stop_ranks(int signal, std::chrono::milliseconds grace) {
   stop_at_.reset();
+  kill_at_.reset();
   crew_.send_to_all(StopRanks{signal, static_cast<std::uint32_t>(grace.count())});
   stopping_since_ = stopping_since_.value_or(Clock::now());
   give_up_at_ = Clock::now() + grace + kAfterKill;

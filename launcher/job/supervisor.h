@@ -79,6 +79,8 @@ class Supervisor {
   void fail(Failure failure);
   void stop_after_failure();
   void ask_to_stop(int signal);
+  void kill_ranks(int signal);
+  void tell_end_of_grace();
   [[nodiscard]] bool others_go_on() const;
   void tell_lost(int rank);
   void write_out();
@@ -120,6 +122,7 @@ class Supervisor {
   std::optional<Clock::time_point> stop_at_;  // after a failure; what ends by itself is not stopped
   std::optional<Clock::time_point> stopping_since_;
   std::chrono::milliseconds stop_took_{0};
+  std::optional<Clock::time_point> kill_at_;     // agents then kill what still runs: --grace
   std::optional<Clock::time_point> give_up_at_;  // hosts that have not ended by then are left
   int stop_signal_ = 0;                          // the first that asked us to stop, or warned us
   int stop_requests_ = 0;                        // signals that did

@@ -29,7 +29,7 @@ TEST(Stop, CtrlCKillsWhatDoesNotListen) {
   EXPECT_EQ(bprun.marked(), 0) << "before bprun ends, not soon after";
   EXPECT_THAT(bprun.err(),
               HasSubstr("bprun: SIGINT: stopping 2 ranks, at most 0.1 s (press Ctrl-C again to "
-                        "kill)\n"));
+                        "kill)\nbprun: ranks 0,1 still run after 0.1 s (--grace): killing them\n"));
 }
 
 TEST(Stop, ASecondCtrlCKillsAtOnce) {
@@ -40,6 +40,7 @@ TEST(Stop, ASecondCtrlCKillsAtOnce) {
   bprun.signal(SIGINT);
   EXPECT_EQ(bprun.finish(), 130);
   EXPECT_EQ(bprun.marked(), 0);
+  EXPECT_THAT(bprun.err(), HasSubstr("\nbprun: SIGINT again: killing ranks 0,1\n"));
 }
 
 TEST(Stop, SigkillOfBprunLeavesNobody) {
