@@ -6,12 +6,14 @@
 
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <system_error>
 #include <variant>
 #include <vector>
 
 #include "bp/error.h"
+#include "comm/base/text.h"
 #include "launcher/agent/agent.h"
 #include "launcher/agent/join.h"
 #include "launcher/job/dry_run.h"
@@ -22,6 +24,7 @@
 #include "launcher/process/process_tree.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"
+#include "launcher/report/likely_cause.h"
 #include "launcher/report/quoted.h"
 #include "launcher/tools/tool.h"
 
@@ -110,6 +113,7 @@ int launcher_main(const std::string& called, const std::vector<std::string>& arg
   if (std::get<Options>(options).serve_port) {
     return serve_main(std::get<Options>(options));
   }
+  static_cast<void>(std::filesystem::current_path());  // throws where it was deleted
   const auto plan = make_plan(std::get<Options>(options));
   if (const auto* exit = std::get_if<EarlyExit>(&plan)) {
     return print(*exit);
@@ -122,6 +126,25 @@ int launcher_main(const std::string& called, const std::vector<std::string>& arg
     tell_notes(std::get<JobPlan>(plan));
   }
   return run_job(std::get<Options>(options), std::get<JobPlan>(plan));
+}
+
+void print_error(const std::string& text) {
+  const std::string hint = likely_cause({.last_errors = {text}});
+  std::fprintf(stderr, "bprun: %s\n%s", printable(text).c_str(),
+               hint.empty() ? "" : concat("  hint: ", hint, "\n").c_str());
+}
+
+// The working directory is all that is asked for without a path.
+int fail(const std::filesystem::filesystem_error& error) {
+  if (!error.path1().empty()) {
+    print_error(error.what());
+    return kExitInternal;
+  }
+  std::fprintf(stderr,
+               "bprun: the working directory is gone: %s\n  hint: it was deleted or moved; cd to a "
+               "folder that is there\n",
+               error.code().message().c_str());
+  return kExitNoInput;
 }
 
 }  // namespace
@@ -141,12 +164,14 @@ int main(int argc, char** argv) {
     }
     return launcher_main(argc > 0 ? argv[0] : "bprun", arguments);
   } catch (const bp::Error& error) {
-    std::fprintf(stderr, "bprun: %s\n", printable(error.what()).c_str());
+    print_error(error.what());
     return error.code() == bp::ErrorCode::invalid_argument ? kExitUsage
            : error.code() == bp::ErrorCode::timeout        ? kExitTemporary
                                                            : kExitInternal;
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(error);
   } catch (const std::system_error& error) {  // of Asio: no descriptor, no thread
-    std::fprintf(stderr, "bprun: %s\n", printable(error.what()).c_str());
+    print_error(error.what());
     return kExitInternal;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bprun: internal error: %s\n", error.what());

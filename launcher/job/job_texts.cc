@@ -9,6 +9,7 @@
 #include "launcher/job/other_options.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"
+#include "launcher/report/likely_cause.h"
 #include "launcher/report/quoted.h"
 #include "launcher/report/rank_list.h"
 
@@ -124,7 +125,9 @@ Failure failure_of(const StartFailed& message,
   return {.exit_code = message.exit_code,
           .rank = -1,
           .headline = concat(program, " ", what, " on ", host, ": ", quoted_line(message.problem)),
-          .hint = message.exit_code == kExitNotFound ? advice_for_program(program) : ""};
+          .hint = message.exit_code == kExitNotFound
+                      ? advice_for_program(program)
+                      : likely_cause({.last_errors = {message.problem}})};
 }
 
 Failure unreachable(const std::string& host,

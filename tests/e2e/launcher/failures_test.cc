@@ -15,6 +15,7 @@
 
 #include "comm/base/text.h"
 #include "tests/e2e/launcher/bprun_process.h"
+#include "tests/support/scratch.h"
 
 namespace bp::test {
 namespace {
@@ -190,6 +191,14 @@ TEST(Failure, FewDescriptorsAreSaid) {
   }
   EXPECT_GT(went_well, 0) << "32 are enough";
 }
+
+TEST(Failure, ALimitThatIsTooLowIsHintedAt) {
+  BprunProcess bprun({.arguments = {"-n", "16", "sleep", "10"},
+                      .before = {"/bin/sh", "-c", "ulimit -n 30 && exec \"$0\" \"$@\""}});
+  EXPECT_EQ(bprun.finish(), 70);
+  EXPECT_THAT(bprun.err(), HasSubstr("cannot make a pipe: Too many open files"));
+  EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: the limit of open files is too low (ulimit -n)\n"));
+}
 #endif
 
 TEST(Failure, ASilentRankIsKilledWhenAskedTo) {
@@ -262,6 +271,17 @@ TEST(Usage, IsRefusedInALine) {
   refused({"--hosts", "/tmp", "true"}, 66, "bprun: --hosts /tmp: Is a directory");
   refused({"--interface", "nosuch0", "true"}, 2,
           "bprun: --interface nosuch0: this machine has none");
+}
+
+TEST(Usage, AWorkingDirectoryThatIsGoneIsSaid) {
+  const Scratch scratch;
+  BprunProcess bprun(
+      {.arguments = {"-n", "1", "true"},
+       .before = {"/bin/sh", "-c", "cd $0 && rmdir $0 && exec \"$@\"", scratch.path()}});
+  EXPECT_EQ(bprun.finish(), 66);
+  EXPECT_EQ(bprun.err(),
+            "bprun: the working directory is gone: No such file or directory\n"
+            "  hint: it was deleted or moved; cd to a folder that is there\n");
 }
 
 TEST(Usage, ABusyStorePortIsRefused) {
