@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "comm/base/text.h"
+#include "launcher/report/clock_text.h"
 
 namespace bp::launcher {
 namespace {
@@ -19,7 +20,11 @@ constexpr std::uint64_t kLittleShared = 64 * kMega;  // what a container gets by
 constexpr std::uint64_t kDiskWarn = 5 * 1024 * kMega;
 constexpr std::uint64_t kDiskFail = 100 * kMega;
 
-std::string milliseconds_text(double seconds) {
+// "0.3 ms", "12.0 s", "03:00:00"
+std::string short_time(double seconds) {
+  if (seconds >= 1) {
+    return elapsed_text(std::chrono::milliseconds(std::llround(seconds * 1e3)));
+  }
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.1f ms", seconds * 1e3);
   return text.data();
@@ -49,10 +54,9 @@ Check check_version(const Hello& theirs, const Hello& ours) {
 Check check_clock(const HostAnswer& answer) {
   const double off = std::abs(answer.clock_ahead);
   const double surely = std::max(0.0, off - answer.clock_margin);
-  Check check{
-      .topic = "clock",
-      .text = concat(milliseconds_text(off), answer.clock_ahead < 0 ? " behind" : " ahead of",
-                     " this machine, to ", milliseconds_text(answer.clock_margin))};
+  Check check{.topic = "clock",
+              .text = concat(short_time(off), answer.clock_ahead < 0 ? " behind" : " ahead of",
+                             " this machine, to ", short_time(answer.clock_margin))};
   if (surely > kClockWarn) {
     check.grade = surely > kClockFail ? Grade::fail : Grade::warn;
     check.mend = "let chrony or systemd-timesyncd set the clocks";

@@ -35,6 +35,7 @@ TEST(Examine, Versions) {
 
 TEST(Examine, ClocksAsFarAsTheyAreKnown) {
   EXPECT_EQ(check_clock(clock(-0.25, 0.01)).text, "250.0 ms behind this machine, to 10.0 ms");
+  EXPECT_EQ(check_clock(clock(10799.9999, 2)).text, "03:00:00 ahead of this machine, to 2.0 s");
   EXPECT_EQ(check_clock(clock(0.4, 0)).grade, Grade::ok);
   EXPECT_EQ(check_clock(clock(-0.7, 0)).grade, Grade::warn);
   EXPECT_EQ(check_clock(clock(0.7, 0.3)).grade, Grade::ok) << "it may well be 0.4";
