@@ -153,6 +153,7 @@ bool Job::plan_next() {
     say(concat("goes on with ", describe(roster_.plan().placement)));
     return true;
   }
+  history_.push_back(concat("restart ", restarts_, " started no rank: ", failure.headline));
   return restart();
 }
 
