@@ -97,7 +97,7 @@ int join_main(const Options& options) {
   request.world = options.ranks.value_or(request.world);
   request.argv = options.program;
   request.gpus = options.gpus;
-  return join_job({*options.join, std::move(request), options.start_timeout});
+  return join_job({*options.join, std::move(request), options.start_timeout, options.lost_after});
 }
 
 int launcher_main(const std::string& called, const std::vector<std::string>& arguments) {

@@ -20,10 +20,12 @@
 #include "launcher/agent/channel.h"
 #include "launcher/agent/hello.h"
 #include "launcher/agent/join_key.h"
+#include "launcher/agent/launcher_watch.h"
 #include "launcher/agent/messages.h"
 #include "launcher/agent/prepare_job.h"
 #include "launcher/agent/rank_processes.h"
 #include "launcher/agent/timing.h"
+#include "launcher/agent/watchdog.h"
 #include "launcher/network/probe_listener.h"
 #include "launcher/network/probe_round.h"
 #include "launcher/process/event_loop.h"
@@ -31,7 +33,6 @@
 #include "launcher/process/oom_killer.h"
 #include "launcher/process/process_tree.h"
 #include "launcher/process/signals.h"
-#include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/report/quoted.h"
 
@@ -44,7 +45,7 @@ class Agent {
   int run();
 
  private:
-  void handle(const Heartbeat&) {}
+  void handle(const Heartbeat& message);
   void handle(JobSpec& spec);
   void handle(const Go&);
   void handle(const SignalRanks& message);
@@ -59,6 +60,8 @@ class Agent {
 
   void send(const ToLauncher& message) { channel_.send(encode(message)); }
   void beat();
+  void look();
+  void give_up(const Leaving& message);
   void reap();
   [[nodiscard]] std::string cause_of(const siginfo_t& end);
   void look_for_end();
@@ -72,6 +75,8 @@ class Agent {
   SignalFd signals_{SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
   HeldPort port_;
   Channel channel_;
+  LauncherWatch watch_;
+  std::unique_ptr<Watchdog> watchdog_;  // while ranks run
   OomKiller oom_killer_;
   JobKey probe_key_{};
   std::unique_ptr<ProbeListener> probe_listener_;  // until the job comes
@@ -104,6 +109,7 @@ Agent::Agent(Channel::Ends ends, const OwnWay* own)
                 [this](const std::string& problem) {
                   leave(problem.empty() ? "its connection ended" : problem, kExitTemporary);
                 }}),
+      watch_(loop_, own != nullptr ? own->lost_after : kLostAfter),
       ranks_(loop_,
              {[this](const ToLauncher& message) { send(message); }, [this] { look_for_end(); }}) {
   loop_.watch(signals_.fd(), POLLIN, [this](short) {
@@ -122,6 +128,7 @@ int Agent::run() {
     send(own_->request);
   }
   beat();
+  look();
   while (!leaving_ || !childless_) {
     loop_.run_once();
   }
@@ -130,12 +137,35 @@ int Agent::run() {
 
 void Agent::beat() {
   send(Heartbeat{});
-  const auto silence = EventLoop::Clock::now() - channel_.last_heard();
-  if (silence > kSilenceLimit && !suspended_ && !leaving_) {
-    channel_.close();
-    leave(concat("it was silent for ", elapsed_text(kSilenceLimit)), kExitTemporary);
-  }
   loop_.after(kHeartbeat, [this] { beat(); });
+}
+
+void Agent::handle(const Heartbeat& message) {
+  const auto before = watch_.lost_after();
+  watch_.take(message);
+  if (watch_.lost_after() != before) {
+    channel_.outlast(watch_.lost_after());
+  }
+}
+
+void Agent::look() {
+  if (watchdog_) {
+    watchdog_->calm();
+  }
+  if (!suspended_ && !leaving_) {
+    watch_.look(channel_.last_heard());
+    if (watch_.lost()) {
+      give_up({concat("heard nothing of bprun ", watch_.silence_text()), true});
+      leave(concat("it gave no sign of life ", watch_.silence_text()), kExitTemporary);
+    }
+  }
+  loop_.after(kLookEvery, [this] { look(); });
+}
+
+// Nothing after it: of ranks that end now bprun knows the reason already.
+void Agent::give_up(const Leaving& message) {
+  send(message);
+  channel_.close();
 }
 
 void Agent::handle(const ProbeListen& message) {
@@ -164,6 +194,12 @@ void Agent::handle(JobSpec& spec) {
   if (own_ != nullptr) {
     say_joined(*own_, *job_);
   }
+  if (!job_->store.host.empty()) {
+    watch_.check_at({.store = job_->store,
+                     .job = job_->job,
+                     .key = own_ != nullptr ? key_of_job(own_->key, job_->job) : job_->key,
+                     .host = job_->host});
+  }
   send(Ready{});
 }
 
@@ -173,6 +209,9 @@ void Agent::handle(const Go&) {
   }
   port_.release();
   try {
+    if (!job_->store.host.empty()) {  // on bprun's own machine bprun ends them
+      watchdog_ = std::make_unique<Watchdog>(watchdog_limit(watch_.lost_after()));
+    }
     for (const RankSpec& spec : job_->ranks) {
       if (!ranks_.start(*job_, spec, program_, key_.get())) {
         break;
@@ -250,7 +289,10 @@ void Agent::stop_leftovers() {
   if (std::exchange(stopping_leftovers_, true) || killing_) {
     return;
   }
-  const auto left = descendants_of(::getpid());
+  auto left = descendants_of(::getpid());
+  std::erase_if(left, [this](const ProcessEntry& process) {
+    return watchdog_ && process.pid == watchdog_->pid();
+  });
   leftovers_ = static_cast<int>(left.size());
   for (const ProcessEntry& process : left) {
     signal_process(process, SIGTERM);
@@ -289,6 +331,7 @@ void Agent::on_signal(int number) {
   } else if (own_ != nullptr && !ranks_.none_started() && !std::exchange(asked_to_stop_, true)) {
     send(AskStop{number});
   } else {
+    give_up({concat("was told to end by ", signal_name(number))});
     leave("", kExitSignal + number);
   }
 }

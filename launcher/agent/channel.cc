@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "bp/error.h"
+#include "comm/store/keepalive.h"
 #include "launcher/process/spawn.h"
 
 namespace bp::launcher {
@@ -41,6 +42,12 @@ void Channel::close() {
   if (out_) {
     loop_.forget(out_.get());
     out_.reset();
+  }
+}
+
+void Channel::outlast(std::chrono::milliseconds silence) {
+  if (seal_) {
+    prepare_store_socket(in_.get(), silence);
   }
 }
 

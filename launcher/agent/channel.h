@@ -1,6 +1,7 @@
 // A stream of frames over a pair of descriptors, on an event loop.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -40,6 +41,9 @@ class Channel {
   void close();                  // without calling the listener
   [[nodiscard]] bool all_sent() const { return sent_ == pending_.size(); }
   [[nodiscard]] const std::string& before_magic() const { return preamble_; }
+  // A network that is away for less than `silence` is not to break the connection. Nothing where
+  // that is no socket.
+  void outlast(std::chrono::milliseconds silence);
   // When the other end was last heard of.
   [[nodiscard]] EventLoop::Clock::time_point last_heard() const { return last_heard_; }
 

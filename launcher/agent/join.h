@@ -4,13 +4,15 @@
 #include <chrono>
 
 #include "launcher/agent/agent.h"
+#include "launcher/agent/timing.h"
 
 namespace bp::launcher {
 
 struct JoinOrder {
   StoreAddress server;
   Join request;
-  std::chrono::milliseconds patience{30'000};  // for the server to be there
+  std::chrono::milliseconds patience{30'000};        // for the server to be there
+  std::chrono::milliseconds lost_after{kLostAfter};  // of the server, until that names another
 };
 
 // Tries until the server is there, proves to it and has it prove that both know the key, then is

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <random>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "bp/error.h"
@@ -17,12 +19,33 @@
 #include "launcher/report/quoted.h"
 
 namespace bp::launcher {
+
+using std::chrono::milliseconds;
+
 namespace {
 
 constexpr std::size_t kErrorLines = 5;
 constexpr std::size_t kMaxErrors = 16U << 10U;
 // After the end of its frames, for the process itself to end and ssh to say why.
 constexpr std::chrono::milliseconds kLastWords{1000};
+
+// sshd at MaxStartups closes a connection before it has said anything.
+constexpr int kMostTries = 6;
+constexpr std::chrono::milliseconds kFirstRetry{500};  // doubled each time; half of it is by chance
+
+bool has_no_room(const std::string& errors) {
+  return errors.find("exchange_identification: ") != std::string::npos &&
+         (errors.find("closed by remote host") != std::string::npos ||
+          errors.find("reset by peer") != std::string::npos);
+}
+
+// What ssh says with LogLevel=VERBOSE and is no trouble.
+bool is_no_trouble(std::string_view line) {
+  static constexpr std::array<std::string_view, 4> kLines{"Authenticated to ", "Transferred: sent ",
+                                                          "Bytes per second: sent ",
+                                                          "Warning: Permanently added "};
+  return std::ranges::any_of(kLines, [&](std::string_view it) { return line.starts_with(it); });
+}
 
 std::vector<std::string> last_lines(const std::string& text, std::size_t most) {
   std::istringstream stream(text);
@@ -31,7 +54,7 @@ std::vector<std::string> last_lines(const std::string& text, std::size_t most) {
     if (!line.empty() && line.back() == '\r') {
       line.pop_back();
     }
-    if (!line.empty()) {
+    if (!line.empty() && !is_no_trouble(line)) {
       lines.push_back(line);
     }
   }
@@ -84,23 +107,56 @@ AgentLink::Started AgentLink::start_copy() {
 }
 
 AgentLink::AgentLink(EventLoop& loop, Listener listener)
-    : AgentLink(loop, start_copy(), std::move(listener)) {}
+    : loop_(loop), listener_(std::move(listener)) {
+  take(start_copy());
+}
 
 AgentLink::AgentLink(EventLoop& loop, const std::vector<std::string>& argv, Listener listener)
-    : AgentLink(loop, start(argv), std::move(listener)) {}
+    : loop_(loop), listener_(std::move(listener)), argv_(argv) {
+  take(start(argv_));
+}
 
-AgentLink::AgentLink(EventLoop& loop, Started started, Listener listener)
-    : loop_(loop),
-      listener_(std::move(listener)),
-      child_(std::move(started.child)),
-      channel_(std::make_unique<Channel>(loop,
-                                         Channel::Ends{.in = std::move(started.from_agent),
-                                                       .out = std::move(started.to_agent),
-                                                       .await_magic = true},
-                                         channel_listener())),
-      errors_(std::move(started.errors)) {
+void AgentLink::take(Started started) {
+  child_ = std::make_unique<Child>(std::move(started.child));
+  channel_ = std::make_unique<Channel>(loop_,
+                                       Channel::Ends{.in = std::move(started.from_agent),
+                                                     .out = std::move(started.to_agent),
+                                                     .await_magic = true},
+                                       channel_listener());
+  errors_ = std::move(started.errors);
   set_nonblocking(errors_.get());
   loop_.watch(errors_.get(), POLLIN, [this](short) { read_errors(); });
+}
+
+bool AgentLink::let_in() const {
+  return error_text_.find("Authenticated to ") != std::string::npos;
+}
+
+// Many bprun and hosts behind one sshd try at once; they should not come again together.
+bool AgentLink::try_again() {
+  if (!loss_.before_hello || loss_.tries >= kMostTries || !has_no_room(error_text_)) {
+    return false;
+  }
+  const auto longest = kFirstRetry * (1 << (loss_.tries - 1));
+  std::minstd_rand random(std::random_device{}());
+  std::uniform_int_distribution<milliseconds::rep> chance(longest.count() / 2, longest.count());
+  retry_timer_ = loop_.after(milliseconds(chance(random)), [this] { start_again(); });
+  return true;
+}
+
+void AgentLink::start_again() {
+  if (errors_) {
+    loop_.forget(errors_.get());
+  }
+  error_text_.clear();
+  closed_ = false;
+  loss_ = {.tries = loss_.tries + 1};
+  try {
+    take(start(argv_));
+  } catch (const Error& error) {
+    loss_.problem = error.what();
+    report_loss();
+  }
 }
 
 AgentLink::AgentLink(EventLoop& loop, std::unique_ptr<Channel> channel, Listener listener)
@@ -121,6 +177,10 @@ void AgentLink::handle(const Frame& frame) {
   if (std::holds_alternative<Hello>(message)) {
     loss_.before_hello = false;
     error_text_.clear();  // a banner
+  } else if (const auto* leaving = std::get_if<Leaving>(&message)) {
+    loss_.last_word = leaving->why;
+    loss_.gave_up_on_us = leaving->bprun_silent;
+    return;
   }
   listener_.on_message(message);
 }
@@ -161,6 +221,10 @@ void AgentLink::report_loss() {
   if (errors_) {
     read_errors();
   }
+  loss_.let_in = let_in();
+  if (try_again()) {
+    return;
+  }
   loss_.errors = quoted_lines(
       last_lines(error_text_.empty() ? channel_->before_magic() : error_text_, kErrorLines));
   listener_.on_lost(loss_);
@@ -169,6 +233,7 @@ void AgentLink::report_loss() {
 void AgentLink::hang_up() {
   channel_->close();
   loop_.cancel(loss_timer_);
+  loop_.cancel(retry_timer_);
   if (child_ && child_->fd() >= 0) {
     loop_.forget(child_->fd());
   }

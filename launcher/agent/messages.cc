@@ -12,12 +12,19 @@ namespace {
 
 // One pair of functions a message: put() writes the fields, get() reads them in the same order.
 
-void put(WireWriter&, const Heartbeat&) {}
 void put(WireWriter&, const Go&) {}
 void put(WireWriter&, const Ready&) {}
-void get(WireReader&, Heartbeat&) {}
 void get(WireReader&, Go&) {}
 void get(WireReader&, Ready&) {}
+
+void put(WireWriter& out, const Heartbeat& message) {
+  out.u32(message.lost_after_ms);
+  out.u32(message.silent_ms);
+}
+void get(WireReader& in, Heartbeat& message) {
+  message.lost_after_ms = in.u32();
+  message.silent_ms = in.u32();
+}
 
 void put(WireWriter& out, const JobKey& key) {
   out.string({reinterpret_cast<const char*>(key.data()), key.size()});
@@ -54,6 +61,9 @@ void put(WireWriter& out, const JobSpec& spec) {
   for (const std::int32_t number : spec.ignored_signals) {
     out.i32(number);
   }
+  out.i32(spec.host);
+  out.string(spec.store.host);
+  out.i32(spec.store.port);
 }
 
 void get(WireReader& in, JobSpec& spec) {
@@ -79,6 +89,9 @@ void get(WireReader& in, JobSpec& spec) {
   for (std::int32_t& number : spec.ignored_signals) {
     number = in.i32();
   }
+  spec.host = in.i32();
+  spec.store.host = in.string();
+  spec.store.port = in.i32();
   if (spec.argv.empty() || spec.ranks.empty()) {
     throw Error(ErrorCode::io, "a job without a program or without ranks");
   }
@@ -229,6 +242,15 @@ void get(WireReader& in, Join& message) {
 
 void put(WireWriter& out, const AskStop& message) { out.i32(message.signal); }
 void get(WireReader& in, AskStop& message) { message.signal = in.i32(); }
+
+void put(WireWriter& out, const Leaving& message) {
+  out.string(message.why);
+  out.u8(message.bprun_silent ? 1 : 0);
+}
+void get(WireReader& in, Leaving& message) {
+  message.why = in.string();
+  message.bprun_silent = in.u8() != 0;
+}
 
 void put(WireWriter& out, const StartFailed& message) {
   out.i32(message.rank);

@@ -18,8 +18,11 @@ namespace bp::launcher {
 
 inline constexpr std::uint32_t kProtocol = 6;
 
-// Both ways, every kHeartbeat: the other end is alive.
-struct Heartbeat {};
+// Both ways, every kHeartbeat: the other end is alive. The agent leaves the fields at 0.
+struct Heartbeat {
+  std::uint32_t lost_after_ms = 0;  // --lost-after
+  std::uint32_t silent_ms = 0;      // since the launcher heard the agent for the last time
+};
 
 // --- launcher to agent ---
 
@@ -41,6 +44,9 @@ struct JobSpec {
   std::vector<std::string> defaults;  // variables for where they are not set
   std::vector<RankSpec> ranks;
   std::vector<std::int32_t> ignored_signals;  // ranks begin with these ignored, as bprun did
+  std::int32_t host = 0;                      // the agent's number
+  // Where an agent on another machine looks when it hears nothing; on the launcher's it is empty.
+  StoreAddress store = {};
 };
 
 struct Go {};  // start the ranks
@@ -136,6 +142,12 @@ struct AskStop {
   int signal = 0;
 };
 
+// The agent gives up: the last message. It has ended its ranks or is about to.
+struct Leaving {
+  std::string why;            // what may follow "its agent "
+  bool bprun_silent = false;  // it heard nothing of the launcher
+};
+
 struct Ready {};
 
 struct StartFailed {
@@ -199,7 +211,8 @@ using ToLauncher = std::variant<Heartbeat,
                                 ProbeReady,
                                 ProbeReport,
                                 Join,
-                                AskStop>;
+                                AskStop,
+                                Leaving>;
 
 inline constexpr std::uint32_t kStdinWindow = 256U << 10U;
 inline constexpr std::uint32_t kOutputWindow = 1U << 20U;

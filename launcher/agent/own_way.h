@@ -1,10 +1,12 @@
 // An agent that has come by itself (--join) instead of being started by bprun.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "bp/environment.h"
 #include "launcher/agent/messages.h"
+#include "launcher/agent/timing.h"
 
 namespace bp::launcher {
 
@@ -12,6 +14,7 @@ struct OwnWay {
   Join request;
   JobKey key{};        // by which both ends know each other; the job's is made of it (join_key.h)
   std::string server;  // "h1:7000"
+  std::chrono::milliseconds lost_after{kLostAfter};  // until the server names another
 };
 
 // What its user sees of the job, on stderr: all output goes to the server.

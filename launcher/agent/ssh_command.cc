@@ -9,12 +9,18 @@ namespace bp::launcher {
 
 std::vector<std::string> agent_command(const std::vector<std::string>& ssh,
                                        const Host& host,
-                                       const std::string& remote_bprun) {
+                                       const std::string& remote_bprun,
+                                       std::chrono::milliseconds lost_after) {
   std::vector<std::string> command = ssh;
   if (std::filesystem::path(ssh.front()).filename() == "ssh") {
-    // Whether a host that is silent is lost is for kSilenceLimit to say; ssh gives up after it.
-    for (const char* option :
-         {"BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=2", "ServerAliveCountMax=5"}) {
+    // --lost-after says when a host that is silent is lost. TCP, and so ssh, may hear nothing for
+    // twice that time although the network is back; ssh gives up after three times.
+    // VERBOSE has it say that the login has worked.
+    const auto alive = std::chrono::ceil<std::chrono::seconds>(lost_after / 3).count();
+    for (const std::string& option :
+         {std::string("BatchMode=yes"), std::string("ConnectTimeout=10"),
+          concat("ServerAliveInterval=", alive), std::string("ServerAliveCountMax=9"),
+          std::string("LogLevel=VERBOSE")}) {
       command.insert(command.end(), {"-o", option});
     }
     command.emplace_back("-T");

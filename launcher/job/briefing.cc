@@ -114,6 +114,10 @@ std::vector<JobSpec> brief_hosts(const KnownHosts& hosts,
   std::vector<JobSpec> specs;
   for (std::size_t host = 0; host < placement.size(); ++host) {
     JobSpec& spec = specs.emplace_back(spec_for(hosts.plan.hosts[host], options, briefing));
+    spec.host = static_cast<std::int32_t>(host);
+    if (!hosts.plan.hosts[host].local) {
+      spec.store = briefing.store;
+    }
     spec.defaults = {concat("OMP_NUM_THREADS=", threads[host])};
     if (const std::string& address = hosts.addresses[host]; !address.empty()) {
       spec.defaults.push_back(concat("BP_INTERFACE=", address));

@@ -1,10 +1,13 @@
 #include "launcher/job/crew.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "comm/base/text.h"
 #include "launcher/agent/hello.h"
+#include "launcher/agent/liveness_check.h"
 #include "launcher/agent/timing.h"
 #include "launcher/job/job_texts.h"
 #include "launcher/report/clock_text.h"
@@ -29,9 +32,11 @@ std::string ranks_there(const PlacedHost& placed) {
 Crew::Crew(EventLoop& loop,
            const JobPlan& plan,
            std::vector<Arrival> arrivals,
+           std::chrono::milliseconds lost_after,
            std::function<void(std::size_t, const ToLauncher&)> on_message)
     : loop_(loop),
       plan_(plan),
+      lost_after_(lost_after),
       on_message_(std::move(on_message)),
       ours_(make_hello(0)),
       hosts_(plan.hosts.size()) {
@@ -40,6 +45,7 @@ Crew::Crew(EventLoop& loop,
     connect(host, std::move(arrivals[host]));
   }
   beat();
+  look();
 }
 
 void Crew::connect(std::size_t host, Arrival arrival) {
@@ -55,6 +61,7 @@ void Crew::connect(std::size_t host, Arrival arrival) {
     return;
   }
   state.link = std::make_unique<AgentLink>(loop_, std::move(arrival.channel), std::move(listener));
+  state.link->outlast(lost_after_);
   state.hello = std::move(arrival.hello);
   state.phase = HostPhase::greeted;
 }
@@ -83,6 +90,7 @@ void Crew::handle(std::size_t host, const ToLauncher& message) {
 }
 
 void Crew::on_lost(std::size_t host, const LinkLoss& loss) {
+  look_for_pause();
   HostState& state = hosts_[host];
   if (state.phase != HostPhase::done && state.phase != HostPhase::lost) {
     state.phase = HostPhase::lost;
@@ -92,21 +100,74 @@ void Crew::on_lost(std::size_t host, const LinkLoss& loss) {
 }
 
 void Crew::beat() {
-  send_to_all(Heartbeat{});
-  look_for_silence();
+  for (HostState& host : hosts_) {
+    if (host.phase == HostPhase::connecting) {
+      continue;  // a login shell that reads its input would have it
+    }
+    const auto silence = std::chrono::floor<std::chrono::milliseconds>(silence_of(host));
+    host.link->send(Heartbeat{.lost_after_ms = static_cast<std::uint32_t>(lost_after_.count()),
+                              .silent_ms = static_cast<std::uint32_t>(silence.count())});
+  }
   heartbeat_ = loop_.after(kHeartbeat, [this] { beat(); });
 }
 
+void Crew::look() {
+  look_for_pause();
+  look_for_signs();
+  look_for_silence();
+  look_ = loop_.after(kLookEvery, [this] { look(); });
+}
+
+// By the usual connection.
+Crew::Clock::duration Crew::silence_of(const HostState& host) const {
+  return Clock::now() - std::max(host.link->last_heard(), awake_since_);
+}
+
 // Agents on this machine need no watching: their end is seen at once.
+bool Crew::watched(std::size_t host) const {
+  const HostPhase phase = hosts_[host].phase;
+  return (phase == HostPhase::greeted || phase == HostPhase::ready) && !plan_.hosts[host].local;
+}
+
+// In a pause of our own we heard of no host, and they heard nothing of us.
+void Crew::look_for_pause() {
+  if (const auto pause = own_pause_.look(kOwnPause)) {
+    awake_since_ = Clock::now();
+    paused_for_ = *pause;
+  }
+}
+
+void Crew::resumed() {
+  static_cast<void>(own_pause_.look(kOwnPause));
+  awake_since_ = Clock::now();
+}
+
+// Costs a moment, so only while a host is silent.
+void Crew::look_for_signs() {
+  bool any_silent = false;
+  for (std::size_t host = 0; host < hosts_.size(); ++host) {
+    any_silent |= watched(host) && silence_of(hosts_[host]) > kCheckAfter;
+  }
+  if (!any_silent || !signs_) {
+    return;
+  }
+  for (auto& [key, sign] : signs_()) {
+    const auto host =
+        static_cast<std::size_t>(std::atoi(key.c_str() + std::string_view(kHostAliveKeys).size()));
+    if (host < hosts_.size() && hosts_[host].sign != sign) {
+      hosts_[host].sign = std::move(sign);
+      hosts_[host].sign_at = Clock::now();
+    }
+  }
+}
+
 void Crew::look_for_silence() {
-  const auto now = Clock::now();
   for (std::size_t host = 0; host < hosts_.size(); ++host) {
     const HostState& state = hosts_[host];
-    const bool expected = state.phase == HostPhase::greeted || state.phase == HostPhase::ready;
-    const auto heard = std::max(state.link->last_heard(), awake_since_);
-    if (expected && !plan_.hosts[host].local && now - heard > kSilenceLimit) {
+    if (watched(host) && silence_of(state) > lost_after_ &&
+        Clock::now() - state.sign_at > lost_after_) {
       LinkLoss loss{.before_hello = false};
-      loss.problem = concat("silent for ", elapsed_text(kSilenceLimit));
+      loss.problem = concat("silent for ", elapsed_text(lost_after_));
       on_lost(host, loss);
     }
   }
@@ -158,26 +219,20 @@ std::optional<Failure> Crew::not_reached(std::chrono::milliseconds start_timeout
   if (!too_long && !all_told) {
     return std::nullopt;
   }
-  std::vector<Failure> failures;
+  std::vector<std::pair<std::string, Failure>> failures;
   for (const std::size_t host : lost) {
-    failures.push_back(unreachable(name(host), hosts_[host].loss, plan_.hosts[host].bprun));
-  }
-  if (too_long) {
-    for (const std::size_t host : waiting) {
-      failures.push_back({.exit_code = kExitTemporary,
-                          .headline = concat("host ", name(host), " gave no answer within ",
-                                             elapsed_text(start_timeout), " (--start-timeout)")});
-    }
-  }
-  Failure first = std::move(failures.front());
-  for (std::size_t i = 1; i < failures.size(); ++i) {
-    first.more.push_back(failures[i].headline);
-  }
-  for (const std::size_t host : lost) {
-    first.hosts.push_back(name(host));
+    failures.emplace_back(name(host),
+                          unreachable(name(host), hosts_[host].loss, plan_.hosts[host].bprun));
   }
   for (std::size_t i = 0; too_long && i < waiting.size(); ++i) {
-    first.hosts.push_back(name(waiting[i]));
+    const std::size_t host = waiting[i];
+    failures.emplace_back(name(host),
+                          no_answer(name(host), hosts_[host].link->let_in(), start_timeout));
+  }
+  Failure first = failures.front().second;
+  first.more = others_like(failures);
+  for (const auto& [host, failure] : failures) {
+    first.hosts.push_back(host);
   }
   return first;
 }
@@ -198,13 +253,37 @@ std::optional<Failure> Crew::host_lost() const {
   for (std::size_t host = 0; host < hosts_.size(); ++host) {
     const HostState& state = hosts_[host];
     if (state.phase == HostPhase::lost && !state.loss.before_hello) {
-      Failure failure = lost_after_hello(name(host), state.loss, plan_.hosts[host].local);
+      if (auto pause = own_pause_failure(state.loss)) {
+        return pause;
+      }
+      Failure failure = lost_after_hello(name(host), state.loss, plan_.hosts[host]);
       failure.hosts = {name(host)};
       failure.more.push_back(ranks_there(plan_.placement[host]));
       return failure;
     }
   }
   return std::nullopt;
+}
+
+// The agents did what they must when bprun is silent. No host is to blame.
+std::optional<Failure> Crew::own_pause_failure(const LinkLoss& loss) const {
+  const bool ours = loss.gave_up_on_us && paused_for_ > lost_after_ - 2 * kHeartbeat &&
+                    Clock::now() - awake_since_ < lost_after_;
+  if (!ours) {
+    return std::nullopt;
+  }
+  Failure failure{.exit_code = kExitTemporary,
+                  .headline = concat("bprun itself stood still for ", elapsed_text(paused_for_),
+                                     ", and its agents ended the ranks")};
+  for (std::size_t host = 0; host < hosts_.size(); ++host) {
+    if (hosts_[host].phase == HostPhase::lost && hosts_[host].loss.gave_up_on_us) {
+      failure.more.push_back(concat("the agent on ", name(host), " ", hosts_[host].loss.last_word));
+    }
+  }
+  failure.hint =
+      "a signal stopped bprun, or this machine slept; Ctrl-Z instead of kill -STOP stops the whole "
+      "job, and --lost-after 30s waits longer";
+  return failure;
 }
 
 void Crew::send_to_all(const ToAgent& message) {
@@ -241,6 +320,7 @@ void Crew::dismiss(const End& end, std::chrono::milliseconds limit) {
 
 void Crew::close(std::chrono::milliseconds limit) {
   loop_.cancel(heartbeat_);
+  loop_.cancel(look_);
   // All are told before any is waited for.
   for (HostState& host : hosts_) {
     host.link->hang_up();

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "launcher/job/company.h"
 #include "launcher/job/plan.h"
 #include "launcher/process/event_loop.h"
+#include "launcher/process/own_pause.h"
 #include "launcher/report/failure.h"
 
 namespace bp::launcher {
@@ -25,10 +27,11 @@ class Crew {
 
   // `on_message` gets what the crew has no use for itself, with the host's number. Starts the
   // agents of all hosts but those of `arrivals` (company.h); throws io where not even ssh can be
-  // run.
+  // run. A host that is silent for `lost_after` is lost.
   Crew(EventLoop& loop,
        const JobPlan& plan,
        std::vector<Arrival> arrivals,
+       std::chrono::milliseconds lost_after,
        std::function<void(std::size_t, const ToLauncher&)> on_message);
   ~Crew();
   Crew(const Crew&) = delete;
@@ -49,8 +52,13 @@ class Crew {
   void send_to_all(const ToAgent& message);
   // So many bytes of what a host's ranks print have been taken. The agent hears of it by and by.
   void output_taken(std::size_t host, std::uint32_t bytes);
-  // After a time in which we did not run, and so could not hear of anybody.
-  void resumed() { awake_since_ = Clock::now(); }
+  // From here on hosts may give signs of life by other ways: asked for while a host is silent.
+  // `signs` returns the last of each host, by liveness_check.h's keys.
+  void look_for_signs_by(std::function<std::map<std::string, std::string>()> signs) {
+    signs_ = std::move(signs);
+  }
+  // After a pause that all agents were told of.
+  void resumed();
   // Tells those that came by themselves how the job ended, and waits until they have heard, at most
   // so long.
   void dismiss(const End& end, std::chrono::milliseconds limit);
@@ -63,27 +71,40 @@ class Crew {
     std::unique_ptr<AgentLink> link;
     Hello hello;
     LinkLoss loss;
+    std::string sign;                // the last that it gave by another way
+    Clock::time_point sign_at{};     // when that was seen
     std::uint32_t output_taken = 0;  // that its agent has not heard of
   };
   void connect(std::size_t host, Arrival arrival);
   void handle(std::size_t host, const ToLauncher& message);
   void on_lost(std::size_t host, const LinkLoss& loss);
   void beat();
+  void look();
+  void look_for_pause();
+  void look_for_signs();
   void look_for_silence();
+  [[nodiscard]] Clock::duration silence_of(const HostState& host) const;
+  [[nodiscard]] bool watched(std::size_t host) const;
   [[nodiscard]] const std::string& name(std::size_t host) const;
   [[nodiscard]] std::optional<Failure> not_reached(std::chrono::milliseconds start_timeout) const;
   [[nodiscard]] std::optional<Failure> other_version() const;
   [[nodiscard]] std::optional<Failure> host_lost() const;
+  [[nodiscard]] std::optional<Failure> own_pause_failure(const LinkLoss& loss) const;
 
   EventLoop& loop_;
   const JobPlan& plan_;
+  const std::chrono::milliseconds lost_after_;
   std::function<void(std::size_t, const ToLauncher&)> on_message_;
   const Hello ours_;
   std::vector<HostState> hosts_;
+  std::function<std::map<std::string, std::string>()> signs_;
   Clock::time_point awake_since_ = Clock::now();
+  OwnPause own_pause_;
+  std::chrono::milliseconds paused_for_{0};  // the last pause, which ended at awake_since_
   std::optional<Clock::time_point> first_loss_;
   std::optional<Failure> start_failure_;
   EventLoop::TimerId heartbeat_ = 0;
+  EventLoop::TimerId look_ = 0;
 };
 
 }  // namespace bp::launcher

@@ -199,8 +199,9 @@ void Gathering::beat() {
 
 void Gathering::look_at(Guest& guest) {
   if (guest.gone) return;
-  guest.channel->send(encode(ToAgent(Heartbeat{})));
-  const bool silent = EventLoop::Clock::now() - guest.channel->last_heard() > kSilenceLimit;
+  guest.channel->send(encode(ToAgent(
+      Heartbeat{.lost_after_ms = static_cast<std::uint32_t>(options_.lost_after.count())})));
+  const bool silent = EventLoop::Clock::now() - guest.channel->last_heard() > options_.lost_after;
   if (silent || (guest.leaves_by && guest.leaves_by->passed())) {
     guest.channel->close();
     on_closed(guest);

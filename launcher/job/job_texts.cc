@@ -2,12 +2,14 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
 #include "comm/base/text.h"
 #include "launcher/job/other_options.h"
 #include "launcher/process/signals.h"
+#include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/report/likely_cause.h"
 #include "launcher/report/quoted.h"
@@ -27,10 +29,16 @@ struct SshTrouble {
 };
 
 constexpr std::array kSshTroubles{
+    SshTrouble{"Temporary failure in name resolution",
+               "the name service (DNS) does not answer from here: try again, or name the host in "
+               "/etc/hosts"},
     SshTrouble{"Could not resolve hostname",
                "the name is neither in DNS, /etc/hosts nor ssh's configuration"},
     SshTrouble{"Connection refused",
                "no sshd listens there; is it the right port (port=N in a hostfile)?"},
+    SshTrouble{"during banner exchange",
+               "something accepts connections there, but sshd does not answer: it hangs, or the "
+               "host is overloaded"},
     SshTrouble{"Connection timed out", "the host is down, or a firewall is in between"},
     SshTrouble{"No route to host", "the host is down, or a firewall is in between"},
     SshTrouble{"Permission denied",
@@ -39,6 +47,11 @@ constexpr std::array kSshTroubles{
                "if that is right, forget the old key: ssh-keygen -R that host"},
     SshTrouble{"Host key verification failed",
                "log in once by hand: ssh asks about the host's key"},
+    SshTrouble{"kex_exchange_identification",
+               "sshd there takes no more logins at a time: fewer hosts at once, or a higher "
+               "MaxStartups in its sshd_config"},
+    SshTrouble{"DUE TO TIME LIMIT", "Slurm's time limit (--time) has ended the job or its step"},
+    SshTrouble{"CANCELLED AT", "scancel has ended the job or its step"},
 };
 
 struct SshComplaint {
@@ -59,6 +72,39 @@ SshComplaint complaint_of(const std::vector<std::string>& lines) {
     all += concat(all.empty() ? "" : "; ", line);
   }
   return {all, ""};
+}
+
+std::string shell_hint(const std::string& host) {
+  return concat(
+      "what a login shell reads there first (~/.bashrc, /etc/profile) must neither end "
+      "it, nor print, nor read its input: ssh ",
+      host, " true must do nothing");
+}
+
+std::string without(std::string text, const std::string& name) {
+  for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos;) {
+    text.erase(at, name.size());
+  }
+  return text;
+}
+
+// The first and the last of many.
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 5;
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names.size() <= kShown || i < kShown - 2 || i + 1 == names.size()) {
+      text += concat(i == 0 ? "" : ", ", names[i]);
+    } else if (i == kShown - 2) {
+      text += ", ...";
+    }
+  }
+  return text;
+}
+
+// What the connection to the agent is.
+std::string_view starter_of(const HostPlan& plan) {
+  return plan.joined ? "its connection" : plan.srun ? "srun" : "ssh";
 }
 
 }  // namespace
@@ -137,6 +183,9 @@ Failure unreachable(const std::string& host,
   if (complaint.empty()) {
     complaint = loss.problem.empty() ? describe_status(loss.status) : loss.problem;
   }
+  if (loss.tries > 1) {
+    complaint += concat(" (", loss.tries, " tries)");
+  }
   const int code = exit_code_of(loss.status);
   if (code == kExitNotFound || code == kExitNotExecutable) {
     return {
@@ -145,22 +194,83 @@ Failure unreachable(const std::string& host,
         .headline = concat("there is no ", remote_bprun, " on ", host, ": ", complaint),
         .hint = "install the same build at the same path there, or name it: --remote-bprun PATH"};
   }
+  if (loss.let_in && hint.empty()) {
+    return {.exit_code = kExitTemporary,
+            .rank = -1,
+            .headline = concat("ssh let us in on ", host,
+                               ", but its shell did not start bprun's agent: ", complaint),
+            .hint = shell_hint(host)};
+  }
   return {.exit_code = kExitTemporary,
           .rank = -1,
           .headline = concat("host ", host, " could not be reached: ", complaint),
           .hint = std::string(hint)};
 }
 
-Failure lost_after_hello(const std::string& host, const LinkLoss& loss, bool local) {
-  std::string why = loss.problem;
+Failure no_answer(const std::string& host, bool let_in, std::chrono::milliseconds limit) {
+  Failure failure{.exit_code = kExitTemporary,
+                  .headline = concat("host ", host, " gave no answer within ", elapsed_text(limit),
+                                     " (--start-timeout)")};
+  if (let_in) {
+    failure.headline += ", although ssh let us in: its shell hangs, or reads what is for bprun";
+    failure.hint = shell_hint(host);
+  }
+  return failure;
+}
+
+std::vector<std::string> others_like(const std::vector<std::pair<std::string, Failure>>& failures) {
+  struct Group {
+    std::string text;  // without the host's name
+    std::vector<std::string> hosts;
+    std::string headline;  // of the first of them
+  };
+  std::vector<Group> groups;
+  for (const auto& [host, failure] : failures) {
+    const std::string text = without(failure.headline, host);
+    const auto same = std::ranges::find(groups, text, &Group::text);
+    if (same == groups.end()) {
+      groups.push_back({text, {host}, failure.headline});
+    } else {
+      same->hosts.push_back(host);
+    }
+  }
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const Group& group = groups[i];
+    if (i > 0) {  // the first of all is the headline of the report
+      lines.push_back(group.headline);
+    }
+    if (group.hosts.size() > 1) {
+      lines.push_back(concat("so it is with ", group.hosts.size() - 1,
+                             group.hosts.size() == 2 ? " other host: " : " other hosts: ",
+                             some_of({group.hosts.begin() + 1, group.hosts.end()})));
+    }
+  }
+  return lines;
+}
+
+Failure lost_after_hello(const std::string& host, const LinkLoss& loss, const HostPlan& plan) {
+  std::string why = loss.last_word.empty() ? loss.problem : concat("its agent ", loss.last_word);
+  const std::string_view hint = complaint_of(loss.errors).hint;
   for (const std::string& line : loss.errors) {
     why += concat(why.empty() ? "" : "; ", line);
   }
   if (why.empty()) {
-    why = concat(local ? "bprun's agent there " : "its ssh ", describe_status(loss.status));
+    why = concat(plan.local ? "bprun's agent there "
+                            : concat("its agent ended without a word, and ", starter_of(plan), " "),
+                 describe_status(loss.status));
   }
-  return {.exit_code = local ? kExitInternal : kExitTemporary,
-          .headline = concat("host ", host, " was lost (", why, ")")};
+  Failure failure{.exit_code = plan.local ? kExitInternal : kExitTemporary,
+                  .headline = concat("host ", host, " was lost (", why, ")"),
+                  .hint = std::string(hint)};
+  if (loss.problem.starts_with("silent")) {
+    failure.more.push_back(concat("nothing came from it by ", starter_of(plan),
+                                  ", nor by a connection of its own to the job's store"));
+    failure.hint =
+        "the host is down, hangs or is cut off, or its bprun is stopped; --lost-after 30s waits "
+        "longer";
+  }
+  return failure;
 }
 
 std::string left_silently(const std::vector<int>& ranks) {

@@ -1,12 +1,15 @@
 // What bprun says about hosts and ranks that failed. Pure.
 #pragma once
 
+#include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "launcher/agent/link.h"
 #include "launcher/agent/messages.h"
 #include "launcher/hosts/placement.h"
+#include "launcher/job/plan.h"
 #include "launcher/job/verdict.h"
 #include "launcher/report/failure.h"
 
@@ -30,8 +33,20 @@ namespace bp::launcher {
                                   const LinkLoss& loss,
                                   const std::string& remote_bprun);
 
+// A host whose agent has not come in time. `let_in`: ssh said that the login worked.
+[[nodiscard]] Failure no_answer(const std::string& host,
+                                bool let_in,
+                                std::chrono::milliseconds limit);
+
+// The lines below the first of several failures, each with its host: hosts of which the same is
+// said share a line.
+[[nodiscard]] std::vector<std::string> others_like(
+    const std::vector<std::pair<std::string, Failure>>& failures);
+
 // An agent that was there and is gone before its ranks were done.
-[[nodiscard]] Failure lost_after_hello(const std::string& host, const LinkLoss& loss, bool local);
+[[nodiscard]] Failure lost_after_hello(const std::string& host,
+                                       const LinkLoss& loss,
+                                       const HostPlan& plan);
 
 // The warning about ranks that joined the store and exited with code 0 without goodbye to it, where
 // that did no harm.

@@ -52,6 +52,7 @@ struct RawOptions {
   std::string shown_ranks;  // empty: not given
   std::string grace = "30s";
   std::string kill_silent;  // empty: not given
+  std::string lost_after;   // likewise
   std::string on_failure = "stop";
   bool check_build = false;
   std::string completion;
@@ -111,6 +112,9 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_flag("--kill-silent{10s}", raw.kill_silent,
                "end the job when a rank gives no sign of life for TIME or 10s (default: after 10s "
                "it is named, and nothing ends)");
+  app.add_option("--lost-after", raw.lost_after,
+                 "silence of a host, or of the network to it, after which it is lost (default: 9s)")
+      ->type_name("TIME");
   app.add_option("--on-failure", raw.on_failure,
                  "of a rank: stop the job, or continue with the others (default: stop)")
       ->type_name("WHAT");
@@ -222,6 +226,15 @@ void finish_output(Options& options, const RawOptions& raw) {
   }
 }
 
+std::chrono::milliseconds parse_lost_after(const std::string& text) {
+  const auto time = parse_duration(text, "--lost-after");
+  if (time < kLeastLostAfter || time > kMostLostAfter) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("--lost-after must be from 5s to 24h, not ", text));
+  }
+  return time;
+}
+
 void finish(Options& options, const RawOptions& raw, const std::vector<std::string>& rest) {
   options.program = program_of(rest);
   const bool any_program = raw.join && options.program.empty();
@@ -241,6 +254,9 @@ void finish(Options& options, const RawOptions& raw, const std::vector<std::stri
       throw Error(ErrorCode::invalid_argument,
                   concat("--kill-silent must be 1s or more, not ", raw.kill_silent));
     }
+  }
+  if (!raw.lost_after.empty()) {
+    options.lost_after = parse_lost_after(raw.lost_after);
   }
   check_host_options(options);
   if (!options.gpus.empty()) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bp/environment.h"
+#include "launcher/agent/timing.h"
 #include "launcher/hosts/selection.h"
 #include "launcher/report/line_prefix.h"
 #include "launcher/report/terminal.h"
@@ -38,6 +39,7 @@ struct Options {
   std::string output;
   std::string trace;
   std::chrono::milliseconds start_timeout = std::chrono::seconds{30};
+  std::chrono::milliseconds lost_after = kLostAfter;
   std::chrono::milliseconds grace = std::chrono::seconds{30};
   std::optional<std::chrono::milliseconds> kill_silent;  // unset: silent ranks are only named
   std::vector<std::string> environment;                  // NAME or NAME=VALUE

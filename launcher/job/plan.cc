@@ -68,7 +68,7 @@ HostPlan plan_host(const Host& host, const Machine& machine, bool by_srun, const
   if (ssh.empty()) {
     throw Error(ErrorCode::invalid_argument, "--ssh is empty");
   }
-  return {false, bprun, agent_command(ssh, host, bprun)};
+  return {false, bprun, agent_command(ssh, host, bprun, options.lost_after)};
 }
 
 using Place = std::vector<PlacedHost> (*)(const Hosts&, std::optional<int>);

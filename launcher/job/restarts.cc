@@ -29,8 +29,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kFirstWait = 500ms;  // before a restart; doubled each time
 constexpr std::chrono::milliseconds kLongestWait = 30s;
-// What runs on a host that was lost ends once its agent misses us too, and must be gone first.
-constexpr std::chrono::milliseconds kLostHostEnds = kSilenceLimit + 2 * kHeartbeat;
 
 std::string random_job_name() { return to_hex(random_bytes()).substr(0, 12); }
 
@@ -181,7 +179,9 @@ bool Job::restart() {
 
 std::chrono::milliseconds Job::wait_before_restart() const {
   const auto wait = std::min(kLongestWait, kFirstWait * (1 << std::min(restarts_, 10)));
-  return ending_.ran && host_trouble(ending_) ? std::max(wait, kLostHostEnds) : wait;
+  // What runs on a host that was lost ends once its agent misses us too, and must be gone first.
+  return ending_.ran && host_trouble(ending_) ? std::max(wait, lost_host_ends(options_.lost_after))
+                                              : wait;
 }
 
 // While nothing of the job runs: what it has saved is all that there is to save.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "comm/base/text.h"
-#include "launcher/agent/timing.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
 
@@ -11,9 +10,8 @@ namespace bp::launcher {
 
 using std::chrono::milliseconds;
 
-Silence::Silence(std::optional<milliseconds> kill_after)
-    : kill_after_(kill_after),
-      limit_(std::min<milliseconds>(kRankSilence, kill_after.value_or(kRankSilence))) {}
+Silence::Silence(std::optional<milliseconds> kill_after, milliseconds limit)
+    : kill_after_(kill_after), limit_(std::min(limit, kill_after.value_or(limit))) {}
 
 std::string Silence::store_event(const StoreEvent& event, const std::string& who, Time now) {
   if (event.kind == StoreEvent::Kind::back && told_.erase(event.rank) > 0) {

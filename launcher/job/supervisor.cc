@@ -57,12 +57,13 @@ Supervisor::Supervisor(const Options& options,
                 crew_.output_taken(host_of_rank(plan_.placement, rank), bytes);
               }),
       jury_(world_size(plan.placement)),
-      silence_(options.kill_silent),
+      silence_(options.kill_silent, rank_silence(options.lost_after)),
       ranks_(plan.placement),
       key_(company_.key ? key_of_job(*company_.key, generation.job) : random_job_key()),
       crew_(loop_,
             plan,
             std::move(company_.arrivals),
+            options.lost_after,
             [this](std::size_t host, const ToLauncher& message) { on_message(host, message); }) {
   loop_.watch(signals_.fd(), POLLIN, [this](short) {
     for (const int number : signals_.read()) {

@@ -11,6 +11,7 @@
 #include "bp/error.h"
 #include "comm/base/text.h"
 #include "launcher/agent/hello.h"
+#include "launcher/agent/liveness_check.h"
 #include "launcher/job/briefing.h"
 #include "launcher/job/supervisor.h"
 #include "launcher/network/port_holder.h"
@@ -88,6 +89,7 @@ void Supervisor::prepare() {
       std::make_unique<StoreEvents>(loop_, [this](const StoreEvent& event) { on_store(event); });
   store_ = start_store(server, [this](const StoreEvent& event) { store_events_->push(event); });
 
+  crew_.look_for_signs_by([this] { return store_->values(kHostAliveKeys); });
   const std::vector<JobSpec> specs = brief_hosts(hosts, options_,
                                                  {.job = generation_.job,
                                                   .generation = generation_.number,

@@ -70,7 +70,7 @@ class Surveyor {
   // While others are waited for, an agent would else take us for lost.
   void beat() {
     for (State& host : hosts_) {
-      if (host.link) host.link->send(Heartbeat{});
+      if (host.link && host.answer.hello) host.link->send(Heartbeat{});
     }
     loop_.after(kHeartbeat, [this] { beat(); });
   }
@@ -151,7 +151,7 @@ class Surveyor {
     }
     const HostPlan& plan = plan_.hosts[host];
     const Failure failure = loss.before_hello ? unreachable(name(host), loss, plan.bprun)
-                                              : lost_after_hello(name(host), loss, plan.local);
+                                              : lost_after_hello(name(host), loss, plan);
     state.answer.problem = failure.headline;
     state.answer.hint = failure.hint;
     state.over = true;

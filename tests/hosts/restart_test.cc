@@ -30,7 +30,7 @@ TEST_F(RestartOnHosts, AHostWhoseCableIsCutIsLeftOutUntilItIsBack) {
   hosts().at("head", "ip link set dev c up");
   std::ofstream(enough) << "";
   EXPECT_EQ(bprun.finish(), 0) << bprun.err();
-  EXPECT_THAT(bprun.err(), HasSubstr("bprun: FAILED  host c was lost (silent for 8.0 s) after "));
+  EXPECT_THAT(bprun.err(), HasSubstr("bprun: FAILED  host c was lost (silent for 9.0 s) after "));
   EXPECT_THAT(bprun.err(), HasSubstr("bprun: FAILED  host c could not be reached: "));
   EXPECT_THAT(bprun.out(), HasSubstr("[0] 2: 0 of 4 on c,a,b\n"));
   EXPECT_THAT(bprun.err(),

@@ -157,7 +157,7 @@ TEST(Messages, AllOthersComeBackAsTheyWent) {
 TEST(Messages, RefuseUnknownTypesAndLeftOverBytes) {
   EXPECT_THROW((void)decode_to_agent({200, ""}), Error);
   EXPECT_THROW((void)decode_to_launcher({200, ""}), Error);
-  EXPECT_THROW((void)decode_to_agent({0, "x"}), Error) << "a heartbeat has no content";
+  EXPECT_THROW((void)decode_to_agent({2, "x"}), Error) << "Go has no content";
 }
 
 TEST(Messages, SayWhatIsWrong) {
@@ -174,7 +174,7 @@ TEST(Messages, SayWhatIsWrong) {
   const std::string key = std::string("\x20\0\0\0", 4) + std::string(32, 'k');
   EXPECT_EQ(told(200, ""),
             "bprun and its agent do not understand each other: a message of type 200");
-  EXPECT_EQ(told(0, "x"), "a message between bprun and its agent has 1 bytes too many");
+  EXPECT_EQ(told(2, "x"), "a message between bprun and its agent has 1 bytes too many");
   EXPECT_EQ(told(3, "ab"),
             "a message between bprun and its agent is cut off: 4 bytes wanted, 2 left");
   EXPECT_EQ(told(1, no_name + std::string("\5\0\0\0short", 9)), "a job key of 5 bytes");

@@ -92,6 +92,10 @@ TEST(Options, ASilentRankIsKilledOnlyWhenAskedTo) {
   EXPECT_EQ(good({"--kill-silent=2m", "prog"}).kill_silent, 2min);
   EXPECT_EQ(bad({"--kill-silent=500ms", "prog"}),
             "bprun: --kill-silent must be 1s or more, not 500ms");
+  EXPECT_EQ(plain.lost_after, 9s);
+  EXPECT_EQ(good({"--lost-after", "30s", "prog"}).lost_after, 30s);
+  EXPECT_EQ(bad({"--lost-after", "2s", "prog"}),
+            "bprun: --lost-after must be from 5s to 24h, not 2s");
   EXPECT_EQ(bad({"--kill-silent=soon", "prog"}),
             "bprun: --kill-silent must be a time such as 30s, 500ms or 2m, not 'soon'");
 }

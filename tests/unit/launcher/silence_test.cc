@@ -13,7 +13,7 @@ constexpr const char* kWho = "rank 2 on h2 (local rank 0, pid 4711)";
 Silence::Time at(std::chrono::milliseconds time) { return Silence::Time{} + time; }
 
 TEST(Silence, IsOnlyNamedUnlessAskedFor) {
-  Silence silence({});
+  Silence silence({}, 10s);
   EXPECT_EQ(silence.limit(), 10s);
   EXPECT_EQ(silence.store_event({Event::joined, 2, {}}, kWho, at(0s)), "");
   EXPECT_EQ(silence.store_event({Event::silent, 2, {}}, kWho, at(50s)),
@@ -28,7 +28,7 @@ TEST(Silence, IsOnlyNamedUnlessAskedFor) {
 }
 
 TEST(Silence, EndsTheJobWhereAskedFor) {
-  Silence silence(1500ms);
+  Silence silence(1500ms, 10s);
   EXPECT_EQ(silence.limit(), 1500ms);
   EXPECT_EQ(silence.store_event({Event::silent, 2, {}}, kWho, at(50s)), "");
   EXPECT_EQ(silence.too_long(at(50s)), 2);
@@ -42,7 +42,7 @@ TEST(Silence, EndsTheJobWhereAskedFor) {
 }
 
 TEST(Silence, MayLastLongerThanItTakesToBeNamed) {
-  Silence silence(60s);
+  Silence silence(60s, 10s);
   EXPECT_EQ(silence.limit(), 10s);
   EXPECT_EQ(silence.store_event({Event::silent, 2, {}}, "rank 2", at(0s)),
             "bprun: warning: rank 2 gives no sign of life for 10.0 s: it is stopped, or its host "

@@ -18,7 +18,9 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 TEST(ShellWords, SplitAsAShellDoes) {
   EXPECT_THAT(split_shell_words("ssh -F 'my file' -o \"A=b c\""),
@@ -46,13 +48,14 @@ TEST(ShellWords, QuotingIsUndoneBySplitting) {
 TEST(SshCommand, PutsTheUsersOptionsFirst) {
   Host host;
   host.name = "h1";
-  EXPECT_THAT(agent_command({"/usr/bin/ssh", "-F", "f"}, host, "/opt/my bp/bprun"),
-              ElementsAre("/usr/bin/ssh", "-F", "f", "-o", "BatchMode=yes", "-o",
-                          "ConnectTimeout=10", "-o", "ServerAliveInterval=2", "-o",
-                          "ServerAliveCountMax=5", "-T", "h1", "'/opt/my bp/bprun' --agent"));
+  EXPECT_THAT(
+      agent_command({"/usr/bin/ssh", "-F", "f"}, host, "/opt/my bp/bprun", 9s),
+      ElementsAre("/usr/bin/ssh", "-F", "f", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o",
+                  "ServerAliveInterval=3", "-o", "ServerAliveCountMax=9", "-o", "LogLevel=VERBOSE",
+                  "-T", "h1", "'/opt/my bp/bprun' --agent"));
   host.port = 2222;
   host.user = "u";
-  EXPECT_THAT(agent_command({"rsh-wrapper"}, host, "/b"),
+  EXPECT_THAT(agent_command({"rsh-wrapper"}, host, "/b", 9s),
               ElementsAre("rsh-wrapper", "-p", "2222", "-l", "u", "h1", "/b --agent"));
 }
 
@@ -167,6 +170,90 @@ TEST(Texts, SayWhyAHostIsOutOfReach) {
   EXPECT_EQ(failure.headline, "there is no /b/bprun on h1: sh: 1: /b/bprun: not found");
   EXPECT_EQ(failure.hint,
             "install the same build at the same path there, or name it: --remote-bprun PATH");
+}
+
+std::string hint_of(const std::string& complaint) {
+  LinkLoss loss;
+  loss.status = 255 << 8;
+  loss.errors = {complaint};
+  const Failure failure = unreachable("b", loss, "/b/bprun");
+  EXPECT_EQ(failure.headline, "host b could not be reached: " + complaint);
+  return failure.hint;
+}
+
+TEST(Texts, TellAHostThatIsSilentFromOneThatIsUnknown) {
+  EXPECT_THAT(hint_of("ssh: Could not resolve hostname b: Temporary failure in name resolution"),
+              StartsWith("the name service (DNS) does not answer from here: "));
+  EXPECT_THAT(hint_of("ssh: Could not resolve hostname b: Name or service not known"),
+              StartsWith("the name is neither in DNS, "));
+  EXPECT_THAT(hint_of("Connection timed out during banner exchange"),
+              StartsWith("something accepts connections there, but sshd does not answer: "));
+  EXPECT_THAT(hint_of("ssh: connect to host b port 22: Connection timed out"),
+              StartsWith("the host is down, or a firewall "));
+  EXPECT_THAT(hint_of("kex_exchange_identification: Connection closed by remote host"),
+              StartsWith("sshd there takes no more logins at a time: "));
+}
+
+TEST(Texts, SayThatSshLetUsInAndTheShellDidNot) {
+  LinkLoss loss{.let_in = true, .status = 3 << 8};
+  const Failure failure = unreachable("b", loss, "/b/bprun");
+  EXPECT_EQ(failure.exit_code, 75);
+  EXPECT_EQ(failure.headline,
+            "ssh let us in on b, but its shell did not start bprun's agent: exited with code 3");
+  EXPECT_THAT(failure.hint, HasSubstr("ssh b true must do nothing"));
+  const Failure late = no_answer("b", true, 30s);
+  EXPECT_EQ(late.headline,
+            "host b gave no answer within 30.0 s (--start-timeout), although ssh let us in: its "
+            "shell hangs, or reads what is for bprun");
+  EXPECT_EQ(late.hint, failure.hint);
+  EXPECT_EQ(no_answer("b", false, 30s).hint, "");
+}
+
+TEST(Texts, SayOnceWhatIsTrueOfManyHosts) {
+  std::vector<std::pair<std::string, Failure>> failures;
+  for (int host = 100; host < 395; ++host) {
+    const std::string name = concat("n", host);
+    failures.emplace_back(name, Failure{.headline = concat("host ", name, ": refused")});
+  }
+  failures.insert(failures.begin() + 1, {"m1", Failure{.headline = "host m1: no route"}});
+  failures.insert(failures.begin() + 2, {"m2", Failure{.headline = "host m2: no route"}});
+  EXPECT_THAT(others_like(failures),
+              ElementsAre("so it is with 294 other hosts: n101, n102, n103, ..., n394",
+                          "host m1: no route", "so it is with 1 other host: m2"));
+}
+
+TEST(Texts, SayWhatIsKnownOfALostHost) {
+  HostPlan by_ssh;
+  by_ssh.local = false;
+  LinkLoss loss{.before_hello = false};
+  EXPECT_EQ(lost_after_hello("b", loss, by_ssh).headline,
+            "host b was lost (its agent ended without a word, and ssh exited with code 0)");
+  HostPlan by_srun = by_ssh;
+  by_srun.srun = true;
+  loss.status = 9;
+  EXPECT_EQ(lost_after_hello("b", loss, by_srun).headline,
+            "host b was lost (its agent ended without a word, and srun was killed by signal 9 "
+            "(SIGKILL))");
+  loss.errors = {"slurmstepd-b: error: *** STEP 7.1 ON b CANCELLED AT 2026-11-20T18:58:39 ***"};
+  EXPECT_EQ(lost_after_hello("b", loss, by_srun).hint, "scancel has ended the job or its step");
+  loss.errors = {"slurmstepd: error: *** JOB 7 ON b CANCELLED AT 2026 DUE TO TIME LIMIT ***"};
+  EXPECT_EQ(lost_after_hello("b", loss, by_srun).hint,
+            "Slurm's time limit (--time) has ended the job or its step");
+  const LinkLoss told{.before_hello = false, .last_word = "was told to end by SIGTERM"};
+  EXPECT_EQ(lost_after_hello("b", told, by_ssh).headline,
+            "host b was lost (its agent was told to end by SIGTERM)");
+  const LinkLoss silent{.before_hello = false, .problem = "silent for 9.0 s"};
+  const Failure failure = lost_after_hello("b", silent, by_ssh);
+  EXPECT_EQ(failure.headline, "host b was lost (silent for 9.0 s)");
+  EXPECT_THAT(failure.more, ElementsAre("nothing came from it by ssh, nor by a connection of its "
+                                        "own to the job's store"));
+  EXPECT_THAT(failure.hint, HasSubstr("--lost-after 30s waits longer"));
+}
+
+TEST(Texts, HintAtALimitThatStopsAStart) {
+  const StartFailed message{-1, 70, "cannot make a pipe: Too many open files"};
+  EXPECT_EQ(failure_of(message, "b", "prog").hint,
+            "the limit of open files is too low (ulimit -n)");
 }
 
 TEST(Texts, RefuseAnotherVersion) {

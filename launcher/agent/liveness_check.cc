@@ -1,0 +1,150 @@
+#include "launcher/agent/liveness_check.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "comm/base/text.h"
+#include "launcher/agent/timing.h"
+#include "launcher/network/address.h"
+
+namespace bp::launcher {
+namespace {
+
+constexpr std::uint64_t kSignId = 1;
+
+}  // namespace
+
+LivenessCheck::LivenessCheck(EventLoop& loop,
+                             const LivenessTarget& target,
+                             std::uint64_t sign,
+                             std::function<void(const std::string&)> done)
+    : loop_(loop),
+      target_(target),
+      sign_(sign),
+      done_(std::move(done)),
+      handshake_(target.key, target.job, -1) {
+  // Not from the constructor: what owns this may want to hear of the end.
+  timer_ = loop_.after(0ms, [this] {
+    timer_ = loop_.after(kCheckLimit, [this] {
+      end(state_ == State::connecting ? "no answer" : "a connection, but no answer");
+    });
+    connect();
+  });
+}
+
+LivenessCheck::~LivenessCheck() {
+  loop_.cancel(timer_);
+  if (socket_) {
+    loop_.forget(socket_.get());
+  }
+}
+
+void LivenessCheck::connect() {
+  sockaddr_storage address{};
+  const socklen_t size = socket_address(target_.store.host, target_.store.port, address);
+  if (size == 0) {
+    end("that is no address");
+    return;
+  }
+  socket_ = Fd(::socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket_) {
+    end(error_text(errno));
+    return;
+  }
+  const bool failed = ::connect(socket_.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 &&
+                      errno != EINPROGRESS;
+  const int error = errno;
+  loop_.watch(socket_.get(), POLLOUT, [this](short) { advance(); });
+  if (failed) {
+    end(error_text(error));
+  }
+}
+
+void LivenessCheck::advance() { state_ == State::connecting ? greet() : receive(); }
+
+void LivenessCheck::greet() {
+  int error = 0;
+  socklen_t size = sizeof error;
+  ::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error != 0) {
+    end(error_text(error));
+    return;
+  }
+  state_ = State::greeting;
+  loop_.set_events(socket_.get(), POLLIN);
+  send(handshake_.hello());
+}
+
+void LivenessCheck::receive() {
+  std::array<char, 4096> buffer{};
+  const ssize_t got = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+    return;
+  }
+  if (got <= 0) {
+    end(got < 0 ? error_text(errno) : "the other side closed the connection");
+    return;
+  }
+  received_.append(buffer.data(), static_cast<std::size_t>(got));
+  while (!ended()) {
+    const FrameLimits limits =
+        state_ == State::greeting ? FrameLimits{} : FrameLimits{kMaxStoreBody, kFrameMac};
+    const FrameView frame = next_frame(received_, limits);
+    if (frame.state == FrameView::State::incomplete) {
+      return;
+    }
+    if (frame.state == FrameView::State::too_long) {
+      end("what answers there is no store");
+      return;
+    }
+    const std::size_t size = frame.size;
+    state_ == State::greeting ? take_challenge(frame) : take_answer(frame);
+    received_.erase(0, size);
+  }
+}
+
+void LivenessCheck::take_challenge(const FrameView& frame) {
+  const auto body = decode_handshake(frame.body);
+  const auto step = body ? handshake_.take_challenge(*body) : ClientHandshake::Step{.broken = true};
+  if (step.refusal || step.broken || step.other_key) {
+    end("the store of another job answers there");
+    return;
+  }
+  incoming_.emplace(handshake_.session(), FrameDirection::to_client);
+  FrameSeal outgoing(handshake_.session(), FrameDirection::to_server);
+  state_ = State::signing;
+  send(step.frame + outgoing.seal(encode_message({.op = StoreOp::set,
+                                                  .id = kSignId,
+                                                  .strings = {concat(kHostAliveKeys, target_.host),
+                                                              std::to_string(sign_)}})));
+}
+
+void LivenessCheck::take_answer(const FrameView& frame) {
+  const bool genuine = incoming_->accept(frame.body, frame.mac);
+  const auto message = genuine ? decode_message(frame.body) : std::nullopt;
+  if (!message) {
+    end("a frame was altered, replayed or out of order");
+  } else if (message->op == StoreOp::done && message->id == kSignId) {
+    end("");
+  }
+}
+
+// Fits the empty buffer of a new connection. If not, there is no answer either.
+void LivenessCheck::send(const std::string& bytes) {
+  static_cast<void>(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
+}
+
+void LivenessCheck::end(const std::string& problem) {
+  loop_.cancel(timer_);
+  if (socket_) {
+    loop_.forget(socket_.get());
+    socket_.reset();
+  }
+  std::exchange(done_, {})(problem);
+}
+
+}  // namespace bp::launcher

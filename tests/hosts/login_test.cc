@@ -1,0 +1,60 @@
+// Logins that sshd puts off, and shells that do not come to bprun's agent. The other faults of this
+// kind: tests/hosts/faults.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+#include "comm/base/text.h"
+#include "tests/hosts/hosts.h"
+
+namespace bp::test {
+namespace {
+
+using testing::HasSubstr;
+
+class LoginOnHosts : public HostsTest {
+ protected:
+  // What a login shell on each host runs first.
+  void set_rc_file(const std::string& text) const {
+    std::ofstream(hosts().folder() + "/bashrc") << text << '\n';
+  }
+};
+
+TEST_F(LoginOnHosts, IsTriedAgainWhileSshdHasNoRoom) {
+  const std::string config = hosts().folder() + "/sshd_config";
+  hosts().at("b", concat("pkill -x sshd; echo 'MaxStartups 1:100:1' >>", config,
+                         "; /usr/sbin/sshd -f ", config, " -h ", hosts().folder(), "/b.key"));
+  // The one login at a time that sshd now takes is a stranger's.
+  hosts().at("head",
+             "bash -c 'exec 9<>/dev/tcp/b/22; read -r -u 9; sleep 1.5' >/dev/null 2>&1 & "
+             "sleep 0.3");
+  BprunProcess bprun = run({"-H", "a:1,b:1", "hostname"});
+  EXPECT_EQ(bprun.finish(), 0) << bprun.err();
+  EXPECT_THAT(bprun.out(), HasSubstr("[1] b\n"));
+  EXPECT_EQ(bprun.err(), "");
+}
+
+TEST_F(LoginOnHosts, AShellThatEndsIsToldFromAHostOutOfReach) {
+  set_rc_file("exit 3");
+  BprunProcess bprun = run({"-H", "a:1", "true"});
+  EXPECT_EQ(bprun.finish(), 75);
+  EXPECT_EQ(bprun.first_error_line(),
+            "bprun: FAILED  ssh let us in on a, but its shell did not start bprun's agent: exited "
+            "with code 3");
+  EXPECT_THAT(bprun.err(),
+              HasSubstr("\n  hint: what a login shell reads there first (~/.bashrc, "));
+}
+
+TEST_F(LoginOnHosts, AShellThatReadsWhatIsForBprunIsTold) {
+  set_rc_file("cat >/dev/null");
+  BprunProcess bprun = run({"--start-timeout", "2s", "-H", "a:1", "true"});
+  EXPECT_EQ(bprun.finish(), 75);
+  EXPECT_EQ(bprun.first_error_line(),
+            "bprun: FAILED  host a gave no answer within 2.0 s (--start-timeout), although ssh let "
+            "us in: its shell hangs, or reads what is for bprun");
+}
+
+}  // namespace
+}  // namespace bp::test

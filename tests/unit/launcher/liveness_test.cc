@@ -1,0 +1,112 @@
+// How an agent finds out, by a connection of its own, whether bprun is alive, and how bprun hears
+// of it.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "comm/base/deadline.h"
+#include "comm/base/job_key.h"
+#include "comm/store/server.h"
+#include "launcher/agent/launcher_watch.h"
+#include "launcher/agent/liveness_check.h"
+#include "launcher/process/own_pause.h"
+
+namespace bp::launcher {
+namespace {
+
+class LivenessTest : public testing::Test {
+ protected:
+  LivenessTest() {
+    StoreServerOptions options;
+    options.job = "job";
+    options.key = key_;
+    store_ = std::make_unique<StoreServer>(options, nullptr);
+    target_ = {.store = store_->address(), .job = "job", .key = key_, .host = 7};
+  }
+  // What went wrong with a check of `target`; empty for nothing.
+  std::string check(const LivenessTarget& target) {
+    std::optional<std::string> result;
+    const LivenessCheck check(loop_, target, 3,
+                              [&](const std::string& problem) { result = problem; });
+    while (!result) loop_.run_once();
+    EXPECT_TRUE(check.ended());
+    return *result;
+  }
+  [[nodiscard]] std::map<std::string, std::string> signs() const {
+    return store_->values(kHostAliveKeys);
+  }
+
+  const JobKey key_ = random_job_key();
+  std::unique_ptr<StoreServer> store_;
+  LivenessTarget target_;
+  EventLoop loop_;
+};
+
+TEST_F(LivenessTest, ACheckLeavesASignOfItsHostInTheStore) {
+  EXPECT_EQ(check(target_), "");
+  EXPECT_EQ(signs(), (std::map<std::string, std::string>{{"bprun/host_alive/7", "3"}}));
+}
+
+TEST_F(LivenessTest, ACheckComesThroughInAJobThatHasFailed) {
+  store_->fail_job({-1, "it has failed"});
+  store_->request_stop();
+  EXPECT_EQ(check(target_), "");
+}
+
+TEST_F(LivenessTest, OnlyTheStoreOfItsJobCounts) {
+  LivenessTarget other = target_;
+  other.key = random_job_key();
+  EXPECT_EQ(check(other), "the store of another job answers there");
+  other = target_;
+  other.job = "another";
+  EXPECT_EQ(check(other), "the store of another job answers there");
+  EXPECT_TRUE(signs().empty());
+}
+
+TEST_F(LivenessTest, ACheckSaysWhyItFailed) {
+  store_.reset();
+  EXPECT_EQ(check(target_), "Connection refused");
+  target_.store.host = "a name";
+  EXPECT_EQ(check(target_), "that is no address");
+}
+
+TEST_F(LivenessTest, AnAgentThatBprunDoesNotHearGivesASign) {
+  LauncherWatch watch(loop_, kLostAfter);
+  watch.check_at(target_);
+  watch.look(EventLoop::Clock::now());
+  loop_.run_once(10ms);
+  EXPECT_TRUE(signs().empty()) << "while all is well there is no second connection";
+  watch.take({.lost_after_ms = 30'000, .silent_ms = 4'000});
+  EXPECT_EQ(watch.lost_after(), 30s);
+  watch.look(EventLoop::Clock::now());
+  while (signs().empty()) loop_.run_once(10ms);
+}
+
+TEST_F(LivenessTest, BprunIsAliveWhileItAnswersByEitherWay) {
+  LauncherWatch watch(loop_, 5s);
+  watch.check_at(target_);
+  const auto long_ago = EventLoop::Clock::now() - 1h;  // by the usual connection
+  const Deadline deadline(6s);
+  while (!deadline.passed()) {
+    loop_.run_once(kLookEvery);
+    watch.look(long_ago);
+    ASSERT_FALSE(watch.lost());
+    if (signs()["bprun/host_alive/7"] == "3") return;  // it has been asked three times
+  }
+  FAIL() << "no signs";
+}
+
+TEST(OwnPauseTest, IsTheTimeSinceTheLastLook) {
+  OwnPause pause;
+  EXPECT_EQ(pause.look(1h), std::nullopt);
+  ::usleep(20'000);
+  EXPECT_GE(pause.look(10ms).value_or(0ms), 20ms);
+  EXPECT_EQ(pause.look(1h), std::nullopt);
+}
+
+}  // namespace
+}  // namespace bp::launcher
