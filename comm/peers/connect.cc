@@ -1,0 +1,240 @@
+#include "comm/peers/connect.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+
+#include "bp/error.h"
+#include "comm/base/deadline.h"
+#include "comm/base/text.h"
+#include "comm/base/thread.h"
+#include "comm/peers/connector.h"
+#include "comm/peers/listener.h"
+
+namespace bp {
+namespace {
+
+// Beyond the ranks that are awaited: strangers are dropped for each other before they are for
+// ranks.
+constexpr std::size_t kStrangers = 64;
+// A rank that cannot be reached has often just ended, and the news of that is on its way.
+constexpr std::chrono::milliseconds kNewsOfFailure{500};
+
+std::string limit_hint(int error) {
+  return error == EMFILE || error == ENFILE ? "; raise the limit (ulimit -n)" : "";
+}
+
+// Threads: the one that constructs it waits and asks the store, so that the store's answers do not
+// hold up those that connect; thread_ does the rest.
+class PeerSetup {
+ public:
+  PeerSetup(const PeerGroup& group, Listening own, Store& store)
+      : group_(group),
+        deadline_(group.timeout),
+        local_(own.at.local()),
+        name_(own.at.name()),
+        address_(own.at.encode()),
+        store_(store),
+        all_(static_cast<std::size_t>(group.count)),
+        listener_(io_,
+                  std::move(own),
+                  {.key = group.key,
+                   .first = group.rank + 1,
+                   .count = above(),
+                   .most_unproven = kStrangers + static_cast<std::size_t>(above())},
+                  {.on_peer = [this](int rank, Fd fd) { take(rank, std::move(fd)); },
+                   .on_failure = [this](const std::string& why) { fail(-1, why); }}),
+        thread_(start_thread("bp-connect", [this] { serve(); })) {
+    store.on_job_failure([this](const JobFailure& failure) {
+      const std::lock_guard lock(mutex_);
+      job_failure_ = failure;
+      changed_.notify_all();
+    });
+  }
+  ~PeerSetup() {
+    store_.on_job_failure({});
+    stop_thread();
+    for (const auto& [rank, connector] : connectors_) connector->stop();
+    Refusals refusals = all_came_ ? listener_.all_refused() : listener_.refused();
+    refusals.log_as(concat("rank ", group_.rank));
+  }
+  PeerSetup(const PeerSetup&) = delete;
+  PeerSetup& operator=(const PeerSetup&) = delete;
+
+  std::vector<Fd> run();
+
+ private:
+  struct Trouble {
+    int rank = -1;  // of the peer; -1: our own listener
+    std::string why;
+  };
+  [[nodiscard]] int above() const { return group_.first + group_.count - 1 - group_.rank; }
+  Fd& connection_to(int rank) { return all_[static_cast<std::size_t>(rank - group_.first)]; }
+  void serve() noexcept;
+  void meet_those_below();
+  void connect_to(int rank, const Endpoint& where);
+  void take(int rank, Fd connection);
+  void fail(int rank, const std::string& why);
+  [[nodiscard]] bool complete() const;
+  void stop_thread();
+  [[noreturn]] void throw_trouble(const Trouble& trouble) const;
+  [[noreturn]] void throw_missing();
+
+  const PeerGroup& group_;
+  const Deadline deadline_;
+  const bool local_;
+  const std::string name_;
+  const std::string address_;
+  Store& store_;
+
+  std::mutex mutex_;  // guards the following
+  std::condition_variable changed_;
+  std::vector<Fd> all_;
+  std::optional<Trouble> trouble_;
+  std::optional<JobFailure> job_failure_;
+  bool over_ = false;  // all_ is the caller's
+  bool all_came_ = false;
+
+  asio::io_context io_{1};
+  PeerListener listener_;
+  std::map<int, std::shared_ptr<PeerConnector>> connectors_;  // of thread_, until it is joined
+  std::thread thread_;
+};
+
+void PeerSetup::serve() noexcept {
+  try {
+    const auto busy = asio::make_work_guard(io_);
+    io_.run();
+  } catch (const std::exception& error) {  // no memory, most likely
+    fail(-1, error.what());
+  }
+}
+
+std::vector<Fd> PeerSetup::run() {
+  try {
+    meet_those_below();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::timeout) throw_missing();
+    throw;
+  }
+  std::unique_lock lock(mutex_);
+  changed_.wait_until(lock, deadline_.at(),
+                      [this] { return complete() || trouble_ || job_failure_; });
+  if (!complete() && trouble_) {
+    changed_.wait_until(lock, Deadline(kNewsOfFailure).at(),
+                        [this] { return job_failure_.has_value(); });
+  }
+  if (job_failure_) {
+    throw Error(ErrorCode::aborted,
+                concat("rank ", group_.rank, " stopped waiting to ", group_.purpose, " ",
+                       group_.with, " the others: the job has failed: ", job_failure_->text));
+  }
+  over_ = true;
+  all_came_ = complete();
+  if (all_came_) return std::move(all_);
+  const auto trouble = trouble_;
+  lock.unlock();
+  if (trouble) throw_trouble(*trouble);
+  throw_missing();
+}
+
+void PeerSetup::meet_those_below() {
+  const auto key_of = [this](int rank) { return concat(group_.keys, rank); };
+  store_.set(key_of(group_.rank), address_);
+  for (int lower = group_.first; lower < group_.rank; ++lower) {
+    const auto where = Endpoint::decode(store_.get(key_of(lower), deadline_.left()));
+    if (!where) throw_trouble({lower, "the address that it published is not understood"});
+    asio::post(io_, [this, lower, where] { connect_to(lower, *where); });
+  }
+}
+
+void PeerSetup::connect_to(int rank, const Endpoint& where) {
+  auto connector = std::make_shared<PeerConnector>(
+      io_, group_.rank, group_.key, where,
+      PeerConnector::Owner{
+          .on_connected = [this, rank](Fd connection) { take(rank, std::move(connection)); },
+          .on_failure = [this, rank](const std::string& why) { fail(rank, why); }});
+  connectors_[rank] = connector;
+  connector->start();
+}
+
+void PeerSetup::take(int rank, Fd connection) {
+  const std::lock_guard lock(mutex_);
+  if (over_) return;
+  connection_to(rank) = std::move(connection);
+  if (complete()) changed_.notify_all();
+}
+
+void PeerSetup::fail(int rank, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (!trouble_) trouble_ = {rank, why};
+  changed_.notify_all();
+}
+
+bool PeerSetup::complete() const {
+  return std::ranges::count_if(all_, [](const Fd& fd) { return static_cast<bool>(fd); }) ==
+         group_.count - 1;
+}
+
+void PeerSetup::throw_trouble(const Trouble& trouble) const {
+  const bool no_descriptor = trouble.why == error_text(EMFILE) || trouble.why == error_text(ENFILE);
+  const std::string hint = no_descriptor ? "; raise the limit (ulimit -n)" : group_.hint;
+  if (trouble.rank < 0) {
+    throw Error(ErrorCode::io, concat("rank ", group_.rank, " cannot accept other ranks at ", name_,
+                                      ": ", trouble.why, hint));
+  }
+  throw Error(ErrorCode::io, concat("rank ", group_.rank, " cannot ", group_.purpose, " ",
+                                    group_.with, " rank ", trouble.rank, ": ", trouble.why, hint));
+}
+
+void PeerSetup::stop_thread() {
+  io_.stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void PeerSetup::throw_missing() {
+  stop_thread();
+  std::vector<int> missing;
+  std::string why;
+  for (int rank = group_.first; rank < group_.first + group_.count; ++rank) {
+    if (rank == group_.rank || connection_to(rank)) continue;
+    missing.push_back(rank);
+    const auto connector = connectors_.find(rank);
+    if (connector != connectors_.end() && why.empty()) why = connector->second->trouble();
+  }
+  if (!why.empty()) why.insert(0, ": ");
+  if (!local_) why = concat(" at ", name_, why, group_.hint);
+  throw Error(ErrorCode::timeout,
+              concat("rank ", group_.rank, " waited ", group_.timeout.count(), " ms for ",
+                     ranks_text(missing), " to ", group_.purpose, why));
+}
+
+std::string text_of(const std::system_error& error) {
+  const int number = error.code().value();
+  return concat(error_text(number), limit_hint(number));
+}
+
+}  // namespace
+
+std::vector<Fd> connect_peers(const PeerGroup& group, Listening own, Store& store) {
+  if (group.count == 1) return std::vector<Fd>(1);
+  try {
+    return PeerSetup(group, std::move(own), store).run();
+  } catch (const std::system_error& error) {  // Asio's
+    throw Error(ErrorCode::io, concat("rank ", group.rank, " cannot ", group.purpose, " ",
+                                      group.with, " the others: ", text_of(error)));
+  }
+}
+
+}  // namespace bp

@@ -1,0 +1,138 @@
+#include "comm/peers/connector.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <asio/buffer.hpp>
+#include <asio/read.hpp>
+
+#include "comm/base/text.h"
+
+namespace bp {
+namespace {
+
+constexpr std::chrono::milliseconds kLongestPause{500};
+
+constexpr const char* kClosed =
+    "it closes connections during the handshake (has it another job's key?)";
+
+bool may_pass(int error) {
+  return error == EAGAIN || error == EINTR || error == ECONNRESET || error == ECONNABORTED ||
+         error == ETIMEDOUT || error == EADDRNOTAVAIL;
+}
+
+}  // namespace
+
+PeerConnector::PeerConnector(
+    asio::io_context& io, int rank, const JobKey& key, const Endpoint& to, Owner owner)
+    : rank_(rank),
+      key_(key),
+      to_(to),
+      owner_(std::move(owner)),
+      socket_(io),
+      timer_(io),
+      handshake_(key, to.identity) {}
+
+void PeerConnector::start() { try_to_connect(); }
+
+void PeerConnector::stop() {
+  stopped_ = true;
+  timer_.cancel();
+  asio::error_code ignored;
+  socket_.close(ignored);
+}
+
+void PeerConnector::try_to_connect() {
+  Fd fd(::socket(to_.address.ss_family, to_.socket_type() | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) {
+    fail(error_text(errno));
+    return;
+  }
+  const int result = ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to_.address), to_.size);
+  const int error = result == 0 ? 0 : errno;
+  if (error != 0 && error != EINPROGRESS) {
+    may_pass(error) ? try_again(error_text(error)) : fail(error_text(error));
+    return;
+  }
+  socket_.assign(fd.release());
+  if (error == 0) {
+    connected();
+    return;
+  }
+  socket_.async_wait(asio::posix::stream_descriptor::wait_write,
+                     [self = shared_from_this()](asio::error_code cancelled) {
+                       if (!cancelled && !self->stopped_) self->connected();
+                     });
+}
+
+void PeerConnector::connected() {
+  int error = 0;
+  socklen_t size = sizeof error;
+  ::getsockopt(socket_.native_handle(), SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error != 0) {
+    may_pass(error) ? try_again(error_text(error)) : fail(error_text(error));
+    return;
+  }
+  trouble_.clear();
+  handshake_ = PeerHandshake(key_, to_.identity);
+  if (send(handshake_.hello(rank_))) read(kPeerAnswer, [this] { take_answer(); });
+}
+
+template <class Then>
+void PeerConnector::read(std::size_t size, Then then) {
+  asio::async_read(socket_, asio::buffer(bytes_.data(), size),
+                   [self = shared_from_this(), then](asio::error_code error, std::size_t) {
+                     if (self->stopped_) return;
+                     error ? self->try_again(kClosed) : then();
+                   });
+}
+
+void PeerConnector::take_answer() {
+  if (!handshake_.check_answer({bytes_.data(), kPeerAnswer})) {
+    fail("it does not know the job's key");
+  } else if (send(handshake_.proof())) {
+    read(1, [this] { take_verdict(); });
+  }
+}
+
+void PeerConnector::take_verdict() {
+  if (bytes_[0] != kPeerAccepted) {
+    fail("it broke the protocol of the handshake");
+    return;
+  }
+  stopped_ = true;
+  const auto self = shared_from_this();
+  owner_.on_connected(Fd(socket_.release()));
+}
+
+// The empty buffer of a new connection has room for it.
+bool PeerConnector::send(const std::string& bytes) {
+  const ssize_t sent =
+      ::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent == static_cast<ssize_t>(bytes.size())) return true;
+  try_again(kClosed);
+  return false;
+}
+
+// Many ranks that must come again should not come together.
+void PeerConnector::try_again(const std::string& why) {
+  trouble_ = why;
+  asio::error_code ignored;
+  socket_.close(ignored);
+  const auto half = pause_.count() / 2;
+  std::uniform_int_distribution<std::chrono::milliseconds::rep> more(0, half);
+  timer_.expires_after(std::chrono::milliseconds(half + more(random_)));
+  pause_ = std::min(2 * pause_, kLongestPause);
+  timer_.async_wait([self = shared_from_this()](asio::error_code cancelled) {
+    if (!cancelled && !self->stopped_) self->try_to_connect();
+  });
+}
+
+void PeerConnector::fail(const std::string& why) {
+  const auto self = shared_from_this();
+  stop();
+  owner_.on_failure(why);
+}
+
+}  // namespace bp

@@ -1,0 +1,67 @@
+// The connecting side: reaches a rank's listener, and both prove the job's key (handshake.h). A
+// connection that ends in the middle of that, as when strangers crowd the listener, is tried again
+// after a pause that grows.
+//
+// Threads: everything happens on the thread that runs `io`.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/steady_timer.hpp>
+
+#include "bp/environment.h"
+#include "comm/base/fd.h"
+#include "comm/peers/endpoint.h"
+#include "comm/peers/handshake.h"
+
+namespace bp {
+
+class PeerConnector : public std::enable_shared_from_this<PeerConnector> {
+ public:
+  struct Owner {
+    std::function<void(Fd connection)> on_connected;
+    // It can never work: the address is not reachable, or what listens there has another key.
+    std::function<void(const std::string& why)> on_failure;
+  };
+  // `rank`: that connects.
+  PeerConnector(asio::io_context& io, int rank, const JobKey& key, const Endpoint& to, Owner owner);
+
+  // One of the two functions is called, once, unless stop() comes before.
+  void start();
+  void stop();
+  // Why the last try did not work; empty where it is in progress.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+
+ private:
+  void try_to_connect();
+  void connected();
+  template <class Then>
+  void read(std::size_t size, Then then);
+  void take_answer();
+  void take_verdict();
+  bool send(const std::string& bytes);
+  void try_again(const std::string& why);
+  void fail(const std::string& why);
+
+  const int rank_;
+  const JobKey key_;
+  const Endpoint to_;
+  Owner owner_;
+  asio::posix::stream_descriptor socket_;
+  asio::steady_timer timer_;
+  PeerHandshake handshake_;
+  std::array<char, kPeerAnswer> bytes_{};
+  std::chrono::milliseconds pause_{10};
+  std::minstd_rand random_{std::random_device{}()};
+  std::string trouble_;
+  bool stopped_ = false;
+};
+
+}  // namespace bp

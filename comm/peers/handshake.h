@@ -1,0 +1,57 @@
+// How two ranks prove to each other that they know the job's key, on a new connection of any kind.
+//
+//   connecting rank                                       listening rank
+//     "bp peer1", its rank, nonce a, HMAC(hello)     ->
+//                                                    <-   nonce b, HMAC(answer, a, b)
+//     HMAC(proof, a, b)                              ->
+//                                                    <-   one byte: accepted
+//
+// Every HMAC covers the rank that connects and the listener's identity, which is random and stands
+// only in the job's store. What is recorded at one listener is therefore worthless at another, and
+// the nonces make it worthless at the same one. The first HMAC proves nothing new; it tells a rank
+// from a stranger before the listener has spent anything.
+//
+// Pure: bytes in, bytes out. Threads: one at a time.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "bp/environment.h"
+#include "comm/base/hmac.h"
+
+namespace bp {
+
+inline constexpr std::size_t kPeerHello = 8 + 4 + 32 + 32;
+inline constexpr std::size_t kPeerAnswer = 32 + 32;
+inline constexpr std::size_t kPeerProof = 32;
+inline constexpr char kPeerAccepted = 'y';
+
+class PeerHandshake {
+ public:
+  // `listener`: the identity of the listener that this connection leads to.
+  PeerHandshake(const JobKey& key, const Bytes32& listener) : hmac_(key), listener_(listener) {}
+
+  // The side of the rank that connects. check_answer() is false where the listener does not know
+  // the key.
+  [[nodiscard]] std::string hello(int rank);
+  [[nodiscard]] bool check_answer(std::string_view answer);
+  [[nodiscard]] std::string proof();
+
+  // The side of the rank that listens. take_hello() returns the rank that claims to connect, or
+  // nothing where the bytes are not a hello of this job to this listener.
+  [[nodiscard]] std::optional<int> take_hello(std::string_view hello);
+  [[nodiscard]] std::string answer();
+  [[nodiscard]] bool check_proof(std::string_view proof);
+
+ private:
+  [[nodiscard]] Bytes32 mac(std::string_view message);
+
+  Hmac hmac_;
+  Bytes32 listener_;
+  std::string opening_;  // of the hello: all before its HMAC
+  std::string b_;
+};
+
+}  // namespace bp
