@@ -95,9 +95,13 @@ Communicator connect_world(const WorldPlan& plan, std::shared_ptr<Store> store) 
   meet(plan, *store);
   const auto for_gloo = prefix_store(*store, concat("comm/", plan.name, "/gloo/"));
   auto transport = tell_failure(plan, *store, [&] {
-    const GlooOptions gloo{plan.topology.rank, plan.topology.size(), plan.listen,
-                           options.start_timeout, packaged};
-    return std::make_unique<GlooTransport>(gloo, *for_gloo);
+    return std::make_unique<GlooTransport>(GlooOptions{.rank = plan.topology.rank,
+                                                       .size = plan.topology.size(),
+                                                       .listen = plan.listen,
+                                                       .key = plan.key,
+                                                       .timeout = options.start_timeout,
+                                                       .as_packaged = packaged},
+                                           *for_gloo);
   });
   std::unique_ptr<Backend> backend;
   if (native) backend = std::make_unique<GlooNativeBackend>(options.backend, *transport);

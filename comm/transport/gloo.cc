@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "comm/base/text.h"
-#include "comm/transport/gloo_connect.h"
+#include "comm/peers/connect.h"
 
 namespace bp {
 namespace {
@@ -82,6 +82,37 @@ ErrorCode code_of(const plugin::Failure& failure) {
 
 [[noreturn]] void raise(const plugin::Failure& failure) {
   throw TransportFailure(code_of(failure), failure.text);
+}
+
+// Gloo's own way to connect takes whatever connects first for the peer. It is not used: Gloo is
+// given connections on which the peer has proved the job's key.
+void* connect_gloo(const plugin::Table& table, const GlooOptions& options, Store& store) {
+  const PeerGroup group{.rank = options.rank,
+                        .first = 0,
+                        .count = options.size,
+                        .key = options.key,
+                        .timeout = options.timeout,
+                        .keys = "",
+                        .purpose = "connect",
+                        .with = "to",
+                        .hint = " (is another interface, BP_INTERFACE, the one that reaches it?)"};
+  std::vector<int> connections;
+  for (Fd& fd : connect_peers(group, listen_tcp(options.listen), store)) {
+    connections.push_back(fd.release());
+  }
+  plugin::ConnectOptions connect;
+  connect.rank = options.rank;
+  connect.size = options.size;
+  connect.interface = options.listen.interface.c_str();
+  connect.address = options.listen.address.c_str();
+  connect.timeout_ms = options.timeout.count();
+  connect.batch_thread = !options.as_packaged;
+  connect.connections = connections.data();
+  plugin::Failure failure;
+  void* const context = table.connect(&connect, &failure);
+  if (context != nullptr) return context;
+  throw Error(code_of(failure), concat("rank ", options.rank, " of ", options.size,
+                                       " cannot use its connections: ", failure.text));
 }
 
 class GlooTransfer : public Transfer {

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <memory>
 
+#include "bp/environment.h"
 #include "bp/store.h"
 #include "comm/transport/gloo_plugin/table.h"
 #include "comm/transport/local_address.h"
@@ -20,6 +21,7 @@ struct GlooOptions {
   int rank = 0;
   int size = 1;
   ListenOn listen;
+  JobKey key{};
   std::chrono::milliseconds timeout{30'000};  // for connecting
   bool as_packaged = false;                   // Gloo's thread as Gloo starts it, to compare
 };
@@ -29,8 +31,10 @@ const gloo_plugin::Table& load_gloo_plugin();
 
 class GlooTransport : public Transport {
  public:
-  // Meets all other ranks through `store`, which is used here only, its failure listener included.
-  // Throws unavailable where the plugin is not, timeout, io, and aborted where the job fails.
+  // Connects to all other ranks, whose addresses are in `store` under their numbers, and hands Gloo
+  // those connections alone (comm/peers/connect.h, whose errors it throws). Throws unavailable
+  // where the plugin is not there, and io where it fails. `store` is used here only, its failure
+  // listener included.
   GlooTransport(const GlooOptions& options, Store& store);
   ~GlooTransport() override;
 

@@ -28,10 +28,12 @@ Communicator join(InprocHub& hub,
   std::unique_ptr<Transport> transport;
   std::unique_ptr<Backend> native;
   if (options.wire == Wire::gloo) {
-    auto gloo = std::make_unique<GlooTransport>(
-        GlooOptions{
-            topology.rank, topology.size(), {"", "127.0.0.1"}, options.communicator.timeout},
-        *store);
+    auto gloo =
+        std::make_unique<GlooTransport>(GlooOptions{.rank = topology.rank,
+                                                    .size = topology.size(),
+                                                    .listen = {"", "127.0.0.1"},
+                                                    .timeout = options.communicator.timeout},
+                                        *store);
     if (backend == "gloo-native") native = std::make_unique<GlooNativeBackend>(backend, *gloo);
     transport = std::move(gloo);
   } else {

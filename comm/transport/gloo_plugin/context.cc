@@ -1,56 +1,13 @@
 #include "comm/transport/gloo_plugin/context.h"
 
-#include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
 
 #include <csignal>
-#include <map>
-#include <stdexcept>
-#include <string>
+#include <exception>
 #include <utility>
-#include <vector>
 
 namespace bp::gloo_plugin {
 namespace {
-
-// Gloo's idea of a store, on top of ours. Gloo waits for a key before it gets it: the wait fetches.
-class Store : public gloo::rendezvous::Store {
- public:
-  explicit Store(const StoreCalls& calls) : calls_(calls) {}
-
-  void set(const std::string& key, const std::vector<char>& data) override {
-    if (!calls_.set(calls_.self, key.c_str(), data.data(), data.size())) {
-      throw std::runtime_error("the store refused " + key);
-    }
-  }
-  std::vector<char> get(const std::string& key) override {
-    wait({key});
-    return fetched_.extract(key).mapped();
-  }
-  void wait(const std::vector<std::string>& keys) override {
-    for (const std::string& key : keys) {
-      if (!fetched_.contains(key)) fetch(key);
-    }
-  }
-  void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds&) override {
-    wait(keys);  // the callback has the deadline
-  }
-
- private:
-  void fetch(const std::string& key) {
-    std::vector<char> value;
-    const auto give = [](void* to, const char* data, std::size_t bytes) {
-      static_cast<std::vector<char>*>(to)->assign(data, data + bytes);
-    };
-    if (!calls_.get(calls_.self, key.c_str(), &value, give)) {
-      throw std::runtime_error("the store did not give " + key);
-    }
-    fetched_.insert_or_assign(key, std::move(value));
-  }
-
-  const StoreCalls calls_;
-  std::map<std::string, std::vector<char>> fetched_;
-};
 
 // Gloo writes to sockets without MSG_NOSIGNAL. A program that handles SIGPIPE itself keeps that.
 void ignore_sigpipe_unless_handled() {
@@ -78,6 +35,7 @@ std::shared_ptr<gloo::transport::Device> create_with_batch_thread(
 }
 
 std::shared_ptr<Mesh> connect(const ConnectOptions& options) {
+  Connections connections({options.connections, static_cast<std::size_t>(options.size)});
   ignore_sigpipe_unless_handled();
   gloo::transport::tcp::attr where;
   where.iface = options.interface;
@@ -86,8 +44,7 @@ std::shared_ptr<Mesh> connect(const ConnectOptions& options) {
                                      : gloo::transport::tcp::CreateDevice(where);
   auto mesh = std::make_shared<Mesh>(options.rank, options.size);
   mesh->setTimeout(std::chrono::milliseconds(options.timeout_ms));
-  Store store(options.store);
-  mesh->connect(store, std::move(device));
+  mesh->connect(device, connections);
   return mesh;
 }
 
@@ -110,10 +67,11 @@ SignalsBlocked::SignalsBlocked() {
 }
 SignalsBlocked::~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-void Mesh::connect(gloo::rendezvous::Store& store,
-                   std::shared_ptr<gloo::transport::Device> device) {
-  connectFullMesh(store, device);
-  buffers_ = std::make_shared<BufferList>(std::move(transportContext_));
+void Mesh::connect(const std::shared_ptr<gloo::transport::Device>& device,
+                   Connections& connections) {
+  device_ = device;
+  buffers_ =
+      std::make_shared<BufferList>(adopt_connections(device, rank, connections, getTimeout()));
   transportContext_ = buffers_;
 }
 

@@ -1,7 +1,7 @@
 // A connected Gloo context, and what can go on in it.
 #pragma once
 
-#include <gloo/rendezvous/context.h>
+#include <gloo/context.h>
 #include <gloo/transport/unbound_buffer.h>
 
 #include <csignal>
@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 
+#include "comm/transport/gloo_plugin/adopt.h"
 #include "comm/transport/gloo_plugin/buffer_list.h"
 #include "comm/transport/gloo_plugin/table.h"
 #include "comm/transport/gloo_plugin/waits.h"
@@ -28,10 +29,10 @@ class SignalsBlocked {
 };
 
 // A connection to every rank.
-class Mesh : public gloo::rendezvous::Context {
+class Mesh : public gloo::Context {
  public:
-  using gloo::rendezvous::Context::Context;
-  void connect(gloo::rendezvous::Store& store, std::shared_ptr<gloo::transport::Device> device);
+  using gloo::Context::Context;
+  void connect(const std::shared_ptr<gloo::transport::Device>& device, Connections& connections);
   // Of which Gloo's collectives make their buffers.
   [[nodiscard]] BufferList& buffers() { return *buffers_; }
 

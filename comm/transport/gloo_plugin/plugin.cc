@@ -1,28 +1,19 @@
 // The table: each entry calls C++ and turns what it throws into a Failure.
 #include <gloo/common/error.h>
 
-#include <algorithm>
-#include <cstring>
 #include <exception>
 #include <string_view>
 
 #include "comm/transport/gloo_plugin/context.h"
+#include "comm/transport/gloo_plugin/error_text.h"
 
 namespace bp::gloo_plugin {
 namespace {
 
-// Gloo's texts begin with a place in its source: "[/build/gloo/pair.cc:575] Connection closed".
-std::string_view without_place(std::string_view text) {
-  const std::size_t end = text.find("] ");
-  return text.starts_with('[') && end != text.npos ? text.substr(end + 2) : text;
-}
-
 void set(Failure* failure, Failure::Kind kind, const char* what) {
-  std::string_view text = without_place(what);
-  text = text.substr(0, std::min(text.find('\n'), sizeof(failure->text) - 1));
+  const std::string text = readable(what);
   failure->kind = kind;
-  std::memcpy(failure->text, text.data(), text.size());
-  failure->text[text.size()] = '\0';
+  failure->text[text.copy(failure->text, sizeof(failure->text) - 1)] = '\0';
 }
 
 // What `action` returns, or `otherwise` with `failure` set.

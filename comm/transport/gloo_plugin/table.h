@@ -9,25 +9,13 @@
 
 namespace bp::gloo_plugin {
 
-inline constexpr std::uint32_t kVersion = 2;  // of everything below
+inline constexpr std::uint32_t kVersion = 3;  // of everything below
 inline constexpr const char* kEntry = "bp_gloo_plugin";
 
 struct Failure {
   enum Kind : std::int32_t { none, lost, timeout, io };
   std::int32_t kind = none;
   char text[500] = {};
-};
-
-// The job's store, by callbacks on the thread that called connect(). They return false when they
-// failed; whose they are knows why.
-struct StoreCalls {
-  void* self = nullptr;
-  bool (*set)(void* self, const char* key, const char* value, std::size_t bytes) = nullptr;
-  // Waits for the key and hands its value to give(to, ...).
-  bool (*get)(void* self,
-              const char* key,
-              void* to,
-              void (*give)(void* to, const char* value, std::size_t bytes)) = nullptr;
 };
 
 struct ConnectOptions {
@@ -37,7 +25,8 @@ struct ConnectOptions {
   const char* address = "";    // by address
   std::int64_t timeout_ms = 0;
   bool batch_thread = true;  // for Gloo's own thread; false: as Gloo starts it
-  StoreCalls store;
+  // To each rank, and -1 for this one. connect() takes them over, also where it fails.
+  const int* connections = nullptr;
 };
 
 struct Posting {
@@ -69,7 +58,7 @@ struct NativeCall {
 struct Table {
   std::uint32_t version = kVersion;
 
-  // Meets all other ranks. Null on failure.
+  // Makes a context of connections to all other ranks. Null on failure.
   void* (*connect)(const ConnectOptions*, Failure*) = nullptr;
   void (*disconnect)(void* context) = nullptr;
 

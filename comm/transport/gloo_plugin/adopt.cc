@@ -1,0 +1,123 @@
+#include "comm/transport/gloo_plugin/adopt.h"
+
+#include <gloo/common/error.h>
+#include <gloo/transport/tcp/context.h>
+#include <gloo/transport/tcp/device.h>
+#include <gloo/transport/tcp/pair.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+namespace bp::gloo_plugin {
+namespace {
+
+namespace tcp = gloo::transport::tcp;
+
+// Runs an action on the thread of a device, which serves nothing else meanwhile.
+class OnDeviceThread : public tcp::Handler {
+ public:
+  OnDeviceThread(tcp::Device& device, std::function<void()> action)
+      : device_(device), action_(std::move(action)), event_(::eventfd(1, EFD_CLOEXEC)) {
+    if (event_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+  }
+  ~OnDeviceThread() override { ::close(event_); }
+
+  // Throws what the action throws.
+  void run() {
+    device_.registerDescriptor(event_, EPOLLIN, this);
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return done_; });
+    if (thrown_) std::rethrow_exception(thrown_);
+  }
+
+  void handleEvents(int) override {
+    std::exception_ptr thrown;
+    try {
+      device_.unregisterDescriptor(event_, this);
+      action_();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    thrown_ = thrown;
+    done_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  tcp::Device& device_;
+  const std::function<void()> action_;
+  const int event_;
+  std::mutex mutex_;  // guards the following
+  std::condition_variable changed_;
+  bool done_ = false;
+  std::exception_ptr thrown_;
+};
+
+// To be constructed on the thread of its device.
+class AdoptedPair : public tcp::Pair {
+ public:
+  AdoptedPair(tcp::Context* context,
+              tcp::Device* device,
+              int rank,
+              std::chrono::milliseconds timeout,
+              int connection)
+      : tcp::Pair(context, device, rank, timeout) {
+    const std::lock_guard lock(m_);
+    device_->unregisterDescriptor(fd_, this);
+    ::close(fd_);
+    fd_ = connection;
+    try {
+      handleConnected();
+    } catch (const std::exception&) {  // Gloo asks the kernel who the peer is, and it has gone
+      ::close(std::exchange(fd_, -1));
+      state_ = INITIALIZING;
+      signalException(GLOO_ERROR_MSG("Connection closed by peer as soon as it was made"));
+    }
+  }
+};
+
+class AdoptedContext : public tcp::Context {
+ public:
+  using tcp::Context::Context;
+  void add(int peer, int connection) {
+    pairs_[static_cast<std::size_t>(peer)] =
+        std::make_unique<AdoptedPair>(this, device_.get(), peer, getTimeout(), connection);
+  }
+};
+
+}  // namespace
+
+Connections::~Connections() {
+  for (const int fd : all_) {
+    if (fd >= 0) ::close(fd);
+  }
+}
+
+std::shared_ptr<gloo::transport::Context> adopt_connections(
+    const std::shared_ptr<gloo::transport::Device>& device,
+    int rank,
+    Connections& connections,
+    std::chrono::milliseconds timeout) {
+  const auto of_tcp = std::dynamic_pointer_cast<tcp::Device>(device);
+  const auto context =
+      std::make_shared<AdoptedContext>(of_tcp, rank, static_cast<int>(connections.size()));
+  context->setTimeout(timeout);
+  OnDeviceThread adoption(*of_tcp, [&] {
+    for (std::size_t peer = 0; peer < connections.size(); ++peer) {
+      if (static_cast<int>(peer) != rank)
+        context->add(static_cast<int>(peer), connections.take(peer));
+    }
+  });
+  adoption.run();
+  return context;
+}
+
+}  // namespace bp::gloo_plugin
