@@ -1,14 +1,8 @@
-// How the ranks of one host come to share memory: each pair over a Unix socket, whose name is in
-// the store, and which both prove to know the job's key on before either hands its memory over.
+// How the ranks of one host come to share memory: each pair has a connection over a Unix socket, on
+// which both have proved the job's key (../peers/connect.h), and hands its memory over on it.
 //
-//   higher rank                                          lower rank, listening
-//     "bp shm 1", its rank, nonce a            ->
-//                                              <-        nonce b, HMAC(key, "lower" a b ranks)
-//     HMAC(key, "higher" a b ranks) + memory   ->
-//                                              <-        memory
-//
-// The name is in Linux' abstract namespace: no file is left behind, and there is none where ranks
-// are in different containers of one machine, which then are different hosts.
+// The sockets' names are in Linux' abstract namespace. No file is left behind, and ranks in
+// different containers of one machine do not reach each other; they then are different hosts.
 #pragma once
 
 #include <chrono>

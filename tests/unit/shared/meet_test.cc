@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <chrono>
 #include <thread>
@@ -13,6 +12,8 @@
 #include "bp/error.h"
 #include "comm/base/hmac.h"
 #include "comm/base/job_key.h"
+#include "comm/peers/endpoint.h"
+#include "comm/peers/handshake.h"
 #include "tests/support/memory_store.h"
 
 namespace bp::test {
@@ -50,17 +51,13 @@ class MeetTest : public testing::Test {
     return met;
   }
 
-  // A stranger's connection to the socket of a rank, once that is there.
+  // A stranger's connection to the socket of a rank, once that listens.
   Fd connect_to(int rank) {
     auto store = server_.connect(99);
-    const std::string name = store->get("shm/" + std::to_string(rank), 10s);
+    const auto at = Endpoint::decode(store->get("shm/" + std::to_string(rank), 10s));
     store->goodbye();
-    sockaddr_un address = {};
-    address.sun_family = AF_UNIX;
-    name.copy(address.sun_path + 1, name.size());
     Fd link(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-    EXPECT_EQ(::connect(link.get(), reinterpret_cast<const sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::connect(link.get(), reinterpret_cast<const sockaddr*>(&at->address), at->size), 0);
     return link;
   }
 
@@ -93,7 +90,9 @@ TEST_F(MeetTest, WhoIsGoneIsNoticed) {
 
 TEST_F(MeetTest, AnotherJobsKeyIsRefused) {
   const auto met = meet(0, {key_, random_job_key()}, 300ms);
-  EXPECT_EQ(met[1].error, "rank 1 cannot share memory with rank 0: it does not know the job's key");
+  EXPECT_EQ(met[1].error,
+            "rank 1 waited 300 ms for rank 0 to share memory: it closes connections during the "
+            "handshake (has it another job's key?)");
   EXPECT_EQ(met[0].error, "rank 0 waited 300 ms for rank 1 to share memory");
 }
 
@@ -128,22 +127,23 @@ TEST_F(MeetTest, AFailedJobEndsTheWait) {
   store->goodbye();
 }
 
-// Strangers of our own user: one that says nonsense, one that replays what a rank said, one that is
-// gone at once. None holds the ranks up, none is handed anything.
+// Strangers of our own user: fifty that say nothing, and one each that says nonsense, that reflects
+// what it is told, and that leaves at once. None delays the ranks, none is handed anything.
 TEST_F(MeetTest, StrangersAreTurnedAway) {
   std::thread strangers([this] {
+    std::vector<Fd> silent(50);
+    for (Fd& each : silent) each = connect_to(0);
     const Fd nonsense = connect_to(0);
     EXPECT_GT(::send(nonsense.get(), "hello", 5, MSG_NOSIGNAL), 0);
     { const Fd gone = connect_to(0); }
-    const Fd replay = connect_to(0);
-    const std::string hello = "bp shm 1 1 " + std::string(32, 'a');
-    EXPECT_GT(::send(replay.get(), hello.data(), hello.size(), MSG_NOSIGNAL), 0);
-    std::string answer(256, '\0');
-    EXPECT_EQ(::recv(replay.get(), answer.data(), answer.size(), 0), 64);
-    EXPECT_GT(::send(replay.get(), answer.data() + 32, 32, MSG_NOSIGNAL), 0);  // reflected
-    EXPECT_EQ(::recv(replay.get(), answer.data(), answer.size(), 0), 0);
+    const Fd reflector = connect_to(0);
+    const std::string hello = "bp peer1" + std::string(kPeerHello - 8, 'a');
+    EXPECT_GT(::send(reflector.get(), hello.data(), hello.size(), MSG_NOSIGNAL), 0);
+    char answer = 0;
+    EXPECT_EQ(::recv(reflector.get(), &answer, 1, 0), 0);
     auto store = server_.connect(98);
     store->set("strangers/done", "");
+    (void)store->get("first/done", 10s);
     store->goodbye();
   });
   std::thread late([this] {
