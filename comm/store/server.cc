@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <future>
-#include <list>
 #include <map>
 #include <optional>
 #include <system_error>
@@ -21,6 +20,7 @@
 #include "comm/base/thread.h"
 #include "comm/store/connection.h"
 #include "comm/store/keepalive.h"
+#include "comm/store/strangers.h"
 #include "comm/store/table.h"
 
 namespace bp {
@@ -28,9 +28,6 @@ namespace {
 
 using asio::ip::tcp;
 
-// Strangers in the middle of their handshakes; with more, the oldest is closed. Each holds a few
-// KiB, well under the 64 KiB that it may.
-constexpr std::size_t kMaxStrangers = 256;
 constexpr std::chrono::milliseconds kCloseWithin{500};
 constexpr std::chrono::milliseconds kLookWithin{500};
 constexpr std::chrono::milliseconds kAcceptRetry{100};
@@ -69,7 +66,8 @@ class StoreServer::Impl final : public StoreConnection::Owner {
         acceptor_(listen_on(io_, options)),
         address_{.host = options.bind_address, .port = acceptor_.local_endpoint().port()},
         accept_timer_(io_),
-        silence_timer_(io_) {
+        silence_timer_(io_),
+        strangers_(io_) {
     accept();
     look_for_silence();
     thread_ = start_thread("bp-store", [this] {
@@ -112,7 +110,6 @@ class StoreServer::Impl final : public StoreConnection::Owner {
     int quiet = 0;  // looks in a row at which nothing had come from it
   };
   void accept();
-  void drop_oldest_stranger();
   void shut_down();
   void look_for_silence();
   void listen_for(int rank, Member& member);
@@ -143,7 +140,7 @@ class StoreServer::Impl final : public StoreConnection::Owner {
   asio::steady_timer silence_timer_;
 
   StoreConnection::Id next_id_ = 1;
-  std::list<std::shared_ptr<StoreConnection>> strangers_;  // oldest first
+  StoreStrangers strangers_;
   std::unordered_map<StoreConnection::Id, std::shared_ptr<StoreConnection>> clients_;
   std::map<int, Member> ranks_;  // here, and without goodbye
   StoreTable table_;
@@ -163,7 +160,7 @@ void StoreServer::Impl::accept() {
       return;
     }
     if (error) {  // out of descriptors, most likely: a stranger's may serve a member
-      drop_oldest_stranger();
+      strangers_.drop_oldest();
       accept_timer_.expires_after(kAcceptRetry);
       accept_timer_.async_wait([this](asio::error_code cancelled) {
         if (!cancelled) {
@@ -172,21 +169,12 @@ void StoreServer::Impl::accept() {
       });
       return;
     }
-    if (strangers_.size() >= kMaxStrangers) {
-      drop_oldest_stranger();
-    }
-    strangers_.push_back(
-        std::make_shared<StoreConnection>(next_id_++, std::move(socket), settings_, *this));
-    strangers_.back()->start();
+    std::string from = peer_name_of(socket.native_handle());
+    strangers_.add(
+        std::make_shared<StoreConnection>(next_id_++, std::move(socket), settings_, *this),
+        std::move(from));
     accept();
   });
-}
-
-void StoreServer::Impl::drop_oldest_stranger() {
-  if (!strangers_.empty()) {
-    strangers_.front()->close();
-    strangers_.pop_front();
-  }
 }
 
 void StoreServer::Impl::shut_down() {
@@ -194,13 +182,10 @@ void StoreServer::Impl::shut_down() {
   acceptor_.close(ignored);
   accept_timer_.cancel();
   silence_timer_.cancel();
-  for (const auto& stranger : strangers_) {
-    stranger->close();
-  }
+  strangers_.close();
   for (const auto& [id, client] : clients_) {
     client->close();
   }
-  strangers_.clear();
   clients_.clear();
 }
 
@@ -230,6 +215,7 @@ void StoreServer::Impl::listen_for(int rank, Member& member) {
 }
 
 std::optional<StoreRefusal> StoreServer::Impl::admit(const StoreConnection& connection) {
+  strangers_.admit(connection);
   if (connection.rank() >= world_size_) {
     return StoreRefusal::rank_range;
   }
@@ -238,7 +224,6 @@ std::optional<StoreRefusal> StoreServer::Impl::admit(const StoreConnection& conn
 }
 
 void StoreServer::Impl::joined(StoreConnection& connection) {
-  strangers_.remove_if([&](const auto& stranger) { return stranger.get() == &connection; });
   clients_.emplace(connection.id(), connection.shared_from_this());
   if (failure_ && !survivors_go_on_) {
     connection.send(
@@ -292,7 +277,7 @@ void StoreServer::Impl::received(StoreConnection& connection, StoreMessage messa
 
 void StoreServer::Impl::lost(StoreConnection& connection, const std::string& why) {
   if (!connection.admitted()) {
-    strangers_.remove_if([&](const auto& stranger) { return stranger.get() == &connection; });
+    strangers_.remove(connection, why);
     return;
   }
   table_.forget_client(connection.id());

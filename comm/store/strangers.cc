@@ -1,0 +1,68 @@
+#include "comm/store/strangers.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace bp {
+namespace {
+
+// Each holds a few KiB, well under the 64 KiB that it may.
+constexpr std::size_t kMaxStrangers = 256;
+constexpr std::chrono::milliseconds kLogAfter{1'000};
+
+}  // namespace
+
+void StoreStrangers::add(std::shared_ptr<StoreConnection> connection, std::string from) {
+  if (strangers_.size() >= kMaxStrangers) {
+    drop_oldest();
+  }
+  strangers_.push_back({std::move(connection), std::move(from)});
+  strangers_.back().connection->start();
+}
+
+void StoreStrangers::drop_oldest() {
+  if (!strangers_.empty()) {
+    strangers_.front().connection->close();
+    count(strangers_.front(), "it did not prove the key before many others came");
+    strangers_.pop_front();
+  }
+}
+
+void StoreStrangers::admit(const StoreConnection& connection) {
+  strangers_.remove_if([&](const Stranger& each) { return each.connection.get() == &connection; });
+}
+
+void StoreStrangers::remove(const StoreConnection& connection, const std::string& why) {
+  const auto stranger = std::ranges::find_if(
+      strangers_, [&](const Stranger& each) { return each.connection.get() == &connection; });
+  if (stranger != strangers_.end()) {
+    count(*stranger, why);
+    strangers_.erase(stranger);
+  }
+}
+
+// Those that are left may be ranks that have only just come.
+void StoreStrangers::close() {
+  timer_.cancel();
+  for (const Stranger& stranger : strangers_) {
+    stranger.connection->close();
+  }
+  strangers_.clear();
+  refusals_.log_as("the store");
+}
+
+void StoreStrangers::count(const Stranger& stranger, const std::string& why) {
+  refusals_.add(stranger.from, why);
+  if (refusals_.count() > 1) {
+    return;
+  }
+  timer_.expires_after(kLogAfter);
+  timer_.async_wait([this](asio::error_code cancelled) {
+    if (!cancelled) {
+      refusals_.log_as("the store");
+    }
+  });
+}
+
+}  // namespace bp
