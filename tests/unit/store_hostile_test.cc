@@ -2,8 +2,10 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 
+#include <mutex>
 #include <random>
 
+#include "bp/log.h"
 #include "tests/unit/store_raw_peer.h"
 
 namespace bp {
@@ -41,6 +43,28 @@ class StoreHostileTest : public StoreTest {
     EXPECT_THAT(client()->job_failure()->text, HasSubstr(why));
   }
 };
+
+// One line a second after the first, and one with the total at the end if more came.
+TEST_F(StoreHostileTest, RefusedConnectionsAreCountedInTheLog) {
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  set_log_sink([&](LogLevel, std::string_view text) {
+    const std::lock_guard lock(mutex);
+    lines.emplace_back(text);
+  });
+  for (int i = 0; i < 3; ++i) {
+    RawPeer stranger(server_->address());
+    stranger.send("GET / HTTP/1.1\r\n\r\n");
+    EXPECT_TRUE(stranger.is_closed());
+  }
+  expect_unharmed();
+  server_.reset();
+  set_log_sink({});
+  ASSERT_THAT(lines, testing::SizeIs(testing::AllOf(testing::Ge(1U), testing::Le(2U))));
+  EXPECT_EQ(lines.back(),
+            "the store refused 3 connections that did not prove the job's key (the last from "
+            "127.0.0.1: it sent a frame longer than the limit)");
+}
 
 TEST_F(StoreHostileTest, WrongKeyIsToldAtOnce) {
   StoreClientOptions wrong = options(3);
