@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <utility>
 
@@ -22,8 +23,9 @@
 namespace bp::launcher {
 namespace {
 
-constexpr std::size_t kMostKnocks = 256;  // that have not proved who they are, at a time
-constexpr auto kFarewell = 2s;            // for a machine that is sent away to hear of it
+constexpr std::size_t kMostStrangers = 256;  // that have not proved who they are, at a time
+constexpr auto kRetryAccept = 100ms;
+constexpr auto kFarewell = 2s;  // for a machine that is sent away to hear of it
 
 void say(const std::string& text) { std::fprintf(stderr, "bprun: %s\n", printable(text).c_str()); }
 
@@ -91,23 +93,41 @@ EarlyExit Gathering::too_late() {
 }
 
 void Gathering::accept_some() {
-  while (Fd socket = accept_waiting(listener_.get())) {
-    if (knocks_.size() >= kMostKnocks) continue;  // closes it
-    const std::string address = peer_address_of(socket.get());
-    const auto knock = knocks_.emplace(knocks_.end());
-    *knock =
-        std::make_unique<Knock>(*loop_, std::move(socket), key_,
-                                Knock::Listener{[this, knock, address](Channel::Ends ends) {
-                                                  const auto done = std::move(*knock);
-                                                  knocks_.erase(knock);
-                                                  admit(std::move(ends), address);
-                                                },
-                                                [this, knock, address](const std::string& why) {
-                                                  const auto done = std::move(*knock);
-                                                  knocks_.erase(knock);
-                                                  say(concat("refused ", address, ": ", why));
-                                                }});
+  while (true) {
+    Fd socket = accept_waiting(listener_.get());
+    if (!socket) {
+      if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) pause_accepting();
+      return;
+    }
+    if (strangers_.size() >= kMostStrangers) {
+      refuse(strangers_.begin(), "it did not prove who it is before many others came");
+    }
+    const auto stranger =
+        strangers_.insert(strangers_.end(), {peer_address_of(socket.get()), nullptr});
+    stranger->knock = std::make_unique<Knock>(
+        *loop_, std::move(socket), key_,
+        Knock::Listener{[this, stranger](Channel::Ends ends) {
+                          const Stranger done = std::move(*stranger);
+                          strangers_.erase(stranger);
+                          admit(std::move(ends), done.address);
+                        },
+                        [this, stranger](const std::string& why) { refuse(stranger, why); }});
   }
+}
+
+// Out of descriptors, most likely: a stranger's may serve a machine.
+void Gathering::pause_accepting() {
+  if (!strangers_.empty()) refuse(strangers_.begin(), "no descriptor was left");
+  loop_->set_events(listener_.get(), 0);
+  pause_ = loop_->after(kRetryAccept, [this] { loop_->set_events(listener_.get(), POLLIN); });
+}
+
+// The first is said at once, as it may be a machine with another key; the rest are counted.
+void Gathering::refuse(std::list<Stranger>::iterator stranger, const std::string& why) {
+  const Stranger done = std::move(*stranger);
+  strangers_.erase(stranger);
+  refusals_.add(done.address, why);
+  if (refusals_.count() == 1) say(concat("refused ", done.address, ": ", why));
 }
 
 void Gathering::admit(Channel::Ends ends, const std::string& address) {
@@ -235,7 +255,9 @@ void Gathering::stop_listening() {
   loop_->cancel(heartbeat_);
   loop_->forget(listener_.get());
   loop_->forget(signals_.fd());
-  knocks_.clear();
+  loop_->cancel(pause_);
+  strangers_.clear();
+  if (refusals_.count() > 1) say(refusals_.text());
 }
 
 EarlyExit Gathering::give_up(int exit_code, const std::string& why) {

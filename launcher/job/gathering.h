@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "comm/base/deadline.h"
+#include "comm/base/refusals.h"
 #include "launcher/agent/knock.h"
 #include "launcher/gpus/gpu.h"
 #include "launcher/hosts/claims.h"
@@ -54,7 +55,14 @@ class Gathering {
     bool gone = false;
   };
 
+  struct Stranger {
+    std::string address;
+    std::unique_ptr<Knock> knock;
+  };
+
   void accept_some();
+  void pause_accepting();
+  void refuse(std::list<Stranger>::iterator stranger, const std::string& why);
   void admit(Channel::Ends ends, const std::string& address);
   void on_message(Guest& guest, const ToLauncher& message);
   void join(Guest& guest, const Join& request);
@@ -82,7 +90,9 @@ class Gathering {
   const Claim own_;
   SignalFd signals_;
   Fd listener_;
-  std::list<std::unique_ptr<Knock>> knocks_;
+  std::list<Stranger> strangers_;  // oldest first
+  Refusals refusals_;
+  EventLoop::TimerId pause_ = 0;
   std::list<Guest> guests_;  // in the order of their coming
   EventLoop::TimerId heartbeat_ = 0;
   int signal_ = 0;  // that asked us to stop

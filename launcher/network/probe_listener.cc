@@ -10,11 +10,14 @@
 
 #include "comm/base/hmac.h"
 #include "comm/base/text.h"
+#include "launcher/agent/timing.h"
 
 namespace bp::launcher {
 namespace {
 
-constexpr std::size_t kMostVisitors = 1024;  // more at a time are turned away: strangers
+// At a time. An agent asks as soon as it has connected, so that the oldest is a stranger.
+constexpr std::size_t kMostVisitors = 256;
+constexpr auto kRetryAccept = 100ms;
 constexpr int kFlags = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
 
 // Of both families where the host has both. Empty where there is none to be had.
@@ -55,45 +58,75 @@ ProbeListener::ProbeListener(EventLoop& loop, int host, const JobKey& key)
 }
 
 ProbeListener::~ProbeListener() {
+  loop_.cancel(pause_);
   if (socket_) {
     loop_.forget(socket_.get());
   }
-  for (const auto& [fd, visitor] : visitors_) {
-    loop_.forget(fd);
+  while (!visitors_.empty()) {
+    leave(visitors_.begin());
   }
+  refusals_.log_as("the listener of the network probe");
 }
 
 void ProbeListener::accept_some() {
   Fd socket(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-  if (!socket || visitors_.size() >= kMostVisitors) {
+  if (!socket) {
+    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+      pause();
+    }
     return;
   }
+  if (visitors_.size() >= kMostVisitors) {
+    refuse(visitors_.begin(), "it asked nothing before many others came");
+  }
   const int fd = socket.get();
-  visitors_[fd] = {std::move(socket), ""};
-  loop_.watch(fd, POLLIN, [this, fd](short) { read_some(fd); });
+  std::string from = peer_name_of(fd);
+  const Place visitor =
+      visitors_.insert(visitors_.end(), {std::move(socket), std::move(from), "", 0});
+  visitor->timer =
+      loop_.after(kHandshake, [this, visitor] { refuse(visitor, "it asked nothing"); });
+  loop_.watch(fd, POLLIN, [this, visitor](short) { read_some(visitor); });
 }
 
-void ProbeListener::read_some(int fd) {
-  std::string& question = visitors_.at(fd).question;
+// Out of descriptors, most likely: the oldest's may serve an agent.
+void ProbeListener::pause() {
+  if (!visitors_.empty()) {
+    refuse(visitors_.begin(), "no descriptor was left");
+  }
+  loop_.set_events(socket_.get(), 0);
+  pause_ = loop_.after(kRetryAccept, [this] { loop_.set_events(socket_.get(), POLLIN); });
+}
+
+void ProbeListener::read_some(Place visitor) {
+  const int fd = visitor->socket.get();
+  std::string& question = visitor->question;
   std::array<char, kProbeBytes> buffer{};
   const ssize_t got = ::read(fd, buffer.data(), kProbeBytes - question.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
     return;
   }
-  if (got > 0) {
-    question.append(buffer.data(), static_cast<std::size_t>(got));
-    if (question.size() < kProbeBytes) {
-      return;
-    }
-    // Fits any socket's buffer. Who does not take it learns nothing, which is his loss.
-    static_cast<void>(write_all(fd, probe_answer(key_, host_, question).data(), kProbeBytes));
+  if (got <= 0) {
+    refuse(visitor, "it asked nothing and closed its connection");
+    return;
   }
-  leave(fd);
+  question.append(buffer.data(), static_cast<std::size_t>(got));
+  if (question.size() < kProbeBytes) {
+    return;
+  }
+  // Fits any socket's buffer. A peer that does not take it learns nothing.
+  static_cast<void>(write_all(fd, probe_answer(key_, host_, question).data(), kProbeBytes));
+  leave(visitor);
 }
 
-void ProbeListener::leave(int fd) {
-  loop_.forget(fd);
-  visitors_.erase(fd);
+void ProbeListener::refuse(Place visitor, const std::string& why) {
+  refusals_.add(visitor->from, why);
+  leave(visitor);
+}
+
+void ProbeListener::leave(Place visitor) {
+  loop_.cancel(visitor->timer);
+  loop_.forget(visitor->socket.get());
+  visitors_.erase(visitor);
 }
 
 }  // namespace bp::launcher

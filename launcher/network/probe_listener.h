@@ -1,11 +1,14 @@
-// One end of a probe: answers who asks whether this is the host he means.
+// One end of a probe: answers whoever asks whether this is the host that they mean. A connection
+// that does not ask within kHandshake is closed, and the oldest is where too many have not asked
+// yet.
 #pragma once
 
+#include <list>
 #include <string>
-#include <unordered_map>
 
 #include "bp/environment.h"
 #include "comm/base/fd.h"
+#include "comm/base/refusals.h"
 #include "launcher/process/event_loop.h"
 
 namespace bp::launcher {
@@ -28,18 +31,25 @@ class ProbeListener {
  private:
   struct Visitor {
     Fd socket;
+    std::string from;
     std::string question;
+    EventLoop::TimerId timer = 0;
   };
+  using Place = std::list<Visitor>::iterator;
   void accept_some();
-  void read_some(int fd);
-  void leave(int fd);
+  void pause();
+  void read_some(Place visitor);
+  void refuse(Place visitor, const std::string& why);
+  void leave(Place visitor);
 
   EventLoop& loop_;
   const int host_;
   const JobKey key_;
   int port_ = 0;
-  Fd socket_;  // listen_anywhere() tells the port as well
-  std::unordered_map<int, Visitor> visitors_;
+  Fd socket_;                    // listen_anywhere() tells the port as well
+  std::list<Visitor> visitors_;  // oldest first
+  EventLoop::TimerId pause_ = 0;
+  Refusals refusals_;
 };
 
 }  // namespace bp::launcher

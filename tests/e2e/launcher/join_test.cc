@@ -10,13 +10,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "comm/base/deadline.h"
 #include "comm/base/text.h"
+#include "comm/store/socket.h"
 #include "tests/e2e/launcher/bprun_process.h"
 #include "tests/support/scratch.h"
 
 namespace bp::test {
 namespace {
 
+using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::ContainsRegex;
 using testing::EndsWith;
@@ -228,6 +231,25 @@ TEST_F(JoinTest, WhoDoesNotKnowTheSecretIsRefused) {
   EXPECT_EQ(guest.finish(), 0) << guest.err();
   EXPECT_EQ(server_->finish(), 0) << server_->err();
   EXPECT_THAT(server_->err(), HasSubstr("bprun: refused 127.0.0.1: it has gone before it proved"));
+}
+
+// More than it remembers at a time. The first is told of, the rest are counted.
+TEST_F(JoinTest, StrangersKeepNoMachineOut) {
+  serve({"-n", "2", "true"});
+  std::vector<Fd> strangers;
+  for (int i = 0; i < 300; ++i) {
+    std::string why;
+    strangers.push_back(connect_tcp({"127.0.0.1", port_}, Deadline(10s), why));
+    ASSERT_TRUE(strangers.back()) << why;
+  }
+  BprunProcess guest = join({});
+  EXPECT_EQ(guest.finish(), 0) << guest.err();
+  EXPECT_EQ(server_->finish(), 0) << server_->err();
+  EXPECT_THAT(server_->err(),
+              AllOf(HasSubstr("bprun: refused 127.0.0.1: it did not prove who it is before many "
+                              "others came\n"),
+                    ContainsRegex("bprun: refused [0-9]+ connections that did not prove the job's "
+                                  "key \\(the last from 127.0.0.1: ")));
 }
 
 TEST_F(JoinTest, AMachineThatNeverComesIsNamed) {

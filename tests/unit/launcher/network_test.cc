@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "bp/log.h"
 #include "comm/base/deadline.h"
 #include "comm/base/fd.h"
 #include "comm/base/job_key.h"
@@ -144,6 +145,32 @@ TEST(Probe, ReachesTheRightHostByTheRightAddress) {
   EXPECT_THAT(try_peer(loop, random_job_key(), {3, listener.port(), {"127.0.0.1"}}),
               ElementsAre("another host answers there"));
   EXPECT_THAT(try_peer(loop, key, {3, listener.port(), {}}), IsEmpty());
+}
+
+// More silent ones than it remembers, before and after which it answers.
+TEST(Probe, AnswersWhileStrangersHoldConnections) {
+  std::string logged;
+  set_log_sink([&](LogLevel, std::string_view text) { logged += text; });
+  EventLoop loop;
+  const JobKey key = random_job_key();
+  auto listener = std::make_unique<ProbeListener>(loop, 0, key);
+  std::vector<Fd> strangers;
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(listener->port()));
+  for (int i = 0; i < 1'100; ++i) {
+    strangers.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::connect(strangers.back().get(), reinterpret_cast<const sockaddr*>(&address),
+                        sizeof address),
+              0);
+    loop.run_once(0ms);
+  }
+  EXPECT_THAT(try_peer(loop, key, {0, listener->port(), {"127.0.0.1"}}), ElementsAre(""));
+  listener.reset();
+  set_log_sink({});
+  EXPECT_THAT(logged, HasSubstr("the listener of the network probe refused "));
+  EXPECT_THAT(logged, HasSubstr("it asked nothing before many others came"));
 }
 
 TEST(Probe, NamesARefusalAndEndsWithItsTime) {
