@@ -37,7 +37,8 @@ using Kind = StoreError::Kind;
 
 // SQLite takes an empty file for an empty database.
 void check_readable(const std::string& path) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Without O_NONBLOCK the call waits for a process that writes to a named pipe.
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status = {};
   if (!file || ::fstat(file.get(), &status) != 0) {
     throw StoreError(Kind::not_there,

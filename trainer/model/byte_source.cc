@@ -1,6 +1,5 @@
 #include "trainer/model/byte_source.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "bp/error.h"
+#include "comm/base/regular_file.h"
 #include "comm/base/text.h"
 
 namespace bp::trainer {
@@ -25,12 +25,12 @@ bool inside(std::uint64_t offset, std::uint64_t bytes, std::uint64_t size) {
 
 }  // namespace
 
-FileBytes::FileBytes(std::string path)
-    : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (!file_) fail(path_, "open", errno);
+FileBytes::FileBytes(std::string path) : path_(std::move(path)) {
+  OpenedFile opened = open_regular_file(path_);
+  if (!opened.fd) throw Error(ErrorCode::io, concat("cannot open ", path_, ": ", opened.problem));
+  file_ = std::move(opened.fd);
   struct stat info {};
   if (::fstat(file_.get(), &info) != 0) fail(path_, "look at", errno);
-  if (S_ISDIR(info.st_mode)) fail(path_, "read", EISDIR);
   size_ = static_cast<std::uint64_t>(info.st_size);
 }
 

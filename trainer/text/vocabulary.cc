@@ -5,6 +5,7 @@
 
 #include "bp/error.h"
 #include "comm/base/refuse.h"
+#include "comm/base/regular_file.h"
 #include "comm/base/text.h"
 #include "trainer/text/tokenizer.h"
 #include "trainer/text/utf8.h"
@@ -30,10 +31,10 @@ std::vector<std::string> lines_of(const std::string& text) {
 }  // namespace
 
 Vocabulary Vocabulary::read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    refuse(concat("cannot read the vocabulary ", path, ": ", error_text(errno)));
+  if (const OpenedFile opened = open_regular_file(path); !opened.fd) {
+    refuse(concat("cannot read the vocabulary ", path, ": ", opened.problem));
   }
+  std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
   return parse(text.str(), path);

@@ -97,7 +97,7 @@ TEST(TorchFile, RefusesOtherFilesByName) {
   EXPECT_THAT(refusal([] { (void)open_tensor_file("/nowhere/x.bin"); }, ErrorCode::io),
               HasSubstr("cannot open /nowhere/x.bin: No such file"));
   EXPECT_THAT(refusal([] { (void)open_tensor_file(kGolden); }, ErrorCode::io),
-              HasSubstr("Is a directory"));
+              HasSubstr("it is a folder, not a regular file"));
 }
 
 class Handmade : public ::testing::Test {

@@ -1,0 +1,19 @@
+// Opens files that a user named, without ever waiting for another process.
+#pragma once
+
+#include <string>
+
+#include "comm/base/fd.h"
+
+namespace bp {
+
+struct OpenedFile {
+  Fd fd;                // of a regular file, open for reading; empty when there is a problem
+  std::string problem;  // "Permission denied", "it is a pipe, not a regular file"
+  int error = 0;        // errno; 0 where something else than a regular file is there
+};
+
+// Never blocks: a named pipe is refused whether or not a process writes to it.
+[[nodiscard]] OpenedFile open_regular_file(const std::string& path);
+
+}  // namespace bp
