@@ -3,6 +3,7 @@
 
 #include "fuzz.h"
 #include "input_file.h"
+#include "trainer/data/label_form.h"
 #include "trainer/text/utf8.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -11,13 +12,19 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string& path = file.write(bp::test::text_of(data + 1, size - 1));
   const bool tsv = (data[0] & 1U) != 0;
+  const char separator = kUsualSeparators[(data[0] >> 4U) & 3U];
   bp::test::read_input([&] {
     const bool by_name = (data[0] & 2U) != 0;
-    (void)inspect_table({path, tsv ? TextFormat::tsv : TextFormat::csv, HeaderMode::automatic,
-                         by_name ? "text" : "1", by_name ? "label" : "2"});
+    const TextFormat format = (data[0] & 8U) != 0 ? TextFormat::automatic
+                              : tsv               ? TextFormat::tsv
+                                                  : TextFormat::csv;
+    const TableLayout layout =
+        inspect_table({path, format, HeaderMode::automatic, by_name ? "text" : "1",
+                       by_name ? "label" : "2", (data[0] & 64U) != 0 ? separator : kFindSeparator});
+    if (layout.text == layout.label || layout.separator == kFindSeparator) std::abort();
   });
   bp::test::read_input([&] {
-    Dialect dialect = tsv ? kTsv : kCsv;
+    Dialect dialect = tsv ? kTsv : Dialect{.separator = separator};
     dialect.header = (data[0] & 4U) != 0;
     TableReader reader(path, dialect);
     std::size_t columns = 0;
@@ -26,6 +33,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       if (reader.fields().size() != columns) std::abort();
       for (const std::string_view field : reader.fields()) {
         if (find_invalid_utf8(field) != std::string_view::npos) std::abort();
+        const auto label = formed_label(field, {.trim = true, .round = dialect.header});
+        if (label && find_invalid_utf8(*label) != std::string_view::npos) std::abort();
       }
       if (reader.place().empty()) std::abort();
     }

@@ -9,6 +9,7 @@
 
 #include "comm/base/check.h"
 #include "comm/base/hex.h"
+#include "comm/base/regular_file.h"
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 
@@ -33,7 +34,16 @@ std::string Hash::hex() const {
   return to_hex(canonical.digest);
 }
 
+Digest digest_of(std::string_view bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  return {hash.high64, hash.low64};
+}
+
 FileHash hash_file(const std::string& path) {
+  if (const OpenedFile opened = open_regular_file(path); !opened.fd) {
+    throw InputError(66, concat("cannot read ", path, ": ", opened.problem),
+                     "check its name and permissions");
+  }
   std::ifstream file(path, std::ios::binary);
   Hash hash;
   FileHash result;

@@ -1,6 +1,7 @@
 // XXH3, 128 bits: tells contents apart; no protection against someone who forges them.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,6 +25,14 @@ class Hash {
  private:
   XXH3_state_s* state_;
 };
+
+// Of one piece of text.
+struct Digest {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  auto operator<=>(const Digest&) const = default;
+};
+[[nodiscard]] Digest digest_of(std::string_view bytes);
 
 struct FileHash {
   std::int64_t size = 0;

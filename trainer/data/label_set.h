@@ -19,4 +19,7 @@ class LabelSet {
   std::map<std::string, bool, std::less<>> labels_;  // whether it is a number
 };
 
+// The first ten, and how many there are: "good, bad", "1, 2, ..., 10, ... (1000)".
+[[nodiscard]] std::string shown_labels(const std::vector<std::string>& labels);
+
 }  // namespace bp::trainer

@@ -27,14 +27,7 @@ void check_options(const PrepareOptions& options) {
     refuse_plan(concat("a vocabulary of ", options.vocabulary_size, " tokens is too small"),
                 "8000 is the default");
   }
-  const auto& split = options.split;
-  const bool in_range =
-      std::all_of(split.begin(), split.end(), [](double s) { return s >= 0 && s <= 1; });
-  if (!in_range || split[0] <= 0 || std::abs(split[0] + split[1] + split[2] - 1) > 1e-6) {
-    refuse_plan(concat("split ", split[0], ",", split[1], ",", split[2],
-                       " is no division into train, dev and test"),
-                "three shares that sum to 1, the first above 0: 0.8,0.1,0.1");
-  }
+  require_split(options.split);
 }
 
 std::string default_store(const std::string& source) {
@@ -51,7 +44,8 @@ SourceFile add_source(const PrepareOptions& options,
                       Split split,
                       HeaderMode header) {
   return {path,
-          inspect_table({path, options.format, header, options.text_column, options.label_column}),
+          inspect_table({path, options.format, header, options.text_column, options.label_column,
+                         options.separator}),
           split, stamp_of(path)};
 }
 
@@ -60,12 +54,21 @@ std::string content_of(const std::string& path) {
   return concat(with_commas(hash.size), " bytes, XXH3 ", hash.hex);
 }
 
+// A separator is named where it is not the format's own: other stores have always been without.
+std::string format_name(const TableLayout& layout) {
+  const bool csv = layout.format == TextFormat::csv;
+  const char usual = csv ? kCsv.separator : kTsv.separator;
+  const std::string separated =
+      layout.separator == usual ? "" : concat(" separated by ", separator_name(layout.separator));
+  return concat(csv ? "csv" : "tsv", separated);
+}
+
 std::string source_key(const SourceFile& source) {
   return concat(name_of(source.split), " source");
 }
 
 std::string describe(const SourceFile& source) {
-  return concat(source.layout.format == TextFormat::csv ? "csv" : "tsv",
+  return concat(format_name(source.layout),
                 source.layout.header ? " with a header" : " without header", ", text in column ",
                 source.layout.text + 1, ", label in column ", source.layout.label + 1);
 }
@@ -85,6 +88,15 @@ Fingerprint make_fingerprint(const Plan& plan) {
   print.emplace_back("case", options.lower_case ? "lower" : "kept");
   print.emplace_back("max length", concat(options.max_length));
   print.emplace_back("long text", options.long_text == LongText::fold ? "fold" : "truncate");
+  if (options.label_form.trim) {
+    print.emplace_back("blanks around labels", "removed");
+  }
+  if (options.label_form.round) {
+    print.emplace_back("labels that are numbers", "rounded");
+  }
+  if (options.dedupe) {
+    print.emplace_back("repeated texts", "kept once");
+  }
   if (plan.split_by_share) {
     print.emplace_back("split",
                        concat(options.split[0], ",", options.split[1], ",", options.split[2]));
@@ -108,6 +120,16 @@ FileStamp stamp_of(const std::string& path) {
     return {};
   }
   return {status.st_size, status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec};
+}
+
+void require_split(const std::array<double, 3>& split) {
+  const bool in_range =
+      std::all_of(split.begin(), split.end(), [](double s) { return s >= 0 && s <= 1; });
+  if (!in_range || split[0] <= 0 || std::abs(split[0] + split[1] + split[2] - 1) > 1e-6) {
+    refuse_plan(concat("split ", split[0], ",", split[1], ",", split[2],
+                       " is no division into train, dev and test"),
+                "three shares that sum to 1, the first above 0: 0.8,0.1,0.1");
+  }
 }
 
 std::string store_path(const PrepareOptions& options) {

@@ -2,6 +2,7 @@
 // are, where the store goes, and the fingerprint that a store must have to be reused.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -41,6 +42,9 @@ struct Plan {
 
 // Where the store of these options lies: options.store, or beside the source.
 [[nodiscard]] std::string store_path(const PrepareOptions& options);
+
+// Throws InputError (2) unless these are three shares that sum to 1, the first above 0.
+void require_split(const std::array<double, 3>& split);
 
 // Throws InputError.
 [[nodiscard]] Plan make_plan(const PrepareOptions& options);

@@ -32,6 +32,12 @@ void sync_folder_of(const std::string& path) {
   }
 }
 
+// Worth a word where it is not the format's own.
+std::string separator_text(const TableLayout& layout) {
+  const bool usual = layout.format == TextFormat::tsv || layout.separator == kCsv.separator;
+  return usual ? "" : concat(", with a ", separator_name(layout.separator), " between its fields");
+}
+
 }  // namespace
 
 Preparation::Preparation(const Plan& plan, Lease& lease, const Say& progress)
@@ -58,14 +64,16 @@ void Preparation::make() {
   remove_leftovers(plan_.store, part_);
   if (!writer_) {
     writer_ = begin();
+  } else {
+    Survey known = survey_again();
+    choose_rows(known);
   }
   const StoreSettings& settings = writer_->settings();
   all_rows_ = std::accumulate(settings.source_rows.begin(), settings.source_rows.end(), all_rows_);
-  deal_out(settings.source_rows.front());
   there_ = writer_->texts();
   const Vocabulary vocabulary{settings.vocabulary};
   Tokenizer tokenizer(vocabulary, settings.lower_case);
-  for (const SourceFile& source : plan_.sources) {
+  for (std::size_t source = 0; source < plan_.sources.size(); ++source) {
     write_source(source, tokenizer);
   }
   check_sources();
@@ -80,23 +88,72 @@ void Preparation::say(const std::string& text) {
 
 // What is to be known before the first sample.
 std::unique_ptr<StoreWriter> Preparation::begin() {
-  say("reading " + plan_.options.source);
-  const Survey found = survey(plan_);
-  deal_out(found.rows.front());
+  say(concat("reading ", plan_.options.source, separator_text(plan_.sources.front().layout)));
+  Survey found = survey(plan_);
+  choose_rows(found);
+  say_remarks(found);
   const Vocabulary vocabulary = make_vocabulary();
   return std::make_unique<StoreWriter>(
       part_, StoreSettings{found.labels, vocabulary.tokens, plan_.options.lower_case,
-                           plan_.options.max_length, plan_.fingerprint, found.rows});
+                           plan_.options.max_length, plan_.fingerprint, kept_.counts()});
 }
 
-void Preparation::deal_out(std::int64_t rows) {
+// Of what an earlier preparer left the rows are known; which of them repeat others is not.
+Survey Preparation::survey_again() const {
+  if (plan_.options.dedupe) {
+    return survey(plan_);
+  }
+  Survey known;
+  known.rows = writer_->settings().source_rows;
+  return known;
+}
+
+void Preparation::choose_rows(Survey& found) {
+  kept_ = KeptRows(found.rows,
+                   plan_.options.dedupe ? found.texts.repeats() : std::vector<std::int64_t>{});
+  for (std::size_t source = 0; source < plan_.sources.size(); ++source) {
+    if (kept_.counts()[source] == 0) {
+      throw InputError(65, concat("--dedupe leaves no row of ", plan_.sources[source].path),
+                       "every text of it stands in a dev or test file too: leave out --dedupe, or "
+                       "name other files");
+    }
+  }
   if (plan_.split_by_share) {
-    shares_.emplace(rows, plan_.options.split, plan_.options.seed);
+    shares_.emplace(kept_.counts().front(), plan_.options.split, plan_.options.seed);
   }
 }
 
-Split Preparation::split_of(const SourceFile& source, std::int64_t row) const {
-  return shares_ ? shares_->of(row) : source.split;
+// What a user should know of the data, with the options that help.
+void Preparation::say_remarks(Survey& found) {
+  for (const std::string& remark : remarks_on_labels(plan_, found)) {
+    say(remark);
+  }
+  if (plan_.options.dedupe) {
+    say(concat("--dedupe leaves out ", with_commas(kept_.dropped()), " of ",
+               with_commas(found.all_rows), " rows, whose texts stand in others"));
+    return;
+  }
+  const TextRows::Leaks leaks = found.texts.leaks(
+      [this](std::size_t source, std::int64_t row) { return split_of(source, row); });
+  if (leaks.dev + leaks.test > 0) {
+    say(concat(with_commas(leaks.dev), " of dev's texts and ", with_commas(leaks.test),
+               " of test's stand in train too, which makes scores too good; --dedupe --rebuild "
+               "keeps each text once"));
+  }
+}
+
+Split Preparation::split_of(std::size_t source, std::int64_t place) const {
+  return shares_ ? shares_->of(place) : plan_.sources[source].split;
+}
+
+// Calls `body` with each row that is kept, and its split.
+void Preparation::for_each_kept_row(
+    std::size_t source, const std::function<void(const SourceRow&, Split split)>& body) {
+  for_each_row(plan_, plan_.sources[source], [&](const SourceRow& row) {
+    if (const std::int64_t place = kept_.place(source, row.number); place > 0) {
+      body(row, split_of(source, place));
+    }
+  });
 }
 
 Vocabulary Preparation::make_vocabulary() {
@@ -108,20 +165,19 @@ Vocabulary Preparation::make_vocabulary() {
     }
   }
   say("training a vocabulary");
-  const SourceFile& source = plan_.sources[0];
   VocabularyTrainer trainer(plan_.options.lower_case);
-  for_each_row(source, [&](const SourceRow& row) {
-    if (split_of(source, row.number) == Split::train) {
+  for_each_kept_row(0, [&](const SourceRow& row, Split split) {
+    if (split == Split::train) {
       trainer.add(row.text);
     }
   });
   return trainer.train(plan_.options.vocabulary_size);
 }
 
-void Preparation::write_source(const SourceFile& source, Tokenizer& tokenizer) {
-  for_each_row(source, [&](const SourceRow& row) {
+void Preparation::write_source(std::size_t source, Tokenizer& tokenizer) {
+  for_each_kept_row(source, [&](const SourceRow& row, Split split) {
     if (done_ >= there_) {
-      write_text(row, split_of(source, row.number), tokenizer);
+      write_text(row, split, tokenizer);
     }
     count_row();
   });

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/data/kept_rows.h"
 #include "trainer/data/lease.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/split.h"
@@ -34,10 +35,15 @@ class Preparation {
   void say(const std::string& text);
   void make();
   [[nodiscard]] std::unique_ptr<StoreWriter> begin();
-  void deal_out(std::int64_t rows);
-  [[nodiscard]] Split split_of(const SourceFile& source, std::int64_t row) const;
+  [[nodiscard]] Survey survey_again() const;
+  void choose_rows(Survey& found);
+  void say_remarks(Survey& found);
+  // `place`: among the rows that are kept of the source.
+  [[nodiscard]] Split split_of(std::size_t source, std::int64_t place) const;
+  void for_each_kept_row(std::size_t source,
+                         const std::function<void(const SourceRow&, Split split)>& body);
   [[nodiscard]] Vocabulary make_vocabulary();
-  void write_source(const SourceFile& source, Tokenizer& tokenizer);
+  void write_source(std::size_t source, Tokenizer& tokenizer);
   void write_text(const SourceRow& row, Split split, Tokenizer& tokenizer);
   [[nodiscard]] int label_of(const SourceRow& row) const;
   void count_row();
@@ -51,6 +57,7 @@ class Preparation {
   const Say& progress_;
   std::string part_;
   std::unique_ptr<StoreWriter> writer_;
+  KeptRows kept_;
   std::optional<SplitByShare> shares_;
   std::int64_t all_rows_ = 0;
   std::int64_t done_ = 0;   // rows, by those before too

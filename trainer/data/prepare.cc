@@ -10,6 +10,7 @@
 #include "trainer/data/preparation.h"
 #include "trainer/data/sample_store.h"
 #include "trainer/data/store_error.h"
+#include "trainer/data/writable_place.h"
 
 namespace bp::trainer {
 namespace {
@@ -53,19 +54,24 @@ bool usable_store_is_there(const Plan& plan, bool rebuild) {
 }
 
 // False while another process has it.
-bool try_take(Lease& lease) {
+bool try_take(Lease& lease, const std::string& store) {
   try {
     return lease.try_take();
   } catch (const Error& error) {
-    throw InputError(70, error.what(), "name a place where you may write with --store");
+    const std::string name = std::filesystem::path(store).filename().string();
+    throw InputError(70, concat("cannot make the store ", store, ": ", error.what()),
+                     concat("name a place where you may write: --store ", writable_place(name)));
   }
 }
 
 // True when another process had the lease before.
-bool wait_for(Lease& lease, const Say& progress, const LeaseTimes& times) {
+bool wait_for(Lease& lease,
+              const std::string& store,
+              const Say& progress,
+              const LeaseTimes& times) {
   bool waited = false;
   std::string said;
-  while (!try_take(lease)) {
+  while (!try_take(lease, store)) {
     waited = true;
     if (const std::string holder = lease.holder(); holder != said) {
       said = holder;
@@ -88,7 +94,7 @@ PrepareResult prepare(const PrepareOptions& options, const Say& progress, const 
       return reused;
     }
     Lease lease(plan.store + ".lease", times);
-    if (wait_for(lease, progress, times)) {
+    if (wait_for(lease, plan.store, progress, times)) {
       rebuild = false;  // should the other have done it
     }
     if (usable_store_is_there(plan, rebuild)) {

@@ -8,7 +8,9 @@
 #include <functional>
 #include <string>
 
+#include "trainer/data/label_form.h"
 #include "trainer/data/lease.h"
+#include "trainer/data/separator.h"
 
 namespace bp::trainer {
 
@@ -27,6 +29,9 @@ struct PrepareOptions {
   std::string label_column = "label";  // by name, or by number from 1
   TextFormat format = TextFormat::automatic;
   HeaderMode header = HeaderMode::automatic;
+  char separator = kFindSeparator;  // between the fields of a CSV file
+  LabelForm label_form;
+  bool dedupe = false;     // each text stays once: see TextRows::repeats()
   std::string vocabulary;  // a vocab.txt; empty: one is trained on the train texts
   int vocabulary_size = 8000;
   bool lower_case = true;

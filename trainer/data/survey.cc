@@ -1,23 +1,17 @@
 #include "trainer/data/survey.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "comm/base/nearest.h"
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/label_form.h"
 #include "trainer/data/label_set.h"
 
 namespace bp::trainer {
 namespace {
-
-std::string shown_labels(const std::vector<std::string>& labels) {
-  constexpr std::size_t kMost = 10;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(labels.size(), kMost); ++i) {
-    text += (i == 0 ? "" : ", ") + labels[i];
-  }
-  return labels.size() > kMost ? concat(text, ", ... (", labels.size(), ")") : text;
-}
 
 void check_label(const Plan& plan,
                  const SourceFile& source,
@@ -51,18 +45,62 @@ void check_labels(const SourceFile& source, std::size_t labels, std::int64_t row
     throw InputError(65,
                      concat(source.path, " has ", labels, " different labels in ", rows, " rows"),
                      concat("column ", source.layout.label + 1,
-                            " is no label; name the right one with --label"));
+                            " is no label; name the right one with --label, or round labels that "
+                            "are numbers with --round-labels"));
   }
+}
+
+std::string remark_on_blanks(const std::vector<std::string>& labels) {
+  std::map<std::string_view, const std::string*> seen;
+  std::string first;
+  std::int64_t pairs = 0;
+  for (const std::string& label : labels) {
+    const auto [other, is_new] = seen.emplace(trimmed_label(label), &label);
+    if (is_new) continue;
+    if (pairs++ == 0) first = concat("the labels '", *other->second, "' and '", label, "'");
+  }
+  if (pairs == 0) return "";
+  return concat(first,
+                pairs == 1   ? ""
+                : pairs == 2 ? " and another pair"
+                             : concat(" and ", pairs - 1, " other pairs"),
+                " differ only by blanks around them, and are different classes; --trim-labels "
+                "--rebuild makes them one");
+}
+
+std::string remark_on_many(const SourceFile& source,
+                           const std::vector<std::string>& labels,
+                           std::int64_t rows) {
+  constexpr std::size_t kFew = 20;
+  if (labels.size() <= kFew || 2 * static_cast<std::int64_t>(labels.size()) <= rows) return "";
+  const bool fractions =
+      std::all_of(labels.begin(), labels.end(), [](const auto& l) { return label_number(l); }) &&
+      std::any_of(labels.begin(), labels.end(),
+                  [](const auto& l) { return std::trunc(*label_number(l)) != *label_number(l); });
+  return concat("column ", source.layout.label + 1, " of ", source.path, " has ", labels.size(),
+                fractions ? " different numbers" : " different labels", " in ", rows,
+                " rows, and each is a class of its own; ",
+                fractions ? "--round-labels --rebuild rounds them, " : "",
+                "--label names another column");
 }
 
 }  // namespace
 
-void for_each_row(const SourceFile& source, const std::function<void(const SourceRow&)>& row) {
+void for_each_row(const Plan& plan,
+                  const SourceFile& source,
+                  const std::function<void(const SourceRow&)>& row) {
   TableReader reader(source.path, source.layout.dialect());
   while (reader.next()) {
     if (reader.row() > 0) {
       const auto& fields = reader.fields();
-      row({reader.row(), fields[source.layout.text], fields[source.layout.label], &reader});
+      const std::string_view given = fields[source.layout.label];
+      const auto label = formed_label(given, plan.options.label_form);
+      if (!label) {
+        throw InputError(65, concat(reader.place(), ": label '", given, "' is no number"),
+                         "--round-labels is for labels that are numbers; leave it out, or take the "
+                         "row out");
+      }
+      row({reader.row(), fields[source.layout.text], *label, &reader});
     }
   }
 }
@@ -72,11 +110,13 @@ Survey survey(const Plan& plan) {
   for (const SourceFile& source : plan.sources) {
     LabelSet labels;
     std::int64_t rows = 0;
-    for_each_row(source, [&](const SourceRow& row) {
+    survey.texts.begin_source();
+    for_each_row(plan, source, [&](const SourceRow& row) {
       check_label(plan, source, row, survey.labels);
       if (source.split == Split::train) {
         labels.add(row.label);
       }
+      survey.texts.add(row.text);
       ++rows;
     });
     if (rows == 0) {
@@ -91,6 +131,15 @@ Survey survey(const Plan& plan) {
     survey.all_rows += rows;
   }
   return survey;
+}
+
+std::vector<std::string> remarks_on_labels(const Plan& plan, const Survey& survey) {
+  if (plan.sources.front().split != Split::train) return {};
+  std::vector<std::string> remarks = {
+      remark_on_blanks(survey.labels),
+      remark_on_many(plan.sources.front(), survey.labels, survey.rows.front())};
+  std::erase(remarks, "");
+  return remarks;
 }
 
 }  // namespace bp::trainer

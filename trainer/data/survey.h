@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "trainer/data/plan.h"
+#include "trainer/data/repeated_texts.h"
 
 namespace bp::trainer {
 
@@ -15,19 +16,28 @@ struct Survey {
   std::vector<std::int64_t> rows;  // of each source
   std::int64_t all_rows = 0;
   std::vector<std::string> labels;  // of the source to train on, sorted
+  TextRows texts;                   // of all sources
 };
 
 // Throws InputError 65: what TableReader throws, no rows, a row without a label (only a test file
-// may leave labels empty), a label in a dev or test file that is none of the training labels.
+// may leave labels empty), a label in a dev or test file that is none of the training labels, a
+// label that is to be rounded and is no number.
 [[nodiscard]] Survey survey(const Plan& plan);
 
-// Calls `row` for each row of a source with its number (from 1), text and label.
+// What a user should know about the labels, a line each with the option that helps: labels that
+// differ by blanks alone, and about as many labels as rows.
+[[nodiscard]] std::vector<std::string> remarks_on_labels(const Plan& plan, const Survey& survey);
+
+// Calls `row` for each row of a source with its number (from 1), text and label, this in the form
+// that the plan's options ask for.
 struct SourceRow {
   std::int64_t number = 0;
   std::string_view text;
   std::string_view label;
   const TableReader* reader = nullptr;  // for place()
 };
-void for_each_row(const SourceFile& source, const std::function<void(const SourceRow&)>& row);
+void for_each_row(const Plan& plan,
+                  const SourceFile& source,
+                  const std::function<void(const SourceRow&)>& row);
 
 }  // namespace bp::trainer

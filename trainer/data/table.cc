@@ -13,8 +13,6 @@
 namespace bp::trainer {
 namespace {
 
-using Row = std::vector<std::string>;
-
 std::optional<std::size_t> column_number(const std::string& column) {
   std::size_t number = 0;
   const char* end = column.data() + column.size();
@@ -37,8 +35,6 @@ std::string lower_suffix(const std::string& path) {
   return suffix;
 }
 
-Dialect dialect_of(TextFormat format) { return format == TextFormat::tsv ? kTsv : kCsv; }
-
 TextFormat find_format(const TableQuestion& question) {
   if (question.format != TextFormat::automatic) {
     return question.format;
@@ -50,51 +46,83 @@ TextFormat find_format(const TableQuestion& question) {
   if (suffix == ".tsv" || suffix == ".tab") {
     return TextFormat::tsv;
   }
+  if (question.separator != kFindSeparator && question.separator != '\t') {
+    return TextFormat::csv;
+  }
   TableReader reader(question.path, kTsv);
   return reader.next() && reader.fields().size() > 1 ? TextFormat::tsv : TextFormat::csv;
 }
 
-// The first rows, up to the first broken one: that is reported when the table is read for good,
-// with its row counted as the header demands.
-std::vector<Row> first_rows(const TableQuestion& question, TextFormat format) {
-  constexpr std::size_t kEnough = 1000;
-  TableReader reader(question.path, dialect_of(format));
-  std::vector<Row> rows;
-  try {
-    while (rows.size() < kEnough && reader.next()) {
-      rows.emplace_back(reader.fields().begin(), reader.fields().end());
-    }
-  } catch (const InputError&) {
-    if (rows.empty()) {
-      throw;
-    }
-  }
-  return rows;
+bool holds(const TableRow& row, const std::string& column) {
+  const auto number = column_number(column);
+  return (number && *number >= 1 && *number <= row.size()) ||
+         std::find(row.begin(), row.end(), column) != row.end();
 }
 
-std::string shown_columns(const Row& names) {
+char separator_of(const TableQuestion& question, TextFormat format) {
+  if (question.separator != kFindSeparator) {
+    return question.separator;
+  }
+  if (format == TextFormat::tsv) {
+    return kTsv.separator;
+  }
+  const bool by_name =
+      !column_number(question.text_column) || !column_number(question.label_column);
+  return find_separator(question.path, by_name, [&](const TableRow& row) {
+    return holds(row, question.text_column) && holds(row, question.label_column);
+  });
+}
+
+std::string shown_columns(const TableRow& names) {
+  constexpr std::size_t kMost = 20;
+  constexpr std::size_t kLongest = 40;
   std::string text;
-  for (const std::string& name : names) {
-    constexpr std::size_t kLongest = 40;
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) {
+    const std::string& name = names[i];
     text += text.empty() ? "" : ", ";
     text += name.size() <= kLongest ? name : concat(name.substr(0, kLongest), "...");
   }
-  return text;
+  return names.size() <= kMost ? text : concat(text, " and ", names.size() - kMost, " others");
 }
 
 std::size_t find_by_number(const TableQuestion& question, std::size_t number, std::size_t columns) {
   if (number < 1 || number > columns) {
-    throw InputError(
-        2, concat(question.path, " has no column ", number, ": it has ", columns),
-        columns == 1 ? "is it in another format? see --format" : "columns are counted from 1");
+    throw InputError(2, concat(question.path, " has no column ", number, ": it has ", columns),
+                     columns == 1
+                         ? "are its fields separated otherwise? see --separator and --format"
+                         : "columns are counted from 1");
   }
   return number - 1;
 }
 
-std::size_t find_by_name(const TableQuestion& question, const std::string& name, const Row& names) {
+struct NamedColumn {
+  const std::string& name;
+  std::size_t first = 0;  // where the name stands first, from 0
+};
+
+// A name that stands over two columns names neither.
+void refuse_second(const TableQuestion& question,
+                   const NamedColumn& column,
+                   const TableRow& names) {
+  const auto second = std::find(names.begin() + static_cast<std::ptrdiff_t>(column.first) + 1,
+                                names.end(), column.name);
+  if (second == names.end()) return;
+  const char* option = column.name == question.text_column ? "--text " : "--label ";
+  throw InputError(2,
+                   concat(question.path, " has two columns named '", column.name, "', ",
+                          column.first + 1, " and ", second - names.begin() + 1),
+                   concat("give the number of the right one, and say that there is a header: ",
+                          option, column.first + 1, " --header yes"));
+}
+
+std::size_t find_by_name(const TableQuestion& question,
+                         const std::string& name,
+                         const TableRow& names) {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) {
-    return static_cast<std::size_t>(found - names.begin());
+    const auto first = static_cast<std::size_t>(found - names.begin());
+    refuse_second(question, {name, first}, names);
+    return first;
   }
   if (const auto number = column_number(name)) {
     return find_by_number(question, *number, names.size());
@@ -120,7 +148,7 @@ std::size_t find_without_header(const TableQuestion& question,
   return find_by_number(question, *number, columns);
 }
 
-bool decide_header(const TableQuestion& question, const std::vector<Row>& rows) {
+bool decide_header(const TableQuestion& question, const std::vector<TableRow>& rows) {
   if (question.header != HeaderMode::automatic) {
     return question.header == HeaderMode::yes;
   }
@@ -134,27 +162,33 @@ bool decide_header(const TableQuestion& question, const std::vector<Row>& rows) 
 }  // namespace
 
 Dialect TableLayout::dialect() const {
-  Dialect dialect = dialect_of(format);
-  dialect.header = header;
-  return dialect;
+  return {.separator = separator, .quotes = format != TextFormat::tsv, .header = header};
 }
 
-bool looks_like_header(const std::vector<std::vector<std::string>>& rows, std::size_t label) {
+bool looks_like_header(const std::vector<TableRow>& rows, std::size_t label) {
   constexpr std::size_t kLongestName = 64;
-  const Row& first = rows[0];
+  const TableRow& first = rows[0];
   const bool names = std::none_of(first.begin(), first.end(), [](const std::string& cell) {
     return cell.empty() || cell.size() > kLongestName || number_of(cell).has_value();
   });
   const std::set<std::string> distinct(first.begin(), first.end());
-  const bool met_again = std::any_of(rows.begin() + 1, rows.end(),
-                                     [&](const Row& row) { return row[label] == first[label]; });
+  const bool met_again = std::any_of(rows.begin() + 1, rows.end(), [&](const TableRow& row) {
+    return row[label] == first[label];
+  });
   return names && distinct.size() == first.size() && rows.size() > 1 && !met_again;
 }
 
 TableLayout inspect_table(const TableQuestion& question) {
   TableLayout layout;
   layout.format = find_format(question);
-  const std::vector<Row> rows = first_rows(question, layout.format);
+  layout.separator = separator_of(question, layout.format);
+  // A broken row further down is reported when the table is read for good, with its row counted as
+  // the header demands.
+  const FirstRows first = read_first_rows(question.path, layout.dialect());
+  const std::vector<TableRow>& rows = first.rows;
+  if (rows.empty() && first.error) {
+    std::rethrow_exception(first.error);
+  }
   if (rows.empty()) {
     throw InputError(65, concat(question.path, " is empty"), "it needs a text and a label a row");
   }

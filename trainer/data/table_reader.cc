@@ -1,7 +1,5 @@
 #include "trainer/data/table_reader.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,8 +8,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "comm/base/regular_file.h"
 #include "comm/base/text.h"
+#include "trainer/data/file_kind.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/separator.h"
 #include "trainer/text/utf8.h"
 
 namespace bp::trainer {
@@ -22,19 +23,13 @@ constexpr std::size_t kFirstBuffer = std::size_t{1} << 18;
 constexpr std::size_t kLongestRecord = std::size_t{1} << 28;
 
 Fd open_file(const std::string& path) {
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat status = {};
-  if (!fd || ::fstat(fd.get(), &status) != 0) {
-    const int reason = errno;
-    throw InputError(66, concat("cannot read ", path, ": ", error_text(reason)),
-                     reason == ENOENT ? "check the name, and the folder it is looked for in"
-                                      : "check the file's permissions");
-  }
-  if (!S_ISREG(status.st_mode)) {
-    throw InputError(66, concat("cannot read ", path, ": it is not a regular file"),
-                     "give a CSV or TSV file; a pipe must be written to a file first");
-  }
-  return fd;
+  OpenedFile file = open_regular_file(path);
+  if (file.problem.empty()) return std::move(file.fd);
+  throw InputError(66, concat("cannot read ", path, ": ", file.problem),
+                   file.error == ENOENT ? "check the name, and the folder it is looked for in"
+                   : file.error == 0
+                       ? "give a CSV or TSV file; a pipe must be written to a file first"
+                       : "check the file's permissions");
 }
 
 // The first place in [at, end) of one of three bytes, eight bytes at a time.
@@ -74,7 +69,9 @@ TableReader::TableReader(std::string path, const Dialect& dialect)
     : path_(std::move(path)), dialect_(dialect), fd_(open_file(path_)), buffer_(kFirstBuffer) {
   row_ = dialect_.header ? -1 : 0;
   refill();
+  refuse_other_kinds(path_, {buffer_.data(), filled_});
   skip_byte_order_mark();
+  skip_separator_line();
 }
 
 bool TableReader::next() {
@@ -243,12 +240,18 @@ void TableReader::check_encoding(std::size_t end) {
 }
 
 void TableReader::skip_byte_order_mark() {
-  const std::string_view start(buffer_.data(), std::min<std::size_t>(filled_, 3));
-  if (start == "\xEF\xBB\xBF") {
+  if (std::string_view(buffer_.data(), filled_).starts_with("\xEF\xBB\xBF")) {
     next_ = 3;
-  } else if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF")) {
-    throw InputError(65, concat(path_, " is UTF-16, not UTF-8"),
-                     "save it as UTF-8, for instance: iconv -f UTF-16 -t UTF-8 OLD > NEW");
+  }
+}
+
+void TableReader::skip_separator_line() {
+  const std::string_view rest(buffer_.data() + next_, filled_ - next_);
+  const SeparatorLine line = find_separator_line(rest);
+  if (dialect_.quotes && line.length > 0) {
+    announced_separator_ = line.separator;
+    next_ += line.length;
+    ++next_line_;
   }
 }
 
@@ -276,7 +279,9 @@ void TableReader::make_fields() {
   if (fields_.size() != columns_) {
     throw InputError(
         65, concat(place(), ": has ", fields_.size(), " fields, the first line has ", columns_),
-        dialect_.quotes ? "a text with a comma or a line break stands in quotes"
+        dialect_.quotes ? concat("a text with a ", separator_name(dialect_.separator),
+                                 " or a line break stands in quotes; --separator names another "
+                                 "separator")
                         : "a tab or a line break inside a text must be replaced by a space");
   }
 }

@@ -1,9 +1,10 @@
 // Reads a CSV (RFC 4180) or TSV file record by record in constant memory. Line ends may be LF or
-// CRLF (in CSV also a lone CR, as Python's csv has it); blank lines are skipped, and so is a byte
-// order mark.
+// CRLF (in CSV also a lone CR, as Python's csv has it); blank lines are skipped, and so are a byte
+// order mark and, in CSV, a first line such as "sep=;", by which Excel names the separator.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +23,8 @@ inline constexpr Dialect kTsv{.separator = '\t', .quotes = false};
 
 class TableReader {
  public:
-  // Throws InputError 66 when the file cannot be read.
+  // Throws InputError: 66 when the file cannot be read or is no regular file, 65 when it is a known
+  // format other than text in UTF-8 (see file_kind.h). Never waits for another process.
   TableReader(std::string path, const Dialect& dialect);
 
   // Moves to the next record; false at the end. Throws InputError 65 naming row and line: broken
@@ -32,6 +34,8 @@ class TableReader {
   // Valid until next().
   [[nodiscard]] const std::vector<std::string_view>& fields() const { return fields_; }
   [[nodiscard]] std::int64_t row() const { return row_; }  // from 1; 0 is the header
+  // The separator that a first line "sep=;" names; the reader itself goes by its dialect.
+  [[nodiscard]] std::optional<char> announced_separator() const { return announced_separator_; }
   // "reviews.csv, row 12 (line 15)"
   [[nodiscard]] std::string place() const;
 
@@ -52,6 +56,7 @@ class TableReader {
   void refill();
   void check_encoding(std::size_t end);
   void skip_byte_order_mark();
+  void skip_separator_line();
   void make_fields();
   [[nodiscard]] std::size_t find_field_end(std::size_t at) const;
 
@@ -66,6 +71,7 @@ class TableReader {
   bool at_end_ = false;      // nothing is left to read
   std::vector<Span> spans_;
   std::vector<std::string_view> fields_;
+  std::optional<char> announced_separator_;
   std::size_t columns_ = 0;  // of the first record; 0 before it
   std::int64_t row_ = 0;
   std::int64_t line_ = 1;  // at which the record begins

@@ -252,7 +252,7 @@ TEST_F(PrepareTest, SaysWhereItCannotWrite) {
   PrepareOptions with = options(write_rows("r.csv", 10));
   with.store = "/no/such/folder/r.sqlite";
   expect_refused(with, 70, "cannot write /no/such/folder/r.sqlite.lease: No such file or directory",
-                 "where you may write with --store");
+                 "where you may write: --store r.sqlite");
 }
 
 }  // namespace

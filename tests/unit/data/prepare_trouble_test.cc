@@ -220,8 +220,16 @@ TEST_F(PrepareTrouble, AReadOnlyStoreInAReadOnlyFolderServesAnyNumberOfRanks) {
               PrepareOptions other = with;
               other.max_length = 16;
               other.rebuild = true;
-              expect_input_error(70, "r.sqlite.lease: Permission denied", "--store",
+              std::filesystem::current_path("/");
+              ::setenv("HOME", "/nonexistent", 1);
+              ::setenv("TMPDIR", "/tmp", 1);
+              const std::string mine = "/tmp/r.sqlite";
+              expect_input_error(70, "r.sqlite.lease: Permission denied",
+                                 "name a place where you may write: --store " + mine,
                                  [&] { (void)run(other); });
+              other.store = concat(mine, ".", ::getpid());
+              EXPECT_EQ(run(other).store, other.store) << "as the hint says";
+              std::filesystem::remove(other.store);
               return ::testing::Test::HasFailure() ? 1 : 0;
             }),
             0);

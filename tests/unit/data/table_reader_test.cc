@@ -56,6 +56,19 @@ TEST_F(TableReaderTest, SkipsByteOrderMarkAndBlankLines) {
   EXPECT_TRUE(csv("\xEF\xBB\xBF").empty());
 }
 
+TEST_F(TableReaderTest, SkipsAFirstLineThatNamesTheSeparator) {
+  EXPECT_EQ(csv("sep=,\r\na,b\r\n"), (Table{{"a", "b"}}));
+  EXPECT_EQ(csv("\xEF\xBB\xBF\"Sep=,\"\na,b\n"), (Table{{"a", "b"}}));
+  EXPECT_EQ(csv("sep=;,\na,b\n"), (Table{{"sep=;", ""}, {"a", "b"}}));
+  EXPECT_EQ(tsv("sep=;\n"), (Table{{"sep=;"}}));
+  TableReader reader(scratch_.write("t.csv", "sep=;\na;b\nc;d;e\n"), {.separator = ';'});
+  EXPECT_EQ(reader.announced_separator(), ';');
+  ASSERT_TRUE(reader.next());
+  expect_input_error(65, "row 2 (line 3): has 3 fields",
+                     "a text with a semicolon or a line break stands in quotes; --separator names",
+                     [&] { (void)reader.next(); });
+}
+
 TEST_F(TableReaderTest, AQuoteInsideAnUnquotedFieldIsText) {
   EXPECT_EQ(csv("5\" disk,1\n"), (Table{{"5\" disk", "1"}}));
 }

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "comm/base/text.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
 #include "trainer/data/numbers.h"
+#include "trainer/data/separator.h"
 
 namespace bp::trainer {
 namespace {
@@ -68,13 +70,91 @@ TEST_F(TableTest, AMissingColumnIsNamedWithThoseThatAreThere) {
   expect_input_error(2, "has no column 4: it has 3", "from 1",
                      inspect(ask("a.csv", content, "2", "4")));
   expect_input_error(2, "has no column 0", "from 1", inspect(ask("a.csv", content, "0", "1")));
-  expect_input_error(2, "has no column 2: it has 1", "--format",
-                     inspect(ask("a.csv", "a;b\nc;d\n")));
+  expect_input_error(2, "has no column 2: it has 1", "--separator and --format",
+                     inspect(ask("a.csv", "a~b\nc~d\n")));
   expect_input_error(2, "both column 2", "--text and --label",
                      inspect(ask("a.csv", content, "review", "2")));
   TableQuestion no = ask("a.csv", content, "review", "stars");
   no.header = HeaderMode::no;
   expect_input_error(2, "column 'review' of", "--header yes", inspect(no));
+}
+
+// As Excel writes it in a country with a decimal comma.
+constexpr const char* kGerman =
+    "\xEF\xBB\xBF"
+    "Nr;Text;Note\r\n1;\"Sehr gut, danke; gern wieder\";1,0\r\n2;\"Er sagte \"\"nie\"\"\nund "
+    "ging, \";5,5\r\n3;gut, aber teuer;3,0\r\n";
+
+TEST_F(TableTest, FindsTheSeparator) {
+  const auto found = [&](std::string_view content, const std::string& text = "text",
+                         const std::string& label = "label") {
+    return inspect_table(ask("a.csv", content, text, label)).separator;
+  };
+  EXPECT_EQ(found("text,label\na;b,1\n"), ',');
+  EXPECT_EQ(found("text;label\na, b;1\n"), ';');
+  EXPECT_EQ(found("text\tlabel\na, b; c\t1\n"), '\t');
+  EXPECT_EQ(found("text|label\na, b; c|1\n"), '|');
+  EXPECT_EQ(found(kGerman, "Text", "Note"), ';');
+  EXPECT_EQ(found(kGerman, "2", "3"), ';');
+  EXPECT_EQ(found("gut, danke;pos\nschlecht;neg\nso, so, na ja;neg\n", "1", "2"), ';')
+      << "no header: the separator with which all rows have as many fields";
+  EXPECT_EQ(found("a;b,1\nc;d,2\n", "1", "2"), ',') << "a comma in doubt";
+  EXPECT_EQ(found("text;label,extra\na;1,2\n", "text", "label,extra"), ';');
+  EXPECT_EQ(found("Text;Label\na, b;1\nc;2\n", "Text", "2"), ';');
+}
+
+TEST_F(TableTest, AFirstLineOrAnOptionNamesTheSeparator) {
+  EXPECT_EQ(
+      inspect_table(ask("a.csv", "sep=~\r\ntext~label\r\na~b\r\n", "text", "label")).separator,
+      '~');
+  TableQuestion given = ask("a.csv", "text:label,x\na:b,c\n", "text", "label,x");
+  given.separator = ':';
+  EXPECT_EQ(inspect_table(given).separator, ':');
+  given.path = scratch_.write("a.txt", "text:label\na\tb:1\n");
+  given.label_column = "label";
+  EXPECT_EQ(inspect_table(given).format, TextFormat::csv) << "a tab in a text is no separator then";
+}
+
+TEST_F(TableTest, SeveralSeparatorsThatFitAreRefused) {
+  expect_input_error(2, "a.csv can be read with a semicolon or a bar between its fields",
+                     "--separator semicolon",
+                     [&] { (void)inspect_table(ask("a.csv", "a;b|c\nd;e|f\n")); });
+}
+
+TEST_F(TableTest, AMissingColumnIsNamedAsTheFileIsSeparated) {
+  expect_input_error(2, "a.csv has no column 'text': it has Nr, Text, Note", "did you mean 'Text'?",
+                     [&] { (void)inspect_table(ask("a.csv", kGerman, "text", "Note")); });
+  std::string wide = "c1";
+  for (int i = 2; i <= 500; ++i) wide += concat(",c", i);
+  expect_input_error(2, "c19, c20 and 480 others", "",
+                     [&] { (void)inspect_table(ask("a.csv", wide + "\n", "texts", "c1")); });
+}
+
+TEST_F(TableTest, TwoColumnsOfOneNameAreRefusedAndTheHintWorks) {
+  TableQuestion question = ask("a.csv", "text,label,text\na,1,b\n", "text", "label");
+  expect_input_error(2, "a.csv has two columns named 'text', 1 and 3",
+                     "and say that there is a header: --text 1 --header yes",
+                     [&] { (void)inspect_table(question); });
+  question.text_column = "1";
+  question.header = HeaderMode::yes;
+  EXPECT_EQ(inspect_table(question).text, 0U);
+  EXPECT_TRUE(inspect_table(question).header);
+  EXPECT_EQ(inspect_table(ask("a.csv", "x,text,label,x\na,b,1,c\n", "text", "label")).text, 1U)
+      << "those that nobody asked for may be called alike";
+}
+
+TEST(Separator, IsNamedOrACharacter) {
+  EXPECT_EQ(parse_separator("auto"), kFindSeparator);
+  EXPECT_EQ(parse_separator("semicolon"), ';');
+  EXPECT_EQ(parse_separator("tab"), '\t');
+  EXPECT_EQ(parse_separator("\\t"), '\t');
+  EXPECT_EQ(parse_separator("~"), '~');
+  expect_input_error(2, "--separator: 'semikolon' separates no fields", "did you mean 'semicolon'?",
+                     [] { (void)parse_separator("semikolon"); });
+  for (const char* none : {"", "x", "7", "\"", "\n", ";;"}) {
+    expect_input_error(2, "separates no fields", "one punctuation mark",
+                       [&] { (void)parse_separator(none); });
+  }
 }
 
 TEST_F(TableTest, AnEmptyFileIsAnError) {

@@ -1,0 +1,130 @@
+// Data that can be trained on, and most likely should not be as it is: what is said, and the
+// options that help.
+#include <string>
+#include <vector>
+
+#include "tests/unit/data/prepare_fixture.h"
+#include "trainer/data/kept_rows.h"
+#include "trainer/data/sample_store.h"
+
+namespace bp::trainer {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class DoubtfulData : public PrepareTest {
+ protected:
+  PrepareOptions of(const std::string& content) {
+    return options(scratch_.write("r.csv", content));
+  }
+};
+
+TEST_F(DoubtfulData, LabelsThatDifferByBlanks) {
+  std::string content = "text,label\n";
+  for (const char* label : {"pos", " pos", "neg", "neg ", "so so"}) {
+    content += concat("a,", label, "\nb,", label, "\n");
+  }
+  PrepareOptions with = of(content);
+  const PrepareResult apart = run(with);
+  EXPECT_THAT(said_, Contains("the labels 'neg' and 'neg ' and another pair differ only by blanks "
+                              "around them, and are different classes; --trim-labels --rebuild "
+                              "makes them one"));
+  EXPECT_EQ(SampleStore::open(apart.store).labels().size(), 5U);
+
+  with.label_form.trim = true;
+  expect_refused(with, 2, "blanks around labels is not given there, removed here", "--rebuild");
+  with.rebuild = true;
+  EXPECT_THAT(SampleStore::open(run(with).store).labels(), ElementsAre("neg", "pos", "so so"));
+  EXPECT_THAT(said_, Not(Contains(HasSubstr("blanks"))));
+}
+
+TEST_F(DoubtfulData, NumbersWithDecimalsAsLabels) {
+  std::string content = "text,label\n";
+  for (int row = 0; row < 200; ++row) content += concat("a b,", row / 50, ".", row % 50 + 10, "\n");
+  PrepareOptions with = of(content);
+  (void)run(with);
+  EXPECT_THAT(said_,
+              Contains(HasSubstr(
+                  "r.csv has 200 different numbers in 200 rows, and each is a class of its "
+                  "own; --round-labels --rebuild rounds them, --label names another column")));
+  with.label_form.round = true;
+  with.rebuild = true;
+  EXPECT_THAT(SampleStore::open(run(with).store).labels(), ElementsAre("0", "1", "2", "3", "4"));
+  EXPECT_THAT(said_, Not(Contains(HasSubstr("different numbers"))));
+}
+
+TEST_F(DoubtfulData, ALabelThatIsNoNumberCannotBeRounded) {
+  PrepareOptions with = of("text,label\na,1.5\nb,good\n");
+  with.label_form.round = true;
+  expect_refused(with, 65, "row 2 (line 3): label 'good' is no number", "--round-labels is for");
+}
+
+TEST_F(DoubtfulData, AsManyLabelsAsRows) {
+  std::string content = "text,label\n";
+  for (int row = 0; row < 30; ++row) content += concat("a,name ", row, "\n");
+  (void)run(of(content));
+  EXPECT_THAT(said_, Contains(HasSubstr("has 30 different labels in 30 rows")));
+}
+
+TEST_F(DoubtfulData, EqualTextsInTrainAndTest) {
+  std::string content = "text,label\n";
+  for (int row = 0; row < 200; ++row) content += concat(row % 100, " a,", row % 2, "\n");
+  PrepareOptions with = of(content);
+  with.split = {0.5, 0, 0.5};
+  (void)run(with);
+  std::int64_t leaked = 0;
+  {
+    const SampleStore store = SampleStore::open(scratch_.path("r.sqlite"));
+    for (std::int64_t i = 0; i < store.size(Split::test); ++i) {
+      const std::int64_t id = store.load(Split::test, i).text_id;
+      for (std::int64_t k = 0; k < store.size(Split::train); ++k) {
+        leaked += store.load(Split::train, k).text_id % 100 == id % 100 ? 1 : 0;
+      }
+    }
+  }
+  ASSERT_GT(leaked, 0);
+  EXPECT_THAT(said_, Contains(concat("0 of dev's texts and ", leaked,
+                                     " of test's stand in train too, which makes scores too good; "
+                                     "--dedupe --rebuild keeps each text once")));
+  with.dedupe = true;
+  with.rebuild = true;
+  (void)run(with);
+  EXPECT_THAT(said_, Contains(HasSubstr("--dedupe leaves out 100 of 200 rows")));
+  const SampleStore store = SampleStore::open(scratch_.path("r.sqlite"));
+  EXPECT_EQ(store.size(Split::train), 50);
+  EXPECT_EQ(store.size(Split::test), 50);
+  for (std::int64_t i = 0; i < 50; ++i) {
+    EXPECT_LE(store.load(Split::test, i).text_id, 100) << "the first row of each text stays";
+  }
+}
+
+TEST_F(DoubtfulData, ATextOfTheTestFileIsNotTrainedOn) {
+  PrepareOptions with = of("text,label\na,0\nb,1\na,0\nc,1\n");
+  with.test_source = scratch_.write("t.csv", "text,label\nd,0\nb,1\nd,1\n");
+  with.dedupe = true;
+  const SampleStore store = SampleStore::open(run(with).store);
+  ASSERT_EQ(store.size(Split::train), 2);
+  EXPECT_EQ(store.text(store.load(Split::train, 0).text_id, Split::train), "a");
+  EXPECT_EQ(store.load(Split::train, 1).text_id, 4) << "its row in the file";
+  ASSERT_EQ(store.size(Split::test), 2);
+  EXPECT_EQ(store.load(Split::test, 1).text_id, 2);
+  with.rebuild = true;
+  with.test_source = scratch_.write("t.csv", "text,label\na,0\nb,1\nc,1\n");
+  expect_refused(with, 65, "--dedupe leaves no row of", "leave out --dedupe");
+}
+
+TEST(KeptRows, ArePlacedAmongThoseOfTheirSource) {
+  const KeptRows rows({3, 2}, {1, 3});
+  EXPECT_THAT(rows.counts(), ElementsAre(2, 1));
+  EXPECT_EQ(rows.place(0, 1), 1);
+  EXPECT_EQ(rows.place(0, 2), 0);
+  EXPECT_EQ(rows.place(0, 3), 2);
+  EXPECT_EQ(rows.place(1, 1), 0);
+  EXPECT_EQ(rows.place(1, 2), 1);
+}
+
+}  // namespace
+}  // namespace bp::trainer

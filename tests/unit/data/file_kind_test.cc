@@ -1,0 +1,84 @@
+// Files that are no table are refused as what they are, by the reader that all sources go through.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <string>
+
+#include "bp/error.h"
+#include "comm/base/text.h"
+#include "tests/support/scratch.h"
+#include "tests/unit/data/input_error_matcher.h"
+#include "trainer/data/hash.h"
+#include "trainer/data/table.h"
+#include "trainer/text/tokenizer.h"
+
+namespace bp::trainer {
+namespace {
+
+using namespace std::string_literals;
+
+class FileKind : public testing::Test {
+ protected:
+  void expect_refused(const std::string& content,
+                      const std::string& text,
+                      const std::string& hint) {
+    for (const char* name : {"data.csv", "data.tsv", "data"}) {
+      const TableQuestion question{
+          .path = scratch_.write(name, content), .text_column = "text", .label_column = "label"};
+      expect_input_error(65, concat(name, " is ", text), hint,
+                         [&] { (void)inspect_table(question); });
+    }
+  }
+  Scratch scratch_;
+};
+
+TEST_F(FileKind, BinaryFormatsAreNamed) {
+  expect_refused("\x1F\x8B\x08\0\0\0\0\0\0\3"s, "compressed by gzip", "gunzip -c OLD > NEW");
+  expect_refused("\x89HDF\r\n\x1A\n\0\0"s, "an HDF5 file", "export its texts");
+  expect_refused("PAR1\x15\x04\0"s, "a Parquet file", "read_parquet(OLD).to_csv(NEW");
+  expect_refused("PK\3\4\x14\0\0\0\x08\0[Content_Types].xml"s, "an Office file (.xlsx)",
+                 "save it as \"CSV UTF-8\"");
+  expect_refused("PK\3\4\x14\0\0\0\x08\0data.csvtext,label\n"s, "a zip archive", "unzip OLD");
+  expect_refused("PK\3\4mimetypeapplication/vnd.oasis.opendocument.spreadsheetPK"s,
+                 "an OpenDocument spreadsheet", "CSV UTF-8");
+  expect_refused("SQLite format 3\0\x10\0"s, "an SQLite file", "its name ends in .sqlite");
+}
+
+TEST_F(FileKind, JsonIsNamed) {
+  const std::string hint = "@csv' OLD > NEW.csv, then --text 1 --label 2 --header no";
+  expect_refused("{\"text\": \"fine, so\", \"label\": 1}\n{\"text\": \"b\", \"label\": 0}\n",
+                 "a JSON or JSON lines file", "jq -r '[.text, .label] | " + hint);
+  expect_refused("[\n  { \"text\" : \"a\" } ]", "a JSON file",
+                 "jq -r '.[] | [.text, .label] | " + hint);
+  const TableQuestion braces{.path = scratch_.write("a.csv", "text,label\n{\"a\": 1},x\n{b},y\n"),
+                             .text_column = "text",
+                             .label_column = "label"};
+  EXPECT_EQ(inspect_table(braces).text, 0U) << "further down it is a text like others";
+}
+
+TEST_F(FileKind, Utf16OfExcelIsNamedWithAndWithoutAByteOrderMark) {
+  const auto wide = [](const std::string& text, bool little) {
+    std::string out;
+    for (const char c : text) out += little ? std::string{c, '\0'} : std::string{'\0', c};
+    return out;
+  };
+  const std::string table = "text\tlabel\r\nfine\t1\r\n";
+  expect_refused("\xFF\xFE" + wide(table, true), "UTF-16, not UTF-8", "iconv -f UTF-16 -t UTF-8");
+  expect_refused(wide(table, true), "UTF-16 without a byte order mark", "iconv -f UTF-16LE");
+  expect_refused(wide(table, false), "UTF-16 without a byte order mark", "iconv -f UTF-16BE");
+}
+
+// Each of these calls waited for ever for a process that writes.
+TEST_F(FileKind, APipeIsRefusedAtOnce) {
+  const std::string pipe = scratch_.path("pipe.csv");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const TableQuestion question{.path = pipe, .text_column = "text", .label_column = "label"};
+  expect_input_error(66, "pipe.csv: it is a pipe, not a regular file",
+                     "a pipe must be written to a file first",
+                     [&] { (void)inspect_table(question); });
+  expect_input_error(66, "it is a pipe", "", [&] { (void)hash_file(pipe); });
+  EXPECT_THROW((void)Vocabulary::read(pipe), Error);
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,32 @@
+#include "trainer/data/label_form.h"
+
+#include <gtest/gtest.h>
+
+namespace bp::trainer {
+namespace {
+
+TEST(LabelForm, TrimsBlanksOfEveryKind) {
+  EXPECT_EQ(trimmed_label(" \t pos\xC2\xA0\r\n"), "pos");
+  EXPECT_EQ(trimmed_label("so so"), "so so");
+  EXPECT_EQ(trimmed_label("\xC2\xA0 "), "");
+  EXPECT_EQ(trimmed_label("caf\xC3\xA0"), "caf\xC3\xA0") << "A0 alone is no blank";
+  EXPECT_EQ(formed_label(" pos ", {}), " pos ");
+  EXPECT_EQ(formed_label(" pos ", {.trim = true}), "pos");
+}
+
+TEST(LabelForm, RoundsNumbersHalvesAwayFromZero) {
+  const auto rounded = [](const char* label) { return formed_label(label, {.round = true}); };
+  EXPECT_EQ(rounded("3.4999"), "3");
+  EXPECT_EQ(rounded("2.5"), "3");
+  EXPECT_EQ(rounded("-2.5"), "-3");
+  EXPECT_EQ(rounded("-0.2"), "0");
+  EXPECT_EQ(rounded(" 4,5 "), "5") << "a decimal comma";
+  EXPECT_EQ(rounded("1e3"), "1000");
+  EXPECT_EQ(rounded(""), "");
+  EXPECT_EQ(rounded("good"), std::nullopt);
+  EXPECT_EQ(rounded("1,234.5"), std::nullopt);
+  EXPECT_EQ(rounded("1e300"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace bp::trainer

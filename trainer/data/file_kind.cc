@@ -1,0 +1,145 @@
+#include "trainer/data/file_kind.h"
+
+#include <algorithm>
+#include <array>
+
+#include "comm/base/text.h"
+#include "trainer/data/input_error.h"
+
+namespace bp::trainer {
+namespace {
+
+using namespace std::string_view_literals;
+
+struct Signature {
+  std::string_view bytes;
+  std::string_view name;
+  std::string_view hint;
+};
+
+constexpr std::string_view kExport = "export its texts and labels as a CSV file in UTF-8";
+constexpr std::string_view kSpreadsheet =
+    "open it in a spreadsheet program and save it as \"CSV UTF-8\"";
+constexpr std::string_view kPandas =
+    "with Python and pandas: pandas.read_parquet(OLD).to_csv(NEW, index=False)";
+
+// What a user may take for a table, or may name by mistake.
+constexpr std::array kSignatures{
+    Signature{"\x1F\x8B"sv, "compressed by gzip", "unpack it: gunzip -c OLD > NEW"},
+    Signature{"BZh91AY&SY"sv, "compressed by bzip2", "unpack it: bunzip2 -c OLD > NEW"},
+    Signature{"\xFD"
+              "7zXZ\0"sv,
+              "compressed by xz", "unpack it: xz -dc OLD > NEW"},
+    Signature{"\x28\xB5\x2F\xFD"sv, "compressed by zstd", "unpack it: zstd -dc OLD > NEW"},
+    Signature{"7z\xBC\xAF\x27\x1C"sv, "a 7z archive", "unpack it: 7z x OLD"},
+    Signature{"\x89HDF\r\n\x1A\n"sv, "an HDF5 file", kExport},
+    Signature{"PAR1\x15"sv, "a Parquet file", kPandas},
+    Signature{"ARROW1\0\0"sv, "an Arrow file", kExport},
+    Signature{"Obj\x01"sv, "an Avro file", kExport},
+    Signature{"SQLite format 3\0"sv, "an SQLite file",
+              "a store of bert_train is taken when its name ends in .sqlite; of another database "
+              "export the table as CSV: sqlite3 -csv -header OLD 'SELECT ...' > NEW"},
+    Signature{"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"sv, "an old Excel or Word file", kSpreadsheet},
+    Signature{"\x93NUMPY"sv, "a NumPy array", kExport},
+    Signature{"%PDF-"sv, "a PDF", kExport},
+};
+
+// Excel's and LibreOffice's files are zip archives with these names near the beginning.
+std::string_view kind_of_zip(std::string_view start, std::string_view& hint) {
+  const auto holds = [&](std::string_view name) {
+    return start.find(name) != std::string_view::npos;
+  };
+  hint = kSpreadsheet;
+  if (holds("xl/")) return "an Excel file (.xlsx)";
+  if (holds("opendocument.spreadsheet")) return "an OpenDocument spreadsheet (.ods)";
+  if (holds("word/")) return "a Word file (.docx)";
+  // xlsx writers put this name first and those with xl/ behind its compressed content.
+  if (holds("[Content_Types].xml") || holds("docProps/")) return "an Office file (.xlsx)";
+  hint = "unpack it: unzip OLD";
+  return "a zip archive";
+}
+
+[[noreturn]] void refuse_kind(const std::string& path,
+                              std::string_view name,
+                              std::string_view hint) {
+  throw InputError(65, concat(path, " is ", name, ", not a text file with a table"),
+                   std::string(hint));
+}
+
+// Text of ASCII letters in UTF-16 has a zero in every other byte; a byte order mark may be missing.
+bool looks_like_utf16(std::string_view start) {
+  constexpr std::size_t kLooked = 256;
+  const std::string_view looked = start.substr(0, std::min(kLooked, start.size() & ~1UL));
+  std::array<std::size_t, 2> zeros{};  // at even and at odd places
+  for (std::size_t i = 0; i < looked.size(); ++i) {
+    zeros[i % 2] += looked[i] == '\0' ? 1 : 0;
+  }
+  const std::size_t units = looked.size() / 2;
+  return units >= 4 && std::min(zeros[0], zeros[1]) == 0 &&
+         2 * std::max(zeros[0], zeros[1]) > units;
+}
+
+void refuse_wide_text(const std::string& path, std::string_view start) {
+  const auto refuse = [&](const char* name, const char* source) {
+    throw InputError(65, concat(path, " is ", name, ", not UTF-8"),
+                     concat("save it as UTF-8 (in Excel: \"CSV UTF-8\"), for instance: iconv -f ",
+                            source, " -t UTF-8 OLD > NEW"));
+  };
+  if (start.starts_with("\xFF\xFE\0\0"sv) || start.starts_with("\0\0\xFE\xFF"sv)) {
+    refuse("UTF-32", "UTF-32");
+  }
+  if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF")) {
+    refuse("UTF-16", "UTF-16");
+  }
+  if (looks_like_utf16(start)) {
+    const bool little = start[0] != '\0';
+    refuse("UTF-16 without a byte order mark", little ? "UTF-16LE" : "UTF-16BE");
+  }
+}
+
+// {"text": or [{"text": at the beginning: no header and hardly a text has that.
+void refuse_json(const std::string& path, std::string_view start) {
+  std::size_t at = 0;
+  const auto skip = [&](std::string_view skipped) {
+    at = std::min(start.find_first_not_of(skipped, at), start.size());
+  };
+  const auto take = [&](char wanted) {
+    const bool there = at < start.size() && start[at] == wanted;
+    at += there ? 1 : 0;
+    return there;
+  };
+  constexpr std::string_view kBlanks = " \t\r\n";
+  skip(kBlanks);
+  const bool list = take('[');
+  skip(kBlanks);
+  if (!take('{')) return;
+  skip(kBlanks);
+  if (!take('"')) return;
+  at = std::min(start.find('"', at), start.size());
+  if (!take('"')) return;
+  skip(kBlanks);
+  if (!take(':')) return;
+  refuse_kind(path, list ? "a JSON file" : "a JSON or JSON lines file",
+              list ? "with jq: jq -r '.[] | [.text, .label] | @csv' OLD > NEW.csv, then --text 1 "
+                     "--label 2 --header no"
+                   : "with jq: jq -r '[.text, .label] | @csv' OLD > NEW.csv, then --text 1 --label "
+                     "2 --header no");
+}
+
+}  // namespace
+
+void refuse_other_kinds(const std::string& path, std::string_view start) {
+  refuse_wide_text(path, start);
+  if (start.starts_with("PK\3\4"sv) || start.starts_with("PK\5\6"sv)) {
+    std::string_view hint;
+    const std::string_view name = kind_of_zip(start, hint);
+    refuse_kind(path, name, hint);
+  }
+  for (const Signature& signature : kSignatures) {
+    if (start.starts_with(signature.bytes)) refuse_kind(path, signature.name, signature.hint);
+  }
+  if (start.starts_with("\xEF\xBB\xBF")) start.remove_prefix(3);
+  refuse_json(path, start);
+}
+
+}  // namespace bp::trainer
