@@ -7,7 +7,9 @@
 
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/plan.h"
 #include "trainer/train/option_set.h"
+#include "trainer/train/other_names.h"
 #include "trainer/train/run_folder.h"
 
 namespace bp::trainer {
@@ -38,12 +40,14 @@ std::array<double, 3> parse_split(const std::string& text) {
     }
     at = stop + 1;
   }
+  require_split(shares);
   return shares;
 }
 
 // Options that a parsed value needs another form of.
 struct Raw {
   std::string split = "0.8,0.1,0.1";
+  std::string separator = "auto";
   bool stage = false;
   std::string config;
 };
@@ -53,9 +57,9 @@ void add_data_options(OptionSet& set, PrepareOptions& prepare, Raw& raw) {
   set.text({"text", "Column of the text, by name or by number from 1", "", "COLUMN"},
            prepare.text_column);
   set.text({"label", "Column of the label, likewise", "", "COLUMN"}, prepare.label_column);
-  set.text({"dev", "File with samples to choose by, instead of a share of DATA", "", "FILE"},
+  set.path({"dev", "File with samples to choose by, instead of a share of DATA", "", "FILE"},
            prepare.dev_source);
-  set.text({"test", "File with samples to test on, likewise", "", "FILE"}, prepare.test_source);
+  set.path({"test", "File with samples to test on, likewise", "", "FILE"}, prepare.test_source);
   set.text({"split", "Shares of DATA's texts for train, dev and test", "", "T,D,E"}, raw.split);
   set.choice<TextFormat>(
       {"format", "Format of the text files"}, prepare.format,
@@ -63,7 +67,16 @@ void add_data_options(OptionSet& set, PrepareOptions& prepare, Raw& raw) {
   set.choice<HeaderMode>(
       {"header", "Whether their first line names the columns"}, prepare.header,
       {{"auto", HeaderMode::automatic}, {"yes", HeaderMode::yes}, {"no", HeaderMode::no}});
-  set.text({"vocab", "A vocab.txt of WordPiece tokens", "trained on the texts", "FILE"},
+  set.text({"separator",
+            "What is between fields: comma, semicolon, tab, bar, colon, space, or a character", "",
+            "NAME"},
+           raw.separator);
+  set.flag({"trim-labels", "Remove blanks around labels"}, prepare.label_form.trim);
+  set.flag({"round-labels", "Round labels, which must be numbers, to whole numbers"},
+           prepare.label_form.round);
+  set.flag({"dedupe", "Keep each text once; in the test or dev file, if it is there too"},
+           prepare.dedupe);
+  set.path({"vocab", "A vocab.txt of WordPiece tokens", "trained on the texts", "FILE"},
            prepare.vocabulary);
   set.number({"vocab-size", "Tokens of a vocabulary that is trained"}, prepare.vocabulary_size, 6,
              1e6);
@@ -72,7 +85,7 @@ void add_data_options(OptionSet& set, PrepareOptions& prepare, Raw& raw) {
   set.choice<LongText>(
       {"long-text", "What becomes of a longer text: several samples, or its beginning"},
       prepare.long_text, {{"fold", LongText::fold}, {"truncate", LongText::truncate}});
-  set.text({"store", "The prepared data set", "DATA with the suffix .sqlite", "FILE"},
+  set.path({"store", "The prepared data set", "DATA with the suffix .sqlite", "FILE"},
            prepare.store);
   set.flag({"rebuild", "Prepare again, even if the store does not match"}, prepare.rebuild);
   set.flag({"stage", "Prepare on rank 0 only; hosts that lack its store are sent it"}, raw.stage);
@@ -80,7 +93,7 @@ void add_data_options(OptionSet& set, PrepareOptions& prepare, Raw& raw) {
 
 void add_train_options(OptionSet& set, Options& options) {
   set.group("Model");
-  set.text({"model",
+  set.path({"model",
             "tiny, mini, small, medium, base or large: from scratch; or a Hugging Face "
             "folder: with model.safetensors its weights, with config.json alone its "
             "shape from scratch",
@@ -115,10 +128,10 @@ void add_train_options(OptionSet& set, Options& options) {
              options.eval_every, 1, kMany);
 
   set.group("Output");
-  set.text(
+  set.path(
       {"run", "Folder for the result; one that is there goes on", "runs/<name of DATA>", "DIR"},
       options.run);
-  set.text({"resume",
+  set.path({"resume",
             "auto: go on from the run's newest complete checkpoint; never: only begin anew; PATH: "
             "from this checkpoint, or the newest of this run",
             "", "auto|never|PATH"},
@@ -127,7 +140,7 @@ void add_train_options(OptionSet& set, Options& options) {
              kMany);
   set.number({"keep", "Checkpoints that stay: so many of the last"}, options.keep, 1, 1e6);
   set.number({"keep-best", "Besides, so many of the best on dev"}, options.keep_best, 1, 1e6);
-  set.text({"trace",
+  set.path({"trace",
             "Folder for a timeline of each rank, and for what it did at each step: sample ids, "
             "loss, a hash of the parameters (for debugging)",
             "none", "DIR"},
@@ -135,7 +148,7 @@ void add_train_options(OptionSet& set, Options& options) {
 }
 
 void add_config_option(OptionSet& set, Raw& raw) {
-  set.text(
+  set.path(
       {"config", "Options from a YAML file, by these names; the command line wins", "none", "FILE"},
       raw.config);
 }
@@ -144,7 +157,7 @@ void add_evaluate_options(OptionSet& set, Options& options) {
   set.group("Evaluation");
   set.text({"on", "The split to score", "test, or dev where there is no test", "train|dev|test"},
            options.on);
-  set.text({"out", "File for predictions", "none", "FILE"}, options.out);
+  set.path({"out", "File for predictions", "none", "FILE"}, options.out);
 }
 
 // Sets `o` and `raw`, the targets of `set`.
@@ -156,7 +169,8 @@ CommandLine parse(OptionSet& set,
     set.preset(read_options(config), config);
   }
   if (std::string text = set.parse(arguments); !text.empty()) return {{}, std::move(text)};
-  o.prepare.split = parse_split(raw.split);
+  set.use("split", [&] { o.prepare.split = parse_split(raw.split); });
+  set.use("separator", [&] { o.prepare.separator = parse_separator(raw.separator); });
   o.stage = raw.stage;
   o.settings = set.settings();
   o.arguments = arguments;
@@ -166,8 +180,8 @@ CommandLine parse(OptionSet& set,
 CommandLine parse_train(const std::vector<std::string>& arguments) {
   Options o;
   Raw raw;
-  OptionSet set(kTrainAbout, kTrainFooter);
-  set.text({"DATA", "A .csv or .tsv file, or a store (.sqlite) made from one"}, o.data);
+  OptionSet set("bert_train", kTrainAbout, kTrainFooter);
+  set.path({"DATA", "A .csv or .tsv file, or a store (.sqlite) made from one"}, o.data);
   add_data_options(set, o.prepare, raw);
   add_train_options(set, o);
   add_config_option(set, raw);
@@ -178,8 +192,9 @@ CommandLine parse_prepare(const std::vector<std::string>& arguments) {
   Options o;
   o.action = Action::prepare;
   Raw raw;
-  OptionSet set("Prepares the store of DATA: samples as token ids, ready to train on.", "");
-  set.text({"DATA", "A .csv or .tsv file"}, o.data);
+  OptionSet set("bert_train prep",
+                "Prepares the store of DATA: samples as token ids, ready to train on.", "");
+  set.path({"DATA", "A .csv or .tsv file"}, o.data);
   add_data_options(set, o.prepare, raw);
   set.number({"seed", "Of the split"}, o.seed, 0, 9e18);
   add_config_option(set, raw);
@@ -191,12 +206,13 @@ CommandLine parse_evaluate(const std::vector<std::string>& arguments) {
   o.action = Action::evaluate;
   Raw raw;
   OptionSet set(
+      "bert_train eval",
       "Scores a trained model. Any number of ranks gives the same numbers and predictions.\n"
       "What a run was trained with is the default of the options on data.",
       "");
-  set.text({"RUN", "A run's folder, or a model's (config.json, model.safetensors, vocab.txt)"},
+  set.path({"RUN", "A run's folder, or a model's (config.json, model.safetensors, vocab.txt)"},
            o.source);
-  set.optional_text({"DATA", "What to score; default: the data of the run"}, o.data);
+  set.optional_path({"DATA", "What to score; default: the data of the run"}, o.data);
   add_evaluate_options(set, o);
   add_data_options(set, o.prepare, raw);
   set.number({"seed", "Of the split"}, o.seed, 0, 9e18);
@@ -206,9 +222,10 @@ CommandLine parse_evaluate(const std::vector<std::string>& arguments) {
 CommandLine parse_stop(const std::vector<std::string>& arguments) {
   Options o;
   o.action = Action::stop;
-  OptionSet set("Asks the run at work in RUN to save a checkpoint and to end, with exit code 75.",
+  OptionSet set("bert_train stop",
+                "Asks the run at work in RUN to save a checkpoint and to end, with exit code 75.",
                 "");
-  set.text({"RUN", "The run's folder"}, o.source);
+  set.path({"RUN", "The run's folder"}, o.source);
   return parse(set, arguments, {}, o);
 }
 
@@ -219,7 +236,12 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   const auto rest = [&] { return std::vector(arguments.begin() + 1, arguments.end()); };
   if (first == "prep") return parse_prepare(rest());
   if (first == "stop") return parse_stop(rest());
-  if (first != "eval") return parse_train(arguments);
+  if (first != "eval") {
+    if (const std::string hint = hint_for_command(first); !hint.empty()) {
+      throw InputError(2, concat("'", first, "' is neither a file nor a command"), hint);
+    }
+    return parse_train(arguments);
+  }
 
   // The first look finds the run; its options then stand before those of the command line, which
   // win.

@@ -1,11 +1,12 @@
 #include "trainer/train/config_file.h"
 
-#include <cerrno>
 #include <fstream>
 #include <set>
 
 #include <yaml-cpp/yaml.h>
 
+#include "comm/base/home_path.h"
+#include "comm/base/regular_file.h"
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 
@@ -36,11 +37,13 @@ std::string value_text(const YAML::Node& node, const std::string& place) {
 }  // namespace
 
 std::vector<ConfigValue> read_options(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) {
-    throw InputError(66, concat("cannot read the configuration ", path, ": ", error_text(errno)),
-                     "check the name, and the folder it is looked for in");
+  const OpenedFile opened = open_regular_file(path);
+  if (!opened.fd) {
+    throw InputError(66, concat("cannot read the configuration ", path, ": ", opened.problem),
+                     opened.error == 0 ? "give a file; a pipe must be written to a file first"
+                                       : "check the name, and the folder it is looked for in");
   }
+  std::ifstream file(path);
   try {
     const YAML::Node root = YAML::Load(file);
     if (root.IsNull()) return {};
@@ -66,7 +69,7 @@ std::string config_in(const std::vector<std::string>& arguments) {
     if (arguments[i] == option && i + 1 < arguments.size()) path = arguments[i + 1];
     if (arguments[i].starts_with(option + "=")) path = arguments[i].substr(option.size() + 1);
   }
-  return path;
+  return expand_home(path);
 }
 
 }  // namespace bp::trainer

@@ -10,6 +10,7 @@
 #include "comm/base/text.h"
 #include "trainer/data/batch.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/label_set.h"
 
 namespace bp::trainer {
 namespace {
@@ -121,10 +122,8 @@ std::vector<int> map_labels(const SampleStore& store, const Bert& model) {
   for (const std::string& label : store.labels()) {
     const auto found = std::find(known.begin(), known.end(), label);
     if (found == known.end()) {
-      std::string names;
-      for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
       throw InputError(65, concat("the data has the label '", label, "', which the model lacks"),
-                       concat("the model's labels are ", names));
+                       concat("the model's labels are ", shown_labels(known)));
     }
     map.push_back(static_cast<int>(found - known.begin()));
   }

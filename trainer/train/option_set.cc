@@ -1,28 +1,25 @@
 #include "trainer/train/option_set.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 
 #include <CLI/CLI.hpp>
 
 #include "bp/version.h"
+#include "comm/base/home_path.h"
 #include "comm/base/nearest.h"
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/train/help_format.h"
+#include "trainer/train/other_names.h"
 
 namespace bp::trainer {
 namespace {
-
-const std::string kHelpHint = "bert_train --help lists all options";
-
-std::string hint_for(const std::string& word, const std::vector<std::string>& names) {
-  const std::string nearest = nearest_name(word, names);
-  return nearest.empty() ? kHelpHint : concat("did you mean '", nearest, "'?");
-}
 
 bool positional(const std::string& name) {
   return std::isupper(static_cast<unsigned char>(name.front())) != 0;
@@ -50,25 +47,40 @@ std::string bounds_text(double least, double most) {
              : concat("at least ", number_text(Number(least)));
 }
 
-// All of `text` as a number in the bounds, or an InputError.
+struct NumberText {
+  std::string name;
+  std::string text;
+  std::string hint;
+};
+
+// All of the text as a number in the bounds, or an InputError.
 template <class Number>
-Number parse_number(const std::string& name, const std::string& text, double least, double most) {
+Number parse_number(const NumberText& from, double least, double most) {
+  const std::string& text = from.text;
   Number value{};
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   const auto number = static_cast<double>(value);
   if (error == std::errc() && stop == end && number >= least && number <= most) return value;
   throw InputError(2,
-                   concat(spelled(name), ": '", text, "' is no ",
+                   concat(spelled(from.name), ": '", text, "' is no ",
                           std::is_floating_point_v<Number> ? "number " : "whole number ",
                           bounds_text<Number>(least, most)),
-                   kHelpHint);
+                   from.hint);
+}
+
+bool means_truth(const std::string& value) {
+  constexpr std::array<std::string_view, 8> kWords{"true", "false", "yes", "no",
+                                                   "on",   "off",   "1",   "0"};
+  return std::ranges::count(kWords, value) > 0;
 }
 
 }  // namespace
 
-OptionSet::OptionSet(const std::string& about, const std::string& footer)
-    : app_(std::make_unique<CLI::App>(about, "bert_train")) {
+OptionSet::OptionSet(const std::string& command,
+                     const std::string& about,
+                     const std::string& footer)
+    : command_(command), app_(std::make_unique<CLI::App>(about, command)) {
   app_->set_help_flag("-h,--help", "Print this text and end");
   app_->set_version_flag("--version", "bert_train " BP_VERSION, "Print the version and end");
   app_->footer(footer);
@@ -93,9 +105,20 @@ void OptionSet::optional_text(const OptionText& text, std::string& target) {
                       [&target](const std::string& value) { target = value; }});
 }
 
+void OptionSet::path(const OptionText& text, std::string& target) {
+  this->text(text, target);
+  after_.push_back({text.name, [&target] { target = expand_home(target); }});
+}
+
+void OptionSet::optional_path(const OptionText& text, std::string& target) {
+  optional_text(text, target);
+  after_.push_back({text.name, [&target] { target = expand_home(target); }});
+}
+
 void OptionSet::flag(const OptionText& text, bool& target) {
   CLI::Option* option = app_->add_flag(spelled(text.name), target, text.help)->group(group_);
   entries_.push_back({text, option, [&target] { return target ? "true" : "false"; }});
+  entries_.back().is_flag = true;
 }
 
 template <class Number>
@@ -105,9 +128,10 @@ void OptionSet::number(const OptionText& text, Number& target, double least, dou
   option->group(group_)->type_name("N");
   option->default_str(text.shown_default.empty() ? number_text(target) : text.shown_default);
   const std::string name = text.name;
-  after_.emplace_back([&target, &chosen, option, name, least, most] {
-    if (option->count() > 0) target = parse_number<Number>(name, chosen, least, most);
-  });
+  after_.push_back({name, [this, &target, &chosen, option, name, least, most] {
+                      if (option->count() == 0) return;
+                      target = parse_number<Number>({name, chosen, help_hint()}, least, most);
+                    }});
   entries_.push_back({text, option, [&target] { return number_text(target); }});
 }
 template void OptionSet::number(const OptionText&, int&, double, double);
@@ -125,13 +149,16 @@ void OptionSet::add_choice(const OptionText& text,
   CLI::Option* option = app_->add_option(spelled(text.name), chosen, text.help);
   option->group(group_)->type_name(listed)->default_str(now);
   const std::string name = text.name;
-  after_.emplace_back([&chosen, names, name, listed, set = std::move(set)] {
-    if (std::find(names.begin(), names.end(), chosen) == names.end()) {
-      throw InputError(2, concat(spelled(name), ": '", chosen, "' is none of ", listed),
-                       hint_for(chosen, names));
-    }
-    set(chosen);
-  });
+  after_.push_back({name, [this, &chosen, names, name, listed, set = std::move(set)] {
+                      if (std::find(names.begin(), names.end(), chosen) == names.end()) {
+                        const std::string nearest = nearest_name(chosen, names);
+                        throw InputError(
+                            2, concat(spelled(name), ": '", chosen, "' is none of ", listed),
+                            nearest.empty() ? help_hint()
+                                            : concat("did you mean '", nearest, "'?"));
+                      }
+                      set(chosen);
+                    }});
   entries_.push_back({text, option, [&chosen] { return chosen; }});
 }
 
@@ -142,12 +169,20 @@ void OptionSet::preset(const std::vector<ConfigValue>& values, const std::string
   for (const ConfigValue& value : values) {
     const auto found = std::find(keys.begin(), keys.end(), value.key);
     if (found == keys.end()) {
+      const std::string hint = hint_for_option(value.key, keys);
       throw InputError(2, concat(value.place, ": unknown key '", value.key, "'"),
-                       hint_for(value.key, keys));
+                       hint.empty() ? help_hint() : hint);
     }
     if (value.value.empty() || value.key == "config") continue;
     Entry& entry = entries_[static_cast<std::size_t>(found - keys.begin())];
     entry.preset = true;
+    entry.place = value.place;
+    if (entry.is_flag && !means_truth(value.value)) {
+      throw InputError(
+          2,
+          concat(value.place, ": ", value.key, ": '", value.value, "' is neither true nor false"),
+          concat("write ", value.key, ": true"));
+    }
     if (positional(entry.text.name)) {
       entry.option->required(false);
       entry.assign(value.value);
@@ -169,24 +204,40 @@ std::string OptionSet::parse(const std::vector<std::string>& arguments) {
   } catch (const CLI::ExtrasError&) {
     refuse_unknown(app_->remaining(true).front());
   } catch (const CLI::RequiredError& error) {
-    throw InputError(2, concat("an argument is missing: ", error.what()), kHelpHint);
+    throw InputError(2, concat("an argument is missing: ", error.what()), help_hint());
   } catch (const CLI::ParseError& error) {
-    throw InputError(2, error.what(), kHelpHint);
+    throw InputError(2, error.what(), help_hint());
   }
-  for (const auto& step : after_) step();
+  for (const Step& step : after_) use(step.option, step.run);
   return "";
+}
+
+std::string OptionSet::help_hint() const { return command_ + " --help lists all options"; }
+
+void OptionSet::use(const std::string& name, const std::function<void()>& use) const {
+  const auto entry =
+      std::ranges::find_if(entries_, [&](const Entry& e) { return e.text.name == name; });
+  const bool preset =
+      entry != entries_.end() && entry->preset && origin_of(*entry) == preset_origin_;
+  try {
+    use();
+  } catch (const InputError& error) {
+    if (!preset) throw;
+    throw InputError(error.exit_code(), concat(entry->place, ": ", error.what()), error.hint());
+  }
 }
 
 void OptionSet::refuse_unknown(const std::string& argument) const {
   if (!argument.starts_with("-")) {
-    throw InputError(2, concat("unexpected argument '", argument, "'"), kHelpHint);
+    throw InputError(2, concat("unexpected argument '", argument, "'"), help_hint());
   }
   const std::string name = argument.substr(0, argument.find('='));
-  std::vector<std::string> names = {"--help"};
+  std::vector<std::string> names = {"help"};
   for (const Entry& entry : entries_) {
-    if (!positional(entry.text.name)) names.push_back(spelled(entry.text.name));
+    if (!positional(entry.text.name)) names.push_back(entry.text.name);
   }
-  throw InputError(2, concat("unknown option ", name), hint_for(name, names));
+  const std::string hint = hint_for_option(name, names);
+  throw InputError(2, concat("unknown option ", name), hint.empty() ? help_hint() : hint);
 }
 
 // A preset option was given once before the command line.

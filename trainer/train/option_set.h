@@ -30,7 +30,8 @@ struct OptionText {
 
 class OptionSet {
  public:
-  OptionSet(const std::string& about, const std::string& footer);
+  // `command`: what is typed before the options, "bert_train eval".
+  OptionSet(const std::string& command, const std::string& about, const std::string& footer);
   ~OptionSet();
   OptionSet(const OptionSet&) = delete;
   OptionSet& operator=(const OptionSet&) = delete;
@@ -41,6 +42,9 @@ class OptionSet {
   // Targets must live until parse() is done.
   void text(const OptionText& text, std::string& target);  // a positional one must be given
   void optional_text(const OptionText& text, std::string& target);
+  // The same for a file or folder: a leading ~ is the user's home (see expand_home).
+  void path(const OptionText& text, std::string& target);
+  void optional_path(const OptionText& text, std::string& target);
   void flag(const OptionText& text, bool& target);
   template <class Number>
   void number(const OptionText& text, Number& target, double least, double most);
@@ -62,12 +66,16 @@ class OptionSet {
   }
 
   // Values for parse() from a file; those of the command line win. Throws InputError (2) for a key
-  // that is none of the options, naming the nearest.
+  // that is none of the options, naming the nearest, and for a flag that is neither true nor false.
   void preset(const std::vector<ConfigValue>& values, const std::string& origin);
 
   // Sets the targets. Returns what was asked for instead of work, the help or the version, else
-  // nothing. Throws InputError (2) that names the nearest right option or value.
+  // nothing. Throws InputError (2) that names the nearest right option or value, and the line of
+  // the file that a value comes from.
   [[nodiscard]] std::string parse(const std::vector<std::string>& arguments);
+  // Calls `use`, which reads the value of this option. An InputError that it throws gets the line
+  // of the file that the value comes from, if it comes from one. After parse().
+  void use(const std::string& name, const std::function<void()>& use) const;
   // Of all options but --help, after parse().
   [[nodiscard]] std::vector<Setting> settings() const;
   [[nodiscard]] bool given(const std::string& name) const;
@@ -79,6 +87,8 @@ class OptionSet {
     std::function<std::string()> value;
     std::function<void(const std::string&)> assign = {};  // positional ones only
     bool preset = false;
+    bool is_flag = false;
+    std::string place = {};  // of a preset value: "my.yaml, line 3"
   };
   [[nodiscard]] std::string origin_of(const Entry& entry) const;
   void add_choice(const OptionText& text,
@@ -86,13 +96,19 @@ class OptionSet {
                   const std::string& now,
                   std::function<void(const std::string&)> set);
   [[noreturn]] void refuse_unknown(const std::string& argument) const;
+  [[nodiscard]] std::string help_hint() const;
 
+  std::string command_;
   std::unique_ptr<CLI::App> app_;
   std::vector<Entry> entries_;
   std::vector<std::string> preset_arguments_;
   std::string preset_origin_;
   std::deque<std::string> chosen_;  // the text of each choice
-  std::vector<std::function<void()>> after_;
+  struct Step {
+    std::string option;
+    std::function<void()> run;
+  };
+  std::vector<Step> after_;
   std::string group_ = "Options";
 };
 

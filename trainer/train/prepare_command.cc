@@ -1,4 +1,5 @@
 #include "comm/base/text.h"
+#include "trainer/data/label_set.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/sample_store.h"
 #include "trainer/train/commands.h"
@@ -13,11 +14,10 @@ int run_prepare(Communicator& world, const Options& options) {
   };
   const std::string path = prepare_everywhere(world, options, say);
   const SampleStore store = SampleStore::open(path);
-  std::string labels;
-  for (const std::string& label : store.labels()) labels += (labels.empty() ? "" : ", ") + label;
   say(concat(path, ": ", with_commas(store.size(Split::train)), " train, ",
              with_commas(store.size(Split::dev)), " dev and ", with_commas(store.size(Split::test)),
-             " test samples; labels ", labels, "; ", store.vocabulary().size(), " tokens"));
+             " test samples; labels ", shown_labels(store.labels()), "; ",
+             store.vocabulary().size(), " tokens"));
   return 0;
 }
 

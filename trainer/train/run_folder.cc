@@ -15,6 +15,7 @@
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/whole_file.h"
+#include "trainer/data/writable_place.h"
 
 namespace bp::trainer {
 namespace {
@@ -56,6 +57,12 @@ std::unique_ptr<Lease> take_lease(const std::string& run, const LeaseTimes& time
   return lease;
 }
 
+[[noreturn]] void refuse_place(const std::string& run, const std::string& text) {
+  const std::string name = fs::path(run).filename().string();
+  throw InputError(70, text,
+                   concat("name a place where you may write: --run ", writable_place(name)));
+}
+
 bool same_file(const std::string& a, const std::string& b) {
   std::error_code error;
   return a == b || fs::equivalent(a, b, error);
@@ -80,18 +87,21 @@ RunFolder RunFolder::open(const std::string& path, IfThere if_there, const Lease
     }
   }
   fs::create_directories(path, error);
-  if (error) {
-    throw Error(ErrorCode::io,
-                concat("cannot create the run's folder ", path, ": ", error.message()));
+  if (error)
+    refuse_place(path, concat("cannot create the run's folder ", path, ": ", error.message()));
+  try {
+    return {path, take_lease(path, times)};
+  } catch (const Error& problem) {
+    refuse_place(path, concat("cannot use the run's folder ", path, ": ", problem.what()));
   }
-  return {path, take_lease(path, times)};
 }
 
 bool RunFolder::finished() const { return fs::exists(file(kWrittenLast)); }
 
 void RunFolder::remove_results() const {
-  std::vector<fs::path> going = {file(kWrittenLast), file("summary.json"), file("predictions.csv"),
-                                 stop_file(path_)};
+  std::vector<fs::path> going = {file(kWrittenLast),      file("summary.json"),
+                                 file("predictions.csv"), file("classes.csv"),
+                                 file("confusion.csv"),   stop_file(path_)};
   for (const auto& entry : fs::directory_iterator(path_)) {
     const std::string name = entry.path().filename().string();
     const bool half_made = name.ends_with(".part") || name.starts_with("model.part-") ||
@@ -159,7 +169,8 @@ std::vector<std::string> inherited_arguments(const std::string& source, const st
   const auto pass = [&](const std::string& key, const std::string& value) {
     if (!value.empty()) arguments.insert(arguments.end(), {"--" + key, value});
   };
-  std::vector<std::string> keys = {"text", "label", "format", "header", "max-length", "long-text"};
+  std::vector<std::string> keys = {"text",   "label",      "format",   "separator",
+                                   "header", "max-length", "long-text"};
   if (!fs::exists(config)) {
     pass("vocab", model_folder(source) + "/vocab.txt");
     return arguments;
@@ -174,6 +185,11 @@ std::vector<std::string> inherited_arguments(const std::string& source, const st
     pass("on", "train");
   }
   for (const std::string& key : keys) pass(key, value_of(settings, key));
+  std::vector<std::string> flags = {"trim-labels", "round-labels"};
+  if (own) flags.emplace_back("dedupe");
+  for (const std::string& flag : flags) {
+    if (value_of(settings, flag) == "true") arguments.push_back("--" + flag);
+  }
   return arguments;
 }
 

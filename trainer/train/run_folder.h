@@ -21,8 +21,9 @@ class RunFolder {
 
   // A folder that nobody else writes while this lives: makes it, or takes one that a run has left
   // behind, under a lease that a killed run does not keep (another host's for times.expiry). Throws
-  // InputError (2, naming --run) when something else is there, when a run is to begin anew in what
-  // one has left, or when another process is at work in it; io when it can't be made.
+  // InputError: 2, naming --run, when something else is there, when a run is to begin anew in what
+  // one has left, or when another process is at work in it; 70 when it cannot be made or written,
+  // naming a place that can.
   static RunFolder open(const std::string& path, IfThere if_there, const LeaseTimes& times = {});
 
   [[nodiscard]] const std::string& path() const { return path_; }

@@ -70,43 +70,27 @@ TEST(CommandLine, TakesAWholeCommand) {
 }
 
 TEST(CommandLine, ValuesReachTheirPlaces) {
-  const Options o = parse({"x.csv",
-                           "--steps=20",
-                           "--accumulate=2",
-                           "--lr=1e-4",
-                           "--epsilon=1e-6",
-                           "--warmup=0",
-                           "--clip",
-                           "0",
-                           "--dropout",
-                           "0",
-                           "--precision",
-                           "bf16",
-                           "--wire",
-                           "fp16",
-                           "--max-length",
-                           "64",
-                           "--long-text",
-                           "truncate",
-                           "--split",
-                           "0.5,0.25,0.25",
-                           "--seed",
-                           "7",
-                           "--format",
-                           "tsv",
-                           "--header",
-                           "no",
-                           "--rebuild",
-                           "--eval-every",
-                           "5",
-                           "--vocab-size",
-                           "500",
-                           "--save-every",
-                           "50",
-                           "--keep=3",
-                           "--keep-best=4",
-                           "--resume",
-                           "runs/a"});
+  const Options o = parse({"x.csv",          "--steps=20",
+                           "--accumulate=2", "--lr=1e-4",
+                           "--epsilon=1e-6", "--warmup=0",
+                           "--clip",         "0",
+                           "--dropout",      "0",
+                           "--precision",    "bf16",
+                           "--wire",         "fp16",
+                           "--max-length",   "64",
+                           "--long-text",    "truncate",
+                           "--split",        "0.5,0.25,0.25",
+                           "--seed",         "7",
+                           "--format",       "tsv",
+                           "--header",       "no",
+                           "--rebuild",      "--separator",
+                           "semicolon",      "--trim-labels",
+                           "--round-labels", "--dedupe",
+                           "--eval-every",   "5",
+                           "--vocab-size",   "500",
+                           "--save-every",   "50",
+                           "--keep=3",       "--keep-best=4",
+                           "--resume",       "runs/a"});
   EXPECT_EQ(o.steps, 20);
   EXPECT_EQ(o.accumulate, 2);
   EXPECT_EQ(o.lr, 1e-4);
@@ -122,6 +106,10 @@ TEST(CommandLine, ValuesReachTheirPlaces) {
   EXPECT_EQ(o.seed, 7U);
   EXPECT_EQ(o.prepare.format, TextFormat::tsv);
   EXPECT_EQ(o.prepare.header, HeaderMode::no);
+  EXPECT_EQ(o.prepare.separator, ';');
+  EXPECT_TRUE(o.prepare.label_form.trim);
+  EXPECT_TRUE(o.prepare.label_form.round);
+  EXPECT_TRUE(o.prepare.dedupe);
   EXPECT_TRUE(o.prepare.rebuild);
   EXPECT_EQ(o.eval_every, 5);
   EXPECT_EQ(o.save_every, 50);
@@ -160,6 +148,48 @@ TEST(CommandLine, MistakesAreAnsweredWithTheNearestRightWord) {
   EXPECT_THAT(refusal({"x.csv", "y.csv"}), HasSubstr("unexpected argument 'y.csv'"));
   EXPECT_THAT(refusal({}), HasSubstr("DATA"));
   EXPECT_THAT(refusal({"x.csv", "--batch"}), HasSubstr("--batch"));
+}
+
+TEST(CommandLine, OtherTrainersWordsAreKnown) {
+  const auto hint = [](const std::string& option) {
+    const std::string text = refusal({"x.csv", option, "1"});
+    return text.substr(text.find(" | ") + 3);
+  };
+  EXPECT_EQ(hint("--batch-size"), "here it is called --batch");
+  EXPECT_EQ(hint("--per_device_train_batch_size"), "here it is called --batch");
+  EXPECT_EQ(hint("--learning_rate"), "here it is called --lr");
+  EXPECT_EQ(hint("--output_dir"), "here it is called --run");
+  EXPECT_EQ(hint("--weight_decay"), "did you mean '--weight-decay'?");
+  EXPECT_EQ(hint("--delimiter"), "here it is called --separator");
+  EXPECT_EQ(hint("--bf16"), "here it is called --precision bf16");
+  EXPECT_EQ(hint("-np"), "the number of ranks is bprun's: bprun -n 2 bert_train ...");
+  EXPECT_EQ(refusal({"stop", "runs/a", "--output_dir", "b"}),
+            "unknown option --output_dir | bert_train stop --help lists all options")
+      << "only what the command has";
+}
+
+TEST(CommandLine, MisspeltCommandsAreAnsweredWithTheRightOne) {
+  EXPECT_EQ(refusal({"evla", "runs/a"}),
+            "'evla' is neither a file nor a command | did you mean 'bert_train eval RUN'?");
+  EXPECT_THAT(refusal({"prpe", "x.csv"}), HasSubstr("did you mean 'bert_train prep DATA'?"));
+  EXPECT_THAT(refusal({"evaluate", "runs/a"}), HasSubstr("did you mean 'bert_train eval RUN'?"));
+  EXPECT_THAT(refusal({"predict", "runs/a", "x.csv"}), HasSubstr("eval RUN DATA --out FILE'?"));
+  EXPECT_THAT(refusal({"train", "x.csv"}), HasSubstr("did you mean 'bert_train DATA'?"));
+  EXPECT_THAT(refusal({"help"}), HasSubstr("did you mean 'bert_train --help'?"));
+  EXPECT_EQ(parse({"stop.csv"}).data, "stop.csv");
+  EXPECT_EQ(parse({"data/evla"}).data, "data/evla");
+}
+
+TEST(CommandLine, UsageAndHintsBearTheNameOfTheCommand) {
+  EXPECT_THAT(parse_command_line({"--help"}).instead,
+              HasSubstr("Usage: bert_train [OPTIONS] DATA"));
+  EXPECT_THAT(parse_command_line({"eval", "-h"}).instead,
+              HasSubstr("Usage: bert_train eval [OPTIONS] RUN [DATA]"));
+  EXPECT_THAT(parse_command_line({"prep", "-h"}).instead,
+              HasSubstr("Usage: bert_train prep [OPTIONS] DATA"));
+  EXPECT_THAT(parse_command_line({"stop", "-h"}).instead,
+              HasSubstr("Usage: bert_train stop [OPTIONS] RUN"));
+  EXPECT_THAT(refusal({"eval"}), HasSubstr("bert_train eval --help lists all options"));
 }
 
 TEST(CommandLine, WhatIsNotBuiltIsUnknown) {

@@ -3,7 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <cstdlib>
+
+#include "comm/base/home_path.h"
 #include "comm/base/text.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
@@ -80,11 +84,63 @@ TEST_F(ConfigFile, MistakesNameTheLineAndTheNearestKey) {
   expect_refused(65, "split: [[1], 2]\n", "line 1: a list of lists or maps is no value", "");
   expect_refused(65, "- batch\n", "line 1: this is not a list of options", "long name, a colon");
   expect_refused(65, "batch: [8\nx", "my.yaml, line ", "");
-  expect_refused(2, "batch: many\n", "--batch: 'many' is no whole number", "");
+  expect_input_error(66, "pipe.yaml: it is a pipe", "a pipe must be written to a file first", [&] {
+    ASSERT_EQ(::mkfifo(scratch_.path("pipe.yaml").c_str(), 0600), 0);
+    (void)parse_command_line({"d.csv", "--config", scratch_.path("pipe.yaml")});
+  });
   expect_input_error(66, "cannot read the configuration ", "check the name", [&] {
     (void)parse_command_line({"d.csv", "--config", scratch_.path("none.yaml")});
   });
   EXPECT_EQ(parse("", {"d.csv"}).data, "d.csv");
+}
+
+TEST_F(ConfigFile, BadValuesNameTheLineThatTheyComeFrom) {
+  const auto refused_in_line_2 = [&](const std::string& line, const std::string& text,
+                                     const std::string& hint) {
+    expect_refused(2, "seed: 1\n" + line + "\n", concat("my.yaml, line 2: ", text), hint);
+  };
+  refused_in_line_2("batch: many", "--batch: 'many' is no whole number", "--help");
+  refused_in_line_2("precision: bf61", "--precision: 'bf61' is none of", "did you mean 'bf16'?");
+  refused_in_line_2("split: [0.8, 0.2]", "--split: '0.8,0.2' is not three shares", "0.8,0.1,0.1");
+  refused_in_line_2("split: [0.8, 0.1, 0.2]", "split 0.8,0.1,0.2 is no division", "sum to 1");
+  refused_in_line_2("separator: semikolon", "--separator: 'semikolon'",
+                    "did you mean 'semicolon'?");
+  refused_in_line_2("rebuild: maybe", "rebuild: 'maybe' is neither true nor false",
+                    "rebuild: true");
+  refused_in_line_2("batch_size: 8", "unknown key 'batch_size'", "here it is called --batch");
+  try {
+    (void)parse("batch: 8\n", {"d.csv", "--batch", "none"});
+    ADD_FAILURE() << "nothing was refused";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), testing::StartsWith("--batch: 'none'")) << "it is not the file's";
+  }
+}
+
+// A folder that is called ~ was made before, and the run in it was lost sight of.
+TEST_F(ConfigFile, ATildeIsTheHomeFolder) {
+  const char* const before = std::getenv("HOME");
+  const std::string home = before == nullptr ? "" : before;
+  ASSERT_EQ(::setenv("HOME", "/home/me", 1), 0);
+  const Options options = parse(
+      "data: ~/r.csv\nrun: ~/runs/a\nstore: ~/s.sqlite\nmodel: ~/bert\nvocab: ~/v.txt\ndev: ~/d\n"
+      "test: ~/t\ntrace: '~'\nresume: ~/runs/b\ntext: ~text\nlabel: a~/b\n",
+      {});
+  EXPECT_EQ(options.data, "/home/me/r.csv");
+  EXPECT_EQ(options.run, "/home/me/runs/a");
+  EXPECT_EQ(options.prepare.store, "/home/me/s.sqlite");
+  EXPECT_EQ(options.model, "/home/me/bert");
+  EXPECT_EQ(options.prepare.vocabulary, "/home/me/v.txt");
+  EXPECT_EQ(options.prepare.dev_source, "/home/me/d");
+  EXPECT_EQ(options.prepare.test_source, "/home/me/t");
+  EXPECT_EQ(options.trace, "/home/me");
+  EXPECT_EQ(options.resume, "/home/me/runs/b");
+  EXPECT_EQ(options.prepare.text_column, "~text") << "columns are no paths";
+  EXPECT_EQ(origin_of(options, "run"), "/home/me/runs/a by " + scratch_.path("my.yaml"));
+  EXPECT_EQ(parse("", {"d.csv", "--run=~/x"}).run, "/home/me/x") << "no shell replaces that one";
+  EXPECT_EQ(parse("", {"./~/d.csv"}).data, "./~/d.csv");
+  EXPECT_EQ(expand_home("~root/x"), "/root/x");
+  EXPECT_EQ(expand_home("~nobody-of-this-name/x"), "~nobody-of-this-name/x");
+  ASSERT_EQ(::setenv("HOME", home.c_str(), 1), 0);
 }
 
 }  // namespace

@@ -111,8 +111,9 @@ TEST_F(RunFolderTest, StoppingNeedsARunAtWork) {
 
 TEST_F(RunFolderTest, GoingOnRemovesResultsAndWhatIsHalfMade) {
   for (const char* name :
-       {"config.yaml", "metrics.jsonl", "summary.json", "report.html", "predictions.csv", "stop",
-        "report.html.part", "model.part-7/x", "model.old-7/x", "model/config.json"}) {
+       {"config.yaml", "metrics.jsonl", "summary.json", "report.html", "predictions.csv",
+        "classes.csv", "confusion.csv", "stop", "report.html.part", "model.part-7/x",
+        "model.old-7/x", "model/config.json"}) {
     write(concat("run/", name), "");
   }
   const RunFolder folder = RunFolder::open(path("run"), IfThere::take);
@@ -147,6 +148,14 @@ TEST_F(RunFolderTest, SettingsComeBackFromYaml) {
     EXPECT_EQ(again[i].key, settings[i].key);
     EXPECT_EQ(again[i].value, settings[i].value);
   }
+}
+
+TEST_F(RunFolderTest, WhereNobodyMayWriteAnotherPlaceIsNamed) {
+  write("file", "");
+  EXPECT_EQ(
+      input_refusal([&] { (void)RunFolder::open(path("file/run"), RunFolder::IfThere::take); }),
+      concat("70: cannot create the run's folder ", path("file/run"),
+             ": Not a directory | name a place where you may write: --run run"));
 }
 
 TEST_F(RunFolderTest, BrokenYamlIsNamed) {
@@ -193,6 +202,25 @@ TEST_F(Inherited, OtherDataIsReadAlikeWithTheModelsVocabulary) {
   EXPECT_EQ(o.prepare.vocabulary, path("run/model/vocab.txt"));
   EXPECT_EQ(o.prepare.split[0], 1.0);
   EXPECT_EQ(o.on, "train");
+}
+
+TEST_F(Inherited, LabelsAndFieldsAreReadAsTheRunsWere) {
+  Options trained = parse_command_line({"data.csv", "--separator", "semicolon", "--trim-labels",
+                                        "--round-labels", "--dedupe"})
+                        .options;
+  set(trained.settings, {"data", path("data.csv"), ""});
+  for (const char* key : {"lr", "epochs", "steps", "dropout", "eval-every", "save-every"}) {
+    set(trained.settings, {key, "", "default"});
+  }
+  write("run/config.yaml", settings_yaml(trained.settings));
+  const Options own = parse_command_line({"eval", path("run")}).options;
+  EXPECT_EQ(own.prepare.separator, ';');
+  EXPECT_EQ(own.prepare.label_form, (LabelForm{true, true}));
+  EXPECT_TRUE(own.prepare.dedupe);
+  const Options other = parse_command_line({"eval", path("run"), path("other.csv")}).options;
+  EXPECT_EQ(other.prepare.separator, ';');
+  EXPECT_EQ(other.prepare.label_form, (LabelForm{true, true}));
+  EXPECT_FALSE(other.prepare.dedupe) << "all of another file is scored";
 }
 
 TEST_F(Inherited, TheCommandLineWins) {
