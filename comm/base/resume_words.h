@@ -1,4 +1,4 @@
-// How a program tells bprun, by the job's store, with which arguments it goes on where it is.
+// How a program tells bprun, by the job's store, with which arguments it resumes.
 #pragma once
 
 #include <string>
@@ -7,25 +7,25 @@
 
 namespace bp {
 
-// The key: set by one rank as soon as they are known. bprun's report of a failure shows them.
+// The key, which one rank sets as soon as it knows, and again when that changes. bprun's report of
+// a failure goes by the last value.
 inline constexpr std::string_view kResumeArguments = "report/resume";
 
-// The value: each argument, followed by NUL.
-[[nodiscard]] inline std::string told_words(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) {
-    text += word + '\0';
-  }
-  return text;
-}
+struct ResumeWords {
+  bool saved = false;                     // the program has saved something to resume from
+  std::vector<std::string> given = {};    // the program's arguments as it got them
+  std::vector<std::string> instead = {};  // those to call it with the next time
+};
 
-[[nodiscard]] inline std::vector<std::string> words_told(std::string_view text) {
-  std::vector<std::string> words;
-  for (std::size_t end = 0; (end = text.find('\0')) != std::string_view::npos;) {
-    words.emplace_back(text.substr(0, end));
-    text.remove_prefix(end + 1);
-  }
-  return words;
-}
+// The value of the key: words that each end in NUL. First "saved" or "begun", then each word of
+// `given` with a "+" before it, then an empty word, then the words of `instead`.
+[[nodiscard]] std::string told_words(const ResumeWords& words);
+// What such a value says. Any bytes are a value: what is missing at its end is empty.
+[[nodiscard]] ResumeWords words_told(std::string_view text);
+
+// `command` with the arguments that were given at its end replaced by the others. Where it does not
+// end in them (a script calls the program, say) the command is the one to repeat as it is.
+[[nodiscard]] std::vector<std::string> command_instead(const std::vector<std::string>& command,
+                                                       const ResumeWords& words);
 
 }  // namespace bp

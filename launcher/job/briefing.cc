@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "comm/base/launch_command.h"
+#include "comm/base/shell_word.h"
 #include "comm/base/terminal_columns.h"
 #include "comm/base/text.h"
 #include "launcher/hosts/machine.h"
@@ -60,6 +62,16 @@ std::vector<std::string> environment_for(const HostPlan& plan, const Options& op
   pass_folder("BP_OUTPUT", options.output);
   pass_folder("BP_TRACE", options.trace);
   return environment;
+}
+
+// For a program that says how to resume it.
+void pass_command(const Options& options, std::vector<std::string>& environment) {
+  constexpr std::size_t kLongest = std::size_t{64} << 10;  // the kernel takes twice as much
+  std::vector<std::string> words = options.own;
+  words.insert(words.end(), options.program.begin(), options.program.end());
+  if (const std::string command = quote_shell_words(words); command.size() < kLongest) {
+    environment.push_back(concat(kLaunchCommand, "=", command));
+  }
 }
 
 JobSpec spec_for(const HostPlan& plan, const Options& options, const Briefing& briefing) {
@@ -129,6 +141,7 @@ std::vector<JobSpec> brief_hosts(const KnownHosts& hosts,
     if (placed.first_rank == 0) {
       spec.ranks.front().environment.push_back(
           concat(kTerminalColumns, "=", briefing.live_columns));
+      pass_command(options, spec.ranks.front().environment);
     }
   }
   return specs;

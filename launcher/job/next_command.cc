@@ -6,18 +6,12 @@
 namespace bp::launcher {
 
 std::string next_command(const CommandWords& words, std::string_view told) {
-  std::string command = told.empty() ? "run again:" : "resume:";
-  const auto add = [&command](const std::string& word) { command += ' ' + quote_shell_word(word); };
-  for (const std::string& word : words.own) {
-    add(word);
+  const ResumeWords resumed = words_told(told);
+  std::vector<std::string> command = words.own;
+  for (const std::string& word : command_instead(words.program, resumed)) {
+    command.push_back(word);
   }
-  const std::vector<std::string> arguments =
-      told.empty() ? std::vector(words.program.begin() + 1, words.program.end()) : words_told(told);
-  add(words.program.front());
-  for (const std::string& word : arguments) {
-    add(word);
-  }
-  return command;
+  return (resumed.saved ? "resume: " : "run again: ") + quote_shell_words(command);
 }
 
 }  // namespace bp::launcher

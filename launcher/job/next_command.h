@@ -1,4 +1,4 @@
-// The command line to go on with after a failure, to be copied into a shell. Pure.
+// The command line to continue with after a failure, to be copied into a shell. Pure.
 #pragma once
 
 #include <string>
@@ -13,8 +13,9 @@ struct CommandWords {
   std::vector<std::string> program;  // with its arguments
 };
 
-// "resume: ..." where the program told the arguments with which it goes on (`told`, of
-// kResumeArguments), else "run again: ..." with those that it had.
+// "resume: ..." where the program told that it has saved something to resume from, else "run again:
+// ...", with the arguments that it told. `told`: the value of kResumeArguments, "" where there is
+// none; the arguments are then those that the program had.
 [[nodiscard]] std::string next_command(const CommandWords& words, std::string_view told);
 
 }  // namespace bp::launcher

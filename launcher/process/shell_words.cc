@@ -6,11 +6,6 @@
 namespace bp::launcher {
 namespace {
 
-bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("@%+=:,./-_").find(c) != std::string_view::npos;
-}
-
 // Inside double quotes a backslash only escapes these.
 bool escapable_in_double_quotes(char c) {
   return std::string_view("$`\"\\").find(c) != std::string_view::npos;
@@ -59,33 +54,6 @@ std::vector<std::string> split_shell_words(std::string_view text) {
     words.push_back(std::move(word));
   }
   return words;
-}
-
-std::string quote_shell_word(std::string_view text) {
-  bool plain = !text.empty();
-  for (const char c : text) {
-    plain = plain && is_plain(c);
-  }
-  if (plain) {
-    return std::string(text);
-  }
-  std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
-}
-
-std::string quote_shell_words(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) {
-    text += concat(text.empty() ? "" : " ", quote_shell_word(word));
-  }
-  return text;
 }
 
 }  // namespace bp::launcher

@@ -74,11 +74,12 @@ std::string Resume::folder_;
 Ended Resume::whole_;
 
 TEST_F(Resume, AStoppedRunGoesOnByTheCommandItPrints) {
-  const Ended stopped =
-      interrupted(bprun(kUneven, "--run stopped"), "stopped", "step.:30,", "kill -TERM $pid");
+  const std::string placing = concat(kUneven, " --output out --env BP_MINE=1 --grace 20s");
+  const Ended stopped = interrupted(bprun(placing, "--run stopped --resume never"), "stopped",
+                                    "step.:30,", "kill -TERM $pid");
   ASSERT_EQ(stopped.code, 75) << stopped.output;
   const std::string command = line_after(stopped.output, "go on with: ");
-  EXPECT_THAT(command, HasSubstr("bprun -H localhost:3,127.0.0.1:1 "));
+  EXPECT_EQ(command, bprun(placing, "--run stopped --resume auto")) << "all of bprun's options";
   const Ended resumed = in_folder(command);
   ASSERT_EQ(resumed.code, 0) << resumed.output;
   EXPECT_THAT(resumed.output, HasSubstr("going on from stopped/checkpoints/step-"));
@@ -90,6 +91,23 @@ TEST_F(Resume, AStoppedRunGoesOnByTheCommandItPrints) {
   const Ended never = in_folder(command + " --resume never");
   EXPECT_EQ(never.code, 2);
   EXPECT_THAT(never.output, HasSubstr("the run's folder stopped is already there"));
+}
+
+// It offered to resume, by a command that says --resume never.
+TEST_F(Resume, ARunThatFailsBeforeItSavesIsBegunAgainByTheCommandItPrints) {
+  std::ofstream(path("begun")) << "#!/bin/sh\necho $$ > begun.$RANK\nexec " BP_BIN_DIR
+                                  "/bert_train \"$@\"\n";
+  fs::permissions(path("begun"), fs::perms::owner_all);
+  std::string command = bprun("-n 2", "--run early --resume never");
+  command.replace(command.find(" bert_train "), 12, " ./begun ");
+  const Ended killed = interrupted(command, "early", "step.:2,", "kill -KILL $(cat begun.1)");
+  ASSERT_EQ(killed.code, 128 + 9) << killed.output;
+  const std::string again = line_after(killed.output, "run again: ");
+  EXPECT_EQ(again, command.replace(command.find("never"), 5, "auto"));
+  EXPECT_EQ(killed.output.find("resume: "), std::string::npos);
+  const Ended begun = in_folder(again + " --steps 2");
+  EXPECT_EQ(begun.code, 0) << begun.output;
+  EXPECT_THAT(begun.output, HasSubstr("no checkpoint yet in early: beginning at step 0"));
 }
 
 TEST_F(Resume, AKilledRunGoesOnByTheSameCommand) {

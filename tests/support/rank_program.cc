@@ -132,7 +132,8 @@ int join(const std::string& mode) {
     ::_exit(0);
   }
   if (mode == "resumable" && rank() == 1) {
-    store->set(bp::kResumeArguments, bp::told_words({"join", "done", "a b"}));
+    store->set(bp::kResumeArguments,
+               bp::told_words({.saved = true, .given = {mode}, .instead = {"done", "a b"}}));
     return 3;
   }
   if (mode == "die" && rank() == 1) {

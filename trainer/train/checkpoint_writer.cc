@@ -34,8 +34,15 @@ std::string megabytes(std::uint64_t bytes) {
 
 }  // namespace
 
-CheckpointWriter::CheckpointWriter(std::string folder, int keep, std::optional<std::int64_t> last)
-    : folder_(std::move(folder)), keep_(keep), complete_(last), begun_(last) {}
+CheckpointWriter::CheckpointWriter(std::string folder,
+                                   int keep,
+                                   std::optional<std::int64_t> last,
+                                   std::function<void()> published)
+    : folder_(std::move(folder)),
+      keep_(keep),
+      published_(std::move(published)),
+      complete_(last),
+      begun_(last) {}
 
 void CheckpointWriter::wait() { background_.wait(); }
 void CheckpointWriter::check() { background_.check(); }
@@ -53,6 +60,7 @@ void CheckpointWriter::write(const CheckpointState& state, const WriteFiles& wri
     write_whole_file(part + "/state.json", to_json(state));
     folder_.publish({state.step, steps_of(state.best), keep_});
     complete_ = state.step;
+    published_();
   } catch (const std::exception& error) {
     folder_.abandon(state.step);
     throw Error(ErrorCode::io,

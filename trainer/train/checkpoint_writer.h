@@ -19,8 +19,13 @@ class CheckpointWriter {
   using WriteFiles = std::function<void(const std::string& folder)>;
 
   // `last`: the step of the last complete one, if any. `keep`: how many of the last stay, 1 or
-  // more; the state's best ones stay besides.
-  CheckpointWriter(std::string folder, int keep, std::optional<std::int64_t> last);
+  // more; the state's best ones stay besides. `published` is called on the writer's thread after
+  // each checkpoint that is complete; it must not throw.
+  CheckpointWriter(
+      std::string folder,
+      int keep,
+      std::optional<std::int64_t> last,
+      std::function<void()> published = [] {});
 
   // Runs `prepare` on the writer's thread; to be called at once, if at all.
   void before_the_first(std::function<void()> prepare) { background_.start(std::move(prepare)); }
@@ -42,6 +47,7 @@ class CheckpointWriter {
 
   CheckpointFolder folder_;
   int keep_;
+  std::function<void()> published_;
   std::optional<std::int64_t> complete_;  // the thread's while it writes
   std::optional<std::int64_t> begun_;
   Background background_;  // last: its thread ends before what it uses goes

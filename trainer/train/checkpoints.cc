@@ -19,7 +19,9 @@ double milliseconds(Clock::duration time) {
 }  // namespace
 
 Checkpoints::Checkpoints(const CheckpointsOptions& options, const Bert& model)
-    : options_(options), snapshot_(model), writer_(options.folder, options.keep, options.last) {
+    : options_(options),
+      snapshot_(model),
+      writer_(options.folder, options.keep, options.last, options.published) {
   writer_.before_the_first([this] { snapshot_.prepare(); });
 }
 

@@ -27,6 +27,8 @@ struct CheckpointsOptions {
   std::vector<std::pair<std::string, std::string>> texts = {};
   // Called on the writing thread when all is written; it throws where it must not be kept.
   std::function<void()> before_publishing = [] {};
+  // Called on the writing thread after each checkpoint that is complete; must not throw.
+  std::function<void()> published = [] {};
 };
 
 class Checkpoints {

@@ -1,83 +1,57 @@
 #include "trainer/train/command_again.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
-#include <filesystem>
-#include <sstream>
 #include <string_view>
-#include <system_error>
 
+#include "comm/base/shell_word.h"
 #include "comm/base/text.h"
 
 namespace bp::trainer {
 namespace {
 
-std::string hosts_of(const Topology& topology) {
-  if (topology.hosts() == 1 && topology.host_name(0) == "localhost") {
-    return concat("-n ", topology.size());
-  }
-  std::string list;
-  for (int host = 0; host < topology.hosts(); ++host) {
-    const std::string name = topology.host_name(host);
-    const bool v6 = name.find(':') != std::string::npos;
-    list += concat(host == 0 ? "" : ",", v6 ? "[" : "", name, v6 ? "]:" : ":",
-                   topology.local_sizes[static_cast<std::size_t>(host)]);
-  }
-  return "-H " + shell_word(list);
-}
+constexpr std::string_view kResume = "--resume";
 
-bool on_path(const std::string& name) {
-  const char* const path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (::access(concat(folder, "/", name).c_str(), X_OK) == 0) return true;
+// Where the option stands: its place, and how many words it takes; 0 words: it is not typed.
+struct TypedOption {
+  std::size_t at = 0;
+  std::size_t words = 0;
+};
+
+TypedOption find_resume(const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == kResume) return {i, std::min<std::size_t>(2, arguments.size() - i)};
+    if (arguments[i].starts_with(concat(kResume, "="))) return {i, 1};
   }
-  return false;
+  return {};
 }
 
 }  // namespace
 
-std::string shell_word(const std::string& text) {
-  const auto harmless = [](unsigned char c) {
-    return std::isalnum(c) != 0 ||
-           std::string_view("_-./,:=+@%").find(static_cast<char>(c)) != std::string_view::npos;
+ResumeWords arguments_again(const ResumeQuestion& question) {
+  ResumeWords words{question.saved, question.arguments, question.arguments};
+  const bool keeps = !question.saved && question.resume != "never";
+  if (question.resume == "auto" || keeps) return words;
+  std::vector<std::string>& next = words.instead;
+  std::size_t place = next.size();
+  for (TypedOption typed; (typed = find_resume(next)).words > 0;) {
+    const auto begin = next.begin() + static_cast<std::ptrdiff_t>(typed.at);
+    next.erase(begin, begin + static_cast<std::ptrdiff_t>(typed.words));
+    place = typed.at;
+  }
+  next.insert(next.begin() + static_cast<std::ptrdiff_t>(place), {std::string(kResume), "auto"});
+  return words;
+}
+
+std::string command_again(const Launched& launched, const ResumeWords& words) {
+  const auto quoted = [](const std::vector<std::string>& arguments) {
+    return arguments.empty() ? std::string() : " " + quote_shell_words(arguments);
   };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), harmless)) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
-std::string find_bprun() {
-  namespace fs = std::filesystem;
-  if (on_path("bprun")) return "bprun";
-  std::error_code error;
-  const fs::path beside = fs::read_symlink("/proc/self/exe", error).parent_path() / "bprun";
-  return fs::exists(beside, error) ? fs::proximate(beside, error).string() : "bprun";
-}
-
-std::vector<std::string> arguments_again(std::vector<std::string> arguments) {
-  const bool otherwise = std::ranges::any_of(arguments, [](const std::string& argument) {
-    return argument == "--resume" || argument.starts_with("--resume=");
-  });
-  if (otherwise) {
-    arguments.insert(arguments.end(), {"--resume", "auto"});
+  if (launched.command.empty()) {
+    return quote_shell_word(launched.program) + quoted(words.instead);
   }
-  return arguments;
-}
-
-std::string command_again(const Launched& launched, const std::vector<std::string>& arguments) {
-  std::string command = shell_word(launched.program);
-  if (!launched.bprun.empty()) {
-    command = concat(shell_word(launched.bprun), " ", hosts_of(launched.topology), " ", command);
-  }
-  for (const std::string& argument : arguments_again(arguments)) {
-    command += " " + shell_word(argument);
-  }
-  return command;
+  const std::string given = quoted(words.given);
+  if (!launched.command.ends_with(given)) return launched.command;  // a script gave them
+  return launched.command.substr(0, launched.command.size() - given.size()) + quoted(words.instead);
 }
 
 }  // namespace bp::trainer

@@ -1,31 +1,29 @@
-// The command that goes on with a run, to be copied into a shell.
+// The command that resumes a run, to be copied into a shell.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "bp/topology.h"
+#include "comm/base/resume_words.h"
 
 namespace bp::trainer {
 
+// How to call the program with these arguments the next time. `resume`: the value of --resume that
+// held, from the command line or a file. Once something is saved, --resume auto takes the place of
+// any other value. Before that, it takes the place of --resume never, which a folder that exists
+// refuses; another run's checkpoint is named again.
+struct ResumeQuestion {
+  std::vector<std::string> arguments;  // as they were typed
+  std::string resume = "auto";
+  bool saved = false;
+};
+[[nodiscard]] ResumeWords arguments_again(const ResumeQuestion& question);
+
+// `launched`: the command of bprun (see kLaunchCommand), or "" where that did not start `program`.
 struct Launched {
   std::string program;  // as it was called
-  std::string bprun;    // how to call it; empty where it did not start this
-  Topology topology;
+  std::string command;
 };
-
-// The arguments as they were typed, with --resume auto where they said otherwise.
-[[nodiscard]] std::vector<std::string> arguments_again(std::vector<std::string> arguments);
-
-// The program with these; under bprun with bprun, its hosts and their ranks before them. Other
-// options of bprun's are not known here.
-[[nodiscard]] std::string command_again(const Launched& launched,
-                                        const std::vector<std::string>& arguments);
-
-// "bprun" where it is on PATH, else its path beside this program.
-[[nodiscard]] std::string find_bprun();
-
-// As one word of a shell.
-[[nodiscard]] std::string shell_word(const std::string& text);
+[[nodiscard]] std::string command_again(const Launched& launched, const ResumeWords& words);
 
 }  // namespace bp::trainer

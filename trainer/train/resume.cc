@@ -91,6 +91,12 @@ std::vector<std::string> shape_differences(const std::string& folder, const Bert
   return lines;
 }
 
+// A run that was stopped before it had saved anything has nothing to lose.
+bool holds_something(const RunFolder& run) {
+  const CheckpointFolder::Found found = CheckpointFolder(run.checkpoints()).newest_complete();
+  return found.step || !found.skipped.empty() || run.finished() || fs::exists(run.file("model"));
+}
+
 }  // namespace
 
 ResumePoint choose_resume_point(const RunFolder& run, const std::string& resume, const Say& say) {
@@ -107,7 +113,7 @@ ResumePoint choose_resume_point(const RunFolder& run, const std::string& resume,
     point.folder = named_checkpoint(resume, say);
   }
   point.own = !point.folder.empty() && inside(point.folder, run.checkpoints());
-  if (!point.folder.empty() && !point.own && fs::exists(run.file("config.yaml"))) {
+  if (!point.folder.empty() && !point.own && holds_something(run)) {
     throw InputError(2,
                      concat("the run's folder ", run.path(), " is already there, and ", resume,
                             " is not its own checkpoint"),

@@ -23,7 +23,8 @@ struct ResumePoint {
 // "auto": the newest complete checkpoint of the run, or the beginning where there is none yet;
 // "never": the beginning; else a checkpoint's folder, or a run's for its newest. `say` gets a line
 // for each that was skipped, with the reason. Throws InputError: 2 for a run that has a result but
-// no checkpoint, or a PATH outside of a run that has begun; 65 when checkpoints are there and none
+// no checkpoint, or a PATH outside of a run that has saved
+// something; 65 when checkpoints are there and none
 // is complete, 66 when nothing is at PATH.
 [[nodiscard]] ResumePoint choose_resume_point(const RunFolder& run,
                                               const std::string& resume,

@@ -5,7 +5,6 @@
 #include "bp/environment.h"
 #include "bp/error.h"
 #include "bp/log.h"
-#include "comm/base/resume_words.h"
 #include "comm/base/text.h"
 
 namespace bp::trainer {
@@ -28,14 +27,13 @@ void tell_alone(const std::string& words) {
 
 }  // namespace
 
-void tell_bprun(Store* store, const std::vector<std::string>& arguments) {
-  const std::string words = told_words(arguments);
-  if (store != nullptr) {
-    store->set(kResumeArguments, words);
-    return;
-  }
+void tell_bprun(Store* store, const ResumeWords& words) {
   try {
-    tell_alone(words);
+    if (store != nullptr) {
+      store->set(kResumeArguments, told_words(words));
+    } else {
+      tell_alone(told_words(words));
+    }
   } catch (const Error& error) {
     log(LogLevel::info, concat("bprun does not hear how to resume: ", error.what()));
   }

@@ -1,12 +1,15 @@
 #include <errno.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "bp/environment.h"
 #include "bp/log.h"
+#include "comm/base/launch_command.h"
 #include "comm/base/text.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/model/weights.h"
@@ -132,7 +135,7 @@ class Run {
     warn_of_slow_products(options_.precision);
     if (!writes()) return;
     clear_the_way(*folder_, start_);
-    tell_bprun(world_.store(), arguments_again(options_.arguments));
+    tell_bprun(world_.store(), resume_words(start_.own));
     require_space(folder_->path(), count_parameters(*model_), {options_.keep, options_.keep_best});
     const BertConfig& config = model_->config();
     write_whole_file(folder_->file("config.yaml"), settings_yaml(options_.settings));
@@ -158,6 +161,10 @@ class Run {
     if (start_.own) saving.last = start_.state.step;
     saving.texts = model_texts(model_->config(), tokenizer_files());
     saving.before_publishing = [this] { folder_->require_ours(); };
+    bool told = start_.own;
+    saving.published = [this, &told] {
+      if (!std::exchange(told, true)) tell_bprun(world_.store(), resume_words(true));
+    };
     Checkpoints checkpoints(saving, *model_);
     job.metrics = folder_->file("metrics.jsonl");
     job.resumed = start_.folder;
@@ -177,9 +184,16 @@ class Run {
     fs::remove(stop_file(folder_->path()), ignored);
     say(concat("stopped on request after step ", result.end.step, "; saved in ",
                CheckpointFolder(folder_->checkpoints()).of_step(result.end.step)));
-    Launched launched{program_invocation_name, "", world_.topology()};
-    if (Environment::current().launcher == "bprun") launched.bprun = find_bprun();
-    say(concat("go on with: ", command_again(launched, options_.arguments)));
+    Launched launched{program_invocation_name, ""};
+    const char* const command = std::getenv(kLaunchCommand);
+    if (command != nullptr && Environment::current().launcher == "bprun") {
+      launched.command = command;
+    }
+    say(concat("go on with: ", command_again(launched, resume_words(true))));
+  }
+
+  [[nodiscard]] ResumeWords resume_words(bool saved) const {
+    return arguments_again({options_.arguments, options_.resume, saved});
   }
 
   // Scores the finished model and writes what the run has to show.

@@ -98,13 +98,36 @@ TEST(OomKillerWords, AreOfTheProcessesOwnGroup) {
 TEST(NextCommand, IsReadyForAShell) {
   const CommandWords words{{"bin/bprun", "-n", "2", "--"}, {"my prog", "it's", ""}};
   EXPECT_EQ(next_command(words, ""), "run again: bin/bprun -n 2 -- 'my prog' 'it'\\''s' ''");
-  EXPECT_EQ(next_command(words, told_words({"a b", "--resume", "auto"})),
+  ResumeWords told{.saved = true, .given = {"it's", ""}, .instead = {"a b", "--resume", "auto"}};
+  EXPECT_EQ(next_command(words, told_words(told)),
             "resume: bin/bprun -n 2 -- 'my prog' 'a b' --resume auto");
+  told.saved = false;
+  EXPECT_EQ(next_command(words, told_words(told)),
+            "run again: bin/bprun -n 2 -- 'my prog' 'a b' --resume auto");
+}
+
+// It named the script with the arguments of the program that the script calls.
+TEST(NextCommand, OfAProgramBehindAnotherKeepsWhatStandsBeforeItsArguments) {
+  const CommandWords words{{"bprun"}, {"numactl", "-N", "0", "train", "x", "--resume", "never"}};
+  const ResumeWords told{true, {"x", "--resume", "never"}, {"x", "--resume", "auto"}};
+  EXPECT_EQ(next_command(words, told_words(told)),
+            "resume: bprun numactl -N 0 train x --resume auto");
+  EXPECT_EQ(next_command({{"bprun"}, {"train.sh", "big"}}, told_words(told)),
+            "resume: bprun train.sh big");
 }
 
 TEST(ToldWords, ComeBackAsTheyWere) {
-  EXPECT_THAT(words_told(told_words({"a b", "", "c\n"})), ElementsAre("a b", "", "c\n"));
-  EXPECT_THAT(words_told(told_words({})), IsEmpty());
+  const ResumeWords told =
+      words_told(told_words({.saved = true, .given = {"", "+"}, .instead = {"a b", "", "c\n"}}));
+  EXPECT_TRUE(told.saved);
+  EXPECT_THAT(told.given, ElementsAre("", "+"));
+  EXPECT_THAT(told.instead, ElementsAre("a b", "", "c\n"));
+  const ResumeWords nothing = words_told(told_words({}));
+  EXPECT_FALSE(nothing.saved);
+  EXPECT_THAT(nothing.instead, IsEmpty());
+  for (const std::string& text : {std::string("x"), std::string("\0\0\0", 3), std::string()}) {
+    EXPECT_FALSE(words_told(text).saved);
+  }
 }
 
 }  // namespace

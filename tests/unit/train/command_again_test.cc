@@ -6,32 +6,53 @@
 namespace bp::trainer {
 namespace {
 
+using Words = std::vector<std::string>;
+
 TEST(CommandAgain, AloneIsTheSameCommand) {
-  EXPECT_EQ(command_again({"build/bin/bert_train", "", {}}, {"my data.csv", "--text", "it's"}),
+  const Words typed = {"my data.csv", "--text", "it's"};
+  EXPECT_EQ(command_again({"build/bin/bert_train", ""}, arguments_again({typed, "auto", true})),
             R"(build/bin/bert_train 'my data.csv' --text 'it'\''s')");
 }
 
-TEST(CommandAgain, UnderBprunNamesTheHosts) {
-  Topology two;
-  two.local_sizes = {3, 1};
-  two.host_names = {"a", "fd00::1"};
-  EXPECT_EQ(command_again({"bert_train", "../bin/bprun", two}, {"x.csv", "--steps", "9"}),
-            "../bin/bprun -H 'a:3,[fd00::1]:1' bert_train x.csv --steps 9");
-  Topology here;
-  here.local_sizes = {4};
-  here.host_names = {"localhost"};
-  EXPECT_EQ(command_again({"bert_train", "bprun", here}, {"x.csv"}), "bprun -n 4 bert_train x.csv");
+// It had the hosts alone, and forgot bprun's other options.
+TEST(CommandAgain, UnderBprunIsAllOfItsCommand) {
+  const Launched launched{"/opt/bert_train",
+                          "bprun -H a:3,b:1 --ssh 'ssh -p 2222' --env X=1 --output out bert_train "
+                          "x.csv --resume never"};
+  EXPECT_EQ(
+      command_again(launched, arguments_again({{"x.csv", "--resume", "never"}, "never", true})),
+      "bprun -H a:3,b:1 --ssh 'ssh -p 2222' --env X=1 --output out bert_train x.csv --resume "
+      "auto");
+  const Launched script{"/opt/bert_train", "bprun -n 2 ./train.sh big"};
+  EXPECT_EQ(command_again(script, arguments_again({{"x.csv"}, "auto", true})),
+            "bprun -n 2 ./train.sh big");
 }
 
-TEST(CommandAgain, GoesOnWhereTheFirstWasToldNotTo) {
-  EXPECT_EQ(command_again({"bert_train", "", {}}, {"x.csv", "--resume", "never"}),
-            "bert_train x.csv --resume never --resume auto");
+TEST(ArgumentsAgain, ResumeOnceSomethingIsSaved) {
+  const auto again = [](const Words& typed, const std::string& resume) {
+    return arguments_again({typed, resume, true}).instead;
+  };
+  EXPECT_EQ(again({"x.csv", "--resume", "never", "--batch=8"}, "never"),
+            (Words{"x.csv", "--resume", "auto", "--batch=8"}));
+  EXPECT_EQ(again({"--resume=runs/a", "x.csv"}, "runs/a"), (Words{"--resume", "auto", "x.csv"}));
+  EXPECT_EQ(again({"--resume=auto", "x.csv", "--resume", "never"}, "never"),
+            (Words{"x.csv", "--resume", "auto"}));
+  EXPECT_EQ(again({"--config", "c.yaml"}, "never"),
+            (Words{"--config", "c.yaml", "--resume", "auto"}));
+  EXPECT_EQ(again({"x.csv"}, "auto"), (Words{"x.csv"}));
 }
 
-TEST(ShellWord, IsQuotedWhereItMustBe) {
-  EXPECT_EQ(shell_word("a/b-c_d.e=f:1,2"), "a/b-c_d.e=f:1,2");
-  EXPECT_EQ(shell_word(""), "''");
-  EXPECT_EQ(shell_word("$HOME"), "'$HOME'");
+TEST(ArgumentsAgain, BeginAgainWhereNothingIsSaved) {
+  const auto again = [](const Words& typed, const std::string& resume) {
+    const ResumeWords words = arguments_again({typed, resume, false});
+    EXPECT_FALSE(words.saved);
+    EXPECT_EQ(words.given, typed);
+    return words.instead;
+  };
+  EXPECT_EQ(again({"x.csv", "--resume", "never"}, "never"), (Words{"x.csv", "--resume", "auto"}))
+      << "the folder is there by then, which never refuses";
+  EXPECT_EQ(again({"x.csv", "--resume", "runs/a"}, "runs/a"),
+            (Words{"x.csv", "--resume", "runs/a"}));
 }
 
 }  // namespace

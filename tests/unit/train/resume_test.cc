@@ -86,6 +86,8 @@ TEST_F(ResumeTest, AnotherRunsCheckpointBeginsANewRunOnly) {
   EXPECT_EQ(point.state.step, 50);
   EXPECT_FALSE(point.own);
   begin_run();
+  EXPECT_EQ(choose(path("other")).state.step, 50) << "stopped before it had saved anything";
+  save(10);
   EXPECT_EQ(input_refusal([&] { (void)choose(path("other")); }),
             concat("2: the run's folder ", path("run"), " is already there, and ", path("other"),
                    " is not its own checkpoint | choose another folder with --run"));

@@ -35,7 +35,7 @@ class TellBprun : public testing::Test {
   }
   [[nodiscard]] Words told() {
     const auto values = server_.values(std::string(kResumeArguments));
-    return values.empty() ? Words{} : words_told(values.begin()->second);
+    return values.empty() ? Words{} : words_told(values.begin()->second).instead;
   }
 
   const JobKey key_ = random_job_key();
@@ -48,25 +48,25 @@ class TellBprun : public testing::Test {
 
 TEST_F(TellBprun, ByTheStoreOfTheWorld) {
   const auto store = connect_store({.address = server_.address(), .job = "job", .key = key_});
-  tell_bprun(store.get(), {"data.csv", "--text", "a b"});
+  tell_bprun(store.get(), {.instead = {"data.csv", "--text", "a b"}});
   EXPECT_EQ(told(), (Words{"data.csv", "--text", "a b"}));
 }
 
 TEST_F(TellBprun, AWorldOfOneConnectsForThatAndJoinsNothing) {
-  tell_bprun(nullptr, {"data.csv"});
+  tell_bprun(nullptr, {.instead = {"data.csv"}});
   EXPECT_EQ(told(), Words{"data.csv"});
   EXPECT_TRUE(events_.empty()) << "it has neither joined nor been lost";
 }
 
 TEST_F(TellBprun, WithoutBprunNobodyIsTold) {
   set("BP_ENGINE", "none");
-  tell_bprun(nullptr, {"data.csv"});
+  tell_bprun(nullptr, {.instead = {"data.csv"}});
   EXPECT_EQ(told(), Words{});
 }
 
 TEST_F(TellBprun, AStoreThatRefusesIsNoFailure) {
   set("BP_JOB", "another");
-  tell_bprun(nullptr, {"data.csv"});
+  tell_bprun(nullptr, {.instead = {"data.csv"}});
   EXPECT_EQ(told(), Words{});
 }
 
