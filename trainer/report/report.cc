@@ -40,11 +40,11 @@ std::string render_report(const Report& report) {
       html(report.title), "</title>\n<style>\n", page_style(),
       "</style>\n</head>\n<body>\n<main>\n", heading_section(report), tiles_section(report),
       loss_section(report), "<div class=\"pair\">\n", confusion_section(report),
-      classes_section(report), "</div>\n", worst_section(report), course_section(report),
-      "<div class=\"pair\">\n", time_section(report), hosts_section(report), "</div>\n",
-      settings_section(report),
-      "<footer>Written by bert_train. The numbers behind this page: summary.json, metrics.jsonl "
-      "and predictions.csv beside it.</footer>\n</main>\n<script>\n",
+      confusions_section(report), classes_section(report), "</div>\n", worst_section(report),
+      course_section(report), "<div class=\"pair\">\n", time_section(report), hosts_section(report),
+      "</div>\n", settings_section(report),
+      "<footer>Written by bert_train. The numbers behind this page: summary.json, metrics.jsonl, "
+      "predictions.csv, classes.csv and confusion.csv beside it.</footer>\n</main>\n<script>\n",
       page_script(), "</script>\n</body>\n</html>\n");
 }
 

@@ -1,8 +1,11 @@
 // What the model can do: heading, tiles, confusion matrix, classes, worst rows.
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "comm/base/text.h"
 #include "trainer/data/numbers.h"
+#include "trainer/report/confusions.h"
 #include "trainer/report/sections.h"
 #include "trainer/report/shown_text.h"
 
@@ -34,24 +37,39 @@ std::string class_row(const std::string& name, const ClassScores& of) {
                 "</td><td>", with_commas(of.support), "</td></tr>\n");
 }
 
-std::string matrix_row(const Report& report, int label) {
-  const Tally& tally = report.evaluation->tally;
-  std::int64_t sum = 0;
-  for (int k = 0; k < tally.classes(); ++k) {
-    sum += tally.count({.label = label, .prediction = k});
-  }
+std::string matrix_cell(std::int64_t count, double share, bool right) {
+  // The root makes also the few mistakes of a good model visible.
+  const double shade = right ? share : std::sqrt(share);
+  return concat("<td class=\"", right ? "right" : "wrong",
+                "\" style=\"--share:", fixed(shade, kDigits), "\">", with_commas(count), "<small>",
+                fixed(kPercent * share, 1), "%</small></td>");
+}
+
+struct MatrixRow {
+  std::string name;
+  std::size_t place = 0;   // among the labels, or behind them: of all others together
+  std::size_t labels = 0;  // that have a row of their own
+  bool dense = false;      // many columns: zeros would hide the rest
+};
+
+std::string matrix_row(const MatrixRow& row, const std::vector<std::int64_t>& counts) {
+  const std::int64_t sum = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   std::string cells;
-  for (int k = 0; k < tally.classes(); ++k) {
-    const std::int64_t n = tally.count({.label = label, .prediction = k});
-    const double share = sum == 0 ? 0 : static_cast<double>(n) / static_cast<double>(sum);
-    // The root makes also the few mistakes of a good model visible.
-    const double shade = k == label ? share : std::sqrt(share);
-    cells += concat("<td class=\"", k == label ? "right" : "wrong",
-                    "\" style=\"--share:", fixed(shade, kDigits), "\">", with_commas(n), "<small>",
-                    fixed(kPercent * share, 1), "%</small></td>");
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    const bool mixed = k == row.place && k == row.labels;  // right and wrong ones in one cell
+    if (row.dense && (mixed || counts[k] == 0)) {
+      cells += concat("<td class=\"sum\">", counts[k] == 0 ? "" : with_commas(counts[k]), "</td>");
+      continue;
+    }
+    const double share = sum == 0 ? 0 : static_cast<double>(counts[k]) / static_cast<double>(sum);
+    cells += matrix_cell(counts[k], share, k == row.place);
   }
-  return concat("<tr><th scope=\"row\">", label_at(report, label), "</th>", cells,
-                "<td class=\"sum\">", with_commas(sum), "</td></tr>\n");
+  return concat("<tr><th scope=\"row\">", row.name, "</th>", cells, "<td class=\"sum\">",
+                with_commas(sum), "</td></tr>\n");
+}
+
+std::string of_many(std::size_t shown, std::size_t all) {
+  return concat(shown, " of ", with_commas(static_cast<std::int64_t>(all)), " labels");
 }
 
 }  // namespace
@@ -88,18 +106,72 @@ std::string confusion_section(const Report& report) {
   if (!report.evaluation) {
     return "";
   }
+  const Tally& tally = report.evaluation->tally;
+  const auto classes = static_cast<std::size_t>(tally.classes());
+  const std::vector<int> shown = most_confused(tally, kMostInMatrix);
+  std::vector<std::vector<std::int64_t>> matrix = grouped_matrix(tally, shown);
+  std::vector<std::string> names;
+  for (const int k : shown) {
+    names.push_back(label_at(report, k));
+  }
+  std::string note;
+  if (shown.size() < classes) {
+    names.push_back(
+        concat(with_commas(static_cast<std::int64_t>(classes - shown.size())), " others"));
+    note = concat(" ", of_many(shown.size(), classes),
+                  ": those that were confused most. All: confusion.csv.");
+  } else {
+    matrix.pop_back();
+    for (std::vector<std::int64_t>& row : matrix) row.pop_back();
+  }
+  constexpr std::size_t kFewColumns = 6;
+  const bool dense = names.size() > kFewColumns;
   std::string head;
   std::string rows;
-  for (int k = 0; k < report.evaluation->tally.classes(); ++k) {
-    head += concat("<th scope=\"col\">", label_at(report, k), "</th>");
-    rows += matrix_row(report, k);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    head += concat("<th scope=\"col\"><span>", names[i], "</span></th>");
+    rows += matrix_row({names[i], i, shown.size(), dense}, matrix[i]);
   }
-  return concat("<section class=\"card\"><h2>Confusion matrix, ", html(report.evaluation->split),
+  return concat("<section class=\"card", dense ? " wide" : "", "\"><h2>Confusion matrix, ",
+                html(report.evaluation->split),
                 " split</h2>\n<p class=\"quiet\">Rows: what is true. Columns: what was predicted. "
-                "Shares are of the row.</p>\n<div class=\"scroll\" tabindex=\"0\">"
-                "<table class=\"matrix\"><thead><tr><th></th>",
-                head, "<th scope=\"col\">sum</th></tr></thead>\n<tbody>\n", rows,
+                "Shares are of the row.",
+                note, "</p>\n<div class=\"scroll\" tabindex=\"0\"><table class=\"matrix",
+                dense ? " dense" : "", "\"><thead><tr><th></th>", head,
+                "<th scope=\"col\"><span>sum</span></th></tr></thead>\n<tbody>\n", rows,
                 "</tbody></table></div></section>\n");
+}
+
+// What a matrix of many labels hides. Of a few it shows as much.
+std::string confusions_section(const Report& report) {
+  constexpr std::size_t kFew = 6;
+  if (!report.evaluation || report.evaluation->tally.classes() <= static_cast<int>(kFew)) {
+    return "";
+  }
+  const std::vector<Confusion> all = confusions_of(report.evaluation->tally);
+  if (all.empty()) {
+    return "";
+  }
+  const std::size_t shown = std::min(all.size(), kMostInMatrix);
+  std::string rows;
+  for (std::size_t i = 0; i < shown; ++i) {
+    rows +=
+        concat("<tr><th scope=\"row\">", label_at(report, all[i].label), "</th><td class=\"text\">",
+               label_at(report, all[i].prediction), "</td><td>", with_commas(all[i].count),
+               "</td><td>", fixed(kPercent * all[i].share, 1), "%</td></tr>\n");
+  }
+  const std::string rest = shown == all.size()
+                               ? ""
+                               : concat("<p class=\"quiet\">And ",
+                                        with_commas(static_cast<std::int64_t>(all.size() - shown)),
+                                        " less frequent ones: confusion.csv.</p>");
+  return concat("<section class=\"card\"><h2>Most frequent confusions, ",
+                html(report.evaluation->split),
+                " split</h2>\n<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>"
+                "<th scope=\"col\">true</th><th scope=\"col\" class=\"text\">predicted</th>"
+                "<th scope=\"col\">samples</th><th scope=\"col\">of true</th></tr></thead>\n"
+                "<tbody>\n",
+                rows, "</tbody></table></div>", rest, "</section>\n");
 }
 
 std::string classes_section(const Report& report) {
@@ -107,12 +179,19 @@ std::string classes_section(const Report& report) {
     return "";
   }
   const Scores scores = scores_of(report.evaluation->tally);
+  const std::vector<int> shown = lowest_scores(scores, kMostInTable);
   std::string rows;
-  for (std::size_t k = 0; k < scores.classes.size(); ++k) {
-    rows += class_row(label_at(report, static_cast<int>(k)), scores.classes[k]);
+  for (const int k : shown) {
+    rows += class_row(label_at(report, k), scores.classes[static_cast<std::size_t>(k)]);
   }
+  const std::string note =
+      shown.size() == scores.classes.size()
+          ? ""
+          : concat("<p class=\"quiet\">", of_many(shown.size(), scores.classes.size()),
+                   ": those with the lowest F1. All: classes.csv.</p>\n");
   return concat("<section class=\"card\"><h2>Classes, ", html(report.evaluation->split),
-                " split</h2>\n<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>"
+                " split</h2>\n", note,
+                "<div class=\"scroll tall\" tabindex=\"0\"><table><thead><tr>"
                 "<th scope=\"col\">label</th><th scope=\"col\">precision</th>"
                 "<th scope=\"col\">recall</th><th scope=\"col\">F1</th>"
                 "<th scope=\"col\">samples</th></tr></thead>\n<tbody>\n",

@@ -1,7 +1,13 @@
 #include "trainer/report/tables.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
+#include <set>
 
+#include "comm/base/text.h"
+#include "trainer/data/numbers.h"
+#include "trainer/report/confusions.h"
 #include "trainer/report/shown_text.h"
 
 namespace bp::trainer {
@@ -9,6 +15,10 @@ namespace {
 
 constexpr std::size_t kNumberWidth = 9;      // scikit-learn's, without the blank before it
 constexpr std::size_t kLongestInTable = 20;  // in a confusion table
+// A terminal has 80 columns, and bprun writes "[12] " before each line.
+constexpr std::size_t kWidest = 75;
+// Of a table for a terminal: with its head and its sums it fits a screen.
+constexpr std::size_t kMostLines = 20;
 
 // Right-aligned to `width` code points, as Python's "{:>width}".
 std::string padded(const std::string& text, std::size_t width) {
@@ -37,6 +47,101 @@ std::string longest(const std::vector<std::string>& names) {
                });
 }
 
+std::vector<std::string> shortened_all(const std::vector<std::string>& labels, std::size_t limit) {
+  std::vector<std::string> names;
+  for (const std::string& label : labels) {
+    names.push_back(shortened(label, limit));
+  }
+  return names;
+}
+
+// How far labels are cut, and the blanks between columns: from the most readable to the narrowest.
+struct MatrixShape {
+  std::size_t longest = kLongestInTable;
+  std::size_t gap = 2;
+};
+constexpr std::array kMatrixShapes{MatrixShape{20, 2}, MatrixShape{16, 2}, MatrixShape{12, 2},
+                                   MatrixShape{8, 2}, MatrixShape{8, 1}};
+
+class Matrix {
+ public:
+  Matrix(const Tally& tally, const std::vector<std::string>& labels, const MatrixShape& shape)
+      : names_(shortened_all(labels, shape.longest)),
+        name_width_(code_points(longest({longest(names_), kCorner}))),
+        column_(std::max({code_points(longest(names_)), std::to_string(tally.samples()).size(),
+                          std::string("sum").size()}) +
+                shape.gap) {}
+
+  // Labels that were cut to one and the same text say nothing.
+  [[nodiscard]] bool fits() const {
+    return width() <= kWidest && std::set(names_.begin(), names_.end()).size() == names_.size();
+  }
+
+  [[nodiscard]] std::string text(const Tally& tally) const {
+    std::string out = padded(kCorner, name_width_);
+    for (const std::string& name : names_) {
+      out += padded(name, column_);
+    }
+    out += padded("sum", column_) + '\n';
+    std::vector<std::int64_t> column_sums(names_.size());
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      std::vector<std::int64_t> counts;
+      for (std::size_t j = 0; j < names_.size(); ++j) {
+        counts.push_back(
+            tally.count({.label = static_cast<int>(i), .prediction = static_cast<int>(j)}));
+        column_sums[j] += counts.back();
+      }
+      out += matrix_line(names_[i], counts);
+    }
+    return out + matrix_line("sum", column_sums);
+  }
+
+ private:
+  static constexpr const char* kCorner = "true \\ predicted";
+
+  [[nodiscard]] std::size_t width() const { return name_width_ + (names_.size() + 1) * column_; }
+
+  [[nodiscard]] std::string matrix_line(const std::string& name,
+                                        const std::vector<std::int64_t>& counts) const {
+    std::string out = padded(name, name_width_);
+    for (const std::int64_t count : counts) {
+      out += padded(std::to_string(count), column_);
+    }
+    const std::int64_t sum = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+    return out + padded(std::to_string(sum), column_) + '\n';
+  }
+
+  std::vector<std::string> names_;
+  std::size_t name_width_;
+  std::size_t column_;
+};
+
+// For more labels than a line has room for.
+std::string confusion_list(const Tally& tally, const std::vector<std::string>& names) {
+  const std::vector<Confusion> all = confusions_of(tally);
+  if (all.empty()) {
+    return "no label was taken for another\n";
+  }
+  const std::size_t shown = std::min(all.size(), kMostLines);
+  const auto row = [](const std::string& label, const std::string& prediction,
+                      const std::string& count, const std::string& share) {
+    return concat(padded(label, kLongestInTable), "  ", padded(prediction, kLongestInTable),
+                  padded(count, kNumberWidth), padded(share, kNumberWidth), '\n');
+  };
+  std::string out = row("true", "predicted", "samples", "of true");
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Confusion& one = all[i];
+    out += row(names.at(static_cast<std::size_t>(one.label)),
+               names.at(static_cast<std::size_t>(one.prediction)), with_commas(one.count),
+               fixed(100 * one.share, 1) + '%');
+  }
+  if (shown < all.size()) {
+    out += concat("and ", with_commas(static_cast<std::int64_t>(all.size() - shown)),
+                  " less frequent confusions\n");
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string classification_table(const Scores& scores,
@@ -50,8 +155,13 @@ std::string classification_table(const Scores& scores,
                 width);
   };
   std::string out = line({"", {"precision", "recall", "f1-score", "support"}}, width) + '\n';
-  for (std::size_t k = 0; k < scores.classes.size(); ++k) {
-    out += row(labels.at(k), scores.classes[k]);
+  const std::vector<int> shown = lowest_scores(scores, kMostLines);
+  for (const int k : shown) {
+    out += row(labels.at(static_cast<std::size_t>(k)), scores.classes[static_cast<std::size_t>(k)]);
+  }
+  if (shown.size() < scores.classes.size()) {
+    out += concat("(of ", with_commas(static_cast<std::int64_t>(scores.classes.size())),
+                  " labels those with the lowest f1-score)\n");
   }
   out += '\n';
   out +=
@@ -63,39 +173,13 @@ std::string classification_table(const Scores& scores,
 }
 
 std::string confusion_table(const Tally& tally, const std::vector<std::string>& labels) {
-  std::vector<std::string> names;
-  for (const std::string& label : labels) {
-    names.push_back(shortened(label, kLongestInTable));
-  }
-  const std::string corner = "true \\ predicted";
-  const std::size_t name_width = code_points(longest({longest(names), corner}));
-  const std::size_t width =
-      std::max(code_points(longest(names)), std::to_string(tally.samples()).size()) + 2;
-
-  std::string out = padded(corner, name_width);
-  for (const std::string& name : names) {
-    out += padded(name, width);
-  }
-  out += padded("sum", width) + '\n';
-  std::vector<std::int64_t> column_sums(names.size() + 1);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    out += padded(names[i], name_width);
-    std::int64_t row_sum = 0;
-    for (std::size_t j = 0; j < names.size(); ++j) {
-      const std::int64_t n =
-          tally.count({.label = static_cast<int>(i), .prediction = static_cast<int>(j)});
-      out += padded(std::to_string(n), width);
-      row_sum += n;
-      column_sums[j] += n;
+  for (const MatrixShape& shape : kMatrixShapes) {
+    const Matrix matrix(tally, labels, shape);
+    if (matrix.fits()) {
+      return matrix.text(tally);
     }
-    column_sums.back() += row_sum;
-    out += padded(std::to_string(row_sum), width) + '\n';
   }
-  out += padded("sum", name_width);
-  for (const std::int64_t sum : column_sums) {
-    out += padded(std::to_string(sum), width);
-  }
-  return out + '\n';
+  return confusion_list(tally, shortened_all(labels, kLongestInTable));
 }
 
 }  // namespace bp::trainer

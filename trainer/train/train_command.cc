@@ -13,6 +13,7 @@
 #include "comm/base/text.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/model/weights.h"
+#include "trainer/report/confusions.h"
 #include "trainer/report/report.h"
 #include "trainer/report/scores.h"
 #include "trainer/train/checkpoint_folder.h"
@@ -216,7 +217,14 @@ class Run {
       if (*split == Split::test) summary.test = summary_of(scores_of(evaluation.tally));
       const Scored scored{evaluation, *store_, *split, label_map_, model_->config().labels};
       write_predictions(folder_->file("predictions.csv"), scored);
+      const std::vector<std::string>& labels = model_->config().labels;
+      write_whole_file(folder_->file("classes.csv"), classes_csv(evaluation.tally, labels));
+      write_whole_file(folder_->file("confusion.csv"), confusion_csv(evaluation.tally, labels));
       print_scores(scored);
+      if (labels.size() > kMostInMatrix) {
+        print_line(
+            concat("labels  ", folder_->file("classes.csv"), ", ", folder_->file("confusion.csv")));
+      }
       detail = EvaluationDetail{name_of(*split), evaluation.tally, worst_rows(scored)};
     }
     if (!writes()) return;

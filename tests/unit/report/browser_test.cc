@@ -34,12 +34,12 @@ std::string output_of(const std::string& command) {
 
 // Chromium's own window may be wider than asked for, so the page is shown in a frame of the width.
 // What it says to the console, one line each.
-std::string console_at_width(int width) {
+std::string console_at_width(int width, const Report& report) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / concat("bp_browser_", ::getpid(), '_', width);
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "report.html")
-      << render_report(sample_report())
+      << render_report(report)
       << "<script>console.log('width ' + innerWidth + ', content ' + "
          "document.documentElement.scrollWidth + ', sections ' + "
          "document.querySelectorAll('section').length)</script>";
@@ -64,8 +64,11 @@ TEST(Browser, ShowsThePageWithoutScrollingSidewaysOrComplaining) {
   if (!chromium_is_there()) {
     GTEST_SKIP() << "chromium is not installed";
   }
-  EXPECT_EQ(console_at_width(390), "width 390, content 390, sections 8\n");
-  EXPECT_EQ(console_at_width(1280), "width 1280, content 1280, sections 8\n");
+  const Report few = sample_report();
+  EXPECT_EQ(console_at_width(390, few), "width 390, content 390, sections 8\n");
+  EXPECT_EQ(console_at_width(1280, few), "width 1280, content 1280, sections 8\n");
+  const Report many = sample_report_of(1000);
+  EXPECT_EQ(console_at_width(390, many), "width 390, content 390, sections 9\n");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 
+#include "comm/base/text.h"
 #include "sample_report.h"
 #include "trainer/report/chart.h"
 
@@ -29,6 +30,26 @@ TEST(Report, ShowsWhatHappened) {
   EXPECT_THAT(page, HasSubstr("ranks 0 to 2"));
   EXPECT_THAT(page, HasSubstr("<td>config file</td>"));
   EXPECT_THAT(page, HasSubstr("communication that nothing hid: 6.2 ms (5.9%)"));
+}
+
+// It had a cell for each pair of labels: 65 MB of 1,000.
+TEST(Report, OfManyLabelsStaysReadable) {
+  for (const int classes : {21, 100, 1000}) {
+    const std::string page = render_report(sample_report_of(classes));
+    EXPECT_LT(page.size(), 200'000U);
+    const std::string all = classes == 1000 ? "1,000" : concat(classes);
+    EXPECT_THAT(page, HasSubstr(concat("20 of ", all,
+                                       " labels: those that were confused most. All: "
+                                       "confusion.csv.")));
+    EXPECT_THAT(page, HasSubstr(classes == 1000 ? "980 others" : concat(classes - 20, " others")));
+    EXPECT_THAT(page, HasSubstr("<h2>Most frequent confusions, test split</h2>"));
+    EXPECT_THAT(page, classes > 50 ? HasSubstr(concat("50 of ", all,
+                                                      " labels: those with the lowest"
+                                                      " F1. All: classes.csv."))
+                                   : HasSubstr("<h2>Classes, test split</h2>"));
+  }
+  const std::string few = render_report(sample_report());
+  EXPECT_THAT(few, AllOf(Not(HasSubstr("others")), Not(HasSubstr("Most frequent confusions"))));
 }
 
 TEST(Report, LetsNoTextBecomeMarkup) {

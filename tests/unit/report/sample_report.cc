@@ -98,4 +98,20 @@ Report sample_report() {
   return report;
 }
 
+Report sample_report_of(int classes) {
+  Report report = sample_report();
+  report.labels.clear();
+  EvaluationDetail detail{.split = "test", .tally = Tally(classes)};
+  for (int i = 0; i < classes; ++i) {
+    report.labels.push_back("a topic of number " + std::to_string(i));
+    for (int n = 0; n < 40; ++n) {
+      const bool wrong = n < i % 7;
+      detail.tally.add({.label = i, .prediction = wrong ? (i * 13 + n) % classes : i, .loss = 1});
+    }
+  }
+  detail.worst = report.evaluation->worst;
+  report.evaluation = detail;
+  return report;
+}
+
 }  // namespace bp::trainer

@@ -7,4 +7,7 @@ namespace bp::trainer {
 
 [[nodiscard]] Report sample_report();
 
+// The same with `classes` labels, each taken for others up to six times of forty.
+Report sample_report_of(int classes);
+
 }  // namespace bp::trainer

@@ -6,12 +6,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "bp/error.h"
+#include "comm/base/text.h"
+#include "trainer/report/confusions.h"
+#include "trainer/report/shown_text.h"
 #include "trainer/report/tables.h"
 
 namespace bp::trainer {
@@ -88,14 +93,100 @@ TEST(Tables, ClassificationIsScikitLearnsToTheByte) {
 
 TEST(Tables, ConfusionHasSums) {
   EXPECT_EQ(confusion_table(tally_of(kTwo), {"negative", "a label of more than twenty letters"}),
-            "    true \\ predicted              negative  a label of more tha\xE2\x80\xA6"
-            "                   sum\n"
-            "            negative                   781                   131"
-            "                   912\n"
-            "a label of more tha\xE2\x80\xA6                    77                   832"
-            "                   909\n"
-            "                 sum                   858                   963"
-            "                  1821\n");
+            "true \\ predicted          negative  a label of more\xE2\x80\xA6               sum\n"
+            "        negative               781               131               912\n"
+            "a label of more\xE2\x80\xA6                77               832               909\n"
+            "             sum               858               963              1821\n");
+}
+
+// Labels are taken for the next one: label i so 3 times of 10 for even i, once for odd ones.
+Tally tally_of_many(int classes) {
+  Tally tally(classes);
+  for (int i = 0; i < classes; ++i) {
+    for (int n = 0; n < 10; ++n) {
+      const bool wrong = n < (i % 2 == 0 ? 3 : 1);
+      tally.add({.label = i, .prediction = wrong ? (i + 1) % classes : i});
+    }
+  }
+  return tally;
+}
+
+std::vector<std::string> many_labels(int classes) {
+  std::vector<std::string> labels;
+  for (int i = 0; i < classes; ++i) labels.push_back(concat("a topic of number ", i));
+  return labels;
+}
+
+std::size_t longest_line(const std::string& text) {
+  std::size_t longest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) longest = std::max(longest, code_points(line));
+  return longest;
+}
+
+TEST(Tables, OfTenLabelsTheMatrixFitsATerminal) {
+  std::vector<std::string> digits;
+  for (int i = 0; i < 10; ++i) digits.push_back(concat(i));
+  const std::string table = confusion_table(tally_of_many(10), digits);
+  EXPECT_THAT(table, testing::StartsWith("true \\ predicted"));
+  EXPECT_LE(longest_line(table), 75U);
+}
+
+TEST(Tables, LabelsThatCannotBeToldApartWhenCutStandInAList) {
+  EXPECT_THAT(
+      confusion_table(tally_of_many(6), many_labels(6)),
+      testing::StartsWith("                true             predicted  samples  of true\n"));
+}
+
+TEST(Tables, OfManyLabelsAPageIsShown) {
+  for (const int classes : {21, 100, 1000}) {
+    const Tally tally = tally_of_many(classes);
+    const std::string confusions = confusion_table(tally, many_labels(classes));
+    EXPECT_THAT(confusions, testing::StartsWith(
+                                "                true             predicted  samples  of true\n"
+                                " a topic of number 0   a topic of number 1        3    30.0%\n"));
+    EXPECT_THAT(confusions,
+                testing::EndsWith(concat("and ", classes == 1000 ? "980" : concat(classes - 20),
+                                         " less frequent confusions\n")));
+    EXPECT_LE(longest_line(confusions), 75U);
+    const std::string scores = classification_table(scores_of(tally), many_labels(classes));
+    EXPECT_THAT(scores,
+                testing::HasSubstr(concat("(of ", classes == 1000 ? "1,000" : concat(classes),
+                                          " labels those with the lowest f1-score)\n")));
+    EXPECT_LE(longest_line(scores), 75U);
+    EXPECT_LE(std::count(scores.begin(), scores.end(), '\n'), 27);
+  }
+  Tally right(30);
+  for (int i = 0; i < 30; ++i) right.add({.label = i, .prediction = i});
+  EXPECT_EQ(confusion_table(right, many_labels(30)), "no label was taken for another\n");
+}
+
+TEST(Confusions, AreCountedAndGrouped) {
+  const Tally tally = tally_of(kFour);
+  const std::vector<Confusion> all = confusions_of(tally);
+  ASSERT_EQ(all.size(), 7U);
+  EXPECT_EQ(all[0].label, 2);
+  EXPECT_EQ(all[0].prediction, 1);
+  EXPECT_EQ(all[0].count, 7);
+  EXPECT_DOUBLE_EQ(all[0].share, 7.0 / 17);
+  EXPECT_THAT(most_confused(tally, 2), testing::ElementsAre(1, 2));
+  EXPECT_THAT(most_confused(tally, 4), testing::ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(grouped_matrix(tally, {1, 2}),
+              testing::ElementsAre(testing::ElementsAre(40, 3, 1), testing::ElementsAre(7, 9, 1),
+                                   testing::ElementsAre(2, 0, 37)));
+  EXPECT_THAT(lowest_scores(scores_of(tally), 2), testing::ElementsAre(2, 0));
+  EXPECT_THAT(lowest_scores(scores_of(tally_of(kNeverSeen)), 2), testing::ElementsAre(1, 0))
+      << "of a class without samples there is nothing to say";
+}
+
+TEST(Confusions, AreWholeAsCsv) {
+  EXPECT_EQ(classes_csv(tally_of(kNeverSeen), {"a", "b, c", "d"}),
+            "label,precision,recall,f1,samples,predictions\n"
+            "a,0.625000,1.000000,0.769231,5,8\n"
+            "\"b, c\",0.000000,0.000000,0.000000,3,0\n"
+            "d,0.000000,0.000000,0.000000,0,0\n");
+  EXPECT_EQ(confusion_csv(tally_of(kNeverSeen), {"a", "b, c", "d"}),
+            "label,prediction,samples\na,a,5\n\"b, c\",a,3\n");
 }
 
 // What ranks add up is integers, so any grouping of the samples gives the same bits.
