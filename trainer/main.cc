@@ -17,6 +17,7 @@
 #include "bp/store.h"
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/stop_signals.h"
 #include "trainer/train/command_line.h"
 #include "trainer/train/commands.h"
 #include "trainer/train/memory_advice.h"
@@ -86,10 +87,16 @@ int guarded(std::optional<Communicator>& world, const Body& body) {
     code = error.exit_code();
     text = error.what();
     complain(world ? &*world : nullptr, text, error.hint());
+  } catch (const Interrupted& stopped) {
+    code = stop_exit_code();
+    text = stopped.what();
+    complain(world ? &*world : nullptr, text, stopped.hint());
   } catch (const Error& error) {
     text = error.what();
-    // Who was only told of another's failure has nothing to add.
-    if (error.code() != ErrorCode::aborted) complain(world ? &*world : nullptr, text, "");
+    // A rank that another rank's end has ended has nothing to add.
+    const bool aborted = error.code() == ErrorCode::aborted;
+    if (aborted && stop_signal() != 0) code = stop_exit_code();
+    if (!aborted) complain(world ? &*world : nullptr, text, "");
   } catch (const std::exception& error) {
     text = error.what();
     text = text.substr(0, text.find('\n'));
@@ -126,10 +133,12 @@ int main_of(const std::vector<std::string>& arguments) {
     if (first) std::fputs(line.instead.c_str(), stdout);
     return 0;
   }
+  std::optional<StopSignals> signals;  // from when ranks have met; guarded() asks what came
   std::optional<Communicator> world;
   return guarded(world, [&] {
     world.emplace(Communicator::create({.trace = line.options.trace}));
     share_cores(world->topology().local_size());
+    signals.emplace(world->rank() == 0);
     const int code = run(*world, line.options);
     world->finish();
     return code;

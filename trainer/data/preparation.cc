@@ -14,6 +14,7 @@
 #include "trainer/data/input_error.h"
 #include "trainer/data/leftover.h"
 #include "trainer/data/numbers.h"
+#include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/text/vocabulary_training.h"
 
@@ -50,6 +51,13 @@ Preparation::Preparation(const Plan& plan, Lease& lease, const Say& progress)
 void Preparation::run() {
   try {
     make();
+  } catch (const Interrupted& stopped) {
+    if (!writer_) throw;
+    const std::int64_t kept = writer_->committed_texts();
+    writer_->leave();
+    throw Interrupted(concat(stopped.what(), "; ", with_commas(kept), " of ",
+                             with_commas(all_rows_), " rows are prepared and kept"),
+                      "the same command continues");
   } catch (const Error& error) {
     if (error.code() != ErrorCode::io) {
       throw;

@@ -26,7 +26,8 @@ class Preparation {
   Preparation(const Plan& plan, Lease& lease, const Say& progress);
 
   // Goes on with what a killed preparer left, where there is such a thing. Throws InputError, or
-  // Error (aborted) when the lease was lost; nothing half made is left then.
+  // Error (aborted) when the lease was lost; nothing half made is left then. Throws Interrupted
+  // when this process is asked to stop, and leaves what was committed to the next preparer.
   void run();
 
  private:

@@ -9,6 +9,7 @@
 #include "trainer/data/plan.h"
 #include "trainer/data/preparation.h"
 #include "trainer/data/sample_store.h"
+#include "trainer/data/stop_signals.h"
 #include "trainer/data/store_error.h"
 #include "trainer/data/writable_place.h"
 
@@ -77,6 +78,7 @@ bool wait_for(Lease& lease,
       said = holder;
       progress("waiting for " + holder);
     }
+    throw_if_stopping("waiting for", lease.holder());
     std::this_thread::sleep_for(times.renewal / 20);
   }
   return waited;

@@ -49,7 +49,8 @@ struct PrepareResult {
 
 // `progress` gets one line for a person now and then ("prepared 41,000 of 67,349 rows"). Throws
 // InputError (bad content or options, a full disk, with the exit code that belongs to it) or Error.
-// Either way nothing half made is left; a store that was there before stays as it was.
+// Either way nothing half made is left; a store that was there before stays as it was. Throws
+// Interrupted when this process is asked to stop: what was committed stays, as after a kill.
 //
 // The store comes into being by a rename when it is complete. The next preparer goes on with what a
 // killed one left, or removes it. Equal input gives equal bytes, in however many goes.

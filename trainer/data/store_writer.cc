@@ -99,12 +99,17 @@ class StoreWriter::Impl {
       close();
     });
     sync_file(path_);
-    finished_ = true;
+    keep_ = true;
+  }
+
+  void leave() {
+    close();
+    keep_ = true;
   }
 
   ~Impl() {
     close();
-    if (!finished_) {
+    if (!keep_) {
       ::unlink(path_.c_str());
       ::unlink((path_ + "-journal").c_str());
     }
@@ -183,7 +188,7 @@ class StoreWriter::Impl {
   std::size_t bytes_since_ = 0;
   std::string text_;
   ContentHash hash_;
-  bool finished_ = false;
+  bool keep_ = false;
 };
 
 StoreWriter::StoreWriter(const std::string& path, const StoreSettings& settings)
@@ -211,5 +216,6 @@ void StoreWriter::add_sample(Split split,
 }
 
 void StoreWriter::finish() { impl_->finish(); }
+void StoreWriter::leave() { impl_->leave(); }
 
 }  // namespace bp::trainer

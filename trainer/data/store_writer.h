@@ -27,7 +27,7 @@ class StoreWriter {
   explicit StoreWriter(const std::string& path);
   StoreWriter(const StoreWriter&) = delete;
   StoreWriter& operator=(const StoreWriter&) = delete;
-  ~StoreWriter();  // removes the file unless it is finished
+  ~StoreWriter();  // removes the file unless finish() or leave() was called
 
   [[nodiscard]] const StoreSettings& settings() const;
   // How many texts, each with its samples, are in the file.
@@ -43,6 +43,8 @@ class StoreWriter {
                   std::span<const std::int32_t> token_ids);
   // The file is complete and on disk.
   void finish();
+  // Ends the writing at the last commit and leaves the file for another writer.
+  void leave();
 
  private:
   class Impl;

@@ -9,6 +9,7 @@
 #include "trainer/data/input_error.h"
 #include "trainer/data/label_form.h"
 #include "trainer/data/label_set.h"
+#include "trainer/data/stop_signals.h"
 
 namespace bp::trainer {
 namespace {
@@ -91,6 +92,7 @@ void for_each_row(const Plan& plan,
                   const std::function<void(const SourceRow&)>& row) {
   TableReader reader(source.path, source.layout.dialect());
   while (reader.next()) {
+    throw_if_stopping("reading", source.path);
     if (reader.row() > 0) {
       const auto& fields = reader.fields();
       const std::string_view given = fields[source.layout.label];

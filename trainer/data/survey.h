@@ -29,7 +29,7 @@ struct Survey {
 [[nodiscard]] std::vector<std::string> remarks_on_labels(const Plan& plan, const Survey& survey);
 
 // Calls `row` for each row of a source with its number (from 1), text and label, this in the form
-// that the plan's options ask for.
+// that the plan's options ask for. Throws Interrupted when this process is asked to stop.
 struct SourceRow {
   std::int64_t number = 0;
   std::string_view text;

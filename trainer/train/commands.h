@@ -1,13 +1,12 @@
 // What bert_train does: one function a command. Each is called on all ranks and returns the exit
-// code; rank 0 writes the files and the lines for a person.
+// code; rank 0 writes the files and the lines for a person. Throws Interrupted when it is asked to
+// stop and has nothing to save.
 #pragma once
 
 #include "bp/communicator.h"
 #include "trainer/train/options.h"
 
 namespace bp::trainer {
-
-inline constexpr int kExitStopped = 75;  // asked to stop; a checkpoint was saved
 
 int run_train(Communicator& world, Options options);
 int run_prepare(Communicator& world, const Options& options);

@@ -11,6 +11,7 @@
 #include "trainer/data/batch.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/label_set.h"
+#include "trainer/data/stop_signals.h"
 
 namespace bp::trainer {
 namespace {
@@ -81,7 +82,8 @@ Evaluation evaluate(Communicator& world,
   const Share mine = share_of(samples, world.size(), world.rank());
   std::vector<float> own(static_cast<std::size_t>(mine.last - mine.first) * classes);
   const std::int64_t round = kBlock * std::max(1, at::get_num_threads());
-  for (std::int64_t begin = mine.first; begin < mine.last; begin += round) {
+  std::int64_t stopping = stop_signal() != 0 ? 1 : 0;
+  for (std::int64_t begin = mine.first; begin < mine.last && stopping == 0; begin += round) {
     const std::int64_t end = std::min(mine.last, begin + round);
     std::vector<Sample> loaded;
     for (std::int64_t i = begin; i < end; ++i) loaded.push_back(store.load(split, i));
@@ -104,6 +106,7 @@ Evaluation evaluate(Communicator& world,
       result.tally.add(
           {label, most_probable({probabilities, classes}), cross_entropy(row, classes, label)});
     }
+    stopping = stop_signal() != 0 ? 1 : 0;
   }
 
   std::vector<std::size_t> counts;
@@ -111,6 +114,9 @@ Evaluation evaluate(Communicator& world,
     const Share share = share_of(samples, world.size(), rank);
     counts.push_back(static_cast<std::size_t>(share.last - share.first) * classes);
   }
+  all_reduce(world, view(std::span(&stopping, 1)), {.op = ReduceOp::sum, .name = "stop"});
+  result.stopped = stopping > 0;
+  if (result.stopped) return result;
   all_reduce(world, view(result.tally.values()), {.op = ReduceOp::sum, .name = "scores"});
   all_gather_v(world, const_view(own), view(result.probabilities), counts, {.name = "predictions"});
   return result;

@@ -15,11 +15,12 @@ namespace bp::trainer {
 struct Evaluation {
   Tally tally;                       // of samples with a label
   std::vector<float> probabilities;  // [samples, labels], in the store's order; the same everywhere
+  bool stopped = false;              // some rank was asked to stop: nothing above is of use
 };
 
-// Collective. The split is cut into blocks of samples that do not depend on the ranks; each rank
-// takes a contiguous share of the blocks. `label_map`: the model's class of each of the store's
-// labels.
+// Collective. Ends early, on all ranks alike, when a rank is asked to stop by a signal. The split
+// is cut into blocks of samples that do not depend on the ranks; each rank takes a contiguous share
+// of the blocks. `label_map`: the model's class of each of the store's labels.
 [[nodiscard]] Evaluation evaluate(Communicator& world,
                                   const Bert& model,
                                   const SampleStore& store,

@@ -235,9 +235,10 @@ void Loop::finish_step(const StepBatches& batches, const StepFacts& measured) {
 
 void Loop::evaluate() {
   const TraceScope scope(world_.trace(), kTraceRow, "evaluation");
-  now_.evaluation_due = false;
-  const auto result = job_.evaluate();
-  if (!result) return;
+  const auto [result, stopped] = job_.evaluate();
+  stopped_ |= stopped;
+  now_.evaluation_due = stopped;
+  if (!result || stopped) return;
   now_.dev = result;
   rank_result(now_.best, {now_.step, *result}, options_.keep_best);
   log_.evaluated(epochs_done(now_), name_of(Split::dev), *result);

@@ -14,13 +14,19 @@
 
 namespace bp::trainer {
 
+// What an evaluation of the dev split gave, the same on all ranks.
+struct DevScores {
+  std::optional<EvaluationSummary> result = {};  // none where there is no dev split
+  bool stopped = false;                          // it was ended by a request to stop
+};
+
 struct TrainJob {
   std::string store;      // its path
   std::int64_t rows = 0;  // of its train split
   double lr = 0;          // the schedule's peak
-  // Scores the dev split, on all ranks, the same everywhere; nothing where there is none. Called
-  // after the steps at which an evaluation is due, the last one included.
-  std::function<std::optional<EvaluationSummary>()> evaluate;
+  // Scores the dev split, on all ranks. Called after the steps at which an evaluation is due, the
+  // last one included. If it was stopped, training ends there, and a resumed run repeats it.
+  std::function<DevScores()> evaluate;
 
   // Where to begin, the same on all ranks; the rest of it is passed on to the next checkpoint.
   CheckpointState start = {};

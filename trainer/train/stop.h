@@ -1,9 +1,12 @@
-// A wish to stop early: SIGTERM, SIGUSR1 or SIGUSR2 (what batch systems send before a job's time is
-// up), a file in the run's folder, or a request in the job's store. The run then saves and ends
-// after the step under way, on all ranks alike.
+// A request to stop training early: a signal (trainer/data/stop_signals.h), a file in the run's
+// folder, or a request in the job's store. The run saves and ends after the current step, on all
+// ranks alike.
 #pragma once
 
 #include <string>
+#include <utility>
+
+#include "trainer/data/stop_signals.h"
 
 namespace bp {
 class Store;
@@ -11,15 +14,11 @@ class Store;
 
 namespace bp::trainer {
 
-// Lives once, in the thread that trains. While it lives, the signals are taken note of instead of
-// ending the process.
+// Used by the thread that trains. While it lives, the signals are noted and do not end the process.
 class StopSignal {
  public:
   // `file`: looked for by requested(); empty on ranks that look for none.
-  explicit StopSignal(std::string file);
-  ~StopSignal();
-  StopSignal(const StopSignal&) = delete;
-  StopSignal& operator=(const StopSignal&) = delete;
+  explicit StopSignal(std::string file) : file_(std::move(file)) {}
 
   // `store` may be null. What this rank alone has noticed is passed on through the store, so that
   // the launcher, too, knows why ranks end. Throws aborted when the job has failed: there is nobody
@@ -27,6 +26,7 @@ class StopSignal {
   [[nodiscard]] bool requested(Store* store) const;
 
  private:
+  StopSignals signals_;
   std::string file_;
 };
 

@@ -11,6 +11,7 @@
 #include "bp/log.h"
 #include "comm/base/launch_command.h"
 #include "comm/base/text.h"
+#include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/model/weights.h"
 #include "trainer/report/confusions.h"
@@ -83,13 +84,12 @@ class Run {
     decide();
     start();
     const TrainResult result = train_model();
-    if (result.stopped) {
-      if (writes()) tell_how_to_go_on(result);
-      return kExitStopped;
+    if (!result.stopped) {
+      if (writes()) save();
+      if (finish(result)) return 0;
     }
-    if (writes()) save();
-    finish(result);
-    return 0;
+    if (writes()) tell_how_to_go_on(result);
+    return stop_exit_code();
   }
 
  private:
@@ -152,9 +152,10 @@ class Run {
     job.rows = store_->size(Split::train);
     job.lr = options_.lr;
     job.start = start_.state;
-    job.evaluate = [this]() -> std::optional<EvaluationSummary> {
-      if (store_->size(Split::dev) == 0) return std::nullopt;
-      return summary_of(scores_of(score(Split::dev).tally));
+    job.evaluate = [this]() -> DevScores {
+      if (store_->size(Split::dev) == 0) return {};
+      const Evaluation evaluation = score(Split::dev);
+      return {summary_of(scores_of(evaluation.tally)), evaluation.stopped};
     };
     if (!writes()) return train(world_, options_, job, *model_);
 
@@ -197,8 +198,8 @@ class Run {
     return arguments_again({options_.arguments, options_.resume, saved});
   }
 
-  // Scores the finished model and writes what the run has to show.
-  void finish(const TrainResult& trained) {
+  // Scores the finished model and writes what the run has to show. False: it was asked to stop.
+  bool finish(const TrainResult& trained) {
     RunSummary summary;
     summary.model = options_.model;
     summary.world = world_.size();
@@ -213,7 +214,8 @@ class Run {
     std::optional<EvaluationDetail> detail;
     if (const std::optional<Split> split = judged_split(*store_)) {
       const Evaluation evaluation = score(*split);
-      if (!writes()) return;
+      if (evaluation.stopped) return false;
+      if (!writes()) return true;
       if (*split == Split::test) summary.test = summary_of(scores_of(evaluation.tally));
       const Scored scored{evaluation, *store_, *split, label_map_, model_->config().labels};
       write_predictions(folder_->file("predictions.csv"), scored);
@@ -227,10 +229,11 @@ class Run {
       }
       detail = EvaluationDetail{name_of(*split), evaluation.tally, worst_rows(scored)};
     }
-    if (!writes()) return;
+    if (!writes()) return true;
     write_summary(summary, std::move(detail));
     print_line("model   " + folder_->file("model"));
     print_line("report  " + folder_->file("report.html"));
+    return true;
   }
 
   void write_summary(const RunSummary& summary, std::optional<EvaluationDetail> detail) const {

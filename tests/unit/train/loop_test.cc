@@ -52,7 +52,7 @@ class Train : public test::SmallData {
     job.store = store_path();
     job.rows = store.size(Split::train);
     job.lr = options.lr;
-    job.evaluate = [] { return std::nullopt; };
+    job.evaluate = [] { return DevScores{}; };
     return job;
   }
   struct Result {
@@ -256,7 +256,7 @@ TEST_F(Train, ASignalEndsTheRunAtTheStep) {
       TrainJob signalled = job(store, options);
       signalled.evaluate = [number] {
         (void)std::raise(number);
-        return std::nullopt;
+        return DevScores{};
       };
       result = train(world, options, signalled, model);
     });
@@ -277,7 +277,7 @@ TEST_F(Train, TheStopFileEndsTheRunOnAllRanks) {
     if (world.rank() == 0) stopping.stop_file = path("stop");
     stopping.evaluate = [this] {
       std::ofstream(path("stop")).flush();
-      return std::nullopt;
+      return DevScores{};
     };
     const TrainResult result = train(world, options, stopping, model);
     EXPECT_TRUE(result.stopped);

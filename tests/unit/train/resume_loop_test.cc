@@ -48,9 +48,9 @@ class ResumeLoop : public test::SmallData {
       job.store = store_path();
       job.rows = store.size(Split::train);
       job.lr = options.lr;
-      job.evaluate = [&]() -> std::optional<EvaluationSummary> {
+      job.evaluate = [&]() -> DevScores {
         const int number = ++evaluations;
-        return EvaluationSummary{.loss = 1, .accuracy = 0.5 + 0.01 * (number % 3)};
+        return {EvaluationSummary{.loss = 1, .accuracy = 0.5 + 0.01 * (number % 3)}};
       };
       const std::string folder = path(part.run + "/checkpoints");
       const std::string from = concat(folder, "/step-", part.from);

@@ -1,0 +1,81 @@
+// Ctrl-C and SIGTERM on bert_train without bprun: in training, preparing and scoring.
+#include <gmock/gmock.h>
+
+#include "tests/e2e/trained_run.h"
+
+namespace bp::trainer {
+namespace {
+
+using test::Ended;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class BertTrainStop : public test::TrainedRun {
+ protected:
+  // Starts bert_train as from a terminal, waits until `ready` succeeds, then does `then` with its
+  // $pid. The code and the output are bert_train's.
+  static Ended stopped(const std::string& arguments,
+                       const std::string& ready,
+                       const std::string& then) {
+    return in_folder(concat("{ env --default-signal=INT " BP_BIN_DIR "/bert_train ", arguments,
+                            " > log 2>&1 & pid=$!; for i in $(seq 2400); do { ", ready,
+                            "; } > tmp.out 2>&1 && break; sleep 0.02; done; rm tmp.out; ", then,
+                            "; wait $pid; code=$?; cat log; rm log; exit $code; }"));
+  }
+  static std::string trains(const std::string& run) {
+    return concat("data.csv --model tiny --max-length 32 --batch 8 --steps 1000000 --run ", run);
+  }
+};
+
+TEST_F(BertTrainStop, CtrlCInTrainingSavesAndSaysHowToContinue) {
+  const Ended ended = stopped(trains("c"), "grep step.:3, c/metrics.jsonl", "kill -INT $pid");
+  EXPECT_EQ(ended.code, 130) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("bert_train: Ctrl-C: stopping (press Ctrl-C again to end at "
+                                      "once)\n"));
+  EXPECT_THAT(ended.output, HasSubstr("stopped on request after step "));
+  EXPECT_THAT(ended.output, HasSubstr("; saved in c/checkpoints/step-"));
+  EXPECT_THAT(ended.output, HasSubstr("bert_train " + trains("c") + "\n"));
+  EXPECT_TRUE(std::filesystem::exists(path("c/checkpoints/latest/optimizer.safetensors")));
+  const Ended again = stopped(trains("c"), "grep going.on.from log", "kill -HUP $pid");
+  EXPECT_EQ(again.code, 75) << again.output;
+}
+
+TEST_F(BertTrainStop, ASecondCtrlCEndsAtOnce) {
+  // Suspended between the two, so that the first cannot have been acted upon.
+  const Ended ended = stopped(trains("s"), "grep step.:3, s/metrics.jsonl",
+                              "kill -STOP $pid; kill -INT $pid; kill -CONT $pid; "
+                              "until grep -q Ctrl-C log; do :; done; kill -INT $pid");
+  EXPECT_EQ(ended.code, 130) << ended.output;
+  const bool first_was_quicker = ended.output.find("saved in s/") != std::string::npos;
+  if (!first_was_quicker) {
+    EXPECT_THAT(ended.output, HasSubstr("bert_train: ended at once by Ctrl-C\n"));
+  }
+}
+
+TEST_F(BertTrainStop, InPreparingKeepsWhatIsPrepared) {
+  write_rows("many.csv", 150'000, 0);
+  const Ended ended = stopped("prep many.csv", "ls many.sqlite.part-*", "kill -INT $pid");
+  EXPECT_EQ(ended.code, 130) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("bert_train: stopped on request while reading many.csv; "));
+  EXPECT_THAT(ended.output, HasSubstr(" of 150,000 rows are prepared and kept\n"
+                                      "hint: the same command continues\n"));
+  EXPECT_FALSE(std::filesystem::exists(path("many.sqlite")));
+  EXPECT_FALSE(std::filesystem::exists(path("many.sqlite.lease")));
+  (void)in_folder("rm many.*");
+}
+
+TEST_F(BertTrainStop, UnderBprunTooPreparingEndsInGoodOrder) {
+  write_rows("many.csv", 150'000, 0);
+  const Ended ended = in_folder(
+      "{ " BP_BIN_DIR
+      "/bprun -n 2 bert_train prep many.csv > log 2>&1 & pid=$!; for i in $(seq 2400); do "
+      "ls many.sqlite.part-* > tmp.out 2>&1 && break; sleep 0.02; done; rm tmp.out; "
+      "kill -TERM $pid; wait $pid; code=$?; cat log; rm log many.sqlite*; exit $code; }");
+  EXPECT_EQ(ended.code, 75) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("stopped on request while reading many.csv"));
+  EXPECT_THAT(ended.output, Not(HasSubstr("FAILED")));
+  std::filesystem::remove(path("many.csv"));
+}
+
+}  // namespace
+}  // namespace bp::trainer

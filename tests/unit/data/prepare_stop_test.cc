@@ -1,0 +1,125 @@
+// Preparing that is asked to stop, and the signals that ask.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include "comm/base/text.h"
+#include "tests/unit/data/prepare_fixture.h"
+#include "trainer/data/sample_store.h"
+#include "trainer/data/stop_signals.h"
+
+namespace bp::trainer {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+class PrepareStopped : public PrepareTest {
+ protected:
+  // Prepares, and is asked to stop as soon as there is something to keep. Returns what it threw; ""
+  // when it was done first, as it may be on a busy machine.
+  std::string stopped_amid(const PrepareOptions& with) {
+    const StopSignals signals;
+    std::atomic<bool> done = false;
+    std::thread stopper([&] {
+      while (!done && part_size() < 100'000) std::this_thread::sleep_for(100us);
+      if (!done) ::kill(::getpid(), SIGTERM);
+    });
+    std::string text;
+    try {
+      run(with);
+    } catch (const Interrupted& stopped) {
+      text = stopped.what();
+    }
+    done = true;
+    stopper.join();
+    return text;
+  }
+
+ private:
+  [[nodiscard]] std::uintmax_t part_size() const {
+    std::uintmax_t size = 0;
+    for (const std::string& name : scratch_.names()) {
+      std::error_code ignored;
+      if (name.find(".part-") == std::string::npos || name.ends_with("-journal")) continue;
+      size = std::filesystem::file_size(scratch_.path(name), ignored);
+      if (ignored) size = 0;
+    }
+    return size;
+  }
+};
+
+TEST_F(PrepareStopped, BeforeAnythingIsPreparedNothingStays) {
+  const PrepareOptions with = options(write_rows("r.csv", 10));
+  const StopSignals signals;
+  (void)std::raise(SIGTERM);
+  EXPECT_THAT([&] { run(with); }, testing::ThrowsMessage<Interrupted>(
+                                      concat("stopped on request while reading ", with.source)));
+  EXPECT_EQ(stop_exit_code(), 75);
+  EXPECT_THAT(scratch_.names(), ElementsAre("r.csv", "vocab.txt"));
+}
+
+TEST_F(PrepareStopped, WhatIsPreparedStaysForTheNextWithTheSameBytes) {
+  PrepareOptions with = options(write_rows("r.csv", 40'000));
+  with.store = scratch_.path("whole.sqlite");
+  const std::string whole = read_file(run(with).store);
+  with.store = scratch_.path("r.sqlite");
+  std::string text;
+  for (int attempt = 0; attempt < 10 && text.empty(); ++attempt) {
+    std::filesystem::remove(with.store);
+    text = stopped_amid(with);
+  }
+  EXPECT_THAT(text, HasSubstr(" of 40,000 rows are prepared and kept"));
+  EXPECT_FALSE(std::filesystem::exists(with.store));
+  run(with);
+  EXPECT_THAT(said_[0], HasSubstr("going on where an earlier preparer was stopped, after "));
+  EXPECT_TRUE(read_file(with.store) == whole);
+  EXPECT_THAT(scratch_.names(), ElementsAre("r.csv", "r.sqlite", "vocab.txt", "whole.sqlite"));
+}
+
+class StopSignalsTest : public testing::Test {};
+
+TEST_F(StopSignalsTest, CtrlCIsCode130AndIsForgottenWithTheScope) {
+  {
+    const StopSignals outer;
+    const StopSignals inner;
+    EXPECT_EQ(stop_signal(), 0);
+    (void)std::raise(SIGINT);
+    (void)std::raise(SIGTERM);  // the first one counts
+    EXPECT_EQ(stop_signal(), SIGINT);
+    EXPECT_EQ(stop_exit_code(), 130);
+  }
+  EXPECT_EQ(stop_signal(), 0);
+}
+
+TEST_F(StopSignalsTest, ASecondCtrlCEndsTheProcessAtOnce) {
+  EXPECT_EXIT(
+      {
+        const StopSignals signals(true);
+        (void)std::raise(SIGINT);
+        (void)std::raise(SIGINT);
+        ::_exit(0);
+      },
+      testing::KilledBySignal(SIGINT), "press Ctrl-C again to end at once.*\n.*ended at once");
+}
+
+TEST_F(StopSignalsTest, WhatTheParentIgnoresStaysIgnored) {
+  EXPECT_EXIT(
+      {
+        (void)std::signal(SIGHUP, SIG_IGN);
+        const StopSignals signals;
+        (void)std::raise(SIGHUP);
+        ::_exit(stop_signal());
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,50 @@
+// The signals by which a user or a batch system asks this process to stop: Ctrl-C (SIGINT),
+// SIGTERM, SIGHUP, and SIGUSR1 and SIGUSR2, which batch systems send before a job's time is up.
+//
+// Long work polls: it either ends at its next good place (training, which saves first), or calls
+// throw_if_stopping(), so that destructors remove what is half made.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace bp::trainer {
+
+inline constexpr int kExitStopped = 75;       // asked to stop
+inline constexpr int kExitInterrupted = 130;  // asked to stop by Ctrl-C
+
+// While one lives, the signals are noted and do not end the process; only a Ctrl-C after the first
+// signal ends it at once. Signals that the parent process ignores (nohup, a job in the background
+// of a script) stay ignored. May be nested; the end of the outermost forgets what was noted.
+class StopSignals {
+ public:
+  // `speaks`: the first Ctrl-C is answered by a line on stderr.
+  explicit StopSignals(bool speaks = false);
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+};
+
+// The first signal that was noted; 0: none. From any thread.
+[[nodiscard]] int stop_signal();
+
+// kExitInterrupted after Ctrl-C, else kExitStopped.
+[[nodiscard]] int stop_exit_code();
+
+// What ends work that was asked to stop. what(): "stopped on request while reading data.csv".
+class Interrupted : public std::runtime_error {
+ public:
+  Interrupted(const std::string& text, std::string hint)
+      : std::runtime_error(text), hint_(std::move(hint)) {}
+  [[nodiscard]] const std::string& hint() const { return hint_; }
+
+ private:
+  std::string hint_;
+};
+
+// Throws Interrupted if a signal was noted; `what` and `path` say what this process was doing.
+// Cheap enough for every row of a file.
+void throw_if_stopping(const char* what, const std::string& path);
+
+}  // namespace bp::trainer
