@@ -75,6 +75,7 @@ StepRecord read_step(const Json& line) {
           .loss = read_number(line, "loss"),
           .lr = read_number(line, "lr"),
           .grad_norm = read_number(line, "grad_norm"),
+          .skipped = line.contains("skipped") ? count_at(line, "skipped") : 0,
           .samples_per_s = read_number(line, "samples_per_s"),
           .tokens_per_s = read_number(line, "tokens_per_s"),
           .compute_ms = read_number(line, "compute_ms"),
@@ -134,6 +135,7 @@ std::string to_json_line(const StepRecord& record) {
   line.add_measured("tokens_per_s", record.tokens_per_s);
   line.add_measured("compute_ms", record.compute_ms);
   line.add_measured("comm_exposed_ms", record.comm_exposed_ms);
+  line.add("skipped", record.skipped);
   line.add_measured("data_wait_ms", record.data_wait_ms);
   line.add("comm", to_json(record.comm));
   return line.text();

@@ -1,7 +1,7 @@
 // metrics.jsonl: how a run went, one JSON object a line, appended as it goes.
 //
 //   {"step":50,"epoch":0.24,"samples":3200,"loss":0.61,"lr":0.0001,"grad_norm":1.3,
-//    "samples_per_s":410.2,"tokens_per_s":8204.1,"compute_ms":140.2,"comm_exposed_ms":3.1,
+//    "skipped":0,"samples_per_s":410.2,"tokens_per_s":8204.1,"compute_ms":140.2,"comm_exposed_ms":3.1,
 //    "data_wait_ms":0.2,"comm":{"operations":12,"bytes":48000,"seconds_busy":0.02,
 //    "seconds_waiting":0.01,"kinds":[{"operation":"all_reduce","algorithm":"direct", and the four
 //    as before}]}}
@@ -25,12 +25,13 @@ namespace bp::trainer {
 // What a logged step is said to have done. Rates and times are of the whole world and of the steps
 // since the last logged one: times are per step, those of the rank that logs.
 struct StepRecord {
-  std::int64_t step = 0;     // optimizer updates done so far
+  std::int64_t step = 0;     // steps done so far, skipped ones included
   double epoch = 0;          // passes over the train split done so far: 1.5 is amid the second
   std::int64_t samples = 0;  // trained on so far, by all ranks
   double loss = 0;           // mean over the samples since the last logged step, of all ranks
   double lr = 0;
-  double grad_norm = 0;  // before clipping
+  double grad_norm = 0;      // before clipping
+  std::int64_t skipped = 0;  // steps since the last logged one that made no update
   double samples_per_s = 0;
   double tokens_per_s = 0;
   double compute_ms = 0;

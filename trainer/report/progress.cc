@@ -135,6 +135,9 @@ void Progress::erase() {
 
 std::string Progress::numbers() const {
   std::string text = concat("  loss ", fixed(state_.loss, 4));
+  if (state_.skipped > 0) {
+    text += concat("  ", state_.skipped, " skipped");
+  }
   if (measured_steps_ > 0 && seconds_per_step_ > 0) {
     text += concat("  ", rate_text(samples_per_step_ / seconds_per_step_), " samples/s");
   }

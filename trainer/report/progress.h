@@ -45,6 +45,7 @@ class Progress {
     std::int64_t step = 0;     // done so far, of those given to the constructor
     std::int64_t samples = 0;  // done so far, by all ranks
     double loss = 0;
+    std::int64_t skipped = 0;  // of the steps done: those that made no update
   };
   void update(const State& state);  // after a step; cheap when nothing is to be shown
 

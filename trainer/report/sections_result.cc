@@ -78,6 +78,9 @@ std::string heading_section(const Report& report) {
   const RunSummary& run = report.summary;
   return concat("<header><h1>", html(report.title), "</h1>\n<p class=\"quiet\">", html(run.task),
                 " with a ", html(run.model), " model, trained for ", counted(run.steps, "step"),
+                run.train.skipped > 0
+                    ? concat(", ", with_commas(run.train.skipped), " of them skipped for overflow")
+                    : "",
                 " (", brief(run.epochs), run.epochs == 1 ? " epoch" : " epochs", ") on ",
                 counted(run.world, "rank"), " on ", counted(run.hosts, "host"), ".</p></header>\n");
 }

@@ -10,6 +10,7 @@ std::string to_json(const RunSummary& summary) {
             {"world", summary.world},
             {"hosts", summary.hosts},
             {"steps", summary.steps},
+            {"skipped_steps", summary.train.skipped},
             {"epochs", number(summary.epochs)},
             {"train",
              {{"samples_per_s", measured(summary.train.samples_per_s)},

@@ -12,8 +12,9 @@ namespace bp::trainer {
 struct TrainSummary {
   double samples_per_s = 0;  // of the whole world, over `seconds`
   double tokens_per_s = 0;
-  double seconds = 0;  // in training steps: without preparation, evaluation and saving
-  double loss = 0;     // of the last logged step
+  double seconds = 0;        // in training steps: without preparation, evaluation and saving
+  double loss = 0;           // of the last logged step
+  std::int64_t skipped = 0;  // of the run's steps: those that made no update, see report.md
 };
 
 struct CommSummary {

@@ -118,7 +118,7 @@ void report_not_finite(Communicator& world, const BugScene& scene) {
     report["ranks"].push_back(Json::parse(text));
   }
   std::string text = concat("the ", scene.what, " at step ", step, " is ", text_of(scene.value),
-                            first_tensor(report));
+                            scene.since, first_tensor(report));
   if (!scene.run.empty()) {
     const std::string path = concat(scene.run, "/bug/step-", step, ".json");
     const std::string problem = world.rank() == 0 ? try_write(path, report) : "";

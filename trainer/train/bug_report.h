@@ -1,5 +1,5 @@
-// A loss or a gradient that is no finite number ends a run; RUN/bug/step-<N>.json says which
-// samples and which tensors were in it. docs/report.md has its layout.
+// The end of a run whose loss or gradient is not a finite number. RUN/bug/step-<N>.json lists the
+// samples and tensors of that step; docs/report.md has its layout.
 #pragma once
 
 #include <cmath>
@@ -12,9 +12,10 @@
 namespace bp::trainer {
 
 struct BugScene {
-  std::string run;        // its folder; empty: nothing is written
-  const char* what = "";  // "loss"
-  double value = 0;       // of it, which is not finite
+  std::string run;         // its folder; empty: nothing is written
+  const char* what = "";   // "loss"
+  double value = 0;        // of it, which is not finite
+  std::string since = {};  // what the error says after the value: ", as in the 19 steps before it"
   double loss = 0;
   double lr = 0;
   const Bert& model;  // its gradients are still those of the step

@@ -33,7 +33,13 @@ Json to_object(const RunTotals& totals) {
           {"seconds", number(totals.seconds)},
           {"seconds_exposed", number(totals.seconds_exposed)},
           {"gradient_bytes", totals.gradient_bytes},
-          {"loss", number(totals.loss)}};
+          {"loss", number(totals.loss)},
+          {"skipped_steps", totals.skipped}};
+}
+
+// Checkpoints of older versions lack the key.
+std::int64_t count_or_0(const Json& json, const char* key) {
+  return json.contains(key) ? count_at(json, key) : 0;
 }
 
 RunTotals read_totals(const Json& json) {
@@ -42,7 +48,8 @@ RunTotals read_totals(const Json& json) {
           .seconds = read_number(json, "seconds"),
           .seconds_exposed = read_number(json, "seconds_exposed"),
           .gradient_bytes = count_at(json, "gradient_bytes"),
-          .loss = read_number(json, "loss")};
+          .loss = read_number(json, "loss"),
+          .skipped = count_or_0(json, "skipped_steps")};
 }
 
 Json to_object(const BestResult& best) {
@@ -56,6 +63,7 @@ BestResult read_best(const Json& json) {
 CheckpointState read_state(const Json& json) {
   CheckpointState state;
   state.step = count_at(json, "step");
+  state.skipped_in_a_row = count_or_0(json, "skipped_in_a_row");
   state.position = {count_at(json, "epoch"), count_at(json, "rows_used")};
   state.rows = count_at(json, "rows");
   state.nominal_weight = json.at("nominal_weight");
@@ -97,6 +105,7 @@ void check(const CheckpointState& state) {
 std::string to_json(const CheckpointState& state) {
   Json json{{"format", kStateFormat},
             {"step", state.step},
+            {"skipped_in_a_row", state.skipped_in_a_row},
             {"epoch", state.position.epoch},
             {"rows_used", state.position.used},
             {"rows", state.rows},

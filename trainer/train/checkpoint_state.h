@@ -28,7 +28,8 @@ struct RunTotals {
   double seconds = 0;  // in training steps
   double seconds_exposed = 0;
   std::int64_t gradient_bytes = 0;
-  double loss = 0;  // of the last logged step
+  double loss = 0;           // of the last logged step
+  std::int64_t skipped = 0;  // steps that made no update, because their gradient overflowed
 };
 
 struct BestResult {
@@ -37,7 +38,8 @@ struct BestResult {
 };
 
 struct CheckpointState {
-  std::int64_t step = 0;  // optimizer updates done
+  std::int64_t step = 0;              // steps done, skipped ones included
+  std::int64_t skipped_in_a_row = 0;  // of the last steps
   EpochPosition position = {};
   std::int64_t rows = 0;                        // of an epoch
   double nominal_weight = 0;                    // DistributedOptimizer's

@@ -192,23 +192,31 @@ void Loop::make_step() {
   const auto gradient_bytes = static_cast<std::int64_t>(world_.counters().bytes - bytes);
 
   const DistributedOptimizer::Window window = optimizer_.window();
-  const auto check_finite = [&](double value, const char* what) {
-    if (std::isfinite(value)) return;
-    report_not_finite(world_, {options_.run, what, value, window.loss, lr, model_, batches, drawn});
+  const auto refuse = [&](const char* what, double value, const std::string& since) {
+    report_not_finite(world_,
+                      {options_.run, what, value, since, window.loss, lr, model_, batches, drawn});
   };
-  check_finite(window.loss, "loss");
+  if (!std::isfinite(window.loss)) refuse("loss", window.loss, "");
   const double norm = optimizer_.clip_grad_norm(
       options_.clip > 0 ? options_.clip : std::numeric_limits<double>::infinity());
-  check_finite(norm, "norm of the gradient");
-  optimizer_.step();
-  model_.parameters_changed();
+  // An f16 wire may have made the infinity: the optimizer skips the step then, on all ranks. It is
+  // real where nothing was rounded, and where it comes again and again.
+  const bool too_many = now_.skipped_in_a_row + 1 >= kMostSkippedInARow;
+  if (!std::isfinite(norm) && (!window.overflow || too_many)) {
+    refuse(
+        "norm of the gradient", norm,
+        window.overflow ? concat(", as in the ", kMostSkippedInARow - 1, " steps before it") : "");
+  }
+  const bool skipped = !optimizer_.step();
+  if (!skipped) model_.parameters_changed();
 
   ++now_.step;
+  now_.skipped_in_a_row = skipped ? now_.skipped_in_a_row + 1 : 0;
   now_.position = sampler_.after(now_.position);
   stopped_ = window.stop;
   finish_step(batches,
               {static_cast<std::int64_t>(std::llround(window.weight)), batches.world_tokens,
-               epochs_done(now_), window.loss, lr, norm, fed - begin, reduced - computed,
+               epochs_done(now_), window.loss, lr, norm, skipped, fed - begin, reduced - computed,
                Clock::now() - begin, gradient_bytes, world_.counters()});
 }
 

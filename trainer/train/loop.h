@@ -52,8 +52,17 @@ struct TrainResult {
                                        std::int64_t step,
                                        const EpochPosition& position);
 
-// Collective. What it saved is complete when it returns. Throws InputError on all ranks when the
-// loss or the gradient is no finite number.
+// The number of consecutive overflows at which a run ends.
+inline constexpr std::int64_t kMostSkippedInARow = 20;
+
+// Collective. What it saved is complete when it returns.
+//
+// A step whose gradient overflowed on an f16 wire makes no update on any rank: weights and moments
+// stay as they were. It counts as a step all the same, so its rows are used and the learning rate
+// follows the run's plan.
+//
+// Throws InputError (70) on all ranks when the loss is not a finite number, when the gradient is
+// not and no f16 wire can have caused it, and when kMostSkippedInARow steps in a row overflowed.
 TrainResult train(Communicator& world, const Options& options, const TrainJob& job, Bert& model);
 
 }  // namespace bp::trainer

@@ -1,6 +1,8 @@
 #include "trainer/train/train_log.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 #include "comm/base/text.h"
 #include "trainer/report/shown_text.h"
@@ -48,16 +50,29 @@ void TrainLog::step(const StepFacts& facts) {
   totals_.seconds += facts.total.count();
   totals_.seconds_exposed += facts.exposed.count();
   totals_.gradient_bytes += facts.gradient_bytes;
+  totals_.skipped += facts.skipped ? 1 : 0;
 
   ++sums_.steps;
   sums_.samples += facts.samples;
   sums_.tokens += facts.tokens;
+  sums_.skipped += facts.skipped ? 1 : 0;
   sums_.loss += facts.loss * static_cast<double>(facts.samples);
   sums_.data_wait += facts.data_wait.count();
   sums_.exposed += facts.exposed.count();
   sums_.total += facts.total.count();
   if (done_ == 1 || done_ % every_ == 0 || done_ == steps_) write_record(facts);
-  if (progress_) progress_->update({done_, totals_.samples, facts.loss});
+  if (progress_) progress_->update({done_, totals_.samples, facts.loss, totals_.skipped});
+  if (facts.skipped) tell_skipped(facts);
+}
+
+// The first one with its meaning, then each time their number has doubled: a run may have many.
+void TrainLog::tell_skipped(const StepFacts& facts) {
+  const std::int64_t count = totals_.skipped;
+  if (!std::has_single_bit(static_cast<std::uint64_t>(count))) return;
+  say(concat("step ", done_, ": skipped, because the gradient overflowed (its norm is ",
+             std::isnan(facts.grad_norm) ? "nan" : "inf", "); ",
+             count == 1 ? "the weights stay as they were, and training continues"
+                        : concat(count, " steps were skipped so far")));
 }
 
 void TrainLog::write_record(const StepFacts& last) {
@@ -70,6 +85,7 @@ void TrainLog::write_record(const StepFacts& last) {
   record.loss = sums_.loss / static_cast<double>(std::max<std::int64_t>(1, sums_.samples));
   record.lr = last.lr;
   record.grad_norm = last.grad_norm;
+  record.skipped = sums_.skipped;
   record.samples_per_s = static_cast<double>(sums_.samples) / sums_.total;
   record.tokens_per_s = static_cast<double>(sums_.tokens) / sums_.total;
   record.data_wait_ms = sums_.data_wait * milliseconds;
@@ -105,6 +121,7 @@ TrainSummary TrainLog::summary() const {
   TrainSummary result;
   result.seconds = totals_.seconds;
   result.loss = totals_.loss;
+  result.skipped = totals_.skipped;
   if (totals_.seconds > 0) {
     result.samples_per_s = static_cast<double>(totals_.samples) / totals_.seconds;
     result.tokens_per_s = static_cast<double>(totals_.tokens) / totals_.seconds;

@@ -22,6 +22,7 @@ struct StepFacts {
   double loss = 0;
   double lr = 0;
   double grad_norm = 0;
+  bool skipped = false;  // the step made no update, because its gradient overflowed
   std::chrono::duration<double> data_wait{0};
   std::chrono::duration<double> exposed{0};  // waiting for communication
   std::chrono::duration<double> total{0};
@@ -52,6 +53,7 @@ class TrainLog {
   [[nodiscard]] const RunTotals& totals() const { return totals_; }
 
  private:
+  void tell_skipped(const StepFacts& facts);
   void write_record(const StepFacts& last);
 
   std::int64_t steps_;
@@ -67,6 +69,7 @@ class TrainLog {
     std::int64_t steps = 0;
     std::int64_t samples = 0;
     std::int64_t tokens = 0;
+    std::int64_t skipped = 0;
     double loss = 0;  // times samples
     double data_wait = 0;
     double exposed = 0;

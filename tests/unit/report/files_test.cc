@@ -51,6 +51,7 @@ StepRecord step_record(std::int64_t step) {
           .loss = 0.1,
           .lr = 1e-4,
           .grad_norm = 1.5,
+          .skipped = 3,
           .samples_per_s = 410.23456,
           .tokens_per_s = 8204,
           .compute_ms = 140.2,
@@ -77,7 +78,7 @@ StepRecord step_record(std::int64_t step) {
 TEST_F(Files, MetricsLinesAreAsDocumented) {
   EXPECT_EQ(to_json_line(step_record(50)),
             R"({"step":50,"epoch":0.25,"samples":1600,"loss":0.1,"lr":0.0001,"grad_norm":1.5,)"
-            R"("samples_per_s":410.235,"tokens_per_s":8204,"compute_ms":140.2,)"
+            R"("skipped":3,"samples_per_s":410.235,"tokens_per_s":8204,"compute_ms":140.2,)"
             R"("comm_exposed_ms":3.142,"data_wait_ms":0,)"
             R"("comm":{"operations":12,"bytes":48000,"seconds_busy":0.5,"seconds_waiting":0.25,)"
             R"("kinds":[{"operation":"all_reduce","algorithm":"direct","operations":10,)"
@@ -109,9 +110,12 @@ TEST_F(Files, MetricsHoldTheCommunicatorsCounters) {
   EXPECT_EQ(read.kinds[1].bytes, 8000U);
 
   std::string older = content_of(path("m"));
+  EXPECT_EQ(read_metrics(path("m")).steps.at(0).skipped, 3);
   older.erase(older.find(R"(,"comm")"));
+  older.erase(older.find(R"("skipped":3,)"), 12);
   std::ofstream(path("m")) << older << "}\n";
   EXPECT_EQ(read_metrics(path("m")).steps.at(0).comm.operations, 0U);
+  EXPECT_EQ(read_metrics(path("m")).steps.at(0).skipped, 0);
 
   std::ofstream(path("m")) << older << R"(,"comm":{"operations":-1}})" << '\n';
   EXPECT_THAT([&] { (void)read_metrics(path("m")); },
@@ -185,7 +189,11 @@ TEST_F(Files, SummaryIsAsDocumented) {
       .hosts = 2,
       .steps = 1580,
       .epochs = 3,
-      .train = {.samples_per_s = 812.5, .tokens_per_s = 9301.1234, .seconds = 248.7, .loss = 0.25},
+      .train = {.samples_per_s = 812.5,
+                .tokens_per_s = 9301.1234,
+                .seconds = 248.7,
+                .loss = 0.25,
+                .skipped = 2},
       .dev =
           EvaluationSummary{
               .loss = 0.5, .accuracy = 0.8, .mcc = 0.6, .f1_macro = 0.79, .log_loss = 0.5},
@@ -209,6 +217,7 @@ TEST_F(Files, SummaryIsAsDocumented) {
     "accuracy": 0.8,
     "mcc": 0.6,
     "f1_macro": 0.79,
+  "skipped_steps": 2,
     "log_loss": 0.5
   },
   "comm": {

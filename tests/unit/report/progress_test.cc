@@ -59,6 +59,14 @@ TEST(Progress, RedrawsOneLineOnATerminal) {
   EXPECT_EQ(screen.taken(), "\n");
 }
 
+TEST(Progress, CountsSkippedSteps) {
+  Screen screen;
+  Progress progress(100, screen.output(true));
+  screen.now += milliseconds(100);
+  progress.update({.step = 1, .samples = 32, .loss = 0.7, .skipped = 1});
+  EXPECT_EQ(screen.taken(), "[>                   ] 1/100  loss 0.7000  1 skipped  320 samples/s");
+}
+
 TEST(Progress, WritesALineEveryTenSecondsElsewhere) {
   Screen screen;
   {
