@@ -116,6 +116,10 @@ off_t length_up_to(const std::string& path, std::int64_t last_step) {
 }  // namespace
 
 EvaluationSummary summary_of(const Scores& scores) {
+  if (scores.samples == 0) {
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    return {kNone, kNone, kNone, kNone, kNone};
+  }
   return {.loss = scores.loss,
           .accuracy = scores.accuracy,
           .mcc = scores.mcc,
@@ -131,11 +135,11 @@ std::string to_json_line(const StepRecord& record) {
   line.add_number("loss", record.loss);
   line.add_number("lr", record.lr);
   line.add_number("grad_norm", record.grad_norm);
+  line.add("skipped", record.skipped);
   line.add_measured("samples_per_s", record.samples_per_s);
   line.add_measured("tokens_per_s", record.tokens_per_s);
   line.add_measured("compute_ms", record.compute_ms);
   line.add_measured("comm_exposed_ms", record.comm_exposed_ms);
-  line.add("skipped", record.skipped);
   line.add_measured("data_wait_ms", record.data_wait_ms);
   line.add("comm", to_json(record.comm));
   return line.text();

@@ -49,6 +49,7 @@ struct EvaluationSummary {
   double f1_macro = 0;
   double log_loss = 0;
 };
+// Not-a-numbers, which JSON has as null, where no sample had a label.
 [[nodiscard]] EvaluationSummary summary_of(const Scores& scores);
 
 struct EvaluationRecord {

@@ -88,8 +88,9 @@ std::string heading_section(const Report& report) {
 std::string tiles_section(const Report& report) {
   const RunSummary& run = report.summary;
   std::string tiles;
-  if (const auto& result = run.test ? run.test : run.dev) {
-    const std::string split = run.test ? "test" : "dev";
+  const bool tested = run.test && std::isfinite(run.test->accuracy);
+  if (const auto& result = tested ? run.test : run.dev) {
+    const std::string split = tested ? "test" : "dev";
     tiles += tile("Accuracy", fixed(kPercent * result->accuracy, 1) + " %", split);
     tiles += tile("Matthews correlation", fixed(result->mcc, kDigits), split);
     tiles += tile("F1, mean of classes", fixed(result->f1_macro, kDigits), split);

@@ -41,10 +41,18 @@ void print_line(const std::string& text) {
 
 void print_scores(const Scored& scored) {
   const Scores scores = scores_of(scored.evaluation.tally);
-  print_line(concat(name_of(scored.split), ": accuracy ", fixed(scores.accuracy, 4), ", F1 ",
+  if (scores.samples == 0) {
+    print_line(concat(scored.name, ": no labels to compare with, ",
+                      with_commas(scored.store.size(scored.split)), " samples",
+                      scored.predictions.empty() ? "; --out FILE writes the predictions"
+                                                 : "; predictions in " + scored.predictions));
+    return;
+  }
+  print_line(concat(scored.name, ": accuracy ", fixed(scores.accuracy, 4), ", F1 ",
                     fixed(scores.macro.f1, 4), " (mean of classes), loss ", fixed(scores.loss, 4),
                     ", ", with_commas(scores.samples), " samples"));
   print_line(confusion_table(scored.evaluation.tally, scored.labels));
+  print_line(classification_table(scores, scored.labels));
 }
 
 void write_predictions(const std::string& path, const Scored& scored) {

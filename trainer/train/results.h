@@ -17,6 +17,8 @@ struct Scored {
   Split split = Split::test;
   const std::vector<int>& label_map;
   const std::vector<std::string>& labels;  // the model's
+  std::string name = name_of(split);       // of what was scored, for a person
+  std::string predictions = {};            // where they are; empty: nowhere
 };
 
 // The split on which a finished model is judged: test, or dev where there is no test.
@@ -24,7 +26,8 @@ struct Scored {
 
 // To stdout, with a line feed.
 void print_line(const std::string& text);
-// Accuracy and other scores, then the confusion matrix.
+// Accuracy and other scores, the confusion matrix and the scores of each class; where no sample has
+// a label, that, and where the predictions are.
 void print_scores(const Scored& scored);
 
 // predictions.csv: every sample of the split once, in order.

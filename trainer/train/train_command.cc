@@ -217,23 +217,31 @@ class Run {
       if (evaluation.stopped) return false;
       if (!writes()) return true;
       if (*split == Split::test) summary.test = summary_of(scores_of(evaluation.tally));
-      const Scored scored{evaluation, *store_, *split, label_map_, model_->config().labels};
-      write_predictions(folder_->file("predictions.csv"), scored);
-      const std::vector<std::string>& labels = model_->config().labels;
-      write_whole_file(folder_->file("classes.csv"), classes_csv(evaluation.tally, labels));
-      write_whole_file(folder_->file("confusion.csv"), confusion_csv(evaluation.tally, labels));
+      Scored scored{evaluation, *store_, *split, label_map_, model_->config().labels};
+      scored.predictions = folder_->file("predictions.csv");
+      write_predictions(scored.predictions, scored);
       print_scores(scored);
-      if (labels.size() > kMostInMatrix) {
-        print_line(
-            concat("labels  ", folder_->file("classes.csv"), ", ", folder_->file("confusion.csv")));
+      if (evaluation.tally.samples() > 0) {
+        write_tables_of_classes(evaluation.tally);
+        detail = EvaluationDetail{name_of(*split), evaluation.tally, worst_rows(scored)};
       }
-      detail = EvaluationDetail{name_of(*split), evaluation.tally, worst_rows(scored)};
     }
     if (!writes()) return true;
     write_summary(summary, std::move(detail));
     print_line("model   " + folder_->file("model"));
     print_line("report  " + folder_->file("report.html"));
     return true;
+  }
+
+  // What the terminal and the report show of few labels only.
+  void write_tables_of_classes(const Tally& tally) const {
+    const std::vector<std::string>& labels = model_->config().labels;
+    write_whole_file(folder_->file("classes.csv"), classes_csv(tally, labels));
+    write_whole_file(folder_->file("confusion.csv"), confusion_csv(tally, labels));
+    if (labels.size() > kMostInMatrix) {
+      print_line(
+          concat("labels  ", folder_->file("classes.csv"), ", ", folder_->file("confusion.csv")));
+    }
   }
 
   void write_summary(const RunSummary& summary, std::optional<EvaluationDetail> detail) const {

@@ -181,6 +181,18 @@ TEST_F(Files, MetricsErrorsNameTheFileAndLine) {
   }
 }
 
+TEST_F(Files, ScoresWithoutASingleLabelAreNull) {
+  RunSummary summary;
+  summary.test = summary_of(scores_of(Tally(2)));
+  EXPECT_THAT(to_json(summary), HasSubstr(R"("test": {
+    "loss": null,
+    "accuracy": null,
+    "mcc": null,
+    "f1_macro": null,
+    "log_loss": null
+  })"));
+}
+
 TEST_F(Files, SummaryIsAsDocumented) {
   RunSummary summary{
       .task = "classify",
@@ -205,6 +217,7 @@ TEST_F(Files, SummaryIsAsDocumented) {
   "world": 4,
   "hosts": 2,
   "steps": 1580,
+  "skipped_steps": 2,
   "epochs": 3,
   "train": {
     "samples_per_s": 812.5,
@@ -217,7 +230,6 @@ TEST_F(Files, SummaryIsAsDocumented) {
     "accuracy": 0.8,
     "mcc": 0.6,
     "f1_macro": 0.79,
-  "skipped_steps": 2,
     "log_loss": 0.5
   },
   "comm": {
