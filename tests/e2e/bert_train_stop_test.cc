@@ -64,6 +64,20 @@ TEST_F(BertTrainStop, InPreparingKeepsWhatIsPrepared) {
   (void)in_folder("rm many.*");
 }
 
+TEST_F(BertTrainStop, InEvaluationLeavesNothingBehind) {
+  write_rows("long.csv", 60'000, 0);
+  const auto before = names();
+  for (const char* ready : {"ls tmp/bert_train-*/store.sqlite.part-*", "test -z \"$(ls tmp)\""}) {
+    const Ended ended = stopped("eval r long.csv --out p.csv",
+                                concat("grep reading log && ", ready), "kill -INT $pid");
+    EXPECT_EQ(ended.code, 130) << ended.output;
+    EXPECT_THAT(ended.output, HasSubstr("stopped on request while "));
+    EXPECT_THAT(ended.output, Not(HasSubstr("accuracy")));
+    EXPECT_EQ(names(), before) << ready;
+  }
+  std::filesystem::remove(path("long.csv"));
+}
+
 TEST_F(BertTrainStop, UnderBprunTooPreparingEndsInGoodOrder) {
   write_rows("many.csv", 150'000, 0);
   const Ended ended = in_folder(

@@ -27,6 +27,10 @@ void check_options(const PrepareOptions& options) {
     refuse_plan(concat("a vocabulary of ", options.vocabulary_size, " tokens is too small"),
                 "8000 is the default");
   }
+  if (!options.labels.empty() && options.vocabulary.empty()) {
+    refuse_plan(concat("the vocabulary of the model is needed to score ", options.source),
+                "name the vocab.txt that the model was trained with: --vocab");
+  }
   require_split(options.split);
 }
 
@@ -85,6 +89,9 @@ Fingerprint make_fingerprint(const Plan& plan) {
                      options.vocabulary.empty()
                          ? concat("trained, at most ", options.vocabulary_size, " tokens")
                          : content_of(options.vocabulary));
+  for (const std::string& label : options.labels) {
+    print.emplace_back("label of the model", label);
+  }
   print.emplace_back("case", options.lower_case ? "lower" : "kept");
   print.emplace_back("max length", concat(options.max_length));
   print.emplace_back("long text", options.long_text == LongText::fold ? "fold" : "truncate");
@@ -141,8 +148,10 @@ Plan make_plan(const PrepareOptions& options) {
   Plan plan;
   plan.options = options;
   plan.store = store_path(options);
-  plan.split_by_share = options.dev_source.empty() && options.test_source.empty();
-  plan.sources.push_back(add_source(options, options.source, Split::train, options.header));
+  const bool scored = !options.labels.empty();
+  plan.split_by_share = !scored && options.dev_source.empty() && options.test_source.empty();
+  plan.sources.push_back(
+      add_source(options, options.source, scored ? Split::test : Split::train, options.header));
   const HeaderMode header = plan.sources[0].layout.header ? HeaderMode::yes : HeaderMode::no;
   if (!options.dev_source.empty()) {
     plan.sources.push_back(add_source(options, options.dev_source, Split::dev, header));

@@ -36,7 +36,7 @@ struct Plan {
   PrepareOptions options;
   std::string store;
   bool split_by_share = true;       // of the only source
-  std::vector<SourceFile> sources;  // the first is the one to train on
+  std::vector<SourceFile> sources;  // the first is the one to train on, or to score
   Fingerprint fingerprint;
 };
 

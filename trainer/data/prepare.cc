@@ -17,16 +17,33 @@ namespace bp::trainer {
 namespace {
 
 const char* const kRebuildHint = "--rebuild makes it anew, --store makes another beside it";
+const char* const kStoreHint = "name another place for the new store with --store";
 
-void check_matches(const Plan& plan, const Fingerprint& there) {
+std::string needed_by(const Plan& plan, const SampleStore& store) {
+  const auto& ask = plan.options.needed_by;
+  return ask ? ask(plan.store, store.identity()) : "";
+}
+
+// Whether the store there is what `plan` would make. Otherwise it may be replaced by --rebuild
+// only, and not even then while a run needs it.
+bool matches(const Plan& plan, const SampleStore& store) {
+  const Fingerprint there = store.fingerprint();
+  const std::string difference_here = difference(there, plan.fingerprint);
+  if (difference_here.empty()) return true;
+  const std::string run = needed_by(plan, store);
+  if (plan.options.rebuild) {
+    if (run.empty()) return false;
+    throw InputError(2,
+                     concat("--rebuild would replace the store ", plan.store, ", which the run in ",
+                            run, " needs to resume and to be scored again"),
+                     kStoreHint);
+  }
+  const char* const hint = plan.options.may_rebuild && run.empty() ? kRebuildHint : kStoreHint;
   if (const std::string change = changed_source(there, plan); !change.empty()) {
-    throw InputError(65, concat(change, " since the store ", plan.store, " was made"),
-                     kRebuildHint);
+    throw InputError(65, concat(change, " since the store ", plan.store, " was made"), hint);
   }
-  if (const std::string reason = difference(there, plan.fingerprint); !reason.empty()) {
-    throw InputError(2, concat("the store ", plan.store, " was made otherwise: ", reason),
-                     kRebuildHint);
-  }
+  throw InputError(2, concat("the store ", plan.store, " was made otherwise: ", difference_here),
+                   hint);
 }
 
 // Whether a store lies there that may be used. Throws when something else does, or another store
@@ -38,19 +55,15 @@ bool usable_store_is_there(const Plan& plan, bool rebuild) {
   }
   try {
     const SampleStore store = SampleStore::open(plan.store);
-    if (rebuild) {
-      return false;
-    }
-    check_matches(plan, store.fingerprint());
-    return true;
+    return matches(plan, store) && !rebuild;
   } catch (const StoreError& problem) {
     const bool ours = problem.kind() == StoreError::Kind::ours;
     if (ours && rebuild) {
       return false;
     }
-    throw InputError(
-        problem.exit_code(), problem.what(),
-        ours ? kRebuildHint : "it is left alone: name another place for the store with --store");
+    throw InputError(problem.exit_code(), problem.what(),
+                     ours ? plan.options.may_rebuild ? kRebuildHint : kStoreHint
+                          : "it is left alone: name another place for the store with --store");
   }
 }
 

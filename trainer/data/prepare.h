@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "trainer/data/label_form.h"
 #include "trainer/data/lease.h"
@@ -39,7 +40,14 @@ struct PrepareOptions {
   LongText long_text = LongText::fold;
   std::array<double, 3> split = {0.8, 0.1, 0.1};  // of texts, never of their folds
   std::uint64_t seed = 1;
+  // The labels of a trained model, in its order, to score a file: all of `source` goes into the
+  // test split, and its rows have one of these labels or none. Needs `vocabulary`; may be empty.
+  std::vector<std::string> labels = {};
   bool rebuild = false;
+  bool may_rebuild = true;  // hints may offer --rebuild
+  // The run that needs the store with this path and identity, or "". A store that a run needs is
+  // not replaced.
+  std::function<std::string(const std::string& store, const std::string& identity)> needed_by = {};
 };
 
 struct PrepareResult {

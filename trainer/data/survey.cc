@@ -31,12 +31,13 @@ void check_label(const Plan& plan,
     return;
   }
   const std::string nearest = nearest_name(row.label, labels);
-  throw InputError(65,
-                   concat(row.reader->place(), ": label '", row.label, "' is none of those in ",
-                          plan.sources[0].path, ": ", shown_labels(labels)),
-                   nearest.empty()
-                       ? "is --label the right column, and has the file a header? see --header"
-                       : concat("did you mean '", nearest, "'?"));
+  throw InputError(
+      65,
+      concat(row.reader->place(), ": label '", row.label, "' is none of those ",
+             plan.options.labels.empty() ? "in " + plan.sources[0].path : "of the model", ": ",
+             shown_labels(labels)),
+      nearest.empty() ? "is --label the right column, and has the file a header? see --header"
+                      : concat("did you mean '", nearest, "'?"));
 }
 
 // A column of free text taken for the label would make a class of every row.
@@ -109,6 +110,7 @@ void for_each_row(const Plan& plan,
 
 Survey survey(const Plan& plan) {
   Survey survey;
+  survey.labels = plan.options.labels;
   for (const SourceFile& source : plan.sources) {
     LabelSet labels;
     std::int64_t rows = 0;

@@ -15,13 +15,13 @@ namespace bp::trainer {
 struct Survey {
   std::vector<std::int64_t> rows;  // of each source
   std::int64_t all_rows = 0;
-  std::vector<std::string> labels;  // of the source to train on, sorted
+  std::vector<std::string> labels;  // of the source to train on, sorted; or the model's
   TextRows texts;                   // of all sources
 };
 
 // Throws InputError 65: what TableReader throws, no rows, a row without a label (only a test file
-// may leave labels empty), a label in a dev or test file that is none of the training labels, a
-// label that is to be rounded and is no number.
+// may leave labels empty), a label in a dev or test file that is none of the training labels or of
+// the model's, a label that is to be rounded and is no number.
 [[nodiscard]] Survey survey(const Plan& plan);
 
 // What a user should know about the labels, a line each with the option that helps: labels that

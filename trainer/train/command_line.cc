@@ -8,9 +8,9 @@
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/plan.h"
+#include "trainer/train/evaluation_source.h"
 #include "trainer/train/option_set.h"
 #include "trainer/train/other_names.h"
-#include "trainer/train/run_folder.h"
 
 namespace bp::trainer {
 namespace {
@@ -52,6 +52,7 @@ struct Raw {
   std::string config;
 };
 
+// How to read a table and what becomes of its rows.
 void add_data_options(OptionSet& set, PrepareOptions& prepare, Raw& raw) {
   set.group("Data");
   set.text({"text", "Column of the text, by name or by number from 1", "", "COLUMN"},
@@ -87,8 +88,11 @@ void add_data_options(OptionSet& set, PrepareOptions& prepare, Raw& raw) {
       prepare.long_text, {{"fold", LongText::fold}, {"truncate", LongText::truncate}});
   set.path({"store", "The prepared data set", "DATA with the suffix .sqlite", "FILE"},
            prepare.store);
-  set.flag({"rebuild", "Prepare again, even if the store does not match"}, prepare.rebuild);
   set.flag({"stage", "Prepare on rank 0 only; hosts that lack its store are sent it"}, raw.stage);
+}
+
+void add_rebuild_option(OptionSet& set, PrepareOptions& prepare) {
+  set.flag({"rebuild", "Prepare again, even if the store does not match"}, prepare.rebuild);
 }
 
 void add_train_options(OptionSet& set, Options& options) {
@@ -155,7 +159,8 @@ void add_config_option(OptionSet& set, Raw& raw) {
 
 void add_evaluate_options(OptionSet& set, Options& options) {
   set.group("Evaluation");
-  set.text({"on", "The split to score", "test, or dev where there is no test", "train|dev|test"},
+  set.text({"on", "The split of the run's data or of a store to score",
+            "test, or dev where there is no test", "train|dev|test"},
            options.on);
   set.path({"out", "File for predictions", "none", "FILE"}, options.out);
 }
@@ -183,6 +188,7 @@ CommandLine parse_train(const std::vector<std::string>& arguments) {
   OptionSet set("bert_train", kTrainAbout, kTrainFooter);
   set.path({"DATA", "A .csv or .tsv file, or a store (.sqlite) made from one"}, o.data);
   add_data_options(set, o.prepare, raw);
+  add_rebuild_option(set, o.prepare);
   add_train_options(set, o);
   add_config_option(set, raw);
   return parse(set, arguments, raw, o);
@@ -196,6 +202,7 @@ CommandLine parse_prepare(const std::vector<std::string>& arguments) {
                 "Prepares the store of DATA: samples as token ids, ready to train on.", "");
   set.path({"DATA", "A .csv or .tsv file"}, o.data);
   add_data_options(set, o.prepare, raw);
+  add_rebuild_option(set, o.prepare);
   set.number({"seed", "Of the split"}, o.seed, 0, 9e18);
   add_config_option(set, raw);
   return parse(set, arguments, raw, o);
@@ -207,12 +214,13 @@ CommandLine parse_evaluate(const std::vector<std::string>& arguments) {
   Raw raw;
   OptionSet set(
       "bert_train eval",
-      "Scores a trained model. Any number of ranks gives the same numbers and predictions.\n"
-      "What a run was trained with is the default of the options on data.",
+      "Scores a trained model: a run on its own test split, or any model on all of a file.\n"
+      "Any number of ranks gives the same numbers and predictions. Files are read as the run's\n"
+      "were, with the model's vocabulary, and nothing is written beside them.",
       "");
-  set.path({"RUN", "A run's folder, or a model's (config.json, model.safetensors, vocab.txt)"},
-           o.source);
-  set.optional_path({"DATA", "What to score; default: the data of the run"}, o.data);
+  set.path({"RUN", "A run's folder, one of its checkpoints, or any model's folder"}, o.source);
+  set.optional_path({"DATA", "A file to score whole, or a store; default: the data of the run"},
+                    o.data);
   add_evaluate_options(set, o);
   add_data_options(set, o.prepare, raw);
   set.number({"seed", "Of the split"}, o.seed, 0, 9e18);
@@ -243,15 +251,24 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     return parse_train(arguments);
   }
 
-  // The first look finds the run; its options then stand before those of the command line, which
+  // The first parse finds the run. Its options then stand before those of the command line, which
   // win.
   CommandLine line = parse_evaluate(rest());
   if (!line.instead.empty()) return line;
-  std::vector<std::string> all = inherited_arguments(line.options.source, line.options.data);
+  const EvaluationPlan plan = plan_evaluation(line.options);
+  const bool store_is_typed = !line.options.prepare.store.empty();
+  std::vector<std::string> all = plan.arguments;
   const auto own = rest();
   all.insert(all.end(), own.begin(), own.end());
   line = parse_evaluate(all);
-  if (line.options.data.empty()) line.options.data = data_of_run(line.options.source);
+  Options& options = line.options;
+  options.data = plan.data;
+  options.scored = plan.source.model;
+  options.scored_run = plan.source.run;
+  options.own = plan.own;
+  options.whole = plan.whole;
+  options.seen = plan.seen;
+  options.store_is_typed = store_is_typed;
   return line;
 }
 

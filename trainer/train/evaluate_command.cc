@@ -1,14 +1,17 @@
+#include <unistd.h>
+
+#include <filesystem>
 #include <optional>
 
 #include "comm/base/nearest.h"
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/stop_signals.h"
 #include "trainer/train/commands.h"
 #include "trainer/train/evaluate.h"
+#include "trainer/train/evaluation_data.h"
 #include "trainer/train/model_source.h"
 #include "trainer/train/results.h"
-#include "trainer/train/run_folder.h"
-#include "trainer/train/shared_data.h"
 
 namespace bp::trainer {
 namespace {
@@ -27,28 +30,55 @@ Split chosen_split(const std::string& name, const SampleStore& store) {
                    concat("did you mean '", nearest_name(name, {"train", "dev", "test"}), "'?"));
 }
 
+// Better before hours of scoring than after.
+void require_writable(const std::string& file) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::absolute(file).parent_path();
+  const char* problem = nullptr;
+  if (!fs::is_directory(folder)) {
+    problem = "its folder does not exist";
+  } else if (fs::is_directory(file)) {
+    problem = "it is a folder";
+  } else if (::access(folder.c_str(), W_OK) != 0) {
+    problem = "you may not write into its folder";
+  }
+  if (problem == nullptr) return;
+  throw InputError(2, concat("--out: cannot write ", file, ": ", problem),
+                   "name a file in a folder that exists and that you may write to");
+}
+
 }  // namespace
 
 int run_evaluate(Communicator& world, const Options& options) {
   const auto say = [&](const std::string& text) {
     if (world.rank() == 0) print_line(text);
   };
-  const ModelSource source = find_model(model_folder(options.source));
+  if (world.rank() == 0 && !options.out.empty()) require_writable(options.out);
+  const ModelSource source = find_model(options.scored);
+  const auto model = load_model(source);
   Options on_data = options;
   on_data.prepare.lower_case = source.tokenizer.lower_case;
-  const SampleStore store = SampleStore::open(prepare_everywhere(world, on_data, say));
+  if (options.whole) on_data.prepare.labels = model->config().labels;
+  const SampleStore store = open_evaluation_data(world, on_data, say);
   check_samples(store, source);
-  const auto model = load_model(source);
   const std::vector<int> label_map = map_labels(store, *model);
   const Split split = chosen_split(options.on, store);
-  const Evaluation evaluation = evaluate(world, *model, store, split, label_map);
-  if (world.rank() != 0) return 0;
-  const Scored scored{evaluation, store, split, label_map, model->config().labels};
-  print_scores(scored);
-  if (!options.out.empty()) {
-    write_predictions(options.out, scored);
-    print_line("predictions  " + options.out);
+  const std::string name = options.whole ? options.data : name_of(split);
+  if (options.seen) {
+    say(concat("note: ", options.scored_run, " was trained on a part of ", name,
+               "; without DATA its own test split is scored"));
   }
+  const Evaluation evaluation = evaluate(world, *model, store, split, label_map);
+  if (evaluation.stopped) {
+    say(concat("stopped on request while scoring ", name, "; nothing was written"));
+    return stop_exit_code();
+  }
+  if (world.rank() != 0) return 0;
+  const Scored scored{evaluation, store,      split, label_map, model->config().labels,
+                      name,       options.out};
+  if (!options.out.empty()) write_predictions(options.out, scored);
+  print_scores(scored);
+  if (!options.out.empty()) print_line("predictions  " + options.out);
   return 0;
 }
 

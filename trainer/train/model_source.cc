@@ -157,14 +157,14 @@ void check_samples(const SampleStore& store, const ModelSource& source) {
       store.vocabulary() != Vocabulary::read(source.vocabulary).tokens) {
     throw InputError(
         65, concat("the data was prepared with another vocabulary than ", source.vocabulary),
-        concat("prepare it with --vocab ", source.vocabulary, " (and --store or --rebuild)"));
+        concat("prepare it with --vocab ", source.vocabulary, " and another --store"));
   }
   check_words(store.vocabulary().size(), source, "the vocabulary of the data");
   if (store.lower_case() != source.tokenizer.lower_case) {
     throw InputError(65,
                      concat("the data was prepared ", store.lower_case() ? "in lower" : "with its",
                             " case, which the model ", source.name, " was not trained with"),
-                     "prepare it for this model (--store or --rebuild)");
+                     "prepare it for this model in another --store");
   }
 }
 

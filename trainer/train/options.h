@@ -16,7 +16,8 @@ enum class Action : std::uint8_t { train, prepare, evaluate, stop };
 
 struct Options {
   Action action = Action::train;
-  std::string data;  // the text file, or a store that was prepared from one
+  std::string data;            // the text file, or a store that was prepared from one
+  bool data_is_store = false;  // `data` is a store, whatever its suffix
   PrepareOptions prepare;
   bool stage = false;  // rank 0 sends its store to the hosts that lack it
 
@@ -44,9 +45,15 @@ struct Options {
   std::string resume = "auto";  // or "never", or a checkpoint's or run's folder
 
   // Evaluation.
-  std::string source;  // a run's folder or a model's; of `stop` a run's
-  std::string on;      // "train", "dev" or "test"; empty: test, or dev where there is no test
-  std::string out;     // a file for predictions; empty: none
+  std::string source;           // a run's folder, a model's or a checkpoint's; of `stop` a run's
+  std::string scored;           // the folder of the model that `source` stands for
+  std::string scored_run;       // the run that it belongs to; empty: none
+  bool whole = false;           // `data` is a file of which all is scored
+  bool seen = false;            // the run was trained on a part of that file
+  bool own = false;             // the run's own data is scored, as it was split for training
+  bool store_is_typed = false;  // prepare.store is from the command line, not the run's
+  std::string on;   // "train", "dev" or "test"; empty: test, or dev where there is no test
+  std::string out;  // a file for predictions; empty: none
 
   std::vector<std::string> arguments;  // as typed, to be typed again
   // Every option of the action as text, with where it came from: for config.yaml and the report.

@@ -63,11 +63,6 @@ std::unique_ptr<Lease> take_lease(const std::string& run, const LeaseTimes& time
                    concat("name a place where you may write: --run ", writable_place(name)));
 }
 
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code error;
-  return a == b || fs::equivalent(a, b, error);
-}
-
 }  // namespace
 
 std::string default_run(const std::string& data) {
@@ -161,44 +156,6 @@ std::vector<Setting> read_settings(const std::string& path) {
   } catch (const YAML::Exception& error) {
     throw InputError(65, concat(path, ": ", error.what()), "it was written by bert_train as YAML");
   }
-}
-
-std::vector<std::string> inherited_arguments(const std::string& source, const std::string& data) {
-  const std::string config = source + "/config.yaml";
-  std::vector<std::string> arguments;
-  const auto pass = [&](const std::string& key, const std::string& value) {
-    if (!value.empty()) arguments.insert(arguments.end(), {"--" + key, value});
-  };
-  std::vector<std::string> keys = {"text",   "label",      "format",   "separator",
-                                   "header", "max-length", "long-text"};
-  if (!fs::exists(config)) {
-    pass("vocab", model_folder(source) + "/vocab.txt");
-    return arguments;
-  }
-  const std::vector<Setting> settings = read_settings(config);
-  const bool own = data.empty() || same_file(data, value_of(settings, "data"));
-  if (own) {
-    keys.insert(keys.end(), {"dev", "test", "split", "vocab", "vocab-size", "store", "seed"});
-  } else {
-    pass("vocab", model_folder(source) + "/vocab.txt");
-    pass("split", "1,0,0");
-    pass("on", "train");
-  }
-  for (const std::string& key : keys) pass(key, value_of(settings, key));
-  std::vector<std::string> flags = {"trim-labels", "round-labels"};
-  if (own) flags.emplace_back("dedupe");
-  for (const std::string& flag : flags) {
-    if (value_of(settings, flag) == "true") arguments.push_back("--" + flag);
-  }
-  return arguments;
-}
-
-std::string data_of_run(const std::string& source) {
-  const std::string config = source + "/config.yaml";
-  const std::string data = fs::exists(config) ? value_of(read_settings(config), "data") : "";
-  if (!data.empty()) return data;
-  throw InputError(2, concat("DATA is missing, and ", source, " names none"),
-                   "bert_train eval RUN DATA");
 }
 
 std::string model_folder(const std::string& source) {

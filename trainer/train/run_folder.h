@@ -56,15 +56,6 @@ void ask_to_stop(const std::string& run, const LeaseTimes& times = {});
 // Throws InputError (65) naming the file and the line.
 [[nodiscard]] std::vector<Setting> read_settings(const std::string& path);
 
-// The options on data that an evaluation takes over from `source` when that is a run's folder:
-// all of them for the run's own data; for another file only how to read it, with the model's
-// vocabulary, all of it in one split. For a model's folder: its vocabulary.
-[[nodiscard]] std::vector<std::string> inherited_arguments(const std::string& source,
-                                                           const std::string& data);
-
-// What a run was trained on. Throws InputError (2) when `source` is no run's folder.
-[[nodiscard]] std::string data_of_run(const std::string& source);
-
 // The model's folder of a run's or model's folder; of a run that is not finished, that of its last
 // checkpoint. Throws InputError (66) when there is none.
 [[nodiscard]] std::string model_folder(const std::string& source);

@@ -9,6 +9,7 @@
 #include "trainer/data/plan.h"
 #include "trainer/data/prepare.h"
 #include "trainer/train/stage.h"
+#include "trainer/train/store_users.h"
 
 namespace bp::trainer {
 namespace {
@@ -17,12 +18,15 @@ namespace {
 // lease and by the job's store.
 constexpr std::chrono::hours kPrepareTimeout{24};
 
-bool is_store(const Options& options) { return options.data.ends_with(".sqlite"); }
+bool is_store(const Options& options) {
+  return options.data_is_store || options.data.ends_with(".sqlite");
+}
 
 PrepareOptions prepare_options(const Options& options) {
   PrepareOptions result = options.prepare;
   result.source = options.data;
   result.seed = options.seed;
+  result.needed_by = run_that_needs;
   return result;
 }
 
@@ -33,7 +37,7 @@ std::string make_store(const Options& options, const std::string& path, const Sa
   } else if (options.prepare.rebuild) {
     throw InputError(
         2, concat("--rebuild needs the text file, and ", path, " is a store"),
-        "bert_train FILE --store STORE --rebuild, with FILE the .csv or .tsv it came from");
+        "give the .csv or .tsv file that it came from, and name the store with --store");
   }
   const SampleStore store = SampleStore::open(path);
   store.verify();
@@ -64,7 +68,7 @@ void compare_identities(Communicator& world, const std::string& identity) {
         65,
         concat("the store of ", topology.host_name(topology.place_of(rank).host), " (rank ", rank,
                ") does not hold the same samples as that of ", topology.host_name(0), " (rank 0)"),
-        "copy one store to every host, or prepare with the same data and options (--rebuild)");
+        "copy one store to every host, or let rank 0 send its own to all with --stage");
   }
 }
 

@@ -29,6 +29,7 @@
 #include "trainer/train/schedule.h"
 #include "trainer/train/shared_data.h"
 #include "trainer/train/start.h"
+#include "trainer/train/store_users.h"
 #include "trainer/train/summation.h"
 #include "trainer/train/tell_bprun.h"
 
@@ -140,6 +141,7 @@ class Run {
     require_space(folder_->path(), count_parameters(*model_), {options_.keep, options_.keep_best});
     const BertConfig& config = model_->config();
     write_whole_file(folder_->file("config.yaml"), settings_yaml(options_.settings));
+    list_store_user(store_path_, folder_->path());
     say(concat("training ", source_.name, " (", config.layers, " layers, hidden ", config.hidden,
                ", ", config.vocabulary, " words, ", config.labels.size(), " labels) on ",
                store_->size(Split::train), " samples, ", world_.size(),

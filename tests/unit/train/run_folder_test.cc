@@ -1,4 +1,4 @@
-// RUN/ and config.yaml, and what an evaluation takes over from them.
+// RUN/ and config.yaml.
 #include "trainer/train/run_folder.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,6 @@
 #include "comm/base/text.h"
 #include "tests/unit/data/input_refusal.h"
 #include "trainer/data/input_error.h"
-#include "trainer/train/command_line.h"
 
 namespace bp::trainer {
 namespace {
@@ -166,93 +165,6 @@ TEST_F(RunFolderTest, BrokenYamlIsNamed) {
   } catch (const InputError& error) {
     EXPECT_EQ(error.exit_code(), 65);
     EXPECT_THAT(error.what(), HasSubstr("config.yaml"));
-  }
-}
-
-class Inherited : public RunFolderTest {
- protected:
-  void SetUp() override {
-    RunFolderTest::SetUp();
-    write("data.csv", "text,label\n");
-    write("other.csv", "text,label\n");
-    write("run/model/config.json", "{}");
-    write("run/config.yaml", settings_yaml({{"data", path("data.csv"), ""},
-                                            {"text", "review", ""},
-                                            {"max-length", "64", ""},
-                                            {"seed", "9", ""},
-                                            {"vocab", "", ""},
-                                            {"store", path("s.sqlite"), ""}}));
-  }
-};
-
-TEST_F(Inherited, ARunIsScoredOnItsOwnDataAsItWasTrained) {
-  const Options o = parse_command_line({"eval", path("run")}).options;
-  EXPECT_EQ(o.data, path("data.csv"));
-  EXPECT_EQ(o.prepare.text_column, "review");
-  EXPECT_EQ(o.prepare.max_length, 64);
-  EXPECT_EQ(o.prepare.store, path("s.sqlite"));
-  EXPECT_EQ(o.prepare.vocabulary, "");
-  EXPECT_EQ(o.seed, 9U);
-}
-
-TEST_F(Inherited, OtherDataIsReadAlikeWithTheModelsVocabulary) {
-  const Options o = parse_command_line({"eval", path("run"), path("other.csv")}).options;
-  EXPECT_EQ(o.prepare.text_column, "review");
-  EXPECT_EQ(o.prepare.store, "");
-  EXPECT_EQ(o.prepare.vocabulary, path("run/model/vocab.txt"));
-  EXPECT_EQ(o.prepare.split[0], 1.0);
-  EXPECT_EQ(o.on, "train");
-}
-
-TEST_F(Inherited, LabelsAndFieldsAreReadAsTheRunsWere) {
-  Options trained = parse_command_line({"data.csv", "--separator", "semicolon", "--trim-labels",
-                                        "--round-labels", "--dedupe"})
-                        .options;
-  set(trained.settings, {"data", path("data.csv"), ""});
-  for (const char* key : {"lr", "epochs", "steps", "dropout", "eval-every", "save-every"}) {
-    set(trained.settings, {key, "", "default"});
-  }
-  write("run/config.yaml", settings_yaml(trained.settings));
-  const Options own = parse_command_line({"eval", path("run")}).options;
-  EXPECT_EQ(own.prepare.separator, ';');
-  EXPECT_EQ(own.prepare.label_form, (LabelForm{true, true}));
-  EXPECT_TRUE(own.prepare.dedupe);
-  const Options other = parse_command_line({"eval", path("run"), path("other.csv")}).options;
-  EXPECT_EQ(other.prepare.separator, ';');
-  EXPECT_EQ(other.prepare.label_form, (LabelForm{true, true}));
-  EXPECT_FALSE(other.prepare.dedupe) << "all of another file is scored";
-}
-
-TEST_F(Inherited, TheCommandLineWins) {
-  const Options o = parse_command_line({"eval", path("run"), "--text", "words"}).options;
-  EXPECT_EQ(o.prepare.text_column, "words");
-}
-
-TEST_F(Inherited, AModelsFolderBringsItsVocabulary) {
-  const Options o = parse_command_line({"eval", path("run/model"), path("other.csv")}).options;
-  EXPECT_EQ(o.prepare.vocabulary, path("run/model/vocab.txt"));
-  try {
-    (void)parse_command_line({"eval", path("run/model")});
-    ADD_FAILURE();
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("DATA is missing"));
-  }
-}
-
-TEST_F(Inherited, ARunThatIsNotFinishedHasTheModelOfItsLastCheckpoint) {
-  std::filesystem::remove_all(path("run/model"));
-  write("run/checkpoints/step-50/config.json", "{}");
-  std::filesystem::create_directory_symlink("step-50", path("run/checkpoints/latest"));
-  EXPECT_EQ(model_folder(path("run")), path("run/checkpoints/latest"));
-}
-
-TEST_F(Inherited, NoModelIsSaid) {
-  try {
-    (void)parse_command_line({"eval", path("nothing"), path("data.csv")});
-    ADD_FAILURE();
-  } catch (const InputError& error) {
-    EXPECT_EQ(error.exit_code(), 66);
-    EXPECT_THAT(error.what(), HasSubstr("no model in"));
   }
 }
 

@@ -1,0 +1,132 @@
+// bert_train eval, and what protects the store that a run needs, as a user meets them.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/e2e/trained_run.h"
+
+namespace bp::trainer {
+namespace {
+
+using test::Ended;
+using test::read;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class EvaluateRun : public test::TrainedRun {};
+
+TEST_F(EvaluateRun, AFileIsScoredWholeAndNothingIsLeftBesideIt) {
+  const auto before = names();
+  const Ended run = bert_train("eval r other.csv");
+  ASSERT_EQ(run.code, 0) << run.output;
+  const std::string scores = line_of(run.output, "other.csv: accuracy ");
+  EXPECT_THAT(scores, EndsWith(", 200 samples")) << run.output;
+  for (const char* command : {"eval r/model other.csv", "eval r/checkpoints/latest other.csv"}) {
+    const Ended other = bert_train(command);
+    EXPECT_EQ(other.code, 0) << other.output;
+    EXPECT_EQ(line_of(other.output, "other.csv: accuracy "), scores) << command;
+  }
+  const Ended best = bert_train("eval r/checkpoints/best other.csv");
+  EXPECT_THAT(line_of(best.output, "other.csv: accuracy "), EndsWith(", 200 samples"))
+      << best.output;
+  const Ended ranks =
+      in_folder(BP_BIN_DIR "/bprun -H localhost:2,127.0.0.1:1 bert_train eval r other.csv");
+  EXPECT_EQ(ranks.code, 0) << ranks.output;
+  EXPECT_EQ(line_of(ranks.output, "[0] other.csv: accuracy "), "[0] " + scores);
+  EXPECT_EQ(names(), before);
+}
+
+TEST_F(EvaluateRun, TheRunsOwnSplitsNeedNeitherItsStoreNorLeaveOne) {
+  const auto line = [](const std::string& arguments, const std::string& begin) {
+    const Ended ended = bert_train("eval " + arguments);
+    EXPECT_EQ(ended.code, 0) << ended.output;
+    return line_of(ended.output, begin);
+  };
+  const std::string test = line("r", "test: ");
+  EXPECT_THAT(test, EndsWith(", 30 samples"));
+  EXPECT_EQ(line("r data.csv --on test", "test: "), test);
+  EXPECT_THAT(line("r data.csv", "data.csv: "), EndsWith(", 300 samples"));
+  EXPECT_THAT(line("r --on train", "train: "), EndsWith(", 240 samples"));
+  EXPECT_THAT(line("r/checkpoints/best", "test: "), EndsWith(", 30 samples"));
+
+  std::filesystem::rename(path("data.sqlite"), path("away"));
+  const auto before = names();
+  EXPECT_EQ(line("r", "test: "), test);
+  EXPECT_EQ(names(), before);
+  // Another file in the place of the run's has other splits.
+  std::filesystem::rename(path("data.csv"), path("data.away"));
+  std::filesystem::copy(path("other.csv"), path("data.csv"));
+  const Ended changed = bert_train("eval r");
+  EXPECT_EQ(changed.code, 65);
+  EXPECT_THAT(changed.output, HasSubstr("data.csv is not what r was trained on any more\n"));
+  std::filesystem::rename(path("data.away"), path("data.csv"));
+  std::filesystem::rename(path("away"), path("data.sqlite"));
+}
+
+TEST_F(EvaluateRun, ALabelThatTheModelLacksIsNamed) {
+  std::ofstream(path("strange.csv")) << "text,label\nred,yes\nblue,yess\n";
+  const auto before = names();
+  const Ended ended = bert_train("eval r strange.csv");
+  EXPECT_EQ(ended.code, 65);
+  EXPECT_THAT(ended.output, HasSubstr("strange.csv, row 2 (line 3): label"));
+  EXPECT_THAT(ended.output,
+              HasSubstr("is none of those of the model: no, yes\nhint: did you mean"));
+  EXPECT_EQ(names(), before);
+}
+
+TEST_F(EvaluateRun, AFileWithoutLabelsGetsPredictionsAndNoScores) {
+  std::ofstream(path("bare.csv")) << "text,label\nred,\nblue stone,\n";
+  const Ended ended = bert_train("eval r bare.csv --out p.csv");
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("bare.csv: no labels to compare with, 2 samples"));
+  EXPECT_THAT(ended.output, Not(HasSubstr("accuracy")));
+  EXPECT_THAT(read(path("p.csv")), HasSubstr("\n2,2,,"));
+
+  const Ended trained = bert_train(
+      "data.csv --model tiny --steps 2 --batch 8 --test bare.csv --store b.sqlite --run bare");
+  EXPECT_EQ(trained.code, 0) << trained.output;
+  EXPECT_THAT(trained.output, HasSubstr("test: no labels to compare with, 2 samples; predictions "
+                                        "in bare/predictions.csv\n"));
+  EXPECT_THAT(trained.output, Not(HasSubstr("0.0000")));
+  const auto summary = nlohmann::json::parse(read(path("bare/summary.json")));
+  EXPECT_TRUE(summary["test"]["accuracy"].is_null());
+  EXPECT_TRUE(summary["test"]["loss"].is_null());
+  EXPECT_THAT(read(path("bare/predictions.csv")), HasSubstr(",2,,"));
+  EXPECT_THAT(read(path("bare/report.html")), Not(HasSubstr("nan")));
+}
+
+TEST_F(EvaluateRun, PrintsTheScoresOfEachClass) {
+  const Ended ended = bert_train("eval r other.csv");
+  EXPECT_THAT(ended.output, HasSubstr("precision    recall  f1-score   support\n"));
+  EXPECT_THAT(ended.output, HasSubstr("weighted avg"));
+}
+
+TEST_F(EvaluateRun, AStoreThatARunNeedsIsNeverReplaced) {
+  const std::string store = read(path("data.sqlite"));
+  const Ended other = bert_train("prep data.csv --max-length 64");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.output, HasSubstr("hint: name another place for the new store with --store"));
+  EXPECT_THAT(other.output, Not(HasSubstr("--rebuild")));
+  const Ended rebuilt = bert_train("prep data.csv --max-length 64 --rebuild");
+  EXPECT_EQ(rebuilt.code, 2);
+  EXPECT_THAT(rebuilt.output, HasSubstr("--rebuild would replace the store data.sqlite, which the "
+                                        "run in "));
+  EXPECT_EQ(bert_train("eval r data.csv --rebuild").code, 2);
+  EXPECT_TRUE(read(path("data.sqlite")) == store);
+  const Ended resumed =
+      bert_train("data.csv --model tiny --epochs 2 --batch 8 --max-length 32 --run r");
+  EXPECT_EQ(resumed.code, 0) << resumed.output;
+  EXPECT_THAT(resumed.output, HasSubstr("going on from r/checkpoints/step-30"));
+}
+
+TEST_F(EvaluateRun, APlaceForPredictionsThatIsNoneIsSaidBeforeScoring) {
+  const Ended ended = bert_train("eval r other.csv --out nodir/p.csv");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.output,
+            "bert_train: --out: cannot write nodir/p.csv: its folder does not exist\n"
+            "hint: name a file in a folder that exists and that you may write to\n");
+}
+
+}  // namespace
+}  // namespace bp::trainer

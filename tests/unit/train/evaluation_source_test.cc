@@ -1,0 +1,163 @@
+// What `bert_train eval SOURCE [DATA]` scores, with what, and how it reads the data.
+#include "trainer/train/evaluation_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "comm/base/text.h"
+#include "tests/support/scratch.h"
+#include "tests/unit/data/input_refusal.h"
+#include "trainer/train/command_line.h"
+#include "trainer/train/run_folder.h"
+
+namespace bp::trainer {
+namespace {
+
+using test::input_refusal;
+using ::testing::HasSubstr;
+
+class EvaluationSourceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    write("data.csv", "text,label\n");
+    write("other.csv", "text,label\n");
+    write("run/model/config.json", "{}");
+    write("run/model/vocab.txt", "");
+    write("run/checkpoints/step-8/config.json", "{}");
+    write("run/checkpoints/step-8/vocab.txt", "");
+    write("run/config.yaml", settings_yaml({{"data", path("data.csv"), ""},
+                                            {"text", "review", ""},
+                                            {"max-length", "64", ""},
+                                            {"seed", "9", ""},
+                                            {"vocab", "", ""},
+                                            {"store", path("s.sqlite"), ""}}));
+    write("model/config.json", "{}");
+  }
+  void write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());
+    scratch_.write(name, text);
+  }
+  [[nodiscard]] std::string path(const std::string& name) const { return scratch_.path(name); }
+  static Options parsed(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "eval");
+    return parse_command_line(arguments).options;
+  }
+  static bool same(const std::string& a, const std::string& b) {
+    return std::filesystem::equivalent(a, b);
+  }
+
+  Scratch scratch_;
+};
+
+TEST_F(EvaluationSourceTest, ARunIsScoredOnItsOwnDataAsItWasSplit) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector{path("run")}, {path("run"), path("data.csv"), "--on", "test"}}) {
+    const Options o = parsed(arguments);
+    EXPECT_TRUE(o.own);
+    EXPECT_FALSE(o.whole);
+    EXPECT_EQ(o.data, path("data.csv"));
+    EXPECT_EQ(o.prepare.text_column, "review");
+    EXPECT_EQ(o.prepare.max_length, 64);
+    EXPECT_EQ(o.prepare.store, path("s.sqlite"));
+    EXPECT_FALSE(o.store_is_typed);
+    EXPECT_EQ(o.seed, 9U);
+  }
+}
+
+TEST_F(EvaluationSourceTest, AFileIsScoredWholeAndReadAsTheRunsWas) {
+  for (const char* data : {"other.csv", "data.csv"}) {
+    const Options o = parsed({path("run"), path(data)});
+    EXPECT_TRUE(o.whole);
+    EXPECT_FALSE(o.own);
+    EXPECT_EQ(o.seen, std::string(data) == "data.csv");
+    EXPECT_EQ(o.prepare.text_column, "review");
+    EXPECT_EQ(o.prepare.max_length, 64);
+    EXPECT_EQ(o.prepare.store, "");
+    EXPECT_EQ(o.prepare.vocabulary, path("run/model/vocab.txt"));
+  }
+}
+
+TEST_F(EvaluationSourceTest, LabelsAndFieldsAreReadAsTheRunsWere) {
+  Options trained = parse_command_line({"data.csv", "--separator", "semicolon", "--trim-labels",
+                                        "--round-labels", "--dedupe"})
+                        .options;
+  set(trained.settings, {"data", path("data.csv"), ""});
+  for (const char* key : {"lr", "epochs", "steps", "dropout", "eval-every", "save-every"}) {
+    set(trained.settings, {key, "", "default"});
+  }
+  write("run/config.yaml", settings_yaml(trained.settings));
+  const Options own = parsed({path("run")});
+  EXPECT_EQ(own.prepare.separator, ';');
+  EXPECT_EQ(own.prepare.label_form, (LabelForm{true, true}));
+  EXPECT_TRUE(own.prepare.dedupe);
+  const Options other = parsed({path("run"), path("other.csv")});
+  EXPECT_EQ(other.prepare.separator, ';');
+  EXPECT_EQ(other.prepare.label_form, (LabelForm{true, true}));
+  EXPECT_FALSE(other.prepare.dedupe) << "all of another file is scored";
+}
+
+TEST_F(EvaluationSourceTest, ANewStoreOfTheRunsOwnDataHasTheModelsVocabulary) {
+  const Options o = parsed({path("run"), "--store", path("new.sqlite")});
+  EXPECT_TRUE(o.own);
+  EXPECT_TRUE(o.store_is_typed);
+  EXPECT_EQ(o.prepare.store, path("new.sqlite"));
+  EXPECT_EQ(o.prepare.vocabulary, path("run/model/vocab.txt"));
+}
+
+TEST_F(EvaluationSourceTest, ACheckpointAndAModelBelongToTheirRun) {
+  std::filesystem::create_directory_symlink("step-8", path("run/checkpoints/best"));
+  for (const char* inside : {"run/model", "run/checkpoints/step-8", "run/checkpoints/best"}) {
+    SCOPED_TRACE(inside);
+    const Options o = parsed({path(inside), path("other.csv")});
+    EXPECT_EQ(o.scored, path(inside));
+    EXPECT_TRUE(same(o.scored_run, path("run")));
+    EXPECT_TRUE(o.whole);
+    EXPECT_EQ(o.prepare.max_length, 64);
+    EXPECT_EQ(o.prepare.vocabulary, path(inside) + "/vocab.txt");
+    EXPECT_TRUE(parsed({path(inside)}).own);
+  }
+}
+
+TEST_F(EvaluationSourceTest, ARunThatIsNotFinishedHasTheModelOfItsLastCheckpoint) {
+  std::filesystem::remove_all(path("run/model"));
+  std::filesystem::create_directory_symlink("step-8", path("run/checkpoints/latest"));
+  const EvaluationSource source = find_evaluation_source(path("run"));
+  EXPECT_EQ(source.model, path("run/checkpoints/latest"));
+  EXPECT_EQ(source.run, path("run"));
+}
+
+TEST_F(EvaluationSourceTest, AnyOtherModelBelongsToNoRun) {
+  const Options o = parsed({path("model"), path("other.csv")});
+  EXPECT_EQ(o.scored_run, "");
+  EXPECT_TRUE(o.whole);
+  EXPECT_THAT(input_refusal([&] { (void)parsed({path("model")}); }),
+              HasSubstr("2: DATA is missing, and "));
+  write("config.yaml", "logging: true");  // another program's, around a folder named model
+  EXPECT_EQ(parsed({path("model"), path("other.csv")}).scored_run, "");
+}
+
+TEST_F(EvaluationSourceTest, TheCommandLineWins) {
+  EXPECT_EQ(parsed({path("run"), "--text", "words"}).prepare.text_column, "words");
+  const Options divided = parsed({path("run"), path("other.csv"), "--split", "0.5,0,0.5"});
+  EXPECT_FALSE(divided.whole);
+  EXPECT_EQ(divided.prepare.split[2], 0.5);
+  EXPECT_FALSE(parsed({path("run"), path("s.sqlite"), "--on", "dev"}).whole);
+}
+
+TEST_F(EvaluationSourceTest, ASplitOfAFileThatIsScoredWholeIsRefused) {
+  EXPECT_EQ(input_refusal([&] {
+              (void)parsed({path("run"), path("other.csv"), "--on", "test"});
+            }),
+            concat("2: --on chooses a split, but all of ", path("other.csv"),
+                   " is scored | leave out --on; or leave out DATA to score a split of the run's "
+                   "data"));
+  EXPECT_THAT(input_refusal([&] {
+                (void)parsed({path("nothing"), path("data.csv")});
+              }),
+              HasSubstr("66: no model in "));
+}
+
+}  // namespace
+}  // namespace bp::trainer
