@@ -7,6 +7,7 @@
 #include <asio/post.hpp>
 #include <asio/write.hpp>
 
+#include "bp/log.h"
 #include "comm/base/text.h"
 #include "comm/store/keepalive.h"
 
@@ -15,6 +16,8 @@ namespace {
 
 constexpr std::size_t kReadAhead = std::size_t{64} << 10;
 constexpr std::size_t kHandshakeAhead = kFrameHeader + kMaxHandshakeBody;
+// How long the requests of one connection are taken before the others have their turn.
+constexpr std::chrono::milliseconds kTurn{1};
 
 }  // namespace
 
@@ -59,155 +62,202 @@ void StoreConnection::read() {
 }
 
 void StoreConnection::take_frames() {
-  std::size_t taken = 0;
+  const auto turn_ends = std::chrono::steady_clock::now() + kTurn;
   FrameView frame;
-  while (true) {
+  while (state_ < State::closing) {
+    if (out_.unsent() >= kMaxUnsent) {
+      paused_ = true;
+      return;
+    }
+    if (std::chrono::steady_clock::now() >= turn_ends) {
+      asio::post(socket_.get_executor(), [self = shared_from_this()] { self->take_frames(); });
+      return;
+    }
     const FrameLimits limits = admitted_ ? FrameLimits{.body = kMaxStoreBody, .mac = kFrameMac}
                                          : FrameLimits{.body = kMaxHandshakeBody, .mac = 0};
-    frame = next_frame(std::string_view(in_).substr(taken, in_used_ - taken), limits);
+    frame = next_frame(std::string_view(in_).substr(in_taken_, in_used_ - in_taken_), limits);
     if (frame.state == FrameView::State::too_long) {
       end("it sent a frame longer than the limit");
       return;
     }
     if (frame.state == FrameView::State::incomplete) {
-      break;
-    }
-    taken += frame.size;
-    if (!take_frame(frame)) {
+      make_room(frame.size);
+      read();
       return;
     }
+    in_taken_ += frame.size;
+    take_frame(frame);
   }
-  in_used_ -= taken;
-  if (taken > 0) {  // not while a large frame comes in pieces
-    std::copy_n(in_.begin() + static_cast<std::ptrdiff_t>(taken), in_used_, in_.begin());
+}
+
+void StoreConnection::make_room(std::size_t next_frame) {
+  in_used_ -= in_taken_;
+  if (in_taken_ > 0) {  // not while a large frame comes in pieces
+    std::copy_n(in_.begin() + static_cast<std::ptrdiff_t>(in_taken_), in_used_, in_.begin());
+    in_taken_ = 0;
   }
-  // Room for the frame that has begun, but no more than twice what has come of it: who announces
-  // much and sends little gets little.
+  // No more than twice what has come of the frame that has begun: a client that announces much and
+  // sends little gets little.
   in_.resize(
-      std::max(admitted_ ? kReadAhead : kHandshakeAhead, std::min(frame.size, 2 * in_used_)));
+      std::max(admitted_ ? kReadAhead : kHandshakeAhead, std::min(next_frame, 2 * in_used_)));
   if (in_.capacity() > 4 * in_.size()) {
     in_.shrink_to_fit();
   }
-  read();
 }
 
-bool StoreConnection::take_frame(const FrameView& frame) {
+void StoreConnection::take_frame(const FrameView& frame) {
   switch (state_) {
     case State::greeting:
-      return take_hello(frame.body);
+      take_hello(frame.body);
+      break;
     case State::proving:
-      return take_proof(frame.body);
+      take_proof(frame.body);
+      break;
     case State::admitted:
-      return take_message(frame);
+      take_message(frame);
+      break;
     case State::closing:
     case State::closed:
       break;
   }
-  return false;
 }
 
-bool StoreConnection::take_hello(std::string_view body) {
+void StoreConnection::take_hello(std::string_view body) {
   const auto step = handshake_.take_hello(body);
   if (step.refusal) {
-    return refuse(*step.refusal);
+    refuse(*step.refusal);
+    return;
   }
   if (!step.problem.empty()) {
-    return end(step.problem);
+    end(step.problem);
+    return;
   }
   state_ = State::proving;
-  queue(step.frame);
-  return true;
+  out_.push_frame(step.frame);
+  start_writing();
 }
 
-bool StoreConnection::take_proof(std::string_view body) {
+void StoreConnection::take_proof(std::string_view body) {
   if (const auto step = handshake_.take_proof(body); !step.problem.empty()) {
-    return end(step.problem);
+    end(step.problem);
+    return;
   }
   incoming_.emplace(handshake_.session(), FrameDirection::to_server);
   outgoing_.emplace(handshake_.session(), FrameDirection::to_client);
   if (const auto reason = owner_.admit(*this)) {
-    return refuse(*reason);
+    refuse(*reason);
+    return;
   }
   admitted_ = true;
   state_ = State::admitted;
   handshake_timer_.cancel();
   owner_.joined(*this);
-  return state_ == State::admitted;
 }
 
-bool StoreConnection::take_message(const FrameView& frame) {
+void StoreConnection::take_message(const FrameView& frame) {
   if (!incoming_->accept(frame.body, frame.mac)) {
-    return end("a frame from it was altered, replayed or out of order");
+    end("a frame from it was altered, replayed or out of order");
+    return;
   }
   auto message = decode_message(frame.body);
   if (!message) {
-    return end("it sent a malformed message");
+    end("it sent a malformed message");
+    return;
   }
   owner_.received(*this, std::move(*message));
-  return state_ == State::admitted;
 }
 
-bool StoreConnection::refuse(StoreRefusal reason) {
+void StoreConnection::refuse(StoreRefusal reason) {
   const StoreMessage refusal{.op = StoreOp::refusal, .number = static_cast<std::int64_t>(reason)};
-  queue(outgoing_ ? outgoing_->seal(encode_message(refusal))
-                  : plain_frame(encode_handshake(refusal)));
+  outgoing_ ? out_.push(refusal) : out_.push_frame(plain_frame(encode_handshake(refusal)));
+  start_writing();
   const auto self = shared_from_this();
   owner_.lost(*this, "it was refused");
   close();
-  return false;
 }
 
-void StoreConnection::send(const StoreMessage& message) {
-  if (state_ == State::admitted) {
-    queue(outgoing_->seal(encode_message(message)));
+void StoreConnection::send(StoreMessage message, SharedValue value) {
+  if (state_ != State::admitted || overflows_) {
+    return;
+  }
+  out_.push(std::move(message), std::move(value));
+  if (out_.held() > kMaxHeld) {
+    end_for_unread_messages();
+  } else {
+    start_writing();
   }
 }
 
-void StoreConnection::queue(const std::string& frame) {
-  queued_ += frame;
-  if (queued_.size() + writing_.size() > kMaxQueued) {
-    // Not from here: the owner may be in the middle of sending to everyone.
-    asio::post(socket_.get_executor(), [self = shared_from_this()] {
-      self->end(concat("it leaves more than ", kMaxQueued >> 20, " MiB of answers unread"));
-    });
-  } else if (writing_.empty()) {
+void StoreConnection::end_for_unread_messages() {
+  overflows_ = true;
+  const std::string why = concat("it leaves more than ", kMaxHeld >> 20, " MiB of answers unread");
+  log(LogLevel::warn, concat("the store ends its connection to ",
+                             rank() < 0 ? "an observer" : concat("rank ", rank()), ": ", why));
+  // Not from here: the owner may be in the middle of sending to everyone.
+  asio::post(socket_.get_executor(), [self = shared_from_this(), why] { self->end(why); });
+}
+
+void StoreConnection::start_writing() {
+  if (std::exchange(writes_, true)) {
+    return;
+  }
+  if (out_.unsent() <= StoreSendQueue::kBatch) {
     write();
+  } else {  // to seal a large value takes a while: each has a turn of its own
+    asio::post(socket_.get_executor(), [self = shared_from_this()] { self->write(); });
   }
 }
 
 void StoreConnection::write() {
-  writing_.swap(queued_);
-  asio::async_write(socket_, asio::buffer(writing_),
-                    [self = shared_from_this()](asio::error_code error, std::size_t) {
-                      if (self->state_ == State::closed) {
-                        return;
-                      }
-                      self->writing_ = {};
-                      if (error) {
-                        self->end(error.message());
-                      } else if (!self->queued_.empty()) {
-                        self->write();
-                      } else if (self->state_ == State::closing) {
-                        self->close_now();
-                      }
-                    });
+  if (state_ == State::closed) {
+    return;
+  }
+  std::vector<asio::const_buffer> buffers;
+  for (const std::string_view bytes : out_.next_batch(outgoing_ ? &*outgoing_ : nullptr)) {
+    buffers.emplace_back(bytes.data(), bytes.size());
+  }
+  asio::async_write(
+      socket_, buffers,
+      [self = shared_from_this()](asio::error_code error, std::size_t size) -> std::size_t {
+        // A client whose requests wait shows by what it takes that it is alive.
+        self->heard_ = self->heard_ || (self->paused_ && size > 0);
+        return error ? 0 : StoreSendQueue::kBatch;
+      },
+      [self = shared_from_this()](asio::error_code error, std::size_t) { self->written(error); });
 }
 
-bool StoreConnection::end(const std::string& why) {
+void StoreConnection::written(asio::error_code error) {
+  if (state_ == State::closed) {
+    return;
+  }
+  out_.batch_sent();
+  if (error) {
+    end(error.message());
+  } else if (!out_.empty()) {
+    write();
+  } else if (writes_ = false; state_ == State::closing) {
+    close_now();
+  }
+  if (paused_ && out_.unsent() < kMaxUnsent) {
+    paused_ = false;
+    take_frames();
+  }
+}
+
+void StoreConnection::end(const std::string& why) {
   const auto self = shared_from_this();  // the owner lets go of it
   const bool tell = state_ < State::closing;
   close_now();
   if (tell) {
     owner_.lost(*this, why);
   }
-  return false;
 }
 
 void StoreConnection::close() {
   if (state_ >= State::closing) {
     return;
   }
-  if (writing_.empty()) {
+  if (!writes_) {
     close_now();
     return;
   }

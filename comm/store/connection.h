@@ -15,6 +15,7 @@
 
 #include "comm/store/handshake.h"
 #include "comm/store/seal.h"
+#include "comm/store/send_queue.h"
 #include "comm/store/wire.h"
 
 namespace bp {
@@ -50,8 +51,10 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   StoreConnection(Id id, asio::ip::tcp::socket socket, const Settings& settings, Owner& owner);
 
   void start();
-  // Queues it. A client that leaves more than kMaxQueued bytes unread is lost.
-  void send(const StoreMessage& message);
+  // Queues a message, whose last string is `value` where there is one. While kMaxUnsent bytes wait
+  // for the client, its requests wait as well. What others do can still make messages for it: it is
+  // lost once all that waits takes more than kMaxHeld bytes of memory.
+  void send(StoreMessage message, SharedValue value = {});
   // Closes once what is queued is written; nothing more is read.
   void close();
 
@@ -61,22 +64,26 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   // Whether anything at all has come since the last call.
   [[nodiscard]] bool take_heard() { return std::exchange(heard_, false); }
 
-  static constexpr std::size_t kMaxQueued = std::size_t{64} << 20;
+  static constexpr std::size_t kMaxUnsent = std::size_t{1} << 20;
+  static constexpr std::size_t kMaxHeld = std::size_t{64} << 20;
 
  private:
   enum class State : std::uint8_t { greeting, proving, admitted, closing, closed };
 
   void read();
+  // Takes what has arrived, for one turn, and then sees to it that the rest is taken or read.
   void take_frames();
-  // These are false when the connection is at its end.
-  bool take_frame(const FrameView& frame);
-  bool take_hello(std::string_view body);
-  bool take_proof(std::string_view body);
-  bool take_message(const FrameView& frame);
-  bool end(const std::string& why);  // tells the owner
-  bool refuse(StoreRefusal reason);  // closes without telling the owner
-  void queue(const std::string& frame);
+  void make_room(std::size_t next_frame);
+  void take_frame(const FrameView& frame);
+  void take_hello(std::string_view body);
+  void take_proof(std::string_view body);
+  void take_message(const FrameView& frame);
+  void end(const std::string& why);  // tells the owner
+  void refuse(StoreRefusal reason);  // closes without telling the owner
+  void end_for_unread_messages();
+  void start_writing();
   void write();
+  void written(asio::error_code error);
   void close_now();
 
   const Id id_;
@@ -92,10 +99,13 @@ class StoreConnection : public std::enable_shared_from_this<StoreConnection> {
   std::optional<FrameSeal> incoming_;
   std::optional<FrameSeal> outgoing_;
 
-  std::string in_;  // its first `in_used_` bytes have arrived and are not yet taken
+  std::string in_;  // its first in_used_ bytes have arrived, the first in_taken_ of them are taken
   std::size_t in_used_ = 0;
-  std::string writing_;
-  std::string queued_;  // goes out behind `writing_`
+  std::size_t in_taken_ = 0;
+  StoreSendQueue out_;
+  bool writes_ = false;  // write() or written() comes
+  bool paused_ = false;  // written() calls take_frames() once the client has read
+  bool overflows_ = false;
 };
 
 }  // namespace bp

@@ -25,15 +25,24 @@ std::string FrameSeal::seal(std::string_view body) {
   return frame.append(body).append(view_of(next_mac(body)));
 }
 
+auto FrameSeal::seal_around(std::string_view head, std::string_view tail) -> Around {
+  Around frame;
+  frame.before.reserve(kFrameHeader + head.size());
+  append_u32(frame.before, static_cast<std::uint32_t>(head.size() + tail.size()));
+  frame.before.append(head);
+  frame.behind = view_of(next_mac(head, tail));
+  return frame;
+}
+
 bool FrameSeal::accept(std::string_view body, std::string_view mac) {
   return equal_secrets(view_of(next_mac(body)), mac);
 }
 
-Bytes32 FrameSeal::next_mac(std::string_view body) {
-  std::string head(1, static_cast<char>(direction_));
-  append_u64(head, sequence_++);
-  append_u32(head, static_cast<std::uint32_t>(body.size()));
-  return hmac_({head, body});
+Bytes32 FrameSeal::next_mac(std::string_view head, std::string_view tail) {
+  std::string facts(1, static_cast<char>(direction_));
+  append_u64(facts, sequence_++);
+  append_u32(facts, static_cast<std::uint32_t>(head.size() + tail.size()));
+  return hmac_({facts, head, tail});
 }
 
 }  // namespace bp

@@ -38,11 +38,18 @@ class FrameSeal {
       : hmac_(session), direction_(direction) {}
 
   [[nodiscard]] std::string seal(std::string_view body);
+  // Seals a body in two parts, of which the second stays where it is: returns what the frame has
+  // before and behind that.
+  struct Around {
+    std::string before;
+    std::string behind;
+  };
+  [[nodiscard]] Around seal_around(std::string_view head, std::string_view tail);
   // Whether this is the next frame of the sender. False is the end of the connection.
   [[nodiscard]] bool accept(std::string_view body, std::string_view mac);
 
  private:
-  Bytes32 next_mac(std::string_view body);
+  Bytes32 next_mac(std::string_view head, std::string_view tail = {});
 
   Hmac hmac_;
   FrameDirection direction_;

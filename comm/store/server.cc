@@ -268,9 +268,9 @@ void StoreServer::Impl::received(StoreConnection& connection, StoreMessage messa
     connection.send({.op = StoreOp::rejected, .id = id, .strings = {"this is no request"}});
     return;
   }
-  for (const auto& [client, reply] : table_.handle(connection.id(), std::move(message))) {
-    if (const auto other = clients_.find(client); other != clients_.end()) {
-      other->second->send(reply);
+  for (auto& answer : table_.handle(connection.id(), std::move(message))) {
+    if (const auto other = clients_.find(answer.client); other != clients_.end()) {
+      other->second->send(std::move(answer.message), std::move(answer.value));
     }
   }
 }

@@ -14,11 +14,11 @@ StoreMessage done(std::uint64_t id, std::int64_t number = 0) {
   return {.op = StoreOp::done, .id = id, .number = number, .strings = {}};
 }
 
-StoreMessage found(std::uint64_t id, std::string value) {
-  StoreMessage message{.op = StoreOp::found, .id = id, .number = 0, .strings = {}};
-  message.strings.push_back(std::move(value));
-  return message;
+StoreTable::Answer found(StoreTable::Client client, std::uint64_t id, SharedValue value) {
+  return {client, {.op = StoreOp::found, .id = id, .number = 0, .strings = {}}, std::move(value)};
 }
+
+auto shared(std::string value) { return std::make_shared<std::string>(std::move(value)); }
 
 StoreMessage rejected(std::uint64_t id, std::string why) {
   return {.op = StoreOp::rejected, .id = id, .number = 0, .strings = {std::move(why)}};
@@ -43,7 +43,7 @@ std::vector<StoreTable::Answer> StoreTable::handle(Client client, StoreMessage r
         request.op = StoreOp::missing;
         return {{client, std::move(request)}};
       }
-      return {{client, found(request.id, value->second)}};
+      return {found(client, request.id, value->second)};
     }
     case StoreOp::get:
     case StoreOp::wait:
@@ -66,7 +66,7 @@ std::vector<StoreTable::Answer> StoreTable::handle(Client client, StoreMessage r
 
 std::vector<StoreTable::Answer> StoreTable::set(Client client, StoreMessage& request) {
   std::vector<Answer> answers = {{client, done(request.id)}};
-  put(request.strings[0], std::move(request.strings[1]), answers);
+  put(request.strings[0], shared(std::move(request.strings[1])), answers);
   return answers;
 }
 
@@ -74,7 +74,7 @@ std::vector<StoreTable::Answer> StoreTable::start_wait(Client client, StoreMessa
   if (request.op == StoreOp::get) {
     const auto value = values_.find(request.strings[0]);
     if (value != values_.end()) {
-      return {{client, found(request.id, value->second)}};
+      return {found(client, request.id, value->second)};
     }
   }
   Wait wait{.op = request.op, .missing = {}};
@@ -112,7 +112,7 @@ std::vector<StoreTable::Answer> StoreTable::add(Client client, StoreMessage& req
   const std::string& key = request.strings[0];
   const auto value = values_.find(key);
   const auto before =
-      value == values_.end() ? std::optional<std::int64_t>(0) : parse_number(value->second);
+      value == values_.end() ? std::optional<std::int64_t>(0) : parse_number(*value->second);
   if (!before) {
     return {{client, rejected(request.id, "it holds something that is not a whole number")}};
   }
@@ -122,32 +122,39 @@ std::vector<StoreTable::Answer> StoreTable::add(Client client, StoreMessage& req
                               concat(*before, " + ", request.number, " does not fit 64 bits"))}};
   }
   std::vector<Answer> answers = {{client, done(request.id, sum)}};
-  put(key, std::to_string(sum), answers);
+  put(key, shared(std::to_string(sum)), answers);
   return answers;
 }
 
 std::vector<StoreTable::Answer> StoreTable::compare_set(Client client, StoreMessage& request) {
   const std::string& key = request.strings[0];
   const auto value = values_.find(key);
-  const std::string now = value == values_.end() ? std::string() : value->second;
-  if (now != request.strings[1]) {
-    return {{client, found(request.id, now)}};
+  const SharedValue now = value == values_.end() ? shared({}) : value->second;
+  if (*now != request.strings[1]) {
+    return {found(client, request.id, now)};
   }
-  std::vector<Answer> answers = {{client, found(request.id, request.strings[2])}};
-  put(key, std::move(request.strings[2]), answers);
+  const auto desired = shared(std::move(request.strings[2]));
+  std::vector<Answer> answers = {found(client, request.id, desired)};
+  put(key, desired, answers);
   return answers;
 }
 
 std::vector<StoreTable::Answer> StoreTable::append(Client client, StoreMessage& request) {
-  std::string& value = values_[request.strings[0]];
+  const auto at = values_.find(request.strings[0]);
+  const std::size_t size = at == values_.end() ? 0 : at->second->size();
   const std::string& more = request.strings[1];
-  if (value.size() + more.size() > kMaxStoreValue) {
+  if (size + more.size() > kMaxStoreValue) {
     return {{client, rejected(request.id,
-                              concat(value.size(), " + ", more.size(),
+                              concat(size, " + ", more.size(),
                                      " bytes are more than a value may have, ", kMaxStoreValue))}};
   }
+  std::shared_ptr<std::string>& value = values_[request.strings[0]];
+  if (value == nullptr || value.use_count() > 1) {
+    value = shared(value == nullptr ? std::string() : *value);
+  }
+  value->append(more);
   std::vector<Answer> answers = {{client, done(request.id)}};
-  put(request.strings[0], std::move(value.append(more)), answers);
+  put(request.strings[0], value, answers);
   return answers;
 }
 
@@ -155,7 +162,7 @@ std::map<std::string, std::string> StoreTable::values(const std::string& prefix)
   std::map<std::string, std::string> found;
   for (auto at = values_.lower_bound(prefix); at != values_.end() && at->first.starts_with(prefix);
        ++at) {
-    found.insert(*at);
+    found.emplace(at->first, *at->second);
   }
   return found;
 }
@@ -172,8 +179,10 @@ std::int64_t StoreTable::erase(const std::string& prefix) {
   return count;
 }
 
-void StoreTable::put(const std::string& key, std::string value, std::vector<Answer>& answers) {
-  std::string& held = values_[key] = std::move(value);
+void StoreTable::put(const std::string& key,
+                     std::shared_ptr<std::string> value,
+                     std::vector<Answer>& answers) {
+  const SharedValue held = values_[key] = std::move(value);
   auto waiters = waiting_for_.extract(key);
   if (waiters.empty()) {
     return;
@@ -182,8 +191,8 @@ void StoreTable::put(const std::string& key, std::string value, std::vector<Answ
     const auto wait = waits_.find(id);
     wait->second.missing.erase(key);
     if (wait->second.missing.empty()) {
-      answers.push_back(
-          {id.first, wait->second.op == StoreOp::get ? found(id.second, held) : done(id.second)});
+      answers.push_back(wait->second.op == StoreOp::get ? found(id.first, id.second, held)
+                                                        : Answer{id.first, done(id.second)});
       waits_.erase(wait);
     }
   }

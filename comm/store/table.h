@@ -23,6 +23,7 @@ class StoreTable {
   struct Answer {
     Client client = 0;
     StoreMessage message;
+    SharedValue value = {};  // the message's last string, where there is one
   };
 
   // What one request (set to erase, of StoreOp) makes the server say, to the client or to others
@@ -51,10 +52,13 @@ class StoreTable {
   std::int64_t erase(const std::string& prefix);
 
   // Puts the value there and answers those who waited for the key.
-  void put(const std::string& key, std::string value, std::vector<Answer>& answers);
+  void put(const std::string& key,
+           std::shared_ptr<std::string> value,
+           std::vector<Answer>& answers);
   std::map<WaitId, Wait>::iterator end_wait(std::map<WaitId, Wait>::iterator wait);
 
-  std::map<std::string, std::string, std::less<>> values_;
+  // Changed in place only while no answer shares them.
+  std::map<std::string, std::shared_ptr<std::string>, std::less<>> values_;
   std::map<WaitId, Wait> waits_;
   std::unordered_map<std::string, std::set<WaitId>> waiting_for_;  // by missing key
 };

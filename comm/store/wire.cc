@@ -108,26 +108,41 @@ bool read_strings(Reader& reader, const Shape& shape, std::vector<std::string>& 
   return reader.ok() && reader.left() == 0;
 }
 
+// `count` may announce more strings than the message has.
+std::string encode_strings(const StoreMessage& message, std::size_t count) {
+  std::string body;
+  body.reserve(encoded_size(message) + sizeof(std::uint32_t));
+  body += static_cast<char>(message.op);
+  append_u64(body, message.id);
+  append_u64(body, static_cast<std::uint64_t>(message.number));
+  append_u32(body, static_cast<std::uint32_t>(count));
+  for (const std::string& string : message.strings) {
+    append_u32(body, static_cast<std::uint32_t>(string.size()));
+    body += string;
+  }
+  return body;
+}
+
 }  // namespace
 
 void append_u32(std::string& out, std::uint32_t value) { append_big_endian(out, value); }
 void append_u64(std::string& out, std::uint64_t value) { append_big_endian(out, value); }
 
-std::string encode_message(const StoreMessage& message) {
+std::size_t encoded_size(const StoreMessage& message) {
   std::size_t size = 1 + 8 + 8 + 4;
   for (const std::string& string : message.strings) {
     size += 4 + string.size();
   }
-  std::string body;
-  body.reserve(size);
-  body += static_cast<char>(message.op);
-  append_u64(body, message.id);
-  append_u64(body, static_cast<std::uint64_t>(message.number));
-  append_u32(body, static_cast<std::uint32_t>(message.strings.size()));
-  for (const std::string& string : message.strings) {
-    append_u32(body, static_cast<std::uint32_t>(string.size()));
-    body += string;
-  }
+  return size;
+}
+
+std::string encode_message(const StoreMessage& message) {
+  return encode_strings(message, message.strings.size());
+}
+
+std::string encode_message_before(const StoreMessage& message, std::size_t size) {
+  std::string body = encode_strings(message, message.strings.size() + 1);
+  append_u32(body, static_cast<std::uint32_t>(size));
   return body;
 }
 

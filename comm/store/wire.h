@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -70,7 +71,14 @@ struct StoreMessage {
   bool operator==(const StoreMessage&) const = default;
 };
 
+// A value that the server's table and any number of its answers share. No holder changes it.
+using SharedValue = std::shared_ptr<const std::string>;
+
+[[nodiscard]] std::size_t encoded_size(const StoreMessage& message);
 [[nodiscard]] std::string encode_message(const StoreMessage& message);
+// Encodes `message` with one more string of `size` bytes behind its own, and leaves out the bytes
+// of that string, which come last. The caller sends them from where they are.
+[[nodiscard]] std::string encode_message_before(const StoreMessage& message, std::size_t size);
 // Nothing unless `body` is one whole message of a known op whose strings have its number and sizes.
 [[nodiscard]] std::optional<StoreMessage> decode_message(std::string_view body);
 

@@ -14,7 +14,13 @@ void handle(StoreTable& table, StoreTable::Client client, std::string_view body)
   if (!request || request->op < StoreOp::set || request->op > StoreOp::erase) return;
   for (const auto& answer : table.handle(client, *request)) {
     if (answer.client > 2) std::abort();
-    if (decode_message(encode_message(answer.message)) != answer.message) std::abort();
+    StoreMessage whole = answer.message;
+    std::string bytes = encode_message(whole);
+    if (answer.value) {
+      bytes = encode_message_before(whole, answer.value->size()) + *answer.value;
+      whole.strings.push_back(*answer.value);
+    }
+    if (decode_message(bytes) != whole) std::abort();
   }
 }
 

@@ -237,16 +237,25 @@ TEST_F(StoreHostileTest, ThreeHundredStrangersCloseTheOldestOnly) {
 
 TEST_F(StoreHostileTest, MemberThatDoesNotReadIsLostAndHarmsNobody) {
   const auto store = client();
-  store->set("large", std::string(kMaxStoreValue, 'x'));
   RawPeer peer(server_->address());
   peer.join(key_, 1);
-  for (std::uint64_t id = 0; id < 8; ++id) {
-    peer.send(peer.sealed({.op = StoreOp::find, .id = id, .strings = {"large"}}));
+  constexpr std::uint64_t kWaits = 5;
+  for (std::uint64_t id = 0; id < kWaits; ++id) {
+    peer.send(peer.sealed({.op = StoreOp::get, .id = id, .strings = {concat("large", id)}}));
+  }
+  peer.send(peer.sealed({.op = StoreOp::add, .number = 1, .strings = {"waits"}}));
+  peer.receive_sealed(StoreOp::done);
+  testing::internal::CaptureStderr();
+  for (std::uint64_t id = 0; id < kWaits; ++id) {
+    store->set(concat("large", id), std::string(kMaxStoreValue, 'x'));
   }
   EXPECT_EQ(events_.until("lost 1 because of 1").back(), "lost 1 because of 1");
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("the store ends its connection to rank 1: it leaves more than 64 MiB of "
+                        "answers unread"));
   EXPECT_THAT(client()->job_failure()->text,
               HasSubstr("leaves more than 64 MiB of answers unread"));
-  EXPECT_EQ(store->find("large")->size(), kMaxStoreValue);
+  EXPECT_EQ(store->find("large0")->size(), kMaxStoreValue);
 }
 
 // A TCP socket that is not connected, so that it takes its descriptor before any is short.

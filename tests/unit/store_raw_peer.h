@@ -66,6 +66,16 @@ class RawPeer {
     return {};
   }
 
+  // What the next sealed frame holds.
+  StoreMessage receive_message() {
+    const auto frame = receive_frame({.body = kMaxStoreBody, .mac = kFrameMac});
+    const auto message = frame ? decode_message(std::string_view(*frame).substr(
+                                     kFrameHeader, frame->size() - kFrameHeader - kFrameMac))
+                               : std::nullopt;
+    EXPECT_TRUE(message) << "the connection ended, or the message is malformed";
+    return message.value_or(StoreMessage{});
+  }
+
   // True when the other side closes, whatever it sends before.
   bool is_closed() {
     std::string why;

@@ -3,6 +3,8 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <thread>
+
 #include "comm/base/fd.h"
 #include "comm/store/keepalive.h"
 #include "tests/unit/store_raw_peer.h"
@@ -37,6 +39,26 @@ TEST_F(StoreSilenceTest, OnlyWhoGivesNoSignOfLifeIsSilent) {
   stopped.send(stopped.sealed({.op = StoreOp::alive}));
   EXPECT_EQ(events_.until("back 1").back(), "back 1");
   client()->set("key", "value");
+}
+
+// Its requests wait while it reads what it has asked for, and so would its heartbeats behind them.
+TEST_F(StoreSilenceTest, AClientThatReadsSlowlyIsNotSilent) {
+  const auto store = client();
+  store->set("value", std::string(std::size_t{1} << 20, 'v'));
+  RawPeer slow(server_->address());
+  slow.join(key_, 1);
+  constexpr std::uint64_t kRequests = 60;
+  std::string frames;
+  for (std::uint64_t id = 0; id < kRequests; ++id) {
+    frames += slow.sealed({.op = StoreOp::find, .id = id, .strings = {"value"}});
+  }
+  slow.send(frames);
+  for (std::uint64_t id = 0; id < kRequests; ++id) {
+    std::this_thread::sleep_for(15ms);
+    EXPECT_EQ(slow.receive_message().id, id);
+  }
+  client(2)->goodbye();
+  EXPECT_THAT(events_.until("goodbye 2"), Not(Contains("silent 1")));
 }
 
 TEST_F(StoreShortSilenceTest, HalfAFrameIsASignOfLife) {

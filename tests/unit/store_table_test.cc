@@ -22,7 +22,8 @@ TEST(StoreTable, AnswersEachWaiterOnce) {
   EXPECT_EQ(answers[1].client, 1U);
   EXPECT_EQ(answers[1].message, (StoreMessage{.op = StoreOp::done, .id = 10}));
   EXPECT_EQ(answers[2].client, 2U);
-  EXPECT_EQ(answers[2].message, (StoreMessage{.op = StoreOp::found, .id = 20, .strings = {"v"}}));
+  EXPECT_EQ(answers[2].message, (StoreMessage{.op = StoreOp::found, .id = 20}));
+  EXPECT_EQ(*answers[2].value, "v");
   EXPECT_EQ(table.handle(3, set("b")).size(), 1U);
   EXPECT_EQ(table.waits(), 0U);
 }
