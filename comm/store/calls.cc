@@ -56,7 +56,11 @@ void StoreClient::wait(std::span<const std::string> keys, std::chrono::milliseco
   }
   const std::string verb = concat("wait for ", keys.size(), keys.size() == 1 ? " key" : " keys");
   const What what{verb, {}};
-  if (const std::size_t size = encode_message(request).size(); size > kMaxStoreBody) {
+  if (keys.size() > kMaxStoreKeys) {
+    throw error(ErrorCode::invalid_argument, what,
+                concat(kMaxStoreKeys, " are the most; wait for fewer at a time"));
+  }
+  if (const std::size_t size = encoded_size(request); size > kMaxStoreBody) {
     throw error(ErrorCode::invalid_argument, what,
                 concat("together they have ", size, " bytes, and ", kMaxStoreBody,
                        " are the most; wait for fewer at a time"));

@@ -1,5 +1,6 @@
 #include "comm/store/table.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -22,6 +23,10 @@ auto shared(std::string value) { return std::make_shared<std::string>(std::move(
 
 StoreMessage rejected(std::uint64_t id, std::string why) {
   return {.op = StoreOp::rejected, .id = id, .number = 0, .strings = {std::move(why)}};
+}
+
+std::size_t cost(const std::string& key, std::size_t value) {
+  return std::max(key.size() + value, StoreTable::kLeastEntry);
 }
 
 std::optional<std::int64_t> parse_number(const std::string& text) {
@@ -65,6 +70,9 @@ std::vector<StoreTable::Answer> StoreTable::handle(Client client, StoreMessage r
 }
 
 std::vector<StoreTable::Answer> StoreTable::set(Client client, StoreMessage& request) {
+  if (auto why = too_much(request.strings[0], request.strings[1].size())) {
+    return {{client, rejected(request.id, std::move(*why))}};
+  }
   std::vector<Answer> answers = {{client, done(request.id)}};
   put(request.strings[0], shared(std::move(request.strings[1])), answers);
   return answers;
@@ -80,6 +88,7 @@ std::vector<StoreTable::Answer> StoreTable::start_wait(Client client, StoreMessa
   Wait wait{.op = request.op, .missing = {}};
   for (std::string& key : request.strings) {
     if (!values_.contains(key)) {
+      wait.cost += key.size() + kWaitOverhead;
       wait.missing.insert(std::move(key));
     }
   }
@@ -90,6 +99,14 @@ std::vector<StoreTable::Answer> StoreTable::start_wait(Client client, StoreMessa
   if (waits_.contains(id)) {
     return {{client, rejected(request.id, "the request's id is that of one still waiting")}};
   }
+  const auto before = awaited_.find(client);
+  const std::size_t awaited = wait.cost + (before == awaited_.end() ? 0 : before->second);
+  if (awaited > limits_.awaited) {
+    return {{client, rejected(request.id, concat("the keys that this process waits for would take ",
+                                                 awaited, " bytes, and ", limits_.awaited,
+                                                 " are the most; wait for fewer at a time"))}};
+  }
+  awaited_[client] = awaited;
   for (const std::string& key : wait.missing) {
     waiting_for_[key].insert(id);
   }
@@ -121,8 +138,12 @@ std::vector<StoreTable::Answer> StoreTable::add(Client client, StoreMessage& req
     return {{client, rejected(request.id,
                               concat(*before, " + ", request.number, " does not fit 64 bits"))}};
   }
+  std::string text = std::to_string(sum);
+  if (auto why = too_much(key, text.size())) {
+    return {{client, rejected(request.id, std::move(*why))}};
+  }
   std::vector<Answer> answers = {{client, done(request.id, sum)}};
-  put(key, shared(std::to_string(sum)), answers);
+  put(key, shared(std::move(text)), answers);
   return answers;
 }
 
@@ -132,6 +153,9 @@ std::vector<StoreTable::Answer> StoreTable::compare_set(Client client, StoreMess
   const SharedValue now = value == values_.end() ? shared({}) : value->second;
   if (*now != request.strings[1]) {
     return {found(client, request.id, now)};
+  }
+  if (auto why = too_much(key, request.strings[2].size())) {
+    return {{client, rejected(request.id, std::move(*why))}};
   }
   const auto desired = shared(std::move(request.strings[2]));
   std::vector<Answer> answers = {found(client, request.id, desired)};
@@ -148,14 +172,34 @@ std::vector<StoreTable::Answer> StoreTable::append(Client client, StoreMessage& 
                               concat(size, " + ", more.size(),
                                      " bytes are more than a value may have, ", kMaxStoreValue))}};
   }
-  std::shared_ptr<std::string>& value = values_[request.strings[0]];
-  if (value == nullptr || value.use_count() > 1) {
-    value = shared(value == nullptr ? std::string() : *value);
+  if (auto why = too_much(request.strings[0], size + more.size())) {
+    return {{client, rejected(request.id, std::move(*why))}};
+  }
+  auto value = shared({});
+  if (at != values_.end()) {
+    bytes_ -= cost(at->first, size);
+    value = std::move(at->second);
+    values_.erase(at);
+  }
+  if (value.use_count() > 1) {  // answers that are not sent yet have it
+    value = shared(*value);
   }
   value->append(more);
   std::vector<Answer> answers = {{client, done(request.id)}};
-  put(request.strings[0], value, answers);
+  put(request.strings[0], std::move(value), answers);
   return answers;
+}
+
+std::optional<std::string> StoreTable::too_much(const std::string& key, std::size_t size) const {
+  const auto at = values_.find(key);
+  const std::size_t before = at == values_.end() ? 0 : cost(key, at->second->size());
+  const std::size_t after = bytes_ - before + cost(key, size);
+  if (after <= limits_.bytes || cost(key, size) <= before) {
+    return std::nullopt;
+  }
+  return concat("the store would hold ", after, " bytes, and ", limits_.bytes,
+                " are the most (a key counts as at least ", kLeastEntry,
+                "); erase keys that are no longer needed, and send what is large by a collective");
 }
 
 std::map<std::string, std::string> StoreTable::values(const std::string& prefix) const {
@@ -172,6 +216,7 @@ std::int64_t StoreTable::erase(const std::string& prefix) {
   auto last = first;
   std::int64_t count = 0;
   while (last != values_.end() && last->first.starts_with(prefix)) {
+    bytes_ -= cost(last->first, last->second->size());
     ++last;
     ++count;
   }
@@ -182,7 +227,11 @@ std::int64_t StoreTable::erase(const std::string& prefix) {
 void StoreTable::put(const std::string& key,
                      std::shared_ptr<std::string> value,
                      std::vector<Answer>& answers) {
-  const SharedValue held = values_[key] = std::move(value);
+  std::shared_ptr<std::string>& place = values_[key];
+  bytes_ += cost(key, value->size());
+  bytes_ -= place ? cost(key, place->size()) : 0;
+  place = std::move(value);
+  const SharedValue held = place;
   auto waiters = waiting_for_.extract(key);
   if (waiters.empty()) {
     return;
@@ -193,9 +242,19 @@ void StoreTable::put(const std::string& key,
     if (wait->second.missing.empty()) {
       answers.push_back(wait->second.op == StoreOp::get ? found(id.first, id.second, held)
                                                         : Answer{id.first, done(id.second)});
-      waits_.erase(wait);
+      drop_wait(wait);
     }
   }
+}
+
+auto StoreTable::drop_wait(std::map<WaitId, Wait>::iterator wait)
+    -> std::map<WaitId, Wait>::iterator {
+  const auto awaited = awaited_.find(wait->first.first);
+  awaited->second -= wait->second.cost;
+  if (awaited->second == 0) {
+    awaited_.erase(awaited);
+  }
+  return waits_.erase(wait);
 }
 
 auto StoreTable::end_wait(std::map<WaitId, Wait>::iterator wait)
@@ -207,7 +266,7 @@ auto StoreTable::end_wait(std::map<WaitId, Wait>::iterator wait)
       waiting_for_.erase(waiters);
     }
   }
-  return waits_.erase(wait);
+  return drop_wait(wait);
 }
 
 void StoreTable::forget_client(Client client) {
@@ -219,6 +278,7 @@ void StoreTable::forget_client(Client client) {
 
 void StoreTable::forget_waits() {
   waits_.clear();
+  awaited_.clear();
   waiting_for_.clear();
 }
 

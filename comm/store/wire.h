@@ -19,6 +19,7 @@ inline constexpr std::uint32_t kStoreVersion = 2;
 inline constexpr std::size_t kMaxStoreKey = std::size_t{4} << 10;
 inline constexpr std::size_t kMaxStoreValue = std::size_t{16} << 20;
 inline constexpr std::size_t kMaxStoreText = std::size_t{16} << 10;  // of a failure
+inline constexpr std::size_t kMaxStoreKeys = std::size_t{64} << 10;  // that one request waits for
 inline constexpr std::size_t kMaxJobName = 256;
 inline constexpr std::size_t kMaxHandshakeBody = std::size_t{1} << 10;
 // A compare_set carries a key and two values; a wait may fill this with keys.
@@ -34,13 +35,13 @@ enum class StoreOp : std::uint8_t {
   welcome = 4,    // number: how often to say alive, in ms
   refusal = 5,    // number: StoreRefusal
   // Requests of a client, answered under the same id. What answers: (in brackets)
-  set = 16,          // key, value (done)
-  get = 17,          // key (found, when it is there; missing, after cancel)
+  set = 16,          // key, value (done or rejected)
+  get = 17,          // key (found, when it is there; missing, after cancel; rejected)
   find = 18,         // key (found or missing)
-  wait = 19,         // keys (done, when all are there; missing, after cancel)
+  wait = 19,         // keys (done, when all are there; missing, after cancel; rejected)
   cancel = 20,       // id of the get or wait to end now (its answer, if still owed)
   add = 21,          // number: delta; key (done with the sum as number, or rejected)
-  compare_set = 22,  // key, expected, desired (found)
+  compare_set = 22,  // key, expected, desired (found or rejected)
   append = 23,       // key, value (done or rejected)
   erase = 24,        // prefix (done with the count as number)
   fail = 25,         // number: cause; text (done)

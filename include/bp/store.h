@@ -29,11 +29,12 @@ struct Survivors {
   std::vector<int> ranks;  // that are left, ascending; the same list for all of one generation
 };
 
-// Keys are at most 4 KiB, values at most 16 MiB; any bytes. A store is used by any number of
-// threads at once. Every wait ends at its timeout with a `timeout` Error that lists what was
-// missing; a lost server is a `peer_lost` Error on every later call, and a failed job an `aborted`
-// Error out of every get and wait, also when the key is there. A request that the server rejects or
-// that breaks a limit is an `invalid_argument`; one that it does not answer in time
+// Keys are at most 4 KiB, values at most 16 MiB, any bytes, and all together 1 GiB (a key with its
+// value counts as at least 1 KiB). One call waits for at most 65,536 keys. A store is used by any
+// number of threads at once. Every wait ends at its timeout with a `timeout` Error that lists what
+// was missing; a lost server is a `peer_lost` Error on every later call, and a failed job an
+// `aborted` Error out of every get and wait, also when the key is there. A request that the server
+// rejects or that breaks a limit is an `invalid_argument`; one that it does not answer in time
 // (StoreClientOptions) a `timeout`.
 class Store {
  public:

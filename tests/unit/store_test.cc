@@ -202,6 +202,14 @@ TEST_F(StoreTest, PrefixedViewsDoNotMeet) {
   EXPECT_THAT(error_of([&] { b->wait(keys, 0ms); }), EndsWith("still missing: \"b/other\""));
 }
 
+TEST_F(StoreTest, MoreKeysThanOneWaitMayNameAreRefused) {
+  const auto store = client();
+  const std::vector<std::string> keys((std::size_t{64} << 10) + 1, "key");
+  EXPECT_EQ(error_of([&] { store->wait(keys, 0ms); }),
+            concat("invalid_argument: an observer, wait for 65537 keys at the store ",
+                   server_->address().text(), ": 65536 are the most; wait for fewer at a time"));
+}
+
 TEST_F(StoreTest, BusyPortIsNamed) {
   const int port = server_->address().port;
   EXPECT_EQ(error_of([&] { return start_server(port); }),
