@@ -118,8 +118,7 @@ void CpuBackend::run(const Operation& operation, Call& call) {
       return;
     case Operation::Kind::reduce_scatter:
       call.use("ring");
-      ring_reduce_scatter(call, operation.input, output,
-                          even_counts(operation.input.count, call.size()), operation.reduce,
+      ring_reduce_scatter(call, operation.input, output, operation.counts, operation.reduce,
                           setup_.limits);
       return;
     case Operation::Kind::all_gather:

@@ -70,7 +70,6 @@ void GlooNativeBackend::run(const Operation& operation, Call& call) {
       check_reduce_scatter(op);
       Barrier(call).finish();  // this one has no tag: agree first
       native.kind = NativeCall::reduce_scatter_f32_sum;
-      op.counts = even_counts(op.input.count, call.size());
       native.counts = op.counts.data();
       break;
     default:

@@ -1,6 +1,7 @@
 #include "comm/backend/operation.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "comm/base/mix.h"
@@ -21,6 +22,12 @@ std::string counts_text(const std::vector<std::size_t>& counts) {
     all.add(counts[r]);
   }
   return counts.size() <= kShown ? text : concat(text, "+... (layout ", all.value(), ")");
+}
+
+// As block_of() cuts.
+bool is_even(const std::vector<std::size_t>& counts) {
+  return counts.empty() ||
+         (std::ranges::is_sorted(counts, std::greater()) && counts.front() - counts.back() <= 1);
 }
 
 // "10 f32 + 2 i64"
@@ -104,8 +111,11 @@ std::string describe(const Operation& operation) {
   std::string text(name_of(operation.kind));
   const ConstView whole = operation.whole();
   switch (operation.kind) {
-    case Operation::Kind::all_reduce:
     case Operation::Kind::reduce_scatter:
+      text += concat(" ", name_of(operation.reduce), " of ", whole.count, " ", name_of(whole.type));
+      if (!is_even(operation.counts)) text += concat(" cut ", counts_text(operation.counts));
+      break;
+    case Operation::Kind::all_reduce:
     case Operation::Kind::reduce:
       text += concat(" ", name_of(operation.reduce), " of ", whole.count, " ", name_of(whole.type));
       break;

@@ -38,7 +38,8 @@ struct Operation {
   // root; of a message one is empty, and both have its type.
   ConstView input;
   View output;
-  // The elements of each rank: all_gather, gather, scatter. all_to_all: those that go to each rank.
+  // The elements of each rank: all_gather, gather, scatter, reduce_scatter. all_to_all: those that
+  // go to each rank.
   std::vector<std::size_t> counts;
   std::vector<std::size_t> receive_counts;  // all_to_all: those that come from each rank
   std::vector<View> group;                  // all_reduce_grouped: its tensors

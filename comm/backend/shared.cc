@@ -113,8 +113,7 @@ void SharedBackend::run(const Operation& operation, Call& call) {
       broadcast(call, output, operation.root);
       return;
     case Operation::Kind::reduce_scatter:
-      reduce_scatter(call, operation.input, output, even_counts(operation.input.count, size()),
-                     operation.reduce);
+      reduce_scatter(call, operation.input, output, operation.counts, operation.reduce);
       return;
     case Operation::Kind::all_gather: {
       const Block own = gathered_block(operation.counts, rank_);

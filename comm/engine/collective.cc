@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "comm/backend/algorithms.h"
 #include "comm/base/text.h"
 #include "comm/engine/request.h"
 
@@ -43,14 +44,17 @@ Request broadcast_request(Communicator& comm, const View& data, const Collective
 Request reduce_scatter_request(Communicator& comm,
                                const ConstView& input,
                                const View& output,
-                               const CollectiveOptions& options) {
-  Request request(comm, Kind::reduce_scatter, options);
+                               std::span<const std::size_t> counts,
+                               const CollectiveOptions& options,
+                               std::string_view called) {
+  Request request(comm, Kind::reduce_scatter, options, called);
   request.check_pair(input, output);
-  request.check_count("output", output.count,
-                      block_of(input.count, comm.size(), comm.rank()).count);
+  request.check_counts("counts", counts, "input", input);
+  request.check_count("output", output.count, counts[static_cast<std::size_t>(comm.rank())]);
   request.check_apart(input, output);
   request.operation.input = input;
   request.operation.output = output;
+  request.operation.counts.assign(counts.begin(), counts.end());
   return request;
 }
 
@@ -106,13 +110,31 @@ void reduce_scatter(Communicator& comm,
                     ConstView input,
                     View output,
                     const CollectiveOptions& options) {
-  reduce_scatter_request(comm, input, output, options).run();
+  reduce_scatter_request(comm, input, output, even_counts(input.count, comm.size()), options, {})
+      .run();
 }
 Work reduce_scatter_async(Communicator& comm,
                           ConstView input,
                           View output,
                           const CollectiveOptions& options) {
-  return reduce_scatter_request(comm, input, output, options).start();
+  return reduce_scatter_request(comm, input, output, even_counts(input.count, comm.size()), options,
+                                {})
+      .start();
+}
+
+void reduce_scatter_v(Communicator& comm,
+                      ConstView input,
+                      View output,
+                      std::span<const std::size_t> counts,
+                      const CollectiveOptions& options) {
+  reduce_scatter_request(comm, input, output, counts, options, "reduce_scatter_v").run();
+}
+Work reduce_scatter_v_async(Communicator& comm,
+                            ConstView input,
+                            View output,
+                            std::span<const std::size_t> counts,
+                            const CollectiveOptions& options) {
+  return reduce_scatter_request(comm, input, output, counts, options, "reduce_scatter_v").start();
 }
 
 void all_gather(Communicator& comm,
@@ -145,6 +167,9 @@ Work all_gather_v_async(Communicator& comm,
 
 void barrier(Communicator& comm, const CollectiveOptions& options) {
   Request(comm, Kind::barrier, options).run();
+}
+Work barrier_async(Communicator& comm, const CollectiveOptions& options) {
+  return Request(comm, Kind::barrier, options).start();
 }
 
 int join(Communicator& comm, const CollectiveOptions& options) {

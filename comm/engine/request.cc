@@ -1,7 +1,8 @@
 #include "comm/engine/request.h"
 
+#include <cstdint>
 #include <functional>
-#include <numeric>
+#include <limits>
 #include <utility>
 
 #include "bp/error.h"
@@ -46,6 +47,12 @@ void Request::check_memory(const char* what, const ConstView& memory) const {
   if (memory.data == nullptr && memory.count > 0) {
     refuse(concat(what, " has ", memory.count, " elements at no address"));
   }
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data);
+  const std::size_t bytes = std::numeric_limits<std::uintptr_t>::max() - address;
+  if (memory.count > bytes / size_of(memory.type)) {
+    refuse(concat(what, " has ", memory.count, " ", name_of(memory.type),
+                  " elements, more bytes than there are addresses"));
+  }
 }
 
 void Request::check_pair(const ConstView& input, const View& output) const {
@@ -68,8 +75,13 @@ void Request::check_counts(const char* what,
                            const char* memory_name,
                            const ConstView& memory) const {
   check_count(what, counts.size(), static_cast<std::size_t>(ranks()));
-  check_count(memory_name, memory.count,
-              std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
+  std::size_t sum = 0;
+  for (const std::size_t count : counts) {
+    if (__builtin_add_overflow(sum, count, &sum)) {
+      refuse(concat(what, " add up to more than a size can hold"));
+    }
+  }
+  check_count(memory_name, memory.count, sum);
 }
 
 void Request::check_rank(const char* what, int rank) const {

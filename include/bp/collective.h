@@ -20,7 +20,7 @@
 namespace BP_API bp {
 
 struct CollectiveOptions {
-  ReduceOp op = ReduceOp::sum;  // all_reduce, reduce, reduce_scatter only
+  ReduceOp op = ReduceOp::sum;  // all_reduce, reduce, reduce_scatter(_v) only
   // Likewise. What each rank gives is multiplied by `prescale`, and the result by `postscale`, in
   // f64 for f64 and integers, which are then truncated towards zero, and in f32 for the rest.
   double prescale = 1;
@@ -31,6 +31,12 @@ struct CollectiveOptions {
 };
 
 // In place: `data` becomes the reduction over all ranks, bit for bit the same on each.
+//
+// f16 and bf16 are added in f32, and each sum that a rank sends on is rounded to the nearest half.
+// On one host with shared memory that happens once. Between hosts a ring of P ranks rounds P-1
+// times, by up to half an ulp of the sum so far: the result is within (P-1)/2 ulp of the sum of the
+// magnitudes, 2 ulp with 5 ranks. The other algorithms round no more often. An average is rounded
+// once more.
 void all_reduce(Communicator& comm, View data, const CollectiveOptions& options = {});
 [[nodiscard]] Work all_reduce_async(Communicator& comm,
                                     View data,
@@ -68,6 +74,20 @@ void reduce_scatter(Communicator& comm,
                                         ConstView input,
                                         View output,
                                         const CollectiveOptions& options = {});
+
+// The same where block r has counts[r] elements, which must agree on all ranks and add up to
+// input.count. To cut a matrix of `rows` rows of `columns` elements by rows, as evenly as rows go,
+// give block_of(rows, P, r).count * columns for rank r.
+void reduce_scatter_v(Communicator& comm,
+                      ConstView input,
+                      View output,
+                      std::span<const std::size_t> counts,
+                      const CollectiveOptions& options = {});
+[[nodiscard]] Work reduce_scatter_v_async(Communicator& comm,
+                                          ConstView input,
+                                          View output,
+                                          std::span<const std::size_t> counts,
+                                          const CollectiveOptions& options = {});
 
 // `output` becomes the inputs of ranks 0..P-1 one after another. All inputs have one count;
 // output.count is P times that. input may be this rank's block inside output.
@@ -189,8 +209,10 @@ void broadcast_object(Communicator& comm,
                                                          std::string_view bytes,
                                                          const CollectiveOptions& options = {});
 
-// Returns when every rank has entered it.
+// Returns when every rank has entered it; the Work of the other is done then. That one comes in its
+// turn: its Work is done only after those of the collectives that this rank started before it.
 void barrier(Communicator& comm, const CollectiveOptions& options = {});
+[[nodiscard]] Work barrier_async(Communicator& comm, const CollectiveOptions& options = {});
 
 // For a rank that has no more data while others do (CommunicatorOptions::joinable): takes part in
 // their collectives with nothing to add, until all ranks have joined. Returns the rank that was the

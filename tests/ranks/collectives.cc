@@ -12,6 +12,17 @@
 namespace bp::test {
 namespace {
 
+// Blocks of very different lengths, one in three of them empty, that add up to `count`.
+std::vector<std::size_t> uneven_cut(std::size_t count, int ranks) {
+  std::vector<std::size_t> counts;
+  for (int r = 0; r < ranks; ++r) {
+    const bool is_last = r == ranks - 1;
+    counts.push_back(is_last ? count : r % 3 == 1 ? 0 : count / 2);
+    count -= counts.back();
+  }
+  return counts;
+}
+
 template <class T>
 std::string check_reductions(Communicator& comm, std::size_t count) {
   for (const ReduceOp op : kReduceOps) {
@@ -26,6 +37,14 @@ std::string check_reductions(Communicator& comm, std::size_t count) {
     reduce_scatter(comm, const_view(input), view(part), {.op = op});
     wrong = differences(part, reduction<T>(own.offset, own.count, op, comm.size()));
     if (!wrong.empty()) return concat("reduce_scatter ", name_of(op), ": ", wrong);
+
+    const auto counts = uneven_cut(count, comm.size());
+    const auto rank = counts.begin() + comm.rank();
+    std::vector<T> uneven(*rank);
+    reduce_scatter_v(comm, const_view(input), view(uneven), counts, {.op = op});
+    const std::size_t offset = std::accumulate(counts.begin(), rank, std::size_t{0});
+    wrong = differences(uneven, reduction<T>(offset, *rank, op, comm.size()));
+    if (!wrong.empty()) return concat("reduce_scatter_v ", name_of(op), ": ", wrong);
   }
   return "";
 }

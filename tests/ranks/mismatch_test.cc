@@ -45,6 +45,23 @@ TEST_P(Mismatch, OfCounts) {
                        "of 900 f32 (every rank must ask for the same");
 }
 
+TEST_P(Mismatch, OfTheCutOfAReduceScatter) {
+  const auto scatter = [](Communicator& comm, const std::vector<std::size_t>& counts) {
+    const std::vector<float> input(9);
+    std::vector<float> part(counts[static_cast<std::size_t>(comm.rank())]);
+    reduce_scatter_v(comm, const_view(input), view(part), counts);
+  };
+  expect_same_mismatch(
+      [&](Communicator& comm) {
+        scatter(comm, {3, 3, 3});
+      },
+      [&](Communicator& comm) {
+        scatter(comm, {3, 4, 2});
+      },
+      "ranks 0, 1 asked for reduce_scatter sum of 9 f32; rank 2 for "
+      "reduce_scatter sum of 9 f32 cut 3+4+2 (every rank must ask for the same");
+}
+
 TEST_P(Mismatch, OfLongCounts) {
   expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 50'000); },
                        [](Communicator& comm) { reduce<float>(comm, 60'000); },

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "bp/collective.h"
 #include "comm/base/text.h"
 #include "tests/support/run_ranks.h"
@@ -84,6 +87,43 @@ TEST(OperationsAsync, GoOnInTheirOrder) {
     EXPECT_THAT(swapped, Each(10 * rank));
     EXPECT_THAT(swapped_again, testing::ElementsAre(0, 10, 20));
     EXPECT_THAT(part, Each(30 * rank));
+  });
+}
+
+// 5 rows of 3 over 3 ranks: 2, 2 and 1 rows, where blocks of elements would be 5 each.
+TEST(OperationsReduceScatterV, CutsByRows) {
+  run_ranks(3, [](Communicator& comm) {
+    std::vector<std::int32_t> matrix(15);
+    for (std::size_t j = 0; j < matrix.size(); ++j) {
+      matrix[j] = static_cast<std::int32_t>(j) + 100 * comm.rank();
+    }
+    std::vector<std::size_t> counts;
+    for (int r = 0; r < 3; ++r) counts.push_back(block_of(5, 3, r).count * 3);
+    std::vector<std::int32_t> rows(counts[static_cast<std::size_t>(comm.rank())]);
+    reduce_scatter_v_async(comm, const_view(matrix), view(rows), counts).wait();
+    const std::int32_t first = comm.rank() * 6;
+    std::vector<std::int32_t> wanted(rows.size());
+    for (std::size_t j = 0; j < wanted.size(); ++j) {
+      wanted[j] = 3 * (first + static_cast<std::int32_t>(j)) + 300;
+    }
+    EXPECT_EQ(rows, wanted) << comm.rank();
+  });
+}
+
+TEST(OperationsBarrier, AsyncIsDoneOnceAllHaveEntered) {
+  std::atomic<int> waited = 0;
+  run_ranks(3, [&](Communicator& comm) {
+    while (comm.rank() == 0 && waited < 2) std::this_thread::yield();
+    Work barrier = barrier_async(comm, {.name = "epoch"});
+    if (comm.rank() != 0) {
+      EXPECT_FALSE(barrier.wait_for(std::chrono::milliseconds(20))) << "rank 0 has not entered";
+      ++waited;
+    }
+    std::vector<std::int32_t> sum = {1};
+    all_reduce(comm, view(sum));
+    EXPECT_TRUE(barrier.done()) << "it was started first";
+    barrier.wait();
+    EXPECT_EQ(sum[0], 3);
   });
 }
 

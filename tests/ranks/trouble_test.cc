@@ -12,6 +12,7 @@
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "bp/store.h"
+#include "comm/base/text.h"
 #include "comm/transport/inproc.h"
 #include "trouble_fixture.h"
 
@@ -316,6 +317,23 @@ TEST(Arguments, AreCheckedBeforeAnythingIsSent) {
                 all_reduce(comm, View{nullptr, 3, DataType::f32});
               }),
               "all_reduce: data has 3 elements at no address");
+    const std::size_t too_many = std::numeric_limits<std::size_t>::max() / 4 + 2;
+    auto* const here = reinterpret_cast<std::byte*>(two.data());
+    EXPECT_EQ(text_of([&] {
+                all_reduce(comm, View{here, too_many, DataType::f32});
+              }),
+              concat("all_reduce: data has ", too_many,
+                     " f32 elements, more bytes than there are addresses"));
+    EXPECT_EQ(
+        text_of([&] { all_gather(comm, ConstView(here, too_many * 2 - 2, DataType::u8), View{}); }),
+        "all_gather: counts add up to more than a size can hold");
+    const std::vector<std::size_t> wrapping = {std::numeric_limits<std::size_t>::max(), 3};
+    EXPECT_EQ(
+        text_of([&] { reduce_scatter_v(comm, const_view(two), view(std::span(two)), wrapping); }),
+        "reduce_scatter_v: counts add up to more than a size can hold");
+    const std::vector<std::size_t> three = {2, 1};
+    EXPECT_EQ(text_of([&] { reduce_scatter_v(comm, const_view(two), view(two), three); }),
+              "reduce_scatter_v: input has 2 elements; it must have 3");
     EXPECT_EQ(text_of([&] { barrier(comm, {.timeout = -1ms}); }),
               "barrier: timeout -1 ms is negative");
     barrier(comm);  // still usable

@@ -1,0 +1,104 @@
+// How sums of halves round: what include/bp/collective.h says of it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <mutex>
+#include <random>
+
+#include "bp/collective.h"
+#include "comm/base/text.h"
+#include "tests/ranks/exact.h"
+#include "tests/support/run_ranks.h"
+
+namespace bp::test {
+namespace {
+
+constexpr int kMantissaBits = 8;  // of bf16, with the implicit one
+
+double value_of(BFloat16 half) { return static_cast<double>(to_float(half)); }
+
+double ulp_of(double magnitude) {
+  return std::ldexp(1.0, std::ilogb(magnitude) + 1 - kMantissaBits);
+}
+
+RanksOptions over(Wire wire, const std::string& algorithm) {
+  RanksOptions options{.wire = wire};
+  options.communicator.algorithm = algorithm;
+  return options;
+}
+
+// Element j is 256 at rank j mod P and 1 at the others: each 1 that is added to the 256 by itself
+// is lost, for 257 lies halfway between 256 and 258 and 256 is even.
+std::vector<double> sums_of_ones_and_a_large(int ranks, const RanksOptions& options) {
+  std::vector<double> sums;
+  run_ranks(
+      ranks,
+      [&](Communicator& comm) {
+        const auto size = static_cast<std::size_t>(comm.size());
+        std::vector<BFloat16> data(size * size);
+        for (std::size_t j = 0; j < data.size(); ++j) {
+          data[j] = to_bfloat16(static_cast<int>(j % size) == comm.rank() ? 256.0F : 1.0F);
+        }
+        all_reduce(comm, view(data));
+        if (comm.rank() != 0) return;
+        for (const BFloat16 sum : data) sums.push_back(value_of(sum));
+      },
+      options);
+  return sums;
+}
+
+TEST(RoundingOfHalves, ARingRoundsOncePerMessage) {
+  for (const int ranks : {3, 5, 8}) {
+    const auto sums = sums_of_ones_and_a_large(ranks, over(Wire::inproc, "ring"));
+    // (P - 1) / 2 ulp below 256 + (P - 1), where the 256 comes first; an ulp is 2 here.
+    EXPECT_EQ(std::ranges::min(sums), 256) << ranks;
+    for (const double sum : sums) EXPECT_LE(std::abs(sum - 255 - ranks), ranks - 1) << ranks;
+  }
+}
+
+TEST(RoundingOfHalves, SharedMemoryRoundsOnce) {
+  for (const int ranks : {3, 5, 8}) {
+    const double nearest = value_of(to_bfloat16(static_cast<float>(255 + ranks)));
+    EXPECT_THAT(sums_of_ones_and_a_large(ranks, over(Wire::shm, "auto")), testing::Each(nearest));
+  }
+}
+
+// Random numbers of both signs and many magnitudes, over whatever algorithm.
+TEST(RoundingOfHalves, IsWithinTheBoundByEveryAlgorithm) {
+  constexpr int kRanks = 5;
+  constexpr std::size_t kCount = 300;
+  std::vector<std::vector<BFloat16>> inputs(kRanks, std::vector<BFloat16>(kCount));
+  std::mt19937 random(13);
+  for (auto& input : inputs) {
+    for (BFloat16& x : input) {
+      const auto mantissa = static_cast<float>(static_cast<int>(random() % 512) - 256);
+      x = to_bfloat16(std::ldexp(mantissa, static_cast<int>(random() % 12)));
+    }
+  }
+  for (const char* const algorithm :
+       {"ring", "recursive_doubling", "halving_doubling", "tree", "double_tree", "hierarchical"}) {
+    RanksOptions options = over(Wire::inproc, algorithm);
+    options.local_sizes = {3, 2};
+    run_ranks(
+        kRanks,
+        [&](Communicator& comm) {
+          auto data = inputs[static_cast<std::size_t>(comm.rank())];
+          all_reduce(comm, view(data));
+          for (std::size_t j = 0; j < kCount; ++j) {
+            double sum = 0;
+            double magnitudes = 0;
+            for (const auto& input : inputs) {
+              sum += value_of(input[j]);
+              magnitudes += std::abs(value_of(input[j]));
+            }
+            EXPECT_LE(std::abs(value_of(data[j]) - sum), (kRanks - 1) / 2.0 * ulp_of(magnitudes))
+                << algorithm << " at " << j;
+          }
+        },
+        options);
+  }
+}
+
+}  // namespace
+}  // namespace bp::test
