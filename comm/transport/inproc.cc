@@ -20,8 +20,9 @@ struct Posted {
   const std::byte* from = nullptr;  // of a send
   std::byte* into = nullptr;        // of a receive
   std::size_t bytes = 0;
+  bool at_most = false;  // of a receive: fewer may come
   bool complete = false;
-  std::string failure;  // empty: none
+  std::string failure = {};  // empty: none
 };
 
 using Key = std::pair<int, std::uint64_t>;  // (sender, slot)
@@ -56,7 +57,7 @@ void deliver(const Posted& send, Posted& receive) {
 }
 
 void match(Posted& send, Posted& receive) {
-  if (send.bytes != receive.bytes) {
+  if (send.bytes > receive.bytes || (send.bytes < receive.bytes && !receive.at_most)) {
     send.failure = receive.failure =
         concat(send.bytes, " bytes were sent where ", receive.bytes, " were expected");
     return;
@@ -153,19 +154,27 @@ class InprocTransport : public Transport {
   [[nodiscard]] std::unique_ptr<Transfer> post_receive(int peer,
                                                        std::uint64_t slot,
                                                        std::span<std::byte> into) override {
-    return std::make_unique<InprocTransfer>(mailboxes_.of(rank_), Key{peer, slot}, Side::receive,
-                                            peer,
-                                            Posted{nullptr, into.data(), into.size(), false, {}});
+    return receive({peer, slot}, {.into = into.data(), .bytes = into.size()});
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> post_receive_at_most(int peer,
+                                                               std::uint64_t slot,
+                                                               std::span<std::byte> into) override {
+    return receive({peer, slot}, {.into = into.data(), .bytes = into.size(), .at_most = true});
   }
   [[nodiscard]] std::unique_ptr<Transfer> post_send(int peer,
                                                     std::uint64_t slot,
                                                     std::span<const std::byte> from) override {
     return std::make_unique<InprocTransfer>(mailboxes_.of(peer), Key{rank_, slot}, Side::send, peer,
-                                            Posted{from.data(), nullptr, from.size(), false, {}});
+                                            Posted{.from = from.data(), .bytes = from.size()});
   }
   void wake() override { mailboxes_.wake(); }
 
  private:
+  [[nodiscard]] std::unique_ptr<Transfer> receive(Key key, const Posted& posted) {
+    return std::make_unique<InprocTransfer>(mailboxes_.of(rank_), key, Side::receive, key.first,
+                                            posted);
+  }
+
   InprocHub::Mailboxes& mailboxes_;
   const int rank_;
 };

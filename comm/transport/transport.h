@@ -70,6 +70,13 @@ class Transport {
                                                             std::uint64_t slot,
                                                             std::span<const std::byte> from) = 0;
 
+  // The same for a message of at most into.size() bytes. How many came is for its content to say.
+  [[nodiscard]] virtual std::unique_ptr<Transfer> post_receive_at_most(int peer,
+                                                                       std::uint64_t slot,
+                                                                       std::span<std::byte> into) {
+    return post_receive(peer, slot, into);
+  }
+
   // Makes every waiter of this rank look at its `stop` again.
   virtual void wake() = 0;
 };
