@@ -19,9 +19,9 @@ int main() {
   bp::FlightRecorder recorder;
   Clock::time_point now = Clock::now();
   const double all = bp::bench::nanoseconds_a_call([&](int i) {
-    recorder.begin(operation, static_cast<std::uint64_t>(i), now);
+    const auto ticket = recorder.begin(operation, static_cast<std::uint64_t>(i), now);
     now = Clock::now();
-    recorder.end(true, {.algorithm = "direct"}, now);
+    recorder.end(ticket, true, {.algorithm = "direct"}, now);
   });
   const double clock =
       bp::bench::nanoseconds_a_call([&](int) { now = std::max(now, Clock::now()); });

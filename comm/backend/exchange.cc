@@ -175,20 +175,4 @@ void pairwise_exchange(Call& call, const Exchange& exchange, const SegmentLimits
   barrier.finish();
 }
 
-void pass_message(Call& call, const Operation& operation, const SegmentLimits& limits) {
-  call.use("message");
-  const bool sends = call.rank() == operation.root;
-  const Block all{0, operation.bytes()};
-  std::vector<Flight> flights;
-  if (all.count == 0) {  // one comes all the same: who receives knows that it was sent
-    flights.push_back(sends ? Flight{operation.receiver, {}, -1, {}}
-                            : Flight{-1, {}, operation.root, {}});
-  }
-  add_flights(flights,
-              sends ? Flight{operation.receiver, all, -1, {}} : Flight{-1, {}, operation.root, all},
-              limits);
-  call.expect(sends ? 0 : all.count);
-  carry_out(call, flights, operation.input.data, operation.output.data);
-}
-
 }  // namespace bp

@@ -54,7 +54,4 @@ void copy_own_block(const Exchange& exchange, int rank);
 // nothing to receive would go before the others have come.
 void pairwise_exchange(Call& call, const Exchange& exchange, const SegmentLimits& limits);
 
-// Between `operation.root` and `operation.receiver`, of which we are one.
-void pass_message(Call& call, const Operation& operation, const SegmentLimits& limits);
-
 }  // namespace bp

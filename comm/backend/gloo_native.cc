@@ -45,7 +45,6 @@ void check_reduce_scatter(const Operation& operation) {
 }  // namespace
 
 void GlooNativeBackend::run(const Operation& operation, Call& call) {
-  if (operation.kind == Operation::Kind::message) return pass_message(call, operation, {});
   call.use("gloo");
   if (moves_nothing(operation)) return Barrier(call).finish();
   Operation op = operation;

@@ -46,6 +46,13 @@ std::string group_text(const std::vector<View>& group) {
              : concat(text, " + ... (", group.size(), " tensors, layout ", all.value(), ")");
 }
 
+std::string source_text(int source) { return source < 0 ? "any rank" : concat("rank ", source); }
+
+std::string tag_text(int tag) {
+  if (tag == 0) return "";
+  return tag < 0 ? " with any tag" : concat(" with tag ", tag);
+}
+
 }  // namespace
 
 std::string_view name_of(Operation::Kind kind) {
@@ -134,8 +141,9 @@ std::string describe(const Operation& operation) {
       text += concat(" of ", name_of(whole.type));
       break;
     case Operation::Kind::message:
-      text += concat(" of ", whole.count, " ", name_of(whole.type), " from rank ", operation.root,
-                     " to rank ", operation.receiver);
+      text += concat(operation.at_most ? " of at most " : " of ", whole.count, " ",
+                     name_of(whole.type), " from ", source_text(operation.root), " to rank ",
+                     operation.receiver, tag_text(operation.tag));
       break;
     case Operation::Kind::all_reduce_grouped:
       text += concat(" ", name_of(operation.reduce), " of ", group_text(operation.group));

@@ -31,8 +31,10 @@ struct Operation {
 
   Kind kind = Kind::barrier;
   ReduceOp reduce = ReduceOp::sum;  // all_reduce, reduce_scatter, reduce
-  int root = 0;      // broadcast, reduce, gather, scatter; of a message: who sends it
-  int receiver = 0;  // of a message
+  int root = 0;          // broadcast, reduce, gather, scatter; of a message: who sends it
+  int receiver = 0;      // of a message
+  int tag = 0;           // of a message
+  bool at_most = false;  // of a receive: the message may be shorter
   // What a rank gives and what it gets. One view for both, `output`, where it happens in place:
   // all_reduce, broadcast, reduce. Empty where a rank has no part, as `output` of a gather but at
   // root; of a message one is empty, and both have its type.

@@ -143,12 +143,10 @@ void SharedBackend::run(const Operation& operation, Call& call) {
       exchange(call, exchange_of(operation, rank_, size(), table), operation.input.bytes());
       return;
     }
-    case Operation::Kind::message:  // of two: the others do not come to the board
-      pass_message(call, operation, SegmentLimits{});
-      return;
     case Operation::Kind::all_reduce_grouped:  // perform.h makes others of these
     case Operation::Kind::join:
-      BP_CHECK(false, "no backend is given groups");
+    case Operation::Kind::message:  // goes by the transport, without a backend
+      BP_CHECK(false, "no backend is given groups or messages");
   }
 }
 

@@ -10,6 +10,8 @@
 
 namespace bp {
 Engine::Engine(EngineSetup setup) : setup_(std::move(setup)) {
+  messages_ = std::make_unique<Messages>(*this);
+  failure_.on_set([this] { messages_->wake(); });
   if (!setup_.job) return;
   agreement_.emplace(setup_.job->store(), setup_.group, setup_.members);
   setup_.job->add(failure_);
@@ -25,6 +27,7 @@ Engine::~Engine() {
   }
   if (thread_.joinable()) thread_.join();
   if (setup_.job) setup_.job->remove(failure_);
+  messages_.reset();
 }
 
 Error Engine::refusal(const Error& failure, const Operation* next) const {
@@ -53,6 +56,7 @@ void Engine::run(const Operation& operation) {
     refuse_if_over(&operation);
     wait_until_idle(lock);  // what was started before comes first
     enter(operation);
+    blocking_ = true;
   }
   try {
     execute(operation);
@@ -69,20 +73,21 @@ void Engine::enter(const Operation& operation) {
   busy_ = true;
   call_record_ = {};
   entered_ = FlightRecorder::Clock::now();
-  recorder_.begin(operation, sequence_, entered_);
+  ticket_ = recorder_.begin(operation, sequence_, entered_);
 }
 
 void Engine::leave(const Operation& operation, bool good) {
   const auto now = FlightRecorder::Clock::now();
-  recorder_.end(good, call_record_, now);
+  recorder_.end(ticket_, good, call_record_, now);
   if (setup_.trace) draw(operation, now);
   busy_ = false;
+  blocking_ = false;
   told_ = told_ || !good;
   changed_.notify_all();
 }
 
 std::shared_ptr<Work::State> Engine::start(Operation operation) {
-  auto state = std::make_shared<Work::State>();
+  auto state = std::make_shared<TaskState>();
   std::unique_lock lock(mutex_);
   refuse_if_over(&operation);
   wait_for_room(lock, operation);
@@ -164,24 +169,8 @@ void Engine::execute(const Operation& operation) {
   }
 }
 
-Engine::Channel& Engine::channel(int sender, int receiver) {
-  Channel& channel = channels_[{sender, receiver}];
-  if (channel.group.empty()) {
-    channel.group = concat(setup_.group, ".from", sender, "to", receiver);
-    channel.agreement.emplace(setup_.job->store(), channel.group, setup_.members);
-  }
-  return channel;
-}
-
 void Engine::carry_out_one(const Operation& operation, FlightRecorder::Clock::time_point begin) {
-  if (operation.kind == Operation::Kind::message) {
-    Channel& between = channel(operation.root, operation.receiver);
-    header_ = {between.group, between.sequence++, &operation, setup_.algorithm};
-    asked_ = &*between.agreement;
-  } else {
-    header_ = {setup_.group, sequence_++, &operation, setup_.algorithm};
-    asked_ = agreement_ ? &*agreement_ : nullptr;
-  }
+  header_ = {setup_.group, sequence_++, &operation, setup_.algorithm};
   shown_ = false;
   warned_ = false;
   received_ = 0;
@@ -239,9 +228,38 @@ void Engine::finish() {
     wait_until_idle(lock);
     refuse_if_over(nullptr);
   }
+  messages_->finish();
   if (agreement_) agreement_->leave(setup_.rank, sequence_);
   const std::lock_guard lock(mutex_);
   finished_ = true;
+}
+
+std::shared_ptr<Work::State> Engine::start_send(Operation operation) {
+  {
+    const std::lock_guard lock(mutex_);
+    refuse_if_over(&operation);
+  }
+  return messages_->start_send(std::move(operation));
+}
+
+std::shared_ptr<Work::State> Engine::start_receive(Operation operation, MessageStatus* report) {
+  {
+    const std::lock_guard lock(mutex_);
+    refuse_if_over(&operation);
+  }
+  return messages_->start_receive(std::move(operation), report);
+}
+
+void Engine::send(Operation operation) {
+  messages_->refuse_endless_send(operation);
+  start_send(std::move(operation))->wait({});
+}
+
+MessageStatus Engine::receive(Operation operation) {
+  messages_->refuse_endless_receive(operation);
+  MessageStatus received;
+  start_receive(std::move(operation), &received)->wait({});
+  return received;
 }
 
 Counters Engine::counters() const {

@@ -10,7 +10,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,11 +27,16 @@
 #include "comm/engine/flight_recorder.h"
 #include "comm/engine/header.h"
 #include "comm/engine/job.h"
+#include "comm/engine/messages.h"
 
 namespace bp {
 
 // How long a collective may make no headway before its ranks compare what they asked for.
 constexpr std::chrono::milliseconds kStall{1000};
+
+// A lost connection is often the echo of a failure elsewhere, whose news is on its way from the
+// store: a rank that gave up after another died closes its connections too.
+constexpr std::chrono::milliseconds kNewsOnTheWay{500};
 
 struct EngineSetup {
   std::shared_ptr<Job> job;  // null for one rank
@@ -62,6 +66,12 @@ class Engine : private CallSupervisor {
 
   void run(const Operation& operation);
   [[nodiscard]] std::shared_ptr<Work::State> start(Operation operation);
+  // Messages: beside the queue, in any order.
+  void send(Operation operation);
+  [[nodiscard]] std::shared_ptr<Work::State> start_send(Operation operation);
+  [[nodiscard]] MessageStatus receive(Operation operation);
+  [[nodiscard]] std::shared_ptr<Work::State> start_receive(Operation operation,
+                                                           MessageStatus* report);
   int join(const Operation& operation);  // returns the last rank to join
   void abort(const std::string& why);
   // What recover() begins with: throws unless this is a world that has failed. Nothing is under way
@@ -80,16 +90,22 @@ class Engine : private CallSupervisor {
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
 
  private:
+  friend class Messages;
   struct Task {
     Operation operation;
-    std::shared_ptr<Work::State> state;
+    std::shared_ptr<TaskState> state;
     FlightRecorder::Clock::time_point started = FlightRecorder::Clock::now();
   };
-  // From one rank to another: what they agree on, apart from the collectives of all.
-  struct Channel {
-    std::string group;
-    std::uint64_t sequence = 0;  // of the next message
-    std::optional<Agreement> agreement;
+  // Its life is a wait for a message.
+  class WaitShown {
+   public:
+    explicit WaitShown(Engine& engine) : engine_(engine) {}
+    WaitShown(const WaitShown&) = delete;
+    WaitShown& operator=(const WaitShown&) = delete;
+    ~WaitShown() { engine_.forget_wait(); }
+
+   private:
+    Engine& engine_;
   };
 
   [[nodiscard]] const std::atomic<bool>& stop() const override { return failure_.flag(); }
@@ -118,10 +134,8 @@ class Engine : private CallSupervisor {
   void progress();
   void wait_until_idle(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] Error declare(int cause, ErrorCode code, const std::string& text);
-  [[nodiscard]] Channel& channel(int sender, int receiver);
-  [[nodiscard]] std::vector<int> participants() const;  // of the operation under way
+  [[nodiscard]] std::vector<int> participants() const;  // of a collective
   [[nodiscard]] std::optional<Error> find_disagreement();
-  [[nodiscard]] std::optional<std::string> waiting_for_each_other();
   void warn_of_missing(const Call& call);
   void look_for_failed_group();
   [[nodiscard]] Error timed_out_without_store(const Call& call, int peer) const;
@@ -134,11 +148,36 @@ class Engine : private CallSupervisor {
   void leave_record(const std::vector<RecordedOperation>& operations) const;
   [[nodiscard]] std::string rank_text(int rank) const;
 
+  // For Messages, from any thread.
+  [[nodiscard]] bool has_failed() const { return stop().load(std::memory_order_acquire); }
+  [[nodiscard]] FlightRecorder::Ticket record_message(const Operation& operation,
+                                                      FlightRecorder::Clock::time_point now);
+  void record_end_of_message(const MessageWork& work, bool good);
+  void disagree_on_message(const std::string& text);
+  // The message has been waited for so long that something may be wrong: what is.
+  [[nodiscard]] std::optional<Error> message_stalled(const MessageWork& work);
+  // What to throw when ...
+  [[nodiscard]] Error message_stopped(const Operation& operation) const;
+  [[nodiscard]] Error message_timed_out(const MessageWork& work, std::chrono::milliseconds limit);
+  [[nodiscard]] Error message_lost(const MessageWork& work, const TransportFailure& why);
+  void message_failed(const Operation& operation, const Error& error);
+  // The receiver has finished, or not come so far in time, without receiving so many messages.
+  [[noreturn]] void messages_left(int receiver, std::size_t count, bool finished);
+  // What ranks show each other about their waits (comm/message/circle.h).
+  [[nodiscard]] std::string wait_key(int rank) const;
+  [[nodiscard]] std::optional<WaitNote> shown_wait(int rank);
+  void show_wait(const WaitNote& note);
+  void forget_wait();
+  void show_finished();
+  [[nodiscard]] std::optional<WaitNote> shown_finish(int rank);  // where it has
+  [[nodiscard]] std::string circle_text(const WaitCircle& circle) const;
+
   const EngineSetup setup_;
   std::optional<Agreement> agreement_;  // on the collectives of all
-  std::map<std::pair<int, int>, Channel> channels_;
-  Agreement* asked_ = nullptr;  // that on the operation under way
   Failure failure_;
+  std::unique_ptr<Messages> messages_;
+  std::atomic<bool> wait_shown_{false};
+  std::atomic<bool> message_store_silent_{false};
   Scratch scratch_;
   Scratch packing_;                 // of perform()
   std::vector<std::byte> records_;  // of all ranks: what they are about to do (join.cc)
@@ -151,7 +190,9 @@ class Engine : private CallSupervisor {
   bool warned_ = false;        // of ranks that are missing in it
   std::size_t received_ = 0;   // bytes, when it was last looked whether it gets on
   bool store_silent_ = false;  // it gave no answer
-  std::uint64_t sequence_ = 0;
+  FlightRecorder::Ticket ticket_ = 0;
+  bool blocking_ = false;  // it runs on the caller's thread
+  std::atomic<std::uint64_t> sequence_{0};
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -161,6 +202,7 @@ class Engine : private CallSupervisor {
   bool told_ = false;  // somebody was thrown what failure_ holds
   bool closing_ = false;
   FlightRecorder recorder_;
+  std::uint64_t messages_begun_ = 0;
   std::thread thread_;
 };
 

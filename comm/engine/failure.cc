@@ -5,13 +5,15 @@
 namespace bp {
 
 Error Failure::set(const Error& error) {
-  const std::lock_guard lock(mutex_);
-  if (!first_) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (first_) return *first_;
     first_ = error;
     flag_.store(true, std::memory_order_release);
     changed_.notify_all();
   }
-  return *first_;
+  if (listener_) listener_();
+  return error;
 }
 
 std::optional<Error> Failure::get() const {

@@ -6,9 +6,11 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "bp/error.h"
 #include "comm/base/deadline.h"
@@ -17,8 +19,10 @@ namespace bp {
 
 class Failure {
  public:
-  // The first one is kept. Returns what is kept.
+  // The first one is kept, and makes `listener` be called. Returns what is kept.
   Error set(const Error& error);
+  // Must be set before others know of this object, and must not set a failure.
+  void on_set(std::function<void()> listener) { listener_ = std::move(listener); }
   [[nodiscard]] std::optional<Error> get() const;
   // What get() gives once there is something, or nothing at the deadline.
   [[nodiscard]] std::optional<Error> wait(const Deadline& deadline) const;
@@ -29,6 +33,7 @@ class Failure {
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::optional<Error> first_;
+  std::function<void()> listener_;
   std::atomic<bool> flag_{false};
 };
 

@@ -18,20 +18,23 @@ FlightRecorder::FlightRecorder() : ring_(kKept) {
   sums_.reserve(kKinds);
 }
 
-void FlightRecorder::begin(const Operation& operation,
-                           std::uint64_t sequence,
-                           Clock::time_point now) {
-  ++begun_;
-  Entry& entry = last();
+FlightRecorder::Ticket FlightRecorder::begin(const Operation& operation,
+                                             std::uint64_t sequence,
+                                             Clock::time_point now) {
+  const Ticket ticket = begun_++;
+  Entry& entry = ring_[ticket % kKept];
+  entry.ticket = ticket;
   entry.state = RecordedOperation::State::under_way;
   entry.sequence = sequence;
   entry.operation = operation;  // into the memory that its name and counts have already
   entry.call = {};
   entry.begin = now;
+  return ticket;
 }
 
-void FlightRecorder::end(bool good, const CallRecord& call, Clock::time_point now) {
-  Entry& entry = last();
+void FlightRecorder::end(Ticket ticket, bool good, const CallRecord& call, Clock::time_point now) {
+  Entry& entry = ring_[ticket % kKept];
+  if (entry.ticket != ticket) return;  // a message that went on while kKept others began
   entry.state = good ? RecordedOperation::State::done : RecordedOperation::State::failed;
   entry.call = call;
   entry.end = now;

@@ -26,9 +26,11 @@ class FlightRecorder {
 
   FlightRecorder();
 
-  // One begins, number `sequence`; it ends before the next one begins.
-  void begin(const Operation& operation, std::uint64_t sequence, Clock::time_point now);
-  void end(bool good, const CallRecord& call, Clock::time_point now);
+  // One begins, number `sequence`. Several may be under way at a time.
+  using Ticket = std::uint64_t;
+  Ticket begin(const Operation& operation, std::uint64_t sequence, Clock::time_point now);
+  // The one of that ticket ends.
+  void end(Ticket ticket, bool good, const CallRecord& call, Clock::time_point now);
 
   [[nodiscard]] std::vector<RecordedOperation> recent() const;  // oldest first
   [[nodiscard]] Counters counters() const;
@@ -37,6 +39,7 @@ class FlightRecorder {
   struct Entry {
     RecordedOperation::State state = RecordedOperation::State::done;
     std::uint64_t sequence = 0;
+    Ticket ticket = 0;
     Operation operation;  // whose views are not followed
     CallRecord call;
     Clock::time_point begin;
@@ -50,7 +53,6 @@ class FlightRecorder {
     Clock::duration busy{0};
     std::chrono::nanoseconds waiting{0};
   };
-  [[nodiscard]] Entry& last() { return ring_[(begun_ - 1) % kKept]; }
   void count(const Entry& entry);
 
   std::vector<Entry> ring_;

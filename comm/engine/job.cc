@@ -21,6 +21,7 @@ Job::Job(std::shared_ptr<Store> store,
          std::vector<int> ranks)
     : store_(std::move(store)),
       transport_(std::move(transport)),
+      messenger_(*transport_),
       shared_(std::move(shared)),
       ranks_(std::move(ranks)) {
   store_->on_job_failure(

@@ -11,6 +11,7 @@
 
 #include "bp/store.h"
 #include "comm/engine/failure.h"
+#include "comm/message/messenger.h"
 #include "comm/shared/host.h"
 #include "comm/transport/transport.h"
 
@@ -32,6 +33,7 @@ class Job {
   [[nodiscard]] std::shared_ptr<Store> hand_over_store();
   [[nodiscard]] int launcher_rank(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] Transport& transport() { return *transport_; }
+  [[nodiscard]] Messenger& messenger() { return messenger_; }
   // Null where ranks of one host share no memory, which is so on all hosts or on none.
   [[nodiscard]] const std::shared_ptr<SharedHost>& shared() const { return shared_; }
 
@@ -49,6 +51,7 @@ class Job {
 
   const std::shared_ptr<Store> store_;
   const std::unique_ptr<Transport> transport_;
+  Messenger messenger_;  // ends before the transport
   const std::shared_ptr<SharedHost> shared_;
   const std::vector<int> ranks_;
   std::atomic<bool> handed_over_{false};

@@ -104,7 +104,7 @@ void Engine::carry_out_among_joined(Operation operation, const std::vector<int>&
 }
 
 void Engine::carry_out(const Operation& operation) {
-  if (!setup_.joinable || size() == 1 || operation.kind == Kind::message) {
+  if (!setup_.joinable || size() == 1) {
     // A rank alone is the last to join.
     if (operation.kind != Kind::join) carry_out_one(operation, entered_);
     return;

@@ -106,6 +106,13 @@ int Request::join() const {
 
 Work Request::start() { return Work(comm_.impl().engine().start(std::move(operation))); }
 
+void Request::send() { comm_.impl().engine().send(std::move(operation)); }
+Work Request::start_send() { return Work(comm_.impl().engine().start_send(std::move(operation))); }
+MessageStatus Request::receive() { return comm_.impl().engine().receive(std::move(operation)); }
+Work Request::start_receive(MessageStatus* report) {
+  return Work(comm_.impl().engine().start_receive(std::move(operation), report));
+}
+
 std::vector<std::size_t> one_each(const Communicator& comm, std::size_t count) {
   return std::vector<std::size_t>(static_cast<std::size_t>(comm.size()), count);
 }

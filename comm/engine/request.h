@@ -40,6 +40,10 @@ class Request {
   void run() const;
   [[nodiscard]] Work start();
   [[nodiscard]] int join() const;
+  void send();
+  [[nodiscard]] Work start_send();
+  [[nodiscard]] MessageStatus receive();
+  [[nodiscard]] Work start_receive(MessageStatus* report);
 
   Operation operation;  // kind, name and options are set
 

@@ -20,10 +20,6 @@ constexpr std::chrono::milliseconds kLookAgain{50};
 // When to say aloud who is missing: ten seconds, unless it is a test.
 constexpr int kWarnAfterStalls = 10;
 
-// A lost connection is often the echo of a failure elsewhere, whose news is on its way from the
-// store: a rank that gave up after another died closes its connections too.
-constexpr std::chrono::milliseconds kNewsOnTheWay{500};
-
 }  // namespace
 
 std::string Engine::rank_text(int rank) const {
@@ -45,32 +41,15 @@ Error Engine::declare(int cause, ErrorCode code, const std::string& text) {
 }
 
 std::vector<int> Engine::participants() const {
-  const Operation& operation = *header_.operation;
-  if (operation.kind == Operation::Kind::message) return {operation.root, operation.receiver};
   std::vector<int> all(setup_.members.size());
   std::iota(all.begin(), all.end(), 0);
   return all;
 }
 
-// A message waits for a peer that itself waits for us: in a collective, or to be sent to.
-std::optional<std::string> Engine::waiting_for_each_other() {
-  const Operation& operation = *header_.operation;
-  if (operation.kind != Operation::Kind::message) return std::nullopt;
-  const int peer = setup_.rank == operation.root ? operation.receiver : operation.root;
-  Channel& back = channel(operation.receiver, operation.root);
-  auto waits = agreement_->shown(sequence_);
-  if (!waits.contains(peer)) waits = back.agreement->shown(back.sequence);
-  if (!waits.contains(peer)) return std::nullopt;
-  return concat("two ranks wait for each other: ", rank_text(setup_.rank), " in ",
-                describe(operation), ", ", rank_text(peer), " in ", waits[peer],
-                " (every rank must ask for the same collectives and messages in the same order)");
-}
-
 std::optional<Error> Engine::find_disagreement() {
   const Deadline all_shown(kAllShown);
-  if (const auto text = waiting_for_each_other()) return declare(-1, ErrorCode::mismatch, *text);
   for (;;) {
-    const Agreement::Shown shown = asked_->shown(header_.sequence);
+    const Agreement::Shown shown = agreement_->shown(header_.sequence);
     const auto text = disagreement(shown, header_.sequence, std::string(header_.group));
     if (!text) return std::nullopt;
     if (shown.size() == participants().size() || all_shown.passed()) {
@@ -96,8 +75,9 @@ void Engine::show_under_way(const Operation& operation) {
 }
 
 void Engine::forget_shown() {
-  asked_->forget(setup_.rank, header_);
+  agreement_->forget(setup_.rank, header_);
   setup_.job->store().erase(under_way_key());
+  forget_wait();
 }
 
 void Engine::leave_evidence(const Operation& operation) {
@@ -129,7 +109,7 @@ void Engine::warn_of_missing(const Call& call) {
   const bool gets_on = std::exchange(received_, call.received()) != call.received();
   if (gets_on || warned_ || waited < kWarnAfterStalls * setup_.stall_after) return;
   warned_ = true;
-  const Agreement::Shown shown = asked_->shown(header_.sequence);
+  const Agreement::Shown shown = agreement_->shown(header_.sequence);
   std::vector<int> missing;
   for (const int rank : participants()) {
     if (!shown.contains(rank)) missing.push_back(rank);
@@ -144,9 +124,15 @@ void Engine::stalled(const Call& call) {
   if (store_silent_) return;
   try {
     if (!shown_) {
-      asked_->show(setup_.rank, header_);
+      agreement_->show(setup_.rank, header_);
       shown_ = true;
       show_under_way(*header_.operation);
+    }
+    if (blocking_) {  // or a rank in a message might wait for us in vain
+      WaitNote note = messages_->note(WaitNote::Kind::collective, nullptr);
+      note.number = header_.sequence;
+      note.what = describe(*header_.operation);
+      show_wait(note);
     }
     look_for_failed_group();
     if (const auto mismatch = find_disagreement()) throw *mismatch;
@@ -174,9 +160,9 @@ Error Engine::timed_out(const Call& call, int peer) {
   Agreement::Shown shown;
   try {
     if (store_silent_) return timed_out_without_store(call, peer);
-    asked_->show(setup_.rank, header_);
+    agreement_->show(setup_.rank, header_);
     if (const auto mismatch = find_disagreement()) return *mismatch;
-    shown = asked_->shown(header_.sequence);
+    shown = agreement_->shown(header_.sequence);
   } catch (const Error&) {
     return failure_.get() ? stopped(call) : timed_out_without_store(call, peer);
   }
@@ -209,7 +195,7 @@ Error Engine::failed(const Call& call, int peer, const TransportFailure& why) {
   auto kept = failure_.wait(Deadline(kNewsOnTheWay));
   if (!kept) {
     try {
-      asked_->show(setup_.rank, header_);
+      agreement_->show(setup_.rank, header_);
       if (const auto mismatch = find_disagreement()) return *mismatch;
       kept = declare(call.world_rank(peer), why.code(), text);
     } catch (const Error&) {  // the store is lost or silent

@@ -1,6 +1,6 @@
+#include <exception>
 #include <utility>
 
-#include "comm/base/check.h"
 #include "comm/engine/work_state.h"
 
 namespace bp {
@@ -16,31 +16,18 @@ Work& Work::operator=(Work&& other) noexcept {
 
 Work::~Work() {
   if (!state_) return;
-  std::unique_lock lock(state_->mutex);
-  // Bounded: each operation in front of it, and it, ends at its own deadline.
-  state_->changed.wait(lock, [&] { return state_->done; });
+  try {
+    state_->wait({});
+  } catch (const std::exception&) {  // the next call on the communicator reports it
+  }
 }
 
-bool Work::done() const {
-  if (!state_) return true;
-  const std::lock_guard lock(state_->mutex);
-  return state_->done;
-}
+bool Work::done() const { return !state_ || state_->done(); }
 
 void Work::wait() {
-  if (!state_) return;
-  std::unique_lock lock(state_->mutex);
-  // Bounded: see ~Work.
-  state_->changed.wait(lock, [&] { return state_->done; });
-  if (state_->error) std::rethrow_exception(state_->error);
+  if (state_) state_->wait({});
 }
 
-bool Work::wait_for(std::chrono::milliseconds timeout) {
-  if (!state_) return true;
-  std::unique_lock lock(state_->mutex);
-  if (!state_->changed.wait_for(lock, timeout, [&] { return state_->done; })) return false;
-  if (state_->error) std::rethrow_exception(state_->error);
-  return true;
-}
+bool Work::wait_for(std::chrono::milliseconds timeout) { return !state_ || state_->wait(timeout); }
 
 }  // namespace bp

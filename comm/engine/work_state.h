@@ -1,23 +1,55 @@
-// What a Work and the progress thread share. Threads: any.
+// What stands behind a Work. Threads: any.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "bp/communicator.h"
 
 namespace bp {
 
 struct Work::State {
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  virtual ~State() = default;
+
+  [[nodiscard]] virtual bool done() = 0;
+  // Waits until the operation is done, or for `timeout`: false where it goes on after that. Throws
+  // the operation's Error.
+  virtual bool wait(std::optional<std::chrono::milliseconds> timeout) = 0;
+};
+
+// Of an operation that the progress thread carries out.
+struct TaskState final : Work::State {
   std::mutex mutex;
   std::condition_variable changed;
-  bool done = false;         // guarded by mutex, like error
+  bool is_done = false;      // guarded by mutex, like error
   std::exception_ptr error;  // what wait() throws
 
+  [[nodiscard]] bool done() override {
+    const std::lock_guard lock(mutex);
+    return is_done;
+  }
+  bool wait(std::optional<std::chrono::milliseconds> timeout) override {
+    std::unique_lock lock(mutex);
+    const auto over = [&] { return is_done; };
+    // Bounded: each operation in front of it, and it, ends at its own deadline.
+    if (!timeout) {
+      changed.wait(lock, over);
+    } else if (!changed.wait_for(lock, *timeout, over)) {
+      return false;
+    }
+    if (error) std::rethrow_exception(error);
+    return true;
+  }
   void finish(std::exception_ptr with) {
     const std::lock_guard lock(mutex);
-    done = true;
+    is_done = true;
     error = std::move(with);
     changed.notify_all();
   }

@@ -26,6 +26,8 @@ struct CollectiveOptions {
   double prescale = 1;
   double postscale = 1;
   int root = 0;                          // broadcast, reduce, gather, scatter only
+  int tag = 0;                           // send, receive only; see there
+  bool at_most = false;                  // receive only: a shorter message is accepted too
   std::string_view name = {};            // for messages and for the comparison; may be empty
   std::chrono::milliseconds timeout{0};  // 0: the communicator's
 };
@@ -185,20 +187,63 @@ void all_to_all_v(Communicator& comm,
                                       const ExchangeCounts& counts,
                                       const CollectiveOptions& options = {});
 
-// A message from one rank to another; the other ranks know nothing of it. Both must agree on count,
-// type and name. What one rank sends to another is received in the order in which it was sent. send
-// returns when the data has been received: two ranks that send to each other at the same time use
-// send_async for one of both.
+// Messages from one rank to another. The other ranks do not take part, and messages and collectives
+// do not wait for each other.
+//
+//   bp::Work sent = bp::send_async(comm, out, peer);   // both ranks may do this at the same time
+//   bp::receive(comm, in, peer);
+//   sent.wait();
+//
+// Matching: options.tag is a number from 0 on, which sender and receiver choose freely. A receive
+// takes a message of its sender and its tag, or of any sender (kAnySource) or any tag (kAnyTag):
+// the first of those that it matches. A message goes to the first receive posted that matches it.
+// Two messages that one rank sends to another and that match the same receive are received in the
+// order in which they were sent. Apart from that no message waits for another, so receives may be
+// posted in any order. A rank may send to itself.
+//
+// Count, type and name of the message must be those of the receive. With options.at_most the
+// message may have fewer elements than `data`; the rest of `data` stays as it is. A disagreement is
+// a `mismatch` Error on all ranks that names both sides.
+//
+// send blocks until `data` may be changed again. A message of up to 8 KiB is copied and travels at
+// once, as long as fewer than 32 such messages to that receiver are not yet received. A
+// longer one waits for its receive. So two ranks that both call send first and receive then wait
+// for each other for ever, if their messages are long. Use send_async or receive_async for one of
+// both. Ranks that wait for each other in a circle learn so from a `mismatch` Error that names
+// each.
+//
+// options.timeout counts while a rank waits for the message, in send, in receive or in Work::wait.
+// A `timeout` Error says which rank waited for which, and which messages had come instead. A rank
+// that is lost is named by a `peer_lost` Error. After each of these the communicator has failed.
+// Bad arguments are an invalid_argument Error that leaves it usable.
+//
+// finish() waits for this rank's messages to be received. CommunicatorOptions::max_in_flight does
+// not count messages.
+inline constexpr int kAnySource = -1;
+inline constexpr int kAnyTag = -1;
+
+// What a receive got.
+struct MessageStatus {
+  int sender = 0;
+  int tag = 0;
+  std::size_t count = 0;  // elements
+};
+
 void send(Communicator& comm, ConstView data, int receiver, const CollectiveOptions& options = {});
 [[nodiscard]] Work send_async(Communicator& comm,
                               ConstView data,
                               int receiver,
                               const CollectiveOptions& options = {});
-void receive(Communicator& comm, View data, int sender, const CollectiveOptions& options = {});
+MessageStatus receive(Communicator& comm,
+                      View data,
+                      int sender,
+                      const CollectiveOptions& options = {});
+// Writes *status, if it is given, before the Work is done. It must live until then.
 [[nodiscard]] Work receive_async(Communicator& comm,
                                  View data,
                                  int sender,
-                                 const CollectiveOptions& options = {});
+                                 const CollectiveOptions& options = {},
+                                 MessageStatus* status = nullptr);
 
 // Bytes whose number only their owner knows. `bytes` becomes root's; or the result holds those of
 // all ranks, by rank. Each is two collectives, the lengths and the bytes.

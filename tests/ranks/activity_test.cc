@@ -125,8 +125,8 @@ TEST(Activity, TheRingKeepsTheLastOnes) {
   for (std::uint64_t i = 0; i < kMany; ++i) {
     Operation operation;
     operation.name = concat("number ", i);
-    recorder.begin(operation, i, now);
-    if (i + 1 < kMany) recorder.end(true, {.algorithm = "ring"}, now + 1us);
+    const auto ticket = recorder.begin(operation, i, now);
+    if (i + 1 < kMany) recorder.end(ticket, true, {.algorithm = "ring"}, now + 1us);
   }
   const auto recent = recorder.recent();
   ASSERT_THAT(recent, SizeIs(FlightRecorder::kKept));

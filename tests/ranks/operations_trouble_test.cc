@@ -79,10 +79,7 @@ TEST(OperationArguments, AreCheckedBeforeAnythingIsSent) {
               }),
               "all_to_all_v: counts.send has 3 elements; it must have 2");
     EXPECT_EQ(refusal_of([&] { send(comm, const_view(two), 2); }),
-              "send: peer is 2; the ranks are 0 to 1");
-    EXPECT_EQ(refusal_of([&] { receive(comm, view(two), comm.rank(), {.name = "x"}); }),
-              comm.rank() == 0 ? "receive 'x': peer is 0, which is this rank"
-                               : "receive 'x': peer is 1, which is this rank");
+              "send: receiver is 2; the ranks are 0 to 1");
     EXPECT_EQ(refusal_of([&] {
                 send(comm, {nullptr, 3, DataType::f32}, 1 - comm.rank());
               }),
@@ -180,13 +177,12 @@ TEST_P(OperationTrouble, AMessageOfAnotherLength) {
 
 TEST_P(OperationTrouble, TwoThatSendToEachOther) {
   const auto told = errors(2, [](Communicator& comm) {
-    const std::vector<float> data(10);
+    const std::vector<float> data(10'000);
     send(comm, const_view(data), 1 - comm.rank());
   });
-  EXPECT_THAT(told, Each(AllOf(StartsWith("mismatch: two ranks wait for each other: rank "),
-                               HasSubstr("rank 0 in message of 10 f32 from rank 0 to rank 1"),
-                               HasSubstr("rank 1 in message of 10 f32 from rank 1 to rank 0"))));
-  EXPECT_THAT(told, Each(told.front()));
+  EXPECT_THAT(told, Each("mismatch: two ranks wait for each other: rank 0 in message of 10000 f32 "
+                         "from rank 0 to rank 1, rank 1 in message of 10000 f32 from rank 1 to "
+                         "rank 0 (send_async and receive_async let a rank do both)"));
   EXPECT_LT(took_, kSoon);
 }
 

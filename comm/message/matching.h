@@ -1,0 +1,67 @@
+// Which message a receive gets, by MPI's rule: of the messages that it matches the one that came
+// first, and a message goes to the first receive posted that matches it. The messages of one sender
+// come in the order in which it sent them, so two of one tag never overtake each other.
+//
+// Threads: one at a time.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <list>
+#include <optional>
+#include <utility>
+
+#include "bp/collective.h"
+
+namespace bp {
+
+// `Receive` and `Arrived` say what they match by source() and tag(), in which a Receive may have
+// kAnySource and kAnyTag.
+template <class Receive, class Arrived>
+class Matching {
+ public:
+  // Takes the arrived message that the receive gets, else keeps the receive.
+  [[nodiscard]] std::optional<Arrived> post(Receive receive) {
+    const auto found = std::ranges::find_if(
+        arrived_, [&](const Arrived& message) { return matches(receive, message); });
+    if (found == arrived_.end()) {
+      posted_.push_back(std::move(receive));
+      return std::nullopt;
+    }
+    std::optional<Arrived> message(std::move(*found));
+    arrived_.erase(found);
+    return message;
+  }
+
+  // Takes the receive that gets the message, else keeps the message, which is then moved from.
+  [[nodiscard]] std::optional<Receive> arrive(Arrived& message) {
+    const auto found = std::ranges::find_if(
+        posted_, [&](const Receive& receive) { return matches(receive, message); });
+    if (found == posted_.end()) {
+      arrived_.push_back(std::move(message));
+      return std::nullopt;
+    }
+    std::optional<Receive> receive(std::move(*found));
+    posted_.erase(found);
+    return receive;
+  }
+
+  [[nodiscard]] bool has_receive_for(const Arrived& message) const {
+    return std::ranges::any_of(posted_,
+                               [&](const Receive& receive) { return matches(receive, message); });
+  }
+  [[nodiscard]] const std::list<Arrived>& arrived() const { return arrived_; }
+  void withdraw(const std::function<bool(const Receive&)>& which) { posted_.remove_if(which); }
+  void forget(const std::function<bool(const Arrived&)>& which) { arrived_.remove_if(which); }
+
+ private:
+  [[nodiscard]] static bool matches(const Receive& receive, const Arrived& message) {
+    return (receive.source() == kAnySource || receive.source() == message.source()) &&
+           (receive.tag() == kAnyTag || receive.tag() == message.tag());
+  }
+
+  std::list<Receive> posted_;   // in the order in which they were posted
+  std::list<Arrived> arrived_;  // in the order in which they came
+};
+
+}  // namespace bp
