@@ -63,7 +63,7 @@ void require_agreement(Communicator& comm,
   for (const std::string& name : options.sparse_gradients) {
     lines.push_back(concat("sparse_gradients ", name));
   }
-  std::ranges::copy(describe(parameters), std::back_inserter(lines));
+  std::ranges::copy(describe(parameters, members_of(optimizer)), std::back_inserter(lines));
   require_same_lines(comm, lines, "DistributedOptimizer");
 }
 
@@ -121,18 +121,28 @@ DistributedOptimizer::Impl::Impl(Communicator& comm,
                  failure_ =
                      concat("parameter ", parameters_.trained[i].name,
                             " got a gradient outside of backward(): call backward(loss, weight) "
-                            "instead of loss.backward(), and freeze with requires_grad_(false) "
-                            "what another optimizer's loss runs through");
+                            "instead of loss.backward() for every loss that runs through it");
                  refuse(failure_);
                }
                gradients_.arrived(i);
              }),
       nominal_weight_(options.nominal_weight) {
   require_known(options_.sparse_gradients, parameters_);
-  require_all_named(*optimizer_, parameters_);
-  if (comm.size() > 1) {
-    require_agreement(comm, parameters_, *optimizer_, options_);
+  agree_on_members();
+}
+
+// Also when the wrapped optimizer has got other parameters since: ranks that step different ones
+// would drift apart.
+void DistributedOptimizer::Impl::agree_on_members() {
+  Members now = members_of(*optimizer_);
+  if (now == members_) {
+    return;
   }
+  require_all_named(*optimizer_, parameters_);
+  if (comm_.size() > 1) {
+    require_agreement(comm_, parameters_, *optimizer_, options_);
+  }
+  members_ = std::move(now);
 }
 
 void DistributedOptimizer::Impl::require_usable() const {
@@ -146,6 +156,11 @@ void DistributedOptimizer::Impl::require_between_windows(const char* call) const
   if (phase_ != Phase::accumulating || backwards_ > 0) {
     refuse(call, " in the middle of a window: call step() first");
   }
+}
+
+void DistributedOptimizer::Impl::zero_grad() const {
+  require_usable();
+  require_between_windows("zero_grad");
 }
 
 void DistributedOptimizer::Impl::broadcast_parameters(int root) {
@@ -197,9 +212,10 @@ DistributedOptimizer::DistributedOptimizer(Communicator& comm,
 DistributedOptimizer::~DistributedOptimizer() = default;
 
 void DistributedOptimizer::broadcast_parameters(int root) { impl_->broadcast_parameters(root); }
-void DistributedOptimizer::backward(const at::Tensor& loss, double weight) {
-  impl_->backward(loss, weight);
+void DistributedOptimizer::backward(const at::Tensor& loss, double weight, bool retain_graph) {
+  impl_->backward(loss, weight, retain_graph);
 }
+void DistributedOptimizer::zero_grad() { impl_->zero_grad(); }
 void DistributedOptimizer::reduce() { impl_->reduce(); }
 double DistributedOptimizer::clip_grad_norm(double max_norm) {
   return impl_->clip_grad_norm(max_norm);

@@ -26,7 +26,8 @@ class DistributedOptimizer::Impl {
        const DistributedOptimizerOptions& options);
 
   void broadcast_parameters(int root);
-  void backward(const at::Tensor& loss, double weight);
+  void backward(const at::Tensor& loss, double weight, bool retain_graph);
+  void zero_grad() const;
   void reduce();
   double clip_grad_norm(double max_norm);
   bool step();
@@ -47,8 +48,9 @@ class DistributedOptimizer::Impl {
   void require_usable() const;
   void require_between_windows(const char* call) const;
   void require_backward_makes_sense(const at::Tensor& loss, double weight) const;
+  void agree_on_members();
   void agree_on_nominal_weight(double first_weight);
-  void run_backward(const at::Tensor& loss, double weight);
+  void run_backward(const at::Tensor& loss, double weight, bool retain_graph);
   void close_window();
   void agree_on_bucket_order(std::vector<std::size_t> mine);
   void finish_reduction();
@@ -59,6 +61,7 @@ class DistributedOptimizer::Impl {
   DistributedOptimizerOptions options_;
   ParameterSet parameters_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
+  std::optional<Members> members_;  // of optimizer_, as all ranks have agreed
   Gradients gradients_;
   LossScale loss_scale_;
   GradientHooks hooks_;

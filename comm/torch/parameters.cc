@@ -2,7 +2,9 @@
 
 #include <torch/optim/optimizer.h>
 
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "comm/base/text.h"
 #include "comm/torch/refuse.h"
@@ -79,22 +81,51 @@ void require_all_named(const torch::optim::Optimizer& optimizer, const Parameter
     const auto& members = optimizer.param_groups()[group].params();
     for (std::size_t i = 0; i < members.size(); ++i) {
       if (!named.contains(members[i].unsafeGetTensorImpl())) {
-        refuse("parameter ", i, " of the wrapped optimizer's group ", group, ", of shape ",
-               members[i].sizes(),
-               ", is not among the named ones, so its gradient would never be reduced: pass all of "
-               "model->named_parameters().pairs()");
+        refuse(
+            "parameter ", i, " of the wrapped optimizer's group ", group, ", of shape ",
+            members[i].sizes(),
+            ", is not among the named ones, so its gradient would never be reduced: pass all of "
+            "model->named_parameters().pairs(), to a new DistributedOptimizer where it was added "
+            "later");
       }
     }
   }
 }
 
-std::vector<std::string> describe(const ParameterSet& parameters) {
+Members members_of(const torch::optim::Optimizer& optimizer) {
+  Members members;
+  for (const auto& group : optimizer.param_groups()) {
+    std::vector<const void*>& ids = members.emplace_back();
+    for (const at::Tensor& parameter : group.params()) {
+      ids.push_back(parameter.unsafeGetTensorImpl());
+    }
+  }
+  return members;
+}
+
+std::vector<std::string> describe(const ParameterSet& parameters, const Members& members) {
+  std::unordered_map<const void*, std::size_t> groups;
+  for (std::size_t group = 0; group < members.size(); ++group) {
+    for (const void* id : members[group]) {
+      groups.emplace(id, group);
+    }
+  }
   std::vector<std::string> lines;
+  const auto add = [&](const Parameter& parameter, const char* state) {
+    const auto group = groups.find(parameter.tensor.unsafeGetTensorImpl());
+    std::string line = describe(parameter, state);
+    if (group == groups.end()) {
+      line += " (not in the wrapped optimizer)";
+    } else if (group->second > 0) {
+      line += concat(" (group ", group->second, ")");
+    }
+    lines.push_back(std::move(line));
+  };
   for (const Parameter& parameter : parameters.trained) {
-    lines.push_back(describe(parameter, ""));
+    add(parameter, "");
   }
   for (const Parameter& parameter : parameters.frozen) {
-    lines.push_back(describe(parameter, " (frozen)"));
+    add(parameter, " (frozen)");
   }
   return lines;
 }

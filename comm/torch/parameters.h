@@ -30,7 +30,14 @@ struct ParameterSet {
 // gradient would stay this rank's own.
 void require_all_named(const torch::optim::Optimizer& optimizer, const ParameterSet& parameters);
 
-// One line each, equal on two ranks exactly when they can be trained together: "weight f32 [2, 3]".
-[[nodiscard]] std::vector<std::string> describe(const ParameterSet& parameters);
+// The identities of the parameters that `optimizer` updates, by group.
+using Members = std::vector<std::vector<const void*>>;
+[[nodiscard]] Members members_of(const torch::optim::Optimizer& optimizer);
+
+// Returns one line for each parameter. The lines are equal on two ranks exactly when the parameters
+// can be trained together and the same groups of the wrapped optimizer update them:
+// "weight f32 [2, 3]", "bias f32 [2] (group 1)".
+[[nodiscard]] std::vector<std::string> describe(const ParameterSet& parameters,
+                                                const Members& members);
 
 }  // namespace bp

@@ -58,7 +58,9 @@ void DistributedOptimizer::Impl::require_backward_makes_sense(const at::Tensor& 
   gradients_.require_untouched();
 }
 
-void DistributedOptimizer::Impl::backward(const at::Tensor& loss, double weight) {
+void DistributedOptimizer::Impl::backward(const at::Tensor& loss,
+                                          double weight,
+                                          bool retain_graph) {
   require_usable();
   require_backward_makes_sense(loss, weight);
   unusable_if_it_throws([&] {
@@ -74,7 +76,7 @@ void DistributedOptimizer::Impl::backward(const at::Tensor& loss, double weight)
       gradients_.expect_last(mine_);
     }
     if (weight > 0) {
-      run_backward(loss, weight);
+      run_backward(loss, weight, retain_graph);
     }
     if (is_last) {
       close_window();
@@ -96,15 +98,26 @@ void DistributedOptimizer::Impl::agree_on_nominal_weight(double first_weight) {
   nominal_weight_ = nominal;
 }
 
-void DistributedOptimizer::Impl::run_backward(const at::Tensor& loss, double weight) {
+void DistributedOptimizer::Impl::run_backward(const at::Tensor& loss,
+                                              double weight,
+                                              bool retain_graph) {
   const TraceScope scope(comm_.trace(), kTraceRow, "backward");
+  // Named, so that no other leaf of the graph gets a gradient: those of another optimizer are its
+  // own.
+  std::vector<at::Tensor> inputs;
+  for (const auto& [name, tensor] : parameters_.trained) {
+    if (tensor.requires_grad()) {
+      inputs.push_back(tensor);
+    }
+  }
+  if (inputs.empty()) {
+    return;
+  }
   in_backward_ = true;
   const double scale = weight / nominal_weight_ * loss_scale_.value();
-  if (scale == 1) {
-    loss.backward();
-  } else {
-    loss.backward(at::full(loss.sizes(), scale, loss.options()));
-  }
+  const at::Tensor gradient =
+      scale == 1 ? at::Tensor() : at::full(loss.sizes(), scale, loss.options());
+  loss.backward(gradient, retain_graph, /*create_graph=*/false, inputs);
   in_backward_ = false;
 }
 
@@ -209,6 +222,7 @@ bool DistributedOptimizer::Impl::step() {
   reduce();
   const bool steps = window_->weight > 0 && !window_->overflow;
   unusable_if_it_throws([&] {
+    agree_on_members();
     if (steps) {
       const TraceScope scope(comm_.trace(), kTraceRow, "step");
       optimizer_->step();

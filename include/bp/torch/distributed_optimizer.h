@@ -111,9 +111,15 @@ class DistributedOptimizer {
   // them, everywhere, bit for bit. Between windows only.
   void broadcast_parameters(int root = 0);
 
-  // Runs loss.backward() with this weight. More than micro_batches calls in one window throw.
-  // `loss` is a scalar, the mean over the micro-batch. Weight 0 (filler) runs no backward.
-  void backward(const at::Tensor& loss, double weight);
+  // Runs backward from `loss`, a scalar that is the mean over the micro-batch, and adds the
+  // gradient times `weight` to the window. Only this optimizer's parameters get a gradient: a loss
+  // may run through those of another optimizer, which stay as they are, and through other leaves,
+  // which get none. Weight 0 (filler) runs no backward. `retain_graph` keeps the graph for another
+  // backward. Throws invalid_argument if the window already has its micro_batches.
+  void backward(const at::Tensor& loss, double weight, bool retain_graph = false);
+  // Does nothing: gradients are empty between windows. For loops that were written for a plain
+  // optimizer. Throws invalid_argument inside a window.
+  void zero_grad();
 
   // Waits for what is in flight and starts what is not, then divides by the sum of weights.
   void reduce();

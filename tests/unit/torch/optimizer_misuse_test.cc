@@ -98,6 +98,24 @@ TEST_F(Misuse, ZeroGradInsideTheWindow) {
   EXPECT_EQ(text_of([&] { optimizer->step(); }), text);
 }
 
+TEST_F(Misuse, ZeroGradOfItsOwnIsForTheBeginningOfAWindow) {
+  const auto optimizer = make(model.named_parameters(), {.micro_batches = 2});
+  optimizer->zero_grad();
+  backward(*optimizer);
+  EXPECT_EQ(text_of([&] { optimizer->zero_grad(); }),
+            "DistributedOptimizer: zero_grad in the middle of a window: call step() first");
+  EXPECT_TRUE(optimizer->step()) << "nothing is lost";
+  optimizer->zero_grad();
+}
+
+TEST_F(Misuse, ASecondBackwardOfAGraphThatWasNotRetained) {
+  const auto optimizer = make(model.named_parameters(), {.micro_batches = 3});
+  const at::Tensor loss = model.loss(rows);
+  optimizer->backward(loss, 4, /*retain_graph=*/true);
+  optimizer->backward(loss, 4);
+  EXPECT_ANY_THROW(optimizer->backward(loss, 4)) << "autograd's own error";
+}
+
 TEST_F(Misuse, ZeroGradBetweenBackwardAndStep) {
   const auto optimizer = make(model.named_parameters());
   backward(*optimizer);
@@ -114,8 +132,7 @@ TEST_F(Misuse, BackwardOfTheLossItself) {
   const auto optimizer = make(model.named_parameters());
   EXPECT_THAT(text_of([&] { model.loss(rows).backward(); }),
               HasSubstr("got a gradient outside of backward(): call backward(loss, weight) instead "
-                        "of loss.backward(), and freeze with requires_grad_(false) what another "
-                        "optimizer's loss runs through"));
+                        "of loss.backward() for every loss that runs through it"));
 }
 
 TEST_F(Misuse, WeightsAndLossesThatMakeNoSense) {
@@ -157,7 +174,7 @@ TEST_F(Misuse, NamesAtConstruction) {
       refused(parameters),
       "DistributedOptimizer: parameter 5 of the wrapped optimizer's group 0, of shape [4], is "
       "not among the named ones, so its gradient would never be reduced: pass all of "
-      "model->named_parameters().pairs()");
+      "model->named_parameters().pairs(), to a new DistributedOptimizer where it was added later");
 }
 
 TEST_F(Misuse, TensorsAtConstruction) {
