@@ -63,6 +63,9 @@ void require_agreement(Communicator& comm,
   for (const std::string& name : options.sparse_gradients) {
     lines.push_back(concat("sparse_gradients ", name));
   }
+  for (const Parameter& buffer : check_buffers(options.buffers)) {
+    lines.push_back(concat("buffer ", describe(buffer)));
+  }
   std::ranges::copy(describe(parameters, members_of(optimizer)), std::back_inserter(lines));
   require_same_lines(comm, lines, "DistributedOptimizer");
 }
@@ -126,9 +129,20 @@ DistributedOptimizer::Impl::Impl(Communicator& comm,
                }
                gradients_.arrived(i);
              }),
-      nominal_weight_(options.nominal_weight) {
+      nominal_weight_(options.nominal_weight),
+      can_overflow_(gradients_options(options).check_finite) {
   require_known(options_.sparse_gradients, parameters_);
   agree_on_members();
+  std::vector<Parameter> buffers = check_buffers(options.buffers);
+  if (comm.size() > 1 && !buffers.empty()) {
+    buffers_.emplace(comm, std::move(buffers));
+  }
+}
+
+void DistributedOptimizer::Impl::share_buffers(int root) {
+  if (buffers_) {
+    buffers_->broadcast(root, false, "buffers");
+  }
 }
 
 // Also when the wrapped optimizer has got other parameters since: ranks that step different ones
@@ -176,6 +190,8 @@ void DistributedOptimizer::Impl::broadcast_parameters(int root) {
     broadcast_tensors(comm_, parameters_.trained, root);
     broadcast_tensors(comm_, parameters_.frozen, root);
     broadcast_state(comm_, *optimizer_, root);
+    share_buffers(root);
+    state_is_on_rank_0_ = false;
   });
 }
 
@@ -221,6 +237,9 @@ double DistributedOptimizer::clip_grad_norm(double max_norm) {
   return impl_->clip_grad_norm(max_norm);
 }
 bool DistributedOptimizer::step() { return impl_->step(); }
+bool DistributedOptimizer::step(const std::function<void()>& closure) {
+  return impl_->step(closure);
+}
 DistributedOptimizer::Window DistributedOptimizer::window() const { return impl_->window(); }
 DistributedOptimizer::State DistributedOptimizer::state() const { return impl_->state(); }
 void DistributedOptimizer::load_state(const State& state) { impl_->load_state(state); }

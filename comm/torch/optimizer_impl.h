@@ -1,10 +1,12 @@
 // What is behind DistributedOptimizer: its parts, and the state machine over them. Construction,
-// broadcasts and saved state are in distributed_optimizer.cc, the life of a window in window.cc.
+// broadcasts and saved state are in distributed_optimizer.cc, the life of a window in window.cc,
+// steps with a closure in closure_step.cc.
 #pragma once
 
 #include <ATen/core/grad_mode.h>
 #include <torch/optim/optimizer.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +16,7 @@
 #include "comm/torch/gradient_hooks.h"
 #include "comm/torch/gradients.h"
 #include "comm/torch/loss_scale.h"
+#include "comm/torch/packed_tensors.h"
 #include "comm/torch/parameters.h"
 
 namespace bp {
@@ -31,6 +34,7 @@ class DistributedOptimizer::Impl {
   void reduce();
   double clip_grad_norm(double max_norm);
   bool step();
+  bool step(const std::function<void()>& closure);
   Window window() const;
   State state() const;
   void load_state(const State& state);
@@ -54,6 +58,12 @@ class DistributedOptimizer::Impl {
   void close_window();
   void agree_on_bucket_order(std::vector<std::size_t> mine);
   void finish_reduction();
+  void end_window();
+  void require_no_closure_needed() const;
+  void lead(const std::function<void()>& closure);
+  void follow(const std::function<void()>& closure);
+  double evaluate(const std::function<void()>& closure);
+  void share_buffers(int root);
   void warn_of_missing();
   void scale_gradients(double coefficient);
 
@@ -65,6 +75,8 @@ class DistributedOptimizer::Impl {
   Gradients gradients_;
   LossScale loss_scale_;
   GradientHooks hooks_;
+  std::optional<PackedTensors> buffers_;  // of options_.buffers, with several ranks
+  std::optional<PackedTensors> moving_;   // parameters, from the first step(closure) on
 
   Phase phase_ = Phase::accumulating;
   int backwards_ = 0;  // in this window
@@ -75,6 +87,9 @@ class DistributedOptimizer::Impl {
   bool stop_requested_ = false;
   bool in_backward_ = false;
   bool warned_ = false;
+  bool can_overflow_;  // and a step be skipped therefore
+  bool in_closure_ = false;
+  bool state_is_on_rank_0_ = false;  // the wrapped optimizer's
   std::string failure_;
 };
 
@@ -88,6 +103,7 @@ void DistributedOptimizer::Impl::unusable_if_it_throws(Action action) {
   } catch (const std::exception& error) {
     failure_ = error.what();
     in_backward_ = false;
+    in_closure_ = false;
     throw;
   }
 }

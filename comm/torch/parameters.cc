@@ -13,18 +13,22 @@
 namespace bp {
 namespace {
 
+void require_dense(const char* what, const std::string& name, const at::Tensor& tensor) {
+  if (!tensor.defined()) {
+    refuse(what, " ", name, " is undefined");
+  }
+  if (!tensor.device().is_cpu() || tensor.layout() != c10::kStrided ||
+      !tensor.is_non_overlapping_and_dense()) {
+    refuse(what, " ", name, " is a ", tensor.layout(), " tensor on ", tensor.device(),
+           " with strides ", tensor.strides(), "; only dense ones on the CPU can be taken");
+  }
+}
+
 void check(const std::string& name, const at::Tensor& tensor) {
   if (name.empty()) {
     refuse("a parameter has no name: pass model->named_parameters().pairs()");
   }
-  if (!tensor.defined()) {
-    refuse("parameter ", name, " is undefined");
-  }
-  if (!tensor.device().is_cpu() || tensor.layout() != c10::kStrided ||
-      !tensor.is_non_overlapping_and_dense()) {
-    refuse("parameter ", name, " is a ", tensor.layout(), " tensor on ", tensor.device(),
-           " with strides ", tensor.strides(), "; only dense ones on the CPU can be trained");
-  }
+  require_dense("parameter", name, tensor);
   if (!tensor.requires_grad()) {
     return;
   }
@@ -37,7 +41,9 @@ void check(const std::string& name, const at::Tensor& tensor) {
   }
 }
 
-std::string describe(const Parameter& parameter, const char* remark) {
+}  // namespace
+
+std::string describe(const Parameter& parameter) {
   const at::Tensor& tensor = parameter.tensor;
   const auto type = data_type_of(tensor.scalar_type());
   std::string text = concat(parameter.name, " ");
@@ -46,10 +52,17 @@ std::string describe(const Parameter& parameter, const char* remark) {
   if (!tensor.is_contiguous()) {
     text += concat(" strides ", tensor.strides());
   }
-  return text + remark;
+  return text;
 }
 
-}  // namespace
+std::vector<Parameter> check_buffers(const NamedTensors& given) {
+  std::vector<Parameter> buffers;
+  for (const auto& [name, tensor] : given) {
+    require_dense("buffer", name, tensor);
+    buffers.push_back({name, tensor});
+  }
+  return buffers;
+}
 
 ParameterSet sort_parameters(const NamedTensors& given) {
   ParameterSet set;
@@ -113,7 +126,7 @@ std::vector<std::string> describe(const ParameterSet& parameters, const Members&
   std::vector<std::string> lines;
   const auto add = [&](const Parameter& parameter, const char* state) {
     const auto group = groups.find(parameter.tensor.unsafeGetTensorImpl());
-    std::string line = describe(parameter, state);
+    std::string line = describe(parameter) + state;
     if (group == groups.end()) {
       line += " (not in the wrapped optimizer)";
     } else if (group->second > 0) {

@@ -30,6 +30,12 @@ struct ParameterSet {
 // gradient would stay this rank's own.
 void require_all_named(const torch::optim::Optimizer& optimizer, const ParameterSet& parameters);
 
+// "weight f32 [2, 3]": name, type, shape, and strides where they are not the usual ones.
+[[nodiscard]] std::string describe(const Parameter& parameter);
+
+// Throws invalid_argument for a buffer that is undefined or no dense tensor on the CPU.
+[[nodiscard]] std::vector<Parameter> check_buffers(const NamedTensors& given);
+
 // The identities of the parameters that `optimizer` updates, by group.
 using Members = std::vector<std::vector<const void*>>;
 [[nodiscard]] Members members_of(const torch::optim::Optimizer& optimizer);

@@ -218,7 +218,25 @@ void DistributedOptimizer::Impl::agree_on_bucket_order(std::vector<std::size_t> 
   }
 }
 
+// Empties a window that is reduced; otherwise there is none to end.
+void DistributedOptimizer::Impl::end_window() {
+  if (phase_ != Phase::reduced) {
+    return;
+  }
+  std::vector<std::size_t> arrivals = gradients_.arrival_order();
+  gradients_.clear();
+  if (window_->weight > 0) {
+    agree_on_bucket_order(std::move(arrivals));
+    gradients_.scale_residuals(loss_scale_.update(window_->overflow));
+  }
+  phase_ = Phase::accumulating;
+  backwards_ = 0;
+  mine_ = {};
+}
+
 bool DistributedOptimizer::Impl::step() {
+  require_usable();
+  require_no_closure_needed();
   reduce();
   const bool steps = window_->weight > 0 && !window_->overflow;
   unusable_if_it_throws([&] {
@@ -227,16 +245,9 @@ bool DistributedOptimizer::Impl::step() {
       const TraceScope scope(comm_.trace(), kTraceRow, "step");
       optimizer_->step();
     }
-    std::vector<std::size_t> arrivals = gradients_.arrival_order();
-    gradients_.clear();
-    if (window_->weight > 0) {
-      agree_on_bucket_order(std::move(arrivals));
-      gradients_.scale_residuals(loss_scale_.update(window_->overflow));
-    }
+    end_window();
+    share_buffers(0);
   });
-  phase_ = Phase::accumulating;
-  backwards_ = 0;
-  mine_ = {};
   return steps;
 }
 

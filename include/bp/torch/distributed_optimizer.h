@@ -42,6 +42,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -56,6 +57,8 @@ class Optimizer;
 }
 
 namespace BP_API bp {
+
+using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
 // The loss is multiplied by a factor before backward and the gradient divided by it afterwards, so
 // that small gradients do not vanish in f16. The factor falls with each window that overflows and
@@ -89,9 +92,11 @@ struct DistributedOptimizerOptions {
   // collective, and two for each of these parameters. They travel in their own type, after all
   // buckets.
   std::vector<std::string> sparse_gradients = {};
+  // Tensors that forward passes change and that are no parameters, such as the running mean of a
+  // BatchNorm: model->named_buffers().pairs(). All ranks get those of rank 0 at the end of each
+  // step(), by one more collective. Without this option each rank keeps its own.
+  NamedTensors buffers = {};
 };
-
-using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
 class DistributedOptimizer {
  public:
@@ -107,8 +112,8 @@ class DistributedOptimizer {
   DistributedOptimizer(const DistributedOptimizer&) = delete;
   DistributedOptimizer& operator=(const DistributedOptimizer&) = delete;
 
-  // Root's parameters (frozen ones too) and optimizer state with all options, learning rates among
-  // them, everywhere, bit for bit. Between windows only.
+  // Root's parameters (frozen ones too), options.buffers and optimizer state with all options,
+  // learning rates among them, everywhere, bit for bit. Between windows only.
   void broadcast_parameters(int root = 0);
 
   // Runs backward from `loss`, a scalar that is the mean over the micro-batch, and adds the
@@ -129,6 +134,15 @@ class DistributedOptimizer {
   // The wrapped optimizer's step on the reduced gradient, then an empty window. Skipped, with
   // false, when no rank had any weight or the window overflowed.
   bool step();
+  // The step of an optimizer that evaluates the loss itself, such as LBFGS. `closure` evaluates it
+  // once: it computes this rank's losses and calls backward(loss, weight) for each, as in a window.
+  // All ranks call step(closure) between windows. Rank 0's optimizer decides how often the closure
+  // runs, equally often on all ranks, and sees the mean loss and gradient of all ranks. The
+  // parameters are those of rank 0 before each run and afterwards; window() is that of the last.
+  // Only rank 0's optimizer has state from then on, until broadcast_parameters().
+  // Throws invalid_argument if no rank had any weight, or for options with which a window may
+  // overflow. Returns true. After an error, of the closure too, the optimizer is unusable.
+  bool step(const std::function<void()>& closure);
 
   // From reduce() to the next window's first backward(): the weighted mean loss, the sum of weights
   // and whether any rank asked to stop, over all ranks and micro-batches of the window.

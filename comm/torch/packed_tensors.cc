@@ -1,0 +1,57 @@
+#include "comm/torch/packed_tensors.h"
+
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "bp/collective.h"
+#include "comm/torch/refuse.h"
+
+namespace bp {
+namespace {
+
+std::vector<std::size_t> sizes_of(const std::vector<Parameter>& tensors) {
+  std::vector<std::size_t> sizes;
+  for (const auto& [name, tensor] : tensors) {
+    sizes.push_back(tensor.nbytes());
+  }
+  return sizes;
+}
+
+}  // namespace
+
+PackedTensors::PackedTensors(Communicator& comm, std::vector<Parameter> tensors)
+    : comm_(comm),
+      tensors_(std::move(tensors)),
+      sizes_(sizes_of(tensors_)),
+      buffer_(comm.allocate(std::reduce(sizes_.begin(), sizes_.end()) + 1)) {}
+
+bool PackedTensors::broadcast(int root, bool flag, std::string_view name) {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (tensors_[i].tensor.nbytes() != sizes_[i]) {
+      refuse(tensors_[i].name, " has ", tensors_[i].tensor.nbytes(), " bytes where it had ",
+             sizes_[i], " when the optimizer was made: make the optimizer after the change");
+    }
+  }
+  const bool is_root = comm_.rank() == root;
+  std::byte* place = buffer_.data();
+  if (is_root) {
+    for (const auto& [of, tensor] : tensors_) {
+      std::memcpy(place, tensor.const_data_ptr(), tensor.nbytes());
+      place += tensor.nbytes();
+    }
+    *place = std::byte{flag};
+  }
+  bp::broadcast(comm_, {.data = buffer_.data(), .count = buffer_.bytes(), .type = DataType::u8},
+                {.root = root, .name = name});
+  if (is_root) {
+    return flag;
+  }
+  for (const auto& [of, tensor] : tensors_) {
+    std::memcpy(tensor.mutable_data_ptr(), place, tensor.nbytes());
+    place += tensor.nbytes();
+  }
+  return *place != std::byte{0};
+}
+
+}  // namespace bp

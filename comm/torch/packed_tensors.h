@@ -1,0 +1,33 @@
+// Tensors that go from one rank to all ranks in one collective, as often as needed.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "bp/communicator.h"
+#include "comm/torch/parameters.h"
+
+namespace bp {
+
+class PackedTensors {
+ public:
+  // The tensors are dense and on the CPU, and equal in shape and type on all ranks. `comm` must
+  // outlive this object.
+  PackedTensors(Communicator& comm, std::vector<Parameter> tensors);
+
+  // Gives all ranks the bytes that root has in the tensors, and returns root's `flag`. Collective.
+  // Autograd does not see that the tensors change. Throws invalid_argument if a tensor has another
+  // size than at construction.
+  bool broadcast(int root, bool flag, std::string_view name);
+
+ private:
+  Communicator& comm_;
+  std::vector<Parameter> tensors_;
+  std::vector<std::size_t> sizes_;  // in bytes
+  Buffer buffer_;                   // the flag behind the tensors
+};
+
+}  // namespace bp
