@@ -14,9 +14,9 @@
 #include <string>
 
 #include "bench/build_info.h"
+#include "comm/base/permutation.h"
 #include "trainer/data/prepare.h"
 #include "trainer/data/sample_store.h"
-#include "trainer/data/sampler.h"
 #include "trainer/data/table_reader.h"
 #include "trainer/text/vocabulary_training.h"
 

@@ -58,7 +58,8 @@ std::string first_difference(const std::vector<std::string>& texts) {
 
 void require_same_lines(Communicator& comm,
                         const std::vector<std::string>& lines,
-                        const std::string& what) {
+                        const std::string& what,
+                        const std::string& advice) {
   std::string text;
   for (const std::string& line : lines) {
     text += line + '\n';
@@ -69,7 +70,7 @@ void require_same_lines(Communicator& comm,
   }
   throw Error(ErrorCode::mismatch,
               concat(what, ": ", first_difference(all_gather_object(comm, text, {.name = "texts"})),
-                     ": build the same model with the same options on every rank"));
+                     ": ", advice));
 }
 
 }  // namespace bp

@@ -56,10 +56,4 @@ class Sampler {
   SamplerOptions options_;
 };
 
-// The bijection of 0..rows-1 behind an epoch: the row at `position`.
-[[nodiscard]] std::int64_t permuted(std::int64_t position,
-                                    std::int64_t rows,
-                                    std::uint64_t seed,
-                                    std::int64_t epoch);
-
 }  // namespace bp::trainer

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "trainer/data/sampler.h"
+#include "comm/base/permutation.h"
 
 namespace bp::trainer {
 namespace {

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "bp/error.h"
+#include "comm/base/permutation.h"
 
 namespace bp::trainer {
 namespace {
