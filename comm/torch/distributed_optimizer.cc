@@ -222,8 +222,13 @@ void DistributedOptimizer::Impl::load_state(const State& state) {
 DistributedOptimizer::DistributedOptimizer(Communicator& comm,
                                            const NamedTensors& parameters,
                                            std::unique_ptr<torch::optim::Optimizer> optimizer,
-                                           const DistributedOptimizerOptions& options)
-    : impl_(std::make_unique<Impl>(comm, parameters, std::move(optimizer), options)) {}
+                                           const DistributedOptimizerOptions& options,
+                                           Start start)
+    : impl_(std::make_unique<Impl>(comm, parameters, std::move(optimizer), options)) {
+  if (start == Start::from_rank_0) {
+    broadcast_parameters();
+  }
+}
 
 DistributedOptimizer::~DistributedOptimizer() = default;
 

@@ -19,6 +19,10 @@ namespace BP_API bp {
 // that bp has not (bool, complex, quantised, ...).
 [[nodiscard]] View view_of(const at::Tensor& tensor);
 
+// Returns this rank's rows of a tensor that all ranks have: block_of() along its first dimension,
+// as a view. For programs in which every rank draws or reads a whole batch.
+[[nodiscard]] at::Tensor own_rows(const Communicator& comm, const at::Tensor& whole);
+
 // In place. Autograd does not see them.
 void all_reduce(Communicator& comm, at::Tensor& tensor, const CollectiveOptions& options = {});
 void broadcast(Communicator& comm, at::Tensor& tensor, const CollectiveOptions& options = {});

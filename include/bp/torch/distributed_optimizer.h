@@ -103,10 +103,13 @@ class DistributedOptimizer {
   // Registers the parameters that require a gradient, empties their gradients and compares names,
   // shapes, types and options over all ranks (mismatch, naming the first difference). All that
   // `optimizer` holds must be among them (invalid_argument). `comm` must outlive the optimizer.
+  // With `from_rank_0` it also calls broadcast_parameters().
+  enum class Start : std::uint8_t { as_it_is, from_rank_0 };
   DistributedOptimizer(Communicator& comm,
                        const NamedTensors& parameters,
                        std::unique_ptr<torch::optim::Optimizer> optimizer,
-                       const DistributedOptimizerOptions& options = {});
+                       const DistributedOptimizerOptions& options = {},
+                       Start start = Start::as_it_is);
   // Empties the gradients: they lie in the communicator's memory.
   ~DistributedOptimizer();
   DistributedOptimizer(const DistributedOptimizer&) = delete;

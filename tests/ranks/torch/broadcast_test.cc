@@ -1,13 +1,18 @@
 // broadcast_parameters(): the root's parameters and optimizer state on all ranks, bit for bit.
 #include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/optim/adam.h>
 #include <torch/optim/optimizer.h>
 #include <torch/serialize/archive.h>
 
 #include "bp/torch/collective.h"
 #include "bp/torch/distributed_optimizer.h"
+#include "bp/torch/make_distributed.h"
 #include "tests/support/run_ranks.h"
 #include "tests/support/torch_model.h"
 #include "tests/support/torch_ranks.h"
@@ -130,6 +135,34 @@ TEST(TensorCollectives, WorkInPlace) {
     tensor.fill_(world.rank());
     broadcast(world, tensor, {.root = 2, .name = "tensor"});
     EXPECT_EQ(tensor.sum().item<double>(), 8);
+  });
+}
+
+TEST(OwnRows, OfAllRanksAreTheWholeInOrder) {
+  run_ranks(3, [](Communicator& world) {
+    const at::Tensor whole = at::arange(14, at::kFloat).reshape({7, 2});
+    const at::Tensor mine = own_rows(world, whole);
+    EXPECT_EQ(mine.size(0), world.rank() == 0 ? 3 : 2);
+    EXPECT_EQ(mine[0][0].item<double>(), world.rank() == 0 ? 0 : 4 * world.rank() + 2);
+  });
+}
+
+TEST(MakeDistributed, WrapsAModulesOptimizerAndStartsAllRanksAsRankZero) {
+  run_ranks(3, [](Communicator& world) {
+    torch::nn::Linear model(3, 2);
+    {
+      const at::NoGradGuard no_grad;
+      model->weight.fill_(world.rank() + 1);
+    }
+    auto optimizer = make_distributed<torch::optim::Adam>(
+        world, *model, torch::optim::AdamOptions(0.5), {.micro_batches = 2});
+    EXPECT_EQ(model->weight.sum().item<double>(), 6);
+    EXPECT_EQ(optimizer.optimizer().param_groups()[0].options().get_lr(), 0.5);
+    optimizer.backward(model->forward(at::ones({1, 3})).sum(), 1);
+    optimizer.backward(model->forward(at::ones({1, 3})).sum(), 1);
+    EXPECT_TRUE(optimizer.step());
+    EXPECT_LT(model->weight.sum().item<double>(), 6);
+    test::expect_equal_on_all_ranks(world, bits(model->parameters()));
   });
 }
 

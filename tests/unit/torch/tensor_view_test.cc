@@ -62,5 +62,14 @@ TEST(GradientMath, SumsSquaresExactlyInEveryType) {
   EXPECT_EQ(sum_of_squares(at::arange(6, at::kFloat).reshape({2, 3}).t()), 55.0);
 }
 
+TEST(OwnRows, AreTheBlockOfThisRankAndNeedRows) {
+  const Communicator alone = Communicator::create();
+  const at::Tensor whole = at::zeros({5, 2});
+  EXPECT_TRUE(own_rows(alone, whole).is_same_size(whole));
+  EXPECT_EQ(own_rows(alone, whole).data_ptr(), whole.data_ptr()) << "a view";
+  EXPECT_THROW((void)own_rows(alone, at::zeros({})), Error);
+  EXPECT_THROW((void)own_rows(alone, at::Tensor()), Error);
+}
+
 }  // namespace
 }  // namespace bp
