@@ -65,12 +65,21 @@ std::vector<int> parse_gpus(std::string text, const std::string& where) {
                                        : concat("did you mean ", nearest, "?")));
 }
 
+bool has_field(const Host& host, const std::string& key) {
+  return (key == "slots" && host.slots) || (key == "max_slots" && host.max_slots) ||
+         (key == "gpus" && host.gpus) || (key == "iface" && !host.interface.empty()) ||
+         (key == "port" && host.port) || (key == "user" && !host.user.empty());
+}
+
 }  // namespace
 
 void set_host_field(Host& host,
                     const std::string& key,
                     const std::string& value,
                     const std::string& where) {
+  if (has_field(host, key)) {
+    refuse(where, concat(key, " is given twice for host ", host.name, "; leave one"));
+  }
   if (key == "slots") {
     host.slots = parse_number(value, "slots", 1, kMaxSlots, where);
   } else if (key == "max_slots") {

@@ -6,6 +6,7 @@
 
 #include "bp/error.h"
 #include "comm/base/text.h"
+#include "comm/store/quote.h"
 #include "launcher/hosts/host_entry.h"
 #include "launcher/hosts/nodelist.h"
 
@@ -22,6 +23,14 @@ Hosts parse_first_word(const std::string& word, const std::string& where) {
   return bare_ipv6 ? parse_host_name(concat("[", word, "]"), where) : parse_host_entry(word, where);
 }
 
+// A name with one would be cut there, in messages and by the system.
+void check_no_nul(const std::string& line, const std::string& where) {
+  if (line.find('\0') == std::string::npos) return;
+  throw Error(ErrorCode::invalid_argument,
+              concat(where, ": ", in_quotes(line),
+                     " has a NUL byte (\\x00); is this a text file in UTF-8?"));
+}
+
 }  // namespace
 
 Hosts parse_hostfile(std::string_view text, const std::string& name) {
@@ -31,6 +40,7 @@ Hosts parse_hostfile(std::string_view text, const std::string& name) {
   bool any = false;
   for (int number = 1; std::getline(lines, line); ++number) {
     const std::string where = concat(name, ":", number);
+    check_no_nul(line, where);
     std::istringstream words(line.substr(0, line.find('#')));
     std::string word;
     if (!(words >> word)) continue;

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "bp/error.h"
+#include "comm/base/text.h"
+#include "launcher/hosts/host_entry.h"
 #include "launcher/hosts/host_list.h"
 #include "launcher/hosts/host_map.h"
 #include "launcher/hosts/hostfile.h"
@@ -138,6 +140,34 @@ TEST(Hostfile, NamesFileAndLine) {
   EXPECT_EQ(error("a user=-oX"), "h:1: '-oX' is not a host name or address");
   EXPECT_EQ(error("a port=70000"), "h:1: port must be a number from 1 to 65535, not '70000'");
   EXPECT_EQ(error("# nothing\n"), "h: names no host");
+}
+
+TEST(Hostfile, AFieldThatIsGivenTwiceIsRefused) {
+  const auto error = [](const char* text) {
+    return refusal_of([=] { (void)parse_hostfile(text, "h"); });
+  };
+  EXPECT_EQ(error("a slots=2 slots=3"), "h:1: slots is given twice for host a; leave one");
+  EXPECT_EQ(error("a:2 slots=2"), "h:1: slots is given twice for host a; leave one");
+  EXPECT_EQ(error("b\na port=1 user=u port=1"), "h:2: port is given twice for host a; leave one");
+  EXPECT_EQ(error("u@a user=v"), "h:1: user is given twice for host a; leave one");
+  for (const char* const key : {"max_slots=3", "gpus=1", "iface=eth0"}) {
+    EXPECT_THAT(error(concat("a ", key, " ", key).c_str()),
+                HasSubstr(" is given twice for host a; leave one"));
+  }
+  EXPECT_EQ(refusal_of([] { (void)parse_host_entry("a:2:slots=3", "-H"); }),
+            "-H: slots is given twice for host a; leave one");
+}
+
+TEST(Hostfile, ANulByteIsShown) {
+  const auto error = [](std::string_view text) {
+    return refusal_of([=] { (void)parse_hostfile(text, "h"); });
+  };
+  using namespace std::string_view_literals;
+  EXPECT_EQ(error("a\nb\0c slots=2\n"sv),
+            R"(h:2: "b\x00c slots=2" has a NUL byte (\x00); is this a text file in UTF-8?)");
+  EXPECT_EQ(error("\xff\xfe"
+                  "a\0\n\0"sv),
+            R"(h:1: "\xff\xfea\x00" has a NUL byte (\x00); is this a text file in UTF-8?)");
 }
 
 TEST(HostMap, KeepsItsOrder) {
