@@ -19,7 +19,7 @@ std::string problem_of_gloo() {
 
 std::vector<BackendState> backend_states() {
   const std::string gloo = problem_of_gloo();
-  return {{"shm", ""}, {"gloo", gloo}, {"gloo-native", gloo}};
+  return {{"shm", ""}, {"gloo", gloo}, {"gloo-native", gloo}, {"gloo-native-batch", gloo}};
 }
 
 }  // namespace bp
