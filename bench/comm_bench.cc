@@ -54,14 +54,15 @@ int measure_all(bp::Communicator& comm, const Options& options) {
   std::int64_t wrong = 0;
   for (const std::size_t bytes : sizes_of(options)) {
     Task task = make_task(comm, options.op, options.type, bytes, options.memory);
+    const Measurement measured = measure(comm, task, pace_for(options, bytes));
     const Row row{.op = options.op,
                   .backend = std::string(comm.backend()),
-                  .algorithm = algorithm_used(comm, options.op, task.bytes),
+                  .algorithm = algorithm_that_ran(comm, options.op, task.bytes),
                   .type = options.type,
                   .bytes = task.bytes,
                   .ranks = comm.size(),
                   .hosts = comm.topology().hosts(),
-                  .measured = measure(comm, task, pace_for(options, bytes)),
+                  .measured = measured,
                   .bus_factor = task.bus_factor};
     wrong += row.measured.wrong;
     if (!reports) continue;

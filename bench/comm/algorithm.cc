@@ -22,6 +22,17 @@ std::string algorithm_used(const Communicator& comm, const std::string& op, std:
   return std::string(backend.algorithm_of(kind_named(op), bytes));
 }
 
+std::string algorithm_that_ran(const Communicator& comm, const std::string& op, std::size_t bytes) {
+  std::string algorithm = algorithm_used(comm, op, bytes);
+  if (algorithm != "direct") return algorithm;
+  for (const RecordedOperation& record : comm.recent()) {
+    if (record.text.starts_with(op) && record.text.ends_with("'comm_bench'")) {
+      algorithm = record.algorithm;
+    }
+  }
+  return algorithm;
+}
+
 void print_selection(std::ostream& out, const Communicator& comm) {
   constexpr int kLargestPower = 40;
   const auto print = [&](const std::string& op, const std::string& sizes, const std::string& by) {

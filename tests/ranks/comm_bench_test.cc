@@ -49,6 +49,23 @@ TEST(CommBench, AnElementThatIsWrongOnOneRankIsCountedOnAll) {
   });
 }
 
+TEST(CommBench, TellsWhetherMemoryWasReadWhereItLies) {
+  const auto ran = [](Memory memory) {
+    std::string algorithm;
+    test::run_ranks(2,
+                    [&](Communicator& comm) {
+                      Task task = make_task(comm, "all_reduce", DataType::f32, 64 << 10, memory);
+                      EXPECT_EQ(measure(comm, task, {.iterations = 2}).wrong, 0);
+                      if (comm.rank() == 0)
+                        algorithm = algorithm_that_ran(comm, "all_reduce", task.bytes);
+                    },
+                    {.wire = test::Wire::shm});
+    return algorithm;
+  };
+  EXPECT_EQ(ran(Memory::allocated), "direct");
+  EXPECT_EQ(ran(Memory::any), "staged");
+}
+
 // A collective that does nothing must not pass.
 TEST(CommBench, LeavingEverythingAsItWasIsWrong) {
   test::run_ranks(2, [](Communicator& comm) {
