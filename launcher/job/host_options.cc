@@ -13,8 +13,7 @@ void add_host_options(CLI::App& app, Options& options) {
                  "file with a host a line: NAME slots=N max_slots=M gpus=0,2 iface=eth1 port=22 "
                  "user=u # note")
       ->type_name("FILE");
-  app.add_option("--hosts", options.host_map,
-                 R"(file with {"a": 3, "b": {"slots": 2, "gpus": [0, 2]}})")
+  app.add_option("--hosts", options.host_map, R"(file with {"a":3,"b":{"slots":2,"gpus":[0,2]}})")
       ->type_name("MAP.json");
   app.add_option("--include", options.selection.include,
                  "only these of the hosts, or of their slots: a,b:0,2-3")

@@ -30,8 +30,8 @@ constexpr const char* kIntroduction =
 
 Examples:
   bprun -n 4 PROGRAM ARGS...             four ranks on this machine
-  bprun -H a:3,b:1 PROGRAM ARGS...       three ranks on host a, one on host b (by ssh)
-  bprun --hostfile FILE -n 8 PROGRAM     the first eight slots of the hosts in FILE
+  bprun -H a:3,b:1 PROGRAM ARGS...       three ranks on host a, one on b (ssh)
+  bprun --hostfile FILE -n 8 PROGRAM     the first eight slots of FILE's hosts
   bprun -H localhost:2,127.0.0.1:1 PROGRAM
                                          this machine as two hosts, for a try
   bprun -H a:3,b:1 --dry-run PROGRAM     what would be started
@@ -41,7 +41,10 @@ Examples:
 constexpr std::chrono::seconds kShortestSilence{1};  // a busy machine has pauses of a part of that
 
 EarlyExit usage_error(const std::string& text, const std::string& advice = "") {
-  return {kExitUsage, concat("bprun: ", text, "\n  hint: ", advice, advice.empty() ? "" : "; ",
+  return {kExitUsage, concat("bprun: ", text, "\n  hint: ", advice,
+                             advice.empty()          ? ""
+                             : advice.ends_with('?') ? " "
+                                                     : "; ",
                              "bprun --help shows examples and all options")};
 }
 

@@ -93,7 +93,10 @@ std::optional<int> parse(const Tool& tool,
     const auto rest = app.remaining(false);
     const std::string advice = rest.empty() ? "" : advice_for(app, rest.front());
     std::fprintf(stderr, "bprun %s: %s\n  hint: %s%sbprun %s --help shows all options\n", tool.name,
-                 printable(error.what()).c_str(), advice.c_str(), advice.empty() ? "" : "; ",
+                 printable(error.what()).c_str(), advice.c_str(),
+                 advice.empty()          ? ""
+                 : advice.ends_with('?') ? " "
+                                         : "; ",
                  tool.name);
     return kExitUsage;
   }

@@ -99,7 +99,7 @@ TEST(Tools, HelpBearsTheirNameAndFitsATerminal) {
 TEST(Tools, MisspeltWordsGetTheNearest) {
   BprunProcess option({{"doctor", "--jsn"}});
   EXPECT_EQ(option.finish(), 2);
-  EXPECT_THAT(option.err(), HasSubstr("\n  hint: did you mean --json?; bprun doctor --help"));
+  EXPECT_THAT(option.err(), HasSubstr("\n  hint: did you mean --json? bprun doctor --help"));
   BprunProcess tool({{"docter", "-H", "localhost"}});
   EXPECT_EQ(tool.finish(), 127);
   EXPECT_THAT(tool.err(), HasSubstr("\n  hint: did you mean bprun doctor?\n"));

@@ -150,13 +150,13 @@ TEST(OtherOptions, ThatDoNotAreRefusedWithWhatToWrite) {
     const std::string text = std::get<EarlyExit>(result).text;
     return text.substr(text.find("\n  hint: ") + 9);
   };
-  const std::string end = "; bprun --help shows examples and all options";
-  EXPECT_EQ(hint({"--hotfile", "f", "p"}), "did you mean --hostfile?" + end);
-  EXPECT_EQ(hint({"--output_dir=x", "p"}), "bprun --help shows examples and all options");
-  EXPECT_EQ(hint({"--ouput=x", "p"}), "did you mean --output?" + end);
+  const std::string end = "bprun --help shows examples and all options";
+  EXPECT_EQ(hint({"--hotfile", "f", "p"}), "did you mean --hostfile? " + end);
+  EXPECT_EQ(hint({"--output_dir=x", "p"}), end);
+  EXPECT_EQ(hint({"--ouput=x", "p"}), "did you mean --output? " + end);
   EXPECT_EQ(hint({"--nproc_per_node", "4", "p"}),
             "instead of another launcher's --nproc_per_node: the ranks of each host stand in -H "
-            "a:4,b:4; -n N on this machine alone (docs/coming-from.md has more)" +
+            "a:4,b:4; -n N on this machine alone (docs/coming-from.md has more); " +
                 end);
   EXPECT_THAT(hint({"--nnodes=2", "p"}), StartsWith("instead of another launcher's --nnodes: bprun "
                                                     "-H a:3,b:1 starts all by ssh"));
