@@ -55,8 +55,9 @@ SeparatorLine find_separator_line(std::string_view start) {
   std::size_t at = quoted ? 1 : 0;
   constexpr std::string_view kKey = "sep=";
   for (const char wanted : kKey) {
-    if (at >= start.size() || (start[at] | 0x20) != (wanted | 0x20)) return {};
-    ++at;
+    if (at >= start.size()) return {};
+    const char c = start[at++];
+    if ((c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) != wanted) return {};
   }
   if (at >= start.size() || !can_separate(start[at])) return {};
   const char separator = start[at++];
