@@ -18,8 +18,9 @@ namespace {
 constexpr double kMany = 1e18;  // no upper bound
 
 const std::string kTrainAbout =
-    "Trains a BERT text classifier on DATA and writes the model, predictions and a report.\n"
-    "Alone it is a job of one process; under bprun it trains on all ranks of the job.";
+    "Trains a BERT text classifier on DATA and writes the model, predictions and a\n"
+    "report. Alone it is a job of one process; under bprun it trains on all ranks of\n"
+    "the job.";
 const std::string kTrainFooter =
     "Other commands (each with its own --help):\n"
     "  bert_train prep DATA      prepare the store only\n"

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
@@ -207,6 +208,14 @@ TEST(CommandLine, HelpShowsEveryOptionWithItsDefault) {
   }
   EXPECT_THAT(parse_command_line({"eval", "-h"}).instead, HasSubstr("--on"));
   EXPECT_THAT(parse_command_line({"prep", "-h"}).instead, HasSubstr("--vocab-size"));
+}
+
+TEST(CommandLine, HelpFitsEightyColumns) {
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"-h"}, {"prep", "-h"}, {"stop", "-h"}}) {
+    std::istringstream lines(parse_command_line(command).instead);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  }
 }
 
 TEST(CommandLine, CommandsHaveTheirOwnOptions) {
