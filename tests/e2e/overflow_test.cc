@@ -18,8 +18,8 @@ using ::testing::Not;
 
 class Overflow : public test::TrainedRun {
  protected:
-  // A copy of the run's model whose classifier has weights of some 1e10, so that losses are finite
-  // and gradients are beyond 65,504.
+  // A copy of the run's model with its classifier times -2^40: wrong on every row by a loss that is
+  // finite and gradients are beyond 65,504.
   static void make_huge_model() {
     if (std::filesystem::exists(path("huge"))) return;
     std::filesystem::copy(path("r/model"), path("huge"));
@@ -32,7 +32,7 @@ class Overflow : public test::TrainedRun {
       char* const place = file.data() + sizeof(length) + length + at;
       float value = 0;
       std::memcpy(&value, place, sizeof(value));
-      value *= 0x1p40F;
+      value *= -0x1p40F;
       std::memcpy(place, &value, sizeof(value));
     }
     std::ofstream(path("huge/model.safetensors"), std::ios::binary) << file;

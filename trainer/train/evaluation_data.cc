@@ -4,6 +4,7 @@
 #include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/plan.h"
+#include "trainer/data/stop_signals.h"
 #include "trainer/data/store_error.h"
 #include "trainer/train/store_users.h"
 #include "trainer/train/temporary_folder.h"
@@ -67,9 +68,17 @@ SampleStore open_evaluation_data(Communicator& world, const Options& options, co
   prepared.prepare.may_rebuild = false;
 
   const std::string hidden = temporary ? temporary->path() : "";
-  const std::string path = prepare_everywhere(world, prepared, [&](const std::string& text) {
+  const auto say_visible = [&](const std::string& text) {
     if (hidden.empty() || text.find(hidden) == std::string::npos) say(text);
-  });
+  };
+  std::string path;
+  try {
+    path = prepare_everywhere(world, prepared, say_visible);
+  } catch (const Interrupted&) {
+    if (!temporary) throw;
+    throw Interrupted(concat("stopped on request while preparing ", options.data),
+                      "the same command begins again");
+  }
   SampleStore store = SampleStore::open(path);
   if (trained_on && store.identity() != *trained_on) {
     throw InputError(
