@@ -158,7 +158,7 @@ class Engine : private CallSupervisor {
   [[nodiscard]] std::optional<Error> message_stalled(const MessageWork& work);
   // What to throw when ...
   [[nodiscard]] Error message_stopped(const Operation& operation) const;
-  [[nodiscard]] Error message_timed_out(const MessageWork& work, std::chrono::milliseconds limit);
+  [[nodiscard]] Error message_timed_out(const MessageWork& work, bool began);
   [[nodiscard]] Error message_lost(const MessageWork& work, const TransportFailure& why);
   void message_failed(const Operation& operation, const Error& error);
   // The receiver has finished, or not come so far in time, without receiving so many messages.
@@ -203,6 +203,7 @@ class Engine : private CallSupervisor {
   bool closing_ = false;
   FlightRecorder recorder_;
   std::uint64_t messages_begun_ = 0;
+  std::string wait_text_;  // of the last note that was shown
   std::thread thread_;
 };
 

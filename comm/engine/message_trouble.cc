@@ -29,7 +29,13 @@ std::optional<WaitNote> Engine::shown_wait(int rank) {
 
 void Engine::show_wait(const WaitNote& note) {
   if (!setup_.job) return;
-  setup_.job->store().set(wait_key(setup_.rank), to_text(note));
+  std::string text = to_text(note);
+  {
+    const std::lock_guard lock(mutex_);
+    if (wait_shown_ && text == wait_text_) return;
+    wait_text_ = text;
+  }
+  setup_.job->store().set(wait_key(setup_.rank), text);
   if (note.kind == WaitNote::Kind::finished) return;
   if (wait_shown_.exchange(true) || note.kind == WaitNote::Kind::collective) return;
   setup_.job->store().set(under_way_key(), concat(note.what, " of ", setup_.group));
@@ -104,11 +110,11 @@ Error Engine::message_stopped(const Operation& operation) const {
           concat(rank_text(setup_.rank), " stopped in ", describe(operation), ": ", kept.what())};
 }
 
-Error Engine::message_timed_out(const MessageWork& work, std::chrono::milliseconds limit) {
+Error Engine::message_timed_out(const MessageWork& work, bool began) {
   std::string who = work.peer == kAnySource ? "any rank" : rank_text(work.peer);
-  std::string why = work.sends ? "it has posted no receive that this message matches"
-                               : "no message came that this receive matches";
-  if (!work.sends && work.phase == MessageWork::Phase::moving) {
+  std::string why =
+      work.sends ? "it has not received the message" : "no message came that this receive matches";
+  if (began) {
     why = "the message came, but not all of its data";
   } else if (const std::string others = messages_->unreceived_text();
              !work.sends && !others.empty()) {
@@ -121,9 +127,9 @@ Error Engine::message_timed_out(const MessageWork& work, std::chrono::millisecon
   } catch (const Error&) {
     if (has_failed()) return message_stopped(work.operation);
   }
-  const std::string text =
-      concat(rank_text(setup_.rank), " waited ", limit.count(), " ms for ", who, " in ",
-             describe(work.operation), ": ", why, " (slow ranks need a longer timeout)");
+  const std::string text = concat(
+      rank_text(setup_.rank), " waited ", timeout_of(work.operation).count(), " ms for ", who,
+      " in ", describe(work.operation), ": ", why, " (slow ranks need a longer timeout)");
   const int cause = work.peer == kAnySource ? setup_.members[static_cast<std::size_t>(setup_.rank)]
                                             : setup_.members[static_cast<std::size_t>(work.peer)];
   const Error kept = declare(cause, ErrorCode::timeout, text);

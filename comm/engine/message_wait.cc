@@ -32,9 +32,10 @@ bool MessageWork::wait(std::optional<std::chrono::milliseconds> timeout) {
 
 bool Messages::is_done(MessageWork& work) {
   Lock lock(core_->mutex);
-  if (work.phase != Phase::moving || engine_.has_failed()) {
-    return work.phase == Phase::done || engine_.has_failed();
+  if (engine_.has_failed()) {  // from here on the memory is not touched any more
+    end(work, std::make_exception_ptr(engine_.message_stopped(work.operation)));
   }
+  if (work.phase != Phase::moving) return work.phase == Phase::done;
   try {
     if (move(work, Deadline(std::chrono::milliseconds(0)), lock)) complete(work);
   } catch (const TransportFailure&) {
@@ -100,8 +101,9 @@ bool Messages::wait(MessageWork& work, std::optional<std::chrono::milliseconds> 
     if (work.phase == Phase::done || engine_.has_failed()) continue;
     patience.look(now);
     if (patience.over()) {
+      const bool began = work.phase == Phase::moving && !work.sends;
       lock.unlock();
-      fail(work, engine_.message_timed_out(work, limit), lock);
+      fail(work, engine_.message_timed_out(work, began), lock);
     }
     if (now >= stall.at()) {
       lock.unlock();
@@ -162,7 +164,7 @@ void Messages::wait_for_credits() {
     PacketHeader header;
     header.group = group_;
     header.kind = PacketHeader::Kind::flush;
-    header.consumed = at(peer).consumed;
+    tell_consumed(at(peer), header);
     try {
       messenger_->keep(in_transport(peer), messenger_->post(in_transport(peer), {header, {}}));
     } catch (const TransportFailure& why) {

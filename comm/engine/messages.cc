@@ -129,11 +129,13 @@ void Messages::send_to_peer(MessageWork& work) {
   Peer& peer = at(work.peer);
   const ConstView& data = work.operation.input;
   Packet packet{.header = header_of(work), .payload = {}};
-  packet.header.consumed = peer.consumed_told = peer.consumed;
-  if (data.bytes() <= kEagerBytes && peer.eager.size() < kWindow) {
+  tell_consumed(peer, packet.header);
+  if (data.bytes() <= kEagerBytes && peer.eager.size() < kWindow &&
+      peer.eager_bytes + data.bytes() <= kWindowBytes) {
     packet.header.kind = PacketHeader::Kind::eager;
     packet.payload = {data.data, data.bytes()};
     peer.eager.push_back(messenger_->post(in_transport(work.peer), packet));
+    peer.eager_bytes += data.bytes();
     return complete(work);
   }
   work.announcement = messenger_->post(in_transport(work.peer), packet);
@@ -235,7 +237,7 @@ Messages::Disagreement Messages::match(const std::shared_ptr<MessageWork>& work,
     if (message.local) {
       complete(*message.local);
     } else if (message.from != engine_.setup().rank) {
-      consume(message.from);
+      consume(message.from, bytes);
     }
     complete(*work);
     return std::nullopt;
@@ -273,18 +275,25 @@ void Messages::post_transfers(MessageWork& work, const MessageId& id, std::size_
   work.phase = MessageWork::Phase::moving;
 }
 
-void Messages::consume(int peer) {
+void Messages::consume(int peer, std::size_t bytes) {
   ++at(peer).consumed;
+  at(peer).untold_bytes += bytes;
   give_credit(peer);
+}
+
+void Messages::tell_consumed(Peer& peer, PacketHeader& header) {
+  header.consumed = peer.consumed_told = peer.consumed;
+  peer.untold_bytes = 0;
 }
 
 void Messages::give_credit(int peer) {
   Peer& to = at(peer);
   const std::uint64_t untold = to.consumed - to.consumed_told;
-  if (untold == 0 || (untold < kCreditEvery && !to.wants_credit) || !to.lost.empty()) return;
+  const bool due = to.wants_credit || untold >= kWindow / 4 || to.untold_bytes >= kWindowBytes / 4;
+  if (untold == 0 || !due || !to.lost.empty()) return;
   PacketHeader header;
   header.group = group_;
-  header.consumed = to.consumed_told = to.consumed;
+  tell_consumed(to, header);
   try {
     messenger_->keep(in_transport(peer), messenger_->post(in_transport(peer), {header, {}}));
   } catch (const TransportFailure& why) {
@@ -302,6 +311,7 @@ void Messages::on_packet(int transport_rank, const Packet& packet) {
     Peer& peer = at(from);
     while (peer.eager_received < packet.header.consumed && !peer.eager.empty()) {
       ++peer.eager_received;
+      peer.eager_bytes -= peer.eager.front().payload;
       peer.eager.pop_front();  // it has arrived, or it could not have been received
       if (peer.eager.empty()) core_->changed.notify_all();  // finish() waits for that
     }

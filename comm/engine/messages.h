@@ -2,7 +2,8 @@
 // comm/message/matching.h, beside the queue of its collectives.
 //
 // An eager message is copied into a packet. Until its receiver has received it, it counts against a
-// window of kWindow messages a receiver, which bounds what a receiver has to keep. Any other
+// window of kWindow messages and kWindowBytes, which bounds what a receiver has to keep of each
+// sender. Any other
 // message announces itself by a packet; once that is matched, its data travel by transfers between
 // the memory of both callers. Those are waited for by whoever waits for the Work.
 //
@@ -95,11 +96,13 @@ class Messages final : public PacketListener {
   struct Peer {
     std::uint64_t sent = 0;                 // messages
     std::deque<OutgoingPacket> eager = {};  // not yet received
-    std::uint64_t eager_received = 0;       // of those that we sent
-    std::uint64_t consumed = 0;             // eager messages that we received
-    std::uint64_t consumed_told = 0;
-    bool wants_credit = false;  // at once
-    std::string lost = {};      // why
+    std::size_t eager_bytes = 0;            // of these
+    std::uint64_t eager_received = 0;       // messages of this rank that the peer has received
+    std::uint64_t consumed = 0;             // and of the peer that this rank has
+    std::uint64_t consumed_told = 0;        // the peer knows of so many
+    std::size_t untold_bytes = 0;           // of the others
+    bool wants_credit = false;              // at once
+    std::string lost = {};                  // why
   };
   struct Arrived {
     int from = 0;
@@ -118,7 +121,7 @@ class Messages final : public PacketListener {
   };
   using Lock = std::unique_lock<std::mutex>;
   static constexpr std::size_t kWindow = 32;
-  static constexpr std::uint64_t kCreditEvery = kWindow / 4;
+  static constexpr std::size_t kWindowBytes = std::size_t{512} << 10;
 
   void on_packet(int peer, const Packet& packet) override;
   void on_lost(int peer, const std::string& why) override;
@@ -139,7 +142,8 @@ class Messages final : public PacketListener {
   void post_transfers(MessageWork& work, const MessageId& id, std::size_t bytes);
   [[nodiscard]] std::string disagreement_text(const MessageWork& work,
                                               const Arrived& message) const;
-  void consume(int peer);
+  void consume(int peer, std::size_t bytes);
+  static void tell_consumed(Peer& peer, PacketHeader& header);
   void give_credit(int peer);
   void complete(MessageWork& work);
   void end(MessageWork& work, std::exception_ptr error);

@@ -113,7 +113,8 @@ void Messenger::dispatch(int peer, std::span<const std::byte> bytes) {
   const Packet packet = packet_at(bytes);
   const auto found = listeners_.find(packet.header.group);
   if (found == listeners_.end()) {
-    early_[packet.header.group].push_back({peer, {bytes.begin(), bytes.end()}});
+    const auto used = bytes.first(sizeof(PacketHeader) + packet.payload.size());
+    early_[packet.header.group].push_back({peer, {used.begin(), used.end()}});
   } else if (found->second != nullptr) {
     found->second->on_packet(peer, packet);
   }
@@ -129,14 +130,16 @@ void Messenger::lose(int peer, const std::string& why) {
 }
 
 OutgoingPacket Messenger::post(int peer, const Packet& packet) {
-  OutgoingPacket outgoing;
-  outgoing.bytes.resize(sizeof(PacketHeader) + packet.payload.size());
-  std::memcpy(outgoing.bytes.data(), &packet.header, sizeof(PacketHeader));
+  const std::size_t bytes = sizeof(PacketHeader) + packet.payload.size();
+  OutgoingPacket outgoing{std::make_unique_for_overwrite<std::byte[]>(bytes), packet.payload.size(),
+                          nullptr};
+  std::memcpy(outgoing.memory.get(), &packet.header, sizeof(PacketHeader));
   if (!packet.payload.empty()) {
-    std::memcpy(outgoing.bytes.data() + sizeof(PacketHeader), packet.payload.data(),
+    std::memcpy(outgoing.memory.get() + sizeof(PacketHeader), packet.payload.data(),
                 packet.payload.size());
   }
-  outgoing.transfer = transport_.post_send(peer, packet_slot(), outgoing.bytes);
+  outgoing.transfer =
+      transport_.post_send(peer, packet_slot(), std::span(outgoing.memory.get(), bytes));
   ++at(peer).posted;
   return outgoing;
 }

@@ -36,7 +36,8 @@ class PacketListener {
 
 // A packet on its way. It must live until the packet has arrived.
 struct OutgoingPacket {
-  std::vector<std::byte> bytes = {};
+  std::unique_ptr<std::byte[]> memory = {};
+  std::size_t payload = 0;                  // bytes
   std::unique_ptr<Transfer> transfer = {};  // destroyed before its memory
 };
 

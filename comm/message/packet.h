@@ -14,7 +14,7 @@
 namespace bp {
 
 // A message of more bytes waits at its sender until a receive matches it (rendezvous).
-inline constexpr std::size_t kEagerBytes = std::size_t{8} << 10;
+inline constexpr std::size_t kEagerBytes = std::size_t{64} << 10;
 
 struct PacketHeader {
   enum class Kind : std::uint8_t {

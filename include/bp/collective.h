@@ -205,12 +205,12 @@ void all_to_all_v(Communicator& comm,
 // message may have fewer elements than `data`; the rest of `data` stays as it is. A disagreement is
 // a `mismatch` Error on all ranks that names both sides.
 //
-// send blocks until `data` may be changed again. A message of up to 8 KiB is copied and travels at
-// once, as long as fewer than 32 such messages to that receiver are not yet received. A
-// longer one waits for its receive. So two ranks that both call send first and receive then wait
-// for each other for ever, if their messages are long. Use send_async or receive_async for one of
-// both. Ranks that wait for each other in a circle learn so from a `mismatch` Error that names
-// each.
+// send blocks until `data` may be changed again. A message of up to 64 KiB is copied and travels at
+// once, as long as the receiver has at most 32 such messages or 512 KiB of this sender that it has
+// not received yet. A longer one waits for its receive. So two ranks that both call send first and
+// receive then wait for each other, if their messages are long. Use send_async or receive_async for
+// one of both. Ranks that wait for each other in a circle learn so from a `mismatch` Error that
+// names each.
 //
 // options.timeout counts while a rank waits for the message, in send, in receive or in Work::wait.
 // A `timeout` Error says which rank waited for which, and which messages had come instead. A rank

@@ -177,11 +177,11 @@ TEST_P(OperationTrouble, AMessageOfAnotherLength) {
 
 TEST_P(OperationTrouble, TwoThatSendToEachOther) {
   const auto told = errors(2, [](Communicator& comm) {
-    const std::vector<float> data(10'000);
+    const std::vector<float> data(20'000);
     send(comm, const_view(data), 1 - comm.rank());
   });
-  EXPECT_THAT(told, Each("mismatch: two ranks wait for each other: rank 0 in message of 10000 f32 "
-                         "from rank 0 to rank 1, rank 1 in message of 10000 f32 from rank 1 to "
+  EXPECT_THAT(told, Each("mismatch: two ranks wait for each other: rank 0 in message of 20000 f32 "
+                         "from rank 0 to rank 1, rank 1 in message of 20000 f32 from rank 1 to "
                          "rank 0 (send_async and receive_async let a rank do both)"));
   EXPECT_LT(took_, kSoon);
 }
