@@ -363,42 +363,4 @@ void Messages::end(MessageWork& work, std::exception_ptr error) {
   core_->changed.notify_all();
 }
 
-std::string Messages::unreceived_text() {
-  constexpr std::size_t kShown = 4;
-  const Lock lock(core_->mutex);
-  std::string text;
-  std::size_t count = 0;
-  for (const Arrived& message : matching_.arrived()) {
-    if (++count > kShown) continue;
-    const PacketHeader& header = message.header;
-    text += concat(text.empty() ? "" : ", ", header.count, " ", name_of(header.type), " from rank ",
-                   message.from, " with tag ", header.tag);
-    if (header.name_bytes > 0) {
-      text += concat(" '", std::string_view(header.name_shown.data(), header.name_bytes), "'");
-    }
-  }
-  return count > kShown ? concat(text, " and ", count - kShown, " more") : text;
-}
-
-WaitNote Messages::note(WaitNote::Kind kind, const MessageWork* work) {
-  const Lock lock(core_->mutex);
-  WaitNote note;
-  note.kind = kind;
-  if (work != nullptr) {
-    note.peer = work->peer;
-    note.number = work->number;
-    note.what = describe(work->operation);
-  }
-  for (int peer = 0; messenger_ != nullptr && peer < engine_.size(); ++peer) {
-    note.posted.push_back(messenger_->posted(in_transport(peer)));
-    note.handled.push_back(messenger_->handled(in_transport(peer)));
-  }
-  for (const Arrived& message : matching_.arrived()) {
-    if (message.header.kind == PacketHeader::Kind::rendezvous) {
-      note.unreceived.emplace(message.from, message.header.number);
-    }
-  }
-  return note;
-}
-
 }  // namespace bp

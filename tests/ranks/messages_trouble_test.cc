@@ -241,8 +241,11 @@ TEST_P(MessageTrouble, AFailureElsewhereEndsTheWait) {
     std::vector<float> data(10);
     Work received;
     if (comm.rank() == 0) received = receive_async(comm, view(data), 1);
-    barrier(comm);
-    if (comm.rank() == 1) comm.abort("enough");
+    if (comm.rank() == 0) send(comm, view(data), 1);
+    if (comm.rank() == 1) {
+      receive(comm, view(data), 0);
+      comm.abort("enough");
+    }
     received.wait();
     if (comm.rank() == 1) barrier(comm);
   });
