@@ -9,7 +9,7 @@
 
 #include "bp/error.h"
 #include "comm/base/text.h"
-#include "comm/transport/local_address.h"
+#include "comm/peers/local_address.h"
 
 namespace bp {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "comm/base/fd.h"
 #include "comm/base/hmac.h"
-#include "comm/transport/local_address.h"
+#include "comm/peers/local_address.h"
 
 namespace bp {
 

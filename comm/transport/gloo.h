@@ -11,8 +11,8 @@
 
 #include "bp/environment.h"
 #include "bp/store.h"
+#include "comm/peers/local_address.h"
 #include "comm/transport/gloo_plugin/table.h"
-#include "comm/transport/local_address.h"
 #include "comm/transport/transport.h"
 
 namespace bp {

@@ -1,4 +1,4 @@
-#include "comm/transport/local_address.h"
+#include "comm/peers/local_address.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

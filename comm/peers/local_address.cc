@@ -1,4 +1,4 @@
-#include "comm/transport/local_address.h"
+#include "comm/peers/local_address.h"
 
 #include <ifaddrs.h>
 #include <netdb.h>
