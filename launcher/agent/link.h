@@ -25,6 +25,7 @@ struct LinkLoss {
   std::string problem = {};              // what was wrong with its frames; empty: they just ended
   std::string last_word = {};            // why the agent left: Leaving::why
   bool gave_up_on_us = false;            // because it heard nothing of this process
+  bool silent = false;                   // nothing came any more, by whatever way
   std::vector<std::string> errors = {};  // the last lines of ssh and of the remote shell
 };
 

@@ -166,7 +166,7 @@ void Crew::look_for_silence() {
     const HostState& state = hosts_[host];
     if (watched(host) && silence_of(state) > lost_after_ &&
         Clock::now() - state.sign_at > lost_after_) {
-      LinkLoss loss{.before_hello = false};
+      LinkLoss loss{.before_hello = false, .silent = true};
       loss.problem = concat("silent for ", elapsed_text(lost_after_));
       on_lost(host, loss);
     }

@@ -263,7 +263,7 @@ Failure lost_after_hello(const std::string& host, const LinkLoss& loss, const Ho
   Failure failure{.exit_code = plan.local ? kExitInternal : kExitTemporary,
                   .headline = concat("host ", host, " was lost (", why, ")"),
                   .hint = std::string(hint)};
-  if (loss.problem.starts_with("silent")) {
+  if (loss.silent) {
     failure.more.push_back(concat("nothing came from it by ", starter_of(plan),
                                   ", nor by a connection of its own to the job's store"));
     failure.hint =

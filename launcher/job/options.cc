@@ -116,7 +116,7 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
                "end the job when a rank gives no sign of life for TIME or 10s (default: after 10s "
                "it is named, and nothing ends)");
   app.add_option("--lost-after", raw.lost_after,
-                 "silence of a host, or of the network to it, after which it is lost (default: 9s)")
+                 "silence after which a host counts as lost (default: 9s)")
       ->type_name("TIME");
   app.add_option("--on-failure", raw.on_failure,
                  "of a rank: stop the job, or continue with the others (default: stop)")

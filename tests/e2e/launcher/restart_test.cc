@@ -54,10 +54,11 @@ TEST_F(Restart, ListsARestartThatStartedNoRank) {
   BprunProcess bprun =
       run({"-H", "localhost:1,far:1", "--max-restarts", "1"}, "touch $DOWN; exit 7");
   EXPECT_EQ(bprun.finish(), 75) << bprun.err();
-  EXPECT_THAT(bprun.err(),
-              ContainsRegex("bprun: 1 restart:\n  generation 0, 2 ranks on localhost:1,far:1: rank "
-                            ".* exited with code 7\n  restart 1 started no rank: host far could not "
-                            "be reached: No route to host\n"));
+  EXPECT_THAT(
+      bprun.err(),
+      ContainsRegex("bprun: 1 restart:\n  generation 0, 2 ranks on localhost:1,far:1: rank "
+                    ".* exited with code 7\n  restart 1 started no rank: host far could not "
+                    "be reached: No route to host\n"));
 }
 
 TEST_F(Restart, WhatFailsOnceSucceedsInItsSecondGeneration) {

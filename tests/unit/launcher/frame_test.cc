@@ -100,6 +100,8 @@ TEST(Messages, AJobKeepsEveryByte) {
   spec.environment = {"A=" + every_byte(), "B=", "C", "D=x=y"};
   spec.defaults = {"OMP_NUM_THREADS=2"};
   spec.ranks = {{3, {"RANK=3"}}, {4, {}}};
+  spec.host = 5;
+  spec.store = {"10.0.0.9", 4711};
   const JobSpec got = to_agent(spec);
   EXPECT_EQ(got.job, spec.job);
   EXPECT_EQ(got.key, spec.key);
@@ -114,9 +116,13 @@ TEST(Messages, AJobKeepsEveryByte) {
   ASSERT_EQ(got.ranks.size(), 2U);
   EXPECT_EQ(got.ranks[0].rank, 3);
   EXPECT_EQ(got.ranks[0].environment, spec.ranks[0].environment);
+  EXPECT_EQ(got.host, 5);
+  EXPECT_EQ(got.store.text(), "10.0.0.9:4711");
 }
 
 TEST(Messages, AllOthersComeBackAsTheyWent) {
+  EXPECT_EQ(to_agent(Heartbeat{30'000, 4'000}).lost_after_ms, 30'000U);
+  EXPECT_EQ(to_agent(Heartbeat{30'000, 4'000}).silent_ms, 4'000U);
   EXPECT_EQ(to_agent(SignalRanks{10}).signal, 10);
   EXPECT_EQ(to_agent(StopRanks{15, 30'000}).grace_ms, 30'000U);
   EXPECT_EQ(to_agent(StdinData{std::string("a\0b", 3)}).data, std::string("a\0b", 3));
@@ -131,6 +137,8 @@ TEST(Messages, AllOthersComeBackAsTheyWent) {
   EXPECT_EQ(join.world, 6);
   EXPECT_THAT(join.argv, testing::ElementsAre("prog", "a b"));
   EXPECT_EQ(join.gpus, "least:2");
+  EXPECT_EQ(to_launcher(Leaving{"was told", true}).why, "was told");
+  EXPECT_TRUE(to_launcher(Leaving{"was told", true}).bprun_silent);
   EXPECT_EQ(to_launcher(StartFailed{-1, 127, "no"}).rank, -1);
   EXPECT_EQ(to_launcher(Started{2, 4711}).pid, 4711);
   EXPECT_EQ(to_launcher(Output{1, Stream::err, "x"}).stream, Stream::err);

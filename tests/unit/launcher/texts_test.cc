@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "bp/error.h"
+#include "comm/base/text.h"
 #include "launcher/agent/ssh_command.h"
 #include "launcher/hosts/host_list.h"
 #include "launcher/job/job_texts.h"
@@ -242,7 +243,7 @@ TEST(Texts, SayWhatIsKnownOfALostHost) {
   const LinkLoss told{.before_hello = false, .last_word = "was told to end by SIGTERM"};
   EXPECT_EQ(lost_after_hello("b", told, by_ssh).headline,
             "host b was lost (its agent was told to end by SIGTERM)");
-  const LinkLoss silent{.before_hello = false, .problem = "silent for 9.0 s"};
+  const LinkLoss silent{.before_hello = false, .problem = "silent for 9.0 s", .silent = true};
   const Failure failure = lost_after_hello("b", silent, by_ssh);
   EXPECT_EQ(failure.headline, "host b was lost (silent for 9.0 s)");
   EXPECT_THAT(failure.more, ElementsAre("nothing came from it by ssh, nor by a connection of its "
