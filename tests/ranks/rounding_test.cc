@@ -66,9 +66,9 @@ TEST(RoundingOfHalves, SharedMemoryRoundsOnce) {
 
 // Random numbers of both signs and many magnitudes, over whatever algorithm.
 TEST(RoundingOfHalves, IsWithinTheBoundByEveryAlgorithm) {
-  constexpr int kRanks = 5;
+  constexpr int kWorld = 5;
   constexpr std::size_t kCount = 300;
-  std::vector<std::vector<BFloat16>> inputs(kRanks, std::vector<BFloat16>(kCount));
+  std::vector<std::vector<BFloat16>> inputs(kWorld, std::vector<BFloat16>(kCount));
   std::mt19937 random(13);
   for (auto& input : inputs) {
     for (BFloat16& x : input) {
@@ -81,7 +81,7 @@ TEST(RoundingOfHalves, IsWithinTheBoundByEveryAlgorithm) {
     RanksOptions options = over(Wire::inproc, algorithm);
     options.local_sizes = {3, 2};
     run_ranks(
-        kRanks,
+        kWorld,
         [&](Communicator& comm) {
           auto data = inputs[static_cast<std::size_t>(comm.rank())];
           all_reduce(comm, view(data));
@@ -92,7 +92,7 @@ TEST(RoundingOfHalves, IsWithinTheBoundByEveryAlgorithm) {
               sum += value_of(input[j]);
               magnitudes += std::abs(value_of(input[j]));
             }
-            EXPECT_LE(std::abs(value_of(data[j]) - sum), (kRanks - 1) / 2.0 * ulp_of(magnitudes))
+            EXPECT_LE(std::abs(value_of(data[j]) - sum), (kWorld - 1) / 2.0 * ulp_of(magnitudes))
                 << algorithm << " at " << j;
           }
         },
