@@ -173,17 +173,20 @@ void PeerListener::accept_some() {
   wait();
 }
 
-// Out of descriptors, most likely: a stranger's may serve a rank. It may also be a rank's own,
-// which then tries again, so that it does not count as refused.
+// Out of descriptors, most likely. The one of a connection that has said nothing may serve a rank.
+// If that was a rank's own, the rank tries again, so it does not count as refused. A connection
+// that has said hello keeps its descriptor until it has proved the key or its time is over: two
+// ranks would otherwise take the last descriptor from each other for ever.
 void PeerListener::pause() {
   const std::string why = error_text(errno);
   if (unproven_.empty()) {
     owner_.on_failure(why);
     return;
   }
-  const auto chosen = *oldest_stranger();
-  chosen->abandon();
-  settle(*chosen, "");
+  if (const auto chosen = *oldest_stranger(); !chosen->has_said_hello()) {
+    chosen->abandon();
+    settle(*chosen, "");
+  }
   timer_.expires_after(kRetryAccept);
   timer_.async_wait([this](asio::error_code cancelled) {
     if (!cancelled) accept_some();
