@@ -18,7 +18,8 @@ files_of = collections.defaultdict(set)  # of a test, "Suite.Name"
 for source in (root / "tests").rglob("*.cc"):
     for suite, name in re.findall(r"^(?:TYPED_)?TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\)", source.read_text(), re.M):
         files_of[f"{suite}.{name}"].add(source.relative_to(root / "tests").as_posix())
-checks = set(re.findall(r"^(\w+)\(\) *\{", (root / "scripts/acceptance").read_text(), re.M))
+areas = "".join(path.read_text() for path in (root / "tests/acceptance").glob("*.sh"))
+checks = set(re.findall(r"^(\w+)\(\) *\{", areas, re.M))
 targets = set(re.findall(r"^bp_fuzz\((\w+)", (root / "tests/fuzz/CMakeLists.txt").read_text(), re.M))
 ctest = "".join(path.read_text() for path in [*(root / "tests").rglob("CMakeLists.txt"), *root.glob("*/CMakeLists.txt")])
 

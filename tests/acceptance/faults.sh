@@ -1,0 +1,159 @@
+# What goes wrong with ranks, hosts, networks and strangers, and what must go well all the same. Sourced by scripts/acceptance.
+
+# A rank of a training job is killed: how long until bprun has ended, blames it, and nobody is left.
+failures() {
+  local signal mark job begin took worst=0 status=0
+  for signal in KILL SEGV; do
+    mark=BP_ACCEPTANCE=$$-$signal
+    env "$mark" build/bin/bprun -H localhost:3,127.0.0.1:1 sh -c 'echo $$ >"$0.$RANK"; exec "$@"' "$work/pid" \
+      "$PWD/build/bin/bert_train" examples/reviews.csv --text review --label label --steps 1000000 \
+      --store "$work/failures.sqlite" --run "$work/failures-$signal" >"$work/failures.log" 2>&1 &
+    job=$!
+    until grep -q '"step":100,' "$work/failures-$signal/metrics.jsonl" 2>/dev/null; do
+      kill -0 "$job" 2>/dev/null || break
+      sleep 0.1
+    done
+    (($(marked "$mark" | wc -l) > 4)) || status=1  # bprun and its ranks, of whom none may be left
+    begin=${EPOCHREALTIME/./}
+    kill "-$signal" "$(<"$work/pid.2")"
+    wait "$job"
+    [[ $? == $((128 + $(kill -l "$signal"))) ]] || status=1
+    took=$(((${EPOCHREALTIME/./} - begin) / 1000))
+    ((took > worst)) && worst=$took
+    grep -q "FAILED  rank 2 on localhost .*SIG$signal" "$work/failures.log" || status=1
+    [[ -z $(marked "$mark") ]] || status=1
+    ((status)) && tail -5 "$work/failures.log"
+  done
+  ((worst <= 2000)) || status=1
+  verdict failures "$status" "rank 2 of 4 killed: blamed, everybody gone and bprun ended within $worst ms (2,000 or less)"
+}
+
+# A rank is stopped: it is named 10 s after its last sign of life, of which it gives one in 2 s, and the job
+# goes on once it is back.
+silent_rank() {
+  local status=0 job begin named
+  build/bin/bprun -n 3 sh -c 'echo $$ >"$0.$RANK"; exec "$@"' "$work/silent" \
+    "$PWD/build/bin/bert_train" examples/reviews.csv --text review --label label --steps 300 \
+    --store "$work/silent.sqlite" --run "$work/silent-run" >"$work/silent.log" 2>&1 &
+  job=$!
+  until grep -q '"step":20,' "$work/silent-run/metrics.jsonl" 2>/dev/null || ! kill -0 "$job" 2>/dev/null; do
+    sleep 0.1
+  done
+  begin=${EPOCHREALTIME/./}
+  kill -STOP "$(<"$work/silent.1")"
+  until grep -q 'warning: rank 1 .* gives no sign of life' "$work/silent.log"; do
+    (((${EPOCHREALTIME/./} - begin) < 30000000)) || { status=1; break; }
+    sleep 0.1
+  done
+  named=$(((${EPOCHREALTIME/./} - begin) / 1000))
+  kill -CONT "$(<"$work/silent.1")"
+  wait "$job" || status=1
+  grep -q 'rank 1 .* is back' "$work/silent.log" || status=1
+  ((named >= 8000 && named <= 13000)) || status=1
+  ((status)) && tail -5 "$work/silent.log"
+  verdict silent_rank "$status" "a stopped rank was named after $named ms (8,000 to 13,000), and training went on when it was back"
+}
+
+# The network stalls under jobs and comes back; then a cable is cut.
+stalls() {
+  local status=0
+  tests/hosts/stalls build >"$work/stalls.log" 2>&1 || status=$?
+  ((status)) && tail -5 "$work/stalls.log"
+  verdict stalls "$status" "$(tail -1 "$work/stalls.log")"
+}
+
+# Each fault of docs/faults.md: the text, the exit code and the time.
+faults() {
+  local status=0
+  tests/hosts/faults build >"$work/faults.log" 2>&1 || status=$?
+  ((status)) && grep -v '^PASS' "$work/faults.log" | tail -20
+  verdict faults "$status" "$(grep -c '^PASS' "$work/faults.log") of $(grep -c '^| `' docs/faults.md) faults have the text, the code and the time of docs/faults.md"
+}
+
+# 10,000 strangers: idle, half handshakes, random bytes, lengths of 2^63, replays, reflections.
+hostile_store() {
+  local status=0 figure
+  BP_SIEGE=10000 build/tests/unit_store --gtest_filter='StoreSiege*' >"$work/siege.log" 2>&1 || status=$?
+  figure=$(grep 'resident memory' "$work/siege.log")
+  if [[ $status == 0 && $figure != 10000\ * ]]; then
+    verdict hostile_store 77 "ulimit -Hn is $(ulimit -Hn), 10,400 are needed"
+    return
+  fi
+  ((status)) && tail -5 "$work/siege.log"
+  verdict hostile_store "$status" "members were served meanwhile; $figure (16,384 KiB or less)"
+}
+
+# Strangers connect to every port of a job from the moment that it opens (tests/support/strangers.h): in 20 jobs
+# each kind of job meets each kind of stranger, 1, 50 or 2,000 of them a port. Then 2,000 come to a rank's port
+# before the other rank does.
+strangers() {
+  local kinds=(shm gloo gloo-native two_hosts serve) modes=(silent garbage slow replay) counts=(1 50 2000)
+  local job kind mode count status unharmed=0 connections=0 made
+  head -c 32 /dev/urandom >"$work/strangers.key"
+  chmod 600 "$work/strangers.key"
+  for job in {0..19}; do
+    kind=${kinds[job % 5]} mode=${modes[job % 4]} count=${counts[job % 3]} status=0
+    BP_JOB_KEY_FILE=$work/strangers.key timeout 120 build/tests/strangers "$mode" "$count" \
+      bash -c "$(declare -f attacked_job); attacked_job $kind" >"$work/strangers.log" 2>&1 || status=$?
+    made=$(sed -n 's/^strangers: .*ports, \([0-9]*\) connections$/\1/p' "$work/strangers.log")
+    connections=$((connections + ${made:-0}))
+    if ((status)); then
+      printf 'strangers: job %d (%s, %d %s) ended with %d\n' "$job" "$kind" "$count" "$mode" "$status"
+      tail -5 "$work/strangers.log"
+    else
+      unharmed=$((unharmed + 1))
+    fi
+  done
+  status=0
+  ((unharmed == 20)) || status=1
+  verdict strangers "$status" "$unharmed of 20 jobs unharmed by $connections connections of strangers"
+  status=0
+  BP_SIEGE=2000 build/tests/unit_peers --gtest_filter='*StrangersThatComeFirst*' >"$work/strangers.log" 2>&1 || status=$?
+  verdict strangers_first "$status" "$(grep -o 'refused .* connections' "$work/strangers.log")"
+}
+
+attacked_job() {  # attacked_job KIND, in the repository's root
+  local what=(build/bin/comm_bench --sizes 4,64K --iterations 2000)
+  case $1 in
+    two_hosts) build/bin/bprun -H localhost:2,127.0.0.1:2 "${what[@]}" ;;
+    serve)
+      local log status=0 port=
+      log=$(mktemp)
+      build/bin/bprun --serve 0 -n 4 --slots 2 --start-timeout 60s "${what[@]}" 2>"$log" &
+      until port=$(sed -n 's/.*serving on port \([0-9]*\);.*/\1/p' "$log") && [[ $port ]]; do sleep 0.05; done
+      sleep 0.5  # strangers first
+      build/bin/bprun --join "127.0.0.1:$port" --slots 2 --start-timeout 60s || status=$?
+      wait $! || status=$?
+      cat "$log" >&2
+      rm "$log"
+      return "$status"
+      ;;
+    *) build/bin/bprun -n 4 "${what[@]}" --backend "$1" ;;
+  esac
+}
+
+# Four ranks, bprun and its agents under another malloc.
+allocators() {
+  local library name status=0 done_with=
+  for library in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2; do
+    name=/usr/lib/$(uname -m)-linux-gnu/$library
+    [[ -e $name ]] || { verdict allocators 77 "$library is not installed"; return; }
+    # The loader goes on without what it cannot load.
+    LD_PRELOAD=$name build/bin/bprun -n 1 grep -qF "$library" /proc/self/maps || status=1
+    if ! LD_PRELOAD=$name build/bin/bprun -n 4 bert_train examples/reviews.csv --text review --label label --steps 20 \
+      --store "$work/allocators.sqlite" --run "$work/run-$library" >"$work/allocators.log" 2>&1; then
+      tail -5 "$work/allocators.log"
+      status=1
+    fi
+    done_with+="${done_with:+, }$library (loss $(json "$work/run-$library/summary.json" 'round(j["train"]["loss"], 4)' 2>/dev/null))"
+  done
+  verdict allocators "$status" "20 steps of four ranks under $done_with"
+}
+
+# More than 2^31 elements of four bytes, over Gloo, and of bytes by every operation's way.
+long_vectors() {
+  local status=0
+  BP_TEST_LONG=1 build/tests/ranks_long >"$work/long.log" 2>&1 || status=$?
+  grep -q SKIPPED "$work/long.log" && status=77
+  verdict long_vectors "$status" "$(grep -o '[0-9]* tests from.* ran.*' "$work/long.log")"
+}

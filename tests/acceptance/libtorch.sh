@@ -1,0 +1,41 @@
+# What users of the library build: without CUDA, with another LibTorch, from plain programs. Sourced by scripts/acceptance.
+
+without_cuda() {
+  local status=0
+  tests/package/without_cuda "$work/build" >"$work/cuda.log" 2>&1 || status=$?
+  verdict without_cuda "$status" "$(tail -1 "$work/cuda.log")"
+}
+
+# bp built from source with another LibTorch: the first whose wheel has the ABI of std::string that bp has. The 1.7 GB
+# that it takes are gone afterwards.
+older_libtorch() {
+  local site=$work/older build=$work/older-build status=0 program tests
+  local wheels=(torch==2.7.1 nvidia-cuda-runtime-cu12==12.6.77 nvidia-cuda-cupti-cu12==12.6.80)
+  if ! .deps/pip/bin/pip install --quiet --disable-pip-version-check --no-deps --target "$site" "${wheels[@]}" \
+    >"$work/older.log" 2>&1; then
+    verdict older_libtorch 77 "pip does not install ${wheels[*]}: $(tail -n 1 "$work/older.log")"
+    return
+  fi
+  {
+    cmake --preset release -B "$build" -DLIBTORCH_ROOT="$site/torch" -DBP_BENCH=OFF --log-level=WARNING &&
+      cmake --build "$build" --parallel "$(nproc)" --target bprun bp_gloo bert_train own_model \
+        unit_torch unit_model unit_train ranks_torch ranks_torch_options ranks_torch_processes
+  } >>"$work/older.log" 2>&1 || status=1
+  for program in unit_torch unit_model unit_train ranks_torch ranks_torch_options ranks_torch_processes; do
+    ((status)) || OMP_NUM_THREADS=1 "$build/tests/$program" >>"$work/older.log" 2>&1 || status=1
+  done
+  ((status)) || "$build/bin/bprun" -H localhost:3,127.0.0.1:1 own_model >>"$work/older.log" 2>&1 || status=1
+  ((status)) || ldd "$build/bin/own_model" | grep -q "libtorch_cpu.so => $site" || status=1
+  ((status)) && tail -n 20 "$work/older.log"
+  tests=$(grep -c '^\[       OK' "$work/older.log")
+  rm -rf "$site" "$build"
+  verdict older_libtorch "$status" "built with LibTorch 2.7.1 instead of 2.11.0: $tests tests and own_model on 3+1 ranks"
+}
+
+# Plain programs and the same distributed: the lines that it takes, and what they learn.
+ported() {
+  local status=0
+  { tests/package/installed build tree && tests/package/installed build ported; } >"$work/ported.log" 2>&1 || status=$?
+  cat "$work/ported.log"
+  verdict ported "$status" "three programs on 1, 2 and 3+1 ranks print what the plain ones print, to 1 in 1,000"
+}

@@ -1,0 +1,90 @@
+# The numbers of other systems: vocabularies, real weights, and the main job under every engine. Sourced by scripts/acceptance.
+
+wordpiece() {
+  needs_data wordpiece || return
+  local status=0
+  tests/oracle/tokenizer build >"$work/wordpiece.log" 2>&1 || status=$?
+  verdict wordpiece "$status" "$(tail -1 "$work/wordpiece.log")"
+}
+
+# Real weights, MiniLM-L6: the numbers of transformers, in and out.
+minilm() {
+  needs_data minilm || return
+  local status=0
+  tests/oracle/model build >"$work/minilm.log" 2>&1 || status=$?
+  ((status)) && tail -15 "$work/minilm.log"
+  verdict minilm "$status" "$(tail -1 "$work/minilm.log")"
+}
+
+# The same weights, fine-tuned on SST-2 for one epoch by three seeds.
+minilm_sst2() {
+  needs_data minilm_sst2 || return
+  tests/oracle/setup || { verdict minilm_sst2 1 "tests/oracle/setup failed"; return; }
+  local seed run accuracies=()
+  for seed in 1 2 3; do
+    run=$work/minilm-$seed
+    if ! build/bin/bert_train "$data/sst2/sentiment-train" --dev "$data/sst2/sentiment-dev" --test "$data/sst2/sentiment-test" \
+      --text 1 --label 2 --model .deps/minilm --max-length 64 --epochs 1 --batch 32 --lr 5e-5 --warmup 0.1 --precision bf16 \
+      --seed "$seed" --store "$work/minilm.sqlite" --run "$run" >"$run.log" 2>&1; then
+      tail -5 "$run.log"
+      verdict minilm_sst2 1 "seed $seed did not train"
+      return
+    fi
+    accuracies+=("$(json "$run/summary.json" 'j["dev"]["accuracy"]')")
+  done
+  local median
+  median=$(printf '%s\n' "${accuracies[@]}" | sort -g | sed -n 2p)
+  at_least "$median" 0.885
+  verdict minilm_sst2 $? "median dev accuracy of seeds 1 to 3: $median (0.885 or more) of ${accuracies[*]}"
+}
+
+# The main job, from the raw data to the trained model, on hosts of 3+1 ranks with an address, an sshd and a
+# slurmd each: by bprun over ssh, with the losses of four ranks on one host; by bprun in a job of Slurm and as
+# ranks of each engine, with the parameters of bprun's by ssh, bit for bit.
+engines() {
+  bench/peers/setup >"$work/peers.log" 2>&1 || tail -n 1 "$work/peers.log"  # torchrun
+  local hosts=(tests/hosts/with_hosts a b --) engine losses=? status=0
+  main_job one_host build/bin/bprun -n 4 || { tail -n 5 "$work/engine-one_host.log"; status=1; }
+  main_job by_ssh "${hosts[@]}" build/bin/bprun -H a:3,b:1 || status=$?
+  if ((status == 0)); then
+    losses=$(python3 -c 'import json, math, sys
+one, two = ([json.loads(line)["loss"] for line in open(f)][:100] for f in sys.argv[1:])
+assert len(one) == len(two) == 100 and all(map(math.isfinite, one + two))
+print(max(abs(a - b) for a, b in zip(one, two)))' "$work"/engine-{one_host,by_ssh}/metrics.jsonl) || status=1
+    at_least 1e-3 "$losses" || status=1
+  fi
+  judge_engine by_ssh "$status" ' 4 ranks$' "the losses of 100 steps differ from one host's by $losses at most (0.001)"
+
+  for engine in openmpi mpich torchrun slurm; do
+    status=0
+    main_job "$engine" "${hosts[@]}" tests/e2e/under "$engine" a:3,b:1 || status=$?
+    judge_engine "$engine" "$status" " 4 ranks, started by $engine (.*)"
+  done
+  status=0
+  main_job bprun_in_slurm "${hosts[@]}" tests/e2e/with_slurm --on a:3,b:1 \
+    salloc --quiet --nodes=2 --ntasks=4 "$PWD/build/bin/bprun" || status=$?
+  judge_engine bprun_in_slurm "$status" ' 2 hosts with 4 slots by SLURM_JOB_NODELIST=.*'
+}
+
+main_job() {  # main_job NAME LAUNCHER...
+  OMP_NUM_THREADS=1 "${@:2}" "$PWD/build/bin/bert_train" "$PWD/examples/reviews.csv" --text review --label label \
+    --store "$work/engine-$1.sqlite" --run "$work/engine-$1" >"$work/engine-$1.log" 2>&1
+}
+
+judge_engine() {  # judge_engine NAME STATUS WHAT-THE-OUTPUT-SAYS [BESIDES]
+  local status=$2 run=$work/engine-$1 found accuracy besides=${4:-"parameters equal to by_ssh's bit for bit"}
+  if ((status == 77)); then
+    verdict "engine_$1" 77 "$(tail -n 1 "$run.log")"
+    return
+  fi
+  found=$(grep -o "$3" "$run.log" | head -n 1)
+  [[ $found && $(json "$run/summary.json" '(j["world"], j["hosts"])') == '(4, 2)' ]] || status=1
+  accuracy=$(json "$run/summary.json" 'j["test"]["accuracy"]')
+  at_least "${accuracy:-0}" 0.90 || status=1
+  cmp "$run/model/model.safetensors" "$work/engine-by_ssh/model/model.safetensors" || {
+    besides="parameters other than by_ssh's"
+    status=1
+  }
+  ((status)) && tail -n 5 "$run.log"
+  verdict "engine_$1" "$status" "${found# } on hosts of 3+1: test accuracy $accuracy (0.90 or more); $besides"
+}

@@ -1,0 +1,153 @@
+# Whole runs of bert_train: from a fresh clone, on real data, killed at any moment, on a full disk. Sourced by scripts/acceptance.
+
+# A fresh clone, set up and trained by the README's first command.
+quickstart() {
+  git clone --quiet . "$work/clone"
+  local begin=$SECONDS status=0
+  (cd "$work/clone" && ./scripts/quickstart) >"$work/quickstart.log" 2>&1 || status=$?
+  if ((status)); then
+    tail -5 "$work/quickstart.log"
+    verdict quickstart 1 "exit $status"
+    return
+  fi
+  local accuracy
+  accuracy=$(json "$work/clone/runs/quickstart/summary.json" 'j["test"]["accuracy"]')
+  at_least "$accuracy" 0.90
+  verdict quickstart $? "test accuracy $accuracy (0.90 or more) in $((SECONDS - begin)) s from the clone on"
+}
+
+# SST-2 on 3+1 ranks, three seeds: dev accuracy, each row once an epoch, predictions for any world.
+sst2() {
+  needs_data sst2 || return
+  local seed run
+  for seed in 1 2 3; do
+    run=$work/sst2-$seed
+    if ! build/bin/bprun -H localhost:3,127.0.0.1:1 bert_train "$data/sst2/sentiment-train" \
+      --dev "$data/sst2/sentiment-dev" --test "$data/sst2/sentiment-test" --text 1 --label 2 \
+      --vocab "$data/bert-base-uncased/vocab.txt" --model tiny --epochs 3 --batch 32 --seed "$seed" \
+      --store "$work/sst2.sqlite" --run "$run" --trace "$run-trace" >"$run.log" 2>&1; then
+      tail -5 "$run.log"
+      verdict sst2 1 "seed $seed did not train"
+      return
+    fi
+  done
+  local median
+  median=$(for seed in 1 2 3; do json "$work/sst2-$seed/summary.json" 'j["dev"]["accuracy"]'; done | sort -g | sed -n 2p)
+  at_least "$median" 0.80
+  verdict sst2_accuracy $? "median dev accuracy of seeds 1 to 3: $median (0.80 or more)"
+
+  local status=0
+  tests/e2e/check_trace.py "$work/sst2-1-trace" "$work/sst2.sqlite" 3 >"$work/trace.log" 2>&1 || status=$?
+  verdict sst2_samples "$status" "$(tail -1 "$work/trace.log")"
+
+  local world same=0
+  cp "$work/sst2-1/predictions.csv" "$work/predictions.4"
+  for world in 1 3; do
+    build/bin/bprun -n "$world" bert_train eval "$work/sst2-1" --out "$work/predictions.$world" >"$work/eval.log" 2>&1 || { tail -3 "$work/eval.log"; same=1; }
+    cmp -s "$work/predictions.4" "$work/predictions.$world" || same=1
+  done
+  [[ $(wc -l <"$work/predictions.4") == 1822 ]] || same=1
+  verdict sst2_predictions "$same" "1,821 rows, equal for 1, 3 and 4 evaluating ranks"
+}
+
+# Kills a run on 3+1 ranks at 20 moments drawn by a seed: bprun, one rank, or all at once. The same
+# command goes on each time; in the end the parameters are those of a run that nobody disturbed.
+resume() {
+  needs_data sst2 || return
+  local mark=BP_ACCEPTANCE=$$-resume run=$work/resumed whole=$work/undisturbed status=0 kills=0 resumed=0
+  local command=(build/bin/bprun -H localhost:3,127.0.0.1:1 sh -c 'echo $$ >"$0.$RANK"; exec "$@"' "$work/pid"
+    "$PWD/build/bin/bert_train" "$data/sst2/sentiment-train" --dev "$data/sst2/sentiment-dev"
+    --text 1 --label 2 --vocab "$data/bert-base-uncased/vocab.txt" --model tiny --epochs 2 --batch 32
+    --save-every 50 --store "$work/resume.sqlite")
+  "${command[@]}" --run "$whole" >"$work/resume.log" 2>&1 || { tail -5 "$work/resume.log"; status=1; }
+
+  local moment victim job deadline
+  # Lines of: step to wait for, seconds to wait then, whom to kill. Sorted, as a run passes them.
+  while read -r moment pause victim; do
+    rm -f "$work"/pid.*
+    env "$mark" "${command[@]}" --run "$run" >"$work/resume.log" 2>&1 </dev/null &
+    job=$!
+    until (($(last_step "$run/metrics.jsonl") >= moment && $(cat "$work"/pid.* 2>/dev/null | wc -l) == 4)); do
+      kill -0 "$job" 2>/dev/null || { tail -5 "$work/resume.log"; status=1; break; }
+      sleep 0.05
+    done
+    sleep "$pause"
+    grep -q 'going on from' "$work/resume.log" && resumed=$((resumed + 1))
+    case $victim in
+      bprun) kill -KILL "$job" ;;
+      all) marked "$mark" | xargs -r kill -KILL ;;
+      *) kill -KILL "$(<"$work/pid.$victim")" ;;
+    esac 2>/dev/null
+    wait "$job" 2>/dev/null
+    kills=$((kills + 1))
+    deadline=$((SECONDS + 20))
+    while [[ -n $(marked "$mark") ]] && ((SECONDS < deadline)); do sleep 0.05; done
+  done < <(python3 -c '
+import random
+draw = random.Random(20)
+for step in sorted(draw.sample(range(2, 1000), 20)):
+    print(step, round(draw.uniform(0, 0.3), 3), draw.choice(["bprun", "all", "0", "1", "2", "3"]))')
+  "${command[@]}" --run "$run" >"$work/resume.log" 2>&1 || { tail -5 "$work/resume.log"; status=1; }
+  cmp "$whole/model/model.safetensors" "$run/model/model.safetensors" || status=1
+  ((kills == 20 && resumed >= 10)) || status=1
+  verdict resume "$status" "killed $kills times, $resumed of them in a run that had gone on from a checkpoint; parameters bit-equal to the undisturbed run's"
+}
+
+# Kills bert_train prep of 673,490 rows at 20 moments drawn by a seed: how often it went on with what
+# was there, and whether the store has the bytes of one made at once.
+prepare() {
+  needs_data prepare || return
+  local whole=$work/whole.sqlite store=$work/killed.sqlite kills=0 status=0 begin took copy
+  for copy in {1..10}; do sed "s/^/$copy /" "$data/sst2/sentiment-train"; done >"$work/ten.tsv"
+  local -a prep=(build/bin/bert_train prep "$work/ten.tsv" --text 1 --label 2)
+  begin=${EPOCHREALTIME/./}
+  "${prep[@]}" --store "$whole" >"$work/prepare.log" 2>&1 || status=1
+  took=$((${EPOCHREALTIME/./} - begin))
+  RANDOM=17
+  while ((kills < 20 && status == 0)); do
+    "${prep[@]}" --store "$store" >>"$work/killed.log" 2>&1 &
+    sleep "$(awk -v t="$took" -v r="$RANDOM" 'BEGIN { print t / 1e6 * (0.1 + 0.8 * r / 32767) }')"
+    kill -KILL $! 2>/dev/null && kills=$((kills + 1))
+    wait $! 2>/dev/null
+    [[ -e $store ]] && { cmp -s "$whole" "$store" || status=1; rm "$store"; }
+  done
+  "${prep[@]}" --store "$store" >>"$work/killed.log" 2>&1 || status=1
+  cmp -s "$whole" "$store" || status=1
+  [[ -z $(ls "$work" | grep -E 'killed.sqlite.') ]] || status=1
+  local resumed
+  resumed=$(grep -c 'going on where' "$work/killed.log")
+  ((resumed > 0)) || status=1
+  verdict prepare "$status" "killed $kills times, gone on with $resumed times, the same bytes as made at once"
+}
+
+# A disk that fills up under a run: one line, exit code 70, the last checkpoint intact, and with room
+# again the same command ends with the parameters of an undisturbed run.
+disk_full() {
+  local status=0
+  if ! unshare -rm mount -t tmpfs none "$work" 2>/dev/null; then
+    verdict disk_full 77 "a small disk cannot be mounted here"
+    return
+  fi
+  mkdir "$work/small"
+  unshare -rm bash -s "$work" "$PWD" >"$work/disk_full.log" 2>&1 <<'SCRIPT' || status=$?
+set -uo pipefail
+export OMP_NUM_THREADS=1  # two that wait for each other crawl on a busy machine
+work=$1 run=$1/small/run
+mount -t tmpfs -o size=64m none "$work/small" || exit 1
+train=("$2/build/bin/bert_train" "$2/examples/reviews.csv" --text review --label label --max-length 32
+  --steps 120 --save-every 20 --store "$work/disk_full.sqlite")
+"${train[@]}" --run "$work/disk_full" >"$work/one.log" 2>&1 || { cat "$work/one.log"; exit 1; }
+"${train[@]}" --run "$run" >"$work/two.log" 2>&1 &
+until [[ -e $run/checkpoints/step-20 ]]; do kill -0 $! || exit 1; sleep 0.02; done
+dd if=/dev/zero of="$work/small/filler" bs=64k 2>/dev/null
+wait $!
+code=$?
+grep '^bert_train: ' "$work/two.log"
+[[ $code == 70 && $(grep -c '^bert_train: .*No space left' "$work/two.log") == 1 ]] || { echo "exit $code"; exit 1; }
+rm "$work/small/filler"
+"${train[@]}" --run "$run" >"$work/three.log" 2>&1 || { tail -5 "$work/three.log"; exit 1; }
+grep 'going on from' "$work/three.log" || exit 1
+cmp "$run/model/model.safetensors" "$work/disk_full/model/model.safetensors"
+SCRIPT
+  verdict disk_full "$status" "$(grep '^bert_train: ' "$work/disk_full.log" || tail -1 "$work/disk_full.log")"
+}

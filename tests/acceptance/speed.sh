@@ -1,0 +1,14 @@
+# Speed and memory beside other systems: the scripts of bench/. Sourced by scripts/acceptance.
+
+speed() {  # speed NAME SCRIPT...
+  local name=$1 status=0
+  shift
+  "$@" >"$work/$name.log" 2>&1 || status=$?
+  cat "$work/$name.log"
+  verdict "$name" "$status" "$(tail -1 "$work/$name.log")"
+}
+
+speed_gloo() { speed speed_gloo bench/run_gloo_compare; }
+speed_train() { speed speed_train bench/run_train_compare; }
+speed_tokenizer() { needs_data speed_tokenizer && speed speed_tokenizer bench/run_tokenizer_compare; }
+footprint() { needs_data footprint && speed footprint bench/run_footprint; }
