@@ -20,7 +20,7 @@ struct ResumeWords {
 // The value of the key: words that each end in NUL. First "saved" or "begun", then each word of
 // `given` with a "+" before it, then an empty word, then the words of `instead`.
 [[nodiscard]] std::string told_words(const ResumeWords& words);
-// What such a value says. Any bytes are a value: what is missing at its end is empty.
+// Parses such a value. Any bytes are valid; fields that are missing at the end become empty.
 [[nodiscard]] ResumeWords words_told(std::string_view text);
 
 // `command` with the arguments that were given at its end replaced by the others. Where it does not

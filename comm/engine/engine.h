@@ -161,9 +161,10 @@ class Engine : private CallSupervisor {
   [[nodiscard]] Error message_timed_out(const MessageWork& work, bool began);
   [[nodiscard]] Error message_lost(const MessageWork& work, const TransportFailure& why);
   void message_failed(const Operation& operation, const Error& error);
-  // The receiver has finished, or not come so far in time, without receiving so many messages.
+  // The receiver has finished, or the timeout has passed, while it has not received
+  // `count` messages of this rank.
   [[noreturn]] void messages_left(int receiver, std::size_t count, bool finished);
-  // What ranks show each other about their waits (comm/message/circle.h).
+  // The notes in the store that say what each rank waits for (comm/message/circle.h).
   [[nodiscard]] std::string wait_key(int rank) const;
   [[nodiscard]] std::optional<WaitNote> shown_wait(int rank);
   void show_wait(const WaitNote& note);

@@ -13,7 +13,7 @@
 namespace bp {
 namespace {
 
-// Of the data of a message that one transfer moves.
+// The most bytes of a message that one transfer moves.
 constexpr std::size_t kTransferBytes = std::size_t{64} << 20;
 
 std::uint64_t hash_of(std::string_view text) {

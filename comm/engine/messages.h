@@ -36,7 +36,7 @@ namespace bp {
 class Engine;
 class Messages;
 
-// What a Work needs of Messages, which may end before it.
+// The part of Messages that its Works share, since a Work may outlive Messages.
 struct MessageCore {
   std::mutex mutex;
   std::condition_variable changed;
@@ -62,7 +62,7 @@ struct MessageWork final : Work::State {
   MessageStatus received;
   std::chrono::nanoseconds waited{0};
   OutgoingPacket announcement;
-  // Of the data. Once they are here, they belong to the thread that waits.
+  // These move the data. Once they are posted, they belong to the thread that waits.
   std::deque<std::unique_ptr<Transfer>> transfers;
   std::string broken;        // why the connection is of no use; empty while it is
   std::exception_ptr error;  // what wait() throws once it is done
@@ -87,7 +87,7 @@ class Messages final : public PacketListener {
   // The communicator has failed: those who wait look at that.
   void wake();
 
-  // What this rank is waiting for; for others to read.
+  // Returns what this rank is waiting for, as other ranks read it in the store.
   [[nodiscard]] WaitNote note(WaitNote::Kind kind, const MessageWork* work);
   // "10 f32 with tag 3 from rank 1": messages that came and that no receive has matched.
   [[nodiscard]] std::string unreceived_text();
@@ -99,7 +99,7 @@ class Messages final : public PacketListener {
     std::size_t eager_bytes = 0;            // of these
     std::uint64_t eager_received = 0;       // messages of this rank that the peer has received
     std::uint64_t consumed = 0;             // and of the peer that this rank has
-    std::uint64_t consumed_told = 0;        // the peer knows of so many
+    std::uint64_t consumed_told = 0;        // the number that the peer was told
     std::size_t untold_bytes = 0;           // of the others
     bool wants_credit = false;              // at once
     std::string lost = {};                  // why

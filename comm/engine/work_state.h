@@ -1,4 +1,4 @@
-// What stands behind a Work. Threads: any.
+// The state of an operation in flight, which its Work shares. Threads: any.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ struct Work::State {
   virtual bool wait(std::optional<std::chrono::milliseconds> timeout) = 0;
 };
 
-// Of an operation that the progress thread carries out.
+// The state of an operation that the progress thread carries out.
 struct TaskState final : Work::State {
   std::mutex mutex;
   std::condition_variable changed;

@@ -7,6 +7,7 @@
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "bp/store.h"
+#include "tests/support/refusal.h"
 #include "trouble_fixture.h"
 
 namespace bp::test {
@@ -31,31 +32,21 @@ INSTANTIATE_TEST_SUITE_P(Wires,
 
 constexpr std::size_t kLongMessage = 20'000;
 
-std::string refused(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(MessageArguments, AreCheckedBeforeAnythingIsSent) {
   run_ranks(2, [](Communicator& comm) {
     std::vector<float> two(2);
     std::vector<float> many(kLongMessage);
-    EXPECT_EQ(refused([&] { send(comm, view(two), 1 - comm.rank(), {.tag = -1}); }),
+    EXPECT_EQ(refusal_of([&] { send(comm, view(two), 1 - comm.rank(), {.tag = -1}); }),
               "send: tag is -1; tags begin with 0");
-    EXPECT_EQ(refused([&] { send(comm, view(two), 0, {.at_most = true, .name = "x"}); }),
+    EXPECT_EQ(refusal_of([&] { send(comm, view(two), 0, {.at_most = true, .name = "x"}); }),
               "send 'x': at_most is for receives");
-    EXPECT_EQ(refused([&] { receive(comm, view(two), 0, {.tag = -2}); }),
+    EXPECT_EQ(refusal_of([&] { receive(comm, view(two), 0, {.tag = -2}); }),
               "receive: tag is -2; tags begin with 0, and kAnyTag is -1");
-    EXPECT_EQ(refused([&] { receive(comm, view(two), 2); }),
+    EXPECT_EQ(refusal_of([&] { receive(comm, view(two), 2); }),
               "receive: sender is 2; the ranks are 0 to 1");
-    EXPECT_THAT(refused([&] { receive(comm, view(two), comm.rank()); }),
+    EXPECT_THAT(refusal_of([&] { receive(comm, view(two), comm.rank()); }),
                 HasSubstr("this rank has sent no such message to itself, and would wait for ever"));
-    EXPECT_THAT(refused([&] { send(comm, view(many), comm.rank()); }),
+    EXPECT_THAT(refusal_of([&] { send(comm, view(many), comm.rank()); }),
                 HasSubstr("this rank has posted no receive for this message to itself"));
     barrier(comm);  // still usable
   });

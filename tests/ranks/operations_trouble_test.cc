@@ -10,6 +10,7 @@
 #include "bp/error.h"
 #include "bp/log.h"
 #include "bp/store.h"
+#include "tests/support/refusal.h"
 #include "trouble_fixture.h"
 
 namespace bp::test {
@@ -21,16 +22,6 @@ using testing::AnyOf;
 using testing::Each;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-std::string refusal_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(OperationArguments, AreCheckedBeforeAnythingIsSent) {
   run_ranks(2, [](Communicator& comm) {
