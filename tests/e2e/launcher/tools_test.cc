@@ -75,7 +75,8 @@ TEST(Doctor, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: bprun doctor --help"));
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // those builds have another linker
+// Builds with sanitizers have another linker.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // The start of a job pays for each twice: libhwy, which kernels of bp::comm need, takes 4 ms.
 TEST(Start, LoadsNoLibraryThatOnlyRanksNeed) {
   BprunProcess bprun({.arguments = {}, .environment = {"LD_TRACE_LOADED_OBJECTS=1"}});
