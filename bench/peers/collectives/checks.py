@@ -19,6 +19,17 @@ class Check:
         return f"{self.verdict():<8}{self.what}: {self.measured} (target: {self.target})"
 
 
+SLOWER = 1.10  # times as long as the older build: less is noise
+
+
+def against_before(what, now, before, show):
+    """This build's best figure over that of an older one, which ran by turns with it. The median would also compare
+    how often the system started two ranks on one core, where every size takes ten times as long."""
+    now, before = min(now), min(before)
+    return Check(f"{what}, against the older build", f"{show(now)}, was {show(before)}: {now / before:.2f}",
+                 f"at most {SLOWER:.2f}", now <= SLOWER * before)
+
+
 def finish(checks, json_file=None):
     """Writes them; the exit code."""
     if json_file:

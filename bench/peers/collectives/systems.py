@@ -80,10 +80,12 @@ class System:
         return output
 
 
-def ours(build, memory):
+def ours(build, memory, before=False):
+    """Of this build, or of an older one that it is compared with."""
     programs = build / "bin"
-    title = "bp, allocated memory" if memory == "allocated" else "bp, any memory"
-    return System(f"bp-{memory}", title, ("f32", "f16", "bf16"), ours=True, start=lambda case: [
+    key, name = ("bp-before", "bp before") if before else ("bp", "bp")
+    title = f"{name}, {'allocated' if memory == 'allocated' else 'any'} memory"
+    return System(f"{key}-{memory}", title, ("f32", "f16", "bf16"), ours=True, start=lambda case: [
         programs / "bprun", "-n", case.ranks, programs / "comm_bench", "--memory", memory, *case.options()])
 
 

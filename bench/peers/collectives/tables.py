@@ -2,10 +2,11 @@
 
 import statistics
 
-from checks import Check
+from checks import Check, against_before
 
 KIB, MIB = 1 << 10, 1 << 20
 ALLOCATED, ANY, GLOO = "bp-allocated", "bp-any", "gloo"
+BEFORE = {ALLOCATED: "bp-before-allocated", ANY: "bp-before-any"}
 
 
 def size_text(size):
@@ -48,7 +49,7 @@ class Results:
     def best_peer(self, case, size):
         """(microseconds, key) of the fastest peer, or None."""
         found = [(self.median(key, case, size), key) for key, of in self.times
-                 if of == case and key not in (ALLOCATED, ANY)]
+                 if of == case and not key.startswith("bp-")]
         return min((pair for pair in found if pair[0] is not None), default=None)
 
     def as_json(self):
@@ -97,6 +98,17 @@ def against_peers(results, case):
         if size == 64 * MIB and gloo is not None:
             checks.append(Check(f"{where}, allocated", f"{allocated / gloo:.2f} of Gloo's",
                                 "at most 0.20", allocated <= gloo / 5))
+    return checks
+
+
+def against_older_build(results, case):
+    """Nowhere slower than the build that ran by turns with this one."""
+    checks = []
+    for key, name in ((ALLOCATED, "allocated"), (ANY, "any memory")):
+        now, before = (results.times.get((k, case), {}) for k in (key, BEFORE[key]))
+        checks += [against_before(f"{title(case)}, {size_text(size)}, {name}", now[size], before[size],
+                                  lambda time: f"{time_text(time)} us")
+                   for size in case.sizes if size in now and size in before]
     return checks
 
 
