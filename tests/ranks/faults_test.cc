@@ -42,7 +42,7 @@ constexpr auto kSoon = 15s;
 
 void expect_told(const ProcessResult& result, const testing::Matcher<std::string>& text) {
   EXPECT_EQ(result.exit_code, 1) << "signal " << result.signal;
-  EXPECT_THAT(result.output, text);
+  EXPECT_THAT(result.error(), text) << result.output;
   EXPECT_LT(result.ended_after, kSoon);
 }
 
@@ -273,7 +273,7 @@ TEST(Faults, FewDescriptors) {
       EXPECT_EQ(result.signal, 0) << files << " files: " << result.output;
       EXPECT_LT(result.ended_after, kSoon) << files << " files: " << result.output;
       if (result.exit_code == 0) continue;
-      EXPECT_THAT(result.output, ContainsRegex("^(io|unavailable|timeout|peer_lost|aborted): "));
+      EXPECT_THAT(result.error(), ContainsRegex("^(io|unavailable|timeout|peer_lost|aborted): "));
       all += result.output;
     }
     EXPECT_TRUE(all.empty() || all.find("Too many open files") != std::string::npos)

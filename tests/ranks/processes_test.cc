@@ -9,6 +9,7 @@
 
 #include "bp/collective.h"
 #include "bp/error.h"
+#include "bp/log.h"
 #include "bp/store.h"
 #include "tests/ranks/collectives.h"
 #include "tests/ranks/operations.h"
@@ -260,12 +261,23 @@ TEST(Processes, AMismatchIsToldToAllAndKillsNobody) {
   const auto results = try_processes("disagree", {.ranks = 3});
   for (const ProcessResult& result : results) {
     EXPECT_EQ(result.exit_code, 1) << "signal " << result.signal << "\n" << result.output;
-    EXPECT_EQ(result.output,
+    EXPECT_EQ(result.error(),
               "mismatch: ranks disagree on collective 0 of world: ranks 0, 1 asked for all_reduce "
               "sum of 1000 f32 'x'; rank 2 for all_reduce sum of 900 f32 'x' (every rank must ask "
               "for the same collectives in the same order)\n");
     EXPECT_LT(result.ended_after, kSoon);
   }
+}
+
+RANK_BODY(warns_and_throws) {
+  log(LogLevel::warn, "rank 0 refused 1 connection");
+  throw Error(ErrorCode::io, "rank 0 failed");
+}
+
+TEST(Processes, AnErrorIsToldApartFromTheLog) {
+  const ProcessResult result = try_processes("warns_and_throws", {.ranks = 1})[0];
+  EXPECT_THAT(result.output, HasSubstr("W rank 0 refused 1 connection\n"));
+  EXPECT_EQ(result.error(), "io: rank 0 failed\n");
 }
 
 RANK_BODY(never_comes) {
@@ -280,8 +292,8 @@ TEST(Processes, WhoDoesNotComeIsNamed) {
   const auto results = try_processes("never_comes", {.ranks = 3});
   for (const std::size_t rank : {0, 2}) {
     EXPECT_EQ(results[rank].exit_code, 1) << results[rank].output;
-    EXPECT_THAT(results[rank].output, AllOf(StartsWith("timeout: rank "),
-                                            HasSubstr("rank 1 of 3 did not come within 1000 ms")));
+    EXPECT_THAT(results[rank].error(), AllOf(StartsWith("timeout: rank "),
+                                             HasSubstr("rank 1 of 3 did not come within 1000 ms")));
   }
 }
 

@@ -15,6 +15,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <regex>
 
 #include "bp/error.h"
 #include "comm/base/deadline.h"
@@ -169,6 +170,11 @@ void watch(std::vector<Child>& children,
 
 RankBody::RankBody(std::string name, std::function<int()> body) {
   bodies().emplace(std::move(name), std::move(body));
+}
+
+std::string ProcessResult::error() const {
+  static const std::regex log_line("[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3} [DIWE] [^\n]*\n");
+  return std::regex_replace(output, log_line, "");
 }
 
 std::vector<ProcessResult> try_processes(const std::string& body, const ProcessesOptions& options) {

@@ -33,6 +33,9 @@ struct ProcessResult {
   std::string output;  // both streams
   std::chrono::milliseconds
       ended_after;  // since the victim got its signal, or else since the start
+
+  // The output without the log's lines: which of them a rank writes depends on who is first.
+  [[nodiscard]] std::string error() const;
 };
 
 [[nodiscard]] std::vector<ProcessResult> try_processes(const std::string& body,
