@@ -86,6 +86,8 @@ bool Messages::wait(MessageWork& work, std::optional<std::chrono::milliseconds> 
       if (!work.broken.empty()) throw TransportFailure(ErrorCode::peer_lost, work.broken);
       if (work.phase == Phase::moving) {
         moved = move(work, until, lock);
+      } else if (!work.transfers.empty()) {  // of a receive that knows its message
+        static_cast<void>(move(work, until, lock));
       } else {
         core_->changed.wait_until(lock, until.at(), [&] {
           return work.phase != Phase::posted || engine_.has_failed() || !work.broken.empty();

@@ -139,12 +139,12 @@ void Messages::send_to_peer(MessageWork& work) {
     return complete(work);
   }
   work.announcement = messenger_->post(in_transport(work.peer), packet);
-  post_transfers(work,
-                 {.group = group_,
-                  .sender = in_transport(engine_.setup().rank),
-                  .receiver = in_transport(work.peer),
-                  .number = work.number},
-                 data.bytes());
+  post_transfers(work, {.group = group_,
+                        .sender = in_transport(engine_.setup().rank),
+                        .receiver = in_transport(work.peer),
+                        .tag = work.operation.tag,
+                        .bytes = data.bytes()});
+  work.phase = MessageWork::Phase::moving;
 }
 
 Messages::Disagreement Messages::send_to_self(const std::shared_ptr<MessageWork>& work) {
@@ -188,9 +188,27 @@ void Messages::refuse_endless_receive(const Operation& operation) {
               "(call send_async first, or receive_async)");
 }
 
+// Whether the receive can only get a rendezvous message of its own sender, tag and length, and gets
+// those in the order in which they were sent: so its data have a slot before the message is there.
+bool Messages::knows_message(const Posted& receive) const {
+  const Operation& operation = receive.work->operation;
+  if (receive.source() == kAnySource || receive.tag() == kAnyTag || operation.at_most) return false;
+  if (receive.source() == engine_.setup().rank || operation.output.bytes() <= kEagerBytes) {
+    return false;
+  }
+  // A rival that does not know its own message may take this one.
+  return !matching_.has_rival(receive, [](const Posted& rival) { return !rival.work->expected; });
+}
+
 Messages::Disagreement Messages::post(const std::shared_ptr<MessageWork>& work) {
+  const bool known = knows_message({work});
   if (auto message = matching_.post({work})) return match(work, *message);
   if (work->peer != kAnySource) work->broken = at(work->peer).lost;
+  if (known && work->broken.empty()) {
+    work->expected = true;
+    post_receives(*work, {.sender = work->peer, .tag = work->operation.tag},
+                  work->operation.output.bytes());
+  }
   return std::nullopt;
 }
 
@@ -242,37 +260,40 @@ Messages::Disagreement Messages::match(const std::shared_ptr<MessageWork>& work,
     complete(*work);
     return std::nullopt;
   }
-  try {
-    post_transfers(*work,
-                   {.group = group_,
-                    .sender = in_transport(message.from),
-                    .receiver = in_transport(engine_.setup().rank),
-                    .number = header.number},
-                   bytes);
-  } catch (const TransportFailure& why) {
-    work->broken = why.what();
-  }
+  if (!work->expected) post_receives(*work, work->received, bytes);
+  if (work->broken.empty()) work->phase = MessageWork::Phase::moving;
   core_->changed.notify_all();
   return std::nullopt;
 }
 
-void Messages::post_transfers(MessageWork& work, const MessageId& id, std::size_t bytes) {
+void Messages::post_receives(MessageWork& work, const MessageStatus& message, std::size_t bytes) {
+  try {
+    post_transfers(work, {.group = group_,
+                          .sender = in_transport(message.sender),
+                          .receiver = in_transport(engine_.setup().rank),
+                          .tag = message.tag,
+                          .bytes = bytes});
+  } catch (const TransportFailure& why) {
+    work.broken = why.what();
+  }
+}
+
+void Messages::post_transfers(MessageWork& work, const MessageRoute& route) {
   Transport& transport = engine_.setup().job->transport();
-  std::uint64_t slot = message_slot(id);
+  std::uint64_t slot = message_slot(route);
   std::size_t begin = 0;
   do {  // a message without bytes takes one too: its sender learns that it was received
-    const std::size_t length = std::min(bytes - begin, kTransferBytes);
+    const std::size_t length = std::min(route.bytes - begin, kTransferBytes);
     if (work.sends) {
       work.transfers.push_back(
-          transport.post_send(id.receiver, slot, {work.operation.input.data + begin, length}));
+          transport.post_send(route.receiver, slot, {work.operation.input.data + begin, length}));
     } else {
       work.transfers.push_back(
-          transport.post_receive(id.sender, slot, {work.operation.output.data + begin, length}));
+          transport.post_receive(route.sender, slot, {work.operation.output.data + begin, length}));
     }
     begin += length;
     ++slot;
-  } while (begin < bytes);
-  work.phase = MessageWork::Phase::moving;
+  } while (begin < route.bytes);
 }
 
 void Messages::consume(int peer, std::size_t bytes) {
@@ -344,6 +365,9 @@ void Messages::on_lost(int transport_rank, const std::string& why) {
 
 void Messages::complete(MessageWork& work) {
   if (work.report != nullptr) *work.report = work.received;
+  if (work.announcement.transfer) {  // the data may have arrived before it
+    messenger_->keep(in_transport(work.peer), std::move(work.announcement));
+  }
   end(work, nullptr);
 }
 
@@ -359,7 +383,7 @@ void Messages::end(MessageWork& work, std::exception_ptr error) {
   work.phase = MessageWork::Phase::done;
   work.error = std::move(error);
   work.transfers.clear();
-  work.announcement = {};  // it has arrived, or the communicator has failed
+  work.announcement = {};  // of no use: the communicator has failed
   core_->changed.notify_all();
 }
 

@@ -3,9 +3,10 @@
 //
 // An eager message is copied into a packet. Until its receiver has received it, it counts against a
 // window of kWindow messages and kWindowBytes, which bounds what a receiver has to keep of each
-// sender. Any other
-// message announces itself by a packet; once that is matched, its data travel by transfers between
-// the memory of both callers. Those are waited for by whoever waits for the Work.
+// sender. Any other message announces itself by a packet, and its data travel by transfers between
+// the memory of both callers. The receiver posts its transfers when it matches the packet, or
+// earlier, with the receive, where it knows that the two will match. The thread that waits for the
+// Work waits for the transfers.
 //
 // Threads: any. The core's mutex guards all. Peers' threads bring packets, the callers' threads
 // start and wait. It may be held while the engine's own mutex is taken, and never the other way
@@ -64,6 +65,7 @@ struct MessageWork final : Work::State {
   OutgoingPacket announcement;
   // These move the data. Once they are posted, they belong to the thread that waits.
   std::deque<std::unique_ptr<Transfer>> transfers;
+  bool expected = false;     // of a receive: the transfers were posted with it
   std::string broken;        // why the connection is of no use; empty while it is
   std::exception_ptr error;  // what wait() throws once it is done
 };
@@ -139,7 +141,9 @@ class Messages final : public PacketListener {
   [[nodiscard]] Disagreement post(const std::shared_ptr<MessageWork>& work);
   [[nodiscard]] Disagreement arrive(Arrived message);
   [[nodiscard]] Disagreement match(const std::shared_ptr<MessageWork>& work, Arrived& message);
-  void post_transfers(MessageWork& work, const MessageId& id, std::size_t bytes);
+  [[nodiscard]] bool knows_message(const Posted& receive) const;
+  void post_receives(MessageWork& work, const MessageStatus& message, std::size_t bytes);
+  void post_transfers(MessageWork& work, const MessageRoute& route);
   [[nodiscard]] std::string disagreement_text(const MessageWork& work,
                                               const Arrived& message) const;
   void consume(int peer, std::size_t bytes);

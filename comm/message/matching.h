@@ -50,12 +50,18 @@ class Matching {
     return std::ranges::any_of(posted_,
                                [&](const Receive& receive) { return matches(receive, message); });
   }
+  // True where a receive that was posted earlier may take a message that this one is for.
+  [[nodiscard]] bool has_rival(const Receive& receive,
+                               const std::function<bool(const Receive&)>& counts) const {
+    return std::ranges::any_of(
+        posted_, [&](const Receive& other) { return matches(other, receive) && counts(other); });
+  }
   [[nodiscard]] const std::list<Arrived>& arrived() const { return arrived_; }
   void withdraw(const std::function<bool(const Receive&)>& which) { posted_.remove_if(which); }
   void forget(const std::function<bool(const Arrived&)>& which) { arrived_.remove_if(which); }
 
  private:
-  [[nodiscard]] static bool matches(const Receive& receive, const Arrived& message) {
+  [[nodiscard]] static bool matches(const Receive& receive, const auto& message) {
     return (receive.source() == kAnySource || receive.source() == message.source()) &&
            (receive.tag() == kAnyTag || receive.tag() == message.tag());
   }

@@ -42,12 +42,14 @@ Packet packet_at(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-std::uint64_t message_slot(const MessageId& id) {
+std::uint64_t message_slot(const MessageRoute& route) {
   MixHash hash;
   hash.add("message");
-  hash.add(id.group);
-  hash.add(static_cast<std::uint64_t>(id.sender) << 32 | static_cast<std::uint32_t>(id.receiver));
-  hash.add(id.number);
+  hash.add(route.group);
+  hash.add(static_cast<std::uint64_t>(route.sender) << 32 |
+           static_cast<std::uint32_t>(route.receiver));
+  hash.add(static_cast<std::uint32_t>(route.tag));
+  hash.add(route.bytes);
   return hash.value();
 }
 

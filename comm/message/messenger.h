@@ -98,13 +98,17 @@ class Messenger {
   std::map<int, std::string> lost_;                     // likewise
 };
 
-// Where the data of a message travel: its first segment, the others follow.
-struct MessageId {
+// Where the data of rendezvous messages travel: the slot of their first segments, the others
+// follow. Messages that agree in all of this share a slot, in the order in which they were sent:
+// that is also the order in which receives match them. A receiver that knows all of it can post the
+// receive of the data before the message has announced itself.
+struct MessageRoute {
   std::uint64_t group = 0;
   int sender = 0;  // as the receiver, a rank in the transport
   int receiver = 0;
-  std::uint64_t number = 0;
+  int tag = 0;
+  std::size_t bytes = 0;
 };
-[[nodiscard]] std::uint64_t message_slot(const MessageId& id);
+[[nodiscard]] std::uint64_t message_slot(const MessageRoute& route);
 
 }  // namespace bp
