@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "bp/log.h"
@@ -102,12 +103,19 @@ void Messenger::take_packets(int peer) {
   for (std::size_t i = 0; i < kDepth; ++i) {
     receives[i] = transport_.post_receive_at_most(peer, slot, cell(i));
   }
-  for (std::size_t i = 0; !stop_.load(std::memory_order_acquire);) {
+  std::optional<TransportFailure> lost;  // the packets that came before are in the other cells
+  for (std::size_t i = 0; receives[i] && !stop_.load(std::memory_order_acquire);) {
     if (!receives[i]->wait(Deadline(kSlice), stop_)) continue;
     dispatch(peer, cell(i));
-    receives[i] = transport_.post_receive_at_most(peer, slot, cell(i));
+    receives[i].reset();
+    try {
+      if (!lost) receives[i] = transport_.post_receive_at_most(peer, slot, cell(i));
+    } catch (const TransportFailure& why) {
+      lost = why;
+    }
     i = (i + 1) % kDepth;
   }
+  if (lost) throw *lost;
 }
 
 void Messenger::dispatch(int peer, std::span<const std::byte> bytes) {
