@@ -179,12 +179,12 @@ TEST_P(MessageTrouble, ASendThatNobodyReceivesEndsAtItsTimeout) {
 }
 
 TEST_P(MessageTrouble, AReceiveThatIsNotWaitedForHasTime) {
-  options_.communicator.timeout = 500ms;
+  options_.communicator.timeout = 1500ms;
   const auto told = errors(2, [](Communicator& comm) {
     std::vector<float> data(10);
     Work received;
     if (comm.rank() == 0) received = receive_async(comm, view(data), 1);
-    std::this_thread::sleep_for(800ms);
+    std::this_thread::sleep_for(1700ms);
     EXPECT_EQ(received.done(), comm.rank() == 1);
     EXPECT_EQ(received.wait_for(10ms), comm.rank() == 1);
     barrier(comm);
