@@ -25,6 +25,7 @@
 namespace bp::trainer {
 namespace {
 
+constexpr int kExitUnavailable = 69;
 constexpr int kExitInternal = 70;
 
 // Large blocks come from the heap and stay there. By default each large tensor would be mapped,
@@ -96,6 +97,7 @@ int guarded(std::optional<Communicator>& world, const Body& body) {
     // A rank that another rank's end has ended has nothing to add.
     const bool aborted = error.code() == ErrorCode::aborted;
     if (aborted && stop_signal() != 0) code = stop_exit_code();
+    if (error.code() == ErrorCode::unavailable) code = kExitUnavailable;
     if (!aborted) complain(world ? &*world : nullptr, text, "");
   } catch (const std::exception& error) {
     text = error.what();

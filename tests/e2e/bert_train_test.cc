@@ -268,6 +268,12 @@ TEST_F(BertTrain, MistakesHaveOneLineAHintAndTheirCode) {
   EXPECT_EQ(said, 1U) << ranks.output;
 }
 
+TEST_F(BertTrain, ABackendThatIsNotThereHasItsOwnCode) {
+  const Ended ended = bprun("-n 2 --env BP_BACKEND=gloo --env BP_PLUGIN_DIR=/nowhere", "data.csv");
+  EXPECT_EQ(ended.code, 69) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("libbp_gloo.so is not there; looked in: /nowhere"));
+}
+
 TEST_F(BertTrain, Bf16IsWarnedOfWhereItIsSlow) {
   const std::string processor = read("/proc/cpuinfo");
   const bool x86 = processor.find("GenuineIntel") != std::string::npos ||
