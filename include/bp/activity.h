@@ -1,5 +1,5 @@
-// What a communicator has done: counters since its creation, and its flight recorder, which is
-// always on and keeps the last operations.
+// What a communicator has done: counters since its creation, and the record of its last operations,
+// which every communicator keeps.
 #pragma once
 
 #include <chrono>
@@ -11,9 +11,9 @@
 
 namespace BP_API bp {
 
-// Bytes are those of the caller's views. Waiting is for other ranks, part of being busy; over
-// shared memory it counts from where a rank no longer expects the other at any moment, after some
-// ten microseconds.
+// Bytes are those of the caller's views. Time spent waiting for other ranks is part of the busy
+// time. Over shared memory a wait counts only after some tens of microseconds, in which the rank
+// spins.
 struct Counters {
   struct Kind {
     std::string operation;  // "all_reduce"
@@ -24,11 +24,11 @@ struct Counters {
     double seconds_waiting = 0;
   };
 
-  std::uint64_t operations = 0;  // that came to a good end
+  std::uint64_t operations = 0;  // that succeeded
   std::uint64_t bytes = 0;
   double seconds_busy = 0;  // inside collectives
   double seconds_waiting = 0;
-  std::vector<Kind> kinds = {};  // the same by what was done and how
+  std::vector<Kind> kinds = {};  // the same by operation and algorithm
 };
 
 // One operation of the recent past.
@@ -36,13 +36,13 @@ struct RecordedOperation {
   enum class State : std::uint8_t { under_way, done, failed };
 
   State state = State::done;
-  std::uint64_t sequence = 0;  // how many collectives of all its ranks had begun before
+  std::uint64_t sequence = 0;  // among the collectives, or messages, of its communicator
   std::string text;            // "all_reduce sum of 1000 f32 'loss'"
   std::string algorithm;       // "ring"; empty before one is chosen
   std::uint64_t bytes = 0;
   std::chrono::system_clock::time_point begun;
-  std::chrono::nanoseconds took{0};    // until now, while it is under way
-  std::chrono::nanoseconds waited{0};  // 0 while it is under way
+  std::chrono::nanoseconds took{0};    // up to now, while it is in progress
+  std::chrono::nanoseconds waited{0};  // 0 while it is in progress
 };
 
 }  // namespace bp

@@ -4,11 +4,15 @@
 //   std::vector<float> x(n);
 //   bp::all_reduce(world, bp::view(x), {.op = bp::ReduceOp::average, .name = "loss"});
 //
-// Threads: a communicator is used by one thread at a time; abort() may come from any. Every rank
-// must ask for the same collectives in the same order; a rank that does not is told so on all
-// ranks by a `mismatch` Error. A communicator fails once and stays failed: the first Error goes to
-// the operation that met it and to all pending ones, or else to the next call; later calls throw
-// `aborted` quoting it.
+// Order: every rank must start the same collectives in the same order. If the ranks disagree, all
+// of them throw a `mismatch` Error that names what each rank asked for.
+//
+// Failure: a communicator fails once and stays failed. The operation that met the first Error
+// throws it, and so do all pending ones; if there are none, the next call throws it. Every later
+// call throws `aborted` and quotes it.
+//
+// Threads: only one thread at a time may use a communicator. Any thread may call abort(),
+// counters() and recent().
 #pragma once
 
 #include <chrono>
@@ -30,43 +34,46 @@ class Store;
 class Trace;
 
 struct CommunicatorOptions {
-  // "auto" chooses by topology: memory that ranks of one host share, Gloo between hosts. Else "shm"
-  // (one host only), "gloo" (all by messages), or to compare with it Gloo's own collectives:
-  // "gloo-native", and "gloo-native-batch" with Gloo's thread as "gloo" runs it. Also read from
-  // BP_BACKEND.
+  // How data travel. "auto": by shared memory between ranks of one host, by Gloo between hosts.
+  // "shm": by shared memory; all ranks must be on one host. "gloo": by Gloo only. Two more exist
+  // for comparison: "gloo-native" runs Gloo's own collectives, and "gloo-native-batch" runs them
+  // with Gloo's thread scheduled as for "gloo". BP_BACKEND sets the default.
   std::string backend = "auto";
-  // Of all_reduce by messages: "auto" chooses by size, ranks and hosts; else "ring",
-  // "recursive_doubling", "halving_doubling", "tree", "double_tree" or "hierarchical". One that
-  // this job cannot run is an error. The same on all ranks. Also read from BP_ALGORITHM.
+  // The algorithm of an all_reduce that sends messages. "auto" chooses by size, ranks and hosts.
+  // The others are "ring", "recursive_doubling", "halving_doubling", "tree", "double_tree" and
+  // "hierarchical"; create() throws invalid_argument for one that this job cannot run. Must be the
+  // same on all ranks. BP_ALGORITHM sets the default.
   std::string algorithm = "auto";
-  // A file that comm_bench --tune has written, by which "auto" chooses; empty: by a cost model. The
-  // same on all ranks. Also read from BP_SELECTION.
+  // A file that comm_bench --tune has written, which tells "auto" what to choose. Empty: a cost
+  // model decides. Must be the same on all ranks. BP_SELECTION sets the default.
   std::string selection = {};
-  // How long one collective may take. Ranks that are only slow should be given more. Time in which
-  // the rank's own process is stopped (Ctrl-Z of the job) does not count.
+  // How long one collective may take; give slow ranks more. Time in which this rank's own process
+  // is stopped (Ctrl-Z of the job) does not count.
   std::chrono::milliseconds timeout{300'000};
   // How long create() waits for the other ranks.
   std::chrono::milliseconds start_timeout{30'000};
-  // The network interface or address to listen on; empty: the one that routes to the store. Also
-  // read from BP_INTERFACE.
+  // The network interface or address to listen on. Empty: the one through which this host reaches
+  // the store. BP_INTERFACE sets the default.
   std::string interface = {};
-  // A folder: when the communicator fails, what its recorder holds goes to rank.N/collectives.*.txt
-  // there. Empty: nowhere. Also read from BP_OUTPUT, which bprun --output sets.
+  // A folder. A communicator that fails writes its last operations to rank.N/collectives.*.txt in
+  // it. Empty: it writes no file. BP_OUTPUT, which bprun --output sets, sets the default.
   std::string output = {};
-  // A folder: rank-N.json there becomes a timeline of this rank (bp/trace.h). The same on all
-  // ranks. Empty: none. Also read from BP_TRACE, which bprun --trace sets.
+  // A folder. This rank writes its timeline (bp/trace.h) to rank-N.json in it. Empty: no timeline.
+  // Must be the same on all ranks. BP_TRACE, which bprun --trace sets, sets the default.
   std::string trace = {};
-  // How many _async operations may be under way or waiting; who starts one more waits for the first
-  // to end, as long as the new one may take, and is then refused. 0: no limit.
+  // The largest number of _async operations that may be in flight or pending; 0 means no limit. A
+  // call that would exceed it blocks until an earlier operation ends. It throws `timeout` if none
+  // ends within the new operation's own timeout.
   std::size_t max_in_flight = 1024;
-  // Ranks may join() (bp/collective.h). Each collective then begins with a small message of all to
-  // all, by which a rank that has joined learns what the others do. The same on all ranks.
+  // Whether ranks may call join() (bp/collective.h). Each collective then begins with a short
+  // exchange between all ranks, from which a rank that has joined learns what the others do. Must
+  // be the same on all ranks.
   bool joinable = false;
 };
 
-// An operation in flight. The memory of its views must live until it is done. Dropping an
-// unfinished Work waits for it (bounded by the collective's timeout) and swallows its error, which
-// the next call on the communicator reports.
+// An operation in flight. The memory of its views must live until it is done. The destructor of an
+// unfinished Work waits for it, at most for the collective's timeout, and drops its error; the next
+// call on the communicator reports that.
 class Work {
  public:
   Work();
@@ -74,9 +81,9 @@ class Work {
   Work& operator=(Work&&) noexcept;
   ~Work();
 
-  [[nodiscard]] bool done() const;
-  void wait();  // throws the operation's Error
-  // True when it is done; false when it is still going on after `timeout`. Throws its Error.
+  [[nodiscard]] bool done() const;  // does not block
+  void wait();                      // blocks until it is done; throws the operation's Error
+  // Returns true once it is done, and false if it still runs after `timeout`. Throws its Error.
   [[nodiscard]] bool wait_for(std::chrono::milliseconds timeout);
 
   struct BP_HIDDEN State;
@@ -86,7 +93,9 @@ class Work {
   std::shared_ptr<State> state_;
 };
 
-// Memory that collectives of one communicator take without staging. 64-byte aligned, zeroed.
+// Memory that collectives of one communicator use in place, without a staging copy. It is aligned
+// to 64 bytes and filled with zeros. It is freed when its Buffer ends, which may outlive the
+// communicator.
 class Buffer {
  public:
   Buffer();
@@ -106,50 +115,54 @@ class Buffer {
 
 class Communicator {
  public:
-  // Reads Environment::current(), joins the job's store and meets all other ranks; a job of one
-  // rank needs neither. Blocks until all are there, or throws `timeout` naming who is missing. May
-  // be called again once the communicator before has finished.
+  // Returns the world of this job, as Environment::current() describes it: connects to the job's
+  // store and to the other ranks. A job of one rank needs neither. Blocks until all ranks have
+  // arrived. Throws `timeout` with the missing ranks after options.start_timeout; invalid_argument
+  // for options or variables that cannot be right; `unavailable` for a backend that does not exist
+  // here; `mismatch` where ranks have different options; otherwise as connect_store() (bp/store.h).
+  // A process may call create() again after finish().
   static Communicator create(const CommunicatorOptions& options = {});
 
   Communicator(Communicator&&) noexcept;
   Communicator& operator=(Communicator&&) noexcept;
-  ~Communicator();  // does not talk to the network; see finish()
+  ~Communicator();  // does not use the network; see finish()
 
   [[nodiscard]] int rank() const;
   [[nodiscard]] int size() const;
   [[nodiscard]] const Topology& topology() const;
   [[nodiscard]] std::string_view backend() const;  // "shm", "gloo", "gloo+shm"; "self" for one rank
-  // Of all_reduce by messages: "ring" where it was asked for, else "auto", or "selection 17..."
-  // where auto goes by a file. Two runs that say the same here, on the same ranks and backend, add
-  // up in the same order.
+  // The algorithm of an all_reduce that sends messages: "ring" if that was chosen, "auto" for the
+  // cost model, "selection 17..." for a file (with a hash of its content). Two runs with the same
+  // text here, on the same ranks and backend, add in the same order.
   [[nodiscard]] std::string_view algorithm() const;
-  [[nodiscard]] Store* store() const;  // null in a job of one rank
-  [[nodiscard]] Trace* trace() const;  // null where none was asked for
-  // From any thread.
-  [[nodiscard]] Counters counters() const;
-  // The last 1,024 operations, oldest first: what this rank was in when something went wrong. From
-  // any thread.
+  [[nodiscard]] Store* store() const;       // null in a job of one rank
+  [[nodiscard]] Trace* trace() const;       // null without a timeline
+  [[nodiscard]] Counters counters() const;  // any thread
+  // Returns the last 1,024 operations, oldest first. Any thread may call it, also after a failure.
   [[nodiscard]] std::vector<RecordedOperation> recent() const;
 
-  // A communicator of the ranks that gave the same color, in the order of their ranks here.
-  // Collective: every rank of this communicator must call it.
+  // Returns a communicator of the ranks that gave the same `color`, in the order of their ranks
+  // here. Collective: every rank of this communicator must call it.
   [[nodiscard]] Communicator split(int color);
 
+  // Returns memory that collectives use in place. Throws `io` where no shared memory is left.
   [[nodiscard]] Buffer allocate(std::size_t bytes);
 
-  // Fails this communicator and, for the world, the job: every rank's pending and later operations
-  // throw `aborted` with this text. From any thread.
+  // Fails this communicator on all its ranks and, if it is the world, the job: their pending and
+  // later operations throw `aborted` with the text `why`. Any thread may call it.
   void abort(const std::string& why);
 
-  // After this communicator, a world, has failed (a rank was lost, say): one of the ranks that are
-  // left, in the same order, numbered anew. Every one of them must call it, and blocks until all
-  // have, or throws as create() does. This communicator and its groups are of no use from then on.
-  // Only where the launcher lets the others go on when a rank is lost (bprun --on-failure
-  // continue); else invalid_argument.
+  // Returns a new world of the ranks that survived the failure of this one, in the same order and
+  // numbered from 0. Collective: every survivor must call it. Blocks until all survivors have
+  // called it. Throws invalid_argument if this is not a failed world of several ranks, or if the
+  // launcher does not let survivors continue (bprun --on-failure continue); otherwise throws what
+  // create() throws. Afterwards this communicator and its groups are unusable.
   [[nodiscard]] Communicator recover();
 
-  // Leaves the job in good order: waits for pending work, then says goodbye to the store. A rank
-  // that exits without it while others are at work is taken for failed.
+  // Ends this rank's part in the communicator and, if it is the world, in the job. Waits for
+  // pending operations and until this rank's messages have been received, and throws their Error. A
+  // process that exits without it while other ranks still work counts as failed. Later calls throw
+  // `aborted`.
   void finish();
 
   class BP_HIDDEN Impl;

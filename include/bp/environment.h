@@ -1,5 +1,5 @@
-// What a launcher told this process by environment variables (docs/environment.md). No variable at
-// all means a job of one rank.
+// The job that environment variables describe to this process (docs/environment.md). Without any of
+// them the job has one rank.
 #pragma once
 
 #include <array>
@@ -22,18 +22,18 @@ struct StoreAddress {
 
 struct Environment {
   std::string launcher;  // "bprun"; an engine, "openmpi"; or "none" for a job of one rank
-  std::string found_by;  // the variable that told: "OMPI_COMM_WORLD_RANK=1"; empty for "none"
+  std::string found_by;  // the variable that decided: "OMPI_COMM_WORLD_RANK=1"; empty for "none"
   Topology topology;
   std::string job;                    // names the job in every handshake; may be empty for engines
-  std::optional<StoreAddress> store;  // only bprun tells it
-  JobKey key{};                       // likewise
+  std::optional<StoreAddress> store;  // from bprun only
+  JobKey key{};                       // from bprun only
 
-  // Reads the variables of bprun, or else those of an engine that bp knows (docs/environment.md):
-  // torchrun, Open MPI, MPICH, Slurm steps and others. Of an engine only rank and size are known
-  // before the ranks have met (Communicator::create()); until then each counts as a host of its
-  // own. BP_ENGINE=none ignores all of them, BP_ENGINE=NAME picks one. A set with a member missing
-  // or contradicting is an invalid_argument that names the variable. The key behind the inherited
-  // descriptor BP_KEY_FD is read with pread, so that every process of the rank can.
+  // Reads the variables of bprun, or else those of an engine that bp knows: torchrun, Open MPI,
+  // MPICH, Slurm steps and others. An engine tells only rank and size; until the ranks have met in
+  // Communicator::create(), each rank counts as a host of its own. BP_ENGINE=none ignores all
+  // engines, and BP_ENGINE=NAME selects one. Throws invalid_argument, which names the variable, if
+  // one is missing or contradicts another. The key comes from the inherited descriptor BP_KEY_FD,
+  // with pread, so that every process of the rank can read it.
   static Environment current();
 };
 

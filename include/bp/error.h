@@ -17,13 +17,13 @@ enum class ErrorCode : std::uint8_t {
   peer_lost,         // a rank's connection closed or its process died
   io,                // the operating system refused
   aborted,           // the communicator or the job had already failed; the text quotes why
-  unavailable,       // a backend, plugin or device that was asked for is not there
+  unavailable,       // a requested backend, plugin or device does not exist here
 };
 
 [[nodiscard]] std::string_view name_of(ErrorCode code);  // "peer_lost"
 
-// what() is one line that says who (rank, peer, address), what (operation, name), how far (bytes
-// done of bytes wanted), why (the system's reason) and what to try.
+// what() is one line that names the rank, peer or address, the operation, how far it got (bytes
+// done of bytes wanted), why it failed (the system's reason) and what to try.
 class Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& text) : std::runtime_error(text), code_(code) {}

@@ -13,8 +13,8 @@ struct BackendState {
   std::string problem;  // why it cannot be used here; empty where it can
 };
 
-// Every backend of this version. Looks for what a backend needs, so an answer holds for this
-// process only.
+// Returns every backend of this version. It looks for what each backend needs, so the answer holds
+// for this process only.
 [[nodiscard]] std::vector<BackendState> backend_states();
 
 }  // namespace bp

@@ -1,6 +1,5 @@
-// One line per event, on stderr by default. Levels are set by BP_LOG=error|warn|info|debug
-// (default warn). The library never prints by any other way, and never both logs and throws one
-// event.
+// One line per event, on stderr by default. BP_LOG=error|warn|info|debug sets the level (default:
+// warn). The library prints in no other way, and it never both logs and throws the same event.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +12,15 @@ namespace BP_API bp {
 
 enum class LogLevel : std::uint8_t { error, warn, info, debug };
 
-// Thread-safe. The line is written by one write(2), so lines of many ranks do not mix.
+// Any thread. One write(2) writes the whole line, so lines of several ranks do not mix.
 void log(LogLevel level, std::string_view text);
 [[nodiscard]] bool log_enabled(LogLevel level);
 
-// Replaces the sink for the whole process; an empty function brings the default back. The sink is
-// called without any lock of the library held, from any thread.
+// Replaces the sink for the whole process; an empty function restores the default. Any thread may
+// call the sink, and holds no lock of the library then.
 void set_log_sink(std::function<void(LogLevel, std::string_view)> sink);
 
-// What stands before each text, "rank 2/8" for instance. Empty until set.
+// Sets a prefix for every text, such as "rank 2/8". It is empty at first.
 void set_log_context(std::string_view context);
 
 }  // namespace bp

@@ -1,5 +1,6 @@
-// The rendezvous store: a small key-value server that the launcher owns, through which ranks find
-// each other, learn that the job has failed, and say goodbye. docs/store.md has the wire format.
+// The rendezvous store: a small key-value server that the launcher runs. Through it the ranks find
+// each other, learn that the job has failed, and say that they have finished. docs/store.md has the
+// wire format.
 #pragma once
 
 #include <chrono>
@@ -17,71 +18,74 @@
 
 namespace BP_API bp {
 
-// Why a job ends early. `cause` is the rank whose failure came first, or -1 where it was none.
+// Why a job ends early. `cause` is the rank that failed first, or -1 if no rank did.
 struct JobFailure {
   int cause = -1;
   std::string text;
 };
 
-// What is left of a job that goes on after a failure.
+// The ranks that continue after a failure.
 struct Survivors {
-  int generation = 0;      // how many failures there were
-  std::vector<int> ranks;  // that are left, ascending; the same list for all of one generation
+  int generation = 0;      // the number of failures so far
+  std::vector<int> ranks;  // ascending; the same list on all ranks of one generation
 };
 
-// Keys are at most 4 KiB, values at most 16 MiB, any bytes, and all together 1 GiB (a key with its
-// value counts as at least 1 KiB). One call waits for at most 65,536 keys. A store is used by any
-// number of threads at once. Every wait ends at its timeout with a `timeout` Error that lists what
-// was missing; a lost server is a `peer_lost` Error on every later call, and a failed job an
-// `aborted` Error out of every get and wait, also when the key is there. A request that the server
-// rejects or that breaks a limit is an `invalid_argument`; one that it does not answer in time
-// (StoreClientOptions) a `timeout`.
+// Limits: a key has at most 4 KiB, a value at most 16 MiB, of any bytes; all together have at most
+// 1 GiB, where a key with its value counts as at least 1 KiB. One call waits for at most 65,536
+// keys.
+//
+// Errors: a wait that reaches its timeout throws a `timeout` that lists the missing keys. After the
+// server is lost every call throws `peer_lost`. After the job has failed every get and wait throws
+// `aborted`, also for a key that exists. A request that the server rejects or that breaks a limit
+// throws invalid_argument, and one that it does not answer in time (StoreClientOptions) `timeout`.
+//
+// Threads: any number at once.
 class Store {
  public:
   virtual ~Store() = default;
 
   virtual void set(std::string_view key, std::string_view value) = 0;
-  // Waits until the key is there.
+  // Returns the value; waits until the key exists.
   virtual std::string get(std::string_view key, std::chrono::milliseconds timeout) = 0;
-  // The value now, without waiting.
+  // Returns the present value, without waiting.
   virtual std::optional<std::string> find(std::string_view key) = 0;
   virtual void wait(std::span<const std::string> keys, std::chrono::milliseconds timeout) = 0;
-  // Values that are added to are decimal text; a key that is not there counts as 0. Returns the
-  // sum.
+  // Adds `delta` to a value that is decimal text and returns the sum. A missing key counts as 0.
   virtual std::int64_t add(std::string_view key, std::int64_t delta) = 0;
-  // Sets the key to `desired` if it holds `expected` (empty: or is not there); returns what it
-  // holds now, empty where it is not there.
+  // Sets the key to `desired` if its value is `expected`; an empty `expected` also matches a
+  // missing key. Returns the value that it has then, empty for a missing key.
   virtual std::string compare_set(std::string_view key,
                                   std::string_view expected,
                                   std::string_view desired) = 0;
-  // A key that is not there counts as empty.
+  // Appends to the value. A missing key counts as empty.
   virtual void append(std::string_view key, std::string_view value) = 0;
-  // Deletes every key that begins with `prefix`; returns how many.
+  // Deletes every key that begins with `prefix` and returns their number.
   virtual std::int64_t erase(std::string_view prefix) = 0;
 
-  // Declares the job failed. The first failure is kept and pushed to every client. A failure whose
-  // cause is another rank also marks this rank's own end as a consequence of that one, so that the
-  // launcher blames the right rank; hearing of another rank's failure does so too. The text is cut
-  // after 16 KiB.
+  // Declares the job failed. The server keeps the first failure and pushes it to every client. If
+  // the cause is another rank, the end of this rank counts as a consequence of that one, so that
+  // the launcher blames the right rank. A rank that hears of another rank's failure counts as a
+  // consequence too. The text is cut after 16 KiB.
   virtual void fail_job(const JobFailure& failure) = 0;
-  // The job's failure, or the server's loss (cause -1) where that came first.
+  // Returns the job's failure, or the loss of the server (cause -1) if that came first.
   [[nodiscard]] virtual std::optional<JobFailure> job_failure() const = 0;
-  // Called once, on the store's own thread, when the job fails or the server is lost (cause -1);
-  // at once, on the calling thread, if it already has. It must not block, throw or call back into
-  // the store. One listener at a time; an empty function removes it and waits for a running call to
-  // end.
+  // Sets the listener. The store calls it once, on its own thread, when the job fails or the server
+  // is lost (cause -1); if that has already happened, it calls it at once, on the calling thread.
+  // The listener must not block, throw or call the store. There is one listener at a time. An empty
+  // function removes it and waits until a running call has ended.
   virtual void on_job_failure(std::function<void(const JobFailure&)> listener) = 0;
 
-  // Where the launcher lets the survivors of a failure go on (bprun --on-failure continue): takes
-  // part in what is left of the job, which has not failed until the next failure. Else an
-  // invalid_argument that says so.
+  // Joins the survivors of a failure (bprun --on-failure continue). The job then counts as not
+  // failed until the next failure. Throws invalid_argument if the launcher does not let survivors
+  // continue.
   virtual Survivors renew() = 0;
 
-  // Asks every rank to save and stop at a step that all agree on. Pushed to every client.
+  // Asks every rank to save and stop at a step that all agree on. The server pushes it to all
+  // clients.
   virtual void request_stop() = 0;
   [[nodiscard]] virtual bool stop_requested() const = 0;
 
-  // This rank has done its work: its connection may close without being a failure. Later calls
+  // Says that this rank has finished, so that the end of its connection is no failure. Later calls
   // throw.
   virtual void goodbye() = 0;
 };
@@ -92,19 +96,19 @@ struct StoreClientOptions {
   JobKey key{};
   int rank = -1;  // -1: an observer, whose loss is no failure
   std::chrono::milliseconds connect_timeout{30'000};
-  // A server that is silent for so long is stuck or gone.
+  // How long the server may take to answer a request.
   std::chrono::milliseconds answer_within{30'000};
 };
 
-// Connects and proves knowledge of the key, both ways. Tries again until connect_timeout: the
-// server may come up late. Throws `timeout` with the last reason then, and invalid_argument at once
-// where it can never work (wrong key, other job, other version, a rank that is not of the job or is
-// connected already), `io` without a descriptor left; the address is in the text. The process keeps
-// a thread for each client.
+// Connects to the server; both sides prove that they know the key. Retries until connect_timeout,
+// since the server may start late, and then throws `timeout` with the last reason. Throws
+// invalid_argument at once if a retry cannot help (wrong key, other job, other version, a rank that
+// the job does not have or that is connected already), and `io` if no descriptor is left. The text
+// names the address. Each client has a thread.
 [[nodiscard]] std::unique_ptr<Store> connect_store(const StoreClientOptions& options);
 
-// A view of `store` in which every key has `prefix` before it. `store` must outlive it; job
-// failure, stop and goodbye pass through.
+// Returns a view of `store` that puts `prefix` before every key. `store` must outlive it. Job
+// failure, stop and goodbye are those of `store`.
 [[nodiscard]] std::unique_ptr<Store> prefix_store(Store& store, std::string prefix);
 
 }  // namespace bp

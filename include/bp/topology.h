@@ -1,5 +1,5 @@
-// Who is where. Ranks are numbered host by host, so a topology is the list of local sizes; hosts
-// may hold different numbers of ranks ({3, 1}), which is what bp is made for.
+// On which host each rank is. Ranks are numbered host by host, so a list of local sizes describes a
+// topology. Hosts may have different numbers of ranks, as in {3, 1}.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct Topology {
 
   int rank = 0;
   std::vector<int> local_sizes = {1};   // ranks on each host, in rank order; their sum is size()
-  std::vector<std::string> host_names;  // empty, or one a host: for messages only
+  std::vector<std::string> host_names;  // empty, or one per host: for messages only
 
   [[nodiscard]] int size() const;
   [[nodiscard]] int hosts() const { return static_cast<int>(local_sizes.size()); }
@@ -27,7 +27,7 @@ struct Topology {
   [[nodiscard]] int local_size() const { return local_sizes[static_cast<std::size_t>(host())]; }
   [[nodiscard]] int leader_of(int host) const;  // the lowest rank on that host
   [[nodiscard]] bool same_host(int a, int b) const { return place_of(a).host == place_of(b).host; }
-  [[nodiscard]] std::string host_name(int host) const;  // its name, or "host 1" where none is known
+  [[nodiscard]] std::string host_name(int host) const;  // its name, or "host 1" without one
 };
 
 // "3,1" to {3, 1}; throws invalid_argument naming the bad field.

@@ -1,14 +1,14 @@
-// A timeline of this rank for https://ui.perfetto.dev or chrome://tracing: a file a rank, in
-// Chrome's trace event format, valid JSON at any time. The communicator draws its collectives, its
-// waits for other ranks, and what was started asynchronously ("buckets"); a program may add rows of
-// its own:
+// A timeline of this rank for https://ui.perfetto.dev or chrome://tracing. Each rank writes one
+// file in Chrome's trace event format, which is valid JSON at any time. The communicator adds its
+// collectives, its waits for other ranks, and what was started asynchronously (row "buckets"). A
+// program may add rows of its own:
 //
 //   {
 //     const bp::TraceScope scope(world.trace(), "compute", "forward");
 //     loss = model.forward(batch);
 //   }
 //
-// Files of several ranks have one clock, rank 0's, and so can be shown together:
+// All ranks use the clock of rank 0, so their files can be shown together:
 // jq -s add rank-*.json > all.json
 //
 // Threads: any.
@@ -38,14 +38,14 @@ class Trace {
   Trace& operator=(const Trace&) = delete;
   virtual ~Trace() = default;
 
-  // The spans of one row lie apart or one within the other.
+  // Adds a span. Two spans of one row must be disjoint, or one must contain the other.
   virtual void add(const Span& span) = 0;
-  // Those of such a row may overlap.
+  // Adds a span to a row in which spans may overlap.
   virtual void add_overlapping(const Span& span) = 0;
 };
 
-// Draws a span from its construction to its end; nothing where `trace` is null, as it is for who
-// asked for none. What the texts are of must live as long.
+// Adds a span that lasts from its construction to its end. Does nothing if `trace` is null. The
+// memory of both texts must live as long.
 class TraceScope {
  public:
   TraceScope(Trace* trace, std::string_view row, std::string_view name) : trace_(trace) {
@@ -59,7 +59,7 @@ class TraceScope {
     try {
       trace_->add(span_);
     } catch (const std::exception&) {
-      // Without memory for it there is a span less.
+      // The span is left out if there is no memory for it.
     }
   }
 

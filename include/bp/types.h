@@ -1,5 +1,5 @@
-// The element types and reductions that every collective of bp knows, and the untyped views by
-// which memory is handed to them.
+// The element types and reductions of all collectives, and the untyped views that pass memory to
+// them.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@
 
 namespace BP_API bp {
 
-// Halves are carried as their bits: arithmetic on them happens in fp32 inside the library.
+// Halves are held as their bits. The library computes with them in fp32.
 enum class Float16 : std::uint16_t {};   // IEEE 754 binary16
 enum class BFloat16 : std::uint16_t {};  // the upper half of an IEEE 754 binary32
 
 // The numbers are part of the wire format: append, never renumber.
 enum class DataType : std::uint8_t { u8, i8, i32, i64, f16, bf16, f32, f64 };
 
-// `average` is the sum divided by the number of ranks; for integers the quotient is truncated
-// towards zero. Integer sums and products wrap modulo 2^bits.
+// `average` is the sum divided by the number of ranks, truncated towards zero for integers. Integer
+// sums and products wrap modulo 2^bits.
 enum class ReduceOp : std::uint8_t { sum, average, min, max, product };
 
 [[nodiscard]] constexpr std::size_t size_of(DataType type) {
@@ -66,7 +66,7 @@ inline constexpr DataType kDataTypeOf<float> = DataType::f32;
 template <>
 inline constexpr DataType kDataTypeOf<double> = DataType::f64;
 
-// Memory that a collective reads and writes: `count` elements of `type`. It owns nothing; the
+// Memory that a collective reads and writes: `count` elements of `type`. A view owns nothing. The
 // memory must live until the collective has returned or its Work is done.
 struct View {
   std::byte* data = nullptr;
@@ -87,8 +87,8 @@ struct ConstView {
   [[nodiscard]] std::size_t bytes() const { return count * size_of(type); }
 };
 
-// view(x) for a contiguous container or span of a known element type; not for a container that is
-// gone at the end of the statement.
+// Returns a view of a contiguous container or span of one of the element types. A temporary
+// container does not compile.
 template <std::ranges::borrowed_range Range>
 [[nodiscard]] View view(Range&& range) {
   std::span elements(range);

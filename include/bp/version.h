@@ -1,4 +1,4 @@
-// The version of these headers, and of the library that the program has found. Until 1.0 a minor
+// The version of these headers and of the library that the program loaded. Before 1.0 a minor
 // version may change the interface; a patch version never does.
 #pragma once
 

@@ -14,40 +14,41 @@ class Tensor;
 
 namespace BP_API bp {
 
-// The tensor's memory as a view; it must outlive every use of the view. Throws invalid_argument for
-// what no collective can take: undefined, not on the CPU, not contiguous, or of an element type
-// that bp has not (bool, complex, quantised, ...).
+// Returns a view of the tensor's memory, which must outlive every use of the view. Throws
+// invalid_argument for a tensor that no collective can take: undefined, not on the CPU, not
+// contiguous, or of an element type that bp does not have (bool, complex, quantised, ...).
 [[nodiscard]] View view_of(const at::Tensor& tensor);
 
-// Returns this rank's rows of a tensor that all ranks have: block_of() along its first dimension,
-// as a view. For programs in which every rank draws or reads a whole batch.
+// Returns a view of this rank's rows of a tensor that all ranks have: its block_of() along the
+// first dimension. For programs in which every rank draws or reads a whole batch.
 [[nodiscard]] at::Tensor own_rows(const Communicator& comm, const at::Tensor& whole);
 
-// In place. Autograd does not see them.
+// As the collectives on views, in place. Autograd does not see them.
 void all_reduce(Communicator& comm, at::Tensor& tensor, const CollectiveOptions& options = {});
 void broadcast(Communicator& comm, at::Tensor& tensor, const CollectiveOptions& options = {});
 
-// The following leave `tensor` as it is and return a new one, through which gradients flow: what a
-// rank's input gets is the gradient of the sum of all ranks' losses. (For the mean of all ranks'
-// losses divide it by their number.) Any strides will do; the result is contiguous.
+// The following functions leave `tensor` unchanged and return a new tensor, through which gradients
+// flow: the input of a rank gets the gradient of the sum of all ranks' losses. (For the mean of the
+// losses, divide it by the number of ranks.) `tensor` may have any strides; the result is
+// contiguous.
 //
-// backward() through them is a collective too, named "<name> backward": either all ranks' inputs
-// require a gradient or none does, and all ranks run backward through the same of them in the same
-// order. `comm` must outlive the result's graph. Errors are those of the collectives, and
-// invalid_argument for a gradient through a min, max or product.
+// backward() through them is a collective too, named "<name> backward". So either all ranks' inputs
+// must require a gradient or none may, and all ranks must run backward through the same ones in the
+// same order. `comm` must outlive the result's graph. Errors are those of the collectives, and
+// invalid_argument for a gradient through min, max or product.
 
-// Sum and average have gradients.
+// Returns the reduction over all ranks. Sum and average have gradients.
 [[nodiscard]] at::Tensor all_reduced(Communicator& comm,
                                      const at::Tensor& tensor,
                                      const CollectiveOptions& options = {});
 
-// All ranks' tensors, which have one shape, joined along their first dimension in the order of
-// ranks; scalars become a vector.
+// Returns the tensors of all ranks, which must have the same shape, joined along their first
+// dimension in the order of ranks; scalars become a vector.
 [[nodiscard]] at::Tensor all_gathered(Communicator& comm,
                                       const at::Tensor& tensor,
                                       const CollectiveOptions& options = {});
 
-// Root's tensor. The others give one of its shape, whose gradient is zero.
+// Returns root's tensor. The other ranks give a tensor of its shape, whose gradient is zero.
 [[nodiscard]] at::Tensor broadcasted(Communicator& comm,
                                      const at::Tensor& tensor,
                                      const CollectiveOptions& options = {});

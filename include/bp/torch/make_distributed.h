@@ -15,10 +15,10 @@
 
 namespace BP_API bp {
 
-// Wraps Optimizer(module.parameters(), settings), where settings are what that optimizer takes: its
-// options or a learning rate. Calls broadcast_parameters(), so all ranks start with the parameters
-// of rank 0. Collective. `comm` must outlive the result. Throws what the constructor and
-// broadcast_parameters() throw.
+// Returns a DistributedOptimizer around Optimizer(module.parameters(), settings). `settings` are
+// what that optimizer takes: its options or a learning rate. It calls broadcast_parameters(), so
+// all ranks start with the parameters of rank 0. Collective. `comm` must outlive the result. Throws
+// what the constructor and broadcast_parameters() throw.
 template <class Optimizer, class Settings>
 [[nodiscard]] DistributedOptimizer make_distributed(
     Communicator& comm,
