@@ -55,7 +55,8 @@ std::string Engine::circle_text(const WaitCircle& circle) const {
   std::vector<std::pair<int, WaitNote>> ranks = circle.ranks;
   const auto lowest = std::ranges::min_element(
       ranks, [](const auto& a, const auto& b) { return a.first < b.first; });
-  if (circle.is_closed) std::ranges::rotate(ranks, lowest);
+  // clang 14, which scripts/fuzz builds with, cannot compile the subranges of libstdc++ 12.
+  if (circle.is_closed) std::rotate(ranks.begin(), lowest, ranks.end());
   std::string who;
   for (const auto& [rank, note] : ranks) {
     who += concat(who.empty() ? "" : ", ", rank_text(rank), " ", in_what(note));
