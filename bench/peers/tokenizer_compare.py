@@ -19,7 +19,7 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 import numpy
 
-from measuring import print_machine, program, run, spread
+from measuring import end_unmeasured, print_machine, program, run, spread
 
 MASK = (1 << 64) - 1
 
@@ -97,7 +97,7 @@ def compare(corpus, texts, options, vocabulary, folder):
         except Exception as error:  # whatever a wheel built elsewhere may raise
             print(f"  {name} is left out: {error}")
     if "tokenizers" not in encoders:
-        sys.exit("the tokenizers wheel is what ours must equal: run bench/peers/setup")
+        end_unmeasured("the tokenizers wheel is what ours must equal: run bench/peers/setup")
     rates = {"ours": [], **{name: [] for name in encoders}}
     sums = {}
     for _ in range(options.runs):
@@ -129,7 +129,7 @@ def main():
     options = parser.parse_args()
     data = pathlib.Path(options.data)
     if not options.data or not (data / "sst2").is_dir():
-        sys.exit("no data: set BP_TEST_DATA to a folder with sst2/, gap/ and bert-base-uncased/")
+        end_unmeasured("set BP_TEST_DATA to a folder with sst2/, gap/ and bert-base-uncased/")
     print_machine()
     with tempfile.TemporaryDirectory(prefix="bp_compare_") as name:
         vocabulary = data / "bert-base-uncased" / "vocab.txt"

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """bench/run_speed_comm judges right: which times pass which target, and that who is missing is shown."""
+import contextlib
+import io
 import pathlib
 import sys
 import tempfile
@@ -75,7 +77,26 @@ class Showing(unittest.TestCase):
         with tempfile.NamedTemporaryFile() as file:
             self.assertEqual(checks.finish(found, file.name), 0)
             self.assertEqual(checks.read(file.name), found)
-        self.assertEqual(checks.finish([checks.Check("c", "9", "2", False)]), 1)
+
+
+class Ending(unittest.TestCase):
+    PASSED, MISSED = checks.Check("a", "1", "2", True), checks.Check("b", "9", "2", False)
+    SKIPPED = checks.Check("c", "no such program", "2", None)
+
+    def end(self, *found):
+        """The exit code, and the last line."""
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            code = checks.finish(list(found))
+        return code, printed.getvalue()
+
+    def test_a_miss_is_told_apart_from_what_was_not_measured(self):
+        self.assertEqual(self.end(self.PASSED, self.SKIPPED), (0, "2 targets, 0 missed, 1 not measured\n"))
+        self.assertEqual(self.end(self.PASSED, self.MISSED, self.SKIPPED), (1, "3 targets, 1 missed, 1 not measured\n"))
+
+    def test_nothing_measured_is_neither_a_pass_nor_a_miss(self):
+        self.assertEqual(self.end(self.SKIPPED, self.SKIPPED), (77, "nothing was measured: no such program\n"))
+        self.assertEqual(self.end(), (77, "nothing was measured: nothing was asked for\n"))
 
 
 unittest.main()

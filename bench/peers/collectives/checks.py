@@ -4,6 +4,8 @@ import dataclasses
 import json
 import pathlib
 
+NOTHING_MEASURED = 77
+
 
 @dataclasses.dataclass
 class Check:
@@ -31,10 +33,18 @@ def against_before(what, now, before, show):
 
 
 def finish(checks, json_file=None):
-    """Writes them; the exit code."""
+    """Writes them, and prints a last line about all. Returns the exit code: 1 where a target is missed, 77 where
+    nothing was measured, else 0."""
     if json_file:
         pathlib.Path(json_file).write_text(json.dumps([dataclasses.asdict(check) for check in checks], indent=1))
-    return 1 if any(check.passed is False for check in checks) else 0
+    if all(check.passed is None for check in checks):
+        reasons = dict.fromkeys(check.measured for check in checks)
+        print(f"nothing was measured: {'; '.join(reasons) or 'nothing was asked for'}", flush=True)
+        return NOTHING_MEASURED
+    missed = sum(check.passed is False for check in checks)
+    skipped = sum(check.passed is None for check in checks)
+    print(f"{len(checks)} targets, {missed} missed, {skipped} not measured", flush=True)
+    return 1 if missed else 0
 
 
 def read(json_file):
