@@ -54,6 +54,14 @@ class Judging(unittest.TestCase):
         results = results_of([1, 1, 1, 34000], [1] * 4, [1] * 4, [1] * 4)
         self.assertEqual(verdicts(tables.against_memory(results, CASE, 40)), ["FAIL"])
 
+    def test_more_than_memory_allows_is_an_error_of_the_bench(self):
+        results = results_of([1, 1, 1, 25600], [1] * 4, [1] * 4, [1] * 4)
+        self.assertEqual(verdicts(tables.against_memory(results, CASE, 40)), ["PASS"])
+        results = results_of([1, 1, 1, 25500], [1] * 4, [1] * 4, [1] * 4)
+        found = tables.against_memory(results, CASE, 40)
+        self.assertEqual(verdicts(found), ["FAIL"])
+        self.assertIn("105% of what memory allows, which cannot be: the bench is wrong", found[0].measured)
+
     def test_halves_are_held_against_as_many_elements(self):
         half = systems.Case(2, "bf16", False, (32 << 20,), 0.1)
         for time, verdict in ((10, "PASS"), (10.1, "FAIL")):

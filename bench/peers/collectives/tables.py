@@ -6,6 +6,7 @@ from checks import Check, against_before
 
 KIB, MIB = 1 << 10, 1 << 20
 ALLOCATED, ANY, GLOO = "bp-allocated", "bp-any", "gloo"
+MOST_OF_MEMORY = 1.05  # of what copies reach: above, they are not what memory allows
 BEFORE = {ALLOCATED: "bp-before-allocated", ANY: "bp-before-any"}
 
 
@@ -125,13 +126,16 @@ def halves_against_f32(results, half, full):
 
 
 def against_memory(results, case, copy_gbps):
-    """The bytes that must move: each rank's vector is read once and written once."""
+    """The bytes that must move: each rank's vector is read once and written once. What is clearly faster than the
+    fastest copy shows that the copies are no bound, and so nothing about bp: an error of the bench."""
     size = 256 * MIB
     time = results.median(ALLOCATED, case, size)
     if time is None:
         return []
     least = 2 * case.ranks * size / copy_gbps / 1000
+    share = least / time
+    wrong = ", which cannot be: the bench is wrong" if share > MOST_OF_MEMORY else ""
     return [Check(f"{title(case)}, 256M, allocated",
                   f"{time_text(time)} us; {2 * case.ranks * 256} MiB at {copy_gbps:.1f} GB/s take "
-                  f"{time_text(least)}: {least / time:.0%} of what memory allows",
-                  "at least 80 %", least / time >= 0.8)]
+                  f"{time_text(least)}: {share:.0%} of what memory allows{wrong}",
+                  f"80 to {MOST_OF_MEMORY:.0%}", 0.8 <= share <= MOST_OF_MEMORY)]
