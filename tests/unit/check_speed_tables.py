@@ -10,6 +10,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(sys.argv.pop(1)) / "bench" / "peers" / "collectives"))
 
 import checks
+import report
 import systems
 import tables
 
@@ -79,6 +80,13 @@ class Showing(unittest.TestCase):
         self.assertIn("| MPICH 4.0 (no such package) | - | - | - | - |", text)
         self.assertIn("| Intel MPI 2021.19 | 2.00 | 10.00 | 100 | 200 |", text)
         self.assertIn("| *allocated / best peer* | 0.50 | 0.56 | 2.22 | 11.11 |", text)
+
+    def test_each_miss_is_told_in_words(self):
+        found = [checks.Check("a", "1 s", "at most 2 s", True), checks.Check("b", "9 s", "at most 2 s", False),
+                 checks.Check("c", "no such program", "at most 2 s", None)]
+        self.assertIn("1 of the targets below are missed:\n\n- b: 9 s; the target is at most 2 s.\n",
+                      report.misses({"Store": found}))
+        self.assertIn("All targets that were measured are met.", report.misses({"Store": found[:1] + found[2:]}))
 
     def test_checks_survive_their_file(self):
         found = [checks.Check("a", "1", "2", True), checks.Check("b", "why", "3", None)]

@@ -63,6 +63,16 @@ writes its buffer anew before every call, outside the time, as a training step d
 """
 
 
+def misses(sections):
+    """The page's paragraph about targets that are missed."""
+    missed = [f"- {check.what}: {check.measured}; the target is {check.target}." for found in sections.values()
+              for check in found if check.passed is False]
+    if not missed:
+        return "## What misses its target\n\nAll targets that were measured are met.\n"
+    return (f"## What misses its target\n\n{len(missed)} of the targets below are missed:\n\n" +
+            "\n".join(missed) + "\n")
+
+
 def as_markdown(facts, shown, sections):
     parts = [INTRODUCTION.format(runs=facts.runs)]
     if facts.quick:
@@ -71,6 +81,7 @@ def as_markdown(facts, shown, sections):
         parts.append(f"**The machine was busy ({facts.busy:.0%}) when the run began.**\n")
     parts.append("## Machine\n\n" + "\n".join(f"- {line}" for line in facts.machine) +
                  f"\n- {facts.day}, {facts.minutes:.0f} minutes\n")
+    parts.append(misses(sections))
     if shown:
         parts.append("## All-reduce in place, sum, one host: microseconds\n\n" + "\n\n".join(shown) + "\n")
     for name, found in sections.items():
