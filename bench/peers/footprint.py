@@ -1,8 +1,8 @@
 """bert_train and torch_loop.py fine-tune a model of MiniLM-L6's shape on SST-2's texts, bf16, batch 32,
 max length 128: peak resident memory of a rank, seconds from the start of the process to the end of the
 first step (store prepared, files in the cache), and for bert_train, which saves every 20 steps from
-MiniLM's weights on, how long a checkpoint stops training. Exit code 1 when a median is above its limit
-(memory and stop: the highest)."""
+MiniLM's weights on, how long a checkpoint stops training. Before that, both compute the same losses
+(same_losses.py). Exit code 1 when they do not, or when a median is above its limit (memory and stop: the highest)."""
 
 import argparse
 import os
@@ -18,7 +18,8 @@ import time
 import numpy
 from tokenizers import BertWordPieceTokenizer
 
-from measuring import HERE, ROOT, print_machine, program, run, spread
+from measuring import HERE, ROOT, end_unmeasured, print_machine, program, run, spread
+from same_losses import require_same_losses
 
 LIMITS = {"memory": 1.2, "first step": 2.0, "stop": 150.0}  # GB a rank, s, ms
 BATCH, LENGTH = 32, 128
@@ -93,7 +94,7 @@ def main():
     parser.add_argument("--model", type=pathlib.Path, default=ROOT / ".deps" / "minilm")
     options = parser.parse_args()
     if "BP_TEST_DATA" not in os.environ:
-        sys.exit("run_footprint: BP_TEST_DATA does not point at the data")
+        end_unmeasured("BP_TEST_DATA does not point at the data")
     sst2 = pathlib.Path(os.environ["BP_TEST_DATA"]) / "sst2"
 
     print_machine()
@@ -104,6 +105,8 @@ def main():
                 "--text", 1, "--label", 2, "--vocab", options.model / "vocab.txt", "--max-length", LENGTH,
                 "--store", folder / "store.sqlite"]
         run([program("bert_train"), "prep", *data])
+        require_same_losses(folder, options.model, data, {"--batch": BATCH, "--precision": "bf16", "--lr": "5e-5"},
+                            [("sdpa", "merged")], ["--trim"])
         figures = {(side, what): [] for side in ("1 rank", "2 ranks", "PyTorch") for what in LIMITS}
         for turn in range(options.runs):
             for ranks in (1, 2):

@@ -3,15 +3,18 @@ writes without a trainer. bf16 autocast, fused AdamW, dropout, clip at 1.0, warm
 no compile. Prints one JSON object: the median of samples/s over windows of steps.
 
 --ids takes an .npz of token ids [rows, 128], 0 where a text has ended, and labels [rows].
+--weights and --rows let it train from given weights on given rows, a list for each step, and print each loss.
 """
 
 import argparse
 import json
+import pathlib
 import statistics
 import time
 
 import numpy
 import torch
+from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional
 
@@ -108,17 +111,53 @@ class Bert(nn.Module):
         return self.head(self.dropout(torch.tanh(self.pooler(x[:, 0]))))
 
 
-def make_optimizer(model, options):
+def load_weights(model, path):
+    """Of a Hugging Face model.safetensors; fails where one is missing or left over."""
+    found = load_file(path)
+
+    def take(module, name):
+        module.weight.copy_(found.pop(name + ".weight"))
+        if getattr(module, "bias", None) is not None:
+            module.bias.copy_(found.pop(name + ".bias"))
+
+    with torch.no_grad():
+        for kind in ("word", "position", "token_type"):
+            own = {"word": "words", "position": "positions", "token_type": "types"}[kind]
+            take(getattr(model, own), f"bert.embeddings.{kind}_embeddings")
+        take(model.norm, "bert.embeddings.LayerNorm")
+        for number, layer in enumerate(model.layers):
+            name = f"bert.encoder.layer.{number}."
+            parts = [f"{name}attention.self.{part}" for part in ("query", "key", "value")]
+            if layer.attention.merged:
+                for end in ("weight", "bias"):
+                    merged = torch.cat([found.pop(f"{part}.{end}") for part in parts])
+                    getattr(layer.attention.qkv, end).copy_(merged)
+            else:
+                for part in parts:
+                    take(getattr(layer.attention, part.rsplit(".", 1)[1]), part)
+            for own, other in (("output", "attention.output.dense"), ("norm1", "attention.output.LayerNorm"),
+                               ("up", "intermediate.dense"), ("down", "output.dense"), ("norm2", "output.LayerNorm")):
+                take(getattr(layer, own), name + other)
+        take(model.pooler, "bert.pooler.dense")
+        take(model.head, "classifier")
+    if found:
+        raise SystemExit(f"{path} has more weights than the model: {', '.join(found)}")
+
+
+def make_optimizer(model, options, steps):
     decayed, others = [], []
     for parameter in model.parameters():
         (decayed if parameter.dim() > 1 else others).append(parameter)
     groups = [dict(params=decayed, weight_decay=0.01), dict(params=others, weight_decay=0.0)]
     optimizer = torch.optim.AdamW(groups, lr=options.lr, fused=True)
-    steps = options.windows * options.window_steps + options.warm_up_steps
-    warm_up = max(1, steps // 10)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda s: min((s + 1) / warm_up, max(0.0, (steps - s) / max(1, steps - warm_up))))
-    return optimizer, schedule
+    warm_up = steps // 10
+
+    def share(step):  # of the rate: up to 1, then down to 0
+        if step < warm_up:
+            return (step + 1) / (warm_up + 1)
+        return max(0, steps - step) / (steps - warm_up)
+
+    return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, share)
 
 
 def main():
@@ -136,6 +175,8 @@ def main():
     parser.add_argument("--warm-up-steps", type=int, default=10)
     parser.add_argument("--trim", action="store_true", help="cut each batch to its longest text")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--weights", help="model.safetensors to begin with")
+    parser.add_argument("--rows", type=pathlib.Path, help="JSON: the rows of each step, and there are no others")
     options = parser.parse_args()
 
     torch.manual_seed(options.seed)
@@ -143,16 +184,22 @@ def main():
     ids, labels = torch.from_numpy(file["ids"]), torch.from_numpy(file["labels"])
     full = bool((ids != 0).all())  # no padding: attention needs no mask, which is faster
     model = Bert(read_shape(options.model), options, int(labels.max()) + 1).train()
-    optimizer, schedule = make_optimizer(model, options)
+    if options.weights:
+        load_weights(model, options.weights)
+    given = json.loads(options.rows.read_text()) if options.rows else []
+    steps = len(given) or options.windows * options.window_steps + options.warm_up_steps
+    optimizer, schedule = make_optimizer(model, options, steps)
     order = torch.randperm(len(ids))
     position, loss_sum = 0, 0.0
 
-    def step():
+    def next_rows():
         nonlocal order, position
         if position + options.batch > len(order):
             order, position = torch.randperm(len(ids)), 0
-        rows = order[position:position + options.batch]
         position += options.batch
+        return order[position - options.batch:position]
+
+    def step(rows):
         batch = ids[rows]
         if options.trim:
             batch = batch[:, :int((batch != 0).sum(1).max())]
@@ -167,14 +214,17 @@ def main():
         optimizer.zero_grad(set_to_none=True)
         return loss.item()
 
+    if given:
+        print(json.dumps({"losses": [step(torch.tensor(rows)) for rows in given]}))
+        return
     for i in range(options.warm_up_steps):
-        step()
+        step(next_rows())
         if i == 0:
             print("first step done", flush=True)
     rates = []
     for _ in range(options.windows):
         begin = time.perf_counter()
-        loss_sum = sum(step() for _ in range(options.window_steps))
+        loss_sum = sum(step(next_rows()) for _ in range(options.window_steps))
         rates.append(options.window_steps * options.batch / (time.perf_counter() - begin))
     print(json.dumps({"samples_per_s": statistics.median(rates), "windows": rates,
                       "loss": loss_sum / options.window_steps, "attention": options.attention,

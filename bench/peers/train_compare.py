@@ -1,7 +1,8 @@
 """bert_train against torch_loop.py: one process each, all cores, batches of length 128 without
 padding, the same shape, dropout, precision, clipping and schedule. The loop runs in whichever form
 is the fastest here: SDPA or plain attention, query, key and value merged or separate. Runs
-interleave and take turns at being first. Exit code 1 when bert_train's median is lower."""
+interleave and take turns at being first. Before that, both compute the same losses (same_losses.py). Exit code 1
+when they do not, or when bert_train's median is lower."""
 
 import argparse
 import itertools
@@ -14,6 +15,7 @@ import sys
 import tempfile
 
 from measuring import HERE, print_machine, program, run, run_json, spread
+from same_losses import require_same_losses
 
 # MiniLM's shape; tiny is a preset on both sides.
 SIX_LAYERS = {"model_type": "bert", "vocab_size": 30522, "hidden_size": 384,
@@ -23,6 +25,13 @@ SIX_LAYERS = {"model_type": "bert", "vocab_size": 30522, "hidden_size": 384,
               "layer_norm_eps": 1e-12, "initializer_range": 0.02, "pad_token_id": 0}
 LR = "5e-4"
 WARM_UP_SHARE = 0.2  # of the windows: not counted
+
+
+def data_of(folder):
+    """bert_train's words for the texts that make_texts wrote."""
+    return [folder / "train.tsv", "--dev", folder / "dev.tsv", "--test", folder / "dev.tsv", "--header", "no",
+            "--text", "1", "--label", "2", "--vocab", folder / "vocab.txt", "--max-length", "128",
+            "--store", folder / "store.sqlite"]
 
 
 def theirs(folder, model, options, form, steps):
@@ -36,10 +45,7 @@ def theirs(folder, model, options, form, steps):
 def ours(folder, model, options, steps):
     target = folder / "run"
     shutil.rmtree(target, ignore_errors=True)
-    run([program("bert_train"), folder / "train.tsv", "--dev", folder / "dev.tsv",
-         "--test", folder / "dev.tsv", "--header", "no", "--text", "1", "--label", "2",
-         "--vocab", folder / "vocab.txt", "--max-length", "128",
-         "--store", folder / "store.sqlite", "--model", model, "--batch", options.batch,
+    run([program("bert_train"), *data_of(folder), "--model", model, "--batch", options.batch,
          "--precision", options.precision, "--steps", steps, "--lr", LR, "--run", target])
     records = [json.loads(line) for line in (target / "metrics.jsonl").read_text().splitlines()]
     records = [record for record in records if "split" not in record]
@@ -67,10 +73,13 @@ def window_rates(records, window):
 def compare(folder, name, model, options):
     steps = options.steps or (300 if name == "tiny" else 30)
     forms = list(itertools.product(("sdpa", "plain"), ("merged", "separate")))
+    print(f"\n{name}, {options.precision}, batch {options.batch} x 128")
+    require_same_losses(folder, model, data_of(folder),
+                        {"--batch": options.batch, "--precision": options.precision, "--lr": LR}, forms)
     tried = {form: theirs(folder, model, options, form, steps // 2)["samples_per_s"]
              for form in forms}
     form = max(tried, key=tried.get)
-    print(f"\n{name}, {options.precision}, batch {options.batch} x 128; PyTorch's forms: " +
+    print("  samples/s of PyTorch's forms: " +
           ", ".join(f"{a} {q} {rate:.1f}" for (a, q), rate in tried.items()))
     mine, loops = [], []
     for turn in range(options.runs):
@@ -104,6 +113,9 @@ def main():
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
     parser.add_argument("--rows", type=int, default=8192, help="texts to train on")
     options = parser.parse_args()
+    models = options.models.split(",")
+    if not set(models) <= {"tiny", "6x384"}:
+        parser.error(f"--models {options.models}: there are tiny and 6x384")
 
     program("bert_train")
     print_machine()
@@ -114,7 +126,7 @@ def main():
         shape.mkdir()
         (shape / "config.json").write_text(json.dumps(SIX_LAYERS))
         ratios = {}
-        for model in options.models.split(","):
+        for model in models:
             # bert_train takes the folder, the loop the file in it.
             ratios[model] = compare(folder, model, "tiny" if model == "tiny" else shape, options)
     slower = [model for model, ratio in ratios.items() if ratio < 1]
