@@ -11,4 +11,8 @@ speed() {  # speed NAME SCRIPT...
 speed_gloo() { speed speed_gloo bench/run_gloo_compare; }
 speed_train() { speed speed_train bench/run_train_compare; }
 speed_tokenizer() { needs_data speed_tokenizer && speed speed_tokenizer bench/run_tokenizer_compare; }
+speed_comm() { speed speed_comm bench/run_speed_comm --only all_reduce; }
+speed_links() { speed speed_links bench/run_links; }
+speed_store() { speed speed_store bench/run_store; }
+speed_launcher() { speed speed_launcher bench/run_launcher; }
 footprint() { needs_data footprint && speed footprint bench/run_footprint; }

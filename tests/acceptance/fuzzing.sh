@@ -1,0 +1,10 @@
+# Every reader of foreign bytes, by inputs that libFuzzer makes. Sourced by scripts/acceptance.
+
+fuzzing() {
+  local status=0 count
+  count=$(scripts/fuzz | wc -l)
+  command -v clang++-14 >/dev/null || { verdict fuzzing 77 "clang-14 is not installed"; return; }
+  scripts/fuzz all $((30 * count)) >"$work/fuzzing.log" 2>&1 || status=$?
+  cat "$work/fuzzing.log"
+  verdict fuzzing "$status" "$(grep -c '^PASS' "$work/fuzzing.log") of $count readers without a finding in 30 s each"
+}
