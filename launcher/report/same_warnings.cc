@@ -33,7 +33,8 @@ bool is_glog_warning(std::string_view line) {
 std::string_view warning_part(std::string_view line) {
   if (is_logged_warning(line) || is_glog_warning(line)) {
     const std::size_t header = line.find("] ");
-    return header == std::string_view::npos ? line.substr(15) : line.substr(header + 2);
+    if (header != std::string_view::npos) return line.substr(header + 2);
+    return is_logged_warning(line) ? line.substr(15) : line;
   }
   const std::string_view searched = line.substr(0, kFarthest);
   for (const std::string_view word : {"arning", "ARNING"}) {

@@ -75,6 +75,8 @@ TEST(SameWarnings, ComparesWhatDoesNotDependOnTheRank) {
   EXPECT_EQ(warning_part("  warnings.warn(text)"), "warnings.warn(text)");
   EXPECT_EQ(warning_part("learning 1"), "");
   EXPECT_EQ(warning_part("arning"), "");
+  EXPECT_EQ(warning_part("W1122 late"), "W1122 late") << "no header, and shorter than bp's own";
+  EXPECT_EQ(warning_part("[W1122 "), "[W1122 ");
 }
 
 TEST(RankList, IsReadInAnyOrder) {
