@@ -9,6 +9,23 @@ namespace {
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
 
+// Whether a character of three or four bytes has the shortest form, is no surrogate and not beyond
+// U+10FFFF: some terminals take a longer form of a control character for that.
+bool is_code_point(unsigned char first, unsigned char second) {
+  switch (first) {
+    case 0xe0U:
+      return second >= 0xa0U;
+    case 0xedU:
+      return second < 0xa0U;
+    case 0xf0U:
+      return second >= 0x90U;
+    case 0xf4U:
+      return second < 0x90U;
+    default:
+      return true;
+  }
+}
+
 // The length of the character of UTF-8 that `text` begins with; 0 if it begins with none, or with
 // one that controls a terminal (U+0000 to U+001F, U+007F to U+009F).
 std::size_t character_length(std::string_view text) {
@@ -26,7 +43,9 @@ std::size_t character_length(std::string_view text) {
                    continues)) {
     return 0;
   }
-  return first == 0xc2U && static_cast<unsigned char>(text[1]) < 0xa0U ? 0 : length;
+  const auto second = static_cast<unsigned char>(text[1]);
+  const bool control = first == 0xc2U && second < 0xa0U;
+  return control || !is_code_point(first, second) ? 0 : length;
 }
 
 void add_escaped(std::string& out, char c) {

@@ -280,6 +280,14 @@ TEST(Quoting, EscapesWhatSteersATerminalAndNothingElse) {
       << "CSI of one byte";
   EXPECT_EQ(printable("\xc3(\xf0\x9f"), "\\xc3(\\xf0\\x9f") << "no UTF-8";
   EXPECT_EQ(printable(std::string("a\0b", 3)), "a\\x00b");
+  EXPECT_EQ(printable("\xe0\x80\x9b[2J"), "\\xe0\\x80\\x9b[2J") << "ESC in three bytes";
+  EXPECT_EQ(printable("\xf0\x80\x80\x9b"), "\\xf0\\x80\\x80\\x9b") << "and in four";
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "a surrogate";
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80") << "beyond U+10FFFF";
+  for (const char* limit : {"\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xf0\x90\x80\x80",
+                            "\xf4\x8f\xbf\xbf", "\xc2\xa0", "\xdf\xbf"}) {
+    EXPECT_EQ(printable(limit), limit);
+  }
 }
 
 TEST(Quoting, IsOneLineOfBoundedLength) {
