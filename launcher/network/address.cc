@@ -94,8 +94,8 @@ bool in_network(const std::string& address, const std::string& network) {
   }
   std::size_t bits = 0;
   const char* end = network.data() + network.size();
-  if (std::from_chars(network.data() + slash + 1, end, bits).ptr != end ||
-      bits > base->size() * 8) {
+  const auto [stop, error] = std::from_chars(network.data() + slash + 1, end, bits);
+  if (error != std::errc{} || stop != end || bits > base->size() * 8) {
     return false;
   }
   for (std::size_t bit = 0; bit < bits; ++bit) {

@@ -53,6 +53,19 @@ TEST(Address, CandidatesAreThoseThatOthersMightReach) {
   EXPECT_EQ(list_text({}), "none");
 }
 
+TEST(Address, IsInANetworkByTheBitsOfItsPrefix) {
+  EXPECT_TRUE(in_network("10.1.2.3", "10.0.0.0/8"));
+  EXPECT_TRUE(in_network("10.1.2.3", "10.1.2.2/31"));
+  EXPECT_FALSE(in_network("10.1.2.3", "10.1.2.2/32"));
+  EXPECT_TRUE(in_network("192.0.2.1", "10.0.0.0/0"));
+  EXPECT_TRUE(in_network("fd00::1", "fc00::/7"));
+  EXPECT_FALSE(in_network("10.1.2.3", "fc00::/0")) << "another kind of address";
+  for (const char* none : {"10.0.0.0/", "10.0.0.0/33", "10.0.0.0/18446744073709551616",
+                           "10.0.0.0/-1", "10.0.0.0/8x", "10.0.0.0", "/8", "eth0/8", ""}) {
+    EXPECT_FALSE(in_network("10.0.0.0", none)) << none;
+  }
+}
+
 ProbedHost host(const std::string& name, std::vector<InterfaceAddress> addresses) {
   return {.name = name, .machine = name, .addresses = std::move(addresses)};
 }
