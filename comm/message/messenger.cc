@@ -28,19 +28,6 @@ std::uint64_t packet_slot() {
   return hash.value();
 }
 
-Packet packet_at(std::span<const std::byte> bytes) {
-  Packet packet;
-  std::memcpy(&packet.header, bytes.data(), sizeof(PacketHeader));
-  packet.header.name_bytes =
-      std::min<std::uint16_t>(packet.header.name_bytes, PacketHeader::kNameShown);
-  if (packet.header.kind == PacketHeader::Kind::eager) {
-    const std::size_t length = packet.header.bytes();
-    if (length > kEagerBytes) throw TransportFailure(ErrorCode::io, "it sent a broken packet");
-    packet.payload = bytes.subspan(sizeof(PacketHeader), length);
-  }
-  return packet;
-}
-
 }  // namespace
 
 std::uint64_t message_slot(const MessageRoute& route) {
@@ -70,7 +57,7 @@ void Messenger::add(std::uint64_t group, PacketListener& listener) {
   listeners_[group] = &listener;
   for (const auto& [peer, why] : lost_) listener.on_lost(peer, why);
   if (const auto early = early_.extract(group)) {
-    for (const Early& one : early.mapped()) listener.on_packet(one.peer, packet_at(one.bytes));
+    for (const Early& one : early.mapped()) listener.on_packet(one.peer, read_packet(one.bytes));
   }
 }
 
@@ -120,7 +107,7 @@ void Messenger::take_packets(int peer) {
 
 void Messenger::dispatch(int peer, std::span<const std::byte> bytes) {
   const std::lock_guard lock(mutex_);
-  const Packet packet = packet_at(bytes);
+  const Packet packet = read_packet(bytes);
   const auto found = listeners_.find(packet.header.group);
   if (found == listeners_.end()) {
     const auto used = bytes.first(sizeof(PacketHeader) + packet.payload.size());

@@ -46,4 +46,8 @@ struct Packet {
   std::span<const std::byte> payload;  // of an eager message
 };
 
+// Returns the packet that lies in `bytes`, which are at least a header; the payload is a part of
+// them. Throws TransportFailure where they are not what a rank of this build sends.
+[[nodiscard]] Packet read_packet(std::span<const std::byte> bytes);
+
 }  // namespace bp
