@@ -75,10 +75,11 @@ hostile_store() {
   local status=0 figure
   BP_SIEGE=10000 build/tests/unit_store --gtest_filter='StoreSiege*' >"$work/siege.log" 2>&1 || status=$?
   figure=$(grep 'resident memory' "$work/siege.log")
-  if [[ $status == 0 && $figure != 10000\ * ]]; then
-    verdict hostile_store 77 "ulimit -Hn is $(ulimit -Hn), 10,400 are needed"
+  if grep -q SKIPPED "$work/siege.log"; then
+    verdict hostile_store 77 "$(grep 'ulimit -Hn' "$work/siege.log")"
     return
   fi
+  [[ $figure == 10000\ * ]] || status=1
   ((status)) && tail -5 "$work/siege.log"
   verdict hostile_store "$status" "members were served meanwhile; $figure (16,384 KiB or less)"
 }
