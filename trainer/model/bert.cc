@@ -11,8 +11,6 @@
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/zeros.h>
 
-#include <string_view>
-
 #include "bp/error.h"
 #include "comm/base/check.h"
 #include "comm/base/text.h"
@@ -266,7 +264,7 @@ Tensor Bert::Impl::pool(const Tensor& first) const {
 
 bool has_fast_products(Precision precision) {
 #if defined(__x86_64__)
-  return precision == Precision::fp32 || kernels::instruction_set() == std::string_view("avx512");
+  return precision == Precision::fp32 || kernels::best_isa() == kernels::Isa::avx512;
 #else
   (void)precision;
   return true;

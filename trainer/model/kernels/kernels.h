@@ -109,11 +109,27 @@ struct Kernels {
   void (*merge_heads)(Number* row, float* bias_sum, const Heads& from);
 };
 
-template <class Number>
-[[nodiscard]] const Kernels<Number>& kernels();
+// The instruction sets that the loops are compiled for: on x86-64 these three, elsewhere the first.
+enum class Isa : std::uint8_t { baseline, avx2, avx512 };
 
-// The instruction set in use: "avx512", "avx2" or "baseline".
-[[nodiscard]] const char* instruction_set();
+// Whether this processor has it.
+[[nodiscard]] bool is_supported(Isa isa);
+// The last one that it has.
+[[nodiscard]] Isa best_isa();
+
+// The loops for `isa`, which must be supported.
+template <class Number>
+[[nodiscard]] const Kernels<Number>& kernels(Isa isa);
+template <>
+const Kernels<float>& kernels<float>(Isa isa);
+template <>
+const Kernels<BFloat16>& kernels<BFloat16>(Isa isa);
+
+// Those for the best instruction set.
+template <class Number>
+[[nodiscard]] const Kernels<Number>& kernels() {
+  return kernels<Number>(best_isa());
+}
 
 // 128 uniform 16-bit numbers, the `block`th of the row: what dropout compares with its threshold.
 void random_block(std::uint16_t out[128], std::uint32_t block, const DropoutRow& row);
