@@ -26,11 +26,8 @@ double sum_of_lanes(const double* lanes) {
   return sum;
 }
 
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-[[gnu::target_clones("avx512f", "avx2", "default")]]
-#endif
-double
-sum_of_squares(const float* x, std::size_t count) {
+// Compiled once for each of the instruction sets below.
+[[gnu::always_inline]] inline double square_floats(const float* x, std::size_t count) {
   Doubles lanes = {};
   std::size_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
@@ -47,11 +44,29 @@ sum_of_squares(const float* x, std::size_t count) {
   return sum_of_lanes(plain);
 }
 
-template <class T>
-double sum_of_squares(const T* x, std::size_t count) {
+double square_floats_anywhere(const float* x, std::size_t count) { return square_floats(x, count); }
+
+#if defined(__x86_64__)
+[[gnu::target("avx2")]] double square_floats_by_avx2(const float* x, std::size_t count) {
+  return square_floats(x, count);
+}
+
+[[gnu::target("avx512f")]] double square_floats_by_avx512(const float* x, std::size_t count) {
+  return square_floats(x, count);
+}
+#endif
+
+auto best_way_to_square_floats() {
+  const auto ways = ways_to_square_floats();
+  return std::ranges::find_if(ways, &SquaresOfFloats::is_supported)->sum;
+}
+
+template <class Element, class ToDouble>
+double square_in_order(const std::byte* data, std::size_t count, ToDouble to_double) {
+  const auto* const x = reinterpret_cast<const Element*>(data);
   double lanes[kLanes] = {};
   for (std::size_t i = 0; i < count; ++i) {
-    const auto wide = static_cast<double>(x[i]);
+    const double wide = to_double(x[i]);
     lanes[i % kLanes] += wide * wide;
   }
   return sum_of_lanes(lanes);
@@ -106,18 +121,30 @@ void rounding_errors(DataType half, float* errors, const float* values, std::siz
   }
 }
 
-double sum_of_squares(const at::Tensor& tensor) {
-  BP_CHECK(tensor.is_non_overlapping_and_dense(), "a gradient with holes");
-  const auto count = static_cast<std::size_t>(tensor.numel());
-  switch (tensor.scalar_type()) {
-    case at::kFloat:
-      return sum_of_squares(tensor.const_data_ptr<float>(), count);
-    case at::kDouble:
-      return sum_of_squares(tensor.const_data_ptr<double>(), count);
-    case at::kHalf:
-      return sum_of_squares(tensor.const_data_ptr<at::Half>(), count);
-    case at::kBFloat16:
-      return sum_of_squares(tensor.const_data_ptr<at::BFloat16>(), count);
+std::vector<SquaresOfFloats> ways_to_square_floats() {
+  return {
+#if defined(__x86_64__)
+    {"avx512f", __builtin_cpu_supports("avx512f") != 0, square_floats_by_avx512},
+        {"avx2", __builtin_cpu_supports("avx2") != 0, square_floats_by_avx2},
+#endif
+    {
+      "baseline", true, square_floats_anywhere
+    }
+  };
+}
+
+double sum_of_squares(DataType type, const std::byte* data, std::size_t count) {
+  switch (type) {
+    case DataType::f16:
+      return square_in_order<Float16>(data, count, [](Float16 x) { return double{to_float(x)}; });
+    case DataType::bf16:
+      return square_in_order<BFloat16>(data, count, [](BFloat16 x) { return double{to_float(x)}; });
+    case DataType::f32: {
+      static const auto kSum = best_way_to_square_floats();
+      return kSum(reinterpret_cast<const float*>(data), count);
+    }
+    case DataType::f64:
+      return square_in_order<double>(data, count, [](double x) { return x; });
     default:
       BP_CHECK(false, "a gradient that is not floating");
   }

@@ -1,18 +1,27 @@
 // Arithmetic on reduced gradients whose result does not depend on the number of threads nor on the
-// instruction set, so that ranks on unequal machines agree bit for bit.
+// instruction set, so that ranks on unequal machines agree bit for bit. Knows no LibTorch.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstddef>
+#include <vector>
 
 #include "bp/types.h"
 
 namespace bp {
 
-// The sum of the squares of all elements, in double precision and in a fixed order. `tensor` is
-// floating and dense (any order of strides).
-[[nodiscard]] double sum_of_squares(const at::Tensor& tensor);
+// The sum of the squares of `count` elements of a floating type, in double precision and in a fixed
+// order. `data` has the type's alignment.
+[[nodiscard]] double sum_of_squares(DataType type, const std::byte* data, std::size_t count);
+
+// The ways to sum the squares of f32, one for each instruction set that the compiler knows. They
+// give the same bits; sum_of_squares() takes the first that this processor supports, and the last
+// runs everywhere.
+struct SquaresOfFloats {
+  const char* instruction_set = "";
+  bool is_supported = false;
+  double (*sum)(const float* x, std::size_t count) = nullptr;
+};
+[[nodiscard]] std::vector<SquaresOfFloats> ways_to_square_floats();
 
 // No infinity and no NaN among `count` elements of a floating type.
 [[nodiscard]] bool all_finite(DataType type, const std::byte* data, std::size_t count);

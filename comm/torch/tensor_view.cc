@@ -1,11 +1,10 @@
 #include "comm/torch/tensor_view.h"
 
-#include <ATen/core/Tensor.h>
-
 #include "bp/error.h"
 #include "bp/torch/collective.h"
 #include "comm/base/check.h"
 #include "comm/base/text.h"
+#include "comm/torch/gradient_math.h"
 
 namespace bp {
 
@@ -52,6 +51,14 @@ c10::ScalarType scalar_type_of(DataType type) {
       return c10::ScalarType::Double;
   }
   BP_CHECK(false, "a data type without a name");
+}
+
+double sum_of_squares(const at::Tensor& tensor) {
+  BP_CHECK(tensor.is_non_overlapping_and_dense(), "a gradient with holes");
+  const auto type = data_type_of(tensor.scalar_type());
+  BP_CHECK(type, "a gradient of a type without collectives");
+  return sum_of_squares(*type, static_cast<const std::byte*>(tensor.const_data_ptr()),
+                        static_cast<std::size_t>(tensor.numel()));
 }
 
 View view_of(const at::Tensor& tensor) {

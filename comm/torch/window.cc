@@ -10,9 +10,9 @@
 #include "bp/collective.h"
 #include "bp/log.h"
 #include "bp/trace.h"
-#include "comm/torch/gradient_math.h"
 #include "comm/torch/optimizer_impl.h"
 #include "comm/torch/refuse.h"
+#include "comm/torch/tensor_view.h"
 
 namespace bp {
 namespace {

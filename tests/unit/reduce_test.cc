@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iostream>
 #include <random>
+#include <string>
 
 #include "comm/reduce/copy.h"
 #include "tests/unit/reduce_oracle.h"
@@ -124,6 +126,25 @@ void check_all() {
     }
     check_reduce<T>(op, 5000, 3);
   }
+}
+
+// What Highway does not find is not tested. AVX3 is its name for AVX-512.
+TEST(SimdTargets, AreAllThatThisProcessorHas) {
+  std::string run;
+  for (const std::int64_t target : simd_targets())
+    run += std::string(" ") + hwy::TargetName(target);
+  std::string left;
+  for (std::int64_t rest = HWY_TARGETS & ~hwy::SupportedTargets(); rest != 0; rest &= rest - 1) {
+    left += std::string(" ") + hwy::TargetName(rest & ~(rest - 1));
+  }
+  std::cout << "run:" << run << "; not run, since this processor lacks them:" << left << "\n";
+  EXPECT_FALSE(run.empty());
+#if defined(__x86_64__)
+  EXPECT_EQ(run.find(" AVX2") != std::string::npos, __builtin_cpu_supports("avx2") != 0);
+  EXPECT_EQ(run.find(" AVX3") != std::string::npos,
+            __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"));
+#endif
 }
 
 class Reduce : public SimdTest {};

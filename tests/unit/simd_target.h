@@ -18,7 +18,10 @@ class SimdTest : public testing::TestWithParam<std::int64_t> {
  protected:
   void SetUp() override {
     hwy::SetSupportedTargetsForTest(GetParam());
-    hwy::GetChosenTarget().DeInit();
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    hwy::ChosenTarget wanted;
+    wanted.Update(GetParam());
+    ASSERT_EQ(hwy::GetChosenTarget().GetIndex(), wanted.GetIndex()) << "another one would run";
   }
   void TearDown() override {
     hwy::SetSupportedTargetsForTest(0);

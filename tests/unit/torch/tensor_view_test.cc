@@ -1,3 +1,5 @@
+#include "comm/torch/tensor_view.h"
+
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/zeros.h>
@@ -6,7 +8,6 @@
 
 #include "bp/error.h"
 #include "bp/torch/collective.h"
-#include "comm/torch/gradient_math.h"
 
 namespace bp {
 namespace {
@@ -53,7 +54,7 @@ TEST(TensorView, RefusesWhatNoCollectiveCanTake) {
               HasSubstr("a Sparse tensor on cpu where a strided one on the CPU is needed"));
 }
 
-TEST(GradientMath, SumsSquaresExactlyInEveryType) {
+TEST(TensorView, SquaresAreSummedExactlyInEveryTypeAndLayout) {
   // 0..40 squared is exact in every type, and 41 elements leave a rest behind the lanes.
   for (const auto type : {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16}) {
     EXPECT_EQ(sum_of_squares(at::arange(41, type)), 22140.0) << type;
