@@ -69,6 +69,16 @@ class Recipe : public ::testing::Test {
   const std::string folder_ = concat(testing::TempDir(), "bp_recipes_", ::getpid());
 };
 
+// Commands that run beside each other. The shell ends with the last exit code that is not 0, and
+// says whose it was.
+std::string beside_each_other(const std::vector<std::string>& commands) {
+  std::string start = "code=0; pids=; ";
+  for (const std::string& command : commands) start += concat(command, " & pids=\"$pids $!\"; ");
+  return start +
+         "i=0; for pid in $pids; do wait $pid || { code=$?; echo \"process $i: code $code\"; }; "
+         "i=$((i + 1)); done; exit $code";
+}
+
 std::string free_port() {
   launcher::HeldPort held;
   return std::to_string(held.number());
@@ -100,7 +110,7 @@ TEST_F(Recipe, Torchrun) {
     return concat("TORCHRUN=\"", python, " -m torch.distributed.run\" ", kRecipes, "torchrun.sh 2 ",
                   ranks, " localhost:", port, " ./program");
   };
-  const Ended ended = in_folder(concat(host(2), " & ", host(1), "; code=$?; wait; exit $code"));
+  const Ended ended = in_folder(beside_each_other({host(2), host(1)}));
   EXPECT_EQ(ended.code, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("mean of 6 measurements on 3 ranks: 3.50"));
 }
@@ -138,12 +148,12 @@ TEST_F(Recipe, KubernetesJob) {
     if (variable == "MASTER_PORT") value = free_port();
     variables += concat(variable, "=", value, " ");
   }
-  std::string pods = "true";
+  std::vector<std::string> pods;
   for (int rank = 0; rank < ranks; ++rank) {
-    pods += concat(" & JOB_COMPLETION_INDEX=", rank, " OMP_NUM_THREADS=1 ", variables,
-                   command_of(container));
+    pods.push_back(concat("JOB_COMPLETION_INDEX=", rank, " OMP_NUM_THREADS=1 ", variables,
+                          command_of(container)));
   }
-  const Ended ended = in_folder(pods + "; code=$?; wait; exit $code");
+  const Ended ended = in_folder(beside_each_other(pods));
   EXPECT_EQ(ended.code, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr(kTrains ? "3 ranks, started by indexed"
                                               : "mean of 6 measurements on 3 ranks: 3.50"));
