@@ -1,4 +1,4 @@
-// The memory in which some gradients lie, and its way to the sum over all ranks.
+// The memory in which some gradients lie, and its way to the sum over all ranks. Knows no LibTorch.
 //
 // Where the wire has the gradients' own type, that memory is the communicator's and is summed in
 // place. Where it is narrower, start() rounds the gradients into the communicator's memory, that is
@@ -8,12 +8,9 @@
 // before: the *residual*. Only what the rank itself rounds counts, not the sums of others.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "bp/communicator.h"
 #include "comm/torch/bucket_layout.h"
@@ -26,12 +23,11 @@ class Bucket {
   Bucket(Communicator& comm, BucketPlan plan, std::size_t extra, bool error_feedback);
 
   [[nodiscard]] const BucketPlan& plan() const { return plan_; }
-  // A gradient's place, in the shape and with the strides of its parameter.
-  [[nodiscard]] at::Tensor place(const Slot& slot, const at::Tensor& parameter) const;
-  // The same of its residual; undefined where nothing is narrowed or there is no feedback.
-  [[nodiscard]] at::Tensor residual(const Slot& slot, const at::Tensor& parameter) const;
-  // All slots as one vector, without what is behind them.
-  [[nodiscard]] const at::Tensor& memory() const { return memory_; }
+  // All slots as one vector of plan().count elements, without what is behind them. It begins at 64
+  // bytes, and stays for as long as there is a copy of the pointer.
+  [[nodiscard]] const std::shared_ptr<std::byte>& memory() const { return memory_; }
+  // The same of their residuals, f32; null where nothing is narrowed or there is no feedback.
+  [[nodiscard]] const std::shared_ptr<std::byte>& residuals() const { return residuals_; }
   [[nodiscard]] float* extra() const;
   void clear(const Slot& slot);
 
@@ -43,17 +39,20 @@ class Bucket {
   // After wait(): the sums are in memory(). `count_errors` makes this window's rounding the next
   // one's residual; without it the window counts as not having been, and the residual stays.
   void finish(bool count_errors);
-  void scale_residual(double factor);
+  void scale_residuals(double factor);
 
  private:
   [[nodiscard]] bool is_narrowed() const { return plan_.wire != plan_.type; }
+  // Of what is narrowed.
+  [[nodiscard]] float* gradients() const { return reinterpret_cast<float*>(memory_.get()); }
+  [[nodiscard]] float* errors() const { return reinterpret_cast<float*>(residuals_.get()); }
 
   Communicator& comm_;
   BucketPlan plan_;
   std::size_t extra_;
-  std::shared_ptr<Buffer> buffer_;  // on the wire
-  at::Tensor memory_;               // all slots; in buffer_ unless it is narrowed
-  at::Tensor residual_;             // likewise long, where there is feedback
+  std::shared_ptr<Buffer> buffer_;     // on the wire
+  std::shared_ptr<std::byte> memory_;  // in buffer_ unless it is narrowed
+  std::shared_ptr<std::byte> residuals_;
   std::string name_;
   Work work_;
 };

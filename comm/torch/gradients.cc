@@ -1,5 +1,7 @@
 #include "comm/torch/gradients.h"
 
+#include <ATen/ops/from_blob.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -8,6 +10,26 @@
 #include "comm/torch/tensor_view.h"
 
 namespace bp {
+namespace {
+
+// A tensor in memory that it keeps alive. It is no view of another tensor: each has a version of
+// its own, by which changes are seen.
+at::Tensor tensor_in(const std::shared_ptr<std::byte>& memory,
+                     DataType type,
+                     const Slot& slot,
+                     const at::Tensor& like) {
+  const auto keep = [memory](void*) {};
+  return at::from_blob(memory.get() + slot.offset * size_of(type), like.sizes(), like.strides(),
+                       keep, at::dtype(scalar_type_of(type)));
+}
+
+at::Tensor whole(const Bucket& bucket) {
+  const auto keep = [memory = bucket.memory()](void*) {};
+  return at::from_blob(bucket.memory().get(), {static_cast<std::int64_t>(bucket.plan().count)},
+                       keep, at::dtype(scalar_type_of(bucket.plan().type)));
+}
+
+}  // namespace
 
 bool Gradients::Entry::is_frozen() const {
   return !parameter.tensor.requires_grad() && arrived == nullptr;
@@ -51,10 +73,10 @@ void Gradients::lay_out(const std::vector<std::size_t>& order) {
     for (const Slot& slot : bucket.plan().slots) {
       Entry& entry = entries_[slot.parameter];
       entry.bucket = buckets_.size() - 1;
-      entry.place = bucket.place(slot, entry.parameter.tensor);
+      entry.place = tensor_in(bucket.memory(), bucket.plan().type, slot, entry.parameter.tensor);
     }
   }
-  outstanding_.assign(buckets_.size(), 0);
+  progress_ = BucketProgress(buckets_.size());
 }
 
 std::vector<std::size_t> Gradients::arrival_order() const {
@@ -84,7 +106,7 @@ void Gradients::rearrange(std::vector<std::size_t> order) {
 std::vector<at::Tensor> Gradients::memory() const {
   std::vector<at::Tensor> all;
   for (const Bucket& bucket : buckets_) {
-    all.push_back(bucket.memory());
+    all.push_back(whole(bucket));
   }
   std::ranges::move(outside_buckets(), std::back_inserter(all));
   return all;
@@ -96,9 +118,8 @@ void Gradients::clear() {
     entry.arrived = nullptr;
     entry.is_last = false;
   }
-  std::ranges::fill(outstanding_, 0);
+  progress_.clear();
   arrivals_.clear();
-  next_ = 0;
   expecting_last_ = false;
 }
 
@@ -115,11 +136,13 @@ void Gradients::require_untouched() const {
 NamedTensors Gradients::residuals() const {
   NamedTensors all;
   for (const Bucket& bucket : buckets_) {
+    if (!bucket.residuals()) {
+      continue;
+    }
     for (const Slot& slot : bucket.plan().slots) {
       const Parameter& parameter = entries_[slot.parameter].parameter;
-      if (at::Tensor residual = bucket.residual(slot, parameter.tensor); residual.defined()) {
-        all.emplace_back(parameter.name, std::move(residual));
-      }
+      all.emplace_back(parameter.name,
+                       tensor_in(bucket.residuals(), DataType::f32, slot, parameter.tensor));
     }
   }
   return all;
@@ -145,7 +168,7 @@ void Gradients::scale_residuals(double factor) {
     return;
   }
   for (Bucket& bucket : buckets_) {
-    bucket.scale_residual(factor);
+    bucket.scale_residuals(factor);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "bp/communicator.h"
 #include "comm/torch/bucket.h"
 #include "comm/torch/bucket_layout.h"
+#include "comm/torch/bucket_progress.h"
 #include "comm/torch/parameters.h"
 
 namespace bp {
@@ -118,10 +119,9 @@ class Gradients {
   GradientsOptions options_;
   std::vector<Entry> entries_;
   std::vector<Bucket> buckets_;
-  std::vector<std::size_t> outstanding_;  // gradients that each bucket still waits for
-  std::vector<std::size_t> order_;        // agreed; empty: reverse_order()
-  std::vector<std::size_t> arrivals_;     // of last gradients in this window
-  std::size_t next_ = 0;                  // the bucket to start next
+  BucketProgress progress_;
+  std::vector<std::size_t> order_;     // agreed; empty: reverse_order()
+  std::vector<std::size_t> arrivals_;  // of last gradients in this window
   bool expecting_last_ = false;
   Totals mine_;
   std::uint64_t started_ = 0;

@@ -44,7 +44,7 @@ void Gradients::arrived(std::size_t i) {
   entry.is_last = true;
   arrivals_.push_back(i);
   if (entry.place.defined()) {
-    --outstanding_[entry.bucket];
+    progress_.arrived(entry.bucket);
     start_complete();
   }
 }
@@ -54,7 +54,7 @@ void Gradients::expect_last(const Totals& mine) {
   expecting_last_ = true;
   for (const Entry& entry : entries_) {
     if (entry.place.defined() && entry.parameter.tensor.requires_grad()) {
-      ++outstanding_[entry.bucket];
+      progress_.expect(entry.bucket);
     }
   }
   start_complete();
@@ -62,13 +62,13 @@ void Gradients::expect_last(const Totals& mine) {
 
 void Gradients::start_rest(const Totals& mine) {
   mine_ = mine;
-  std::ranges::fill(outstanding_, 0);
+  progress_.expect_no_more();
   start_complete();
 }
 
 void Gradients::start_complete() {
-  while (next_ < buckets_.size() && outstanding_[next_] == 0) {
-    start(buckets_[next_++]);
+  while (const auto bucket = progress_.next()) {
+    start(buckets_[*bucket]);
   }
 }
 

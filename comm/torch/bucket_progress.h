@@ -1,0 +1,34 @@
+// Which buckets of a window may start: each once all gradients that it waits for have come, and all
+// buckets before it have started, so that every rank starts them in the same order. Knows no
+// LibTorch.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace bp {
+
+class BucketProgress {
+ public:
+  explicit BucketProgress(std::size_t buckets = 0) : outstanding_(buckets, 0) {}
+
+  // Begins a window in which no bucket waits for anything.
+  void clear();
+  // Bucket `bucket` waits for one more gradient.
+  void expect(std::size_t bucket) { ++outstanding_[bucket]; }
+  // One of the gradients that `bucket` waits for has come.
+  void arrived(std::size_t bucket) { --outstanding_[bucket]; }
+  // No bucket waits for anything any longer.
+  void expect_no_more();
+
+  // Returns the bucket to start next, which counts as started from here on. Returns nothing if it
+  // still waits for a gradient, or if all have started.
+  [[nodiscard]] std::optional<std::size_t> next();
+
+ private:
+  std::vector<std::size_t> outstanding_;  // gradients that each bucket waits for
+  std::size_t next_ = 0;
+};
+
+}  // namespace bp

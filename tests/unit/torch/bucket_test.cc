@@ -1,0 +1,199 @@
+// Buckets without LibTorch: in which order they start, and gradients that are written into one
+// while others are being summed. Here ThreadSanitizer sees both sides of each hand-over.
+#include "comm/torch/bucket.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "comm/base/text.h"
+#include "comm/torch/bucket_progress.h"
+#include "tests/support/run_ranks.h"
+
+namespace bp {
+namespace {
+
+using test::RanksOptions;
+using test::run_ranks;
+using test::Wire;
+using testing::Each;
+
+std::vector<std::size_t> started(BucketProgress& progress) {
+  std::vector<std::size_t> all;
+  while (const auto bucket = progress.next()) all.push_back(*bucket);
+  return all;
+}
+
+using Buckets = std::vector<std::size_t>;
+
+TEST(BucketProgressTest, ABucketWaitsForAllItsGradientsAndForThoseBeforeIt) {
+  BucketProgress progress(3);
+  for (int window = 0; window < 2; ++window) {
+    for (const std::size_t bucket : {0, 0, 1, 2, 2}) progress.expect(bucket);
+    EXPECT_EQ(started(progress), Buckets{});
+    progress.arrived(1);
+    progress.arrived(2);
+    progress.arrived(0);
+    EXPECT_EQ(started(progress), Buckets{});
+    progress.arrived(0);
+    EXPECT_EQ(started(progress), (Buckets{0, 1}));
+    EXPECT_EQ(started(progress), Buckets{});
+    progress.arrived(2);
+    EXPECT_EQ(started(progress), Buckets{2});
+    EXPECT_EQ(started(progress), Buckets{});
+    progress.clear();
+  }
+}
+
+TEST(BucketProgressTest, TheRestStartsOnceNothingIsExpected) {
+  BucketProgress progress(3);
+  progress.expect(1);
+  EXPECT_EQ(started(progress), Buckets{0});
+  progress.expect_no_more();
+  EXPECT_EQ(started(progress), (Buckets{1, 2}));
+  progress.clear();
+  EXPECT_EQ(started(progress), (Buckets{0, 1, 2}));
+  BucketProgress none;
+  EXPECT_EQ(started(none), Buckets{});
+}
+
+// Gradients of different sizes; the order in which they come is each rank's own.
+class SomeGradients {
+ public:
+  SomeGradients(Communicator& comm, DataType wire) : comm_(comm) {
+    std::vector<GradientSize> sizes;
+    for (std::size_t i = 0; i < kGradients; ++i) sizes.push_back({.count = 1 + i * 37 % 300});
+    const BucketLimits limits{.first_bytes = 256, .bytes = 2048, .wire = wire};
+    auto plans = plan_buckets(sizes, reverse_order(kGradients), limits);
+    for (BucketPlan& plan : plans) {
+      const std::size_t extra = &plan == &plans.back() ? 1 : 0;
+      buckets_.emplace_back(comm, std::move(plan), extra, /*error_feedback=*/true);
+    }
+    progress_ = BucketProgress(buckets_.size());
+  }
+
+  [[nodiscard]] std::size_t bucket_count() const { return buckets_.size(); }
+
+  void run(int window) {
+    window_ = window;
+    progress_.clear();
+    std::vector<std::pair<std::size_t, const Slot*>> coming;  // (bucket, its slot)
+    for (std::size_t b = 0; b < buckets_.size(); ++b) {
+      for (const Slot& slot : buckets_[b].plan().slots) {
+        coming.emplace_back(b, &slot);
+        progress_.expect(b);
+      }
+    }
+    std::mt19937 random(static_cast<unsigned>(window * 100 + comm_.rank()));
+    std::ranges::shuffle(coming, random);
+    start_complete();
+    for (const auto& [bucket, slot] : coming) {
+      if (is_missing(*slot)) {
+        buckets_[bucket].clear(*slot);
+      } else {
+        std::fill_n(at(bucket, *slot), slot->count, gradient(window, slot->parameter));
+      }
+      progress_.arrived(bucket);
+      start_complete();
+    }
+    for (Bucket& bucket : buckets_) bucket.wait();
+    for (Bucket& bucket : buckets_) bucket.finish(/*count_errors=*/true);
+  }
+
+  void check(int window) {
+    const auto ranks = static_cast<float>(comm_.size());
+    for (std::size_t b = 0; b < buckets_.size(); ++b) {
+      for (const Slot& slot : buckets_[b].plan().slots) {
+        const float one = gradient(window, slot.parameter);
+        const float wanted = one * (slot.parameter == kMissing ? ranks - 1 : ranks);
+        const float* const sums = at(b, slot);
+        EXPECT_TRUE(std::all_of(sums, sums + slot.count, [&](float x) { return x == wanted; }))
+            << "gradient " << slot.parameter << " of window " << window;
+      }
+    }
+    EXPECT_EQ(*buckets_.back().extra(), ranks * static_cast<float>(window));
+  }
+
+ private:
+  static constexpr std::size_t kGradients = 30;
+  static constexpr std::size_t kMissing = 5;  // rank 1 has none
+
+  // Integers so small that every type sums them exactly.
+  static float gradient(int window, std::size_t i) {
+    return static_cast<float>(window + static_cast<int>(i % 8));
+  }
+  [[nodiscard]] bool is_missing(const Slot& slot) const {
+    return slot.parameter == kMissing && comm_.rank() == 1;
+  }
+  float* at(std::size_t bucket, const Slot& slot) {
+    return reinterpret_cast<float*>(buckets_[bucket].memory().get()) + slot.offset;
+  }
+  void start_complete() {
+    while (const auto next = progress_.next()) {
+      Bucket& bucket = buckets_[*next];
+      if (&bucket == &buckets_.back()) *bucket.extra() = static_cast<float>(window_);
+      bucket.start(concat("bucket ", *next));
+    }
+  }
+
+  Communicator& comm_;
+  std::vector<Bucket> buckets_;
+  BucketProgress progress_;
+  int window_ = 0;
+};
+
+class BucketTest : public testing::TestWithParam<Wire> {};
+INSTANTIATE_TEST_SUITE_P(Wires, BucketTest, testing::Values(Wire::inproc, Wire::gloo, Wire::shm));
+
+TEST_P(BucketTest, GradientsComeInAnyOrderWhileOthersAreSummed) {
+  RanksOptions options;
+  options.wire = GetParam();
+  for (const DataType wire : {DataType::f32, DataType::bf16}) {
+    run_ranks(
+        3,
+        [&](Communicator& comm) {
+          SomeGradients gradients(comm, wire);
+          EXPECT_GT(gradients.bucket_count(), 5U);
+          for (int window = 0; window < 8; ++window) {
+            gradients.run(window);
+            gradients.check(window);
+          }
+        },
+        options);
+  }
+}
+
+// 1 + 2^-10 is 1 in bf16; the rest is added to the next window's gradient until 2^-7 has come
+// together.
+TEST(BucketErrors, OfRoundingAreAddedToTheNextWindow) {
+  run_ranks(2, [](Communicator& comm) {
+    constexpr std::size_t kCount = 100;
+    Bucket bucket(comm,
+                  {.type = DataType::f32, .wire = DataType::bf16, .count = kCount, .slots = {}}, 0,
+                  /*error_feedback=*/true);
+    auto* const gradients = reinterpret_cast<float*>(bucket.memory().get());
+    auto* const errors = reinterpret_cast<float*>(bucket.residuals().get());
+    float kept = 0;
+    for (int window = 0; window < 10; ++window) {
+      std::fill_n(gradients, kCount, 1 + 0x1p-10F);
+      bucket.start("bucket");
+      bucket.wait();
+      EXPECT_TRUE(bucket.is_finite());
+      bucket.finish(/*count_errors=*/true);
+      const float with = 1 + 0x1p-10F + kept;
+      const float rounded = with > 1 + 0x1p-8F ? 1 + 0x1p-7F : 1;
+      kept = with - rounded;
+      EXPECT_THAT(std::vector<float>(gradients, gradients + kCount), Each(2 * rounded)) << window;
+      EXPECT_THAT(std::vector<float>(errors, errors + kCount), Each(kept)) << window;
+    }
+    bucket.scale_residuals(0.5);
+    EXPECT_EQ(errors[kCount - 1], kept / 2);
+  });
+}
+
+}  // namespace
+}  // namespace bp
