@@ -81,7 +81,7 @@ Rows merge(const Rows& all) {
                           static_cast<std::size_t>(all.numbers.numel()));
   std::vector<std::int64_t> unique(numbers.begin(), numbers.end());
   std::ranges::sort(unique);
-  unique.erase(std::ranges::unique(unique).begin(), unique.end());
+  unique.erase(std::unique(unique.begin(), unique.end()), unique.end());
 
   auto shape = all.values.sizes().vec();
   shape[0] = static_cast<std::int64_t>(unique.size());
