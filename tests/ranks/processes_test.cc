@@ -384,6 +384,10 @@ TEST(Processes, UnknownNamesAreErrors) {
   expect_refused({"BP_ALGORITHM=ring", "BP_BACKEND=shm"},
                  "invalid_argument: the backend shm has no algorithm 'ring': it sends no messages; "
                  "possible here: auto");
+  expect_refused(
+      {"BP_ALGORITHM=ring", "BP_BACKEND=gloo-native"},
+      "invalid_argument: the backend gloo-native has no algorithm 'ring': it uses Gloo's "
+      "own; possible here: auto");
   expect_refused({"BP_SELECTION=/nowhere/table"}, "io: cannot read the selection /nowhere/table: ");
   expect_refused({"BP_BACKEND=mpi"}, "invalid_argument: there is no backend 'mpi'; there are: ");
   expect_refused({"BP_INTERFACE=eth77"}, "invalid_argument: there is no network interface 'eth77'");

@@ -14,6 +14,7 @@
 #include "bp/store.h"
 #include "comm/base/text.h"
 #include "comm/transport/inproc.h"
+#include "tests/support/refusal.h"
 #include "trouble_fixture.h"
 
 namespace bp::test {
@@ -21,9 +22,12 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::AllOf;
+using testing::AnyOf;
 using testing::ContainsRegex;
 using testing::Each;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::MatchesRegex;
 using testing::StartsWith;
 
 OVER_BOTH_WIRES(Trouble);
@@ -260,6 +264,41 @@ TEST_P(Faults, AFailureIsTheOneOfTheRankThatHadIt) {
                                HasSubstr("operation 30 was made to fail"))));
 }
 
+TEST_P(Faults, ARankThatTakesPartButSendsNothingIsNamed) {
+  options_.communicator.timeout = 1500ms;
+  options_.communicator.algorithm = "ring";
+  options_.fault = [](int rank) {
+    return rank == 1 ? Fault{.kind = Fault::Kind::drop, .at = 0} : Fault{};
+  };
+  const auto told = errors(2, [](Communicator& comm) {
+    std::vector<float> data(100);
+    all_reduce(comm, view(data), {.name = "data"});
+  });
+  EXPECT_THAT(told, Each(AllOf(StartsWith("timeout: "),
+                               ContainsRegex("rank [01] waited 1500 ms for rank [01] .*'data': it "
+                                             "takes part, but nothing more came \\(slow ranks "
+                                             "need a longer timeout\\)$"))));
+}
+
+// Each loses the other for a reason of its own. The first that says so is the job's.
+TEST_P(Faults, ARankThatFailsAfterTheFirstNamesBothReasons) {
+  options_.communicator.algorithm = "ring";
+  options_.fault = [](int) { return Fault{.kind = Fault::Kind::fail, .at = 0}; };
+  const auto told = errors(2, [](Communicator& comm) {
+    std::vector<float> data(100);
+    all_reduce(comm, view(data), {.name = "data"});
+  });
+  const auto lost = [](int rank) {
+    return concat("rank ", rank, " lost rank ", 1 - rank, " [^;]*'data': operation 0 was made to ",
+                  "fail");
+  };
+  EXPECT_THAT(told,
+              AnyOf(ElementsAre(MatchesRegex("io: " + lost(0)),
+                                MatchesRegex("io: " + lost(1) + "; first of all: " + lost(0))),
+                    ElementsAre(MatchesRegex("io: " + lost(0) + "; first of all: " + lost(1)),
+                                MatchesRegex("io: " + lost(1)))));
+}
+
 TEST(Faulty, AShortMessageIsNoSuccess) {
   RanksOptions options;
   options.fault = [](int rank) {
@@ -285,6 +324,21 @@ TEST(Faulty, KillsItsProcess) {
         const auto second = transport->post_send(1, 0, {});
       },
       testing::KilledBySignal(SIGKILL), "");
+}
+
+TEST(Arguments, TheInputOfAnAllGatherIsApartFromItsOutputOrInItsPlace) {
+  run_ranks(2, [](Communicator& comm) {
+    const std::vector<std::size_t> counts = {1, 2};
+    const auto own = counts[static_cast<std::size_t>(comm.rank())];
+    const auto place = static_cast<std::size_t>(comm.rank());
+    std::vector<std::int32_t> all = {1, 20, 20};
+    const std::span<std::int32_t> there = std::span(all).subspan(place, own);
+    const std::span<std::int32_t> elsewhere = std::span(all).subspan(1 - place, own);
+    EXPECT_EQ(refusal_of([&] { all_gather_v(comm, const_view(elsewhere), view(all), counts); }),
+              "all_gather: input lies in output, but not where this rank's block belongs");
+    all_gather_v(comm, const_view(there), view(all), counts);
+    EXPECT_THAT(all, ElementsAre(1, 20, 20));
+  });
 }
 
 TEST(Arguments, AreCheckedBeforeAnythingIsSent) {

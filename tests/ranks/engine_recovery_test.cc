@@ -1,0 +1,54 @@
+// What recover() says where an engine started the ranks.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <string>
+#include <utility>
+
+#include "bp/collective.h"
+#include "bp/error.h"
+#include "tests/support/refusal.h"
+#include "tests/support/run_processes.h"
+#include "tests/support/scratch.h"
+
+namespace bp::test {
+namespace {
+
+// Makes of a rank of bprun one of a Slurm step on one node, as srun would have started it.
+void become_rank_of_slurm() {
+  const std::string rank = std::getenv("RANK");
+  const std::string size = std::getenv("WORLD_SIZE");
+  for (const char* name :
+       {"RANK", "WORLD_SIZE", "BP_LOCAL_SIZES", "BP_STORE", "BP_JOB", "BP_KEY_FD"}) {
+    ::unsetenv(name);
+  }
+  for (const auto& [name, value] : {std::pair<const char*, std::string>{"SLURM_JOB_ID", "5"},
+                                    {"SLURM_STEP_ID", "0"},
+                                    {"SLURM_STEP_NUM_NODES", "1"},
+                                    {"SLURMD_NODENAME", "node1"},
+                                    {"SLURM_PROCID", rank},
+                                    {"SLURM_NTASKS", size}}) {
+    ::setenv(name, value.c_str(), 1);
+  }
+}
+
+RANK_BODY(no_recovery_under_slurm) {
+  become_rank_of_slurm();
+  Communicator world = Communicator::create();
+  std::vector<int> data(1 + static_cast<std::size_t>(world.rank()));
+  EXPECT_THROW(all_reduce(world, view(data)), Error);
+  EXPECT_EQ(refusal_of([&] { return world.recover(); }),
+            "recover() under the engine slurm: only bprun --on-failure continue lets the others go "
+            "on");
+  return 0;
+}
+
+TEST(Processes, ThereIsNoRecoveryUnderAnEngine) {
+  const Scratch folder;
+  run_processes(
+      "no_recovery_under_slurm",
+      {.ranks = 2, .environment = {"BP_SHARED_FOLDER=" + folder.path(), "BP_INTERFACE=127.0.0.1"}});
+}
+
+}  // namespace
+}  // namespace bp::test
