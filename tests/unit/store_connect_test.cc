@@ -1,7 +1,4 @@
 // How a client gets in, or says why it does not.
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <future>
 
 #include "tests/unit/store_raw_peer.h"
@@ -14,33 +11,6 @@ using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-// A socket bound to a free port of loopback. As long as it does not listen, a server may.
-class BoundPort {
- public:
-  BoundPort() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const int on = 1;
-    ::setsockopt(fd_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    auto* any = reinterpret_cast<sockaddr*>(&address);
-    EXPECT_EQ(::bind(fd_.get(), any, size), 0);
-    EXPECT_EQ(::getsockname(fd_.get(), any, &size), 0);
-    port_ = ntohs(address.sin_port);
-  }
-
-  [[nodiscard]] StoreAddress address() const { return {.host = "127.0.0.1", .port = port_}; }
-  void listen() const { EXPECT_EQ(::listen(fd_.get(), 8), 0); }
-  [[nodiscard]] RawPeer accept() const {
-    return RawPeer(Fd(::accept(fd_.get(), nullptr, nullptr)));
-  }
-
- private:
-  Fd fd_;
-  int port_ = 0;
-};
 
 class StoreConnectTest : public StoreTest {
  protected:
@@ -123,6 +93,13 @@ TEST_F(StoreConnectTest, ServerOfAnotherVersionIsToldAtOnce) {
                   plain_frame(encode_handshake({.op = StoreOp::refusal, .number = 1}, 7))),
               AllOf(StartsWith("invalid_argument: rank 3 cannot join the store 127.0.0.1:"),
                     HasSubstr("it speaks version 7 of the protocol, this program version 2")));
+}
+
+TEST_F(StoreConnectTest, ARefusalForAnUnknownReasonIsToldByItsNumber) {
+  EXPECT_THAT(
+      meet_server_that_says(plain_frame(encode_handshake({.op = StoreOp::refusal, .number = 9}))),
+      AllOf(StartsWith("invalid_argument: rank 3 cannot join the store 127.0.0.1:"),
+            EndsWith(": it refused for reason 9")));
 }
 
 TEST_F(StoreConnectTest, AnythingButAStoreIsToldAtOnce) {

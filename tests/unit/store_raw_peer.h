@@ -1,6 +1,9 @@
 // One end of a store connection that can be made to misbehave.
 #pragma once
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -131,6 +134,33 @@ class RawPeer {
   std::string received_;
   HandshakeFacts facts_;
   std::optional<FrameSeal> outgoing_;
+};
+
+// A socket bound to a free port of loopback. As long as it does not listen, a server may.
+class BoundPort {
+ public:
+  BoundPort() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int on = 1;
+    ::setsockopt(fd_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    auto* any = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(::bind(fd_.get(), any, size), 0);
+    EXPECT_EQ(::getsockname(fd_.get(), any, &size), 0);
+    port_ = ntohs(address.sin_port);
+  }
+
+  [[nodiscard]] StoreAddress address() const { return {.host = "127.0.0.1", .port = port_}; }
+  void listen() const { EXPECT_EQ(::listen(fd_.get(), 8), 0); }
+  [[nodiscard]] RawPeer accept() const {
+    return RawPeer(Fd(::accept(fd_.get(), nullptr, nullptr)));
+  }
+
+ private:
+  Fd fd_;
+  int port_ = 0;
 };
 
 }  // namespace bp

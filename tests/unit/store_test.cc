@@ -66,8 +66,11 @@ TEST_F(StoreTest, ValuesMayHaveSixteenMebibytes) {
             concat("invalid_argument: an observer, append to \"most\" at the store ",
                    server_->address().text(),
                    ": 16777216 + 1 bytes are more than a value may have, 16777216"));
-  EXPECT_THAT(error_of([&] { store->set("more", most + "x"); }),
-              AllOf(StartsWith("invalid_argument: "), HasSubstr("the value has 16777217 bytes")));
+  EXPECT_EQ(
+      error_of([&] { store->set("more", most + "x"); }),
+      concat("invalid_argument: an observer, set \"more\" at the store ", server_->address().text(),
+             ": the value has 16777217 bytes, and 16777216 are the most; send what is large "
+             "by a collective"));
   EXPECT_THAT(error_of([&] { store->set(std::string(4097, 'k'), ""); }),
               AllOf(StartsWith("invalid_argument: "), HasSubstr("the key has 4097 bytes")));
   store->set(std::string(4096, 'k'), "longest");
@@ -208,6 +211,17 @@ TEST_F(StoreTest, MoreKeysThanOneWaitMayNameAreRefused) {
   EXPECT_EQ(error_of([&] { store->wait(keys, 0ms); }),
             concat("invalid_argument: an observer, wait for 65537 keys at the store ",
                    server_->address().text(), ": 65536 are the most; wait for fewer at a time"));
+}
+
+TEST_F(StoreTest, MoreBytesOfKeysThanOneWaitMayNameAreRefused) {
+  const auto store = client();
+  // 21 bytes, and for each key its length in 4 and itself in 4096.
+  const std::vector<std::string> keys(8200, std::string(4096, 'k'));
+  EXPECT_EQ(error_of([&] { store->wait(keys, 0ms); }),
+            concat("invalid_argument: an observer, wait for 8200 keys at the store ",
+                   server_->address().text(),
+                   ": together they have 33620021 bytes, and 33619968 are the most; wait for fewer "
+                   "at a time"));
 }
 
 TEST_F(StoreTest, BusyPortIsNamed) {
