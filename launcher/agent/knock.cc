@@ -11,12 +11,15 @@
 #include "comm/base/text.h"
 #include "comm/store/keepalive.h"
 #include "launcher/agent/join_key.h"
-#include "launcher/agent/timing.h"
 #include "launcher/process/spawn.h"
 
 namespace bp::launcher {
 
-Knock::Knock(EventLoop& loop, Fd socket, const JobKey& key, Listener listener)
+Knock::Knock(EventLoop& loop,
+             Fd socket,
+             const JobKey& key,
+             Listener listener,
+             std::chrono::milliseconds limit)
     : loop_(loop),
       socket_(std::move(socket)),
       handshake_(key, kJoinHandshake),
@@ -24,7 +27,7 @@ Knock::Knock(EventLoop& loop, Fd socket, const JobKey& key, Listener listener)
   set_nonblocking(socket_.get());
   prepare_store_socket(socket_.get());
   loop_.watch(socket_.get(), POLLIN, [this](short) { read_some(); });
-  timer_ = loop_.after(kHandshake, [this] { refuse("it did not prove in time who it is"); });
+  timer_ = loop_.after(limit, [this] { refuse("it did not prove in time who it is"); });
 }
 
 Knock::~Knock() {

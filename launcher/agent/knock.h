@@ -1,6 +1,7 @@
 // Somebody who has connected to bprun --serve and has not yet proved that he knows its key.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 #include "comm/base/fd.h"
 #include "comm/store/handshake.h"
 #include "launcher/agent/channel.h"
+#include "launcher/agent/timing.h"
 #include "launcher/process/event_loop.h"
 
 namespace bp::launcher {
@@ -19,8 +21,12 @@ class Knock {
     std::function<void(Channel::Ends)> on_admitted;
     std::function<void(const std::string& why)> on_refused;
   };
-  // One of the two is called within 5 s, once, and may destroy this. `loop` must outlive it.
-  Knock(EventLoop& loop, Fd socket, const JobKey& key, Listener listener);
+  // One of the two is called within `limit`, once, and may destroy this. `loop` must outlive it.
+  Knock(EventLoop& loop,
+        Fd socket,
+        const JobKey& key,
+        Listener listener,
+        std::chrono::milliseconds limit = kHandshake);
   ~Knock();
   Knock(const Knock&) = delete;
   Knock& operator=(const Knock&) = delete;

@@ -19,14 +19,17 @@ using namespace std::chrono_literals;
 // A server's end, whose answers are read from ours.
 class KnockTest : public testing::Test {
  protected:
-  KnockTest() {
+  KnockTest() { begin(60s); }
+
+  void begin(std::chrono::milliseconds limit) {
     int ends[2];
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     ours_ = Fd(ends[0]);
     knock_.emplace(
         loop_, Fd(ends[1]), key_,
         Knock::Listener{[this](Channel::Ends admitted) { admitted_ = std::move(admitted); },
-                        [this](const std::string& why) { refused_ = why; }});
+                        [this](const std::string& why) { refused_ = why; }},
+        limit);
   }
 
   void send(const std::string& bytes) {
@@ -74,6 +77,31 @@ TEST_F(KnockTest, ARankThatLooksForItsStoreIsTold) {
   send(client.hello());
   EXPECT_EQ(client.take_challenge(answer()).refusal, StoreRefusal::job);
   EXPECT_EQ(refused_, "it is no bprun --join");
+}
+
+TEST_F(KnockTest, AnotherVersionIsToldOursAndNamed) {
+  send(plain_frame(encode_handshake({.op = StoreOp::hello}, kStoreVersion + 1)));
+  const HandshakeBody told = answer();
+  EXPECT_EQ(told.version, kStoreVersion);
+  EXPECT_EQ(told.message->number, static_cast<std::int64_t>(StoreRefusal::version));
+  EXPECT_EQ(refused_, "it is of another version of bp");
+}
+
+TEST_F(KnockTest, AHelloThatIsNoneIsRefused) {
+  send(plain_frame(encode_handshake({.op = StoreOp::proof, .strings = {std::string(32, 'x')}})));
+  EXPECT_EQ(refused_, "it sent a malformed hello");
+}
+
+TEST_F(KnockTest, AHelloWithAShortNonceIsRefused) {
+  send(plain_frame(encode_handshake(
+      {.op = StoreOp::hello, .number = -1, .strings = {kJoinHandshake, std::string(31, 'x')}})));
+  EXPECT_EQ(refused_, "it sent a malformed hello");
+}
+
+TEST_F(KnockTest, OneThatSaysNothingIsRefusedAtTheLimit) {
+  begin(1ms);
+  for (int i = 0; i < 10 && refused_.empty(); ++i) loop_.run_once(1s);
+  EXPECT_EQ(refused_, "it did not prove in time who it is");
 }
 
 TEST_F(KnockTest, NonsenseIsRefused) {

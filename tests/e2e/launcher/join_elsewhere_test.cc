@@ -1,0 +1,82 @@
+// bprun --join at a port where something else answers than bprun --serve of the same release.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "comm/base/text.h"
+#include "tests/e2e/launcher/bprun_process.h"
+#include "tests/support/scratch.h"
+#include "tests/unit/store_raw_peer.h"
+
+namespace bp::test {
+namespace {
+
+class JoinElsewhereTest : public testing::Test {
+ protected:
+  JoinElsewhereTest() {
+    ::chmod(scratch_.write("key", "a secret that both know").c_str(), 0600);
+    port_.listen();
+  }
+
+  [[nodiscard]] BprunProcess join(const StoreAddress& server,
+                                  const std::string& patience = "30s") const {
+    return BprunProcess({{"--join", server.text(), "--start-timeout", patience},
+                         "",
+                         {"BP_JOB_KEY_FILE=" + scratch_.path("key")}});
+  }
+  // What bprun --join says of a server that answers hello with `answer`.
+  [[nodiscard]] std::string meet_server_that_says(const std::string& answer) const {
+    BprunProcess guest = join(port_.address());
+    RawPeer server = port_.accept();
+    EXPECT_TRUE(server.receive_handshake());
+    server.send(answer);
+    EXPECT_EQ(guest.finish(), 2);
+    return guest.first_error_line();
+  }
+  [[nodiscard]] std::string refusal(const std::string& why) const {
+    return concat("bprun: cannot join ", port_.address().text(), ": ", why);
+  }
+
+  const Scratch scratch_;
+  const BoundPort port_;
+};
+
+TEST_F(JoinElsewhereTest, AServerOfAnotherVersionIsNamed) {
+  EXPECT_EQ(meet_server_that_says(plain_frame(
+                encode_handshake({.op = StoreOp::refusal, .number = 1}, kStoreVersion + 1))),
+            refusal("it is of another version of bp"));
+  EXPECT_EQ(
+      meet_server_that_says(plain_frame(encode_handshake({.op = StoreOp::refusal, .number = 1}))),
+      refusal("it is of another version of bp"));
+}
+
+TEST_F(JoinElsewhereTest, WhatIsNoServerOfBprunIsNamed) {
+  for (const char* answer : {"SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n"}) {
+    EXPECT_EQ(meet_server_that_says(answer), refusal("what answers there is no bprun --serve"));
+  }
+  EXPECT_EQ(meet_server_that_says(
+                plain_frame(encode_handshake({.op = StoreOp::challenge, .strings = {"", ""}}))),
+            refusal("what answers there is no bprun --serve"));
+}
+
+TEST_F(JoinElsewhereTest, TheStoreOfAJobIsNoServerOfBprun) {
+  const StoreServer store({.bind_address = "127.0.0.1", .job = "job-1"}, [](const auto&) {});
+  BprunProcess guest = join(store.address());
+  EXPECT_EQ(guest.finish(), 2);
+  EXPECT_EQ(guest.first_error_line(), concat("bprun: cannot join ", store.address().text(),
+                                             ": what answers there is no bprun --serve"));
+}
+
+// The second time it gets no answer.
+TEST_F(JoinElsewhereTest, AServerThatHangsUpIsTriedAgainUntilTheDeadline) {
+  BprunProcess guest = join(port_.address(), "1s");
+  EXPECT_TRUE(port_.accept().receive_handshake());
+  EXPECT_EQ(guest.finish(), 75);
+  EXPECT_EQ(guest.first_error_line(),
+            concat("bprun: no bprun --serve has answered at ", port_.address().text(),
+                   " within 1.0 s (--start-timeout): no answer; is it there, and has its job not "
+                   "begun without this machine?"));
+}
+
+}  // namespace
+}  // namespace bp::test
