@@ -3,6 +3,7 @@
 
 #include "bp/error.h"
 #include "checkpoint_fixture.h"
+#include "comm/base/text.h"
 #include "tests/unit/model/refusal.h"
 
 namespace bp::trainer {
@@ -147,6 +148,20 @@ TEST_F(Checkpoint, AFailedPublishingLeavesTheOthers) {
   EXPECT_EQ(damage_of(checkpoints().of_step(50)), "");
 }
 
+TEST_F(Checkpoint, APlaceThatIsTakenIsNamed) {
+  write("run/checkpoints/step-60/notes.txt", "of another program");
+  try {
+    save(60);
+    FAIL() << "over what is there";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+    EXPECT_EQ(error.what(),
+              concat("cannot change ", path("run/checkpoints"), ": Directory not empty (",
+                     path("run/checkpoints/.part-step-60"), ")"));
+  }
+  EXPECT_THAT(names_in(path("run/checkpoints/step-60")), ElementsAre("notes.txt"));
+}
+
 TEST(CheckpointState, ComesBack) {
   CheckpointState state;
   state.step = 212;
@@ -201,7 +216,8 @@ TEST(CheckpointState, RefusesWhatIsNone) {
   const auto refused = [](const std::string& json) {
     return test::refusal([&] { (void)parse_state(json); });
   };
-  EXPECT_THAT(refused(to_json(state)), HasSubstr("row 100 of 100"));
+  EXPECT_EQ(refused(to_json(state)),
+            "step 3, epoch 0, row 100 of 100 and nominal weight 0 are no place in a run");
   EXPECT_THAT(refused("{}"), HasSubstr("format"));
   EXPECT_THAT(refused(R"({"format": 9})"), HasSubstr("its format is 9, and this program knows 1"));
   EXPECT_THAT(refused(R"({"format": 1, "step": "x"})"), HasSubstr(R"("step" is "x", no whole)"));
