@@ -24,8 +24,9 @@ struct Verdict {
   int rank = -1;
   int status = 0;                // as from waitpid; of `ended`, `left` and `consequence`
   int because_of = -1;           // of `consequence`
-  std::string declared;          // what the rank told the store, where it did
+  std::string declared = {};     // what the rank told the store, where it did
   bool cause_has_ended = false;  // of `consequence`
+  bool operator==(const Verdict&) const = default;
 };
 
 class Jury {

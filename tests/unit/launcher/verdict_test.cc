@@ -53,11 +53,8 @@ TEST_F(JuryTest, ASilentRankIsNoFailure) {
 
 TEST_F(JuryTest, BlamesAForeignProgramAtOnce) {
   end(10, 1, exit_status(7));
-  const auto verdict = jury.verdict(at(10));
-  ASSERT_TRUE(verdict);
-  EXPECT_EQ(verdict->kind, Kind::ended);
-  EXPECT_EQ(verdict->rank, 1);
-  EXPECT_EQ(verdict->status, exit_status(7));
+  EXPECT_EQ(jury.verdict(at(10)),
+            (Verdict{.kind = Kind::ended, .rank = 1, .status = exit_status(7)}));
 }
 
 TEST_F(JuryTest, FirstFailureWins) {
@@ -106,13 +103,11 @@ TEST_F(JuryTest, NamesTheConsequenceWhenNoCauseComes) {
   tell(11, Event::lost, 0);
   end(12, 0, exit_status(3));
   EXPECT_FALSE(jury.verdict(at(1509)));
-  const auto verdict = jury.verdict(at(1510));
-  ASSERT_TRUE(verdict);
-  EXPECT_EQ(verdict->kind, Kind::consequence);
-  EXPECT_EQ(verdict->rank, 0);
-  EXPECT_EQ(verdict->because_of, 1);
-  EXPECT_EQ(verdict->status, exit_status(3));
-  EXPECT_EQ(verdict->declared, "no answer from rank 1");
+  EXPECT_EQ(jury.verdict(at(1510)), (Verdict{.kind = Kind::consequence,
+                                             .rank = 0,
+                                             .status = exit_status(3),
+                                             .because_of = 1,
+                                             .declared = "no answer from rank 1"}));
 }
 
 TEST_F(JuryTest, LeavingWithoutGoodbyeIsAFailure) {
@@ -123,10 +118,7 @@ TEST_F(JuryTest, LeavingWithoutGoodbyeIsAFailure) {
   tell(13, Event::lost, 0);
   end(14, 0, exit_status(1));
   EXPECT_FALSE(jury.verdict(at(400)));
-  const auto verdict = jury.verdict(at(510));
-  ASSERT_TRUE(verdict);
-  EXPECT_EQ(verdict->kind, Kind::left);
-  EXPECT_EQ(verdict->rank, 2);
+  EXPECT_EQ(jury.verdict(at(510)), (Verdict{.kind = Kind::left, .rank = 2}));
 }
 
 TEST_F(JuryTest, LeavingIsTheCauseEvenWhenAllOthersHaveFailedOfIt) {
@@ -177,10 +169,7 @@ TEST_F(JuryTest, ARankThatLeftIsNamedThoughItNoticedAnother) {
   tell(13, Event::lost, 1);
   end(14, 2, exit_status(70));
   tell(15, Event::lost, 2);
-  const auto verdict = jury.verdict(at(1'514));
-  ASSERT_TRUE(verdict);
-  EXPECT_EQ(verdict->kind, Kind::left);
-  EXPECT_EQ(verdict->rank, 1);
+  EXPECT_EQ(jury.verdict(at(1'514)), (Verdict{.kind = Kind::left, .rank = 1}));
 }
 
 TEST_F(JuryTest, AnAbortIsAFailureThoughAllEndWith0) {
@@ -214,16 +203,14 @@ TEST_F(JuryTest, NamesARankThatDeclaredTheJobFailedAndRunsOn) {
   join_all();
   tell(10, Event::failed, 1, 1, "out of memory");
   EXPECT_FALSE(jury.verdict(at(1509)));
-  const auto verdict = jury.verdict(at(1510));
-  ASSERT_TRUE(verdict);
-  EXPECT_EQ(verdict->kind, Kind::declared);
-  EXPECT_EQ(verdict->declared, "out of memory");
+  EXPECT_EQ(jury.verdict(at(1510)),
+            (Verdict{.kind = Kind::declared, .rank = 1, .declared = "out of memory"}));
 }
 
 TEST_F(JuryTest, NamesARankThatLostTheStoreAndRunsOn) {
   join_all();
   tell(10, Event::lost, 1);
-  EXPECT_EQ(jury.verdict(at(1510))->kind, Kind::lost_store);
+  EXPECT_EQ(jury.verdict(at(1510)), (Verdict{.kind = Kind::lost_store, .rank = 1}));
 }
 
 TEST_F(JuryTest, SavedIsNoFailureOnceARankHasAskedToStop) {
@@ -245,6 +232,102 @@ TEST_F(JuryTest, ObserversAreNobody) {
   EXPECT_FALSE(jury.verdict(at(10'000)));
 }
 
+TEST_F(JuryTest, AnEventOfARankBeyondTheWorldIsIgnored) {
+  for (const int rank : {3, 4, 1000}) {
+    tell(10, Event::joined, rank);
+    tell(11, Event::lost, rank);
+  }
+  EXPECT_FALSE(jury.anyone_joined());
+  EXPECT_FALSE(jury.latest());
+}
+
+TEST_F(JuryTest, SavedIsAFailureWhereNoRankHasAskedToStop) {
+  end(10, 1, exit_status(75));
+  EXPECT_EQ(jury.verdict(at(10))->status, exit_status(75));
+}
+
+TEST_F(JuryTest, AnotherCodeThanSavedIsAFailureThoughARankHasAskedToStop) {
+  tell(5, Event::stop_requested, 0);
+  end(10, 1, exit_status(1));
+  EXPECT_EQ(jury.verdict(at(10))->status, exit_status(1));
+}
+
+TEST_F(JuryTest, ARankThatDeclaredAndEndedIsNamedWithItsText) {
+  join_all();
+  tell(10, Event::failed, 1, 1, "out of memory");
+  tell(11, Event::lost, 1);
+  end(12, 1, exit_status(4));
+  EXPECT_EQ(
+      jury.verdict(at(12)),
+      (Verdict{
+          .kind = Kind::ended, .rank = 1, .status = exit_status(4), .declared = "out of memory"}));
+}
+
+TEST_F(JuryTest, ARunningRankThatDeclaredAFailureMayStillHaveBeenFirst) {
+  join_all();
+  tell(10, Event::failed, 0, 0, "the disk is full");
+  end(11, 1, kSegv);
+  tell(12, Event::lost, 1);
+  EXPECT_FALSE(jury.verdict(at(509)));
+  EXPECT_EQ(jury.verdict(at(510))->rank, 1) << "rank 0 had half a second to end";
+}
+
+TEST_F(JuryTest, ARankWithoutStoreThatRunsMayStillHaveBeenFirst) {
+  join_all();
+  tell(10, Event::lost, 0);
+  end(11, 1, kSegv);
+  tell(12, Event::lost, 1);
+  EXPECT_FALSE(jury.verdict(at(509)));
+  EXPECT_EQ(jury.verdict(at(510))->rank, 1);
+}
+
+TEST_F(JuryTest, TheConsequenceOfARankThatLeftInGoodOrderSaysSo) {
+  join_all();
+  tell(10, Event::goodbye, 1);
+  end(11, 1, 0);
+  tell(12, Event::consequence, 0, 1, "rank 1 asked for nothing more");
+  tell(13, Event::lost, 0);
+  end(14, 0, exit_status(1));
+  EXPECT_EQ(jury.verdict(at(1'512)), (Verdict{.kind = Kind::consequence,
+                                              .rank = 0,
+                                              .status = exit_status(1),
+                                              .because_of = 1,
+                                              .declared = "rank 1 asked for nothing more",
+                                              .cause_has_ended = true}));
+}
+
+TEST_F(JuryTest, OfConsequencesTheFirstThatEndedIsNamed) {
+  join_all();
+  tell(10, Event::consequence, 0, 1, "");
+  tell(11, Event::consequence, 2, 1, "");
+  tell(12, Event::lost, 2);
+  end(13, 2, exit_status(1));
+  tell(14, Event::lost, 0);
+  end(15, 0, exit_status(1));
+  EXPECT_EQ(
+      jury.verdict(at(1'510)),
+      (Verdict{.kind = Kind::consequence, .rank = 2, .status = exit_status(1), .because_of = 1}));
+}
+
+TEST_F(JuryTest, LeavingIsFineOnceAllOthersHaveSaidGoodbye) {
+  join_all();
+  tell(5, Event::goodbye, 0);
+  tell(5, Event::goodbye, 1);
+  end(10, 2, 0);
+  tell(11, Event::lost, 2);
+  EXPECT_FALSE(jury.verdict(at(100'000)));
+}
+
+TEST_F(JuryTest, ListsWhoLeftWithoutGoodbye) {
+  tell(0, Event::joined, 0);
+  tell(0, Event::joined, 2);
+  tell(10, Event::goodbye, 0);
+  for (int rank = 0; rank < 3; ++rank) {
+    end(11, rank, 0);
+  }
+  EXPECT_THAT(jury.left_without_goodbye(), ElementsAre(2)) << "rank 1 never joined";
+}
+
 TEST_F(JuryTest, NamesWhoNeverJoined) {
   EXPECT_THAT(jury.missing(at(100'000), 30s), IsEmpty()) << "nobody did: not our library";
   tell(1'000, Event::joined, 1);
@@ -260,6 +343,14 @@ TEST_F(JuryTest, TimeInWhichTheJobStoodStillDoesNotCount) {
   jury.time_was_lost(1h);
   EXPECT_THAT(jury.missing(at(3'600'000 + 30'999), 30s), IsEmpty());
   EXPECT_THAT(jury.missing(at(3'600'000 + 31'000), 30s), ElementsAre(0, 2));
+}
+
+TEST_F(JuryTest, TimeInWhichTheJobStoodStillIsNoPatienceSpent) {
+  join_all();
+  tell(10, Event::lost, 1);
+  jury.time_was_lost(1h);
+  EXPECT_FALSE(jury.verdict(at(3'600'000 + 1'509)));
+  EXPECT_EQ(jury.verdict(at(3'600'000 + 1'510))->kind, Kind::lost_store);
 }
 
 }  // namespace
