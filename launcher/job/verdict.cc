@@ -170,7 +170,7 @@ std::vector<int> Jury::left_without_goodbye() const {
 std::optional<Verdict> Jury::second_best() const {
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const Rank& rank = ranks_[i];
-    if (!rank.status && rank.declared && !rank.because_of) {
+    if (rank.declared && !rank.because_of) {
       return Verdict{Verdict::Kind::declared, static_cast<int>(i), 0, -1, *rank.declared, false};
     }
   }

@@ -17,7 +17,7 @@ struct Verdict {
     ended,        // exited with a code, or was killed by a signal
     left,         // exited with 0, without goodbye, while others were at work
     lost_store,   // closed its connection to the store, and runs on
-    declared,     // declared the job failed, and runs on
+    declared,     // declared the job failed, and runs on or has ended with 0
     consequence,  // said that it ends because of another, which runs on or has left in good order
   };
   Kind kind = Kind::ended;

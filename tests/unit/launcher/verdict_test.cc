@@ -180,6 +180,8 @@ TEST_F(JuryTest, AnAbortIsAFailureThoughAllEndWith0) {
     end(12, rank, 0);
   }
   EXPECT_TRUE(jury.latest());
+  EXPECT_EQ(jury.verdict(at(1510)),
+            (Verdict{.kind = Kind::declared, .rank = 1, .declared = "enough"}));
 }
 
 TEST_F(JuryTest, AGoodbyeThatComesAfterTheEndClearsTheDoubt) {
