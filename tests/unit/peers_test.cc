@@ -4,15 +4,19 @@
 #include <poll.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
+#include <initializer_list>
 #include <iostream>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "bp/error.h"
 #include "bp/log.h"
+#include "comm/base/hmac.h"
 #include "comm/base/job_key.h"
 #include "comm/base/text.h"
 #include "comm/engine/failure.h"
@@ -81,6 +85,57 @@ TEST(PeerHandshakeTest, NothingRecordedIsOfUse) {
   PeerHandshake later(key, identity);
   (void)later.hello(3);
   EXPECT_FALSE(later.check_answer(answer));
+}
+
+// What handshake.h draws, made by hand, with a nonce of 32 times 'a'.
+std::string opening_by_hand(const std::string& magic, std::uint32_t rank) {
+  std::string opening = magic;
+  for (int byte = 0; byte < 4; ++byte) opening += static_cast<char>(rank >> (8 * byte) & 0xff);
+  return opening + std::string(32, 'a');
+}
+
+TEST(PeerHandshakeTest, SendsAndTakesTheBytesThatTheHeaderDraws) {
+  const JobKey key = random_job_key();
+  const Bytes32 identity = random_bytes();
+  Hmac hmac(key);
+  const auto mac = [&](std::initializer_list<std::string_view> parts) {
+    return std::string(view_of(hmac(parts)));
+  };
+  constexpr int kRank = 0x01020304;
+  const std::string opening = opening_by_hand("bp peer1", kRank);
+  PeerHandshake listening(key, identity);
+  EXPECT_EQ(listening.take_hello(opening + mac({"bp peer hello ", view_of(identity), opening})),
+            kRank);
+  const std::string answer = listening.answer();
+  const std::string nonce = answer.substr(0, 32);
+  EXPECT_EQ(answer, nonce + mac({"bp peer answer", view_of(identity), opening, nonce}));
+  EXPECT_TRUE(listening.check_proof(mac({"bp peer proof ", view_of(identity), opening, nonce})));
+
+  EXPECT_EQ(PeerHandshake(key, identity).hello(kRank).substr(0, 12), "bp peer1\4\3\2\1");
+  const std::string newer = opening_by_hand("bp peer2", kRank);
+  EXPECT_FALSE(PeerHandshake(key, identity)
+                   .take_hello(newer + mac({"bp peer hello ", view_of(identity), newer})))
+      << "another version, though it knows the key";
+}
+
+TEST(PeerHandshakeTest, BytesOfAnotherLengthAreRefused) {
+  const JobKey key = random_job_key();
+  const Bytes32 identity = random_bytes();
+  PeerHandshake connecting(key, identity);
+  PeerHandshake listening(key, identity);
+  const auto others = [](const std::string& bytes) {
+    return std::vector{std::string(), bytes.substr(0, bytes.size() - 1), bytes + 'x',
+                       bytes + bytes};
+  };
+  const std::string hello = connecting.hello(3);
+  for (const std::string& bytes : others(hello)) EXPECT_FALSE(listening.take_hello(bytes));
+  ASSERT_TRUE(listening.take_hello(hello));
+  const std::string answer = listening.answer();
+  for (const std::string& bytes : others(answer)) EXPECT_FALSE(connecting.check_answer(bytes));
+  ASSERT_TRUE(connecting.check_answer(answer));
+  const std::string proof = connecting.proof();
+  for (const std::string& bytes : others(proof)) EXPECT_FALSE(listening.check_proof(bytes));
+  EXPECT_TRUE(listening.check_proof(proof));
 }
 
 class ConnectPeersTest : public testing::Test {
