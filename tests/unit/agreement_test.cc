@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/engine/failure.h"
+#include "tests/support/memory_store.h"
 
 namespace bp {
 namespace {
@@ -64,6 +65,40 @@ TEST(Header, EveryPartChangesTheSlot) {
   EXPECT_EQ(slots.size(), 1 + others.size());
 }
 
+// Each rank of an all_to_all_v has counts of its own.
+TEST(Header, CountsOfAnAllToAllVAreEachRanksOwn) {
+  Operation one = operation(Operation::Kind::all_to_all_v, 0);
+  Operation other = one;
+  other.counts = {1, 2};
+  EXPECT_EQ((Header{"world", 3, &other, "auto"}).slot(), (Header{"world", 3, &one, "auto"}).slot());
+}
+
+TEST(Agreement, ShowsWhatEachRankAsksForUntilItIsForgotten) {
+  test::MemoryStoreServer server;
+  const auto store = server.connect(0);
+  const std::vector<int> members = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+  Agreement agreement(*store, "world.1", members);
+  const Operation sum = operation(Operation::Kind::all_reduce, 12);
+  const Header by_itself{"world.1", 3, &sum, "auto"};
+  const Header by_ring{"world.1", 3, &sum, "ring"};
+  agreement.show(0, by_itself);
+  agreement.show(1, by_ring);
+  agreement.show(10, by_itself);
+  agreement.leave(2, 3);
+  EXPECT_THAT(agreement.shown(3),
+              testing::ElementsAre(testing::Pair(0, "all_reduce sum of 12 bf16"),
+                                   testing::Pair(1, "all_reduce sum of 12 bf16 by ring"),
+                                   testing::Pair(2, "nothing more, having finished"),
+                                   testing::Pair(10, "all_reduce sum of 12 bf16")));
+  EXPECT_THAT(agreement.shown(4), testing::IsEmpty());
+  EXPECT_THAT(agreement.shown(31), testing::IsEmpty()) << "rank 10's of 3 is not rank 0's of 31";
+  EXPECT_THAT(Agreement(*store, "world.2", members).shown(3), testing::IsEmpty());
+  agreement.forget(1, by_ring);
+  EXPECT_FALSE(agreement.shown(3).contains(1));
+  EXPECT_TRUE(agreement.shown(3).contains(10));
+  store->goodbye();
+}
+
 TEST(Disagreement, IsNoneWhereAllThatIsShownIsTheSame) {
   EXPECT_FALSE(disagreement({}, 1, "world"));
   EXPECT_FALSE(disagreement({{0, "barrier"}, {2, "barrier"}}, 1, "world"));
@@ -74,6 +109,9 @@ TEST(Disagreement, ListsWhoAskedForWhat) {
       disagreement({{0, "a"}, {1, "b"}, {2, "a"}, {3, "c"}}, 17, "world"),
       "ranks disagree on collective 17 of world: ranks 0, 2 asked for a; rank 1 for b; rank 3 "
       "for c (every rank must ask for the same collectives in the same order)");
+  EXPECT_EQ(disagreement({{0, "b"}, {1, "a"}, {2, "b"}}, 0, "world"),
+            "ranks disagree on collective 0 of world: ranks 0, 2 asked for b; rank 1 for a (every "
+            "rank must ask for the same collectives in the same order)");
 }
 
 TEST(Failure, KeepsTheFirst) {
