@@ -139,6 +139,14 @@ TEST(Sampler, SaysWhatIsWrongWithItsOptions) {
   }
 }
 
+TEST(Sampler, RefusesEachOptionThatIsTooSmall) {
+  EXPECT_THROW(Sampler({.rows = -1}), Error);
+  EXPECT_THROW(Sampler({.rows = 1, .ranks = 0}), Error);
+  EXPECT_THROW(Sampler({.rows = 1, .batch = 0}), Error);
+  EXPECT_THROW(Sampler({.rows = 1, .micro_batches = 0}), Error);
+  EXPECT_EQ(Sampler({.rows = 0}).steps_per_epoch(), 0);
+}
+
 TEST(Permutation, IsABijectionForEverySize) {
   for (const std::int64_t rows : {1, 2, 3, 4, 5, 31, 63, 64, 65, 127, 1000, 4096, 4097}) {
     Rows order = epoch_order(rows, 3, 0);
