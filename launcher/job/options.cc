@@ -64,16 +64,17 @@ struct RawOptions {
 };
 
 void describe_joining(CLI::App& app, Options& options, RawOptions& raw) {
-  app.add_option(
-         "--serve", options.serve_port,
-         "start the -n ranks on this machine's slots and on machines that join at this port")
+  app.add_option("--serve", options.serve_port,
+                 "start -n ranks on this machine's slots and on machines that join at PORT")
       ->type_name("PORT");
-  app.add_option("--join", raw.join, "join a bprun --serve, and run ranks of its job here")
+  app.add_option("--join", raw.join, "join the job of a bprun --serve and run ranks of it here")
       ->type_name("HOST:PORT");
-  app.add_option("--slots", raw.slots, "with --serve or --join: ranks on this machine (default: 1)")
+  app.add_option("--slots", raw.slots,
+                 "run N ranks on this machine, with --serve or --join (default: 1)")
       ->type_name("N");
-  app.add_option("--first-rank", options.first_rank,
-                 "with these: its first rank (default: the first that is left, in order of coming)")
+  app.add_option(
+         "--first-rank", options.first_rank,
+         "number this machine's ranks from R, with --serve or --join (default: the next free rank)")
       ->type_name("R");
 }
 
@@ -87,66 +88,64 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
   add_host_options(app, options);
   describe_joining(app, options, raw);
   app.add_option("--prefix", raw.prefix,
-                 "before each line of output: rank, none, horovod or time (default: rank)")
+                 "begin each output line with: rank, none, horovod or time (default: rank)")
       ->type_name("STYLE");
   app.add_option("--show-ranks", raw.shown_ranks,
-                 "show what these ranks print, of the others nothing (default: all)")
+                 "show the output of these ranks only (default: all)")
       ->type_name("0,2-3");
   app.add_flag("-q,--quiet", options.quiet,
-               "print no word of bprun's own but the report of a failure");
+               "print nothing of bprun's own except the report of a failure");
   app.add_option("--color", raw.colours,
-                 "auto, always or never (default: auto, on terminals unless NO_COLOR is set)")
+                 "colour prefixes: auto, always or never (default: auto, which obeys NO_COLOR)")
       ->type_name("WHEN");
   app.add_option("--output", options.output,
-                 "write DIR/JOB/rank.N/stdout and stderr too; DIR/latest is the newest job")
+                 "also write DIR/JOB/rank.N/stdout and stderr; DIR/latest links the newest job")
       ->type_name("DIR");
   app.add_option("--trace", options.trace,
-                 "programs of bp draw a timeline of each rank, DIR/rank-N.json (ui.perfetto.dev)")
+                 "have programs of bp write a timeline of each rank to DIR/rank-N.json")
       ->type_name("DIR");
-  app.add_option(
-         "--env", options.environment,
-         "pass this variable to other hosts too (with =VALUE: to all ranks, with that value)")
+  app.add_option("--env", options.environment,
+                 "pass the variable to other hosts too; with =VALUE set it for all ranks")
       ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);
   app.add_flag("--env-all", options.whole_environment, "pass the whole environment to other hosts");
   app.add_option("--grace", raw.grace,
-                 "for ranks to save and end when asked to stop (default: 30s)")
+                 "give ranks TIME to save and end when asked to stop (default: 30s)")
       ->type_name("TIME");
   app.add_flag("--kill-silent{10s}", raw.kill_silent,
-               "end the job when a rank gives no sign of life for TIME or 10s (default: after 10s "
-               "it is named, and nothing ends)");
+               "end the job if a rank sends no heartbeat for TIME (10s); by default bprun only "
+               "names such a rank");
   app.add_option("--lost-after", raw.lost_after,
-                 "silence after which a host counts as lost (default: 9s)")
+                 "count a host as lost after TIME without a heartbeat (default: 9s)")
       ->type_name("TIME");
   app.add_option("--on-failure", raw.on_failure,
-                 "of a rank: stop the job, or continue with the others (default: stop)")
+                 "stop the job when a rank fails, or continue with the others (default: stop)")
       ->type_name("WHAT");
   app.add_option("--max-restarts", options.max_restarts,
-                 "begin anew after a failure or a lost host, at most so often (default: 0)")
+                 "restart up to N times after a failure or a lost host (default: 0)")
       ->type_name("N");
   app.add_option("--min-ranks", options.min_ranks,
-                 "a restart goes without hosts that are not there, or that failed twice, while the "
-                 "others hold so many (default: all ranks)")
+                 "restart with fewer hosts if at least M ranks still fit (default: all ranks)")
       ->type_name("M");
   app.add_option("--gpus", options.gpus,
-                 "of each host: all, a list such as 0,2-3, or least:N for the N least at work; a "
-                 "rank each (default: none is assigned)")
+                 "assign one GPU per rank: all, 0,2-3, or least:N for the N least busy (default: "
+                 "none)")
       ->type_name("WHICH");
-  app.add_flag("--share-gpus", options.share_gpus, "more ranks than GPUs are fine");
+  app.add_flag("--share-gpus", options.share_gpus, "allow more ranks than GPUs");
   app.add_flag_callback(
       "--no-probe", [&options] { options.probe = false; },
-      "start even where hosts do not reach each other: for programs that need no network");
+      "start even if hosts cannot reach each other, for programs without a network");
   app.add_option("--store-port", options.store_port,
-                 "a fixed port for the job's store (default: any free one)")
+                 "use this port for the job's store (default: any free port)")
       ->type_name("PORT");
   app.add_flag("--dry-run", options.dry_run,
                "show hosts, ranks, variables and commands; start nothing");
   app.add_flag("--check-build", raw.check_build,
                "show the backends, engines and versions of this build and exit");
   app.add_option("--completion", raw.completion,
-                 "print what completes bprun's words: source <(bprun --completion bash)")
+                 "print the completion of a shell: source <(bprun --completion bash)")
       ->type_name("SHELL");
-  app.add_flag("--json", options.json, "what --dry-run and --check-build show, as JSON");
+  app.add_flag("--json", options.json, "print --dry-run and --check-build as JSON");
   app.prefix_command();
 }
 
@@ -193,7 +192,8 @@ void check_restarts(const Options& options) {
     refuse(concat("--max-restarts must be 0 or more, not ", options.max_restarts));
   }
   if (options.min_ranks && options.max_restarts == 0) {
-    refuse("--min-ranks is about restarts, and there are none without --max-restarts N");
+    refuse(
+        "--min-ranks has no effect without restarts; add --max-restarts N or remove --min-ranks");
   }
   if (options.min_ranks && *options.min_ranks < 1) {
     refuse(concat("--min-ranks must be 1 or more, not ", *options.min_ranks));

@@ -25,7 +25,7 @@ const std::string kTrainFooter =
     "Other commands (each with its own --help):\n"
     "  bert_train prep DATA      prepare the store only\n"
     "  bert_train eval RUN DATA  score a trained model again\n"
-    "  bert_train stop RUN       ask the run at work in RUN to save and end\n";
+    "  bert_train stop RUN       ask the run in RUN to save and end\n";
 
 // 0.8,0.1,0.1
 std::array<double, 3> parse_split(const std::string& text) {
@@ -56,40 +56,38 @@ struct Raw {
 // How to read a table and what becomes of its rows.
 void add_data_options(OptionSet& set, PrepareOptions& prepare, Raw& raw) {
   set.group("Data");
-  set.text({"text", "Column of the text, by name or by number from 1", "", "COLUMN"},
+  set.text({"text", "Column of the text: a name, or a number from 1", "", "COLUMN"},
            prepare.text_column);
-  set.text({"label", "Column of the label, likewise", "", "COLUMN"}, prepare.label_column);
-  set.path({"dev", "File with samples to choose by, instead of a share of DATA", "", "FILE"},
+  set.text({"label", "Column of the label: a name, or a number from 1", "", "COLUMN"},
+           prepare.label_column);
+  set.path({"dev", "File with dev samples, instead of a share of DATA", "", "FILE"},
            prepare.dev_source);
-  set.path({"test", "File with samples to test on, likewise", "", "FILE"}, prepare.test_source);
+  set.path({"test", "File with test samples, instead of a share of DATA", "", "FILE"},
+           prepare.test_source);
   set.text({"split", "Shares of DATA's texts for train, dev and test", "", "T,D,E"}, raw.split);
   set.choice<TextFormat>(
       {"format", "Format of the text files"}, prepare.format,
       {{"auto", TextFormat::automatic}, {"csv", TextFormat::csv}, {"tsv", TextFormat::tsv}});
   set.choice<HeaderMode>(
-      {"header", "Whether their first line names the columns"}, prepare.header,
+      {"header", "Whether the first line names the columns"}, prepare.header,
       {{"auto", HeaderMode::automatic}, {"yes", HeaderMode::yes}, {"no", HeaderMode::no}});
-  set.text({"separator",
-            "What is between fields: comma, semicolon, tab, bar, colon, space, or a character", "",
-            "NAME"},
+  set.text({"separator", "Character between fields, or comma, semicolon, tab, bar, colon, space",
+            "", "NAME"},
            raw.separator);
   set.flag({"trim-labels", "Remove blanks around labels"}, prepare.label_form.trim);
-  set.flag({"round-labels", "Round labels, which must be numbers, to whole numbers"},
-           prepare.label_form.round);
-  set.flag({"dedupe", "Keep each text once; in the test or dev file, if it is there too"},
-           prepare.dedupe);
+  set.flag({"round-labels", "Round numeric labels to whole numbers"}, prepare.label_form.round);
+  set.flag({"dedupe", "Keep each text once, preferably in the test or dev file"}, prepare.dedupe);
   set.path({"vocab", "A vocab.txt of WordPiece tokens", "trained on the texts", "FILE"},
            prepare.vocabulary);
-  set.number({"vocab-size", "Tokens of a vocabulary that is trained"}, prepare.vocabulary_size, 6,
-             1e6);
-  set.number({"max-length", "Longest sample in tokens, [CLS] and [SEP] included"},
-             prepare.max_length, 3, 4096);
-  set.choice<LongText>(
-      {"long-text", "What becomes of a longer text: several samples, or its beginning"},
-      prepare.long_text, {{"fold", LongText::fold}, {"truncate", LongText::truncate}});
+  set.number({"vocab-size", "Tokens of a trained vocabulary"}, prepare.vocabulary_size, 6, 1e6);
+  set.number({"max-length", "Most tokens of a sample, with [CLS] and [SEP]"}, prepare.max_length, 3,
+             4096);
+  set.choice<LongText>({"long-text", "Split a longer text into several samples, or cut it"},
+                       prepare.long_text,
+                       {{"fold", LongText::fold}, {"truncate", LongText::truncate}});
   set.path({"store", "The prepared data set", "DATA with the suffix .sqlite", "FILE"},
            prepare.store);
-  set.flag({"stage", "Prepare on rank 0 only; hosts that lack its store are sent it"}, raw.stage);
+  set.flag({"stage", "Prepare on rank 0 only and copy its store to other hosts"}, raw.stage);
 }
 
 void add_rebuild_option(OptionSet& set, PrepareOptions& prepare) {
@@ -99,68 +97,68 @@ void add_rebuild_option(OptionSet& set, PrepareOptions& prepare) {
 void add_train_options(OptionSet& set, Options& options) {
   set.group("Model");
   set.path({"model",
-            "tiny, mini, small, medium, base or large: from scratch; or a Hugging Face "
-            "folder: with model.safetensors its weights, with config.json alone its "
-            "shape from scratch",
+            "tiny, mini, small, medium, base or large (from scratch), or a Hugging Face "
+            "folder (from its weights, or from scratch if it has only config.json)",
             "", "NAME|DIR"},
            options.model);
-  set.number({"dropout", "Share dropped in training", "the model's, 0.1 for presets"},
+  set.number({"dropout", "Share of values dropped in training", "the model's, 0.1 for presets"},
              options.dropout, 0, 0.999);
-  set.choice<Precision>({"precision", "Of products and activations in training"}, options.precision,
-                        {{"fp32", Precision::fp32}, {"bf16", Precision::bf16}});
+  set.choice<Precision>({"precision", "Type of products and activations in training"},
+                        options.precision, {{"fp32", Precision::fp32}, {"bf16", Precision::bf16}});
   set.choice<DataType>(
-      {"wire", "Of gradients on their way between ranks"}, options.wire,
+      {"wire", "Type of gradients between ranks"}, options.wire,
       {{"fp32", DataType::f32}, {"fp16", DataType::f16}, {"bf16", DataType::bf16}});
 
   set.group("Training");
   set.number({"epochs", "Passes over the train split", "10 from scratch, 3 from weights"},
              options.epochs, 1, 1e6);
-  set.number({"steps", "Optimizer steps, instead of epochs", "what the epochs have"}, options.steps,
+  set.number({"steps", "Optimizer steps, instead of epochs", "those of the epochs"}, options.steps,
              1, kMany);
-  set.number({"batch", "Samples in a micro-batch of each rank"}, options.batch, 1, 1e6);
-  set.number({"accumulate", "Micro-batches of each rank in one step"}, options.accumulate, 1, 1e6);
+  set.number({"batch", "Samples per micro-batch and rank"}, options.batch, 1, 1e6);
+  set.number({"accumulate", "Micro-batches per step and rank"}, options.accumulate, 1, 1e6);
   set.number(
       {"lr", "Highest learning rate", "0.128/hidden from scratch, else 5e-5 (1e-4 below 512)"},
       options.lr, 1e-12, 10);
-  set.number({"warmup", "Share of the steps in which the rate rises; then it falls to 0"},
+  set.number({"warmup", "Share of steps in which the rate rises before it falls to 0"},
              options.warmup, 0, 1);
-  set.number({"weight-decay", "AdamW's, not of biases and layer norms"}, options.weight_decay, 0,
-             10);
-  set.number({"epsilon", "AdamW's"}, options.epsilon, 0, 1);
+  set.number({"weight-decay", "Weight decay of AdamW, not for biases and layer norms"},
+             options.weight_decay, 0, 10);
+  set.number({"epsilon", "Epsilon of AdamW"}, options.epsilon, 0, 1);
   set.number({"clip", "Largest norm of the gradient; 0: no limit"}, options.clip, 0, 1e9);
-  set.number({"seed", "Of first weights, order, dropout and split"}, options.seed, 0, 9e18);
-  set.number({"eval-every", "Steps between scores of the dev split", "each epoch"},
+  set.number({"seed", "Seed of weights, order, dropout and split"}, options.seed, 0, 9e18);
+  set.number({"eval-every", "Steps between evaluations on the dev split", "each epoch"},
              options.eval_every, 1, kMany);
 
   set.group("Output");
-  set.path(
-      {"run", "Folder for the result; one that is there goes on", "runs/<name of DATA>", "DIR"},
-      options.run);
+  set.path({"run", "Folder of the run; an existing run resumes", "runs/<name of DATA>", "DIR"},
+           options.run);
   set.path({"resume",
-            "auto: go on from the run's newest complete checkpoint; never: only begin anew; PATH: "
-            "from this checkpoint, or the newest of this run",
+            "auto: from the run's newest checkpoint, if it has one; never: refuse an existing run; "
+            "PATH: from this checkpoint, or the newest of this run",
             "", "auto|never|PATH"},
            options.resume);
   set.number({"save-every", "Steps between checkpoints", "each epoch"}, options.save_every, 1,
              kMany);
-  set.number({"keep", "Checkpoints that stay: so many of the last"}, options.keep, 1, 1e6);
-  set.number({"keep-best", "Besides, so many of the best on dev"}, options.keep_best, 1, 1e6);
-  set.path({"trace",
-            "Folder for a timeline of each rank, and for what it did at each step: sample ids, "
-            "loss, a hash of the parameters (for debugging)",
-            "none", "DIR"},
-           options.trace);
+  set.number({"keep", "Keep the N most recent checkpoints"}, options.keep, 1, 1e6);
+  set.number({"keep-best", "Also keep the N checkpoints with the best dev scores"},
+             options.keep_best, 1, 1e6);
+  set.path(
+      {"trace",
+       "Folder for a timeline of each rank and a record of each step (sample ids, loss, hash of "
+       "the parameters), for debugging",
+       "none", "DIR"},
+      options.trace);
 }
 
 void add_config_option(OptionSet& set, Raw& raw) {
   set.path(
-      {"config", "Options from a YAML file, by these names; the command line wins", "none", "FILE"},
+      {"config", "YAML file with options by these names; the command line wins", "none", "FILE"},
       raw.config);
 }
 
 void add_evaluate_options(OptionSet& set, Options& options) {
   set.group("Evaluation");
-  set.text({"on", "The split of the run's data or of a store to score",
+  set.text({"on", "Split of the run's data or of a store to score",
             "test, or dev where there is no test", "train|dev|test"},
            options.on);
   set.path({"out", "File for predictions", "none", "FILE"}, options.out);
@@ -204,7 +202,7 @@ CommandLine parse_prepare(const std::vector<std::string>& arguments) {
   set.path({"DATA", "A .csv or .tsv file"}, o.data);
   add_data_options(set, o.prepare, raw);
   add_rebuild_option(set, o.prepare);
-  set.number({"seed", "Of the split"}, o.seed, 0, 9e18);
+  set.number({"seed", "Seed of the split"}, o.seed, 0, 9e18);
   add_config_option(set, raw);
   return parse(set, arguments, raw, o);
 }
@@ -216,15 +214,15 @@ CommandLine parse_evaluate(const std::vector<std::string>& arguments) {
   OptionSet set(
       "bert_train eval",
       "Scores a trained model: a run on its own test split, or any model on all of a file.\n"
-      "Any number of ranks gives the same numbers and predictions. Files are read as the run's\n"
-      "were, with the model's vocabulary, and nothing is written beside them.",
+      "Any number of ranks gives the same numbers and predictions. It reads a file as the run\n"
+      "read its own, with the model's vocabulary, and writes nothing beside the file.",
       "");
   set.path({"RUN", "A run's folder, one of its checkpoints, or any model's folder"}, o.source);
-  set.optional_path({"DATA", "A file to score whole, or a store; default: the data of the run"},
-                    o.data);
+  set.optional_path(
+      {"DATA", "A file, which is scored whole, or a store; default: the data of the run"}, o.data);
   add_evaluate_options(set, o);
   add_data_options(set, o.prepare, raw);
-  set.number({"seed", "Of the split"}, o.seed, 0, 9e18);
+  set.number({"seed", "Seed of the split"}, o.seed, 0, 9e18);
   return parse(set, arguments, raw, o);
 }
 
@@ -232,8 +230,7 @@ CommandLine parse_stop(const std::vector<std::string>& arguments) {
   Options o;
   o.action = Action::stop;
   OptionSet set("bert_train stop",
-                "Asks the run at work in RUN to save a checkpoint and to end, with exit code 75.",
-                "");
+                "Asks the run in RUN to save a checkpoint and to end, with exit code 75.", "");
   set.path({"RUN", "The run's folder"}, o.source);
   return parse(set, arguments, {}, o);
 }

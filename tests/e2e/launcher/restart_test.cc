@@ -241,7 +241,7 @@ TEST_F(Restart, WrongWishesAreRefused) {
   };
   refused({"--max-restarts", "-1"}, "--max-restarts must be 0 or more, not -1");
   refused({"--min-ranks", "2"},
-          "--min-ranks is about restarts, and there are none without --max-restarts N");
+          "--min-ranks has no effect without restarts; add --max-restarts N or remove --min-ranks");
   refused({"--max-restarts", "1", "--min-ranks", "0"}, "--min-ranks must be 1 or more, not 0");
   refused({"--max-restarts", "1", "--min-ranks", "3", "-n", "2"},
           "--min-ranks 3 is more than -n 2");
