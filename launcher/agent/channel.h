@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "comm/base/fd.h"
-#include "launcher/agent/frame.h"
 #include "launcher/agent/sealed_stream.h"
 #include "launcher/process/event_loop.h"
+#include "launcher/protocol/frame.h"
 
 namespace bp::launcher {
 

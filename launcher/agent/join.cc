@@ -11,7 +11,7 @@
 #include "comm/store/handshake.h"
 #include "comm/store/socket.h"
 #include "launcher/agent/join_key.h"
-#include "launcher/agent/timing.h"
+#include "launcher/protocol/timing.h"
 #include "launcher/report/clock_text.h"
 
 namespace bp::launcher {

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "launcher/agent/agent.h"
-#include "launcher/agent/timing.h"
+#include "launcher/protocol/timing.h"
 
 namespace bp::launcher {
 

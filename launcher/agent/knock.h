@@ -10,8 +10,8 @@
 #include "comm/base/fd.h"
 #include "comm/store/handshake.h"
 #include "launcher/agent/channel.h"
-#include "launcher/agent/timing.h"
 #include "launcher/process/event_loop.h"
+#include "launcher/protocol/timing.h"
 
 namespace bp::launcher {
 

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "launcher/agent/liveness_check.h"
-#include "launcher/agent/messages.h"
-#include "launcher/agent/timing.h"
 #include "launcher/process/event_loop.h"
+#include "launcher/protocol/messages.h"
+#include "launcher/protocol/timing.h"
 
 namespace bp::launcher {
 

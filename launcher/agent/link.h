@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "launcher/agent/channel.h"
-#include "launcher/agent/messages.h"
 #include "launcher/process/child.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/process/spawn.h"
+#include "launcher/protocol/messages.h"
 
 namespace bp::launcher {
 

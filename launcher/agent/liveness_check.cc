@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "comm/base/text.h"
-#include "launcher/agent/timing.h"
-#include "launcher/network/address.h"
+#include "launcher/hosts/address.h"
+#include "launcher/protocol/timing.h"
 
 namespace bp::launcher {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "launcher/hosts/rank_list.h"
 #include "launcher/report/quoted.h"
-#include "launcher/report/rank_list.h"
 
 namespace bp::launcher {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "bp/environment.h"
-#include "launcher/agent/messages.h"
-#include "launcher/agent/timing.h"
+#include "launcher/protocol/messages.h"
+#include "launcher/protocol/timing.h"
 
 namespace bp::launcher {
 

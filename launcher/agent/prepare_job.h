@@ -4,8 +4,8 @@
 
 #include <variant>
 
-#include "launcher/agent/messages.h"
 #include "launcher/process/program.h"
+#include "launcher/protocol/messages.h"
 
 namespace bp::launcher {
 

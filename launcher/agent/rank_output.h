@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "comm/base/fd.h"
-#include "launcher/agent/messages.h"
 #include "launcher/process/event_loop.h"
+#include "launcher/protocol/messages.h"
 
 namespace bp::launcher {
 

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "launcher/agent/messages.h"
 #include "launcher/agent/rank_input.h"
 #include "launcher/agent/rank_output.h"
 #include "launcher/process/event_loop.h"
+#include "launcher/protocol/messages.h"
 
 namespace bp::launcher {
 

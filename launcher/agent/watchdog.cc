@@ -15,9 +15,9 @@
 #include "bp/error.h"
 #include "comm/base/deadline.h"
 #include "comm/base/text.h"
-#include "launcher/agent/timing.h"
 #include "launcher/process/process_tree.h"
 #include "launcher/process/spawn.h"
+#include "launcher/protocol/timing.h"
 
 namespace bp::launcher {
 namespace {

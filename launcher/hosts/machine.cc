@@ -12,7 +12,7 @@
 #include "comm/base/fd.h"
 #include "comm/base/name_service.h"
 #include "comm/base/text.h"
-#include "launcher/network/address.h"
+#include "launcher/hosts/address.h"
 
 namespace bp::launcher {
 namespace {

@@ -13,7 +13,7 @@
 #include "comm/base/text.h"
 #include "launcher/hosts/host_entry.h"
 #include "launcher/hosts/nodelist.h"
-#include "launcher/report/rank_list.h"
+#include "launcher/hosts/rank_list.h"
 
 namespace bp::launcher {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "bp/environment.h"
-#include "launcher/agent/messages.h"
 #include "launcher/job/options.h"
 #include "launcher/job/plan.h"
+#include "launcher/protocol/messages.h"
 
 namespace bp::launcher {
 

@@ -7,8 +7,8 @@
 
 #include "bp/environment.h"
 #include "launcher/agent/channel.h"
-#include "launcher/agent/messages.h"
 #include "launcher/process/event_loop.h"
+#include "launcher/protocol/messages.h"
 
 namespace bp::launcher {
 

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "comm/base/text.h"
-#include "launcher/agent/hello.h"
 #include "launcher/agent/liveness_check.h"
-#include "launcher/agent/timing.h"
 #include "launcher/job/job_texts.h"
+#include "launcher/protocol/hello.h"
+#include "launcher/protocol/timing.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
 

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "launcher/agent/link.h"
-#include "launcher/agent/messages.h"
 #include "launcher/job/company.h"
 #include "launcher/job/plan.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/process/own_pause.h"
+#include "launcher/protocol/messages.h"
 #include "launcher/report/failure.h"
 
 namespace bp::launcher {

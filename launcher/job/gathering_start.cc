@@ -5,11 +5,11 @@
 
 #include "comm/base/text.h"
 #include "launcher/agent/listen.h"
-#include "launcher/agent/timing.h"
 #include "launcher/job/gathering.h"
 #include "launcher/job/give_gpus.h"
 #include "launcher/process/program.h"
 #include "launcher/process/shell_words.h"
+#include "launcher/protocol/timing.h"
 #include "launcher/report/clock_text.h"
 
 namespace bp::launcher {

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "launcher/agent/messages.h"
+#include "launcher/protocol/messages.h"
 
 namespace bp::launcher {
 namespace {

@@ -7,13 +7,13 @@
 #include <string_view>
 
 #include "comm/base/text.h"
+#include "launcher/hosts/rank_list.h"
 #include "launcher/job/other_options.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/report/likely_cause.h"
 #include "launcher/report/quoted.h"
-#include "launcher/report/rank_list.h"
 
 namespace bp::launcher {
 namespace {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "launcher/agent/link.h"
-#include "launcher/agent/messages.h"
 #include "launcher/hosts/placement.h"
 #include "launcher/job/plan.h"
 #include "launcher/job/verdict.h"
+#include "launcher/protocol/messages.h"
 #include "launcher/report/failure.h"
 
 namespace bp::launcher {

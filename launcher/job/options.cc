@@ -12,15 +12,15 @@
 #include "comm/base/help_text.h"
 #include "comm/base/text.h"
 #include "comm/topology/store_address.h"
-#include "launcher/agent/hello.h"
 #include "launcher/gpus/choice.h"
+#include "launcher/hosts/rank_list.h"
+#include "launcher/job/check_build.h"
 #include "launcher/job/check_joining.h"
+#include "launcher/job/completion.h"
 #include "launcher/job/host_options.h"
 #include "launcher/job/other_options.h"
+#include "launcher/protocol/hello.h"
 #include "launcher/report/exit_code.h"
-#include "launcher/report/rank_list.h"
-#include "launcher/tools/check_build.h"
-#include "launcher/tools/completion.h"
 
 namespace bp::launcher {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bp/environment.h"
-#include "launcher/agent/timing.h"
 #include "launcher/hosts/selection.h"
+#include "launcher/protocol/timing.h"
 #include "launcher/report/line_prefix.h"
 #include "launcher/report/terminal.h"
 

@@ -10,14 +10,14 @@
 
 #include "comm/base/job_key.h"
 #include "comm/base/text.h"
-#include "launcher/agent/hello.h"
 #include "launcher/agent/join_key.h"
-#include "launcher/agent/timing.h"
+#include "launcher/hosts/rank_list.h"
 #include "launcher/job/job_texts.h"
 #include "launcher/process/process_tree.h"
+#include "launcher/protocol/hello.h"
+#include "launcher/protocol/timing.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
-#include "launcher/report/rank_list.h"
 
 namespace bp::launcher {
 namespace {

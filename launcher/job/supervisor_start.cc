@@ -10,11 +10,11 @@
 
 #include "bp/error.h"
 #include "comm/base/text.h"
-#include "launcher/agent/hello.h"
 #include "launcher/agent/liveness_check.h"
 #include "launcher/job/briefing.h"
 #include "launcher/job/supervisor.h"
 #include "launcher/network/port_holder.h"
+#include "launcher/protocol/hello.h"
 
 namespace bp::launcher {
 namespace {

@@ -5,11 +5,11 @@
 
 #include "bp/error.h"
 #include "comm/base/text.h"
-#include "launcher/agent/hello.h"
 #include "launcher/agent/link.h"
-#include "launcher/agent/timing.h"
 #include "launcher/job/job_texts.h"
 #include "launcher/network/network_probe.h"
+#include "launcher/protocol/hello.h"
+#include "launcher/protocol/timing.h"
 #include "launcher/report/clock_text.h"
 
 namespace bp::launcher {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "launcher/agent/messages.h"
 #include "launcher/job/plan.h"
 #include "launcher/network/reach.h"
+#include "launcher/protocol/messages.h"
 
 namespace bp::launcher {
 

@@ -4,7 +4,7 @@
 
 #include "comm/base/job_key.h"
 #include "comm/base/text.h"
-#include "launcher/agent/hello.h"
+#include "launcher/protocol/hello.h"
 #include "launcher/report/exit_code.h"
 
 namespace bp::launcher {

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "launcher/agent/messages.h"
 #include "launcher/hosts/host.h"
 #include "launcher/network/probe_listener.h"
 #include "launcher/network/reach.h"
 #include "launcher/process/event_loop.h"
+#include "launcher/protocol/messages.h"
 
 namespace bp::launcher {
 

@@ -10,7 +10,7 @@
 
 #include "comm/base/hmac.h"
 #include "comm/base/text.h"
-#include "launcher/agent/timing.h"
+#include "launcher/protocol/timing.h"
 
 namespace bp::launcher {
 namespace {

@@ -11,7 +11,7 @@
 #include "comm/base/fd.h"
 #include "comm/base/hmac.h"
 #include "comm/base/text.h"
-#include "launcher/network/address.h"
+#include "launcher/hosts/address.h"
 #include "launcher/network/probe_listener.h"
 #include "launcher/report/clock_text.h"
 

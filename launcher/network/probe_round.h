@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "bp/environment.h"
-#include "launcher/network/probe.h"
 #include "launcher/process/event_loop.h"
+#include "launcher/protocol/probe.h"
 
 namespace bp::launcher {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "launcher/network/address.h"
-#include "launcher/network/probe.h"
+#include "launcher/hosts/address.h"
+#include "launcher/protocol/probe.h"
 #include "launcher/report/failure.h"
 
 namespace bp::launcher {

@@ -1,8 +1,8 @@
 #include "launcher/report/failure.h"
 
 #include "comm/base/text.h"
+#include "launcher/hosts/rank_list.h"
 #include "launcher/report/clock_text.h"
-#include "launcher/report/rank_list.h"
 
 namespace bp::launcher {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "launcher/agent/messages.h"
+#include "launcher/protocol/messages.h"
 
 namespace bp::launcher {
 

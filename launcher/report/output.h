@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "launcher/agent/messages.h"
 #include "launcher/process/event_loop.h"
+#include "launcher/protocol/messages.h"
 #include "launcher/report/line_assembler.h"
 #include "launcher/report/line_prefix.h"
 #include "launcher/report/live_line.h"

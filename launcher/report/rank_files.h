@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "comm/base/fd.h"
-#include "launcher/agent/messages.h"
+#include "launcher/protocol/messages.h"
 
 namespace bp::launcher {
 

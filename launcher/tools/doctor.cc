@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "comm/base/text.h"
-#include "launcher/agent/hello.h"
+#include "launcher/protocol/hello.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/tools/examine.h"
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "comm/base/text.h"
-#include "launcher/agent/facts_json.h"
+#include "launcher/protocol/facts_json.h"
 
 namespace bp::launcher {
 namespace {

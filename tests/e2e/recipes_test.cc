@@ -12,8 +12,8 @@
 #include <yaml-cpp/yaml.h>
 
 #include "comm/base/text.h"
-#include "launcher/agent/hello.h"
 #include "launcher/process/shell_words.h"
+#include "launcher/protocol/hello.h"
 #include "shell.h"
 
 namespace bp {

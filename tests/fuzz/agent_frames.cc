@@ -1,8 +1,8 @@
 // What goes over the pipes between bprun and its agents, in two pieces. What is taken must survive
 // being written and read again.
 #include "fuzz.h"
-#include "launcher/agent/frame.h"
-#include "launcher/agent/messages.h"
+#include "launcher/protocol/frame.h"
+#include "launcher/protocol/messages.h"
 
 namespace {
 

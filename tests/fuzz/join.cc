@@ -4,10 +4,10 @@
 
 #include "comm/store/handshake.h"
 #include "fuzz.h"
-#include "launcher/agent/frame.h"
 #include "launcher/agent/join_key.h"
-#include "launcher/agent/messages.h"
 #include "launcher/agent/sealed_stream.h"
+#include "launcher/protocol/frame.h"
+#include "launcher/protocol/messages.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace bp;

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "comm/base/text.h"
-#include "launcher/agent/frame.h"
-#include "launcher/agent/messages.h"
+#include "launcher/protocol/frame.h"
+#include "launcher/protocol/messages.h"
 #include "tests/e2e/shell.h"
 #include "tests/hosts/hosts.h"
 

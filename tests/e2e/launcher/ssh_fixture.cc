@@ -14,10 +14,10 @@
 #include "comm/base/deadline.h"
 #include "comm/base/fd.h"
 #include "comm/base/text.h"
-#include "launcher/agent/hello.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/shell_words.h"
 #include "launcher/process/spawn.h"
+#include "launcher/protocol/hello.h"
 
 namespace bp::test {
 namespace {

@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "comm/base/text.h"
-#include "launcher/agent/hello.h"
 #include "launcher/process/shell_words.h"
+#include "launcher/protocol/hello.h"
 #include "tests/e2e/launcher/bprun_process.h"
 #include "tests/e2e/launcher/ssh_fixture.h"
 

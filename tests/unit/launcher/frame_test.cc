@@ -1,4 +1,4 @@
-#include "launcher/agent/frame.h"
+#include "launcher/protocol/frame.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "bp/error.h"
-#include "launcher/agent/messages.h"
+#include "launcher/protocol/messages.h"
 
 namespace bp::launcher {
 namespace {

@@ -14,13 +14,13 @@
 #include "comm/base/fd.h"
 #include "comm/base/job_key.h"
 #include "comm/base/text.h"
-#include "launcher/agent/hello.h"
-#include "launcher/network/address.h"
+#include "launcher/hosts/address.h"
 #include "launcher/network/network_probe.h"
 #include "launcher/network/port_holder.h"
 #include "launcher/network/probe_listener.h"
 #include "launcher/network/probe_round.h"
 #include "launcher/network/reach.h"
+#include "launcher/protocol/hello.h"
 
 namespace bp::launcher {
 namespace {

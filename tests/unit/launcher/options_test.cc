@@ -9,7 +9,7 @@
 
 #include "bp/error.h"
 #include "comm/base/help_text.h"
-#include "launcher/agent/hello.h"
+#include "launcher/protocol/hello.h"
 
 namespace bp::launcher {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "bp/error.h"
-#include "launcher/report/rank_list.h"
+#include "launcher/hosts/rank_list.h"
 #include "launcher/report/same_warnings.h"
 #include "launcher/report/terminal.h"
 

@@ -9,7 +9,7 @@
 #include "bp/error.h"
 #include "comm/base/text.h"
 #include "launcher/hosts/host_list.h"
-#include "launcher/report/rank_list.h"
+#include "launcher/hosts/rank_list.h"
 
 namespace bp::launcher {
 namespace {

@@ -5,6 +5,7 @@
 #include "comm/base/text.h"
 #include "launcher/agent/ssh_command.h"
 #include "launcher/hosts/host_list.h"
+#include "launcher/hosts/rank_list.h"
 #include "launcher/job/job_texts.h"
 #include "launcher/job/rank_environment.h"
 #include "launcher/process/environment_list.h"
@@ -12,7 +13,6 @@
 #include "launcher/report/clock_text.h"
 #include "launcher/report/failure.h"
 #include "launcher/report/quoted.h"
-#include "launcher/report/rank_list.h"
 
 namespace bp::launcher {
 namespace {

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "bp/environment.h"
-#include "launcher/agent/facts.h"
-#include "launcher/agent/frame.h"
-#include "launcher/network/address.h"
-#include "launcher/network/probe.h"
+#include "launcher/hosts/address.h"
 #include "launcher/process/limits.h"
+#include "launcher/protocol/facts.h"
+#include "launcher/protocol/frame.h"
+#include "launcher/protocol/probe.h"
 
 namespace bp::launcher {
 

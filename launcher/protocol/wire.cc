@@ -1,4 +1,4 @@
-#include "launcher/agent/wire.h"
+#include "launcher/protocol/wire.h"
 
 #include <limits>
 

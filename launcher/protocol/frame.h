@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "launcher/agent/wire.h"
+#include "launcher/protocol/wire.h"
 
 namespace bp::launcher {
 

@@ -1,4 +1,4 @@
-#include "launcher/agent/frame.h"
+#include "launcher/protocol/frame.h"
 
 #include "bp/error.h"
 #include "comm/base/check.h"

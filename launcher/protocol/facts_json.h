@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "launcher/agent/facts.h"
+#include "launcher/protocol/facts.h"
 
 namespace bp::launcher {
 

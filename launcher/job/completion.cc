@@ -1,4 +1,4 @@
-#include "launcher/tools/completion.h"
+#include "launcher/job/completion.h"
 
 #include <algorithm>
 #include <array>

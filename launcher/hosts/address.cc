@@ -1,4 +1,4 @@
-#include "launcher/network/address.h"
+#include "launcher/hosts/address.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>

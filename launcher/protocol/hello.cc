@@ -1,4 +1,4 @@
-#include "launcher/agent/hello.h"
+#include "launcher/protocol/hello.h"
 
 #include <elf.h>
 #include <link.h>

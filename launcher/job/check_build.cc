@@ -1,4 +1,4 @@
-#include "launcher/tools/check_build.h"
+#include "launcher/job/check_build.h"
 
 #include <filesystem>
 #include <vector>
@@ -8,8 +8,8 @@
 #include "bp/features.h"
 #include "comm/base/text.h"
 #include "comm/topology/engine.h"
-#include "launcher/agent/hello.h"
 #include "launcher/process/program.h"
+#include "launcher/protocol/hello.h"
 
 namespace bp::launcher {
 namespace {

@@ -1,11 +1,11 @@
-#include "launcher/agent/messages.h"
+#include "launcher/protocol/messages.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "bp/error.h"
 #include "comm/base/text.h"
-#include "launcher/agent/wire.h"
+#include "launcher/protocol/wire.h"
 
 namespace bp::launcher {
 namespace {

@@ -1,4 +1,4 @@
-#include "launcher/report/rank_list.h"
+#include "launcher/hosts/rank_list.h"
 
 #include <charconv>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "launcher/agent/facts_json.h"
+#include "launcher/protocol/facts_json.h"
 
 #include "bp/error.h"
 #include "comm/base/text.h"

@@ -1,4 +1,4 @@
-#include "launcher/agent/facts.h"
+#include "launcher/protocol/facts.h"
 
 #include <sys/resource.h>
 #include <sys/statvfs.h>

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "comm/base/fd.h"
-#include "launcher/agent/messages.h"
+#include "launcher/protocol/messages.h"
 
 namespace bp::launcher {
 
