@@ -112,6 +112,18 @@ TEST(Sampler, AnotherWorldGoesOnAtTheVeryRow) {
   }
 }
 
+// Where the rows are a multiple of a step's, the last step ends the epoch, and no empty one
+// follows.
+TEST(Sampler, AnEpochThatIsAMultipleOfItsStepsEndsWithTheLast) {
+  const Sampler sampler({.rows = 24, .seed = 1, .ranks = 2, .batch = 4});
+  ASSERT_EQ(sampler.steps_per_epoch(), 3);
+  EXPECT_EQ(sampler.after({5, 0}), (EpochPosition{5, 8}));
+  EXPECT_EQ(sampler.after({5, 8}), (EpochPosition{5, 16}));
+  EXPECT_EQ(sampler.after({5, 16}), (EpochPosition{6, 0}));
+  const Sampler one_step({.rows = 8, .seed = 1, .ranks = 2, .batch = 4});
+  EXPECT_EQ(one_step.after({0, 0}), (EpochPosition{1, 0}));
+}
+
 TEST(Sampler, CountsTheStepsThatAreLeft) {
   const Sampler sampler({.rows = 100, .seed = 1, .ranks = 2, .batch = 8});
   EXPECT_EQ(sampler.steps_until(3, {}), 3 * 7);
