@@ -15,7 +15,7 @@ std::uint64_t bits(Small value) {
 
 }  // namespace
 
-// Of all that describe() tells.
+// Of all that describe() tells of a collective. Messages have slots of their own: message_slot().
 std::uint64_t Header::slot() const {
   const ConstView whole = operation->whole();
   MixHash hash;
@@ -23,7 +23,7 @@ std::uint64_t Header::slot() const {
   hash.add(sequence);
   hash.add(algorithm);
   hash.add(bits(operation->kind) | bits(operation->reduce) << 8 | bits(whole.type) << 16);
-  hash.add(bits(operation->root) | bits(operation->receiver) << 32);
+  hash.add(bits(operation->root));
   hash.add(whole.count);
   if (operation->kind != Operation::Kind::all_to_all_v) {  // where each rank has its own
     for (const std::size_t count : operation->counts) hash.add(count);

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "comm/engine/failure.h"
+#include "comm/message/messenger.h"
 #include "tests/support/memory_store.h"
 
 namespace bp {
@@ -97,6 +99,60 @@ TEST(Agreement, ShowsWhatEachRankAsksForUntilItIsForgotten) {
   EXPECT_FALSE(agreement.shown(3).contains(1));
   EXPECT_TRUE(agreement.shown(3).contains(10));
   store->goodbye();
+}
+
+// Each part of a grouped reduction by itself: the same tensors but for one type, one count, or the
+// place of an end between two.
+TEST(Header, EveryTensorOfAGroupChangesTheSlot) {
+  const auto grouped = [](std::vector<View> tensors) {
+    Operation group = operation(Operation::Kind::all_reduce_grouped, 0);
+    group.group = std::move(tensors);
+    return Header{"world", 3, &group, "auto"}.slot();
+  };
+  const View ten{nullptr, 10, DataType::f32};
+  const View two{nullptr, 2, DataType::f32};
+  const std::vector<std::vector<View>> all = {
+      {ten, two},
+      {{nullptr, 10, DataType::i32}, two},
+      {ten, {nullptr, 2, DataType::i32}},
+      {{nullptr, 11, DataType::f32}, two},
+      {ten, {nullptr, 3, DataType::f32}},
+      {{nullptr, 9, DataType::f32}, {nullptr, 3, DataType::f32}},
+      {two, ten},
+      {ten},
+      {ten, two, {nullptr, 0, DataType::f32}},
+  };
+  std::set<std::uint64_t> slots;
+  for (const std::vector<View>& tensors : all) slots.insert(grouped(tensors));
+  EXPECT_EQ(slots.size(), all.size());
+}
+
+TEST(Header, EachScaleChangesTheSlot) {
+  const auto scaled = [](double before, double after) {
+    Operation sum = operation(Operation::Kind::all_reduce, 12);
+    sum.prescale = before;
+    sum.postscale = after;
+    return Header{"world", 3, &sum, "auto"}.slot();
+  };
+  const std::set<std::uint64_t> slots = {scaled(1, 1), scaled(1, 2), scaled(2, 1),
+                                         scaled(1, 4), scaled(4, 1), scaled(2, 2)};
+  EXPECT_EQ(slots.size(), 6U);
+}
+
+// The data of a message travel by a slot of their own.
+TEST(MessageSlot, ChangesWithEveryPart) {
+  const MessageRoute route{.group = 7, .sender = 1, .receiver = 2, .tag = 3, .bytes = 4};
+  EXPECT_EQ(message_slot(route), message_slot(route));
+  std::set<std::uint64_t> slots{message_slot(route)};
+  std::vector<MessageRoute> others(6, route);
+  others[0].group = 8;
+  others[1].sender = 3;
+  others[2].receiver = 3;
+  others[3].tag = 4;
+  others[4].bytes = 5;
+  std::swap(others[5].sender, others[5].receiver);
+  for (const MessageRoute& other : others) slots.insert(message_slot(other));
+  EXPECT_EQ(slots.size(), 1 + others.size());
 }
 
 TEST(Disagreement, IsNoneWhereAllThatIsShownIsTheSame) {
