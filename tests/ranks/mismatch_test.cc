@@ -85,6 +85,47 @@ TEST_P(Mismatch, OfReductions) {
                        "all_reduce sum of 10 f32; rank 2 for all_reduce max of 10 f32");
 }
 
+TEST_P(Mismatch, OfScales) {
+  expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 10, {.postscale = 2}); },
+                       [](Communicator& comm) { reduce<float>(comm, 10, {.postscale = 4}); },
+                       "all_reduce sum of 10 f32 scaled by 1 before and 2 after; rank 2 for "
+                       "all_reduce sum of 10 f32 scaled by 1 before and 4 after");
+  expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 10, {.prescale = 2}); },
+                       [](Communicator& comm) { reduce<float>(comm, 10, {.prescale = 4}); },
+                       "all_reduce sum of 10 f32 scaled by 2 before and 1 after; rank 2 for "
+                       "all_reduce sum of 10 f32 scaled by 4 before and 1 after");
+}
+
+// One tensor of several is of another type, though of as many bytes, or has another count, though
+// the group has as many bytes.
+TEST_P(Mismatch, OfGroupedTensors) {
+  const auto sum = [](Communicator& comm, const std::vector<std::size_t>& counts, DataType last) {
+    std::vector<float> first(counts[0]);
+    std::vector<std::int32_t> second(counts[1]);
+    const std::vector<View> tensors = {
+        view(first), {reinterpret_cast<std::byte*>(second.data()), second.size(), last}};
+    all_reduce_grouped(comm, tensors);
+  };
+  expect_same_mismatch(
+      [&](Communicator& comm) {
+        sum(comm, {10, 2}, DataType::i32);
+      },
+      [&](Communicator& comm) {
+        sum(comm, {10, 2}, DataType::f32);
+      },
+      "all_reduce_grouped sum of 10 f32 + 2 i32; rank 2 for all_reduce_grouped sum of 10 f32 + 2 "
+      "f32");
+  expect_same_mismatch(
+      [&](Communicator& comm) {
+        sum(comm, {10, 2}, DataType::f32);
+      },
+      [&](Communicator& comm) {
+        sum(comm, {9, 3}, DataType::f32);
+      },
+      "all_reduce_grouped sum of 10 f32 + 2 f32; rank 2 for all_reduce_grouped sum of 9 f32 + 3 "
+      "f32");
+}
+
 TEST_P(Mismatch, OfNames) {
   expect_same_mismatch([](Communicator& comm) { reduce<float>(comm, 10, {.name = "a"}); },
                        [](Communicator& comm) { reduce<float>(comm, 10, {.name = "b"}); },
