@@ -367,6 +367,22 @@ TEST(Arguments, AreCheckedBeforeAnythingIsSent) {
         "reduce_scatter: input and output overlap");
     EXPECT_EQ(text_of([&] { all_gather(comm, const_view(two), view(two)); }),
               "all_gather: output has 2 elements; it must have 4");
+    // In place means in this rank's own block; elsewhere in output it would be overwritten.
+    std::vector<float> six(6);
+    const auto gathered_from = [&](std::size_t first, std::size_t into = 0) {
+      return text_of([&] {
+        all_gather(comm, const_view(std::span(six).subspan(first, 2)),
+                   view(std::span(six).subspan(into, 4)));
+      });
+    };
+    const std::string refused =
+        "all_gather: input lies in output, but not where this rank's block belongs";
+    EXPECT_EQ(gathered_from(comm.rank() == 0 ? 2 : 0), refused);
+    EXPECT_EQ(gathered_from(1), refused) << "half in each block";
+    EXPECT_EQ(gathered_from(3), refused) << "one element of two in output";
+    EXPECT_EQ(gathered_from(comm.rank() == 0 ? 0 : 2), "no error");
+    EXPECT_EQ(gathered_from(4), "no error") << "directly behind output";
+    EXPECT_EQ(gathered_from(0, 2), "no error") << "directly before output";
     EXPECT_EQ(text_of([&] {
                 all_reduce(comm, View{nullptr, 3, DataType::f32});
               }),
