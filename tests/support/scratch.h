@@ -16,8 +16,8 @@ namespace bp {
 
 class Scratch {
  public:
-  Scratch() {
-    std::string name = (std::filesystem::temp_directory_path() / "bp-test-XXXXXX").string();
+  explicit Scratch(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string name = (parent / "bp-test-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) {
       ADD_FAILURE() << "cannot make a folder like " << name;
     }

@@ -1,0 +1,75 @@
+#include "tests/support/files/power_cut.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "comm/base/text.h"
+#include "tests/support/files/simulated_disk.h"
+#include "tests/support/scratch.h"
+
+namespace bp::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A power cut after the next operation may leave what one here may.
+bool adds_nothing(const std::vector<FileOperation>& operations, std::size_t i) {
+  constexpr FileOperationKind kWrite = FileOperationKind::write;
+  if (i + 1 == operations.size()) return false;
+  const FileOperation& next = operations[i + 1];
+  return operations[i].kind == FileOperationKind::close ||
+         (operations[i].kind == kWrite && next.kind == kWrite && next.fd == operations[i].fd);
+}
+
+// Thousands of small files are made and removed: in memory where that can be.
+fs::path quick_folder() {
+  constexpr const char* kMemory = "/dev/shm";
+  return ::access(kMemory, W_OK) == 0 ? fs::path(kMemory) : fs::temp_directory_path();
+}
+
+std::string listing(const FileTree& tree) {
+  std::string text;
+  for (const auto& [path, content] : tree) {
+    text += concat("\n  ", path,
+                   content.front() == 'd'   ? "/"
+                   : content.front() == 'l' ? " -> " + content.substr(1)
+                                            : concat(" ", content.size() - 1, " bytes"));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::size_t for_each_power_cut(const FileRecord& record,
+                               const std::function<void(const PowerCut&)>& look) {
+  SimulatedDisk disk(record.before);
+  std::set<std::pair<std::size_t, FileTree>> seen;
+  PowerCut cut;
+  const auto look_at_all = [&](const std::string& when) {
+    for (FileTree& tree : disk.after_power_cut()) {
+      if (seen.contains({cut.marks, tree})) continue;
+      SCOPED_TRACE(concat("a power cut ", when, " has left", listing(tree)));
+      const Scratch scratch(quick_folder());
+      cut.folder = scratch.path();
+      put_tree(cut.folder, tree);
+      look(cut);
+      seen.emplace(cut.marks, std::move(tree));
+    }
+  };
+  look_at_all("before the first operation");
+  for (std::size_t i = 0; i < record.operations.size(); ++i) {
+    const FileOperation& operation = record.operations[i];
+    disk.apply(operation);
+    if (operation.kind == FileOperationKind::mark) ++cut.marks;
+    if (adds_nothing(record.operations, i)) continue;
+    look_at_all(concat("after operation ", i + 1, " of ", record.operations.size(), " (",
+                       operation.path, " ", operation.other, ")"));
+  }
+  return seen.size();
+}
+
+}  // namespace bp::test

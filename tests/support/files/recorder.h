@@ -1,0 +1,48 @@
+// Records what this process does to the files of one folder. The functions of the C library that
+// change files or sync them are defined in recorder.cc, and take the place of the C library's own
+// in a program that links it, or that runs with LD_PRELOAD=libbp_file_recorder.so and the
+// environment variables BP_RECORDED_FOLDER and BP_FILE_RECORD.
+//
+// stdio, mmap and sendfile are not seen: file_record.h compares the record with what lies in the
+// folder at the end.
+#pragma once
+
+#include <cstdint>
+
+namespace bp::test {
+
+enum class FileOperationKind : std::uint32_t {
+  open,      // path; `offset` holds the flags
+  close,     // fd
+  write,     // fd, offset, data
+  truncate,  // fd; `offset` is the new size
+  sync,      // fd: fsync or fdatasync
+  rename,    // path, other
+  exchange,  // path, other
+  link,      // path, other: the new name
+  symlink,   // path; `other` is the target
+  unlink,    // path
+  rmdir,     // path
+  mkdir,     // path
+  mark,      // other: what a test says
+};
+
+// What stands before each operation in the record; `path`, `other` and the data follow.
+struct FileOperationHeader {
+  FileOperationKind kind = FileOperationKind::mark;
+  std::int32_t fd = -1;
+  std::uint64_t offset = 0;
+  std::uint64_t path_bytes = 0;
+  std::uint64_t other_bytes = 0;
+  std::uint64_t data_bytes = 0;
+};
+
+}  // namespace bp::test
+
+extern "C" {
+// Begins a record of `folder` in the file `record`, which must lie outside `folder`. Both must
+// exist. Returns false where they do not. One record at a time.
+bool bp_record_files(const char* folder, const char* record);
+void bp_record_mark(const char* text);
+void bp_record_stop();
+}
