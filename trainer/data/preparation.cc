@@ -26,9 +26,9 @@ namespace fs = std::filesystem;
 constexpr std::chrono::seconds kBetweenReports{1};
 
 // So that the new name is there after a power cut too; where that cannot be, it may not be.
-void sync_folder_of(const std::string& path) {
+void put_name_on_disk(const std::string& path) {
   try {
-    sync_folder(fs::path(path).parent_path());
+    sync_folder_of(path);
   } catch (const Error&) {
   }
 }
@@ -257,7 +257,7 @@ void Preparation::publish() {
     ::unlink(part_.c_str());
     throw;
   }
-  sync_folder_of(plan_.store);
+  put_name_on_disk(plan_.store);
   progress_(concat("prepared ", with_commas(all_rows_), " rows in ", plan_.store));
 }
 

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 
 #include "bp/error.h"
 #include "comm/base/text.h"
@@ -12,6 +13,8 @@
 
 namespace bp::trainer {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr int kFileMode = 0644;
 constexpr std::size_t kBuffer = std::size_t{1} << 20;
@@ -72,6 +75,7 @@ void PartFile::keep() {
     fail_to_write(path_, errno, last);
   }
   kept_ = true;
+  sync_folder_of(path_);
 }
 
 void write_whole_file(const std::string& path, std::string_view content) {
@@ -83,5 +87,11 @@ void write_whole_file(const std::string& path, std::string_view content) {
 void sync_file(const std::string& path) { put_on_disk(path, 0); }
 
 void sync_folder(const std::string& path) { put_on_disk(path.empty() ? "." : path, O_DIRECTORY); }
+
+void sync_folder_of(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  if (::access(folder.empty() ? "." : folder.c_str(), R_OK) != 0 && errno == EACCES) return;
+  sync_folder(folder);
+}
 
 }  // namespace bp::trainer

@@ -10,7 +10,8 @@
 namespace bp::trainer {
 
 // A file in the making, `path`.part. Every function throws io, naming path, the reason and, where
-// the disk is full, how much is missing; `path` itself is then untouched.
+// the disk is full, how much is missing; `path` itself is then untouched, unless it is its folder
+// that cannot be put on disk.
 class PartFile {
  public:
   explicit PartFile(std::string path);
@@ -19,7 +20,8 @@ class PartFile {
   ~PartFile();  // removes the part unless it was kept
 
   void write(std::string_view content);
-  // Syncs the part and renames it over `path`.
+  // Syncs the part, renames it over `path` and syncs the folder of that: the file is there after a
+  // power cut, and so is what was written before it.
   void keep();
 
  private:
@@ -39,6 +41,9 @@ void write_whole_file(const std::string& path, std::string_view content);
 // Input/output error".
 void sync_file(const std::string& path);
 void sync_folder(const std::string& path);
+// Syncs the folder in which `path` lies. Leaves one that this process may write and not read: such
+// a folder cannot be synced.
+void sync_folder_of(const std::string& path);
 
 // "cannot write runs/a/report.html: No space left on device; about 71.0 KiB more are needed, 4.0
 // KiB are free there": throws it as io.

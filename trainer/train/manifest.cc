@@ -72,7 +72,6 @@ void write_manifest(const std::string& folder) {
     manifest[entry.path().filename().string()] = hash_file(path);
   }
   write_whole_file(folder + "/" + kManifestName, to_json(manifest));
-  sync_folder(folder);
 }
 
 std::string damage_of(const std::string& folder) {
