@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <vector>
 
 #include "bp/error.h"
 #include "comm/base/text.h"
@@ -92,6 +93,16 @@ void sync_folder_of(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
   if (::access(folder.empty() ? "." : folder.c_str(), R_OK) != 0 && errno == EACCES) return;
   sync_folder(folder);
+}
+
+void make_folders(const std::string& path) {
+  std::vector<fs::path> missing;
+  for (fs::path folder = path; !folder.empty() && !fs::exists(folder);
+       folder = folder.parent_path()) {
+    missing.push_back(folder);
+  }
+  fs::create_directories(path);
+  for (const fs::path& folder : missing) sync_folder_of(folder);
 }
 
 }  // namespace bp::trainer

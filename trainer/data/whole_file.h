@@ -44,6 +44,9 @@ void sync_folder(const std::string& path);
 // Syncs the folder in which `path` lies. Leaves one that this process may write and not read: such
 // a folder cannot be synced.
 void sync_folder_of(const std::string& path);
+// Makes a folder, and those above it that are missing, and puts their names on disk. Throws
+// std::filesystem::filesystem_error where one cannot be made, and io as sync_folder() does.
+void make_folders(const std::string& path);
 
 // "cannot write runs/a/report.html: No space left on device; about 71.0 KiB more are needed, 4.0
 // KiB are free there": throws it as io.

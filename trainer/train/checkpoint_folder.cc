@@ -98,7 +98,8 @@ std::string CheckpointFolder::begin(std::int64_t step) const {
   const std::string part = concat(path_, "/.part-", kPrefix, step);
   as_io_error(path_, [&] {
     fs::remove_all(part);
-    fs::create_directories(part);
+    make_folders(path_);
+    fs::create_directory(part);
   });
   return part;
 }
@@ -113,17 +114,25 @@ void CheckpointFolder::publish(const Published& what) const {
     (void)point_to_best(what.best);
   });
   sync_folder(path_);
+  remove_all_but(what);
+}
+
+// Hidden first, on disk: neither a kill nor a power cut amid the removal leaves a step-N with files
+// missing.
+void CheckpointFolder::remove_all_but(const Published& what) const {
+  bool hid = false;
   as_io_error(path_, [&] {
     remove_hidden();
     int kept = 0;
     for (const std::int64_t step : steps()) {
       if (kept++ < what.keep || std::ranges::count(what.best, step) > 0) continue;
-      // Hidden first: a kill amid the removal leaves no step-N with files missing.
-      const std::string hidden = concat(path_, "/.old-", kPrefix, step);
-      fs::rename(of_step(step), hidden);
-      fs::remove_all(hidden);
+      fs::rename(of_step(step), concat(path_, "/.old-", kPrefix, step));
+      hid = true;
     }
   });
+  if (!hid) return;
+  sync_folder(path_);
+  as_io_error(path_, [&] { remove_hidden(); });
 }
 
 void CheckpointFolder::abandon(std::int64_t step) const noexcept {

@@ -53,6 +53,7 @@ class CheckpointFolder {
  private:
   void point(const std::string& link, std::int64_t step) const;
   [[nodiscard]] bool point_to_best(std::span<const std::int64_t> best) const;
+  void remove_all_but(const Published& what) const;
   void remove_hidden() const;
 
   std::string path_;

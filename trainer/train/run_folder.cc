@@ -81,11 +81,12 @@ RunFolder RunFolder::open(const std::string& path, IfThere if_there, const Lease
                        "choose another with --run, or leave out --resume to go on with it");
     }
   }
-  fs::create_directories(path, error);
-  if (error)
-    refuse_place(path, concat("cannot create the run's folder ", path, ": ", error.message()));
   try {
+    make_folders(path);
     return {path, take_lease(path, times)};
+  } catch (const fs::filesystem_error& problem) {
+    refuse_place(path,
+                 concat("cannot create the run's folder ", path, ": ", problem.code().message()));
   } catch (const Error& problem) {
     refuse_place(path, concat("cannot use the run's folder ", path, ": ", problem.what()));
   }

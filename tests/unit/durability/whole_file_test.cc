@@ -64,6 +64,19 @@ TEST(WholeFileDurability, OfPredictionsHoldsAllOfThem) {
   EXPECT_GE(states, 5U);
 }
 
+TEST(WholeFileDurability, AFolderAndThoseAboveItStay) {
+  const Scratch scratch;
+  FileRecording recording(scratch.path());
+  make_folders(scratch.path("a/b/c/"));
+  FileRecording::mark("made");
+  make_folders(scratch.path("a/b/c"));  // is there: nothing to do
+  const FileRecord record = recording.stop();
+  EXPECT_EQ(record.lines().back(), "mark made");
+  test::for_each_power_cut(record, [](const PowerCut& cut) {
+    EXPECT_TRUE(cut.marks == 0 || fs::is_directory(cut.folder + "/a/b/c"));
+  });
+}
+
 // A folder that takes files and does not show them, as for hand-ins: it cannot be opened, and so
 // not synced.
 TEST(WholeFile, GoesIntoAFolderThatCannotBeRead) {
