@@ -95,9 +95,13 @@ RunFolder RunFolder::open(const std::string& path, IfThere if_there, const Lease
 bool RunFolder::finished() const { return fs::exists(file(kWrittenLast)); }
 
 void RunFolder::remove_results() const {
-  std::vector<fs::path> going = {file(kWrittenLast),      file("summary.json"),
-                                 file("predictions.csv"), file("classes.csv"),
-                                 file("confusion.csv"),   stop_file(path_)};
+  if (finished()) {  // no longer, on disk too, before any of what it stands for goes
+    std::error_code ignored;
+    fs::remove_all(file(kWrittenLast), ignored);
+    sync_folder(path_);
+  }
+  std::vector<fs::path> going = {file("summary.json"), file("predictions.csv"), file("classes.csv"),
+                                 file("confusion.csv"), stop_file(path_)};
   for (const auto& entry : fs::directory_iterator(path_)) {
     const std::string name = entry.path().filename().string();
     const bool half_made = name.ends_with(".part") || name.starts_with("model.part-") ||

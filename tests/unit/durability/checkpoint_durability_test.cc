@@ -200,5 +200,25 @@ TEST(RunDurability, APowerCutLeavesARunThatGoesOnOrIsFinishedWhole) {
   EXPECT_GE(states, 100U);
 }
 
+// A finished run goes on with more epochs: its report goes before the results that it stands for.
+TEST(RunDurability, APowerCutWhileResultsAreRemovedLeavesNoReportWithoutThem) {
+  const Scratch scratch;
+  run(scratch.path("mine"));
+  FileRecording recording(scratch.path());
+  {
+    const RunFolder folder = RunFolder::open(scratch.path("mine"), RunFolder::IfThere::take);
+    folder.remove_results();
+    FileRecording::mark("removed");
+  }
+  const std::size_t states = test::for_each_power_cut(recording.stop(), [](const PowerCut& cut) {
+    const std::string path = cut.folder + "/mine/";
+    if (!fs::exists(path + "report.html")) return;
+    EXPECT_EQ(cut.marks, 0U);
+    EXPECT_EQ(read_file(path + "summary.json"), "{\"steps\": 20}\n");
+    EXPECT_EQ(read_file(path + "predictions.csv"), "sample_id\n1\n");
+  });
+  EXPECT_GE(states, 8U);
+}
+
 }  // namespace
 }  // namespace bp::trainer
