@@ -123,6 +123,13 @@ TEST(Failure, BlamesTheRankThatGaveUpAndNotThoseThatFollow) {
               ContainsRegex("bprun: FAILED  rank 0 on localhost .*exited with code 9"));
 }
 
+TEST(Failure, AnAbortFailsTheJobThoughEveryRankEndsWith0) {
+  BprunProcess bprun({{"-n", "3", rank_program(), "give-up-quietly"}});
+  EXPECT_EQ(bprun.finish(), 70);
+  EXPECT_THAT(bprun.err(), ContainsRegex("bprun: FAILED  rank 0 on localhost .*declared the job "
+                                         "failed: .*rank 0 has enough"));
+}
+
 // Rank 1 of the store alone, and the last rank of a world of 2 and of 4 of which the others wait.
 TEST(Failure, LeavingWithoutFinishNamesTheRankAndSaysWhatToWrite) {
   const auto run = [](const std::vector<std::string>& arguments, int rank) {
