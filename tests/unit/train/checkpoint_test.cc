@@ -1,10 +1,14 @@
 // A checkpoint is complete or not there: manifest, folders, links, what stays and what goes.
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <limits>
+
 #include "bp/error.h"
 #include "checkpoint_fixture.h"
 #include "comm/base/text.h"
 #include "tests/unit/model/refusal.h"
+#include "trainer/report/json.h"
 
 namespace bp::trainer {
 namespace {
@@ -39,6 +43,10 @@ TEST(Manifest, RefusesWhatIsNone) {
   EXPECT_THAT(refusal(R"({"format": 1, "hash": "XXH3-128",
                           "files": {"../x": {"size": 1, "hash": "a"}}})"),
               HasSubstr("'../x' is no file of a checkpoint"));
+  for (const char* const name : {"", ".x", "a/b"}) {
+    EXPECT_THAT(refusal(to_json(Manifest{{"state.json", {}}, {name, {}}})),
+                HasSubstr("is no file of a checkpoint"));
+  }
 }
 
 TEST_F(Checkpoint, IsThereWithItsLinksOnceItIsPublished) {
@@ -85,6 +93,34 @@ TEST_F(Checkpoint, TheNewestCompleteOneIsFoundAndTheSkippedAreNamed) {
   EXPECT_THAT(found.skipped, ElementsAre(HasSubstr("step-2000: it has no manifest.json"),
                                          HasSubstr("step-1000: state.json: No such file")));
   EXPECT_EQ(CheckpointFolder(path("nowhere")).newest_complete().step, std::nullopt);
+}
+
+TEST_F(Checkpoint, OnlyNamesOfAStepCount) {
+  for (const char* const name :
+       {"step-0", "step-7", "step-7x", "step-", "step--7", "step-+8", "stop-9", "1step-9",
+        ".part-step-9", "step-99999999999999999999"}) {
+    write(std::string("run/checkpoints/") + name + "/state.json", "");
+  }
+  EXPECT_THAT(checkpoints().steps(), ElementsAre(7, 0));
+}
+
+TEST_F(Checkpoint, ALinkThatAKilledWriterLeftHalfMadeIsNoObstacle) {
+  save(50);
+  fs::create_directory_symlink("step-50", path("run/checkpoints/.latest"));
+  save(60);
+  EXPECT_EQ(fs::read_symlink(path("run/checkpoints/latest")), "step-60");
+}
+
+TEST_F(Checkpoint, AFolderThatCannotBeMadeIsNamedWithTheReason) {
+  write("run/checkpoints", "a file");
+  try {
+    (void)checkpoints().begin(5);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+    EXPECT_THAT(error.what(), HasSubstr("cannot change " + path("run/checkpoints") +
+                                        ": Not a directory (" + path("run/checkpoints")));
+  }
 }
 
 TEST_F(Checkpoint, TheLastOnesAndTheBestStay) {
@@ -165,6 +201,7 @@ TEST_F(Checkpoint, APlaceThatIsTakenIsNamed) {
 TEST(CheckpointState, ComesBack) {
   CheckpointState state;
   state.step = 212;
+  state.skipped_in_a_row = 4;
   state.position = {3, 17};
   state.rows = 100;
   state.nominal_weight = 127.3;
@@ -172,7 +209,7 @@ TEST(CheckpointState, ComesBack) {
   state.evaluation_due = true;
   state.dev = EvaluationSummary{.loss = 0.1, .accuracy = 0.9};
   state.best = {{200, {.loss = 0.2, .accuracy = 0.95}}, {150, {.loss = 0.3, .accuracy = 0.94}}};
-  state.totals = {1, 2, 0.3, 0.4, 5, 0.6};
+  state.totals = {1, 2, 0.3, 0.4, 5, 0.6, 7};
   state.store = "id";
   state.hosts = "a,b";
   state.summation = {{"threads", "1,1"}};
@@ -188,9 +225,36 @@ TEST(CheckpointState, ComesBack) {
   EXPECT_EQ(again.best[0].dev.loss, 0.2);
   EXPECT_EQ(again.totals.seconds_exposed, 0.4);
   EXPECT_EQ(again.totals.gradient_bytes, 5);
+  EXPECT_EQ(again.totals.skipped, 7);
+  EXPECT_EQ(again.skipped_in_a_row, 4);
   EXPECT_EQ(again.summation, state.summation);
   EXPECT_EQ(again.options[0].value, "0.001");
   EXPECT_EQ(to_json(again), to_json(state));
+}
+
+TEST(CheckpointState, WhatIsNotFiniteComesBackAsNoNumber) {
+  CheckpointState state;
+  state.dev = EvaluationSummary{.loss = std::numeric_limits<double>::infinity(), .accuracy = 0.5};
+  const CheckpointState again = parse_state(to_json(state));
+  EXPECT_TRUE(std::isnan(again.dev->loss));
+  EXPECT_EQ(again.dev->accuracy, 0.5);
+}
+
+TEST(CheckpointState, OfAnOlderVersionHasSkippedNothingAndKnowsNoOrder) {
+  CheckpointState state;
+  state.skipped_in_a_row = 4;
+  state.totals.skipped = 7;
+  state.bucket_order = {1, 0};
+  Json json = Json::parse(to_json(state));
+  json.erase("skipped_in_a_row");
+  json.erase("bucket_order");
+  json["totals"].erase("skipped_steps");
+  const CheckpointState again = parse_state(json.dump());
+  EXPECT_EQ(again.skipped_in_a_row, 0);
+  EXPECT_EQ(again.totals.skipped, 0);
+  EXPECT_THAT(again.bucket_order, IsEmpty());
+  EXPECT_FALSE(again.dev);
+  EXPECT_THAT(again.best, IsEmpty());
 }
 
 TEST(CheckpointState, RanksTheBestAndOfEqualOnesTheEarlierFirst) {
@@ -218,6 +282,13 @@ TEST(CheckpointState, RefusesWhatIsNone) {
   };
   EXPECT_EQ(refused(to_json(state)),
             "step 3, epoch 0, row 100 of 100 and nominal weight 0 are no place in a run");
+  state.position = {0, 101};
+  EXPECT_THAT(refused(to_json(state)), HasSubstr("row 101 of 100"));
+  state.position = {0, 99};
+  state.nominal_weight = -1;
+  EXPECT_THAT(refused(to_json(state)), HasSubstr("nominal weight -1 are no place in a run"));
+  state.nominal_weight = 0;
+  EXPECT_EQ(parse_state(to_json(state)).position.used, 99);
   EXPECT_THAT(refused("{}"), HasSubstr("format"));
   EXPECT_THAT(refused(R"({"format": 9})"), HasSubstr("its format is 9, and this program knows 1"));
   EXPECT_THAT(refused(R"({"format": 1, "step": "x"})"), HasSubstr(R"("step" is "x", no whole)"));
@@ -268,6 +339,8 @@ TEST(BestResult, IsMoreRightAnswersThenALowerLoss) {
   EXPECT_TRUE(better({.loss = 0.9, .accuracy = 0.91}, good));
   EXPECT_TRUE(better({.loss = 0.2, .accuracy = 0.9}, good));
   EXPECT_FALSE(better(good, good));
+  EXPECT_FALSE(better({.loss = 0.4, .accuracy = 0.9}, good));
+  EXPECT_FALSE(better({.loss = 0.1, .accuracy = 0.89}, good));
 }
 
 }  // namespace

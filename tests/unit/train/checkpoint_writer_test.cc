@@ -110,5 +110,20 @@ TEST(Space, IsAskedForBeforeTraining) {
   require_space(::testing::TempDir(), 1000, {1, 1});
 }
 
+// A file of 100 GB with nothing in it, which takes no room.
+TEST_F(Writer, CheckpointsThatAreThereCountAsRoom) {
+  const std::string run = path("run");
+  fs::create_directories(run + "/checkpoints/step-1");
+  const std::string file = run + "/checkpoints/step-1/model.safetensors";
+  std::ofstream(file).put('x');
+  constexpr std::int64_t kSize = 100'000'000'000;
+  fs::resize_file(file, kSize);
+  const auto free = static_cast<std::int64_t>(fs::space(run).available);
+  const std::int64_t parameters = (free + kSize / 2) / (3 * 12);  // three checkpoints
+  require_space(run, parameters, {1, 1});
+  fs::remove(file);
+  EXPECT_THROW(require_space(run, parameters, {1, 1}), InputError);
+}
+
 }  // namespace
 }  // namespace bp::trainer
