@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "comm/base/text.h"
@@ -26,19 +28,21 @@ class Join : public testing::TestWithParam<Wire> {
 };
 INSTANTIATE_TEST_SUITE_P(Wires, Join, testing::Values(Wire::inproc, Wire::gloo, Wire::shm));
 
-// Rank r has r + 1 batches.
+// In the first epoch rank r has r + 1 batches, in the second the other way round: rank 0 has most.
 TEST_P(Join, SumsAndAveragesAreOverThoseWhoHaveData) {
   for (const int ranks : {1, 2, 3, 5}) {
     run_ranks(
         ranks,
         [](Communicator& comm) {
-          for (int epoch = 0; epoch < 2; ++epoch) {
-            for (int batch = 0; batch <= comm.rank(); ++batch) {
+          for (const bool rank_zero_is_last : {false, true}) {
+            const int last = rank_zero_is_last ? 0 : comm.size() - 1;
+            const auto batches_of = [&](int r) { return comm.size() - std::abs(r - last); };
+            for (int batch = 0; batch < batches_of(comm.rank()); ++batch) {
               const int active = comm.size() - batch;
               std::vector<std::int32_t> sum(500, 10 * comm.rank());
               all_reduce(comm, view(sum), {.name = "gradients"});
               int wanted = 0;
-              for (int r = batch; r < comm.size(); ++r) wanted += 10 * r;
+              for (int r = 0; r < comm.size(); ++r) wanted += batches_of(r) > batch ? 10 * r : 0;
               ASSERT_THAT(sum, Each(wanted)) << "batch " << batch;
               std::vector<float> mean(7, static_cast<float>(active));
               all_reduce(comm, view(mean),
@@ -46,9 +50,10 @@ TEST_P(Join, SumsAndAveragesAreOverThoseWhoHaveData) {
               ASSERT_THAT(mean, Each(static_cast<float>(6 * active)));
               Work work = all_reduce_async(comm, view(mean));
               work.wait();
+              ASSERT_THAT(mean, Each(static_cast<float>(6 * active * active)));
               barrier(comm, {.name = "batch"});
             }
-            EXPECT_EQ(join(comm), comm.size() - 1);
+            EXPECT_EQ(join(comm), last);
             std::vector<std::int32_t> rank = {comm.rank()};  // all are back
             broadcast(comm, view(rank), {.root = comm.size() - 1});
             EXPECT_EQ(rank[0], comm.size() - 1);

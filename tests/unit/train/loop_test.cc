@@ -115,25 +115,49 @@ TEST_F(Train, LayoutsOfTheSameSamplesTrainAlikeWithDropoutToo) {
   }
 }
 
-TEST_F(Train, EveryRowOnceAnEpochWhateverTheRanks) {
-  Options options = test::SmallData::options();
-  options.steps = 0;
-  options.epochs = 2;
-  options.batch = 7;  // 120 = 5 * 21 + 15: the last step of an epoch is short
-  options.trace = path("trace");
-  const Result result = train_on(3, options, 0);
-  EXPECT_EQ(result.train.end.step, 12);
-  EXPECT_EQ(result.train.epochs, 2.0);
-  std::map<std::int64_t, int> seen;
-  for (int rank = 0; rank < 3; ++rank) {
-    const auto lines = read_trace(path("trace"), rank);
-    ASSERT_EQ(lines.size(), 12U);
-    for (std::size_t step = 0; step < 6; ++step) {
-      for (const std::int64_t id : lines[step].samples) ++seen[id];
+// The samples that all ranks have used in the steps `from` to `to`.
+std::multiset<std::int64_t> samples_of(const std::string& trace,
+                                       int ranks,
+                                       std::size_t from,
+                                       std::size_t to) {
+  std::multiset<std::int64_t> all;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto lines = read_trace(trace, rank);
+    for (std::size_t step = from; step < to; ++step) {
+      all.insert(lines.at(step).samples.begin(), lines.at(step).samples.end());
     }
   }
-  EXPECT_EQ(seen.size(), 120U);
-  for (const auto& [id, times] : seen) EXPECT_EQ(times, 1) << id;
+  return all;
+}
+
+TEST_F(Train, EveryRowOnceAnEpochWhateverTheRanks) {
+  std::multiset<std::int64_t> every_row;
+  {
+    const SampleStore store = SampleStore::open(store_path());
+    for (std::int64_t row = 0; row < store.size(Split::train); ++row) {
+      every_row.insert(store.load(Split::train, row).sample_id);
+    }
+  }
+  ASSERT_EQ(every_row.size(), 120U);
+  Options options = test::SmallData::options();
+  options.steps = 0;
+  options.epochs = 3;
+  options.batch = 7;  // the last step of an epoch is short: 120 = 3 * 35 + 15, for five ranks
+  for (const int ranks : {1, 2, 3, 5}) {
+    SCOPED_TRACE(concat(ranks, " ranks"));
+    options.trace = path(concat("trace", ranks));
+    const Result result = train_on(ranks, options, 0);
+    const auto steps = static_cast<std::size_t>((120 + 7 * ranks - 1) / (7 * ranks));
+    EXPECT_EQ(result.train.end.step, static_cast<std::int64_t>(3 * steps));
+    EXPECT_EQ(result.train.epochs, 3.0);
+    for (std::size_t epoch = 0; epoch < 3; ++epoch) {
+      EXPECT_EQ(samples_of(options.trace, ranks, epoch * steps, (epoch + 1) * steps), every_row)
+          << "epoch " << epoch;
+    }
+    // Each epoch is in another order.
+    EXPECT_NE(samples_of(options.trace, ranks, 0, 1),
+              samples_of(options.trace, ranks, steps, steps + 1));
+  }
 }
 
 TEST_F(Train, LearnsAndSaysSoInMetrics) {
