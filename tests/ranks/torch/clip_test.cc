@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "bp/torch/distributed_optimizer.h"
 #include "tests/support/run_ranks.h"
@@ -59,25 +61,29 @@ TEST(Clip, NormIsThatOfTheReducedGradientAndTheSameBitsOnAllRanks) {
   });
 }
 
+// But for the last bit: the gradient is multiplied twice where it was reduced before, else once.
 TEST(Clip, AfterReduceGivesTheSame) {
-  const auto rows = make_rows(8, 3);
-  double norms[2] = {};
-  for (const bool reduce_first : {false, true}) {
-    run_ranks(2, [&](Communicator& world) {
+  const auto rows = make_rows(21, 3);
+  run_ranks(2, [&](Communicator& world) {
+    const auto mine = world.rank() == 0 ? rows.slice(0, 8) : rows.slice(8, 21);
+    std::array<double, 2> norms{};
+    std::array<std::vector<at::Tensor>, 2> gradients;
+    for (const bool reduce_first : {false, true}) {
       const Mlp model;
       DistributedOptimizer optimizer(world, model.named_parameters(),
                                      test::make_optimizer("sgd", model.parameters(), 0.1));
-      optimizer.backward(model.loss(rows), rows.weight());
-      if (reduce_first) {
-        optimizer.reduce();
+      optimizer.backward(model.loss(mine), mine.weight());  // summed for 16 rows, divided by 21
+      if (reduce_first) optimizer.reduce();
+      norms[reduce_first ? 1 : 0] = optimizer.clip_grad_norm(0.1);
+      EXPECT_NEAR(norm_of(model), 0.1, 1e-4);
+      for (const auto& parameter : model.parameters()) {
+        gradients[reduce_first ? 1 : 0].push_back(parameter.grad().clone());
       }
-      const double norm = optimizer.clip_grad_norm(1e6);
-      if (world.rank() == 0) {
-        norms[reduce_first ? 1 : 0] = norm;
-      }
-    });
-  }
-  EXPECT_EQ(norms[0], norms[1]);
+      test::expect_equal_on_all_ranks(world, test::gradient_bits(model));
+    }
+    EXPECT_NEAR(norms[0], norms[1], 1e-6 * norms[0]);
+    EXPECT_LT(test::distance(gradients[0], gradients[1]), 1e-8);
+  });
 }
 
 }  // namespace

@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 #include <torch/optim/optimizer.h>
 
+#include <mutex>
+#include <string>
+
 #include "bp/collective.h"
+#include "bp/log.h"
 #include "bp/torch/distributed_optimizer.h"
 #include "tests/support/run_ranks.h"
 #include "tests/support/torch_model.h"
@@ -29,12 +33,13 @@ constexpr std::size_t kSmall = 256;  // bytes: four buckets for the Mlp
 struct Rank {
   explicit Rank(Communicator& comm,
                 DistributedOptimizerOptions options = {},
-                at::ScalarType type = at::kFloat)
+                at::ScalarType type = at::kFloat,
+                const std::string& kind = "sgd")
       : world(comm), model(1, type) {
     options.first_bucket_bytes = kSmall;
     options.bucket_bytes = 4 * kSmall;
     optimizer = std::make_unique<DistributedOptimizer>(
-        world, model.named_parameters(), test::make_optimizer("sgd", model.parameters(), 0.1),
+        world, model.named_parameters(), test::make_optimizer(kind, model.parameters(), 0.1),
         options);
   }
   void backward(const test::Rows& rows) { optimizer->backward(model.loss(rows), rows.weight()); }
@@ -116,19 +121,88 @@ TEST(Window, FillerAtItsEndStartsWhatIsThere) {
   });
 }
 
+// Weights and sums are powers of two, so the windows with data give the same bits in both runs.
 TEST(Window, WithoutAnyWeightNothingIsSteppedAndTheNextOneWorks) {
   run_ranks(2, [&](Communicator& world) {
-    Rank rank(world);
-    rank.optimizer->backward(at::Tensor(), 0);
-    EXPECT_EQ(rank.optimizer->clip_grad_norm(1), 0);
-    EXPECT_FALSE(rank.optimizer->step());
-    EXPECT_EQ(bits(rank.model.parameters()), bits(Mlp().parameters()));
-    EXPECT_EQ(rank.optimizer->window().weight, 0);
-    rank.backward(make_rows(8, 1));
-    EXPECT_TRUE(rank.optimizer->step());
-    EXPECT_NE(bits(rank.model.parameters()), bits(Mlp().parameters()));
+    const auto rows = make_rows(16, 1);
+    const auto mine = rows.slice(8 * world.rank(), 8 * world.rank() + 8);
+    Rank undisturbed(world, {}, at::kFloat, "adamw");
+    Rank rank(world, {}, at::kFloat, "adamw");
+    for (int window = 0; window < 3; ++window) {
+      const std::string before = bits(rank.model.parameters());
+      rank.optimizer->backward(at::Tensor(), 0);
+      EXPECT_EQ(rank.optimizer->clip_grad_norm(1), 0);
+      for (const auto& parameter : rank.model.parameters()) {
+        ASSERT_TRUE(parameter.grad().defined());
+        EXPECT_EQ(parameter.grad().abs().max().item<double>(), 0);
+      }
+      EXPECT_EQ(rank.optimizer->window().loss, 0);
+      EXPECT_EQ(rank.optimizer->window().weight, 0);
+      EXPECT_FALSE(rank.optimizer->window().overflow);
+      EXPECT_FALSE(rank.optimizer->step());
+      EXPECT_EQ(bits(rank.model.parameters()), before);
+
+      for (Rank* one : {&rank, &undisturbed}) {
+        one->backward(mine);
+        EXPECT_TRUE(one->optimizer->step());
+        EXPECT_EQ(one->optimizer->window().weight, 16);
+      }
+      EXPECT_NE(bits(rank.model.parameters()), before);
+      EXPECT_EQ(bits(rank.model.parameters()), bits(undisturbed.model.parameters()));
+    }
     test::expect_equal_on_all_ranks(world, bits(rank.model.parameters()));
   });
+}
+
+// The ways of a window to its step: each reduces once, divides once, and has nothing to warn of.
+TEST(Window, StepAfterReduceIsTheStepAlone) {
+  struct Way {
+    const char* name;
+    void (*go)(DistributedOptimizer&);
+  };
+  const Way ways[] = {
+      {"step", [](DistributedOptimizer&) {}},
+      {"reduce, step", [](DistributedOptimizer& optimizer) { optimizer.reduce(); }},
+      {"reduce twice, step",
+       [](DistributedOptimizer& optimizer) {
+         optimizer.reduce();
+         optimizer.reduce();
+       }},
+      {"clip by nothing, step",
+       [](DistributedOptimizer& optimizer) { EXPECT_LT(optimizer.clip_grad_norm(1e6), 1e6); }},
+      {"reduce, clip by nothing, step", [](DistributedOptimizer& optimizer) {
+         optimizer.reduce();
+         EXPECT_LT(optimizer.clip_grad_norm(1e6), 1e6);
+       }}};
+  std::mutex mutex;
+  std::string logged;
+  set_log_sink([&](LogLevel, std::string_view text) {
+    const std::lock_guard lock(mutex);
+    logged += text;
+  });
+  run_ranks(3, [&](Communicator& world) {
+    const auto rows = make_rows(42, 3);
+    std::string first;
+    for (const Way& way : ways) {
+      Rank rank(world);
+      const std::string untouched = bits(rank.model.parameters());
+      for (int window = 0; window < 2; ++window) {
+        // 4, 7 and 10 rows: what they are divided by is not 1.
+        const std::int64_t cuts[] = {0, 4, 11, 21};
+        const std::int64_t from = 21 * window;
+        rank.backward(rows.slice(from + cuts[world.rank()], from + cuts[world.rank() + 1]));
+        way.go(*rank.optimizer);
+        EXPECT_TRUE(rank.optimizer->step());
+      }
+      EXPECT_EQ(rank.optimizer->collectives(), 2 * rank.optimizer->bucket_count()) << way.name;
+      EXPECT_NE(bits(rank.model.parameters()), untouched);
+      if (first.empty()) first = bits(rank.model.parameters());
+      EXPECT_EQ(bits(rank.model.parameters()), first) << way.name;
+    }
+    test::expect_equal_on_all_ranks(world, first);
+  });
+  set_log_sink({});
+  EXPECT_EQ(logged, "");
 }
 
 TEST(Window, FirstBucketStartsBeforeTheLastGradientArrives) {
@@ -215,10 +289,12 @@ TEST(Window, AlternatelyFrozenHalvesStayEqual) {
     for (int round = 0; round < 10; ++round) {
       const std::size_t frozen = round % 2 == 0 ? 0 : 4;
       const auto before = bits({rank.model.parameters()[frozen]});
+      const auto others_before = bits({rank.model.parameters()[4 - frozen]});
       rank.model.parameter(frozen).set_requires_grad(false);
       rank.backward(make_rows(4, static_cast<std::uint64_t>(round * 3 + world.rank())));
       rank.optimizer->step();
       EXPECT_EQ(bits({rank.model.parameters()[frozen]}), before);
+      EXPECT_NE(bits({rank.model.parameters()[4 - frozen]}), others_before);
       rank.model.parameter(frozen).set_requires_grad(true);
       test::expect_equal_on_all_ranks(world, bits(rank.model.parameters()));
     }
@@ -265,6 +341,26 @@ TEST(Window, NominalWeightIsRankZerosFirstOrTheOption) {
                                 {.nominal_weight = 7});
     chosen.step();
     EXPECT_EQ(chosen.nominal_weight(), 7);
+  });
+}
+
+TEST(Window, NominalWeightDoesNotChangeTheResult) {
+  const auto rows = make_rows(13, 7);
+  const Mlp exact(1, at::kDouble);
+  exact.loss(rows).backward();
+  run_ranks(2, [&](Communicator& world) {
+    const auto mine = world.rank() == 0 ? rows.slice(0, 4) : rows.slice(4, 13);
+    for (const double nominal : {0.0, 0.125, 1.0, 7.0, 1e6}) {
+      Rank rank(world, {.nominal_weight = nominal});
+      rank.backward(mine);
+      rank.optimizer->reduce();
+      for (std::size_t i = 0; i < exact.parameters().size(); ++i) {
+        EXPECT_LT(distance({rank.model.parameters()[i].grad()}, {exact.parameters()[i].grad()}),
+                  1e-6)
+            << nominal << ", parameter " << i;
+      }
+      test::expect_equal_on_all_ranks(world, gradient_bits(rank.model));
+    }
   });
 }
 
