@@ -68,9 +68,13 @@ void require_same_lines(Communicator& comm,
   if (std::ranges::adjacent_find(hashes, std::not_equal_to{}) == hashes.end()) {
     return;
   }
-  throw Error(ErrorCode::mismatch,
-              concat(what, ": ", first_difference(all_gather_object(comm, text, {.name = "texts"})),
-                     ": ", advice));
+  const auto texts = all_gather_object(comm, text, {.name = "texts"});
+  try {
+    barrier(comm, {.name = "all texts"});
+  } catch (const Error&) {
+    // A rank has thrown below and left: every rank has the texts by then, this one too.
+  }
+  throw Error(ErrorCode::mismatch, concat(what, ": ", first_difference(texts), ": ", advice));
 }
 
 }  // namespace bp

@@ -1,9 +1,11 @@
 // Ranks that were built differently are told so, all of them, with the first difference.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/optim/optimizer.h>
 
+#include <chrono>
 #include <functional>
 #include <mutex>
 #include <set>
@@ -110,6 +112,26 @@ TEST(Agreement, OtherOptions) {
   EXPECT_EQ(texts([](Build& build) { build.kind = "adam"; }),
             three("rank 2 has \"optimizer torch::optim::Adam\" where rank 0 has \"optimizer "
                   "torch::optim::SGD\""));
+}
+
+// The others throw and leave, which must not take away what the slow rank is still to receive.
+TEST(Agreement, ASlowRankIsToldTheSame) {
+  const auto told = test::try_ranks(
+      3,
+      [](Communicator& world) {
+        auto parameters = Mlp().named_parameters();
+        if (world.rank() == 2) parameters[3].first = "renamed";
+        std::vector<at::Tensor> tensors;
+        for (const auto& [name, tensor] : parameters) tensors.push_back(tensor);
+        const DistributedOptimizer optimizer(world, parameters,
+                                             test::make_optimizer("sgd", tensors, 0.1));
+      },
+      {.fault = [](int rank) {
+        return rank == 1 ? Fault{.kind = Fault::Kind::slow, .delay = std::chrono::milliseconds(20)}
+                         : Fault{};
+      }});
+  EXPECT_THAT(told, testing::Each(testing::StartsWith(
+                        "mismatch: DistributedOptimizer: rank 2 has \"renamed f32 [16]\"")));
 }
 
 }  // namespace
