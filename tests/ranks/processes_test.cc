@@ -4,14 +4,17 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <iostream>
+#include <iterator>
 
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "bp/log.h"
 #include "bp/store.h"
 #include "tests/ranks/collectives.h"
+#include "tests/ranks/exact.h"
 #include "tests/ranks/operations.h"
 #include "tests/support/run_processes.h"
 
@@ -91,18 +94,27 @@ TEST(Processes, LittleAddressSpaceMakesSmallerArenas) {
 RANK_BODY(native) {
   Communicator world = Communicator::create();
   EXPECT_EQ(world.backend(), std::getenv("BP_BACKEND"));
+  const auto input = [](int rank, std::size_t count) {
+    return input_of<float>(rank, count, ReduceOp::sum);
+  };
   for (const std::size_t count : {0, 1, 2, 3, 1000}) {
-    std::vector<float> data(count, 1.0F + static_cast<float>(world.rank()));
+    auto data = input(world.rank(), count);
     all_reduce(world, view(data), {.op = ReduceOp::average});
-    EXPECT_THAT(data, testing::Each(2.0F));
+    EXPECT_EQ(differences(data, reduction<float>(0, count, ReduceOp::average, 3)), "");
+    data = input(world.rank(), count);
     broadcast(world, view(data), {.root = 2});
+    EXPECT_EQ(differences(data, input(2, count)), "");
     std::vector<float> all(count * 3);
-    all_gather(world, const_view(data), view(all));
-    EXPECT_THAT(all, testing::Each(2.0F));
+    all_gather(world, const_view(input(world.rank(), count)), view(all));
+    std::vector<float> wanted;
+    for (int rank = 0; rank < 3; ++rank)
+      std::ranges::copy(input(rank, count), std::back_inserter(wanted));
+    EXPECT_EQ(differences(all, wanted), "");
     if (count == 1) continue;  // Gloo's wants more
-    std::vector<float> part(block_of(count * 3, 3, world.rank()).count);
-    reduce_scatter(world, const_view(all), view(part));
-    EXPECT_THAT(part, testing::Each(6.0F));
+    const Block own = block_of(count * 3, 3, world.rank());
+    std::vector<float> part(own.count);
+    reduce_scatter(world, const_view(input(world.rank(), count * 3)), view(part));
+    EXPECT_EQ(differences(part, reduction<float>(own.offset, own.count, ReduceOp::sum, 3)), "");
   }
   barrier(world);
   world.finish();

@@ -2,6 +2,7 @@
 // others know, and in what words.
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <barrier>
 #include <chrono>
 #include <csignal>
@@ -117,12 +118,18 @@ TEST_P(Trouble, WhoComesToAnEndedJobIsToldWhatItDidNotBegin) {
 }
 
 TEST_P(Trouble, ALateRankIsNoFailure) {
-  const auto told = errors(3, [](Communicator& comm) {
+  std::atomic<int> entered = 0;
+  const auto told = errors(3, [&](Communicator& comm) {
     if (comm.rank() == 1) std::this_thread::sleep_for(300ms);
     std::vector<std::int32_t> data = {comm.rank()};
     all_reduce(comm, view(data));
     EXPECT_EQ(data[0], 3);
-    barrier(comm);
+    for (int late = 0; late < 3; ++late) {
+      if (comm.rank() == late) std::this_thread::sleep_for(50ms);
+      ++entered;
+      barrier(comm);
+      EXPECT_GE(entered, 3 * (late + 1)) << "the barrier did not wait for rank " << late;
+    }
     EXPECT_FALSE(comm.store()->find("comm/world/asked/0/0."));  // no trace is left
   });
   EXPECT_THAT(told, Each(""));
