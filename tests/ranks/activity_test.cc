@@ -108,7 +108,8 @@ TEST(Activity, CountersAreByOperationAndAlgorithm) {
 
 TEST(Activity, AWaitForALateRankIsCounted) {
   run_ranks(2, [](Communicator& comm) {
-    if (comm.rank() == 1) std::this_thread::sleep_for(100ms);
+    barrier(comm);  // from here on rank 0 has 1 s to begin to wait, of which 0.05 s are enough
+    if (comm.rank() == 1) std::this_thread::sleep_for(1s);
     barrier(comm);
     const Counters counters = comm.counters();
     if (comm.rank() == 0) {
