@@ -18,7 +18,7 @@ namespace {
 
 void complete_environment(JobSpec& job) {
   if (!job.whole_environment) {
-    job.environment = merged_environment(own_environment(), job.environment);
+    job.environment = merged_environment(without_engine(own_environment()), job.environment);
   }
   for (const std::string& entry : job.defaults) {
     if (!find_environment(job.environment, name_of_entry(entry))) {

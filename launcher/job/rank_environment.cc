@@ -95,7 +95,7 @@ std::vector<std::string> sent_environment(const std::vector<std::string>& own,
       sent.push_back(entry);
     }
   }
-  return merged_environment(std::move(sent), requested_variables(requests, own));
+  return merged_environment(without_engine(std::move(sent)), requested_variables(requests, own));
 }
 
 std::vector<int> threads_per_rank(const std::vector<HostCores>& hosts) {

@@ -16,6 +16,12 @@ std::vector<std::string> own_environment() {
 
 std::string_view name_of_entry(std::string_view entry) { return entry.substr(0, entry.find('=')); }
 
+std::vector<std::string> without_engine(std::vector<std::string> environment) {
+  std::erase_if(environment,
+                [](const std::string& entry) { return name_of_entry(entry) == "BP_ENGINE"; });
+  return environment;
+}
+
 std::vector<std::string> merged_environment(std::vector<std::string> base,
                                             const std::vector<std::string>& changes) {
   for (const std::string& change : changes) {

@@ -10,6 +10,10 @@ namespace bp::launcher {
 
 [[nodiscard]] std::vector<std::string> own_environment();
 
+// Returns `environment` without BP_ENGINE. That variable says which engine started the process that
+// has it. bprun starts its ranks itself, so they must not inherit it.
+[[nodiscard]] std::vector<std::string> without_engine(std::vector<std::string> environment);
+
 // `base` with the entries of `changes` put in the place of those of the same name, or at the end.
 [[nodiscard]] std::vector<std::string> merged_environment(std::vector<std::string> base,
                                                           const std::vector<std::string>& changes);

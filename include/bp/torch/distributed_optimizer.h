@@ -19,7 +19,8 @@
 // window in the order in which rank 0's gradients arrived. The all-reduce of a bucket starts when
 // its last gradient of the window's last micro-batch has arrived, while backward continues. Weight,
 // loss and stop flag travel in the last bucket, so a window costs exactly bucket_count()
-// collectives.
+// collectives. Only sparse_gradients, buffers and the first window, in which the ranks agree on the
+// order, cost more.
 //
 // All ranks' parameters stay equal bit for bit, also with a narrow `wire`.
 //
@@ -85,7 +86,7 @@ struct DistributedOptimizerOptions {
   DataType wire = DataType::f32;
   // With a narrow wire: adds what rounding took from this rank's gradient in one window to its
   // gradient of the next one, so that nothing is lost over many windows. Costs one more f32 for
-  // each parameter.
+  // each parameter, and skips windows that overflow, as with loss scaling.
   bool error_feedback = false;
   LossScaling loss_scaling = {};
   // Names of parameters with sparse gradients, such as those of at::embedding with sparse = true.

@@ -55,7 +55,7 @@ TEST(Fidelity, EachRankKnowsItsPlace) {
   BprunProcess bprun({{"-H", "localhost:2,127.0.0.1:1", "--env", "GIVEN=1", rank_program(), "dump",
                        folder.path() + "/dump"},
                       "",
-                      {"OMP_NUM_THREADS=7"}});
+                      {"OMP_NUM_THREADS=7", "BP_ENGINE=none"}});
   ASSERT_EQ(bprun.finish(), 0) << bprun.err();
   const std::vector<std::vector<std::string>> places = {
       {"RANK=0", "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=2", "GROUP_RANK=0", "BP_HOST_RANK=0"},
@@ -72,6 +72,7 @@ TEST(Fidelity, EachRankKnowsItsPlace) {
           "BP_HOST_NAMES=localhost,127.0.0.1", "OMP_NUM_THREADS=7", "GIVEN=1"}) {
       EXPECT_THAT(entries, Contains(entry));
     }
+    EXPECT_THAT(entries, Not(Contains(testing::StartsWith("BP_ENGINE="))));
     for (const char* name : {"MASTER_PORT=", "BP_STORE=127.0.0.1:", "BP_JOB=", "BP_KEY_FD="}) {
       EXPECT_THAT(entries, Contains(testing::StartsWith(name)));
     }

@@ -91,6 +91,17 @@ TEST(RankVariables, OnlySomeTravelUnasked) {
               ElementsAre("A=1", "B=x=y", "EMPTY="));
 }
 
+// It says how bprun itself was started; a rank that read it would run alone, or refuse to start.
+TEST(RankVariables, TheEngineOfBprunTravelsOnlyWhenItIsAskedFor) {
+  const std::vector<std::string> own = {"BP_ENGINE=none", "BP_ENGINES=2", "BP_LOG=debug"};
+  for (const bool whole : {false, true}) {
+    EXPECT_THAT(sent_environment(own, {.whole = whole}, {}),
+                ElementsAre("BP_ENGINES=2", "BP_LOG=debug"));
+    EXPECT_THAT(sent_environment(own, {.whole = whole}, {"BP_ENGINE"}),
+                ElementsAre("BP_ENGINES=2", "BP_LOG=debug", "BP_ENGINE=none"));
+  }
+}
+
 TEST(EnvironmentList, ReplacesInPlace) {
   EXPECT_THAT(merged_environment({"A=1", "B=2", "AB=3"}, {"A=x", "C=4"}),
               ElementsAre("A=x", "B=2", "AB=3", "C=4"));
