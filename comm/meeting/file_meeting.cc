@@ -38,7 +38,10 @@ std::string file_name(const EngineRank& rank) {
 }
 
 std::string own_folder() {
-  const std::string path = (fs::temp_directory_path() / concat("bp-", ::getuid())).string();
+  std::error_code error;
+  const fs::path place = fs::temp_directory_path(error);
+  if (error) fail("TMPDIR", concat("names no folder (", error.message(), "); set it to one"));
+  const std::string path = (place / concat("bp-", ::getuid())).string();
   struct stat status = {};
   if ((::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) ||
       ::lstat(path.c_str(), &status) != 0) {

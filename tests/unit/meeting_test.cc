@@ -6,8 +6,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "bp/error.h"
@@ -105,6 +107,48 @@ TEST_F(MeetingTest, AFolderThatIsNotThereIsNamed) {
                     HasSubstr("No such file")));
 }
 
+// TMPDIR for as long as it lives.
+class TemporaryPlace {
+ public:
+  explicit TemporaryPlace(const std::string& place) {
+    if (const char* const before = std::getenv("TMPDIR")) before_ = before;
+    ::setenv("TMPDIR", place.c_str(), 1);
+  }
+  ~TemporaryPlace() { before_ ? ::setenv("TMPDIR", before_->c_str(), 1) : ::unsetenv("TMPDIR"); }
+  TemporaryPlace(const TemporaryPlace&) = delete;
+  TemporaryPlace& operator=(const TemporaryPlace&) = delete;
+
+ private:
+  std::optional<std::string> before_;
+};
+
+// Where ranks of one host meet no other user may put a file.
+TEST_F(MeetingTest, AFolderThatOthersCouldUseIsRefused) {
+  EngineRank here = rank_;
+  here.one_host = true;
+  const auto meet = [&] { (void)choose_meeting(here, Variables(Map{})); };
+  const TemporaryPlace place(folder_.path());
+  const std::string own = folder_.path(concat("bp-", ::getuid()));
+  const std::string text = concat("io: meeting at ", own,
+                                  ": is not a folder of this user that is closed to others; remove "
+                                  "it");
+  EXPECT_EQ(refusal(meet), "no error");
+  ::chmod(own.c_str(), 0770);
+  EXPECT_EQ(refusal(meet), text);
+  fs::remove(own);
+  std::ofstream(own) << "a file";
+  EXPECT_EQ(refusal(meet), text);
+}
+
+TEST_F(MeetingTest, ATemporaryFolderThatIsNotThereIsNamed) {
+  EngineRank here = rank_;
+  here.one_host = true;
+  const TemporaryPlace place(folder_.path("no"));
+  EXPECT_THAT(
+      refusal([&] { (void)choose_meeting(here, Variables(Map{})); }),
+      AllOf(StartsWith("io: meeting at TMPDIR: names no folder ("), HasSubstr("); set it to one")));
+}
+
 TEST_F(MeetingTest, AKeyFileAndAMasterNeedNoChannel) {
   const std::string path = folder_.write("key", "a secret of enough bytes");
   ::chmod(path.c_str(), 0600);
@@ -121,6 +165,10 @@ TEST_F(MeetingTest, AKeyFileAndAMasterNeedNoChannel) {
   EXPECT_NE(choose_meeting(rank, variables)->known().key, ticket.key) << "each job has its own";
   EXPECT_THAT(refusal([&] { (void)choose_meeting(rank_, variables); }),
               StartsWith("invalid_argument: MASTER_ADDR is not set"));
+  EngineRank wrong = rank;
+  wrong.master_port = "none";
+  EXPECT_THAT(refusal([&] { (void)choose_meeting(wrong, variables)->look_up(kSoon); }),
+              StartsWith("invalid_argument: MASTER_ADDR and MASTER_PORT, 10.0.0.9:none: "));
   ::chmod(path.c_str(), 0640);
   EXPECT_THAT(refusal([&] { (void)choose_meeting(rank, variables); }),
               HasSubstr("key: the file can be read by others; chmod 600 "));
