@@ -42,6 +42,30 @@ class EveryAlgorithm : public testing::TestWithParam<Way> {
   RanksOptions options_;
 };
 
+TEST(GlooNative, SaysWhatItDoesNotCarryOut) {
+  RanksOptions options{.wire = Wire::gloo};
+  options.communicator.backend = "gloo-native";
+  std::vector<std::string> told = try_ranks(
+      2,
+      [](Communicator& comm) {
+        const std::vector<std::int32_t> input(4);
+        std::vector<std::int32_t> output(2);
+        reduce_scatter(comm, const_view(input), view(output));
+      },
+      options);
+  EXPECT_THAT(told, testing::Contains(HasSubstr("gloo-native has reduce_scatter for sums of f32 "
+                                                "only; use the backend gloo")));
+  told = try_ranks(
+      2,
+      [](Communicator& comm) {
+        std::vector<float> data(4);
+        reduce(comm, view(data), {.root = 0});
+      },
+      options);
+  EXPECT_THAT(told, testing::Contains(HasSubstr("gloo-native does not carry out reduce: it is "
+                                                "there to compare with Gloo's all_reduce, ")));
+}
+
 TEST_P(EveryAlgorithm, WaitsForWhatIsLate) {
   options_.fault = [](int rank) {
     return Fault{

@@ -13,10 +13,12 @@
 #include "bp/error.h"
 #include "bp/log.h"
 #include "bp/store.h"
+#include "comm/base/text.h"
 #include "tests/ranks/collectives.h"
 #include "tests/ranks/exact.h"
 #include "tests/ranks/operations.h"
 #include "tests/support/run_processes.h"
+#include "tests/support/scratch.h"
 
 namespace bp::test {
 namespace {
@@ -405,6 +407,16 @@ TEST(Processes, UnknownNamesAreErrors) {
   expect_refused({"BP_INTERFACE=eth77"}, "invalid_argument: there is no network interface 'eth77'");
   expect_refused({"BP_PLUGIN_DIR=/nowhere"},
                  "unavailable: libbp_gloo.so is not there; looked in: /nowhere");
+  const Scratch folder;
+  folder.write("libbp_gloo.so", "not a library");
+  expect_refused({"BP_PLUGIN_DIR=" + folder.path()},
+                 concat("unavailable: the Gloo plugin does not load: ", folder.path(),
+                        "/libbp_gloo.so: file too short"));
+  expect_refused({"BP_TRACE=/dev/null/trace"}, "io: cannot create the trace /dev/null/trace/rank-");
+  // The first of a name counts.
+  expect_refused({"BP_BACKEND=shm", "BP_LOCAL_SIZES=1,1"},
+                 "the backend shm is for ranks of one host; this job has 2 hosts (auto "
+                 "chooses what fits)");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <initializer_list>
 #include <iostream>
 #include <mutex>
@@ -24,6 +25,7 @@
 #include "comm/peers/handshake.h"
 #include "comm/store/socket.h"
 #include "tests/support/memory_store.h"
+#include "tests/support/refusal.h"
 
 namespace bp::test {
 namespace {
@@ -50,6 +52,11 @@ TEST(PeerEndpoint, GoesThroughTheStoreAsText) {
        {"", "tcp", "tcp ab 1 127.0.0.1", "udp x y", "unix ", "tcp  1 example.org"}) {
     EXPECT_FALSE(Endpoint::decode(text)) << text;
   }
+}
+
+TEST(PeerEndpoint, IsANumericAddress) {
+  EXPECT_EQ(refusal_of([] { return listen_tcp({.interface = "", .address = "example.org"}); }),
+            "'example.org' is no numeric address");
 }
 
 TEST(PeerHandshakeTest, BothSidesProveTheKey) {
@@ -308,6 +315,61 @@ TEST_F(ConnectPeersTest, AnAddressThatRefusesIsNamedAtOnce) {
   EXPECT_EQ(connect(1, 2, listen_tcp(kLoopback)).error,
             "io: rank 1 cannot connect to rank 0: Connection refused (hint)");
   store->goodbye();
+}
+
+TEST_F(ConnectPeersTest, AnAddressThatMakesNoSenseIsNamed) {
+  const auto store = server_.connect(0);
+  store->set("peer/0", "rubbish");
+  EXPECT_THAT(connect(1, 2, listen_tcp(kLoopback)).error,
+              EndsWith("rank 1 cannot connect to rank 0: the address that it published is not "
+                       "understood (hint)"));
+  store->goodbye();
+}
+
+// What rank 1 says where another process has taken the place of rank 0: it answers hello with what
+// `answer` makes of it, and a proof with an 'x'.
+class ImpostorTest : public ConnectPeersTest {
+ protected:
+  std::string meet(const std::function<std::string(PeerHandshake&, const std::string&)>& answer) {
+    const Listening impostor = listen_tcp(kLoopback);
+    const auto store = server_.connect(0);
+    store->set("peer/0", impostor.at.encode());
+    std::string error;
+    std::thread rank([&] { error = connect(1, 2, listen_tcp(kLoopback)).error; });
+    pollfd ready{impostor.socket.get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&ready, 1, 10'000), 1);
+    const Fd peer(::accept(impostor.socket.get(), nullptr, nullptr));
+    PeerHandshake handshake(key_, impostor.at.identity);
+    send(peer, answer(handshake, receive(peer, kPeerHello)));
+    (void)receive(peer, kPeerProof);
+    send(peer, "x");
+    rank.join();
+    store->goodbye();
+    return error;
+  }
+  // What comes, or less where the other end closes.
+  static std::string receive(const Fd& fd, std::size_t size) {
+    std::string got;
+    std::string why;
+    while (got.size() < size && receive_some(fd.get(), got, Deadline(10s), why)) {
+    }
+    return got;
+  }
+};
+
+TEST_F(ImpostorTest, WithoutTheKeyIsNamed) {
+  EXPECT_THAT(
+      meet([](PeerHandshake&, const std::string&) { return std::string(kPeerAnswer, 'x'); }),
+      EndsWith("rank 1 cannot connect to rank 0: it does not know the job's key (hint)"));
+}
+
+TEST_F(ImpostorTest, ThatBreaksTheProtocolIsNamed) {
+  EXPECT_THAT(meet([](PeerHandshake& handshake, const std::string& hello) {
+                EXPECT_EQ(handshake.take_hello(hello), 1);
+                return handshake.answer();
+              }),
+              EndsWith("rank 1 cannot connect to rank 0: it broke the protocol of the handshake "
+                       "(hint)"));
 }
 
 TEST_F(ConnectPeersTest, AFailedJobEndsTheWait) {

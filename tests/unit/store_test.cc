@@ -203,6 +203,8 @@ TEST_F(StoreTest, PrefixedViewsDoNotMeet) {
   EXPECT_EQ(b->find("key"), "of b");
   const std::vector<std::string> keys = {"key", "other"};
   EXPECT_THAT(error_of([&] { b->wait(keys, 0ms); }), EndsWith("still missing: \"b/other\""));
+  a->fail_job({.cause = -1, .text = "the disk is full"});
+  EXPECT_EQ(store->job_failure()->text, "the disk is full") << "the job is that of all views";
 }
 
 TEST_F(StoreTest, MoreKeysThanOneWaitMayNameAreRefused) {
