@@ -41,6 +41,33 @@ TEST(Failure, KeepsTheCodeAndNamesRankHostAndReason) {
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
+TEST(Failure, AnEmptyCommandForOtherHostsIsRefused) {
+  BprunProcess bprun({{"-H", "elsewhere", "--ssh", "", "true"}});
+  EXPECT_EQ(bprun.finish(), 2);
+  EXPECT_EQ(bprun.first_error_line(), "bprun: --ssh is empty");
+}
+
+TEST(Failure, ACommandForOtherHostsThatIsNotThereIsNamed) {
+  const std::string text = "cannot run /nowhere/ssh: there is no /nowhere/ssh";
+  BprunProcess bprun({{"-H", "elsewhere", "--ssh", "/nowhere/ssh", "true"}});
+  EXPECT_EQ(bprun.finish(), 70);
+  EXPECT_EQ(bprun.first_error_line(), "bprun: " + text);
+  const Scratch folder;
+  const std::string script = folder.write("ssh", "exit 0\n");
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  BprunProcess without_interpreter({{"-H", "elsewhere", "--ssh", script, "true"}});
+  EXPECT_EQ(without_interpreter.finish(), 70);
+  EXPECT_EQ(without_interpreter.first_error_line(),
+            concat("bprun: cannot run ", script,
+                   ": not a program for this machine, and no script with a #! line"));
+  BprunProcess doctor({{"doctor", "-H", "elsewhere", "--ssh", "/nowhere/ssh"}});
+  EXPECT_EQ(doctor.finish(), 1);
+  EXPECT_THAT(doctor.out(), ContainsRegex("fail +reach +" + text + "\n"));
+  BprunProcess gpus({{"gpus", "-H", "elsewhere", "--ssh", "/nowhere/ssh", "--json"}});
+  EXPECT_EQ(gpus.finish(), 75);
+  EXPECT_EQ(nlohmann::json::parse(gpus.out()).at("hosts").at(0).at("problem"), text);
+}
+
 TEST(Failure, NamesTheSignal) {
   BprunProcess bprun({{"-n", "2", rank_program(), "signal", "1", std::to_string(SIGSEGV)}});
   EXPECT_EQ(bprun.finish(), 139);

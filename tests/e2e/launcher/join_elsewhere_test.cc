@@ -41,6 +41,15 @@ class JoinElsewhereTest : public testing::Test {
   const BoundPort port_;
 };
 
+TEST_F(JoinElsewhereTest, AServerWithMoreSlotsThanRanksIsRefused) {
+  BprunProcess server({{"--serve", "0", "-n", "2", "--slots", "3", "true"},
+                       "",
+                       {"BP_JOB_KEY_FILE=" + scratch_.path("key")}});
+  EXPECT_EQ(server.finish(), 2);
+  EXPECT_THAT(server.first_error_line(),
+              testing::MatchesRegex("bprun: .* has 3 slots, but -n is 2"));
+}
+
 TEST_F(JoinElsewhereTest, AServerOfAnotherVersionIsNamed) {
   EXPECT_EQ(meet_server_that_says(plain_frame(
                 encode_handshake({.op = StoreOp::refusal, .number = 1}, kStoreVersion + 1))),

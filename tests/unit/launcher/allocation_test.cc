@@ -45,6 +45,7 @@ TEST(Nodelist, RefusesWhatMakesNoSense) {
   EXPECT_EQ(error("n[0-65536]"),
             "SLURM_JOB_NODELIST: '[0-65536]' stands for more than 65536 hosts");
   EXPECT_THAT(error("a[0-999]b[0-999]"), HasSubstr("stands for more than 65536 hosts"));
+  EXPECT_EQ(error("n[1-65536],x"), "SLURM_JOB_NODELIST: more than 65536 hosts");
   for (const char* text : {"n[]", "n[3-1]", "n[a]", "n[1-]", "n[1,]", "n[-1]"}) {
     EXPECT_THAT(error(text), HasSubstr("each must be a number from ")) << text;
   }
@@ -60,6 +61,9 @@ TEST(NodeCounts, AreSpelledOut) {
     EXPECT_THAT(refusal_of([=] { return parse_node_counts(text, "x"); }), StartsWith("x: "))
         << text;
   }
+  EXPECT_THAT(parse_node_counts("1(x65536)", "x"), SizeIs(65536));
+  EXPECT_EQ(refusal_of([] { return parse_node_counts("1(x65536),1", "x"); }),
+            "x: more than 65536 hosts");
 }
 
 class AllocationTest : public testing::Test {

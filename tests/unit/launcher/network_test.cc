@@ -14,6 +14,7 @@
 #include "comm/base/fd.h"
 #include "comm/base/job_key.h"
 #include "comm/base/text.h"
+#include "comm/store/socket.h"
 #include "launcher/hosts/address.h"
 #include "launcher/network/network_probe.h"
 #include "launcher/network/port_holder.h"
@@ -184,6 +185,22 @@ TEST(Probe, AnswersWhileStrangersHoldConnections) {
   set_log_sink({});
   EXPECT_THAT(logged, HasSubstr("the listener of the network probe refused "));
   EXPECT_THAT(logged, HasSubstr("it asked nothing before many others came"));
+}
+
+TEST(Probe, NamesAStrangerThatClosesItsConnection) {
+  std::string logged;
+  set_log_sink([&](LogLevel, std::string_view text) { logged += text; });
+  EventLoop loop;
+  auto listener = std::make_unique<ProbeListener>(loop, 0, random_job_key());
+  std::string why;
+  Fd stranger = connect_tcp({"127.0.0.1", listener->port()}, Deadline(10s), why);
+  ASSERT_TRUE(stranger) << why;
+  loop.run_once(1s);
+  stranger.reset();
+  loop.run_once(1s);
+  listener.reset();
+  set_log_sink({});
+  EXPECT_THAT(logged, HasSubstr("it asked nothing and closed its connection"));
 }
 
 TEST(Probe, NamesARefusalAndEndsWithItsTime) {

@@ -11,6 +11,7 @@
 #include "launcher/process/environment_list.h"
 #include "launcher/process/shell_words.h"
 #include "launcher/report/clock_text.h"
+#include "launcher/report/exit_code.h"
 #include "launcher/report/failure.h"
 #include "launcher/report/quoted.h"
 
@@ -156,6 +157,34 @@ TEST(Texts, SayHowARankEnded) {
   EXPECT_EQ(describe_status(11 | 0x80), "was killed by signal 11 (SIGSEGV)") << "with a core file";
   EXPECT_EQ(exit_code_of(7 << 8), 7);
   EXPECT_EQ(exit_code_of(11), 139);
+}
+
+TEST(Texts, SayWhatARankToldTheStore) {
+  using Kind = Verdict::Kind;
+  const auto headline = [](const Verdict& verdict) {
+    return failure_of(verdict, "rank 1 on a").headline;
+  };
+  Verdict verdict;
+  verdict.rank = 1;
+  verdict.kind = Kind::lost_store;
+  EXPECT_EQ(headline(verdict), "rank 1 on a closed its connection to the job's store, but ran on");
+  verdict.kind = Kind::declared;
+  verdict.declared = "no data";
+  EXPECT_EQ(headline(verdict), "rank 1 on a declared the job failed: no data");
+  Verdict follows;
+  follows.kind = Kind::consequence;
+  follows.because_of = 2;
+  EXPECT_EQ(headline(follows), "rank 1 on a gave up because of rank 2, which still ran");
+  EXPECT_EQ(failure_of(follows, "rank 1 on a").exit_code, kExitInternal);
+  follows.status = 7 << 8;
+  follows.cause_has_ended = true;
+  follows.declared = "timeout";
+  EXPECT_EQ(headline(follows),
+            "rank 1 on a exited with code 7 because of rank 2, which had ended: timeout");
+  EXPECT_EQ(failure_of(follows, "rank 1 on a").exit_code, 7);
+  follows.because_of = -1;
+  EXPECT_EQ(headline(follows),
+            "rank 1 on a exited with code 7 because it lost the job's store: timeout");
 }
 
 TEST(Texts, SayWhyAHostIsOutOfReach) {
