@@ -120,6 +120,34 @@ TEST_F(EvaluateRun, AStoreThatARunNeedsIsNeverReplaced) {
   EXPECT_THAT(resumed.output, HasSubstr("going on from r/checkpoints/step-30"));
 }
 
+TEST_F(EvaluateRun, ASplitThatIsNoneIsNamed) {
+  const Ended misspelt = bert_train("eval r --on trian");
+  EXPECT_EQ(misspelt.code, 2);
+  EXPECT_EQ(misspelt.output,
+            "bert_train: --on: 'trian' is none of train|dev|test\nhint: did you mean 'train'?\n");
+  const Ended prepared = bert_train(
+      "prep data.csv --vocab r/model/vocab.txt --max-length 32 --split 1,0,0 --store whole.sqlite");
+  ASSERT_EQ(prepared.code, 0) << prepared.output;
+  const Ended empty = bert_train("eval r whole.sqlite --on dev");
+  EXPECT_EQ(empty.code, 65) << empty.output;
+  EXPECT_THAT(empty.output,
+              HasSubstr("the data has no dev samples\nhint: choose another split with --on\n"));
+}
+
+TEST_F(EvaluateRun, ATraceThatCannotBeWrittenIsNamed) {
+  const Ended ended =
+      bert_train("data.csv --model tiny --steps 1 --batch 8 --trace /dev/null/t --run traced");
+  EXPECT_NE(ended.code, 0);
+  EXPECT_THAT(ended.output, HasSubstr("cannot create the trace /dev/null/t/"));
+}
+
+TEST_F(EvaluateRun, WithoutAPlaceForItsFilesTMPDIRIsNamed) {
+  const Ended ended = in_folder("TMPDIR=/dev/null/no " BP_BIN_DIR "/bert_train eval r other.csv");
+  EXPECT_EQ(ended.code, 70);
+  EXPECT_THAT(ended.output, HasSubstr("cannot make the folder /dev/null/no/bert_train-"));
+  EXPECT_THAT(ended.output, HasSubstr("hint: name a place where you may write with TMPDIR\n"));
+}
+
 TEST_F(EvaluateRun, APlaceForPredictionsThatIsNoneIsSaidBeforeScoring) {
   const Ended ended = bert_train("eval r other.csv --out nodir/p.csv");
   EXPECT_EQ(ended.code, 2);

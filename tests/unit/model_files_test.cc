@@ -11,6 +11,7 @@
 #include "bp/error.h"
 #include "comm/base/text.h"
 #include "tests/unit/model/refusal.h"
+#include "trainer/model/byte_source.h"
 #include "trainer/model/config.h"
 #include "trainer/model/layout.h"
 #include "trainer/model/safetensors.h"
@@ -155,6 +156,14 @@ TEST(Config, ValuesThatMakeNoSenseAreRefused) {
             "classifier_dropout is -1; it must be at least 0 and below 1");
   EXPECT_EQ(refusal(R"("vocab_size": 2000000000)"),
             "its shape has 2e+10 parameters; the most that bp takes is 8.58993e+09");
+  EXPECT_EQ(refusal(R"("max_position_embeddings": 4097)"),
+            "max_position_embeddings is 4097; the most that bp takes is 4096");
+  EXPECT_EQ(refusal(R"("pad_token_id": 9)"), "pad_token_id 9 is outside the vocabulary of 9");
+  std::string labels;
+  for (int i = 0; i <= 100'000; ++i)
+    labels += concat(i == 0 ? "" : ",", "\"", i, "\":\"a", i, "\"");
+  EXPECT_EQ(refusal("\"id2label\": {" + labels + "}"),
+            "it has 100001 labels; the most that bp takes is 100000");
   EXPECT_EQ(refusal(R"("id2label": ["a"])"), "id2label or label2id is no object");
   EXPECT_EQ(refusal(R"("id2label": {"1": "a"})"), "id2label has no label 0");
   EXPECT_EQ(refusal(R"("id2label": {"0": 7})"), "id2label's 0 is 7, not a name");
@@ -260,6 +269,8 @@ TEST(Safetensors, BrokenHeadersAreRefused) {
               HasSubstr("no natural number"));
   EXPECT_THAT(refusal("{" + one("a", "F32", "[4294967296,4294967296]", "[0,0]") + "}", 0),
               HasSubstr("too large"));
+  EXPECT_THAT(refusal("{" + one("a", "F32", "[9223372036854775808]", "[0,4]") + "}", 4),
+              HasSubstr("the shape of 'a' is too large"));
   EXPECT_THAT(refusal("{" + one("a", "F32", "[2]", "[0,4]") + "}", 4), HasSubstr("needs 8 bytes"));
   EXPECT_THAT(refusal("{" + one("a", "F32", "[1]", "[4,0]") + "}", 4), HasSubstr("needs 4 bytes"));
   EXPECT_THAT(refusal("{" + one("a", "F32", "[1]", "[4,8]") + "}", 8),
@@ -287,6 +298,25 @@ TEST_F(ModelFiles, BrokenSafetensorsFilesAreRefusedByName) {
   EXPECT_THAT(refusal(std::string("\x03\0\0\0\0\0\0\0{}", 10)), HasSubstr("the file has 10"));
   EXPECT_THAT(test::refusal([&] { SafetensorsReader reader(path("none")); }, ErrorCode::io),
               HasSubstr("No such file"));
+}
+
+TEST_F(ModelFiles, AFolderThatIsNotThereTakesNoSafetensors) {
+  EXPECT_EQ(test::refusal([&] { write_safetensors(path("none/x"), {}); }, ErrorCode::io),
+            concat("cannot create ", path("none/x"), ": No such file or directory"));
+}
+
+TEST_F(ModelFiles, BytesBeyondTheEndAreRefused) {
+  char to[4];
+  const MemoryBytes memory({1, 2, 3, 4});
+  EXPECT_EQ(test::refusal([&] { memory.read(3, to, 2); }, ErrorCode::io),
+            "cannot read 2 bytes at 3 of 4");
+  const std::string name = write("four", "1234");
+  const FileBytes file(name);
+  EXPECT_EQ(test::refusal([&] { file.read(3, to, 2); }, ErrorCode::io),
+            concat("cannot read 2 bytes at 3 of ", name, ", which has 4"));
+  std::filesystem::resize_file(name, 2);
+  EXPECT_EQ(test::refusal([&] { file.read(1, to, 2); }, ErrorCode::io),
+            concat(name, " became shorter while it was read"));
 }
 
 TEST(Layout, PacksTokensAndRoundsUp) {

@@ -68,6 +68,11 @@ TEST_F(FileKind, Utf16OfExcelIsNamedWithAndWithoutAByteOrderMark) {
   expect_refused(wide(table, false), "UTF-16 without a byte order mark", "iconv -f UTF-16BE");
 }
 
+TEST_F(FileKind, Utf32IsNamed) {
+  expect_refused("\xFF\xFE\0\0t\0\0\0"s, "UTF-32, not UTF-8", "iconv -f UTF-32 -t UTF-8");
+  expect_refused("\0\0\xFE\xFF\0\0\0t"s, "UTF-32, not UTF-8", "iconv -f UTF-32 -t UTF-8");
+}
+
 // Each of these calls waited for ever for a process that writes.
 TEST_F(FileKind, APipeIsRefusedAtOnce) {
   const std::string pipe = scratch_.path("pipe.csv");

@@ -184,6 +184,9 @@ TEST_F(PrepareTest, RefusesBadOptions) {
   expect_refused(with, 66, "none.txt", "");
   with.vocabulary = scratch_.write("bad.txt", "a\nb\n");
   expect_refused(with, 65, "bad.txt has no [PAD]", "vocab.txt");
+  with.vocabulary.clear();
+  with.vocabulary_size = 5;
+  expect_refused(with, 2, "a vocabulary of 5 tokens is too small", "8000 is the default");
 }
 
 TEST_F(PrepareTest, TrainsAVocabularyOnTheTrainTextsWhenNoneIsGiven) {

@@ -164,6 +164,29 @@ TEST(Store, AViewInPlaceOfATableIsRefused) {
               HasSubstr("is damaged: it holds more than tables"));
 }
 
+TEST(Store, ARowThatIsMissingIsNamed) {
+  const Scratch scratch;
+  const auto without = [&](const char* row) {
+    std::filesystem::remove(scratch.path("s"));
+    write_store(scratch.path("s"), {2, 3});
+    SQLite::Database database(scratch.path("s"), SQLite::OPEN_READWRITE);
+    database.exec(concat("DELETE FROM ", row));
+  };
+  const auto damage = [&](const std::string& what) {
+    return ThrowsMessage<StoreError>(
+        testing::StartsWith(concat("the store ", scratch.path("s"), " is damaged: ", what)));
+  };
+  without("train_samples WHERE position = 0");
+  const SampleStore store = SampleStore::open(scratch.path("s"));
+  EXPECT_THAT([&] { (void)store.load(Split::train, 0); }, damage("sample 0 of train is missing"));
+  EXPECT_THAT([&] { (void)store.lengths(Split::train); }, damage("samples of train are missing"));
+  EXPECT_THAT([&] { store.verify(); }, damage("sample 0 of train is missing"));
+  EXPECT_EQ(store.load(Split::train, 1).text_id, 3) << "the others are there";
+  without("vocabulary WHERE token = '[UNK]'");
+  EXPECT_THAT([&] { (void)SampleStore::open(scratch.path("s")); },
+              damage("its vocabulary has no [UNK]"));
+}
+
 // A store with one byte or its end missing is refused, or has all that was put in.
 TEST(Store, DamageIsFoundWhereverItIs) {
   const Scratch scratch;

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "comm/base/text.h"
 #include "refusal.h"
 #include "small_zip.h"
 #include "trainer/model/pickle_machine.h"
@@ -130,6 +131,9 @@ TEST(Pickle, WantsADictionaryOfTensors) {
   EXPECT_EQ(refused(kProtocol + "}" + text("epoch") + "K\3s."),
             "'epoch' is a number, not a tensor: save the state_dict alone");
   EXPECT_EQ(refused(kProtocol + "}K\1K\3s."), "a number names a tensor");
+  std::string many = kProtocol + "}(";
+  for (int i = 0; i <= 100'000; ++i) many += text(concat(i)) + "N";
+  EXPECT_EQ(refused(many + "u."), "it has 100001 tensors; the most that bp reads is 100000");
   const std::string whole = OneTensor().pickle();
   const std::string item = whole.substr(3, whole.size() - 4);  // w and its tensor
   EXPECT_EQ(refused(kProtocol + "}" + item + item + "."), "'w' is there twice");

@@ -109,6 +109,8 @@ TEST(ZipReader, RefusesBroken64BitRecords) {
   EXPECT_EQ(changed(locator + 8, test::number(~0ULL, 8)),
             "its 64-bit directory record is said to lie at byte 18446744073709551615");
   EXPECT_EQ(changed(locator + 8, test::number(0, 8)), "no 64-bit directory record at byte 0");
+  EXPECT_EQ(changed(end + 16, test::number(1, 4)), "it is spread over several disks");
+  EXPECT_EQ(changed(end + 20, test::number(1, 4)), "it is spread over several disks");
   EXPECT_THAT(changed(end + 40, test::number(1ULL << 40, 8)),
               HasSubstr("its directory is said to have 1099511627776 bytes"));
   const std::size_t extra = whole.find("PK\1\2") + 46 + 4;

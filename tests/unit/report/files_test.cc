@@ -171,6 +171,19 @@ TEST_F(Files, MetricsErrorsNameTheFileAndLine) {
     EXPECT_EQ(error.code(), ErrorCode::io);
     EXPECT_EQ(error.what(), "cannot open " + path("none/m") + ": No such file or directory");
   }
+  try {
+    MetricsWriter writer("/dev/null");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.what(), std::string("cannot shorten /dev/null: Invalid argument"));
+  }
+  try {
+    (void)read_metrics(path("none/m"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+    EXPECT_EQ(error.what(), "cannot open " + path("none/m") + ": No such file or directory");
+  }
   std::ofstream(path("m")) << to_json_line(step_record(1)) << "{\"step\":\"two\"}\n";
   try {
     (void)read_metrics(path("m"));
@@ -279,6 +292,18 @@ TEST(Csv, QuotesWhatNeedsIt) {
   EXPECT_EQ(csv_field(""), "");
   EXPECT_EQ(csv_field("two\nlines"), "\"two\nlines\"");
   EXPECT_EQ(csv_field("\""), "\"\"\"\"");
+}
+
+TEST_F(Files, AFolderInThePlaceOfAFileIsNamed) {
+  std::filesystem::create_directories(path("f"));
+  try {
+    write_whole_file(path("f"), "new");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+    EXPECT_THAT(error.what(), HasSubstr("cannot write " + path("f") + ": Is a directory"));
+  }
+  EXPECT_EQ(files(), 1U) << "the folder alone";
 }
 
 TEST_F(Files, WholeFileReplacesOrLeavesAlone) {

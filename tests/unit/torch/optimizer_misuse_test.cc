@@ -200,6 +200,33 @@ TEST_F(Misuse, OptionsAtConstruction) {
               HasSubstr("micro_batches is 0, but a window has at least one"));
   EXPECT_THAT(refused(model.named_parameters(), {.nominal_weight = -1}),
               HasSubstr("nominal_weight is -1, but must be positive"));
+  EXPECT_EQ(refused(model.named_parameters(), {.wire = DataType::i32}),
+            "DistributedOptimizer: wire is i32, but gradients travel as f32, f16 or bf16");
+  EXPECT_EQ(refused(model.named_parameters(), {.error_feedback = true}),
+            "DistributedOptimizer: error_feedback without a narrow wire, where nothing is rounded: "
+            "set wire to f16 or bf16");
+}
+
+TEST_F(Misuse, StatesThatCannotBe) {
+  const auto optimizer = make(model.named_parameters());
+  const DistributedOptimizer::State fine = optimizer->state();
+  const auto refusal = [&](auto change) {
+    DistributedOptimizer::State state = fine;
+    change(state);
+    return text_of([&] { optimizer->load_state(state); });
+  };
+  EXPECT_EQ(refusal([](auto& state) { state.nominal_weight = -1; }),
+            "DistributedOptimizer: the state has nominal weight -1 and loss scale 1, which cannot "
+            "be");
+  EXPECT_EQ(refusal([](auto& state) { state.loss_scale = NAN; }),
+            "DistributedOptimizer: the state has nominal weight 0 and loss scale nan, which cannot "
+            "be");
+  EXPECT_EQ(refusal([](auto& state) {
+              state.bucket_order = {0, 1};
+            }),
+            "DistributedOptimizer: the state has a bucket order of 2 parameters which is none of "
+            "the 6 here: load it into the same model");
+  EXPECT_EQ(refusal([](auto&) {}), "no error");
 }
 
 TEST_F(Misuse, TwoOptimizersOfOneParameter) {

@@ -192,6 +192,15 @@ TEST_F(ModelSourceTest, WhatDoesNotFitIsRefused) {
               HasSubstr("lacks 16 weights: bert.encoder.layer.2."));
   EXPECT_THAT(refusal(65, [&] { (void)load_model(lacking); }), HasSubstr("lacks 16 weights"));
 
+  BertConfig nameless = config(store, 0.1);
+  saved(nameless);
+  nameless.labels.clear();
+  std::ofstream(path("model/config.json")) << config_json(nameless);
+  EXPECT_EQ(refusal(65, [&] { (void)load_model(find_model(path("model"))); }),
+            path("model") +
+                "/config.json names no labels (id2label) | only a model for "
+                "classification can be scored");
+
   std::ofstream(path("model/model.safetensors")) << "rubbish";
   EXPECT_THAT(refusal(65, [&] { (void)find_model(path("model")); }),
               HasSubstr("no valid safetensors"));

@@ -8,7 +8,9 @@
 #include <filesystem>
 
 #include "bp/error.h"
+#include "tests/unit/model/refusal.h"
 #include "train_fixture.h"
+#include "trainer/model/safetensors.h"
 #include "trainer/train/adamw.h"
 
 namespace bp::trainer {
@@ -96,6 +98,30 @@ TEST_F(SnapshotTest, AnotherModelIsRefused) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("saved/model.safetensors holds the weights of another "));
   }
+}
+
+TEST_F(SnapshotTest, MomentsThatDoNotFitAreRefused) {
+  const Bert model = make(1);
+  const auto optimizer = optimizer_of(model);
+  Snapshot snapshot(model);
+  snapshot.take(model, *optimizer);
+  snapshot.write(path("saved"));
+  const std::string moments = path("saved/optimizer.safetensors");
+  const auto refusal_with = [&](std::vector<SafetensorsItem> items) {
+    write_safetensors(moments, std::move(items));
+    Bert again = make(2);
+    const auto again_optimizer = optimizer_of(again);
+    return test::refusal([&] { restore(path("saved"), again, *again_optimizer); });
+  };
+  const std::string first = model.parameters()[0].first;
+  const std::int64_t step = 1;
+  const float number = 0;
+  EXPECT_EQ(refusal_with({{"step." + first, "I64", {}, &step}}),
+            moments + " lacks exp_avg." + first);
+  EXPECT_EQ(refusal_with(
+                {{"exp_avg." + first, "F32", {1}, &number}, {"step." + first, "I64", {}, &step}}),
+            moments + " has exp_avg." + first + " in another shape or type");
+  EXPECT_EQ(refusal_with({{"odd", "F32", {1}, &number}}), moments + " has odd, which fits nothing");
 }
 
 }  // namespace
