@@ -83,23 +83,25 @@ FileTree tree_of(const std::string& folder) {
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const std::string path = entry.path().lexically_relative(folder).string();
     if (entry.is_symlink()) {
-      tree[path] = "l" + fs::read_symlink(entry.path()).string();
+      tree[path] = {FileEntry::Kind::link, FileContent(fs::read_symlink(entry.path()).string())};
+    } else if (entry.is_directory()) {
+      tree[path] = {};
     } else {
-      tree[path] = entry.is_directory() ? "d" : "f" + read_file(entry.path().string());
+      tree[path] = {FileEntry::Kind::file, FileContent(read_file(entry.path().string()))};
     }
   }
   return tree;
 }
 
 void put_tree(const std::string& folder, const FileTree& tree) {
-  for (const auto& [path, content] : tree) {  // a folder comes before what lies in it
+  for (const auto& [path, entry] : tree) {  // a folder comes before what lies in it
     const fs::path place = fs::path(folder) / path;
-    if (content.front() == 'd') {
+    if (entry.kind == FileEntry::Kind::folder) {
       fs::create_directory(place);
-    } else if (content.front() == 'l') {
-      fs::create_symlink(content.substr(1), place);
+    } else if (entry.kind == FileEntry::Kind::link) {
+      fs::create_symlink(entry.content.text(), place);
     } else {
-      std::ofstream(place, std::ios::binary) << std::string_view(content).substr(1);
+      std::ofstream(place, std::ios::binary) << entry.content.text();
     }
   }
 }
@@ -141,13 +143,13 @@ FileRecord read_file_record(const std::string& file,
   SimulatedDisk disk(before);
   for (const FileOperation& operation : record.operations) disk.apply(operation);
   const FileTree played = disk.as_written();
-  for (const auto& [path, content] : after) {
+  for (const auto& [path, entry] : after) {
     EXPECT_TRUE(played.contains(path)) << path << " is there, and no operation made it";
     if (played.contains(path)) {
-      EXPECT_TRUE(played.at(path) == content) << path << " holds what no operation wrote";
+      EXPECT_TRUE(played.at(path) == entry) << path << " holds what no operation wrote";
     }
   }
-  for (const auto& [path, content] : played) {
+  for (const auto& [path, entry] : played) {
     EXPECT_TRUE(after.contains(path)) << path << " is gone, and no operation removed it";
   }
   return record;

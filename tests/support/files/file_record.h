@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/files/recorder.h"
@@ -11,9 +13,40 @@
 
 namespace bp::test {
 
-// What lies below a folder, by path. A folder is "d", a file "f" and its content, a link "l" and
-// its target.
-using FileTree = std::map<std::string, std::string>;
+// What a file holds. Copies share it.
+class FileContent {
+ public:
+  FileContent() = default;
+  explicit FileContent(std::string text)
+      : text_(std::make_shared<const std::string>(std::move(text))) {}
+
+  [[nodiscard]] const std::string& text() const { return *text_; }
+  bool operator==(const FileContent& other) const {
+    return text_ == other.text_ || *text_ == *other.text_;
+  }
+  // Some order.
+  bool operator<(const FileContent& other) const {
+    if (text_ == other.text_) return false;
+    return text_->size() != other.text_->size() ? text_->size() < other.text_->size()
+                                                : *text_ < *other.text_;
+  }
+
+ private:
+  std::shared_ptr<const std::string> text_ = std::make_shared<const std::string>();
+};
+
+struct FileEntry {
+  enum class Kind : std::uint8_t { folder, file, link };
+  Kind kind = Kind::folder;
+  FileContent content = {};  // of a file; the target of a link
+  bool operator==(const FileEntry&) const = default;
+  bool operator<(const FileEntry& other) const {
+    return kind != other.kind ? kind < other.kind : content < other.content;
+  }
+};
+
+// What lies below a folder, by path.
+using FileTree = std::map<std::string, FileEntry>;
 
 [[nodiscard]] FileTree tree_of(const std::string& folder);
 // Makes `folder`, which must be empty, hold `tree`.

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "comm/base/text.h"
-#include "tests/support/files/simulated_disk.h"
 #include "tests/support/scratch.h"
 
 namespace bp::test {
@@ -33,11 +32,12 @@ fs::path quick_folder() {
 
 std::string listing(const FileTree& tree) {
   std::string text;
-  for (const auto& [path, content] : tree) {
-    text += concat("\n  ", path,
-                   content.front() == 'd'   ? "/"
-                   : content.front() == 'l' ? " -> " + content.substr(1)
-                                            : concat(" ", content.size() - 1, " bytes"));
+  for (const auto& [path, entry] : tree) {
+    const std::string& content = entry.content.text();
+    text += concat("\n  ", path);
+    if (entry.kind == FileEntry::Kind::folder) text += "/";
+    if (entry.kind == FileEntry::Kind::link) text += " -> " + content;
+    if (entry.kind == FileEntry::Kind::file) text += concat(" ", content.size(), " bytes");
   }
   return text;
 }
@@ -45,12 +45,13 @@ std::string listing(const FileTree& tree) {
 }  // namespace
 
 std::size_t for_each_power_cut(const FileRecord& record,
-                               const std::function<void(const PowerCut&)>& look) {
+                               const std::function<void(const PowerCut&)>& look,
+                               PowerCutStates states) {
   SimulatedDisk disk(record.before);
   std::set<std::pair<std::size_t, FileTree>> seen;
   PowerCut cut;
   const auto look_at_all = [&](const std::string& when) {
-    for (FileTree& tree : disk.after_power_cut()) {
+    for (FileTree& tree : disk.after_power_cut(states)) {
       if (seen.contains({cut.marks, tree})) continue;
       SCOPED_TRACE(concat("a power cut ", when, " has left", listing(tree)));
       const Scratch scratch(quick_folder());

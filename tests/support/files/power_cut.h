@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/support/files/file_record.h"
+#include "tests/support/files/simulated_disk.h"
 
 namespace bp::test {
 
@@ -19,6 +20,7 @@ struct PowerCut {
 // file that follow one another only the last is a place. Names operation and state of what fails
 // meanwhile. Returns how many states there were.
 std::size_t for_each_power_cut(const FileRecord& record,
-                               const std::function<void(const PowerCut&)>& look);
+                               const std::function<void(const PowerCut&)>& look,
+                               PowerCutStates states = PowerCutStates::all);
 
 }  // namespace bp::test

@@ -23,16 +23,16 @@ void write_into(std::string& content, std::uint64_t offset, const std::string& d
 }  // namespace
 
 SimulatedDisk::SimulatedDisk(const FileTree& on_disk) {
-  add('d');
-  for (const auto& [path, content] : on_disk) {
+  add(FileEntry::Kind::folder);
+  for (const auto& [path, entry] : on_disk) {
     const Place place = place_of(path);
-    const std::size_t inode = add(content.front(), content.substr(1));
+    const std::size_t inode = add(entry.kind, entry.content);
     inodes_[place.folder].names[place.name] = inode;
     inodes_[place.folder].names_on_disk[place.name] = inode;
   }
 }
 
-std::size_t SimulatedDisk::add(char kind, const std::string& content) {
+std::size_t SimulatedDisk::add(FileEntry::Kind kind, const FileContent& content) {
   inodes_.push_back(
       {.kind = kind, .content = content, .pending = {}, .names = {}, .names_on_disk = {}});
   return inodes_.size() - 1;
@@ -80,7 +80,7 @@ void SimulatedDisk::open(const FileOperation& operation) {
   std::size_t inode = find(operation.path);
   if (inode == kNone) {
     if ((operation.offset & O_CREAT) == 0) (void)existing(operation.path);
-    inode = add('f');
+    inode = add(FileEntry::Kind::file);
     const Place place = place_of(operation.path);
     change({{place.folder, place.name, inode}});
   } else if ((operation.offset & O_TRUNC) != 0) {
@@ -91,9 +91,9 @@ void SimulatedDisk::open(const FileOperation& operation) {
 
 void SimulatedDisk::sync(std::size_t inode) {
   Inode& synced = inodes_[inode];
-  synced.content = synced.kind == 'f' ? content_of(synced, Left::everything) : synced.content;
+  synced.content = content_of(synced, Left::everything);
   synced.pending.clear();
-  if (synced.kind != 'd') return;
+  if (synced.kind != FileEntry::Kind::folder) return;
   std::vector<NameChanges> still_pending;
   for (NameChanges& changes : pending_) {
     const bool all_here =
@@ -136,9 +136,10 @@ void SimulatedDisk::apply(const FileOperation& operation) {
       (void)existing(path);
       return change({{place_of(path).folder, place_of(path).name, kNone}});
     case Kind::mkdir:
-      return change({{place_of(path).folder, place_of(path).name, add('d')}});
+      return change({{place_of(path).folder, place_of(path).name, add(FileEntry::Kind::folder)}});
     case Kind::symlink:
-      return change({{place_of(path).folder, place_of(path).name, add('l', operation.other)}});
+      return change({{place_of(path).folder, place_of(path).name,
+                      add(FileEntry::Kind::link, FileContent(operation.other))}});
     case Kind::rename:
     case Kind::exchange:
     case Kind::link: {
@@ -154,13 +155,13 @@ void SimulatedDisk::apply(const FileOperation& operation) {
   }
 }
 
-std::string SimulatedDisk::content_of(const Inode& file, Left left) {
-  std::string content = file.content;
-  if (left == Left::nothing || file.pending.empty()) return content;
+FileContent SimulatedDisk::content_of(const Inode& file, Left left) {
+  if (left == Left::nothing || file.pending.empty()) return file.content;
+  std::string content = file.content.text();
   if (left == Left::last_write) {
     const FileChange& last = file.pending.back();
     if (!last.truncates) write_into(content, last.offset, last.data);
-    return content;
+    return FileContent(std::move(content));
   }
   for (const FileChange& change : file.pending) {
     if (change.truncates) {
@@ -173,38 +174,46 @@ std::string SimulatedDisk::content_of(const Inode& file, Left left) {
       write_into(content, change.offset, change.data);
     }
   }
-  return content;
+  return FileContent(std::move(content));
 }
 
 void SimulatedDisk::add_to(FileTree& tree,
                            const std::string& path,
                            std::size_t inode,
                            const std::vector<Names>& names,
-                           const FilesLeft& left) const {
+                           const FilesLeft& left,
+                           Contents& contents) const {
   const Inode& here = inodes_[inode];
-  if (here.kind == 'l') {
-    tree[path] = "l" + here.content;
-  } else if (here.kind == 'f') {
-    tree[path] = "f" + content_of(here, inode == left.file ? left.of_file : left.all);
-  } else {
-    if (!path.empty()) tree[path] = "d";
+  if (here.kind == FileEntry::Kind::folder) {
+    if (!path.empty()) tree[path] = {};
     for (const auto& [name, below] : names[inode]) {
-      add_to(tree, path.empty() ? name : path + "/" + name, below, names, left);
+      add_to(tree, path.empty() ? name : path + "/" + name, below, names, left, contents);
     }
+    return;
   }
+  const Left of_this = inode == left.file ? left.of_file : left.all;
+  auto made = contents.find({inode, of_this});
+  if (made == contents.end()) {
+    made = contents.emplace(std::pair(inode, of_this), content_of(here, of_this)).first;
+  }
+  tree[path] = {here.kind, made->second};
 }
 
 FileTree SimulatedDisk::as_written() const {
   std::vector<Names> names;
   for (const Inode& inode : inodes_) names.push_back(inode.names);
   FileTree tree;
-  add_to(tree, "", kRoot, names, {.all = Left::everything});
+  Contents contents;
+  add_to(tree, "", kRoot, names, {.all = Left::everything}, contents);
   return tree;
 }
 
 // Which of the operations on names that are not synced are on disk all the same.
-std::vector<std::vector<bool>> SimulatedDisk::choices_of_names() const {
+std::vector<std::vector<bool>> SimulatedDisk::choices_of_names(PowerCutStates states) const {
   const std::size_t count = pending_.size();
+  if (states == PowerCutStates::extremes) {
+    return {std::vector<bool>(count, false), std::vector<bool>(count, true)};
+  }
   std::set<std::vector<bool>> choices;
   if (count <= kMostSubsets) {
     for (std::size_t subset = 0; subset < std::size_t{1} << count; ++subset) {
@@ -228,7 +237,10 @@ std::vector<std::vector<bool>> SimulatedDisk::choices_of_names() const {
   return {choices.begin(), choices.end()};
 }
 
-std::vector<SimulatedDisk::FilesLeft> SimulatedDisk::choices_of_files() const {
+std::vector<SimulatedDisk::FilesLeft> SimulatedDisk::choices_of_files(PowerCutStates states) const {
+  if (states == PowerCutStates::extremes) {
+    return {{.all = Left::nothing}, {.all = Left::everything}, {.all = Left::zeros}};
+  }
   std::vector<FilesLeft> choices;
   for (const Left left :
        {Left::nothing, Left::everything, Left::cut, Left::last_write, Left::zeros}) {
@@ -242,10 +254,11 @@ std::vector<SimulatedDisk::FilesLeft> SimulatedDisk::choices_of_files() const {
   return choices;
 }
 
-std::vector<FileTree> SimulatedDisk::after_power_cut() const {
+std::vector<FileTree> SimulatedDisk::after_power_cut(PowerCutStates states) const {
   std::set<FileTree> trees;
-  const std::vector<FilesLeft> files = choices_of_files();
-  for (const std::vector<bool>& choice : choices_of_names()) {
+  Contents contents;
+  const std::vector<FilesLeft> files = choices_of_files(states);
+  for (const std::vector<bool>& choice : choices_of_names(states)) {
     std::vector<Names> names;
     for (const Inode& inode : inodes_) names.push_back(inode.names_on_disk);
     for (std::size_t i = 0; i < pending_.size(); ++i) {
@@ -260,7 +273,7 @@ std::vector<FileTree> SimulatedDisk::after_power_cut() const {
     }
     for (const FilesLeft& left : files) {
       FileTree tree;
-      add_to(tree, "", kRoot, names, left);
+      add_to(tree, "", kRoot, names, left, contents);
       trees.insert(std::move(tree));
     }
   }

@@ -15,11 +15,16 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/files/file_record.h"
 
 namespace bp::test {
+
+// `all` is every state that after_power_cut() knows. `extremes` is what is synced alone, all that
+// was written, and the names of the one with the content of the other, or with zeros.
+enum class PowerCutStates : std::uint8_t { all, extremes };
 
 class SimulatedDisk {
  public:
@@ -33,7 +38,8 @@ class SimulatedDisk {
   // What may be there after a power cut now, each tree once: all subsets of at most 6 operations on
   // names that are not synced, and of more of them each beginning and each but one; with each, what
   // is left of files alike and of one file otherwise than of the rest.
-  [[nodiscard]] std::vector<FileTree> after_power_cut() const;
+  [[nodiscard]] std::vector<FileTree> after_power_cut(
+      PowerCutStates states = PowerCutStates::all) const;
 
  private:
   using Names = std::map<std::string, std::size_t>;
@@ -44,8 +50,8 @@ class SimulatedDisk {
     std::string data;
   };
   struct Inode {
-    char kind = 'f';
-    std::string content;  // of a file, what is on disk; of a link, its target
+    FileEntry::Kind kind = FileEntry::Kind::file;
+    FileContent content;  // of a file, what is on disk; of a link, its target
     std::vector<FileChange> pending;
     Names names;  // of a folder, as written
     Names names_on_disk;
@@ -72,18 +78,21 @@ class SimulatedDisk {
   [[nodiscard]] Place place_of(const std::string& path) const;
   [[nodiscard]] std::size_t find(const std::string& path) const;
   [[nodiscard]] std::size_t existing(const std::string& path) const;
-  std::size_t add(char kind, const std::string& content = {});
+  std::size_t add(FileEntry::Kind kind, const FileContent& content = {});
   void open(const FileOperation& operation);
   void sync(std::size_t inode);
   void change(NameChanges changes);
-  [[nodiscard]] std::vector<std::vector<bool>> choices_of_names() const;
-  [[nodiscard]] std::vector<FilesLeft> choices_of_files() const;
-  [[nodiscard]] static std::string content_of(const Inode& file, Left left);
+  [[nodiscard]] std::vector<std::vector<bool>> choices_of_names(PowerCutStates states) const;
+  [[nodiscard]] std::vector<FilesLeft> choices_of_files(PowerCutStates states) const;
+  [[nodiscard]] static FileContent content_of(const Inode& file, Left left);
+  // What is left of each file, made once.
+  using Contents = std::map<std::pair<std::size_t, Left>, FileContent>;
   void add_to(FileTree& tree,
               const std::string& path,
               std::size_t inode,
               const std::vector<Names>& names,
-              const FilesLeft& left) const;
+              const FilesLeft& left,
+              Contents& contents) const;
 
   std::vector<Inode> inodes_;
   std::map<int, std::size_t> opened_;

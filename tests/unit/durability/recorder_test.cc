@@ -50,7 +50,7 @@ std::multiset<std::string> contents(const FileRecord& record, const std::string&
   SimulatedDisk disk(record.before);
   for (const FileOperation& operation : record.operations) disk.apply(operation);
   for (const FileTree& tree : disk.after_power_cut()) {
-    contents.insert(tree.contains(name) ? tree.at(name).substr(1) : "-");
+    contents.insert(tree.contains(name) ? tree.at(name).content.text() : "-");
   }
   return contents;
 }
@@ -160,7 +160,7 @@ TEST(SimulatedDisk, NamesMayArriveInAnyOrder) {
   });
   for_each_power_cut(record, [&](const PowerCut& cut) {
     std::set<std::string> names;
-    for (const auto& [path, content] : tree_of(cut.folder)) names.insert(path);
+    for (const auto& [path, entry] : tree_of(cut.folder)) names.insert(path);
     seen.insert(names);
   });
   EXPECT_EQ(seen.size(), 8U) << "each subset of three names";
