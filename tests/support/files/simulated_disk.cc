@@ -111,6 +111,23 @@ void SimulatedDisk::sync(std::size_t inode) {
     }
   }
   pending_ = std::move(still_pending);
+  forget_removed_folders();
+}
+
+// What happened in a folder whose removal is on disk can no longer be seen.
+void SimulatedDisk::forget_removed_folders() {
+  std::set<std::size_t> named{kRoot};
+  for (const Inode& inode : inodes_) {
+    for (const auto& [name, below] : inode.names) named.insert(below);
+    for (const auto& [name, below] : inode.names_on_disk) named.insert(below);
+  }
+  for (const NameChanges& changes : pending_) {
+    for (const NameChange& one : changes) named.insert(one.inode);
+  }
+  std::erase_if(pending_, [&](const NameChanges& changes) {
+    return std::ranges::none_of(changes,
+                                [&](const NameChange& one) { return named.contains(one.folder); });
+  });
 }
 
 void SimulatedDisk::apply(const FileOperation& operation) {

@@ -81,6 +81,7 @@ class SimulatedDisk {
   std::size_t add(FileEntry::Kind kind, const FileContent& content = {});
   void open(const FileOperation& operation);
   void sync(std::size_t inode);
+  void forget_removed_folders();
   void change(NameChanges changes);
   [[nodiscard]] std::vector<std::vector<bool>> choices_of_names(PowerCutStates states) const;
   [[nodiscard]] std::vector<FilesLeft> choices_of_files(PowerCutStates states) const;

@@ -48,8 +48,13 @@ class StoreDurability : public testing::Test {
     options.rebuild = rebuild;
     prepare(options, [](const std::string&) {});
   }
-  // After a boot this process is not the holder.
-  static void remove_lease(const std::string& folder) { fs::remove(folder + "/s.sqlite.lease"); }
+  // After a boot this process is not its holder; LeaseDurability shows that it is taken over.
+  static FileRecord without_lease(FileRecord record) {
+    std::erase_if(record.operations, [](const test::FileOperation& operation) {
+      return operation.path == "s.sqlite.lease";
+    });
+    return record;
+  }
 
   static std::string identity(const std::string& store) {
     const SampleStore open = SampleStore::open(store);
@@ -81,7 +86,7 @@ TEST_F(StoreDurability, APowerCutLeavesNoStoreOrAWholeOneAndTheNextPreparerMakes
   FileRecording recording(scratch.path());
   make(scratch.path("s.sqlite"), 16);
   FileRecording::mark("prepared");
-  const FileRecord record = recording.stop();
+  const FileRecord record = without_lease(recording.stop());
   const std::string whole = read_file(scratch.path("s.sqlite"));
   const std::size_t states = test::for_each_power_cut(record, [&](const PowerCut& cut) {
     const std::string store = cut.folder + "/s.sqlite";
@@ -90,11 +95,10 @@ TEST_F(StoreDurability, APowerCutLeavesNoStoreOrAWholeOneAndTheNextPreparerMakes
       EXPECT_TRUE(read_file(store) == whole);
       EXPECT_EQ(SampleStore::open(store).size(Split::train), kRows * 8 / 10);
     }
-    remove_lease(cut.folder);
     make(store, 16);
     EXPECT_TRUE(read_file(store) == whole) << "what was left half made has come in";
   });
-  EXPECT_GE(states, 100U);
+  EXPECT_GE(states, 50U);
 }
 
 TEST_F(StoreDurability, APowerCutWhileAnotherIsMadeInItsPlaceLeavesOneOfThem) {
@@ -104,14 +108,14 @@ TEST_F(StoreDurability, APowerCutWhileAnotherIsMadeInItsPlaceLeavesOneOfThem) {
   FileRecording recording(scratch.path());
   make(scratch.path("s.sqlite"), 8, /*rebuild=*/true);
   FileRecording::mark("prepared");
-  const FileRecord record = recording.stop();
+  const FileRecord record = without_lease(recording.stop());
   const std::string after = identity(scratch.path("s.sqlite"));
   ASSERT_NE(before, after);
   const std::size_t states = test::for_each_power_cut(record, [&](const PowerCut& cut) {
     const std::string there = identity(cut.folder + "/s.sqlite");
     EXPECT_THAT(there, AnyOf(after, cut.marks == 0 ? before : after));
   });
-  EXPECT_GE(states, 100U);
+  EXPECT_GE(states, 50U);
 }
 
 // Whatever is left of a lease, it expires.
