@@ -13,7 +13,7 @@ import signal
 import subprocess
 import time
 
-# Without optimisation, since compiling is most of a mutant's cost. HWY_...: kernels for one kind of machine only.
+# Without optimisation, since compiling is most of a mutant's cost. HWY_...: in libraries, kernels without vectors only.
 FLAGS = "-O0 -D_GLIBCXX_ASSERTIONS -DHWY_COMPILE_ONLY_STATIC"
 MEMORY = 8 << 20  # KiB of addresses that a test program may take
 # The library that a file belongs to, by the first prefix of its path that is listed here.
@@ -75,6 +75,7 @@ class Build:
             text += (f"bp_test({program.target} {' '.join(own + program.sources)} LIBS {' '.join(program.libs)}"
                      " LABELS unit)\n")
             text += f"set_target_properties({program.target} PROPERTIES UNITY_BUILD OFF)\n"
+            text += "".join(f"target_compile_options({program.target} PRIVATE \"{flag}\")\n" for flag in program.flags)
             for name in own:
                 home = next(target for prefix, target in LIBRARIES.items() if name.startswith(prefix))
                 text += (f"if(TARGET {home})\n  set_source_files_properties(${{CMAKE_SOURCE_DIR}}/{name}"

@@ -80,7 +80,8 @@ class Journal:
 
     @staticmethod
     def key(file, mutant):
-        return digest([file.text.encode(), b"\0%d\0" % mutant.line, mutant.new.encode()])
+        flags = " ".join(file.program.flags)
+        return digest([file.text.encode(), b"\0%d\0" % mutant.line, mutant.new.encode(), flags.encode()])
 
     def look_up(self, file, mutant):
         entry = self.known.get(self.key(file, mutant))
