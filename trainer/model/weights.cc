@@ -1,8 +1,11 @@
 #include "trainer/model/weights.h"
 
 #include <ATen/core/Tensor.h>
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -19,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder in the making: gone unless it was renamed.
+// A folder in the making, or what has taken its name: gone unless it was renamed.
 class PartFolder {
  public:
   explicit PartFolder(fs::path path) : path_(std::move(path)) {
@@ -38,6 +41,21 @@ class PartFolder {
  private:
   fs::path path_;
 };
+
+// Puts `part` in the place of `target`. What was there lies under the name of `part` then, or, on a
+// file system that cannot exchange two names (NFS), under `old`. Such a file system shows no
+// `target` for a moment.
+void put_in_place(const fs::path& part, const fs::path& target, const fs::path& old) {
+  if (fs::exists(target)) {
+    if (::renameat2(AT_FDCWD, part.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0) return;
+    if (errno != EINVAL && errno != ENOSYS) {
+      throw fs::filesystem_error("cannot exchange", part, target,
+                                 std::error_code(errno, std::generic_category()));
+    }
+    fs::rename(target, old);
+  }
+  fs::rename(part, target);
+}
 
 }  // namespace
 
@@ -90,11 +108,9 @@ void save_model(const Bert& model, const TokenizerFiles& tokenizer, const std::s
     const PartFolder part(concat(folder, ".part-", ::getpid()));
     save_weights(model, (part.path() / "model.safetensors").string());
     for (const auto& [name, text] : model_texts(model.config(), tokenizer)) {
-      write_whole_file((part.path() / name).string(), text);
+      write_whole_file((part.path() / name).string(), text);  // and all names before it, on disk
     }
-    sync_folder(part.path().string());
-    if (fs::exists(target)) fs::rename(target, old);
-    fs::rename(part.path(), target);
+    put_in_place(part.path(), target, old);
     sync_folder(target.parent_path().string());
     fs::remove_all(old);
   } catch (const fs::filesystem_error& error) {

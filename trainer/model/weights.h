@@ -52,9 +52,11 @@ struct TokenizerFiles {
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> model_texts(
     const BertConfig& config, const TokenizerFiles& tokenizer);
 
-// Writes all four files into a folder beside `folder` and renames it, over a `folder` that is
-// there, so that no reader sees half a model; all of it is then on disk. Throws io, naming the file
-// and, where the disk is full, how much is missing; a full disk leaves `folder` as it was.
+// Writes all four files into a folder beside `folder` and gives it that name, in exchange for a
+// `folder` that is there, so that readers see the old model or the new one, whole; all of it is
+// then on disk. Where the file system cannot exchange two names (NFS), no model is there for a
+// moment. Throws io, naming the file and, where the disk is full, how much is missing; a full disk
+// leaves `folder` as it was.
 void save_model(const Bert& model, const TokenizerFiles& tokenizer, const std::string& folder);
 
 }  // namespace bp::trainer

@@ -44,6 +44,7 @@ struct Recorder {
 };
 
 std::atomic<bool> recording{false};
+std::atomic<bool> exchanges_refused{false};
 
 Recorder& recorder() {
   static auto* const the_one = new Recorder;  // outlives every thread
@@ -274,6 +275,8 @@ BP_INTERPOSED void bp_record_stop() {
   ::syscall(SYS_close, recorder().record);
 }
 
+BP_INTERPOSED void bp_refuse_exchanges(bool refuse) { exchanges_refused.store(refuse); }
+
 // The C library's own names and types.
 BP_INTERPOSED int open(const char* path, int flags, ...) {
   va_list arguments;
@@ -333,6 +336,10 @@ BP_INTERPOSED int renameat(int from, const char* path, int to, const char* other
 }
 BP_INTERPOSED int renameat2(
     int from, const char* path, int to, const char* other, unsigned flags) noexcept {
+  if ((flags & RENAME_EXCHANGE) != 0 && exchanges_refused.load()) {
+    errno = EINVAL;
+    return -1;
+  }
   return rename_at(from, path, to, other, flags);
 }
 BP_INTERPOSED int link(const char* path, const char* other) noexcept {

@@ -45,4 +45,6 @@ extern "C" {
 bool bp_record_files(const char* folder, const char* record);
 void bp_record_mark(const char* text);
 void bp_record_stop();
+// Whether renameat2() refuses to exchange two names, as on NFS. No record is needed.
+void bp_refuse_exchanges(bool refuse);
 }
