@@ -246,7 +246,9 @@ class Run {
     }
   }
 
+  // The report last: where it is, all is there, after a power cut too.
   void write_summary(const RunSummary& summary, std::optional<EvaluationDetail> detail) const {
+    sync_file(folder_->file("metrics.jsonl"));
     write_whole_file(folder_->file("summary.json"), to_json(summary));
     Report report;
     report.title = options_.run;
