@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace bp::launcher {
 namespace {
 
@@ -299,16 +301,20 @@ TEST_F(JuryTest, TheConsequenceOfARankThatLeftInGoodOrderSaysSo) {
 }
 
 TEST_F(JuryTest, OfConsequencesTheFirstThatEndedIsNamed) {
-  join_all();
-  tell(10, Event::consequence, 0, 1, "");
-  tell(11, Event::consequence, 2, 1, "");
-  tell(12, Event::lost, 2);
-  end(13, 2, exit_status(1));
-  tell(14, Event::lost, 0);
-  end(15, 0, exit_status(1));
-  EXPECT_EQ(
-      jury.verdict(at(1'510)),
-      (Verdict{.kind = Kind::consequence, .rank = 2, .status = exit_status(1), .because_of = 1}));
+  for (const auto& [first, second] : {std::pair{0, 2}, {2, 0}}) {
+    jury = Jury{3};
+    join_all();
+    tell(10, Event::consequence, 0, 1);
+    tell(11, Event::consequence, 2, 1);
+    tell(12, Event::lost, first);
+    end(13, first, exit_status(1));
+    tell(14, Event::lost, second);
+    end(15, second, exit_status(1));
+    EXPECT_EQ(
+        jury.verdict(at(1'510)),
+        (Verdict{
+            .kind = Kind::consequence, .rank = first, .status = exit_status(1), .because_of = 1}));
+  }
 }
 
 TEST_F(JuryTest, LeavingIsFineOnceAllOthersHaveSaidGoodbye) {
@@ -318,6 +324,24 @@ TEST_F(JuryTest, LeavingIsFineOnceAllOthersHaveSaidGoodbye) {
   end(10, 2, 0);
   tell(11, Event::lost, 2);
   EXPECT_FALSE(jury.verdict(at(100'000)));
+}
+
+TEST_F(JuryTest, LeavingIsAFailureWhileOneOtherIsAtWork) {
+  join_all();
+  tell(5, Event::goodbye, 0);
+  end(10, 1, 0);
+  tell(11, Event::lost, 1);
+  EXPECT_EQ(jury.verdict(at(510)), (Verdict{.kind = Kind::left, .rank = 1})) << "rank 2 is";
+}
+
+TEST_F(JuryTest, DoesNotWaitForOneThatLeftAndNamedItsCause) {
+  join_all();
+  tell(10, Event::consequence, 0, 1, "rank 1 is gone");
+  tell(11, Event::lost, 0);
+  end(12, 0, 0);
+  end(13, 1, kSegv);
+  tell(14, Event::lost, 1);
+  EXPECT_EQ(jury.verdict(at(14)), (Verdict{.kind = Kind::ended, .rank = 1, .status = kSegv}));
 }
 
 TEST_F(JuryTest, ListsWhoLeftWithoutGoodbye) {

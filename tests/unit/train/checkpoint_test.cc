@@ -32,6 +32,20 @@ TEST(Manifest, ComesBack) {
   EXPECT_EQ(again.at("state.json").hex, "ab");
 }
 
+TEST(Manifest, IsATextThatPeopleCanRead) {
+  EXPECT_EQ(to_json(Manifest{{"state.json", {7, "ab"}}}), R"({
+  "format": 1,
+  "hash": "XXH3-128",
+  "files": {
+    "state.json": {
+      "size": 7,
+      "hash": "ab"
+    }
+  }
+}
+)");
+}
+
 TEST(Manifest, RefusesWhatIsNone) {
   EXPECT_THAT(refusal("{"), HasSubstr("parse error"));
   EXPECT_THAT(refusal("[]"), HasSubstr("type"));
