@@ -341,6 +341,10 @@ TEST(Window, NominalWeightIsRankZerosFirstOrTheOption) {
                                 {.nominal_weight = 7});
     chosen.step();
     EXPECT_EQ(chosen.nominal_weight(), 7);
+    Rank filler(world);
+    filler.optimizer->backward(at::Tensor(), 0);
+    EXPECT_EQ(filler.optimizer->nominal_weight(), 1);
+    filler.optimizer->step();
   });
 }
 

@@ -1,5 +1,6 @@
 // DistributedOptimizer on one rank: what it hands to the wrapped optimizer.
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/ones.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/optim/optimizer.h>
@@ -168,6 +169,22 @@ TEST(Optimizer, ParameterWithoutGradientCountsAsZeroAndIsNamedOnce) {
               ElementsAre(HasSubstr("no gradient in this window for 5 of 6 parameters "
                                     "(layer0.bias, layer1.weight, layer1.bias, layer2.weight, "
                                     "layer2.bias); it counts as zero")));
+}
+
+TEST(Optimizer, OfManyParametersWithoutGradientFiveAreNamed) {
+  const Warnings warnings;
+  Communicator world = Communicator::create();
+  NamedTensors parameters;
+  std::vector<at::Tensor> tensors;
+  for (const char* const name : {"used", "a", "b", "c", "d", "e", "f", "g"}) {
+    tensors.push_back(at::ones({2}).requires_grad_());
+    parameters.emplace_back(name, tensors.back());
+  }
+  DistributedOptimizer optimizer(world, parameters, test::make_optimizer("sgd", tensors, 0.1));
+  optimizer.backward(tensors[0].sum(), 1);
+  optimizer.step();
+  EXPECT_THAT(warnings.lines, ElementsAre(HasSubstr("for 7 of 8 parameters (a, b, c, d, e and 2 "
+                                                    "more); it counts as zero")));
 }
 
 TEST(Optimizer, FrozenParameterIsLeftAloneAndMayThawAgain) {
