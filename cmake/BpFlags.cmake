@@ -35,6 +35,14 @@ if(BP_SANITIZE)
   add_link_options(-fsanitize=${BP_SANITIZE})
 endif()
 
+if(BP_COVERAGE)
+  # Each program counts in a file of its own name that it maps (%c) and that all its processes share (%m), so that what
+  # a process ran is counted however it ends: by _exit, exec or a signal. Warnings are the other presets' matter.
+  add_compile_options(-fprofile-instr-generate=${CMAKE_BINARY_DIR}/profiles/$<TARGET_PROPERTY:NAME>-%c%m.profraw
+                      -fcoverage-mapping "SHELL:-mllvm -runtime-counter-relocation" -w)
+  add_link_options(-fprofile-instr-generate)
+endif()
+
 if(BP_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)  # counts which branches were taken
 endif()
