@@ -6,6 +6,25 @@ without_cuda() {
   verdict without_cuda "$status" "$(tail -1 "$work/cuda.log")"
 }
 
+# What scripts/test runs under no sanitizer, because it needs LibTorch: hooks, buckets, windows, snapshots, and runs that
+# save and resume, under ASan and UBSan. A report of any of their processes is a failure.
+sanitizers_torch() {
+  local build=build-asan-torch status=0 tests reports
+  local programs=(unit_torch unit_model unit_train ranks_torch ranks_torch_options ranks_torch_processes e2e_resume)
+  {
+    cmake --preset asan-torch --log-level=WARNING &&
+      cmake --build "$build" --parallel "$(nproc)" --target bp_gloo bprun bert_train "${programs[@]}"
+  } >"$work/sanitizers.log" 2>&1 || status=1
+  rm -f "$build"/sanitizer-reports/*
+  ((status)) || ctest --test-dir "$build" --no-tests=error --verbose \
+    -R "^($(IFS='|' && printf '%s' "${programs[*]}"))\$" >"$work/sanitizers.log" 2>&1 || status=1
+  reports=$(find "$build/sanitizer-reports" -type f | wc -l)
+  ((reports == 0)) || { cat "$build"/sanitizer-reports/*; status=1; }
+  ((status)) && tail -n 20 "$work/sanitizers.log"
+  tests=$(grep -c '\[       OK' "$work/sanitizers.log")
+  verdict sanitizers_torch "$status" "$tests tests of ${#programs[@]} programs under ASan and UBSan: $reports reports"
+}
+
 # bp built from source with another LibTorch: the first whose wheel has the ABI of std::string that bp has. The 1.7 GB
 # that it takes are gone afterwards.
 older_libtorch() {
