@@ -10,16 +10,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string text = bp::test::text_of(data + 1, size - 1);
   bp::test::read_anything([&] {
-    std::string once;
-    std::string twice;
-    if ((data[0] & 1U) != 0) {
-      once = to_json(parse_manifest(text));
-      twice = to_json(parse_manifest(once));
-    } else {
-      once = to_json(parse_state(text));
-      twice = to_json(parse_state(once));
-    }
-    if (once != twice) std::abort();
+    const bool manifest = (data[0] & 1U) != 0;
+    const auto written = [&](const std::string& json) {
+      return manifest ? to_json(parse_manifest(json)) : to_json(parse_state(json));
+    };
+    const std::string once = written(text);
+    if (bp::test::read_own([&] { return written(once); }) != once) std::abort();
   });
   return 0;
 }

@@ -3,6 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <string>
 
 #include "bp/error.h"
@@ -21,6 +24,17 @@ void read_anything(const Body& body) {
   try {
     body();
   } catch (const Error&) {
+  }
+}
+
+// Returns what a reader makes of something that we have written, which it may not refuse.
+template <class Body>
+auto read_own(const Body& body) {
+  try {
+    return body();
+  } catch (const std::exception& refusal) {
+    std::fprintf(stderr, "what we write ourselves is refused: %s\n", refusal.what());
+    std::abort();
   }
 }
 

@@ -1,20 +1,37 @@
-// The files of a run that later commands read: config.yaml and metrics.jsonl.
+// The files of a run that later commands read: config.yaml and metrics.jsonl. What is taken must
+// come back from what we write.
+#include <cstdlib>
+
 #include "fuzz.h"
 #include "input_file.h"
 #include "trainer/report/metrics.h"
 #include "trainer/train/run_folder.h"
 
+namespace {
+
+using namespace bp::trainer;
+
+// What the file holds, as we write it.
+std::string settings_at(const std::string& path) { return settings_yaml(read_settings(path)); }
+
+std::string metrics_at(const std::string& path) {
+  const Metrics metrics = read_metrics(path);
+  std::string text;
+  for (const StepRecord& step : metrics.steps) text += to_json_line(step);
+  for (const EvaluationRecord& evaluation : metrics.evaluations) text += to_json_line(evaluation);
+  return text;
+}
+
+}  // namespace
+
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace bp::trainer;
   static const bp::test::InputFile file("");
   if (size == 0) return 0;
   const std::string& path = file.write(bp::test::text_of(data + 1, size - 1));
   bp::test::read_input([&] {
-    if ((data[0] & 1U) != 0) {
-      (void)settings_yaml(read_settings(path));
-    } else {
-      (void)read_metrics(path);
-    }
+    const auto read = (data[0] & 1U) != 0 ? settings_at : metrics_at;
+    const std::string once = read(path);
+    if (bp::test::read_own([&] { return read(file.write(once)); }) != once) std::abort();
   });
   return 0;
 }

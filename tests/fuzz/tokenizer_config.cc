@@ -9,10 +9,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace bp::trainer;
   bp::test::read_anything([&] {
     const TokenizerConfig config = parse_tokenizer_config(bp::test::text_of(data, size));
-    const TokenizerConfig again = parse_tokenizer_config(tokenizer_config_json(config));
-    if (again.lower_case != config.lower_case || again.max_length != config.max_length) {
-      std::abort();
-    }
+    const auto again =
+        bp::test::read_own([&] { return parse_tokenizer_config(tokenizer_config_json(config)); });
+    if (again != config) std::abort();
   });
   return 0;
 }

@@ -24,6 +24,7 @@ struct BertConfig {
   std::optional<double> classifier_dropout;  // none: as hidden_dropout
   double initializer_range = 0.02;
   std::vector<std::string> labels;  // of the classification head; index = id
+  bool operator==(const BertConfig&) const = default;
 };
 
 // "tiny" 2/128, "mini" 4/256, "small" 4/512, "medium" 8/512, "base" 12/768 and "large" 24/1024:

@@ -10,6 +10,7 @@ namespace bp::trainer {
 struct TokenizerConfig {
   bool lower_case = true;
   std::optional<int> max_length;  // the longest sample that the model is meant for, in tokens
+  bool operator==(const TokenizerConfig&) const = default;
 };
 
 // Keys that it does not know are passed over. Throws invalid_argument, naming `path`, for broken
