@@ -1,0 +1,49 @@
+// Addresses as a user, a launcher or another host writes them: of a store, of a store with its key,
+// of a network and of GPUs, a line each. What is taken must come back from what we write.
+#include <cstdlib>
+#include <sstream>
+
+#include "comm/meeting/meeting.h"
+#include "comm/topology/store_address.h"
+#include "fuzz.h"
+#include "launcher/gpus/choice.h"
+#include "launcher/network/address.h"
+
+namespace {
+
+// Whether the network is written with a prefix of no bits, which alone has every address in it.
+bool has_prefix_of_none(const std::string& network) {
+  const std::string bits = network.substr(network.find('/') + 1);
+  return !bits.empty() && bits.find_first_not_of('0') == std::string::npos;
+}
+
+void read_network(const std::string& line) {
+  using bp::launcher::in_network;
+  const bool has_all = (in_network("10.1.2.3", line) && in_network("245.1.2.3", line)) ||
+                       (in_network("fd00::1", line) && in_network("2d00::1", line));
+  if (has_all && !has_prefix_of_none(line)) std::abort();
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace bp;
+  std::istringstream lines(bp::test::text_of(data, size));
+  for (std::string line; std::getline(lines, line);) {
+    bp::test::read_anything([&] {
+      const std::string once = parse_store_address(line).text();
+      if (bp::test::read_own([&] { return parse_store_address(once).text(); }) != once)
+        std::abort();
+    });
+    bp::test::read_anything([&] {
+      const std::string once = to_text(parse_ticket(line));
+      if (bp::test::read_own([&] { return to_text(parse_ticket(once)); }) != once) std::abort();
+    });
+    bp::test::read_anything([&] {
+      const auto request = launcher::parse_gpu_request(line);
+      if (request.kind == launcher::GpuRequest::Kind::list && request.list.empty()) std::abort();
+    });
+    read_network(line);
+  }
+  return 0;
+}

@@ -1,0 +1,37 @@
+// A --config file of bert_train. The options that it gives must come back from the config.yaml that
+// a run writes of them, but for values that are not UTF-8, which YAML does not have.
+#include <cstdlib>
+
+#include "fuzz.h"
+#include "input_file.h"
+#include "trainer/text/utf8.h"
+#include "trainer/train/command_line.h"
+#include "trainer/train/run_folder.h"
+
+namespace {
+
+using namespace bp::trainer;
+
+std::vector<Setting> settings_of(const std::string& path) {
+  return parse_command_line({"data.csv", "--config", path}).options.settings;
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const bp::test::InputFile file(".yaml");
+  static const bp::test::InputFile written(".yaml");
+  const std::string& path = file.write(bp::test::text_of(data, size));
+  bp::test::read_input([&] {
+    const std::vector<Setting> settings = settings_of(path);
+    const auto again =
+        bp::test::read_own([&] { return read_settings(written.write(settings_yaml(settings))); });
+    if (again.size() != settings.size()) std::abort();
+    for (std::size_t i = 0; i < again.size(); ++i) {
+      const bool same = again[i].value == settings[i].value;
+      const bool text = find_invalid_utf8(settings[i].value) == std::string::npos;
+      if (again[i].key != settings[i].key || (text && !same)) std::abort();
+    }
+  });
+  return 0;
+}

@@ -1,0 +1,57 @@
+// Any text as we write it for others: a field of a CSV file, which must be read back as it was; a
+// page in HTML; a message with quotes.
+#include <cstdlib>
+
+#include "comm/store/quote.h"
+#include "fuzz.h"
+#include "input_file.h"
+#include "trainer/data/table_reader.h"
+#include "trainer/report/predictions.h"
+#include "trainer/report/shown_text.h"
+#include "trainer/text/utf8.h"
+
+namespace {
+
+using namespace bp::trainer;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+// NUL is not of any text that comes from a table, whose reader refuses it.
+void check_csv(const std::string& text) {
+  static const bp::test::InputFile file(".csv");
+  if (text.find('\0') != std::string::npos) return;
+  TableReader reader(file.write("first," + csv_field(text) + "\nsecond,\n"), kCsv);
+  require(reader.next() && reader.fields().size() == 2);
+  require(reader.fields()[0] == "first" && reader.fields()[1] == text);
+  require(reader.next() && reader.fields()[0] == "second");
+}
+
+void check_html(const std::string& text) {
+  const std::string shown = html(text);
+  require(find_invalid_utf8(shown) == std::string::npos);
+  require(shown.find_first_of("<>\"'") == std::string::npos);
+  for (std::size_t at = 0; (at = shown.find('&', at)) != std::string::npos; ++at) {
+    const std::string entity = shown.substr(at, shown.find(';', at) - at);
+    require(entity == "&amp" || entity == "&lt" || entity == "&gt" || entity == "&quot" ||
+            entity == "&#39");
+  }
+  require(code_points(shortened(shown, 10)) <= 10);
+}
+
+void check_quotes(const std::string& text) {
+  const std::string quoted = bp::in_quotes(text);
+  require(quoted.size() <= 4 * 100 + 5);
+  for (const char c : quoted) require(c >= 0x20 && c <= 0x7e);
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text = bp::test::text_of(data, size);
+  check_csv(valid_utf8(text));
+  check_html(text);
+  check_quotes(text);
+  return 0;
+}

@@ -1,0 +1,19 @@
+// What the kernel says about memory: a record of its log, a control group's counts, and by which
+// group and mounts these are found. NUL separates the two texts of the last.
+#include <cstdlib>
+
+#include "fuzz.h"
+#include "launcher/process/oom_killer.h"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace bp::launcher;
+  const std::string text = bp::test::text_of(data, size);
+  const std::string word = oom_word(text, 4711);
+  if (word.find('\n') != std::string::npos) std::abort();
+  (void)oom_kills(text);
+  const std::size_t end = std::min(text.find('\0'), text.size());
+  const std::string mounts = text.substr(std::min(end + 1, text.size()));
+  const std::string folder = memory_group(text.substr(0, end), mounts);
+  if (!folder.empty() && mounts.find("cgroup") == std::string::npos) std::abort();
+  return 0;
+}

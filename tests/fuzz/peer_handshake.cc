@@ -1,0 +1,73 @@
+// The handshake of two ranks. Frames as they come are never taken. Those of a rank that knows the
+// key are, and no longer once the input has changed a bit or the length of one of them.
+#include <cstdlib>
+#include <optional>
+
+#include "comm/peers/handshake.h"
+#include "fuzz.h"
+
+namespace {
+
+using bp::PeerHandshake;
+
+// A change of a frame: three bytes of the input, or none where it has ended.
+class Changes {
+ public:
+  explicit Changes(std::string bytes) : bytes_(std::move(bytes)) {}
+
+  // Returns whether it has changed the frame.
+  bool change(std::string& frame) {
+    if (next_ + 3 > bytes_.size()) return false;
+    const std::size_t at = byte() % (frame.size() + 1);
+    const std::size_t mask = byte();
+    const bool cut = byte() % 4 == 3;
+    if (at == frame.size()) {
+      frame += static_cast<char>(mask);
+      return true;
+    }
+    if (cut) {
+      frame.resize(at);
+      return true;
+    }
+    frame[at] = static_cast<char>(frame[at] ^ static_cast<char>(mask));
+    return mask != 0;
+  }
+
+ private:
+  std::size_t byte() { return static_cast<unsigned char>(bytes_[next_++]); }
+
+  const std::string bytes_;
+  std::size_t next_ = 0;
+};
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string bytes = bp::test::text_of(data, size);
+  const bp::JobKey key{7};
+  const bp::Bytes32 identity{9};
+  PeerHandshake stranger(key, identity);
+  require(!stranger.take_hello(bytes) && !stranger.check_answer(bytes) &&
+          !stranger.check_proof(bytes));
+
+  Changes changes(bytes);
+  PeerHandshake connecting(key, identity);
+  PeerHandshake listening(key, identity);
+  const int rank = static_cast<int>(size);
+  std::string hello = connecting.hello(rank);
+  const bool other_hello = changes.change(hello);
+  require(listening.take_hello(hello) == (other_hello ? std::nullopt : std::optional(rank)));
+  if (other_hello) return 0;
+  std::string answer = listening.answer();
+  const bool other_answer = changes.change(answer);
+  require(connecting.check_answer(answer) != other_answer);
+  if (other_answer) return 0;
+  std::string proof = connecting.proof();
+  const bool other_proof = changes.change(proof);
+  require(listening.check_proof(proof) != other_proof);
+  return 0;
+}

@@ -1,0 +1,32 @@
+// What a process manager answers a rank that looks for the job's store by PMI-1: an answer a line.
+#include <sys/socket.h>
+
+#include <cstdlib>
+#include <sstream>
+
+#include "comm/base/fd.h"
+#include "comm/meeting/channels.h"
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace bp;
+  // A packet for each line: the rank reads one answer before it asks for the next.
+  int ends[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
+  const Fd rank(ends[0]);
+  const Fd manager(ends[1]);
+  std::istringstream lines(bp::test::text_of(data, size));
+  for (std::string line; std::getline(lines, line);) {
+    line += '\n';
+    if (::send(manager.get(), line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) break;
+  }
+  ::shutdown(manager.get(), SHUT_WR);
+  const Variables variables({{"PMI_RANK", "1"}, {"PMI_FD", std::to_string(rank.get())}});
+  bp::test::read_anything([&] {
+    const auto meeting =
+        meet_by_pmi({.engine = "pmi", .found_by = "PMI_RANK=1", .rank = 1, .size = 2}, variables);
+    const Ticket ticket = meeting->look_up(Deadline(std::chrono::seconds(1)));
+    if (ticket.store.host.empty() || ticket.store.port < 1) std::abort();
+  });
+  return 0;
+}

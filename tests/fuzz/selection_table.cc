@@ -1,0 +1,21 @@
+// The file by which ranks choose algorithms (comm_bench --tune). What is taken must come back from
+// what we write.
+#include "comm/backend/selection_table.h"
+
+#include <cstdlib>
+#include <sstream>
+
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace bp;
+  std::istringstream in(bp::test::text_of(data, size));
+  bp::test::read_anything([&] {
+    const SelectionTable table(in, "table");
+    std::stringstream text;
+    table.write(text);
+    const auto again = bp::test::read_own([&] { return SelectionTable(text, "again"); });
+    if (again.hash() != table.hash()) std::abort();
+  });
+  return 0;
+}

@@ -1,0 +1,39 @@
+// Values that ranks leave in the job's store for others: what a rank waits for (the first byte is
+// even), and with which arguments a program resumes. What is taken must come back from what we
+// write.
+#include <cstdlib>
+
+#include "comm/base/resume_words.h"
+#include "comm/message/circle.h"
+#include "fuzz.h"
+
+namespace {
+
+using namespace bp;
+
+void read_note(const std::string& text) {
+  const auto note = wait_note_of(text);
+  if (!note) return;
+  const std::string once = to_text(*note);
+  const auto again = wait_note_of(once);
+  if (!again || to_text(*again) != once) std::abort();
+  // All ranks show the same note: the search for a circle of them ends.
+  (void)find_circle(0, 0, [&](int) { return note; });
+}
+
+void read_words(const std::string& text) {
+  const ResumeWords words = words_told(text);
+  const ResumeWords again = words_told(told_words(words));
+  if (again.saved != words.saved || again.given != words.given || again.instead != words.instead) {
+    std::abort();
+  }
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string text = bp::test::text_of(data + 1, size - 1);
+  data[0] % 2 == 0 ? read_note(text) : read_words(text);
+  return 0;
+}

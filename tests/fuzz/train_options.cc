@@ -1,0 +1,24 @@
+// The words of bert_train's command line, one a line. They are options, or a refusal with something
+// to say.
+#include <cstdlib>
+#include <sstream>
+
+#include "fuzz.h"
+#include "input_file.h"
+#include "trainer/train/command_line.h"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace bp::trainer;
+  std::istringstream text(bp::test::text_of(data, size));
+  std::vector<std::string> words;
+  for (std::string word; std::getline(text, word); words.push_back(word)) {
+    if (word.starts_with("--config")) return 0;  // a file of this machine: config_file.cc
+  }
+  try {
+    const CommandLine line = parse_command_line(words);
+    if (line.instead.empty() && line.options.settings.empty()) std::abort();
+  } catch (const InputError& refusal) {
+    if (std::string(refusal.what()).empty()) std::abort();
+  }
+  return 0;
+}
