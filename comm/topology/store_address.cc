@@ -26,7 +26,10 @@ StoreAddress parse_store_address(const std::string& text) {
     address.host = text.substr(0, colon);
     if (address.host.size() > 2 && address.host.front() == '[' && address.host.back() == ']') {
       address.host = address.host.substr(1, address.host.size() - 2);
-    } else if (address.host.find_first_of("[]:") != std::string::npos) {
+    } else if (address.host.find(':') != std::string::npos) {
+      address.host.clear();
+    }
+    if (address.host.find_first_of("[]") != std::string::npos) {
       address.host.clear();
     }
   }

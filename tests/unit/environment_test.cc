@@ -140,6 +140,8 @@ TEST_F(EnvironmentTest, NamesWhatIsWrong) {
            {"BP_STORE", "10.0.0.1", "BP_STORE=10.0.0.1: is not host:port"},
            {"BP_STORE", "a:0", "BP_STORE=a:0: is not host:port"},
            {"BP_STORE", "a:65536", "BP_STORE=a:65536: is not host:port"},
+           {"BP_STORE", "[a]b]:80", "BP_STORE=[a]b]:80: is not host:port or [IPv6 address]:port"},
+           {"BP_STORE", "[[::1]]:80", "BP_STORE=[[::1]]:80: is not host:port"},
            {"BP_STORE", "::1:80", "BP_STORE=::1:80: is not host:port or [IPv6 address]:port"},
            {"BP_KEY_FD", "no", "BP_KEY_FD=no: is not a whole number of at least 0"},
        }) {
