@@ -176,14 +176,14 @@ TEST(Optimizer, OfManyParametersWithoutGradientFiveAreNamed) {
   Communicator world = Communicator::create();
   NamedTensors parameters;
   std::vector<at::Tensor> tensors;
-  for (const char* const name : {"used", "a", "b", "c", "d", "e", "f", "g"}) {
+  for (const char* const name : {"used", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}) {
     tensors.push_back(at::ones({2}).requires_grad_());
     parameters.emplace_back(name, tensors.back());
   }
   DistributedOptimizer optimizer(world, parameters, test::make_optimizer("sgd", tensors, 0.1));
   optimizer.backward(tensors[0].sum(), 1);
   optimizer.step();
-  EXPECT_THAT(warnings.lines, ElementsAre(HasSubstr("for 7 of 8 parameters (a, b, c, d, e and 2 "
+  EXPECT_THAT(warnings.lines, ElementsAre(HasSubstr("for 11 of 12 parameters (a, b, c, d, e and 6 "
                                                     "more); it counts as zero")));
 }
 
@@ -230,8 +230,10 @@ TEST(Optimizer, StopRidesWithTheNextWindow) {
 TEST(Optimizer, OneRankHasNoBucketsAndNoCollectives) {
   Trainer run;
   run.optimizer.broadcast_parameters();
+  const std::size_t before = run.world.recent().size();
   run.optimizer.backward(run.model.loss(make_rows(4, 1)), 4);
   run.optimizer.step();
+  EXPECT_EQ(run.world.recent().size(), before);
   EXPECT_EQ(run.optimizer.bucket_count(), 0U);
   EXPECT_EQ(run.optimizer.collectives(), 0U);
   EXPECT_EQ(run.optimizer.nominal_weight(), 4);
