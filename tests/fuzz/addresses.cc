@@ -7,7 +7,7 @@
 #include "comm/topology/store_address.h"
 #include "fuzz.h"
 #include "launcher/gpus/choice.h"
-#include "launcher/network/address.h"
+#include "launcher/hosts/address.h"
 
 namespace {
 
