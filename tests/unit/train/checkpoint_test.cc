@@ -83,6 +83,8 @@ TEST_F(Checkpoint, DamageIsNamed) {
   EXPECT_EQ(damage_of(folder), "model.safetensors is not what was written (XXH3 differs)");
   std::ofstream(weights) << "weights";
   EXPECT_EQ(damage_of(folder), "model.safetensors has 7 bytes instead of 13");
+  std::ofstream(weights) << "weights of 50 and more";
+  EXPECT_EQ(damage_of(folder), "model.safetensors has 22 bytes instead of 13");
   fs::remove(weights);
   EXPECT_EQ(damage_of(folder), "model.safetensors: No such file or directory");
   std::ofstream(folder + "/manifest.json") << "{";
