@@ -1,5 +1,6 @@
 #include "comm/peers/listener.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +26,12 @@ bool is_of_our_user(int connection) {
   socklen_t size = sizeof peer;
   const bool known = ::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
   return !known || peer.pid == 0 || peer.uid == ::geteuid();
+}
+
+// accept() also fails for want of a descriptor where no connection waits.
+bool has_connection(int socket) {
+  pollfd waiting{socket, POLLIN, 0};
+  return ::poll(&waiting, 1, 0) == 1;
 }
 
 }  // namespace
@@ -57,6 +64,7 @@ class PeerListener::Unproven : public std::enable_shared_from_this<Unproven> {
     close();
   }
   [[nodiscard]] bool has_said_hello() const { return rank_ >= 0; }
+  [[nodiscard]] bool has_had_time() const { return Clock::now() - since_ >= kRetryAccept; }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::string silence() const {
     return has_said_hello() ? "it began a handshake and did not finish it"
@@ -111,7 +119,10 @@ class PeerListener::Unproven : public std::enable_shared_from_this<Unproven> {
     socket_.close(ignored);
   }
 
+  using Clock = std::chrono::steady_clock;
+
   PeerListener* listener_;  // null at the end
+  const Clock::time_point since_ = Clock::now();
   const std::string name_;
   asio::posix::stream_descriptor socket_;
   asio::steady_timer timer_;
@@ -156,7 +167,9 @@ void PeerListener::accept_some() {
     if (!connection) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EAGAIN) break;
-      pause();
+      const int why = errno;
+      if (!has_connection(socket_.native_handle())) break;
+      pause(error_text(why));
       return;
     }
     if (!is_of_our_user(connection.get())) {
@@ -173,17 +186,17 @@ void PeerListener::accept_some() {
   wait();
 }
 
-// Out of descriptors, most likely. The one of a connection that has said nothing may serve a rank.
-// If that was a rank's own, the rank tries again, so it does not count as refused. A connection
-// that has said hello keeps its descriptor until it has proved the key or its time is over: two
-// ranks would otherwise take the last descriptor from each other for ever.
-void PeerListener::pause() {
-  const std::string why = error_text(errno);
+// Out of descriptors, most likely. The one of a connection that has had time to say hello, and has
+// said nothing, may serve a rank. If it was a rank's own, the rank tries again, so it does not
+// count as refused. The other connections keep their descriptors until they have proved the key or
+// their time is over: two ranks would otherwise take the last descriptor from each other for ever,
+// or one rank would be cut off each time before its hello is read.
+void PeerListener::pause(const std::string& why) {
   if (unproven_.empty()) {
     owner_.on_failure(why);
     return;
   }
-  if (const auto chosen = *oldest_stranger(); !chosen->has_said_hello()) {
+  if (const auto chosen = *oldest_stranger(); !chosen->has_said_hello() && chosen->has_had_time()) {
     chosen->abandon();
     settle(*chosen, "");
   }

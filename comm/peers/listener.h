@@ -57,7 +57,7 @@ class PeerListener {
 
   void wait();
   void accept_some();
-  void pause();
+  void pause(const std::string& why);
   Place oldest_stranger();
   void settle(Unproven& unproven, const std::string& refused);
 

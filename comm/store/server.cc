@@ -68,6 +68,7 @@ class StoreServer::Impl final : public StoreConnection::Owner {
         accept_timer_(io_),
         silence_timer_(io_),
         strangers_(io_) {
+    acceptor_.non_blocking(true);
     accept();
     look_for_silence();
     thread_ = start_thread("bp-store", [this] {
@@ -155,12 +156,19 @@ class StoreServer::Impl final : public StoreConnection::Owner {
 };
 
 void StoreServer::Impl::accept() {
-  acceptor_.async_accept([this](asio::error_code error, tcp::socket socket) {
+  // An accept without a descriptor left also fails where no connection waits.
+  acceptor_.async_wait(tcp::acceptor::wait_read, [this](asio::error_code) {
     if (!acceptor_.is_open()) {
       return;
     }
+    asio::error_code error;
+    tcp::socket socket = acceptor_.accept(error);
+    if (error == asio::error::would_block || error == asio::error::connection_aborted) {
+      accept();
+      return;
+    }
     if (error) {  // out of descriptors, most likely: a stranger's may serve a member
-      strangers_.drop_oldest();
+      strangers_.drop_one_older_than(kAcceptRetry);
       accept_timer_.expires_after(kAcceptRetry);
       accept_timer_.async_wait([this](asio::error_code cancelled) {
         if (!cancelled) {

@@ -17,16 +17,21 @@ void StoreStrangers::add(std::shared_ptr<StoreConnection> connection, std::strin
   if (strangers_.size() >= kMaxStrangers) {
     drop_oldest();
   }
-  strangers_.push_back({std::move(connection), std::move(from)});
+  strangers_.push_back({std::move(connection), std::move(from), std::chrono::steady_clock::now()});
   strangers_.back().connection->start();
 }
 
-void StoreStrangers::drop_oldest() {
-  if (!strangers_.empty()) {
-    strangers_.front().connection->close();
-    count(strangers_.front(), "it did not prove the key before many others came");
-    strangers_.pop_front();
+void StoreStrangers::drop_one_older_than(std::chrono::milliseconds age) {
+  const auto limit = std::chrono::steady_clock::now() - age;
+  if (!strangers_.empty() && strangers_.front().since <= limit) {
+    drop_oldest();
   }
+}
+
+void StoreStrangers::drop_oldest() {
+  strangers_.front().connection->close();
+  count(strangers_.front(), "it did not prove the key before many others came");
+  strangers_.pop_front();
 }
 
 void StoreStrangers::admit(const StoreConnection& connection) {

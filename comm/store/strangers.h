@@ -4,6 +4,7 @@
 // Threads: all on the one that runs the context.
 #pragma once
 
+#include <chrono>
 #include <list>
 #include <memory>
 #include <string>
@@ -24,7 +25,8 @@ class StoreStrangers {
   // Starts a connection whose socket leads to `from`. Where there are as many as there may be, the
   // oldest is closed first.
   void add(std::shared_ptr<StoreConnection> connection, std::string from);
-  void drop_oldest();
+  // Closes the oldest connection if it has had this long to prove the key.
+  void drop_one_older_than(std::chrono::milliseconds age);
   // The connection has proved the key.
   void admit(const StoreConnection& connection);
   // The connection has ended; it counts as refused if it is one of these.
@@ -35,7 +37,9 @@ class StoreStrangers {
   struct Stranger {
     std::shared_ptr<StoreConnection> connection;
     std::string from;
+    std::chrono::steady_clock::time_point since;
   };
+  void drop_oldest();
   void count(const Stranger& stranger, const std::string& why);
 
   asio::steady_timer timer_;

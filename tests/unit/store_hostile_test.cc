@@ -293,6 +293,18 @@ TEST_F(StoreHostileTest, StrangersGiveWayWhenTheServerRunsOutOfDescriptors) {
   member.receive_sealed(StoreOp::done);
 }
 
+// accept() fails for want of another descriptor although no other connection waits.
+TEST_F(StoreHostileTest, AMemberMayHaveTheLastDescriptor) {
+  std::vector<LateSocket> sockets(1);
+  const Fd free(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));  // the lowest number that is
+  const LimitedFiles limited(static_cast<rlim_t>(free.get()) + 2);
+  RawPeer member = sockets[0].connect(server_->address());
+  std::this_thread::sleep_for(50ms);  // the server may refuse it in this time
+  member.join(key_, 1);
+  member.send(member.sealed({.op = StoreOp::set, .strings = {"key", "value"}}));
+  member.receive_sealed(StoreOp::done);
+}
+
 class ImpatientStoreTest : public StoreHostileTest {
  protected:
   ImpatientStoreTest() : StoreHostileTest(50ms) {}
