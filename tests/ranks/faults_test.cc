@@ -265,7 +265,8 @@ RANK_BODY(few_descriptors) {
 
 TEST(Faults, FewDescriptors) {
   int went_well = 0;
-  for (const int files : {4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 32}) {
+  for (const int files :
+       {4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 32}) {
     const auto results = try_processes(
         "few_descriptors", {.ranks = 3, .environment = {"BP_TEST_FILES=" + std::to_string(files)}});
     std::string all;
