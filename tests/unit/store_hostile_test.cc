@@ -277,11 +277,17 @@ class LateSocket {
   Fd fd_;
 };
 
+// The limit of files that leaves `count` free: a new descriptor gets the lowest free number, and
+// numbers above that may be in use.
+rlim_t after_free_descriptors(int count) {
+  std::vector<Fd> free;
+  for (int i = 0; i < count; ++i) free.emplace_back(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+  return static_cast<rlim_t>(free.back().get()) + 1;
+}
+
 TEST_F(StoreHostileTest, StrangersGiveWayWhenTheServerRunsOutOfDescriptors) {
   std::vector<LateSocket> sockets(4);
-  const Fd free(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));  // the lowest number that is
-  const auto two_more = static_cast<rlim_t>(free.get()) + 3;
-  const LimitedFiles limited(two_more);
+  const LimitedFiles limited(after_free_descriptors(2));
   std::vector<RawPeer> strangers;
   for (int i = 0; i < 3; ++i) {
     strangers.push_back(sockets[static_cast<std::size_t>(i)].connect(server_->address()));
@@ -300,8 +306,7 @@ TEST_F(StoreHostileTest, AMemberMayHaveTheLastDescriptor) {
   RawPeer other(server_->address());
   other.join(key_, 0);  // the server has opened what it needs
   std::vector<LateSocket> sockets(1);
-  const Fd free(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));  // the lowest number that is
-  const LimitedFiles limited(static_cast<rlim_t>(free.get()) + 2);
+  const LimitedFiles limited(after_free_descriptors(1));
   RawPeer member = sockets[0].connect(server_->address());
   std::this_thread::sleep_for(50ms);  // the server may refuse it in this time
   member.join(key_, 1);
