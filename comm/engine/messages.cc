@@ -201,8 +201,9 @@ bool Messages::knows_message(const Posted& receive) const {
 }
 
 Messages::Disagreement Messages::post(const std::shared_ptr<MessageWork>& work) {
-  const bool known = knows_message({work});
-  if (auto message = matching_.post({work})) return match(work, *message);
+  Posted receive{work};
+  const bool known = knows_message(receive);
+  if (auto message = matching_.post(std::move(receive))) return match(work, *message);
   if (work->peer != kAnySource) work->broken = at(work->peer).lost;
   if (known && work->broken.empty()) {
     work->expected = true;

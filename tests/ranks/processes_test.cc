@@ -349,34 +349,6 @@ TEST(Processes, AJobMayHaveSeveralWorldsInTurn) {
   run_processes("again", {.ranks = 3, .local_sizes = {2, 1}});
 }
 
-RANK_BODY(no_recovery) {
-  Communicator world = Communicator::create();
-  Communicator group = world.split(0);
-  const auto text_of = [](Communicator& comm) {
-    try {
-      (void)comm.recover();
-      return std::string("no error");
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-      return std::string(error.what());
-    }
-  };
-  EXPECT_THAT(text_of(world), HasSubstr("world has nothing to recover from: it has not failed"));
-  EXPECT_THAT(text_of(group), HasSubstr("cannot recover: only a world of several ranks can"));
-  barrier(world);
-  std::vector<int> data(1 + static_cast<std::size_t>(world.rank()));
-  EXPECT_THROW(all_reduce(world, view(data)), Error);
-  EXPECT_THAT(text_of(world), HasSubstr("this job ends with its first failure (bprun --on-failure "
-                                        "continue lets those that are left go on)"));
-  return 0;
-}
-
-TEST(Processes, RecoveryIsForWorldsThatFailedInJobsThatGoOn) {
-  for (const ProcessResult& result : try_processes("no_recovery", {.ranks = 2})) {
-    EXPECT_EQ(result.exit_code, 0) << result.output;
-  }
-}
-
 RANK_BODY(refused) {
   const Communicator world = Communicator::create();
   return 0;

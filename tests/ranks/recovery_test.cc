@@ -1,4 +1,5 @@
-// What recover() says where an engine started the ranks.
+// Where there is nothing to recover, and what recover() says.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -13,6 +14,30 @@
 
 namespace bp::test {
 namespace {
+
+using testing::HasSubstr;
+
+RANK_BODY(no_recovery) {
+  Communicator world = Communicator::create();
+  Communicator group = world.split(0);
+  EXPECT_THAT(refusal_of([&] { return world.recover(); }),
+              HasSubstr("world has nothing to recover from: it has not failed"));
+  EXPECT_THAT(refusal_of([&] { return group.recover(); }),
+              HasSubstr("cannot recover: only a world of several ranks can"));
+  barrier(world);
+  std::vector<int> data(1 + static_cast<std::size_t>(world.rank()));
+  EXPECT_THROW(all_reduce(world, view(data)), Error);
+  EXPECT_THAT(refusal_of([&] { return world.recover(); }),
+              HasSubstr("this job ends with its first failure (bprun --on-failure "
+                        "continue lets those that are left go on)"));
+  return 0;
+}
+
+TEST(Processes, RecoveryIsForWorldsThatFailedInJobsThatGoOn) {
+  for (const ProcessResult& result : try_processes("no_recovery", {.ranks = 2})) {
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+  }
+}
 
 // Makes of a rank of bprun one of a Slurm step on one node, as srun would have started it.
 void become_rank_of_slurm() {

@@ -1,0 +1,99 @@
+// What a collective refuses before it sends anything, and in what words.
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bp/collective.h"
+#include "comm/base/text.h"
+#include "tests/support/refusal.h"
+#include "tests/support/run_ranks.h"
+
+namespace bp::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+
+TEST(Arguments, TheInputOfAnAllGatherIsApartFromItsOutputOrInItsPlace) {
+  run_ranks(2, [](Communicator& comm) {
+    const std::string refused =
+        "all_gather: input lies in output, but not where this rank's block belongs";
+    // In place means in this rank's own block; elsewhere in output it would be overwritten.
+    std::vector<float> six(6);
+    const auto gathered_from = [&](std::size_t first, std::size_t into = 0) {
+      return refusal_of([&] {
+        all_gather(comm, const_view(std::span(six).subspan(first, 2)),
+                   view(std::span(six).subspan(into, 4)));
+      });
+    };
+    EXPECT_EQ(gathered_from(comm.rank() == 0 ? 2 : 0), refused);
+    EXPECT_EQ(gathered_from(1), refused) << "half in each block";
+    EXPECT_EQ(gathered_from(3), refused) << "one element of two in output";
+    EXPECT_EQ(gathered_from(comm.rank() == 0 ? 0 : 2), "no error");
+    EXPECT_EQ(gathered_from(4), "no error") << "directly behind output";
+    EXPECT_EQ(gathered_from(0, 2), "no error") << "directly before output";
+    const std::vector<std::size_t> counts = {1, 2};
+    const auto own = counts[static_cast<std::size_t>(comm.rank())];
+    const auto place = static_cast<std::size_t>(comm.rank());
+    std::vector<std::int32_t> all = {1, 20, 20};
+    const std::span<std::int32_t> there = std::span(all).subspan(place, own);
+    const std::span<std::int32_t> elsewhere = std::span(all).subspan(1 - place, own);
+    EXPECT_EQ(refusal_of([&] { all_gather_v(comm, const_view(elsewhere), view(all), counts); }),
+              refused);
+    all_gather_v(comm, const_view(there), view(all), counts);
+    EXPECT_THAT(all, ElementsAre(1, 20, 20));
+  });
+}
+
+TEST(Arguments, AreCheckedBeforeAnythingIsSent) {
+  run_ranks(2, [](Communicator& comm) {
+    std::vector<float> two(2);
+    std::vector<std::int32_t> one(1);
+    EXPECT_EQ(refusal_of([&] { broadcast(comm, view(two), {.root = 2, .name = "w"}); }),
+              "broadcast 'w': root is 2; the ranks are 0 to 1");
+    EXPECT_EQ(refusal_of([&] { broadcast(comm, view(two), {.root = -1}); }),
+              "broadcast: root is -1; the ranks are 0 to 1");
+    EXPECT_EQ(refusal_of([&] { reduce_scatter(comm, const_view(two), view(two)); }),
+              "reduce_scatter: output has 2 elements; it must have 1");
+    EXPECT_EQ(refusal_of([&] { reduce_scatter(comm, const_view(two), view(one)); }),
+              "reduce_scatter: input is f32 and output is i32; they must be of one type");
+    EXPECT_EQ(
+        refusal_of([&] { reduce_scatter(comm, const_view(two), view(std::span(two).first(1))); }),
+        "reduce_scatter: input and output overlap");
+    EXPECT_EQ(refusal_of([&] { all_gather(comm, const_view(two), view(two)); }),
+              "all_gather: output has 2 elements; it must have 4");
+    EXPECT_EQ(refusal_of([&] {
+                all_reduce(comm, View{nullptr, 3, DataType::f32});
+              }),
+              "all_reduce: data has 3 elements at no address");
+    const std::size_t too_many = std::numeric_limits<std::size_t>::max() / 4 + 2;
+    auto* const here = reinterpret_cast<std::byte*>(two.data());
+    EXPECT_EQ(refusal_of([&] {
+                all_reduce(comm, View{here, too_many, DataType::f32});
+              }),
+              concat("all_reduce: data has ", too_many,
+                     " f32 elements, more bytes than there are addresses"));
+    EXPECT_EQ(refusal_of([&] {
+                all_gather(comm, ConstView(here, too_many * 2 - 2, DataType::u8), View{});
+              }),
+              "all_gather: counts add up to more than a size can hold");
+    const std::vector<std::size_t> wrapping = {std::numeric_limits<std::size_t>::max(), 3};
+    EXPECT_EQ(refusal_of(
+                  [&] { reduce_scatter_v(comm, const_view(two), view(std::span(two)), wrapping); }),
+              "reduce_scatter_v: counts add up to more than a size can hold");
+    const std::vector<std::size_t> three = {2, 1};
+    EXPECT_EQ(refusal_of([&] { reduce_scatter_v(comm, const_view(two), view(two), three); }),
+              "reduce_scatter_v: input has 2 elements; it must have 3");
+    EXPECT_EQ(refusal_of([&] { barrier(comm, {.timeout = -1ms}); }),
+              "barrier: timeout -1 ms is negative");
+    barrier(comm);  // still usable
+  });
+}
+
+}  // namespace
+}  // namespace bp::test
