@@ -15,7 +15,7 @@ std::uint64_t bits(Small value) {
 
 }  // namespace
 
-// Of all that describe() tells of a collective. Messages have slots of their own: message_slot().
+// A hash of everything that describe() says of a collective. Messages use message_slot() instead.
 std::uint64_t Header::slot() const {
   const ConstView whole = operation->whole();
   MixHash hash;

@@ -43,7 +43,7 @@ class Bucket {
 
  private:
   [[nodiscard]] bool is_narrowed() const { return plan_.wire != plan_.type; }
-  // Of what is narrowed.
+  // Only if is_narrowed().
   [[nodiscard]] float* gradients() const { return reinterpret_cast<float*>(memory_.get()); }
   [[nodiscard]] float* errors() const { return reinterpret_cast<float*>(residuals_.get()); }
 
