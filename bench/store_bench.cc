@@ -66,7 +66,7 @@ bool measure_set_get() {
   return right;
 }
 
-void measure_meeting() {
+void measure_rendezvous() {
   const Job job;
   std::vector<std::string> keys;
   for (int rank = 0; rank < kClients; ++rank) {
@@ -95,7 +95,7 @@ void measure_meeting() {
 int main() {
   try {
     const bool right = bp::measure_set_get();
-    bp::measure_meeting();
+    bp::measure_rendezvous();
     return right ? EXIT_SUCCESS : EXIT_FAILURE;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "store_bench: %s\n", error.what());

@@ -13,7 +13,7 @@
 #include "comm/engine/connect.h"
 #include "comm/engine/impl.h"
 #include "comm/engine/trace_file.h"
-#include "comm/meeting/engine_job.h"
+#include "comm/rendezvous/engine_job.h"
 #include "comm/transport/gloo.h"
 
 namespace bp {

@@ -8,7 +8,7 @@
 #include "bp/communicator.h"
 #include "comm/engine/backends.h"
 #include "comm/engine/engine.h"
-#include "comm/meeting/store_host.h"
+#include "comm/rendezvous/store_host.h"
 
 namespace bp {
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "comm/meeting/meeting.h"
+#include "comm/rendezvous/store_rendezvous.h"
 #include "comm/topology/store_address.h"
 #include "fuzz.h"
 #include "launcher/gpus/choice.h"

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "comm/base/fd.h"
-#include "comm/meeting/channels.h"
+#include "comm/rendezvous/channels.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -23,9 +23,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   ::shutdown(manager.get(), SHUT_WR);
   const Variables variables({{"PMI_RANK", "1"}, {"PMI_FD", std::to_string(rank.get())}});
   bp::test::read_anything([&] {
-    const auto meeting =
+    const auto rendezvous =
         meet_by_pmi({.engine = "pmi", .found_by = "PMI_RANK=1", .rank = 1, .size = 2}, variables);
-    const Ticket ticket = meeting->look_up(Deadline(std::chrono::seconds(1)));
+    const Ticket ticket = rendezvous->look_up(Deadline(std::chrono::seconds(1)));
     if (ticket.store.host.empty() || ticket.store.port < 1) std::abort();
   });
   return 0;

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "comm/base/fd.h"
-#include "comm/meeting/channels.h"
+#include "comm/rendezvous/channels.h"
 #include "fuzz.h"
 
 namespace {

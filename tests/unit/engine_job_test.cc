@@ -1,5 +1,5 @@
 // Whole jobs of engines, their ranks as threads with variables of their own.
-#include "comm/meeting/engine_job.h"
+#include "comm/rendezvous/engine_job.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "comm/meeting/store_host.h"
+#include "comm/rendezvous/store_host.h"
 
 #include "comm/base/patience.h"
 

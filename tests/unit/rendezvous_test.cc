@@ -1,6 +1,4 @@
 // How ranks of an engine meet: each channel by itself, against what stands in for the engine.
-#include "comm/meeting/meeting.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -15,7 +13,8 @@
 #include "bp/error.h"
 #include "comm/base/fd.h"
 #include "comm/base/text.h"
-#include "comm/meeting/hosts.h"
+#include "comm/rendezvous/hosts.h"
+#include "comm/rendezvous/store_rendezvous.h"
 #include "tests/support/scratch.h"
 
 namespace bp {
@@ -49,7 +48,7 @@ Ticket a_ticket() {
   return ticket;
 }
 
-class MeetingTest : public testing::Test {
+class StoreRendezvousTest : public testing::Test {
  protected:
   const Scratch folder_;
   const EngineRank rank_{.engine = "openmpi", .found_by = "X=1", .size = 2, .job = "7/3"};
@@ -75,36 +74,37 @@ TEST(Ticket, ThatIsBrokenIsRefusedWithoutShowingTheKey) {
               StartsWith("invalid_argument: is not host:port"));
 }
 
-TEST_F(MeetingTest, AFileTellsUntilItIsWithdrawn) {
+TEST_F(StoreRendezvousTest, AFileTellsUntilItIsWithdrawn) {
   const Variables variables(Map{{"BP_SHARED_FOLDER", folder_.path()}});
-  const auto first = choose_meeting(rank_, variables);
-  const auto other = choose_meeting(rank_, variables);
+  const auto first = choose_rendezvous(rank_, variables);
+  const auto other = choose_rendezvous(rank_, variables);
   std::thread later([&] { first->publish(a_ticket(), kSoon); });
   EXPECT_EQ(other->look_up(kSoon).key, a_ticket().key);
   later.join();
   const fs::path file = folder_.path("bp-openmpi-7-3-");
   EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
-  EXPECT_THAT(refusal([&] { choose_meeting(rank_, variables)->publish(a_ticket(), kSoon); }),
-              HasSubstr("another job is meeting there now"));
+  EXPECT_THAT(refusal([&] { choose_rendezvous(rank_, variables)->publish(a_ticket(), kSoon); }),
+              HasSubstr("another job uses this file now"));
   first->withdraw();
   EXPECT_TRUE(folder_.names().empty());
 }
 
-TEST_F(MeetingTest, AFileThatAJobLeftBehindIsPassedOver) {
+TEST_F(StoreRendezvousTest, AFileThatAJobLeftBehindIsPassedOver) {
   folder_.write("bp-openmpi-7-3-", to_text(a_ticket()));
   const Variables variables(Map{{"BP_SHARED_FOLDER", folder_.path()}});
-  EXPECT_THAT(refusal([&] { (void)choose_meeting(rank_, variables)->look_up(Deadline(30ms)); }),
-              AllOf(StartsWith("timeout: meeting at "), HasSubstr("rank 0 has not written")));
-  const auto first = choose_meeting(rank_, variables);
+  EXPECT_THAT(refusal([&] { (void)choose_rendezvous(rank_, variables)->look_up(Deadline(30ms)); }),
+              AllOf(StartsWith("timeout: rendezvous at "), HasSubstr("rank 0 has not written")));
+  const auto first = choose_rendezvous(rank_, variables);
   first->publish({{"10.0.0.2", 1}, {}}, kSoon);
-  EXPECT_EQ(choose_meeting(rank_, variables)->look_up(kSoon).store.host, "10.0.0.2");
+  EXPECT_EQ(choose_rendezvous(rank_, variables)->look_up(kSoon).store.host, "10.0.0.2");
 }
 
-TEST_F(MeetingTest, AFolderThatIsNotThereIsNamed) {
+TEST_F(StoreRendezvousTest, AFolderThatIsNotThereIsNamed) {
   const Variables variables(Map{{"BP_SHARED_FOLDER", folder_.path("no")}});
-  EXPECT_THAT(refusal([&] { choose_meeting(rank_, variables)->publish(a_ticket(), kSoon); }),
-              AllOf(StartsWith(concat("io: meeting at ", folder_.path("no"), "/bp-openmpi-7-3-")),
-                    HasSubstr("No such file")));
+  EXPECT_THAT(
+      refusal([&] { choose_rendezvous(rank_, variables)->publish(a_ticket(), kSoon); }),
+      AllOf(StartsWith(concat("io: rendezvous at ", folder_.path("no"), "/bp-openmpi-7-3-")),
+            HasSubstr("No such file")));
 }
 
 // TMPDIR for as long as it lives.
@@ -123,13 +123,13 @@ class TemporaryPlace {
 };
 
 // Where ranks of one host meet no other user may put a file.
-TEST_F(MeetingTest, AFolderThatOthersCouldUseIsRefused) {
+TEST_F(StoreRendezvousTest, AFolderThatOthersCouldUseIsRefused) {
   EngineRank here = rank_;
   here.one_host = true;
-  const auto meet = [&] { (void)choose_meeting(here, Variables(Map{})); };
+  const auto meet = [&] { (void)choose_rendezvous(here, Variables(Map{})); };
   const TemporaryPlace place(folder_.path());
   const std::string own = folder_.path(concat("bp-", ::getuid()));
-  const std::string text = concat("io: meeting at ", own,
+  const std::string text = concat("io: rendezvous at ", own,
                                   ": is not a folder of this user that is closed to others; remove "
                                   "it");
   EXPECT_EQ(refusal(meet), "no error");
@@ -140,50 +140,50 @@ TEST_F(MeetingTest, AFolderThatOthersCouldUseIsRefused) {
   EXPECT_EQ(refusal(meet), text);
 }
 
-TEST_F(MeetingTest, ATemporaryFolderThatIsNotThereIsNamed) {
+TEST_F(StoreRendezvousTest, ATemporaryFolderThatIsNotThereIsNamed) {
   EngineRank here = rank_;
   here.one_host = true;
   const TemporaryPlace place(folder_.path("no"));
-  EXPECT_THAT(
-      refusal([&] { (void)choose_meeting(here, Variables(Map{})); }),
-      AllOf(StartsWith("io: meeting at TMPDIR: names no folder ("), HasSubstr("); set it to one")));
+  EXPECT_THAT(refusal([&] { (void)choose_rendezvous(here, Variables(Map{})); }),
+              AllOf(StartsWith("io: rendezvous at TMPDIR: names no folder ("),
+                    HasSubstr("); set it to one")));
 }
 
-TEST_F(MeetingTest, AKeyFileAndAMasterNeedNoChannel) {
+TEST_F(StoreRendezvousTest, AKeyFileAndAMasterNeedNoChannel) {
   const std::string path = folder_.write("key", "a secret of enough bytes");
   ::chmod(path.c_str(), 0600);
   EngineRank rank = rank_;
   rank.master_host = "10.0.0.9";
   rank.master_port = "29500";
   const Variables variables(Map{{"BP_JOB_KEY_FILE", folder_.path("key")}});
-  const auto meeting = choose_meeting(rank, variables);
-  const Ticket ticket = meeting->look_up(kSoon);
+  const auto rendezvous = choose_rendezvous(rank, variables);
+  const Ticket ticket = rendezvous->look_up(kSoon);
   EXPECT_EQ(ticket.store.text(), "10.0.0.9:29500");
-  EXPECT_EQ(meeting->known().port, 29500);
-  EXPECT_EQ(meeting->known().key, ticket.key);
+  EXPECT_EQ(rendezvous->known().port, 29500);
+  EXPECT_EQ(rendezvous->known().key, ticket.key);
   rank.job = "7/4";
-  EXPECT_NE(choose_meeting(rank, variables)->known().key, ticket.key) << "each job has its own";
-  EXPECT_THAT(refusal([&] { (void)choose_meeting(rank_, variables); }),
+  EXPECT_NE(choose_rendezvous(rank, variables)->known().key, ticket.key) << "each job has its own";
+  EXPECT_THAT(refusal([&] { (void)choose_rendezvous(rank_, variables); }),
               StartsWith("invalid_argument: MASTER_ADDR is not set"));
   EngineRank wrong = rank;
   wrong.master_port = "none";
-  EXPECT_THAT(refusal([&] { (void)choose_meeting(wrong, variables)->look_up(kSoon); }),
+  EXPECT_THAT(refusal([&] { (void)choose_rendezvous(wrong, variables)->look_up(kSoon); }),
               StartsWith("invalid_argument: MASTER_ADDR and MASTER_PORT, 10.0.0.9:none: "));
   ::chmod(path.c_str(), 0640);
-  EXPECT_THAT(refusal([&] { (void)choose_meeting(rank, variables); }),
+  EXPECT_THAT(refusal([&] { (void)choose_rendezvous(rank, variables); }),
               HasSubstr("key: the file can be read by others; chmod 600 "));
   ::chmod(path.c_str(), 0600);
   folder_.write("key", "short");
-  EXPECT_THAT(refusal([&] { (void)choose_meeting(rank, variables); }),
+  EXPECT_THAT(refusal([&] { (void)choose_rendezvous(rank, variables); }),
               HasSubstr("key: the file holds 5 bytes, no secret of 16 or more"));
   EXPECT_THAT(refusal([&] {
-                (void)choose_meeting(rank, Variables(Map{{"BP_JOB_KEY_FILE", "/no/key"}}));
+                (void)choose_rendezvous(rank, Variables(Map{{"BP_JOB_KEY_FILE", "/no/key"}}));
               }),
               HasSubstr("BP_JOB_KEY_FILE=/no/key: the file cannot be read"));
 }
 
-TEST_F(MeetingTest, WithoutAnyWayTheListIsShown) {
-  EXPECT_THAT(refusal([&] { (void)choose_meeting(rank_, Variables(Map{})); }),
+TEST_F(StoreRendezvousTest, WithoutAnyWayTheListIsShown) {
+  EXPECT_THAT(refusal([&] { (void)choose_rendezvous(rank_, Variables(Map{})); }),
               AllOf(StartsWith("unavailable: X=1: the engine openmpi started 2 ranks"),
                     HasSubstr("BP_SHARED_FOLDER"), HasSubstr("BP_JOB_KEY_FILE"),
                     HasSubstr("--mpi=pmi2"), HasSubstr("bprun")));
@@ -213,9 +213,9 @@ class Pmi {
     if (thread_.joinable()) thread_.join();
   }
 
-  [[nodiscard]] std::unique_ptr<Meeting> meeting() const {
-    return choose_meeting({.engine = "mpich", .found_by = "MPI_LOCALRANKID=0", .size = 2},
-                          Variables(Map{{"PMI_FD", concat(theirs_.get())}, {"PMI_RANK", "0"}}));
+  [[nodiscard]] std::unique_ptr<StoreRendezvous> rendezvous() const {
+    return choose_rendezvous({.engine = "mpich", .found_by = "MPI_LOCALRANKID=0", .size = 2},
+                             Variables(Map{{"PMI_FD", concat(theirs_.get())}, {"PMI_RANK", "0"}}));
   }
   std::string asked() {
     thread_.join();
@@ -232,37 +232,37 @@ class Pmi {
 const std::string kInit = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n";
 const std::string kSpace = "cmd=my_kvsname kvsname=kvs_1\n";
 
-TEST(PmiMeeting, PutsBehindABarrierAndEndsItsSession) {
+TEST(PmiRendezvous, PutsBehindABarrierAndEndsItsSession) {
   Pmi pmi({kInit, kSpace, "cmd=put_result rc=0 msg=success\n", "cmd=barrier_out\n",
            "cmd=finalize_ack\n"});
-  pmi.meeting()->publish(a_ticket(), kSoon);
+  pmi.rendezvous()->publish(a_ticket(), kSoon);
   EXPECT_EQ(pmi.asked(), concat("cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_my_kvsname\n",
                                 "cmd=put kvsname=kvs_1 key=bp-store value=", to_text(a_ticket()),
                                 "\ncmd=barrier_in\ncmd=finalize\n"));
 }
 
-TEST(PmiMeeting, GetsAfterTheBarrier) {
+TEST(PmiRendezvous, GetsAfterTheBarrier) {
   Pmi pmi({kInit, kSpace, "cmd=barrier_out\n",
            concat("cmd=get_result rc=0 msg=success value=", to_text(a_ticket()), "\n"),
            "cmd=finalize_ack\n"});
-  EXPECT_EQ(pmi.meeting()->look_up(kSoon).key, a_ticket().key);
+  EXPECT_EQ(pmi.rendezvous()->look_up(kSoon).key, a_ticket().key);
 }
 
-TEST(PmiMeeting, SaysWhatItWasTold) {
+TEST(PmiRendezvous, SaysWhatItWasTold) {
   Pmi pmi({kInit, kSpace, "cmd=put_result rc=-1 msg=duplicate_key\n"});
-  EXPECT_THAT(refusal([&] { pmi.meeting()->publish(a_ticket(), kSoon); }),
+  EXPECT_THAT(refusal([&] { pmi.rendezvous()->publish(a_ticket(), kSoon); }),
               AllOf(StartsWith("io: MPI_LOCALRANKID=0: PMI answers 'cmd=put_result rc=-1 msg="
                                "duplicate_key' to cmd=put"),
                     Not(HasSubstr("0f00"))));
 }
 
-TEST(PmiMeeting, AnEndedSessionAndASilentOneAreErrors) {
+TEST(PmiRendezvous, AnEndedSessionAndASilentOneAreErrors) {
   Pmi ended({kInit});
-  EXPECT_THAT(refusal([&] { (void)ended.meeting()->look_up(kSoon); }),
+  EXPECT_THAT(refusal([&] { (void)ended.rendezvous()->look_up(kSoon); }),
               AllOf(StartsWith("io: MPI_LOCALRANKID=0: cmd=get_my_kvsname on PMI_FD="),
                     HasSubstr("split() makes more")));
   Pmi silent({kInit, kSpace, "cmd=barrier", "never"});
-  EXPECT_THAT(refusal([&] { (void)silent.meeting()->look_up(Deadline(30ms)); }),
+  EXPECT_THAT(refusal([&] { (void)silent.rendezvous()->look_up(Deadline(30ms)); }),
               AllOf(StartsWith("timeout: "), HasSubstr(" on PMI_FD="), HasSubstr("no answer")));
 }
 

@@ -11,7 +11,7 @@
 #include "bp/error.h"
 #include "comm/base/fd.h"
 #include "comm/base/text.h"
-#include "comm/meeting/meeting.h"
+#include "comm/rendezvous/store_rendezvous.h"
 
 namespace bp {
 namespace {
@@ -40,7 +40,7 @@ class ScriptedStore {
   }
   ~ScriptedStore() { thread_.join(); }
 
-  [[nodiscard]] std::unique_ptr<Meeting> meeting() const {
+  [[nodiscard]] std::unique_ptr<StoreRendezvous> rendezvous() const {
     EngineRank rank;
     rank.engine = "torchrun";
     rank.found_by = "TORCHELASTIC_RUN_ID=r";
@@ -48,8 +48,8 @@ class ScriptedStore {
     rank.job = "r.0";
     rank.master_host = "127.0.0.1";
     rank.master_port = concat(port_);
-    return choose_meeting(rank,
-                          Variables(Variables::Map{{"TORCHELASTIC_USE_AGENT_STORE", "True"}}));
+    return choose_rendezvous(rank,
+                             Variables(Variables::Map{{"TORCHELASTIC_USE_AGENT_STORE", "True"}}));
   }
 
  private:
@@ -75,23 +75,23 @@ const std::string kWait = "\6\1\0\0\0\0\0\0\0"s + kKey;
 const std::string kTicket = concat("10.0.0.1:4711/", std::string(64, 'a'));
 const std::string kValue = "\x4e\0\0\0\0\0\0\0"s + kTicket;
 
-TEST(TorchMeeting, SetsAndMakesSureAndDeletes) {
+TEST(TorchrunRendezvous, SetsAndMakesSureAndDeletes) {
   const ScriptedStore store({{kHello + "\1" + kKey + kValue + kWait, "\0"s}, {"\x08" + kKey, ""}});
-  const auto meeting = store.meeting();
-  meeting->publish(parse_ticket(kTicket), Deadline(20s));
-  meeting->withdraw();
+  const auto rendezvous = store.rendezvous();
+  rendezvous->publish(parse_ticket(kTicket), Deadline(20s));
+  rendezvous->withdraw();
 }
 
-TEST(TorchMeeting, WaitsAndGets) {
+TEST(TorchrunRendezvous, WaitsAndGets) {
   const ScriptedStore store({{kHello + kWait, "\0"s}, {"\3" + kKey, kValue}});
-  const Ticket ticket = store.meeting()->look_up(Deadline(20s));
+  const Ticket ticket = store.rendezvous()->look_up(Deadline(20s));
   EXPECT_EQ(to_text(ticket), kTicket);
 }
 
-TEST(TorchMeeting, WhatGoesWrongNamesTheStore) {
+TEST(TorchrunRendezvous, WhatGoesWrongNamesTheStore) {
   const auto refusal = [](const ScriptedStore& store) {
     try {
-      (void)store.meeting()->look_up(Deadline(20s));
+      (void)store.rendezvous()->look_up(Deadline(20s));
       return "no error"s;
     } catch (const Error& error) {
       return concat(name_of(error.code()), ": ", error.what());

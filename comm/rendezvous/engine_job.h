@@ -5,7 +5,7 @@
 
 #include "bp/communicator.h"
 #include "bp/environment.h"
-#include "comm/meeting/store_host.h"
+#include "comm/rendezvous/store_host.h"
 #include "comm/topology/variables.h"
 
 namespace bp {
@@ -15,9 +15,9 @@ struct EngineJob {
   std::shared_ptr<StoreHost> host;  // rank 0's; the job ends with it
 };
 
-// All ranks of the engine must call it: they meet (meeting.h), and tell each other which hosts they
-// are on. Throws timeout naming who has not come, `unavailable` where there is no way to meet, and
-// what a channel throws.
+// All ranks of the engine must call it: they meet (store_rendezvous.h), and tell each other which
+// hosts they are on. Throws timeout naming who has not come, `unavailable` where there is no way to
+// meet, and what a channel throws.
 [[nodiscard]] EngineJob meet_engine_job(const Variables& variables,
                                         const CommunicatorOptions& options);
 

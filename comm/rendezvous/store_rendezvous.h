@@ -23,14 +23,14 @@ struct Ticket {
 [[nodiscard]] std::string to_text(const Ticket& ticket);
 [[nodiscard]] Ticket parse_ticket(const std::string& text);
 
-class Meeting {
+class StoreRendezvous {
  public:
   struct Known {
     JobKey key{};
     int port = 0;  // 0: any
   };
 
-  virtual ~Meeting() = default;
+  virtual ~StoreRendezvous() = default;
 
   // What rank 0 serves the store with: a fresh key on any port, unless all know better.
   [[nodiscard]] virtual Known known() const;
@@ -44,7 +44,7 @@ class Meeting {
 
 // By what `variables` say is there. Throws `unavailable` where nothing is, with a list of what
 // would do.
-[[nodiscard]] std::unique_ptr<Meeting> choose_meeting(const EngineRank& rank,
-                                                      const Variables& variables);
+[[nodiscard]] std::unique_ptr<StoreRendezvous> choose_rendezvous(const EngineRank& rank,
+                                                                 const Variables& variables);
 
 }  // namespace bp

@@ -1,4 +1,4 @@
-#include "comm/meeting/hosts.h"
+#include "comm/rendezvous/hosts.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "comm/meeting/engine_job.h"
+#include "comm/rendezvous/engine_job.h"
 
 #include <set>
 #include <utility>
@@ -9,9 +9,9 @@
 #include "bp/store.h"
 #include "comm/base/check.h"
 #include "comm/base/text.h"
-#include "comm/meeting/hosts.h"
-#include "comm/meeting/meeting.h"
-#include "comm/meeting/own_address.h"
+#include "comm/rendezvous/hosts.h"
+#include "comm/rendezvous/own_address.h"
+#include "comm/rendezvous/store_rendezvous.h"
 #include "comm/store/roll_call.h"
 #include "comm/topology/environment_reader.h"
 
@@ -27,7 +27,7 @@ std::string towards_others(const EngineRank& rank, const Variables& variables) {
 
 std::shared_ptr<StoreHost> serve(const EngineRank& rank,
                                  const Variables& variables,
-                                 const Meeting::Known& known,
+                                 const StoreRendezvous::Known& known,
                                  const std::string& interface,
                                  const Deadline& deadline) {
   StoreServerOptions options;
@@ -78,17 +78,17 @@ EngineJob meet_engine_job(const Variables& variables, const CommunicatorOptions&
   const auto rank = find_engine(variables);
   BP_CHECK(rank, "only where the environment names an engine");
   const Deadline deadline(options.start_timeout);
-  const auto meeting = choose_meeting(*rank, variables);
+  const auto rendezvous = choose_rendezvous(*rank, variables);
   EngineJob job;
   job.environment = environment_of(*rank);
   Ticket ticket;
   if (rank->rank == 0) {
-    const Meeting::Known known = meeting->known();
+    const StoreRendezvous::Known known = rendezvous->known();
     job.host = serve(*rank, variables, known, options.interface, deadline);
     ticket = {job.host->address(), known.key};
-    meeting->publish(ticket, deadline);
+    rendezvous->publish(ticket, deadline);
   } else {
-    ticket = meeting->look_up(deadline);
+    ticket = rendezvous->look_up(deadline);
   }
   job.environment.store = ticket.store;
   job.environment.key = ticket.key;
@@ -99,7 +99,7 @@ EngineJob meet_engine_job(const Variables& variables, const CommunicatorOptions&
                                     .connect_timeout = deadline.left()});
   store->set(key_of(rank->rank), to_text(own_whereabouts(rank->node)));
   const auto all = all_whereabouts(*store, rank->size, deadline);
-  if (rank->rank == 0) meeting->withdraw();
+  if (rank->rank == 0) rendezvous->withdraw();
   job.environment.topology = topology_of(rank->rank, all);
   if (rank->rank == 0) tell(*rank, all, job.environment.topology.hosts());
   return job;

@@ -1,4 +1,4 @@
-#include "comm/meeting/own_address.h"
+#include "comm/rendezvous/own_address.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>

@@ -1,10 +1,10 @@
-#include "comm/meeting/meeting.h"
+#include "comm/rendezvous/store_rendezvous.h"
 
 #include "bp/error.h"
 #include "comm/base/hex.h"
 #include "comm/base/job_key.h"
 #include "comm/base/text.h"
-#include "comm/meeting/channels.h"
+#include "comm/rendezvous/channels.h"
 #include "comm/topology/store_address.h"
 
 namespace bp {
@@ -33,7 +33,7 @@ Ticket parse_ticket(const std::string& text) {
   return ticket;
 }
 
-Meeting::Known Meeting::known() const { return {.key = random_job_key()}; }
+StoreRendezvous::Known StoreRendezvous::known() const { return {.key = random_job_key()}; }
 
 StoreAddress master_address(const EngineRank& rank, const Variables& variables) {
   if (rank.master_host.empty()) {
@@ -49,7 +49,8 @@ StoreAddress master_address(const EngineRank& rank, const Variables& variables) 
   }
 }
 
-std::unique_ptr<Meeting> choose_meeting(const EngineRank& rank, const Variables& variables) {
+std::unique_ptr<StoreRendezvous> choose_rendezvous(const EngineRank& rank,
+                                                   const Variables& variables) {
   if (variables.has("BP_JOB_KEY_FILE")) return meet_by_key_file(rank, variables);
   if (variables.has("BP_SHARED_FOLDER")) {
     return meet_in_folder(variables.text("BP_SHARED_FOLDER"), rank);

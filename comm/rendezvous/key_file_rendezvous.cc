@@ -3,14 +3,14 @@
 #include "comm/base/hmac.h"
 #include "comm/base/secret_file.h"
 #include "comm/base/text.h"
-#include "comm/meeting/channels.h"
+#include "comm/rendezvous/channels.h"
 
 namespace bp {
 namespace {
 
-class KeyFileMeeting final : public Meeting {
+class KeyFileRendezvous final : public StoreRendezvous {
  public:
-  explicit KeyFileMeeting(Ticket ticket) : ticket_(std::move(ticket)) {}
+  explicit KeyFileRendezvous(Ticket ticket) : ticket_(std::move(ticket)) {}
 
   [[nodiscard]] Known known() const override { return {ticket_.key, ticket_.store.port}; }
   void publish(const Ticket& /*ticket*/, const Deadline& /*deadline*/) override {}
@@ -22,7 +22,8 @@ class KeyFileMeeting final : public Meeting {
 
 }  // namespace
 
-std::unique_ptr<Meeting> meet_by_key_file(const EngineRank& rank, const Variables& variables) {
+std::unique_ptr<StoreRendezvous> meet_by_key_file(const EngineRank& rank,
+                                                  const Variables& variables) {
   std::string secret;
   try {
     secret = read_secret_file(variables.text("BP_JOB_KEY_FILE"));
@@ -30,7 +31,7 @@ std::unique_ptr<Meeting> meet_by_key_file(const EngineRank& rank, const Variable
     variables.refuse("BP_JOB_KEY_FILE", error.what());
   }
   Hmac hmac(Bytes32{});
-  return std::make_unique<KeyFileMeeting>(
+  return std::make_unique<KeyFileRendezvous>(
       Ticket{master_address(rank, variables), hmac({"bp job key 1 ", rank.job, " ", secret})});
 }
 

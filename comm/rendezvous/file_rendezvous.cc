@@ -16,7 +16,7 @@
 #include "bp/error.h"
 #include "comm/base/fd.h"
 #include "comm/base/text.h"
-#include "comm/meeting/channels.h"
+#include "comm/rendezvous/channels.h"
 
 namespace bp {
 namespace {
@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const std::string& path, const std::string& why) {
-  throw Error(ErrorCode::io, concat("meeting at ", path, ": ", why));
+  throw Error(ErrorCode::io, concat("rendezvous at ", path, ": ", why));
 }
 
 // What jobs at the same time and place differ in, as a file's name.
@@ -56,14 +56,14 @@ std::string own_folder() {
 // A reader's lock is shared: it holds only where rank 0's exclusive one is gone.
 bool is_held(int fd) { return ::flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK; }
 
-class FileMeeting final : public Meeting {
+class FileRendezvous final : public StoreRendezvous {
  public:
-  explicit FileMeeting(std::string path) : path_(std::move(path)) {}
+  explicit FileRendezvous(std::string path) : path_(std::move(path)) {}
 
   void publish(const Ticket& ticket, const Deadline& /*deadline*/) override {
     if (const Fd other(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
         other && is_held(other.get())) {
-      fail(path_, "another job is meeting there now; give each its own MASTER_PORT");
+      fail(path_, "another job uses this file now; give each its own MASTER_PORT");
     }
     const std::string draft = concat(path_, ".", ::getpid());
     ::unlink(draft.c_str());
@@ -85,7 +85,7 @@ class FileMeeting final : public Meeting {
       std::this_thread::sleep_for(pause);
     }
     throw Error(ErrorCode::timeout,
-                concat("meeting at ", path_,
+                concat("rendezvous at ", path_,
                        ": rank 0 has not written where the job's store is (did it start, and do "
                        "all hosts share that folder?)"));
   }
@@ -111,9 +111,9 @@ class FileMeeting final : public Meeting {
 
 }  // namespace
 
-std::unique_ptr<Meeting> meet_in_folder(const std::string& folder, const EngineRank& rank) {
+std::unique_ptr<StoreRendezvous> meet_in_folder(const std::string& folder, const EngineRank& rank) {
   const fs::path place = folder.empty() ? own_folder() : folder;
-  return std::make_unique<FileMeeting>((place / file_name(rank)).string());
+  return std::make_unique<FileRendezvous>((place / file_name(rank)).string());
 }
 
 }  // namespace bp

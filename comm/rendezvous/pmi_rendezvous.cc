@@ -11,7 +11,7 @@
 // finalize: so a process meets once.
 #include "bp/error.h"
 #include "comm/base/text.h"
-#include "comm/meeting/channels.h"
+#include "comm/rendezvous/channels.h"
 #include "comm/store/socket.h"
 
 namespace bp {
@@ -19,9 +19,9 @@ namespace {
 
 constexpr const char* kKey = "bp-store";
 
-class PmiMeeting final : public Meeting {
+class PmiRendezvous final : public StoreRendezvous {
  public:
-  PmiMeeting(int fd, std::string found_by) : fd_(fd), found_by_(std::move(found_by)) {}
+  PmiRendezvous(int fd, std::string found_by) : fd_(fd), found_by_(std::move(found_by)) {}
 
   void publish(const Ticket& ticket, const Deadline& deadline) override {
     const std::string space = begin(deadline);
@@ -87,9 +87,9 @@ class PmiMeeting final : public Meeting {
 
 }  // namespace
 
-std::unique_ptr<Meeting> meet_by_pmi(const EngineRank& rank, const Variables& variables) {
+std::unique_ptr<StoreRendezvous> meet_by_pmi(const EngineRank& rank, const Variables& variables) {
   const Contract contract(variables, "PMI_RANK", "PMI sets them together");
-  return std::make_unique<PmiMeeting>(contract.required_number("PMI_FD", 0), rank.found_by);
+  return std::make_unique<PmiRendezvous>(contract.required_number("PMI_FD", 0), rank.found_by);
 }
 
 }  // namespace bp

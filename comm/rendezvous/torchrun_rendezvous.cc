@@ -6,7 +6,7 @@
 
 #include "bp/error.h"
 #include "comm/base/text.h"
-#include "comm/meeting/channels.h"
+#include "comm/rendezvous/channels.h"
 #include "comm/store/socket.h"
 
 namespace bp {
@@ -30,9 +30,9 @@ std::string string_of(const std::string& text) {
 
 std::string query(Query query) { return {static_cast<char>(query)}; }
 
-class TorchMeeting final : public Meeting {
+class TorchrunRendezvous final : public StoreRendezvous {
  public:
-  TorchMeeting(StoreAddress address, const EngineRank& rank)
+  TorchrunRendezvous(StoreAddress address, const EngineRank& rank)
       : address_(std::move(address)),
         key_(string_of(concat("bp/", rank.job, "/store"))),
         found_by_(rank.found_by) {}
@@ -103,8 +103,9 @@ class TorchMeeting final : public Meeting {
 
 }  // namespace
 
-std::unique_ptr<Meeting> meet_by_torchrun(const EngineRank& rank, const Variables& variables) {
-  return std::make_unique<TorchMeeting>(master_address(rank, variables), rank);
+std::unique_ptr<StoreRendezvous> meet_by_torchrun(const EngineRank& rank,
+                                                  const Variables& variables) {
+  return std::make_unique<TorchrunRendezvous>(master_address(rank, variables), rank);
 }
 
 }  // namespace bp
