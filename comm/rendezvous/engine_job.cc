@@ -81,21 +81,21 @@ EngineJob meet_engine_job(const Variables& variables, const CommunicatorOptions&
   const auto rendezvous = choose_rendezvous(*rank, variables);
   EngineJob job;
   job.environment = environment_of(*rank);
-  Ticket ticket;
+  StoreEndpoint endpoint;
   if (rank->rank == 0) {
     const StoreRendezvous::Known known = rendezvous->known();
     job.host = serve(*rank, variables, known, options.interface, deadline);
-    ticket = {job.host->address(), known.key};
-    rendezvous->publish(ticket, deadline);
+    endpoint = {job.host->address(), known.key};
+    rendezvous->publish(endpoint, deadline);
   } else {
-    ticket = rendezvous->look_up(deadline);
+    endpoint = rendezvous->look_up(deadline);
   }
-  job.environment.store = ticket.store;
-  job.environment.key = ticket.key;
+  job.environment.store = endpoint.store;
+  job.environment.key = endpoint.key;
   // An observer may leave without having failed; as ranks they join once all is known.
-  const auto store = connect_store({.address = ticket.store,
+  const auto store = connect_store({.address = endpoint.store,
                                     .job = rank->job,
-                                    .key = ticket.key,
+                                    .key = endpoint.key,
                                     .connect_timeout = deadline.left()});
   store->set(key_of(rank->rank), to_text(own_whereabouts(rank->node)));
   const auto all = all_whereabouts(*store, rank->size, deadline);

@@ -60,7 +60,7 @@ class FileRendezvous final : public StoreRendezvous {
  public:
   explicit FileRendezvous(std::string path) : path_(std::move(path)) {}
 
-  void publish(const Ticket& ticket, const Deadline& /*deadline*/) override {
+  void publish(const StoreEndpoint& endpoint, const Deadline& /*deadline*/) override {
     if (const Fd other(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
         other && is_held(other.get())) {
       fail(path_, "another job uses this file now; give each its own MASTER_PORT");
@@ -68,7 +68,7 @@ class FileRendezvous final : public StoreRendezvous {
     const std::string draft = concat(path_, ".", ::getpid());
     ::unlink(draft.c_str());
     held_ = Fd(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    const std::string text = to_text(ticket);
+    const std::string text = to_text(endpoint);
     if (!held_ || ::flock(held_.get(), LOCK_EX | LOCK_NB) != 0 ||
         write_all(held_.get(), text.data(), text.size()) < text.size() ||
         ::rename(draft.c_str(), path_.c_str()) != 0) {
@@ -78,7 +78,7 @@ class FileRendezvous final : public StoreRendezvous {
     }
   }
 
-  Ticket look_up(const Deadline& deadline) override {
+  StoreEndpoint look_up(const Deadline& deadline) override {
     for (auto pause = 1ms; !deadline.passed(); pause = std::min(2 * pause, 50ms)) {
       const Fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
       if (file && is_held(file.get())) return read(file.get());
@@ -96,13 +96,13 @@ class FileRendezvous final : public StoreRendezvous {
   }
 
  private:
-  [[nodiscard]] Ticket read(int fd) const {
+  [[nodiscard]] StoreEndpoint read(int fd) const {
     struct stat status = {};
     std::array<char, 512> bytes{};
     const ssize_t size = ::pread(fd, bytes.data(), bytes.size(), 0);
     if (size < 0 || ::fstat(fd, &status) != 0) fail(path_, error_text(errno));
     if (status.st_uid != ::getuid()) fail(path_, "the file is another user's");
-    return parse_ticket(std::string(bytes.data(), static_cast<std::size_t>(size)));
+    return parse_endpoint(std::string(bytes.data(), static_cast<std::size_t>(size)));
   }
 
   const std::string path_;

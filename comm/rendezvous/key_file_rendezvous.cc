@@ -10,14 +10,14 @@ namespace {
 
 class KeyFileRendezvous final : public StoreRendezvous {
  public:
-  explicit KeyFileRendezvous(Ticket ticket) : ticket_(std::move(ticket)) {}
+  explicit KeyFileRendezvous(StoreEndpoint endpoint) : endpoint_(std::move(endpoint)) {}
 
-  [[nodiscard]] Known known() const override { return {ticket_.key, ticket_.store.port}; }
-  void publish(const Ticket& /*ticket*/, const Deadline& /*deadline*/) override {}
-  Ticket look_up(const Deadline& /*deadline*/) override { return ticket_; }
+  [[nodiscard]] Known known() const override { return {endpoint_.key, endpoint_.store.port}; }
+  void publish(const StoreEndpoint& /*endpoint*/, const Deadline& /*deadline*/) override {}
+  StoreEndpoint look_up(const Deadline& /*deadline*/) override { return endpoint_; }
 
  private:
-  const Ticket ticket_;
+  const StoreEndpoint endpoint_;
 };
 
 }  // namespace
@@ -31,8 +31,8 @@ std::unique_ptr<StoreRendezvous> meet_by_key_file(const EngineRank& rank,
     variables.refuse("BP_JOB_KEY_FILE", error.what());
   }
   Hmac hmac(Bytes32{});
-  return std::make_unique<KeyFileRendezvous>(
-      Ticket{master_address(rank, variables), hmac({"bp job key 1 ", rank.job, " ", secret})});
+  return std::make_unique<KeyFileRendezvous>(StoreEndpoint{
+      master_address(rank, variables), hmac({"bp job key 1 ", rank.job, " ", secret})});
 }
 
 }  // namespace bp

@@ -23,21 +23,21 @@ class PmiRendezvous final : public StoreRendezvous {
  public:
   PmiRendezvous(int fd, std::string found_by) : fd_(fd), found_by_(std::move(found_by)) {}
 
-  void publish(const Ticket& ticket, const Deadline& deadline) override {
+  void publish(const StoreEndpoint& endpoint, const Deadline& deadline) override {
     const std::string space = begin(deadline);
-    (void)ask(concat("cmd=put kvsname=", space, " key=", kKey, " value=", to_text(ticket)),
+    (void)ask(concat("cmd=put kvsname=", space, " key=", kKey, " value=", to_text(endpoint)),
               "put_result", deadline);
     (void)ask("cmd=barrier_in", "barrier_out", deadline);
     (void)ask("cmd=finalize", "finalize_ack", deadline);
   }
 
-  Ticket look_up(const Deadline& deadline) override {
+  StoreEndpoint look_up(const Deadline& deadline) override {
     const std::string space = begin(deadline);
     (void)ask("cmd=barrier_in", "barrier_out", deadline);
     const std::string answer =
         ask(concat("cmd=get kvsname=", space, " key=", kKey), "get_result", deadline);
     (void)ask("cmd=finalize", "finalize_ack", deadline);
-    return parse_ticket(field(answer, "value"));
+    return parse_endpoint(field(answer, "value"));
   }
 
  private:

@@ -17,20 +17,20 @@ bool torchrun_has_a_store(const EngineRank& rank, const Variables& variables) {
 
 }  // namespace
 
-std::string to_text(const Ticket& ticket) {
-  return concat(ticket.store.text(), "/", to_hex(ticket.key));
+std::string to_text(const StoreEndpoint& endpoint) {
+  return concat(endpoint.store.text(), "/", to_hex(endpoint.key));
 }
 
-Ticket parse_ticket(const std::string& text) {
-  Ticket ticket;
+StoreEndpoint parse_endpoint(const std::string& text) {
+  StoreEndpoint endpoint;
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos ||
-      !parse_hex(std::string_view(text).substr(slash + 1), ticket.key)) {
+      !parse_hex(std::string_view(text).substr(slash + 1), endpoint.key)) {
     throw Error(ErrorCode::invalid_argument,
                 "what tells where the job's store is has no key of 64 hexadecimal digits");
   }
-  ticket.store = parse_store_address(text.substr(0, slash));
-  return ticket;
+  endpoint.store = parse_store_address(text.substr(0, slash));
+  return endpoint;
 }
 
 StoreRendezvous::Known StoreRendezvous::known() const { return {.key = random_job_key()}; }

@@ -1,8 +1,8 @@
 // How the ranks that an engine started learn where the job's store is: rank 0 serves it and tells
 // the others by a channel that the engine has, or that the user named.
 //
-//   rank 0     serve a store with known().key, publish its ticket, ..., withdraw
-//   others     look_up the ticket, connect
+//   rank 0     serve a store with known().key, publish its endpoint, ..., withdraw
+//   others     look_up the endpoint, connect
 #pragma once
 
 #include <memory>
@@ -14,14 +14,14 @@
 
 namespace bp {
 
-struct Ticket {
+struct StoreEndpoint {
   StoreAddress store;
   JobKey key{};
 };
 
 // "10.0.0.1:4711/2f3a...", without blanks; parse throws invalid_argument, without quoting the key.
-[[nodiscard]] std::string to_text(const Ticket& ticket);
-[[nodiscard]] Ticket parse_ticket(const std::string& text);
+[[nodiscard]] std::string to_text(const StoreEndpoint& endpoint);
+[[nodiscard]] StoreEndpoint parse_endpoint(const std::string& text);
 
 class StoreRendezvous {
  public:
@@ -35,10 +35,10 @@ class StoreRendezvous {
   // What rank 0 serves the store with: a fresh key on any port, unless all know better.
   [[nodiscard]] virtual Known known() const;
   // On rank 0. Throws io or timeout.
-  virtual void publish(const Ticket& ticket, const Deadline& deadline) = 0;
+  virtual void publish(const StoreEndpoint& endpoint, const Deadline& deadline) = 0;
   // On the others. Throws timeout, saying what it waited for.
-  [[nodiscard]] virtual Ticket look_up(const Deadline& deadline) = 0;
-  // On rank 0, once all have met: nobody shall find the ticket any more.
+  [[nodiscard]] virtual StoreEndpoint look_up(const Deadline& deadline) = 0;
+  // On rank 0, once all have met: nobody shall find the endpoint any more.
   virtual void withdraw() {}
 };
 

@@ -37,13 +37,13 @@ class TorchrunRendezvous final : public StoreRendezvous {
         key_(string_of(concat("bp/", rank.job, "/store"))),
         found_by_(rank.found_by) {}
 
-  void publish(const Ticket& ticket, const Deadline& deadline) override {
+  void publish(const StoreEndpoint& endpoint, const Deadline& deadline) override {
     open(deadline);
-    send(query(Query::set) + key_ + string_of(to_text(ticket)), deadline);
+    send(query(Query::set) + key_ + string_of(to_text(endpoint)), deadline);
     await(deadline);  // an answer says that it has arrived
   }
 
-  Ticket look_up(const Deadline& deadline) override {
+  StoreEndpoint look_up(const Deadline& deadline) override {
     open(deadline);
     await(deadline);
     send(query(Query::get) + key_, deadline);
@@ -51,7 +51,7 @@ class TorchrunRendezvous final : public StoreRendezvous {
     const std::string prefix = receive(sizeof(size), deadline);
     std::memcpy(&size, prefix.data(), sizeof(size));
     if (size > kMostValue) fail(ErrorCode::io, concat("a value of ", size, " bytes"));
-    return parse_ticket(receive(size, deadline));
+    return parse_endpoint(receive(size, deadline));
   }
 
   void withdraw() override {

@@ -36,8 +36,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         std::abort();
     });
     bp::test::read_anything([&] {
-      const std::string once = to_text(parse_ticket(line));
-      if (bp::test::read_own([&] { return to_text(parse_ticket(once)); }) != once) std::abort();
+      const std::string once = to_text(parse_endpoint(line));
+      if (bp::test::read_own([&] { return to_text(parse_endpoint(once)); }) != once) std::abort();
     });
     bp::test::read_anything([&] {
       const auto request = launcher::parse_gpu_request(line);

@@ -25,8 +25,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   bp::test::read_anything([&] {
     const auto rendezvous =
         meet_by_pmi({.engine = "pmi", .found_by = "PMI_RANK=1", .rank = 1, .size = 2}, variables);
-    const Ticket ticket = rendezvous->look_up(Deadline(std::chrono::seconds(1)));
-    if (ticket.store.host.empty() || ticket.store.port < 1) std::abort();
+    const StoreEndpoint endpoint = rendezvous->look_up(Deadline(std::chrono::seconds(1)));
+    if (endpoint.store.host.empty() || endpoint.store.port < 1) std::abort();
   });
   return 0;
 }

@@ -41,11 +41,11 @@ std::string refusal(const Call& call) {
   }
 }
 
-Ticket a_ticket() {
-  Ticket ticket{{"10.0.0.1", 4711}, {}};
-  ticket.key[0] = 0x0f;
-  ticket.key[31] = 0xa0;
-  return ticket;
+StoreEndpoint an_endpoint() {
+  StoreEndpoint endpoint{{"10.0.0.1", 4711}, {}};
+  endpoint.key[0] = 0x0f;
+  endpoint.key[31] = 0xa0;
+  return endpoint;
 }
 
 class StoreRendezvousTest : public testing::Test {
@@ -54,23 +54,23 @@ class StoreRendezvousTest : public testing::Test {
   const EngineRank rank_{.engine = "openmpi", .found_by = "X=1", .size = 2, .job = "7/3"};
 };
 
-TEST(Ticket, IsALineWithoutBlanks) {
-  const std::string text = to_text(a_ticket());
+TEST(StoreEndpoint, IsALineWithoutBlanks) {
+  const std::string text = to_text(an_endpoint());
   EXPECT_THAT(text, AllOf(StartsWith("10.0.0.1:4711/0f00"), Not(HasSubstr(" "))));
-  const Ticket back = parse_ticket(text);
+  const StoreEndpoint back = parse_endpoint(text);
   EXPECT_EQ(back.store.text(), "10.0.0.1:4711");
-  EXPECT_EQ(back.key, a_ticket().key);
-  EXPECT_EQ(parse_ticket(to_text(Ticket{{"::1", 80}, {}})).store.host, "::1");
+  EXPECT_EQ(back.key, an_endpoint().key);
+  EXPECT_EQ(parse_endpoint(to_text(StoreEndpoint{{"::1", 80}, {}})).store.host, "::1");
 }
 
-TEST(Ticket, ThatIsBrokenIsRefusedWithoutShowingTheKey) {
-  const std::string text = to_text(a_ticket());
+TEST(StoreEndpoint, ThatIsBrokenIsRefusedWithoutShowingTheKey) {
+  const std::string text = to_text(an_endpoint());
   for (const std::string& broken : {std::string("10.0.0.1:4711"), text.substr(0, text.size() - 1),
                                     text + "0", text.substr(0, text.size() - 1) + "g"}) {
-    EXPECT_THAT(refusal([&] { (void)parse_ticket(broken); }),
+    EXPECT_THAT(refusal([&] { (void)parse_endpoint(broken); }),
                 AllOf(StartsWith("invalid_argument: "), Not(HasSubstr("0f00"))));
   }
-  EXPECT_THAT(refusal([&] { (void)parse_ticket("x" + text.substr(text.find('/'))); }),
+  EXPECT_THAT(refusal([&] { (void)parse_endpoint("x" + text.substr(text.find('/'))); }),
               StartsWith("invalid_argument: is not host:port"));
 }
 
@@ -78,19 +78,19 @@ TEST_F(StoreRendezvousTest, AFileTellsUntilItIsWithdrawn) {
   const Variables variables(Map{{"BP_SHARED_FOLDER", folder_.path()}});
   const auto first = choose_rendezvous(rank_, variables);
   const auto other = choose_rendezvous(rank_, variables);
-  std::thread later([&] { first->publish(a_ticket(), kSoon); });
-  EXPECT_EQ(other->look_up(kSoon).key, a_ticket().key);
+  std::thread later([&] { first->publish(an_endpoint(), kSoon); });
+  EXPECT_EQ(other->look_up(kSoon).key, an_endpoint().key);
   later.join();
   const fs::path file = folder_.path("bp-openmpi-7-3-");
   EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
-  EXPECT_THAT(refusal([&] { choose_rendezvous(rank_, variables)->publish(a_ticket(), kSoon); }),
+  EXPECT_THAT(refusal([&] { choose_rendezvous(rank_, variables)->publish(an_endpoint(), kSoon); }),
               HasSubstr("another job uses this file now"));
   first->withdraw();
   EXPECT_TRUE(folder_.names().empty());
 }
 
 TEST_F(StoreRendezvousTest, AFileThatAJobLeftBehindIsPassedOver) {
-  folder_.write("bp-openmpi-7-3-", to_text(a_ticket()));
+  folder_.write("bp-openmpi-7-3-", to_text(an_endpoint()));
   const Variables variables(Map{{"BP_SHARED_FOLDER", folder_.path()}});
   EXPECT_THAT(refusal([&] { (void)choose_rendezvous(rank_, variables)->look_up(Deadline(30ms)); }),
               AllOf(StartsWith("timeout: rendezvous at "), HasSubstr("rank 0 has not written")));
@@ -102,7 +102,7 @@ TEST_F(StoreRendezvousTest, AFileThatAJobLeftBehindIsPassedOver) {
 TEST_F(StoreRendezvousTest, AFolderThatIsNotThereIsNamed) {
   const Variables variables(Map{{"BP_SHARED_FOLDER", folder_.path("no")}});
   EXPECT_THAT(
-      refusal([&] { choose_rendezvous(rank_, variables)->publish(a_ticket(), kSoon); }),
+      refusal([&] { choose_rendezvous(rank_, variables)->publish(an_endpoint(), kSoon); }),
       AllOf(StartsWith(concat("io: rendezvous at ", folder_.path("no"), "/bp-openmpi-7-3-")),
             HasSubstr("No such file")));
 }
@@ -157,12 +157,13 @@ TEST_F(StoreRendezvousTest, AKeyFileAndAMasterNeedNoChannel) {
   rank.master_port = "29500";
   const Variables variables(Map{{"BP_JOB_KEY_FILE", folder_.path("key")}});
   const auto rendezvous = choose_rendezvous(rank, variables);
-  const Ticket ticket = rendezvous->look_up(kSoon);
-  EXPECT_EQ(ticket.store.text(), "10.0.0.9:29500");
+  const StoreEndpoint endpoint = rendezvous->look_up(kSoon);
+  EXPECT_EQ(endpoint.store.text(), "10.0.0.9:29500");
   EXPECT_EQ(rendezvous->known().port, 29500);
-  EXPECT_EQ(rendezvous->known().key, ticket.key);
+  EXPECT_EQ(rendezvous->known().key, endpoint.key);
   rank.job = "7/4";
-  EXPECT_NE(choose_rendezvous(rank, variables)->known().key, ticket.key) << "each job has its own";
+  EXPECT_NE(choose_rendezvous(rank, variables)->known().key, endpoint.key)
+      << "each job has its own";
   EXPECT_THAT(refusal([&] { (void)choose_rendezvous(rank_, variables); }),
               StartsWith("invalid_argument: MASTER_ADDR is not set"));
   EngineRank wrong = rank;
@@ -235,22 +236,22 @@ const std::string kSpace = "cmd=my_kvsname kvsname=kvs_1\n";
 TEST(PmiRendezvous, PutsBehindABarrierAndEndsItsSession) {
   Pmi pmi({kInit, kSpace, "cmd=put_result rc=0 msg=success\n", "cmd=barrier_out\n",
            "cmd=finalize_ack\n"});
-  pmi.rendezvous()->publish(a_ticket(), kSoon);
+  pmi.rendezvous()->publish(an_endpoint(), kSoon);
   EXPECT_EQ(pmi.asked(), concat("cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_my_kvsname\n",
-                                "cmd=put kvsname=kvs_1 key=bp-store value=", to_text(a_ticket()),
+                                "cmd=put kvsname=kvs_1 key=bp-store value=", to_text(an_endpoint()),
                                 "\ncmd=barrier_in\ncmd=finalize\n"));
 }
 
 TEST(PmiRendezvous, GetsAfterTheBarrier) {
   Pmi pmi({kInit, kSpace, "cmd=barrier_out\n",
-           concat("cmd=get_result rc=0 msg=success value=", to_text(a_ticket()), "\n"),
+           concat("cmd=get_result rc=0 msg=success value=", to_text(an_endpoint()), "\n"),
            "cmd=finalize_ack\n"});
-  EXPECT_EQ(pmi.rendezvous()->look_up(kSoon).key, a_ticket().key);
+  EXPECT_EQ(pmi.rendezvous()->look_up(kSoon).key, an_endpoint().key);
 }
 
 TEST(PmiRendezvous, SaysWhatItWasTold) {
   Pmi pmi({kInit, kSpace, "cmd=put_result rc=-1 msg=duplicate_key\n"});
-  EXPECT_THAT(refusal([&] { pmi.rendezvous()->publish(a_ticket(), kSoon); }),
+  EXPECT_THAT(refusal([&] { pmi.rendezvous()->publish(an_endpoint(), kSoon); }),
               AllOf(StartsWith("io: MPI_LOCALRANKID=0: PMI answers 'cmd=put_result rc=-1 msg="
                                "duplicate_key' to cmd=put"),
                     Not(HasSubstr("0f00"))));

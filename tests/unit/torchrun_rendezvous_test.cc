@@ -72,20 +72,20 @@ class ScriptedStore {
 const std::string kHello = "\0\xce\xf7\x85\x3c"s;  // little-endian, as all machines of bp
 const std::string kKey = "\x0c\0\0\0\0\0\0\0bp/r.0/store"s;
 const std::string kWait = "\6\1\0\0\0\0\0\0\0"s + kKey;
-const std::string kTicket = concat("10.0.0.1:4711/", std::string(64, 'a'));
-const std::string kValue = "\x4e\0\0\0\0\0\0\0"s + kTicket;
+const std::string kEndpoint = concat("10.0.0.1:4711/", std::string(64, 'a'));
+const std::string kValue = "\x4e\0\0\0\0\0\0\0"s + kEndpoint;
 
 TEST(TorchrunRendezvous, SetsAndMakesSureAndDeletes) {
   const ScriptedStore store({{kHello + "\1" + kKey + kValue + kWait, "\0"s}, {"\x08" + kKey, ""}});
   const auto rendezvous = store.rendezvous();
-  rendezvous->publish(parse_ticket(kTicket), Deadline(20s));
+  rendezvous->publish(parse_endpoint(kEndpoint), Deadline(20s));
   rendezvous->withdraw();
 }
 
 TEST(TorchrunRendezvous, WaitsAndGets) {
   const ScriptedStore store({{kHello + kWait, "\0"s}, {"\3" + kKey, kValue}});
-  const Ticket ticket = store.rendezvous()->look_up(Deadline(20s));
-  EXPECT_EQ(to_text(ticket), kTicket);
+  const StoreEndpoint endpoint = store.rendezvous()->look_up(Deadline(20s));
+  EXPECT_EQ(to_text(endpoint), kEndpoint);
 }
 
 TEST(TorchrunRendezvous, WhatGoesWrongNamesTheStore) {
