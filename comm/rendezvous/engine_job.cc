@@ -42,7 +42,7 @@ std::shared_ptr<StoreHost> serve(const EngineRank& rank,
 }
 
 // Waits for all, and names who has not come.
-std::vector<Whereabouts> all_whereabouts(Store& store, int size, const Deadline& deadline) {
+std::vector<HostIdentity> all_host_identities(Store& store, int size, const Deadline& deadline) {
   std::vector<std::string> keys;
   for (int rank = 0; rank < size; ++rank) keys.push_back(key_of(rank));
   const std::vector<int> missing = missing_ranks(store, keys, deadline.left());
@@ -52,18 +52,18 @@ std::vector<Whereabouts> all_whereabouts(Store& store, int size, const Deadline&
                        " did not come (did the engine start all of them, and does each create a "
                        "communicator?)"));
   }
-  std::vector<Whereabouts> all;
+  std::vector<HostIdentity> all;
   for (const std::string& key : keys) {
-    all.push_back(parse_whereabouts(store.get(key, deadline.left())));
+    all.push_back(parse_host_identity(store.get(key, deadline.left())));
   }
   return all;
 }
 
-void tell(const EngineRank& rank, const std::vector<Whereabouts>& all, int hosts) {
+void tell(const EngineRank& rank, const std::vector<HostIdentity>& all, int hosts) {
   log(LogLevel::info, concat("started by the engine ", rank.engine, " (", rank.found_by,
                              "): ", rank.size, " ranks on ", hosts, " hosts"));
   std::set<std::string> different;
-  for (const Whereabouts& one : all) different.insert(one.host);
+  for (const HostIdentity& one : all) different.insert(one.host);
   if (hosts > static_cast<int>(different.size())) {
     log(LogLevel::warn,
         concat("the engine ", rank.engine, " numbers its ranks in turns around ", different.size(),
@@ -97,8 +97,8 @@ EngineJob meet_engine_job(const Variables& variables, const CommunicatorOptions&
                                     .job = rank->job,
                                     .key = endpoint.key,
                                     .connect_timeout = deadline.left()});
-  store->set(key_of(rank->rank), to_text(own_whereabouts(rank->node)));
-  const auto all = all_whereabouts(*store, rank->size, deadline);
+  store->set(key_of(rank->rank), to_text(own_host_identity(rank->node)));
+  const auto all = all_host_identities(*store, rank->size, deadline);
   if (rank->rank == 0) rendezvous->withdraw();
   job.environment.topology = topology_of(rank->rank, all);
   if (rank->rank == 0) tell(*rank, all, job.environment.topology.hosts());

@@ -10,7 +10,7 @@
 
 namespace bp {
 
-Whereabouts own_whereabouts(const std::string& node) {
+HostIdentity own_host_identity(const std::string& node) {
   std::array<char, 256> name{};
   (void)::gethostname(name.data(), name.size() - 1);
   std::string boot;
@@ -22,17 +22,17 @@ Whereabouts own_whereabouts(const std::string& node) {
   return {concat(boot, " ", network.st_ino, " ", node), name.data()};
 }
 
-std::string to_text(const Whereabouts& whereabouts) {
-  return concat(whereabouts.host, "\n", whereabouts.name);
+std::string to_text(const HostIdentity& identity) {
+  return concat(identity.host, "\n", identity.name);
 }
 
-Whereabouts parse_whereabouts(const std::string& text) {
+HostIdentity parse_host_identity(const std::string& text) {
   const std::size_t end = text.rfind('\n');
   if (end == std::string::npos) return {text, ""};
   return {text.substr(0, end), text.substr(end + 1)};
 }
 
-Topology topology_of(int rank, std::span<const Whereabouts> ranks) {
+Topology topology_of(int rank, std::span<const HostIdentity> ranks) {
   Topology topology;
   topology.rank = rank;
   topology.local_sizes.clear();

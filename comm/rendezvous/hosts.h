@@ -8,20 +8,20 @@
 
 namespace bp {
 
-struct Whereabouts {
+struct HostIdentity {
   std::string host;  // the same for ranks that can share memory, and for no others
   std::string name;  // for messages
 };
 
 // Of this process; `node` is what its engine calls the host, which may make two of one machine.
-[[nodiscard]] Whereabouts own_whereabouts(const std::string& node);
+[[nodiscard]] HostIdentity own_host_identity(const std::string& node);
 
-[[nodiscard]] std::string to_text(const Whereabouts& whereabouts);
-[[nodiscard]] Whereabouts parse_whereabouts(const std::string& text);
+[[nodiscard]] std::string to_text(const HostIdentity& identity);
+[[nodiscard]] HostIdentity parse_host_identity(const std::string& text);
 
 // `ranks`: one for each rank. Neighbours on one host are its ranks; where an engine numbers ranks
 // in turns around the hosts, each run of neighbours counts as a host of its own, which is slower
 // but right.
-[[nodiscard]] Topology topology_of(int rank, std::span<const Whereabouts> ranks);
+[[nodiscard]] Topology topology_of(int rank, std::span<const HostIdentity> ranks);
 
 }  // namespace bp

@@ -268,8 +268,8 @@ TEST(PmiRendezvous, AnEndedSessionAndASilentOneAreErrors) {
 }
 
 TEST(Hosts, NeighboursOnOneHostAreItsRanks) {
-  const Whereabouts a{"boot-1 4026 ", "ada"};
-  const Whereabouts b{"boot-2 4026 ", "bert"};
+  const HostIdentity a{"boot-1 4026 ", "ada"};
+  const HostIdentity b{"boot-2 4026 ", "bert"};
   const Topology uneven = topology_of(3, std::array{a, a, a, b});
   EXPECT_EQ(uneven.rank, 3);
   EXPECT_THAT(uneven.local_sizes, ElementsAre(3, 1));
@@ -278,10 +278,10 @@ TEST(Hosts, NeighboursOnOneHostAreItsRanks) {
 }
 
 TEST(Hosts, AnEngineMayMakeTwoOfOneMachine) {
-  const Whereabouts one = own_whereabouts("node1");
-  EXPECT_NE(one.host, own_whereabouts("node2").host);
-  EXPECT_EQ(one.host, own_whereabouts("node1").host);
-  const Whereabouts back = parse_whereabouts(to_text(one));
+  const HostIdentity one = own_host_identity("node1");
+  EXPECT_NE(one.host, own_host_identity("node2").host);
+  EXPECT_EQ(one.host, own_host_identity("node1").host);
+  const HostIdentity back = parse_host_identity(to_text(one));
   EXPECT_EQ(back.host, one.host);
   EXPECT_EQ(back.name, one.name);
   EXPECT_FALSE(one.name.empty());
