@@ -19,55 +19,55 @@ constexpr std::size_t kInFirstCaches = std::size_t{8} << 10;
 }  // namespace
 
 SharedBackend::SharedBackend(std::shared_ptr<SharedHost> host,
-                             std::vector<Board::Place> channels,
+                             std::vector<PhaseBarrier::Place> channels,
                              int rank,
                              std::size_t chunk)
     : host_(std::move(host)),
       channels_(std::move(channels)),
       rank_(rank),
       chunk_(chunk),
-      board_(host_, channels_, rank),
-      offsets_(channels_.size(), Board::kNowhere),
+      barrier_(host_, channels_, rank),
+      offsets_(channels_.size(), PhaseBarrier::kNowhere),
       ring_(chunk),
       parts_(channels_.size()) {}
 
 void SharedBackend::meet(Call& call, std::uint64_t offset, std::span<const std::byte> bytes) {
-  Board::Notice notice{.header = call.context().slot, .offset = offset};
-  std::ranges::copy(bytes, notice.bytes.begin());
-  board_.arrive(notice);
-  while (const auto late = board_.late()) {
+  PhaseBarrier::Announcement announcement{.header = call.context().slot, .offset = offset};
+  std::ranges::copy(bytes, announcement.bytes.begin());
+  barrier_.arrive(announcement);
+  while (const auto late = barrier_.late()) {
     call.wait_for(*late, [&](const Deadline& deadline, const std::atomic<bool>& stop) {
-      return board_.wait(*late, deadline, stop);
+      return barrier_.wait(*late, deadline, stop);
     });
   }
   for (int peer = 0; peer < size(); ++peer) {
-    if (board_.notice_of(peer).header != notice.header) call.disagree(peer);
+    if (barrier_.announcement_of(peer).header != announcement.header) call.disagree(peer);
   }
 }
 
 void SharedBackend::meet_with(Call& call, const std::byte* vector, std::size_t bytes) {
-  meet(call, host_->own().offset_of(vector, bytes).value_or(Board::kNowhere));
+  meet(call, host_->own().offset_of(vector, bytes).value_or(PhaseBarrier::kNowhere));
   for (int peer = 0; peer < size(); ++peer) {
-    offsets_[static_cast<std::size_t>(peer)] = board_.notice_of(peer).offset;
+    offsets_[static_cast<std::size_t>(peer)] = barrier_.announcement_of(peer).offset;
   }
   call.use(are_all_shown() ? "direct" : "staged");
 }
 
 bool SharedBackend::is_shown(int peer) const {
-  return offsets_[static_cast<std::size_t>(peer)] != Board::kNowhere;
+  return offsets_[static_cast<std::size_t>(peer)] != PhaseBarrier::kNowhere;
 }
 
 bool SharedBackend::are_all_shown() const {
-  return std::ranges::count(offsets_, Board::kNowhere) == 0;
+  return std::ranges::count(offsets_, PhaseBarrier::kNowhere) == 0;
 }
 
 bool SharedBackend::is_nobody_shown() const {
-  return std::ranges::count(offsets_, Board::kNowhere) == size();
+  return std::ranges::count(offsets_, PhaseBarrier::kNowhere) == size();
 }
 
 // Else every page would be a fault in each process that comes to it.
 void SharedBackend::map_stages() const {
-  for (const Board::Place& channel : channels_) {
+  for (const PhaseBarrier::Place& channel : channels_) {
     host_->map(channel.rank, channel.offset + SharedChannel::kStage, StageRing::kChunks * chunk_);
   }
 }
@@ -75,16 +75,16 @@ void SharedBackend::map_stages() const {
 std::size_t SharedBackend::enter_stage(std::size_t bytes, std::size_t pieces) {
   const std::size_t most = chunk_ / pieces / kCacheLine * kCacheLine;
   const std::size_t room = std::clamp(whole_lines(bytes), kCacheLine, most);
-  far_ = board_.is_far();
+  far_ = barrier_.is_far();
   // Ranks that take turns on a core find there what they hand over to each other.
-  const bool round = !far_ && !board_.is_crowded() && room * pieces > kInFirstCaches;
+  const bool round = !far_ && !barrier_.is_crowded() && room * pieces > kInFirstCaches;
   if (round && !std::exchange(stages_mapped_, true)) map_stages();
   round ? ring_.begin_round(room * pieces) : ring_.begin(room * pieces);
   return room;
 }
 
 std::byte* SharedBackend::stage(int peer, std::size_t step) const {
-  const Board::Place& channel = channels_[static_cast<std::size_t>(peer)];
+  const PhaseBarrier::Place& channel = channels_[static_cast<std::size_t>(peer)];
   return host_->at(channel.rank, channel.offset + SharedChannel::kStage + ring_.place(step));
 }
 

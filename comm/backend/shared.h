@@ -1,6 +1,6 @@
 // Collectives between ranks of one host, through memory that they share. Nothing is sent: each rank
-// says where its vector lies (comm/shared/board.h), reads the others' there, and writes the result
-// where it is wanted.
+// says where its vector lies (comm/shared/phase_barrier.h), reads the others' there, and writes the
+// result where it is wanted.
 //
 // A vector in memory of Communicator::allocate() is worked on where it is. Any other is shown in
 // steps on the rank's stage: one chunk is worked on while the next is copied to another place there
@@ -18,8 +18,8 @@
 #include "bp/collective.h"
 #include "comm/backend/backend.h"
 #include "comm/backend/stage_ring.h"
-#include "comm/shared/board.h"
 #include "comm/shared/host.h"
+#include "comm/shared/phase_barrier.h"
 
 namespace bp {
 
@@ -40,7 +40,7 @@ class SharedBackend : public Backend {
   // `channels` by rank in the communicator: SharedChannel::bytes(chunk) of zeros each. `rank` is
   // ours.
   SharedBackend(std::shared_ptr<SharedHost> host,
-                std::vector<Board::Place> channels,
+                std::vector<PhaseBarrier::Place> channels,
                 int rank,
                 std::size_t chunk = SharedChannel::kChunk);
 
@@ -75,12 +75,12 @@ class SharedBackend : public Backend {
   void broadcast(Call& call, View data, int root);
   void reduce(Call& call, View data, ReduceOp op, int root);
   // For root, or for every rank.
-  void reduce_on_board(Call& call, View data, ReduceOp op, std::optional<int> root = {});
+  void reduce_at_barrier(Call& call, View data, ReduceOp op, std::optional<int> root = {});
   void exchange(Call& call, const Exchange& exchange, std::size_t input_bytes);
 
   // Returns when all ranks have come to this point of the same operation.
   void meet(Call& call,
-            std::uint64_t offset = Board::kNowhere,
+            std::uint64_t offset = PhaseBarrier::kNowhere,
             std::span<const std::byte> bytes = {});
   // The same, with where our vector is. Afterwards the others' places are known.
   void meet_with(Call& call, const std::byte* vector, std::size_t bytes);
@@ -104,10 +104,10 @@ class SharedBackend : public Backend {
   [[nodiscard]] int size() const { return static_cast<int>(channels_.size()); }
 
   std::shared_ptr<SharedHost> host_;
-  std::vector<Board::Place> channels_;
+  std::vector<PhaseBarrier::Place> channels_;
   int rank_;
   std::size_t chunk_;
-  Board board_;
+  PhaseBarrier barrier_;
   std::vector<std::uint64_t> offsets_;  // of the ranks' vectors in their arenas
   StageRing ring_;
   bool far_ = true;  // whether the ranks' cores are, for this collective: the same on all

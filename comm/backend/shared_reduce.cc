@@ -28,13 +28,13 @@ constexpr std::size_t kOnStages = std::size_t{2} << 20;
 bool SharedBackend::reduces_at_once(DataType type, std::size_t bytes) const {
   if (bytes <= kAtOnce) return true;
   const bool halves = type == DataType::f16 || type == DataType::bf16;
-  return size() == 2 && !(halves && bytes > kHalvesAtOnce && !board_.is_far());
+  return size() == 2 && !(halves && bytes > kHalvesAtOnce && !barrier_.is_far());
 }
 
 void SharedBackend::all_reduce(Call& call, View data, ReduceOp op) {
   const std::size_t bytes = data.bytes();
   call.expect(bytes);
-  if (bytes <= Board::kInlineBytes) return reduce_on_board(call, data, op);
+  if (bytes <= PhaseBarrier::kInlineBytes) return reduce_at_barrier(call, data, op);
   const bool shown = bytes > kShort && host_->own().offset_of(data.data, bytes).has_value();
   const bool at_once = reduces_at_once(data.type, bytes);
   const std::size_t most = std::min(chunk_, whole_lines(kOnStages / channels_.size()));
@@ -50,12 +50,12 @@ void SharedBackend::all_reduce(Call& call, View data, ReduceOp op) {
 }
 
 // One meeting: every rank finds all vectors on the board. Who wants the result reduces them.
-void SharedBackend::reduce_on_board(Call& call, View data, ReduceOp op, std::optional<int> root) {
+void SharedBackend::reduce_at_barrier(Call& call, View data, ReduceOp op, std::optional<int> root) {
   call.use("board");
-  meet(call, Board::kNowhere, {data.data, data.bytes()});
+  meet(call, PhaseBarrier::kNowhere, {data.data, data.bytes()});
   if (root && *root != rank_) return;
   for (int peer = 0; peer < size(); ++peer) {
-    parts_[static_cast<std::size_t>(peer)] = board_.notice_of(peer).bytes.data();
+    parts_[static_cast<std::size_t>(peer)] = barrier_.announcement_of(peer).bytes.data();
   }
   reduce_vectors(data.type, op, std::array{data.data}, parts_, data.count);
 }

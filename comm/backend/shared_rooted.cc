@@ -11,7 +11,7 @@ namespace bp {
 void SharedBackend::reduce(Call& call, View data, ReduceOp op, int root) {
   const std::size_t bytes = data.bytes();
   call.expect(bytes);
-  if (bytes <= Board::kInlineBytes) return reduce_on_board(call, data, op, root);
+  if (bytes <= PhaseBarrier::kInlineBytes) return reduce_at_barrier(call, data, op, root);
   const std::size_t chunk = enter_stage(bytes);
   const bool shown = host_->own().offset_of(data.data, bytes).has_value();
   const auto show = [&](std::size_t step) {

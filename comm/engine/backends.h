@@ -21,7 +21,7 @@ struct BackendParts {
   // Null where ranks of one host share no memory, which is so on all hosts or on none.
   std::shared_ptr<SharedHost> shared = nullptr;
   // Of the communicator's ranks on this host: what each has given to it (SharedChannel).
-  std::vector<Board::Place> channels = {};
+  std::vector<PhaseBarrier::Place> channels = {};
   std::size_t shared_chunk = SharedChannel::kChunk;
 };
 

@@ -16,10 +16,12 @@ namespace {
 constexpr std::size_t kBufferAlignment = 64;  // a cache line, and the widest vector
 
 // The same place in the arena of every rank of this host.
-std::vector<Board::Place> channels_of_world(SharedHost& host, int local_size, std::size_t chunk) {
+std::vector<PhaseBarrier::Place> channels_of_world(SharedHost& host,
+                                                   int local_size,
+                                                   std::size_t chunk) {
   const std::size_t offset = host.own().allocate(SharedChannel::bytes(chunk));
   BP_CHECK(offset == 0, "the world's channel is the first piece of every arena");
-  std::vector<Board::Place> channels;
+  std::vector<PhaseBarrier::Place> channels;
   for (int local = 0; local < local_size; ++local) channels.push_back({local, offset});
   return channels;
 }

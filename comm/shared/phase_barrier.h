@@ -25,12 +25,12 @@
 
 namespace bp {
 
-class Board {
+class PhaseBarrier {
  public:
   static constexpr std::size_t kInlineBytes = 40;
   static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 
-  struct Notice {
+  struct Announcement {
     std::uint64_t header = 0;         // of the operation: comm/engine/header.h
     std::uint64_t offset = kNowhere;  // of the data in the rank's arena
     std::array<std::byte, kInlineBytes> bytes = {};
@@ -43,10 +43,10 @@ class Board {
   static constexpr std::size_t kBytes = 3 * 64;  // of memory that was zeros, for one rank
 
   // `places` by rank in the communicator; `rank` is ours.
-  Board(std::shared_ptr<SharedHost> host, std::vector<Place> places, int rank);
+  PhaseBarrier(std::shared_ptr<SharedHost> host, std::vector<Place> places, int rank);
 
   // Begins the next phase.
-  void arrive(const Notice& notice);
+  void arrive(const Announcement& announcement);
   // Whether the ranks' cores are known to share no cache, or not yet known to. Threads wander
   // between cores, and virtual cores between real ones, so it is measured again and again while
   // ranks meet. The same on all ranks between two phases.
@@ -54,7 +54,7 @@ class Board {
   // Whether there are more ranks than cores. The same on all ranks between two phases.
   [[nodiscard]] bool is_crowded() const;
   // What another has said in this phase, once it has arrived.
-  [[nodiscard]] const Notice& notice_of(int peer) const;
+  [[nodiscard]] const Announcement& announcement_of(int peer) const;
   // A rank that does not arrive within some tens of microseconds, or none. A core on which one was
   // last seen that is still missing is left to him; else it spins, and yields after that.
   [[nodiscard]] std::optional<int> late();

@@ -1,4 +1,4 @@
-#include "comm/shared/board.h"
+#include "comm/shared/phase_barrier.h"
 
 #include <linux/futex.h>
 #include <sched.h>
@@ -47,13 +47,13 @@ constexpr std::chrono::milliseconds kSlice{50};
 
 }  // namespace
 
-struct Board::Lines {
+struct PhaseBarrier::Lines {
   struct alignas(64) Line {
     std::atomic<std::uint32_t> phase;
     std::atomic<std::int16_t> core;  // on which the rank said it
     std::atomic<bool> near;          // to the others, by its own votes
     std::atomic<bool> crowded;       // as it sees the host
-    Notice notice;
+    Announcement announcement;
   };
   std::array<Line, 2> lines;
   alignas(64) std::atomic<std::uint32_t> sleepers;  // who waits for the next phase, asleep
@@ -62,7 +62,7 @@ struct Board::Lines {
   static_assert(sizeof(Line) == 64);
 };
 
-Board::Board(std::shared_ptr<SharedHost> host, std::vector<Place> places, int rank)
+PhaseBarrier::PhaseBarrier(std::shared_ptr<SharedHost> host, std::vector<Place> places, int rank)
     : host_(std::move(host)), places_(std::move(places)), rank_(rank) {
   static_assert(sizeof(Lines) == kBytes);
   crowded_ = static_cast<long>(places_.size()) > ::sysconf(_SC_NPROCESSORS_ONLN);
@@ -74,7 +74,7 @@ Board::Board(std::shared_ptr<SharedHost> host, std::vector<Place> places, int ra
   }
 }
 
-void Board::arrive(const Notice& notice) {
+void PhaseBarrier::arrive(const Announcement& announcement) {
   ++phase_;
   Lines& own = lines_of(rank_);
   Lines::Line& line = own.lines[phase_ % 2];
@@ -82,7 +82,7 @@ void Board::arrive(const Notice& notice) {
   // After another process has had the core, finding the page takes as long: not to be measured.
   if (measured) (void)own.sleepers.load(std::memory_order_acquire);
   const auto begin = measured ? Clock::now() : Clock::time_point();
-  line.notice = notice;
+  line.announcement = announcement;
   line.core.store(static_cast<std::int16_t>(::sched_getcpu()), std::memory_order_relaxed);
   line.near.store(votes_for_far_ <= kVotes / 2, std::memory_order_relaxed);
   line.crowded.store(crowded_, std::memory_order_relaxed);
@@ -95,33 +95,33 @@ void Board::arrive(const Notice& notice) {
 
 // The others have read the line two phases ago, so it was taken back from their caches: 50 ns from
 // one that is shared, 140 from another (with the clock's own 25).
-void Board::vote(std::chrono::nanoseconds taken) {
+void PhaseBarrier::vote(std::chrono::nanoseconds taken) {
   constexpr std::chrono::nanoseconds kFar{95};
   votes_for_far_ = std::clamp(votes_for_far_ + (taken > kFar ? 1 : -1), 0, kVotes);
 }
 
-bool Board::is_far() const {
+bool PhaseBarrier::is_far() const {
   return !std::ranges::all_of(lines_, [this](const Lines* lines) {
     return lines->lines[phase_ % 2].near.load(std::memory_order_relaxed);
   });
 }
 
-bool Board::is_crowded() const {
+bool PhaseBarrier::is_crowded() const {
   return std::ranges::any_of(lines_, [this](const Lines* lines) {
     return lines->lines[phase_ % 2].crowded.load(std::memory_order_relaxed);
   });
 }
 
-const Board::Notice& Board::notice_of(int peer) const {
-  return lines_of(peer).lines[phase_ % 2].notice;
+const PhaseBarrier::Announcement& PhaseBarrier::announcement_of(int peer) const {
+  return lines_of(peer).lines[phase_ % 2].announcement;
 }
 
-bool Board::has_arrived(int peer) const {
+bool PhaseBarrier::has_arrived(int peer) const {
   return lines_of(peer).lines[phase_ % 2].phase.load(std::memory_order_acquire) == phase_;
 }
 
 // Whether one of the ranks from `first` on is missing whose core, when it was last seen, was ours.
-bool Board::is_due_here(int first) const {
+bool PhaseBarrier::is_due_here(int first) const {
   const int here = lines_of(rank_).lines[phase_ % 2].core.load(std::memory_order_relaxed);
   for (int peer = first; peer < static_cast<int>(lines_.size()); ++peer) {
     const Lines::Line& last = lines_of(peer).lines[(phase_ + 1) % 2];
@@ -131,7 +131,7 @@ bool Board::is_due_here(int first) const {
 }
 
 // Whether a core has more than its share of the ranks, and we are the last of those on ours.
-bool Board::is_one_too_many() const {
+bool PhaseBarrier::is_one_too_many() const {
   const int here = lines_of(rank_).lines[phase_ % 2].core.load(std::memory_order_relaxed);
   int ranks_here = 1;
   for (int peer = 0; peer < static_cast<int>(lines_.size()); ++peer) {
@@ -145,7 +145,7 @@ bool Board::is_one_too_many() const {
 
 // The scheduler leaves threads that give way to each other on one core, though others be idle. So
 // one moves; ever more rarely, in case another job is why they are here.
-void Board::give_way() {
+void PhaseBarrier::give_way() {
   if (is_one_too_many() && Clock::now() >= next_move_) {
     leave_core();
     next_move_ = Clock::now() + until_next_move_;
@@ -157,7 +157,7 @@ void Board::give_way() {
   }
 }
 
-std::optional<int> Board::late() {
+std::optional<int> PhaseBarrier::late() {
   int spins = 0;
   int yields = 0;
   for (int peer = 0;;) {
@@ -176,7 +176,7 @@ std::optional<int> Board::late() {
   }
 }
 
-bool Board::wait(int peer, const Deadline& deadline, const std::atomic<bool>& stop) const {
+bool PhaseBarrier::wait(int peer, const Deadline& deadline, const std::atomic<bool>& stop) const {
   Lines& theirs = lines_of(peer);
   const std::atomic<std::uint32_t>& word = theirs.lines[phase_ % 2].phase;
   while (!has_arrived(peer)) {
