@@ -12,8 +12,8 @@ namespace {
 TreeFlow::Place place_in(const DoubleTree& trees, int tree) {
   const TreePlace place = trees.place(tree);
   TreeFlow::Place result{place.parent, {}};
-  if (place.left >= 0) result.children.push_back({place.left, Received::lower});
-  if (place.right >= 0) result.children.push_back({place.right, Received::upper});
+  if (place.left >= 0) result.children.push_back({place.left, ReceiveAction::reduce_left});
+  if (place.right >= 0) result.children.push_back({place.right, ReceiveAction::reduce_right});
   return result;
 }
 

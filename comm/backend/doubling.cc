@@ -9,7 +9,7 @@ namespace {
 std::size_t bytes_to_receive(const RecursiveDoubling& schedule, std::size_t bytes) {
   std::size_t total = 0;
   for (int k = 0; k < schedule.steps(); ++k) {
-    if (schedule.step(k).received != Received::nothing) total += bytes;
+    if (schedule.step(k).received != ReceiveAction::none) total += bytes;
   }
   return total;
 }
@@ -25,13 +25,13 @@ void doubling_all_reduce(Call& call, View data, ReduceOp op) {
     const DoublingStep step = schedule.step(k);
     Call::Message incoming;
     Call::Message outgoing;
-    if (step.received != Received::nothing) {
-      incoming = call.receive(step.peer, step.received == Received::replaces ? own : scratch);
+    if (step.received != ReceiveAction::none) {
+      incoming = call.receive(step.peer, step.received == ReceiveAction::replace ? own : scratch);
     }
     if (step.send) outgoing = call.send(step.peer, own);
     call.wait(incoming);
     call.wait(outgoing);  // before its memory changes
-    take_in(step.received, data, op, scratch.data());
+    apply_received(step.received, data, op, scratch.data());
   }
   // The folded ranks get the sum too, so that everybody divides the same.
   if (op == ReduceOp::average) finish_average(data.type, data.data, data.count, call.size());

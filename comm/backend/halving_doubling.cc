@@ -10,8 +10,8 @@
 namespace bp {
 namespace {
 
-bool is_reduced(Received received) {
-  return received == Received::lower || received == Received::upper;
+bool is_reduced(ReceiveAction received) {
+  return received == ReceiveAction::reduce_left || received == ReceiveAction::reduce_right;
 }
 
 class HalvingAllReduce {
@@ -76,8 +76,8 @@ class HalvingAllReduce {
       for_segments(into, [&](const Block& block) {
         call_.wait(*next++);
         if (!is_reduced(step.received)) return;
-        take_in(step.received, part_of(into, block), op_,
-                scratch_.subspan(block.offset * element).data());
+        apply_received(step.received, part_of(into, block), op_,
+                       scratch_.subspan(block.offset * element).data());
       });
     }
     for (Call::Message& message : sends) call_.wait(message);  // before its memory changes

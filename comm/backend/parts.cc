@@ -4,16 +4,16 @@
 
 namespace bp {
 
-void take_in(Received how, const View& data, ReduceOp op, const std::byte* received) {
+void apply_received(ReceiveAction how, const View& data, ReduceOp op, const std::byte* received) {
   switch (how) {
-    case Received::lower:
+    case ReceiveAction::reduce_left:
       reduce_to(data.type, op, data.data, received, data.data, data.count);
       return;
-    case Received::upper:
+    case ReceiveAction::reduce_right:
       reduce_to(data.type, op, data.data, data.data, received, data.count);
       return;
-    case Received::replaces:  // arrived in place
-    case Received::nothing:
+    case ReceiveAction::replace:  // arrived in place
+    case ReceiveAction::none:
       return;
   }
 }

@@ -16,6 +16,6 @@ namespace bp {
 }
 
 // What `data` becomes with as many elements that were received; not those that arrived in place.
-void take_in(Received how, const View& data, ReduceOp op, const std::byte* received);
+void apply_received(ReceiveAction how, const View& data, ReduceOp op, const std::byte* received);
 
 }  // namespace bp

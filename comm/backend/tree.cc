@@ -38,7 +38,7 @@ void tree_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& li
   TreeFlow::Place place{tree.parent(), {}};
   // A child has the ranks above its parent and its smaller siblings: in order from the smallest.
   for (int i = tree.children() - 1; i >= 0; --i) {
-    place.children.push_back({tree.child(i), Received::upper});
+    place.children.push_back({tree.child(i), ReceiveAction::reduce_right});
   }
   const std::span scratch = call.scratch(TreeFlow::scratch_bytes(place, data, limits));
   call.expect(TreeFlow::bytes_received(place, data));

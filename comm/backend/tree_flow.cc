@@ -72,7 +72,7 @@ void TreeFlow::up(int s) {
   for (std::size_t i = 0; i < place_.children.size(); ++i) {
     call_.wait(from_children_[i].front());
     from_children_[i].pop_front();
-    take_in(place_.children[i].received, own, op_, landing(i, s).data());
+    apply_received(place_.children[i].received, own, op_, landing(i, s).data());
   }
   const int next = s + static_cast<int>(kWindow);
   if (next < segments_) post_receives(next);

@@ -16,7 +16,8 @@ class TreeFlow {
  public:
   struct Child {
     int rank = -1;
-    Received received = Received::upper;  // lower or upper: its place in the order of operands
+    ReceiveAction received =
+        ReceiveAction::reduce_right;  // lower or upper: its place in the order of operands
   };
   // Children in the order in which they are reduced.
   struct Place {

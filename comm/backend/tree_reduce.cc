@@ -31,7 +31,7 @@ class TreeReduction {
     for (int s = 0; s < segments_; ++s) {
       Call::Message& up = sends_[static_cast<std::size_t>(s % kInFlight)];
       call_.wait(up);  // its place is needed again
-      const std::byte* const sum = take_in(s);
+      const std::byte* const sum = apply_received(s);
       if (tree_.is_root()) continue;
       up = call_.send(tree_.parent(), {sum, segment(s).count * size_of(data_.type)});
     }
@@ -60,7 +60,7 @@ class TreeReduction {
   }
 
   // Segment s of the reduction over this rank's subtree. Root's own memory holds it then.
-  const std::byte* take_in(int s) {
+  const std::byte* apply_received(int s) {
     const Block part = segment(s);
     std::byte* const own = data_.data + part.offset * size_of(data_.type);
     std::byte* const into = tree_.is_root() ? own : place(slot(tree_.children(), s));

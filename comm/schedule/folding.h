@@ -22,11 +22,11 @@
 namespace bp {
 
 // What becomes of what a step receives.
-enum class Received : std::uint8_t {
-  nothing,   // no receive at this step
-  replaces,  // it is the data now
-  lower,     // data = received op data
-  upper,     // data = data op received
+enum class ReceiveAction : std::uint8_t {
+  none,          // no receive at this step
+  replace,       // it is the data now
+  reduce_left,   // data = received op data
+  reduce_right,  // data = data op received
 };
 
 class Folding {

@@ -42,7 +42,7 @@ struct HalvingStep {
   int peer = -1;
   BlockRange send;     // as it was before the step
   BlockRange receive;  // where `received` is not nothing
-  Received received = Received::nothing;
+  ReceiveAction received = ReceiveAction::none;
 };
 
 class HalvingDoubling {
@@ -73,8 +73,9 @@ class HalvingDoubling {
   [[nodiscard]] HalvingStep folding_step(bool first, const BlockRange& all) const {
     if (!folding_.is_folded()) return {};
     const bool sends = folding_.sits_out() == first;
-    if (sends) return {folding_.partner(), all, {}, Received::nothing};
-    return {folding_.partner(), {}, all, first ? Received::lower : Received::replaces};
+    if (sends) return {folding_.partner(), all, {}, ReceiveAction::none};
+    return {
+        folding_.partner(), {}, all, first ? ReceiveAction::reduce_left : ReceiveAction::replace};
   }
 
   // What is still ours to reduce after `halvings`: bit j of our number tells which half we kept.
@@ -92,12 +93,12 @@ class HalvingDoubling {
     const int upper = (own >> j) & 1;
     const BlockRange range = range_after(j);
     return {folding_.rank_of(own ^ (1 << j)), half(range, 1 - upper), half(range, upper),
-            upper == 1 ? Received::lower : Received::upper};
+            upper == 1 ? ReceiveAction::reduce_left : ReceiveAction::reduce_right};
   }
   // halve(j) undone: both have finished the half that they kept there.
   [[nodiscard]] HalvingStep double_back(int j) const {
     const HalvingStep there = halve(j);
-    return {there.peer, there.receive, there.send, Received::replaces};
+    return {there.peer, there.receive, there.send, ReceiveAction::replace};
   }
 
   Folding folding_;

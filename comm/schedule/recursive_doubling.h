@@ -37,7 +37,7 @@ namespace bp {
 struct DoublingStep {
   int peer = -1;
   bool send = false;  // the vector as it was before the step
-  Received received = Received::nothing;
+  ReceiveAction received = ReceiveAction::none;
 };
 
 class RecursiveDoubling {
@@ -49,19 +49,20 @@ class RecursiveDoubling {
 
   [[nodiscard]] DoublingStep step(int k) const {
     if (folding_.any() && k == 0) {
-      if (folding_.sits_out()) return {folding_.partner(), true, Received::nothing};
-      if (folding_.is_folded()) return {folding_.partner(), false, Received::lower};
+      if (folding_.sits_out()) return {folding_.partner(), true, ReceiveAction::none};
+      if (folding_.is_folded()) return {folding_.partner(), false, ReceiveAction::reduce_left};
       return {};
     }
     if (folding_.any() && k == steps() - 1) {
-      if (folding_.sits_out()) return {folding_.partner(), false, Received::replaces};
-      if (folding_.is_folded()) return {folding_.partner(), true, Received::nothing};
+      if (folding_.sits_out()) return {folding_.partner(), false, ReceiveAction::replace};
+      if (folding_.is_folded()) return {folding_.partner(), true, ReceiveAction::none};
       return {};
     }
     if (folding_.sits_out()) return {};
     const int own = folding_.number();
     const int peer = own ^ (1 << (folding_.any() ? k - 1 : k));
-    return {folding_.rank_of(peer), true, own < peer ? Received::upper : Received::lower};
+    return {folding_.rank_of(peer), true,
+            own < peer ? ReceiveAction::reduce_right : ReceiveAction::reduce_left};
   }
 
  private:

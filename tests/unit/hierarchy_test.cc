@@ -50,10 +50,10 @@ void add_between(Program& program, const Hierarchy& hierarchy) {
     if (step.peer < 0) continue;
     const int peer = rail[at(step.peer)];
     if (step.send) out.sends.push_back({peer, hierarchy.share()});
-    if (step.received == Received::nothing) continue;
-    const Use use = step.received == Received::replaces ? Use::replace
-                    : step.received == Received::lower  ? Use::lower
-                                                        : Use::upper;
+    if (step.received == ReceiveAction::none) continue;
+    const Use use = step.received == ReceiveAction::replace       ? Use::replace
+                    : step.received == ReceiveAction::reduce_left ? Use::lower
+                                                                  : Use::upper;
     out.receives.push_back({peer, hierarchy.share(), use});
   }
 }

@@ -28,15 +28,15 @@ void add_ring_step(Program& program, const Ring& ring, const RingStep& step, int
   }
 }
 
-Use use_of(Received received) {
+Use use_of(ReceiveAction received) {
   switch (received) {
-    case Received::nothing:
+    case ReceiveAction::none:
       return Use::none;
-    case Received::replaces:
+    case ReceiveAction::replace:
       return Use::replace;
-    case Received::lower:
+    case ReceiveAction::reduce_left:
       return Use::lower;
-    case Received::upper:
+    case ReceiveAction::reduce_right:
       return Use::upper;
   }
   return Use::none;
@@ -50,7 +50,7 @@ std::vector<Program> doubling_programs(int ranks) {
       const DoublingStep step = schedule.step(k);
       SimulatedStep& out = programs[at(r)].emplace_back();
       if (step.send) out.sends.push_back({step.peer, 0});
-      if (step.received != Received::nothing) {
+      if (step.received != ReceiveAction::none) {
         out.receives.push_back({step.peer, 0, use_of(step.received)});
       }
     }
@@ -219,7 +219,7 @@ TEST_P(Schedule, HalvingDoublingKeepsApartWhatIsSentAndReceived) {
     for (int k = 0; k < schedule.steps(); ++k) {
       const HalvingStep step = schedule.step(k);
       sent += at(step.send.count);
-      EXPECT_EQ(step.received == Received::replaces,
+      EXPECT_EQ(step.received == ReceiveAction::replace,
                 step.receive.count > 0 && k >= schedule.first_copying_step());
       if (step.send.count == 0 || step.receive.count == 0) continue;
       EXPECT_TRUE(step.send.first + step.send.count <= step.receive.first ||
