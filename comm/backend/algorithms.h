@@ -11,7 +11,7 @@
 
 #include "bp/collective.h"
 #include "comm/backend/algorithm.h"
-#include "comm/backend/call.h"
+#include "comm/backend/collective_call.h"
 #include "comm/schedule/dissemination.h"
 #include "comm/schedule/segments.h"
 
@@ -19,19 +19,19 @@ namespace bp {
 
 // One of those below; not automatic, nor hierarchical.
 void all_reduce_by(
-    Algorithm algorithm, Call& call, View data, ReduceOp op, const SegmentLimits& limits);
+    Algorithm algorithm, CollectiveCall& call, View data, ReduceOp op, const SegmentLimits& limits);
 
 // comm/schedule/ring.h. Any number of bytes; made for many.
-void ring_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& limits);
+void ring_all_reduce(CollectiveCall& call, View data, ReduceOp op, const SegmentLimits& limits);
 // counts[r] elements for rank r. `output` may be where these lie in `input`.
-void ring_reduce_scatter(Call& call,
+void ring_reduce_scatter(CollectiveCall& call,
                          ConstView input,
                          View output,
                          std::span<const std::size_t> counts,
                          ReduceOp op,
                          const SegmentLimits& limits);
 // counts[r] elements from rank r; the own block is in place already.
-void ring_all_gather(Call& call,
+void ring_all_gather(CollectiveCall& call,
                      View data,
                      std::span<const std::size_t> counts,
                      const SegmentLimits& limits);
@@ -40,35 +40,39 @@ void ring_all_gather(Call& call,
 [[nodiscard]] std::vector<std::size_t> even_counts(std::size_t count, int ranks);
 
 // comm/schedule/recursive_doubling.h. Any number of bytes; made for few.
-void doubling_all_reduce(Call& call, View data, ReduceOp op);
+void doubling_all_reduce(CollectiveCall& call, View data, ReduceOp op);
 
 // comm/schedule/halving_doubling.h, in segments.
-void halving_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& limits);
+void halving_all_reduce(CollectiveCall& call, View data, ReduceOp op, const SegmentLimits& limits);
 
 // comm/schedule/binomial_tree.h up to rank 0 and down again, in segments.
-void tree_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& limits);
+void tree_all_reduce(CollectiveCall& call, View data, ReduceOp op, const SegmentLimits& limits);
 
 // comm/schedule/double_tree.h, in segments.
-void double_tree_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& limits);
+void double_tree_all_reduce(CollectiveCall& call,
+                            View data,
+                            ReduceOp op,
+                            const SegmentLimits& limits);
 
 // comm/schedule/binomial_tree.h, in segments.
-void tree_broadcast(Call& call, View data, int root, const SegmentLimits& limits);
+void tree_broadcast(CollectiveCall& call, View data, int root, const SegmentLimits& limits);
 // Root's `data` becomes the reduction; the others' is only read.
-void tree_reduce(Call& call, View data, ReduceOp op, int root, const SegmentLimits& limits);
+void tree_reduce(
+    CollectiveCall& call, View data, ReduceOp op, int root, const SegmentLimits& limits);
 
 // comm/schedule/dissemination.h. Begins with construction, so that it can go on beside others.
 class Barrier {
  public:
-  explicit Barrier(Call& call);
+  explicit Barrier(CollectiveCall& call);
   void finish();  // all ranks have constructed theirs
 
  private:
   void send_step(int k);
 
-  Call& call_;
+  CollectiveCall& call_;
   Dissemination schedule_;
-  std::vector<Call::Message> receives_;
-  std::vector<Call::Message> sends_;
+  std::vector<CollectiveCall::Message> receives_;
+  std::vector<CollectiveCall::Message> sends_;
 };
 
 }  // namespace bp

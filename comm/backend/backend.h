@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "comm/backend/call.h"
+#include "comm/backend/collective_call.h"
 #include "comm/backend/operation.h"
 
 namespace bp {
@@ -20,7 +20,7 @@ class Backend {
   [[nodiscard]] virtual std::string_view algorithm_of(Operation::Kind kind,
                                                       std::size_t bytes) const = 0;
   // Throws Error, after which the content of the output is undefined.
-  virtual void run(const Operation& operation, Call& call) = 0;
+  virtual void run(const Operation& operation, CollectiveCall& call) = 0;
 };
 
 }  // namespace bp

@@ -2,7 +2,7 @@
 
 namespace bp {
 
-Barrier::Barrier(Call& call) : call_(call), schedule_(call.rank(), call.size()) {
+Barrier::Barrier(CollectiveCall& call) : call_(call), schedule_(call.rank(), call.size()) {
   for (int k = 0; k < schedule_.steps(); ++k) {
     receives_.push_back(call_.receive(schedule_.step(k).receive_from, {}, Lane::barrier));
   }
@@ -18,7 +18,7 @@ void Barrier::finish() {
     call_.wait(receives_[static_cast<std::size_t>(k)]);
     if (k + 1 < schedule_.steps()) send_step(k + 1);
   }
-  for (Call::Message& message : sends_) call_.wait(message);
+  for (CollectiveCall::Message& message : sends_) call_.wait(message);
 }
 
 }  // namespace bp

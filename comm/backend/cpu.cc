@@ -12,7 +12,7 @@
 namespace bp {
 namespace {
 
-void gather_own_input(const Operation& operation, const Call& call) {
+void gather_own_input(const Operation& operation, const CollectiveCall& call) {
   const ConstView& input = operation.input;
   const Block own = gathered_block(operation.counts, call.rank());
   std::byte* target = operation.output.data + own.offset * size_of(input.type);
@@ -40,8 +40,11 @@ SelectionKey key_of_leaders(const CpuSetup& setup) {
 
 }  // namespace
 
-void all_reduce_by(
-    Algorithm algorithm, Call& call, View data, ReduceOp op, const SegmentLimits& limits) {
+void all_reduce_by(Algorithm algorithm,
+                   CollectiveCall& call,
+                   View data,
+                   ReduceOp op,
+                   const SegmentLimits& limits) {
   switch (algorithm) {
     case Algorithm::ring:
       return ring_all_reduce(call, data, op, limits);
@@ -99,7 +102,7 @@ std::string_view CpuBackend::algorithm_of(Operation::Kind kind, std::size_t byte
   return "unknown";
 }
 
-void CpuBackend::run(const Operation& operation, Call& call) {
+void CpuBackend::run(const Operation& operation, CollectiveCall& call) {
   const View& output = operation.output;
   switch (operation.kind) {
     case Operation::Kind::all_reduce: {

@@ -39,7 +39,7 @@ class CpuBackend : public Backend {
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::string_view algorithm_of(Operation::Kind kind,
                                               std::size_t bytes) const override;
-  void run(const Operation& operation, Call& call) override;
+  void run(const Operation& operation, CollectiveCall& call) override;
 
  private:
   [[nodiscard]] Algorithm all_reduce_algorithm(std::size_t bytes) const;

@@ -20,7 +20,10 @@ TreeFlow::Place place_in(const DoubleTree& trees, int tree) {
 }  // namespace
 
 // The flows take turns segment by segment, so that neither waits for the whole of the other.
-void double_tree_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& limits) {
+void double_tree_all_reduce(CollectiveCall& call,
+                            View data,
+                            ReduceOp op,
+                            const SegmentLimits& limits) {
   const DoubleTree trees(call.rank(), call.size());
   const std::array places{place_in(trees, 0), place_in(trees, 1)};
   const std::array halves{part_of(data, block_of(data.count, 2, 0)),

@@ -16,15 +16,15 @@ std::size_t bytes_to_receive(const RecursiveDoubling& schedule, std::size_t byte
 
 }  // namespace
 
-void doubling_all_reduce(Call& call, View data, ReduceOp op) {
+void doubling_all_reduce(CollectiveCall& call, View data, ReduceOp op) {
   const RecursiveDoubling schedule(call.rank(), call.size());
   const std::span own(data.data, data.bytes());
   const std::span<std::byte> scratch = call.scratch(data.bytes());
   call.expect(bytes_to_receive(schedule, data.bytes()));
   for (int k = 0; k < schedule.steps(); ++k) {
     const DoublingStep step = schedule.step(k);
-    Call::Message incoming;
-    Call::Message outgoing;
+    CollectiveCall::Message incoming;
+    CollectiveCall::Message outgoing;
     if (step.received != ReceiveAction::none) {
       incoming = call.receive(step.peer, step.received == ReceiveAction::replace ? own : scratch);
     }

@@ -52,12 +52,12 @@ void add_flights(std::vector<Flight>& flights, const Flight& pair, const Segment
 
 // Never waits for a flight while an earlier one is not over, so the rank that is furthest behind
 // finds its partners' messages posted: nobody waits in a circle.
-void carry_out(Call& call,
+void carry_out(CollectiveCall& call,
                const std::vector<Flight>& flights,
                const std::byte* input,
                std::byte* output) {
   constexpr std::size_t kWindow = 4;  // flights at a time
-  std::vector<std::pair<Call::Message, Call::Message>> messages(flights.size());
+  std::vector<std::pair<CollectiveCall::Message, CollectiveCall::Message>> messages(flights.size());
   std::size_t posted = 0;
   for (std::size_t i = 0; i < flights.size(); ++i) {
     for (; posted < std::min(i + kWindow, flights.size()); ++posted) {
@@ -123,7 +123,7 @@ Exchange exchange_of(const Operation& operation, int rank, int ranks, const Coun
 }
 
 CountTable agree_on_counts(const Operation& operation,
-                           Call& call,
+                           CollectiveCall& call,
                            const std::function<void(const Operation&)>& all_gather) {
   const std::size_t ranks = at(call.size());
   std::vector<std::int64_t> both(2 * ranks * ranks);  // of each rank: what it sends, and expects
@@ -159,7 +159,9 @@ void copy_own_block(const Exchange& exchange, int rank) {
   }
 }
 
-void pairwise_exchange(Call& call, const Exchange& exchange, const SegmentLimits& limits) {
+void pairwise_exchange(CollectiveCall& call,
+                       const Exchange& exchange,
+                       const SegmentLimits& limits) {
   call.use("pairwise");
   const Pairwise pairs(call.rank(), call.size());
   std::vector<Flight> flights;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bp/collective.h"
-#include "comm/backend/call.h"
+#include "comm/backend/collective_call.h"
 #include "comm/backend/operation.h"
 #include "comm/schedule/segments.h"
 
@@ -44,7 +44,7 @@ using CountTable = std::vector<std::size_t>;
 // receiver differ, all ranks throw the same mismatch. `all_gather` carries out an all_gather of the
 // same call.
 [[nodiscard]] CountTable agree_on_counts(const Operation& operation,
-                                         Call& call,
+                                         CollectiveCall& call,
                                          const std::function<void(const Operation&)>& all_gather);
 
 // From our input to our output.
@@ -52,6 +52,6 @@ void copy_own_block(const Exchange& exchange, int rank);
 
 // By messages: comm/schedule/pairwise.h, in segments, with a barrier beside it, because a rank with
 // nothing to receive would go before the others have come.
-void pairwise_exchange(Call& call, const Exchange& exchange, const SegmentLimits& limits);
+void pairwise_exchange(CollectiveCall& call, const Exchange& exchange, const SegmentLimits& limits);
 
 }  // namespace bp

@@ -10,7 +10,7 @@ namespace {
 
 using gloo_plugin::NativeCall;
 
-NativeCall native_call(const Operation& operation, const Call& call) {
+NativeCall native_call(const Operation& operation, const CollectiveCall& call) {
   const ConstView whole = operation.whole();
   NativeCall native;
   native.tag = static_cast<std::uint32_t>(call.context().slot >> 32);
@@ -44,7 +44,7 @@ void check_reduce_scatter(const Operation& operation) {
 
 }  // namespace
 
-void GlooNativeBackend::run(const Operation& operation, Call& call) {
+void GlooNativeBackend::run(const Operation& operation, CollectiveCall& call) {
   call.use("gloo");
   if (moves_nothing(operation)) return Barrier(call).finish();
   Operation op = operation;

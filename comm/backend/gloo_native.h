@@ -22,7 +22,7 @@ class GlooNativeBackend : public Backend {
   [[nodiscard]] std::string_view algorithm_of(Operation::Kind kind, std::size_t) const override {
     return kind == Operation::Kind::message ? "send_receive" : "native";
   }
-  void run(const Operation& operation, Call& call) override;
+  void run(const Operation& operation, CollectiveCall& call) override;
 
  private:
   std::string name_;

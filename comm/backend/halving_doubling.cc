@@ -16,7 +16,7 @@ bool is_reduced(ReceiveAction received) {
 
 class HalvingAllReduce {
  public:
-  HalvingAllReduce(Call& call, const View& data, ReduceOp op, const SegmentLimits& limits)
+  HalvingAllReduce(CollectiveCall& call, const View& data, ReduceOp op, const SegmentLimits& limits)
       : call_(call), data_(data), op_(op), limits_(limits), schedule_(call.rank(), call.size()) {
     std::size_t all = 0;
     std::size_t longest = 0;  // of what is reduced
@@ -56,8 +56,8 @@ class HalvingAllReduce {
     const std::size_t element = size_of(data_.type);
     const View into = part(step.receive);
     const View from = part(step.send);
-    std::vector<Call::Message> receives;
-    std::vector<Call::Message> sends;
+    std::vector<CollectiveCall::Message> receives;
+    std::vector<CollectiveCall::Message> sends;
     if (step.receive.count > 0) {
       for_segments(into, [&](const Block& block) {
         receives.push_back(call_.receive(
@@ -80,7 +80,8 @@ class HalvingAllReduce {
                        scratch_.subspan(block.offset * element).data());
       });
     }
-    for (Call::Message& message : sends) call_.wait(message);  // before its memory changes
+    for (CollectiveCall::Message& message : sends)
+      call_.wait(message);  // before its memory changes
   }
 
   // Divided once, by its owner: all others get a copy.
@@ -90,7 +91,7 @@ class HalvingAllReduce {
     finish_average(own.type, own.data, own.count, call_.size());
   }
 
-  Call& call_;
+  CollectiveCall& call_;
   const View data_;
   const ReduceOp op_;
   const SegmentLimits limits_;
@@ -100,7 +101,7 @@ class HalvingAllReduce {
 
 }  // namespace
 
-void halving_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& limits) {
+void halving_all_reduce(CollectiveCall& call, View data, ReduceOp op, const SegmentLimits& limits) {
   HalvingAllReduce(call, data, op, limits).run();
 }
 

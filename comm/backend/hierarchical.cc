@@ -36,7 +36,7 @@ Hierarchical::Hierarchical(std::vector<int> local_sizes,
 
 // Nobody is through before all have entered: a rank's shares come from rails that all hosts are on,
 // each after its own ranks have met.
-void Hierarchical::all_reduce(Call& call, View data, ReduceOp op) {
+void Hierarchical::all_reduce(CollectiveCall& call, View data, ReduceOp op) {
   const int most = data.bytes() < kSeveralRailsFrom ? 1 : std::numeric_limits<int>::max();
   const Hierarchy hierarchy(call.rank(), local_sizes_, most);
   const std::vector<std::size_t> counts = shares(hierarchy, data.count);
@@ -44,23 +44,23 @@ void Hierarchical::all_reduce(Call& call, View data, ReduceOp op) {
   const ReduceOp step = op == ReduceOp::average ? ReduceOp::sum : op;
   const View own = part_of(data, gathered_block(counts, hierarchy.local_rank()));
   if (hierarchy.local_size() > 1) {
-    const Call::Team host(call, hierarchy.host_ranks());
+    const CollectiveCall::Team host(call, hierarchy.host_ranks());
     reduce_inside(call, data, counts, step);
   }
   if (hierarchy.share() >= 0) {
-    const Call::Team rail(call, hierarchy.rail_ranks());
+    const CollectiveCall::Team rail(call, hierarchy.rail_ranks());
     all_reduce_by(between_.all_reduce(own.bytes()), call, own, step, limits_);
   }
   if (hierarchy.share() >= 0 && op == ReduceOp::average) {
     finish_average(own.type, own.data, own.count, call.size());
   }
   if (hierarchy.local_size() > 1) {
-    const Call::Team host(call, hierarchy.host_ranks());
+    const CollectiveCall::Team host(call, hierarchy.host_ranks());
     gather_inside(call, data, counts);
   }
 }
 
-void Hierarchical::reduce_inside(Call& call,
+void Hierarchical::reduce_inside(CollectiveCall& call,
                                  View data,
                                  std::span<const std::size_t> counts,
                                  ReduceOp op) {
@@ -69,7 +69,9 @@ void Hierarchical::reduce_inside(Call& call,
   inside_->reduce_scatter(call, data, own, counts, op);
 }
 
-void Hierarchical::gather_inside(Call& call, View data, std::span<const std::size_t> counts) {
+void Hierarchical::gather_inside(CollectiveCall& call,
+                                 View data,
+                                 std::span<const std::size_t> counts) {
   if (inside_ == nullptr) return ring_all_gather(call, data, counts, limits_);
   inside_->all_gather(call, data, counts);
 }

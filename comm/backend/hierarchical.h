@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "comm/backend/call.h"
+#include "comm/backend/collective_call.h"
 #include "comm/backend/selection.h"
 #include "comm/backend/shared.h"
 #include "comm/schedule/segments.h"
@@ -22,12 +22,15 @@ class Hierarchical {
                const SegmentLimits& limits,
                Selection between);
 
-  void all_reduce(Call& call, View data, ReduceOp op);
+  void all_reduce(CollectiveCall& call, View data, ReduceOp op);
 
  private:
   // The elements of each rank of this host are `counts`; they lie in `data` one after another.
-  void reduce_inside(Call& call, View data, std::span<const std::size_t> counts, ReduceOp op);
-  void gather_inside(Call& call, View data, std::span<const std::size_t> counts);
+  void reduce_inside(CollectiveCall& call,
+                     View data,
+                     std::span<const std::size_t> counts,
+                     ReduceOp op);
+  void gather_inside(CollectiveCall& call, View data, std::span<const std::size_t> counts);
 
   const std::vector<int> local_sizes_;
   const std::unique_ptr<SharedBackend> inside_;

@@ -14,7 +14,7 @@ constexpr std::array kTypes = {DataType::u8,  DataType::i8,   DataType::i32, Dat
                                DataType::f16, DataType::bf16, DataType::f32, DataType::f64};
 
 // What the caller gave, times prescale: in place where the result goes there, else in `room`.
-void scale_before(Operation& operation, const Call& call, Scratch& room) {
+void scale_before(Operation& operation, const CollectiveCall& call, Scratch& room) {
   const bool in_place = operation.kind == Kind::all_reduce ||
                         (operation.kind == Kind::reduce && call.rank() == operation.root);
   if (in_place) {
@@ -29,7 +29,7 @@ void scale_before(Operation& operation, const Call& call, Scratch& room) {
   only_input ? operation.input = copy : operation.output = copy;
 }
 
-void perform_scaled(Backend& backend, Operation operation, Call& call, Scratch& room) {
+void perform_scaled(Backend& backend, Operation operation, CollectiveCall& call, Scratch& room) {
   const bool over_some = operation.contributors > 0 && operation.reduce == ReduceOp::average;
   if (operation.prescale != 1) scale_before(operation, call, room);
   if (over_some) operation.reduce = ReduceOp::sum;
@@ -42,8 +42,11 @@ void perform_scaled(Backend& backend, Operation operation, Call& call, Scratch& 
 }
 
 // All short tensors of one type as one vector.
-void perform_packed(
-    Backend& backend, Operation& one, const std::vector<View>& tensors, Call& call, Scratch& room) {
+void perform_packed(Backend& backend,
+                    Operation& one,
+                    const std::vector<View>& tensors,
+                    CollectiveCall& call,
+                    Scratch& room) {
   std::size_t bytes = 0;
   for (const View& tensor : tensors) bytes += tensor.bytes();
   const auto pack = room.at_least(bytes);
@@ -65,7 +68,7 @@ void perform_packed(
 }
 
 // All ranks have the same tensors, so they cut the group in the same way.
-void perform_group(Backend& backend, const Operation& group, Call& call, Scratch& room) {
+void perform_group(Backend& backend, const Operation& group, CollectiveCall& call, Scratch& room) {
   Operation one = group;
   one.kind = Kind::all_reduce;
   one.group.clear();
@@ -86,7 +89,7 @@ void perform_group(Backend& backend, const Operation& group, Call& call, Scratch
 
 }  // namespace
 
-void perform(Backend& backend, const Operation& operation, Call& call, Scratch& room) {
+void perform(Backend& backend, const Operation& operation, CollectiveCall& call, Scratch& room) {
   if (operation.kind == Kind::all_reduce_grouped) {
     return perform_group(backend, operation, call, room);
   }

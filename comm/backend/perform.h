@@ -11,6 +11,6 @@ namespace bp {
 inline constexpr std::size_t kPackedBytes = std::size_t{64} << 10;
 
 // `backend` carries `operation` out. `room` is for this alone.
-void perform(Backend& backend, const Operation& operation, Call& call, Scratch& room);
+void perform(Backend& backend, const Operation& operation, CollectiveCall& call, Scratch& room);
 
 }  // namespace bp

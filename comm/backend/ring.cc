@@ -26,7 +26,7 @@ constexpr int kAhead = 3;
 // The sends of one call, in the order in which they were posted.
 class Sends {
  public:
-  explicit Sends(Call& call) : call_(call) {}
+  explicit Sends(CollectiveCall& call) : call_(call) {}
   void post(int peer, std::span<const std::byte> from) {
     pending_.push_back(call_.send(peer, from));
   }
@@ -41,8 +41,8 @@ class Sends {
   void wait_all() { wait_through(done_ + static_cast<int>(pending_.size()) - 1); }
 
  private:
-  Call& call_;
-  std::deque<Call::Message> pending_;
+  CollectiveCall& call_;
+  std::deque<CollectiveCall::Message> pending_;
   int done_ = 0;
 };
 
@@ -68,7 +68,7 @@ Cut cut(DataType type, std::size_t longest_block, const SegmentLimits& limits) {
 
 }  // namespace
 
-void ring_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& limits) {
+void ring_all_reduce(CollectiveCall& call, View data, ReduceOp op, const SegmentLimits& limits) {
   const Ring ring(call.rank(), call.size());
   const int ranks = call.size();
   const Cut cuts = cut(data.type, block_of(data.count, ranks, 0).count, limits);
@@ -83,7 +83,7 @@ void ring_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& li
     return scratch.subspan(static_cast<std::size_t>(i % kWindow) * cuts.longest);
   };
 
-  std::deque<Call::Message> receives;
+  std::deque<CollectiveCall::Message> receives;
   Sends sends(call);
   const auto post_receive = [&](int i) {
     const Block to = segment(ring.all_reduce_step(i / n).receive_block, i % n);
@@ -125,7 +125,7 @@ void ring_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& li
   sends.wait_all();
 }
 
-void ring_reduce_scatter(Call& call,
+void ring_reduce_scatter(CollectiveCall& call,
                          ConstView input,
                          View output,
                          std::span<const std::size_t> counts,
@@ -148,7 +148,7 @@ void ring_reduce_scatter(Call& call,
                            block.count * cuts.element);
   };
 
-  std::deque<Call::Message> receives;
+  std::deque<CollectiveCall::Message> receives;
   Sends sends(call);
   const auto post_receive = [&](int i) {
     const Block to = segment(ring.reduce_scatter_step(i / n).receive_block, i % n);
@@ -204,7 +204,7 @@ std::vector<std::size_t> even_counts(std::size_t count, int ranks) {
   return counts;
 }
 
-void ring_all_gather(Call& call,
+void ring_all_gather(CollectiveCall& call,
                      View data,
                      std::span<const std::size_t> counts,
                      const SegmentLimits& limits) {
@@ -216,7 +216,7 @@ void ring_all_gather(Call& call,
     return segment_of(gathered_block(counts, block), n, s);
   };
 
-  std::deque<Call::Message> receives;
+  std::deque<CollectiveCall::Message> receives;
   Sends sends(call);
   const auto post_receive = [&](int i) {
     const Block to = segment(ring.all_gather_step(i / n).receive_block, i % n);

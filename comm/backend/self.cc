@@ -4,7 +4,7 @@
 
 namespace bp {
 
-void SelfBackend::run(const Operation& operation, Call& call) {
+void SelfBackend::run(const Operation& operation, CollectiveCall& call) {
   call.use("copy");
   const ConstView& from = operation.input;
   if (from.bytes() > 0 && from.data != operation.output.data) {

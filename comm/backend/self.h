@@ -11,7 +11,7 @@ class SelfBackend : public Backend {
   [[nodiscard]] std::string_view algorithm_of(Operation::Kind, std::size_t) const override {
     return "none";
   }
-  void run(const Operation& operation, Call& call) override;
+  void run(const Operation& operation, CollectiveCall& call) override;
 };
 
 }  // namespace bp

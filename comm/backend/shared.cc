@@ -31,7 +31,9 @@ SharedBackend::SharedBackend(std::shared_ptr<SharedHost> host,
       ring_(chunk),
       parts_(channels_.size()) {}
 
-void SharedBackend::meet(Call& call, std::uint64_t offset, std::span<const std::byte> bytes) {
+void SharedBackend::meet(CollectiveCall& call,
+                         std::uint64_t offset,
+                         std::span<const std::byte> bytes) {
   PhaseBarrier::Announcement announcement{.header = call.context().slot, .offset = offset};
   std::ranges::copy(bytes, announcement.bytes.begin());
   barrier_.arrive(announcement);
@@ -45,7 +47,7 @@ void SharedBackend::meet(Call& call, std::uint64_t offset, std::span<const std::
   }
 }
 
-void SharedBackend::meet_with(Call& call, const std::byte* vector, std::size_t bytes) {
+void SharedBackend::meet_with(CollectiveCall& call, const std::byte* vector, std::size_t bytes) {
   meet(call, host_->own().offset_of(vector, bytes).value_or(PhaseBarrier::kNowhere));
   for (int peer = 0; peer < size(); ++peer) {
     offsets_[static_cast<std::size_t>(peer)] = barrier_.announcement_of(peer).offset;
@@ -103,7 +105,7 @@ std::byte* SharedBackend::part(int peer, std::size_t begin, std::size_t step) co
   return is_shown(peer) ? shown_at(peer, begin) : stage(peer, step);
 }
 
-void SharedBackend::run(const Operation& operation, Call& call) {
+void SharedBackend::run(const Operation& operation, CollectiveCall& call) {
   const View& output = operation.output;
   switch (operation.kind) {
     case Operation::Kind::all_reduce:

@@ -48,16 +48,19 @@ class SharedBackend : public Backend {
   [[nodiscard]] std::string_view algorithm_of(Operation::Kind kind, std::size_t) const override {
     return kind == Operation::Kind::message ? "send_receive" : "direct";
   }
-  void run(const Operation& operation, Call& call) override;
+  void run(const Operation& operation, CollectiveCall& call) override;
 
   // counts[r] elements for, or of, rank r. In place: a rank's block of `input` may be its output,
   // and its block of `data` is its input.
-  void reduce_scatter(
-      Call& call, ConstView input, View output, std::span<const std::size_t> counts, ReduceOp op);
-  void all_gather(Call& call, View data, std::span<const std::size_t> counts);
+  void reduce_scatter(CollectiveCall& call,
+                      ConstView input,
+                      View output,
+                      std::span<const std::size_t> counts,
+                      ReduceOp op);
+  void all_gather(CollectiveCall& call, View data, std::span<const std::size_t> counts);
 
  private:
-  void all_reduce(Call& call, View data, ReduceOp op);
+  void all_reduce(CollectiveCall& call, View data, ReduceOp op);
   // An all-reduce of vectors of which some may be shown and others staged, `chunk` bytes at a time.
   struct Staged {
     View data;
@@ -67,23 +70,26 @@ class SharedBackend : public Backend {
   };
   // The same on all ranks, between two meetings.
   [[nodiscard]] bool reduces_at_once(DataType type, std::size_t bytes) const;
-  void all_reduce_at_once(Call& call, const Staged& staged, ReduceOp op);
-  void all_reduce_in_shares(Call& call, Staged staged, ReduceOp op);
+  void all_reduce_at_once(CollectiveCall& call, const Staged& staged, ReduceOp op);
+  void all_reduce_in_shares(CollectiveCall& call, Staged staged, ReduceOp op);
   [[nodiscard]] Block share(const Staged& staged, int peer, std::size_t step) const;
   void bring(const Staged& staged, std::size_t step);
   void fetch(const Staged& staged, std::size_t step) const;
-  void broadcast(Call& call, View data, int root);
-  void reduce(Call& call, View data, ReduceOp op, int root);
+  void broadcast(CollectiveCall& call, View data, int root);
+  void reduce(CollectiveCall& call, View data, ReduceOp op, int root);
   // For root, or for every rank.
-  void reduce_at_barrier(Call& call, View data, ReduceOp op, std::optional<int> root = {});
-  void exchange(Call& call, const Exchange& exchange, std::size_t input_bytes);
+  void reduce_at_barrier(CollectiveCall& call,
+                         View data,
+                         ReduceOp op,
+                         std::optional<int> root = {});
+  void exchange(CollectiveCall& call, const Exchange& exchange, std::size_t input_bytes);
 
   // Returns when all ranks have come to this point of the same operation.
-  void meet(Call& call,
+  void meet(CollectiveCall& call,
             std::uint64_t offset = PhaseBarrier::kNowhere,
             std::span<const std::byte> bytes = {});
   // The same, with where our vector is. Afterwards the others' places are known.
-  void meet_with(Call& call, const std::byte* vector, std::size_t bytes);
+  void meet_with(CollectiveCall& call, const std::byte* vector, std::size_t bytes);
   [[nodiscard]] bool is_shown(int peer) const;  // its vector lies in its arena
   [[nodiscard]] bool are_all_shown() const;
   [[nodiscard]] bool is_nobody_shown() const;

@@ -7,7 +7,9 @@ namespace bp {
 
 // Each rank shows its input, and copies what is for it out of the others'. On the stage lies the
 // same piece of every block, one after another.
-void SharedBackend::exchange(Call& call, const Exchange& exchange, std::size_t input_bytes) {
+void SharedBackend::exchange(CollectiveCall& call,
+                             const Exchange& exchange,
+                             std::size_t input_bytes) {
   const std::size_t room = enter_stage(exchange.longest, static_cast<std::size_t>(exchange.pieces));
   const auto piece = [&](int sender, int receiver, std::size_t step) {
     const int index = exchange.pieces == 1 ? 0 : receiver;

@@ -7,7 +7,7 @@
 
 namespace bp {
 
-void SharedBackend::broadcast(Call& call, View data, int root) {
+void SharedBackend::broadcast(CollectiveCall& call, View data, int root) {
   const std::size_t bytes = data.bytes();
   const std::size_t chunk = enter_stage(bytes);
   const bool shown = host_->own().offset_of(data.data, bytes).has_value();
@@ -33,7 +33,9 @@ void SharedBackend::broadcast(Call& call, View data, int root) {
 }
 
 // Each rank shows its block, and copies all others'.
-void SharedBackend::all_gather(Call& call, View data, std::span<const std::size_t> counts) {
+void SharedBackend::all_gather(CollectiveCall& call,
+                               View data,
+                               std::span<const std::size_t> counts) {
   const std::size_t element = size_of(data.type);
   const auto begin_of = [&](int r) { return gathered_block(counts, r).offset * element; };
   const auto bytes_of = [&](int r) { return counts[static_cast<std::size_t>(r)] * element; };

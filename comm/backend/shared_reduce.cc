@@ -31,7 +31,7 @@ bool SharedBackend::reduces_at_once(DataType type, std::size_t bytes) const {
   return size() == 2 && !(halves && bytes > kHalvesAtOnce && !barrier_.is_far());
 }
 
-void SharedBackend::all_reduce(Call& call, View data, ReduceOp op) {
+void SharedBackend::all_reduce(CollectiveCall& call, View data, ReduceOp op) {
   const std::size_t bytes = data.bytes();
   call.expect(bytes);
   if (bytes <= PhaseBarrier::kInlineBytes) return reduce_at_barrier(call, data, op);
@@ -50,7 +50,10 @@ void SharedBackend::all_reduce(Call& call, View data, ReduceOp op) {
 }
 
 // One meeting: every rank finds all vectors on the board. Who wants the result reduces them.
-void SharedBackend::reduce_at_barrier(Call& call, View data, ReduceOp op, std::optional<int> root) {
+void SharedBackend::reduce_at_barrier(CollectiveCall& call,
+                                      View data,
+                                      ReduceOp op,
+                                      std::optional<int> root) {
   call.use("board");
   meet(call, PhaseBarrier::kNowhere, {data.data, data.bytes()});
   if (root && *root != rank_) return;
@@ -89,7 +92,7 @@ void SharedBackend::fetch(const Staged& staged, std::size_t step) const {
   }
 }
 
-void SharedBackend::all_reduce_at_once(Call& call, const Staged& staged, ReduceOp op) {
+void SharedBackend::all_reduce_at_once(CollectiveCall& call, const Staged& staged, ReduceOp op) {
   const View& data = staged.data;
   const std::size_t steps = steps_of(data.bytes(), staged.chunk);
   for (std::size_t step = 0; step < steps; ++step) {
@@ -111,7 +114,7 @@ void SharedBackend::all_reduce_at_once(Call& call, const Staged& staged, ReduceO
 // On a stage the place of its rank's own share is free, since nobody else reduces it, and takes the
 // result, which the others fetch after the next meeting. While they do, the rank brings the next
 // chunk but one.
-void SharedBackend::all_reduce_in_shares(Call& call, Staged staged, ReduceOp op) {
+void SharedBackend::all_reduce_in_shares(CollectiveCall& call, Staged staged, ReduceOp op) {
   const View& data = staged.data;
   if (are_all_shown()) staged.chunk = whole_lines(data.bytes());
   staged.at_once = false;
@@ -138,8 +141,11 @@ void SharedBackend::all_reduce_in_shares(Call& call, Staged staged, ReduceOp op)
 
 // Each rank reduces its block of all vectors. On the stage lies the same piece of every block, one
 // after another.
-void SharedBackend::reduce_scatter(
-    Call& call, ConstView input, View output, std::span<const std::size_t> counts, ReduceOp op) {
+void SharedBackend::reduce_scatter(CollectiveCall& call,
+                                   ConstView input,
+                                   View output,
+                                   std::span<const std::size_t> counts,
+                                   ReduceOp op) {
   const std::size_t element = size_of(input.type);
   const auto block = [&](int r) { return gathered_block(counts, r); };
   const std::size_t longest = std::ranges::max(counts) * element;

@@ -8,7 +8,7 @@ namespace bp {
 
 // Each rank reduces its share of all vectors into root's: in place where that is shown, else on
 // root's stage. A step is a chunk unless all are shown.
-void SharedBackend::reduce(Call& call, View data, ReduceOp op, int root) {
+void SharedBackend::reduce(CollectiveCall& call, View data, ReduceOp op, int root) {
   const std::size_t bytes = data.bytes();
   call.expect(bytes);
   if (bytes <= PhaseBarrier::kInlineBytes) return reduce_at_barrier(call, data, op, root);

@@ -8,7 +8,7 @@ namespace bp {
 
 // The data alone would let root go before its grandchildren have come; the barrier beside it keeps
 // everybody until all have entered, and costs little: it is under way while the data is.
-void tree_broadcast(Call& call, View data, int root, const SegmentLimits& limits) {
+void tree_broadcast(CollectiveCall& call, View data, int root, const SegmentLimits& limits) {
   const BinomialTree tree(call.rank(), call.size(), root);
   const Block all{0, data.count};
   const int segments = segment_count(data.bytes(), limits);
@@ -19,8 +19,8 @@ void tree_broadcast(Call& call, View data, int root, const SegmentLimits& limits
   };
   Barrier barrier(call);
   call.expect(tree.is_root() ? 0 : data.bytes());
-  std::vector<Call::Message> receives;
-  std::vector<Call::Message> sends;
+  std::vector<CollectiveCall::Message> receives;
+  std::vector<CollectiveCall::Message> sends;
   if (!tree.is_root()) {
     for (int s = 0; s < segments; ++s) receives.push_back(call.receive(tree.parent(), bytes_of(s)));
   }
@@ -30,10 +30,10 @@ void tree_broadcast(Call& call, View data, int root, const SegmentLimits& limits
       sends.push_back(call.send(tree.child(i), bytes_of(s)));
   }
   barrier.finish();
-  for (Call::Message& message : sends) call.wait(message);
+  for (CollectiveCall::Message& message : sends) call.wait(message);
 }
 
-void tree_all_reduce(Call& call, View data, ReduceOp op, const SegmentLimits& limits) {
+void tree_all_reduce(CollectiveCall& call, View data, ReduceOp op, const SegmentLimits& limits) {
   const BinomialTree tree(call.rank(), call.size(), 0);
   TreeFlow::Place place{tree.parent(), {}};
   // A child has the ranks above its parent and its smaller siblings: in order from the smallest.

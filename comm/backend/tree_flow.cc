@@ -26,7 +26,7 @@ std::size_t TreeFlow::bytes_received(const Place& place, const View& data) {
   return (place.children.size() + (place.parent < 0 ? 0 : 1)) * data.bytes();
 }
 
-TreeFlow::TreeFlow(Call& call,
+TreeFlow::TreeFlow(CollectiveCall& call,
                    Lane lane,
                    Place place,
                    const View& data,
@@ -98,7 +98,7 @@ void TreeFlow::down(int s) {
 }
 
 void TreeFlow::finish() {
-  for (Call::Message& message : to_children_) call_.wait(message);
+  for (CollectiveCall::Message& message : to_children_) call_.wait(message);
 }
 
 void run_flows(std::span<TreeFlow* const> flows) {

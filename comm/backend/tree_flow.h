@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "comm/backend/call.h"
+#include "comm/backend/collective_call.h"
 #include "comm/schedule/folding.h"
 #include "comm/schedule/segments.h"
 
@@ -35,7 +35,7 @@ class TreeFlow {
 
   // `scratch`: as many bytes as scratch_bytes(). `call` and it must outlive the flow. Flows of one
   // call take a lane each, for two trees may join the same two ranks.
-  TreeFlow(Call& call,
+  TreeFlow(CollectiveCall& call,
            Lane lane,
            Place place,
            const View& data,
@@ -56,17 +56,17 @@ class TreeFlow {
   void post_receives(int s);
   void send_down(int s);
 
-  Call& call_;
+  CollectiveCall& call_;
   const Lane lane_;
   const Place place_;
   const View data_;
   const ReduceOp op_;
   const int segments_;
   const std::span<std::byte> scratch_;
-  std::vector<std::deque<Call::Message>> from_children_;
-  std::vector<Call::Message> to_parent_;
-  std::vector<Call::Message> from_parent_;
-  std::vector<Call::Message> to_children_;
+  std::vector<std::deque<CollectiveCall::Message>> from_children_;
+  std::vector<CollectiveCall::Message> to_parent_;
+  std::vector<CollectiveCall::Message> from_parent_;
+  std::vector<CollectiveCall::Message> to_children_;
 };
 
 // All of them, by turns segment by segment, which is the same order on all ranks.

@@ -15,7 +15,8 @@ constexpr int kInFlight = 4;  // segments on their way from each child
 // Segments of one rank: its own vector, what its children send, and what it sends up.
 class TreeReduction {
  public:
-  TreeReduction(Call& call, const View& data, ReduceOp op, int root, const SegmentLimits& limits)
+  TreeReduction(
+      CollectiveCall& call, const View& data, ReduceOp op, int root, const SegmentLimits& limits)
       : call_(call),
         data_(data),
         op_(op),
@@ -29,7 +30,7 @@ class TreeReduction {
     call_.expect(static_cast<std::size_t>(tree_.children()) * data_.bytes());
     for (int s = 0; s < kInFlight; ++s) post_receives(s);
     for (int s = 0; s < segments_; ++s) {
-      Call::Message& up = sends_[static_cast<std::size_t>(s % kInFlight)];
+      CollectiveCall::Message& up = sends_[static_cast<std::size_t>(s % kInFlight)];
       call_.wait(up);  // its place is needed again
       const std::byte* const sum = apply_received(s);
       if (tree_.is_root()) continue;
@@ -77,21 +78,22 @@ class TreeReduction {
     return sum;
   }
 
-  Call& call_;
+  CollectiveCall& call_;
   const View data_;
   const ReduceOp op_;
   const BinomialTree tree_;
   const int segments_;
   const std::size_t longest_;  // segment, in bytes
-  std::vector<Call::Message> receives_;
-  std::array<Call::Message, kInFlight> sends_;
+  std::vector<CollectiveCall::Message> receives_;
+  std::array<CollectiveCall::Message, kInFlight> sends_;
   const std::span<std::byte> landing_;
 };
 
 }  // namespace
 
 // As in a broadcast, the barrier beside it keeps the leaves until all have come.
-void tree_reduce(Call& call, View data, ReduceOp op, int root, const SegmentLimits& limits) {
+void tree_reduce(
+    CollectiveCall& call, View data, ReduceOp op, int root, const SegmentLimits& limits) {
   Barrier barrier(call);
   TreeReduction(call, data, op, root, limits).run();
   barrier.finish();

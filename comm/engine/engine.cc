@@ -188,7 +188,7 @@ void Engine::carry_out_one(const Operation& operation, FlightRecorder::Clock::ti
   context.begin = begin;
   context.timeout = timeout_of(operation);
   context.stall_after = setup_.stall_after;
-  Call call(std::move(context));
+  CollectiveCall call(std::move(context));
   perform(*setup_.backend, operation, call, packing_);
   if (shown_) forget_shown();
 }

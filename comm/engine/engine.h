@@ -109,11 +109,13 @@ class Engine : private CallSupervisor {
   };
 
   [[nodiscard]] const std::atomic<bool>& stop() const override { return failure_.flag(); }
-  void stalled(const Call& call) override;
+  void stalled(const CollectiveCall& call) override;
   [[nodiscard]] Error mismatched(const std::string& text) override;
-  [[nodiscard]] Error stopped(const Call& call) override;
-  [[nodiscard]] Error timed_out(const Call& call, int peer) override;
-  [[nodiscard]] Error failed(const Call& call, int peer, const TransportFailure& why) override;
+  [[nodiscard]] Error stopped(const CollectiveCall& call) override;
+  [[nodiscard]] Error timed_out(const CollectiveCall& call, int peer) override;
+  [[nodiscard]] Error failed(const CollectiveCall& call,
+                             int peer,
+                             const TransportFailure& why) override;
 
   // Throws where nothing more can be done. Null: finish() comes next.
   void refuse_if_over(const Operation* next);  // with mutex_ held
@@ -136,9 +138,9 @@ class Engine : private CallSupervisor {
   [[nodiscard]] Error declare(int cause, ErrorCode code, const std::string& text);
   [[nodiscard]] std::vector<int> participants() const;  // of a collective
   [[nodiscard]] std::optional<Error> find_disagreement();
-  void warn_of_missing(const Call& call);
+  void warn_of_missing(const CollectiveCall& call);
   void look_for_failed_group();
-  [[nodiscard]] Error timed_out_without_store(const Call& call, int peer) const;
+  [[nodiscard]] Error timed_out_without_store(const CollectiveCall& call, int peer) const;
   [[nodiscard]] std::string failed_key() const;
   // For the launcher's report: what this rank is in, once it takes long or has failed.
   void show_under_way(const Operation& operation);

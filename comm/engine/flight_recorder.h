@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bp/activity.h"
-#include "comm/backend/call.h"
+#include "comm/backend/collective_call.h"
 #include "comm/backend/operation.h"
 
 namespace bp {

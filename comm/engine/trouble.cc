@@ -102,7 +102,7 @@ void Engine::look_for_failed_group() {
 
 // Once an operation, by the first of those who wait. While data come in, whoever is not seen is
 // busy sending.
-void Engine::warn_of_missing(const Call& call) {
+void Engine::warn_of_missing(const CollectiveCall& call) {
   using std::chrono::duration_cast;
   using std::chrono::seconds;
   const auto waited = call.context().timeout - call.patience().left();
@@ -120,7 +120,7 @@ void Engine::warn_of_missing(const Call& call) {
              call.progress(), " for ", ranks_text(missing), ", not seen in it yet"));
 }
 
-void Engine::stalled(const Call& call) {
+void Engine::stalled(const CollectiveCall& call) {
   if (store_silent_) return;
   try {
     if (!shown_) {
@@ -149,14 +149,14 @@ void Engine::stalled(const Call& call) {
 
 Error Engine::mismatched(const std::string& text) { return declare(-1, ErrorCode::mismatch, text); }
 
-Error Engine::stopped(const Call& call) {
+Error Engine::stopped(const CollectiveCall& call) {
   Error kept = *failure_.get();
   if (kept.code() == ErrorCode::mismatch) return kept;  // the same on all ranks
   return {kept.code(),
           concat(rank_text(setup_.rank), " stopped ", call.progress(), ": ", kept.what())};
 }
 
-Error Engine::timed_out(const Call& call, int peer) {
+Error Engine::timed_out(const CollectiveCall& call, int peer) {
   Agreement::Shown shown;
   try {
     if (store_silent_) return timed_out_without_store(call, peer);
@@ -182,14 +182,14 @@ Error Engine::timed_out(const Call& call, int peer) {
   return kept.what() == text ? kept : stopped(call);
 }
 
-Error Engine::timed_out_without_store(const Call& call, int peer) const {
+Error Engine::timed_out_without_store(const CollectiveCall& call, int peer) const {
   return {ErrorCode::timeout,
           concat(rank_text(setup_.rank), " waited ", call.context().timeout.count(), " ms for ",
                  rank_text(peer), " ", call.progress(),
                  ": nothing came, nor does the job's store answer (is bprun stopped?)")};
 }
 
-Error Engine::failed(const Call& call, int peer, const TransportFailure& why) {
+Error Engine::failed(const CollectiveCall& call, int peer, const TransportFailure& why) {
   const std::string text = concat(rank_text(setup_.rank), " lost ", rank_text(peer), " ",
                                   call.progress(), ": ", why.what());
   auto kept = failure_.wait(Deadline(kNewsOnTheWay));

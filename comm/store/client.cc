@@ -97,7 +97,7 @@ StoreMessage StoreClient::ask(const What& what,
   const Patience patience(timeout ? std::clamp(*timeout, milliseconds{0}, kLongestWait)
                                   : answer_within_);
   const milliseconds last_answer = std::min(kLastAnswer, answer_within_);
-  Call call;
+  PendingCall call;
   const auto over = [&] {
     return call.answer || !lost_.empty() || said_goodbye_ || (timeout && job_failed_);
   };
@@ -223,7 +223,7 @@ void StoreClient::take(StoreMessage message) {
       if (const auto call = calls_.find(message.id); call != calls_.end()) {
         call->second->answer = std::move(message);
         call->second->answered.store(true, std::memory_order_release);
-        call->second->wake.notify_one();  // under the lock: afterwards the Call may be gone
+        call->second->wake.notify_one();  // under the lock: afterwards the PendingCall may be gone
       }
   }
 }

@@ -68,7 +68,7 @@ class StoreClient final : public Store {
 
  private:
   // A call that waits for its answer; lives on the caller's stack.
-  struct Call {
+  struct PendingCall {
     std::condition_variable wake;
     std::optional<StoreMessage> answer;
     std::atomic<bool> answered{false};  // for a look without the lock
@@ -114,7 +114,7 @@ class StoreClient final : public Store {
 
   mutable std::mutex mutex_;
   std::uint64_t next_id_ = 1;
-  std::map<std::uint64_t, Call*> calls_;
+  std::map<std::uint64_t, PendingCall*> calls_;
   Admission admission_;
   std::condition_variable admission_wake_;
   bool job_failed_ = false;

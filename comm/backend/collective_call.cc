@@ -1,4 +1,4 @@
-#include "comm/backend/call.h"
+#include "comm/backend/collective_call.h"
 
 #include <algorithm>
 #include <thread>
@@ -38,23 +38,24 @@ std::span<std::byte> Scratch::at_least(std::size_t bytes) {
   return std::as_writable_bytes(std::span(lines_.get(), count_)).first(bytes);
 }
 
-Call::Call(CallContext context)
+CollectiveCall::CollectiveCall(CallContext context)
     : context_(std::move(context)), patience_(context_.timeout, context_.begin) {}
 
-std::uint64_t Call::next_slot(Posted& posted, int peer, Lane lane) const {
+std::uint64_t CollectiveCall::next_slot(Posted& posted, int peer, Lane lane) const {
   const auto index = static_cast<std::size_t>(lane);
   if (posted.empty()) posted.resize(context_.members.size());
   return context_.slot + kLanes * posted[static_cast<std::size_t>(peer)][index]++ + index;
 }
 
-Call::Team::Team(Call& call, std::vector<int> members) : call_(call), members_(std::move(members)) {
+CollectiveCall::Team::Team(CollectiveCall& call, std::vector<int> members)
+    : call_(call), members_(std::move(members)) {
   const auto own = std::ranges::find(members_, call.context_.rank);
   BP_CHECK(call.team_ == nullptr && own != members_.end(), "a team is of this rank and others");
   rank_ = static_cast<int>(own - members_.begin());
   call_.team_ = this;
 }
 
-Call::Message Call::receive(int peer, std::span<std::byte> into, Lane lane) {
+CollectiveCall::Message CollectiveCall::receive(int peer, std::span<std::byte> into, Lane lane) {
   peer = in_communicator(peer);
   Message message;
   message.peer_ = peer;
@@ -68,7 +69,7 @@ Call::Message Call::receive(int peer, std::span<std::byte> into, Lane lane) {
   return message;
 }
 
-Call::Message Call::send(int peer, std::span<const std::byte> from, Lane lane) {
+CollectiveCall::Message CollectiveCall::send(int peer, std::span<const std::byte> from, Lane lane) {
   peer = in_communicator(peer);
   Message message;
   message.peer_ = peer;
@@ -81,7 +82,7 @@ Call::Message Call::send(int peer, std::span<const std::byte> from, Lane lane) {
   return message;
 }
 
-void Call::wait(Message& message) {
+void CollectiveCall::wait(Message& message) {
   if (!message.transfer_) return;
   wait_for_member(message.peer_, [&](const Deadline& deadline, const std::atomic<bool>& stop) {
     return message.transfer_->wait(deadline, stop);
@@ -90,9 +91,11 @@ void Call::wait(Message& message) {
   received_ += message.received_;
 }
 
-void Call::wait_for(int peer, const Wait& wait) { wait_for_member(in_communicator(peer), wait); }
+void CollectiveCall::wait_for(int peer, const Wait& wait) {
+  wait_for_member(in_communicator(peer), wait);
+}
 
-void Call::wait_for_member(int peer, const Wait& wait) {
+void CollectiveCall::wait_for_member(int peer, const Wait& wait) {
   try {
     wait_in_slices(peer, wait);
   } catch (const TransportFailure& why) {
@@ -100,7 +103,7 @@ void Call::wait_for_member(int peer, const Wait& wait) {
   }
 }
 
-void Call::wait_in_slices(int peer, const Wait& wait) {
+void CollectiveCall::wait_in_slices(int peer, const Wait& wait) {
   CallSupervisor& supervisor = *context_.supervisor;
   const Waiting waiting(supervisor, peer);
   patience_.look(waiting.begin());
@@ -118,7 +121,7 @@ void Call::wait_in_slices(int peer, const Wait& wait) {
   }
 }
 
-void Call::disagree(int peer) {
+void CollectiveCall::disagree(int peer) {
   constexpr std::chrono::milliseconds kLookAgain{10};
   CallSupervisor& supervisor = *context_.supervisor;
   for (;; std::this_thread::sleep_for(kLookAgain)) {
@@ -129,7 +132,7 @@ void Call::disagree(int peer) {
   }
 }
 
-void Call::guard(const std::function<void()>& action) {
+void CollectiveCall::guard(const std::function<void()>& action) {
   try {
     action();
   } catch (const TransportFailure& why) {
@@ -139,7 +142,7 @@ void Call::guard(const std::function<void()>& action) {
   }
 }
 
-std::string Call::progress() const {
+std::string CollectiveCall::progress() const {
   if (wanted_ == 0) return concat("in ", describe(*context_.operation));
   return concat("after ", received_, " of ", wanted_, " bytes of ", describe(*context_.operation));
 }

@@ -24,7 +24,7 @@
 
 namespace bp {
 
-class Call;
+class CollectiveCall;
 
 // What the engine does for a call that does not go smoothly. Each may wait a little itself.
 class CallSupervisor {
@@ -38,13 +38,15 @@ class CallSupervisor {
   [[nodiscard]] virtual const std::atomic<bool>& stop() const = 0;
   // The call has waited long: look whether all ranks are at the same collective, and throw when
   // they are not.
-  virtual void stalled(const Call& call) = 0;
+  virtual void stalled(const CollectiveCall& call) = 0;
   // The ranks are seen to disagree: what all of them are told.
   [[nodiscard]] virtual Error mismatched(const std::string& text) = 0;
   // What to throw when ... (peer -1: not known which)
-  [[nodiscard]] virtual Error stopped(const Call& call) = 0;
-  [[nodiscard]] virtual Error timed_out(const Call& call, int peer) = 0;
-  [[nodiscard]] virtual Error failed(const Call& call, int peer, const TransportFailure& why) = 0;
+  [[nodiscard]] virtual Error stopped(const CollectiveCall& call) = 0;
+  [[nodiscard]] virtual Error timed_out(const CollectiveCall& call, int peer) = 0;
+  [[nodiscard]] virtual Error failed(const CollectiveCall& call,
+                                     int peer,
+                                     const TransportFailure& why) = 0;
   // A wait for `peer` is over.
   virtual void waited(int peer, std::chrono::steady_clock::time_point since) = 0;
 };
@@ -89,31 +91,31 @@ struct CallContext {
 enum class Lane : std::uint64_t { data, second, barrier };
 inline constexpr std::size_t kLanes = 3;
 
-class Call {
+class CollectiveCall {
  public:
   // A message on its way; abandoned when dropped.
   class Message {
    private:
-    friend class Call;
+    friend class CollectiveCall;
     std::unique_ptr<Transfer> transfer_;
     int peer_ = -1;             // in the communicator
     std::size_t received_ = 0;  // bytes that its completion adds to what was received
   };
 
-  explicit Call(CallContext context);
+  explicit CollectiveCall(CallContext context);
 
   // While it lives, the call is one among `members`: ranks of the communicator, ascending, ours
   // among them. rank(), size() and every peer are counted there. One at a time.
   class Team {
    public:
-    Team(Call& call, std::vector<int> members);
+    Team(CollectiveCall& call, std::vector<int> members);
     ~Team() { call_.team_ = nullptr; }
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
 
    private:
-    friend class Call;
-    Call& call_;
+    friend class CollectiveCall;
+    CollectiveCall& call_;
     const std::vector<int> members_;
     int rank_ = 0;
   };
