@@ -18,12 +18,12 @@ class Waiting {
   Waiting& operator=(const Waiting&) = delete;
   ~Waiting() { supervisor_.waited(peer_, begin_); }
 
-  [[nodiscard]] Patience::Clock::time_point begin() const { return begin_; }
+  [[nodiscard]] PausableTimeout::Clock::time_point begin() const { return begin_; }
 
  private:
   CallSupervisor& supervisor_;
   const int peer_;
-  const Patience::Clock::time_point begin_ = Patience::Clock::now();
+  const PausableTimeout::Clock::time_point begin_ = PausableTimeout::Clock::now();
 };
 
 }  // namespace

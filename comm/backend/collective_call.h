@@ -19,7 +19,7 @@
 #include "bp/error.h"
 #include "comm/backend/operation.h"
 #include "comm/base/deadline.h"
-#include "comm/base/patience.h"
+#include "comm/base/pausable_timeout.h"
 #include "comm/transport/transport.h"
 
 namespace bp {
@@ -160,7 +160,7 @@ class CollectiveCall {
     return context_.scratch->at_least(bytes);
   }
   [[nodiscard]] const CallContext& context() const { return context_; }
-  [[nodiscard]] const Patience& patience() const { return patience_; }
+  [[nodiscard]] const PausableTimeout& patience() const { return patience_; }
   // Of a rank of the communicator; -1 for an unknown one.
   [[nodiscard]] int world_rank(int peer) const {
     return peer < 0 ? -1 : context_.members[static_cast<std::size_t>(peer)];
@@ -181,7 +181,7 @@ class CollectiveCall {
 
   CallContext context_;
   const Team* team_ = nullptr;
-  Patience patience_;
+  PausableTimeout patience_;
   std::optional<Deadline> stall_;  // since it waits
   Posted sends_;                   // empty until a message is posted
   Posted receives_;

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "comm/backend/perform.h"
-#include "comm/base/patience.h"
+#include "comm/base/pausable_timeout.h"
 #include "comm/base/text.h"
 #include "comm/base/thread.h"
 #include "comm/engine/work_state.h"
@@ -102,7 +102,7 @@ void Engine::wait_for_room(std::unique_lock<std::mutex>& lock, const Operation& 
   const std::size_t most = setup_.max_in_flight;
   const auto timeout = timeout_of(operation);
   const auto has_room = [&] { return most == 0 || queue_.size() + (busy_ ? 1 : 0) < most; };
-  if (wait_patiently(changed_, lock, Patience(timeout), has_room)) {
+  if (wait_with_timeout(changed_, lock, PausableTimeout(timeout), has_room)) {
     return refuse_if_over(&operation);
   }
   throw Error(ErrorCode::timeout,

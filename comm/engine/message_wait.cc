@@ -71,11 +71,11 @@ void Messages::fail(MessageWork& work, const Error& error, Lock& lock) {
 }
 
 bool Messages::wait(MessageWork& work, std::optional<std::chrono::milliseconds> timeout) {
-  const auto begin = Patience::Clock::now();
+  const auto begin = PausableTimeout::Clock::now();
   const auto limit = engine_.timeout_of(work.operation);
-  Patience patience(limit, begin);
+  PausableTimeout patience(limit, begin);
   Deadline stall(begin, std::min(engine_.setup().stall_after, limit / 2));
-  const auto user = timeout ? begin + *timeout : Patience::Clock::time_point::max();
+  const auto user = timeout ? begin + *timeout : PausableTimeout::Clock::time_point::max();
   const Engine::WaitShown shown(engine_);
   Lock lock(core_->mutex);
   while (work.phase != Phase::done) {
@@ -97,7 +97,7 @@ bool Messages::wait(MessageWork& work, std::optional<std::chrono::milliseconds> 
       if (lock.owns_lock()) lock.unlock();
       fail(work, engine_.message_lost(work, why), lock);
     }
-    const auto now = Patience::Clock::now();
+    const auto now = PausableTimeout::Clock::now();
     work.waited = now - begin;
     if (moved) complete(work);
     if (work.phase == Phase::done || engine_.has_failed()) continue;
@@ -215,7 +215,7 @@ void Messages::wait_for_credits() {
     return engine_.has_failed() || peers_not_through().empty() ||
            !at(peers_not_through().front()).lost.empty();
   };
-  Patience patience(engine_.setup().timeout);
+  PausableTimeout patience(engine_.setup().timeout);
   while (!is_over() && !patience.over()) {
     const Deadline look(engine_.setup().stall_after);
     core_->changed.wait_until(lock, std::min(look.at(), patience.slice().at()), is_over);

@@ -1,6 +1,6 @@
 #include "comm/rendezvous/store_host.h"
 
-#include "comm/base/patience.h"
+#include "comm/base/pausable_timeout.h"
 
 namespace bp {
 
@@ -18,7 +18,7 @@ void StoreHost::note(const StoreEvent& event) {
 
 bool StoreHost::wait_until_left(std::chrono::milliseconds at_most) {
   std::unique_lock lock(mutex_);
-  return wait_patiently(left_, lock, Patience(at_most), [this] { return here_.empty(); });
+  return wait_with_timeout(left_, lock, PausableTimeout(at_most), [this] { return here_.empty(); });
 }
 
 }  // namespace bp

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "comm/base/patience.h"
+#include "comm/base/pausable_timeout.h"
 #include "comm/base/text.h"
 #include "comm/base/thread.h"
 #include "comm/store/keepalive.h"
@@ -94,8 +94,8 @@ void StoreClient::send(const StoreMessage& message) noexcept {
 StoreMessage StoreClient::ask(const What& what,
                               StoreMessage request,
                               std::optional<milliseconds> timeout) {
-  const Patience patience(timeout ? std::clamp(*timeout, milliseconds{0}, kLongestWait)
-                                  : answer_within_);
+  const PausableTimeout patience(timeout ? std::clamp(*timeout, milliseconds{0}, kLongestWait)
+                                         : answer_within_);
   const milliseconds last_answer = std::min(kLastAnswer, answer_within_);
   PendingCall call;
   const auto over = [&] {
@@ -115,11 +115,11 @@ StoreMessage StoreClient::ask(const What& what,
     std::this_thread::yield();
   }
   lock.lock();
-  if (!wait_patiently(call.wake, lock, patience, over) && timeout) {
+  if (!wait_with_timeout(call.wake, lock, patience, over) && timeout) {
     lock.unlock();
     send({.op = StoreOp::cancel, .id = request.id});  // the server knows what is missing
     lock.lock();
-    (void)wait_patiently(call.wake, lock, Patience(last_answer), over);
+    (void)wait_with_timeout(call.wake, lock, PausableTimeout(last_answer), over);
   }
   calls_.erase(request.id);
   if (!call.answer) {

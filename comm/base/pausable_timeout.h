@@ -15,11 +15,11 @@
 
 namespace bp {
 
-class Patience {
+class PausableTimeout {
  public:
   using Clock = Deadline::Clock;
 
-  explicit Patience(std::chrono::milliseconds limit, Clock::time_point begin = Clock::now())
+  explicit PausableTimeout(std::chrono::milliseconds limit, Clock::time_point begin = Clock::now())
       : limit_(limit),
         most_(std::clamp<Clock::duration>(limit_ / 4, kLeastCounted, kMostCounted)),
         looked_(begin) {}
@@ -54,10 +54,10 @@ class Patience {
 
 // False where `condition` does not hold even when the patience is over.
 template <class Condition>
-[[nodiscard]] bool wait_patiently(std::condition_variable& changed,
-                                  std::unique_lock<std::mutex>& lock,
-                                  Patience patience,
-                                  const Condition& condition) {
+[[nodiscard]] bool wait_with_timeout(std::condition_variable& changed,
+                                     std::unique_lock<std::mutex>& lock,
+                                     PausableTimeout patience,
+                                     const Condition& condition) {
   while (!changed.wait_until(lock, patience.slice().at(), condition)) {
     patience.look();
     if (patience.over()) return false;
