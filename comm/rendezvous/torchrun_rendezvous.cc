@@ -17,7 +17,7 @@ enum class Query : char { validate = 0, set = 1, get = 3, wait = 6, delete_key =
 
 constexpr std::uint32_t kTorchMagic = 0x3C85F7CE;
 constexpr std::uint64_t kMostValue = 4096;
-constexpr std::chrono::seconds kPatience{1};
+constexpr std::chrono::seconds kWithdrawTimeout{1};
 
 template <class Number>
 std::string bytes_of(Number number) {
@@ -56,7 +56,7 @@ class TorchrunRendezvous final : public StoreRendezvous {
 
   void withdraw() override {
     std::string why;
-    (void)send_all(socket_.get(), query(Query::delete_key) + key_, Deadline(kPatience), why);
+    (void)send_all(socket_.get(), query(Query::delete_key) + key_, Deadline(kWithdrawTimeout), why);
   }
 
  private:

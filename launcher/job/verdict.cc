@@ -118,7 +118,7 @@ std::optional<Jury::Time> Jury::latest() const {
   if (!first_sign_) {
     return std::nullopt;
   }
-  return *first_sign_ + (first_ended() ? kPatience : kLeaving);
+  return *first_sign_ + (first_ended() ? kEarlierCauseTimeout : kExitCodeTimeout);
 }
 
 std::optional<Verdict> Jury::first_ended() const {

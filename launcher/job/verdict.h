@@ -33,9 +33,9 @@ class Jury {
  public:
   using Time = std::chrono::steady_clock::time_point;
   // For others to say that they came first, once a failed rank has ended.
-  static constexpr std::chrono::milliseconds kPatience{500};
+  static constexpr std::chrono::milliseconds kEarlierCauseTimeout{500};
   // For the end, and so the exit code, of a rank that has failed and still runs.
-  static constexpr std::chrono::milliseconds kLeaving{1500};
+  static constexpr std::chrono::milliseconds kExitCodeTimeout{1500};
 
   explicit Jury(int world_size) : ranks_(static_cast<std::size_t>(world_size)) {}
 

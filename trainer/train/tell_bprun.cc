@@ -11,7 +11,7 @@ namespace bp::trainer {
 namespace {
 
 // From training, should nobody answer.
-constexpr std::chrono::milliseconds kPatience{2'000};
+constexpr std::chrono::milliseconds kStoreTimeout{2'000};
 
 void tell_alone(const std::string& words) {
   const Environment environment = Environment::current();
@@ -20,8 +20,8 @@ void tell_alone(const std::string& words) {
   observer.address = *environment.store;
   observer.job = environment.job;
   observer.key = environment.key;
-  observer.connect_timeout = kPatience;
-  observer.answer_within = kPatience;
+  observer.connect_timeout = kStoreTimeout;
+  observer.answer_within = kStoreTimeout;
   connect_store(observer)->set(kResumeArguments, words);
 }
 
