@@ -11,8 +11,8 @@ namespace {
 // so a byte of theirs is reckoned a tenth dearer. It settles which of the two carries what is long.
 constexpr std::int64_t kFarPartnersPercent = 110;
 
-struct Reckoning {
-  Reckoning(int number, std::size_t size, const Link& link)
+struct CostTerms {
+  CostTerms(int number, std::size_t size, const Link& link)
       : ranks(number),
         bytes(static_cast<std::int64_t>(size)),
         alpha(link.message_ns * 1000),
@@ -66,18 +66,18 @@ struct Reckoning {
 }  // namespace
 
 std::int64_t all_reduce_ps(Algorithm algorithm, int ranks, std::size_t bytes, const Link& link) {
-  const Reckoning reckoning(ranks, bytes, link);
+  const CostTerms terms(ranks, bytes, link);
   switch (algorithm) {
     case Algorithm::ring:
-      return reckoning.ring();
+      return terms.ring();
     case Algorithm::recursive_doubling:
-      return reckoning.doubling();
+      return terms.doubling();
     case Algorithm::halving_doubling:
-      return reckoning.halving();
+      return terms.halving();
     case Algorithm::tree:
-      return reckoning.tree();
+      return terms.tree();
     case Algorithm::double_tree:
-      return reckoning.double_tree();
+      return terms.double_tree();
     case Algorithm::automatic:
     case Algorithm::hierarchical:
       break;
