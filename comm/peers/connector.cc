@@ -92,11 +92,11 @@ void PeerConnector::take_answer() {
   if (!handshake_.check_answer({bytes_.data(), kPeerAnswer})) {
     fail("it does not know the job's key");
   } else if (send(handshake_.proof())) {
-    read(1, [this] { take_verdict(); });
+    read(1, [this] { take_root_cause(); });
   }
 }
 
-void PeerConnector::take_verdict() {
+void PeerConnector::take_root_cause() {
   if (bytes_[0] != kPeerAccepted) {
     fail("it broke the protocol of the handshake");
     return;

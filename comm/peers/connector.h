@@ -45,7 +45,7 @@ class PeerConnector : public std::enable_shared_from_this<PeerConnector> {
   template <class Then>
   void read(std::size_t size, Then then);
   void take_answer();
-  void take_verdict();
+  void take_root_cause();
   bool send(const std::string& bytes);
   void try_again(const std::string& why);
   void fail(const std::string& why);

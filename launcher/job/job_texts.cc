@@ -128,35 +128,37 @@ std::string describe_rank(const std::vector<PlacedHost>& placement, int rank, in
                 process, ")");
 }
 
-Failure failure_of(const Verdict& verdict, const std::string& who) {
-  Failure failure{.exit_code = kExitInternal, .rank = verdict.rank, .headline = ""};
-  switch (verdict.kind) {
-    case Verdict::Kind::ended:
-      failure.exit_code = exit_code_of(verdict.status);
-      failure.headline = concat(who, " ", describe_status(verdict.status));
+Failure failure_of(const RootCause& root_cause, const std::string& who) {
+  Failure failure{.exit_code = kExitInternal, .rank = root_cause.rank, .headline = ""};
+  switch (root_cause.kind) {
+    case RootCause::Kind::ended:
+      failure.exit_code = exit_code_of(root_cause.status);
+      failure.headline = concat(who, " ", describe_status(root_cause.status));
       break;
-    case Verdict::Kind::left:
+    case RootCause::Kind::left:
       failure.headline =
           concat(who, " exited without world.finish() while other ranks were at work");
       failure.hint = kFinishHint;
       break;
-    case Verdict::Kind::lost_store:
+    case RootCause::Kind::lost_store:
       failure.headline = concat(who, " closed its connection to the job's store, but ran on");
       break;
-    case Verdict::Kind::declared:
-      failure.headline = concat(who, " declared the job failed: ", quoted_line(verdict.declared));
+    case RootCause::Kind::declared:
+      failure.headline =
+          concat(who, " declared the job failed: ", quoted_line(root_cause.declared));
       break;
-    case Verdict::Kind::consequence:
-      if (verdict.status != 0) {
-        failure.exit_code = exit_code_of(verdict.status);
+    case RootCause::Kind::consequence:
+      if (root_cause.status != 0) {
+        failure.exit_code = exit_code_of(root_cause.status);
       }
       failure.headline = concat(
-          who, verdict.status == 0 ? " gave up" : concat(" ", describe_status(verdict.status)),
-          verdict.because_of < 0
+          who,
+          root_cause.status == 0 ? " gave up" : concat(" ", describe_status(root_cause.status)),
+          root_cause.because_of < 0
               ? std::string(" because it lost the job's store")
-              : concat(" because of rank ", verdict.because_of,
-                       verdict.cause_has_ended ? ", which had ended" : ", which still ran"),
-          verdict.declared.empty() ? "" : concat(": ", quoted_line(verdict.declared)));
+              : concat(" because of rank ", root_cause.because_of,
+                       root_cause.cause_has_ended ? ", which had ended" : ", which still ran"),
+          root_cause.declared.empty() ? "" : concat(": ", quoted_line(root_cause.declared)));
       break;
   }
   return failure;

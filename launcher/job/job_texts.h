@@ -9,7 +9,7 @@
 #include "launcher/agent/link.h"
 #include "launcher/hosts/placement.h"
 #include "launcher/job/plan.h"
-#include "launcher/job/verdict.h"
+#include "launcher/job/root_cause.h"
 #include "launcher/protocol/messages.h"
 #include "launcher/report/failure.h"
 
@@ -23,7 +23,7 @@ namespace bp::launcher {
                                         int rank,
                                         int pid);
 
-[[nodiscard]] Failure failure_of(const Verdict& verdict, const std::string& who);
+[[nodiscard]] Failure failure_of(const RootCause& root_cause, const std::string& who);
 [[nodiscard]] Failure failure_of(const StartFailed& message,
                                  const std::string& host,
                                  const std::string& program);

@@ -56,7 +56,7 @@ Supervisor::Supervisor(const Options& options,
               [this](int rank, std::uint32_t bytes) {
                 crew_.output_taken(host_of_rank(plan_.placement, rank), bytes);
               }),
-      jury_(world_size(plan.placement)),
+      detector_(world_size(plan.placement)),
       silence_(options.kill_silent, rank_silence(options.lost_after)),
       ranks_(plan.placement),
       key_(company_.key ? key_of_job(*company_.key, generation.job) : random_job_key()),
@@ -92,7 +92,7 @@ Ending Supervisor::run() {
     for (const std::string& end : ranks_.bad_ends()) {
       output_.say(concat("bprun: ", end, " when asked to stop"));
     }
-  } else if (const auto ranks = jury_.left_without_goodbye(); !ranks.empty()) {
+  } else if (const auto ranks = detector_.left_without_goodbye(); !ranks.empty()) {
     output_.say(left_silently(ranks));
   }
   output_.show_all();
@@ -115,7 +115,7 @@ void Supervisor::write_out() {
 std::chrono::milliseconds Supervisor::time_to_next_look() const {
   const auto now = Clock::now();
   auto next = now + 1s;
-  for (const auto& time : {jury_.latest(), stop_at_, kill_at_, give_up_at_}) {
+  for (const auto& time : {detector_.latest(), stop_at_, kill_at_, give_up_at_}) {
     if (time && *time > now) {
       next = std::min(next, *time);
     }
@@ -142,7 +142,7 @@ void Supervisor::on_rank(const ToLauncher& message) {
     RankState& rank = ranks_[exited->rank];
     rank.status = exited->status;
     rank.host_word = exited->cause;
-    jury_.rank_ended(exited->rank, exited->status, Clock::now());
+    detector_.rank_ended(exited->rank, exited->status, Clock::now());
     tell_lost(exited->rank);
     silence_.rank_ended(exited->rank);
     if (exited->rank == 0) {
@@ -158,7 +158,7 @@ void Supervisor::on_rank(const ToLauncher& message) {
 }
 
 void Supervisor::on_store(const StoreEvent& event) {
-  jury_.store_event(event, Clock::now());
+  detector_.store_event(event, Clock::now());
   if (event.rank >= 0) {
     if (const auto line = silence_.store_event(event, ranks_.describe(event.rank), Clock::now());
         !line.empty()) {
@@ -202,7 +202,7 @@ void Supervisor::suspend() {
   crew_.send_to_all(Suspend{false});
   silence_.job_resumed(Clock::now());
   crew_.resumed();
-  jury_.time_was_lost(Clock::now() - stopped);
+  detector_.time_was_lost(Clock::now() - stopped);
 }
 
 void Supervisor::advance() {
@@ -230,8 +230,8 @@ void Supervisor::advance() {
 void Supervisor::supervise() {
   const auto now = Clock::now();
   if (!failure_ && stop_requests_ == 0) {
-    if (const auto verdict = jury_.verdict(now); verdict && !others_go_on()) {
-      fail(failure_of(*verdict, ranks_.describe(verdict->rank)));
+    if (const auto root_cause = detector_.root_cause(now); root_cause && !others_go_on()) {
+      fail(failure_of(*root_cause, ranks_.describe(root_cause->rank)));
     } else if (auto failure = never_joined()) {
       fail(std::move(*failure));
     } else if (auto silence = silent_too_long()) {
@@ -248,14 +248,14 @@ void Supervisor::supervise() {
     output_.say("bprun: nobody reads the output any more");
     on_signal(SIGPIPE);
   }
-  const bool undecided = !failure_ && stop_requests_ == 0 && now < jury_.latest().value_or(now);
+  const bool undecided = !failure_ && stop_requests_ == 0 && now < detector_.latest().value_or(now);
   if ((crew_.all_over() && !undecided) || (give_up_at_ && now >= *give_up_at_)) {
     phase_ = Phase::finished;
   }
 }
 
 std::optional<Failure> Supervisor::never_joined() const {
-  const auto missing = jury_.missing(Clock::now(), options_.start_timeout);
+  const auto missing = detector_.missing(Clock::now(), options_.start_timeout);
   if (missing.empty()) {
     return std::nullopt;
   }
@@ -293,7 +293,7 @@ void Supervisor::fail(Failure failure) {
     }
   }
   store_->fail_job({failure_->rank, failure_->headline});
-  stop_at_ = Clock::now() + (jury_.anyone_joined() ? kOwnEnd : 0ms);
+  stop_at_ = Clock::now() + (detector_.anyone_joined() ? kOwnEnd : 0ms);
 }
 
 void Supervisor::stop_after_failure() {

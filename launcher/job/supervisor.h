@@ -20,9 +20,9 @@
 #include "launcher/job/options.h"
 #include "launcher/job/plan.h"
 #include "launcher/job/rank_states.h"
+#include "launcher/job/root_cause.h"
 #include "launcher/job/silence.h"
 #include "launcher/job/store_events.h"
-#include "launcher/job/verdict.h"
 #include "launcher/network/network_probe.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/process/signals.h"
@@ -104,7 +104,7 @@ class Supervisor {
   EventLoop& loop_;
   SignalFd signals_;
   OutputHub output_;
-  Jury jury_;
+  RootCauseDetector detector_;
   Silence silence_;
   RankStates ranks_;
   const JobKey key_;

@@ -160,18 +160,19 @@ TEST(Texts, SayHowARankEnded) {
 }
 
 TEST(Texts, SayWhatARankToldTheStore) {
-  using Kind = Verdict::Kind;
-  const auto headline = [](const Verdict& verdict) {
-    return failure_of(verdict, "rank 1 on a").headline;
+  using Kind = RootCause::Kind;
+  const auto headline = [](const RootCause& root_cause) {
+    return failure_of(root_cause, "rank 1 on a").headline;
   };
-  Verdict verdict;
-  verdict.rank = 1;
-  verdict.kind = Kind::lost_store;
-  EXPECT_EQ(headline(verdict), "rank 1 on a closed its connection to the job's store, but ran on");
-  verdict.kind = Kind::declared;
-  verdict.declared = "no data";
-  EXPECT_EQ(headline(verdict), "rank 1 on a declared the job failed: no data");
-  Verdict follows;
+  RootCause root_cause;
+  root_cause.rank = 1;
+  root_cause.kind = Kind::lost_store;
+  EXPECT_EQ(headline(root_cause),
+            "rank 1 on a closed its connection to the job's store, but ran on");
+  root_cause.kind = Kind::declared;
+  root_cause.declared = "no data";
+  EXPECT_EQ(headline(root_cause), "rank 1 on a declared the job failed: no data");
+  RootCause follows;
   follows.kind = Kind::consequence;
   follows.because_of = 2;
   EXPECT_EQ(headline(follows), "rank 1 on a gave up because of rank 2, which still ran");

@@ -1,4 +1,4 @@
-#include "launcher/job/verdict.h"
+#include "launcher/job/root_cause.h"
 
 #include <algorithm>
 
@@ -6,11 +6,11 @@
 
 namespace bp::launcher {
 
-bool Jury::bad(int status) const {
+bool RootCauseDetector::bad(int status) const {
   return status != 0 && !(stop_requested_ && status == kExitTemporary << 8);
 }
 
-bool Jury::suspicious(const Rank& rank) const {
+bool RootCauseDetector::suspicious(const Rank& rank) const {
   if (rank.declared || rank.because_of || (rank.lost && !rank.goodbye)) {
     return true;
   }
@@ -19,14 +19,14 @@ bool Jury::suspicious(const Rank& rank) const {
 
 // Every rank has ended with 0, the store has heard of each end, and none has declared the job
 // failed: that some left without goodbye, and that others noticed, did no harm.
-bool Jury::all_ended_well() const {
+bool RootCauseDetector::all_ended_well() const {
   return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) {
     return rank.status == 0 && (!rank.declared || rank.because_of) &&
            (!rank.joined || rank.goodbye || rank.lost);
   });
 }
 
-void Jury::look_for_signs(Time now) {
+void RootCauseDetector::look_for_signs(Time now) {
   const auto is_suspicious = [this](const Rank& rank) { return suspicious(rank); };
   if (all_ended_well() || std::none_of(ranks_.begin(), ranks_.end(), is_suspicious)) {
     first_sign_.reset();
@@ -35,14 +35,14 @@ void Jury::look_for_signs(Time now) {
   }
 }
 
-void Jury::rank_ended(int rank, int status, Time now) {
+void RootCauseDetector::rank_ended(int rank, int status, Time now) {
   Rank& ended = ranks_[static_cast<std::size_t>(rank)];
   ended.status = status;
   ended.order = ends_++;
   look_for_signs(now);
 }
 
-void Jury::store_event(const StoreEvent& event, Time now) {
+void RootCauseDetector::store_event(const StoreEvent& event, Time now) {
   if (event.rank < 0 || event.rank >= static_cast<int>(ranks_.size())) {
     return;  // an observer
   }
@@ -75,7 +75,7 @@ void Jury::store_event(const StoreEvent& event, Time now) {
   look_for_signs(now);
 }
 
-void Jury::time_was_lost(Time::duration lost) {
+void RootCauseDetector::time_was_lost(Time::duration lost) {
   for (std::optional<Time>* const since : {&first_sign_, &first_join_}) {
     if (*since) {
       **since += lost;
@@ -83,7 +83,7 @@ void Jury::time_was_lost(Time::duration lost) {
   }
 }
 
-bool Jury::others_at_work(std::size_t rank) const {
+bool RootCauseDetector::others_at_work(std::size_t rank) const {
   for (std::size_t other = 0; other < ranks_.size(); ++other) {
     // One that has failed since was at work when this one left.
     const bool finished = ranks_[other].goodbye || ranks_[other].status == 0;
@@ -94,7 +94,7 @@ bool Jury::others_at_work(std::size_t rank) const {
   return false;
 }
 
-bool Jury::failed(std::size_t rank) const {
+bool RootCauseDetector::failed(std::size_t rank) const {
   const Rank& it = ranks_[rank];
   if (!it.status) {
     return false;
@@ -104,7 +104,7 @@ bool Jury::failed(std::size_t rank) const {
 
 // The store hears of a rank's end after everything that the rank has told it. A rank that left with
 // 0 may be followed by all the others, and then nothing was wrong.
-bool Jury::may_say_more(const Rank& rank) const {
+bool RootCauseDetector::may_say_more(const Rank& rank) const {
   if (!rank.joined || rank.goodbye) {
     return false;
   }
@@ -114,35 +114,35 @@ bool Jury::may_say_more(const Rank& rank) const {
   return !rank.lost || (*rank.status == 0 && !rank.because_of);
 }
 
-std::optional<Jury::Time> Jury::latest() const {
+std::optional<RootCauseDetector::Time> RootCauseDetector::latest() const {
   if (!first_sign_) {
     return std::nullopt;
   }
   return *first_sign_ + (first_ended() ? kEarlierCauseTimeout : kExitCodeTimeout);
 }
 
-std::optional<Verdict> Jury::first_ended() const {
-  std::optional<Verdict> first;
+std::optional<RootCause> RootCauseDetector::first_ended() const {
+  std::optional<RootCause> first;
   int first_order = ends_;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const Rank& rank = ranks_[i];
     if (failed(i) && !rank.because_of && rank.order < first_order) {
       first_order = rank.order;
-      const auto kind = *rank.status == 0 ? Verdict::Kind::left : Verdict::Kind::ended;
+      const auto kind = *rank.status == 0 ? RootCause::Kind::left : RootCause::Kind::ended;
       first =
-          Verdict{kind, static_cast<int>(i), *rank.status, -1, rank.declared.value_or(""), false};
+          RootCause{kind, static_cast<int>(i), *rank.status, -1, rank.declared.value_or(""), false};
     }
   }
   return first;
 }
 
-bool Jury::has_ended(int rank) const {
+bool RootCauseDetector::has_ended(int rank) const {
   return rank >= 0 && rank < static_cast<int>(ranks_.size()) && at(rank).status.has_value();
 }
 
 // Of the ranks that noticed that another had left, and then left with 0 themselves.
-std::optional<Verdict> Jury::first_that_left() const {
-  std::optional<Verdict> first;
+std::optional<RootCause> RootCauseDetector::first_that_left() const {
+  std::optional<RootCause> first;
   int first_order = ends_;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const Rank& rank = ranks_[i];
@@ -150,13 +150,13 @@ std::optional<Verdict> Jury::first_that_left() const {
         has_ended(*rank.because_of) && at(*rank.because_of).status == 0 &&
         rank.order < first_order) {
       first_order = rank.order;
-      first = Verdict{Verdict::Kind::left, static_cast<int>(i), 0, -1, "", false};
+      first = RootCause{RootCause::Kind::left, static_cast<int>(i), 0, -1, "", false};
     }
   }
   return first;
 }
 
-std::vector<int> Jury::left_without_goodbye() const {
+std::vector<int> RootCauseDetector::left_without_goodbye() const {
   std::vector<int> left;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     if (ranks_[i].status == 0 && ranks_[i].joined && !ranks_[i].goodbye) {
@@ -167,37 +167,38 @@ std::vector<int> Jury::left_without_goodbye() const {
 }
 
 // When every end was a consequence, or nobody has ended at all.
-std::optional<Verdict> Jury::second_best() const {
+std::optional<RootCause> RootCauseDetector::second_best() const {
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const Rank& rank = ranks_[i];
     if (rank.declared && !rank.because_of) {
-      return Verdict{Verdict::Kind::declared, static_cast<int>(i), 0, -1, *rank.declared, false};
+      return RootCause{
+          RootCause::Kind::declared, static_cast<int>(i), 0, -1, *rank.declared, false};
     }
   }
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const Rank& rank = ranks_[i];
     if (!rank.status && rank.lost && !rank.goodbye && !rank.because_of) {
-      return Verdict{Verdict::Kind::lost_store, static_cast<int>(i), 0, -1, "", false};
+      return RootCause{RootCause::Kind::lost_store, static_cast<int>(i), 0, -1, "", false};
     }
   }
   if (auto left = first_that_left()) {
     return left;
   }
-  std::optional<Verdict> first;
+  std::optional<RootCause> first;
   int first_order = ends_;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const Rank& rank = ranks_[i];
     if (rank.because_of && (!rank.status || rank.order < first_order)) {
       first_order = rank.status ? rank.order : first_order;
-      first = Verdict{Verdict::Kind::consequence, static_cast<int>(i),
-                      rank.status.value_or(0),    *rank.because_of,
-                      rank.declared.value_or(""), has_ended(*rank.because_of)};
+      first = RootCause{RootCause::Kind::consequence, static_cast<int>(i),
+                        rank.status.value_or(0),      *rank.because_of,
+                        rank.declared.value_or(""),   has_ended(*rank.because_of)};
     }
   }
   return first;
 }
 
-std::optional<Verdict> Jury::verdict(Time now) const {
+std::optional<RootCause> RootCauseDetector::root_cause(Time now) const {
   if (!first_sign_) {
     return std::nullopt;
   }
@@ -210,7 +211,7 @@ std::optional<Verdict> Jury::verdict(Time now) const {
   return first ? first : second_best();
 }
 
-std::vector<int> Jury::missing(Time now, std::chrono::milliseconds patience) const {
+std::vector<int> RootCauseDetector::missing(Time now, std::chrono::milliseconds patience) const {
   std::vector<int> ranks;
   for (std::size_t i = 0; first_join_ && now - *first_join_ >= patience && i < ranks_.size(); ++i) {
     if (!ranks_[i].joined) {

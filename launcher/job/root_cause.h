@@ -1,6 +1,6 @@
 // Which rank's failure came first. Ranks that end because of another one say so to the store; the
-// store's word and the operating system's come by different ways, so a verdict may have to wait for
-// the rest of the story. Pure: events and times in, verdict out.
+// store's word and the operating system's come by different ways, so a root cause may have to wait
+// for the rest of the story. Pure: events and times in, root cause out.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace bp::launcher {
 
-struct Verdict {
+struct RootCause {
   enum class Kind {
     ended,        // exited with a code, or was killed by a signal
     left,         // exited with 0, without goodbye, while others were at work
@@ -26,10 +26,10 @@ struct Verdict {
   int because_of = -1;           // of `consequence`
   std::string declared = {};     // what the rank told the store, where it did
   bool cause_has_ended = false;  // of `consequence`
-  bool operator==(const Verdict&) const = default;
+  bool operator==(const RootCause&) const = default;
 };
 
-class Jury {
+class RootCauseDetector {
  public:
   using Time = std::chrono::steady_clock::time_point;
   // For others to say that they came first, once a failed rank has ended.
@@ -37,7 +37,7 @@ class Jury {
   // For the end, and so the exit code, of a rank that has failed and still runs.
   static constexpr std::chrono::milliseconds kExitCodeTimeout{1500};
 
-  explicit Jury(int world_size) : ranks_(static_cast<std::size_t>(world_size)) {}
+  explicit RootCauseDetector(int world_size) : ranks_(static_cast<std::size_t>(world_size)) {}
 
   void rank_ended(int rank, int status, Time now);
   void store_event(const StoreEvent& event, Time now);
@@ -45,8 +45,8 @@ class Jury {
   void time_was_lost(Time::duration lost);
 
   // Nothing: no failure, or it is too early to say whose.
-  [[nodiscard]] std::optional<Verdict> verdict(Time now) const;
-  // If something looks wrong: when verdict() will know, and what it says then is final.
+  [[nodiscard]] std::optional<RootCause> root_cause(Time now) const;
+  // If something looks wrong: when root_cause() will know, and what it says then is final.
   [[nodiscard]] std::optional<Time> latest() const;
 
   [[nodiscard]] bool has_joined(int rank) const { return at(rank).joined; }
@@ -72,9 +72,9 @@ class Jury {
   [[nodiscard]] bool others_at_work(std::size_t rank) const;
   [[nodiscard]] bool failed(std::size_t rank) const;
   [[nodiscard]] bool may_say_more(const Rank& rank) const;
-  [[nodiscard]] std::optional<Verdict> first_ended() const;
-  [[nodiscard]] std::optional<Verdict> first_that_left() const;
-  [[nodiscard]] std::optional<Verdict> second_best() const;
+  [[nodiscard]] std::optional<RootCause> first_ended() const;
+  [[nodiscard]] std::optional<RootCause> first_that_left() const;
+  [[nodiscard]] std::optional<RootCause> second_best() const;
   [[nodiscard]] bool bad(int status) const;
   [[nodiscard]] bool suspicious(const Rank& rank) const;
   void look_for_signs(Time now);
