@@ -57,7 +57,7 @@ Supervisor::Supervisor(const Options& options,
                 crew_.output_taken(host_of_rank(plan_.placement, rank), bytes);
               }),
       detector_(world_size(plan.placement)),
-      silence_(options.kill_silent, rank_silence(options.lost_after)),
+      heartbeats_(options.kill_silent, rank_silence(options.lost_after)),
       ranks_(plan.placement),
       key_(company_.key ? key_of_job(*company_.key, generation.job) : random_job_key()),
       crew_(loop_,
@@ -144,7 +144,7 @@ void Supervisor::on_rank(const ToLauncher& message) {
     rank.host_word = exited->cause;
     detector_.rank_ended(exited->rank, exited->status, Clock::now());
     tell_lost(exited->rank);
-    silence_.rank_ended(exited->rank);
+    heartbeats_.rank_ended(exited->rank);
     if (exited->rank == 0) {
       input_.reset();
     }
@@ -160,7 +160,7 @@ void Supervisor::on_rank(const ToLauncher& message) {
 void Supervisor::on_store(const StoreEvent& event) {
   detector_.store_event(event, Clock::now());
   if (event.rank >= 0) {
-    if (const auto line = silence_.store_event(event, ranks_.describe(event.rank), Clock::now());
+    if (const auto line = heartbeats_.store_event(event, ranks_.describe(event.rank), Clock::now());
         !line.empty()) {
       output_.say(line);
     }
@@ -200,7 +200,7 @@ void Supervisor::suspend() {
   ::raise(SIGSTOP);
   crew_.send_to_all(SignalRanks{SIGCONT});
   crew_.send_to_all(Suspend{false});
-  silence_.job_resumed(Clock::now());
+  heartbeats_.job_resumed(Clock::now());
   crew_.resumed();
   detector_.time_was_lost(Clock::now() - stopped);
 }
@@ -271,8 +271,9 @@ std::optional<Failure> Supervisor::never_joined() const {
 
 std::optional<Failure> Supervisor::silent_too_long() const {
   const auto now = Clock::now();
-  const auto rank = silence_.too_long(now);
-  return rank ? std::optional(silence_.failure(*rank, ranks_.describe(*rank), now)) : std::nullopt;
+  const auto rank = heartbeats_.too_long(now);
+  return rank ? std::optional(heartbeats_.failure(*rank, ranks_.describe(*rank), now))
+              : std::nullopt;
 }
 
 void Supervisor::fail(Failure failure) {
@@ -287,7 +288,7 @@ void Supervisor::fail(Failure failure) {
   }
   failed_after_ = since(started_);
   for (int rank = 0; rank < ranks_.size(); ++rank) {
-    if (const auto note = silence_.note(rank, ranks_.describe(rank), Clock::now());
+    if (const auto note = heartbeats_.note(rank, ranks_.describe(rank), Clock::now());
         !note.empty() && rank != failure_->rank) {
       failure_->more.push_back(note);
     }

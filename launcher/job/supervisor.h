@@ -16,12 +16,12 @@
 #include "comm/store/server.h"
 #include "launcher/job/company.h"
 #include "launcher/job/crew.h"
+#include "launcher/job/heartbeat_monitor.h"
 #include "launcher/job/input_forwarder.h"
 #include "launcher/job/options.h"
 #include "launcher/job/plan.h"
 #include "launcher/job/rank_states.h"
 #include "launcher/job/root_cause.h"
-#include "launcher/job/silence.h"
 #include "launcher/job/store_events.h"
 #include "launcher/network/network_probe.h"
 #include "launcher/process/event_loop.h"
@@ -105,7 +105,7 @@ class Supervisor {
   SignalFd signals_;
   OutputHub output_;
   RootCauseDetector detector_;
-  Silence silence_;
+  HeartbeatMonitor heartbeats_;
   RankStates ranks_;
   const JobKey key_;
   Crew crew_;

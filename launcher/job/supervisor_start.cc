@@ -83,7 +83,7 @@ void Supervisor::prepare() {
   server.job = generation_.job;
   server.key = key_;
   server.world_size = ranks_.size();
-  server.silence_limit = silence_.limit();
+  server.silence_limit = heartbeats_.limit();
   server.survivors_go_on = options_.survivors_go_on;
   store_events_ =
       std::make_unique<StoreEvents>(loop_, [this](const StoreEvent& event) { on_store(event); });

@@ -1,4 +1,4 @@
-#include "launcher/job/silence.h"
+#include "launcher/job/heartbeat_monitor.h"
 
 #include <algorithm>
 
@@ -10,10 +10,12 @@ namespace bp::launcher {
 
 using std::chrono::milliseconds;
 
-Silence::Silence(std::optional<milliseconds> kill_after, milliseconds limit)
+HeartbeatMonitor::HeartbeatMonitor(std::optional<milliseconds> kill_after, milliseconds limit)
     : kill_after_(kill_after), limit_(std::min(limit, kill_after.value_or(limit))) {}
 
-std::string Silence::store_event(const StoreEvent& event, const std::string& who, Time now) {
+std::string HeartbeatMonitor::store_event(const StoreEvent& event,
+                                          const std::string& who,
+                                          Time now) {
   if (event.kind == StoreEvent::Kind::back && told_.erase(event.rank) > 0) {
     return concat("bprun: ", who, " is back");
   }
@@ -31,17 +33,17 @@ std::string Silence::store_event(const StoreEvent& event, const std::string& who
                 ": it is stopped, or its host hangs; ", next);
 }
 
-void Silence::job_resumed(Time now) {
+void HeartbeatMonitor::job_resumed(Time now) {
   for (auto& [rank, told] : told_) {
     told = now;
   }
 }
 
-milliseconds Silence::silent_for(Time told, Time now) const {
+milliseconds HeartbeatMonitor::silent_for(Time told, Time now) const {
   return limit_ + std::chrono::duration_cast<milliseconds>(now - told);
 }
 
-std::optional<int> Silence::too_long(Time now) const {
+std::optional<int> HeartbeatMonitor::too_long(Time now) const {
   for (const auto& [rank, told] : told_) {
     if (kill_after_ && silent_for(told, now) >= *kill_after_) {
       return rank;
@@ -50,14 +52,14 @@ std::optional<int> Silence::too_long(Time now) const {
   return std::nullopt;
 }
 
-std::string Silence::note(int rank, const std::string& who, Time now) const {
+std::string HeartbeatMonitor::note(int rank, const std::string& who, Time now) const {
   const auto silent = told_.find(rank);
   return silent == told_.end() ? ""
                                : concat(who, " gave no sign of life for ",
                                         elapsed_text(silent_for(silent->second, now)));
 }
 
-Failure Silence::failure(int rank, const std::string& who, Time now) const {
+Failure HeartbeatMonitor::failure(int rank, const std::string& who, Time now) const {
   return {.exit_code = kExitInternal,
           .rank = rank,
           .headline = concat(note(rank, who, now), " (--kill-silent)"),

@@ -12,12 +12,13 @@
 
 namespace bp::launcher {
 
-class Silence {
+class HeartbeatMonitor {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
   // `kill_after`: of --kill-silent. `limit`: after which a rank is named.
-  Silence(std::optional<std::chrono::milliseconds> kill_after, std::chrono::milliseconds limit);
+  HeartbeatMonitor(std::optional<std::chrono::milliseconds> kill_after,
+                   std::chrono::milliseconds limit);
 
   // After how long the store's server has to tell that a rank is silent.
   [[nodiscard]] std::chrono::milliseconds limit() const { return limit_; }

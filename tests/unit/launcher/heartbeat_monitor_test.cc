@@ -1,4 +1,4 @@
-#include "launcher/job/silence.h"
+#include "launcher/job/heartbeat_monitor.h"
 
 #include <gtest/gtest.h>
 
@@ -10,10 +10,12 @@ using Event = StoreEvent::Kind;
 
 constexpr const char* kWho = "rank 2 on h2 (local rank 0, pid 4711)";
 
-Silence::Time at(std::chrono::milliseconds time) { return Silence::Time{} + time; }
+HeartbeatMonitor::Time at(std::chrono::milliseconds time) {
+  return HeartbeatMonitor::Time{} + time;
+}
 
-TEST(Silence, IsOnlyNamedUnlessAskedFor) {
-  Silence silence({}, 10s);
+TEST(HeartbeatMonitor, IsOnlyNamedUnlessAskedFor) {
+  HeartbeatMonitor silence({}, 10s);
   EXPECT_EQ(silence.limit(), 10s);
   EXPECT_EQ(silence.store_event({Event::joined, 2, {}}, kWho, at(0s)), "");
   EXPECT_EQ(silence.store_event({Event::silent, 2, {}}, kWho, at(50s)),
@@ -27,8 +29,8 @@ TEST(Silence, IsOnlyNamedUnlessAskedFor) {
   EXPECT_EQ(silence.note(2, "rank 2", at(61s)), "");
 }
 
-TEST(Silence, EndsTheJobWhereAskedFor) {
-  Silence silence(1500ms, 10s);
+TEST(HeartbeatMonitor, EndsTheJobWhereAskedFor) {
+  HeartbeatMonitor silence(1500ms, 10s);
   EXPECT_EQ(silence.limit(), 1500ms);
   EXPECT_EQ(silence.store_event({Event::silent, 2, {}}, kWho, at(50s)), "");
   EXPECT_EQ(silence.too_long(at(50s)), 2);
@@ -41,8 +43,8 @@ TEST(Silence, EndsTheJobWhereAskedFor) {
   EXPECT_FALSE(silence.too_long(at(60s)));
 }
 
-TEST(Silence, MayLastLongerThanItTakesToBeNamed) {
-  Silence silence(60s, 10s);
+TEST(HeartbeatMonitor, MayLastLongerThanItTakesToBeNamed) {
+  HeartbeatMonitor silence(60s, 10s);
   EXPECT_EQ(silence.limit(), 10s);
   EXPECT_EQ(silence.store_event({Event::silent, 2, {}}, "rank 2", at(0s)),
             "bprun: warning: rank 2 gives no sign of life for 10.0 s: it is stopped, or its host "
