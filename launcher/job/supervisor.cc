@@ -54,17 +54,17 @@ Supervisor::Supervisor(const Options& options,
                .quiet = options.quiet,
                .colours = options.colours},
               [this](int rank, std::uint32_t bytes) {
-                crew_.output_taken(host_of_rank(plan_.placement, rank), bytes);
+                agents_.output_taken(host_of_rank(plan_.placement, rank), bytes);
               }),
       detector_(world_size(plan.placement)),
       heartbeats_(options.kill_silent, rank_silence(options.lost_after)),
       ranks_(plan.placement),
       key_(company_.key ? key_of_job(*company_.key, generation.job) : random_job_key()),
-      crew_(loop_,
-            plan,
-            std::move(company_.arrivals),
-            options.lost_after,
-            [this](std::size_t host, const ToLauncher& message) { on_message(host, message); }) {
+      agents_(loop_,
+              plan,
+              std::move(company_.arrivals),
+              options.lost_after,
+              [this](std::size_t host, const ToLauncher& message) { on_message(host, message); }) {
   loop_.watch(signals_.fd(), POLLIN, [this](short) {
     for (const int number : signals_.read()) {
       on_signal(number);
@@ -73,7 +73,7 @@ Supervisor::Supervisor(const Options& options,
 }
 
 Supervisor::~Supervisor() {
-  crew_.close(kAgentsEnd);
+  agents_.close(kAgentsEnd);
   kill_adopted();
 }
 
@@ -84,8 +84,8 @@ Ending Supervisor::run() {
     advance();
   }
   stop_took_ = stopping_since_ ? since(*stopping_since_) : 0ms;
-  crew_.dismiss(farewell(), kAgentsEnd);
-  crew_.close(kAgentsEnd);
+  agents_.dismiss(farewell(), kAgentsEnd);
+  agents_.close(kAgentsEnd);
   if (failure_) {
     output_.say_report(format_report(report()));
   } else if (stop_requests_ > 0) {
@@ -170,7 +170,7 @@ void Supervisor::on_store(const StoreEvent& event) {
 void Supervisor::on_signal(int number) {
   // Before there are ranks to save anything, a warning is the end.
   if ((number == SIGUSR1 || number == SIGUSR2) && phase_ == Phase::running) {
-    crew_.send_to_all(SignalRanks{number});
+    agents_.send_to_all(SignalRanks{number});
     stop_signal_ = stop_signal_ == 0 ? number : stop_signal_;
     return;
   }
@@ -193,15 +193,15 @@ void Supervisor::on_signal(int number) {
 // Stopped together with the ranks, and back together. They are in sessions of their own, where the
 // terminal's SIGTSTP would have no effect.
 void Supervisor::suspend() {
-  crew_.send_to_all(Suspend{true});
-  crew_.send_to_all(SignalRanks{SIGSTOP});
+  agents_.send_to_all(Suspend{true});
+  agents_.send_to_all(SignalRanks{SIGSTOP});
   output_.leave_terminal();
   const auto stopped = Clock::now();
   ::raise(SIGSTOP);
-  crew_.send_to_all(SignalRanks{SIGCONT});
-  crew_.send_to_all(Suspend{false});
+  agents_.send_to_all(SignalRanks{SIGCONT});
+  agents_.send_to_all(Suspend{false});
   heartbeats_.job_resumed(Clock::now());
-  crew_.resumed();
+  agents_.resumed();
   detector_.time_was_lost(Clock::now() - stopped);
 }
 
@@ -209,15 +209,15 @@ void Supervisor::advance() {
   if (phase_ == Phase::finished) {
     return;
   }
-  if (phase_ == Phase::preparing && crew_.all_ready()) {
+  if (phase_ == Phase::preparing && agents_.all_ready()) {
     go();
   }
   if (!failure_ && stop_requests_ == 0) {
-    if (auto trouble = crew_.trouble(options_.start_timeout)) {
+    if (auto trouble = agents_.trouble(options_.start_timeout)) {
       fail(std::move(*trouble));
     }
   }
-  if (phase_ == Phase::connecting && crew_.all_in(HostPhase::greeted)) {
+  if (phase_ == Phase::connecting && agents_.all_in(HostPhase::greeted)) {
     probe();
   }
   if (phase_ == Phase::probing && probe_->done()) {
@@ -249,7 +249,7 @@ void Supervisor::supervise() {
     on_signal(SIGPIPE);
   }
   const bool undecided = !failure_ && stop_requests_ == 0 && now < detector_.latest().value_or(now);
-  if ((crew_.all_over() && !undecided) || (give_up_at_ && now >= *give_up_at_)) {
+  if ((agents_.all_over() && !undecided) || (give_up_at_ && now >= *give_up_at_)) {
     phase_ = Phase::finished;
   }
 }
@@ -300,7 +300,7 @@ void Supervisor::fail(Failure failure) {
 void Supervisor::stop_after_failure() {
   for (int rank = 0; rank < ranks_.size(); ++rank) {
     const std::size_t host = host_of_rank(plan_.placement, rank);
-    ranks_[rank].stopped_by_us = !ranks_[rank].status && crew_.phase(host) != HostPhase::lost;
+    ranks_[rank].stopped_by_us = !ranks_[rank].status && agents_.phase(host) != HostPhase::lost;
   }
   stop_ranks(SIGTERM, kTermToKill);
 }
@@ -352,7 +352,7 @@ void Supervisor::tell_end_of_grace() {
 void Supervisor::stop_ranks(int signal, std::chrono::milliseconds grace) {
   stop_at_.reset();
   kill_at_.reset();
-  crew_.send_to_all(StopRanks{signal, static_cast<std::uint32_t>(grace.count())});
+  agents_.send_to_all(StopRanks{signal, static_cast<std::uint32_t>(grace.count())});
   stopping_since_ = stopping_since_.value_or(Clock::now());
   give_up_at_ = Clock::now() + grace + kAfterKill;
 }

@@ -14,8 +14,8 @@
 
 #include "bp/environment.h"
 #include "comm/store/server.h"
+#include "launcher/job/agent_set.h"
 #include "launcher/job/company.h"
-#include "launcher/job/crew.h"
 #include "launcher/job/heartbeat_monitor.h"
 #include "launcher/job/input_forwarder.h"
 #include "launcher/job/options.h"
@@ -108,7 +108,7 @@ class Supervisor {
   HeartbeatMonitor heartbeats_;
   RankStates ranks_;
   const JobKey key_;
-  Crew crew_;
+  AgentSet agents_;
   std::unique_ptr<NetworkProbe> probe_;  // which address of each host the others reach
   std::unique_ptr<StoreEvents> store_events_;
   std::unique_ptr<StoreServer> store_;  // after what its listener uses

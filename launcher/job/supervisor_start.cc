@@ -48,22 +48,22 @@ std::unique_ptr<StoreServer> start_store(const StoreServerOptions& options,
 void Supervisor::probe() {
   std::vector<HostToProbe> hosts;
   std::string seen;
-  for (std::size_t host = 0; host < crew_.size(); ++host) {
-    const Hello& hello = crew_.hello(host);
+  for (std::size_t host = 0; host < agents_.size(); ++host) {
+    const Hello& hello = agents_.hello(host);
     hosts.push_back(host_to_probe(plan_.placement[host].host, hello, options_.interface));
     seen = seen.empty() ? hello.client_address : seen;
   }
   probe_ = std::make_unique<NetworkProbe>(
       loop_, hosts, launcher_to_probe(seen, options_.interface),
-      [this](std::size_t host, const ToAgent& message) { crew_.send(host, message); },
+      [this](std::size_t host, const ToAgent& message) { agents_.send(host, message); },
       options_.probe);
   phase_ = Phase::probing;
 }
 
 // The same version of another build works, but is worth a look when something is odd.
 void Supervisor::warn_of_other_builds() {
-  for (std::size_t host = 0; host < crew_.size(); ++host) {
-    if (crew_.hello(host).build != own_build()) {
+  for (std::size_t host = 0; host < agents_.size(); ++host) {
+    if (agents_.hello(host).build != own_build()) {
       output_.say(concat("bprun: warning: host ", plan_.placement[host].host.name,
                          " has another build of bprun than this machine"));
     }
@@ -73,8 +73,8 @@ void Supervisor::warn_of_other_builds() {
 void Supervisor::prepare() {
   warn_of_other_builds();
   KnownHosts hosts{.plan = plan_, .hellos = {}, .addresses = probe_->reach().addresses};
-  for (std::size_t host = 0; host < crew_.size(); ++host) {
-    hosts.hellos.push_back(crew_.hello(host));
+  for (std::size_t host = 0; host < agents_.size(); ++host) {
+    hosts.hellos.push_back(agents_.hello(host));
   }
   const std::string here = address_of_launcher(hosts, options_.interface);
   StoreServerOptions server;
@@ -89,28 +89,29 @@ void Supervisor::prepare() {
       std::make_unique<StoreEvents>(loop_, [this](const StoreEvent& event) { on_store(event); });
   store_ = start_store(server, [this](const StoreEvent& event) { store_events_->push(event); });
 
-  crew_.look_for_signs_by([this] { return store_->values(kHostAliveKeys); });
+  agents_.look_for_signs_by([this] { return store_->values(kHostAliveKeys); });
   const std::vector<JobSpec> specs = brief_hosts(hosts, options_,
                                                  {.job = generation_.job,
                                                   .generation = generation_.number,
                                                   .key = key_,
                                                   .store = {here, store_->address().port},
                                                   .live_columns = output_.live_columns()});
-  for (std::size_t host = 0; host < crew_.size(); ++host) {
-    crew_.send(host, specs[host]);
+  for (std::size_t host = 0; host < agents_.size(); ++host) {
+    agents_.send(host, specs[host]);
   }
-  if (crew_.size() == 1) {
-    crew_.send_to_all(
+  if (agents_.size() == 1) {
+    agents_.send_to_all(
         Go{});  // there is no other host to wait for; one that is not ready ignores it
   }
   phase_ = Phase::preparing;
 }
 
 void Supervisor::go() {
-  input_ = std::make_unique<InputForwarder>(
-      loop_, STDIN_FILENO, [this](std::string data) { crew_.send(0, StdinData{std::move(data)}); });
-  if (crew_.size() > 1) {
-    crew_.send_to_all(Go{});
+  input_ = std::make_unique<InputForwarder>(loop_, STDIN_FILENO, [this](std::string data) {
+    agents_.send(0, StdinData{std::move(data)});
+  });
+  if (agents_.size() > 1) {
+    agents_.send_to_all(Go{});
   }
   started_ = Clock::now();
   phase_ = Phase::running;

@@ -21,21 +21,21 @@ namespace bp::launcher {
 
 enum class HostPhase { connecting, greeted, ready, done, lost };
 
-class Crew {
+class AgentSet {
  public:
   using Clock = EventLoop::Clock;
 
-  // `on_message` gets what the crew has no use for itself, with the host's number. Starts the
+  // `on_message` gets what the agent set has no use for itself, with the host's number. Starts the
   // agents of all hosts but those of `arrivals` (company.h); throws io where not even ssh can be
   // run. A host that is silent for `lost_after` is lost.
-  Crew(EventLoop& loop,
-       const JobPlan& plan,
-       std::vector<Arrival> arrivals,
-       std::chrono::milliseconds lost_after,
-       std::function<void(std::size_t, const ToLauncher&)> on_message);
-  ~Crew();
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  AgentSet(EventLoop& loop,
+           const JobPlan& plan,
+           std::vector<Arrival> arrivals,
+           std::chrono::milliseconds lost_after,
+           std::function<void(std::size_t, const ToLauncher&)> on_message);
+  ~AgentSet();
+  AgentSet(const AgentSet&) = delete;
+  AgentSet& operator=(const AgentSet&) = delete;
 
   [[nodiscard]] std::size_t size() const { return hosts_.size(); }
   [[nodiscard]] const Hello& hello(std::size_t host) const { return hosts_[host].hello; }
@@ -62,7 +62,8 @@ class Crew {
   // Tells those that came by themselves how the job ended, and waits until they have heard, at most
   // so long.
   void dismiss(const End& end, std::chrono::milliseconds limit);
-  // Lets all agents end, and waits for that, at most so long. The crew is of no use afterwards.
+  // Lets all agents end, and waits for that, at most so long. the agent set is of no use
+  // afterwards.
   void close(std::chrono::milliseconds limit);
 
  private:

@@ -1,4 +1,4 @@
-#include "launcher/job/crew.h"
+#include "launcher/job/agent_set.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -29,11 +29,11 @@ std::string ranks_there(const PlacedHost& placed) {
 
 }  // namespace
 
-Crew::Crew(EventLoop& loop,
-           const JobPlan& plan,
-           std::vector<Arrival> arrivals,
-           std::chrono::milliseconds lost_after,
-           std::function<void(std::size_t, const ToLauncher&)> on_message)
+AgentSet::AgentSet(EventLoop& loop,
+                   const JobPlan& plan,
+                   std::vector<Arrival> arrivals,
+                   std::chrono::milliseconds lost_after,
+                   std::function<void(std::size_t, const ToLauncher&)> on_message)
     : loop_(loop),
       plan_(plan),
       lost_after_(lost_after),
@@ -48,7 +48,7 @@ Crew::Crew(EventLoop& loop,
   look();
 }
 
-void Crew::connect(std::size_t host, Arrival arrival) {
+void AgentSet::connect(std::size_t host, Arrival arrival) {
   HostState& state = hosts_[host];
   AgentLink::Listener listener{[this, host](ToLauncher& message) { handle(host, message); },
                                [this, host](const LinkLoss& loss) { on_lost(host, loss); }};
@@ -66,11 +66,13 @@ void Crew::connect(std::size_t host, Arrival arrival) {
   state.phase = HostPhase::greeted;
 }
 
-Crew::~Crew() { close(0s); }
+AgentSet::~AgentSet() { close(0s); }
 
-const std::string& Crew::name(std::size_t host) const { return plan_.placement[host].host.name; }
+const std::string& AgentSet::name(std::size_t host) const {
+  return plan_.placement[host].host.name;
+}
 
-void Crew::handle(std::size_t host, const ToLauncher& message) {
+void AgentSet::handle(std::size_t host, const ToLauncher& message) {
   HostState& state = hosts_[host];
   if (const auto* hello = std::get_if<Hello>(&message)) {
     state.hello = *hello;
@@ -89,7 +91,7 @@ void Crew::handle(std::size_t host, const ToLauncher& message) {
   }
 }
 
-void Crew::on_lost(std::size_t host, const LinkLoss& loss) {
+void AgentSet::on_lost(std::size_t host, const LinkLoss& loss) {
   look_for_pause();
   HostState& state = hosts_[host];
   if (state.phase != HostPhase::done && state.phase != HostPhase::lost) {
@@ -99,7 +101,7 @@ void Crew::on_lost(std::size_t host, const LinkLoss& loss) {
   }
 }
 
-void Crew::beat() {
+void AgentSet::beat() {
   for (HostState& host : hosts_) {
     if (host.phase == HostPhase::connecting) {
       continue;  // a login shell that reads its input would have it
@@ -111,7 +113,7 @@ void Crew::beat() {
   heartbeat_ = loop_.after(kHeartbeat, [this] { beat(); });
 }
 
-void Crew::look() {
+void AgentSet::look() {
   look_for_pause();
   look_for_signs();
   look_for_silence();
@@ -119,31 +121,31 @@ void Crew::look() {
 }
 
 // By the usual connection.
-Crew::Clock::duration Crew::silence_of(const HostState& host) const {
+AgentSet::Clock::duration AgentSet::silence_of(const HostState& host) const {
   return Clock::now() - std::max(host.link->last_heard(), awake_since_);
 }
 
 // Agents on this machine need no watching: their end is seen at once.
-bool Crew::watched(std::size_t host) const {
+bool AgentSet::watched(std::size_t host) const {
   const HostPhase phase = hosts_[host].phase;
   return (phase == HostPhase::greeted || phase == HostPhase::ready) && !plan_.hosts[host].local;
 }
 
 // In a pause of our own we heard of no host, and they heard nothing of us.
-void Crew::look_for_pause() {
+void AgentSet::look_for_pause() {
   if (const auto pause = own_pause_.look(kOwnPause)) {
     awake_since_ = Clock::now();
     paused_for_ = *pause;
   }
 }
 
-void Crew::resumed() {
+void AgentSet::resumed() {
   static_cast<void>(own_pause_.look(kOwnPause));
   awake_since_ = Clock::now();
 }
 
 // Costs a moment, so only while a host is silent.
-void Crew::look_for_signs() {
+void AgentSet::look_for_signs() {
   bool any_silent = false;
   for (std::size_t host = 0; host < hosts_.size(); ++host) {
     any_silent |= watched(host) && silence_of(hosts_[host]) > kCheckAfter;
@@ -161,7 +163,7 @@ void Crew::look_for_signs() {
   }
 }
 
-void Crew::look_for_silence() {
+void AgentSet::look_for_silence() {
   for (std::size_t host = 0; host < hosts_.size(); ++host) {
     const HostState& state = hosts_[host];
     if (watched(host) && silence_of(state) > lost_after_ &&
@@ -173,24 +175,24 @@ void Crew::look_for_silence() {
   }
 }
 
-bool Crew::all_in(HostPhase phase) const {
+bool AgentSet::all_in(HostPhase phase) const {
   return std::all_of(hosts_.begin(), hosts_.end(),
                      [phase](const HostState& host) { return host.phase == phase; });
 }
 
-bool Crew::all_ready() const {
+bool AgentSet::all_ready() const {
   return std::all_of(hosts_.begin(), hosts_.end(), [](const HostState& host) {
     return host.phase == HostPhase::ready || host.phase == HostPhase::done;
   });
 }
 
-bool Crew::all_over() const {
+bool AgentSet::all_over() const {
   return std::all_of(hosts_.begin(), hosts_.end(), [](const HostState& host) {
     return host.phase == HostPhase::done || host.phase == HostPhase::lost;
   });
 }
 
-std::optional<Failure> Crew::trouble(std::chrono::milliseconds start_timeout) {
+std::optional<Failure> AgentSet::trouble(std::chrono::milliseconds start_timeout) {
   if (start_failure_) {
     return start_failure_;
   }
@@ -203,7 +205,7 @@ std::optional<Failure> Crew::trouble(std::chrono::milliseconds start_timeout) {
   return host_lost();
 }
 
-std::optional<Failure> Crew::not_reached(std::chrono::milliseconds start_timeout) const {
+std::optional<Failure> AgentSet::not_reached(std::chrono::milliseconds start_timeout) const {
   const auto now = Clock::now();
   std::vector<std::size_t> lost;
   std::vector<std::size_t> waiting;
@@ -237,7 +239,7 @@ std::optional<Failure> Crew::not_reached(std::chrono::milliseconds start_timeout
   return first;
 }
 
-std::optional<Failure> Crew::other_version() const {
+std::optional<Failure> AgentSet::other_version() const {
   for (std::size_t host = 0; host < hosts_.size(); ++host) {
     if (hosts_[host].phase == HostPhase::greeted) {
       if (std::string text = version_trouble(name(host), hosts_[host].hello, ours_);
@@ -249,7 +251,7 @@ std::optional<Failure> Crew::other_version() const {
   return std::nullopt;
 }
 
-std::optional<Failure> Crew::host_lost() const {
+std::optional<Failure> AgentSet::host_lost() const {
   for (std::size_t host = 0; host < hosts_.size(); ++host) {
     const HostState& state = hosts_[host];
     if (state.phase == HostPhase::lost && !state.loss.before_hello) {
@@ -266,7 +268,7 @@ std::optional<Failure> Crew::host_lost() const {
 }
 
 // The agents did what they must when bprun is silent. No host is to blame.
-std::optional<Failure> Crew::own_pause_failure(const LinkLoss& loss) const {
+std::optional<Failure> AgentSet::own_pause_failure(const LinkLoss& loss) const {
   const bool ours = loss.gave_up_on_us && paused_for_ > lost_after_ - 2 * kHeartbeat &&
                     Clock::now() - awake_since_ < lost_after_;
   if (!ours) {
@@ -286,13 +288,13 @@ std::optional<Failure> Crew::own_pause_failure(const LinkLoss& loss) const {
   return failure;
 }
 
-void Crew::send_to_all(const ToAgent& message) {
+void AgentSet::send_to_all(const ToAgent& message) {
   for (HostState& host : hosts_) {
     host.link->send(message);
   }
 }
 
-void Crew::output_taken(std::size_t host, std::uint32_t bytes) {
+void AgentSet::output_taken(std::size_t host, std::uint32_t bytes) {
   std::uint32_t& taken = hosts_[host].output_taken;
   taken += bytes;
   if (taken >= kToldAtOnce) {
@@ -300,7 +302,7 @@ void Crew::output_taken(std::size_t host, std::uint32_t bytes) {
   }
 }
 
-void Crew::dismiss(const End& end, std::chrono::milliseconds limit) {
+void AgentSet::dismiss(const End& end, std::chrono::milliseconds limit) {
   const auto listens = [this](std::size_t host) {
     return plan_.hosts[host].joined && !hosts_[host].link->closed() &&
            hosts_[host].phase != HostPhase::lost;
@@ -318,7 +320,7 @@ void Crew::dismiss(const End& end, std::chrono::milliseconds limit) {
   }
 }
 
-void Crew::close(std::chrono::milliseconds limit) {
+void AgentSet::close(std::chrono::milliseconds limit) {
   loop_.cancel(heartbeat_);
   loop_.cancel(look_);
   // All are told before any is waited for.
