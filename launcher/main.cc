@@ -81,11 +81,11 @@ int serve_main(const Options& options) {
   if (const auto* exit = std::get_if<EarlyExit>(&gathered)) {
     return print(*exit);
   }
-  auto& [plan, company] = std::get<Gathered>(gathered);
+  auto& [plan, machines] = std::get<Gathered>(gathered);
   if (!options.quiet) {
     tell_notes(plan);
   }
-  return run_job(options, plan, std::move(company));
+  return run_job(options, plan, std::move(machines));
 }
 
 // Its ranks write to the server, and read from there.

@@ -31,7 +31,7 @@ std::string ranks_there(const PlacedHost& placed) {
 
 AgentSet::AgentSet(EventLoop& loop,
                    const JobPlan& plan,
-                   std::vector<Arrival> arrivals,
+                   std::vector<JoinedMachine> arrivals,
                    std::chrono::milliseconds lost_after,
                    std::function<void(std::size_t, const ToLauncher&)> on_message)
     : loop_(loop),
@@ -48,7 +48,7 @@ AgentSet::AgentSet(EventLoop& loop,
   look();
 }
 
-void AgentSet::connect(std::size_t host, Arrival arrival) {
+void AgentSet::connect(std::size_t host, JoinedMachine arrival) {
   HostState& state = hosts_[host];
   AgentLink::Listener listener{[this, host](ToLauncher& message) { handle(host, message); },
                                [this, host](const LinkLoss& loss) { on_lost(host, loss); }};

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "launcher/agent/link.h"
-#include "launcher/job/company.h"
+#include "launcher/job/joined_machines.h"
 #include "launcher/job/plan.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/process/own_pause.h"
@@ -26,11 +26,11 @@ class AgentSet {
   using Clock = EventLoop::Clock;
 
   // `on_message` gets what the agent set has no use for itself, with the host's number. Starts the
-  // agents of all hosts but those of `arrivals` (company.h); throws io where not even ssh can be
+  // agents of all hosts but those of `arrivals` (machines.h); throws io where not even ssh can be
   // run. A host that is silent for `lost_after` is lost.
   AgentSet(EventLoop& loop,
            const JobPlan& plan,
-           std::vector<Arrival> arrivals,
+           std::vector<JoinedMachine> arrivals,
            std::chrono::milliseconds lost_after,
            std::function<void(std::size_t, const ToLauncher&)> on_message);
   ~AgentSet();
@@ -76,7 +76,7 @@ class AgentSet {
     Clock::time_point sign_at{};     // when that was seen
     std::uint32_t output_taken = 0;  // that its agent has not heard of
   };
-  void connect(std::size_t host, Arrival arrival);
+  void connect(std::size_t host, JoinedMachine arrival);
   void handle(std::size_t host, const ToLauncher& message);
   void on_lost(std::size_t host, const LinkLoss& loss);
   void beat();

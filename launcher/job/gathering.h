@@ -16,7 +16,7 @@
 #include "launcher/agent/knock.h"
 #include "launcher/gpus/gpu.h"
 #include "launcher/hosts/claims.h"
-#include "launcher/job/company.h"
+#include "launcher/job/joined_machines.h"
 #include "launcher/job/options.h"
 #include "launcher/job/plan.h"
 #include "launcher/process/event_loop.h"
@@ -26,7 +26,7 @@ namespace bp::launcher {
 
 struct Gathered {
   JobPlan plan;
-  Company company;
+  JoinedMachines machines;
 };
 
 class Gathering {

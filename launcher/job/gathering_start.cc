@@ -40,13 +40,14 @@ Gathered Gathering::gathered() {
   }
   choose_gpus(result.plan, seated);
   stop_listening();
-  result.company.key = key_;
+  result.machines.key = key_;
   for (Guest* guest : seated) {
-    result.company.arrivals.push_back(
-        guest == nullptr ? Arrival{} : Arrival{std::move(guest->channel), guest->hello});
+    result.machines.arrivals.push_back(
+        guest == nullptr ? JoinedMachine{}
+                         : JoinedMachine{std::move(guest->channel), guest->hello});
   }
   guests_.clear();
-  result.company.loop = std::move(loop_);
+  result.machines.loop = std::move(loop_);
   return result;
 }
 

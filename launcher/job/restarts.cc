@@ -63,9 +63,9 @@ Options with_output_folder(Options options, const std::string& job) {
 
 class Job {
  public:
-  Job(const Options& options, JobPlan plan, Company company)
+  Job(const Options& options, JobPlan plan, JoinedMachines machines)
       : options_(with_output_folder(options, name_)),
-        company_(std::move(company)),
+        machines_(std::move(machines)),
         roster_(options, std::move(plan)) {}
   int run();
 
@@ -79,8 +79,8 @@ class Job {
   void end_by_signal(int number);
 
   const std::string name_ = random_job_name();
-  const Options options_;  // with the job's own folder for --output
-  Company company_;        // of the first generation
+  const Options options_;    // with the job's own folder for --output
+  JoinedMachines machines_;  // of the first generation
   Roster roster_;
   Ending ending_;
   int generations_ = 0;  // that ran
@@ -107,8 +107,8 @@ int Job::run() {
 
 void Job::run_generation() {
   const std::string name = generations_ == 0 ? name_ : concat(name_, "@", generations_);
-  ending_ =
-      Supervisor(options_, roster_.plan(), {generations_, name}, std::exchange(company_, {})).run();
+  ending_ = Supervisor(options_, roster_.plan(), {generations_, name}, std::exchange(machines_, {}))
+                .run();
   if (ending_.ran) {
     history_.push_back(concat("generation ", generations_, ", ", describe(roster_.plan().placement),
                               ": ",
@@ -199,8 +199,8 @@ bool may_heal(int exit_code) {
   return std::find(kNever.begin(), kNever.end(), exit_code) == kNever.end();
 }
 
-int run_job(const Options& options, const JobPlan& plan, Company company) {
-  return Job(options, plan, std::move(company)).run();
+int run_job(const Options& options, const JobPlan& plan, JoinedMachines machines) {
+  return Job(options, plan, std::move(machines)).run();
 }
 
 }  // namespace bp::launcher

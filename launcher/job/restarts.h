@@ -3,7 +3,7 @@
 // next.
 #pragma once
 
-#include "launcher/job/company.h"
+#include "launcher/job/joined_machines.h"
 #include "launcher/job/options.h"
 #include "launcher/job/plan.h"
 
@@ -11,8 +11,10 @@ namespace bp::launcher {
 
 // Returns bprun's exit code: that of the last generation, or of a stop that was asked for between
 // two. Throws as Supervisor does.
-// Machines that have come by themselves (company.h) stay for one generation.
-[[nodiscard]] int run_job(const Options& options, const JobPlan& plan, Company company = {});
+// Machines that have come by themselves (machines.h) stay for one generation.
+[[nodiscard]] int run_job(const Options& options,
+                          const JobPlan& plan,
+                          JoinedMachines machines = {});
 
 // Whether a program that left with this code may do better the next time: not after a wrong option,
 // file or program, nor when it was asked to save and did (75).

@@ -39,12 +39,12 @@ std::chrono::milliseconds since(EventLoop::Clock::time_point start) {
 Supervisor::Supervisor(const Options& options,
                        const JobPlan& plan,
                        const Generation& generation,
-                       Company company)
+                       JoinedMachines machines)
     : options_(options),
       plan_(plan),
       generation_(generation),
-      company_(std::move(company)),
-      loop_(*company_.loop),
+      machines_(std::move(machines)),
+      loop_(*machines_.loop),
       signals_{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP},
       output_(loop_,
               {.world_size = world_size(plan.placement),
@@ -59,10 +59,10 @@ Supervisor::Supervisor(const Options& options,
       detector_(world_size(plan.placement)),
       heartbeats_(options.kill_silent, rank_silence(options.lost_after)),
       ranks_(plan.placement),
-      key_(company_.key ? key_of_job(*company_.key, generation.job) : random_job_key()),
+      key_(machines_.key ? key_of_job(*machines_.key, generation.job) : random_job_key()),
       agents_(loop_,
               plan,
-              std::move(company_.arrivals),
+              std::move(machines_.arrivals),
               options.lost_after,
               [this](std::size_t host, const ToLauncher& message) { on_message(host, message); }) {
   loop_.watch(signals_.fd(), POLLIN, [this](short) {

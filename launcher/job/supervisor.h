@@ -15,9 +15,9 @@
 #include "bp/environment.h"
 #include "comm/store/server.h"
 #include "launcher/job/agent_set.h"
-#include "launcher/job/company.h"
 #include "launcher/job/heartbeat_monitor.h"
 #include "launcher/job/input_forwarder.h"
+#include "launcher/job/joined_machines.h"
 #include "launcher/job/options.h"
 #include "launcher/job/plan.h"
 #include "launcher/job/rank_states.h"
@@ -48,11 +48,11 @@ struct Ending {
 class Supervisor {
  public:
   // The first two must outlive it. Starts the agents; throws Error where that is impossible.
-  // `company` is empty unless hosts have come by themselves.
+  // `machines` is empty unless hosts have come by themselves.
   Supervisor(const Options& options,
              const JobPlan& plan,
              const Generation& generation,
-             Company company = {});
+             JoinedMachines machines = {});
   ~Supervisor();
   // Returns once every process of the generation has ended and all is printed. Throws Error where
   // bprun itself cannot go on; the destructor then still stops everything.
@@ -100,7 +100,7 @@ class Supervisor {
   const Options& options_;
   const JobPlan& plan_;
   const Generation generation_;
-  Company company_;
+  JoinedMachines machines_;
   EventLoop& loop_;
   SignalFd signals_;
   OutputHub output_;

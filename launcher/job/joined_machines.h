@@ -12,15 +12,16 @@
 
 namespace bp::launcher {
 
-struct Arrival {
+struct JoinedMachine {
   std::unique_ptr<Channel> channel;  // null: this machine, whose agent is still to be started
   Hello hello;
 };
 
-struct Company {
+struct JoinedMachines {
   std::unique_ptr<EventLoop> loop = std::make_unique<EventLoop>();  // of the channels, and the job
-  std::vector<Arrival> arrivals;  // one for each host of the plan; empty: nobody comes by himself
-  std::optional<JobKey> key;      // that they all know; unset: the job gets a random one
+  std::vector<JoinedMachine>
+      arrivals;               // one for each host of the plan; empty: nobody comes by himself
+  std::optional<JobKey> key;  // that they all know; unset: the job gets a random one
 };
 
 }  // namespace bp::launcher
