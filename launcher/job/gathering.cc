@@ -104,14 +104,15 @@ void Gathering::accept_some() {
     }
     const auto stranger =
         strangers_.insert(strangers_.end(), {peer_address_of(socket.get()), nullptr});
-    stranger->knock = std::make_unique<Knock>(
+    stranger->handshake = std::make_unique<JoinHandshake>(
         *loop_, std::move(socket), key_,
-        Knock::Listener{[this, stranger](Channel::Ends ends) {
-                          const Stranger done = std::move(*stranger);
-                          strangers_.erase(stranger);
-                          admit(std::move(ends), done.address);
-                        },
-                        [this, stranger](const std::string& why) { refuse(stranger, why); }});
+        JoinHandshake::Listener{
+            [this, stranger](Channel::Ends ends) {
+              const Stranger done = std::move(*stranger);
+              strangers_.erase(stranger);
+              admit(std::move(ends), done.address);
+            },
+            [this, stranger](const std::string& why) { refuse(stranger, why); }});
   }
 }
 

@@ -13,7 +13,7 @@
 
 #include "comm/base/deadline.h"
 #include "comm/base/refusals.h"
-#include "launcher/agent/knock.h"
+#include "launcher/agent/join_handshake.h"
 #include "launcher/gpus/gpu.h"
 #include "launcher/hosts/claims.h"
 #include "launcher/job/joined_machines.h"
@@ -57,7 +57,7 @@ class Gathering {
 
   struct Stranger {
     std::string address;
-    std::unique_ptr<Knock> knock;
+    std::unique_ptr<JoinHandshake> handshake;
   };
 
   void accept_some();

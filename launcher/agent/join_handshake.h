@@ -15,21 +15,21 @@
 
 namespace bp::launcher {
 
-class Knock {
+class JoinHandshake {
  public:
   struct Listener {
     std::function<void(Channel::Ends)> on_admitted;
     std::function<void(const std::string& why)> on_refused;
   };
   // One of the two is called within `limit`, once, and may destroy this. `loop` must outlive it.
-  Knock(EventLoop& loop,
-        Fd socket,
-        const JobKey& key,
-        Listener listener,
-        std::chrono::milliseconds limit = kHandshake);
-  ~Knock();
-  Knock(const Knock&) = delete;
-  Knock& operator=(const Knock&) = delete;
+  JoinHandshake(EventLoop& loop,
+                Fd socket,
+                const JobKey& key,
+                Listener listener,
+                std::chrono::milliseconds limit = kHandshake);
+  ~JoinHandshake();
+  JoinHandshake(const JoinHandshake&) = delete;
+  JoinHandshake& operator=(const JoinHandshake&) = delete;
 
  private:
   void read_some();

@@ -1,4 +1,4 @@
-#include "launcher/agent/knock.h"
+#include "launcher/agent/join_handshake.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -15,11 +15,11 @@
 
 namespace bp::launcher {
 
-Knock::Knock(EventLoop& loop,
-             Fd socket,
-             const JobKey& key,
-             Listener listener,
-             std::chrono::milliseconds limit)
+JoinHandshake::JoinHandshake(EventLoop& loop,
+                             Fd socket,
+                             const JobKey& key,
+                             Listener listener,
+                             std::chrono::milliseconds limit)
     : loop_(loop),
       socket_(std::move(socket)),
       handshake_(key, kJoinHandshake),
@@ -30,13 +30,13 @@ Knock::Knock(EventLoop& loop,
   timer_ = loop_.after(limit, [this] { refuse("it did not prove in time who it is"); });
 }
 
-Knock::~Knock() {
+JoinHandshake::~JoinHandshake() {
   loop_.cancel(timer_);
   if (socket_) loop_.forget(socket_.get());
 }
 
 // Never reads beyond a frame: what follows the last one is the channel's.
-void Knock::read_some() {
+void JoinHandshake::read_some() {
   const FrameLimits limits{.body = kMaxHandshakeBody, .mac = 0};
   std::array<char, kFrameHeader + kMaxHandshakeBody> buffer{};
   const std::size_t wanted = next_frame(received_, limits).size - received_.size();
@@ -57,7 +57,7 @@ void Knock::read_some() {
   }
 }
 
-void Knock::take(std::string_view body) {
+void JoinHandshake::take(std::string_view body) {
   const auto step = challenged_ ? handshake_.take_proof(body) : handshake_.take_hello(body);
   if (step.refusal) {
     send(plain_frame(encode_handshake(
@@ -74,11 +74,11 @@ void Knock::take(std::string_view body) {
 }
 
 // Into the empty buffer of a new connection it fits; if not, the other side will not go on.
-void Knock::send(const std::string& frame) {
+void JoinHandshake::send(const std::string& frame) {
   static_cast<void>(::send(socket_.get(), frame.data(), frame.size(), MSG_NOSIGNAL));
 }
 
-void Knock::refuse(const std::string& why) {
+void JoinHandshake::refuse(const std::string& why) {
   loop_.cancel(timer_);
   loop_.forget(socket_.get());
   socket_.reset();
@@ -86,7 +86,7 @@ void Knock::refuse(const std::string& why) {
   on_refused(why);
 }
 
-void Knock::admit() {
+void JoinHandshake::admit() {
   loop_.cancel(timer_);
   loop_.forget(socket_.get());
   Channel::Ends ends;

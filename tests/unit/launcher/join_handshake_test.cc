@@ -1,4 +1,4 @@
-#include "launcher/agent/knock.h"
+#include "launcher/agent/join_handshake.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,18 +17,18 @@ namespace {
 using namespace std::chrono_literals;
 
 // A server's end, whose answers are read from ours.
-class KnockTest : public testing::Test {
+class JoinHandshakeTest : public testing::Test {
  protected:
-  KnockTest() { begin(60s); }
+  JoinHandshakeTest() { begin(60s); }
 
   void begin(std::chrono::milliseconds limit) {
     int ends[2];
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     ours_ = Fd(ends[0]);
-    knock_.emplace(
+    handshake_.emplace(
         loop_, Fd(ends[1]), key_,
-        Knock::Listener{[this](Channel::Ends admitted) { admitted_ = std::move(admitted); },
-                        [this](const std::string& why) { refused_ = why; }},
+        JoinHandshake::Listener{[this](Channel::Ends admitted) { admitted_ = std::move(admitted); },
+                                [this](const std::string& why) { refused_ = why; }},
         limit);
   }
 
@@ -45,12 +45,12 @@ class KnockTest : public testing::Test {
   const JobKey key_ = random_bytes();
   EventLoop loop_;
   Fd ours_;
-  std::optional<Knock> knock_;
+  std::optional<JoinHandshake> handshake_;
   std::optional<Channel::Ends> admitted_;
   std::string refused_;
 };
 
-TEST_F(KnockTest, WhoKnowsTheKeyIsAdmittedAndUnderstood) {
+TEST_F(JoinHandshakeTest, WhoKnowsTheKeyIsAdmittedAndUnderstood) {
   ClientHandshake client(key_, kJoinHandshake, -1);
   send(client.hello());
   const auto step = client.take_challenge(answer());
@@ -63,7 +63,7 @@ TEST_F(KnockTest, WhoKnowsTheKeyIsAdmittedAndUnderstood) {
   EXPECT_EQ(seal.open(admitted_->seal->seal("an answer")), "an answer");
 }
 
-TEST_F(KnockTest, WhoKnowsItNotIsRefusedAndKnowsThatHeIsWrongHere) {
+TEST_F(JoinHandshakeTest, WhoKnowsItNotIsRefusedAndKnowsThatHeIsWrongHere) {
   ClientHandshake client(random_bytes(), kJoinHandshake, -1);
   send(client.hello());
   EXPECT_TRUE(client.take_challenge(answer()).other_key);
@@ -72,14 +72,14 @@ TEST_F(KnockTest, WhoKnowsItNotIsRefusedAndKnowsThatHeIsWrongHere) {
   EXPECT_FALSE(admitted_);
 }
 
-TEST_F(KnockTest, ARankThatLooksForItsStoreIsTold) {
+TEST_F(JoinHandshakeTest, ARankThatLooksForItsStoreIsTold) {
   ClientHandshake client(key_, "another job", 3);
   send(client.hello());
   EXPECT_EQ(client.take_challenge(answer()).refusal, StoreRefusal::job);
   EXPECT_EQ(refused_, "it is no bprun --join");
 }
 
-TEST_F(KnockTest, AnotherVersionIsToldOursAndNamed) {
+TEST_F(JoinHandshakeTest, AnotherVersionIsToldOursAndNamed) {
   send(plain_frame(encode_handshake({.op = StoreOp::hello}, kStoreVersion + 1)));
   const HandshakeBody told = answer();
   EXPECT_EQ(told.version, kStoreVersion);
@@ -87,29 +87,29 @@ TEST_F(KnockTest, AnotherVersionIsToldOursAndNamed) {
   EXPECT_EQ(refused_, "it is of another version of bp");
 }
 
-TEST_F(KnockTest, AHelloThatIsNoneIsRefused) {
+TEST_F(JoinHandshakeTest, AHelloThatIsNoneIsRefused) {
   send(plain_frame(encode_handshake({.op = StoreOp::proof, .strings = {std::string(32, 'x')}})));
   EXPECT_EQ(refused_, "it sent a malformed hello");
 }
 
-TEST_F(KnockTest, AHelloWithAShortNonceIsRefused) {
+TEST_F(JoinHandshakeTest, AHelloWithAShortNonceIsRefused) {
   send(plain_frame(encode_handshake(
       {.op = StoreOp::hello, .number = -1, .strings = {kJoinHandshake, std::string(31, 'x')}})));
   EXPECT_EQ(refused_, "it sent a malformed hello");
 }
 
-TEST_F(KnockTest, OneThatSaysNothingIsRefusedAtTheLimit) {
+TEST_F(JoinHandshakeTest, OneThatSaysNothingIsRefusedAtTheLimit) {
   begin(1ms);
   for (int i = 0; i < 10 && refused_.empty(); ++i) loop_.run_once(1s);
   EXPECT_EQ(refused_, "it did not prove in time who it is");
 }
 
-TEST_F(KnockTest, NonsenseIsRefused) {
+TEST_F(JoinHandshakeTest, NonsenseIsRefused) {
   send("GET / HTTP/1.1\r\n\r\n");
   EXPECT_EQ(refused_, "it does not speak the protocol of bprun");
 }
 
-TEST_F(KnockTest, WhoHangsUpIsRefused) {
+TEST_F(JoinHandshakeTest, WhoHangsUpIsRefused) {
   ours_.reset();
   loop_.run_once(1s);
   EXPECT_EQ(refused_, "it has gone before it proved who it is");
