@@ -17,7 +17,7 @@
 #include "launcher/agent/agent.h"
 #include "launcher/agent/join.h"
 #include "launcher/job/dry_run.h"
-#include "launcher/job/gathering.h"
+#include "launcher/job/join_server.h"
 #include "launcher/job/options.h"
 #include "launcher/job/plan.h"
 #include "launcher/job/restarts.h"
@@ -73,15 +73,15 @@ void tell_notes(const JobPlan& plan) {
 
 int serve_main(const Options& options) {
   prepare_process();
-  Gathering gathering(options);
+  JoinServer server(options);
   if (options.dry_run) {
-    return print({0, gathering.outlook()});
+    return print({0, server.outlook()});
   }
-  auto gathered = gathering.run();
+  auto gathered = server.run();
   if (const auto* exit = std::get_if<EarlyExit>(&gathered)) {
     return print(*exit);
   }
-  auto& [plan, machines] = std::get<Gathered>(gathered);
+  auto& [plan, machines] = std::get<JoinResult>(gathered);
   if (!options.quiet) {
     tell_notes(plan);
   }

@@ -185,11 +185,11 @@ TEST(Options, OfMachinesThatJoin) {
   EXPECT_EQ(server.serve_port, 7000);
   EXPECT_EQ(server.slots, 3);
   EXPECT_FALSE(server.first_rank);
-  const Options guest = good({"--join", "[fe80::1]:7000", "--first-rank", "2"});
-  EXPECT_EQ(guest.join->text(), "[fe80::1]:7000");
-  EXPECT_EQ(guest.slots, 1);
-  EXPECT_EQ(guest.first_rank, 2);
-  EXPECT_TRUE(guest.program.empty()) << "what the server runs";
+  const Options candidate = good({"--join", "[fe80::1]:7000", "--first-rank", "2"});
+  EXPECT_EQ(candidate.join->text(), "[fe80::1]:7000");
+  EXPECT_EQ(candidate.slots, 1);
+  EXPECT_EQ(candidate.first_rank, 2);
+  EXPECT_TRUE(candidate.program.empty()) << "what the server runs";
   EXPECT_EQ(good({"--serve", "0", "-n", "2", "--slots", "0", "p"}).slots, 0);
   EXPECT_TRUE(good({"--serve", "0", "-n", "2", "--dry-run", "p"}).dry_run);
   EXPECT_EQ(good({"--join", "h:1", "--gpus", "0,1"}).gpus, "0,1");

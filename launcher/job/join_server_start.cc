@@ -1,12 +1,12 @@
-// What Gathering makes of the machines that are there: a plan, or only its outlook.
+// What JoinServer makes of the machines that are there: a plan, or only its outlook.
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "comm/base/text.h"
 #include "launcher/agent/listen.h"
-#include "launcher/job/gathering.h"
 #include "launcher/job/give_gpus.h"
+#include "launcher/job/join_server.h"
 #include "launcher/process/program.h"
 #include "launcher/process/shell_words.h"
 #include "launcher/protocol/timing.h"
@@ -14,16 +14,16 @@
 
 namespace bp::launcher {
 
-Gathered Gathering::gathered() {
+JoinResult JoinServer::gathered() {
   const auto all = claims();
-  std::vector<Guest*> there = {nullptr};  // this machine, as in claims()
-  for (Guest& guest : guests_) {
-    if (guest.claim) there.push_back(&guest);
+  std::vector<JoinCandidate*> there = {nullptr};  // this machine, as in claims()
+  for (JoinCandidate& candidate : candidates_) {
+    if (candidate.claim) there.push_back(&candidate);
   }
   const std::string self = own_program();
-  Gathered result;
+  JoinResult result;
   result.plan.program = options_.program.front();
-  std::vector<Guest*> seated;  // one for each host of the plan
+  std::vector<JoinCandidate*> seated;  // one for each host of the plan
   for (const Seat& seat : seat_claims(all, world_)) {
     const Claim& claim = all[seat.claim];
     Host host;
@@ -41,18 +41,18 @@ Gathered Gathering::gathered() {
   choose_gpus(result.plan, seated);
   stop_listening();
   result.machines.key = key_;
-  for (Guest* guest : seated) {
+  for (JoinCandidate* candidate : seated) {
     result.machines.arrivals.push_back(
-        guest == nullptr ? JoinedMachine{}
-                         : JoinedMachine{std::move(guest->channel), guest->hello});
+        candidate == nullptr ? JoinedMachine{}
+                             : JoinedMachine{std::move(candidate->channel), candidate->hello});
   }
-  guests_.clear();
+  candidates_.clear();
   result.machines.loop = std::move(loop_);
   return result;
 }
 
 // Those of this machine are asked for by an agent, as in any job.
-void Gathering::choose_gpus(JobPlan& plan, const std::vector<Guest*>& seated) const {
+void JoinServer::choose_gpus(JobPlan& plan, const std::vector<JoinCandidate*>& seated) const {
   std::vector<GpuWish> wishes;
   for (std::size_t i = 0; i < seated.size(); ++i) {
     Host& host = plan.placement[i].host;
@@ -68,7 +68,7 @@ void Gathering::choose_gpus(JobPlan& plan, const std::vector<Guest*>& seated) co
   if (!options_.share_gpus) check_one_rank_a_gpu(plan.placement);
 }
 
-std::string Gathering::outlook() const {
+std::string JoinServer::outlook() const {
   const int port = port_of(listener_.get());
   const int awaited = world_ - own_.slots;
   if (options_.json) {

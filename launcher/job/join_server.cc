@@ -1,4 +1,4 @@
-#include "launcher/job/gathering.h"
+#include "launcher/job/join_server.h"
 
 #include <signal.h>
 
@@ -40,7 +40,7 @@ Fd listen_for(const Options& options) {
 
 }  // namespace
 
-Gathering::Gathering(const Options& options)
+JoinServer::JoinServer(const Options& options)
     : options_(options),
       world_(options.ranks.value_or(1)),
       key_(read_join_key()),
@@ -57,13 +57,13 @@ Gathering::Gathering(const Options& options)
   beat();
 }
 
-std::variant<Gathered, EarlyExit> Gathering::run() {
+std::variant<JoinResult, EarlyExit> JoinServer::run() {
   say(concat("serving on port ", port_of(listener_.get()), "; ", describe_claims({own_}, world_),
              "; on each other machine: ", invitation()));
   const auto start = EventLoop::Clock::now();
   while (slots_of(claims()) < world_ || awaited_for_gpus() != nullptr) {
     loop_->run_once();
-    guests_.remove_if([](const Guest& guest) { return guest.gone; });
+    candidates_.remove_if([](const JoinCandidate& candidate) { return candidate.gone; });
     if (signal_ != 0) {
       return give_up(kExitSignal + signal_,
                      concat(signal_name(signal_), ": stopped before the job began"));
@@ -78,12 +78,13 @@ std::variant<Gathered, EarlyExit> Gathering::run() {
   }
 }
 
-EarlyExit Gathering::too_late() {
+EarlyExit JoinServer::too_late() {
   const std::string after =
       concat(", after ", elapsed_text(options_.start_timeout), " (--start-timeout)");
-  if (const Guest* guest = awaited_for_gpus(); guest && slots_of(claims()) == world_) {
+  if (const JoinCandidate* candidate = awaited_for_gpus();
+      candidate && slots_of(claims()) == world_) {
     return give_up(kExitTemporary,
-                   concat(guest->claim->host, " has not told which GPUs it has", after));
+                   concat(candidate->claim->host, " has not told which GPUs it has", after));
   }
   EarlyExit exit =
       give_up(kExitTemporary, concat("only ", describe_claims(claims(), world_), after));
@@ -92,7 +93,7 @@ EarlyExit Gathering::too_late() {
   return exit;
 }
 
-void Gathering::accept_some() {
+void JoinServer::accept_some() {
   while (true) {
     Fd socket = accept_waiting(listener_.get());
     if (!socket) {
@@ -117,76 +118,76 @@ void Gathering::accept_some() {
 }
 
 // Out of descriptors, most likely: a stranger's may serve a machine.
-void Gathering::pause_accepting() {
+void JoinServer::pause_accepting() {
   if (!strangers_.empty()) refuse(strangers_.begin(), "no descriptor was left");
   loop_->set_events(listener_.get(), 0);
   pause_ = loop_->after(kRetryAccept, [this] { loop_->set_events(listener_.get(), POLLIN); });
 }
 
 // The first is said at once, as it may be a machine with another key; the rest are counted.
-void Gathering::refuse(std::list<Stranger>::iterator stranger, const std::string& why) {
+void JoinServer::refuse(std::list<Stranger>::iterator stranger, const std::string& why) {
   const Stranger done = std::move(*stranger);
   strangers_.erase(stranger);
   refusals_.add(done.address, why);
   if (refusals_.count() == 1) say(concat("refused ", done.address, ": ", why));
 }
 
-void Gathering::admit(Channel::Ends ends, const std::string& address) {
-  Guest& guest = guests_.emplace_back();
-  guest.address = address;
+void JoinServer::admit(Channel::Ends ends, const std::string& address) {
+  JoinCandidate& candidate = candidates_.emplace_back();
+  candidate.address = address;
   const std::string ours = own_address_of(ends.in.get());
-  guest.channel = std::make_unique<Channel>(
+  candidate.channel = std::make_unique<Channel>(
       *loop_, std::move(ends),
-      Channel::Listener{[this, &guest, ours](const Frame& frame) {
+      Channel::Listener{[this, &candidate, ours](const Frame& frame) {
                           ToLauncher message = decode_to_launcher(frame);
                           if (auto* hello = std::get_if<Hello>(&message)) {
                             hello->client_address = ours;  // as ssh would have told it
-                            hello->server_address = guest.address;
+                            hello->server_address = candidate.address;
                           }
-                          on_message(guest, message);
+                          on_message(candidate, message);
                         },
-                        [this, &guest](const std::string&) { on_closed(guest); }});
+                        [this, &candidate](const std::string&) { on_closed(candidate); }});
 }
 
-void Gathering::on_message(Guest& guest, const ToLauncher& message) {
-  if (guest.leaves_by) return;
+void JoinServer::on_message(JoinCandidate& candidate, const ToLauncher& message) {
+  if (candidate.leaves_by) return;
   if (const auto* hello = std::get_if<Hello>(&message)) {
-    guest.hello = *hello;
+    candidate.hello = *hello;
     const std::string trouble = version_trouble(hello->host_name, *hello, make_hello(0));
-    if (!trouble.empty()) send_away(guest, kExitInternal, trouble);
-  } else if (const auto* request = std::get_if<Join>(&message); request && !guest.claim) {
-    join(guest, *request);
+    if (!trouble.empty()) send_away(candidate, kExitInternal, trouble);
+  } else if (const auto* request = std::get_if<Join>(&message); request && !candidate.claim) {
+    join(candidate, *request);
   } else if (const auto* facts = std::get_if<Facts>(&message)) {
-    guest.there = facts_of(facts->json).gpus;
+    candidate.there = facts_of(facts->json).gpus;
   }
 }
 
-void Gathering::join(Guest& guest, const Join& request) {
-  Claim claim{new_name(guest.hello.host_name), request.slots, {}};
+void JoinServer::join(JoinCandidate& candidate, const Join& request) {
+  Claim claim{new_name(candidate.hello.host_name), request.slots, {}};
   if (request.first_rank >= 0) claim.first_rank = request.first_rank;
-  if (const auto why = objection(guest, claim, request); !why.empty()) {
-    send_away(guest, kExitUsage, why);
+  if (const auto why = objection(candidate, claim, request); !why.empty()) {
+    send_away(candidate, kExitUsage, why);
     return;
   }
-  guest.claim = claim;
-  guest.gpus = request.gpus.empty() ? options_.gpus : request.gpus;
-  if (!guest.gpus.empty()) guest.channel->send(encode(ToAgent(Ask{{.directory = "/"}})));
+  candidate.claim = claim;
+  candidate.gpus = request.gpus.empty() ? options_.gpus : request.gpus;
+  if (!candidate.gpus.empty()) candidate.channel->send(encode(ToAgent(Ask{{.directory = "/"}})));
   say(concat(claim.host, " has joined; ", describe_claims(claims(), world_)));
 }
 
-const Gathering::Guest* Gathering::awaited_for_gpus() const {
-  const auto found = std::ranges::find_if(guests_, [](const Guest& guest) {
-    return guest.claim && !guest.gpus.empty() && !guest.there;
+const JoinServer::JoinCandidate* JoinServer::awaited_for_gpus() const {
+  const auto found = std::ranges::find_if(candidates_, [](const JoinCandidate& candidate) {
+    return candidate.claim && !candidate.gpus.empty() && !candidate.there;
   });
-  return found == guests_.end() ? nullptr : &*found;
+  return found == candidates_.end() ? nullptr : &*found;
 }
 
 // Why it may not join; empty where it may.
-std::string Gathering::objection(const Guest& guest,
-                                 const Claim& claim,
-                                 const Join& request) const {
-  if (guest.hello.version.empty() || request.slots < 1 || request.slots > kMaxSlots) {
-    return concat(guest.address, " has sent nonsense");
+std::string JoinServer::objection(const JoinCandidate& candidate,
+                                  const Claim& claim,
+                                  const Join& request) const {
+  if (candidate.hello.version.empty() || request.slots < 1 || request.slots > kMaxSlots) {
+    return concat(candidate.address, " has sent nonsense");
   }
   if (request.world != 0 && request.world != world_) {
     return concat(claim.host, " has -n ", request.world, ", but ", own_.host, " has -n ", world_);
@@ -198,51 +199,52 @@ std::string Gathering::objection(const Guest& guest,
   return contradiction(claims(), claim, world_);
 }
 
-void Gathering::send_away(Guest& guest, int exit_code, const std::string& why) {
-  say(concat("refused ", guest.address, ": ", why));
-  guest.leaves_by = Deadline(kFarewell);
-  guest.channel->send(encode(End{exit_code, concat("bprun: ", own_.host, " refuses: ", why)}));
+void JoinServer::send_away(JoinCandidate& candidate, int exit_code, const std::string& why) {
+  say(concat("refused ", candidate.address, ": ", why));
+  candidate.leaves_by = Deadline(kFarewell);
+  candidate.channel->send(encode(End{exit_code, concat("bprun: ", own_.host, " refuses: ", why)}));
 }
 
-void Gathering::on_closed(Guest& guest) {
-  guest.gone = true;
-  if (guest.claim && !guest.leaves_by) {
-    const std::string host = guest.claim->host;
-    guest.claim.reset();
+void JoinServer::on_closed(JoinCandidate& candidate) {
+  candidate.gone = true;
+  if (candidate.claim && !candidate.leaves_by) {
+    const std::string host = candidate.claim->host;
+    candidate.claim.reset();
     say(concat(host, " has left again; ", describe_claims(claims(), world_)));
   }
 }
 
-void Gathering::beat() {
-  for (Guest& guest : guests_) look_at(guest);
+void JoinServer::beat() {
+  for (JoinCandidate& candidate : candidates_) look_at(candidate);
   heartbeat_ = loop_->after(kHeartbeat, [this] { beat(); });
 }
 
-void Gathering::look_at(Guest& guest) {
-  if (guest.gone) return;
-  guest.channel->send(encode(ToAgent(
+void JoinServer::look_at(JoinCandidate& candidate) {
+  if (candidate.gone) return;
+  candidate.channel->send(encode(ToAgent(
       Heartbeat{.lost_after_ms = static_cast<std::uint32_t>(options_.lost_after.count())})));
-  const bool silent = EventLoop::Clock::now() - guest.channel->last_heard() > options_.lost_after;
-  if (silent || (guest.leaves_by && guest.leaves_by->passed())) {
-    guest.channel->close();
-    on_closed(guest);
+  const bool silent =
+      EventLoop::Clock::now() - candidate.channel->last_heard() > options_.lost_after;
+  if (silent || (candidate.leaves_by && candidate.leaves_by->passed())) {
+    candidate.channel->close();
+    on_closed(candidate);
   }
 }
 
-std::string Gathering::invitation() const {
+std::string JoinServer::invitation() const {
   return concat("bprun --join ", own_.host, ":", port_of(listener_.get()), " --slots N");
 }
 
-std::vector<Claim> Gathering::claims() const {
+std::vector<Claim> JoinServer::claims() const {
   std::vector<Claim> claims = {own_};
-  for (const Guest& guest : guests_) {
-    if (guest.claim) claims.push_back(*guest.claim);
+  for (const JoinCandidate& candidate : candidates_) {
+    if (candidate.claim) claims.push_back(*candidate.claim);
   }
   return claims;
 }
 
 // Two agents of one machine are two hosts.
-std::string Gathering::new_name(const std::string& host) const {
+std::string JoinServer::new_name(const std::string& host) const {
   const auto all = claims();
   std::string name = host;
   const auto is_taken = [&name](const Claim& claim) { return claim.host == name; };
@@ -252,7 +254,7 @@ std::string Gathering::new_name(const std::string& host) const {
   return name;
 }
 
-void Gathering::stop_listening() {
+void JoinServer::stop_listening() {
   loop_->cancel(heartbeat_);
   loop_->forget(listener_.get());
   loop_->forget(signals_.fd());
@@ -261,14 +263,14 @@ void Gathering::stop_listening() {
   if (refusals_.count() > 1) say(refusals_.text());
 }
 
-EarlyExit Gathering::give_up(int exit_code, const std::string& why) {
-  for (Guest& guest : guests_) {
-    guest.leaves_by = Deadline(kFarewell);
-    guest.channel->send(encode(End{exit_code, concat("bprun: ", own_.host, ": ", why)}));
+EarlyExit JoinServer::give_up(int exit_code, const std::string& why) {
+  for (JoinCandidate& candidate : candidates_) {
+    candidate.leaves_by = Deadline(kFarewell);
+    candidate.channel->send(encode(End{exit_code, concat("bprun: ", own_.host, ": ", why)}));
   }
   const Deadline deadline(kFarewell);
-  const auto is_there = [](const Guest& guest) { return !guest.gone; };
-  while (std::any_of(guests_.begin(), guests_.end(), is_there) && !deadline.passed()) {
+  const auto is_there = [](const JoinCandidate& candidate) { return !candidate.gone; };
+  while (std::any_of(candidates_.begin(), candidates_.end(), is_there) && !deadline.passed()) {
     loop_->run_once(deadline.left());
   }
   return {exit_code, concat(signal_ != 0 ? "bprun: " : "bprun: FAILED  ", why)};

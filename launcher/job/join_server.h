@@ -24,27 +24,27 @@
 
 namespace bp::launcher {
 
-struct Gathered {
+struct JoinResult {
   JobPlan plan;
   JoinedMachines machines;
 };
 
-class Gathering {
+class JoinServer {
  public:
   // Listens from here on. `options` must outlive it. Throws invalid_argument where there is no key,
   // the port is taken, or this machine's own slots do not fit.
-  explicit Gathering(const Options& options);
-  Gathering(const Gathering&) = delete;
-  Gathering& operator=(const Gathering&) = delete;
+  explicit JoinServer(const Options& options);
+  JoinServer(const JoinServer&) = delete;
+  JoinServer& operator=(const JoinServer&) = delete;
 
   // Says on stderr where it listens and who comes and goes.
   // Once, and nothing after it.
-  [[nodiscard]] std::variant<Gathered, EarlyExit> run();
+  [[nodiscard]] std::variant<JoinResult, EarlyExit> run();
   // --dry-run in its place: what would be waited for, as text or JSON.
   [[nodiscard]] std::string outlook() const;
 
  private:
-  struct Guest {
+  struct JoinCandidate {
     std::unique_ptr<Channel> channel;
     Hello hello;
     std::string address;                // where it came from
@@ -64,21 +64,22 @@ class Gathering {
   void pause_accepting();
   void refuse(std::list<Stranger>::iterator stranger, const std::string& why);
   void admit(Channel::Ends ends, const std::string& address);
-  void on_message(Guest& guest, const ToLauncher& message);
-  void join(Guest& guest, const Join& request);
-  [[nodiscard]] const Guest* awaited_for_gpus() const;  // somebody who has not told what it has
-  [[nodiscard]] std::string objection(const Guest& guest,
+  void on_message(JoinCandidate& candidate, const ToLauncher& message);
+  void join(JoinCandidate& candidate, const Join& request);
+  [[nodiscard]] const JoinCandidate* awaited_for_gpus()
+      const;  // somebody who has not told what it has
+  [[nodiscard]] std::string objection(const JoinCandidate& candidate,
                                       const Claim& claim,
                                       const Join& request) const;
-  void send_away(Guest& guest, int exit_code, const std::string& why);
-  void on_closed(Guest& guest);
+  void send_away(JoinCandidate& candidate, int exit_code, const std::string& why);
+  void on_closed(JoinCandidate& candidate);
   void beat();
-  void look_at(Guest& guest);
+  void look_at(JoinCandidate& candidate);
   [[nodiscard]] std::vector<Claim> claims() const;  // this machine's first
   [[nodiscard]] std::string invitation() const;     // what to type elsewhere
   [[nodiscard]] std::string new_name(const std::string& host) const;
-  [[nodiscard]] Gathered gathered();
-  void choose_gpus(JobPlan& plan, const std::vector<Guest*>& seated) const;
+  [[nodiscard]] JoinResult gathered();
+  void choose_gpus(JobPlan& plan, const std::vector<JoinCandidate*>& seated) const;
   void stop_listening();
   [[nodiscard]] EarlyExit too_late();
   [[nodiscard]] EarlyExit give_up(int exit_code, const std::string& why);
@@ -93,7 +94,7 @@ class Gathering {
   std::list<Stranger> strangers_;  // oldest first
   Refusals refusals_;
   EventLoop::TimerId pause_ = 0;
-  std::list<Guest> guests_;  // in the order of their coming
+  std::list<JoinCandidate> candidates_;  // in the order of their coming
   EventLoop::TimerId heartbeat_ = 0;
   int signal_ = 0;  // that asked us to stop
 };
