@@ -58,10 +58,10 @@ JoinServer::JoinServer(const Options& options)
 }
 
 std::variant<JoinResult, EarlyExit> JoinServer::run() {
-  say(concat("serving on port ", port_of(listener_.get()), "; ", describe_claims({own_}, world_),
+  say(concat("serving on port ", port_of(listener_.get()), "; ", describe_offers({own_}, world_),
              "; on each other machine: ", invitation()));
   const auto start = EventLoop::Clock::now();
-  while (slots_of(claims()) < world_ || awaited_for_gpus() != nullptr) {
+  while (slots_of(offers()) < world_ || awaited_for_gpus() != nullptr) {
     loop_->run_once();
     candidates_.remove_if([](const JoinCandidate& candidate) { return candidate.gone; });
     if (signal_ != 0) {
@@ -82,12 +82,12 @@ EarlyExit JoinServer::too_late() {
   const std::string after =
       concat(", after ", elapsed_text(options_.start_timeout), " (--start-timeout)");
   if (const JoinCandidate* candidate = awaited_for_gpus();
-      candidate && slots_of(claims()) == world_) {
+      candidate && slots_of(offers()) == world_) {
     return give_up(kExitTemporary,
-                   concat(candidate->claim->host, " has not told which GPUs it has", after));
+                   concat(candidate->offer->host, " has not told which GPUs it has", after));
   }
   EarlyExit exit =
-      give_up(kExitTemporary, concat("only ", describe_claims(claims(), world_), after));
+      give_up(kExitTemporary, concat("only ", describe_offers(offers(), world_), after));
   exit.text += concat("\n  hint: on each machine that is missing: ", invitation(),
                       ", with the same BP_JOB_KEY_FILE; or a longer --start-timeout");
   return exit;
@@ -155,7 +155,7 @@ void JoinServer::on_message(JoinCandidate& candidate, const ToLauncher& message)
     candidate.hello = *hello;
     const std::string trouble = version_trouble(hello->host_name, *hello, make_hello(0));
     if (!trouble.empty()) send_away(candidate, kExitInternal, trouble);
-  } else if (const auto* request = std::get_if<Join>(&message); request && !candidate.claim) {
+  } else if (const auto* request = std::get_if<Join>(&message); request && !candidate.offer) {
     join(candidate, *request);
   } else if (const auto* facts = std::get_if<Facts>(&message)) {
     candidate.there = facts_of(facts->json).gpus;
@@ -163,40 +163,40 @@ void JoinServer::on_message(JoinCandidate& candidate, const ToLauncher& message)
 }
 
 void JoinServer::join(JoinCandidate& candidate, const Join& request) {
-  Claim claim{new_name(candidate.hello.host_name), request.slots, {}};
-  if (request.first_rank >= 0) claim.first_rank = request.first_rank;
-  if (const auto why = objection(candidate, claim, request); !why.empty()) {
+  SlotOffer offer{new_name(candidate.hello.host_name), request.slots, {}};
+  if (request.first_rank >= 0) offer.first_rank = request.first_rank;
+  if (const auto why = objection(candidate, offer, request); !why.empty()) {
     send_away(candidate, kExitUsage, why);
     return;
   }
-  candidate.claim = claim;
+  candidate.offer = offer;
   candidate.gpus = request.gpus.empty() ? options_.gpus : request.gpus;
   if (!candidate.gpus.empty()) candidate.channel->send(encode(ToAgent(Ask{{.directory = "/"}})));
-  say(concat(claim.host, " has joined; ", describe_claims(claims(), world_)));
+  say(concat(offer.host, " has joined; ", describe_offers(offers(), world_)));
 }
 
 const JoinServer::JoinCandidate* JoinServer::awaited_for_gpus() const {
   const auto found = std::ranges::find_if(candidates_, [](const JoinCandidate& candidate) {
-    return candidate.claim && !candidate.gpus.empty() && !candidate.there;
+    return candidate.offer && !candidate.gpus.empty() && !candidate.there;
   });
   return found == candidates_.end() ? nullptr : &*found;
 }
 
 // Why it may not join; empty where it may.
 std::string JoinServer::objection(const JoinCandidate& candidate,
-                                  const Claim& claim,
+                                  const SlotOffer& offer,
                                   const Join& request) const {
   if (candidate.hello.version.empty() || request.slots < 1 || request.slots > kMaxSlots) {
     return concat(candidate.address, " has sent nonsense");
   }
   if (request.world != 0 && request.world != world_) {
-    return concat(claim.host, " has -n ", request.world, ", but ", own_.host, " has -n ", world_);
+    return concat(offer.host, " has -n ", request.world, ", but ", own_.host, " has -n ", world_);
   }
   if (!request.argv.empty() && request.argv != options_.program) {
-    return concat(claim.host, " would run ", quote_shell_words(request.argv), ", but ", own_.host,
+    return concat(offer.host, " would run ", quote_shell_words(request.argv), ", but ", own_.host,
                   " runs ", quote_shell_words(options_.program));
   }
-  return contradiction(claims(), claim, world_);
+  return contradiction(offers(), offer, world_);
 }
 
 void JoinServer::send_away(JoinCandidate& candidate, int exit_code, const std::string& why) {
@@ -207,10 +207,10 @@ void JoinServer::send_away(JoinCandidate& candidate, int exit_code, const std::s
 
 void JoinServer::on_closed(JoinCandidate& candidate) {
   candidate.gone = true;
-  if (candidate.claim && !candidate.leaves_by) {
-    const std::string host = candidate.claim->host;
-    candidate.claim.reset();
-    say(concat(host, " has left again; ", describe_claims(claims(), world_)));
+  if (candidate.offer && !candidate.leaves_by) {
+    const std::string host = candidate.offer->host;
+    candidate.offer.reset();
+    say(concat(host, " has left again; ", describe_offers(offers(), world_)));
   }
 }
 
@@ -235,19 +235,19 @@ std::string JoinServer::invitation() const {
   return concat("bprun --join ", own_.host, ":", port_of(listener_.get()), " --slots N");
 }
 
-std::vector<Claim> JoinServer::claims() const {
-  std::vector<Claim> claims = {own_};
+std::vector<SlotOffer> JoinServer::offers() const {
+  std::vector<SlotOffer> offers = {own_};
   for (const JoinCandidate& candidate : candidates_) {
-    if (candidate.claim) claims.push_back(*candidate.claim);
+    if (candidate.offer) offers.push_back(*candidate.offer);
   }
-  return claims;
+  return offers;
 }
 
 // Two agents of one machine are two hosts.
 std::string JoinServer::new_name(const std::string& host) const {
-  const auto all = claims();
+  const auto all = offers();
   std::string name = host;
-  const auto is_taken = [&name](const Claim& claim) { return claim.host == name; };
+  const auto is_taken = [&name](const SlotOffer& offer) { return offer.host == name; };
   for (int count = 2; std::any_of(all.begin(), all.end(), is_taken); ++count) {
     name = concat(host, "#", count);
   }

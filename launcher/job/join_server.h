@@ -15,7 +15,7 @@
 #include "comm/base/refusals.h"
 #include "launcher/agent/join_handshake.h"
 #include "launcher/gpus/gpu.h"
-#include "launcher/hosts/claims.h"
+#include "launcher/hosts/slot_offers.h"
 #include "launcher/job/joined_machines.h"
 #include "launcher/job/options.h"
 #include "launcher/job/plan.h"
@@ -48,7 +48,7 @@ class JoinServer {
     std::unique_ptr<Channel> channel;
     Hello hello;
     std::string address;                // where it came from
-    std::optional<Claim> claim;         // once it has joined
+    std::optional<SlotOffer> offer;     // once it has joined
     std::string gpus;                   // those it is to have, as --gpus says it; empty: not asked
     std::optional<GpuList> there;       // those it has
     std::optional<Deadline> leaves_by;  // it was told to
@@ -69,14 +69,14 @@ class JoinServer {
   [[nodiscard]] const JoinCandidate* awaited_for_gpus()
       const;  // somebody who has not told what it has
   [[nodiscard]] std::string objection(const JoinCandidate& candidate,
-                                      const Claim& claim,
+                                      const SlotOffer& offer,
                                       const Join& request) const;
   void send_away(JoinCandidate& candidate, int exit_code, const std::string& why);
   void on_closed(JoinCandidate& candidate);
   void beat();
   void look_at(JoinCandidate& candidate);
-  [[nodiscard]] std::vector<Claim> claims() const;  // this machine's first
-  [[nodiscard]] std::string invitation() const;     // what to type elsewhere
+  [[nodiscard]] std::vector<SlotOffer> offers() const;  // this machine's first
+  [[nodiscard]] std::string invitation() const;         // what to type elsewhere
   [[nodiscard]] std::string new_name(const std::string& host) const;
   [[nodiscard]] JoinResult gathered();
   void choose_gpus(JobPlan& plan, const std::vector<JoinCandidate*>& seated) const;
@@ -88,7 +88,7 @@ class JoinServer {
   const Options& options_;
   const int world_;
   const JobKey key_;
-  const Claim own_;
+  const SlotOffer own_;
   SignalFd signals_;
   Fd listener_;
   std::list<Stranger> strangers_;  // oldest first

@@ -15,22 +15,22 @@
 namespace bp::launcher {
 
 JoinResult JoinServer::gathered() {
-  const auto all = claims();
-  std::vector<JoinCandidate*> there = {nullptr};  // this machine, as in claims()
+  const auto all = offers();
+  std::vector<JoinCandidate*> there = {nullptr};  // this machine, as in offers()
   for (JoinCandidate& candidate : candidates_) {
-    if (candidate.claim) there.push_back(&candidate);
+    if (candidate.offer) there.push_back(&candidate);
   }
   const std::string self = own_program();
   JoinResult result;
   result.plan.program = options_.program.front();
   std::vector<JoinCandidate*> seated;  // one for each host of the plan
-  for (const Seat& seat : seat_claims(all, world_)) {
-    const Claim& claim = all[seat.claim];
+  for (const RankAssignment& assignment : assign_ranks(all, world_)) {
+    const SlotOffer& offer = all[assignment.offer];
     Host host;
-    host.name = claim.host;
-    host.slots = claim.slots;
-    result.plan.placement.push_back({std::move(host), seat.first_rank, claim.slots});
-    seated.push_back(there[seat.claim]);
+    host.name = offer.host;
+    host.slots = offer.slots;
+    result.plan.placement.push_back({std::move(host), assignment.first_rank, offer.slots});
+    seated.push_back(there[assignment.offer]);
     const bool own = seated.back() == nullptr;
     result.plan.hosts.push_back(
         {.local = own,
@@ -82,7 +82,7 @@ std::string JoinServer::outlook() const {
     return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   }
   return concat("program: ", quote_shell_words(options_.program), "\nwould serve on port ", port,
-                "; ", describe_claims({own_}, world_), "\nwould wait ",
+                "; ", describe_offers({own_}, world_), "\nwould wait ",
                 elapsed_text(options_.start_timeout), " (--start-timeout) for ", awaited,
                 awaited == 1 ? " rank" : " ranks", "; on each other machine: ", invitation(), "\n");
 }

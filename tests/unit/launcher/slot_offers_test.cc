@@ -1,4 +1,4 @@
-#include "launcher/hosts/claims.h"
+#include "launcher/hosts/slot_offers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,31 +11,32 @@ namespace {
 
 using testing::ElementsAre;
 
-// "1@0": the claim of that index begins at that rank.
-std::vector<std::string> seats(const std::vector<Claim>& claims, int world) {
+// "1@0": the offer of that index begins at that rank.
+std::vector<std::string> assignments(const std::vector<SlotOffer>& offers, int world) {
   std::vector<std::string> texts;
-  for (const Seat& seat : seat_claims(claims, world)) {
-    texts.push_back(concat(seat.claim, "@", seat.first_rank));
+  for (const RankAssignment& assignment : assign_ranks(offers, world)) {
+    texts.push_back(concat(assignment.offer, "@", assignment.first_rank));
   }
   return texts;
 }
 
-TEST(Claims, AreSeatedInTheOrderOfTheirComing) {
-  EXPECT_THAT(seats({{"a", 3, {}}, {"b", 1, {}}, {"c", 2, {}}}, 6),
+TEST(SlotOffers, AreSeatedInTheOrderOfTheirComing) {
+  EXPECT_THAT(assignments({{"a", 3, {}}, {"b", 1, {}}, {"c", 2, {}}}, 6),
               ElementsAre("0@0", "1@3", "2@4"));
-  EXPECT_THAT(seats({{"a", 0, {}}, {"b", 2, {}}}, 2), ElementsAre("1@0")) << "a only serves";
+  EXPECT_THAT(assignments({{"a", 0, {}}, {"b", 2, {}}}, 2), ElementsAre("1@0")) << "a only serves";
 }
 
-TEST(Claims, AreSeatedAtTheirFirstRankWhereTheyNameIt) {
-  EXPECT_THAT(seats({{"a", 1, {}}, {"b", 2, 0}, {"c", 1, {}}}, 4),
+TEST(SlotOffers, AreSeatedAtTheirFirstRankWhereTheyNameIt) {
+  EXPECT_THAT(assignments({{"a", 1, {}}, {"b", 2, 0}, {"c", 1, {}}}, 4),
               ElementsAre("1@0", "0@2", "2@3"));
-  EXPECT_THAT(seats({{"a", 2, {}}, {"b", 1, 1}, {"c", 1, {}}}, 4), ElementsAre("2@0", "1@1", "0@2"))
+  EXPECT_THAT(assignments({{"a", 2, {}}, {"b", 1, 1}, {"c", 1, {}}}, 4),
+              ElementsAre("2@0", "1@1", "0@2"))
       << "the gap before b is too narrow for a";
 }
 
-TEST(Claims, ThatFitIntoNoGapAreRefused) {
+TEST(SlotOffers, ThatFitIntoNoGapAreRefused) {
   try {
-    (void)seat_claims({{"a", 2, {}}, {"b", 1, 1}}, 3);
+    (void)assign_ranks({{"a", 2, {}}, {"b", 1, 1}}, 3);
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
@@ -44,8 +45,8 @@ TEST(Claims, ThatFitIntoNoGapAreRefused) {
   }
 }
 
-TEST(Claims, ThatContradictOthersNameBothSides) {
-  const std::vector<Claim> there = {{"a", 3, 0}, {"b", 1, {}}};
+TEST(SlotOffers, ThatContradictOthersNameBothSides) {
+  const std::vector<SlotOffer> there = {{"a", 3, 0}, {"b", 1, {}}};
   EXPECT_EQ(contradiction(there, {"c", 2, {}}, 6), "");
   EXPECT_EQ(contradiction(there, {"c", 2, 3}, 6), "");
   EXPECT_EQ(contradiction(there, {"c", 2, 2}, 6), "c wants ranks 2-3, but a has ranks 0-2");
