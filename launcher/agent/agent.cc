@@ -41,7 +41,7 @@ namespace {
 
 class Agent {
  public:
-  Agent(Channel::Ends ends, const OwnWay* own);
+  Agent(Channel::Ends ends, const JoinSession* own);
   int run();
 
  private:
@@ -70,7 +70,7 @@ class Agent {
   void on_signal(int number);
   void leave(const std::string& why, int code);
 
-  const OwnWay* own_;
+  const JoinSession* own_;
   EventLoop loop_;
   SignalFd signals_{SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
   HeldPort port_;
@@ -98,7 +98,7 @@ class Agent {
   int exit_code_ = 0;
 };
 
-Agent::Agent(Channel::Ends ends, const OwnWay* own)
+Agent::Agent(Channel::Ends ends, const JoinSession* own)
     : own_(own),
       channel_(loop_,
                std::move(ends),
@@ -352,7 +352,7 @@ void Agent::leave(const std::string& why, int code) {
 
 }  // namespace
 
-int run_agent(Channel::Ends ends, const OwnWay* own) {
+int run_agent(Channel::Ends ends, const JoinSession* own) {
   ignore_broken_pipes();
   return Agent(std::move(ends), own).run();
 }

@@ -4,14 +4,14 @@
 #pragma once
 
 #include "launcher/agent/channel.h"
-#include "launcher/agent/own_way.h"
+#include "launcher/agent/join_session.h"
 
 namespace bp::launcher {
 
 // Serves one job by frames (messages.h) over `ends`, whose end kills every process of the job.
 // Returns the exit code of the agent's process: with `own` that of the job, 75 where the server was
 // lost, or 128 and the signal's number where this machine was told to leave before its ranks ran.
-[[nodiscard]] int run_agent(Channel::Ends ends, const OwnWay* own = nullptr);
+[[nodiscard]] int run_agent(Channel::Ends ends, const JoinSession* own = nullptr);
 
 // The same over this process's stdin and stdout, as its whole life; what goes wrong is said on
 // stderr.

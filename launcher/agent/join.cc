@@ -67,7 +67,7 @@ std::optional<Channel::Ends> try_to_join(const StoreAddress& server,
 }  // namespace
 
 int join_job(const JoinOrder& order) {
-  const OwnWay own{order.request, read_join_key(), order.server.text(), order.lost_after};
+  const JoinSession own{order.request, read_join_key(), order.server.text(), order.lost_after};
   const Deadline deadline(order.patience);
   std::string why = "no answer";
   while (true) {

@@ -1,4 +1,4 @@
-#include "launcher/agent/own_way.h"
+#include "launcher/agent/join_session.h"
 
 #include <cstdio>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace bp::launcher {
 
-void say_joined(const OwnWay& own, const JobSpec& job) {
+void say_joined(const JoinSession& own, const JobSpec& job) {
   std::vector<int> ranks;
   for (const RankSpec& rank : job.ranks) ranks.push_back(rank.rank);
   std::fprintf(stderr, "bprun: joined %s, whose output has %s %s of this machine\n",
@@ -16,7 +16,7 @@ void say_joined(const OwnWay& own, const JobSpec& job) {
                rank_ranges(ranks).c_str());
 }
 
-void say_lost(const OwnWay& own, const std::string& why) {
+void say_lost(const JoinSession& own, const std::string& why) {
   std::fprintf(stderr, "bprun: lost bprun at %s: %s\n", own.server.c_str(),
                quoted_line(why).c_str());
 }

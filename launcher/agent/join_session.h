@@ -10,7 +10,7 @@
 
 namespace bp::launcher {
 
-struct OwnWay {
+struct JoinSession {
   Join request;
   JobKey key{};        // by which both ends know each other; the job's is made of it (join_key.h)
   std::string server;  // "h1:7000"
@@ -18,8 +18,8 @@ struct OwnWay {
 };
 
 // What its user sees of the job, on stderr: all output goes to the server.
-void say_joined(const OwnWay& own, const JobSpec& job);
-void say_lost(const OwnWay& own, const std::string& why);
+void say_joined(const JoinSession& own, const JobSpec& job);
+void say_lost(const JoinSession& own, const std::string& why);
 void say_end(const End& end);
 
 }  // namespace bp::launcher
