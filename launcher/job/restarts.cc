@@ -15,7 +15,7 @@
 #include "comm/base/hex.h"
 #include "comm/base/hmac.h"
 #include "comm/base/text.h"
-#include "launcher/job/roster.h"
+#include "launcher/job/restart_placement.h"
 #include "launcher/job/supervisor.h"
 #include "launcher/process/signals.h"
 #include "launcher/protocol/timing.h"
@@ -66,7 +66,7 @@ class Job {
   Job(const Options& options, JobPlan plan, JoinedMachines machines)
       : options_(with_output_folder(options, name_)),
         machines_(std::move(machines)),
-        roster_(options, std::move(plan)) {}
+        placement_(options, std::move(plan)) {}
   int run();
 
  private:
@@ -81,7 +81,7 @@ class Job {
   const std::string name_ = random_job_name();
   const Options options_;    // with the job's own folder for --output
   JoinedMachines machines_;  // of the first generation
-  Roster roster_;
+  RestartPlacement placement_;
   Ending ending_;
   int generations_ = 0;  // that ran
   int restarts_ = 0;
@@ -107,11 +107,12 @@ int Job::run() {
 
 void Job::run_generation() {
   const std::string name = generations_ == 0 ? name_ : concat(name_, "@", generations_);
-  ending_ = Supervisor(options_, roster_.plan(), {generations_, name}, std::exchange(machines_, {}))
-                .run();
+  ending_ =
+      Supervisor(options_, placement_.plan(), {generations_, name}, std::exchange(machines_, {}))
+          .run();
   if (ending_.ran) {
-    history_.push_back(concat("generation ", generations_, ", ", describe(roster_.plan().placement),
-                              ": ",
+    history_.push_back(concat("generation ", generations_, ", ",
+                              describe(placement_.plan().placement), ": ",
                               ending_.failure ? ending_.failure->headline
                                               : concat("ended with code ", ending_.exit_code)));
     ++generations_;
@@ -142,13 +143,13 @@ bool Job::plan_next() {
   }
   const Failure& failure = *ending_.failure;
   if (ending_.ran) {
-    roster_.hosts().look_again();
-    roster_.hosts().failed(failure.hosts, failure.headline);
+    placement_.hosts().look_again();
+    placement_.hosts().failed(failure.hosts, failure.headline);
     return restart();
   }
   // Only hosts that are newly out of reach make another plan, so this comes to an end.
-  if (roster_.hosts().not_reached(failure.hosts, failure.headline) && roster_.place()) {
-    say(concat("goes on with ", describe(roster_.plan().placement)));
+  if (placement_.hosts().not_reached(failure.hosts, failure.headline) && placement_.place()) {
+    say(concat("goes on with ", describe(placement_.plan().placement)));
     return true;
   }
   history_.push_back(concat("restart ", restarts_, " started no rank: ", failure.headline));
@@ -157,19 +158,19 @@ bool Job::plan_next() {
 
 bool Job::restart() {
   if (restarts_ == options_.max_restarts) {
-    say(concat(roster_.place() ? "" : concat(roster_.too_few(), "; "), "no restart is left of ",
-               options_.max_restarts, " (--max-restarts)"));
+    say(concat(placement_.place() ? "" : concat(placement_.too_few(), "; "),
+               "no restart is left of ", options_.max_restarts, " (--max-restarts)"));
     return false;
   }
-  roster_.hosts().look_again();
-  if (!roster_.place()) {
-    say(roster_.too_few());
+  placement_.hosts().look_again();
+  if (!placement_.place()) {
+    say(placement_.too_few());
     return false;
   }
   const auto wait = wait_before_restart();
   ++restarts_;
   say(concat("restart ", restarts_, " of ", options_.max_restarts, " in ", elapsed_text(wait),
-             ", with ", describe(roster_.plan().placement), roster_.left_out("\nbprun: ")));
+             ", with ", describe(placement_.plan().placement), placement_.left_out("\nbprun: ")));
   if (const int number = wait_for_signal(wait); number != 0) {
     end_by_signal(number);
     return false;

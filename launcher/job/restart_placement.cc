@@ -1,4 +1,4 @@
-#include "launcher/job/roster.h"
+#include "launcher/job/restart_placement.h"
 
 #include <string_view>
 #include <utility>
@@ -8,12 +8,12 @@
 
 namespace bp::launcher {
 
-Roster::Roster(const Options& options, JobPlan plan)
+RestartPlacement::RestartPlacement(const Options& options, JobPlan plan)
     : options_(options),
       plan_(std::move(plan)),
       least_(options.min_ranks.value_or(world_size(plan_.placement))) {}
 
-bool Roster::place() {
+bool RestartPlacement::place() {
   const auto out_of_reach = hosts_.out_of_reach();
   auto all_bad = hosts_.failed_too_often();
   all_bad.insert(out_of_reach.begin(), out_of_reach.end());
@@ -33,7 +33,7 @@ bool Roster::place() {
   return false;
 }
 
-std::string Roster::too_few() const {
+std::string RestartPlacement::too_few() const {
   if (!no_plan_.empty()) {
     return concat("cannot restart: ", no_plan_);
   }
@@ -41,7 +41,7 @@ std::string Roster::too_few() const {
                 ", and --min-ranks is ", least_, left_out("; "));
 }
 
-std::string Roster::left_out(const std::string& before) const {
+std::string RestartPlacement::left_out(const std::string& before) const {
   std::string text;
   for (const std::string& host : left_out_) {
     text += concat(before, "host ", host, " is left out: it ", hosts_.trouble(host));

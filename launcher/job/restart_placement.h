@@ -11,10 +11,10 @@
 
 namespace bp::launcher {
 
-class Roster {
+class RestartPlacement {
  public:
   // `options` must outlive it. `plan`: of the first generation.
-  Roster(const Options& options, JobPlan plan);
+  RestartPlacement(const Options& options, JobPlan plan);
 
   [[nodiscard]] const JobPlan& plan() const { return plan_; }
   [[nodiscard]] HostRecord& hosts() { return hosts_; }
