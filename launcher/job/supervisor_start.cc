@@ -11,7 +11,7 @@
 #include "bp/error.h"
 #include "comm/base/text.h"
 #include "launcher/agent/liveness_check.h"
-#include "launcher/job/briefing.h"
+#include "launcher/job/job_settings.h"
 #include "launcher/job/supervisor.h"
 #include "launcher/network/port_holder.h"
 #include "launcher/protocol/hello.h"
@@ -90,12 +90,12 @@ void Supervisor::prepare() {
   store_ = start_store(server, [this](const StoreEvent& event) { store_events_->push(event); });
 
   agents_.look_for_signs_by([this] { return store_->values(kHostAliveKeys); });
-  const std::vector<JobSpec> specs = brief_hosts(hosts, options_,
-                                                 {.job = generation_.job,
-                                                  .generation = generation_.number,
-                                                  .key = key_,
-                                                  .store = {here, store_->address().port},
-                                                  .live_columns = output_.live_columns()});
+  const std::vector<JobSpec> specs = make_job_specs(hosts, options_,
+                                                    {.job = generation_.job,
+                                                     .generation = generation_.number,
+                                                     .key = key_,
+                                                     .store = {here, store_->address().port},
+                                                     .live_columns = output_.live_columns()});
   for (std::size_t host = 0; host < agents_.size(); ++host) {
     agents_.send(host, specs[host]);
   }

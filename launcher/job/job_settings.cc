@@ -1,4 +1,4 @@
-#include "launcher/job/briefing.h"
+#include "launcher/job/job_settings.h"
 
 #include <sys/stat.h>
 
@@ -74,15 +74,15 @@ void pass_command(const Options& options, std::vector<std::string>& environment)
   }
 }
 
-JobSpec spec_for(const HostPlan& plan, const Options& options, const Briefing& briefing) {
+JobSpec spec_for(const HostPlan& plan, const Options& options, const JobSettings& settings) {
   JobSpec spec;
-  spec.job = briefing.job;
+  spec.job = settings.job;
   spec.argv = options.program;
   spec.umask = current_umask();
   spec.whole_environment = plan.local;
   spec.environment = environment_for(plan, options);
   if (!plan.joined) {  // one that has come by itself has its own of these
-    spec.key = briefing.key;
+    spec.key = settings.key;
     spec.directory = std::filesystem::current_path().string();
     spec.limits = travelling_limits();
     spec.ignored_signals = ignored_signals();
@@ -114,21 +114,21 @@ std::string address_of_launcher(const KnownHosts& hosts, const std::string& inte
   return best.empty() ? "127.0.0.1" : best;
 }
 
-std::vector<JobSpec> brief_hosts(const KnownHosts& hosts,
-                                 const Options& options,
-                                 const Briefing& briefing) {
+std::vector<JobSpec> make_job_specs(const KnownHosts& hosts,
+                                    const Options& options,
+                                    const JobSettings& settings) {
   const std::vector<PlacedHost>& placement = hosts.plan.placement;
-  const JobVariables variables{.store = briefing.store,
-                               .master_address = address_of_first(hosts, briefing.store),
+  const JobVariables variables{.store = settings.store,
+                               .master_address = address_of_first(hosts, settings.store),
                                .master_port = hosts.hellos.front().free_port,
-                               .generation = briefing.generation};
+                               .generation = settings.generation};
   const std::vector<int> threads = threads_by_host(hosts);
   std::vector<JobSpec> specs;
   for (std::size_t host = 0; host < placement.size(); ++host) {
-    JobSpec& spec = specs.emplace_back(spec_for(hosts.plan.hosts[host], options, briefing));
+    JobSpec& spec = specs.emplace_back(spec_for(hosts.plan.hosts[host], options, settings));
     spec.host = static_cast<std::int32_t>(host);
     if (!hosts.plan.hosts[host].local) {
-      spec.store = briefing.store;
+      spec.store = settings.store;
     }
     spec.defaults = {concat("OMP_NUM_THREADS=", threads[host])};
     if (const std::string& address = hosts.addresses[host]; !address.empty()) {
@@ -140,7 +140,7 @@ std::vector<JobSpec> brief_hosts(const KnownHosts& hosts,
     }
     if (placed.first_rank == 0) {
       spec.ranks.front().environment.push_back(
-          concat(kTerminalColumns, "=", briefing.live_columns));
+          concat(kTerminalColumns, "=", settings.live_columns));
       pass_command(options, spec.ranks.front().environment);
     }
   }

@@ -25,7 +25,7 @@ struct KnownHosts {
 [[nodiscard]] std::string address_of_launcher(const KnownHosts& hosts,
                                               const std::string& interface);
 
-struct Briefing {
+struct JobSettings {
   std::string job;
   int generation = 0;
   JobKey key{};
@@ -34,8 +34,8 @@ struct Briefing {
 };
 
 // One for each host.
-[[nodiscard]] std::vector<JobSpec> brief_hosts(const KnownHosts& hosts,
-                                               const Options& options,
-                                               const Briefing& briefing);
+[[nodiscard]] std::vector<JobSpec> make_job_specs(const KnownHosts& hosts,
+                                                  const Options& options,
+                                                  const JobSettings& settings);
 
 }  // namespace bp::launcher

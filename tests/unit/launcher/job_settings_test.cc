@@ -1,4 +1,4 @@
-#include "launcher/job/briefing.h"
+#include "launcher/job/job_settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@ using testing::IsEmpty;
 using testing::Not;
 
 // Two ranks on this machine and one elsewhere.
-struct BriefingTest : testing::Test {
-  BriefingTest() {
+struct JobSettingsTest : testing::Test {
+  JobSettingsTest() {
     plan.placement = place_ranks(parse_host_list("localhost:2,far"), std::nullopt);
     plan.hosts.resize(2);
     plan.hosts[1].local = false;
@@ -30,19 +30,21 @@ struct BriefingTest : testing::Test {
     hosts.hellos[1].cores = 2;
     hosts.hellos[1].client_address = "10.0.0.1";
     options.program = {"train", "data"};
-    briefing.job = "j";
-    briefing.key.fill(7);
-    briefing.store = {"10.0.0.1", 99};
+    settings.job = "j";
+    settings.key.fill(7);
+    settings.store = {"10.0.0.1", 99};
   }
-  [[nodiscard]] std::vector<JobSpec> specs() const { return brief_hosts(hosts, options, briefing); }
+  [[nodiscard]] std::vector<JobSpec> specs() const {
+    return make_job_specs(hosts, options, settings);
+  }
 
   JobPlan plan;
   KnownHosts hosts{.plan = plan, .hellos = {}, .addresses = {"", "", ""}};
   Options options;
-  Briefing briefing;
+  JobSettings settings;
 };
 
-TEST_F(BriefingTest, GivesEachHostItsRanksAndItsShareOfTheCores) {
+TEST_F(JobSettingsTest, GivesEachHostItsRanksAndItsShareOfTheCores) {
   const auto specs = this->specs();
   ASSERT_EQ(specs.size(), 2U);
   EXPECT_THAT(specs[0].argv, ElementsAre("train", "data"));
@@ -55,25 +57,25 @@ TEST_F(BriefingTest, GivesEachHostItsRanksAndItsShareOfTheCores) {
   EXPECT_THAT(specs[1].ranks[0].environment, Contains("MASTER_ADDR=10.0.0.1"));
 }
 
-TEST_F(BriefingTest, TellsOnlyRankZeroHowWideTheTerminalIs) {
-  briefing.live_columns = 72;
+TEST_F(JobSettingsTest, TellsOnlyRankZeroHowWideTheTerminalIs) {
+  settings.live_columns = 72;
   const auto specs = this->specs();
   EXPECT_THAT(specs[0].ranks[0].environment, Contains(HasSubstr("=72")));
   EXPECT_THAT(specs[0].ranks[1].environment, Not(Contains(HasSubstr("=72"))));
   EXPECT_THAT(specs[1].ranks[0].environment, Not(Contains(HasSubstr("=72"))));
 }
 
-TEST_F(BriefingTest, LeavesKeyFolderAndLimitsToAHostThatCameByItself) {
+TEST_F(JobSettingsTest, LeavesKeyFolderAndLimitsToAHostThatCameByItself) {
   plan.hosts[1].joined = true;
   const auto specs = this->specs();
-  EXPECT_EQ(specs[0].key, briefing.key);
+  EXPECT_EQ(specs[0].key, settings.key);
   EXPECT_EQ(specs[0].directory, std::filesystem::current_path().string());
   EXPECT_EQ(specs[1].key, JobKey{});
   EXPECT_THAT(specs[1].directory, IsEmpty());
   EXPECT_THAT(specs[1].limits, IsEmpty());
 }
 
-TEST_F(BriefingTest, NamesFoldersAbsolutely) {
+TEST_F(JobSettingsTest, NamesFoldersAbsolutely) {
   options.trace = "traces";
   const std::string folder = (std::filesystem::current_path() / "traces").string();
   for (const JobSpec& spec : specs()) {
@@ -81,7 +83,7 @@ TEST_F(BriefingTest, NamesFoldersAbsolutely) {
   }
 }
 
-TEST_F(BriefingTest, TakesTheAddressThatWasFoundThenTheOneThatSshCameFrom) {
+TEST_F(JobSettingsTest, TakesTheAddressThatWasFoundThenTheOneThatSshCameFrom) {
   EXPECT_EQ(address_of_launcher(hosts, ""), "10.0.0.1");
   hosts.addresses = {"192.168.0.1", "192.168.0.2", "192.168.0.1"};
   EXPECT_EQ(address_of_launcher(hosts, ""), "192.168.0.1");
