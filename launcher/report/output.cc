@@ -50,8 +50,8 @@ OutputHub::OutputHub(EventLoop& loop,
       options_(options),
       taken_(std::move(taken)),
       files_(options.folder, options.world_size),
-      out_(loop, STDOUT_FILENO, [this] { settle(); }),
-      err_(loop, STDERR_FILENO, [this] { settle(); }),
+      out_(loop, STDOUT_FILENO, [this] { acknowledge(); }),
+      err_(loop, STDERR_FILENO, [this] { acknowledge(); }),
       err_colours_(wants_colours(options.colours, STDERR_FILENO)),
       warnings_(shown_ranks(options)) {
   if (can_redraw(STDERR_FILENO) && options.style != PrefixStyle::none && is_shown(0)) {
@@ -84,7 +84,7 @@ void OutputHub::add(const Output& output) {
   RankStream& stream = stream_of(output.rank, output.stream);
   if (!output.data.empty()) {
     files_.write(output);
-    debts_.push_back({output.rank, static_cast<std::uint32_t>(output.data.size())});
+    unacknowledged_.push_back({output.rank, static_cast<std::uint32_t>(output.data.size())});
   }
   if (output.stream == Stream::err) {
     keep_tail(stream.tail, output.data);
@@ -93,7 +93,7 @@ void OutputHub::add(const Output& output) {
     show(output, stream);
     look_for_cut(output, stream);
   }
-  settle();
+  acknowledge();
 }
 
 void OutputHub::show(const Output& output, RankStream& stream) {
@@ -208,11 +208,11 @@ void OutputHub::look_for_cut(const Output& output, const RankStream& stream) {
              file.empty() ? " them whole)" : " has it whole)"));
 }
 
-void OutputHub::settle() {
+void OutputHub::acknowledge() {
   look_for_loss();
   if (out_.pending() + err_.pending() <= kMaxPending) {
-    for (const Debt& debt : std::exchange(debts_, {})) {
-      taken_(debt.rank, debt.bytes);
+    for (const UnacknowledgedOutput& output : std::exchange(unacknowledged_, {})) {
+      taken_(output.rank, output.bytes);
     }
   }
 }

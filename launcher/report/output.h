@@ -68,7 +68,7 @@ class OutputHub {
     std::string tail;  // the end of what was written, of stderr only
     bool shown = true;
   };
-  struct Debt {
+  struct UnacknowledgedOutput {
     int rank = 0;
     std::uint32_t bytes = 0;
   };
@@ -84,7 +84,7 @@ class OutputHub {
   void print(Sink& sink, std::string_view lines);
   void show_due_warnings();
   void show_warning(const SameWarnings::Warning& warning);
-  void settle();
+  void acknowledge();
 
   EventLoop& loop_;
   OutputOptions options_;
@@ -97,7 +97,7 @@ class OutputHub {
   SameWarnings warnings_;
   EventLoop::TimerId warnings_timer_ = 0;
   std::vector<RankStream> streams_;  // two a rank
-  std::vector<Debt> debts_;
+  std::vector<UnacknowledgedOutput> unacknowledged_;
   std::string lines_;  // of show(): megabytes a second must not be given back and asked for again
   bool loss_told_ = false;
   bool file_loss_told_ = false;
