@@ -39,7 +39,7 @@ Communicator Communicator::recover() {
   const Deadline deadline(options.start_timeout);
   const ListenOn listen = listen_on(options.interface, *environment.store, deadline);
   for (;;) {
-    const Survivors left = store->renew();
+    const Survivors left = store->join_survivors();
     WorldPlan plan = plan_of(engine, impl_->topology(), left.ranks);
     plan.name = concat("world@", left.generation);
     plan.options = options;

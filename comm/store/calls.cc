@@ -118,8 +118,8 @@ void StoreClient::on_job_failure(std::function<void(const JobFailure&)> listener
   }
 }
 
-Survivors StoreClient::renew() {
-  const StoreMessage answer = ask({"renew", {}}, {.op = StoreOp::renew});
+Survivors StoreClient::join_survivors() {
+  const StoreMessage answer = ask({"join survivors", {}}, {.op = StoreOp::join_survivors});
   Survivors survivors{.generation = static_cast<int>(answer.number), .ranks = {}};
   for (const std::string& rank : answer.strings) {
     survivors.ranks.push_back(std::atoi(rank.c_str()));

@@ -214,7 +214,8 @@ void StoreClient::take(StoreMessage message) {
     case StoreOp::stop_requested:
       stop_requested_ = true;
       break;
-    case StoreOp::renewed:  // here and not by the caller: another failure may follow at once
+    case StoreOp::joined_survivors:  // here and not by the caller: another failure may follow at
+                                     // once
       job_failed_ = false;
       failure_.reset();
       follows_ = false;

@@ -61,7 +61,7 @@ class StoreClient final : public Store {
   void fail_job(const JobFailure& failure) override;
   [[nodiscard]] std::optional<JobFailure> job_failure() const override;
   void on_job_failure(std::function<void(const JobFailure&)> listener) override;
-  Survivors renew() override;
+  Survivors join_survivors() override;
   void request_stop() override;
   [[nodiscard]] bool stop_requested() const override;
   void goodbye() override;

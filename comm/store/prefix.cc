@@ -43,7 +43,7 @@ class PrefixStore final : public Store {
   void on_job_failure(std::function<void(const JobFailure&)> listener) override {
     store_.on_job_failure(std::move(listener));
   }
-  Survivors renew() override { return store_.renew(); }
+  Survivors join_survivors() override { return store_.join_survivors(); }
   void request_stop() override { store_.request_stop(); }
   [[nodiscard]] bool stop_requested() const override { return store_.stop_requested(); }
   void goodbye() override { store_.goodbye(); }

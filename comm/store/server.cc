@@ -120,7 +120,7 @@ class StoreServer::Impl final : public StoreConnection::Owner {
   void answer(StoreConnection& connection, std::uint64_t id);
   void take_failure(const StoreConnection& connection, StoreMessage& message);
   void take_goodbye(const StoreConnection& connection);
-  void take_renewal(StoreConnection& connection, std::uint64_t id);
+  void take_join_of_survivors(StoreConnection& connection, std::uint64_t id);
   void tell(StoreEvent::Kind kind, int rank, const JobFailure& failure = {}) const;
 
   std::optional<StoreRefusal> admit(const StoreConnection& connection) override;
@@ -264,8 +264,8 @@ void StoreServer::Impl::received(StoreConnection& connection, StoreMessage messa
       take_goodbye(connection);
       answer(connection, id);
       return;
-    case StoreOp::renew:
-      take_renewal(connection, id);
+    case StoreOp::join_survivors:
+      take_join_of_survivors(connection, id);
       return;
     case StoreOp::alive:
       return;
@@ -318,7 +318,7 @@ void StoreServer::Impl::take_failure(const StoreConnection& connection, StoreMes
   }
 }
 
-void StoreServer::Impl::take_renewal(StoreConnection& connection, std::uint64_t id) {
+void StoreServer::Impl::take_join_of_survivors(StoreConnection& connection, std::uint64_t id) {
   if (!survivors_go_on_) {
     connection.send({.op = StoreOp::rejected,
                      .id = id,
@@ -332,7 +332,8 @@ void StoreServer::Impl::take_renewal(StoreConnection& connection, std::uint64_t 
     }
   }
   told_.erase(connection.id());
-  connection.send({.op = StoreOp::renewed, .id = id, .number = generation_, .strings = left_});
+  connection.send(
+      {.op = StoreOp::joined_survivors, .id = id, .number = generation_, .strings = left_});
 }
 
 void StoreServer::Impl::take_goodbye(const StoreConnection& connection) {

@@ -24,8 +24,8 @@ struct StoreServerOptions {
   // After this long without a sign of life a rank is told to be silent; each gives five in that
   // time, whatever its program does. Time in which this process was itself stopped does not count.
   std::chrono::milliseconds silence_limit{10'000};
-  // After a failure, which all are told, they may renew() and go on; else the first failure is the
-  // job's end.
+  // After a failure, which all are told, they may join_survivors() and go on; else the first
+  // failure is the job's end.
   bool survivors_go_on = false;
 };
 

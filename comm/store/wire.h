@@ -35,26 +35,26 @@ enum class StoreOp : std::uint8_t {
   welcome = 4,    // number: how often to say alive, in ms
   refusal = 5,    // number: StoreRefusal
   // Requests of a client, answered under the same id. What answers: (in brackets)
-  set = 16,          // key, value (done or rejected)
-  get = 17,          // key (found, when it is there; missing, after cancel; rejected)
-  find = 18,         // key (found or missing)
-  wait = 19,         // keys (done, when all are there; missing, after cancel; rejected)
-  cancel = 20,       // id of the get or wait to end now (its answer, if still owed)
-  add = 21,          // number: delta; key (done with the sum as number, or rejected)
-  compare_set = 22,  // key, expected, desired (found or rejected)
-  append = 23,       // key, value (done or rejected)
-  erase = 24,        // prefix (done with the count as number)
-  fail = 25,         // number: cause; text (done)
-  stop = 26,         // (done)
-  goodbye = 27,      // (done)
-  alive = 28,        // never answered
-  renew = 29,        // (renewed or rejected)
+  set = 16,             // key, value (done or rejected)
+  get = 17,             // key (found, when it is there; missing, after cancel; rejected)
+  find = 18,            // key (found or missing)
+  wait = 19,            // keys (done, when all are there; missing, after cancel; rejected)
+  cancel = 20,          // id of the get or wait to end now (its answer, if still owed)
+  add = 21,             // number: delta; key (done with the sum as number, or rejected)
+  compare_set = 22,     // key, expected, desired (found or rejected)
+  append = 23,          // key, value (done or rejected)
+  erase = 24,           // prefix (done with the count as number)
+  fail = 25,            // number: cause; text (done)
+  stop = 26,            // (done)
+  goodbye = 27,         // (done)
+  alive = 28,           // never answered
+  join_survivors = 29,  // (joined_survivors or rejected)
   // Answers.
-  done = 32,      // number
-  found = 33,     // value
-  missing = 34,   // the keys that are not there
-  rejected = 35,  // why
-  renewed = 36,   // number: generation; the ranks that are left
+  done = 32,              // number
+  found = 33,             // value
+  missing = 34,           // the keys that are not there
+  rejected = 35,          // why
+  joined_survivors = 36,  // number: generation; the ranks that are left
   // Pushed by the server.
   failed = 48,  // number: cause; text
   stop_requested = 49,

@@ -78,7 +78,7 @@ class Store {
   // Joins the survivors of a failure (bprun --on-failure continue). The job then counts as not
   // failed until the next failure. Throws invalid_argument if the launcher does not let survivors
   // continue.
-  virtual Survivors renew() = 0;
+  virtual Survivors join_survivors() = 0;
 
   // Asks every rank to save and stop at a step that all agree on. The server pushes it to all
   // clients.

@@ -114,7 +114,7 @@ class Client : public Store {
   void tell(const JobFailure& failure) const {
     if (listener_) listener_(failure);
   }
-  Survivors renew() override {
+  Survivors join_survivors() override {
     throw Error(ErrorCode::invalid_argument, "this job ends with its first failure");
   }
   void request_stop() override {
