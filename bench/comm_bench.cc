@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "base/text.h"
 #include "bench/comm/algorithm.h"
 #include "bench/comm/measure.h"
 #include "bench/comm/options.h"
@@ -13,7 +14,6 @@
 #include "bp/communicator.h"
 #include "bp/environment.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 
 namespace {
 

@@ -13,8 +13,8 @@
 #include <filesystem>
 #include <string>
 
+#include "base/permutation.h"
 #include "bench/build_info.h"
-#include "comm/base/permutation.h"
 #include "trainer/data/prepare.h"
 #include "trainer/data/sample_store.h"
 #include "trainer/data/table_reader.h"

@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/job_key.h"
+#include "base/text.h"
 #include "bp/store.h"
-#include "comm/base/job_key.h"
-#include "comm/base/text.h"
 #include "comm/store/server.h"
 
 namespace bp {

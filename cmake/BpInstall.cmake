@@ -44,8 +44,8 @@ install(FILES ${CMAKE_BINARY_DIR}/bpConfig.cmake ${CMAKE_BINARY_DIR}/bpConfigVer
 
 if(BP_TORCH)
   # What bp::torch takes from the inside of bp::comm without being shown it; none of it has state.
-  add_library(bp_torch_shared SHARED $<TARGET_OBJECTS:bp_torch> comm/base/check.cc comm/base/permutation.cc
-                                     comm/base/text.cc
+  add_library(bp_torch_shared SHARED $<TARGET_OBJECTS:bp_torch> base/check.cc base/permutation.cc
+                                     base/text.cc
                                      comm/reduce/convert.cc)
   target_link_libraries(bp_torch_shared PRIVATE bp_flags hwy::hwy PUBLIC bp_comm_shared LibTorch::torch)
   bp_shared_library(bp_torch_shared torch)

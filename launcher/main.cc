@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "launcher/agent/agent.h"
 #include "launcher/agent/join.h"
 #include "launcher/job/dry_run.h"

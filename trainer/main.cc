@@ -11,11 +11,11 @@
 #include <thread>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/communicator.h"
 #include "bp/environment.h"
 #include "bp/error.h"
 #include "bp/store.h"
-#include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/train/command_line.h"

@@ -2,8 +2,8 @@
 
 #include <iomanip>
 
+#include "base/text.h"
 #include "bench/comm/task.h"
-#include "comm/base/text.h"
 #include "comm/engine/impl.h"
 
 namespace bp::bench {

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <cmath>
 
+#include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 
 namespace bp::bench {
 namespace {

@@ -6,11 +6,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/help_text.h"
+#include "base/text.h"
 #include "bench/comm/task.h"
 #include "bp/version.h"
 #include "comm/backend/algorithm.h"
-#include "comm/base/help_text.h"
-#include "comm/base/text.h"
 
 namespace bp::bench {
 namespace {

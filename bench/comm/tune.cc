@@ -4,9 +4,9 @@
 #include <limits>
 #include <vector>
 
+#include "base/text.h"
 #include "bench/comm/algorithm.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "comm/engine/impl.h"
 
 namespace bp::bench {

@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 
 namespace bp {
 namespace {

@@ -4,8 +4,8 @@
 #include <thread>
 #include <utility>
 
-#include "comm/base/check.h"
-#include "comm/base/text.h"
+#include "base/check.h"
+#include "base/text.h"
 
 namespace bp {
 namespace {

@@ -16,10 +16,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/deadline.h"
+#include "base/pausable_timeout.h"
 #include "bp/error.h"
 #include "comm/backend/operation.h"
-#include "comm/base/deadline.h"
-#include "comm/base/pausable_timeout.h"
 #include "comm/transport/transport.h"
 
 namespace bp {

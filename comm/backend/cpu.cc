@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
+#include "base/check.h"
 #include "comm/backend/algorithms.h"
 #include "comm/backend/exchange.h"
-#include "comm/base/check.h"
 
 namespace bp {
 namespace {

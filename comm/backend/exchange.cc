@@ -5,8 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/text.h"
 #include "comm/backend/algorithms.h"
-#include "comm/base/text.h"
 #include "comm/schedule/pairwise.h"
 
 namespace bp {

@@ -1,8 +1,8 @@
 #include "comm/backend/gloo_native.h"
 
+#include "base/text.h"
 #include "comm/backend/algorithms.h"
 #include "comm/backend/exchange.h"
-#include "comm/base/text.h"
 #include "comm/reduce/reduce.h"
 
 namespace bp {

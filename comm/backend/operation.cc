@@ -4,8 +4,8 @@
 #include <functional>
 #include <numeric>
 
-#include "comm/base/mix.h"
-#include "comm/base/text.h"
+#include "base/mix.h"
+#include "base/text.h"
 
 namespace bp {
 namespace {

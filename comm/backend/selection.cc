@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "bp/error.h"
 #include "comm/backend/cost_model.h"
-#include "comm/base/text.h"
 
 namespace bp {
 namespace {

@@ -8,9 +8,9 @@
 #include <ostream>
 #include <sstream>
 
+#include "base/mix.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/mix.h"
-#include "comm/base/text.h"
 
 namespace bp {
 namespace {

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <utility>
 
+#include "base/check.h"
 #include "comm/backend/algorithms.h"
 #include "comm/backend/exchange.h"
 #include "comm/backend/shared_parts.h"
-#include "comm/base/check.h"
 #include "comm/reduce/copy.h"
 
 namespace bp {

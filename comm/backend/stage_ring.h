@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "comm/base/check.h"
+#include "base/check.h"
 
 namespace bp {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 
 namespace bp {
 namespace {

@@ -1,7 +1,7 @@
 // The public collectives in which each rank has something else for each: arguments are checked, and
 // an Operation goes to the engine.
+#include "base/text.h"
 #include "bp/collective.h"
-#include "comm/base/text.h"
 #include "comm/engine/request.h"
 
 namespace bp {

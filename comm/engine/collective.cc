@@ -4,8 +4,8 @@
 
 #include <numeric>
 
+#include "base/text.h"
 #include "comm/backend/algorithms.h"
-#include "comm/base/text.h"
 #include "comm/engine/request.h"
 
 namespace bp {

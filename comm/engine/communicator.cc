@@ -4,10 +4,10 @@
 #include <new>
 #include <utility>
 
+#include "base/check.h"
+#include "base/text.h"
 #include "bp/log.h"
 #include "bp/store.h"
-#include "comm/base/check.h"
-#include "comm/base/text.h"
 #include "comm/engine/impl.h"
 
 namespace bp {

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/text.h"
 #include "comm/backend/gloo_native.h"
-#include "comm/base/text.h"
 #include "comm/engine/impl.h"
 #include "comm/shared/meet.h"
 #include "comm/store/roll_call.h"

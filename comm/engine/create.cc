@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/environment.h"
 #include "bp/store.h"
-#include "comm/base/text.h"
 #include "comm/engine/connect.h"
 #include "comm/engine/impl.h"
 #include "comm/engine/trace_file.h"

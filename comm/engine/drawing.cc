@@ -1,5 +1,5 @@
 // The part of Engine that draws into the trace, where there is one.
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "comm/engine/engine.h"
 
 namespace bp {

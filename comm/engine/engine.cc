@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "base/pausable_timeout.h"
+#include "base/text.h"
+#include "base/thread.h"
 #include "comm/backend/perform.h"
-#include "comm/base/pausable_timeout.h"
-#include "comm/base/text.h"
-#include "comm/base/thread.h"
 #include "comm/engine/work_state.h"
 
 namespace bp {

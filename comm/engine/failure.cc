@@ -1,6 +1,6 @@
 #include "comm/engine/failure.h"
 
-#include "comm/base/text.h"
+#include "base/text.h"
 
 namespace bp {
 

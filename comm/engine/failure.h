@@ -12,8 +12,8 @@
 #include <string>
 #include <utility>
 
+#include "base/deadline.h"
 #include "bp/error.h"
-#include "comm/base/deadline.h"
 
 namespace bp {
 

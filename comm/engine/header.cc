@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "comm/base/mix.h"
+#include "base/mix.h"
 
 namespace bp {
 namespace {

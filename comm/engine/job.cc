@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/log.h"
-#include "comm/base/text.h"
 
 namespace bp {
 namespace {

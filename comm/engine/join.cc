@@ -6,7 +6,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "comm/engine/engine.h"
 
 namespace bp {

@@ -1,6 +1,6 @@
 // Messages between two ranks: arguments are checked, and an Operation goes to the engine.
+#include "base/text.h"
 #include "bp/collective.h"
-#include "comm/base/text.h"
 #include "comm/engine/request.h"
 
 namespace bp {

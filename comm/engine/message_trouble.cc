@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/log.h"
-#include "comm/base/text.h"
 #include "comm/engine/engine.h"
 #include "comm/engine/messages.h"
 #include "comm/store/report_keys.h"

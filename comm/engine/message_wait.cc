@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "comm/engine/engine.h"
 #include "comm/engine/messages.h"
 

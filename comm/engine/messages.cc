@@ -6,8 +6,8 @@
 #include <cstring>
 #include <utility>
 
-#include "comm/base/mix.h"
-#include "comm/base/text.h"
+#include "base/mix.h"
+#include "base/text.h"
 #include "comm/engine/engine.h"
 
 namespace bp {

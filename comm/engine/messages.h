@@ -22,10 +22,10 @@
 #include <string>
 #include <vector>
 
+#include "base/pausable_timeout.h"
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "comm/backend/operation.h"
-#include "comm/base/pausable_timeout.h"
 #include "comm/engine/flight_recorder.h"
 #include "comm/engine/work_state.h"
 #include "comm/message/circle.h"

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <system_error>
 
+#include "base/text.h"
 #include "bp/log.h"
-#include "comm/base/text.h"
 
 namespace bp {
 namespace {

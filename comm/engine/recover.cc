@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/environment.h"
-#include "comm/base/text.h"
 #include "comm/engine/connect.h"
 #include "comm/engine/impl.h"
 

@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "comm/engine/impl.h"
 
 namespace bp {

@@ -4,8 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/collective.h"
-#include "comm/base/text.h"
 #include "comm/engine/impl.h"
 
 namespace bp {

@@ -11,10 +11,10 @@
 #include <system_error>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "bp/log.h"
-#include "comm/base/text.h"
 
 namespace bp {
 namespace {

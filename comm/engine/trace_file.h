@@ -11,9 +11,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/fd.h"
 #include "bp/topology.h"
 #include "bp/trace.h"
-#include "comm/base/fd.h"
 
 namespace bp {
 

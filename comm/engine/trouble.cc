@@ -3,8 +3,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/log.h"
-#include "comm/base/text.h"
 #include "comm/engine/engine.h"
 #include "comm/engine/record_file.h"
 #include "comm/store/report_keys.h"

@@ -7,10 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "base/mix.h"
+#include "base/text.h"
+#include "base/thread.h"
 #include "bp/log.h"
-#include "comm/base/mix.h"
-#include "comm/base/text.h"
-#include "comm/base/thread.h"
 
 namespace bp {
 namespace {

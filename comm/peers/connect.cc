@@ -15,10 +15,10 @@
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
 
+#include "base/deadline.h"
+#include "base/text.h"
+#include "base/thread.h"
 #include "bp/error.h"
-#include "comm/base/deadline.h"
-#include "comm/base/text.h"
-#include "comm/base/thread.h"
 #include "comm/peers/connector.h"
 #include "comm/peers/listener.h"
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "bp/environment.h"
 #include "bp/store.h"
-#include "comm/base/fd.h"
 #include "comm/peers/endpoint.h"
 
 namespace bp {

@@ -7,7 +7,7 @@
 #include <asio/buffer.hpp>
 #include <asio/read.hpp>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 
 namespace bp {
 namespace {

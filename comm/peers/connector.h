@@ -16,8 +16,8 @@
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/steady_timer.hpp>
 
+#include "base/fd.h"
 #include "bp/environment.h"
-#include "comm/base/fd.h"
 #include "comm/peers/endpoint.h"
 #include "comm/peers/handshake.h"
 

@@ -10,9 +10,9 @@
 #include <memory>
 #include <span>
 
+#include "base/hex.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/hex.h"
-#include "comm/base/text.h"
 
 namespace bp {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "comm/base/fd.h"
-#include "comm/base/hmac.h"
+#include "base/fd.h"
+#include "base/hmac.h"
 #include "comm/peers/local_address.h"
 
 namespace bp {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 
 namespace bp {
 namespace {

@@ -18,8 +18,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/hmac.h"
 #include "bp/environment.h"
-#include "comm/base/hmac.h"
 
 namespace bp {
 

@@ -11,7 +11,7 @@
 #include <asio/buffer.hpp>
 #include <asio/read.hpp>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "comm/peers/handshake.h"
 
 namespace bp {

@@ -18,9 +18,9 @@
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/steady_timer.hpp>
 
+#include "base/fd.h"
+#include "base/refusals.h"
 #include "bp/environment.h"
-#include "comm/base/fd.h"
-#include "comm/base/refusals.h"
 #include "comm/peers/endpoint.h"
 
 namespace bp {

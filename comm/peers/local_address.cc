@@ -8,10 +8,10 @@
 #include <memory>
 #include <set>
 
+#include "base/fd.h"
+#include "base/name_service.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/fd.h"
-#include "comm/base/name_service.h"
-#include "comm/base/text.h"
 
 namespace bp {
 namespace {

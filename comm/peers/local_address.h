@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "base/deadline.h"
 #include "bp/environment.h"
-#include "comm/base/deadline.h"
 
 namespace bp {
 

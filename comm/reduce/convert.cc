@@ -1,4 +1,4 @@
-#include "comm/base/check.h"
+#include "base/check.h"
 #include "comm/reduce/halves.h"
 #include "comm/reduce/targets.h"
 

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <limits>
 
-#include "comm/base/check.h"
+#include "base/check.h"
 #include "comm/reduce/reduce.h"
 #include "comm/reduce/targets.h"
 

@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
+#include "base/text.h"
 #include "bp/error.h"
 #include "bp/log.h"
 #include "bp/store.h"
-#include "comm/base/check.h"
-#include "comm/base/text.h"
 #include "comm/rendezvous/hosts.h"
 #include "comm/rendezvous/own_address.h"
 #include "comm/rendezvous/store_rendezvous.h"

@@ -13,9 +13,9 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/fd.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/fd.h"
-#include "comm/base/text.h"
 #include "comm/rendezvous/channels.h"
 
 namespace bp {

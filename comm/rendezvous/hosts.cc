@@ -6,7 +6,7 @@
 #include <array>
 #include <fstream>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 
 namespace bp {
 

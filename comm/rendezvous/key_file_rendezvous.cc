@@ -1,8 +1,8 @@
 // All ranks know the key and the address beforehand: nothing is left for them to tell.
+#include "base/hmac.h"
+#include "base/secret_file.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/hmac.h"
-#include "comm/base/secret_file.h"
-#include "comm/base/text.h"
 #include "comm/rendezvous/channels.h"
 
 namespace bp {

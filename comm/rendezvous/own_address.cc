@@ -7,8 +7,8 @@
 
 #include <memory>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "comm/peers/local_address.h"
 
 namespace bp {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "comm/base/deadline.h"
+#include "base/deadline.h"
 
 namespace bp {
 

@@ -9,8 +9,8 @@
 //
 // A rank that has said init and ends without finalize is taken for failed, and no init follows a
 // finalize: so a process meets once.
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "comm/rendezvous/channels.h"
 #include "comm/store/socket.h"
 

@@ -1,6 +1,6 @@
 #include "comm/rendezvous/store_host.h"
 
-#include "comm/base/pausable_timeout.h"
+#include "base/pausable_timeout.h"
 
 namespace bp {
 

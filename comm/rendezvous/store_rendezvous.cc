@@ -1,9 +1,9 @@
 #include "comm/rendezvous/store_rendezvous.h"
 
+#include "base/hex.h"
+#include "base/job_key.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/hex.h"
-#include "comm/base/job_key.h"
-#include "comm/base/text.h"
 #include "comm/rendezvous/channels.h"
 #include "comm/topology/store_address.h"
 

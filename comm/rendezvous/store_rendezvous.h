@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
+#include "base/deadline.h"
 #include "bp/environment.h"
-#include "comm/base/deadline.h"
 #include "comm/topology/engine.h"
 
 namespace bp {

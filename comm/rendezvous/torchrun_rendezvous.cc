@@ -4,8 +4,8 @@
 // job by torchrun's own means too.
 #include <cstring>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "comm/rendezvous/channels.h"
 #include "comm/store/socket.h"
 

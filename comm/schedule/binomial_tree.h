@@ -26,7 +26,7 @@
 
 #include <bit>
 
-#include "comm/base/check.h"
+#include "base/check.h"
 
 namespace bp {
 

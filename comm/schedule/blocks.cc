@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 
 namespace bp {
 

@@ -15,7 +15,7 @@
 
 #include <bit>
 
-#include "comm/base/check.h"
+#include "base/check.h"
 
 namespace bp {
 

@@ -29,7 +29,7 @@
 // instead.
 #pragma once
 
-#include "comm/base/check.h"
+#include "base/check.h"
 
 namespace bp {
 

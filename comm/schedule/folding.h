@@ -17,7 +17,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "comm/base/check.h"
+#include "base/check.h"
 
 namespace bp {
 

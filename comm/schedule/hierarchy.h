@@ -26,7 +26,7 @@
 #include <span>
 #include <vector>
 
-#include "comm/base/check.h"
+#include "base/check.h"
 
 namespace bp {
 

@@ -15,7 +15,7 @@
 // Operations in MPICH", IJHPCA 19 (2005), 4.3.
 #pragma once
 
-#include "comm/base/check.h"
+#include "base/check.h"
 
 namespace bp {
 

@@ -36,7 +36,7 @@
 // Communication Operations in MPICH", IJHPCA 19 (2005).
 #pragma once
 
-#include "comm/base/check.h"
+#include "base/check.h"
 
 namespace bp {
 

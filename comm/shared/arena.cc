@@ -8,8 +8,8 @@
 #include <functional>
 #include <iterator>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 
 namespace bp {
 namespace {

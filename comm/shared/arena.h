@@ -9,7 +9,7 @@
 #include <mutex>
 #include <optional>
 
-#include "comm/base/shared_memory.h"
+#include "base/shared_memory.h"
 
 namespace bp {
 

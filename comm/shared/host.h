@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "comm/base/fd.h"
-#include "comm/base/shared_memory.h"
+#include "base/fd.h"
+#include "base/shared_memory.h"
 #include "comm/shared/arena.h"
 
 namespace bp {

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/deadline.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/deadline.h"
-#include "comm/base/text.h"
 #include "comm/peers/connect.h"
 #include "comm/shared/message.h"
 

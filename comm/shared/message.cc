@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 
 namespace bp {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "comm/base/deadline.h"
-#include "comm/base/fd.h"
+#include "base/deadline.h"
+#include "base/fd.h"
 
 namespace bp {
 

@@ -20,7 +20,7 @@
 #include <span>
 #include <vector>
 
-#include "comm/base/deadline.h"
+#include "base/deadline.h"
 #include "comm/shared/host.h"
 
 namespace bp {

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "comm/store/client.h"
 
 namespace bp {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "comm/base/pausable_timeout.h"
-#include "comm/base/text.h"
-#include "comm/base/thread.h"
+#include "base/pausable_timeout.h"
+#include "base/text.h"
+#include "base/thread.h"
 #include "comm/store/keepalive.h"
 #include "comm/store/quote.h"
 #include "comm/store/socket.h"

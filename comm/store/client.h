@@ -14,11 +14,11 @@
 #include <thread>
 #include <vector>
 
+#include "base/deadline.h"
+#include "base/fd.h"
+#include "base/hmac.h"
 #include "bp/error.h"
 #include "bp/store.h"
-#include "comm/base/deadline.h"
-#include "comm/base/fd.h"
-#include "comm/base/hmac.h"
 #include "comm/store/seal.h"
 #include "comm/store/wire.h"
 

@@ -4,8 +4,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "comm/store/client.h"
 #include "comm/store/handshake.h"
 #include "comm/store/quote.h"

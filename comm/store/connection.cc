@@ -7,8 +7,8 @@
 #include <asio/post.hpp>
 #include <asio/write.hpp>
 
+#include "base/text.h"
 #include "bp/log.h"
-#include "comm/base/text.h"
 #include "comm/store/keepalive.h"
 
 namespace bp {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/hmac.h"
 #include "bp/environment.h"
-#include "comm/base/hmac.h"
 #include "comm/store/wire.h"
 
 namespace bp {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "comm/base/check.h"
+#include "base/check.h"
 
 namespace bp {
 

@@ -15,9 +15,9 @@
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 
+#include "base/text.h"
+#include "base/thread.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
-#include "comm/base/thread.h"
 #include "comm/store/connection.h"
 #include "comm/store/keepalive.h"
 #include "comm/store/strangers.h"

@@ -9,9 +9,9 @@
 #include <cstring>
 #include <limits>
 
+#include "base/name_service.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/name_service.h"
-#include "comm/base/text.h"
 #include "comm/store/keepalive.h"
 
 namespace bp {

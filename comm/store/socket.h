@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/deadline.h"
+#include "base/fd.h"
 #include "bp/environment.h"
-#include "comm/base/deadline.h"
-#include "comm/base/fd.h"
 
 namespace bp {
 

@@ -13,7 +13,7 @@
 #include <asio/ip/tcp.hpp>
 #include <asio/steady_timer.hpp>
 
-#include "comm/base/refusals.h"
+#include "base/refusals.h"
 #include "comm/store/connection.h"
 
 namespace bp {

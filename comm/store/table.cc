@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "comm/base/check.h"
-#include "comm/base/text.h"
+#include "base/check.h"
+#include "base/text.h"
 
 namespace bp {
 namespace {

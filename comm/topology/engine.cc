@@ -6,8 +6,8 @@
 #include <array>
 #include <charconv>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 
 namespace bp {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/job_key.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/job_key.h"
-#include "comm/base/text.h"
 #include "comm/topology/engine.h"
 #include "comm/topology/environment_reader.h"
 #include "comm/topology/store_address.h"

@@ -6,8 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 
 namespace bp {
 namespace {

@@ -5,9 +5,9 @@
 #include <span>
 #include <string_view>
 
+#include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 
 namespace bp {
 namespace {

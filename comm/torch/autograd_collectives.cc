@@ -11,9 +11,9 @@
 #include <string>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/error.h"
 #include "bp/torch/collective.h"
-#include "comm/base/text.h"
 
 namespace bp {
 namespace {

@@ -5,8 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "base/check.h"
 #include "bp/collective.h"
-#include "comm/base/check.h"
 #include "comm/reduce/halves.h"
 #include "comm/torch/gradient_math.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "comm/base/check.h"
+#include "base/check.h"
 #include "comm/reduce/halves.h"
 
 namespace bp {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 
 namespace bp {
 

@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "comm/torch/refuse.h"
 #include "comm/torch/tensor_view.h"
 

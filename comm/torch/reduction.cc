@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "comm/torch/gradient_math.h"
 #include "comm/torch/gradients.h"
 #include "comm/torch/refuse.h"

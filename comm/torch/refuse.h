@@ -1,8 +1,8 @@
 // How DistributedOptimizer says that a call makes no sense.
 #pragma once
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 
 namespace bp {
 

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "base/permutation.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/permutation.h"
-#include "comm/base/text.h"
 #include "comm/torch/agreement.h"
 
 namespace bp {

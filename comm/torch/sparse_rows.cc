@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <span>
 
+#include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "bp/torch/collective.h"
-#include "comm/base/text.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {

@@ -1,9 +1,9 @@
 #include "comm/torch/tensor_view.h"
 
+#include "base/check.h"
+#include "base/text.h"
 #include "bp/error.h"
 #include "bp/torch/collective.h"
-#include "comm/base/check.h"
-#include "comm/base/text.h"
 #include "comm/torch/gradient_math.h"
 
 namespace bp {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 
 namespace bp {
 namespace {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "comm/peers/connect.h"
 
 namespace bp {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "comm/base/check.h"
-#include "comm/base/text.h"
+#include "base/check.h"
+#include "base/text.h"
 
 namespace bp {
 namespace {

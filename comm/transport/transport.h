@@ -21,8 +21,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/deadline.h"
 #include "bp/error.h"
-#include "comm/base/deadline.h"
 
 namespace bp {
 

@@ -14,9 +14,9 @@
 #include <utility>
 #include <variant>
 
+#include "base/job_key.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/job_key.h"
-#include "comm/base/text.h"
 #include "launcher/agent/channel.h"
 #include "launcher/agent/join_key.h"
 #include "launcher/agent/launcher_watch.h"

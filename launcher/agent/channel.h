@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "comm/base/fd.h"
+#include "base/fd.h"
 #include "launcher/agent/sealed_stream.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/protocol/frame.h"

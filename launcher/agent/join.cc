@@ -6,8 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "comm/store/handshake.h"
 #include "comm/store/socket.h"
 #include "launcher/agent/join_key.h"

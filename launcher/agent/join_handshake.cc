@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "comm/store/keepalive.h"
 #include "launcher/agent/join_key.h"
 #include "launcher/process/spawn.h"

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "base/fd.h"
 #include "bp/environment.h"
-#include "comm/base/fd.h"
 #include "comm/store/handshake.h"
 #include "launcher/agent/channel.h"
 #include "launcher/process/event_loop.h"

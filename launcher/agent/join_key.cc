@@ -2,10 +2,10 @@
 
 #include <cstdlib>
 
+#include "base/hmac.h"
+#include "base/secret_file.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/hmac.h"
-#include "comm/base/secret_file.h"
-#include "comm/base/text.h"
 
 namespace bp::launcher {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/report/clock_text.h"
 
 namespace bp::launcher {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "launcher/agent/agent.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/program.h"

@@ -8,9 +8,9 @@
 #include <array>
 #include <cerrno>
 
+#include "base/name_service.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/name_service.h"
-#include "comm/base/text.h"
 
 namespace bp::launcher {
 namespace {

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/hosts/address.h"
 #include "launcher/protocol/timing.h"
 

@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
+#include "base/fd.h"
 #include "bp/environment.h"
-#include "comm/base/fd.h"
 #include "comm/store/handshake.h"
 #include "launcher/process/event_loop.h"
 

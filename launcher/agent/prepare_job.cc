@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/exit_code.h"

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "comm/base/fd.h"
+#include "base/fd.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/protocol/messages.h"
 

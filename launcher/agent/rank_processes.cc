@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/program.h"
 #include "launcher/process/spawn.h"

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/process/shell_words.h"
 
 namespace bp::launcher {

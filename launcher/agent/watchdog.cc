@@ -12,9 +12,9 @@
 #include <array>
 #include <cerrno>
 
+#include "base/deadline.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/deadline.h"
-#include "comm/base/text.h"
 #include "launcher/process/process_tree.h"
 #include "launcher/process/spawn.h"
 #include "launcher/protocol/timing.h"

@@ -7,7 +7,7 @@
 
 #include <chrono>
 
-#include "comm/base/fd.h"
+#include "base/fd.h"
 
 namespace bp::launcher {
 

@@ -5,8 +5,8 @@
 #include <set>
 #include <tuple>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "launcher/hosts/host_entry.h"
 
 namespace bp::launcher {

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/gpus/nvml.h"
 #include "launcher/process/process_owner.h"
 

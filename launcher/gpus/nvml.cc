@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 
 namespace bp::launcher {
 namespace {

@@ -12,7 +12,7 @@
 #include <memory>
 #include <utility>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 
 namespace bp::launcher {
 namespace {

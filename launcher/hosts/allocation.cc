@@ -5,8 +5,8 @@
 #include <sstream>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "comm/topology/engine.h"
 #include "launcher/hosts/hostfile.h"
 #include "launcher/hosts/nodelist.h"

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/nearest.h"
+#include "base/refuse.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/nearest.h"
-#include "comm/base/refuse.h"
-#include "comm/base/text.h"
 #include "launcher/hosts/nodelist.h"
 
 namespace bp::launcher {

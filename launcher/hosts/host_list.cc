@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "launcher/hosts/host_entry.h"
 #include "launcher/hosts/nodelist.h"
 

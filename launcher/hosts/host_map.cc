@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/refuse.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/refuse.h"
-#include "comm/base/text.h"
 #include "launcher/hosts/host_entry.h"
 #include "launcher/hosts/nodelist.h"
 

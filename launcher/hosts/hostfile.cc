@@ -4,8 +4,8 @@
 #include <sstream>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "comm/store/quote.h"
 #include "launcher/hosts/host_entry.h"
 #include "launcher/hosts/nodelist.h"

@@ -8,10 +8,10 @@
 #include <cctype>
 #include <chrono>
 
+#include "base/fd.h"
+#include "base/name_service.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/fd.h"
-#include "comm/base/name_service.h"
-#include "comm/base/text.h"
 #include "launcher/hosts/address.h"
 
 namespace bp::launcher {

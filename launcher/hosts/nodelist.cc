@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/refuse.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/refuse.h"
-#include "comm/base/text.h"
 #include "launcher/hosts/host.h"
 
 namespace bp::launcher {

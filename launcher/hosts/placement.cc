@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/check.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/check.h"
-#include "comm/base/text.h"
 
 namespace bp::launcher {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/agent/liveness_check.h"
 #include "launcher/job/job_texts.h"
 #include "launcher/protocol/hello.h"

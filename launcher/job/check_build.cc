@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "bp/features.h"
-#include "comm/base/text.h"
 #include "comm/topology/engine.h"
 #include "launcher/process/program.h"
 #include "launcher/protocol/hello.h"

@@ -1,8 +1,8 @@
 #include "launcher/job/check_joining.h"
 
+#include "base/refuse.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/refuse.h"
-#include "comm/base/text.h"
 
 namespace bp::launcher {
 namespace {}  // namespace

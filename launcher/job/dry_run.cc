@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/job/rank_environment.h"
 #include "launcher/job/survey.h"
 #include "launcher/process/environment_list.h"

@@ -1,7 +1,7 @@
 #include "launcher/job/give_gpus.h"
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "launcher/gpus/choice.h"
 #include "launcher/job/survey.h"
 

@@ -1,6 +1,6 @@
 #include "launcher/job/host_record.h"
 
-#include "comm/base/text.h"
+#include "base/text.h"
 
 namespace bp::launcher {
 

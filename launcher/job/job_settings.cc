@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
-#include "comm/base/launch_command.h"
-#include "comm/base/shell_word.h"
-#include "comm/base/terminal_columns.h"
-#include "comm/base/text.h"
+#include "base/launch_command.h"
+#include "base/shell_word.h"
+#include "base/terminal_columns.h"
+#include "base/text.h"
 #include "launcher/hosts/machine.h"
 #include "launcher/job/rank_environment.h"
 #include "launcher/process/environment_list.h"

@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/hosts/rank_list.h"
 #include "launcher/job/other_options.h"
 #include "launcher/process/signals.h"

@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "launcher/agent/join_key.h"
 #include "launcher/agent/listen.h"
 #include "launcher/hosts/machine.h"

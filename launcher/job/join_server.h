@@ -11,8 +11,8 @@
 #include <variant>
 #include <vector>
 
-#include "comm/base/deadline.h"
-#include "comm/base/refusals.h"
+#include "base/deadline.h"
+#include "base/refusals.h"
 #include "launcher/agent/join_handshake.h"
 #include "launcher/gpus/gpu.h"
 #include "launcher/hosts/slot_offers.h"

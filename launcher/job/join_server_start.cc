@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/agent/listen.h"
 #include "launcher/job/give_gpus.h"
 #include "launcher/job/join_server.h"

@@ -1,6 +1,6 @@
 #include "launcher/job/next_command.h"
 
-#include "comm/base/resume_words.h"
+#include "base/resume_words.h"
 #include "launcher/process/shell_words.h"
 
 namespace bp::launcher {

@@ -8,9 +8,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/help_text.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/help_text.h"
-#include "comm/base/text.h"
 #include "comm/topology/store_address.h"
 #include "launcher/gpus/choice.h"
 #include "launcher/hosts/rank_list.h"

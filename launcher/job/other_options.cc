@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "comm/base/nearest.h"
-#include "comm/base/text.h"
+#include "base/nearest.h"
+#include "base/text.h"
 
 namespace bp::launcher {
 namespace {

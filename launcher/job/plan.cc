@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "launcher/agent/ssh_command.h"
 #include "launcher/hosts/allocation.h"
 #include "launcher/hosts/host_list.h"

@@ -5,7 +5,7 @@
 #include <map>
 #include <span>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/process/environment_list.h"
 
 namespace bp::launcher {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/job/job_texts.h"
 #include "launcher/report/exit_code.h"
 

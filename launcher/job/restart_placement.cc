@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 
 namespace bp::launcher {
 

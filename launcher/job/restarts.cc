@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "comm/base/deadline.h"
-#include "comm/base/hex.h"
-#include "comm/base/hmac.h"
-#include "comm/base/text.h"
+#include "base/deadline.h"
+#include "base/hex.h"
+#include "base/hmac.h"
+#include "base/text.h"
 #include "launcher/job/restart_placement.h"
 #include "launcher/job/supervisor.h"
 #include "launcher/process/signals.h"

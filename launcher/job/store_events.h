@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "comm/base/fd.h"
+#include "base/fd.h"
 #include "comm/store/server.h"
 #include "launcher/process/event_loop.h"
 

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "comm/base/job_key.h"
-#include "comm/base/text.h"
+#include "base/job_key.h"
+#include "base/text.h"
 #include "launcher/agent/join_key.h"
 #include "launcher/hosts/rank_list.h"
 #include "launcher/job/job_texts.h"

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "comm/base/resume_words.h"
-#include "comm/base/text.h"
+#include "base/resume_words.h"
+#include "base/text.h"
 #include "comm/store/report_keys.h"
 #include "launcher/job/next_command.h"
 #include "launcher/job/supervisor.h"

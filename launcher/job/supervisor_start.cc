@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "launcher/agent/liveness_check.h"
 #include "launcher/job/job_settings.h"
 #include "launcher/job/supervisor.h"

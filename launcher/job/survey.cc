@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "launcher/agent/link.h"
 #include "launcher/job/job_texts.h"
 #include "launcher/network/network_probe.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "comm/base/job_key.h"
-#include "comm/base/text.h"
+#include "base/job_key.h"
+#include "base/text.h"
 #include "launcher/protocol/hello.h"
 #include "launcher/report/exit_code.h"
 

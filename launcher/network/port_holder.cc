@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/process/process_owner.h"
 #include "launcher/process/process_tree.h"
 #include "launcher/process/read_file.h"

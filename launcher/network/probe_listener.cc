@@ -8,8 +8,8 @@
 #include <array>
 #include <cerrno>
 
-#include "comm/base/hmac.h"
-#include "comm/base/text.h"
+#include "base/hmac.h"
+#include "base/text.h"
 #include "launcher/protocol/timing.h"
 
 namespace bp::launcher {

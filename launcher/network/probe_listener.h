@@ -6,9 +6,9 @@
 #include <list>
 #include <string>
 
+#include "base/fd.h"
+#include "base/refusals.h"
 #include "bp/environment.h"
-#include "comm/base/fd.h"
-#include "comm/base/refusals.h"
 #include "launcher/process/event_loop.h"
 
 namespace bp::launcher {

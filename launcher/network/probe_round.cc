@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "comm/base/fd.h"
-#include "comm/base/hmac.h"
-#include "comm/base/text.h"
+#include "base/fd.h"
+#include "base/hmac.h"
+#include "base/text.h"
 #include "launcher/hosts/address.h"
 #include "launcher/network/probe_listener.h"
 #include "launcher/report/clock_text.h"

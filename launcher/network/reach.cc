@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/report/exit_code.h"
 
 namespace bp::launcher {

@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <chrono>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 
 namespace bp::launcher {
 namespace {

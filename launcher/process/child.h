@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "comm/base/deadline.h"
-#include "comm/base/fd.h"
+#include "base/deadline.h"
+#include "base/fd.h"
 
 namespace bp::launcher {
 

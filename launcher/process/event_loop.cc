@@ -4,9 +4,9 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/check.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/check.h"
-#include "comm/base/text.h"
 
 namespace bp::launcher {
 

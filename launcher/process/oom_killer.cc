@@ -10,7 +10,7 @@
 #include <sstream>
 #include <utility>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/process/read_file.h"
 
 namespace bp::launcher {

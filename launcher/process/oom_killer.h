@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/base/fd.h"
+#include "base/fd.h"
 
 namespace bp::launcher {
 

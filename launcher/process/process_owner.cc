@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/process/read_file.h"
 
 namespace bp::launcher {

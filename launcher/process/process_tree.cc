@@ -13,8 +13,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "comm/base/fd.h"
-#include "comm/base/text.h"
+#include "base/fd.h"
+#include "base/text.h"
 #include "launcher/process/read_file.h"
 
 namespace bp::launcher {

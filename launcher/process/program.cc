@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 
 namespace bp::launcher {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <cerrno>
 
-#include "comm/base/fd.h"
+#include "base/fd.h"
 
 namespace bp::launcher {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/base/shell_word.h"
+#include "base/shell_word.h"
 
 namespace bp::launcher {
 

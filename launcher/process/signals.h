@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/base/fd.h"
+#include "base/fd.h"
 
 namespace bp::launcher {
 

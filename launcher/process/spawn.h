@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/base/fd.h"
+#include "base/fd.h"
 #include "launcher/process/limits.h"
 
 namespace bp::launcher {

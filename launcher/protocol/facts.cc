@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/process/environment_list.h"
 
 namespace bp::launcher {

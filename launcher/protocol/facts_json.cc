@@ -1,7 +1,7 @@
 #include "launcher/protocol/facts_json.h"
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 
 namespace bp::launcher {
 namespace {

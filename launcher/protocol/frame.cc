@@ -1,8 +1,8 @@
 #include "launcher/protocol/frame.h"
 
+#include "base/check.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/check.h"
-#include "comm/base/text.h"
 
 namespace bp::launcher {
 namespace {

@@ -13,8 +13,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/hex.h"
 #include "bp/version.h"
-#include "comm/base/hex.h"
 
 namespace bp::launcher {
 namespace {

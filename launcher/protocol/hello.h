@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "comm/base/fd.h"
+#include "base/fd.h"
 #include "launcher/protocol/messages.h"
 
 namespace bp::launcher {

@@ -2,9 +2,9 @@
 
 #include <limits>
 
+#include "base/check.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/check.h"
-#include "comm/base/text.h"
 
 namespace bp::launcher {
 

@@ -1,6 +1,6 @@
 #include "launcher/report/failure.h"
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/hosts/rank_list.h"
 #include "launcher/report/clock_text.h"
 

@@ -7,7 +7,7 @@
 #include <cctype>
 #include <string_view>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/report/exit_code.h"
 
 namespace bp::launcher {

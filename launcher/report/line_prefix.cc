@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/report/terminal.h"
 

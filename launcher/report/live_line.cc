@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/report/terminal.h"
 
 namespace bp::launcher {

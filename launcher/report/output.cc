@@ -6,7 +6,7 @@
 #include <chrono>
 #include <utility>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/report/quoted.h"
 
 namespace bp::launcher {

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 
 namespace bp::launcher {
 namespace {

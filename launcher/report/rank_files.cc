@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 
 namespace bp::launcher {
 namespace {

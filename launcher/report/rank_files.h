@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/base/fd.h"
+#include "base/fd.h"
 #include "launcher/protocol/messages.h"
 
 namespace bp::launcher {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 
 namespace bp::launcher {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/protocol/hello.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/tools/examine.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/report/clock_text.h"
 
 namespace bp::launcher {

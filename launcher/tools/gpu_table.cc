@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdio>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/protocol/facts_json.h"
 
 namespace bp::launcher {

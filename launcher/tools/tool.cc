@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <variant>
 
+#include "base/help_text.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/help_text.h"
-#include "comm/base/text.h"
 #include "launcher/job/host_options.h"
 #include "launcher/job/other_options.h"
 #include "launcher/job/plan.h"

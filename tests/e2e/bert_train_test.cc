@@ -14,7 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/e2e/shell.h"
 #include "tests/support/largest_difference.h"
 #include "trainer/model/safetensors.h"

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/e2e/shell.h"
 
 namespace bp::test {

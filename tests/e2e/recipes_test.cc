@@ -11,7 +11,7 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/process/shell_words.h"
 #include "launcher/protocol/hello.h"
 #include "shell.h"

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <string>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 
 namespace bp::test {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/e2e/shell.h"
 
 namespace bp::test {

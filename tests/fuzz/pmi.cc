@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "comm/base/fd.h"
+#include "base/fd.h"
 #include "comm/rendezvous/channels.h"
 #include "fuzz.h"
 

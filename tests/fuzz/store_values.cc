@@ -3,7 +3,7 @@
 // write.
 #include <cstdlib>
 
-#include "comm/base/resume_words.h"
+#include "base/resume_words.h"
 #include "comm/message/circle.h"
 #include "fuzz.h"
 

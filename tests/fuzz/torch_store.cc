@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "comm/base/fd.h"
+#include "base/fd.h"
 #include "comm/rendezvous/channels.h"
 #include "fuzz.h"
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/hosts/hosts.h"
 #include "tests/support/memory_limit.h"
 #include "tests/support/scratch.h"

@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "comm/base/deadline.h"
-#include "comm/base/text.h"
+#include "base/deadline.h"
+#include "base/text.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/shell_words.h"
 #include "launcher/process/spawn.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/protocol/frame.h"
 #include "launcher/protocol/messages.h"
 #include "tests/e2e/shell.h"

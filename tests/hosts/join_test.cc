@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/hosts/hosts.h"
 
 namespace bp::test {

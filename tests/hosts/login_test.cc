@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/hosts/hosts.h"
 
 namespace bp::test {

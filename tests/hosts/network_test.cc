@@ -8,7 +8,7 @@
 #include <regex>
 #include <string>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/hosts/hosts.h"
 
 namespace bp::test {

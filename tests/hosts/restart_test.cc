@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/hosts/hosts.h"
 
 namespace bp::test {

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
 #include "trainer/train/adamw.h"

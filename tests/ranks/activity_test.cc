@@ -10,9 +10,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "bp/collective.h"
 #include "bp/trace.h"
-#include "comm/base/text.h"
 #include "comm/engine/flight_recorder.h"
 #include "comm/engine/trace_file.h"
 #include "tests/support/run_ranks.h"

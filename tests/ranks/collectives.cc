@@ -5,8 +5,8 @@
 #include <random>
 #include <set>
 
+#include "base/text.h"
 #include "bp/collective.h"
-#include "comm/base/text.h"
 #include "tests/ranks/exact.h"
 
 namespace bp::test {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/support/patterns.h"
 
 namespace bp::test {

@@ -17,13 +17,13 @@
 #include <iostream>
 #include <thread>
 
+#include "base/deadline.h"
+#include "base/fd.h"
+#include "base/text.h"
 #include "bp/collective.h"
 #include "bp/environment.h"
 #include "bp/error.h"
 #include "bp/store.h"
-#include "comm/base/deadline.h"
-#include "comm/base/fd.h"
-#include "comm/base/text.h"
 #include "comm/store/socket.h"
 #include "tests/support/run_processes.h"
 

@@ -4,9 +4,9 @@
 
 #include <cstdlib>
 
+#include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "tests/support/run_ranks.h"
 
 namespace bp::test {

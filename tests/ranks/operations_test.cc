@@ -7,8 +7,8 @@
 #include <atomic>
 #include <thread>
 
+#include "base/text.h"
 #include "bp/collective.h"
-#include "comm/base/text.h"
 #include "tests/support/run_ranks.h"
 
 namespace bp::test {

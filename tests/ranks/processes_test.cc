@@ -9,11 +9,11 @@
 #include <iostream>
 #include <iterator>
 
+#include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "bp/log.h"
 #include "bp/store.h"
-#include "comm/base/text.h"
 #include "tests/ranks/collectives.h"
 #include "tests/ranks/exact.h"
 #include "tests/ranks/operations.h"

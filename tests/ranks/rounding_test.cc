@@ -6,8 +6,8 @@
 #include <mutex>
 #include <random>
 
+#include "base/text.h"
 #include "bp/collective.h"
-#include "comm/base/text.h"
 #include "tests/ranks/exact.h"
 #include "tests/support/run_ranks.h"
 

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/ranks/collectives.h"
 #include "tests/support/run_ranks.h"
 

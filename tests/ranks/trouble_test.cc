@@ -10,10 +10,10 @@
 #include <latch>
 #include <thread>
 
+#include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "bp/store.h"
-#include "comm/base/text.h"
 #include "comm/transport/inproc.h"
 #include "tests/support/refusal.h"
 #include "trouble_fixture.h"

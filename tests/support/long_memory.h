@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "comm/base/fd.h"
+#include "base/fd.h"
 
 namespace bp::test {
 

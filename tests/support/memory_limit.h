@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 
 namespace bp::test {
 

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/deadline.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/deadline.h"
-#include "comm/base/text.h"
 
 namespace bp::test {
 

@@ -15,13 +15,13 @@
 #include <thread>
 #include <vector>
 
+#include "base/resume_words.h"
+#include "base/text.h"
 #include "bp/collective.h"
 #include "bp/communicator.h"
 #include "bp/environment.h"
 #include "bp/error.h"
 #include "bp/store.h"
-#include "comm/base/resume_words.h"
-#include "comm/base/text.h"
 
 namespace {
 

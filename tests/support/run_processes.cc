@@ -17,11 +17,11 @@
 #include <memory>
 #include <regex>
 
+#include "base/deadline.h"
+#include "base/fd.h"
+#include "base/job_key.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/deadline.h"
-#include "comm/base/fd.h"
-#include "comm/base/job_key.h"
-#include "comm/base/text.h"
 #include "comm/store/server.h"
 
 namespace bp::test {

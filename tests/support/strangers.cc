@@ -14,7 +14,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "comm/store/seal.h"
 #include "comm/store/wire.h"
 #include "launcher/process/process_tree.h"

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "comm/base/fd.h"
+#include "base/fd.h"
 
 namespace bp::test {
 

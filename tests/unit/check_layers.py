@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-SOURCES = ("include", "comm", "launcher", "trainer")
+SOURCES = ("include", "base", "comm", "launcher", "trainer")
 
 
 def read_table(text):

@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/error.h"
 #include "bp/store.h"
-#include "comm/base/text.h"
 #include "tests/support/scratch.h"
 
 namespace bp {

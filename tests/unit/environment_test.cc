@@ -8,9 +8,9 @@
 
 #include <map>
 
+#include "base/job_key.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/job_key.h"
-#include "comm/base/text.h"
 
 namespace bp {
 namespace {

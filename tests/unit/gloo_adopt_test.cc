@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "comm/base/fd.h"
+#include "base/fd.h"
 #include "comm/transport/gloo_plugin/adopt.h"
 
 namespace bp::gloo_plugin {

@@ -1,4 +1,4 @@
-#include "comm/base/hex.h"
+#include "base/hex.h"
 
 #include <gtest/gtest.h>
 

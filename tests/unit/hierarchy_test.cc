@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "comm/schedule/recursive_doubling.h"
 #include "comm/schedule/ring.h"
 #include "tests/unit/schedule_simulator.h"

@@ -1,4 +1,4 @@
-#include "comm/base/hmac.h"
+#include "base/hmac.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "comm/base/job_key.h"
+#include "base/job_key.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

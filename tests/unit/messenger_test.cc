@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "comm/base/deadline.h"
+#include "base/deadline.h"
 #include "comm/transport/inproc.h"
 
 namespace bp {

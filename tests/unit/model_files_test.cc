@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "tests/unit/model/refusal.h"
 #include "trainer/model/byte_source.h"
 #include "trainer/model/config.h"

@@ -1,4 +1,4 @@
-#include "comm/base/name_service.h"
+#include "base/name_service.h"
 
 #include <gtest/gtest.h>
 

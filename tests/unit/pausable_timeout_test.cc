@@ -1,4 +1,4 @@
-#include "comm/base/pausable_timeout.h"
+#include "base/pausable_timeout.h"
 
 #include <gtest/gtest.h>
 

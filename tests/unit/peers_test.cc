@@ -15,11 +15,11 @@
 #include <thread>
 #include <vector>
 
+#include "base/hmac.h"
+#include "base/job_key.h"
+#include "base/text.h"
 #include "bp/error.h"
 #include "bp/log.h"
-#include "comm/base/hmac.h"
-#include "comm/base/job_key.h"
-#include "comm/base/text.h"
 #include "comm/engine/failure.h"
 #include "comm/peers/connect.h"
 #include "comm/peers/handshake.h"

@@ -10,9 +10,9 @@
 #include <optional>
 #include <thread>
 
+#include "base/fd.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/fd.h"
-#include "comm/base/text.h"
 #include "comm/rendezvous/hosts.h"
 #include "comm/rendezvous/store_rendezvous.h"
 #include "tests/support/scratch.h"

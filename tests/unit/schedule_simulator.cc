@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 
 namespace bp {
 namespace {

@@ -1,4 +1,4 @@
-#include "comm/base/secret_file.h"
+#include "base/secret_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

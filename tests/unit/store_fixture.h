@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "base/job_key.h"
+#include "base/text.h"
 #include "bp/error.h"
 #include "bp/store.h"
-#include "comm/base/job_key.h"
-#include "comm/base/text.h"
 #include "comm/store/server.h"
 
 namespace bp {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "comm/base/deadline.h"
-#include "comm/base/fd.h"
+#include "base/deadline.h"
+#include "base/fd.h"
 #include "comm/store/seal.h"
 #include "comm/store/socket.h"
 #include "comm/store/wire.h"

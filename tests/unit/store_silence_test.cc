@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "comm/base/fd.h"
+#include "base/fd.h"
 #include "comm/store/keepalive.h"
 #include "tests/unit/store_raw_peer.h"
 

@@ -1,4 +1,4 @@
-#include "comm/base/thread.h"
+#include "base/thread.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/fd.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/fd.h"
-#include "comm/base/text.h"
 #include "comm/rendezvous/store_rendezvous.h"
 
 namespace bp {

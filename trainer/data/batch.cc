@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "comm/base/check.h"
+#include "base/check.h"
 
 namespace bp::trainer {
 namespace {

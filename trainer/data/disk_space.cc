@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 
 namespace bp::trainer {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/data/input_error.h"
 
 namespace bp::trainer {

@@ -7,10 +7,10 @@
 #include <fstream>
 #include <vector>
 
-#include "comm/base/check.h"
-#include "comm/base/hex.h"
-#include "comm/base/regular_file.h"
-#include "comm/base/text.h"
+#include "base/check.h"
+#include "base/hex.h"
+#include "base/regular_file.h"
+#include "base/text.h"
 #include "trainer/data/input_error.h"
 
 namespace bp::trainer {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/data/numbers.h"
 
 namespace bp::trainer {

@@ -13,12 +13,12 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/fd.h"
+#include "base/hex.h"
+#include "base/hmac.h"
+#include "base/text.h"
 #include "bp/error.h"
 #include "bp/log.h"
-#include "comm/base/fd.h"
-#include "comm/base/hex.h"
-#include "comm/base/hmac.h"
-#include "comm/base/text.h"
 
 namespace bp::trainer {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "comm/base/deadline.h"
+#include "base/deadline.h"
 
 namespace bp::trainer {
 

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/store_error.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/data/hash.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <numeric>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "trainer/data/disk_space.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/leftover.h"

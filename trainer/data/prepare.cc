@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/preparation.h"

@@ -10,9 +10,9 @@
 
 #include <sqlite3.h>
 
-#include "comm/base/check.h"
-#include "comm/base/fd.h"
-#include "comm/base/text.h"
+#include "base/check.h"
+#include "base/fd.h"
+#include "base/text.h"
 #include "trainer/data/store_error.h"
 #include "trainer/data/store_tables.h"
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+#include "base/permutation.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/check.h"
-#include "comm/base/permutation.h"
-#include "comm/base/text.h"
 
 namespace bp::trainer {
 namespace {

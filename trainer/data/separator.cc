@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "comm/base/nearest.h"
-#include "comm/base/text.h"
+#include "base/nearest.h"
+#include "base/text.h"
 #include "trainer/data/input_error.h"
 
 namespace bp::trainer {

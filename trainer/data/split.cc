@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "comm/base/permutation.h"
+#include "base/permutation.h"
 
 namespace bp::trainer {
 namespace {

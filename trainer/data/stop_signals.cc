@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string_view>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 
 namespace bp::trainer {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 
 namespace bp::trainer {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "trainer/data/store_error.h"
 #include "trainer/data/store_tables.h"
 #include "trainer/data/whole_file.h"

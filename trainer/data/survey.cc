@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "comm/base/nearest.h"
-#include "comm/base/text.h"
+#include "base/nearest.h"
+#include "base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/label_form.h"
 #include "trainer/data/label_set.h"

@@ -5,8 +5,8 @@
 #include <optional>
 #include <set>
 
-#include "comm/base/nearest.h"
-#include "comm/base/text.h"
+#include "base/nearest.h"
+#include "base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"
 

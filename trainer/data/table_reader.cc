@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "comm/base/regular_file.h"
-#include "comm/base/text.h"
+#include "base/regular_file.h"
+#include "base/text.h"
 #include "trainer/data/file_kind.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/separator.h"

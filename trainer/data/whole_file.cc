@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "trainer/data/disk_space.h"
 
 namespace bp::trainer {

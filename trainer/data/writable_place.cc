@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "comm/base/home_path.h"
+#include "base/home_path.h"
 
 namespace bp::trainer {
 

@@ -11,9 +11,9 @@
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/zeros.h>
 
+#include "base/check.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/check.h"
-#include "comm/base/text.h"
 #include "trainer/model/functions.h"
 #include "trainer/model/init.h"
 #include "trainer/model/kernels/kernels.h"

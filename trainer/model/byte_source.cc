@@ -7,9 +7,9 @@
 #include <cstring>
 #include <utility>
 
+#include "base/regular_file.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/regular_file.h"
-#include "comm/base/text.h"
 
 namespace bp::trainer {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/refuse.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/refuse.h"
-#include "comm/base/text.h"
 #include "trainer/model/kernels/kernels.h"
 
 namespace bp::trainer {

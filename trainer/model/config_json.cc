@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/refuse.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/refuse.h"
-#include "comm/base/text.h"
 #include "trainer/model/config.h"
 #include "trainer/model/json_reading.h"
 

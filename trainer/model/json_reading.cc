@@ -1,8 +1,8 @@
 #include "trainer/model/json_reading.h"
 
+#include "base/refuse.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/refuse.h"
-#include "comm/base/text.h"
 
 namespace bp::trainer {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 #include <string_view>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "trainer/model/tensor_file.h"
 #include "trainer/model/weights.h"
 

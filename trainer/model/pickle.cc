@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "trainer/model/byte_source.h"
 #include "trainer/model/pickle_machine.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "trainer/model/byte_source.h"
 
 namespace bp::trainer {

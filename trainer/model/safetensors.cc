@@ -13,10 +13,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/fd.h"
+#include "base/refuse.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/fd.h"
-#include "comm/base/refuse.h"
-#include "comm/base/text.h"
 #include "trainer/data/whole_file.h"
 
 namespace bp::trainer {

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/torch_file.h"
 

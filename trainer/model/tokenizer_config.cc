@@ -5,9 +5,9 @@
 #include <limits>
 #include <string_view>
 
+#include "base/refuse.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/refuse.h"
-#include "comm/base/text.h"
 #include "trainer/model/json_reading.h"
 
 namespace bp::trainer {

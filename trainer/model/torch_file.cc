@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/refuse.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/refuse.h"
-#include "comm/base/text.h"
 #include "trainer/model/pickle.h"
 #include "trainer/model/pickle_machine.h"
 #include "trainer/model/safetensors.h"

@@ -11,8 +11,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/tokenizer_config.h"

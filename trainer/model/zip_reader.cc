@@ -5,9 +5,9 @@
 #include <set>
 #include <string_view>
 
+#include "base/refuse.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/refuse.h"
-#include "comm/base/text.h"
 
 namespace bp::trainer {
 namespace {

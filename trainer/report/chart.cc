@@ -7,7 +7,7 @@
 #include <iterator>
 #include <limits>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/report/shown_text.h"
 
 namespace bp::trainer {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/report/predictions.h"
 #include "trainer/report/shown_text.h"
 

@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 
 namespace bp::trainer {
 

@@ -10,8 +10,8 @@
 #include <fstream>
 #include <limits>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/report/counters_json.h"
 #include "trainer/report/json.h"

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "bp/activity.h"
-#include "comm/base/fd.h"
 #include "trainer/report/scores.h"
 
 namespace bp::trainer {

@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "comm/base/fd.h"
-#include "comm/base/terminal_columns.h"
-#include "comm/base/text.h"
+#include "base/fd.h"
+#include "base/terminal_columns.h"
+#include "base/text.h"
 #include "trainer/report/shown_text.h"
 
 namespace bp::trainer {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/report/embedded.h"
 #include "trainer/report/sections.h"
 #include "trainer/report/shown_text.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/data/numbers.h"
 #include "trainer/report/confusions.h"
 #include "trainer/report/sections.h"

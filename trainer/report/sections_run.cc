@@ -1,7 +1,7 @@
 // How the run went: curves, time, hosts, settings.
 #include <cmath>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/report/chart.h"
 #include "trainer/report/sections.h"
 #include "trainer/report/shown_text.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/data/numbers.h"
 #include "trainer/text/utf8.h"
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <set>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/data/numbers.h"
 #include "trainer/report/confusions.h"
 #include "trainer/report/shown_text.h"

@@ -5,8 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 
 namespace bp::trainer {
 namespace {

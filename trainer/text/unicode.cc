@@ -6,7 +6,7 @@
 
 #include <utf8proc.h>
 
-#include "comm/base/check.h"
+#include "base/check.h"
 
 namespace bp::trainer {
 namespace {

@@ -3,10 +3,10 @@
 #include <sstream>
 #include <unordered_map>
 
+#include "base/refuse.h"
+#include "base/regular_file.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/refuse.h"
-#include "comm/base/regular_file.h"
-#include "comm/base/text.h"
 #include "trainer/text/tokenizer.h"
 #include "trainer/text/utf8.h"
 

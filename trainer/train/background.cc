@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "comm/base/thread.h"
+#include "base/thread.h"
 
 namespace bp::trainer {
 

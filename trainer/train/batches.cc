@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "comm/base/check.h"
+#include "base/check.h"
 
 namespace bp::trainer {
 namespace {

@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/report/json.h"

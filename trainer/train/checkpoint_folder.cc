@@ -6,8 +6,8 @@
 #include <functional>
 #include <system_error>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/train/manifest.h"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "trainer/report/evaluation_json.h"
 
 namespace bp::trainer {

@@ -4,8 +4,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "trainer/data/disk_space.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"

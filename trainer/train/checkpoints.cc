@@ -2,8 +2,8 @@
 
 #include <chrono>
 
+#include "base/text.h"
 #include "bp/log.h"
-#include "comm/base/text.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/report/shown_text.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "comm/base/shell_word.h"
-#include "comm/base/text.h"
+#include "base/shell_word.h"
+#include "base/text.h"
 
 namespace bp::trainer {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/base/resume_words.h"
+#include "base/resume_words.h"
 
 namespace bp::trainer {
 

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <utility>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/plan.h"
 #include "trainer/train/evaluation_source.h"

@@ -5,9 +5,9 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include "comm/base/home_path.h"
-#include "comm/base/regular_file.h"
-#include "comm/base/text.h"
+#include "base/home_path.h"
+#include "base/regular_file.h"
+#include "base/text.h"
 #include "trainer/data/input_error.h"
 
 namespace bp::trainer {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "bp/collective.h"
-#include "comm/base/text.h"
 #include "trainer/data/batch.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/label_set.h"

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "comm/base/nearest.h"
-#include "comm/base/text.h"
+#include "base/nearest.h"
+#include "base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/train/commands.h"

@@ -1,7 +1,7 @@
 #include "trainer/train/evaluation_data.h"
 
+#include "base/text.h"
 #include "bp/collective.h"
-#include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/stop_signals.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/train/run_folder.h"
 

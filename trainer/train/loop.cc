@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/torch/distributed_optimizer.h"
 #include "bp/trace.h"
-#include "comm/base/text.h"
 #include "trainer/train/adamw.h"
 #include "trainer/train/batches.h"
 #include "trainer/train/bug_report.h"

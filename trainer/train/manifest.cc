@@ -4,9 +4,9 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/refuse.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/refuse.h"
-#include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/report/json.h"

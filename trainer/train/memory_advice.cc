@@ -4,7 +4,7 @@
 #include <new>
 #include <string_view>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/data/input_error.h"
 
 namespace bp::trainer {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/nearest.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/nearest.h"
-#include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/model/tensor_file.h"
 #include "trainer/model/weights.h"

@@ -10,10 +10,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/home_path.h"
+#include "base/nearest.h"
+#include "base/text.h"
 #include "bp/version.h"
-#include "comm/base/home_path.h"
-#include "comm/base/nearest.h"
-#include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/train/help_format.h"
 #include "trainer/train/other_names.h"

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <string_view>
 
-#include "comm/base/nearest.h"
-#include "comm/base/text.h"
+#include "base/nearest.h"
+#include "base/text.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,4 +1,4 @@
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/data/label_set.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/sample_store.h"

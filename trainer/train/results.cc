@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <span>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/data/numbers.h"
 #include "trainer/report/predictions.h"
 #include "trainer/report/scores.h"

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/train/checkpoint_folder.h"
 #include "trainer/train/manifest.h"

@@ -11,8 +11,8 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/data/writable_place.h"

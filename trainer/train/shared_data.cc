@@ -2,9 +2,9 @@
 
 #include <chrono>
 
+#include "base/check.h"
+#include "base/text.h"
 #include "bp/collective.h"
-#include "comm/base/check.h"
-#include "comm/base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/prepare.h"

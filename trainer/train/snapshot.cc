@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
 

@@ -13,10 +13,10 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/fd.h"
+#include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
-#include "comm/base/fd.h"
-#include "comm/base/text.h"
 #include "trainer/data/disk_space.h"
 #include "trainer/data/hash.h"
 #include "trainer/data/input_error.h"

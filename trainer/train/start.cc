@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/collective.h"
-#include "comm/base/text.h"
 #include "trainer/data/numbers.h"
 #include "trainer/train/checkpoint_folder.h"
 #include "trainer/train/loop.h"

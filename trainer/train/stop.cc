@@ -2,9 +2,9 @@
 
 #include <unistd.h>
 
+#include "base/text.h"
 #include "bp/error.h"
 #include "bp/store.h"
-#include "comm/base/text.h"
 
 namespace bp::trainer {
 

@@ -1,4 +1,4 @@
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/train/commands.h"
 #include "trainer/train/results.h"
 #include "trainer/train/run_folder.h"

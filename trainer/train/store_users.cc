@@ -8,10 +8,10 @@
 #include <iterator>
 #include <vector>
 
+#include "base/fd.h"
+#include "base/text.h"
 #include "bp/error.h"
 #include "bp/log.h"
-#include "comm/base/fd.h"
-#include "comm/base/text.h"
 #include "trainer/train/checkpoint_folder.h"
 #include "trainer/train/checkpoint_state.h"
 

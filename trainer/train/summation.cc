@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/collective.h"
 #include "bp/torch/distributed_optimizer.h"
 #include "bp/version.h"
-#include "comm/base/text.h"
 #include "comm/torch/bucket_layout.h"
 #include "trainer/data/hash.h"
 

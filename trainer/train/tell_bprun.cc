@@ -2,10 +2,10 @@
 
 #include <chrono>
 
+#include "base/text.h"
 #include "bp/environment.h"
 #include "bp/error.h"
 #include "bp/log.h"
-#include "comm/base/text.h"
 
 namespace bp::trainer {
 namespace {

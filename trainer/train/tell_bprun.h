@@ -1,8 +1,8 @@
 // How bprun learns the command that goes on with a run, for its report should the job fail.
 #pragma once
 
+#include "base/resume_words.h"
 #include "bp/store.h"
-#include "comm/base/resume_words.h"
 
 namespace bp::trainer {
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/data/input_error.h"
 
 namespace bp::trainer {

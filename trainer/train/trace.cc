@@ -8,8 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "trainer/data/hash.h"
 
 namespace bp::trainer {

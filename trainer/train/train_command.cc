@@ -7,10 +7,10 @@
 #include <system_error>
 #include <utility>
 
+#include "base/launch_command.h"
+#include "base/text.h"
 #include "bp/environment.h"
 #include "bp/log.h"
-#include "comm/base/launch_command.h"
-#include "comm/base/text.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/model/weights.h"

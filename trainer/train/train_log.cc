@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/report/shown_text.h"
 
 namespace bp::trainer {

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/process/read_file.h"
 #include "tests/e2e/launcher/bprun_process.h"
 #include "tests/support/scratch.h"

@@ -16,7 +16,7 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/process_tree.h"
 #include "launcher/process/read_file.h"

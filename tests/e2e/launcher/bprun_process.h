@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/base/fd.h"
+#include "base/fd.h"
 #include "launcher/process/child.h"
 
 namespace bp::test {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/e2e/launcher/bprun_process.h"
 #include "tests/support/memory_limit.h"
 

@@ -13,7 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/e2e/launcher/bprun_process.h"
 #include "tests/support/scratch.h"
 

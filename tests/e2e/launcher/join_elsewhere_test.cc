@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/e2e/launcher/bprun_process.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/store_raw_peer.h"

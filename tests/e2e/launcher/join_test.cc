@@ -10,8 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "comm/base/deadline.h"
-#include "comm/base/text.h"
+#include "base/deadline.h"
+#include "base/text.h"
 #include "comm/store/socket.h"
 #include "tests/e2e/launcher/bprun_process.h"
 #include "tests/support/scratch.h"

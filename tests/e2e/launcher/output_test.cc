@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/e2e/launcher/bprun_process.h"
 
 namespace bp::test {

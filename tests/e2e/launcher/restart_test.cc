@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "comm/base/deadline.h"
-#include "comm/base/text.h"
+#include "base/deadline.h"
+#include "base/text.h"
 #include "tests/e2e/launcher/bprun_process.h"
 
 namespace bp::test {

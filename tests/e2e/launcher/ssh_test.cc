@@ -7,7 +7,7 @@
 #include <optional>
 #include <sstream>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/process/shell_words.h"
 #include "launcher/protocol/hello.h"
 #include "tests/e2e/launcher/bprun_process.h"

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/e2e/launcher/bprun_process.h"
 
 namespace bp::test {

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "launcher/gpus/gpu.h"
 #include "tests/e2e/launcher/bprun_process.h"
 #include "tests/e2e/launcher/ssh_fixture.h"

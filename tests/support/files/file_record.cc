@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/support/files/simulated_disk.h"
 
 namespace bp::test {

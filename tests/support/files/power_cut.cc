@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/support/scratch.h"
 
 namespace bp::test {

@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
 #include "trainer/data/hash.h"

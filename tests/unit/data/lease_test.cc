@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "tests/support/scratch.h"
 
 namespace bp::trainer {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
 #include "trainer/data/prepare.h"

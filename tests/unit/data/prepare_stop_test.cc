@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/unit/data/prepare_fixture.h"
 #include "trainer/data/sample_store.h"
 #include "trainer/data/stop_signals.h"

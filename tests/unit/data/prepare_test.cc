@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/unit/data/prepare_fixture.h"
 #include "trainer/data/sample_store.h"
 

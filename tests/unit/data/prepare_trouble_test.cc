@@ -9,7 +9,7 @@
 #include <random>
 #include <thread>
 
-#include "comm/base/deadline.h"
+#include "base/deadline.h"
 #include "tests/unit/data/prepare_fixture.h"
 #include "trainer/data/leftover.h"
 #include "trainer/data/sample_store.h"

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/support/scratch.h"
 #include "trainer/data/prepare.h"
 #include "trainer/data/sample_store.h"

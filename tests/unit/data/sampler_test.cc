@@ -7,8 +7,8 @@
 #include <map>
 #include <numeric>
 
+#include "base/permutation.h"
 #include "bp/error.h"
-#include "comm/base/permutation.h"
 
 namespace bp::trainer {
 namespace {

@@ -4,8 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "tests/support/scratch.h"
 #include "trainer/data/sample_store.h"
 #include "trainer/data/store_error.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
 #include "trainer/data/numbers.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "comm/base/fd.h"
-#include "comm/base/text.h"
+#include "base/fd.h"
+#include "base/text.h"
 #include "tests/support/files/file_record.h"
 #include "tests/support/files/power_cut.h"
 #include "trainer/data/whole_file.h"

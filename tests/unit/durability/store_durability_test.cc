@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "comm/base/deadline.h"
-#include "comm/base/text.h"
+#include "base/deadline.h"
+#include "base/text.h"
 #include "tests/support/files/file_record.h"
 #include "tests/support/files/power_cut.h"
 #include "trainer/data/prepare.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "comm/base/resume_words.h"
+#include "base/resume_words.h"
 #include "launcher/job/next_command.h"
 #include "launcher/process/oom_killer.h"
 #include "launcher/report/likely_cause.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "launcher/hosts/host_entry.h"
 #include "launcher/hosts/host_list.h"
 #include "launcher/hosts/host_map.h"

@@ -7,8 +7,8 @@
 
 #include <optional>
 
+#include "base/hmac.h"
 #include "bp/error.h"
-#include "comm/base/hmac.h"
 #include "launcher/agent/join_key.h"
 
 namespace bp::launcher {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "comm/base/deadline.h"
-#include "comm/base/job_key.h"
+#include "base/deadline.h"
+#include "base/job_key.h"
 #include "comm/store/server.h"
 #include "launcher/agent/launcher_watch.h"
 #include "launcher/agent/liveness_check.h"

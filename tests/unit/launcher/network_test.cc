@@ -9,11 +9,11 @@
 #include <memory>
 #include <optional>
 
+#include "base/deadline.h"
+#include "base/fd.h"
+#include "base/job_key.h"
+#include "base/text.h"
 #include "bp/log.h"
-#include "comm/base/deadline.h"
-#include "comm/base/fd.h"
-#include "comm/base/job_key.h"
-#include "comm/base/text.h"
 #include "comm/store/socket.h"
 #include "launcher/hosts/address.h"
 #include "launcher/network/network_probe.h"

@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/help_text.h"
 #include "bp/error.h"
-#include "comm/base/help_text.h"
 #include "launcher/protocol/hello.h"
 
 namespace bp::launcher {

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "launcher/agent/ssh_command.h"
 #include "launcher/hosts/host_list.h"
 #include "launcher/hosts/rank_list.h"

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "refusal.h"
 #include "small_zip.h"
 #include "trainer/model/pickle_machine.h"

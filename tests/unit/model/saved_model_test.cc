@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "tests/unit/data/full_disk.h"
 #include "tests/unit/model/golden.h"
 #include "trainer/model/bert.h"

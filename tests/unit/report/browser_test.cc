@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "sample_report.h"
 
 namespace bp::trainer {

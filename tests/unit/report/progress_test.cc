@@ -11,8 +11,8 @@
 #include <thread>
 #include <utility>
 
-#include "comm/base/fd.h"
-#include "comm/base/terminal_columns.h"
+#include "base/fd.h"
+#include "base/terminal_columns.h"
 
 namespace bp::trainer {
 namespace {

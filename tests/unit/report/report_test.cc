@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "sample_report.h"
 #include "trainer/report/chart.h"
 

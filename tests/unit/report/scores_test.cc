@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "trainer/report/confusions.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/report/tables.h"

@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/hmac.h"
+#include "base/job_key.h"
 #include "bp/error.h"
-#include "comm/base/hmac.h"
-#include "comm/base/job_key.h"
 #include "comm/peers/endpoint.h"
 #include "comm/peers/handshake.h"
 #include "tests/support/memory_store.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "comm/torch/bucket_progress.h"
 #include "tests/support/run_ranks.h"
 

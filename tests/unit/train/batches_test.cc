@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/support/scratch.h"
 #include "trainer/data/store_error.h"
 #include "trainer/data/store_writer.h"

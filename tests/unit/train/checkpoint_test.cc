@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/text.h"
 #include "bp/error.h"
 #include "checkpoint_fixture.h"
-#include "comm/base/text.h"
 #include "tests/unit/model/refusal.h"
 #include "trainer/report/json.h"
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/data/input_error.h"
 
 namespace bp::trainer {

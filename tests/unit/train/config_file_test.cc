@@ -8,8 +8,8 @@
 
 #include <cstdlib>
 
-#include "comm/base/home_path.h"
-#include "comm/base/text.h"
+#include "base/home_path.h"
+#include "base/text.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
 #include "trainer/train/command_line.h"

@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_refusal.h"
 #include "trainer/train/command_line.h"

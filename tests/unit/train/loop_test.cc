@@ -14,7 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/support/run_ranks.h"
 #include "tests/support/torch_model.h"
 #include "train_fixture.h"

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <functional>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "train_fixture.h"
 #include "trainer/data/input_error.h"
 #include "trainer/model/safetensors.h"

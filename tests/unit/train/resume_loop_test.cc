@@ -11,7 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/support/run_ranks.h"
 #include "train_fixture.h"
 #include "trainer/report/metrics.h"

@@ -9,8 +9,8 @@
 #include <fstream>
 #include <set>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 #include "tests/unit/data/input_refusal.h"
 #include "trainer/data/input_error.h"
 

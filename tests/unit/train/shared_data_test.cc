@@ -6,7 +6,7 @@
 
 #include <mutex>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/support/run_ranks.h"
 #include "tests/support/scratch.h"
 #include "trainer/data/input_error.h"

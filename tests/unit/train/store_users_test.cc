@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "tests/unit/data/input_refusal.h"
 #include "tests/unit/train/checkpoint_fixture.h"
 #include "trainer/data/prepare.h"

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include "comm/base/job_key.h"
-#include "comm/base/resume_words.h"
-#include "comm/base/text.h"
+#include "base/job_key.h"
+#include "base/resume_words.h"
+#include "base/text.h"
 #include "comm/store/server.h"
 
 namespace bp::trainer {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 #include "trainer/data/prepare.h"
 
 namespace bp::trainer::test {

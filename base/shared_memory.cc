@@ -1,4 +1,4 @@
-#include "comm/base/shared_memory.h"
+#include "base/shared_memory.h"
 
 #include <fcntl.h>
 #include <linux/falloc.h>
@@ -8,8 +8,8 @@
 
 #include <cerrno>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 
 namespace bp {
 namespace {

@@ -1,6 +1,6 @@
-#include "comm/base/shell_word.h"
+#include "base/shell_word.h"
 
-#include "comm/base/text.h"
+#include "base/text.h"
 
 namespace bp {
 namespace {

@@ -1,11 +1,11 @@
-#include "comm/base/regular_file.h"
+#include "base/regular_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 
-#include "comm/base/text.h"
+#include "base/text.h"
 
 namespace bp {
 namespace {

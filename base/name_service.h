@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "comm/base/deadline.h"
+#include "base/deadline.h"
 
 namespace bp {
 

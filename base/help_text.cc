@@ -1,4 +1,4 @@
-#include "comm/base/help_text.h"
+#include "base/help_text.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
-#include "comm/base/refusals.h"
+#include "base/refusals.h"
 
 #include <netdb.h>
 #include <sys/socket.h>
 
+#include "base/text.h"
 #include "bp/log.h"
-#include "comm/base/text.h"
 
 namespace bp {
 

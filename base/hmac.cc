@@ -1,4 +1,4 @@
-#include "comm/base/hmac.h"
+#include "base/hmac.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -7,9 +7,9 @@
 
 #include <cerrno>
 
+#include "base/check.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/check.h"
-#include "comm/base/text.h"
 
 namespace bp {
 

@@ -1,10 +1,10 @@
-#include "comm/base/permutation.h"
+#include "base/permutation.h"
 
 #include <algorithm>
 #include <bit>
 #include <utility>
 
-#include "comm/base/check.h"
+#include "base/check.h"
 
 namespace bp {
 namespace {

@@ -1,4 +1,4 @@
-#include "comm/base/home_path.h"
+#include "base/home_path.h"
 
 #include <pwd.h>
 #include <unistd.h>

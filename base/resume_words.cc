@@ -1,4 +1,4 @@
-#include "comm/base/resume_words.h"
+#include "base/resume_words.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "comm/base/fd.h"
+#include "base/fd.h"
 
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
-#include "comm/base/refuse.h"
+#include "base/refuse.h"
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 
 namespace bp {
 

@@ -1,4 +1,4 @@
-#include "comm/base/text.h"
+#include "base/text.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "comm/base/thread.h"
+#include "base/thread.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -6,8 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/text.h"
 
 namespace bp {
 

@@ -1,11 +1,11 @@
-#include "comm/base/name_service.h"
+#include "base/name_service.h"
 
 #include <cerrno>
 #include <future>
 #include <utility>
 
-#include "comm/base/text.h"
-#include "comm/base/thread.h"
+#include "base/text.h"
+#include "base/thread.h"
 
 namespace bp {
 namespace {

@@ -1,4 +1,4 @@
-#include "comm/base/job_key.h"
+#include "base/job_key.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -6,9 +6,9 @@
 
 #include <cerrno>
 
+#include "base/hmac.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/hmac.h"
-#include "comm/base/text.h"
 
 namespace bp {
 namespace {

@@ -2,8 +2,8 @@
 // so that it stands in no argument list, no environment and no file.
 #pragma once
 
+#include "base/fd.h"
 #include "bp/environment.h"
-#include "comm/base/fd.h"
 
 namespace bp {
 

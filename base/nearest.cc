@@ -1,4 +1,4 @@
-#include "comm/base/nearest.h"
+#include "base/nearest.h"
 
 #include <algorithm>
 

@@ -11,7 +11,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "comm/base/deadline.h"
+#include "base/deadline.h"
 
 namespace bp {
 

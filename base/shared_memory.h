@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "comm/base/fd.h"
+#include "base/fd.h"
 
 namespace bp {
 

@@ -1,4 +1,4 @@
-#include "comm/base/secret_file.h"
+#include "base/secret_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,9 +7,9 @@
 #include <array>
 #include <cerrno>
 
+#include "base/fd.h"
+#include "base/text.h"
 #include "bp/error.h"
-#include "comm/base/fd.h"
-#include "comm/base/text.h"
 
 namespace bp {
 namespace {
