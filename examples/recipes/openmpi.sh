@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The ranks by mpirun of Open MPI, on the hosts of a hostfile ("a slots=3" a line):
+# Open MPI's mpirun starts the ranks on the hosts of a hostfile (lines such as "a slots=3"):
 #
 #   openmpi.sh HOSTFILE PROGRAM ARGS...
 #
-# Ranks meet by a file in BP_SHARED_FOLDER, which all hosts must see: by default a new one here.
-# MPIRUN names another mpirun, where the one on PATH is not Open MPI's.
+# Ranks find each other through a file in BP_SHARED_FOLDER, which all hosts must share (default: a new
+# folder here). MPIRUN names Open MPI's mpirun if the one on PATH is another.
 set -euo pipefail
 (($# >= 2)) || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 hostfile=$1
@@ -14,6 +14,7 @@ if [[ -z ${BP_SHARED_FOLDER:-} ]]; then
   trap 'rm -rf "$BP_SHARED_FOLDER"' EXIT
 fi
 export BP_SHARED_FOLDER
-# Ranks host by host, as they share memory; no binding, for each rank has threads of its own.
+# Number the ranks host by host, because ranks of a host share memory. Bind none, because each rank
+# has several threads.
 "${MPIRUN:-mpirun}" --hostfile "$hostfile" --map-by slot --bind-to none \
   -x BP_SHARED_FOLDER -x PATH -x LD_LIBRARY_PATH "$@"
