@@ -1,10 +1,10 @@
-// The mean of what several processes have measured, by bp::comm alone:
+// Computes the mean of what several processes have measured, with bp::comm alone:
 //
 //   ./consumer                                   one rank
 //   bprun -H localhost:3,127.0.0.1:1 consumer    four ranks on two (logical) hosts
 //
-// Rank 0 has one measurement, rank 1 two, and so on: 1 | 2 3 | 4 5 6 | ... A mean of the ranks'
-// means would be wrong, so sums and counts are added up.
+// Rank 0 has one measurement, rank 1 has two, and so on: 1 | 2 3 | 4 5 6 | ... The mean of the
+// ranks' means would be wrong, so the ranks add up sums and counts.
 #include <bp/collective.h>
 #include <bp/communicator.h>
 #include <bp/error.h>
