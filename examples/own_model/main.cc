@@ -1,11 +1,11 @@
-// A LibTorch model of one's own, trained by all ranks together:
+// All ranks together train a LibTorch model that this file defines:
 //
 //   ./own_model                                  one rank
 //   bprun -H localhost:3,127.0.0.1:1 own_model   four ranks on two (logical) hosts
 //
-// It learns the product of two numbers and ends with status 1 if it has not. A step takes 2 x 32
-// rows on any number of ranks, and its loss and gradient are those of all of them: the result does
-// not depend on the ranks, but for the last digits of sums.
+// It learns the product of two numbers, and ends with status 1 if it fails to. A step uses 2 x 32
+// rows on any number of ranks, and its loss and gradient are those of all these rows. So only the
+// last digits of sums depend on the ranks.
 #include <ATen/ops/mse_loss.h>
 #include <ATen/ops/rand.h>
 #include <bp/collective.h>
@@ -21,7 +21,7 @@
 
 int main() {
   bp::Communicator world = bp::Communicator::create();
-  at::manual_seed(1);  // the same data on all ranks, of which each uses its rows
+  at::manual_seed(1);  // all ranks draw the same data, and each uses its own rows
 
   torch::nn::Sequential model(torch::nn::Linear(2, 32), torch::nn::Tanh(),
                               torch::nn::Linear(32, 1));
