@@ -3,11 +3,11 @@
 
     python3 examples/make_reviews.py > examples/reviews.csv
 
-What a review says hangs on word order and negation, not on which words are in it: praise is negated
-("far from dull"), weighed ("the plot was dull, but the ending superb": the last clause counts;
-"superb, even though the start was dull": the first), or expected and not found. Every word of praise is
-about as frequent in bad reviews as in good ones, so counting words is not enough. No two reviews
-are the same. The random numbers are our own: the same file on every machine and Python.
+The meaning of a review depends on word order and negation, not on which words it contains. It negates an
+adjective ("far from dull"), weighs two ("the plot was dull, but the ending superb": the last clause counts;
+"superb, even though the start was dull": the first), or expects one and finds the opposite. Every word of
+praise is about as frequent in bad reviews as in good ones, so counting words is not enough. No two reviews
+are the same. The script has its own random numbers, so it writes the same file on every machine and Python.
 """
 import sys
 
