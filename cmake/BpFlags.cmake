@@ -2,8 +2,12 @@
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
-set(CMAKE_CXX_VISIBILITY_PRESET hidden)
-set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+# The public headers give their namespace default visibility. GCC takes that for the definitions of functions too, Clang
+# does not; with Clang, cmake/exports.map alone decides what a library exports, which includes bp's internal functions.
+if(NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+  set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+endif()
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 # -O2: g++ 12 gives false -Wrestrict warnings at -O3. -g1: names and lines for backtraces.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
