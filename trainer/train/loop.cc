@@ -111,13 +111,6 @@ SamplerOptions sampling(const Communicator& world, const Options& options, const
   return {job.rows, options.seed, world.size(), options.batch, options.accumulate};
 }
 
-// An epoch's steps are those of this world, whatever world made the steps before.
-Schedule schedule_of(const Options& options, const Sampler& sampler, double peak) {
-  const std::int64_t steps =
-      options.steps > 0 ? options.steps : options.epochs * sampler.steps_per_epoch();
-  return {peak, steps, static_cast<std::int64_t>(options.warmup * static_cast<double>(steps))};
-}
-
 Loop::Loop(Communicator& world, const Options& options, const TrainJob& job, Bert& model)
     : world_(world),
       options_(options),
@@ -125,7 +118,7 @@ Loop::Loop(Communicator& world, const Options& options, const TrainJob& job, Ber
       model_(model),
       sampler_(sampling(world, options, job)),
       steps_(total_steps(options, sampler_, job.start.step, job.start.position)),
-      schedule_(schedule_of(options, sampler_, job.lr)),
+      schedule_(make_schedule(options, sampler_, job.lr)),
       now_(job.start),
       data_({job.store, sampling(world, options, job), world.rank(), now_.step, now_.position,
              steps_ - now_.step}),
@@ -264,13 +257,6 @@ void Loop::save() {
 }
 
 }  // namespace
-
-std::int64_t total_steps(const Options& options,
-                         const Sampler& sampler,
-                         std::int64_t step,
-                         const EpochPosition& position) {
-  return options.steps > 0 ? options.steps : step + sampler.steps_until(options.epochs, position);
-}
 
 TrainResult train(Communicator& world, const Options& options, const TrainJob& job, Bert& model) {
   return Loop(world, options, job, model).run();

@@ -45,13 +45,6 @@ struct TrainResult {
   TrainSummary summary;  // of the whole run
 };
 
-// Optimizer steps of the whole run: options.steps, or those up to the last epoch's end, when `step`
-// are done at `position`.
-[[nodiscard]] std::int64_t total_steps(const Options& options,
-                                       const Sampler& sampler,
-                                       std::int64_t step,
-                                       const EpochPosition& position);
-
 // The number of consecutive overflows at which a run ends.
 inline constexpr std::int64_t kMostSkippedInARow = 20;
 

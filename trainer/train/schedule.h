@@ -3,6 +3,9 @@
 
 #include <cstdint>
 
+#include "trainer/data/sampler.h"
+#include "trainer/train/options.h"
+
 namespace bp::trainer {
 
 struct Schedule {
@@ -10,6 +13,18 @@ struct Schedule {
   std::int64_t steps = 0;         // of the whole run
   std::int64_t warmup_steps = 0;  // rising to `peak`; then falling to 0
 };
+
+// Returns the schedule of a whole run whose highest rate is `peak`. Its steps are options.steps, or
+// those of options.epochs epochs as this `sampler` cuts them, even if another number of ranks made
+// the earlier ones.
+[[nodiscard]] Schedule make_schedule(const Options& options, const Sampler& sampler, double peak);
+
+// Returns the optimizer steps of the whole run: options.steps, or those up to the end of the last
+// epoch when `step` of them are done and the next one begins at `position`.
+[[nodiscard]] std::int64_t total_steps(const Options& options,
+                                       const Sampler& sampler,
+                                       std::int64_t step,
+                                       const EpochPosition& position);
 
 // The rate of `step` (0 .. steps-1): peak * (step + 1) / (warmup + 1) while it rises, `peak` at the
 // step after the warm-up, then falling in equal parts to peak / (steps - warmup) at the last one.

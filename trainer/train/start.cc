@@ -8,7 +8,7 @@
 #include "bp/collective.h"
 #include "trainer/data/numbers.h"
 #include "trainer/train/checkpoint_folder.h"
-#include "trainer/train/loop.h"
+#include "trainer/train/schedule.h"
 
 namespace bp::trainer {
 namespace {

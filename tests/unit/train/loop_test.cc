@@ -310,16 +310,5 @@ TEST_F(Train, TheStopFileEndsTheRunOnAllRanks) {
   EXPECT_EQ(ends, 2 * 4);
 }
 
-TEST(TotalSteps, AreStepsOrEpochs) {
-  const Sampler sampler({.rows = 100, .seed = 1, .ranks = 2, .batch = 5});
-  Options options;
-  options.epochs = 3;
-  EXPECT_EQ(total_steps(options, sampler, 0, {}), 30);
-  EXPECT_EQ(total_steps(options, sampler, 12, {1, 20}), 30);
-  EXPECT_EQ(total_steps(options, sampler, 5, {1, 75}), 5 + 3 + 10);  // five longer steps before
-  options.steps = 7;
-  EXPECT_EQ(total_steps(options, sampler, 5, {1, 75}), 7);
-}
-
 }  // namespace
 }  // namespace bp::trainer
