@@ -18,7 +18,7 @@
 #include "bp/communicator.h"
 #include "bp/torch/distributed_optimizer.h"
 #include "trainer/model/bert.h"
-#include "trainer/train/adamw.h"
+#include "trainer/optim/adamw.h"
 
 namespace bp::trainer {
 namespace {

@@ -16,10 +16,10 @@
 #include "bp/environment.h"
 #include "bp/error.h"
 #include "bp/store.h"
+#include "trainer/commands/command_line.h"
+#include "trainer/commands/commands.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/stop_signals.h"
-#include "trainer/train/command_line.h"
-#include "trainer/train/commands.h"
 #include "trainer/train/memory_advice.h"
 
 namespace bp::trainer {

@@ -14,11 +14,11 @@
 #include "tests/e2e/shell.h"
 #include "tests/support/files/file_record.h"
 #include "tests/support/files/power_cut.h"
+#include "trainer/checkpoint/checkpoint_folder.h"
+#include "trainer/checkpoint/manifest.h"
 #include "trainer/data/sample_store.h"
-#include "trainer/train/checkpoint_folder.h"
-#include "trainer/train/manifest.h"
-#include "trainer/train/resume.h"
-#include "trainer/train/run_folder.h"
+#include "trainer/run/resume.h"
+#include "trainer/run/run_folder.h"
 
 namespace bp::trainer {
 namespace {

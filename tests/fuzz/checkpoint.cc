@@ -2,8 +2,8 @@
 #include <cstdlib>
 
 #include "fuzz.h"
-#include "trainer/train/checkpoint_state.h"
-#include "trainer/train/manifest.h"
+#include "trainer/checkpoint/checkpoint_state.h"
+#include "trainer/checkpoint/manifest.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace bp::trainer;

@@ -4,9 +4,9 @@
 
 #include "fuzz.h"
 #include "input_file.h"
+#include "trainer/commands/command_line.h"
+#include "trainer/run/run_folder.h"
 #include "trainer/text/utf8.h"
-#include "trainer/train/command_line.h"
-#include "trainer/train/run_folder.h"
 
 namespace {
 

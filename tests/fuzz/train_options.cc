@@ -5,7 +5,7 @@
 
 #include "fuzz.h"
 #include "input_file.h"
-#include "trainer/train/command_line.h"
+#include "trainer/commands/command_line.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace bp::trainer;

@@ -18,7 +18,7 @@ FLAGS = "-O0 -D_GLIBCXX_ASSERTIONS -DHWY_COMPILE_ONLY_STATIC"
 MEMORY = 8 << 20  # KiB of addresses that a test program may take
 # The library that a file belongs to, by the first prefix of its path that is listed here.
 LIBRARIES = {"comm/torch/": "bp_torch", "comm/": "bp_comm", "launcher/": "bp_launcher", "trainer/data/": "bp_data",
-             "trainer/train/": "bp_train_options"}
+             "trainer/": "bp_run"}
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]  # a mutant may remove the wrong file
 
 

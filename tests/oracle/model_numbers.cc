@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "base/text.h"
+#include "trainer/commands/model_source.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
-#include "trainer/train/adamw.h"
-#include "trainer/train/model_source.h"
+#include "trainer/optim/adamw.h"
 
 namespace bp::trainer {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "bp/communicator.h"
+#include "trainer/checkpoint/checkpoints.h"
 #include "trainer/model/bert.h"
-#include "trainer/train/checkpoints.h"
-#include "trainer/train/options.h"
+#include "trainer/options/options.h"
 #include "trainer/train/train_log.h"
 
 namespace bp::trainer {

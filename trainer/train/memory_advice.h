@@ -3,8 +3,8 @@
 
 #include <exception>
 
+#include "trainer/options/options.h"
 #include "trainer/train/batches.h"
-#include "trainer/train/options.h"
 
 namespace bp::trainer {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "bp/communicator.h"
+#include "trainer/checkpoint/checkpoint_state.h"
 #include "trainer/model/bert.h"
-#include "trainer/train/checkpoint_state.h"
 
 namespace bp::trainer {
 

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "bp/activity.h"
+#include "trainer/checkpoint/checkpoint_state.h"
 #include "trainer/report/metrics.h"
 #include "trainer/report/progress.h"
 #include "trainer/report/summary.h"
-#include "trainer/train/checkpoint_state.h"
 
 namespace bp::trainer {
 

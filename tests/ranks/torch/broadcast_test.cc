@@ -16,7 +16,7 @@
 #include "tests/support/run_ranks.h"
 #include "tests/support/torch_model.h"
 #include "tests/support/torch_ranks.h"
-#include "trainer/train/adamw.h"
+#include "trainer/optim/adamw.h"
 
 namespace bp {
 namespace {

@@ -14,12 +14,12 @@
 #include "base/text.h"
 #include "tests/support/files/file_record.h"
 #include "tests/support/files/power_cut.h"
+#include "trainer/checkpoint/checkpoint_writer.h"
+#include "trainer/checkpoint/manifest.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/model/safetensors.h"
-#include "trainer/train/checkpoint_writer.h"
-#include "trainer/train/manifest.h"
-#include "trainer/train/resume.h"
-#include "trainer/train/run_folder.h"
+#include "trainer/run/resume.h"
+#include "trainer/run/run_folder.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/train/adamw.h"
+#include "trainer/optim/adamw.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>

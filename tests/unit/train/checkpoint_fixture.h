@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "tests/support/scratch.h"
-#include "trainer/train/checkpoint_folder.h"
-#include "trainer/train/checkpoint_state.h"
-#include "trainer/train/manifest.h"
+#include "trainer/checkpoint/checkpoint_folder.h"
+#include "trainer/checkpoint/checkpoint_state.h"
+#include "trainer/checkpoint/manifest.h"
 
 namespace bp::trainer::test {
 

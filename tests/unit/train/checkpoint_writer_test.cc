@@ -1,5 +1,5 @@
 // Writing beside training: one at a time, and an error ends the run with the last good one intact.
-#include "trainer/train/checkpoint_writer.h"
+#include "trainer/checkpoint/checkpoint_writer.h"
 
 #include <gmock/gmock.h>
 

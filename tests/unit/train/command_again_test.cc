@@ -1,5 +1,5 @@
 // The command that goes on with a stopped run.
-#include "trainer/train/command_again.h"
+#include "trainer/run/command_again.h"
 
 #include <gtest/gtest.h>
 

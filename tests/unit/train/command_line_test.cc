@@ -1,5 +1,5 @@
 // What a user types, and the lines that answer a mistake.
-#include "trainer/train/command_line.h"
+#include "trainer/commands/command_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // --config FILE.yaml.
-#include "trainer/train/config_file.h"
+#include "trainer/options/config_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 #include "base/text.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
-#include "trainer/train/command_line.h"
-#include "trainer/train/run_folder.h"
+#include "trainer/commands/command_line.h"
+#include "trainer/run/run_folder.h"
 
 namespace bp::trainer {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "tests/support/run_ranks.h"
 #include "train_fixture.h"
+#include "trainer/commands/results.h"
 #include "trainer/data/input_error.h"
-#include "trainer/train/results.h"
 
 namespace bp::trainer {
 namespace {

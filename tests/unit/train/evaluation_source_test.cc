@@ -1,5 +1,5 @@
 // What `bert_train eval SOURCE [DATA]` scores, with what, and how it reads the data.
-#include "trainer/train/evaluation_source.h"
+#include "trainer/commands/evaluation_source.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_refusal.h"
-#include "trainer/train/command_line.h"
-#include "trainer/train/run_folder.h"
+#include "trainer/commands/command_line.h"
+#include "trainer/run/run_folder.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,5 +1,5 @@
 // Where a model comes from, and what is said when it does not fit.
-#include "trainer/train/model_source.h"
+#include "trainer/commands/model_source.h"
 
 #include <ATen/core/Tensor.h>
 #include <gmock/gmock.h>

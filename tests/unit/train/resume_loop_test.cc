@@ -14,10 +14,10 @@
 #include "base/text.h"
 #include "tests/support/run_ranks.h"
 #include "train_fixture.h"
+#include "trainer/checkpoint/checkpoint_state.h"
+#include "trainer/checkpoint/manifest.h"
 #include "trainer/report/metrics.h"
-#include "trainer/train/checkpoint_state.h"
 #include "trainer/train/loop.h"
-#include "trainer/train/manifest.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,5 +1,5 @@
 // Which checkpoint a run goes on from, and what may have changed meanwhile.
-#include "trainer/train/resume.h"
+#include "trainer/run/resume.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // RUN/ and config.yaml.
-#include "trainer/train/run_folder.h"
+#include "trainer/run/run_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

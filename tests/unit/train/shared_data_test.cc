@@ -1,5 +1,5 @@
 // The data of a job: ranks as threads, hosts as folders.
-#include "trainer/train/shared_data.h"
+#include "trainer/share/shared_data.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -16,9 +16,9 @@
 #include "base/text.h"
 #include "tests/support/run_ranks.h"
 #include "train_fixture.h"
+#include "trainer/checkpoint/checkpoint_state.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/report/metrics.h"
-#include "trainer/train/checkpoint_state.h"
 #include "trainer/train/loop.h"
 
 namespace bp::trainer {

@@ -1,5 +1,5 @@
 // Weights and moments, there and back bit for bit.
-#include "trainer/train/snapshot.h"
+#include "trainer/checkpoint/snapshot.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 #include "tests/unit/model/refusal.h"
 #include "train_fixture.h"
 #include "trainer/model/safetensors.h"
-#include "trainer/train/adamw.h"
+#include "trainer/optim/adamw.h"
 
 namespace bp::trainer {
 namespace {

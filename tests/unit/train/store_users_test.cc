@@ -1,5 +1,5 @@
 // Which runs need a store, and what --rebuild then does.
-#include "trainer/train/store_users.h"
+#include "trainer/run/store_users.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // What a trainer leaves in the job's store for bprun's report.
-#include "trainer/train/tell_bprun.h"
+#include "trainer/run/tell_bprun.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include "trainer/data/batch.h"
 #include "trainer/data/sample_store.h"
-#include "trainer/train/options.h"
+#include "trainer/options/options.h"
 
 namespace bp::trainer::test {
 

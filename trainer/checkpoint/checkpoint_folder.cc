@@ -1,0 +1,163 @@
+#include "trainer/checkpoint/checkpoint_folder.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <functional>
+#include <system_error>
+
+#include "base/text.h"
+#include "bp/error.h"
+#include "trainer/checkpoint/manifest.h"
+#include "trainer/data/whole_file.h"
+
+namespace bp::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPrefix = "step-";
+
+// -1 for another name.
+std::int64_t step_of(const std::string& name) {
+  if (!name.starts_with(kPrefix)) return -1;
+  std::int64_t step = -1;
+  const char* const begin = name.data() + std::char_traits<char>::length(kPrefix);
+  const char* const end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(begin, end, step);
+  return error == std::errc() && stop == end ? step : -1;
+}
+
+template <class Action>
+void as_io_error(const std::string& path, const Action& action) {
+  try {
+    action();
+  } catch (const fs::filesystem_error& error) {
+    throw Error(ErrorCode::io, concat("cannot change ", path, ": ", error.code().message(), " (",
+                                      error.path1().string(), ")"));
+  }
+}
+
+}  // namespace
+
+std::string CheckpointFolder::of_step(std::int64_t step) const {
+  return concat(path_, "/", kPrefix, step);
+}
+
+std::vector<std::int64_t> CheckpointFolder::steps() const {
+  std::vector<std::int64_t> steps;
+  std::error_code nothing_there;
+  for (const auto& entry : fs::directory_iterator(path_, nothing_there)) {
+    const std::int64_t step = step_of(entry.path().filename().string());
+    if (step >= 0) steps.push_back(step);
+  }
+  std::sort(steps.begin(), steps.end(), std::greater<>());
+  return steps;
+}
+
+CheckpointFolder::Found CheckpointFolder::newest_complete() const {
+  Found found;
+  for (const std::int64_t step : steps()) {
+    const std::string damage = damage_of(of_step(step));
+    if (damage.empty()) {
+      found.step = step;
+      return found;
+    }
+    found.skipped.push_back(concat(of_step(step), ": ", damage));
+  }
+  return found;
+}
+
+void CheckpointFolder::go_on_after(std::int64_t step, std::span<const std::int64_t> best) const {
+  remove_leftovers();
+  as_io_error(path_, [&] {
+    for (const std::int64_t later : steps()) {
+      if (later > step) fs::rename(of_step(later), concat(path_, "/.dropped-", kPrefix, later));
+    }
+    point("latest", step);
+    if (!point_to_best(best)) fs::remove_all(path_ + "/best");
+  });
+  sync_folder(path_);
+}
+
+void CheckpointFolder::remove_leftovers() const {
+  as_io_error(path_, [&] {
+    if (fs::exists(path_)) remove_hidden();
+  });
+}
+
+void CheckpointFolder::remove_hidden() const {
+  std::vector<fs::path> hidden;
+  for (const auto& entry : fs::directory_iterator(path_)) {
+    if (entry.path().filename().string().starts_with(".")) hidden.push_back(entry.path());
+  }
+  for (const fs::path& path : hidden) fs::remove_all(path);
+}
+
+std::string CheckpointFolder::begin(std::int64_t step) const {
+  const std::string part = concat(path_, "/.part-", kPrefix, step);
+  as_io_error(path_, [&] {
+    fs::remove_all(part);
+    make_folders(path_);
+    fs::create_directory(part);
+  });
+  return part;
+}
+
+void CheckpointFolder::publish(const Published& what) const {
+  const std::string part = concat(path_, "/.part-", kPrefix, what.step);
+  write_manifest(part);
+  as_io_error(path_, [&] { fs::rename(part, of_step(what.step)); });
+  sync_folder(path_);
+  as_io_error(path_, [&] {
+    point("latest", what.step);
+    (void)point_to_best(what.best);
+  });
+  sync_folder(path_);
+  remove_all_but(what);
+}
+
+// Hidden first, on disk: neither a kill nor a power cut amid the removal leaves a step-N with files
+// missing.
+void CheckpointFolder::remove_all_but(const Published& what) const {
+  bool hid = false;
+  as_io_error(path_, [&] {
+    remove_hidden();
+    int kept = 0;
+    for (const std::int64_t step : steps()) {
+      if (kept++ < what.keep || std::ranges::count(what.best, step) > 0) continue;
+      fs::rename(of_step(step), concat(path_, "/.old-", kPrefix, step));
+      hid = true;
+    }
+  });
+  if (!hid) return;
+  sync_folder(path_);
+  as_io_error(path_, [&] { remove_hidden(); });
+}
+
+void CheckpointFolder::abandon(std::int64_t step) const noexcept {
+  std::error_code ignored;
+  fs::remove_all(concat(path_, "/.part-", kPrefix, step), ignored);
+}
+
+// At the first of them that is there.
+bool CheckpointFolder::point_to_best(std::span<const std::int64_t> best) const {
+  const auto there =
+      std::ranges::find_if(best, [this](std::int64_t step) { return fs::exists(of_step(step)); });
+  if (there == best.end()) return false;
+  point("best", *there);
+  return true;
+}
+
+// Never absent, never half made: a new link takes the old one's place. (A copy of the run that
+// followed links has folders there.)
+void CheckpointFolder::point(const std::string& link, std::int64_t step) const {
+  const std::string fresh = concat(path_, "/.", link);
+  fs::remove(fresh);
+  fs::create_directory_symlink(concat(kPrefix, step), fresh);
+  const std::string place = concat(path_, "/", link);
+  if (fs::is_directory(fs::symlink_status(place))) fs::remove_all(place);
+  fs::rename(fresh, place);
+}
+
+}  // namespace bp::trainer

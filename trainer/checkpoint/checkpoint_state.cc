@@ -1,0 +1,168 @@
+#include "trainer/checkpoint/checkpoint_state.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/text.h"
+#include "bp/error.h"
+#include "trainer/report/evaluation_json.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr int kStateFormat = 1;
+
+// Null is what to_object() makes of a value that is not finite.
+double read_number(const Json& json, const char* key) {
+  const Json& value = json.at(key);
+  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+
+EvaluationSummary read_evaluation(const Json& json) {
+  return {.loss = read_number(json, "loss"),
+          .accuracy = read_number(json, "accuracy"),
+          .mcc = read_number(json, "mcc"),
+          .f1_macro = read_number(json, "f1_macro"),
+          .log_loss = read_number(json, "log_loss")};
+}
+
+Json to_object(const RunTotals& totals) {
+  return {{"samples", totals.samples},
+          {"tokens", totals.tokens},
+          {"seconds", number(totals.seconds)},
+          {"seconds_exposed", number(totals.seconds_exposed)},
+          {"gradient_bytes", totals.gradient_bytes},
+          {"loss", number(totals.loss)},
+          {"skipped_steps", totals.skipped}};
+}
+
+// Checkpoints of older versions lack the key.
+std::int64_t count_or_0(const Json& json, const char* key) {
+  return json.contains(key) ? count_at(json, key) : 0;
+}
+
+RunTotals read_totals(const Json& json) {
+  return {.samples = count_at(json, "samples"),
+          .tokens = count_at(json, "tokens"),
+          .seconds = read_number(json, "seconds"),
+          .seconds_exposed = read_number(json, "seconds_exposed"),
+          .gradient_bytes = count_at(json, "gradient_bytes"),
+          .loss = read_number(json, "loss"),
+          .skipped = count_or_0(json, "skipped_steps")};
+}
+
+Json to_object(const BestResult& best) {
+  return {{"step", best.step}, {"dev", to_object(best.dev)}};
+}
+
+BestResult read_best(const Json& json) {
+  return {.step = count_at(json, "step"), .dev = read_evaluation(json.at("dev"))};
+}
+
+CheckpointState read_state(const Json& json) {
+  CheckpointState state;
+  state.step = count_at(json, "step");
+  state.skipped_in_a_row = count_or_0(json, "skipped_in_a_row");
+  state.position = {count_at(json, "epoch"), count_at(json, "rows_used")};
+  state.rows = count_at(json, "rows");
+  state.nominal_weight = json.at("nominal_weight");
+  if (json.contains("bucket_order")) {
+    for (const Json& index : json.at("bucket_order")) state.bucket_order.push_back(index);
+  }
+  state.evaluation_due = json.at("evaluation_due");
+  if (json.contains("dev")) state.dev = read_evaluation(json.at("dev"));
+  if (json.contains("best")) state.best.push_back(read_best(json.at("best")));
+  if (json.contains("next_best")) {
+    for (const Json& next : json.at("next_best")) state.best.push_back(read_best(next));
+  }
+  state.totals = read_totals(json.at("totals"));
+  state.store = json.at("store").get<std::string>();
+  state.hosts = json.at("hosts").get<std::string>();
+  for (const auto& [key, value] : json.at("summation").items()) {
+    state.summation.emplace_back(key, value.get<std::string>());
+  }
+  for (const auto& [key, value] : json.at("options").items()) {
+    state.options.push_back({key, value.get<std::string>(), ""});
+  }
+  return state;
+}
+
+void check(const CheckpointState& state) {
+  const EpochPosition& at = state.position;
+  const bool possible = state.step >= 0 && at.epoch >= 0 && at.used >= 0 &&
+                        (at.used < state.rows || at.used == 0) &&
+                        std::isfinite(state.nominal_weight) && state.nominal_weight >= 0;
+  if (possible) return;
+  throw Error(
+      ErrorCode::invalid_argument,
+      concat("step ", state.step, ", epoch ", at.epoch, ", row ", at.used, " of ", state.rows,
+             " and nominal weight ", state.nominal_weight, " are no place in a run"));
+}
+
+}  // namespace
+
+std::string to_json(const CheckpointState& state) {
+  Json json{{"format", kStateFormat},
+            {"step", state.step},
+            {"skipped_in_a_row", state.skipped_in_a_row},
+            {"epoch", state.position.epoch},
+            {"rows_used", state.position.used},
+            {"rows", state.rows},
+            {"nominal_weight", state.nominal_weight},
+            {"bucket_order", state.bucket_order},
+            {"evaluation_due", state.evaluation_due}};
+  if (state.dev) json["dev"] = to_object(*state.dev);
+  for (const BestResult& result : state.best) {
+    if (&result == &state.best.front()) {
+      json["best"] = to_object(result);
+    } else {
+      json["next_best"].push_back(to_object(result));
+    }
+  }
+  json["totals"] = to_object(state.totals);
+  json["store"] = state.store;
+  json["hosts"] = state.hosts;
+  json["summation"] = Json::object();
+  for (const auto& [key, value] : state.summation) json["summation"][key] = value;
+  json["options"] = Json::object();
+  for (const Setting& setting : state.options) json["options"][setting.key] = setting.value;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+CheckpointState parse_state(const std::string& json) {
+  try {
+    const Json parsed = Json::parse(json);
+    const std::int64_t format = count_at(parsed, "format");
+    if (format != kStateFormat) {
+      throw Error(ErrorCode::invalid_argument, concat("its format is ", format,
+                                                      ", and this program "
+                                                      "knows ",
+                                                      kStateFormat));
+    }
+    CheckpointState state = read_state(parsed);
+    check(state);
+    return state;
+  } catch (const Json::exception& error) {
+    throw Error(ErrorCode::invalid_argument, error.what());
+  }
+}
+
+std::vector<std::int64_t> steps_of(const std::vector<BestResult>& best) {
+  std::vector<std::int64_t> steps;
+  for (const BestResult& result : best) steps.push_back(result.step);
+  return steps;
+}
+
+bool better(const EvaluationSummary& a, const EvaluationSummary& b) {
+  return a.accuracy > b.accuracy || (a.accuracy == b.accuracy && a.loss < b.loss);
+}
+
+void rank_result(std::vector<BestResult>& best, const BestResult& result, int most) {
+  const auto place = std::ranges::find_if(
+      best, [&](const BestResult& other) { return better(result.dev, other.dev); });
+  best.insert(place, result);
+  best.resize(std::min(best.size(), static_cast<std::size_t>(most)));
+}
+
+}  // namespace bp::trainer

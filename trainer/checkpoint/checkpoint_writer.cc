@@ -1,0 +1,105 @@
+#include "trainer/checkpoint/checkpoint_writer.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/text.h"
+#include "bp/error.h"
+#include "trainer/data/disk_space.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/numbers.h"
+#include "trainer/data/whole_file.h"
+
+namespace bp::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::uint64_t size_of(const std::string& folder) {
+  std::uint64_t bytes = 0;
+  std::error_code ignored;
+  for (const auto& entry : fs::recursive_directory_iterator(folder, ignored)) {
+    if (!entry.is_regular_file(ignored)) continue;
+    const std::uint64_t size = entry.file_size(ignored);
+    if (!ignored) bytes += size;
+  }
+  return bytes;
+}
+
+std::string megabytes(std::uint64_t bytes) {
+  constexpr std::uint64_t kMegabyte = 1'000'000;
+  return concat(with_commas(static_cast<std::int64_t>((bytes + kMegabyte - 1) / kMegabyte)), " MB");
+}
+
+}  // namespace
+
+CheckpointWriter::CheckpointWriter(std::string folder,
+                                   int keep,
+                                   std::optional<std::int64_t> last,
+                                   std::function<void()> published)
+    : folder_(std::move(folder)),
+      keep_(keep),
+      published_(std::move(published)),
+      complete_(last),
+      begun_(last) {}
+
+void CheckpointWriter::wait() { background_.wait(); }
+void CheckpointWriter::check() { background_.check(); }
+
+void CheckpointWriter::start(const CheckpointState& state, WriteFiles write_files) {
+  begun_ = state.step;
+  background_.start(
+      [this, state, write_files = std::move(write_files)] { write(state, write_files); });
+}
+
+void CheckpointWriter::write(const CheckpointState& state, const WriteFiles& write_files) {
+  try {
+    const std::string part = folder_.begin(state.step);
+    write_files(part);
+    write_whole_file(part + "/state.json", to_json(state));
+    folder_.publish({state.step, steps_of(state.best), keep_});
+    complete_ = state.step;
+    published_();
+  } catch (const std::exception& error) {
+    folder_.abandon(state.step);
+    throw Error(ErrorCode::io,
+                concat("the checkpoint of step ", state.step, " failed: ", error.what(), "; ",
+                       complete_ ? "the last complete one is " + folder_.of_step(*complete_)
+                                 : "there is no other one yet"));
+  }
+}
+
+void require_space(const std::string& folder,
+                   const DiskSpace& disk,
+                   std::int64_t parameters,
+                   const KeptCheckpoints& keep) {
+  // Weights and two moments of four bytes each, and a little for names, vocabulary and the rest.
+  constexpr std::uint64_t kBytes = 3 * 4;
+  constexpr std::uint64_t kBesides = 1'000'000;
+  const std::uint64_t one = static_cast<std::uint64_t>(parameters) * kBytes + kBesides;
+  const auto count = static_cast<std::uint64_t>(keep.last + keep.best + 1);
+  const std::uint64_t needed = one * count;
+  if (disk.free + disk.present >= needed) return;
+  throw InputError(
+      70,
+      concat("the disk of ", folder, " has ", megabytes(disk.free), " left, but ", count,
+             " checkpoints of ", megabytes(one), " (--keep ", keep.last, ", the ",
+             keep.best > 1 ? concat(keep.best, " ") : "", "best, and the one being written) need ",
+             megabytes(needed - disk.present), " more"),
+      keep.best > 1   ? "make room, name a folder on another disk with --run, or keep fewer with "
+                        "--keep 1 --keep-best 1"
+      : keep.last > 1 ? "make room, name a folder on another disk with --run, or keep fewer with "
+                        "--keep 1"
+                      : "make room, or name a folder on another disk with --run");
+}
+
+void require_space(const std::string& folder,
+                   std::int64_t parameters,
+                   const KeptCheckpoints& keep) {
+  const auto free = free_space(folder);
+  if (!free) return;  // who cannot tell does not refuse
+  require_space(folder, {*free, size_of(folder + "/checkpoints")}, parameters, keep);
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,283 @@
+#include "trainer/commands/command_line.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "base/text.h"
+#include "trainer/commands/evaluation_source.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/plan.h"
+#include "trainer/options/option_set.h"
+#include "trainer/options/other_names.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr double kMany = 1e18;  // no upper bound
+
+const std::string kTrainAbout =
+    "Trains a BERT text classifier on DATA and writes the model, predictions and a\n"
+    "report. Alone it is a job of one process; under bprun it trains on all ranks of\n"
+    "the job.";
+const std::string kTrainFooter =
+    "Other commands (each with its own --help):\n"
+    "  bert_train prep DATA      prepare the store only\n"
+    "  bert_train eval RUN DATA  score a trained model again\n"
+    "  bert_train stop RUN       ask the run in RUN to save and end\n";
+
+// 0.8,0.1,0.1
+std::array<double, 3> parse_split(const std::string& text) {
+  std::array<double, 3> shares{};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const auto [stop, error] = std::from_chars(at, end, shares[i]);
+    const bool last = i + 1 == shares.size();
+    if (error != std::errc() || (last ? stop != end : stop == end || *stop != ',')) {
+      throw InputError(2, concat("--split: '", text, "' is not three shares"),
+                       "the shares of train, dev and test: 0.8,0.1,0.1");
+    }
+    at = stop + 1;
+  }
+  require_split(shares);
+  return shares;
+}
+
+// Options that a parsed value needs another form of.
+struct Raw {
+  std::string split = "0.8,0.1,0.1";
+  std::string separator = "auto";
+  bool stage = false;
+  std::string config;
+};
+
+// How to read a table and what becomes of its rows.
+void add_data_options(OptionSet& set, PrepareOptions& prepare, Raw& raw) {
+  set.group("Data");
+  set.text({"text", "Column of the text: a name, or a number from 1", "", "COLUMN"},
+           prepare.text_column);
+  set.text({"label", "Column of the label: a name, or a number from 1", "", "COLUMN"},
+           prepare.label_column);
+  set.path({"dev", "File with dev samples, instead of a share of DATA", "", "FILE"},
+           prepare.dev_source);
+  set.path({"test", "File with test samples, instead of a share of DATA", "", "FILE"},
+           prepare.test_source);
+  set.text({"split", "Shares of DATA's texts for train, dev and test", "", "T,D,E"}, raw.split);
+  set.choice<TextFormat>(
+      {"format", "Format of the text files"}, prepare.format,
+      {{"auto", TextFormat::automatic}, {"csv", TextFormat::csv}, {"tsv", TextFormat::tsv}});
+  set.choice<HeaderMode>(
+      {"header", "Whether the first line names the columns"}, prepare.header,
+      {{"auto", HeaderMode::automatic}, {"yes", HeaderMode::yes}, {"no", HeaderMode::no}});
+  set.text({"separator", "Character between fields, or comma, semicolon, tab, bar, colon, space",
+            "", "NAME"},
+           raw.separator);
+  set.flag({"trim-labels", "Remove blanks around labels"}, prepare.label_form.trim);
+  set.flag({"round-labels", "Round numeric labels to whole numbers"}, prepare.label_form.round);
+  set.flag({"dedupe", "Keep each text once, preferably in the test or dev file"}, prepare.dedupe);
+  set.path({"vocab", "A vocab.txt of WordPiece tokens", "trained on the texts", "FILE"},
+           prepare.vocabulary);
+  set.number({"vocab-size", "Tokens of a trained vocabulary"}, prepare.vocabulary_size, 6, 1e6);
+  set.number({"max-length", "Most tokens of a sample, with [CLS] and [SEP]"}, prepare.max_length, 3,
+             4096);
+  set.choice<LongText>({"long-text", "Split a longer text into several samples, or cut it"},
+                       prepare.long_text,
+                       {{"fold", LongText::fold}, {"truncate", LongText::truncate}});
+  set.path({"store", "The prepared data set", "DATA with the suffix .sqlite", "FILE"},
+           prepare.store);
+  set.flag({"stage", "Prepare on rank 0 only and copy its store to other hosts"}, raw.stage);
+}
+
+void add_rebuild_option(OptionSet& set, PrepareOptions& prepare) {
+  set.flag({"rebuild", "Prepare again, even if the store does not match"}, prepare.rebuild);
+}
+
+void add_train_options(OptionSet& set, Options& options) {
+  set.group("Model");
+  set.path({"model",
+            "tiny, mini, small, medium, base or large (from scratch), or a Hugging Face "
+            "folder (from its weights, or from scratch if it has only config.json)",
+            "", "NAME|DIR"},
+           options.model);
+  set.number({"dropout", "Share of values dropped in training", "the model's, 0.1 for presets"},
+             options.dropout, 0, 0.999);
+  set.choice<Precision>({"precision", "Type of products and activations in training"},
+                        options.precision, {{"fp32", Precision::fp32}, {"bf16", Precision::bf16}});
+  set.choice<DataType>(
+      {"wire", "Type of gradients between ranks"}, options.wire,
+      {{"fp32", DataType::f32}, {"fp16", DataType::f16}, {"bf16", DataType::bf16}});
+
+  set.group("Training");
+  set.number({"epochs", "Passes over the train split", "10 from scratch, 3 from weights"},
+             options.epochs, 1, 1e6);
+  set.number({"steps", "Optimizer steps, instead of epochs", "those of the epochs"}, options.steps,
+             1, kMany);
+  set.number({"batch", "Samples per micro-batch and rank"}, options.batch, 1, 1e6);
+  set.number({"accumulate", "Micro-batches per step and rank"}, options.accumulate, 1, 1e6);
+  set.number(
+      {"lr", "Highest learning rate", "0.128/hidden from scratch, else 5e-5 (1e-4 below 512)"},
+      options.lr, 1e-12, 10);
+  set.number({"warmup", "Share of steps in which the rate rises before it falls to 0"},
+             options.warmup, 0, 1);
+  set.number({"weight-decay", "Weight decay of AdamW, not for biases and layer norms"},
+             options.weight_decay, 0, 10);
+  set.number({"epsilon", "Epsilon of AdamW"}, options.epsilon, 0, 1);
+  set.number({"clip", "Largest norm of the gradient; 0: no limit"}, options.clip, 0, 1e9);
+  set.number({"seed", "Seed of weights, order, dropout and split"}, options.seed, 0, 9e18);
+  set.number({"eval-every", "Steps between evaluations on the dev split", "each epoch"},
+             options.eval_every, 1, kMany);
+
+  set.group("Output");
+  set.path({"run", "Folder of the run; an existing run resumes", "runs/<name of DATA>", "DIR"},
+           options.run);
+  set.path({"resume",
+            "auto: from the run's newest checkpoint, if it has one; never: refuse an existing run; "
+            "PATH: from this checkpoint, or the newest of this run",
+            "", "auto|never|PATH"},
+           options.resume);
+  set.number({"save-every", "Steps between checkpoints", "each epoch"}, options.save_every, 1,
+             kMany);
+  set.number({"keep", "Keep the N most recent checkpoints"}, options.keep, 1, 1e6);
+  set.number({"keep-best", "Also keep the N checkpoints with the best dev scores"},
+             options.keep_best, 1, 1e6);
+  set.path(
+      {"trace",
+       "Folder for a timeline of each rank and a record of each step (sample ids, loss, hash of "
+       "the parameters), for debugging",
+       "none", "DIR"},
+      options.trace);
+}
+
+void add_config_option(OptionSet& set, Raw& raw) {
+  set.path(
+      {"config", "YAML file with options by these names; the command line wins", "none", "FILE"},
+      raw.config);
+}
+
+void add_evaluate_options(OptionSet& set, Options& options) {
+  set.group("Evaluation");
+  set.text({"on", "Split of the run's data or of a store to score",
+            "test, or dev where there is no test", "train|dev|test"},
+           options.on);
+  set.path({"out", "File for predictions", "none", "FILE"}, options.out);
+}
+
+// Sets `o` and `raw`, the targets of `set`.
+CommandLine parse(OptionSet& set,
+                  const std::vector<std::string>& arguments,
+                  const Raw& raw,
+                  Options& o) {
+  if (const std::string config = config_in(arguments); !config.empty()) {
+    set.preset(read_options(config), config);
+  }
+  if (std::string text = set.parse(arguments); !text.empty()) return {{}, std::move(text)};
+  set.use("split", [&] { o.prepare.split = parse_split(raw.split); });
+  set.use("separator", [&] { o.prepare.separator = parse_separator(raw.separator); });
+  o.stage = raw.stage;
+  o.settings = set.settings();
+  o.arguments = arguments;
+  return {std::move(o), ""};
+}
+
+CommandLine parse_train(const std::vector<std::string>& arguments) {
+  Options o;
+  Raw raw;
+  OptionSet set("bert_train", kTrainAbout, kTrainFooter);
+  set.path({"DATA", "A .csv or .tsv file, or a store (.sqlite) made from one"}, o.data);
+  add_data_options(set, o.prepare, raw);
+  add_rebuild_option(set, o.prepare);
+  add_train_options(set, o);
+  add_config_option(set, raw);
+  return parse(set, arguments, raw, o);
+}
+
+CommandLine parse_prepare(const std::vector<std::string>& arguments) {
+  Options o;
+  o.action = Action::prepare;
+  Raw raw;
+  OptionSet set("bert_train prep",
+                "Prepares the store of DATA: samples as token ids, ready to train on.", "");
+  set.path({"DATA", "A .csv or .tsv file"}, o.data);
+  add_data_options(set, o.prepare, raw);
+  add_rebuild_option(set, o.prepare);
+  set.number({"seed", "Seed of the split"}, o.seed, 0, 9e18);
+  add_config_option(set, raw);
+  return parse(set, arguments, raw, o);
+}
+
+CommandLine parse_evaluate(const std::vector<std::string>& arguments) {
+  Options o;
+  o.action = Action::evaluate;
+  Raw raw;
+  OptionSet set(
+      "bert_train eval",
+      "Scores a trained model: a run on its own test split, or any model on all of a file.\n"
+      "Any number of ranks gives the same numbers and predictions. It reads a file as the run\n"
+      "read its own, with the model's vocabulary, and writes nothing beside the file.",
+      "");
+  set.path({"RUN", "A run's folder, one of its checkpoints, or any model's folder"}, o.source);
+  set.optional_path(
+      {"DATA", "A file, which is scored whole, or a store; default: the data of the run"}, o.data);
+  add_evaluate_options(set, o);
+  add_data_options(set, o.prepare, raw);
+  set.number({"seed", "Seed of the split"}, o.seed, 0, 9e18);
+  return parse(set, arguments, raw, o);
+}
+
+CommandLine parse_stop(const std::vector<std::string>& arguments) {
+  Options o;
+  o.action = Action::stop;
+  OptionSet set("bert_train stop",
+                "Asks the run in RUN to save a checkpoint and to end, with exit code 75.", "");
+  set.path({"RUN", "The run's folder"}, o.source);
+  return parse(set, arguments, {}, o);
+}
+
+}  // namespace
+
+CommandLine parse_command_line(const std::vector<std::string>& arguments) {
+  const std::string first = arguments.empty() ? "" : arguments.front();
+  const auto rest = [&] { return std::vector(arguments.begin() + 1, arguments.end()); };
+  if (first == "prep") return parse_prepare(rest());
+  if (first == "stop") return parse_stop(rest());
+  if (first != "eval") {
+    if (const std::string hint = hint_for_command(first); !hint.empty()) {
+      throw InputError(2, concat("'", first, "' is neither a file nor a command"), hint);
+    }
+    return parse_train(arguments);
+  }
+
+  // The first parse finds the run. Its options then stand before those of the command line, which
+  // win.
+  CommandLine line = parse_evaluate(rest());
+  if (!line.instead.empty()) return line;
+  const EvaluationPlan plan = plan_evaluation(line.options);
+  const bool store_is_typed = !line.options.prepare.store.empty();
+  std::vector<std::string> all = plan.arguments;
+  const auto own = rest();
+  all.insert(all.end(), own.begin(), own.end());
+  line = parse_evaluate(all);
+  Options& options = line.options;
+  options.data = plan.data;
+  options.scored = plan.source.model;
+  options.scored_run = plan.source.run;
+  options.own = plan.own;
+  options.whole = plan.whole;
+  options.seen = plan.seen;
+  options.store_is_typed = store_is_typed;
+  return line;
+}
+
+void set(std::vector<Setting>& settings, const Setting& setting) {
+  const auto same = std::find_if(settings.begin(), settings.end(),
+                                 [&](const Setting& s) { return s.key == setting.key; });
+  if (same == settings.end()) {
+    settings.push_back(setting);
+  } else {
+    *same = setting;
+  }
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,95 @@
+#include "trainer/commands/evaluation_source.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/text.h"
+#include "trainer/data/input_error.h"
+#include "trainer/run/run_folder.h"
+
+namespace bp::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return a == b || fs::equivalent(a, b, error);
+}
+
+// The options of the run in `folder`; none where it is no run's.
+std::vector<Setting> settings_of_run(const std::string& folder) {
+  const std::string config = folder + "/config.yaml";
+  return fs::exists(config) ? read_settings(config) : std::vector<Setting>();
+}
+
+// The run that has its model or a checkpoint in `folder`, or "".
+std::string run_around(const std::string& folder) {
+  std::error_code error;
+  const fs::path real = fs::canonical(folder, error);
+  if (error) return "";
+  const bool checkpoint = real.parent_path().filename() == "checkpoints";
+  if (!checkpoint && real.filename() != "model") return "";
+  const fs::path around = checkpoint ? real.parent_path().parent_path() : real.parent_path();
+  const std::string run = fs::proximate(around, error).string();
+  try {
+    return !error && !value_of(settings_of_run(run), "data").empty() ? run : "";
+  } catch (const InputError&) {
+    return "";  // another program's config.yaml
+  }
+}
+
+bool typed_in(const Options& typed, const std::string& key) {
+  return std::ranges::any_of(typed.settings, [&](const Setting& setting) {
+    return setting.key == key && setting.origin == "command line";
+  });
+}
+
+}  // namespace
+
+EvaluationSource find_evaluation_source(const std::string& source) {
+  const std::string model = model_folder(source);
+  if (model != source) return {model, fs::exists(source + "/config.yaml") ? source : ""};
+  return {model, run_around(source)};
+}
+
+EvaluationPlan plan_evaluation(const Options& typed) {
+  EvaluationPlan plan{find_evaluation_source(typed.source), typed.data};
+  const std::vector<Setting> settings = settings_of_run(plan.source.run);
+  const std::string run_data = value_of(settings, "data");
+  const auto given = [&](const char* key) { return typed_in(typed, key); };
+  if (plan.data.empty()) plan.data = run_data;
+  if (plan.data.empty()) {
+    throw InputError(2, concat("DATA is missing, and ", typed.source, " names none"),
+                     "bert_train eval RUN DATA");
+  }
+  plan.own = typed.data.empty() || (given("on") && same_file(typed.data, run_data));
+  const bool divided = given("split") || given("dev") || given("test");
+  plan.whole = !plan.own && !divided && !plan.data.ends_with(".sqlite");
+  plan.seen = plan.whole && same_file(plan.data, run_data);
+  if (plan.whole && given("on")) {
+    throw InputError(2, concat("--on chooses a split, but all of ", plan.data, " is scored"),
+                     plan.source.run.empty()
+                         ? "leave out --on, or divide the file with --split"
+                         : "leave out --on; or leave out DATA to score a split of the run's data");
+  }
+
+  const auto pass = [&](const std::string& key, const std::string& value) {
+    if (!value.empty()) plan.arguments.insert(plan.arguments.end(), {"--" + key, value});
+  };
+  // How to read a file; of the run's own data also what else decides the samples.
+  std::vector<std::string> keys = {"text",   "label",      "format",   "separator",
+                                   "header", "max-length", "long-text"};
+  if (plan.own) keys.insert(keys.end(), {"dev", "test", "split", "store", "seed"});
+  for (const std::string& key : keys) pass(key, value_of(settings, key));
+  std::vector<std::string> flags = {"trim-labels", "round-labels"};
+  if (plan.own) flags.emplace_back("dedupe");  // all of another file is scored
+  for (const std::string& flag : flags) {
+    if (value_of(settings, flag) == "true") plan.arguments.push_back("--" + flag);
+  }
+  const std::string vocabulary = plan.source.model + "/vocab.txt";
+  if (fs::exists(vocabulary)) pass("vocab", vocabulary);
+  return plan;
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,222 @@
+#include "trainer/commands/model_source.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/nearest.h"
+#include "base/text.h"
+#include "bp/error.h"
+#include "trainer/data/input_error.h"
+#include "trainer/model/tensor_file.h"
+#include "trainer/model/weights.h"
+#include "trainer/text/tokenizer.h"
+
+namespace bp::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kFolderHint =
+    "a Hugging Face folder has config.json, and vocab.txt and model.safetensors (or "
+    "pytorch_model.bin) to start from weights";
+
+// What is wrong inside a folder is bad content; what can't be read, 66.
+template <class Body>
+auto as_input_error(const Body& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    const bool unreadable = error.code() == ErrorCode::io;
+    throw InputError(unreadable ? 66 : 65, error.what(), unreadable ? kFolderHint : "");
+  }
+}
+
+// "2 weights: classifier.bias, classifier.weight", or the first of more.
+std::string list(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 4;
+  std::string text = concat(names.size(), names.size() == 1 ? " weight: " : " weights: ");
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  return text + (names.size() > kShown ? ", ..." : "");
+}
+
+std::vector<std::string> without(const std::vector<std::string>& names,
+                                 const std::vector<std::string_view>& prefixes) {
+  std::vector<std::string> result;
+  std::copy_if(names.begin(), names.end(), std::back_inserter(result), [&](const std::string& n) {
+    return std::none_of(prefixes.begin(), prefixes.end(),
+                        [&](std::string_view prefix) { return n.starts_with(prefix); });
+  });
+  return result;
+}
+
+// What must be there, but for names that begin with one of `replaceable`.
+void refuse_what_lacks(const LoadReport& report,
+                       const std::string& path,
+                       const std::vector<std::string_view>& replaceable) {
+  if (!report.misshaped.empty()) {
+    throw InputError(
+        65, concat(path, " has other shapes than config.json says in ", list(report.misshaped)),
+        "the two files belong to different models");
+  }
+  const std::vector<std::string> missing = without(report.missing, replaceable);
+  if (missing.empty()) return;
+  throw InputError(65, concat(path, " lacks ", list(missing)), kFolderHint);
+}
+
+// The weights' file, empty where there is none.
+std::string find_weights(const std::string& folder) {
+  for (const char* name : {"/model.safetensors", "/pytorch_model.bin"}) {
+    if (fs::exists(folder + name)) return folder + name;
+  }
+  // To begin from scratch instead would be no kindness.
+  for (const char* name : {"/model.safetensors.index.json", "/pytorch_model.bin.index.json",
+                           "/tf_model.h5", "/flax_model.msgpack", "/model.ckpt.index"}) {
+    if (!fs::exists(folder + name)) continue;
+    throw InputError(65, concat("bp cannot read the weights of ", folder + name),
+                     "load and save them with transformers as one model.safetensors");
+  }
+  return "";
+}
+
+// Where the product's width is padded to a round number the embeddings have rows for no token.
+void check_words(std::size_t words, const ModelSource& source, const std::string& vocabulary) {
+  constexpr int kMostPadding = 1024;
+  const int wanted = source.config.vocabulary;
+  const auto count = static_cast<std::int64_t>(words);
+  if (count <= wanted && wanted - count < kMostPadding) return;
+  throw InputError(65,
+                   concat(vocabulary, " has ", count, " tokens, but vocab_size in ", source.name,
+                          "/config.json is ", wanted),
+                   "use the vocabulary that the model was trained with: --vocab");
+}
+
+}  // namespace
+
+int ModelSource::max_length() const {
+  return std::min(config.positions, tokenizer.max_length.value_or(config.positions));
+}
+
+ModelSource find_model(const std::string& model) {
+  ModelSource source;
+  source.name = model;
+  if (const auto config = preset(model)) {
+    source.config = *config;
+    return source;
+  }
+  if (!fs::is_directory(model)) {
+    const std::string nearest = nearest_name(model, preset_names());
+    throw InputError(2, concat("--model: '", model, "' is neither a preset nor a folder"),
+                     nearest.empty() ? "presets are tiny, mini, small, medium, base and large"
+                                     : concat("did you mean '", nearest, "'?"));
+  }
+  const auto existing = [&](const char* name) {
+    const std::string path = model + name;
+    return fs::exists(path) ? path : "";
+  };
+  source.weights = find_weights(model);
+  source.vocabulary = existing("/vocab.txt");
+  as_input_error([&] {
+    source.config = read_config(model + "/config.json");
+    const std::string tokenizer = existing("/tokenizer_config.json");
+    if (!tokenizer.empty()) source.tokenizer = read_tokenizer_config(tokenizer);
+    // Better now than after the data has been prepared.
+    if (source.pretrained()) (void)open_tensor_file(source.weights);
+    if (source.pretrained() && !source.vocabulary.empty()) {
+      check_words(Vocabulary::read(source.vocabulary).tokens.size(), source, source.vocabulary);
+    }
+  });
+  return source;
+}
+
+void prepare_for(const ModelSource& source, Options& options) {
+  PrepareOptions& prepare = options.prepare;
+  prepare.lower_case = source.tokenizer.lower_case;
+  if (prepare.vocabulary.empty()) prepare.vocabulary = source.vocabulary;
+  if (!source.pretrained() || !prepare.vocabulary.empty() || options.data.ends_with(".sqlite")) {
+    return;
+  }
+  throw InputError(2, concat("no vocab.txt in ", source.name),
+                   "name the vocabulary that the model was trained with: --vocab");
+}
+
+void check_samples(const SampleStore& store, const ModelSource& source) {
+  if (store.max_length() > source.max_length()) {
+    throw InputError(2,
+                     concat("samples of up to ", store.max_length(), " tokens, but the model ",
+                            source.name, " takes ", source.max_length()),
+                     concat("choose --max-length ", source.max_length(), " or less"));
+  }
+  if (!source.pretrained()) return;
+  if (!source.vocabulary.empty() &&
+      store.vocabulary() != Vocabulary::read(source.vocabulary).tokens) {
+    throw InputError(
+        65, concat("the data was prepared with another vocabulary than ", source.vocabulary),
+        concat("prepare it with --vocab ", source.vocabulary, " and another --store"));
+  }
+  check_words(store.vocabulary().size(), source, "the vocabulary of the data");
+  if (store.lower_case() != source.tokenizer.lower_case) {
+    throw InputError(65,
+                     concat("the data was prepared ", store.lower_case() ? "in lower" : "with its",
+                            " case, which the model ", source.name, " was not trained with"),
+                     "prepare it for this model in another --store");
+  }
+}
+
+std::unique_ptr<Bert> make_model(const ModelSource& source,
+                                 const Options& options,
+                                 const SampleStore& store,
+                                 const std::function<void(const std::string&)>& say) {
+  if (store.labels().size() < 2) {
+    throw InputError(65, concat("all samples have the same label, '", store.labels().front(), "'"),
+                     "there is nothing to learn; is --label the right column?");
+  }
+  check_samples(store, source);
+  BertConfig config = source.config;
+  if (!source.pretrained()) config.vocabulary = static_cast<int>(store.vocabulary().size());
+  config.pad_id = store.pad_id();
+  config.labels = store.labels();
+  if (options.dropout >= 0) {
+    config.hidden_dropout = options.dropout;
+    config.attention_dropout = options.dropout;
+    config.classifier_dropout.reset();
+  }
+  auto model = std::make_unique<Bert>(std::move(config), options.precision, options.seed);
+  if (!source.pretrained()) return model;
+
+  const bool same_labels = source.config.labels == store.labels();
+  const LoadReport report = as_input_error(
+      [&] { return load_weights(*model, source.weights, same_labels ? Head::take : Head::leave); });
+  refuse_what_lacks(report, source.weights, {"classifier.", "bert.pooler."});
+  if (!report.missing.empty()) {
+    const bool why = !same_labels && !source.config.labels.empty();
+    say(concat("begun anew: ", list(report.missing),
+               why ? " (the model's labels are not the data's)" : ""));
+  }
+  if (!report.unexpected.empty()) {
+    say(concat("not used of ", source.weights, ": ", list(report.unexpected)));
+  }
+  return model;
+}
+
+std::unique_ptr<Bert> load_model(const ModelSource& source) {
+  if (!source.pretrained()) {
+    throw InputError(66, concat("no model.safetensors or pytorch_model.bin in ", source.name),
+                     kFolderHint);
+  }
+  if (source.config.labels.empty()) {
+    throw InputError(65, concat(source.name, "/config.json names no labels (id2label)"),
+                     "only a model for classification can be scored");
+  }
+  auto model = std::make_unique<Bert>(source.config, Precision::fp32, 0);
+  refuse_what_lacks(as_input_error([&] { return load_weights(*model, source.weights); }),
+                    source.weights, {});
+  return model;
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,41 @@
+// The learning rate of each optimizer step, and how many steps there are: pure arithmetic.
+#pragma once
+
+#include <cstdint>
+
+#include "trainer/data/sampler.h"
+#include "trainer/options/options.h"
+
+namespace bp::trainer {
+
+struct Schedule {
+  double peak = 0;
+  std::int64_t steps = 0;         // of the whole run
+  std::int64_t warmup_steps = 0;  // rising to `peak`; then falling to 0
+};
+
+// Returns the schedule of a whole run whose highest rate is `peak`. Its steps are options.steps, or
+// those of options.epochs epochs as this `sampler` cuts them, even if another number of ranks made
+// the earlier ones.
+[[nodiscard]] Schedule make_schedule(const Options& options, const Sampler& sampler, double peak);
+
+// Returns the optimizer steps of the whole run: options.steps, or those up to the end of the last
+// epoch when `step` of them are done and the next one begins at `position`.
+[[nodiscard]] std::int64_t total_steps(const Options& options,
+                                       const Sampler& sampler,
+                                       std::int64_t step,
+                                       const EpochPosition& position);
+
+// The rate of `step` (0 .. steps-1): peak * (step + 1) / (warmup + 1) while it rises, `peak` at the
+// step after the warm-up, then falling in equal parts to peak / (steps - warmup) at the last one.
+// A step need not be whole: a run that goes on with another number of ranks stands between two.
+[[nodiscard]] double learning_rate(const Schedule& schedule, double step);
+
+// A peak that trains from the first try: from scratch 0.128 / hidden (1e-3 for tiny, 1.7e-4 for
+// base), from pre-trained weights 5e-5, for narrow models (hidden below 512) 1e-4.
+[[nodiscard]] double default_learning_rate(int hidden, bool pretrained);
+
+// Passes over the data that are usually enough: 10 from scratch, 3 from weights.
+[[nodiscard]] int default_epochs(bool pretrained);
+
+}  // namespace bp::trainer

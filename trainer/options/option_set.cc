@@ -1,0 +1,264 @@
+#include "trainer/options/option_set.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include <CLI/CLI.hpp>
+
+#include "base/home_path.h"
+#include "base/nearest.h"
+#include "base/text.h"
+#include "bp/version.h"
+#include "trainer/data/input_error.h"
+#include "trainer/options/help_format.h"
+#include "trainer/options/other_names.h"
+
+namespace bp::trainer {
+namespace {
+
+bool positional(const std::string& name) {
+  return std::isupper(static_cast<unsigned char>(name.front())) != 0;
+}
+// As config.yaml names it.
+std::string key_of(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
+}
+std::string spelled(const std::string& name) { return positional(name) ? name : "--" + name; }
+
+// A number as a person would write it: 0.1, not 0.10000000000000001; 1e-08 for the small ones.
+template <class Number>
+std::string number_text(Number value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof(text), value).ptr};
+}
+
+template <class Number>
+std::string bounds_text(double least, double most) {
+  const bool bounded = most < 1e18;
+  return bounded
+             ? concat("between ", number_text(Number(least)), " and ", number_text(Number(most)))
+             : concat("at least ", number_text(Number(least)));
+}
+
+struct NumberText {
+  std::string name;
+  std::string text;
+  std::string hint;
+};
+
+// All of the text as a number in the bounds, or an InputError.
+template <class Number>
+Number parse_number(const NumberText& from, double least, double most) {
+  const std::string& text = from.text;
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const auto number = static_cast<double>(value);
+  if (error == std::errc() && stop == end && number >= least && number <= most) return value;
+  throw InputError(2,
+                   concat(spelled(from.name), ": '", text, "' is no ",
+                          std::is_floating_point_v<Number> ? "number " : "whole number ",
+                          bounds_text<Number>(least, most)),
+                   from.hint);
+}
+
+bool means_truth(const std::string& value) {
+  constexpr std::array<std::string_view, 8> kWords{"true", "false", "yes", "no",
+                                                   "on",   "off",   "1",   "0"};
+  return std::ranges::count(kWords, value) > 0;
+}
+
+}  // namespace
+
+OptionSet::OptionSet(const std::string& command,
+                     const std::string& about,
+                     const std::string& footer)
+    : command_(command), app_(std::make_unique<CLI::App>(about, command)) {
+  app_->set_help_flag("-h,--help", "Print this text and end");
+  app_->set_version_flag("--version", "bert_train " BP_VERSION, "Print the version and end");
+  app_->footer(footer);
+  app_->formatter(std::make_shared<HelpFormat>());
+  app_->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+OptionSet::~OptionSet() = default;
+
+void OptionSet::group(const std::string& heading) { group_ = heading; }
+
+void OptionSet::text(const OptionText& text, std::string& target) {
+  optional_text(text, target);
+  if (positional(text.name)) entries_.back().option->required();
+}
+
+void OptionSet::optional_text(const OptionText& text, std::string& target) {
+  CLI::Option* option = app_->add_option(spelled(text.name), target, text.help);
+  option->group(group_)->type_name(positional(text.name) ? "" : text.value_name);
+  const std::string shown = text.shown_default.empty() ? target : text.shown_default;
+  if (!shown.empty()) option->default_str(shown);
+  entries_.push_back({text, option, [&target] { return target; },
+                      [&target](const std::string& value) { target = value; }});
+}
+
+void OptionSet::path(const OptionText& text, std::string& target) {
+  this->text(text, target);
+  after_.push_back({text.name, [&target] { target = expand_home(target); }});
+}
+
+void OptionSet::optional_path(const OptionText& text, std::string& target) {
+  optional_text(text, target);
+  after_.push_back({text.name, [&target] { target = expand_home(target); }});
+}
+
+void OptionSet::flag(const OptionText& text, bool& target) {
+  CLI::Option* option = app_->add_flag(spelled(text.name), target, text.help)->group(group_);
+  entries_.push_back({text, option, [&target] { return target ? "true" : "false"; }});
+  entries_.back().is_flag = true;
+}
+
+template <class Number>
+void OptionSet::number(const OptionText& text, Number& target, double least, double most) {
+  std::string& chosen = chosen_.emplace_back();
+  CLI::Option* option = app_->add_option(spelled(text.name), chosen, text.help);
+  option->group(group_)->type_name("N");
+  option->default_str(text.shown_default.empty() ? number_text(target) : text.shown_default);
+  const std::string name = text.name;
+  after_.push_back({name, [this, &target, &chosen, option, name, least, most] {
+                      if (option->count() == 0) return;
+                      target = parse_number<Number>({name, chosen, help_hint()}, least, most);
+                    }});
+  entries_.push_back({text, option, [&target] { return number_text(target); }});
+}
+template void OptionSet::number(const OptionText&, int&, double, double);
+template void OptionSet::number(const OptionText&, std::int64_t&, double, double);
+template void OptionSet::number(const OptionText&, std::uint64_t&, double, double);
+template void OptionSet::number(const OptionText&, double&, double, double);
+
+void OptionSet::add_choice(const OptionText& text,
+                           const std::vector<std::string>& names,
+                           const std::string& now,
+                           std::function<void(const std::string&)> set) {
+  std::string& chosen = chosen_.emplace_back(now);
+  std::string listed;
+  for (const std::string& name : names) listed += (listed.empty() ? "" : "|") + name;
+  CLI::Option* option = app_->add_option(spelled(text.name), chosen, text.help);
+  option->group(group_)->type_name(listed)->default_str(now);
+  const std::string name = text.name;
+  after_.push_back({name, [this, &chosen, names, name, listed, set = std::move(set)] {
+                      if (std::find(names.begin(), names.end(), chosen) == names.end()) {
+                        const std::string nearest = nearest_name(chosen, names);
+                        throw InputError(
+                            2, concat(spelled(name), ": '", chosen, "' is none of ", listed),
+                            nearest.empty() ? help_hint()
+                                            : concat("did you mean '", nearest, "'?"));
+                      }
+                      set(chosen);
+                    }});
+  entries_.push_back({text, option, [&chosen] { return chosen; }});
+}
+
+void OptionSet::preset(const std::vector<ConfigValue>& values, const std::string& origin) {
+  preset_origin_ = origin;
+  std::vector<std::string> keys;
+  for (const Entry& entry : entries_) keys.push_back(key_of(entry.text.name));
+  for (const ConfigValue& value : values) {
+    const auto found = std::find(keys.begin(), keys.end(), value.key);
+    if (found == keys.end()) {
+      const std::string hint = hint_for_option(value.key, keys);
+      throw InputError(2, concat(value.place, ": unknown key '", value.key, "'"),
+                       hint.empty() ? help_hint() : hint);
+    }
+    if (value.value.empty() || value.key == "config") continue;
+    Entry& entry = entries_[static_cast<std::size_t>(found - keys.begin())];
+    entry.preset = true;
+    entry.place = value.place;
+    if (entry.is_flag && !means_truth(value.value)) {
+      throw InputError(
+          2,
+          concat(value.place, ": ", value.key, ": '", value.value, "' is neither true nor false"),
+          concat("write ", value.key, ": true"));
+    }
+    if (positional(entry.text.name)) {
+      entry.option->required(false);
+      entry.assign(value.value);
+    } else {
+      preset_arguments_.push_back(concat("--", value.key, "=", value.value));
+    }
+  }
+}
+
+std::string OptionSet::parse(const std::vector<std::string>& arguments) {
+  try {
+    std::vector<std::string> all = preset_arguments_;
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    app_->parse(std::vector<std::string>(all.rbegin(), all.rend()));
+  } catch (const CLI::CallForHelp&) {
+    return app_->help();
+  } catch (const CLI::CallForVersion& version) {
+    return concat(version.what(), "\n");
+  } catch (const CLI::ExtrasError&) {
+    refuse_unknown(app_->remaining(true).front());
+  } catch (const CLI::RequiredError& error) {
+    throw InputError(2, concat("an argument is missing: ", error.what()), help_hint());
+  } catch (const CLI::ParseError& error) {
+    throw InputError(2, error.what(), help_hint());
+  }
+  for (const Step& step : after_) use(step.option, step.run);
+  return "";
+}
+
+std::string OptionSet::help_hint() const { return command_ + " --help lists all options"; }
+
+void OptionSet::use(const std::string& name, const std::function<void()>& use) const {
+  const auto entry =
+      std::ranges::find_if(entries_, [&](const Entry& e) { return e.text.name == name; });
+  const bool preset =
+      entry != entries_.end() && entry->preset && origin_of(*entry) == preset_origin_;
+  try {
+    use();
+  } catch (const InputError& error) {
+    if (!preset) throw;
+    throw InputError(error.exit_code(), concat(entry->place, ": ", error.what()), error.hint());
+  }
+}
+
+void OptionSet::refuse_unknown(const std::string& argument) const {
+  if (!argument.starts_with("-")) {
+    throw InputError(2, concat("unexpected argument '", argument, "'"), help_hint());
+  }
+  const std::string name = argument.substr(0, argument.find('='));
+  std::vector<std::string> names = {"help"};
+  for (const Entry& entry : entries_) {
+    if (!positional(entry.text.name)) names.push_back(entry.text.name);
+  }
+  const std::string hint = hint_for_option(name, names);
+  throw InputError(2, concat("unknown option ", name), hint.empty() ? help_hint() : hint);
+}
+
+// A preset option was given once before the command line.
+std::string OptionSet::origin_of(const Entry& entry) const {
+  const std::size_t presets = entry.preset && !positional(entry.text.name) ? 1 : 0;
+  if (entry.option->count() > presets) return "command line";
+  return entry.preset ? preset_origin_ : "default";
+}
+
+std::vector<Setting> OptionSet::settings() const {
+  std::vector<Setting> settings;
+  for (const Entry& entry : entries_) {
+    settings.push_back({key_of(entry.text.name), entry.value(), origin_of(entry)});
+  }
+  return settings;
+}
+
+bool OptionSet::given(const std::string& name) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return entry.text.name == name && entry.option->count() > 0;
+  });
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,116 @@
+#include "trainer/options/other_names.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <string_view>
+
+#include "base/nearest.h"
+#include "base/text.h"
+
+namespace bp::trainer {
+namespace {
+
+struct OtherName {
+  std::string_view theirs;
+  std::string_view here;
+};
+
+// Options of transformers' and others' command lines.
+constexpr std::array kOtherOptions{
+    OtherName{"batch-size", "batch"},
+    OtherName{"per-device-train-batch-size", "batch"},
+    OtherName{"train-batch-size", "batch"},
+    OtherName{"learning-rate", "lr"},
+    OtherName{"num-train-epochs", "epochs"},
+    OtherName{"num-epochs", "epochs"},
+    OtherName{"max-steps", "steps"},
+    OtherName{"output-dir", "run"},
+    OtherName{"output", "run"},
+    OtherName{"save-dir", "run"},
+    OtherName{"max-seq-length", "max-length"},
+    OtherName{"max-len", "max-length"},
+    OtherName{"model-name-or-path", "model"},
+    OtherName{"pretrained", "model"},
+    OtherName{"validation-file", "dev"},
+    OtherName{"validation", "dev"},
+    OtherName{"test-file", "test"},
+    OtherName{"gradient-accumulation-steps", "accumulate"},
+    OtherName{"warmup-ratio", "warmup"},
+    OtherName{"max-grad-norm", "clip"},
+    OtherName{"delimiter", "separator"},
+    OtherName{"sep", "separator"},
+    OtherName{"text-column", "text"},
+    OtherName{"label-column", "label"},
+    OtherName{"target", "label"},
+    OtherName{"save-steps", "save-every"},
+    OtherName{"eval-steps", "eval-every"},
+    OtherName{"resume-from-checkpoint", "resume"},
+    OtherName{"drop-duplicates", "dedupe"},
+    OtherName{"strip-labels", "trim-labels"},
+    OtherName{"bf16", "precision bf16"},
+    OtherName{"predictions", "out"},
+};
+
+constexpr std::array kOtherCommands{
+    OtherName{"evaluate", "eval RUN"},
+    OtherName{"score", "eval RUN"},
+    OtherName{"predict", "eval RUN DATA --out FILE"},
+    OtherName{"prepare", "prep DATA"},
+    OtherName{"preprocess", "prep DATA"},
+    OtherName{"train", "DATA"},
+    OtherName{"fit", "DATA"},
+    OtherName{"resume", "DATA"},
+    OtherName{"help", "--help"},
+    OtherName{"version", "--version"},
+    OtherName{"eval", "eval RUN"},
+    OtherName{"prep", "prep DATA"},
+    OtherName{"stop", "stop RUN"},
+};
+
+// "--Batch_size" as "batch-size".
+std::string normal(const std::string& word) {
+  std::string text = word.substr(std::min(word.find_first_not_of('-'), word.size()));
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
+    return c == '_' ? '-' : static_cast<char>(std::tolower(c));
+  });
+  return text;
+}
+
+std::string_view first_word(std::string_view text) { return text.substr(0, text.find(' ')); }
+
+}  // namespace
+
+std::string hint_for_option(const std::string& word, const std::vector<std::string>& names) {
+  const std::string wanted = normal(word);
+  constexpr std::array<std::string_view, 4> kRanks{"n", "np", "nproc", "nproc-per-node"};
+  if (word.starts_with('-') && std::ranges::count(kRanks, wanted) > 0) {
+    return "the number of ranks is bprun's: bprun -n 2 bert_train ...";
+  }
+  for (const OtherName& other : kOtherOptions) {
+    if (wanted == other.theirs && std::ranges::count(names, first_word(other.here)) > 0) {
+      return concat("here it is called --", other.here);
+    }
+  }
+  const std::string nearest = nearest_name(wanted, names);
+  const char* dashes = word.starts_with('-') ? "--" : "";
+  return nearest.empty() ? "" : concat("did you mean '", dashes, nearest, "'?");
+}
+
+std::string hint_for_command(const std::string& word) {
+  std::error_code ignored;
+  if (word.empty() || word.find_first_of("./-") != std::string::npos ||
+      std::filesystem::exists(word, ignored)) {
+    return "";
+  }
+  std::vector<std::string> names;
+  for (const OtherName& other : kOtherCommands) names.emplace_back(other.theirs);
+  const std::string nearest = nearest_name(word, names);
+  for (const OtherName& other : kOtherCommands) {
+    if (other.theirs == nearest) return concat("did you mean 'bert_train ", other.here, "'?");
+  }
+  return "";
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,173 @@
+#include "trainer/run/resume.h"
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/text.h"
+#include "bp/error.h"
+#include "trainer/checkpoint/checkpoint_folder.h"
+#include "trainer/checkpoint/manifest.h"
+#include "trainer/data/input_error.h"
+
+namespace bp::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Say = std::function<void(const std::string&)>;
+
+CheckpointState read_checkpoint(const std::string& folder) {
+  std::ifstream in(folder + "/state.json", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  try {
+    return parse_state(text);
+  } catch (const Error& error) {
+    throw InputError(65, concat(folder, "/state.json: ", error.what()),
+                     "name another checkpoint with --resume PATH, or begin anew with --run");
+  }
+}
+
+// The newest complete one of RUN/checkpoints; nothing where no step is there.
+std::optional<std::string> newest(const std::string& checkpoints, const Say& say) {
+  const CheckpointFolder folder(checkpoints);
+  const CheckpointFolder::Found found = folder.newest_complete();
+  for (const std::string& skipped : found.skipped) say("skipped " + skipped);
+  if (found.step) return folder.of_step(*found.step);
+  if (found.skipped.empty()) return std::nullopt;
+  throw InputError(65, concat("no checkpoint in ", checkpoints, " is complete"),
+                   "begin anew in another folder with --run");
+}
+
+std::string named_checkpoint(const std::string& path, const Say& say) {
+  if (!fs::exists(path)) {
+    throw InputError(66, concat("--resume: nothing is at ", path),
+                     "auto, never, a checkpoint's folder or a run's");
+  }
+  if (fs::exists(path + "/checkpoints")) {
+    if (const auto found = newest(path + "/checkpoints", say)) return *found;
+  }
+  const std::string folder = fs::canonical(path).string();  // not `latest`, which moves on
+  if (const std::string damage = damage_of(folder); !damage.empty()) {
+    throw InputError(65, concat("--resume: ", path, " is no complete checkpoint: ", damage),
+                     "--resume auto takes the newest complete one of the run");
+  }
+  return folder;
+}
+
+bool inside(const std::string& folder, const std::string& checkpoints) {
+  std::error_code error;
+  return fs::equivalent(fs::path(folder).parent_path(), checkpoints, error);
+}
+
+std::string quoted(const std::string& value) { return value.empty() ? "not given" : value; }
+
+void compare(std::vector<std::string>& lines,
+             const std::string& what,
+             const std::string& there,
+             const std::string& here) {
+  if (there == here) return;
+  lines.push_back(
+      concat(what, " is ", quoted(there), " in the checkpoint, ", quoted(here), " here"));
+}
+
+// What makes a model's shape, by its name in config.json.
+std::vector<std::pair<std::string, int>> shape_of(const BertConfig& config) {
+  return {{"vocab_size", config.vocabulary},          {"hidden_size", config.hidden},
+          {"num_hidden_layers", config.layers},       {"num_attention_heads", config.heads},
+          {"intermediate_size", config.intermediate}, {"max_position_embeddings", config.positions},
+          {"type_vocab_size", config.token_types}};
+}
+
+std::vector<std::string> shape_differences(const std::string& folder, const BertConfig& here) {
+  const auto ours = shape_of(here);
+  const auto theirs = shape_of(read_config(folder + "/config.json"));
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    compare(lines, concat("the model's ", ours[i].first), concat(theirs[i].second),
+            concat(ours[i].second));
+  }
+  return lines;
+}
+
+// A run that was stopped before it had saved anything has nothing to lose.
+bool holds_something(const RunFolder& run) {
+  const CheckpointFolder::Found found = CheckpointFolder(run.checkpoints()).newest_complete();
+  return found.step || !found.skipped.empty() || run.finished() || fs::exists(run.file("model"));
+}
+
+}  // namespace
+
+ResumePoint choose_resume_point(const RunFolder& run, const std::string& resume, const Say& say) {
+  ResumePoint point;
+  if (resume == "never") return point;
+  if (resume == "auto") {
+    if (const auto found = newest(run.checkpoints(), say)) {
+      point.folder = *found;
+    } else if (run.finished() || fs::exists(run.file("model"))) {
+      throw InputError(2, concat("the run's folder ", run.path(), " holds a result already"),
+                       "choose another with --run, or remove it");
+    }
+  } else {
+    point.folder = named_checkpoint(resume, say);
+  }
+  point.own = !point.folder.empty() && inside(point.folder, run.checkpoints());
+  if (!point.folder.empty() && !point.own && holds_something(run)) {
+    throw InputError(2,
+                     concat("the run's folder ", run.path(), " is already there, and ", resume,
+                            " is not its own checkpoint"),
+                     "choose another folder with --run");
+  }
+  if (!point.folder.empty()) point.state = read_checkpoint(point.folder);
+  return point;
+}
+
+std::vector<std::string> differences(const ResumePoint& point, const Present& present) {
+  const CheckpointState& state = point.state;
+  std::vector<std::string> refused;
+  compare(refused, "seed", value_of(state.options, "seed"), concat(present.seed));
+  for (std::string& line : shape_differences(point.folder, present.config)) {
+    refused.push_back(std::move(line));
+  }
+  if (state.store != present.store || state.rows != present.rows) {
+    refused.emplace_back("the data is not what the checkpoint was trained on");
+  }
+  if (!refused.empty()) {
+    std::string text;
+    for (const std::string& line : refused) text += (text.empty() ? "" : "; ") + line;
+    throw InputError(2, concat("cannot go on from ", point.folder, ": ", text),
+                     "give data, model and seed as before, or begin anew with --run");
+  }
+
+  // What changes the steps to come, as a user may want it.
+  constexpr std::array kAllowed{"epochs",     "steps",      "batch",        "accumulate",
+                                "lr",         "warmup",     "weight-decay", "epsilon",
+                                "clip",       "dropout",    "precision",    "wire",
+                                "eval-every", "save-every", "keep",         "keep-best"};
+  std::vector<std::string> lines;
+  for (const char* key : kAllowed) {
+    compare(lines, key, value_of(state.options, key), value_of(present.options, key));
+  }
+  for (const auto& [key, there] : state.summation) {
+    for (const auto& [own_key, here] : present.summation) {
+      if (own_key == key) compare(lines, key, there, here);
+    }
+  }
+  return lines;
+}
+
+void require_steps_left(const ResumePoint& point, const RunFolder& run, std::int64_t steps_left) {
+  if (point.folder.empty() || steps_left > 0) return;
+  const std::int64_t step = point.state.step;
+  if (steps_left < 0) {
+    throw InputError(2, concat(point.folder, " is ", -steps_left, " steps beyond the last one"),
+                     "give more --epochs or --steps, or begin anew with --run");
+  }
+  if (point.own && run.finished()) {
+    throw InputError(2, concat("the run in ", run.path(), " is finished, with ", step, " steps"),
+                     "choose another folder with --run, or go on with more --epochs or --steps");
+  }
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,175 @@
+#include "trainer/run/run_folder.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include <yaml-cpp/yaml.h>
+
+#include "base/text.h"
+#include "bp/error.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/whole_file.h"
+#include "trainer/data/writable_place.h"
+
+namespace bp::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLease = "lease";
+constexpr const char* kWrittenLast = "report.html";
+
+std::string lease_path(const std::string& run) { return concat(run, "/", kLease); }
+
+// config.yaml is there before the first step; a run that was killed before has left a lease at
+// most.
+bool is_a_runs(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return false;
+  if (fs::exists(path + "/config.yaml", error)) return true;
+  const fs::directory_iterator all(path, error);
+  return !error && std::all_of(begin(all), end(all), [](const fs::directory_entry& entry) {
+    const std::string name = entry.path().filename().string();
+    return name.starts_with(kLease) || name.ends_with(".part");
+  });
+}
+
+// Waits for a lease that is no longer renewed. One that is, is another run's; one that is just
+// ending gets two renewals' time for it.
+std::unique_ptr<Lease> take_lease(const std::string& run, const LeaseTimes& times) {
+  auto lease = std::make_unique<Lease>(lease_path(run), times);
+  const Deadline ended(2 * times.renewal);
+  const Deadline deadline(times.expiry + times.renewal);
+  while (!lease->try_take()) {
+    if (deadline.passed() || (ended.passed() && lease->holder_at_work())) {
+      throw InputError(
+          2, concat(lease->holder(), " is at work in ", run),
+          concat("choose another folder with --run, or end it: bert_train stop ", run));
+    }
+    std::this_thread::sleep_for(times.renewal / 20);
+  }
+  return lease;
+}
+
+[[noreturn]] void refuse_place(const std::string& run, const std::string& text) {
+  const std::string name = fs::path(run).filename().string();
+  throw InputError(70, text,
+                   concat("name a place where you may write: --run ", writable_place(name)));
+}
+
+}  // namespace
+
+std::string default_run(const std::string& data) {
+  return (fs::path("runs") / fs::path(data).stem()).string();
+}
+
+RunFolder RunFolder::open(const std::string& path, IfThere if_there, const LeaseTimes& times) {
+  std::error_code error;
+  if (fs::exists(path, error)) {
+    if (!is_a_runs(path)) {
+      throw InputError(2, concat(path, " is already there, and is no run's folder"),
+                       "choose another with --run");
+    }
+    if (if_there == IfThere::refuse) {
+      throw InputError(2, concat("the run's folder ", path, " is already there"),
+                       "choose another with --run, or leave out --resume to go on with it");
+    }
+  }
+  try {
+    make_folders(path);
+    return {path, take_lease(path, times)};
+  } catch (const fs::filesystem_error& problem) {
+    refuse_place(path,
+                 concat("cannot create the run's folder ", path, ": ", problem.code().message()));
+  } catch (const Error& problem) {
+    refuse_place(path, concat("cannot use the run's folder ", path, ": ", problem.what()));
+  }
+}
+
+bool RunFolder::finished() const { return fs::exists(file(kWrittenLast)); }
+
+void RunFolder::remove_results() const {
+  if (finished()) {  // no longer, on disk too, before any of what it stands for goes
+    std::error_code ignored;
+    fs::remove_all(file(kWrittenLast), ignored);
+    sync_folder(path_);
+  }
+  std::vector<fs::path> going = {file("summary.json"), file("predictions.csv"), file("classes.csv"),
+                                 file("confusion.csv"), stop_file(path_)};
+  for (const auto& entry : fs::directory_iterator(path_)) {
+    const std::string name = entry.path().filename().string();
+    const bool half_made = name.ends_with(".part") || name.starts_with("model.part-") ||
+                           name.starts_with("model.old-");
+    if (half_made) going.push_back(entry.path());
+  }
+  for (const fs::path& one : going) {
+    std::error_code ignored;  // what is in the way of writing later, is named then
+    fs::remove_all(one, ignored);
+  }
+}
+
+void RunFolder::require_ours() const {
+  if (!lease_->lost()) return;
+  throw Error(ErrorCode::aborted,
+              concat("another process has taken over ", path_, " while this one was suspended"));
+}
+
+void RunFolder::remove_if_empty() {
+  lease_.reset();
+  ::rmdir(path_.c_str());  // leaves a folder with anything in it alone
+}
+
+std::string stop_file(const std::string& run) { return run + "/stop"; }
+
+void ask_to_stop(const std::string& run, const LeaseTimes& times) {
+  if (!fs::is_directory(run) || !is_a_runs(run)) {
+    throw InputError(66, concat(run, " is no run's folder"), "bert_train stop RUN");
+  }
+  Lease lease(lease_path(run), times);
+  if (lease.try_take() || !fs::exists(lease_path(run))) {  // a dead run's is removed at once
+    throw InputError(66, concat("no run is at work in ", run),
+                     "a run that has ended needs no stopping; the same command as before goes on");
+  }
+  write_whole_file(stop_file(run), "");
+}
+
+std::string settings_yaml(const std::vector<Setting>& settings) {
+  YAML::Emitter out;
+  out << YAML::Comment("The options of this run; behind each, where it comes from.");
+  out << YAML::BeginMap;
+  for (const Setting& setting : settings) {
+    out << YAML::Key << setting.key << YAML::Value << setting.value
+        << YAML::Comment(setting.origin);
+  }
+  out << YAML::EndMap << YAML::Newline;
+  return out.c_str();
+}
+
+std::vector<Setting> read_settings(const std::string& path) {
+  try {
+    std::vector<Setting> settings;
+    for (const auto& entry : YAML::LoadFile(path)) {
+      settings.push_back({entry.first.as<std::string>(), entry.second.as<std::string>(""), path});
+    }
+    return settings;
+  } catch (const YAML::Exception& error) {
+    throw InputError(65, concat(path, ": ", error.what()), "it was written by bert_train as YAML");
+  }
+}
+
+std::string model_folder(const std::string& source) {
+  for (const std::string& folder : {source + "/model", source, source + "/checkpoints/latest"}) {
+    if (fs::exists(folder + "/config.json")) return folder;
+  }
+  throw InputError(66, concat("no model in ", source),
+                   "a run's folder with model/, or a folder with config.json, model.safetensors "
+                   "and vocab.txt");
+}
+
+}  // namespace bp::trainer

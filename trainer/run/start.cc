@@ -1,0 +1,82 @@
+#include "trainer/run/start.h"
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "base/text.h"
+#include "bp/collective.h"
+#include "trainer/checkpoint/checkpoint_folder.h"
+#include "trainer/data/numbers.h"
+#include "trainer/optim/schedule.h"
+
+namespace bp::trainer {
+namespace {
+
+using Say = std::function<void(const std::string&)>;
+
+void check(Communicator& world,
+           const Options& options,
+           const RunFolder& folder,
+           const ResumePoint& start,
+           const Present& present,
+           const Say& say) {
+  const std::vector<std::string> changed = differences(start, present);
+  const Sampler sampler(
+      {present.rows, options.seed, world.size(), options.batch, options.accumulate});
+  const CheckpointState& state = start.state;
+  require_steps_left(start, folder,
+                     total_steps(options, sampler, state.step, state.position) - state.step);
+  say(concat("going on from ", start.folder, ", in epoch ", state.position.epoch + 1, " after ",
+             with_commas(state.position.used), " of ", with_commas(state.rows), " samples"));
+  for (const std::string& line : changed) say("  " + line);
+  if (!changed.empty()) say("  so the numbers may differ from those of a run without this pause");
+}
+
+std::string host_names(const Topology& topology) {
+  std::string names;
+  for (int host = 0; host < topology.hosts(); ++host) {
+    names += (host == 0 ? "" : ",") + topology.host_name(host);
+  }
+  return names;
+}
+
+}  // namespace
+
+ResumePoint agree_on_start(Communicator& world,
+                           const Options& options,
+                           const RunFolder* folder,
+                           const Present& present,
+                           const Say& say) {
+  ResumePoint start;
+  if (folder != nullptr) {
+    start = choose_resume_point(*folder, options.resume, say);
+    if (!start.folder.empty()) {
+      check(world, options, *folder, start, present, say);
+    } else if (std::filesystem::exists(folder->file("config.yaml"))) {
+      say(concat("no checkpoint yet in ", folder->path(), ": beginning at step 0"));
+    }
+    if (!start.own) start.state.best.clear();  // they are not among this run's
+  }
+  std::string state = to_json(start.state);
+  broadcast_object(world, state, {.name = "where to start"});
+  start.state = parse_state(state);
+  start.state.rows = present.rows;
+  start.state.store = present.store;
+  start.state.hosts = host_names(world.topology());
+  start.state.summation = present.summation;
+  start.state.options = present.options;
+  return start;
+}
+
+void clear_the_way(const RunFolder& folder, const ResumePoint& start) {
+  folder.remove_results();
+  const CheckpointFolder checkpoints(folder.checkpoints());
+  if (!start.own) {
+    checkpoints.remove_leftovers();
+    return;
+  }
+  checkpoints.go_on_after(start.state.step, steps_of(start.state.best));
+}
+
+}  // namespace bp::trainer
