@@ -22,6 +22,7 @@ struct CheckpointsOptions {
   std::string folder;  // RUN/checkpoints
   int keep = 2;
   std::optional<std::int64_t> last = {};  // the step of the last complete one
+  std::vector<std::string> moments = {};  // of the optimizer; see moment_names() (trainer/optim)
   // config.json and what else a model's folder holds besides weights, as (name, content): a
   // checkpoint serves as a model's folder.
   std::vector<std::pair<std::string, std::string>> texts = {};

@@ -3,7 +3,6 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
-#include <torch/optim/adamw.h>
 
 #include <cstdint>
 #include <cstring>
@@ -11,25 +10,26 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
+#include "trainer/optim/optimizer.h"
+#include "trainer/optim/optimizer_state.h"
 
 namespace bp::trainer {
 namespace {
 
 using at::Tensor;
-using torch::optim::AdamWParamState;
 
 constexpr const char* kWeights = "/model.safetensors";
 constexpr const char* kMoments = "/optimizer.safetensors";
 
-struct Moments {
-  std::string name;
-  Tensor exp_avg;
-  Tensor exp_avg_sq;
-  std::int64_t step = 0;  // 0: none yet
+// What the optimizer keeps for one parameter.
+struct KeptState {
+  std::string name;  // the parameter's
+  ParameterState state;
 };
 
 Tensor room_for(const Tensor& tensor) {
@@ -38,12 +38,6 @@ Tensor room_for(const Tensor& tensor) {
 
 SafetensorsItem item(const std::string& name, const Tensor& values) {
   return {name, "F32", values.sizes().vec(), values.const_data_ptr()};
-}
-
-AdamWParamState* state_of(torch::optim::Optimizer& optimizer, const Tensor& parameter) {
-  const auto found = optimizer.state().find(parameter.unsafeGetTensorImpl());
-  if (found == optimizer.state().end()) return nullptr;
-  return static_cast<AdamWParamState*>(found->second.get());
 }
 
 // Reads named arrays, each at most once.
@@ -79,21 +73,19 @@ class Arrays {
   std::map<std::string, SafetensorsEntry> entries_;
 };
 
-void restore_moments(const std::string& path,
-                     const Bert& model,
-                     torch::optim::Optimizer& optimizer) {
+void restore_state(const std::string& path, const Bert& model, OptimizerState& optimizer) {
+  const std::vector<std::string> moments = optimizer.moment_names();
   Arrays arrays(path);
   for (const auto& [name, parameter] : model.parameters()) {
     if (!arrays.has("step." + name)) continue;
-    auto state = std::make_unique<AdamWParamState>();
-    state->exp_avg(room_for(parameter));
-    state->exp_avg_sq(room_for(parameter));
+    ParameterState state;
+    for (const std::string& moment : moments) {
+      arrays.read(moment + "." + name, "F32", state.moments.emplace_back(room_for(parameter)));
+    }
     const Tensor step = at::empty({}, at::kLong);
-    arrays.read("exp_avg." + name, "F32", state->exp_avg());
-    arrays.read("exp_avg_sq." + name, "F32", state->exp_avg_sq());
     arrays.read("step." + name, "I64", step);
-    state->step(step.item<std::int64_t>());
-    optimizer.state()[parameter.unsafeGetTensorImpl()] = std::move(state);
+    state.step = step.item<std::int64_t>();
+    optimizer.set_state(parameter, state);
   }
   arrays.require_all_read();
 }
@@ -102,44 +94,51 @@ void restore_moments(const std::string& path,
 
 class Snapshot::Impl {
  public:
-  explicit Impl(const Bert& model) {
+  Impl(const Bert& model, std::vector<std::string> names) : moments(std::move(names)) {
     for (const auto& [name, values] : named_weights(model)) {
       weights.emplace_back(name, room_for(values));
     }
     for (const auto& [name, parameter] : model.parameters()) {
-      moments.push_back({name, room_for(parameter), room_for(parameter), 0});
+      KeptState& kept = states.emplace_back(KeptState{name, {}});
+      for (std::size_t i = 0; i < moments.size(); ++i) {
+        kept.state.moments.push_back(room_for(parameter));
+      }
     }
   }
 
+  std::vector<std::string> moments;
   std::vector<std::pair<std::string, Tensor>> weights;
-  std::vector<Moments> moments;
+  std::vector<KeptState> states;
 };
 
-Snapshot::Snapshot(const Bert& model) : impl_(std::make_unique<Impl>(model)) {}
+Snapshot::Snapshot(const Bert& model, std::vector<std::string> moments)
+    : impl_(std::make_unique<Impl>(model, std::move(moments))) {}
 Snapshot::~Snapshot() = default;
 
 void Snapshot::prepare() {
-  // Not zero_(), which would leave this thread a team of OpenMP threads.
+  // zero_() would give this thread a team of OpenMP threads, which would stay.
   const auto touch = [](const Tensor& t) { std::memset(t.mutable_data_ptr(), 0, t.nbytes()); };
   for (const auto& [name, values] : impl_->weights) touch(values);
-  for (const Moments& moments : impl_->moments) {
-    touch(moments.exp_avg);
-    touch(moments.exp_avg_sq);
+  for (const KeptState& kept : impl_->states) {
+    for (const Tensor& moment : kept.state.moments) touch(moment);
   }
 }
 
 void Snapshot::take(const Bert& model, torch::optim::Optimizer& optimizer) {
   const at::NoGradGuard no_grad;
   const auto weights = named_weights(model);
-  for (std::size_t i = 0; i < weights.size(); ++i)
+  for (std::size_t i = 0; i < weights.size(); ++i) {
     impl_->weights[i].second.copy_(weights[i].second);
-  for (std::size_t i = 0; i < impl_->moments.size(); ++i) {
-    Moments& moments = impl_->moments[i];
-    const AdamWParamState* const state = state_of(optimizer, model.parameters()[i].second);
-    moments.step = state == nullptr ? 0 : state->step();
-    if (state == nullptr) continue;
-    moments.exp_avg.copy_(state->exp_avg());
-    moments.exp_avg_sq.copy_(state->exp_avg_sq());
+  }
+  const OptimizerState& optimizer_state = state_of(optimizer);
+  BP_CHECK(optimizer_state.moment_names() == impl_->moments,
+           "the snapshot is of another optimizer");
+  for (std::size_t i = 0; i < impl_->states.size(); ++i) {
+    const ParameterState now = optimizer_state.state_of(model.parameters()[i].second);
+    ParameterState& kept = impl_->states[i].state;
+    kept.step = now.step;
+    if (now.step == 0) continue;
+    for (std::size_t m = 0; m < kept.moments.size(); ++m) kept.moments[m].copy_(now.moments[m]);
   }
 }
 
@@ -149,11 +148,12 @@ void Snapshot::write(const std::string& folder) const {
   write_safetensors(folder + kWeights, std::move(items));
 
   items.clear();
-  for (const Moments& moments : impl_->moments) {
-    if (moments.step == 0) continue;
-    items.push_back(item("exp_avg." + moments.name, moments.exp_avg));
-    items.push_back(item("exp_avg_sq." + moments.name, moments.exp_avg_sq));
-    items.push_back({"step." + moments.name, "I64", {}, &moments.step});
+  for (const auto& [name, state] : impl_->states) {
+    if (state.step == 0) continue;
+    for (std::size_t m = 0; m < state.moments.size(); ++m) {
+      items.push_back(item(concat(impl_->moments[m], ".", name), state.moments[m]));
+    }
+    items.push_back({"step." + name, "I64", {}, &state.step});
   }
   write_safetensors(folder + kMoments, std::move(items));
 }
@@ -170,7 +170,7 @@ void restore(const std::string& folder, Bert& model, torch::optim::Optimizer& op
     throw Error(ErrorCode::invalid_argument,
                 concat(folder, kWeights, " holds the weights of another model"));
   }
-  restore_moments(folder + kMoments, model, optimizer);
+  restore_state(folder + kMoments, model, state_of(optimizer));
 }
 
 }  // namespace bp::trainer

@@ -1,10 +1,11 @@
-// Weights and AdamW's moments, copied at a step boundary so that training can go on while they are
-// written; and read back.
+// The files of a checkpoint that hold tensors. A Snapshot is a copy of the weights and of the
+// optimizer's state between two steps, so that training continues while the copy is written.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "trainer/model/bert.h"
 
@@ -16,20 +17,24 @@ namespace bp::trainer {
 
 class Snapshot {
  public:
-  // Takes memory three times the size of the weights, and touches it at the first take().
-  explicit Snapshot(const Bert& model);
+  // `moments`: the names of the tensors that the optimizer keeps for each parameter; see
+  // moment_names() (trainer/optim/optimizer.h). Reserves memory for the weights and the moments,
+  // which the first prepare() or take() touches.
+  Snapshot(const Bert& model, std::vector<std::string> moments);
   ~Snapshot();
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
 
-  // Touches the memory, so that the first take() is as fast as the others. From any thread, not
-  // beside take() or write().
+  // Touches the memory, so that the first take() is as fast as the others. Any thread may call it,
+  // but not during take() or write().
   void prepare();
-  // Copies. `optimizer` is a torch::optim::AdamW of the model's parameters.
+  // Copies weights and state. make_optimizer() returned `optimizer`, for the model's parameters.
   void take(const Bert& model, torch::optim::Optimizer& optimizer);
-  // model.safetensors as Hugging Face has it; optimizer.safetensors with exp_avg.NAME and
-  // exp_avg_sq.NAME (F32) and step.NAME (I64), by the names of Bert::parameters(), of those that
-  // have moments. From any thread. Throws io.
+  // Writes into `folder`:
+  //   model.safetensors, as Hugging Face has it;
+  //   optimizer.safetensors with MOMENT.NAME (F32) for each moment and step.NAME (I64), by the
+  //   names of Bert::parameters(), of the parameters that the optimizer has updated.
+  // Any thread may call it. Throws io.
   void write(const std::string& folder) const;
 
  private:
@@ -39,8 +44,9 @@ class Snapshot {
 
 [[nodiscard]] std::int64_t count_parameters(const Bert& model);
 
-// What write() wrote, back into model and optimizer, bit for bit. Throws invalid_argument, naming
-// the file, when it does not fit the model; io when it can't be read.
+// Reads what Snapshot::write() wrote back into model and optimizer, bit for bit. make_optimizer()
+// returned `optimizer`. Throws invalid_argument with the file's name if it does not fit the model,
+// and io if it cannot be read; model and optimizer may then be partly changed.
 void restore(const std::string& folder, Bert& model, torch::optim::Optimizer& optimizer);
 
 }  // namespace bp::trainer

@@ -19,6 +19,7 @@
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/model/weights.h"
+#include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/report/confusions.h"
 #include "trainer/report/report.h"
@@ -163,6 +164,7 @@ class Run {
 
     CheckpointsOptions saving{folder_->checkpoints(), options_.keep};
     if (start_.own) saving.last = start_.state.step;
+    saving.moments = moment_names(options_);
     saving.texts = model_texts(model_->config(), tokenizer_files());
     saving.before_publishing = [this] { folder_->require_ours(); };
     bool told = start_.own;

@@ -12,13 +12,15 @@
 #include <map>
 #include <utility>
 
+#include "trainer/optim/optimizer_state.h"
+
 namespace bp::trainer {
 namespace {
 
 using torch::optim::AdamWParamState;
 using torch::optim::OptimizerParamGroup;
 
-// What one call of the kernel takes: tensors of one type that have made the same number of steps.
+// The arguments of one call of the kernel: tensors of one type after the same number of steps.
 struct TensorBatch {
   std::vector<at::Tensor> parameters;
   std::vector<at::Tensor> gradients;
@@ -26,7 +28,7 @@ struct TensorBatch {
   std::vector<at::Tensor> exp_avg_sqs;
 };
 
-// The kernel walks the memory of all four tensors in parallel.
+// The kernel reads the memory of all four tensors in the same order.
 at::Tensor laid_out_like(const at::Tensor& parameter, const at::Tensor& gradient) {
   if (gradient.strides() == parameter.strides()) {
     return gradient;
@@ -34,7 +36,7 @@ at::Tensor laid_out_like(const at::Tensor& parameter, const at::Tensor& gradient
   return at::empty_like(parameter).copy_(gradient);
 }
 
-class FusedAdamW : public torch::optim::AdamW {
+class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
  public:
   using AdamW::AdamW;
 
@@ -51,14 +53,31 @@ class FusedAdamW : public torch::optim::AdamW {
     return loss;
   }
 
+  [[nodiscard]] std::vector<std::string> moment_names() const override { return adamw_moments(); }
+
+  [[nodiscard]] ParameterState state_of(const at::Tensor& parameter) const override {
+    const auto found = state_.find(parameter.unsafeGetTensorImpl());
+    if (found == state_.end()) return {};
+    auto& state = static_cast<AdamWParamState&>(*found->second);
+    return {state.step(), {state.exp_avg(), state.exp_avg_sq()}};
+  }
+
+  void set_state(const at::Tensor& parameter, const ParameterState& state) override {
+    auto own = std::make_unique<AdamWParamState>();
+    own->step(state.step);
+    own->exp_avg(state.moments.at(0));
+    own->exp_avg_sq(state.moments.at(1));
+    state_[parameter.unsafeGetTensorImpl()] = std::move(own);
+  }
+
  private:
-  AdamWParamState& state_of(const at::Tensor& parameter) {
+  AdamWParamState& own_state(const at::Tensor& parameter) {
     auto& slot = state_[parameter.unsafeGetTensorImpl()];
     if (!slot) {
-      auto fresh = std::make_unique<AdamWParamState>();
-      fresh->exp_avg(at::zeros_like(parameter));
-      fresh->exp_avg_sq(at::zeros_like(parameter));
-      slot = std::move(fresh);
+      auto first = std::make_unique<AdamWParamState>();
+      first->exp_avg(at::zeros_like(parameter));
+      first->exp_avg_sq(at::zeros_like(parameter));
+      slot = std::move(first);
     }
     return static_cast<AdamWParamState&>(*slot);
   }
@@ -69,7 +88,7 @@ class FusedAdamW : public torch::optim::AdamW {
       if (!parameter.grad().defined()) {
         continue;
       }
-      AdamWParamState& state = state_of(parameter);
+      AdamWParamState& state = own_state(parameter);
       state.step(state.step() + 1);
       TensorBatch& batch = batches[{state.step(), parameter.scalar_type()}];
       batch.parameters.push_back(parameter);
@@ -96,13 +115,15 @@ std::unique_ptr<torch::optim::Optimizer> make_fused_adamw(const std::vector<Deca
                                                           const AdamWOptions& options) {
   const torch::optim::AdamWOptions defaults =
       torch::optim::AdamWOptions(options.lr).betas({options.beta1, options.beta2}).eps(options.eps);
-  std::vector<OptimizerParamGroup> theirs;
+  std::vector<OptimizerParamGroup> param_groups;
   for (const DecayGroup& group : groups) {
-    auto own = std::make_unique<torch::optim::AdamWOptions>(defaults);
-    own->weight_decay(group.weight_decay);
-    theirs.emplace_back(group.parameters, std::move(own));
+    auto group_options = std::make_unique<torch::optim::AdamWOptions>(defaults);
+    group_options->weight_decay(group.weight_decay);
+    param_groups.emplace_back(group.parameters, std::move(group_options));
   }
-  return std::make_unique<FusedAdamW>(theirs, defaults);
+  return std::make_unique<FusedAdamW>(param_groups, defaults);
 }
+
+std::vector<std::string> adamw_moments() { return {"exp_avg", "exp_avg_sq"}; }
 
 }  // namespace bp::trainer

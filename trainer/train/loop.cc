@@ -2,7 +2,6 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
-#include <torch/optim/optimizer.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,7 +14,7 @@
 #include "bp/torch/distributed_optimizer.h"
 #include "bp/trace.h"
 #include "trainer/checkpoint/snapshot.h"
-#include "trainer/optim/adamw.h"
+#include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/train/batches.h"
 #include "trainer/train/bug_report.h"
@@ -27,23 +26,6 @@ namespace bp::trainer {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// Weight decay pulls at matrices only, not at biases and norms, as BERT was trained.
-std::unique_ptr<torch::optim::Optimizer> make_optimizer(const Bert& model, const Options& options) {
-  DecayGroup decayed{{}, options.weight_decay};
-  DecayGroup others{{}, 0};
-  for (const auto& [name, parameter] : model.parameters()) {
-    const bool excepted = name.ends_with(".bias") || name.find("LayerNorm") != std::string::npos;
-    (excepted ? others : decayed).parameters.push_back(parameter);
-  }
-  AdamWOptions adamw;
-  adamw.eps = options.epsilon;
-  return make_fused_adamw({std::move(decayed), std::move(others)}, adamw);
-}
-
-void set_learning_rate(torch::optim::Optimizer& optimizer, double lr) {
-  for (auto& group : optimizer.param_groups()) group.options().set_lr(lr);
-}
 
 // Of the trace; the optimizer draws backward and its step there.
 constexpr std::string_view kTraceRow = "compute";
@@ -124,7 +106,7 @@ Loop::Loop(Communicator& world, const Options& options, const TrainJob& job, Ber
              steps_ - now_.step}),
       optimizer_(world,
                  model.parameters(),
-                 make_optimizer(model, options),
+                 make_optimizer(model.parameters(), options),
                  {.micro_batches = options.accumulate, .wire = options.wire}),
       log_(job.metrics, steps_, now_.step, now_.totals, world.counters()),
       trace_(options.trace, {world.rank(), world.size()}, now_.step),

@@ -16,6 +16,7 @@
 #include "train_fixture.h"
 #include "trainer/checkpoint/checkpoint_state.h"
 #include "trainer/checkpoint/manifest.h"
+#include "trainer/optim/optimizer.h"
 #include "trainer/report/metrics.h"
 #include "trainer/train/loop.h"
 
@@ -58,6 +59,7 @@ class ResumeLoop : public test::SmallData {
       std::optional<Checkpoints> checkpoints;
       if (world.rank() == 0) {
         CheckpointsOptions saving{folder, 9};
+        saving.moments = moment_names(options);
         if (part.from > 0) {
           job.resumed = from;
           saving.last = part.from;

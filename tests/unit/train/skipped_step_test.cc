@@ -18,6 +18,7 @@
 #include "train_fixture.h"
 #include "trainer/checkpoint/checkpoint_state.h"
 #include "trainer/model/safetensors.h"
+#include "trainer/optim/optimizer.h"
 #include "trainer/report/metrics.h"
 #include "trainer/train/loop.h"
 
@@ -101,6 +102,7 @@ class SkippedStep : public test::SmallData {
       std::optional<Checkpoints> checkpoints;
       if (world.rank() == 0) {
         CheckpointsOptions saving{folder, 99};
+        saving.moments = moment_names(options);
         if (part.from > 0) {
           job.resumed = from;
           saving.last = part.from;

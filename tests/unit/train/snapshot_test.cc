@@ -54,7 +54,7 @@ TEST_F(SnapshotTest, TheNextStepsAreTheSame) {
   const auto optimizer = optimizer_of(model);
   make_step(model, *optimizer);
   make_step(model, *optimizer);
-  Snapshot snapshot(model);
+  Snapshot snapshot(model, adamw_moments());
   snapshot.prepare();
   snapshot.take(model, *optimizer);
   make_step(model, *optimizer);  // training goes on before it is written
@@ -73,7 +73,7 @@ TEST_F(SnapshotTest, TheNextStepsAreTheSame) {
 TEST_F(SnapshotTest, BeforeTheFirstStepThereAreNoMoments) {
   const Bert model = make(1);
   const auto optimizer = optimizer_of(model);
-  Snapshot snapshot(model);
+  Snapshot snapshot(model, adamw_moments());
   snapshot.take(model, *optimizer);
   snapshot.write(path("saved"));
   Bert again = make(2);
@@ -87,7 +87,7 @@ TEST_F(SnapshotTest, AnotherModelIsRefused) {
   const Bert model = make(1);
   const auto optimizer = optimizer_of(model);
   make_step(model, *optimizer);
-  Snapshot snapshot(model);
+  Snapshot snapshot(model, adamw_moments());
   snapshot.take(model, *optimizer);
   snapshot.write(path("saved"));
   Bert wider = make(1, 32);
@@ -103,7 +103,7 @@ TEST_F(SnapshotTest, AnotherModelIsRefused) {
 TEST_F(SnapshotTest, MomentsThatDoNotFitAreRefused) {
   const Bert model = make(1);
   const auto optimizer = optimizer_of(model);
-  Snapshot snapshot(model);
+  Snapshot snapshot(model, adamw_moments());
   snapshot.take(model, *optimizer);
   snapshot.write(path("saved"));
   const std::string moments = path("saved/optimizer.safetensors");

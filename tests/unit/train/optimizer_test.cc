@@ -1,0 +1,93 @@
+// The optimizer that a run's options ask for, and its state as a checkpoint sees it.
+#include "trainer/optim/optimizer.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <torch/optim/adamw.h>
+
+#include "trainer/optim/optimizer_state.h"
+
+namespace bp::trainer {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+NamedParameters parameters() {
+  NamedParameters result;
+  for (const char* name : {"dense.weight", "dense.bias", "LayerNorm.weight", "embeddings.weight"}) {
+    result.emplace_back(name, at::full({2, 3}, 0.5, at::kFloat).requires_grad_(true));
+  }
+  return result;
+}
+
+void make_step(const NamedParameters& parameters, torch::optim::Optimizer& optimizer, double g) {
+  for (const auto& [name, parameter] : parameters) {
+    parameter.mutable_grad() = at::full({2, 3}, g, at::kFloat);
+  }
+  optimizer.step();
+}
+
+double decay_of(const torch::optim::OptimizerParamGroup& group) {
+  return static_cast<const torch::optim::AdamWOptions&>(group.options()).weight_decay();
+}
+
+TEST(Optimizer, DecaysMatricesButNoBiasesAndNorms) {
+  Options options;
+  options.weight_decay = 0.25;
+  const NamedParameters all = parameters();
+  const auto optimizer = make_optimizer(all, options);
+  const auto& groups = optimizer->param_groups();
+  ASSERT_THAT(groups, SizeIs(2));
+  EXPECT_EQ(decay_of(groups[0]), 0.25);
+  ASSERT_THAT(groups[0].params(), SizeIs(2));
+  EXPECT_TRUE(groups[0].params()[0].is_same(all[0].second));
+  EXPECT_TRUE(groups[0].params()[1].is_same(all[3].second));
+  EXPECT_EQ(decay_of(groups[1]), 0);
+  EXPECT_THAT(groups[1].params(), SizeIs(2));
+}
+
+TEST(Optimizer, TheLearningRateIsThatOfAllGroups) {
+  const NamedParameters all = parameters();
+  const auto optimizer = make_optimizer(all, {});
+  set_learning_rate(*optimizer, 0);
+  make_step(all, *optimizer, 1);
+  for (const auto& [name, parameter] : all) {
+    EXPECT_EQ(parameter.detach().min().item<float>(), 0.5F) << name;
+  }
+  set_learning_rate(*optimizer, 0.125);
+  make_step(all, *optimizer, 1);
+  for (const auto& [name, parameter] : all) {
+    EXPECT_LT(parameter.detach().max().item<float>(), 0.5F) << name;
+  }
+}
+
+TEST(Optimizer, ItsStateMovesToAnotherOne) {
+  const Options options;
+  EXPECT_THAT(moment_names(options), ElementsAre("exp_avg", "exp_avg_sq"));
+  const NamedParameters all = parameters();
+  const auto optimizer = make_optimizer(all, options);
+  EXPECT_EQ(state_of(*optimizer).moment_names(), moment_names(options));
+  EXPECT_EQ(state_of(*optimizer).state_of(all[0].second).step, 0) << "before the first step";
+  for (const double g : {1.0, -0.5, 2.0}) make_step(all, *optimizer, g);
+
+  const NamedParameters others = parameters();
+  const auto other = make_optimizer(others, options);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const ParameterState state = state_of(*optimizer).state_of(all[i].second);
+    EXPECT_EQ(state.step, 3);
+    ASSERT_THAT(state.moments, SizeIs(2));
+    state_of(*other).set_state(others[i].second,
+                               {state.step, {state.moments[0].clone(), state.moments[1].clone()}});
+    at::NoGradGuard const no_grad;
+    others[i].second.copy_(all[i].second);
+  }
+  make_step(all, *optimizer, 0.75);
+  make_step(others, *other, 0.75);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_TRUE(others[i].second.equal(all[i].second)) << all[i].first;
+  }
+}
+
+}  // namespace
+}  // namespace bp::trainer

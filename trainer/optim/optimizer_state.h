@@ -1,0 +1,34 @@
+// The part of an optimizer that checkpoints use: what it remembers of each parameter.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bp::trainer {
+
+struct ParameterState {
+  std::int64_t step = 0;  // updates that were made; 0: none, and no moments
+  // Shaped as the parameter, in the order of moment_names().
+  std::vector<at::Tensor> moments = {};
+};
+
+// Every optimizer that make_optimizer() returns implements it. Not to be used during a step.
+class OptimizerState {
+ public:
+  OptimizerState() = default;
+  virtual ~OptimizerState() = default;
+  OptimizerState(const OptimizerState&) = delete;
+  OptimizerState& operator=(const OptimizerState&) = delete;
+
+  // Returns the names of the moments, by which a checkpoint stores them.
+  [[nodiscard]] virtual std::vector<std::string> moment_names() const = 0;
+  // Returns the state of `parameter`. Its tensors share the optimizer's memory.
+  [[nodiscard]] virtual ParameterState state_of(const at::Tensor& parameter) const = 0;
+  // Replaces the state of `parameter`. The optimizer keeps the tensors.
+  virtual void set_state(const at::Tensor& parameter, const ParameterState& state) = 0;
+};
+
+}  // namespace bp::trainer
