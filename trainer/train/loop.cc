@@ -7,8 +7,9 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/text.h"
 #include "bp/torch/distributed_optimizer.h"
@@ -27,47 +28,32 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of the trace; the optimizer draws backward and its step there.
+// The row of the timeline that the DistributedOptimizer uses for backward and step, too.
 constexpr std::string_view kTraceRow = "compute";
-
-at::Tensor loss_of(const Bert& model,
-                   const Batch& batch,
-                   const Bert::Step& step,
-                   bp::Trace* trace) {
-  const TraceScope scope(trace, kTraceRow, "forward");
-  return classification_loss(model.forward(batch, &step), batch);
-}
-
-// Forward and backward of this rank's share of the step. Filler has no rows and weight 0.
-void accumulate(DistributedOptimizer& optimizer,
-                const Bert& model,
-                const StepBatches& batches,
-                const Bert::Step& step,
-                bp::Trace* trace) {
-  for (const Batch& batch : batches.micro_batches) {
-    if (batch.rows == 0) {
-      optimizer.backward(at::zeros({}), 0);
-    } else {
-      optimizer.backward(loss_of(model, batch, step, trace), batch.rows);
-    }
-  }
-}
 
 double epochs_done(const CheckpointState& state) {
   const EpochPosition& at = state.position;
   return static_cast<double>(at.epoch * state.rows + at.used) / static_cast<double>(state.rows);
 }
 
-// Who does what in a run, and how far it is.
+SamplerOptions sampling(const Communicator& world, const Options& options, const TrainJob& job) {
+  return {job.rows, options.seed, world.size(), options.batch, options.accumulate};
+}
+
+// One run of training on this rank: its parts, and how far it is.
 class Loop {
  public:
   Loop(Communicator& world, const Options& options, const TrainJob& job, Bert& model);
   TrainResult run();
 
  private:
-  [[nodiscard]] double schedule_position() const;
-  void begin();
+  void start();
   void make_step();
+  [[nodiscard]] StepBatches next_batches();
+  [[nodiscard]] double next_rate() const;
+  void compute_gradient(const StepBatches& batches, const Bert::Step& step);
+  [[nodiscard]] at::Tensor loss_of(const Batch& batch, const Bert::Step& step) const;
+  [[nodiscard]] double clip_gradient(const StepBatches& batches, const Bert::Step& step, double lr);
   void finish_step(const StepBatches& batches, const StepFacts& measured);
   void evaluate();
   void save();
@@ -88,10 +74,6 @@ class Loop {
   Trace trace_;
   const StopSignal stop_;
 };
-
-SamplerOptions sampling(const Communicator& world, const Options& options, const TrainJob& job) {
-  return {job.rows, options.seed, world.size(), options.batch, options.accumulate};
-}
 
 Loop::Loop(Communicator& world, const Options& options, const TrainJob& job, Bert& model)
     : world_(world),
@@ -115,7 +97,7 @@ Loop::Loop(Communicator& world, const Options& options, const TrainJob& job, Ber
 }
 
 TrainResult Loop::run() {
-  begin();
+  start();
   if (now_.evaluation_due) evaluate();
   while (now_.step < steps_ && !stopped_) make_step();
   if (job_.checkpoints != nullptr) job_.checkpoints->finish();
@@ -129,37 +111,27 @@ TrainResult Loop::run() {
   return result;
 }
 
-// Rank 0's weights and moments, first ones or a checkpoint's, on all ranks.
-void Loop::begin() {
+// Gives all ranks the weights and moments of rank 0, which may come from a checkpoint.
+void Loop::start() {
   if (!job_.resumed.empty()) restore(job_.resumed, model_, optimizer_.optimizer());
   optimizer_.broadcast_parameters();
   optimizer_.load_state({.nominal_weight = now_.nominal_weight, .bucket_order = now_.bucket_order});
   model_.parameters_changed();
 }
 
-// In steps of the schedule. A function of where the run is, so that a resumed one has the same
-// rates; whole unless another number of ranks, or another batch, began the epoch.
-double Loop::schedule_position() const {
-  if (options_.steps > 0) return static_cast<double>(now_.step);
-  return static_cast<double>(now_.position.epoch * sampler_.steps_per_epoch()) +
-         static_cast<double>(now_.position.used) / static_cast<double>(sampler_.step_rows());
-}
-
+// The training step. This rank computes the gradient of its own rows, reduce() averages the
+// gradients of all ranks, and every rank makes the same update.
 void Loop::make_step() {
   const auto begin = Clock::now();
-  const StepBatches batches = [&] {
-    const TraceScope scope(world_.trace(), kTraceRow, "wait for data");
-    return data_.next();
-  }();
+  const StepBatches batches = next_batches();
   const auto fed = Clock::now();
 
   if (stop_.requested(world_.store())) optimizer_.request_stop();
-  const double lr = learning_rate(schedule_, schedule_position());
+  const double lr = next_rate();
   set_learning_rate(optimizer_.optimizer(), lr);
-  const std::uint64_t bytes = world_.counters().bytes;
   const Bert::Step drawn{options_.seed, static_cast<std::uint64_t>(now_.step)};
-  advise_on_memory(batches, options_,
-                   [&] { accumulate(optimizer_, model_, batches, drawn, world_.trace()); });
+  const std::uint64_t bytes = world_.counters().bytes;
+  advise_on_memory(batches, options_, [&] { compute_gradient(batches, drawn); });
 
   const auto computed = Clock::now();
   optimizer_.reduce();
@@ -167,21 +139,7 @@ void Loop::make_step() {
   const auto gradient_bytes = static_cast<std::int64_t>(world_.counters().bytes - bytes);
 
   const DistributedOptimizer::Window window = optimizer_.window();
-  const auto refuse = [&](const char* what, double value, const std::string& since) {
-    report_not_finite(world_,
-                      {options_.run, what, value, since, window.loss, lr, model_, batches, drawn});
-  };
-  if (!std::isfinite(window.loss)) refuse("loss", window.loss, "");
-  const double norm = optimizer_.clip_grad_norm(
-      options_.clip > 0 ? options_.clip : std::numeric_limits<double>::infinity());
-  // An f16 wire may have made the infinity: the optimizer skips the step then, on all ranks. It is
-  // real where nothing was rounded, and where it comes again and again.
-  const bool too_many = now_.skipped_in_a_row + 1 >= kMostSkippedInARow;
-  if (!std::isfinite(norm) && (!window.overflow || too_many)) {
-    refuse(
-        "norm of the gradient", norm,
-        window.overflow ? concat(", as in the ", kMostSkippedInARow - 1, " steps before it") : "");
-  }
+  const double norm = clip_gradient(batches, drawn, lr);
   const bool skipped = !optimizer_.step();
   if (!skipped) model_.parameters_changed();
 
@@ -195,8 +153,63 @@ void Loop::make_step() {
                Clock::now() - begin, gradient_bytes, world_.counters()});
 }
 
-// What is due after a step: records, an evaluation, a checkpoint. A checkpoint comes last, so that
-// it knows of the others.
+StepBatches Loop::next_batches() {
+  const TraceScope scope(world_.trace(), kTraceRow, "wait for data");
+  return data_.next();
+}
+
+// A function of the position in the run alone, so that a resumed run has the same rates. The
+// position is a whole number of steps unless another number of ranks, or another batch, started the
+// epoch.
+double Loop::next_rate() const {
+  double position = static_cast<double>(now_.step);
+  if (options_.steps == 0) {
+    position = static_cast<double>(now_.position.epoch * sampler_.steps_per_epoch()) +
+               static_cast<double>(now_.position.used) / static_cast<double>(sampler_.step_rows());
+  }
+  return learning_rate(schedule_, position);
+}
+
+// Every rank computes the same number of micro-batches; one without rows has weight 0.
+void Loop::compute_gradient(const StepBatches& batches, const Bert::Step& step) {
+  for (const Batch& batch : batches.micro_batches) {
+    if (batch.rows == 0) {
+      optimizer_.backward(at::zeros({}), 0);
+    } else {
+      optimizer_.backward(loss_of(batch, step), batch.rows);
+    }
+  }
+}
+
+at::Tensor Loop::loss_of(const Batch& batch, const Bert::Step& step) const {
+  const TraceScope scope(world_.trace(), kTraceRow, "forward");
+  return classification_loss(model_.forward(batch, &step), batch);
+}
+
+// Clips the reduced gradient and returns its norm before that. Ends the run if the loss or the norm
+// is not finite, except that an f16 wire may have caused an infinite norm: the optimizer then skips
+// the step on all ranks. After kMostSkippedInARow of these the gradient itself is taken to be
+// infinite.
+double Loop::clip_gradient(const StepBatches& batches, const Bert::Step& step, double lr) {
+  const DistributedOptimizer::Window window = optimizer_.window();
+  const auto refuse = [&](const char* what, double value, const std::string& since) {
+    report_not_finite(world_,
+                      {options_.run, what, value, since, window.loss, lr, model_, batches, step});
+  };
+  if (!std::isfinite(window.loss)) refuse("loss", window.loss, "");
+  const double norm = optimizer_.clip_grad_norm(
+      options_.clip > 0 ? options_.clip : std::numeric_limits<double>::infinity());
+  const bool too_many = now_.skipped_in_a_row + 1 >= kMostSkippedInARow;
+  if (!std::isfinite(norm) && (!window.overflow || too_many)) {
+    refuse(
+        "norm of the gradient", norm,
+        window.overflow ? concat(", as in the ", kMostSkippedInARow - 1, " steps before it") : "");
+  }
+  return norm;
+}
+
+// Does what is due after a step: records, an evaluation, a checkpoint. The checkpoint comes last,
+// so that it contains the others' results.
 void Loop::finish_step(const StepBatches& batches, const StepFacts& measured) {
   log_.step(measured);
   {

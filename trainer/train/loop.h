@@ -1,4 +1,4 @@
-// Training: from a model with first weights, or a checkpoint, to one that was trained.
+// Training: from a model with its first weights, or from a checkpoint, to a trained model.
 #pragma once
 
 #include <cstdint>
@@ -14,48 +14,51 @@
 
 namespace bp::trainer {
 
-// What an evaluation of the dev split gave, the same on all ranks.
+// The result of an evaluation of the dev split, the same on all ranks.
 struct DevScores {
-  std::optional<EvaluationSummary> result = {};  // none where there is no dev split
-  bool stopped = false;                          // it was ended by a request to stop
+  std::optional<EvaluationSummary> result = {};  // none without a dev split
+  bool stopped = false;                          // a request to stop ended the evaluation
 };
 
 struct TrainJob {
   std::string store;      // its path
   std::int64_t rows = 0;  // of its train split
-  double lr = 0;          // the schedule's peak
-  // Scores the dev split, on all ranks. Called after the steps at which an evaluation is due, the
-  // last one included. If it was stopped, training ends there, and a resumed run repeats it.
+  double lr = 0;          // the schedule's highest rate
+  // Scores the dev split, on all ranks. train() calls it after each step at which an evaluation is
+  // due, the last step included. If it returns `stopped`, training ends, and the resumed run
+  // repeats the evaluation.
   std::function<DevScores()> evaluate;
 
-  // Where to begin, the same on all ranks; the rest of it is passed on to the next checkpoint.
+  // Where training starts, the same on all ranks. What train() does not change of it goes into the
+  // next checkpoint as it is.
   CheckpointState start = {};
 
-  // Of rank 0; empty on the others.
-  std::string metrics = {};            // metrics.jsonl
-  std::string resumed = {};            // the checkpoint's folder that `start` is from, if any
+  // On rank 0; empty on the others.
+  std::string metrics = {};            // path of metrics.jsonl
+  std::string resumed = {};            // folder of the checkpoint that holds `start`, if one does
   std::string stop_file = {};          // see StopSignal
-  Checkpoints* checkpoints = nullptr;  // where to save; must outlive the call
+  Checkpoints* checkpoints = nullptr;  // writes the checkpoints; must outlive the call
 };
 
 struct TrainResult {
   CheckpointState end;   // after the last step
-  double epochs = 0;     // done, of the whole run
-  bool stopped = false;  // before its time, on request
+  double epochs = 0;     // of the whole run
+  bool stopped = false;  // a request ended it early
   TrainSummary summary;  // of the whole run
 };
 
-// The number of consecutive overflows at which a run ends.
+// A run ends when this number of consecutive steps overflowed.
 inline constexpr std::int64_t kMostSkippedInARow = 20;
 
-// Collective. What it saved is complete when it returns.
+// Trains until the run's last step or a request to stop. Collective. The checkpoints that it saved
+// are complete when it returns.
 //
-// A step whose gradient overflowed on an f16 wire makes no update on any rank: weights and moments
-// stay as they were. It counts as a step all the same, so its rows are used and the learning rate
-// follows the run's plan.
+// If the gradient of a step overflows on an f16 wire, no rank makes an update: weights and moments
+// keep their values. The step counts all the same: its rows are used and the learning rate follows
+// the schedule.
 //
-// Throws InputError (70) on all ranks when the loss is not a finite number, when the gradient is
-// not and no f16 wire can have caused it, and when kMostSkippedInARow steps in a row overflowed.
+// Throws InputError (70) on all ranks if the loss is not finite, if the gradient is not finite and
+// no f16 wire can have caused that, and if kMostSkippedInARow consecutive steps overflowed.
 TrainResult train(Communicator& world, const Options& options, const TrainJob& job, Bert& model);
 
 }  // namespace bp::trainer
