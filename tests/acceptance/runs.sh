@@ -72,7 +72,7 @@ resume() {
       sleep 0.05
     done
     sleep "$pause"
-    grep -q 'going on from' "$work/resume.log" && resumed=$((resumed + 1))
+    grep -q 'resuming from' "$work/resume.log" && resumed=$((resumed + 1))
     case $victim in
       bprun) kill -KILL "$job" ;;
       all) marked "$mark" | xargs -r kill -KILL ;;
@@ -146,7 +146,7 @@ grep '^bert_train: ' "$work/two.log"
 [[ $code == 70 && $(grep -c '^bert_train: .*No space left' "$work/two.log") == 1 ]] || { echo "exit $code"; exit 1; }
 rm "$work/small/filler"
 "${train[@]}" --run "$run" >"$work/three.log" 2>&1 || { tail -5 "$work/three.log"; exit 1; }
-grep 'going on from' "$work/three.log" || exit 1
+grep 'resuming from' "$work/three.log" || exit 1
 cmp "$run/model/model.safetensors" "$work/disk_full/model/model.safetensors"
 SCRIPT
   verdict disk_full "$status" "$(grep '^bert_train: ' "$work/disk_full.log" || tail -1 "$work/disk_full.log")"

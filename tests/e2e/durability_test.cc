@@ -95,7 +95,7 @@ TEST_F(Durability, OfARunFromItsDataToItsReport) {
     const CheckpointFolder checkpoints(run.checkpoints());
     const CheckpointFolder::Found found = checkpoints.newest_complete();
     EXPECT_THAT(found.skipped, IsEmpty());
-    EXPECT_TRUE(found.step || !fs::exists(run.file("model"))) << "nothing to go on from";
+    EXPECT_TRUE(found.step || !fs::exists(run.file("model"))) << "nothing to resume from";
     if (found.step) {
       const ResumePoint point = choose_resume_point(run, "auto", [](const std::string&) {});
       EXPECT_EQ(point.state.step, *found.step);

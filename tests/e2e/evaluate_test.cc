@@ -117,7 +117,7 @@ TEST_F(EvaluateRun, AStoreThatARunNeedsIsNeverReplaced) {
   const Ended resumed =
       bert_train("data.csv --model tiny --epochs 2 --batch 8 --max-length 32 --run r");
   EXPECT_EQ(resumed.code, 0) << resumed.output;
-  EXPECT_THAT(resumed.output, HasSubstr("going on from r/checkpoints/step-30"));
+  EXPECT_THAT(resumed.output, HasSubstr("resuming from r/checkpoints/step-30"));
 }
 
 TEST_F(EvaluateRun, ASplitThatIsNoneIsNamed) {

@@ -78,11 +78,11 @@ TEST_F(Resume, AStoppedRunGoesOnByTheCommandItPrints) {
   const Ended stopped = interrupted(bprun(placing, "--run stopped --resume never"), "stopped",
                                     "step.:30,", "kill -TERM $pid");
   ASSERT_EQ(stopped.code, 75) << stopped.output;
-  const std::string command = line_after(stopped.output, "go on with: ");
+  const std::string command = line_after(stopped.output, "resume with: ");
   EXPECT_EQ(command, bprun(placing, "--run stopped --resume auto")) << "all of bprun's options";
   const Ended resumed = in_folder(command);
   ASSERT_EQ(resumed.code, 0) << resumed.output;
-  EXPECT_THAT(resumed.output, HasSubstr("going on from stopped/checkpoints/step-"));
+  EXPECT_THAT(resumed.output, HasSubstr("resuming from stopped/checkpoints/step-"));
   expect_same_result("stopped");
 
   const Ended again = in_folder(command);
@@ -90,7 +90,7 @@ TEST_F(Resume, AStoppedRunGoesOnByTheCommandItPrints) {
   EXPECT_THAT(again.output, HasSubstr("the run in stopped is finished, with 100 steps"));
   const Ended never = in_folder(command + " --resume never");
   EXPECT_EQ(never.code, 2);
-  EXPECT_THAT(never.output, HasSubstr("the run's folder stopped is already there"));
+  EXPECT_THAT(never.output, HasSubstr("the run's folder stopped already exists"));
 }
 
 // It offered to resume, by a command that says --resume never.
@@ -107,7 +107,7 @@ TEST_F(Resume, ARunThatFailsBeforeItSavesIsBegunAgainByTheCommandItPrints) {
   EXPECT_EQ(killed.output.find("resume: "), std::string::npos);
   const Ended begun = in_folder(again + " --steps 2");
   EXPECT_EQ(begun.code, 0) << begun.output;
-  EXPECT_THAT(begun.output, HasSubstr("no checkpoint yet in early: beginning at step 0"));
+  EXPECT_THAT(begun.output, HasSubstr("no checkpoint yet in early: starting at step 0"));
 }
 
 TEST_F(Resume, AKilledRunGoesOnByTheSameCommand) {
@@ -118,7 +118,7 @@ TEST_F(Resume, AKilledRunGoesOnByTheSameCommand) {
   }
   const Ended resumed = in_folder(command);
   ASSERT_EQ(resumed.code, 0) << resumed.output;
-  EXPECT_THAT(resumed.output, HasSubstr("going on from killed/checkpoints/step-"));
+  EXPECT_THAT(resumed.output, HasSubstr("resuming from killed/checkpoints/step-"));
   expect_same_result("killed");
 }
 
@@ -138,7 +138,7 @@ TEST_F(Resume, ARankThatIsKilledIsNoEndWithRestarts) {
   ASSERT_EQ(ended.code, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("bprun: restart 1 of 2 in 0.5 s, with 4 ranks on "
                                       "localhost:3,127.0.0.1:1\n"));
-  EXPECT_THAT(ended.output, HasSubstr("going on from again/checkpoints/step-"));
+  EXPECT_THAT(ended.output, HasSubstr("resuming from again/checkpoints/step-"));
   expect_same_result("again");
 }
 
@@ -150,7 +150,7 @@ TEST_F(Resume, StopAsksTheRunAtWork) {
   EXPECT_FALSE(fs::exists(path("asked/stop")));
   const Ended nobody = in_folder(BP_BIN_DIR "/bert_train stop asked");
   EXPECT_EQ(nobody.code, 66);
-  EXPECT_THAT(nobody.output, HasSubstr("no run is at work in asked"));
+  EXPECT_THAT(nobody.output, HasSubstr("no run is active in asked"));
   const Ended other = in_folder(bprun("-n 2", "--run asked --model mini"));
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.output,

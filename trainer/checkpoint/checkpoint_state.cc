@@ -97,7 +97,7 @@ void check(const CheckpointState& state) {
   throw Error(
       ErrorCode::invalid_argument,
       concat("step ", state.step, ", epoch ", at.epoch, ", row ", at.used, " of ", state.rows,
-             " and nominal weight ", state.nominal_weight, " are no place in a run"));
+             " and nominal weight ", state.nominal_weight, " are not a position in a run"));
 }
 
 }  // namespace

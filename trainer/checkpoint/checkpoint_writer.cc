@@ -66,7 +66,7 @@ void CheckpointWriter::write(const CheckpointState& state, const WriteFiles& wri
     throw Error(ErrorCode::io,
                 concat("the checkpoint of step ", state.step, " failed: ", error.what(), "; ",
                        complete_ ? "the last complete one is " + folder_.of_step(*complete_)
-                                 : "there is no other one yet"));
+                                 : "there is no other checkpoint yet"));
   }
 }
 

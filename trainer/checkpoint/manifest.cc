@@ -53,7 +53,7 @@ Manifest parse_manifest(const std::string& json) {
     Manifest manifest;
     for (const auto& [name, file] : parsed.at("files").items()) {
       if (name.empty() || name.front() == '.' || name.find('/') != std::string::npos) {
-        refuse(concat("'", name, "' is no file of a checkpoint"));
+        refuse(concat("'", name, "' is not a file of a checkpoint"));
       }
       manifest[name] = {count_at(file, "size"), file.at("hash").get<std::string>()};
     }

@@ -195,7 +195,7 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
   refuse_what_lacks(report, source.weights, {"classifier.", "bert.pooler."});
   if (!report.missing.empty()) {
     const bool why = !same_labels && !source.config.labels.empty();
-    say(concat("begun anew: ", list(report.missing),
+    say(concat("newly initialized: ", list(report.missing),
                why ? " (the model's labels are not the data's)" : ""));
   }
   if (!report.unexpected.empty()) {

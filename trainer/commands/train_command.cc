@@ -195,7 +195,7 @@ class Run {
     if (command != nullptr && Environment::current().launcher == "bprun") {
       launched.command = command;
     }
-    say(concat("go on with: ", command_again(launched, resume_words(true))));
+    say(concat("resume with: ", command_again(launched, resume_words(true))));
   }
 
   [[nodiscard]] ResumeWords resume_words(bool saved) const {

@@ -99,7 +99,7 @@ std::unique_ptr<StoreWriter> take_up_leftover(const Plan& plan,
                  with_commas(std::accumulate(rows.begin(), rows.end(), std::int64_t{0})), " rows"));
       return writer;
     }
-    say(concat("beginning anew, since what an earlier preparer left cannot be used: ", reason));
+    say(concat("starting over, since what an earlier preparer left cannot be used: ", reason));
   }
   return nullptr;
 }

@@ -134,7 +134,7 @@ void require_split(const std::array<double, 3>& split) {
       std::all_of(split.begin(), split.end(), [](double s) { return s >= 0 && s <= 1; });
   if (!in_range || split[0] <= 0 || std::abs(split[0] + split[1] + split[2] - 1) > 1e-6) {
     refuse_plan(concat("split ", split[0], ",", split[1], ",", split[2],
-                       " is no division into train, dev and test"),
+                       " is not a division into train, dev and test"),
                 "three shares that sum to 1, the first above 0: 0.8,0.1,0.1");
   }
 }

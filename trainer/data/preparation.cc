@@ -241,7 +241,7 @@ void Preparation::check_sources() const {
   for (const SourceFile& source : plan_.sources) {
     if (stamp_of(source.path) != source.stamp) {
       throw InputError(65, concat(source.path, " was changed while it was being prepared"),
-                       "start again when nobody writes to it any more");
+                       "start again when no program writes to it any more");
     }
   }
 }

@@ -16,7 +16,7 @@
 namespace bp::trainer {
 namespace {
 
-const char* const kRebuildHint = "--rebuild makes it anew, --store makes another beside it";
+const char* const kRebuildHint = "--rebuild makes it again, --store makes another one beside it";
 const char* const kStoreHint = "name another place for the new store with --store";
 
 std::string needed_by(const Plan& plan, const SampleStore& store) {
@@ -61,9 +61,10 @@ bool usable_store_is_there(const Plan& plan, bool rebuild) {
     if (ours && rebuild) {
       return false;
     }
-    throw InputError(problem.exit_code(), problem.what(),
-                     ours ? plan.options.may_rebuild ? kRebuildHint : kStoreHint
-                          : "it is left alone: name another place for the store with --store");
+    throw InputError(
+        problem.exit_code(), problem.what(),
+        ours ? plan.options.may_rebuild ? kRebuildHint : kStoreHint
+             : "bert_train does not replace it; name another file for the store with --store");
   }
 }
 

@@ -76,7 +76,7 @@ int stop_exit_code() { return stop_signal() == SIGINT ? kExitInterrupted : kExit
 void throw_if_stopping(const char* what, const std::string& path) {
   if (noted_signal == 0) return;
   throw Interrupted(concat("stopped on request while ", what, " ", path),
-                    "the same command begins again");
+                    "the same command starts over");
 }
 
 }  // namespace bp::trainer

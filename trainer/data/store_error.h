@@ -28,7 +28,7 @@ class StoreError : public InputError {
       case Kind::foreign:
         return "a store is made by: bert_train prep FILE, with FILE a .csv or .tsv file";
       case Kind::ours:
-        return "make it anew from its text file: bert_train prep FILE --store STORE --rebuild";
+        return "make it again from its text file: bert_train prep FILE --store STORE --rebuild";
     }
     return "";
   }

@@ -161,7 +161,7 @@ class StoreWriter::Impl {
     const int version = database_->execAndGet("PRAGMA user_version").getInt();
     if (database_->execAndGet("PRAGMA application_id").getInt() != kStoreApplication ||
         version != -kStoreVersion) {
-      throw SQLite::Exception("it is no unfinished store of this version");
+      throw SQLite::Exception("it is not an unfinished store of this version");
     }
     settings_ = get_settings(*database_);
     hash_.add_settings(settings_);

@@ -44,11 +44,11 @@ void check_label(const Plan& plan,
 void check_labels(const SourceFile& source, std::size_t labels, std::int64_t rows) {
   constexpr std::size_t kMany = 1000;
   if (labels > kMany && 2 * static_cast<std::int64_t>(labels) > rows) {
-    throw InputError(65,
-                     concat(source.path, " has ", labels, " different labels in ", rows, " rows"),
-                     concat("column ", source.layout.label + 1,
-                            " is no label; name the right one with --label, or round labels that "
-                            "are numbers with --round-labels"));
+    throw InputError(
+        65, concat(source.path, " has ", labels, " different labels in ", rows, " rows"),
+        concat("column ", source.layout.label + 1,
+               " is not a label; name the right one with --label, or round labels that "
+               "are numbers with --round-labels"));
   }
 }
 
@@ -99,7 +99,7 @@ void for_each_row(const Plan& plan,
       const std::string_view given = fields[source.layout.label];
       const auto label = formed_label(given, plan.options.label_form);
       if (!label) {
-        throw InputError(65, concat(reader.place(), ": label '", given, "' is no number"),
+        throw InputError(65, concat(reader.place(), ": label '", given, "' is not a number"),
                          "--round-labels is for labels that are numbers; leave it out, or take the "
                          "row out");
       }

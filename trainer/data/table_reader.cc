@@ -176,9 +176,9 @@ bool TableReader::scan_quoted(std::size_t& at) {
   if (at < filled_ && buffer_[at] != dialect_.separator && buffer_[at] != '\n' &&
       buffer_[at] != '\r') {
     ++row_;
-    throw InputError(65,
-                     concat(place(), ": field ", spans_.size(), " goes on after its closing quote"),
-                     "a quote inside a quoted field is written twice: \"\"");
+    throw InputError(
+        65, concat(place(), ": field ", spans_.size(), " continues after its closing quote"),
+        "a quote inside a quoted field is written twice: \"\"");
   }
   return true;
 }

@@ -28,7 +28,7 @@ std::string value_text(const YAML::Node& node, const std::string& place) {
   if (!node.IsSequence()) refuse_line(place, "an option has one value, not a map");
   std::string text;
   for (const YAML::Node& element : node) {
-    if (!element.IsScalar()) refuse_line(place, "a list of lists or maps is no value");
+    if (!element.IsScalar()) refuse_line(place, "a list of lists or maps is not a value");
     text += (text.empty() ? "" : ",") + element.as<std::string>();
   }
   return text;

@@ -63,7 +63,7 @@ Number parse_number(const NumberText& from, double least, double most) {
   const auto number = static_cast<double>(value);
   if (error == std::errc() && stop == end && number >= least && number <= most) return value;
   throw InputError(2,
-                   concat(spelled(from.name), ": '", text, "' is no ",
+                   concat(spelled(from.name), ": '", text, "' is not a ",
                           std::is_floating_point_v<Number> ? "number " : "whole number ",
                           bounds_text<Number>(least, most)),
                    from.hint);

@@ -24,8 +24,9 @@ CheckpointState read_checkpoint(const std::string& folder) {
   try {
     return parse_state(text);
   } catch (const Error& error) {
-    throw InputError(65, concat(folder, "/state.json: ", error.what()),
-                     "name another checkpoint with --resume PATH, or begin anew with --run");
+    throw InputError(
+        65, concat(folder, "/state.json: ", error.what()),
+        "name another checkpoint with --resume PATH, or start over in another folder with --run");
   }
 }
 
@@ -37,12 +38,12 @@ std::optional<std::string> newest(const std::string& checkpoints, const Say& say
   if (found.step) return folder.of_step(*found.step);
   if (found.skipped.empty()) return std::nullopt;
   throw InputError(65, concat("no checkpoint in ", checkpoints, " is complete"),
-                   "begin anew in another folder with --run");
+                   "start over in another folder with --run");
 }
 
 std::string named_checkpoint(const std::string& path, const Say& say) {
   if (!fs::exists(path)) {
-    throw InputError(66, concat("--resume: nothing is at ", path),
+    throw InputError(66, concat("--resume: ", path, " does not exist"),
                      "auto, never, a checkpoint's folder or a run's");
   }
   if (fs::exists(path + "/checkpoints")) {
@@ -50,7 +51,7 @@ std::string named_checkpoint(const std::string& path, const Say& say) {
   }
   const std::string folder = fs::canonical(path).string();  // not `latest`, which moves on
   if (const std::string damage = damage_of(folder); !damage.empty()) {
-    throw InputError(65, concat("--resume: ", path, " is no complete checkpoint: ", damage),
+    throw InputError(65, concat("--resume: ", path, " is not a complete checkpoint: ", damage),
                      "--resume auto takes the newest complete one of the run");
   }
   return folder;
@@ -106,7 +107,7 @@ ResumePoint choose_resume_point(const RunFolder& run, const std::string& resume,
     if (const auto found = newest(run.checkpoints(), say)) {
       point.folder = *found;
     } else if (run.finished() || fs::exists(run.file("model"))) {
-      throw InputError(2, concat("the run's folder ", run.path(), " holds a result already"),
+      throw InputError(2, concat("the run's folder ", run.path(), " already holds a result"),
                        "choose another with --run, or remove it");
     }
   } else {
@@ -115,7 +116,7 @@ ResumePoint choose_resume_point(const RunFolder& run, const std::string& resume,
   point.own = !point.folder.empty() && inside(point.folder, run.checkpoints());
   if (!point.folder.empty() && !point.own && holds_something(run)) {
     throw InputError(2,
-                     concat("the run's folder ", run.path(), " is already there, and ", resume,
+                     concat("the run's folder ", run.path(), " already exists, and ", resume,
                             " is not its own checkpoint"),
                      "choose another folder with --run");
   }
@@ -136,8 +137,9 @@ std::vector<std::string> differences(const ResumePoint& point, const Present& pr
   if (!refused.empty()) {
     std::string text;
     for (const std::string& line : refused) text += (text.empty() ? "" : "; ") + line;
-    throw InputError(2, concat("cannot go on from ", point.folder, ": ", text),
-                     "give data, model and seed as before, or begin anew with --run");
+    throw InputError(
+        2, concat("cannot resume from ", point.folder, ": ", text),
+        "give data, model and seed as before, or start over in another folder with --run");
   }
 
   // What changes the steps to come, as a user may want it.
@@ -162,11 +164,12 @@ void require_steps_left(const ResumePoint& point, const RunFolder& run, std::int
   const std::int64_t step = point.state.step;
   if (steps_left < 0) {
     throw InputError(2, concat(point.folder, " is ", -steps_left, " steps beyond the last one"),
-                     "give more --epochs or --steps, or begin anew with --run");
+                     "give more --epochs or --steps, or start over in another folder with --run");
   }
   if (point.own && run.finished()) {
-    throw InputError(2, concat("the run in ", run.path(), " is finished, with ", step, " steps"),
-                     "choose another folder with --run, or go on with more --epochs or --steps");
+    throw InputError(
+        2, concat("the run in ", run.path(), " is finished, with ", step, " steps"),
+        "choose another folder with --run, or train longer with more --epochs or --steps");
   }
 }
 

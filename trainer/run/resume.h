@@ -46,7 +46,7 @@ struct Present {
 [[nodiscard]] std::vector<std::string> differences(const ResumePoint& point,
                                                    const Present& present);
 
-// Throws InputError (2) when there is nothing to go on with: a finished run that is to make no more
+// Throws InputError (2) when there is nothing to resume: a finished run that is to make no more
 // steps, or a checkpoint beyond the last step. `steps_left` may be negative.
 void require_steps_left(const ResumePoint& point, const RunFolder& run, std::int64_t steps_left);
 

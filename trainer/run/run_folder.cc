@@ -49,7 +49,7 @@ std::unique_ptr<Lease> take_lease(const std::string& run, const LeaseTimes& time
   while (!lease->try_take()) {
     if (deadline.passed() || (ended.passed() && lease->holder_at_work())) {
       throw InputError(
-          2, concat(lease->holder(), " is at work in ", run),
+          2, concat(lease->holder(), " is using ", run),
           concat("choose another folder with --run, or end it: bert_train stop ", run));
     }
     std::this_thread::sleep_for(times.renewal / 20);
@@ -73,12 +73,12 @@ RunFolder RunFolder::open(const std::string& path, IfThere if_there, const Lease
   std::error_code error;
   if (fs::exists(path, error)) {
     if (!is_a_runs(path)) {
-      throw InputError(2, concat(path, " is already there, and is no run's folder"),
+      throw InputError(2, concat(path, " already exists and is not a run's folder"),
                        "choose another with --run");
     }
     if (if_there == IfThere::refuse) {
-      throw InputError(2, concat("the run's folder ", path, " is already there"),
-                       "choose another with --run, or leave out --resume to go on with it");
+      throw InputError(2, concat("the run's folder ", path, " already exists"),
+                       "choose another with --run, or leave out --resume to resume it");
     }
   }
   try {
@@ -129,12 +129,13 @@ std::string stop_file(const std::string& run) { return run + "/stop"; }
 
 void ask_to_stop(const std::string& run, const LeaseTimes& times) {
   if (!fs::is_directory(run) || !is_a_runs(run)) {
-    throw InputError(66, concat(run, " is no run's folder"), "bert_train stop RUN");
+    throw InputError(66, concat(run, " is not a run's folder"), "bert_train stop RUN");
   }
   Lease lease(lease_path(run), times);
   if (lease.try_take() || !fs::exists(lease_path(run))) {  // a dead run's is removed at once
-    throw InputError(66, concat("no run is at work in ", run),
-                     "a run that has ended needs no stopping; the same command as before goes on");
+    throw InputError(
+        66, concat("no run is active in ", run),
+        "a run that has ended needs no stopping; the same command as before resumes it");
   }
   write_whole_file(stop_file(run), "");
 }

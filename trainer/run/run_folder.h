@@ -48,7 +48,7 @@ class RunFolder {
 
 // The file whose appearance asks the run to save and stop.
 [[nodiscard]] std::string stop_file(const std::string& run);
-// Makes it. Throws InputError: 66 when `run` is no run's folder or no process is at work in it.
+// Makes it. Throws InputError: 66 when `run` is not a run's folder or no process is at work in it.
 void ask_to_stop(const std::string& run, const LeaseTimes& times = {});
 
 // config.yaml: keys are the long options, comments say where each value comes from.

@@ -27,10 +27,10 @@ void check(Communicator& world,
   const CheckpointState& state = start.state;
   require_steps_left(start, folder,
                      total_steps(options, sampler, state.step, state.position) - state.step);
-  say(concat("going on from ", start.folder, ", in epoch ", state.position.epoch + 1, " after ",
+  say(concat("resuming from ", start.folder, ", in epoch ", state.position.epoch + 1, " after ",
              with_commas(state.position.used), " of ", with_commas(state.rows), " samples"));
   for (const std::string& line : changed) say("  " + line);
-  if (!changed.empty()) say("  so the numbers may differ from those of a run without this pause");
+  if (!changed.empty()) say("  so the results may differ from those of an uninterrupted run");
 }
 
 std::string host_names(const Topology& topology) {
@@ -54,7 +54,7 @@ ResumePoint agree_on_start(Communicator& world,
     if (!start.folder.empty()) {
       check(world, options, *folder, start, present, say);
     } else if (std::filesystem::exists(folder->file("config.yaml"))) {
-      say(concat("no checkpoint yet in ", folder->path(), ": beginning at step 0"));
+      say(concat("no checkpoint yet in ", folder->path(), ": starting at step 0"));
     }
     if (!start.own) start.state.best.clear();  // they are not among this run's
   }

@@ -69,8 +69,9 @@ bool has(const std::string& path, const Offer& offer, const std::string& host) {
     return true;
   } catch (const StoreError& problem) {
     if (problem.kind() == StoreError::Kind::ours) return false;
-    throw InputError(problem.exit_code(), concat("on ", host, ", ", problem.what()),
-                     "it is left alone: name another place for the store with --store");
+    throw InputError(
+        problem.exit_code(), concat("on ", host, ", ", problem.what()),
+        "bert_train does not replace it; name another file for the store with --store");
   }
 }
 

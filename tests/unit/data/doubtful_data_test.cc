@@ -59,7 +59,7 @@ TEST_F(DoubtfulData, NumbersWithDecimalsAsLabels) {
 TEST_F(DoubtfulData, ALabelThatIsNoNumberCannotBeRounded) {
   PrepareOptions with = of("text,label\na,1.5\nb,good\n");
   with.label_form.round = true;
-  expect_refused(with, 65, "row 2 (line 3): label 'good' is no number", "--round-labels is for");
+  expect_refused(with, 65, "row 2 (line 3): label 'good' is not a number", "--round-labels is for");
 }
 
 TEST_F(DoubtfulData, AsManyLabelsAsRows) {

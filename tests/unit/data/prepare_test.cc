@@ -169,7 +169,7 @@ TEST_F(PrepareTest, RefusesBadContentAndLeavesNothingBehind) {
   for (int i = 0; i < 1200; ++i) {
     many += concat("a,label ", i, "\n");
   }
-  expect_refused(csv(many), 65, "1200 different labels in 1200 rows", "column 2 is no label");
+  expect_refused(csv(many), 65, "1200 different labels in 1200 rows", "column 2 is not a label");
 }
 
 TEST_F(PrepareTest, RefusesBadOptions) {
@@ -232,7 +232,7 @@ TEST_F(PrepareTest, RebuildMendsAStoreThatCannotBeRead) {
   for (const std::string& bad : {std::string(), later, good.substr(0, good.size() / 2)}) {
     scratch_.write("r.sqlite", bad);
     with.rebuild = false;
-    expect_refused(with, 65, "r.sqlite", "--rebuild makes it anew");
+    expect_refused(with, 65, "r.sqlite", "--rebuild makes it again");
     with.rebuild = true;
     EXPECT_FALSE(run(with).reused);
     EXPECT_EQ(read_file(scratch_.path("r.sqlite")) == good, true);

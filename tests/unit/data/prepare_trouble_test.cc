@@ -133,7 +133,7 @@ TEST_F(PrepareTrouble, WithOtherOptionsOrDamageItBeginsAnewAndSaysSo) {
   };
   leave_half();
   (void)run(with);
-  EXPECT_THAT(said_, Contains(AllOf(HasSubstr("beginning anew, since what an earlier preparer left "
+  EXPECT_THAT(said_, Contains(AllOf(HasSubstr("starting over, since what an earlier preparer left "
                                               "cannot be used: "),
                                     HasSubstr("max length is 64 there, 128 here"))));
   with.rebuild = true;

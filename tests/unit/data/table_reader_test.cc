@@ -109,8 +109,8 @@ TEST_F(TableReaderTest, RecordsLongerThanTheBufferAndAcrossItsEnds) {
 TEST_F(TableReaderTest, NamesTheRowOfABrokenQuote) {
   expect_error("a,b\nc,\"d\ne,f\n", "t.csv, row 2 (line 2): a quote is opened and never closed",
                "twice");
-  expect_error("a,b\nc,\"d\" e\n", "t.csv, row 2 (line 2): field 2 goes on after its closing quote",
-               "twice");
+  expect_error("a,b\nc,\"d\" e\n",
+               "t.csv, row 2 (line 2): field 2 continues after its closing quote", "twice");
 }
 
 TEST_F(TableReaderTest, NamesRowAndByteThatIsNotUtf8) {

@@ -56,10 +56,10 @@ TEST(Manifest, RefusesWhatIsNone) {
               HasSubstr("it does not name state.json"));
   EXPECT_THAT(refusal(R"({"format": 1, "hash": "XXH3-128",
                           "files": {"../x": {"size": 1, "hash": "a"}}})"),
-              HasSubstr("'../x' is no file of a checkpoint"));
+              HasSubstr("'../x' is not a file of a checkpoint"));
   for (const char* const name : {"", ".x", "a/b"}) {
     EXPECT_THAT(refusal(to_json(Manifest{{"state.json", {}}, {name, {}}})),
-                HasSubstr("is no file of a checkpoint"));
+                HasSubstr("is not a file of a checkpoint"));
   }
 }
 
@@ -297,12 +297,12 @@ TEST(CheckpointState, RefusesWhatIsNone) {
     return test::refusal([&] { (void)parse_state(json); });
   };
   EXPECT_EQ(refused(to_json(state)),
-            "step 3, epoch 0, row 100 of 100 and nominal weight 0 are no place in a run");
+            "step 3, epoch 0, row 100 of 100 and nominal weight 0 are not a position in a run");
   state.position = {0, 101};
   EXPECT_THAT(refused(to_json(state)), HasSubstr("row 101 of 100"));
   state.position = {0, 99};
   state.nominal_weight = -1;
-  EXPECT_THAT(refused(to_json(state)), HasSubstr("nominal weight -1 are no place in a run"));
+  EXPECT_THAT(refused(to_json(state)), HasSubstr("nominal weight -1 are not a position in a run"));
   state.nominal_weight = 0;
   EXPECT_EQ(parse_state(to_json(state)).position.used, 99);
   EXPECT_THAT(refused("{}"), HasSubstr("format"));

@@ -140,11 +140,12 @@ TEST(CommandLine, MistakesAreAnsweredWithTheNearestRightWord) {
   EXPECT_EQ(refusal({"x.csv", "--precision", "bf61"}),
             "--precision: 'bf61' is none of fp32|bf16 | did you mean 'bf16'?");
   EXPECT_THAT(refusal({"x.csv", "--batch", "0"}),
-              HasSubstr("--batch: '0' is no whole number between 1 and 1000000"));
-  EXPECT_THAT(refusal({"x.csv", "--batch", "3.5"}), HasSubstr("'3.5' is no whole number"));
-  EXPECT_THAT(refusal({"x.csv", "--lr", "fast"}), HasSubstr("--lr: 'fast' is no number"));
-  EXPECT_THAT(refusal({"x.csv", "--lr", "nan"}), HasSubstr("--lr: 'nan' is no number"));
-  EXPECT_THAT(refusal({"x.csv", "--steps", "0"}), HasSubstr("'0' is no whole number at least 1"));
+              HasSubstr("--batch: '0' is not a whole number between 1 and 1000000"));
+  EXPECT_THAT(refusal({"x.csv", "--batch", "3.5"}), HasSubstr("'3.5' is not a whole number"));
+  EXPECT_THAT(refusal({"x.csv", "--lr", "fast"}), HasSubstr("--lr: 'fast' is not a number"));
+  EXPECT_THAT(refusal({"x.csv", "--lr", "nan"}), HasSubstr("--lr: 'nan' is not a number"));
+  EXPECT_THAT(refusal({"x.csv", "--steps", "0"}),
+              HasSubstr("'0' is not a whole number at least 1"));
   EXPECT_THAT(refusal({"x.csv", "--split", "0.8,0.2"}), HasSubstr("is not three shares"));
   EXPECT_THAT(refusal({"x.csv", "y.csv"}), HasSubstr("unexpected argument 'y.csv'"));
   EXPECT_THAT(refusal({}), HasSubstr("DATA"));

@@ -82,7 +82,7 @@ TEST_F(ConfigFile, MistakesNameTheLineAndTheNearestKey) {
                  "did you mean 'epochs'?");
   expect_refused(65, "batch: 8\nbatch: 9\n", "my.yaml, line 2: 'batch' is given twice", "");
   expect_refused(65, "batch: {a: 1}\n", "line 1: an option has one value, not a map", "");
-  expect_refused(65, "split: [[1], 2]\n", "line 1: a list of lists or maps is no value", "");
+  expect_refused(65, "split: [[1], 2]\n", "line 1: a list of lists or maps is not a value", "");
   expect_refused(65, "- batch\n", "line 1: this is not a list of options", "long name, a colon");
   expect_refused(65, "batch: [8\nx", "my.yaml, line ", "");
   expect_input_error(66, "pipe.yaml: it is a pipe", "a pipe must be written to a file first", [&] {
@@ -100,7 +100,7 @@ TEST_F(ConfigFile, BadValuesNameTheLineThatTheyComeFrom) {
                                      const std::string& hint) {
     expect_refused(2, "seed: 1\n" + line + "\n", concat("my.yaml, line 2: ", text), hint);
   };
-  refused_in_line_2("batch: many", "--batch: 'many' is no whole number", "--help");
+  refused_in_line_2("batch: many", "--batch: 'many' is not a whole number", "--help");
   refused_in_line_2("precision: bf61", "--precision: 'bf61' is none of", "did you mean 'bf16'?");
   refused_in_line_2("split: [0.8, 0.2]", "--split: '0.8,0.2' is not three shares", "0.8,0.1,0.1");
   refused_in_line_2("split: [0.8, 0.1, 0.2]", "split 0.8,0.1,0.2 is no division", "sum to 1");

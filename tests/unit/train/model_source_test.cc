@@ -73,8 +73,9 @@ TEST_F(ModelSourceTest, WeightsAreTakenAndANewHeadIsSaid) {
   BertConfig other = config(store, 0.1);
   other.labels = {"a", "b", "c"};
   (void)make_model(find_model(saved(other)), Options{}, store, say_);
-  EXPECT_THAT(said_, ElementsAre("begun anew: 2 weights: classifier.bias, classifier.weight (the "
-                                 "model's labels are not the data's)"));
+  EXPECT_THAT(said_,
+              ElementsAre("newly initialized: 2 weights: classifier.bias, classifier.weight (the "
+                          "model's labels are not the data's)"));
 }
 
 // Equal numbers of other labels, or of the same ones in another order, mean something else.
@@ -106,7 +107,7 @@ TEST_F(ModelSourceTest, AnEncoderAloneIsTakenAndWhatIsBeyondItIsSaid) {
     write_safetensors(path("model/model.safetensors"), items);
   }
   (void)make_model(find_model(path("model")), Options{}, store, say_);
-  EXPECT_THAT(said_, ElementsAre("begun anew: 4 weights: bert.pooler.dense.bias, "
+  EXPECT_THAT(said_, ElementsAre("newly initialized: 4 weights: bert.pooler.dense.bias, "
                                  "bert.pooler.dense.weight, classifier.bias, classifier.weight",
                                  concat("not used of ", path("model/model.safetensors"),
                                         ": 1 weight: cls.predictions.bias")));

@@ -51,7 +51,7 @@ TEST_F(ResumeTest, WhereNoneIsCompleteTheRunDoesNotSilentlyBeginAnew) {
   fs::remove(path("run/checkpoints/step-50/manifest.json"));
   EXPECT_EQ(input_refusal([&] { (void)choose("auto"); }),
             concat("65: no checkpoint in ", path("run/checkpoints"),
-                   " is complete | begin anew in another folder with --run"));
+                   " is complete | start over in another folder with --run"));
 }
 
 TEST_F(ResumeTest, AResultWithoutCheckpointsIsNotOverwritten) {
@@ -59,7 +59,7 @@ TEST_F(ResumeTest, AResultWithoutCheckpointsIsNotOverwritten) {
   write("run/model/config.json", "{}");
   EXPECT_EQ(input_refusal([&] { (void)choose("auto"); }),
             concat("2: the run's folder ", path("run"),
-                   " holds a result already | choose another with --run, or remove it"));
+                   " already holds a result | choose another with --run, or remove it"));
 }
 
 TEST_F(ResumeTest, APathIsACheckpointOrARun) {
@@ -70,13 +70,14 @@ TEST_F(ResumeTest, APathIsACheckpointOrARun) {
   EXPECT_EQ(choose(path("run")).state.step, 100);
   EXPECT_TRUE(choose(path("run/checkpoints/step-50")).own);
   EXPECT_EQ(input_refusal([&] { (void)choose(path("none")); }),
-            concat("66: --resume: nothing is at ", path("none"),
-                   " | auto, never, a checkpoint's folder or a run's"));
+            concat("66: --resume: ", path("none"),
+                   " does not exist | auto, never, a checkpoint's folder or a run's"));
   fs::remove(path("run/checkpoints/step-50/state.json"));
-  EXPECT_EQ(input_refusal([&] { (void)choose(path("run/checkpoints/step-50")); }),
-            concat("65: --resume: ", path("run/checkpoints/step-50"),
-                   " is no complete checkpoint: state.json: No such file or directory | --resume "
-                   "auto takes the newest complete one of the run"));
+  EXPECT_EQ(
+      input_refusal([&] { (void)choose(path("run/checkpoints/step-50")); }),
+      concat("65: --resume: ", path("run/checkpoints/step-50"),
+             " is not a complete checkpoint: state.json: No such file or directory | --resume "
+             "auto takes the newest complete one of the run"));
 }
 
 TEST_F(ResumeTest, AnotherRunsCheckpointBeginsANewRunOnly) {
@@ -89,7 +90,7 @@ TEST_F(ResumeTest, AnotherRunsCheckpointBeginsANewRunOnly) {
   EXPECT_EQ(choose(path("other")).state.step, 50) << "stopped before it had saved anything";
   save(10);
   EXPECT_EQ(input_refusal([&] { (void)choose(path("other")); }),
-            concat("2: the run's folder ", path("run"), " is already there, and ", path("other"),
+            concat("2: the run's folder ", path("run"), " already exists, and ", path("other"),
                    " is not its own checkpoint | choose another folder with --run"));
 }
 
@@ -140,20 +141,21 @@ TEST_F(Differences, WhatAUserMayChangeIsListed) {
 
 TEST_F(Differences, WhatWouldMixTwoRunsIsRefused) {
   const auto refused = [&] { return input_refusal([&] { (void)differences(point_, present_); }); };
-  const std::string begins = concat("2: cannot go on from ", path("step-50"), ": ");
-  const std::string mend = " | give data, model and seed as before, or begin anew with --run";
+  const std::string expected = concat("2: cannot resume from ", path("step-50"), ": ");
+  const std::string hint =
+      " | give data, model and seed as before, or start over in another folder with --run";
   present_.seed = 2;
-  EXPECT_EQ(refused(), begins + "seed is 1 in the checkpoint, 2 here" + mend);
+  EXPECT_EQ(refused(), expected + "seed is 1 in the checkpoint, 2 here" + hint);
   present_.seed = 1;
   present_.store = "another";
-  EXPECT_EQ(refused(), begins + "the data is not what the checkpoint was trained on" + mend);
+  EXPECT_EQ(refused(), expected + "the data is not what the checkpoint was trained on" + hint);
   present_.store = "identity";
   present_.config.hidden = 256;
   present_.config.heads = 4;
-  EXPECT_EQ(refused(), begins +
+  EXPECT_EQ(refused(), expected +
                            "the model's hidden_size is 128 in the checkpoint, 256 here; the "
                            "model's num_attention_heads is 2 in the checkpoint, 4 here" +
-                           mend);
+                           hint);
 }
 
 TEST_F(Differences, ThereMustBeStepsLeft) {
@@ -166,12 +168,13 @@ TEST_F(Differences, ThereMustBeStepsLeft) {
   EXPECT_EQ(input_refusal([&] { require_steps_left(point_, run, -10); }),
             concat("2: ", path("step-50"),
                    " is 10 steps beyond the last one | give more --epochs or "
-                   "--steps, or begin anew with --run"));
+                   "--steps, or start over in another folder with --run"));
   write("run/report.html", "");
-  EXPECT_EQ(input_refusal([&] { require_steps_left(point_, run, 0); }),
-            concat("2: the run in ", path("run"),
-                   " is finished, with 60 steps | choose another folder with --run, or go on with "
-                   "more --epochs or --steps"));
+  EXPECT_EQ(
+      input_refusal([&] { require_steps_left(point_, run, 0); }),
+      concat("2: the run in ", path("run"),
+             " is finished, with 60 steps | choose another folder with --run, or train longer "
+             "with more --epochs or --steps"));
   require_steps_left(point_, run, 1);
 }
 

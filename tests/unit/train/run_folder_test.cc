@@ -52,15 +52,15 @@ TEST_F(RunFolderTest, RefusesToBeginAnewInWhatIsThere) {
   write("run/config.yaml", "");
   EXPECT_EQ(input_refusal([&] { (void)RunFolder::open(path("run"), IfThere::refuse); }),
             concat("2: the run's folder ", path("run"),
-                   " is already there | choose another with --run, or leave out --resume to go on "
-                   "with it"));
+                   " already exists | choose another with --run, or leave out --resume to resume "
+                   "it"));
   (void)RunFolder::open(path("run"), IfThere::take);
 }
 
 TEST_F(RunFolderTest, TakesNoFolderButARuns) {
   write("mine/letter.txt", "");
   const std::string expected = concat("2: ", path("mine"),
-                                      " is already there, and is no run's folder | choose another "
+                                      " already exists and is not a run's folder | choose another "
                                       "with --run");
   EXPECT_EQ(input_refusal([&] { (void)RunFolder::open(path("mine"), IfThere::take); }), expected);
   EXPECT_EQ(input_refusal([&] { (void)RunFolder::open(path("mine"), IfThere::refuse); }), expected);
@@ -79,7 +79,7 @@ TEST_F(RunFolderTest, TwoRunsInOneFolderAreRefused) {
       input_refusal([&] { (void)RunFolder::open(path("run"), IfThere::take, kTimes); });
   EXPECT_THAT(refused, HasSubstr(concat("2: process ", ::getpid(), " on host ")));
   EXPECT_THAT(refused,
-              HasSubstr(concat(" is at work in ", path("run"),
+              HasSubstr(concat(" is using ", path("run"),
                                " | choose another folder with --run, or end it: bert_train "
                                "stop ",
                                path("run"))));
@@ -99,10 +99,10 @@ TEST_F(RunFolderTest, WhoLostItWritesNoMore) {
 
 TEST_F(RunFolderTest, StoppingNeedsARunAtWork) {
   EXPECT_EQ(input_refusal([&] { ask_to_stop(path("none")); }),
-            concat("66: ", path("none"), " is no run's folder | bert_train stop RUN"));
+            concat("66: ", path("none"), " is not a run's folder | bert_train stop RUN"));
   write("run/config.yaml", "");
   EXPECT_THAT(input_refusal([&] { ask_to_stop(path("run")); }),
-              HasSubstr(concat("66: no run is at work in ", path("run"))));
+              HasSubstr(concat("66: no run is active in ", path("run"))));
   const RunFolder running = RunFolder::open(path("run"), IfThere::take);
   ask_to_stop(path("run"));
   EXPECT_TRUE(std::filesystem::exists(stop_file(path("run"))));

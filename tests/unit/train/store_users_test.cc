@@ -62,7 +62,7 @@ TEST_F(StoreUsers, AStoreThatARunNeedsIsNotReplacedNorIsThatOffered) {
   const std::string identity = SampleStore::open(store).identity();
   list_store_user(store, path("run"));
   with.max_length = 64;
-  EXPECT_THAT(test::input_refusal(run), HasSubstr("--rebuild makes it anew"));  // not saved yet
+  EXPECT_THAT(test::input_refusal(run), HasSubstr("--rebuild makes it again"));  // not saved yet
 
   checkpoint("run", 5, identity);
   EXPECT_THAT(test::input_refusal(run), HasSubstr("was made otherwise: max length is 128 there"));
