@@ -66,10 +66,16 @@ Manifest parse_manifest(const std::string& json) {
 
 void write_manifest(const std::string& folder) {
   Manifest manifest;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string path = entry.path().string();
-    sync_file(path);
-    manifest[entry.path().filename().string()] = hash_file(path);
+  try {
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      const std::string path = entry.path().string();
+      sync_file(path);
+      manifest[entry.path().filename().string()] = hash_file(path);
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw Error(ErrorCode::io, concat("cannot read ", folder, ": ", error.code().message()));
+  } catch (const InputError& error) {  // of hash_file()
+    throw Error(ErrorCode::io, error.what());
   }
   write_whole_file(folder + "/" + kManifestName, to_json(manifest));
 }

@@ -139,6 +139,26 @@ TEST_F(Checkpoint, AFolderThatCannotBeMadeIsNamedWithTheReason) {
   }
 }
 
+// Both threw other exceptions than an Error, which callers do not expect.
+TEST_F(Checkpoint, PublishThrowsAnErrorWhateverIsWrongWithTheFolder) {
+  const auto expect_io_error = [&](const std::string& text) {
+    try {
+      checkpoints().publish({5, {}, 1});
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::io);
+      EXPECT_THAT(error.what(), HasSubstr(text));
+    }
+    EXPECT_FALSE(fs::exists(checkpoints().of_step(5)));
+  };
+  save(4);
+  const std::string part = path("run/checkpoints/.part-step-5");
+  expect_io_error("cannot read " + part + ": No such file or directory");
+  fs::create_directories(part + "/inner");
+  expect_io_error("cannot read " + part + "/inner: ");
+  EXPECT_EQ(damage_of(checkpoints().of_step(4)), "");
+}
+
 TEST_F(Checkpoint, TheLastOnesAndTheBestStay) {
   save(10, {10});
   for (const int step : {20, 30, 40}) save(step, {10});
