@@ -1,4 +1,4 @@
-// One task at a time on a thread of its own.
+// Runs one task at a time on a thread of its own.
 #pragma once
 
 #include <condition_variable>
@@ -9,20 +9,21 @@
 
 namespace bp::trainer {
 
-// Threads: one thread calls; tasks run on the other. `mutex_` guards task_, busy_, stop_ and
-// error_.
+// Threads: one thread calls the functions; tasks run on the other one. `mutex_` guards task_,
+// busy_, stop_ and error_.
 class Background {
  public:
   Background();
-  ~Background();  // lets a task under way end; its error is lost
+  ~Background();  // waits for the running task; its error is lost
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
-  // Waits for the task before it, then starts this one. Throws what that one threw.
+  // Waits for the previous task, then starts `task`. Throws what the previous task threw, if it
+  // did; `task` does not run then.
   void start(std::function<void()> task);
-  // Waits for the task under way. Throws what it threw, once.
+  // Waits for the running task. Throws what it threw, once.
   void wait();
-  // Throws what a task threw, once, without waiting.
+  // Throws what a task threw, once. Does not wait.
   void check();
 
  private:

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPrefix = "step-";
 
-// -1 for another name.
+// Returns -1 for another name.
 std::int64_t step_of(const std::string& name) {
   if (!name.starts_with(kPrefix)) return -1;
   std::int64_t step = -1;
@@ -46,8 +46,8 @@ std::string CheckpointFolder::of_step(std::int64_t step) const {
 
 std::vector<std::int64_t> CheckpointFolder::steps() const {
   std::vector<std::int64_t> steps;
-  std::error_code nothing_there;
-  for (const auto& entry : fs::directory_iterator(path_, nothing_there)) {
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(path_, missing)) {
     const std::int64_t step = step_of(entry.path().filename().string());
     if (step >= 0) steps.push_back(step);
   }
@@ -68,14 +68,14 @@ CheckpointFolder::Found CheckpointFolder::newest_complete() const {
   return found;
 }
 
-void CheckpointFolder::go_on_after(std::int64_t step, std::span<const std::int64_t> best) const {
+void CheckpointFolder::resume_after(std::int64_t step, std::span<const std::int64_t> best) const {
   remove_leftovers();
   as_io_error(path_, [&] {
     for (const std::int64_t later : steps()) {
       if (later > step) fs::rename(of_step(later), concat(path_, "/.dropped-", kPrefix, later));
     }
-    point("latest", step);
-    if (!point_to_best(best)) fs::remove_all(path_ + "/best");
+    set_link("latest", step);
+    if (!set_best_link(best)) fs::remove_all(path_ + "/best");
   });
   sync_folder(path_);
 }
@@ -110,15 +110,15 @@ void CheckpointFolder::publish(const Published& what) const {
   as_io_error(path_, [&] { fs::rename(part, of_step(what.step)); });
   sync_folder(path_);
   as_io_error(path_, [&] {
-    point("latest", what.step);
-    (void)point_to_best(what.best);
+    set_link("latest", what.step);
+    (void)set_best_link(what.best);
   });
   sync_folder(path_);
   remove_all_but(what);
 }
 
-// Hidden first, on disk: neither a kill nor a power cut amid the removal leaves a step-N with files
-// missing.
+// Hides the folders first and puts that on disk. So neither a kill nor a power cut during the
+// removal leaves a step-N with some of its files.
 void CheckpointFolder::remove_all_but(const Published& what) const {
   bool hid = false;
   as_io_error(path_, [&] {
@@ -140,24 +140,24 @@ void CheckpointFolder::abandon(std::int64_t step) const noexcept {
   fs::remove_all(concat(path_, "/.part-", kPrefix, step), ignored);
 }
 
-// At the first of them that is there.
-bool CheckpointFolder::point_to_best(std::span<const std::int64_t> best) const {
-  const auto there =
+// Links to the first of `best` that exists. Returns false if none does.
+bool CheckpointFolder::set_best_link(std::span<const std::int64_t> best) const {
+  const auto found =
       std::ranges::find_if(best, [this](std::int64_t step) { return fs::exists(of_step(step)); });
-  if (there == best.end()) return false;
-  point("best", *there);
+  if (found == best.end()) return false;
+  set_link("best", *found);
   return true;
 }
 
-// Never absent, never half made: a new link takes the old one's place. (A copy of the run that
-// followed links has folders there.)
-void CheckpointFolder::point(const std::string& link, std::int64_t step) const {
-  const std::string fresh = concat(path_, "/.", link);
-  fs::remove(fresh);
-  fs::create_directory_symlink(concat(kPrefix, step), fresh);
-  const std::string place = concat(path_, "/", link);
-  if (fs::is_directory(fs::symlink_status(place))) fs::remove_all(place);
-  fs::rename(fresh, place);
+// A rename replaces the old link, so the link exists at any time. (Where a copy of the run followed
+// the links, a folder has the link's name.)
+void CheckpointFolder::set_link(const std::string& link, std::int64_t step) const {
+  const std::string new_link = concat(path_, "/.", link);
+  fs::remove(new_link);
+  fs::create_directory_symlink(concat(kPrefix, step), new_link);
+  const std::string old_link = concat(path_, "/", link);
+  if (fs::is_directory(fs::symlink_status(old_link))) fs::remove_all(old_link);
+  fs::rename(new_link, old_link);
 }
 
 }  // namespace bp::trainer

@@ -1,8 +1,8 @@
-// RUN/checkpoints: step-N/ folders that are complete or not there, with the links `latest` and
-// `best`. Names with a dot in front are under way or thrown away.
+// RUN/checkpoints: folders step-N, each complete or absent, and the links `latest` and `best`. A
+// name that begins with a dot is a folder that is being written or removed.
 //
-// Used by one thread of one process at a time: the run's lease keeps others out, and the thread
-// that writes has it for itself until it is waited for.
+// Threads: one thread of one process uses it at a time. The run's lease keeps other processes out.
+// Within the process the writing thread has it alone until another thread has waited for it.
 #pragma once
 
 #include <cstdint>
@@ -20,39 +20,42 @@ class CheckpointFolder {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string of_step(std::int64_t step) const;
-  // Of all step-N there, complete or not, the highest first. Empty when nothing is there.
+  // Returns the steps of all step-N, complete or not, the highest first; none without the folder.
   [[nodiscard]] std::vector<std::int64_t> steps() const;
 
   struct Found {
-    std::optional<std::int64_t> step;  // none: nothing is complete
-    std::vector<std::string> skipped;  // "runs/a/checkpoints/step-50: state.json is missing"
+    std::optional<std::int64_t> step;  // none: no checkpoint is complete
+    // The damaged ones above it: "runs/a/checkpoints/step-50: it has no manifest.json".
+    std::vector<std::string> skipped;
   };
-  // Tries them from the highest step down.
+  // Reads the checkpoints from the highest step down until one is complete.
   [[nodiscard]] Found newest_complete() const;
 
-  // Before a run goes on after `step`: removes what a killed process left under way, takes later
-  // steps out of the way (damaged, or of a future that is given up) and lets the links point at
-  // what is there. They are removed for good when the next checkpoint is complete.
-  void go_on_after(std::int64_t step, std::span<const std::int64_t> best) const;
-  // Before a run begins anew.
+  // Prepares the folder for a run that resumes after `step`: removes what a killed process was
+  // writing, hides later steps (which are damaged, or which the run will make again) and sets the
+  // links to checkpoints that exist. The next publish() deletes the hidden steps. Throws io.
+  void resume_after(std::int64_t step, std::span<const std::int64_t> best) const;
+  // Prepares the folder for a run that starts at step 0: removes what a killed process was writing.
   void remove_leftovers() const;
 
-  // An empty folder to write step-N in.
+  // Returns an empty folder in which to write the files of step-N. Throws io.
   [[nodiscard]] std::string begin(std::int64_t step) const;
-  // Makes it step-N, all at once and for good: its manifest, the rename, the links; no step-N may
-  // be there. Then removes all but the `keep` highest steps and the best ones, of which the first
-  // has the link. Throws io; the others are then untouched.
+  // Makes the folder of begin(what.step) the checkpoint step-N: writes its manifest, renames it and
+  // sets the links. All of it is on disk afterwards. step-N must not exist. Then removes all but
+  // the `keep` highest steps and the best ones; `best` links to the first of these. Throws io; no
+  // other checkpoint has changed then, unless the error came from removing old ones.
   struct Published {
     std::int64_t step = 0;
     std::vector<std::int64_t> best = {};
     int keep = 1;
   };
   void publish(const Published& what) const;
+  // Removes the folder of begin(step).
   void abandon(std::int64_t step) const noexcept;
 
  private:
-  void point(const std::string& link, std::int64_t step) const;
-  [[nodiscard]] bool point_to_best(std::span<const std::int64_t> best) const;
+  void set_link(const std::string& link, std::int64_t step) const;
+  [[nodiscard]] bool set_best_link(std::span<const std::int64_t> best) const;
   void remove_all_but(const Published& what) const;
   void remove_hidden() const;
 

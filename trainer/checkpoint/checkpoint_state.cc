@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kStateFormat = 1;
 
-// Null is what to_object() makes of a value that is not finite.
+// to_object() writes a value that is not finite as null.
 double read_number(const Json& json, const char* key) {
   const Json& value = json.at(key);
   return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
@@ -37,7 +37,7 @@ Json to_object(const RunTotals& totals) {
           {"skipped_steps", totals.skipped}};
 }
 
-// Checkpoints of older versions lack the key.
+// Checkpoints of older versions do not have the key.
 std::int64_t count_or_0(const Json& json, const char* key) {
   return json.contains(key) ? count_at(json, key) : 0;
 }
@@ -159,9 +159,9 @@ bool better(const EvaluationSummary& a, const EvaluationSummary& b) {
 }
 
 void rank_result(std::vector<BestResult>& best, const BestResult& result, int most) {
-  const auto place = std::ranges::find_if(
+  const auto behind = std::ranges::find_if(
       best, [&](const BestResult& other) { return better(result.dev, other.dev); });
-  best.insert(place, result);
+  best.insert(behind, result);
   best.resize(std::min(best.size(), static_cast<std::size_t>(most)));
 }
 

@@ -1,9 +1,10 @@
-// What a checkpoint knows besides weights and moments: state.json, all that a run needs to go on as
-// if it had never ended.
+// state.json: what a checkpoint holds besides weights and moments. With it a resumed run computes
+// the same as a run that was never interrupted.
 //
-// There is no state of a random generator in it, because there is none: first weights depend on
-// (seed, name, place), the order of rows on (seed, epoch, position), dropout on (seed, step, place,
-// sample). No window is ever open either: a checkpoint lies between two steps.
+// It holds no state of a random generator, because bp has none: first weights depend on (seed,
+// name, index), the order of rows on (seed, epoch, position), dropout on (seed, step, index,
+// sample). Nor does it hold an unfinished window of gradients: a checkpoint is made between two
+// steps.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +19,11 @@
 
 namespace bp::trainer {
 
-// What decides an order of summation, and so the last digits, as (what, value): "threads", "1,1".
+// What decides the order of summations, and so the last digits, as (what, value): "machines", "2 x
+// 1 thread, AVX512".
 using Summation = std::vector<std::pair<std::string, std::string>>;
 
-// Of a run from its first step on, whatever ranks it had.
+// Sums over a run from its first step on, whatever numbers of ranks it had.
 struct RunTotals {
   std::int64_t samples = 0;
   std::int64_t tokens = 0;
@@ -43,10 +45,10 @@ struct CheckpointState {
   EpochPosition position = {};
   std::int64_t rows = 0;                        // of an epoch
   double nominal_weight = 0;                    // DistributedOptimizer's
-  std::vector<std::int64_t> bucket_order = {};  // likewise
-  bool evaluation_due = false;                  // after this step, but a request to stop came first
-  std::optional<EvaluationSummary> dev = {};    // the last one
-  std::vector<BestResult> best = {};            // that have a checkpoint; the best one first
+  std::vector<std::int64_t> bucket_order = {};  // DistributedOptimizer's
+  bool evaluation_due = false;  // an evaluation was due, but a request to stop came first
+  std::optional<EvaluationSummary> dev = {};  // of the last evaluation
+  std::vector<BestResult> best = {};          // those with a checkpoint, the best one first
   RunTotals totals = {};
   std::string store = {};  // SampleStore::identity()
   std::string hosts = {};  // "localhost,127.0.0.1": for a person
@@ -55,14 +57,14 @@ struct CheckpointState {
 };
 
 [[nodiscard]] std::string to_json(const CheckpointState& state);
-// Throws invalid_argument saying what is wrong, without naming the file.
+// Throws invalid_argument that says what is wrong and does not name the file.
 [[nodiscard]] CheckpointState parse_state(const std::string& json);
 
 [[nodiscard]] std::vector<std::int64_t> steps_of(const std::vector<BestResult>& best);
 
-// More right answers, or as many with a lower loss.
+// Returns whether `a` has more right answers than `b`, or as many and a lower loss.
 [[nodiscard]] bool better(const EvaluationSummary& a, const EvaluationSummary& b);
-// Gives it its place among the `most` best, behind those that are as good.
+// Inserts `result` behind the results that are as good, and keeps the `most` best ones.
 void rank_result(std::vector<BestResult>& best, const BestResult& result, int most);
 
 }  // namespace bp::trainer

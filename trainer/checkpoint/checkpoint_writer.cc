@@ -74,7 +74,7 @@ void require_space(const std::string& folder,
                    const DiskSpace& disk,
                    std::int64_t parameters,
                    const KeptCheckpoints& keep) {
-  // Weights and two moments of four bytes each, and a little for names, vocabulary and the rest.
+  // Weights and two moments of four bytes each; names, vocabulary and the rest take little.
   constexpr std::uint64_t kBytes = 3 * 4;
   constexpr std::uint64_t kBesides = 1'000'000;
   const std::uint64_t one = static_cast<std::uint64_t>(parameters) * kBytes + kBesides;
@@ -98,7 +98,7 @@ void require_space(const std::string& folder,
                    std::int64_t parameters,
                    const KeptCheckpoints& keep) {
   const auto free = free_space(folder);
-  if (!free) return;  // who cannot tell does not refuse
+  if (!free) return;  // unknown: writing will tell
   require_space(folder, {*free, size_of(folder + "/checkpoints")}, parameters, keep);
 }
 

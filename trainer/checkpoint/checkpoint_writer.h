@@ -1,4 +1,4 @@
-// Writes checkpoints beside training, one at a time.
+// Writes checkpoints while training continues, one at a time.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +15,30 @@ namespace bp::trainer {
 
 class CheckpointWriter {
  public:
-  // Writes the files of a checkpoint, but state.json, into the folder given.
+  // Writes the files of a checkpoint, except state.json and the manifest, into `folder`.
   using WriteFiles = std::function<void(const std::string& folder)>;
 
-  // `last`: the step of the last complete one, if any. `keep`: how many of the last stay, 1 or
-  // more; the state's best ones stay besides. `published` is called on the writer's thread after
-  // each checkpoint that is complete; it must not throw.
+  // `keep`: the number of most recent checkpoints that stay, at least 1; those in the state's
+  // `best` stay as well. `last`: the step of the last complete one, if there is one. The writer's
+  // thread calls `published` after each complete checkpoint; it must not throw.
   CheckpointWriter(
       std::string folder,
       int keep,
       std::optional<std::int64_t> last,
       std::function<void()> published = [] {});
 
-  // Runs `prepare` on the writer's thread; to be called at once, if at all.
+  // Runs `prepare` on the writer's thread. Only before the first start().
   void before_the_first(std::function<void()> prepare) { background_.start(std::move(prepare)); }
 
-  // Waits until nothing is being written, so that what write_files reads may change. Throws io
-  // when a write failed, naming the file, the reason and the last complete checkpoint.
+  // Blocks until no checkpoint is being written, so that what write_files reads may change. Throws
+  // io if a write failed, with the file, the reason and the last complete checkpoint.
   void wait();
-  // Throws the same without waiting.
+  // Throws the same. Does not block.
   void check();
-  // Begins to write; what `write_files` reads must stay as it is until the next wait().
+  // Starts to write. What `write_files` reads must not change before the next wait().
   void start(const CheckpointState& state, WriteFiles write_files);
 
-  // Of the last checkpoint that was begun; it is complete after wait().
+  // Returns the step of the last checkpoint that was started; it is complete after wait().
   [[nodiscard]] std::optional<std::int64_t> last_begun() const { return begun_; }
   [[nodiscard]] std::string path_of(std::int64_t step) const { return folder_.of_step(step); }
 
@@ -48,21 +48,22 @@ class CheckpointWriter {
   CheckpointFolder folder_;
   int keep_;
   std::function<void()> published_;
-  std::optional<std::int64_t> complete_;  // the thread's while it writes
+  std::optional<std::int64_t> complete_;  // the writing thread's until wait()
   std::optional<std::int64_t> begun_;
-  Background background_;  // last: its thread ends before what it uses goes
+  Background background_;  // last: its destructor waits for the thread, which uses the others
 };
 
-// How many stay.
+// The numbers of checkpoints that stay.
 struct KeptCheckpoints {
   int last = 2;
   int best = 1;
 };
 
-// Throws InputError (70) when `folder`, which is there, lies on a disk with less room than the
-// checkpoints of a model with this many parameters will need beside those that are there already.
+// Throws InputError (70) if the disk of the existing `folder` has too little room for the
+// checkpoints of a model with this number of parameters. Their room includes what the checkpoints
+// in the folder take now. Does nothing if the free space cannot be read.
 void require_space(const std::string& folder, std::int64_t parameters, const KeptCheckpoints& keep);
-// The same for a disk with `free` bytes and `present` bytes of checkpoints on it.
+// The same for a disk with `free` free bytes and `present` bytes of this run's checkpoints.
 struct DiskSpace {
   std::uint64_t free = 0;
   std::uint64_t present = 0;

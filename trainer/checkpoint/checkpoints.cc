@@ -42,7 +42,7 @@ void Checkpoints::save(const CheckpointState& state,
   log(LogLevel::debug,
       concat("checkpoint of step ", state.step, ": training stopped for ",
              fixed(milliseconds(end - begin), 1), " ms, ", fixed(milliseconds(waited - begin), 1),
-             " of them for the one before"));
+             " of them for the previous one"));
 }
 
 }  // namespace bp::trainer

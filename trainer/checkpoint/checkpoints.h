@@ -1,4 +1,4 @@
-// The checkpoints of a run under way: rank 0 saves, the others need not.
+// Saves the checkpoints of a running training, on rank 0 alone.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,13 @@ struct CheckpointsOptions {
   int keep = 2;
   std::optional<std::int64_t> last = {};  // the step of the last complete one
   std::vector<std::string> moments = {};  // of the optimizer; see moment_names() (trainer/optim)
-  // config.json and what else a model's folder holds besides weights, as (name, content): a
-  // checkpoint serves as a model's folder.
+  // config.json and the other files of a model's folder, except the weights, as (name, content): a
+  // checkpoint can be used as a model's folder.
   std::vector<std::pair<std::string, std::string>> texts = {};
-  // Called on the writing thread when all is written; it throws where it must not be kept.
+  // Called on the writing thread when all files are written. The checkpoint is kept unless it
+  // throws.
   std::function<void()> before_publishing = [] {};
-  // Called on the writing thread after each checkpoint that is complete; must not throw.
+  // Called on the writing thread after each complete checkpoint; must not throw.
   std::function<void()> published = [] {};
 };
 
@@ -36,12 +37,12 @@ class Checkpoints {
  public:
   Checkpoints(const CheckpointsOptions& options, const Bert& model);
 
-  // Copies what is to be saved, then writes it beside training. Waits for the one before it.
-  // Throws io when that one failed. Does nothing for the step that was saved last.
+  // Copies weights and state, then starts to write the copy. Blocks while the previous checkpoint
+  // is being written, and throws io if that failed. Does nothing for the step that was saved last.
   void save(const CheckpointState& state, const Bert& model, torch::optim::Optimizer& optimizer);
-  // Throws io when the one under way has failed.
+  // Throws io if a write has failed. Does not block.
   void check() { writer_.check(); }
-  // Waits for the one under way. Throws io when it fails.
+  // Blocks until the last checkpoint is written. Throws io if that fails.
   void finish() { writer_.wait(); }
 
   [[nodiscard]] std::string path_of(std::int64_t step) const { return writer_.path_of(step); }
@@ -49,7 +50,7 @@ class Checkpoints {
  private:
   CheckpointsOptions options_;
   Snapshot snapshot_;
-  CheckpointWriter writer_;  // last: it reads the others
+  CheckpointWriter writer_;  // last: its thread reads the others
 };
 
 }  // namespace bp::trainer

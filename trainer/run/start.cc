@@ -76,7 +76,7 @@ void clear_the_way(const RunFolder& folder, const ResumePoint& start) {
     checkpoints.remove_leftovers();
     return;
   }
-  checkpoints.go_on_after(start.state.step, steps_of(start.state.best));
+  checkpoints.resume_after(start.state.step, steps_of(start.state.best));
 }
 
 }  // namespace bp::trainer

@@ -126,7 +126,7 @@ TEST(CheckpointDurability, APowerCutLeavesTheLastOnesWhole) {
     if (saved == 0) return;
     EXPECT_TRUE(fs::is_symlink(path + "/latest"));
     EXPECT_THAT(folder.steps(), Contains(10)) << "the best one stays";
-    folder.go_on_after(newest, std::vector<std::int64_t>{10});
+    folder.resume_after(newest, std::vector<std::int64_t>{10});
     expect_whole(path + "/latest", newest);
     expect_whole(path + "/best", 10);
   });
@@ -147,7 +147,7 @@ TEST(CheckpointDurability, APowerCutWhileARunGoesOnLosesNoCheckpointThatItNeeds)
     folder.publish({step, {20}, 3});
   }
   FileRecording recording(scratch.path());
-  folder.go_on_after(10, {});
+  folder.resume_after(10, {});
   FileRecording::mark("given up");
   const std::size_t states = test::for_each_power_cut(recording.stop(), [](const PowerCut& cut) {
     const std::string path = cut.folder + "/checkpoints";

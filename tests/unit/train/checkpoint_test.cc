@@ -181,7 +181,7 @@ TEST_F(Checkpoint, TheBestOnesStayAndTheLinkIsTheFirstOnes) {
   save(80, {60, 80}, 1);
   EXPECT_THAT(checkpoints().steps(), ElementsAre(80, 60));
   fs::remove_all(checkpoints().of_step(60));
-  checkpoints().go_on_after(80, std::vector<std::int64_t>{60, 80});
+  checkpoints().resume_after(80, std::vector<std::int64_t>{60, 80});
   EXPECT_EQ(fs::read_symlink(path("run/checkpoints/best")), "step-80");
 }
 
@@ -195,7 +195,7 @@ TEST_F(Checkpoint, WhatAKilledWriterLeftIsNoCheckpointAndGoes) {
 
 TEST_F(Checkpoint, GoingOnFromAnEarlierOneGivesUpTheLater) {
   for (const int step : {50, 100, 150}) save(step, {100}, 9);
-  checkpoints().go_on_after(50, {});
+  checkpoints().resume_after(50, {});
   EXPECT_THAT(checkpoints().steps(), ElementsAre(50));
   EXPECT_EQ(fs::read_symlink(path("run/checkpoints/latest")), "step-50");
   EXPECT_FALSE(fs::exists(path("run/checkpoints/best")));
@@ -208,7 +208,7 @@ TEST_F(Checkpoint, ACopyThatFollowedLinksGoesOn) {
   save(50, {50});
   fs::copy(path("run"), path("copy"), fs::copy_options::recursive);
   ASSERT_FALSE(fs::is_symlink(path("copy/checkpoints/latest")));
-  CheckpointFolder(path("copy/checkpoints")).go_on_after(50, std::vector<std::int64_t>{50});
+  CheckpointFolder(path("copy/checkpoints")).resume_after(50, std::vector<std::int64_t>{50});
   EXPECT_EQ(fs::read_symlink(path("copy/checkpoints/latest")), "step-50");
   EXPECT_EQ(fs::read_symlink(path("copy/checkpoints/best")), "step-50");
 }
