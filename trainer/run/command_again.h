@@ -8,20 +8,19 @@
 
 namespace bp::trainer {
 
-// How to call the program with these arguments the next time. `resume`: the value of --resume that
-// held, from the command line or a file. Once something is saved, --resume auto takes the place of
-// any other value. Before that, it takes the place of --resume never, which a folder that exists
-// refuses; another run's checkpoint is named again.
+// With which arguments to call the program again. Once the run has saved a checkpoint, --resume
+// auto replaces any other value. Before that, it replaces --resume never, which refuses a folder
+// that exists; the path of another run's checkpoint stays.
 struct ResumeQuestion {
   std::vector<std::string> arguments;  // as they were typed
-  std::string resume = "auto";
-  bool saved = false;
+  std::string resume = "auto";         // the value of --resume, from the command line or a file
+  bool saved = false;                  // the run has a checkpoint
 };
 [[nodiscard]] ResumeWords arguments_again(const ResumeQuestion& question);
 
-// `launched`: the command of bprun (see kLaunchCommand), or "" where that did not start `program`.
+// `command`: bprun's own command (see kLaunchCommand), or "" if bprun did not start `program`.
 struct Launched {
-  std::string program;  // as it was called
+  std::string program;  // as the user typed it
   std::string command;
 };
 [[nodiscard]] std::string command_again(const Launched& launched, const ResumeWords& words);

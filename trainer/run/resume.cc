@@ -30,7 +30,7 @@ CheckpointState read_checkpoint(const std::string& folder) {
   }
 }
 
-// The newest complete one of RUN/checkpoints; nothing where no step is there.
+// Returns the newest complete one of RUN/checkpoints, or nothing if there is none at all.
 std::optional<std::string> newest(const std::string& checkpoints, const Say& say) {
   const CheckpointFolder folder(checkpoints);
   const CheckpointFolder::Found found = folder.newest_complete();
@@ -49,7 +49,7 @@ std::string named_checkpoint(const std::string& path, const Say& say) {
   if (fs::exists(path + "/checkpoints")) {
     if (const auto found = newest(path + "/checkpoints", say)) return *found;
   }
-  const std::string folder = fs::canonical(path).string();  // not `latest`, which moves on
+  const std::string folder = fs::canonical(path).string();  // not `latest`, which will change
   if (const std::string damage = damage_of(folder); !damage.empty()) {
     throw InputError(65, concat("--resume: ", path, " is not a complete checkpoint: ", damage),
                      "--resume auto takes the newest complete one of the run");
@@ -73,7 +73,7 @@ void compare(std::vector<std::string>& lines,
       concat(what, " is ", quoted(there), " in the checkpoint, ", quoted(here), " here"));
 }
 
-// What makes a model's shape, by its name in config.json.
+// What decides a model's shape, by its name in config.json.
 std::vector<std::pair<std::string, int>> shape_of(const BertConfig& config) {
   return {{"vocab_size", config.vocabulary},          {"hidden_size", config.hidden},
           {"num_hidden_layers", config.layers},       {"num_attention_heads", config.heads},
@@ -82,17 +82,17 @@ std::vector<std::pair<std::string, int>> shape_of(const BertConfig& config) {
 }
 
 std::vector<std::string> shape_differences(const std::string& folder, const BertConfig& here) {
-  const auto ours = shape_of(here);
-  const auto theirs = shape_of(read_config(folder + "/config.json"));
+  const auto shape = shape_of(here);
+  const auto saved = shape_of(read_config(folder + "/config.json"));
   std::vector<std::string> lines;
-  for (std::size_t i = 0; i < ours.size(); ++i) {
-    compare(lines, concat("the model's ", ours[i].first), concat(theirs[i].second),
-            concat(ours[i].second));
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    compare(lines, concat("the model's ", shape[i].first), concat(saved[i].second),
+            concat(shape[i].second));
   }
   return lines;
 }
 
-// A run that was stopped before it had saved anything has nothing to lose.
+// False for a run that was stopped before it had saved anything: starting over loses nothing.
 bool holds_something(const RunFolder& run) {
   const CheckpointFolder::Found found = CheckpointFolder(run.checkpoints()).newest_complete();
   return found.step || !found.skipped.empty() || run.finished() || fs::exists(run.file("model"));
@@ -142,7 +142,7 @@ std::vector<std::string> differences(const ResumePoint& point, const Present& pr
         "give data, model and seed as before, or start over in another folder with --run");
   }
 
-  // What changes the steps to come, as a user may want it.
+  // Options that change the steps to come, which a user may want.
   constexpr std::array kAllowed{"epochs",     "steps",      "batch",        "accumulate",
                                 "lr",         "warmup",     "weight-decay", "epsilon",
                                 "clip",       "dropout",    "precision",    "wire",

@@ -1,4 +1,4 @@
-// Where a run goes on: which checkpoint, and whether it may with these options.
+// Which checkpoint a run resumes from, and whether it may do so with these options.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,21 @@
 namespace bp::trainer {
 
 struct ResumePoint {
-  std::string folder = {};  // of the checkpoint; empty: from the beginning
-  bool own = false;         // it is one of the run's own
+  std::string folder = {};  // of the checkpoint; empty: start at step 0
+  bool own = false;         // the checkpoint belongs to this run
   CheckpointState state = {};
 };
 
-// "auto": the newest complete checkpoint of the run, or the beginning where there is none yet;
-// "never": the beginning; else a checkpoint's folder, or a run's for its newest. `say` gets a line
-// for each that was skipped, with the reason. Throws InputError: 2 for a run that has a result but
-// no checkpoint, or a PATH outside of a run that has saved
-// something; 65 when checkpoints are there and none
-// is complete, 66 when nothing is at PATH.
+// Chooses by the value of --resume. "auto": the newest complete checkpoint of the run, or step 0 if
+// there is none yet. "never": step 0. Otherwise the folder of a checkpoint, or of a run for its
+// newest one. `say` gets a line with the reason for each damaged checkpoint that was skipped.
+// Throws InputError: 2 for a run that has a result but no checkpoint, and for a PATH outside of a
+// run that has saved something; 65 if no checkpoint is complete; 66 if PATH does not exist.
 [[nodiscard]] ResumePoint choose_resume_point(const RunFolder& run,
                                               const std::string& resume,
                                               const std::function<void(const std::string&)>& say);
 
-// What this run is, to be held against a checkpoint.
+// What decides the steps of this run, to be compared with a checkpoint.
 struct Present {
   std::vector<Setting> options;
   std::uint64_t seed = 0;
@@ -40,14 +39,14 @@ struct Present {
   Summation summation;
 };
 
-// A line for each difference that is allowed, for a person: "batch is 32 in the checkpoint, 16
-// here". Throws InputError (2, or 65 for data) naming every difference that is not: another seed,
-// other data, a model of another shape.
+// Returns a line for each difference that is allowed: "batch is 32 in the checkpoint, 16 here".
+// Throws InputError (2) with every difference that is not allowed: another seed, other data, a
+// model of another shape.
 [[nodiscard]] std::vector<std::string> differences(const ResumePoint& point,
                                                    const Present& present);
 
-// Throws InputError (2) when there is nothing to resume: a finished run that is to make no more
-// steps, or a checkpoint beyond the last step. `steps_left` may be negative.
+// Throws InputError (2) if no step is left to resume with: the run is finished and is to make no
+// more steps, or the checkpoint lies beyond the last step. `steps_left` is negative then.
 void require_steps_left(const ResumePoint& point, const RunFolder& run, std::int64_t steps_left);
 
 }  // namespace bp::trainer

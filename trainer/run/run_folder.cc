@@ -27,9 +27,9 @@ constexpr const char* kWrittenLast = "report.html";
 
 std::string lease_path(const std::string& run) { return concat(run, "/", kLease); }
 
-// config.yaml is there before the first step; a run that was killed before has left a lease at
-// most.
-bool is_a_runs(const std::string& path) {
+// config.yaml is written before the first step. A run that was killed before that has left at most
+// a lease.
+bool is_run_folder(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return false;
   if (fs::exists(path + "/config.yaml", error)) return true;
@@ -40,8 +40,8 @@ bool is_a_runs(const std::string& path) {
   });
 }
 
-// Waits for a lease that is no longer renewed. One that is, is another run's; one that is just
-// ending gets two renewals' time for it.
+// Blocks until a lease that is no longer renewed expires. A lease that is renewed belongs to
+// another run, which gets the time of two renewals to end.
 std::unique_ptr<Lease> take_lease(const std::string& run, const LeaseTimes& times) {
   auto lease = std::make_unique<Lease>(lease_path(run), times);
   const Deadline ended(2 * times.renewal);
@@ -72,7 +72,7 @@ std::string default_run(const std::string& data) {
 RunFolder RunFolder::open(const std::string& path, IfThere if_there, const LeaseTimes& times) {
   std::error_code error;
   if (fs::exists(path, error)) {
-    if (!is_a_runs(path)) {
+    if (!is_run_folder(path)) {
       throw InputError(2, concat(path, " already exists and is not a run's folder"),
                        "choose another with --run");
     }
@@ -95,21 +95,21 @@ RunFolder RunFolder::open(const std::string& path, IfThere if_there, const Lease
 bool RunFolder::finished() const { return fs::exists(file(kWrittenLast)); }
 
 void RunFolder::remove_results() const {
-  if (finished()) {  // no longer, on disk too, before any of what it stands for goes
+  if (finished()) {  // first, and on disk, since it says that the others are complete
     std::error_code ignored;
     fs::remove_all(file(kWrittenLast), ignored);
     sync_folder(path_);
   }
-  std::vector<fs::path> going = {file("summary.json"), file("predictions.csv"), file("classes.csv"),
-                                 file("confusion.csv"), stop_file(path_)};
+  std::vector<fs::path> unneeded = {file("summary.json"), file("predictions.csv"),
+                                    file("classes.csv"), file("confusion.csv"), stop_file(path_)};
   for (const auto& entry : fs::directory_iterator(path_)) {
     const std::string name = entry.path().filename().string();
-    const bool half_made = name.ends_with(".part") || name.starts_with("model.part-") ||
-                           name.starts_with("model.old-");
-    if (half_made) going.push_back(entry.path());
+    const bool unfinished = name.ends_with(".part") || name.starts_with("model.part-") ||
+                            name.starts_with("model.old-");
+    if (unfinished) unneeded.push_back(entry.path());
   }
-  for (const fs::path& one : going) {
-    std::error_code ignored;  // what is in the way of writing later, is named then
+  for (const fs::path& one : unneeded) {
+    std::error_code ignored;  // writing the file will tell
     fs::remove_all(one, ignored);
   }
 }
@@ -122,17 +122,18 @@ void RunFolder::require_ours() const {
 
 void RunFolder::remove_if_empty() {
   lease_.reset();
-  ::rmdir(path_.c_str());  // leaves a folder with anything in it alone
+  ::rmdir(path_.c_str());  // fails if the folder is not empty
 }
 
 std::string stop_file(const std::string& run) { return run + "/stop"; }
 
 void ask_to_stop(const std::string& run, const LeaseTimes& times) {
-  if (!fs::is_directory(run) || !is_a_runs(run)) {
+  if (!fs::is_directory(run) || !is_run_folder(run)) {
     throw InputError(66, concat(run, " is not a run's folder"), "bert_train stop RUN");
   }
   Lease lease(lease_path(run), times);
-  if (lease.try_take() || !fs::exists(lease_path(run))) {  // a dead run's is removed at once
+  // try_take() removes the lease of a dead process.
+  if (lease.try_take() || !fs::exists(lease_path(run))) {
     throw InputError(
         66, concat("no run is active in ", run),
         "a run that has ended needs no stopping; the same command as before resumes it");
@@ -142,7 +143,7 @@ void ask_to_stop(const std::string& run, const LeaseTimes& times) {
 
 std::string settings_yaml(const std::vector<Setting>& settings) {
   YAML::Emitter out;
-  out << YAML::Comment("The options of this run; behind each, where it comes from.");
+  out << YAML::Comment("The options of this run, each with where its value comes from.");
   out << YAML::BeginMap;
   for (const Setting& setting : settings) {
     out << YAML::Key << setting.key << YAML::Value << setting.value

@@ -1,4 +1,4 @@
-// RUN/: what a run leaves behind. Rank 0 alone writes it.
+// RUN/: the folder with all files of a run. Rank 0 alone writes it.
 #pragma once
 
 #include <cstdint>
@@ -19,24 +19,27 @@ class RunFolder {
  public:
   enum class IfThere : std::uint8_t { refuse, take };
 
-  // A folder that nobody else writes while this lives: makes it, or takes one that a run has left
-  // behind, under a lease that a killed run does not keep (another host's for times.expiry). Throws
-  // InputError: 2, naming --run, when something else is there, when a run is to begin anew in what
-  // one has left, or when another process is at work in it; 70 when it cannot be made or written,
-  // naming a place that can.
+  // Makes the folder, or takes the existing folder of a run, and holds a lease on it: no other
+  // process writes it while this object lives. A killed process loses its lease at once, one of
+  // another host after times.expiry. Blocks for at most that time and one renewal. Throws
+  // InputError: 2 with --run in the hint if `path` exists and is not a run's folder, if it is one
+  // and `if_there` says refuse, or if another process is using it; 70 with a writable place in the
+  // hint if it cannot be made or written.
   static RunFolder open(const std::string& path, IfThere if_there, const LeaseTimes& times = {});
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
   [[nodiscard]] std::string checkpoints() const { return file("checkpoints"); }
-  // All of a result is there: what is written last.
+  // Returns whether the result is complete, by the file that is written last.
   [[nodiscard]] bool finished() const;
-  // Before a run goes on: what it will write again goes, and what a killed process left half made.
+  // Before a run resumes: removes the results, which it will write again, and the unfinished files
+  // of a killed process.
   void remove_results() const;
-  // Throws Error (aborted) when another process has taken the folder over, which it may after this
-  // one was suspended for long.
+  // Throws Error (aborted) if another process has taken over the folder. It may do so when this
+  // process was suspended for longer than the lease lasts.
   void require_ours() const;
-  // Removes it again if nothing was written: a run that could not begin is in nobody's way.
+  // Ends the lease, and removes the folder if it is empty: a run that could not start leaves
+  // nothing behind.
   void remove_if_empty();
 
  private:
@@ -46,18 +49,19 @@ class RunFolder {
   std::unique_ptr<Lease> lease_;
 };
 
-// The file whose appearance asks the run to save and stop.
+// Returns the path of the file that asks the run to save and to end, if it exists.
 [[nodiscard]] std::string stop_file(const std::string& run);
-// Makes it. Throws InputError: 66 when `run` is not a run's folder or no process is at work in it.
+// Makes that file. Throws InputError (66) if `run` is not a run's folder or no process is using it.
 void ask_to_stop(const std::string& run, const LeaseTimes& times = {});
 
-// config.yaml: keys are the long options, comments say where each value comes from.
+// Returns the text of config.yaml: keys are the long options, comments say where each value comes
+// from.
 [[nodiscard]] std::string settings_yaml(const std::vector<Setting>& settings);
-// Throws InputError (65) naming the file and the line.
+// Reads that text. Throws InputError (65) with the file and the line.
 [[nodiscard]] std::vector<Setting> read_settings(const std::string& path);
 
-// The model's folder of a run's or model's folder; of a run that is not finished, that of its last
-// checkpoint. Throws InputError (66) when there is none.
+// Returns the folder of the model in `source`, the folder of a model or a run. For an unfinished
+// run it is the last checkpoint. Throws InputError (66) if there is no model.
 [[nodiscard]] std::string model_folder(const std::string& source);
 
 }  // namespace bp::trainer

@@ -15,12 +15,12 @@ namespace {
 
 using Say = std::function<void(const std::string&)>;
 
-void check(Communicator& world,
-           const Options& options,
-           const RunFolder& folder,
-           const ResumePoint& start,
-           const Present& present,
-           const Say& say) {
+void check_resume_point(Communicator& world,
+                        const Options& options,
+                        const RunFolder& folder,
+                        const ResumePoint& start,
+                        const Present& present,
+                        const Say& say) {
   const std::vector<std::string> changed = differences(start, present);
   const Sampler sampler(
       {present.rows, options.seed, world.size(), options.batch, options.accumulate});
@@ -52,11 +52,11 @@ ResumePoint agree_on_start(Communicator& world,
   if (folder != nullptr) {
     start = choose_resume_point(*folder, options.resume, say);
     if (!start.folder.empty()) {
-      check(world, options, *folder, start, present, say);
+      check_resume_point(world, options, *folder, start, present, say);
     } else if (std::filesystem::exists(folder->file("config.yaml"))) {
       say(concat("no checkpoint yet in ", folder->path(), ": starting at step 0"));
     }
-    if (!start.own) start.state.best.clear();  // they are not among this run's
+    if (!start.own) start.state.best.clear();  // another run's
   }
   std::string state = to_json(start.state);
   broadcast_object(world, state, {.name = "where to start"});
@@ -69,7 +69,7 @@ ResumePoint agree_on_start(Communicator& world,
   return start;
 }
 
-void clear_the_way(const RunFolder& folder, const ResumePoint& start) {
+void prepare_folder(const RunFolder& folder, const ResumePoint& start) {
   folder.remove_results();
   const CheckpointFolder checkpoints(folder.checkpoints());
   if (!start.own) {

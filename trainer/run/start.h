@@ -1,4 +1,4 @@
-// Where all ranks of a job begin, or go on.
+// From which step all ranks of a job start.
 #pragma once
 
 #include <functional>
@@ -11,16 +11,17 @@
 
 namespace bp::trainer {
 
-// Collective. Rank 0, which alone has a `folder`, chooses and says what changed; the others are
-// told. The state returned is that of the checkpoint (or of no step) with what `present` is. Throws
-// what choose_resume_point(), differences() and require_steps_left() throw, on rank 0.
+// Collective. Rank 0, which alone has a `folder`, chooses the checkpoint, reports what has changed
+// since, and broadcasts the state. Returns the state of the checkpoint, or of step 0, with the
+// options and data of `present`. Throws on rank 0 what choose_resume_point(), differences() and
+// require_steps_left() throw.
 [[nodiscard]] ResumePoint agree_on_start(Communicator& world,
                                          const Options& options,
                                          const RunFolder* folder,
                                          const Present& present,
                                          const std::function<void(const std::string&)>& say);
 
-// Makes the folder ready for a run that starts there; nothing was changed in it before.
-void clear_the_way(const RunFolder& folder, const ResumePoint& start);
+// Prepares the folder for a run that starts there. Until then nothing in it has changed.
+void prepare_folder(const RunFolder& folder, const ResumePoint& start);
 
 }  // namespace bp::trainer

@@ -1,5 +1,5 @@
-// Which runs need a store: `<store>.runs`, a line with each run's folder. A run that cannot write
-// there is not listed, but nor could this user replace a store in such a folder.
+// The runs that need a store: `<store>.runs` has one line for each, with its folder. A run that may
+// not write there is not listed, but its user may not replace a store in that folder either.
 #pragma once
 
 #include <optional>
@@ -7,14 +7,14 @@
 
 namespace bp::trainer {
 
-// Adds the run's folder to the list, once. Does nothing where the list cannot be written.
+// Adds the run's folder to the list, once. Does nothing if the list cannot be written.
 void list_store_user(const std::string& store, const std::string& run);
 
-// The first listed run whose newest checkpoint was made with a store of this identity; "" when none
-// was. A run without a checkpoint has nothing to lose.
+// Returns the first listed run whose newest checkpoint was made with a store of this identity, or
+// "". A run without a checkpoint needs no store: it can start over.
 [[nodiscard]] std::string run_that_needs(const std::string& store, const std::string& identity);
 
-// SampleStore::identity() of what the run was trained on, by its newest readable checkpoint.
+// Returns the SampleStore::identity() of the data of the run, by its newest readable checkpoint.
 [[nodiscard]] std::optional<std::string> identity_of_data(const std::string& run);
 
 }  // namespace bp::trainer

@@ -10,7 +10,7 @@
 namespace bp::trainer {
 namespace {
 
-// From training, should nobody answer.
+// Training waits for at most this time if no store answers.
 constexpr std::chrono::milliseconds kStoreTimeout{2'000};
 
 void tell_alone(const std::string& words) {
@@ -35,7 +35,7 @@ void tell_bprun(Store* store, const ResumeWords& words) {
       tell_alone(told_words(words));
     }
   } catch (const Error& error) {
-    log(LogLevel::info, concat("bprun does not hear how to resume: ", error.what()));
+    log(LogLevel::info, concat("cannot tell bprun how to resume: ", error.what()));
   }
 }
 

@@ -1,4 +1,4 @@
-// How bprun learns the command that goes on with a run, for its report should the job fail.
+// Tells bprun the command that resumes a run, which its report shows if the job fails.
 #pragma once
 
 #include "base/resume_words.h"
@@ -6,9 +6,10 @@
 
 namespace bp::trainer {
 
-// May be called by any thread. `store`: the world's. A world of one has none (null), and then
-// connects for a moment to that which bprun started it with, if it did. Throws nothing for that: a
-// store that is out of reach is a loss for the report only.
+// `store`: that of the world. A world of one rank has none (null); the function then connects to
+// the store that bprun gave the process, if bprun started it, for a few seconds at most. Does not
+// throw if the store cannot be reached: only the report lacks the command then. Any thread may call
+// it.
 void tell_bprun(Store* store, const ResumeWords& words);
 
 }  // namespace bp::trainer
