@@ -59,7 +59,7 @@ TEST_F(EvaluateRun, TheRunsOwnSplitsNeedNeitherItsStoreNorLeaveOne) {
   std::filesystem::copy(path("other.csv"), path("data.csv"));
   const Ended changed = bert_train("eval r");
   EXPECT_EQ(changed.code, 65);
-  EXPECT_THAT(changed.output, HasSubstr("data.csv is not what r was trained on any more\n"));
+  EXPECT_THAT(changed.output, HasSubstr("data.csv is no longer what r was trained on\n"));
   std::filesystem::rename(path("data.away"), path("data.csv"));
   std::filesystem::rename(path("away"), path("data.sqlite"));
 }
@@ -145,7 +145,7 @@ TEST_F(EvaluateRun, WithoutAPlaceForItsFilesTMPDIRIsNamed) {
   const Ended ended = in_folder("TMPDIR=/dev/null/no " BP_BIN_DIR "/bert_train eval r other.csv");
   EXPECT_EQ(ended.code, 70);
   EXPECT_THAT(ended.output, HasSubstr("cannot make the folder /dev/null/no/bert_train-"));
-  EXPECT_THAT(ended.output, HasSubstr("hint: name a place where you may write with TMPDIR\n"));
+  EXPECT_THAT(ended.output, HasSubstr("hint: set TMPDIR to a folder that you may write to\n"));
 }
 
 TEST_F(EvaluateRun, APlaceForPredictionsThatIsNoneIsSaidBeforeScoring) {

@@ -20,15 +20,15 @@ bool holds(const std::string& path, const std::string& identity) {
   }
 }
 
-// Where the leader of a host has the store, or makes it.
-struct StorePlace {
+// Where the leader of a host has the store, or prepares it.
+struct StoreLocation {
   std::string path = {};
-  bool there = false;  // nothing is to be prepared
+  bool exists = false;  // and holds the data
 };
 
-StorePlace find_place(const Options& options,
-                      const std::optional<std::string>& trained_on,
-                      std::optional<TemporaryFolder>& temporary) {
+StoreLocation find_store(const Options& options,
+                         const std::optional<std::string>& trained_on,
+                         std::optional<TemporaryFolder>& temporary) {
   if (options.data.ends_with(".sqlite")) return {options.data, true};
   if (options.own && trained_on) {
     PrepareOptions prepared = options.prepare;
@@ -41,9 +41,9 @@ StorePlace find_place(const Options& options,
   return {temporary->path() + "/store.sqlite"};
 }
 
-// What the leader of this rank's host says.
+// Returns what the leader of this rank's host passed as `mine`.
 std::string of_leader(Communicator& world, const std::string& mine) {
-  const auto all = all_gather_object(world, mine, {.name = "place of the store"});
+  const auto all = all_gather_object(world, mine, {.name = "path of the store"});
   const Topology& topology = world.topology();
   std::size_t rank = 0;
   while (topology.place_of(static_cast<int>(rank)).host != topology.host()) ++rank;
@@ -59,10 +59,10 @@ SampleStore open_evaluation_data(Communicator& world, const Options& options, co
   std::optional<TemporaryFolder> temporary;
   Options prepared = options;
   if (leads) {
-    const StorePlace place = find_place(options, trained_on, temporary);
-    prepared.data_is_store = place.there;
-    if (place.there) prepared.data = place.path;
-    prepared.prepare.store = place.path;
+    const StoreLocation store = find_store(options, trained_on, temporary);
+    prepared.data_is_store = store.exists;
+    if (store.exists) prepared.data = store.path;
+    prepared.prepare.store = store.path;
   }
   prepared.prepare.store = of_leader(world, prepared.prepare.store);
   prepared.prepare.may_rebuild = false;
@@ -82,11 +82,12 @@ SampleStore open_evaluation_data(Communicator& world, const Options& options, co
   SampleStore store = SampleStore::open(path);
   if (trained_on && store.identity() != *trained_on) {
     throw InputError(
-        65, concat(options.data, " is not what ", options.scored_run, " was trained on any more"),
-        concat("its splits are not known then; all of a file is scored by: bert_train eval ",
+        65, concat(options.data, " is no longer what ", options.scored_run, " was trained on"),
+        concat("its splits are unknown now; to score all of a file: bert_train eval ",
                options.scored_run, " FILE"));
   }
-  barrier(world, {.name = "store opened"});  // the file may go once all ranks have it open
+  barrier(world,
+          {.name = "store opened"});  // all ranks have opened the file, which may now be removed
   return store;
 }
 

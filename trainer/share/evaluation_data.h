@@ -1,5 +1,5 @@
-// The data of an evaluation. Nothing is made beside the user's files: what is not a store already
-// is prepared in a temporary folder of each host, unless --store names a place.
+// The data of an evaluation. It writes nothing beside the user's files: a file that is not a store
+// is prepared in a temporary folder of each host, unless --store names another place.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@
 
 namespace bp::trainer {
 
-// Collective. The run's own data (options.own) is taken from the run's store, as long as that holds
-// what the run was trained on; else it is prepared again, with the model's vocabulary. The
-// temporary folder is gone again on return, and when this throws.
+// Collective. If the run's own data is scored (options.own), opens the run's store, as long as it
+// holds what the run was trained on. Otherwise prepares the data with the model's vocabulary. The
+// temporary folder does not outlive the call.
 //
-// Throws what prepare_everywhere() throws; InputError (65) when the run's own data has changed
-// since it was trained; Interrupted.
+// Throws what prepare_everywhere() throws, Interrupted, and InputError (65) if the run's own data
+// has changed since it was trained.
 [[nodiscard]] SampleStore open_evaluation_data(Communicator& world,
                                                const Options& options,
                                                const Say& say);

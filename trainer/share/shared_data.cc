@@ -14,8 +14,8 @@
 namespace bp::trainer {
 namespace {
 
-// How long ranks wait for others to prepare. A preparer that dies is noticed long before, by its
-// lease and by the job's store.
+// For at most this time ranks wait for others to prepare. The death of a preparer is noticed long
+// before, by its lease and by the job's store.
 constexpr std::chrono::hours kPrepareTimeout{24};
 
 bool is_store(const Options& options) {
@@ -30,7 +30,8 @@ PrepareOptions prepare_options(const Options& options) {
   return result;
 }
 
-// The identity of the store at `path`, made if need be, after reading all of it.
+// Prepares the store at `path` unless `options` name a store, reads all of it and returns its
+// identity.
 std::string make_store(const Options& options, const std::string& path, const Say& say) {
   if (!is_store(options)) {
     (void)prepare(prepare_options(options), say);
@@ -44,7 +45,7 @@ std::string make_store(const Options& options, const std::string& path, const Sa
   return store.identity();
 }
 
-// The same on a leader that is not rank 0: what its host lacks is said with the host's name.
+// The same on a leader that is not rank 0. The error for a missing file names the host.
 std::string make_store_there(const Topology& topology,
                              const Options& options,
                              const std::string& path) {

@@ -12,14 +12,15 @@ namespace bp::trainer {
 
 using Say = std::function<void(const std::string&)>;
 
-// Collective. The leader of each host prepares the store from options.data (or takes it when it is
-// one) and reads all of it; then all compare what they hold. With options.stage rank 0 alone does,
-// and sends it to the hosts that have another or none. Returns the path, which is the same on all
-// ranks of a host. `say` gets lines for a person.
+// Collective. The leader of each host prepares the store from options.data, or opens options.data
+// if that is a store, and reads all of it. Then all ranks compare the identities of their stores.
+// With options.stage only rank 0 prepares, and it sends its store to the hosts that have none or
+// another. Returns the store's path, which all ranks of a host share. `say` gets progress lines on
+// rank 0.
 //
-// Throws InputError, on the rank that met it: what prepare() and stage_store() throw, and what is
-// wrong with the store (65, 66); 65 on all ranks when hosts hold different stores, naming one that
-// differs from rank 0's.
+// Throws InputError on the rank that met the problem: what prepare() and stage_store() throw, and
+// 65 or 66 for what is wrong with the store. Throws 65 on all ranks if two hosts hold different
+// stores, with a host that differs from rank 0's.
 [[nodiscard]] std::string prepare_everywhere(Communicator& world,
                                              const Options& options,
                                              const Say& say);

@@ -30,10 +30,10 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kChunk = std::size_t{4} << 20;
 constexpr std::chrono::seconds kBetweenReports{1};
-// How long hosts wait for others to receive. One that dies is noticed long before.
+// For at most this time hosts wait for others to receive. A death is noticed long before.
 constexpr std::chrono::hours kTimeout{24};
 
-// What rank 0 has to send. Plain bytes: it is broadcast as it is.
+// What rank 0 can send. It is broadcast byte by byte, so it holds no pointers.
 struct Offer {
   std::array<char, 32> identity{};
   std::uint64_t bytes = 0;
@@ -56,7 +56,7 @@ Offer make_offer(const std::string& path) {
   return offer;
 }
 
-// Whether the store at `path` is the one on offer, whole.
+// Returns whether the store at `path` is the offered one, undamaged.
 bool has(const std::string& path, const Offer& offer, const std::string& host) {
   std::error_code error;
   if (!fs::exists(path, error)) return false;
@@ -79,14 +79,14 @@ void check_room(const std::string& path, std::uint64_t bytes, const std::string&
   const auto free = free_space(path);
   if (!free || *free >= bytes) return;
   throw InputError(70,
-                   concat("no room on ", host, " for the store ", path, ": it has ",
-                          size_text(bytes), ", ", size_text(*free), " are free there"),
-                   "make room, or name a place on another disk with --store");
+                   concat(host, " has no room for the store ", path, ": it needs ",
+                          size_text(bytes), ", and ", size_text(*free), " are free"),
+                   "make room, or name a file on another disk with --store");
 }
 
-// Makes the folder of `path`, and removes what receivers that were killed left there. Should any of
-// it fail, so does what comes next.
-void make_place(const std::string& path, const std::string& prefix) {
+// Makes the folder of `path`, and removes what killed receivers left there. It ignores errors,
+// since the opening of the file will report them.
+void prepare_folder_of(const std::string& path, const std::string& prefix) {
   const fs::path folder = fs::absolute(path).parent_path();
   std::error_code ignored;
   fs::create_directories(folder, ignored);
@@ -97,12 +97,12 @@ void make_place(const std::string& path, const std::string& prefix) {
   }
 }
 
-// The file while it is being received: gone unless it was kept.
+// The file that is being received. The destructor removes it unless keep() was called.
 class Incoming {
  public:
   explicit Incoming(std::string path)
       : path_(std::move(path)), part_(concat(path_, ".stage-", ::getpid())) {
-    make_place(path_, path_ + ".stage-");
+    prepare_folder_of(path_, path_ + ".stage-");
     file_ = Fd(::open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (!file_) fail("create", part_, errno);
   }
@@ -176,7 +176,7 @@ void receive(Communicator& group, const std::string& path, const Offer& offer) {
   share(group, {reinterpret_cast<std::uint8_t*>(there.data()), there.size()});
   if (here != there) {
     throw Error(ErrorCode::io, concat("the store that arrived for ", path,
-                                      " is not the one that was sent: start again"));
+                                      " differs from the one that was sent; start the job again"));
   }
   incoming.keep();
 }

@@ -1,4 +1,4 @@
-// --stage: rank 0's store, sent to the hosts that lack it.
+// --stage: sends the store of rank 0 to the hosts that lack it.
 #pragma once
 
 #include <functional>
@@ -8,11 +8,12 @@
 
 namespace bp::trainer {
 
-// Collective; rank 0 holds a whole store at `path`. Afterwards every host's `path` (on a shared
-// folder the same file) is a store with the same bytes: hosts that had none, another or a damaged
-// one have got it, checked by its hash and put in place by a rename. `say` on rank 0 gets lines for
-// a person. Throws, on the rank that met it: InputError when something that is no store lies there
-// (65), or when there is too little room (70), naming the host; Error (io).
+// Collective. Rank 0 must have a complete store at `path`. Afterwards every host has a store with
+// the same bytes at `path`, which may be one file in a shared folder. A host without it, or with
+// another or damaged one, receives it into a temporary file, compares its hash and renames it.
+// `say` gets progress lines on rank 0. Throws on the rank that met the problem: InputError with the
+// host's name if a file that is not a store lies there (65) or the disk has too little room (70);
+// Error (io).
 void stage_store(Communicator& world,
                  const std::string& path,
                  const std::function<void(const std::string&)>& say);

@@ -15,7 +15,7 @@ TemporaryFolder::TemporaryFolder() {
   path_ = concat(place == nullptr || *place == '\0' ? "/tmp" : place, "/bert_train-XXXXXX");
   if (::mkdtemp(path_.data()) == nullptr) {
     throw InputError(70, concat("cannot make the folder ", path_, ": ", error_text(errno)),
-                     "name a place where you may write with TMPDIR");
+                     "set TMPDIR to a folder that you may write to");
   }
 }
 

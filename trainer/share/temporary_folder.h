@@ -1,14 +1,15 @@
-// A folder for files that this process needs for a while.
+// A folder for the temporary files of this process.
 #pragma once
 
 #include <string>
 
 namespace bp::trainer {
 
-// In $TMPDIR, else /tmp; readable by this user only. Removed with all that is in it.
+// A new folder in $TMPDIR, or else /tmp, that only this user can read. The destructor removes it
+// with its files.
 class TemporaryFolder {
  public:
-  TemporaryFolder();  // throws InputError (70), naming the place and TMPDIR
+  TemporaryFolder();  // throws InputError (70) with the path; the hint names TMPDIR
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
