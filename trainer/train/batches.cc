@@ -14,11 +14,11 @@
 namespace bp::trainer {
 namespace {
 
-constexpr std::size_t kAhead = 4;  // steps kept ready
+constexpr std::size_t kAhead = 4;  // steps that are ready before they are needed
 
 }  // namespace
 
-// Threads: `mutex_` guards ready_ and error_; the rest is the thread's own after construction.
+// Threads: `mutex_` guards ready_ and error_. After construction only the thread uses the rest.
 class Batches::Impl {
  public:
   explicit Impl(const BatchesOptions& options)
@@ -84,7 +84,7 @@ class Batches::Impl {
   std::condition_variable_any changed_;
   std::deque<StepBatches> ready_;
   std::exception_ptr error_;
-  std::jthread thread_;  // last: it is joined before what it uses goes
+  std::jthread thread_;  // last: its destructor joins the thread, which uses the others
 };
 
 Batches::Batches(const BatchesOptions& options) : impl_(std::make_unique<Impl>(options)) {}

@@ -1,4 +1,4 @@
-// The micro-batches of this rank, step by step, made ahead of time on a thread of their own.
+// The micro-batches of this rank, step by step. A thread of their own makes them ahead of time.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@
 
 namespace bp::trainer {
 
-// What one rank does in one step.
+// The samples of one rank in one step.
 struct StepBatches {
   std::int64_t step = 0;             // of the run, from 0
-  std::vector<Batch> micro_batches;  // as many on all ranks; empty ones have no rows
+  std::vector<Batch> micro_batches;  // the same number on all ranks; some may have no rows
   std::int64_t world_tokens = 0;     // of all ranks' samples in this step, without padding
 };
 
 struct BatchesOptions {
-  std::string store;  // its path: the thread reads by a connection of its own
+  std::string store;  // its path; the thread opens its own connection
   SamplerOptions sampler;
   int rank = 0;
   std::int64_t first_step = 0;  // of the run, from 0
-  EpochPosition position = {};  // where it begins
-  std::int64_t steps = 0;       // to make from there; they go on into further epochs
+  EpochPosition position = {};  // where that step begins
+  std::int64_t steps = 0;       // the number of steps to make, in as many epochs as they need
 };
 
-// Threads: one consumer. The destructor ends the thread.
+// Threads: one thread may call next(). The destructor ends the thread that makes the batches.
 class Batches {
  public:
   explicit Batches(const BatchesOptions& options);
@@ -35,8 +35,8 @@ class Batches {
   Batches(const Batches&) = delete;
   Batches& operator=(const Batches&) = delete;
 
-  // Steps first_step, first_step + 1, ... in order; waits for the thread. Throws what the thread
-  // met. Not to be called more than `steps` times.
+  // Returns the steps first_step, first_step + 1, ... in order. Blocks until the thread has made
+  // the step. Throws the thread's error. Must not be called more than `steps` times.
   [[nodiscard]] StepBatches next();
 
  private:

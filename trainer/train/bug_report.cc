@@ -21,7 +21,7 @@ constexpr std::size_t kMostTensors = 5;
 
 std::string text_of(double value) { return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf"; }
 
-// The first tensors that are not finite, with how many of their elements are not.
+// Collects the first tensors that are not finite, with the numbers of such elements.
 class NotFinite {
  public:
   void look(const std::string& name, const at::Tensor& x) {
@@ -38,13 +38,13 @@ class NotFinite {
   Json list_ = Json::array();
 };
 
-// What a rank saw in one of its batches.
-Json examine(const Batch& batch, const BugScene& scene) {
+// Returns what a rank found in one of its batches.
+Json examine(const Batch& batch, const FailedStep& failed) {
   NotFinite activations;
-  Bert::Step step = scene.step;
+  Bert::Step step = failed.step;
   step.observe = [&](const std::string& name, const at::Tensor& x) { activations.look(name, x); };
   const at::NoGradGuard no_grad;
-  const at::Tensor logits = scene.model.forward(batch, &step);
+  const at::Tensor logits = failed.model.forward(batch, &step);
   const auto loss = classification_loss(logits, batch).item<double>();
   return {{"loss", std::isfinite(loss) ? Json(loss) : Json(text_of(loss))},
           {"sample_ids", batch.sample_ids},
@@ -54,10 +54,10 @@ Json examine(const Batch& batch, const BugScene& scene) {
           {"activations", activations.list()}};
 }
 
-Json examine_all(Communicator& world, const BugScene& scene) {
+Json examine_all(Communicator& world, const FailedStep& failed) {
   Json batches = Json::array();
-  for (const Batch& batch : scene.batches.micro_batches) {
-    if (batch.rows > 0) batches.push_back(examine(batch, scene));
+  for (const Batch& batch : failed.batches.micro_batches) {
+    if (batch.rows > 0) batches.push_back(examine(batch, failed));
   }
   const Topology& topology = world.topology();
   return {{"rank", world.rank()},
@@ -89,10 +89,10 @@ std::string first_tensor(const Json& report) {
   return "";
 }
 
-// Why it could not be written, or "".
+// Returns why the file could not be written, or "".
 std::string try_write(const std::string& path, const Json& report) {
   try {
-    std::error_code ignored;  // writing tells
+    std::error_code ignored;  // writing the file will tell
     std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
     write_whole_file(path, report.dump(2) + "\n");
     return "";
@@ -103,24 +103,24 @@ std::string try_write(const std::string& path, const Json& report) {
 
 }  // namespace
 
-void report_not_finite(Communicator& world, const BugScene& scene) {
-  const std::int64_t step = scene.batches.step + 1;
+void report_not_finite(Communicator& world, const FailedStep& failed) {
+  const std::int64_t step = failed.batches.step + 1;
   Json report{{"step", step},
-              {"what", scene.what},
-              {"value", text_of(scene.value)},
-              {"loss", std::isfinite(scene.loss) ? Json(scene.loss) : Json(text_of(scene.loss))},
-              {"lr", scene.lr},
-              {"weights", parameters_not_finite(scene.model, false)},
-              {"gradients", parameters_not_finite(scene.model, true)},
+              {"what", failed.what},
+              {"value", text_of(failed.value)},
+              {"loss", std::isfinite(failed.loss) ? Json(failed.loss) : Json(text_of(failed.loss))},
+              {"lr", failed.lr},
+              {"weights", parameters_not_finite(failed.model, false)},
+              {"gradients", parameters_not_finite(failed.model, true)},
               {"ranks", Json::array()}};
   for (const std::string& text :
-       all_gather_object(world, examine_all(world, scene).dump(), {.name = "bug report"})) {
+       all_gather_object(world, examine_all(world, failed).dump(), {.name = "bug report"})) {
     report["ranks"].push_back(Json::parse(text));
   }
-  std::string text = concat("the ", scene.what, " at step ", step, " is ", text_of(scene.value),
-                            scene.since, first_tensor(report));
-  if (!scene.run.empty()) {
-    const std::string path = concat(scene.run, "/bug/step-", step, ".json");
+  std::string text = concat("the ", failed.what, " at step ", step, " is ", text_of(failed.value),
+                            failed.since, first_tensor(report));
+  if (!failed.run.empty()) {
+    const std::string path = concat(failed.run, "/bug/step-", step, ".json");
     const std::string problem = world.rank() == 0 ? try_write(path, report) : "";
     text += problem.empty() ? concat("; its samples are in ", path) : concat("; ", problem);
   }

@@ -16,7 +16,8 @@
 namespace bp::trainer {
 namespace {
 
-// A sample's numbers depend in their last bits on those it is computed with: so blocks are fixed.
+// The last bits of a sample's numbers depend on the samples that are computed with it. So the
+// blocks are fixed.
 constexpr std::int64_t kBlock = 32;
 
 // Softmax of `count` logits, in double.
@@ -48,8 +49,9 @@ Share share_of(std::int64_t samples, int ranks, int rank) {
   return {std::min(samples, first * kBlock), std::min(samples, (first + count) * kBlock)};
 }
 
-// Block by block, several at once: inside at::parallel_for a forward pass has one thread, so its
-// sums do not depend on how many there are. A loop of one turn would not be made parallel.
+// Computes several blocks at once. Inside at::parallel_for a forward pass has one thread, so its
+// sums do not depend on the number of threads. parallel_for runs a loop of one iteration outside of
+// a parallel region, hence at least two.
 void forward_blocks(const Bert& model,
                     const std::vector<Batch>& blocks,
                     std::size_t classes,

@@ -1,4 +1,4 @@
-// What a user can do when memory does not suffice.
+// Advice for a user whose machine has too little memory.
 #pragma once
 
 #include <exception>
@@ -8,13 +8,14 @@
 
 namespace bp::trainer {
 
-// Whether that is what `error` says: std::bad_alloc, or LibTorch's own words.
+// Returns whether `error` means that: std::bad_alloc, or LibTorch's own texts.
 [[nodiscard]] bool means_out_of_memory(const std::exception& error);
 
-// Throws InputError (70) with the shape of the largest of `batches` and a smaller one to try.
+// Throws InputError (70) with the shape of the largest of `batches` and a smaller shape to try.
 [[noreturn]] void throw_out_of_memory(const StepBatches& batches, const Options& options);
 
-// Calls `work`, which computes `batches`.
+// Calls `work`, which computes `batches`. Throws as throw_out_of_memory() if memory runs out, and
+// otherwise what `work` throws.
 template <class Work>
 void advise_on_memory(const StepBatches& batches, const Options& options, const Work& work) {
   try {

@@ -1,6 +1,5 @@
 // A request to stop training early: a signal (trainer/data/stop_signals.h), a file in the run's
-// folder, or a request in the job's store. The run saves and ends after the current step, on all
-// ranks alike.
+// folder, or a request in the job's store. All ranks then save and end after the same step.
 #pragma once
 
 #include <string>
@@ -14,15 +13,18 @@ class Store;
 
 namespace bp::trainer {
 
-// Used by the thread that trains. While it lives, the signals are noted and do not end the process.
+// While one exists, the signals are noted and do not end the process.
+//
+// Threads: the thread that trains uses it.
 class StopSignal {
  public:
-  // `file`: looked for by requested(); empty on ranks that look for none.
+  // `file`: the file that requested() looks for; empty on ranks that look for none.
   explicit StopSignal(std::string file) : file_(std::move(file)) {}
 
-  // `store` may be null. What this rank alone has noticed is passed on through the store, so that
-  // the launcher, too, knows why ranks end. Throws aborted when the job has failed: there is nobody
-  // left to agree with, and a launcher that ends a failed job sends SIGTERM too.
+  // Returns whether this rank has noticed a request, or `store` (which may be null) holds one. Puts
+  // a request that this rank has noticed into the store, so that the launcher knows why ranks end.
+  // Throws aborted if the job has failed: the other ranks cannot agree on a step any more, and the
+  // signal may come from the launcher, which ends a failed job with SIGTERM.
   [[nodiscard]] bool requested(Store* store) const;
 
  private:

@@ -19,12 +19,12 @@
 namespace bp::trainer {
 namespace {
 
-// "3 x 1 thread, AVX512; 1 x 2 threads, AVX2": of the ranks, one after another.
+// Describes the ranks in their order: "3 x 1 thread, AVX512; 1 x 2 threads, AVX2".
 std::string machines(Communicator& world) {
   const int threads = at::get_num_threads();
   const std::string mine =
       concat(threads, threads == 1 ? " thread, " : " threads, ", at::get_cpu_capability());
-  std::vector<std::pair<std::string, int>> runs;  // of equal ones
+  std::vector<std::pair<std::string, int>> runs;  // consecutive ranks with the same text
   for (const std::string& one : all_gather_object(world, mine, {.name = "threads of each rank"})) {
     if (runs.empty() || runs.back().first != one) runs.emplace_back(one, 0);
     ++runs.back().second;

@@ -1,4 +1,4 @@
-// What decides the order in which numbers are added up, and so the last digits of a run.
+// What decides the order of summations, and so the last digits of a run.
 #pragma once
 
 #include "bp/communicator.h"
@@ -7,8 +7,8 @@
 
 namespace bp::trainer {
 
-// Collective; the same on all ranks. Ranks and threads, the collectives' backend and algorithm, the
-// layout of the gradients' buckets, instruction sets, versions.
+// Collective. Returns, the same on all ranks: ranks, threads and instruction sets of the hosts, the
+// backend and algorithm of the collectives, the layout of the gradients' buckets, and versions.
 [[nodiscard]] Summation summation_of(Communicator& world, const Bert& model);
 
 }  // namespace bp::trainer

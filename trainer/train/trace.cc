@@ -29,7 +29,7 @@ std::string path_of(const std::string& folder, int rank) {
   return concat(folder, "/rank-", rank, ".jsonl");
 }
 
-// Keeps the complete lines up to `last_step`, which stand at the file's beginning.
+// Keeps the complete lines up to `last_step`, which are the first ones of the file.
 void cut(const std::string& path, std::int64_t last_step) {
   if (!fs::exists(path)) return;
   std::uintmax_t length = 0;
@@ -43,14 +43,14 @@ void cut(const std::string& path, std::int64_t last_step) {
 
 }  // namespace
 
-Trace::Trace(const std::string& folder, const Rank& who, std::int64_t resumed_step) {
+Trace::Trace(const std::string& folder, const Rank& rank, std::int64_t resumed_step) {
   if (folder.empty()) return;
-  std::error_code ignored;  // opening the file tells
+  std::error_code ignored;  // opening the file will tell
   fs::create_directories(folder, ignored);
-  path_ = path_of(folder, who.rank);
+  path_ = path_of(folder, rank.rank);
   cut(path_, resumed_step);
-  for (int gone = who.size; who.rank == 0 && fs::exists(path_of(folder, gone)); ++gone) {
-    cut(path_of(folder, gone), resumed_step);
+  for (int other = rank.size; rank.rank == 0 && fs::exists(path_of(folder, other)); ++other) {
+    cut(path_of(folder, other), resumed_step);
   }
   out_.open(path_, std::ios::app);
   if (!out_) throw Error(ErrorCode::io, concat("cannot create the trace ", path_));

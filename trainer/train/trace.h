@@ -1,10 +1,10 @@
-// What one rank did at each step, for tests and for debugging: --trace FOLDER writes
-// FOLDER/rank-N.jsonl, a line a step:
+// A record of each step of one rank, for tests and for debugging. --trace FOLDER writes
+// FOLDER/rank-N.jsonl with one line per step:
 //
 //   {"step":1,"samples":[[12,7],[3]],"loss":0.693147182,"parameters":"9f0c..."}
 //
-// `samples` are the ids of each micro-batch, `loss` the mean over all ranks, `parameters` a hash of
-// all parameters after the step.
+// `samples` are the sample ids of each micro-batch, `loss` is the mean over all ranks, and
+// `parameters` is a hash of all parameters after the step.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,12 @@ class Trace {
     int rank = 0;
     int size = 1;  // of the world
   };
-  // An empty folder: nothing is written. Goes on after `resumed_step`: lines of later steps are
-  // dropped, by rank 0 also from files of ranks that are no more. Throws io.
-  Trace(const std::string& folder, const Rank& who, std::int64_t resumed_step);
+  // Writes nothing if `folder` is empty. Appends after `resumed_step`: the constructor removes the
+  // lines of later steps. On rank 0 it does so also in files of ranks that this world does not
+  // have. Throws io.
+  Trace(const std::string& folder, const Rank& rank, std::int64_t resumed_step);
 
+  // Appends the line of one step. Throws io.
   void write(const StepBatches& step, double loss, const Bert& model);
 
  private:

@@ -10,9 +10,9 @@
 namespace bp::trainer {
 namespace {
 
-constexpr std::int64_t kRecords = 500;  // about as many as a long run should have
+constexpr std::int64_t kRecords = 500;  // about this number in a long run
 
-// Counters only grow, and what was counted once keeps its place.
+// Counters only grow, and a kind that has appeared keeps its index.
 Counters difference(Counters now, const Counters& before) {
   const auto subtract = [](auto& from, const auto& what) {
     from.operations -= what.operations;
@@ -65,7 +65,8 @@ void TrainLog::step(const StepFacts& facts) {
   if (facts.skipped) tell_skipped(facts);
 }
 
-// The first one with its meaning, then each time their number has doubled: a run may have many.
+// Reports the first skipped step with an explanation, and then each doubling of their number, since
+// a run may have many.
 void TrainLog::tell_skipped(const StepFacts& facts) {
   const std::int64_t count = totals_.skipped;
   if (!std::has_single_bit(static_cast<std::uint64_t>(count))) return;

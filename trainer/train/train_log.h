@@ -1,4 +1,4 @@
-// What rank 0 tells about training while it goes: metrics.jsonl and the progress line.
+// What rank 0 reports during training: metrics.jsonl and the progress line.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace bp::trainer {
 
-// One step, as the loop measured it.
+// The measurements of one step.
 struct StepFacts {
   std::int64_t samples = 0;  // of all ranks
   std::int64_t tokens = 0;
@@ -30,12 +30,12 @@ struct StepFacts {
   Counters comm = {};               // the communicator's, of its whole life
 };
 
-// On other ranks than 0 it only counts.
+// On ranks other than 0 it only counts.
 class TrainLog {
  public:
-  // `metrics` is the file to write; empty on ranks that write nothing. `done` steps lie behind,
-  // with `before` as their totals; lines of later ones are dropped. `comm` is what the communicator
-  // has counted before training.
+  // `metrics`: the file to write; empty on ranks that write nothing. `steps`: of the whole run.
+  // `done`: the steps that earlier parts of the run made, with `before` as their totals; lines of
+  // later steps are removed. `comm`: the communicator's counters before training.
   TrainLog(const std::string& metrics,
            std::int64_t steps,
            std::int64_t done,
@@ -43,10 +43,10 @@ class TrainLog {
            const Counters& comm = {});
 
   void step(const StepFacts& facts);
-  // After an evaluation; its time is no training.
+  // Records an evaluation. Its time does not count as training.
   void evaluated(double epoch, const std::string& split, const EvaluationSummary& result);
   void say(const std::string& text);
-  void resume_clock();  // what has passed since the last step was no training
+  void resume_clock();  // the time since the last step does not count as training
   void finish();
 
   [[nodiscard]] TrainSummary summary() const;
@@ -57,7 +57,7 @@ class TrainLog {
   void write_record(const StepFacts& last);
 
   std::int64_t steps_;
-  std::int64_t every_;  // steps in a record
+  std::int64_t every_;  // number of steps in a record
   std::unique_ptr<MetricsWriter> metrics_;
   std::unique_ptr<Progress> progress_;
 
