@@ -15,7 +15,7 @@
 namespace bp::trainer {
 namespace {
 
-constexpr double kMany = 1e18;  // no upper bound
+constexpr double kUnbounded = 1e18;
 
 const std::string kTrainAbout =
     "Trains a BERT text classifier on DATA and writes the model, predictions and a\n"
@@ -45,7 +45,7 @@ std::array<double, 3> parse_split(const std::string& text) {
   return shares;
 }
 
-// Options that a parsed value needs another form of.
+// Values as typed, of options that Options holds in another form.
 struct Raw {
   std::string split = "0.8,0.1,0.1";
   std::string separator = "auto";
@@ -113,7 +113,7 @@ void add_train_options(OptionSet& set, Options& options) {
   set.number({"epochs", "Passes over the train split", "10 from scratch, 3 from weights"},
              options.epochs, 1, 1e6);
   set.number({"steps", "Optimizer steps, instead of epochs", "those of the epochs"}, options.steps,
-             1, kMany);
+             1, kUnbounded);
   set.number({"batch", "Samples per micro-batch and rank"}, options.batch, 1, 1e6);
   set.number({"accumulate", "Micro-batches per step and rank"}, options.accumulate, 1, 1e6);
   set.number(
@@ -127,7 +127,7 @@ void add_train_options(OptionSet& set, Options& options) {
   set.number({"clip", "Largest norm of the gradient; 0: no limit"}, options.clip, 0, 1e9);
   set.number({"seed", "Seed of weights, order, dropout and split"}, options.seed, 0, 9e18);
   set.number({"eval-every", "Steps between evaluations on the dev split", "each epoch"},
-             options.eval_every, 1, kMany);
+             options.eval_every, 1, kUnbounded);
 
   set.group("Output");
   set.path({"run", "Folder of the run; an existing run resumes", "runs/<name of DATA>", "DIR"},
@@ -138,7 +138,7 @@ void add_train_options(OptionSet& set, Options& options) {
             "", "auto|never|PATH"},
            options.resume);
   set.number({"save-every", "Steps between checkpoints", "each epoch"}, options.save_every, 1,
-             kMany);
+             kUnbounded);
   set.number({"keep", "Keep the N most recent checkpoints"}, options.keep, 1, 1e6);
   set.number({"keep-best", "Also keep the N checkpoints with the best dev scores"},
              options.keep_best, 1, 1e6);
@@ -249,8 +249,8 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     return parse_train(arguments);
   }
 
-  // The first parse finds the run. Its options then stand before those of the command line, which
-  // win.
+  // The first parse finds the run. The second one has the run's options before those of the command
+  // line, which win.
   CommandLine line = parse_evaluate(rest());
   if (!line.instead.empty()) return line;
   const EvaluationPlan plan = plan_evaluation(line.options);

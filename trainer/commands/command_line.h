@@ -10,14 +10,14 @@ namespace bp::trainer {
 
 struct CommandLine {
   Options options;
-  std::string instead;  // not empty: print this, help or version, and end
+  std::string instead;  // if not empty: print this, the help or the version, and exit
 };
 
-// `arguments` without the program's name. Throws InputError (exit code 2) that names the nearest
-// right option or value.
+// Parses `arguments`, which do not contain the program's name. Throws InputError (2) with the
+// nearest valid option or value.
 [[nodiscard]] CommandLine parse_command_line(const std::vector<std::string>& arguments);
 
-// Replaces the value of a setting, or adds it: what was chosen later than the command line.
+// Replaces the value of a setting, or adds it, for a value that is chosen after parsing.
 void set(std::vector<Setting>& settings, const Setting& setting);
 
 }  // namespace bp::trainer

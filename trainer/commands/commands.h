@@ -1,6 +1,6 @@
-// What bert_train does: one function a command. Each is called on all ranks and returns the exit
-// code; rank 0 writes the files and the lines for a person. Throws Interrupted when it is asked to
-// stop and has nothing to save.
+// The commands of bert_train, one function each. All ranks call it, and it returns the exit code.
+// Rank 0 writes the files and prints. A command that is asked to stop throws Interrupted if it has
+// nothing to save.
 #pragma once
 
 #include "bp/communicator.h"

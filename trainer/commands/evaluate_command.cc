@@ -30,7 +30,7 @@ Split chosen_split(const std::string& name, const SampleStore& store) {
                    concat("did you mean '", nearest_name(name, {"train", "dev", "test"}), "'?"));
 }
 
-// Better before hours of scoring than after.
+// The error comes before hours of scoring, not after them.
 void require_writable(const std::string& file) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::absolute(file).parent_path();

@@ -17,13 +17,13 @@ bool same_file(const std::string& a, const std::string& b) {
   return a == b || fs::equivalent(a, b, error);
 }
 
-// The options of the run in `folder`; none where it is no run's.
+// Returns the options of the run in `folder`, none if it is not a run's folder.
 std::vector<Setting> settings_of_run(const std::string& folder) {
   const std::string config = folder + "/config.yaml";
   return fs::exists(config) ? read_settings(config) : std::vector<Setting>();
 }
 
-// The run that has its model or a checkpoint in `folder`, or "".
+// Returns the run whose model or checkpoint is in `folder`, or "".
 std::string run_around(const std::string& folder) {
   std::error_code error;
   const fs::path real = fs::canonical(folder, error);
@@ -77,7 +77,7 @@ EvaluationPlan plan_evaluation(const Options& typed) {
   const auto pass = [&](const std::string& key, const std::string& value) {
     if (!value.empty()) plan.arguments.insert(plan.arguments.end(), {"--" + key, value});
   };
-  // How to read a file; of the run's own data also what else decides the samples.
+  // How to read a file, and for the run's own data what else decides the samples.
   std::vector<std::string> keys = {"text",   "label",      "format",   "separator",
                                    "header", "max-length", "long-text"};
   if (plan.own) keys.insert(keys.end(), {"dev", "test", "split", "store", "seed"});

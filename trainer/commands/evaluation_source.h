@@ -1,4 +1,4 @@
-// What `bert_train eval SOURCE [DATA]` means: which model scores, and which data.
+// What `bert_train eval SOURCE [DATA]` scores: which model, and which data.
 #pragma once
 
 #include <string>
@@ -13,24 +13,25 @@ struct EvaluationSource {
   std::string run = {};  // the run's folder that it belongs to; empty: none
 };
 
-// `source` is a run's folder (its model, or that of its last checkpoint), RUN/model, a checkpoint
-// of a run, or any other folder with a model. Throws InputError (66) when it holds no model.
+// Finds the model of `source`: the folder of a run (its model, or that of its last checkpoint),
+// RUN/model, a checkpoint of a run, or any other folder with a model. Throws InputError (66) if it
+// holds no model.
 [[nodiscard]] EvaluationSource find_evaluation_source(const std::string& source);
 
-// What an evaluation is about to do, besides what was typed.
+// What an evaluation will do, as far as the command line does not say it.
 struct EvaluationPlan {
   EvaluationSource source;
   std::string data;
   bool own = false;                         // the run's own data, as it was split for training
   bool whole = false;                       // all of the file `data`
   bool seen = false;                        // the run was trained on a part of that file
-  std::vector<std::string> arguments = {};  // defaults, to stand before what was typed
+  std::vector<std::string> arguments = {};  // defaults, to be parsed before what was typed
 };
 
-// `typed` is the command line alone. DATA that is not given is the run's; with --on it may be named
-// too. A text file is scored whole, unless --split, --dev or --test divides it. Throws InputError:
-// 2 when DATA is missing and no run names it, or for --on with a file that is scored whole; 65 and
-// 66 for files of the run or model that cannot be read.
+// `typed` is the command line alone. Without DATA the run's data is scored; with --on, DATA may
+// name it too. All of a text file is scored, unless --split, --dev or --test divides it. Throws
+// InputError: 2 if DATA is missing and no run names it, or for --on with a file of which all is
+// scored; 65 and 66 for files of the run or model that cannot be read.
 [[nodiscard]] EvaluationPlan plan_evaluation(const Options& typed);
 
 }  // namespace bp::trainer

@@ -24,7 +24,7 @@ const std::string kFolderHint =
     "a Hugging Face folder has config.json, and vocab.txt and model.safetensors (or "
     "pytorch_model.bin) to start from weights";
 
-// What is wrong inside a folder is bad content; what can't be read, 66.
+// Throws 66 for a file that cannot be read, and 65 for wrong content.
 template <class Body>
 auto as_input_error(const Body& body) {
   try {
@@ -55,10 +55,10 @@ std::vector<std::string> without(const std::vector<std::string>& names,
   return result;
 }
 
-// What must be there, but for names that begin with one of `replaceable`.
-void refuse_what_lacks(const LoadReport& report,
-                       const std::string& path,
-                       const std::vector<std::string_view>& replaceable) {
+// Throws if a weight is missing whose name begins with none of `replaceable`.
+void require_weights(const LoadReport& report,
+                     const std::string& path,
+                     const std::vector<std::string_view>& replaceable) {
   if (!report.misshaped.empty()) {
     throw InputError(
         65, concat(path, " has other shapes than config.json says in ", list(report.misshaped)),
@@ -69,12 +69,12 @@ void refuse_what_lacks(const LoadReport& report,
   throw InputError(65, concat(path, " lacks ", list(missing)), kFolderHint);
 }
 
-// The weights' file, empty where there is none.
+// Returns the file with the weights, or "".
 std::string find_weights(const std::string& folder) {
   for (const char* name : {"/model.safetensors", "/pytorch_model.bin"}) {
     if (fs::exists(folder + name)) return folder + name;
   }
-  // To begin from scratch instead would be no kindness.
+  // A user with weights in another format does not want to train from scratch.
   for (const char* name : {"/model.safetensors.index.json", "/pytorch_model.bin.index.json",
                            "/tf_model.h5", "/flax_model.msgpack", "/model.ckpt.index"}) {
     if (!fs::exists(folder + name)) continue;
@@ -84,7 +84,7 @@ std::string find_weights(const std::string& folder) {
   return "";
 }
 
-// Where the product's width is padded to a round number the embeddings have rows for no token.
+// A model whose vocabulary size is padded to a round number has embeddings that no token uses.
 void check_words(std::size_t words, const ModelSource& source, const std::string& vocabulary) {
   constexpr int kMostPadding = 1024;
   const int wanted = source.config.vocabulary;
@@ -125,7 +125,7 @@ ModelSource find_model(const std::string& model) {
     source.config = read_config(model + "/config.json");
     const std::string tokenizer = existing("/tokenizer_config.json");
     if (!tokenizer.empty()) source.tokenizer = read_tokenizer_config(tokenizer);
-    // Better now than after the data has been prepared.
+    // Errors show before the data is prepared.
     if (source.pretrained()) (void)open_tensor_file(source.weights);
     if (source.pretrained() && !source.vocabulary.empty()) {
       check_words(Vocabulary::read(source.vocabulary).tokens.size(), source, source.vocabulary);
@@ -192,7 +192,7 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
   const bool same_labels = source.config.labels == store.labels();
   const LoadReport report = as_input_error(
       [&] { return load_weights(*model, source.weights, same_labels ? Head::take : Head::leave); });
-  refuse_what_lacks(report, source.weights, {"classifier.", "bert.pooler."});
+  require_weights(report, source.weights, {"classifier.", "bert.pooler."});
   if (!report.missing.empty()) {
     const bool why = !same_labels && !source.config.labels.empty();
     say(concat("newly initialized: ", list(report.missing),
@@ -214,8 +214,8 @@ std::unique_ptr<Bert> load_model(const ModelSource& source) {
                      "only a model for classification can be scored");
   }
   auto model = std::make_unique<Bert>(source.config, Precision::fp32, 0);
-  refuse_what_lacks(as_input_error([&] { return load_weights(*model, source.weights); }),
-                    source.weights, {});
+  require_weights(as_input_error([&] { return load_weights(*model, source.weights); }),
+                  source.weights, {});
   return model;
 }
 

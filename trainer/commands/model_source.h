@@ -1,4 +1,4 @@
-// Where a model comes from: a preset's name, or a Hugging Face folder.
+// Where a model comes from: the name of a preset, or a Hugging Face folder.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 namespace bp::trainer {
 
 struct ModelSource {
-  std::string name;  // as the user said it
+  std::string name;  // as typed
   BertConfig config;
   std::string weights;        // model.safetensors or pytorch_model.bin; empty: from scratch
   std::string vocabulary;     // vocab.txt; empty: none there
@@ -23,29 +23,30 @@ struct ModelSource {
   [[nodiscard]] int max_length() const;
 };
 
-// Throws InputError: 2 for a name that is neither (naming the nearest preset), 65 or 66 for a
-// folder that can't be read, whose files contradict each other, or whose model bp does not have.
+// Throws InputError: 2 with the nearest preset for a name that is neither; 65 or 66 for a folder
+// that cannot be read, whose files contradict each other, or whose model bp does not support.
 [[nodiscard]] ModelSource find_model(const std::string& model);
 
-// For training: sets the vocabulary, unless one was named, and the case as the model needs them.
-// Throws InputError (2) when there are weights without a vocabulary.
+// Before training: sets the case, and the vocabulary unless the user named one, as the model needs
+// them. Throws InputError (2) if the model has weights and no vocabulary is known.
 void prepare_for(const ModelSource& source, Options& options);
 
-// Ids mean the same words only with the vocabulary and the case that the model was trained with:
-// throws InputError (65), or 2 when samples are longer than the model takes.
+// Throws InputError if the model does not fit the store: 65 if the vocabulary or the case is not
+// the one that the model was trained with, so that ids mean other words; 2 if samples are longer
+// than the model takes.
 void check_samples(const SampleStore& store, const ModelSource& source);
 
-// A model for the store's labels and vocabulary. From scratch it has as many words as the
-// vocabulary. With weights `say` gets a line each for what was missing (a pooler or a head, which
-// are begun anew), and for what the file has beyond the model; a head for other labels is begun
-// anew too. Throws InputError (65) when anything else is missing or of another shape.
+// Makes a model for the store's labels. From scratch it has the size of the store's vocabulary.
+// With weights, a missing pooler or head is newly initialized, and so is a head for other labels;
+// `say` gets a line for these, and one for weights that the model does not use. Throws InputError
+// (65) if any other weight is missing or has another shape.
 [[nodiscard]] std::unique_ptr<Bert> make_model(const ModelSource& source,
                                                const Options& options,
                                                const SampleStore& store,
                                                const std::function<void(const std::string&)>& say);
 
-// The model for evaluation, as it is: its own labels. Throws InputError (65) when anything is
-// missing.
+// Loads the model for evaluation, with its own labels. Throws InputError (65) if a weight is
+// missing, and 66 if there are no weights.
 [[nodiscard]] std::unique_ptr<Bert> load_model(const ModelSource& source);
 
 }  // namespace bp::trainer

@@ -1,4 +1,4 @@
-// What a scored split shows: on the terminal, as predictions.csv, in the report.
+// The results of a scored split: on the terminal, in predictions.csv and in the report.
 #pragma once
 
 #include <optional>
@@ -17,20 +17,20 @@ struct Scored {
   Split split = Split::test;
   const std::vector<int>& label_map;
   const std::vector<std::string>& labels;  // the model's
-  std::string name = name_of(split);       // of what was scored, for a person
-  std::string predictions = {};            // where they are; empty: nowhere
+  std::string name = name_of(split);       // what was scored, as the output calls it
+  std::string predictions = {};            // the file that holds them; empty: none
 };
 
-// The split on which a finished model is judged: test, or dev where there is no test.
+// Returns the split that rates a finished model: test, or dev if there is no test.
 [[nodiscard]] std::optional<Split> judged_split(const SampleStore& store);
 
-// To stdout, with a line feed.
+// Writes to stdout, with a line feed.
 void print_line(const std::string& text);
-// Accuracy and other scores, the confusion matrix and the scores of each class; where no sample has
-// a label, that, and where the predictions are.
+// Prints accuracy and other scores, the confusion matrix and the scores of each class. If no sample
+// has a label, it prints that, and where the predictions are.
 void print_scores(const Scored& scored);
 
-// predictions.csv: every sample of the split once, in order.
+// Writes predictions.csv: every sample of the split once, in the store's order.
 void write_predictions(const std::string& path, const Scored& scored);
 
 [[nodiscard]] std::vector<WorstRow> worst_rows(const Scored& scored);

@@ -39,14 +39,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// bprun has said so itself.
+// Empty for bprun, which prints this itself.
 std::string started_by(const Environment& environment) {
   const bool engine = environment.launcher != "none" && environment.launcher != "bprun";
   return engine ? concat(", started by ", environment.launcher, " (", environment.found_by, ")")
                 : "";
 }
 
-// Each rank for itself: hosts differ.
+// Each rank checks its own host.
 void warn_of_slow_products(Precision precision) {
   if (has_fast_products(precision)) return;
   log(LogLevel::warn,
@@ -74,7 +74,7 @@ class Run {
                                                                    : RunFolder::IfThere::take);
     }
   }
-  // A run that could not begin is in nobody's way.
+  // A run that could not start leaves no folder behind.
   ~Run() {
     if (folder_) folder_->remove_if_empty();
   }
@@ -90,7 +90,7 @@ class Run {
       if (writes()) save();
       if (finish(result)) return 0;
     }
-    if (writes()) tell_how_to_go_on(result);
+    if (writes()) print_how_to_resume(result);
     return stop_exit_code();
   }
 
@@ -108,7 +108,7 @@ class Run {
     label_map_ = map_labels(*store_, *model_);
   }
 
-  // What was left open.
+  // Chooses the values that the command line left open.
   void decide() {
     const BertConfig& config = model_->config();
     const auto decide = [this](const std::string& key, const std::string& value) {
@@ -185,8 +185,8 @@ class Run {
 
   void save() { save_model(*model_, tokenizer_files(), folder_->file("model")); }
 
-  void tell_how_to_go_on(const TrainResult& result) const {
-    std::error_code ignored;  // a request that was met is no request for the next run
+  void print_how_to_resume(const TrainResult& result) const {
+    std::error_code ignored;  // the next run must not see this request
     fs::remove(stop_file(folder_->path()), ignored);
     say(concat("stopped on request after step ", result.end.step, "; saved in ",
                CheckpointFolder(folder_->checkpoints()).of_step(result.end.step)));
@@ -202,7 +202,7 @@ class Run {
     return arguments_again({options_.arguments, options_.resume, saved});
   }
 
-  // Scores the finished model and writes what the run has to show. False: it was asked to stop.
+  // Scores the finished model and writes the results. Returns false if it was asked to stop.
   bool finish(const TrainResult& trained) {
     RunSummary summary;
     summary.model = options_.model;
@@ -237,7 +237,7 @@ class Run {
     return true;
   }
 
-  // What the terminal and the report show of few labels only.
+  // The terminal and the report show these only for few labels.
   void write_tables_of_classes(const Tally& tally) const {
     const std::vector<std::string>& labels = model_->config().labels;
     write_whole_file(folder_->file("classes.csv"), classes_csv(tally, labels));
@@ -248,7 +248,7 @@ class Run {
     }
   }
 
-  // The report last: where it is, all is there, after a power cut too.
+  // The report comes last: if it exists, all other files do, even after a power cut.
   void write_summary(const RunSummary& summary, std::optional<EvaluationDetail> detail) const {
     sync_file(folder_->file("metrics.jsonl"));
     write_whole_file(folder_->file("summary.json"), to_json(summary));

@@ -15,7 +15,7 @@ namespace {
 
 [[noreturn]] void refuse_line(const std::string& place, const std::string& what) {
   throw InputError(65, concat(place, ": ", what),
-                   "a line for each option: its long name, a colon, its value");
+                   "write one option per line: its long name, a colon and its value");
 }
 
 std::string place_of(const std::string& path, const YAML::Mark& mark) {
@@ -40,8 +40,9 @@ std::vector<ConfigValue> read_options(const std::string& path) {
   const OpenedFile opened = open_regular_file(path);
   if (!opened.fd) {
     throw InputError(66, concat("cannot read the configuration ", path, ": ", opened.problem),
-                     opened.error == 0 ? "give a file; a pipe must be written to a file first"
-                                       : "check the name, and the folder it is looked for in");
+                     opened.error == 0
+                         ? "give a file; a pipe must be written to a file first"
+                         : "check the name, and the folder in which it is looked for");
   }
   std::ifstream file(path);
   try {

@@ -1,4 +1,4 @@
-// The layout of --help: what an option takes, then what it does and its default, wrapped.
+// The layout of --help: the value that an option takes, then what it does and its default, wrapped.
 #pragma once
 
 #include <string>

@@ -24,7 +24,7 @@ namespace {
 bool positional(const std::string& name) {
   return std::isupper(static_cast<unsigned char>(name.front())) != 0;
 }
-// As config.yaml names it.
+// Returns the name as config.yaml has it.
 std::string key_of(std::string name) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -32,7 +32,7 @@ std::string key_of(std::string name) {
 }
 std::string spelled(const std::string& name) { return positional(name) ? name : "--" + name; }
 
-// A number as a person would write it: 0.1, not 0.10000000000000001; 1e-08 for the small ones.
+// Writes a number as a person would: 0.1, not 0.10000000000000001; a small one as 1e-08.
 template <class Number>
 std::string number_text(Number value) {
   char text[32];
@@ -53,7 +53,7 @@ struct NumberText {
   std::string hint;
 };
 
-// All of the text as a number in the bounds, or an InputError.
+// Reads all of the text as a number within the bounds, or throws InputError.
 template <class Number>
 Number parse_number(const NumberText& from, double least, double most) {
   const std::string& text = from.text;
@@ -240,7 +240,7 @@ void OptionSet::refuse_unknown(const std::string& argument) const {
   throw InputError(2, concat("unknown option ", name), hint.empty() ? help_hint() : hint);
 }
 
-// A preset option was given once before the command line.
+// CLI11 counts a preset option once, before those of the command line.
 std::string OptionSet::origin_of(const Entry& entry) const {
   const std::size_t presets = entry.preset && !positional(entry.text.name) ? 1 : 0;
   if (entry.option->count() > presets) return "command line";

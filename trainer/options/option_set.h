@@ -1,5 +1,5 @@
-// Options of one command over CLI11: typed targets, checked values, and a record of every value
-// with where it came from.
+// The options of one command, parsed by CLI11: typed targets, checked values, and a record of every
+// value with its origin.
 #pragma once
 
 #include <deque>
@@ -20,7 +20,7 @@ class Option;
 
 namespace bp::trainer {
 
-// What --help shows and how settings name it.
+// How --help shows an option, and how settings name it.
 struct OptionText {
   std::string name;  // "batch"; a name in capitals is a positional argument
   std::string help;
@@ -36,13 +36,13 @@ class OptionSet {
   OptionSet(const OptionSet&) = delete;
   OptionSet& operator=(const OptionSet&) = delete;
 
-  // The heading in --help for what is added from here on.
+  // Sets the heading in --help for the options that are added after this call.
   void group(const std::string& heading);
 
-  // Targets must live until parse() is done.
-  void text(const OptionText& text, std::string& target);  // a positional one must be given
+  // Each function adds an option. Its target must live until parse() returns.
+  void text(const OptionText& text, std::string& target);  // a positional one is required
   void optional_text(const OptionText& text, std::string& target);
-  // The same for a file or folder: a leading ~ is the user's home (see expand_home).
+  // The same for a file or folder. A leading ~ is replaced by the user's home (see expand_home).
   void path(const OptionText& text, std::string& target);
   void optional_path(const OptionText& text, std::string& target);
   void flag(const OptionText& text, bool& target);
@@ -65,18 +65,18 @@ class OptionSet {
     });
   }
 
-  // Values for parse() from a file; those of the command line win. Throws InputError (2) for a key
-  // that is none of the options, naming the nearest, and for a flag that is neither true nor false.
+  // Adds values of a file for parse(); those of the command line win. Throws InputError (2) with
+  // the nearest option for an unknown key, and for a flag that is neither true nor false.
   void preset(const std::vector<ConfigValue>& values, const std::string& origin);
 
-  // Sets the targets. Returns what was asked for instead of work, the help or the version, else
-  // nothing. Throws InputError (2) that names the nearest right option or value, and the line of
-  // the file that a value comes from.
+  // Sets the targets. Returns the text of the help or the version if `arguments` ask for it, else
+  // "". Throws InputError (2) with the nearest option or value, and the line of the file if the
+  // value comes from one.
   [[nodiscard]] std::string parse(const std::vector<std::string>& arguments);
-  // Calls `use`, which reads the value of this option. An InputError that it throws gets the line
-  // of the file that the value comes from, if it comes from one. After parse().
+  // Calls `use`, which reads the value of this option. If the value comes from a file, an
+  // InputError that `use` throws gets the line of the file. Only after parse().
   void use(const std::string& name, const std::function<void()>& use) const;
-  // Of all options but --help, after parse().
+  // Returns all options except --help. Only after parse().
   [[nodiscard]] std::vector<Setting> settings() const;
   [[nodiscard]] bool given(const std::string& name) const;
 

@@ -1,4 +1,4 @@
-// What a user asked of bert_train. The defaults here are those that --help shows.
+// What the user asked bert_train to do. The defaults here are those that --help shows.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class Action : std::uint8_t { train, prepare, evaluate, stop };
 
 struct Options {
   Action action = Action::train;
-  std::string data;            // the text file, or a store that was prepared from one
+  std::string data;            // the text file, or a store made from one
   bool data_is_store = false;  // `data` is a store, whatever its suffix
   PrepareOptions prepare;
   bool stage = false;  // rank 0 sends its store to the hosts that lack it
@@ -24,7 +24,7 @@ struct Options {
   // Training.
   std::string model = "tiny";  // a preset's name or a folder
   int epochs = 0;              // 0: see default_epochs()
-  std::int64_t steps = 0;      // 0: as many as the epochs have
+  std::int64_t steps = 0;      // 0: those of the epochs
   int batch = 32;              // rows in one micro-batch of one rank
   int accumulate = 1;          // micro-batches in one step
   double lr = 0;               // 0: see default_learning_rate()
@@ -38,25 +38,25 @@ struct Options {
   std::uint64_t seed = 1;
   std::int64_t eval_every = 0;  // steps between evaluations of dev; 0: at the end of each epoch
   std::string run;              // the folder that the run writes; empty: runs/<data's name>
-  std::string trace;            // a folder for what each rank did, and when; empty: none
+  std::string trace;            // a folder for timelines and records of each rank; empty: none
   std::int64_t save_every = 0;  // steps between checkpoints; 0: at the end of each epoch
-  int keep = 2;                 // checkpoints that stay: so many of the last
-  int keep_best = 1;            // and so many of the best on dev
+  int keep = 2;                 // number of most recent checkpoints that stay
+  int keep_best = 1;            // number of checkpoints with the best dev scores that stay
   std::string resume = "auto";  // or "never", or a checkpoint's or run's folder
 
   // Evaluation.
-  std::string source;           // a run's folder, a model's or a checkpoint's; of `stop` a run's
-  std::string scored;           // the folder of the model that `source` stands for
+  std::string source;           // the folder of a run, model or checkpoint; for `stop` of a run
+  std::string scored;           // the folder of the model in `source`
   std::string scored_run;       // the run that it belongs to; empty: none
-  bool whole = false;           // `data` is a file of which all is scored
+  bool whole = false;           // all of the file `data` is scored
   bool seen = false;            // the run was trained on a part of that file
   bool own = false;             // the run's own data is scored, as it was split for training
   bool store_is_typed = false;  // prepare.store is from the command line, not the run's
   std::string on;   // "train", "dev" or "test"; empty: test, or dev where there is no test
   std::string out;  // a file for predictions; empty: none
 
-  std::vector<std::string> arguments;  // as typed, to be typed again
-  // Every option of the action as text, with where it came from: for config.yaml and the report.
+  std::vector<std::string> arguments;  // as typed, to print them again
+  // Every option of the action as text, with its origin, for config.yaml and the report.
   std::vector<Setting> settings;
 };
 

@@ -13,11 +13,11 @@ namespace bp::trainer {
 namespace {
 
 struct OtherName {
-  std::string_view theirs;
-  std::string_view here;
+  std::string_view other;  // in another trainer
+  std::string_view own;    // in bert_train
 };
 
-// Options of transformers' and others' command lines.
+// Options of the command lines of transformers and other trainers.
 constexpr std::array kOtherOptions{
     OtherName{"batch-size", "batch"},
     OtherName{"per-device-train-batch-size", "batch"},
@@ -88,9 +88,9 @@ std::string hint_for_option(const std::string& word, const std::vector<std::stri
   if (word.starts_with('-') && std::ranges::count(kRanks, wanted) > 0) {
     return "the number of ranks is bprun's: bprun -n 2 bert_train ...";
   }
-  for (const OtherName& other : kOtherOptions) {
-    if (wanted == other.theirs && std::ranges::count(names, first_word(other.here)) > 0) {
-      return concat("here it is called --", other.here);
+  for (const OtherName& name : kOtherOptions) {
+    if (wanted == name.other && std::ranges::count(names, first_word(name.own)) > 0) {
+      return concat("here it is called --", name.own);
     }
   }
   const std::string nearest = nearest_name(wanted, names);
@@ -105,10 +105,10 @@ std::string hint_for_command(const std::string& word) {
     return "";
   }
   std::vector<std::string> names;
-  for (const OtherName& other : kOtherCommands) names.emplace_back(other.theirs);
+  for (const OtherName& name : kOtherCommands) names.emplace_back(name.other);
   const std::string nearest = nearest_name(word, names);
-  for (const OtherName& other : kOtherCommands) {
-    if (other.theirs == nearest) return concat("did you mean 'bert_train ", other.here, "'?");
+  for (const OtherName& name : kOtherCommands) {
+    if (name.other == nearest) return concat("did you mean 'bert_train ", name.own, "'?");
   }
   return "";
 }

@@ -1,4 +1,4 @@
-// What users of other trainers type, and what it is called here.
+// Names that users of other trainers type, and bert_train's names for the same.
 #pragma once
 
 #include <string>
@@ -6,13 +6,14 @@
 
 namespace bp::trainer {
 
-// The hint for an option that does not exist, `word` as typed ("--batch_size"): the nearest of
-// `names` (without dashes), or the one that another trainer's word stands for; "" where neither is
-// known.
+// Returns the hint for an unknown option, `word` as typed ("--batch_size"): the one of `names`
+// (without dashes) that it stands for in another trainer, or the nearest one, or "" if neither
+// exists.
 [[nodiscard]] std::string hint_for_option(const std::string& word,
                                           const std::vector<std::string>& names);
 
-// The hint for a first word that is neither a file nor a command: "" where no command was meant.
+// Returns the hint for a first word that is neither a file nor a command, or "" if it is not near a
+// command.
 [[nodiscard]] std::string hint_for_command(const std::string& word);
 
 }  // namespace bp::trainer
