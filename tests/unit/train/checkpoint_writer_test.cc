@@ -73,7 +73,7 @@ TEST_F(Writer, AnErrorNamesTheLastGoodOneAndLeavesIt) {
   EXPECT_EQ(
       error_of(),
       "the checkpoint of step 10 failed: cannot write x: No space left on device; there is no "
-      "other one yet");
+      "other checkpoint yet");
   writer.start(at(20), write_files);
   writer.wait();
   writer.start(at(30), fails);
