@@ -113,5 +113,16 @@ TEST_F(DataFaults, OnAFullDiskOneLineNamesTheFileAndWhatIsMissing) {
   EXPECT_THAT(run.output, HasSubstr("checkpoints"));
 }
 
+// bprun waits 1.5 s for the exit code of a rank that has failed. Where the destructors of LibTorch
+// took longer, it reported the code 70 of a rank that this one had ended.
+TEST_F(DataFaults, ARankThatFailsExitsBeforeTheDestructorsOfLibraries) {
+  write_rows(200, 5);
+  std::ofstream(path("run")) << "a file";
+  const Ended ended =
+      script("exec bprun -n 2 --env LD_PRELOAD=" BP_SLOW_EXIT " bert_train data.csv --run run\n");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.output, HasSubstr("run already exists and is not a run\x27s folder"));
+}
+
 }  // namespace
 }  // namespace bp::test
