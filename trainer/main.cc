@@ -29,16 +29,16 @@ namespace {
 constexpr int kExitUnavailable = 69;
 constexpr int kExitInternal = 70;
 
-// Large blocks come from the heap and stay there. By default each large tensor would be mapped,
-// faulted in page by page and unmapped again, in every step: measured to double a step's time.
+// Makes the C library keep large blocks on the heap. By default it maps the memory of each large
+// tensor, page by page, and unmaps it again, in every step: that doubled the time of a step.
 void keep_large_blocks() {
   constexpr int kNever = 1 << 30;
   ::mallopt(M_MMAP_THRESHOLD, kNever);
   ::mallopt(M_TRIM_THRESHOLD, kNever);
 }
 
-// OMP_NUM_THREADS (bprun sets it) or a fair share of the cores.
-void share_cores(int local_ranks) {
+// Takes OMP_NUM_THREADS threads (bprun sets it), or an equal share of the cores.
+void set_threads(int local_ranks) {
   if (std::getenv("OMP_NUM_THREADS") != nullptr) {
     at::set_num_threads(at::get_num_threads());
     return;
@@ -47,19 +47,19 @@ void share_cores(int local_ranks) {
   at::set_num_threads(std::max(1, cores / local_ranks));
 }
 
-// What several ranks would say alike is said by the first of them only.
-bool first_to_say(Communicator* world, const std::string& text) {
+// Returns true on one of the ranks that have the same text to print.
+bool is_first_to_print(Communicator* world, const std::string& text) {
   if (world == nullptr || world->store() == nullptr) return true;
   try {
     const std::string me = concat(world->rank());
     return world->store()->compare_set("bert_train/said/" + text.substr(0, 1000), "", me) == me;
   } catch (const std::exception&) {
-    return true;  // better twice than never
+    return true;  // printed twice is better than never
   }
 }
 
-void complain(Communicator* world, const std::string& text, const std::string& hint) {
-  if (!first_to_say(world, text)) return;
+void print_error(Communicator* world, const std::string& text, const std::string& hint) {
+  if (!is_first_to_print(world, text)) return;
   std::fprintf(stderr, "bert_train: %s\n", text.c_str());
   if (!hint.empty()) std::fprintf(stderr, "hint: %s\n", hint.c_str());
 }
@@ -78,7 +78,7 @@ int run(Communicator& world, const Options& options) {
   return kExitInternal;
 }
 
-// Runs `body`; whatever it throws becomes a line, an exit code, and the end of the other ranks.
+// Runs `body`. An exception becomes a line on stderr, an exit code, and the end of the other ranks.
 template <class Body>
 int guarded(std::optional<Communicator>& world, const Body& body) {
   int code = kExitInternal;
@@ -88,59 +88,60 @@ int guarded(std::optional<Communicator>& world, const Body& body) {
   } catch (const InputError& error) {
     code = error.exit_code();
     text = error.what();
-    complain(world ? &*world : nullptr, text, error.hint());
+    print_error(world ? &*world : nullptr, text, error.hint());
   } catch (const Interrupted& stopped) {
     code = stop_exit_code();
     text = stopped.what();
-    complain(world ? &*world : nullptr, text, stopped.hint());
+    print_error(world ? &*world : nullptr, text, stopped.hint());
   } catch (const Error& error) {
     text = error.what();
-    // A rank that another rank's end has ended has nothing to add.
+    // The rank that failed first has printed the reason.
     const bool aborted = error.code() == ErrorCode::aborted;
     if (aborted && stop_signal() != 0) code = stop_exit_code();
     if (error.code() == ErrorCode::unavailable) code = kExitUnavailable;
-    if (!aborted) complain(world ? &*world : nullptr, text, "");
+    if (!aborted) print_error(world ? &*world : nullptr, text, "");
   } catch (const std::exception& error) {
     text = error.what();
     text = text.substr(0, text.find('\n'));
     const bool memory = means_out_of_memory(error);
-    complain(world ? &*world : nullptr, memory ? "out of memory: " + text : text,
-             memory ? "try fewer ranks on this host, a smaller --batch or a smaller --model" : "");
+    print_error(
+        world ? &*world : nullptr, memory ? "out of memory: " + text : text,
+        memory ? "try fewer ranks on this host, a smaller --batch or a smaller --model" : "");
   }
   if (world) world->abort(text);
   return code;
 }
 
-// Before the ranks meet all are in the same case, and the first one speaks for all.
-bool speaks() {
+// Before the rendezvous all ranks have the same error to print, and rank 0 prints it.
+bool prints_before_rendezvous() {
   try {
     return Environment::current().topology.rank == 0;
   } catch (const Error&) {
-    return true;  // which Communicator::create() will tell
+    return true;  // Communicator::create() will report the error
   }
 }
 
 int main_of(const std::vector<std::string>& arguments) {
   keep_large_blocks();
-  // A file that grows beyond `ulimit -f` is then an error with a text, as a full disk is.
+  // A file that grows beyond `ulimit -f` then becomes an error with a text, as a full disk does.
   std::signal(SIGXFSZ, SIG_IGN);
-  const bool first = speaks();
+  const bool prints = prints_before_rendezvous();
   CommandLine line;
   try {
     line = parse_command_line(arguments);
   } catch (const InputError& error) {
-    if (first) complain(nullptr, error.what(), error.hint());
+    if (prints) print_error(nullptr, error.what(), error.hint());
     return error.exit_code();
   }
   if (!line.instead.empty()) {
-    if (first) std::fputs(line.instead.c_str(), stdout);
+    if (prints) std::fputs(line.instead.c_str(), stdout);
     return 0;
   }
-  std::optional<StopSignals> signals;  // from when ranks have met; guarded() asks what came
+  std::optional<StopSignals> signals;  // after the rendezvous; guarded() asks for the signal
   std::optional<Communicator> world;
   return guarded(world, [&] {
     world.emplace(Communicator::create({.trace = line.options.trace}));
-    share_cores(world->topology().local_size());
+    set_threads(world->topology().local_size());
     signals.emplace(world->rank() == 0);
     const int code = run(*world, line.options);
     world->finish();
