@@ -15,7 +15,7 @@
 namespace bp::launcher {
 namespace {
 
-// waitid speaks of code and status apart; this is the one number of waitpid.
+// waitid() returns the code and the status separately; waitpid() returns this one number for both.
 int wait_status(const siginfo_t& info) {
   return info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status;
 }

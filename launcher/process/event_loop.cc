@@ -69,7 +69,7 @@ void EventLoop::run_once(std::chrono::milliseconds limit) {
   if (ready < 0 && errno != EINTR) {
     throw Error(ErrorCode::io, concat("poll failed: ", error_text(errno)));
   }
-  // Handlers change watches_, never polled_: that is rebuilt before the next wait.
+  // A handler may change watches_ but never polled_, which is rebuilt before the next wait.
   for (std::size_t i = 0; ready > 0 && i < polled_.size(); ++i) {
     const pollfd& entry = polled_[i];
     if (entry.revents == 0) {
@@ -78,7 +78,8 @@ void EventLoop::run_once(std::chrono::milliseconds limit) {
     const auto found = watches_.find(entry.fd);
     if (found != watches_.end() && found->second.id == polled_ids_[i] &&
         found->second.events != 0) {
-      const auto handler = found->second.handler;  // kept alive: it may forget itself
+      // keeps the handler alive if it forgets its own descriptor
+      const auto handler = found->second.handler;
       (*handler)(entry.revents);
     }
   }

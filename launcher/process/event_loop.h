@@ -1,5 +1,5 @@
-// Calls handlers when descriptors are ready and when timers are due. Single-threaded; poll(2),
-// which unlike epoll also takes regular files (a launcher's stdin may be one).
+// Calls handlers when descriptors are ready and when timers are due. Single-threaded. It uses
+// poll(2), because epoll refuses regular files and a launcher's stdin may be one.
 #pragma once
 
 #include <poll.h>
@@ -20,23 +20,24 @@ class EventLoop {
   using Handler = std::function<void(short events)>;  // poll's revents
   using TimerId = std::uint64_t;
 
-  // One handler a descriptor. Handlers may watch, forget and set timers, for themselves too. The
-  // descriptor must be forgotten before it is closed.
+  // Calls `handler` when `fd` is ready for `events`. A descriptor has one handler. A handler may
+  // watch, forget and set timers, also for its own descriptor. The caller must forget a descriptor
+  // before it closes it.
   void watch(int fd, short events, Handler handler);
-  void set_events(int fd, short events);  // 0: not even hang-ups are reported
+  void set_events(int fd, short events);  // 0: reports nothing, not even hang-ups
   void forget(int fd);
 
-  // Calls `handler` once, not before `delay` has passed.
+  // Calls `handler` once, when `delay` has passed.
   TimerId after(Clock::duration delay, std::function<void()> handler);
-  void cancel(TimerId id);  // an id that is gone already is fine
+  void cancel(TimerId id);  // does nothing if the timer has run or was cancelled
 
-  // Waits until something is due, at most `limit`, and calls what is.
+  // Waits at most `limit` until a descriptor is ready or a timer is due, and calls their handlers.
   void run_once(std::chrono::milliseconds limit = std::chrono::seconds{1});
 
  private:
   struct Watch {
     short events = 0;
-    std::uint64_t id = 0;  // tells a descriptor from an earlier one of the same number
+    std::uint64_t id = 0;  // distinguishes a descriptor from an earlier one of the same number
     std::shared_ptr<Handler> handler;
   };
   struct Timer {

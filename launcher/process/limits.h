@@ -1,4 +1,4 @@
-// What ulimit shows of a process, on its way from bprun to the ranks of other hosts.
+// The resource limits (ulimit) of a process, which bprun passes to the ranks on other hosts.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 namespace bp::launcher {
 
 struct SoftLimit {
-  int resource = 0;         // RLIMIT_CORE and its like
-  std::uint64_t value = 0;  // RLIM_INFINITY: none
+  int resource = 0;         // RLIMIT_CORE, for example
+  std::uint64_t value = 0;  // RLIM_INFINITY: no limit
 
   friend bool operator==(const SoftLimit&, const SoftLimit&) = default;
 };
 
-// Those of this process, but for locked memory, processes and priorities: these are no wish of the
-// user's, but what each host has to give.
+// Returns the soft limits of this process, except those on locked memory, processes and priorities:
+// these depend on what each host has, not on the user's wish.
 [[nodiscard]] std::vector<SoftLimit> travelling_limits();
 
-// Sets each as far as the hard limit here goes. Makes system calls only, so that it may be called
-// between fork and exec.
+// Sets each limit, to at most the hard limit of this process. It only makes system calls, so it may
+// be called between fork and exec.
 void apply_limits(std::span<const SoftLimit> limits);
 
-// Lets this process open as many files as its hard limit goes.
+// Raises this process's limit on open files to its hard limit.
 void raise_open_files_limit();
 
 }  // namespace bp::launcher

@@ -16,9 +16,10 @@
 namespace bp::launcher {
 namespace {
 
-constexpr long kNoLimit = 1L << 60;  // version 1 writes a number nearly as large as can be
+// version 1 writes a number near the largest when there is no limit
+constexpr long kNoLimit = 1L << 60;
 
-// The number after `key` in `text`.
+// Returns the number after `key` in `text`.
 std::optional<long> number_after(std::string_view text, std::string_view key) {
   const std::size_t at = text.find(key);
   if (at == std::string_view::npos) {
@@ -36,11 +37,12 @@ bool has_word(std::string_view list, std::string_view word) {
 }
 
 struct Mount {
-  std::string root;  // the part of the tree that is mounted
+  std::string root;  // the part of the hierarchy that is mounted
   std::string folder;
 };
 
-// Of control groups of version 2, or of version 1 with the memory controller.
+// Finds the mount of the version 2 hierarchy, or of the version 1 hierarchy with the memory
+// controller.
 std::optional<Mount> find_mount(std::string_view mounts, bool version2) {
   std::istringstream lines{std::string(mounts)};
   for (std::string line; std::getline(lines, line);) {
@@ -70,7 +72,7 @@ std::string folder_in(const Mount& mount, std::string_view path) {
   return concat(mount.folder, path == "/" ? "" : path);
 }
 
-// The text of the first of these files of a group that is there.
+// Returns the text of the first of these files that exists in the group's folder.
 std::string first_of(const std::string& folder, std::initializer_list<const char*> names) {
   for (const char* name : names) {
     if (FileText file = read_file(concat(folder, "/", name)); file.error == 0) {
@@ -106,7 +108,8 @@ std::optional<long> oom_kills(std::string_view text) {
 }
 
 std::string memory_group(std::string_view membership, std::string_view mounts) {
-  // Version 1 with its memory controller stands before version 2, which then has none.
+  // A version 1 hierarchy with the memory controller takes precedence: version 2 then does not have
+  // that controller.
   std::istringstream lines{std::string(membership)};
   std::string found;
   for (std::string line; std::getline(lines, line);) {
@@ -141,19 +144,20 @@ std::string OomKiller::word_about(pid_t pid) {
   if (std::string word = word_of_log(pid); !word.empty()) {
     return word;
   }
-  // It may have been moved to a group of its own. (Version 1 tells nothing of one that has ended.)
+  // The process may have been moved to a group of its own. Version 1 does not show the group of a
+  // process that has ended.
   const std::string group = group_of(std::to_string(pid));
   std::string word = word_of_group(group);
   return word.empty() && group != own_group_ ? word_of_group(own_group_) : word;
 }
 
-// Each read gives one record.
+// Each read() returns one record.
 void OomKiller::read_log() {
   std::array<char, 8192> record;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   while (log_) {
     const ssize_t got = ::read(log_.get(), record.data(), record.size());
     if (got < 0 && (errno == EPIPE || errno == EINTR)) {
-      continue;  // records were overwritten before we came
+      continue;  // EPIPE: records were overwritten before they were read
     }
     if (got <= 0) {
       return;
@@ -179,7 +183,7 @@ std::string OomKiller::word_of_group(const std::string& folder) {
   if (!kills || *kills <= known_[folder]) {
     return "";
   }
-  ++known_[folder];  // the others may be of other ranks
+  ++known_[folder];  // further kills may belong to other ranks
   const auto limit =
       number_after(concat(" ", first_of(folder, {"memory.max", "memory.limit_in_bytes"})), " ");
   const bool limited = limit && *limit < kNoLimit;

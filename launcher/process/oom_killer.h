@@ -1,5 +1,5 @@
-// Whether the kernel has killed a process because memory ran out: a SIGKILL of its own does not
-// say.
+// Finds out whether the kernel killed a process because memory ran out. The exit status only shows
+// SIGKILL.
 #pragma once
 
 #include <sys/types.h>
@@ -16,10 +16,11 @@ namespace bp::launcher {
 
 class OomKiller {
  public:
-  OomKiller();  // what it has done until now does not count
+  OomKiller();  // kills before the construction do not count
 
-  // About a child that SIGKILL has ended and that is not reaped yet: what the kernel's log says of
-  // it, else the counts of its control group. Empty where neither can be read or blames the killer.
+  // Explains the end of a child that SIGKILL ended and that is not reaped yet: from the kernel's
+  // log, else from the kill counts of its control group. Returns an empty text if neither can be
+  // read or neither shows such a kill.
   [[nodiscard]] std::string word_about(pid_t pid);
 
  private:
@@ -27,21 +28,23 @@ class OomKiller {
   [[nodiscard]] std::string word_of_log(pid_t pid);
   [[nodiscard]] std::string word_of_group(const std::string& folder);
 
-  Fd log_;                             // empty where it may not be read
-  std::vector<std::string> records_;   // of it, about kills
-  std::string own_group_;              // folder of our control group; empty: none that counts
-  std::map<std::string, long> known_;  // kills by folder
+  Fd log_;                            // empty if this process may not read the log
+  std::vector<std::string> records_;  // the log's records about kills
+  // folder of bprun's own control group; empty: none with the memory controller
+  std::string own_group_;
+  std::map<std::string, long> known_;  // number of kills already explained, by folder
 };
 
-// What a record of the kernel's log says about the process; empty: nothing.
+// Returns what a record of the kernel's log says about the process; empty if the record is not
+// about it.
 [[nodiscard]] std::string oom_word(std::string_view record, pid_t pid);
 
-// From a group's memory.events (version 2) or memory.oom_control (version 1); nothing where there
-// is no count.
+// Returns the number of kills from the text of a group's memory.events (version 2) or
+// memory.oom_control (version 1); nothing if the text has no such count.
 [[nodiscard]] std::optional<long> oom_kills(std::string_view text);
 
-// The folder of the memory group that `membership` (/proc/PID/cgroup) tells of, by the mounts in
-// `mounts` (/proc/PID/mountinfo); empty: there is none.
+// Returns the folder of the process's memory control group. `membership` is the text of
+// /proc/PID/cgroup and `mounts` that of /proc/PID/mountinfo. Empty if there is no such group.
 [[nodiscard]] std::string memory_group(std::string_view membership, std::string_view mounts);
 
 }  // namespace bp::launcher

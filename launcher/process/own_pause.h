@@ -1,4 +1,4 @@
-// Notices that this process stood still: stopped by a signal, or its machine slept.
+// Notices that this process was stopped by a signal, or that its machine slept.
 #pragma once
 
 #include <chrono>
@@ -9,11 +9,11 @@ namespace bp::launcher {
 class OwnPause {
  public:
   OwnPause() : last_look_(now()) {}
-  // How long the pause was, if more than `limit` has passed since the last look.
+  // Returns the time since the last call if it is more than `limit`.
   [[nodiscard]] std::optional<std::chrono::milliseconds> look(std::chrono::milliseconds limit);
 
  private:
-  // Of a clock that counts the sleep of the machine, unlike std::chrono::steady_clock.
+  // Reads a clock that counts while the machine sleeps, unlike std::chrono::steady_clock.
   [[nodiscard]] static std::chrono::nanoseconds now();
 
   std::chrono::nanoseconds last_look_;

@@ -1,4 +1,4 @@
-// Whose a process is, for messages.
+// The user and the program of a process, for messages.
 #pragma once
 
 #include <string>
@@ -6,8 +6,9 @@
 namespace bp::launcher {
 
 struct ProcessOwner {
-  std::string user;     // by name, or the number; empty where the process cannot be seen
-  std::string program;  // as ps shows it
+  // the name, or "user N" if the number has no name; empty if the process cannot be seen
+  std::string user;
+  std::string program;  // the short name that ps shows
 };
 
 [[nodiscard]] ProcessOwner owner_of(int pid);

@@ -20,10 +20,11 @@
 namespace bp::launcher {
 namespace {
 
-// The parent of a process that is alive; nothing for a zombie or a process that is gone.
+// Returns the parent of a live process; nothing for a zombie or a process that has ended.
 std::optional<pid_t> parent_of(pid_t pid) {
   const std::string stat = read_file(concat("/proc/", pid, "/stat")).text;
-  // "pid (name) state ppid ...": the name may hold blanks and parentheses, so search from the end.
+  // The format is "pid (name) state ppid ...". The name may contain blanks and parentheses, so
+  // search from the end.
   const std::size_t name_end = stat.rfind(") ");
   if (name_end == std::string::npos || name_end + 4 >= stat.size()) {
     return std::nullopt;
@@ -72,10 +73,11 @@ std::vector<ProcessEntry> descendants_of(pid_t root) {
 void signal_process(const ProcessEntry& process, int signal) {
   const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
   if (!handle) {
-    return;  // gone
+    return;  // the process has ended
   }
-  // The handle now holds on to one process. It is the listed one if its parent is: a number that
-  // was reused belongs to somebody else's child. An orphan has meanwhile become ours.
+  // The handle refers to one process. That is the listed process if its parent is the listed one: a
+  // reused number belongs to a child of another process. If its parent has ended, the orphan's
+  // parent is this process.
   const auto parent = parent_of(process.pid);
   if (parent && (*parent == process.parent || *parent == ::getpid())) {
     ::syscall(SYS_pidfd_send_signal, handle.get(), signal, nullptr, 0);

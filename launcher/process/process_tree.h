@@ -1,4 +1,4 @@
-// Processes, and those below this one: nothing else is ever signalled.
+// Lists processes and signals descendants of this process; bprun never signals any other process.
 #pragma once
 
 #include <sys/types.h>
@@ -12,21 +12,21 @@ struct ProcessEntry {
   pid_t parent = -1;
 };
 
-// Makes orphans below this process its children instead of init's, so that the list below is
-// complete.
+// Makes this process, not init, the parent of orphans below it, so that descendants_of() also finds
+// those.
 void adopt_orphans();
 
-[[nodiscard]] std::vector<pid_t> all_processes();  // that can be seen
+[[nodiscard]] std::vector<pid_t> all_processes();  // all that /proc shows
 
-// Every process below `root`, zombies left out, children before grandchildren.
+// Returns every live descendant of `root`, parents before their children.
 [[nodiscard]] std::vector<ProcessEntry> descendants_of(pid_t root);
 
-// Signals the process if it still is the one that was listed: a number that has meanwhile been
-// given to a stranger is left alone.
+// Signals the process if it is still the listed one. A number that the system has since given to
+// another process is left alone.
 void signal_process(const ProcessEntry& process, int signal);
 
-// Whether the process was started with this NAME=VALUE in its environment; false where that cannot
-// be read.
+// Returns whether the process was started with this NAME=VALUE in its environment; false if the
+// environment cannot be read.
 [[nodiscard]] bool has_environment_entry(pid_t pid, const char* entry);
 
 }  // namespace bp::launcher

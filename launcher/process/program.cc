@@ -15,7 +15,7 @@ namespace {
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
 
-// 0, or the errno that says why `file` cannot be run.
+// Returns 0, or the errno that says why `file` cannot be run.
 int why_not(const std::string& file) {
   struct stat status = {};
   if (::stat(file.c_str(), &status) != 0) {
@@ -48,7 +48,7 @@ Program find_program(const std::string& name, const ProgramSearch& search) {
     const int error = why_not(name);
     return error == 0 ? Program{name, 0, ""} : problem_with(name, error);
   }
-  Program refused;  // the first that is there but cannot be run
+  Program refused;  // the first file that exists but cannot be run
   const auto try_folder = [&](std::string_view folder) {
     const std::string file = concat(folder.empty() ? "." : folder, "/", name);
     const int error = why_not(file);
@@ -84,7 +84,7 @@ int exit_code_of_exec_error(int error) { return error == ENOENT ? kNotFound : kN
 
 std::string exec_error_text(int error) {
   switch (error) {
-    case ENOENT:  // the file was there a moment ago
+    case ENOENT:  // find_program() found the file, so its interpreter is missing
       return "the interpreter that it names (after #!, or the dynamic linker) is not there";
     case ENOEXEC:
       return "not a program for this machine, and no script with a #! line";

@@ -1,4 +1,4 @@
-// Which file a program's name means.
+// Finds the file that a program's name means.
 #pragma once
 
 #include <string>
@@ -7,24 +7,26 @@ namespace bp::launcher {
 
 struct ProgramSearch {
   std::string path;    // the value of PATH
-  std::string beside;  // the folder that is tried last: bprun's own
+  std::string beside;  // bprun's own folder, which is tried last
 };
 
 struct Program {
-  std::string file;   // absolute or as given; empty when there is none to run
-  int exit_code = 0;  // 126: there, but not executable; 127: not found
+  std::string file;   // empty if there is no file to run
+  int exit_code = 0;  // 126: exists but is not executable; 127: not found
   std::string
       problem;  // one line, without the program's name: where it was looked for, and why not
 };
 
-// A name with a slash is a path. Others are looked for on PATH, then beside bprun, never in the
-// working directory (as in a shell), which the problem's text then says.
+// Finds the file for `name`. A name with a slash is a path. Any other name is looked up on PATH,
+// then in bprun's own folder, and never in the working directory, as in a shell; if it is there,
+// the problem's text says so.
 [[nodiscard]] Program find_program(const std::string& name, const ProgramSearch& search);
 
-// For an errno that execve gave: what a shell would exit with, and why it was.
+// Both take the errno of a failed execve(): the exit code that a shell would return, and the
+// reason.
 [[nodiscard]] int exit_code_of_exec_error(int error);
 [[nodiscard]] std::string exec_error_text(int error);
 
-[[nodiscard]] std::string own_program();  // the file that this process runs
+[[nodiscard]] std::string own_program();  // the executable of this process
 
 }  // namespace bp::launcher

@@ -12,7 +12,8 @@ namespace bp::launcher {
 
 namespace {
 
-constexpr std::size_t kMostOfAFile = std::size_t{16} << 20;  // hosts by the hundred thousand
+// room for hundreds of thousands of hosts
+constexpr std::size_t kMostOfAFile = std::size_t{16} << 20;
 
 }  // namespace
 

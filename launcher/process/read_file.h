@@ -1,4 +1,5 @@
-// A whole file, by read(2): a stream throws when a process of /proc ends between open and read.
+// Reads a whole file with read(2): a stream throws when a process of /proc ends between open and
+// read.
 #pragma once
 
 #include <string>

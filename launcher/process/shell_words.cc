@@ -6,7 +6,7 @@
 namespace bp::launcher {
 namespace {
 
-// Inside double quotes a backslash only escapes these.
+// Inside double quotes a backslash escapes only these characters.
 bool escapable_in_double_quotes(char c) {
   return std::string_view("$`\"\\").find(c) != std::string_view::npos;
 }

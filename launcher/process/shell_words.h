@@ -1,4 +1,4 @@
-// Words as a POSIX shell sees them.
+// Splits text into words as a POSIX shell does.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace bp::launcher {
 
-// Splits at blanks; understands '...', "..." and backslash. Nothing is expanded. Throws
+// Splits `text` at blanks. Understands '...', "..." and backslash, and expands nothing. Throws
 // invalid_argument for a quote that is not closed.
 [[nodiscard]] std::vector<std::string> split_shell_words(std::string_view text);
 

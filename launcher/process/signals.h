@@ -1,4 +1,4 @@
-// Signals as data: names, and a descriptor that delivers them to an event loop.
+// The names of signals, and a descriptor that delivers signals to an event loop.
 #pragma once
 
 #include <initializer_list>
@@ -9,29 +9,29 @@
 
 namespace bp::launcher {
 
-// "SIGSEGV" for 11; "signal 63" where it has no name.
+// Returns "SIGSEGV" for 11, and "signal 63" for a number that has no name.
 [[nodiscard]] std::string signal_name(int number);
 
-// The signals that a shell or nohup may have a command ignore (SIGHUP, SIGINT, SIGQUIT, SIGTERM),
-// as far as this process ignores them.
+// Returns which of SIGHUP, SIGINT, SIGQUIT and SIGTERM this process ignores. A shell or nohup may
+// start a command that way.
 [[nodiscard]] std::vector<int> ignored_signals();
 
-// Blocks `signals` in this thread (so construct it before any other thread starts) and delivers
-// them through a descriptor instead. A signal that this process ignores stays ignored: whoever
-// started it wants that (nohup; `&` in a script). SIGCHLD alone is taken from whoever ignored it,
-// as children could not be waited for. They stay blocked after its end: a signal that comes while
-// the program is leaving must not cut that short. Children get an empty mask from spawn().
+// Blocks `signals` in this thread and delivers them through a descriptor instead; construct it
+// before any other thread starts. A signal that this process ignores stays ignored, because its
+// parent wanted that (nohup, or `&` in a script). SIGCHLD is the exception: if it were ignored,
+// bprun could not wait for its children. The signals stay blocked after the destructor, so that a
+// late signal does not interrupt the program's end. spawn() gives children an empty mask.
 class SignalFd {
  public:
   SignalFd(std::initializer_list<int> signals);
   [[nodiscard]] int fd() const { return fd_.get(); }
-  [[nodiscard]] std::vector<int> read();  // those that came; does not wait
+  [[nodiscard]] std::vector<int> read();  // returns the signals that have arrived; does not block
 
  private:
   Fd fd_;
 };
 
-// Writing to a pipe that nobody reads any more becomes EPIPE.
+// Makes a write to a pipe without a reader fail with EPIPE instead of ending this process.
 void ignore_broken_pipes();
 
 }  // namespace bp::launcher

@@ -27,8 +27,8 @@ std::vector<char*> c_strings(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-// Everything that the child needs, made before vfork: afterwards only async-signal-safe calls may
-// be made.
+// Everything that the child needs. It is made before vfork: the child may only make
+// async-signal-safe calls.
 struct Prepared {
   const char* file;
   char** argv;
@@ -46,7 +46,8 @@ void reset_signals(std::span<const int> ignored) {
   struct sigaction standard = {};
   standard.sa_handler = SIG_DFL;
   for (int number = 1; number < NSIG; ++number) {
-    ::sigaction(number, &standard, nullptr);  // KILL and STOP refuse, which is fine
+    // fails for SIGKILL and SIGSTOP, which cannot be changed
+    ::sigaction(number, &standard, nullptr);
   }
   for (const int number : ignored) {
     ::signal(number, SIG_IGN);
@@ -62,7 +63,7 @@ void reset_signals(std::span<const int> ignored) {
   ::_exit(127);
 }
 
-// Moves fds[0..2] to 0..2. None of them is below 3 unless it is in its place already.
+// Moves fds[0..2] to 0..2. A source below 3 is already in its place.
 void place_standard_fds(const Prepared& prepared) {
   for (int target = 0; target < 3; ++target) {
     const int source = prepared.fds[target];
@@ -78,7 +79,7 @@ void place_standard_fds(const Prepared& prepared) {
   prepared.in_own_session ? ::setsid() : ::setpgid(0, 0);
   if (prepared.die_with_parent) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != prepared.parent) {  // it died before prctl
+    if (::getppid() != prepared.parent) {  // the parent ended before prctl()
       ::_exit(127);
     }
   }
@@ -89,8 +90,8 @@ void place_standard_fds(const Prepared& prepared) {
   report_and_exit(prepared.error_pipe);
 }
 
-// The child borrows our memory until its program runs, which spares a copy of all page tables. It
-// writes nothing of it but its own stack and errno.
+// vfork() spares a copy of the page tables: the child uses this process's memory until its program
+// runs. It writes only to its own stack and errno.
 pid_t start_child(const Prepared& prepared) {
   const pid_t pid = ::vfork();
   if (pid == 0) {
@@ -99,7 +100,7 @@ pid_t start_child(const Prepared& prepared) {
   return pid;
 }
 
-// Close-on-exec is of no use to a process that executes nothing.
+// A process that executes no program must close its descriptors itself.
 void close_all_but_standard() {
   if (::syscall(SYS_close_range, 3U, ~0U, 0U) == 0) {
     return;
@@ -144,7 +145,8 @@ SpawnResult spawn(const SpawnRequest& request) {
                           ::getpid(),
                           error_pipe.write.get()};
 
-  // A signal handler of ours must not run in the child; its mask is emptied there.
+  // No signal handler of this process may run in the child, so all signals are blocked here. The
+  // child empties its mask.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
