@@ -17,11 +17,11 @@
 namespace bp::launcher {
 namespace {
 
-// Known to one host or one cable only.
-constexpr std::array kForOneHost{"127.0.0.0/8", "169.254.0.0/16", "::1/128", "fe80::/10"};
+// These networks reach only one host or one link.
+constexpr std::array kNotRoutable{"127.0.0.0/8", "169.254.0.0/16", "::1/128", "fe80::/10"};
 
-bool is_for_others(const std::string& address) {
-  return !address.empty() && std::ranges::none_of(kForOneHost, [&](const char* network) {
+bool is_routable(const std::string& address) {
+  return !address.empty() && std::ranges::none_of(kNotRoutable, [&](const char* network) {
     return in_network(address, network);
   });
 }
@@ -115,9 +115,9 @@ std::vector<InterfaceAddress> candidates(const std::vector<InterfaceAddress>& al
                                          const std::string& wanted) {
   std::vector<InterfaceAddress> found;
   const auto add = [&](const InterfaceAddress& entry) {
-    const bool there =
+    const bool listed =
         std::ranges::find(found, entry.address, &InterfaceAddress::address) != found.end();
-    if (!there && is_for_others(entry.address) && (wanted.empty() || matches(entry, wanted))) {
+    if (!listed && is_routable(entry.address) && (wanted.empty() || matches(entry, wanted))) {
       found.push_back(entry);
     }
   };

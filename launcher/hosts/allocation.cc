@@ -21,7 +21,7 @@ std::string text_of_file(const Variables& variables, const std::string& variable
   return std::move(file.text);
 }
 
-// Adds slots to the host of that name, or the host.
+// Adds slots to the host of that name, which it appends if it is new.
 void add_slots(Hosts& hosts, const std::string& name, int slots, const std::string& where) {
   const auto same = [&](const Host& host) { return host.name == name; };
   const auto known = std::find_if(hosts.begin(), hosts.end(), same);
@@ -36,7 +36,7 @@ void add_slots(Hosts& hosts, const std::string& name, int slots, const std::stri
   hosts.push_back(std::move(host));
 }
 
-// One count for each host; empty where the variable is not set.
+// Returns one count per host; empty if the variable is not set.
 std::vector<int> counts_of(const Variables& variables, const std::string& name, std::size_t hosts) {
   if (!variables.has(name)) return {};
   std::vector<int> counts = parse_node_counts(variables.text(name), name);
@@ -47,7 +47,7 @@ std::vector<int> counts_of(const Variables& variables, const std::string& name, 
   return counts;
 }
 
-// Tasks are slots; with -n there may be as many ranks as CPUs.
+// A host has one slot per task. With -n it may run as many ranks as it has CPUs.
 Hosts hosts_of_slurm(const Variables& variables, const std::string& sign) {
   HostCollector named;
   for (std::string& name : parse_nodelist(variables.text(sign), sign)) {
@@ -65,7 +65,7 @@ Hosts hosts_of_slurm(const Variables& variables, const std::string& sign) {
   return hosts;
 }
 
-// A line for each slot.
+// The file has one line per slot.
 Hosts hosts_of_pbs(const Variables& variables, const std::string& sign) {
   Hosts hosts;
   std::istringstream words(text_of_file(variables, sign));
@@ -73,7 +73,7 @@ Hosts hosts_of_pbs(const Variables& variables, const std::string& sign) {
   return hosts;
 }
 
-// "h1 4 h2 2"
+// The variable holds "h1 4 h2 2".
 Hosts hosts_of_lsf(const Variables& variables, const std::string& sign) {
   Hosts hosts;
   std::istringstream words(variables.text(sign));
@@ -86,7 +86,7 @@ Hosts hosts_of_lsf(const Variables& variables, const std::string& sign) {
   return hosts;
 }
 
-// "h2 2 all.q@h2 UNDEFINED" a line
+// A line of the file is "h2 2 all.q@h2 UNDEFINED".
 Hosts hosts_of_sge(const Variables& variables, const std::string& sign) {
   Hosts hosts;
   std::istringstream lines(text_of_file(variables, sign));
@@ -102,7 +102,7 @@ Hosts hosts_of_sge(const Variables& variables, const std::string& sign) {
   return hosts;
 }
 
-// "name slots=N" for Open MPI, "name:N" for the others.
+// The file has "name slots=N" for Open MPI and "name:N" for the others.
 Hosts hosts_of_operator(const Variables& variables, const std::string& sign) {
   std::string text = text_of_file(variables, sign);
   if (sign == "OMPI_MCA_orte_default_hostfile") return parse_hostfile(text, variables.text(sign));
@@ -141,7 +141,8 @@ std::optional<Allocation> find_allocation(const Variables& variables) {
     if (!variables.has(system.sign)) continue;
     const bool slurm = system.hosts == hosts_of_slurm;
     if (slurm && in_slurm_step(variables)) continue;
-    // Anybody may set these for mpirun; the operator's launcher is told that it is one.
+    // A user may set these variables for mpirun. The operator sets K_MPI_JOB_ROLE in the pod of its
+    // launcher.
     if (system.hosts == hosts_of_operator && variables.text("K_MPI_JOB_ROLE") != "launcher") {
       continue;
     }

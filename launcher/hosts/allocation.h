@@ -1,4 +1,4 @@
-// The hosts that a batch system has given to the job in which bprun itself runs.
+// The hosts that a batch system has given to the job in which bprun runs.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,16 @@ namespace bp::launcher {
 struct Allocation {
   Hosts hosts;
   std::string found_by = {};  // "SLURM_JOB_NODELIST=n[1-2]"
-  bool by_srun = false;       // srun starts agents on them; else ssh
+  bool by_srun = false;       // true: srun starts the agents; false: ssh does
 };
 
-// Of Slurm, PBS, LSF, SGE or the MPI Operator, the first whose variables are there; Slurm's also
-// where bprun is no step of it, but in the batch script or in salloc's shell. None with
-// BP_ENGINE=none. Throws invalid_argument naming the variable or file.
+// Returns the allocation of the first of Slurm, PBS, LSF, SGE and the MPI Operator whose variables
+// are set. Slurm's counts only where bprun is not itself a step of the job, as in the batch script
+// or in salloc's shell. Returns nothing with BP_ENGINE=none. Throws invalid_argument naming the
+// variable or file.
 [[nodiscard]] std::optional<Allocation> find_allocation(const Variables& variables);
 
-// "2 hosts with 3 slots by SLURM_JOB_NODELIST=n[1-2]"
+// Returns "2 hosts with 3 slots by SLURM_JOB_NODELIST=n[1-2]".
 [[nodiscard]] std::string describe(const Allocation& allocation);
 
 }  // namespace bp::launcher

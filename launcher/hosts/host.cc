@@ -25,7 +25,8 @@ int Host::capacity() const {
 }
 
 void check_host_name(const std::string& name, const std::string& where) {
-  // A single colon is none of IPv6: "a:3" is a host with slots, where a host alone is wanted.
+  // A single colon cannot be part of an IPv6 address: "a:3" is a host with slots, but only a name
+  // is allowed here.
   const bool good = !name.empty() && name.front() != '-' &&
                     std::all_of(name.begin(), name.end(), is_name_character) &&
                     std::count(name.begin(), name.end(), ':') != 1;
@@ -52,9 +53,8 @@ int parse_number(const std::string& text,
 
 void HostCollector::add(Host host, const std::string& where) {
   if (!names_.insert(host.name).second) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        concat(where, ": host ", host.name, " stands there twice; give all its slots at once"));
+    throw Error(ErrorCode::invalid_argument,
+                concat(where, ": host ", host.name, " is named twice; give all its slots at once"));
   }
   if (hosts_.size() == kMostHosts) {
     throw Error(ErrorCode::invalid_argument, concat(where, ": more than ", kMostHosts, " hosts"));

@@ -1,4 +1,4 @@
-// The hosts of a job as the user named them, in the order that numbers the ranks.
+// The hosts of a job as the user named them. Their order determines the ranks.
 #pragma once
 
 #include <optional>
@@ -10,25 +10,26 @@
 namespace bp::launcher {
 
 struct Host {
-  std::string name;          // as typed; IPv6 without brackets
-  std::optional<int> slots;  // unset: one for each GPU, or 1 where none is known
+  std::string name;          // as the user wrote it; IPv6 without brackets
+  std::optional<int> slots;  // unset: one per GPU in `gpus`, or 1
   std::optional<int> max_slots;
-  std::optional<std::vector<int>> gpus;  // unset: all there are
-  std::string interface;                 // empty: whatever routes to the others
-  std::optional<int> port;               // ssh's, where it is not the default
-  std::string user;                      // likewise
+  std::optional<std::vector<int>> gpus;  // unset: all GPUs of the host
+  std::string interface;                 // empty: the one that routes to the other hosts
+  std::optional<int> port;               // ssh's port; unset: ssh's default
+  std::string user;                      // ssh's user; empty: ssh's default
 
-  // Ranks that fit without being asked for more: slots, else GPUs, else 1.
+  // Returns the number of ranks that run here unless more are requested: slots, else the number of
+  // listed GPUs, else 1.
   [[nodiscard]] int capacity() const;
 };
 
 using Hosts = std::vector<Host>;
 
-// More hosts than this are refused, whatever short form they come in.
+// The largest number of hosts, in whatever short form they are written.
 inline constexpr std::size_t kMostHosts = 65536;
 
-// All throw invalid_argument with `where` before the text.
-// A name is refused when ssh or a shell could take it for something else.
+// Both functions throw invalid_argument with `where` before the text. check_host_name() refuses a
+// name that ssh or a shell could misread.
 void check_host_name(const std::string& name, const std::string& where);
 [[nodiscard]] int parse_number(const std::string& text,
                                const std::string& what,
@@ -36,10 +37,10 @@ void check_host_name(const std::string& name, const std::string& where);
                                int most,
                                const std::string& where);
 
-// Hosts in order, each once.
+// Collects hosts in order and refuses duplicates.
 class HostCollector {
  public:
-  void add(Host host, const std::string& where);  // refuses a second of that name
+  void add(Host host, const std::string& where);  // throws if it has one of that name
   [[nodiscard]] Hosts take() { return std::move(hosts_); }
 
  private:

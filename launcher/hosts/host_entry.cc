@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kMostGpu = 1023;
 
-// Between colons that stand in no bracket.
+// Splits at the colons that are not inside brackets.
 std::vector<std::string> parts_of(const std::string& entry) {
   std::vector<std::string> parts(1);
   bool inside = false;

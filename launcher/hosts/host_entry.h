@@ -1,5 +1,5 @@
-// What the notations of hosts have in common: how a host is named, and what can be said of it.
-// All throw invalid_argument with `where` before the text.
+// The syntax that all notations of hosts share: the name of a host and its fields. All functions
+// throw invalid_argument with `where` before the text.
 #pragma once
 
 #include <string>
@@ -8,22 +8,23 @@
 
 namespace bp::launcher {
 
-// "[USER@]NAME" without anything else set. NAME may have ranges, "gpu[01-08]", and then stands for
-// many hosts, or is an IPv6 address in brackets. Brackets match (split_entries).
+// Parses "[USER@]NAME" and sets no other field. NAME may contain ranges, as in "gpu[01-08]", and
+// then stands for several hosts; or it is an IPv6 address in brackets. The brackets must match
+// (split_entries() checks that).
 [[nodiscard]] Hosts parse_host_name(const std::string& text, const std::string& where);
 
-// "[USER@]NAME[:SLOTS][:KEY=VALUE]...", as "u@gpu[01-08]:4:port=2222:gpus=[0,2]".
+// Parses "[USER@]NAME[:SLOTS][:KEY=VALUE]...", as in "u@gpu[01-08]:4:port=2222:gpus=[0,2]".
 [[nodiscard]] Hosts parse_host_entry(const std::string& text, const std::string& where);
 
-// slots, max_slots, gpus ("0,2-3", perhaps in brackets), iface, port or user.
+// Sets one field: slots, max_slots, gpus ("0,2-3", perhaps in brackets), iface, port or user.
 void set_host_field(Host& host,
                     const std::string& key,
                     const std::string& value,
                     const std::string& where);
 
-// "KEY=VALUE"
+// Sets a field from "KEY=VALUE".
 void set_host_field(Host& host, const std::string& word, const std::string& where);
 
-void check_slots(const Host& host, const std::string& where);  // max_slots is not less than slots
+void check_slots(const Host& host, const std::string& where);  // refuses max_slots < slots
 
 }  // namespace bp::launcher

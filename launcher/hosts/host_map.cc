@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The parser would silently keep the last of two equal keys.
+// Refuses duplicate keys; the parser alone would silently keep the last of them.
 Json parse_with_unique_keys(std::string_view text, const std::string& name) {
   std::vector<std::set<std::string>> keys;
   const auto check = [&](int, Json::parse_event_t event, Json& parsed) {
@@ -30,7 +30,7 @@ Json parse_with_unique_keys(std::string_view text, const std::string& name) {
     } else if (event == Json::parse_event_t::key) {
       const auto key = parsed.get<std::string>();
       if (!keys.back().insert(key).second) {
-        refuse(name, concat("'", key, "' stands there twice"));
+        refuse(name, concat("'", key, "' is given twice"));
       }
     }
     return true;
@@ -38,7 +38,7 @@ Json parse_with_unique_keys(std::string_view text, const std::string& name) {
   try {
     return Json::parse(text.begin(), text.end(), check);
   } catch (const Json::out_of_range&) {
-    refuse(name, "a number in it is out of all range");
+    refuse(name, "it has a number that is out of range");
   } catch (const Json::parse_error& error) {
     const std::size_t line =
         1 +
@@ -55,11 +55,11 @@ std::string joined(const Json& list) {
   return concat("[", text, "]");
 }
 
-// As a hostfile would have it. What is not of the right kind is left to be refused there.
+// Sets the fields as a hostfile does. set_host_field() refuses values of the wrong kind.
 void read_fields(Host& host, const Json& fields, const std::string& where) {
   for (const auto& [key, value] : fields.items()) {
     const bool words = key == "gpus" || key == "iface" || key == "user";
-    if (key == "gpus" && value.is_null()) continue;  // all there are
+    if (key == "gpus" && value.is_null()) continue;  // all GPUs of the host
     if (key == "gpus" && !value.is_array() && !value.is_string()) {
       refuse(where, "gpus must be a list, as [0, 2]");
     }
@@ -81,7 +81,7 @@ Hosts parse_host_map(std::string_view text, const std::string& name) {
   HostCollector hosts;
   for (const auto& [host_name, value] : map.items()) {
     const std::string where = concat(name, ": ", host_name);
-    static_cast<void>(split_entries(host_name, name));  // its brackets match
+    static_cast<void>(split_entries(host_name, name));  // checks that the brackets match
     for (Host& host : parse_host_name(host_name, name)) {
       if (value.is_number()) {
         set_host_field(host, "slots", value.dump(), where);

@@ -1,5 +1,5 @@
 // Hosts as JSON: {"a": 3, "gpu[01-04]": {"slots": 2, "gpus": [0, 2], "port": 2222}, "c": null}. The
-// order counts; the fields are those of a hostfile.
+// hosts keep the order of the file; the fields are those of a hostfile.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace bp::launcher {
 
-// `name` is the file's, for messages. Throws invalid_argument naming file and host.
+// Parses the text of a file. `name` is the file's name, for messages. Throws invalid_argument
+// naming the file and the host.
 [[nodiscard]] Hosts parse_host_map(std::string_view text, const std::string& name);
 
 }  // namespace bp::launcher

@@ -13,7 +13,8 @@
 namespace bp::launcher {
 namespace {
 
-// What -H takes, or an IPv6 address, which here no comma or colon follows.
+// Parses an entry as -H takes it, or a bare IPv6 address: no comma or colon follows it in this
+// format.
 Hosts parse_first_word(const std::string& word, const std::string& where) {
   if (split_entries(word, where).size() > 1) {
     throw Error(ErrorCode::invalid_argument, concat(where, ": '", word, "': one host a line"));
@@ -23,7 +24,7 @@ Hosts parse_first_word(const std::string& word, const std::string& where) {
   return bare_ipv6 ? parse_host_name(concat("[", word, "]"), where) : parse_host_entry(word, where);
 }
 
-// A name with one would be cut there, in messages and by the system.
+// A name with a NUL byte would be cut off there, in messages and by the system.
 void check_no_nul(const std::string& line, const std::string& where) {
   if (line.find('\0') == std::string::npos) return;
   throw Error(ErrorCode::invalid_argument,

@@ -17,7 +17,8 @@
 namespace bp::launcher {
 namespace {
 
-constexpr std::chrono::seconds kNameService{5};  // to answer for a host that ssh has found
+// the limit for resolving a host that ssh has already reached
+constexpr std::chrono::seconds kNameService{5};
 
 }  // namespace
 
@@ -38,8 +39,8 @@ bool Machine::is(const std::string& host) const {
   if (is_loopback(host) || names.contains(lower_case(host))) {
     return true;
   }
-  // Through bytes, because one IPv6 address has many spellings; without "%eth0", because a
-  // link-local one of ours is ours on whatever interface.
+  // Compares bytes, because one IPv6 address has many spellings, and ignores "%eth0", because a
+  // link-local address of this machine belongs to it on every interface.
   const auto bytes = address_bytes(host.substr(0, host.find('%')));
   return bytes && std::any_of(addresses.begin(), addresses.end(),
                               [&](const std::string& own) { return address_bytes(own) == bytes; });
@@ -57,7 +58,7 @@ std::string interface_address(const std::string& interface) {
   if (found == own.end()) {
     throw Error(ErrorCode::invalid_argument,
                 concat("--interface ", interface,
-                       ": this machine has none of that name, address or "
+                       ": this machine has no interface of that name, address or "
                        "network; it has ",
                        list_text(own)));
   }
@@ -70,7 +71,7 @@ std::string address_towards(const std::string& host) {
   if (!list) {
     return "";
   }
-  // Connecting a datagram socket asks the routing table and sends nothing.
+  // connect() on a datagram socket only consults the routing table; it sends nothing.
   const Fd socket(::socket(list->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_storage own{};
   socklen_t size = sizeof own;

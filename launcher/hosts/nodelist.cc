@@ -19,7 +19,7 @@ std::string padded(int number, std::size_t width) {
   return digits;
 }
 
-// "1-3,7" or "08-10" to the digits of each; as wide as the first of a range is written.
+// Expands "1-3,7" or "08-10" to its numbers, padded to the width of the first number of each range.
 std::vector<std::string> digits_of(const std::string& text, const std::string& where) {
   std::vector<std::string> all;
   std::string_view rest = text;
@@ -47,7 +47,7 @@ std::vector<std::string> split_entries(const std::string& text, const std::strin
   std::vector<std::string> entries(1);
   bool inside = false;
   for (const char c : text) {
-    if (c == (inside ? '[' : ']')) refuse(where, concat("a bracket too many in '", text, "'"));
+    if (c == (inside ? '[' : ']')) refuse(where, concat("an unmatched bracket in '", text, "'"));
     if (c == '[' || c == ']') inside = c == '[';
     if (c == ',' && !inside) {
       entries.emplace_back();
@@ -103,7 +103,7 @@ std::vector<int> parse_node_counts(const std::string& text, const std::string& w
     int times = 1;
     if (open != std::string::npos) {
       if (entry.back() != ')') refuse(where, concat("'", entry, "' is not as 2(x3)"));
-      times = parse_number(entry.substr(open + 2, entry.size() - open - 3), "the times of each", 1,
+      times = parse_number(entry.substr(open + 2, entry.size() - open - 3), "each repetition", 1,
                            static_cast<int>(kMostHosts), where);
     }
     if (counts.size() + static_cast<std::size_t>(times) > kMostHosts) {

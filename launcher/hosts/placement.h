@@ -1,4 +1,4 @@
-// Which ranks run where.
+// Assigns ranks to hosts.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,13 @@ struct PlacedHost {
   int ranks = 0;
 };
 
-// Fills host by host in the order given; hosts that get no rank are left out. Without `ranks`,
-// every slot is used. With it, max_slots (where given) bounds a host instead of its slots, once all
-// slots are taken. Throws invalid_argument, naming both numbers, when they do not fit.
+// Fills the hosts in the order given and leaves out hosts that get no rank. Without `ranks`, uses
+// every slot. With `ranks`, a host may also get ranks beyond its slots, up to its max_slots, once
+// all slots are taken. Throws invalid_argument, naming both numbers, if the ranks do not fit.
 [[nodiscard]] std::vector<PlacedHost> place_ranks(const Hosts& hosts, std::optional<int> ranks);
 
-// Likewise, but as many as there is room for where `ranks` do not fit; maybe none.
+// Like place_ranks(), but if `ranks` do not fit, places the largest number that does; an empty list
+// for no hosts.
 [[nodiscard]] std::vector<PlacedHost> place_what_fits(const Hosts& hosts, std::optional<int> ranks);
 
 [[nodiscard]] int world_size(const std::vector<PlacedHost>& placement);  // 0 for no hosts

@@ -1,4 +1,4 @@
-// Sets of ranks as people write them. Pure.
+// Parses and prints sets of ranks. Pure.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace bp::launcher {
 
-// "0-2,5"; ascending ranks.
+// Returns "0-2,5" for 0, 1, 2, 5. `ranks` must be in ascending order.
 [[nodiscard]] std::string rank_ranges(const std::vector<int>& ranks);
 
-// The reverse, in any order, each once. Throws invalid_argument naming `option`.
+// Parses such a list, in any order and with repetitions; returns each rank once, in ascending
+// order. Throws invalid_argument naming `option`.
 [[nodiscard]] std::vector<int> parse_rank_list(std::string_view text, std::string_view option);
 
 }  // namespace bp::launcher

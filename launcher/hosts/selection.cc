@@ -18,7 +18,7 @@
 namespace bp::launcher {
 namespace {
 
-// What is said of a host: some of its slots, or all.
+// What a choice names of a host: some of its slots, or all.
 struct Chosen {
   std::set<int> slots;
   bool all = false;
@@ -37,7 +37,7 @@ void add_slots(Chosen& chosen, const std::string& word, const std::string& optio
   for (int slot = begin; slot <= end; ++slot) chosen.slots.insert(slot);
 }
 
-// The colon before a host's slots; npos where all are meant.
+// Returns the index of the colon before a host's slots; npos if the word names the whole host.
 std::size_t slots_colon(const std::string& word) {
   const std::size_t bracket = word.rfind(']');
   return word.find(':', bracket == std::string::npos ? 0 : bracket);
@@ -46,7 +46,7 @@ std::size_t slots_colon(const std::string& word) {
 Choice parse_choice(std::string text, const std::string& option) {
   std::replace(text.begin(), text.end(), '@', ',');
   Choice choice;
-  std::vector<std::string> latest;  // the hosts whose slots may go on
+  std::vector<std::string> latest;  // the hosts to which further slot numbers belong
   for (const std::string& word : split_entries(text, option)) {
     const std::size_t colon = slots_colon(word);
     const bool more_slots = !latest.empty() && is_number_or_range(word);
@@ -66,7 +66,7 @@ Choice parse_choice(std::string text, const std::string& option) {
   return choice;
 }
 
-// The numbers by which a host's slots are known.
+// Returns the numbers of a host's slots: its GPUs if it has one for each slot, else 0, 1, ...
 std::vector<int> slot_numbers(const Host& host) {
   const auto count = static_cast<std::size_t>(host.capacity());
   if (host.gpus && host.gpus->size() == count) return *host.gpus;
@@ -75,7 +75,7 @@ std::vector<int> slot_numbers(const Host& host) {
   return numbers;
 }
 
-void check_hosts_are_there(const Hosts& hosts, const Choice& choice, const std::string& option) {
+void check_hosts_exist(const Hosts& hosts, const Choice& choice, const std::string& option) {
   std::vector<std::string> names;
   for (const Host& host : hosts) names.push_back(host.name);
   const std::set<std::string> known(names.begin(), names.end());
@@ -84,17 +84,17 @@ void check_hosts_are_there(const Hosts& hosts, const Choice& choice, const std::
   if (unknown == choice.end()) return;
   const std::string nearest = nearest_name(unknown->first, names);
   constexpr std::size_t kFew = 8;
-  std::string there;
+  std::string listed;
   for (std::size_t i = 0; i < std::min(kFew, names.size()); ++i) {
-    there += concat(i == 0 ? "" : ", ", names[i]);
+    listed += concat(i == 0 ? "" : ", ", names[i]);
   }
-  if (names.size() > kFew) there += concat(" and ", names.size() - kFew, " more");
+  if (names.size() > kFew) listed += concat(" and ", names.size() - kFew, " more");
   refuse(option, concat("there is no host ", unknown->first, "; ",
-                        nearest.empty() ? concat("the hosts are ", there)
+                        nearest.empty() ? concat("the hosts are ", listed)
                                         : concat("did you mean ", nearest, "?")));
 }
 
-void check_slots_are_there(const Host& host, const Chosen& chosen, const std::string& option) {
+void check_slots_exist(const Host& host, const Chosen& chosen, const std::string& option) {
   const auto numbers = slot_numbers(host);
   for (const int slot : chosen.slots) {
     if (std::find(numbers.begin(), numbers.end(), slot) == numbers.end()) {
@@ -103,7 +103,7 @@ void check_slots_are_there(const Host& host, const Chosen& chosen, const std::st
   }
 }
 
-// The host with what is left of it.
+// Returns the host with the slots that remain.
 Host reduced(Host host, const Chosen& chosen, bool keep_chosen) {
   const auto numbers = slot_numbers(host);
   std::vector<int> kept;
@@ -127,12 +127,12 @@ Hosts select_hosts(Hosts hosts, const Selection& selection) {
     refuse(option, "give only one of --include and --exclude");
   }
   const Choice choice = parse_choice(including ? *selection.include : *selection.exclude, option);
-  check_hosts_are_there(hosts, choice, option);
+  check_hosts_exist(hosts, choice, option);
   Hosts left;
   for (Host& host : hosts) {
     const auto found = choice.find(host.name);
     const Chosen chosen = found == choice.end() ? Chosen{} : found->second;
-    check_slots_are_there(host, chosen, option);
+    check_slots_exist(host, chosen, option);
     Host rest = reduced(std::move(host), chosen, including);
     if (rest.slots != 0) left.push_back(std::move(rest));
   }

@@ -1,4 +1,4 @@
-// --include and --exclude: some of the hosts, or of their slots.
+// --include and --exclude: select some of the hosts, or some of their slots.
 #pragma once
 
 #include <optional>
@@ -8,21 +8,21 @@
 
 namespace bp::launcher {
 
-struct Selection {  // at most one of them
+struct Selection {  // at most one of them is set
   std::optional<std::string> include;
   std::optional<std::string> exclude;
 };
 
-// "a,gpu[01-04]:0,2-3,b:1": hosts, each with all its slots or with those that follow its colon, up
-// to the next word that is no number. Between hosts there may be '@' as well. What is named twice
-// counts once; a host that is named with and without slots is meant as a whole.
+// The syntax is "a,gpu[01-04]:0,2-3,b:1". A host has all its slots, or those that follow its colon
+// up to the next word that is not a number. '@' may separate hosts as well as ','. Slots that are
+// named twice count once. A host that is named both with and without slots counts as a whole.
 //
-// A host's slots are numbered from 0, or as its GPUs where it has a list of them with one for each
-// slot. Hosts keep their order, and slots too. A host of which only some are left has so many slots
-// and no more, and their numbers are its GPUs.
+// Slots are numbered from 0, or by GPU if the host lists one GPU per slot. Hosts and slots keep
+// their order. A host that is only partly selected gets that number of slots, no max_slots, and the
+// numbers of those slots as its GPUs.
 //
-// Throws invalid_argument for a host or a slot that is not there, naming the nearest or those that
-// are, and where nothing is left.
+// Throws invalid_argument if a host or slot does not exist, naming the nearest name or those that
+// exist, and if no host is left.
 [[nodiscard]] Hosts select_hosts(Hosts hosts, const Selection& selection);
 
 }  // namespace bp::launcher

@@ -35,29 +35,31 @@ int slots_of(const std::vector<SlotOffer>& offers) {
   return slots;
 }
 
-std::string describe_offers(const std::vector<SlotOffer>& there, int world) {
+std::string describe_offers(const std::vector<SlotOffer>& present, int world) {
   std::string text;
-  for (const SlotOffer& offer : there) text += concat(text.empty() ? ": " : ", ", text_of(offer));
-  return concat(slots_of(there), " of ", world, " ranks are there", text);
+  for (const SlotOffer& offer : present) text += concat(text.empty() ? ": " : ", ", text_of(offer));
+  return concat(slots_of(present), " of ", world, " ranks are present", text);
 }
 
-std::string contradiction(const std::vector<SlotOffer>& there, const SlotOffer& offer, int world) {
+std::string contradiction(const std::vector<SlotOffer>& present,
+                          const SlotOffer& offer,
+                          int world) {
   if (offer.first_rank && *offer.first_rank > world - offer.slots) {
     return concat(offer.host, " wants ", ranks_text(*offer.first_rank, offer.slots), ", but -n is ",
                   world);
   }
   const auto same = [&](const SlotOffer& other) { return overlap(other, offer); };
-  const auto other = std::find_if(there.begin(), there.end(), same);
-  if (other != there.end()) {
+  const auto other = std::find_if(present.begin(), present.end(), same);
+  if (other != present.end()) {
     return concat(offer.host, " wants ", ranks_text(*offer.first_rank, offer.slots), ", but ",
                   other->host, " has ", ranks_text(*other->first_rank, other->slots));
   }
   if (offer.slots > world) {
     return concat(offer.host, " has ", slots_text(offer.slots), ", but -n is ", world);
   }
-  if (slots_of(there) + offer.slots > world) {
+  if (slots_of(present) + offer.slots > world) {
     return concat(offer.host, " has ", slots_text(offer.slots), ", but ",
-                  describe_offers(there, world));
+                  describe_offers(present, world));
   }
   return "";
 }

@@ -1,5 +1,5 @@
-// Machines that join a job by themselves, each with so many slots, perhaps from a certain rank on:
-// whether that can be, and which ranks it makes. Pure.
+// Checks the offers of machines that join a job by themselves, and assigns ranks to them. An offer
+// is a number of slots, perhaps with a first rank. Pure.
 #pragma once
 
 #include <optional>
@@ -16,25 +16,26 @@ struct SlotOffer {
   std::optional<int> first_rank;
 };
 
-// Why `offer` cannot be taken beside those that are there, naming whom it contradicts; empty where
-// it can.
-[[nodiscard]] std::string contradiction(const std::vector<SlotOffer>& there,
+// Returns why `offer` cannot be accepted in addition to the `present` offers, naming the offer that
+// it contradicts; empty if it can be accepted.
+[[nodiscard]] std::string contradiction(const std::vector<SlotOffer>& present,
                                         const SlotOffer& offer,
                                         int world);
 
 [[nodiscard]] int slots_of(const std::vector<SlotOffer>& offers);
 
-// "4 of 6 ranks are there: a (ranks 0-2), b (1 slot)"
-[[nodiscard]] std::string describe_offers(const std::vector<SlotOffer>& there, int world);
+// Returns "4 of 6 ranks are present: a (ranks 0-2), b (1 slot)".
+[[nodiscard]] std::string describe_offers(const std::vector<SlotOffer>& present, int world);
 
-// Of offers that together have `world` slots and do not contradict each other: those that name
-// their first rank get it; the others, in their order, the first gap that is wide enough.
+// The first rank that an offer gets.
 struct RankAssignment {
   std::size_t offer = 0;  // index
   int first_rank = 0;
 };
-// By first rank, those without slots left out. Throws invalid_argument where an offer fits into no
-// gap.
+// Assigns ranks to offers that together have `world` slots and do not contradict each other. An
+// offer with a first rank gets that one; each of the others, in order, gets the first gap that is
+// wide enough. Returns the assignments ordered by first rank, without offers of 0 slots. Throws
+// invalid_argument if an offer fits no gap.
 [[nodiscard]] std::vector<RankAssignment> assign_ranks(const std::vector<SlotOffer>& offers,
                                                        int world);
 

@@ -297,7 +297,7 @@ TEST(Usage, IsRefusedInALine) {
     EXPECT_THAT(bprun.first_error_line(), HasSubstr(line));
     EXPECT_THAT(bprun.err(), Not(HasSubstr("FAILED")));
   };
-  refused({"-H", "a:1,a:1", "true"}, 2, "bprun: -H: host a stands there twice");
+  refused({"-H", "a:1,a:1", "true"}, 2, "bprun: -H: host a is named twice");
   refused({"-H", "localhost:2", "-n", "3", "true"}, 2,
           "bprun: -n 3 asks for more ranks than the 2 slots");
   refused({"--hostfile", "/no/such/file", "true"}, 66,

@@ -73,7 +73,7 @@ class JoinTest : public testing::Test {
 TEST_F(JoinTest, RanksAreInTheOrderOfComing) {
   serve({"-n", "4", "--slots", "1", rank_program(), "dump", folder_ + "/dump"});
   BprunProcess first = join({"--slots", "2"});
-  ASSERT_TRUE(server_->wait_for("3 of 4 ranks are there")) << server_->err();
+  ASSERT_TRUE(server_->wait_for("3 of 4 ranks are present")) << server_->err();
   BprunProcess second =
       join({"--slots", "1", "-n", "4", "--", rank_program(), "dump", folder_ + "/dump"});
   EXPECT_EQ(server_->finish(), 0) << server_->err();
@@ -105,7 +105,7 @@ TEST_F(JoinTest, RanksMeetAndTheirOutputIsTheServers) {
 TEST_F(JoinTest, AGuestMayHaveTheFirstRankAndTheServerNone) {
   serve({"-n", "2", "--slots", "0", "sh", "-c", "echo $RANK of $BP_LOCAL_SIZES; cat"});
   BprunProcess last = join({"--first-rank", "1"});
-  ASSERT_TRUE(server_->wait_for("1 of 2 ranks are there")) << server_->err();
+  ASSERT_TRUE(server_->wait_for("1 of 2 ranks are present")) << server_->err();
   BprunProcess first = join({"--first-rank", "0"});
   EXPECT_EQ(server_->finish(), 0) << server_->err();
   EXPECT_THAT(server_->out(), AllOf(HasSubstr("[0] 0 of 1,1\n"), HasSubstr("[1] 1 of 1,1\n")));
@@ -139,7 +139,7 @@ class JoinGpusTest : public JoinTest {
 TEST_F(JoinGpusTest, EachMachineGetsThoseItWantsOrTheServer) {
   serve({"-n", "3", "--gpus", "all", "sh", "-c", "echo rank $RANK has $CUDA_VISIBLE_DEVICES"});
   BprunProcess first = join({"--gpus", "2"});
-  ASSERT_TRUE(server_->wait_for("2 of 3 ranks are there")) << server_->err();
+  ASSERT_TRUE(server_->wait_for("2 of 3 ranks are present")) << server_->err();
   BprunProcess second = join({});
   EXPECT_EQ(server_->finish(), 0) << server_->err();
   EXPECT_THAT(server_->out(),
@@ -199,7 +199,7 @@ TEST_F(JoinTest, ContradictionsAreRefusedAndTheOthersGoOnWaiting) {
   EXPECT_THAT(refusal({"--slots", "2", "--first-rank", "0"}),
               ContainsRegex("bprun: .* refuses: .*#2 wants ranks 0-1, but .* has rank 0\n"));
   EXPECT_THAT(refusal({"--slots", "3"}),
-              ContainsRegex("#2 has 3 slots, but 1 of 3 ranks are there: .* \\(rank 0\\)\n"));
+              ContainsRegex("#2 has 3 slots, but 1 of 3 ranks are present: .* \\(rank 0\\)\n"));
   EXPECT_THAT(refusal({"--slots", "2", "-n", "4"}),
               ContainsRegex("#2 has -n 4, but .* has -n 3\n"));
   EXPECT_THAT(refusal({"--slots", "2", "false", "a b"}),
@@ -257,7 +257,7 @@ TEST_F(JoinTest, AMachineThatNeverComesIsNamed) {
   BprunProcess guest = join({"--slots", "1", "--first-rank", "5"});
   EXPECT_EQ(server_->finish(), 75);
   const std::string why =
-      "only 4 of 6 ranks are there: .* \\(3 slots\\), .*#2 \\(rank 5\\), after 1.0 s "
+      "only 4 of 6 ranks are present: .* \\(3 slots\\), .*#2 \\(rank 5\\), after 1.0 s "
       "\\(--start-timeout\\)\n";
   EXPECT_THAT(server_->err(), ContainsRegex("bprun: FAILED  " + why));
   EXPECT_EQ(guest.finish(), 75);
@@ -320,7 +320,7 @@ TEST_F(JoinTest, AGuestThatLeavesBeforeTheStartMakesRoom) {
   ASSERT_TRUE(server_->wait_for("has joined")) << server_->err();
   early.signal(SIGINT);
   EXPECT_EQ(early.finish(), 130);
-  ASSERT_TRUE(server_->wait_for("has left again; 1 of 3 ranks are there")) << server_->err();
+  ASSERT_TRUE(server_->wait_for("has left again; 1 of 3 ranks are present")) << server_->err();
   BprunProcess late = join({"--slots", "2", "--first-rank", "1"});
   EXPECT_EQ(late.finish(), 0) << late.err();
   EXPECT_EQ(server_->finish(), 0) << server_->err();

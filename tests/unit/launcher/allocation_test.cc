@@ -40,8 +40,8 @@ TEST(Nodelist, RefusesWhatMakesNoSense) {
     return refusal_of([=] { return parse_nodelist(text, "SLURM_JOB_NODELIST"); });
   };
   EXPECT_EQ(error("n[1-3"), "SLURM_JOB_NODELIST: a bracket is not closed in 'n[1-3'");
-  EXPECT_EQ(error("n1]"), "SLURM_JOB_NODELIST: a bracket too many in 'n1]'");
-  EXPECT_EQ(error("n[[1]]"), "SLURM_JOB_NODELIST: a bracket too many in 'n[[1]]'");
+  EXPECT_EQ(error("n1]"), "SLURM_JOB_NODELIST: an unmatched bracket in 'n1]'");
+  EXPECT_EQ(error("n[[1]]"), "SLURM_JOB_NODELIST: an unmatched bracket in 'n[[1]]'");
   EXPECT_EQ(error("n[0-65536]"),
             "SLURM_JOB_NODELIST: '[0-65536]' stands for more than 65536 hosts");
   EXPECT_THAT(error("a[0-999]b[0-999]"), HasSubstr("stands for more than 65536 hosts"));

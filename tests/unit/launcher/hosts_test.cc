@@ -64,12 +64,12 @@ TEST(HostList, RefusesWhatMakesNoSense) {
   const auto error = [](const char* text) {
     return refusal_of([=] { (void)parse_host_list(text); });
   };
-  EXPECT_EQ(error("a:1,a:2"), "-H: host a stands there twice; give all its slots at once");
+  EXPECT_EQ(error("a:1,a:2"), "-H: host a is named twice; give all its slots at once");
   EXPECT_EQ(error("fe80::1"), "-H: write an IPv6 address in brackets, as [fe80::1]:1");
   EXPECT_EQ(error("a:2:20:30"), "-H: '20' is not key=value");
   EXPECT_EQ(error("[::1"), "-H: a bracket is not closed in '[::1'");
   EXPECT_EQ(error("[::1]2"), "-H: '[::1]2' is not an address in brackets");
-  EXPECT_EQ(error("n[1-2]:1,n2:1"), "-H: host n2 stands there twice; give all its slots at once");
+  EXPECT_EQ(error("n[1-2]:1,n2:1"), "-H: host n2 is named twice; give all its slots at once");
   EXPECT_EQ(error("n[2-1]"), "-H: in '[2-1]' each must be a number from 2 to 999999999, not '1'");
   EXPECT_EQ(error("n[1-65536],m"), "-H: more than 65536 hosts");
   EXPECT_EQ(error("a:1:prot=22"), "-H: 'prot' is not known here; did you mean port?");
@@ -125,7 +125,7 @@ TEST(Hostfile, NamesFileAndLine) {
   const auto error = [](const char* text) {
     return refusal_of([=] { (void)parse_hostfile(text, "h"); });
   };
-  EXPECT_EQ(error("a\n\na slots=2"), "h:3: host a stands there twice; give all its slots at once");
+  EXPECT_EQ(error("a\n\na slots=2"), "h:3: host a is named twice; give all its slots at once");
   EXPECT_EQ(error("a slots=two"), "h:1: slots must be a number from 1 to 4096, not 'two'");
   EXPECT_EQ(error("a slots"), "h:1: 'slots' is not key=value");
   EXPECT_EQ(error("a slots="), "h:1: 'slots=' is not key=value");
@@ -199,15 +199,15 @@ TEST(HostMap, RefusesWhatMakesNoSense) {
   const auto error = [](const char* text) {
     return refusal_of([=] { (void)parse_host_map(text, "m"); });
   };
-  EXPECT_EQ(error(R"({"a": 1, "b": 2, "a": 3})"), "m: 'a' stands there twice");
-  EXPECT_EQ(error(R"({"a": {"slots": 1, "slots": 2}})"), "m: 'slots' stands there twice");
+  EXPECT_EQ(error(R"({"a": 1, "b": 2, "a": 3})"), "m: 'a' is given twice");
+  EXPECT_EQ(error(R"({"a": {"slots": 1, "slots": 2}})"), "m: 'slots' is given twice");
   EXPECT_EQ(error("{\n\"a\": 1,\n}"), "m:3: this is not JSON");
   EXPECT_EQ(error(""), "m:1: this is not JSON");
   EXPECT_EQ(error(R"({"a": 0})"), "m: a: slots must be a number from 1 to 4096, not '0'");
   EXPECT_EQ(error(R"({"a": 1.5})"), "m: a: slots must be a number from 1 to 4096, not '1.5'");
   EXPECT_EQ(error(R"({"a": 99999999999999999999})"),
             "m: a: slots must be a number from 1 to 4096, not '1e+20'");
-  EXPECT_EQ(error(R"({"a": 1e400})"), "m: a number in it is out of all range");
+  EXPECT_EQ(error(R"({"a": 1e400})"), "m: it has a number that is out of range");
   EXPECT_EQ(error(R"({"a": {"slot": 1}})"), "m: a: 'slot' is not known here; did you mean slots?");
   EXPECT_EQ(error(R"({"a": {"slots": "3"}})"),
             R"(m: a: slots must be a number from 1 to 4096, not '"3"')");

@@ -41,7 +41,7 @@ TEST(SlotOffers, ThatFitIntoNoGapAreRefused) {
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
                  "no 2 ranks side by side are left for a: give its --first-rank, or other slots; "
-                 "3 of 3 ranks are there: a (2 slots), b (rank 1)");
+                 "3 of 3 ranks are present: a (2 slots), b (rank 1)");
   }
 }
 
@@ -53,7 +53,7 @@ TEST(SlotOffers, ThatContradictOthersNameBothSides) {
   EXPECT_EQ(contradiction(there, {"c", 1, 0}, 6), "c wants rank 0, but a has ranks 0-2");
   EXPECT_EQ(contradiction(there, {"c", 2, 5}, 6), "c wants ranks 5-6, but -n is 6");
   EXPECT_EQ(contradiction(there, {"c", 3, {}}, 6),
-            "c has 3 slots, but 4 of 6 ranks are there: a (ranks 0-2), b (1 slot)");
+            "c has 3 slots, but 4 of 6 ranks are present: a (ranks 0-2), b (1 slot)");
   EXPECT_EQ(contradiction({}, {"a", 3, {}}, 2), "a has 3 slots, but -n is 2");
 }
 
