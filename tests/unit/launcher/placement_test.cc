@@ -84,8 +84,9 @@ TEST(Machine, FindsAnInterfaceByNameAddressAndNetwork) {
     (void)interface_address("nosuch0");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::StartsWith("--interface nosuch0: this machine has none of "
-                                                  "that name, address or network; it has "));
+    EXPECT_THAT(error.what(),
+                testing::StartsWith("--interface nosuch0: this machine has no "
+                                    "interface of that name, address or network; it has "));
     EXPECT_THAT(error.what(), testing::HasSubstr("lo 127.0.0.1"));
   }
   EXPECT_THROW((void)interface_address("127.0.0.0/33"), Error);
