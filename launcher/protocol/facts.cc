@@ -41,7 +41,8 @@ SpaceFacts look_at_space(const std::string& path) {
 
 PathFacts look_at_path(const std::string& path, const std::string& directory) {
   PathFacts facts{.path = path};
-  const auto place = std::filesystem::path(directory) / path;  // an absolute path stays what it is
+  // An absolute `path` replaces `directory`.
+  const auto place = std::filesystem::path(directory) / path;
   std::error_code error;
   facts.folder = std::filesystem::is_directory(place, error);
   if (!error && !facts.folder) {

@@ -1,4 +1,4 @@
-// What an agent finds out about its host when asked: for bprun doctor, gpus and --dry-run.
+// The facts that an agent reports about its host, for bprun doctor, gpus and --dry-run.
 #pragma once
 
 #include <chrono>
@@ -10,15 +10,15 @@
 
 namespace bp::launcher {
 
-// A file or folder, looked at.
+// A file or folder that the question names.
 struct PathFacts {
-  std::string path;          // as asked for
-  std::string problem = {};  // why it cannot be read; empty where it can
-  std::uint64_t size = 0;    // of a file
+  std::string path;          // as in the question
+  std::string problem = {};  // why it cannot be read; empty if it can
+  std::uint64_t size = 0;    // in bytes; 0 for a folder
   bool folder = false;
 };
 
-// The file system that a path lies on.
+// The file system that holds `path`. Sizes are in bytes.
 struct SpaceFacts {
   std::string path = {};
   std::string problem = {};
@@ -27,32 +27,33 @@ struct SpaceFacts {
 };
 
 struct HostFacts {
-  double clock = 0;              // seconds since 1970 when the question came
-  double seconds = 0;            // that it took to answer
-  int cores = 0;                 // of the machine; Hello has those that may be used
-  std::uint64_t open_files = 0;  // the most that a rank could be given
+  double clock = 0;    // seconds since 1970 when the agent received the question
+  double seconds = 0;  // the time that the answer took
+  int cores = 0;       // cores of the machine; Hello::cores counts those that the agent may use
+  std::uint64_t open_files = 0;  // the hard limit, the largest that a rank can get
   std::uint64_t locked_memory = 0;
   bool infiniband = false;
-  std::string directory_problem;  // why the ranks could not work in the job's directory
+  std::string directory_problem;  // why ranks cannot run in the job's directory; empty if they can
   std::vector<SpaceFacts> spaces;
   std::vector<PathFacts> paths;
-  std::vector<std::string> environment;  // the agent's own; only where it was asked for
+  // The agent's environment; empty unless the question asks for it.
+  std::vector<std::string> environment;
   GpuList gpus;
 };
 
 inline constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
 struct Question {
-  std::string directory = {};           // of the job
-  std::vector<std::string> paths = {};  // relative ones are meant in that directory
+  std::string directory = {};           // the job's directory
+  std::vector<std::string> paths = {};  // relative paths are relative to `directory`
   bool environment = false;
   bool gpus = true;
 };
 
 [[nodiscard]] HostFacts find_facts(const Question& question);
 
-// Facts travel, and are shown with --json, as one JSON object. facts_of throws io where the text is
-// none.
+// The one JSON object in which facts are sent and which --json prints. facts_of() throws io if the
+// text is not such an object.
 [[nodiscard]] std::string json_text(const HostFacts& facts);
 [[nodiscard]] HostFacts facts_of(const std::string& text);
 

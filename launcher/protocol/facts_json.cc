@@ -8,8 +8,8 @@ namespace {
 
 using nlohmann::json;
 
-// Only times are fractions. One in another place, which an integer too long for 64 bits is too,
-// would be undefined to convert.
+// Only the two times may be fractions. Converting a fraction in any other field to an integer is
+// undefined behaviour. The parser also returns integers over 64 bits as fractions.
 json parse_facts(const std::string& text) {
   bool may_be_fraction = false;
   return json::parse(text, [&](int depth, json::parse_event_t event, const json& parsed) {
@@ -17,7 +17,8 @@ json parse_facts(const std::string& text) {
       may_be_fraction = depth == 1 && (parsed == "clock" || parsed == "seconds");
     } else if (event == json::parse_event_t::value && parsed.is_number_float() &&
                !may_be_fraction) {
-      throw Error(ErrorCode::io, concat("an agent's facts are none: a number is ", parsed.dump()));
+      throw Error(ErrorCode::io,
+                  concat("cannot parse the facts of an agent: a number is ", parsed.dump()));
     }
     return true;
   });
@@ -25,7 +26,7 @@ json parse_facts(const std::string& text) {
 
 }  // namespace
 
-// Names and variables may hold any byte; what is no UTF-8 is shown as U+FFFD.
+// Names and variables may hold any byte. Bytes that are not UTF-8 become U+FFFD.
 std::string json_text(const HostFacts& facts) {
   return json(facts).dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -34,7 +35,7 @@ HostFacts facts_of(const std::string& text) {
   try {
     return parse_facts(text).get<HostFacts>();
   } catch (const json::exception& error) {
-    throw Error(ErrorCode::io, concat("an agent's facts are none: ", error.what()));
+    throw Error(ErrorCode::io, concat("cannot parse the facts of an agent: ", error.what()));
   }
 }
 

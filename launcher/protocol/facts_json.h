@@ -1,4 +1,5 @@
-// Facts as JSON values. The names of the fields are what `--json` shows: they are an interface.
+// Converts facts to and from JSON. `--json` prints these field names, so they are a public
+// interface.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -12,7 +12,7 @@ constexpr std::size_t kHeader = 5;
 }  // namespace
 
 FrameWriter::FrameWriter(std::uint8_t type) {
-  out_.u32(0);  // the length, once it is known
+  out_.u32(0);  // the length; take() fills it in
   out_.u8(type);
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t padded(std::size_t bytes) { return (bytes + 3) / 4 * 4; }
 
-// Looks through the notes of the first object, which is the program itself.
+// Searches the notes of the first object, which is the program itself, and then stops.
 int find_build_id(dl_phdr_info* info, std::size_t, void* result) {
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const auto& header = info->dlpi_phdr[i];
@@ -44,7 +44,7 @@ int find_build_id(dl_phdr_info* info, std::size_t, void* result) {
   return 1;
 }
 
-// The addresses of the ssh connection: "client port server port".
+// Reads the addresses of the ssh connection: "client port server port".
 void read_ssh_connection(Hello& hello) {
   const char* value = std::getenv("SSH_CONNECTION");
   std::istringstream words(value != nullptr ? value : "");

@@ -1,4 +1,4 @@
-// What an agent says about its host and itself.
+// What an agent reports about its host and itself.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 namespace bp::launcher {
 
 [[nodiscard]] std::string own_version();  // "0.1.0"
-[[nodiscard]] std::string own_build();    // the linker's build id, in hex; "unknown" without one
+[[nodiscard]] std::string own_build();  // the linker's build id, in hex; "unknown" if there is none
 [[nodiscard]] std::string own_host_name();
-[[nodiscard]] int usable_cores();  // by affinity
+[[nodiscard]] int usable_cores();  // the number of cores in this process's affinity mask
 [[nodiscard]] Hello make_hello(int free_port);
 
-// A TCP port that nobody else is given until release().
+// A TCP port that the system gives to no other process until release().
 class HeldPort {
  public:
   HeldPort();
@@ -23,7 +23,7 @@ class HeldPort {
 
  private:
   Fd socket_;
-  int number_ = 0;  // 0 where there is none to be had
+  int number_ = 0;  // 0 if no port is available
 };
 
 }  // namespace bp::launcher

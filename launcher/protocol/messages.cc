@@ -10,7 +10,7 @@
 namespace bp::launcher {
 namespace {
 
-// One pair of functions a message: put() writes the fields, get() reads them in the same order.
+// Each message has two functions: put() writes its fields, and get() reads them in the same order.
 
 void put(WireWriter&, const Go&) {}
 void put(WireWriter&, const Ready&) {}
@@ -300,7 +300,7 @@ void get(WireReader& in, StdinTaken& message) { message.bytes = in.u32(); }
 void put(WireWriter& out, const Done& message) { out.i32(message.leftovers); }
 void get(WireReader& in, Done& message) { message.leftovers = in.i32(); }
 
-// The frame's type is the message's place in its variant.
+// The frame's type is the message's index in its variant.
 template <class Message>
 std::string encode_any(const Message& message) {
   FrameWriter frame(static_cast<std::uint8_t>(message.index()));

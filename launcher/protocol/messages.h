@@ -1,5 +1,5 @@
-// What launcher and agent say to each other. Both ends are the same build (or the launcher
-// refuses), so there is no compatibility to keep; change kProtocol with any change here.
+// The messages between launcher and agent. Both ends must be the same build (else the launcher
+// refuses the agent), so no compatibility is needed. Increase kProtocol with any change here.
 #pragma once
 
 #include <cstdint>
@@ -18,83 +18,87 @@ namespace bp::launcher {
 
 inline constexpr std::uint32_t kProtocol = 6;
 
-// Both ways, every kHeartbeat: the other end is alive. The agent leaves the fields at 0.
+// Each end sends this every kHeartbeat to show that it is alive. The agent leaves the fields at 0.
 struct Heartbeat {
   std::uint32_t lost_after_ms = 0;  // --lost-after
-  std::uint32_t silent_ms = 0;      // since the launcher heard the agent for the last time
+  std::uint32_t silent_ms = 0;      // how long the launcher has heard nothing from the agent
 };
 
 // --- launcher to agent ---
 
 struct RankSpec {
   int rank = 0;
-  std::vector<std::string> environment;  // NAME=VALUE, over the job's
+  std::vector<std::string> environment;  // NAME=VALUE; overrides the job's
 };
 
-// Everything an agent must know. It answers with Ready or StartFailed.
+// Everything that an agent needs to start its ranks. It answers with Ready or StartFailed.
 struct JobSpec {
   std::string job;
   JobKey key{};
   std::vector<std::string> argv;
-  std::string directory;  // empty: the agent's own, and its own umask
+  std::string directory;  // empty: the agent's own directory and umask
   std::uint32_t umask = 022;
   std::vector<SoftLimit> limits;
   bool whole_environment = false;  // `environment` replaces the agent's own instead of adding to it
   std::vector<std::string> environment;
-  std::vector<std::string> defaults;  // variables for where they are not set
+  std::vector<std::string> defaults;  // variables that apply unless they are set already
   std::vector<RankSpec> ranks;
-  std::vector<std::int32_t> ignored_signals;  // ranks begin with these ignored, as bprun did
-  std::int32_t host = 0;                      // the agent's number
-  // Where an agent on another machine looks when it hears nothing; on the launcher's it is empty.
+  // The signals that bprun ignores; ranks start with them ignored.
+  std::vector<std::int32_t> ignored_signals;
+  std::int32_t host = 0;  // the index of the agent's host
+  // Where an agent on another machine checks whether the launcher is alive when it hears nothing;
+  // empty for an agent on the launcher's machine.
   StoreAddress store = {};
 };
 
-struct Go {};  // start the ranks
+struct Go {};  // starts the ranks
 
 struct SignalRanks {
   int signal = 0;
 };
 
-// Signals all ranks, and kills everything that is left after the grace.
+// Signals all ranks, and kills after the grace period every process that is left.
 struct StopRanks {
   int signal = 0;
   std::uint32_t grace_ms = 0;
 };
 
-// For rank 0; empty: its end. At most kStdinWindow bytes may be under way.
+// Input for rank 0; empty at its end. At most kStdinWindow bytes may be unacknowledged.
 struct StdinData {
   std::string data;
 };
 
-// Bytes of Output that have been dealt with.
+// Acknowledges `bytes` of Output.
 struct OutputTaken {
   std::uint32_t bytes = 0;
 };
 
-// The launcher is about to be suspended, or is back: expect no heartbeats in between.
+// The launcher is about to be suspended (on), or has resumed (off). It sends no heartbeats in
+// between.
 struct Suspend {
   bool on = false;
 };
 
-// What is there on your host? Comes without a job; the answer is Facts.
+// Asks an agent for facts about its host. Needs no job. The agent answers with Facts.
 struct Ask {
   Question question;
 };
 
-// Listen for the other hosts of the job: you are `host`. The answer is ProbeReady.
+// Tells an agent to listen for the other hosts of the job as host `host`. It answers with
+// ProbeReady.
 struct ProbeListen {
   std::int32_t host = 0;
-  JobKey key{};  // of the probe alone
+  JobKey key{};  // used for the probe only
 };
 
-// Try each address of each of these. The answer is ProbeReport.
+// Tells an agent to try each address of each of these peers. It answers with ProbeReport.
 struct ProbePeers {
   std::uint32_t limit_ms = 0;
   std::vector<ProbePeer> peers;
 };
 
-// The job has ended, or will not begin: leave with this code, and say this first unless it is
-// empty.
+// The job has ended or will not start. The agent prints `text` unless it is empty, and exits with
+// this code.
 struct End {
   int exit_code = 0;
   std::string text;
@@ -120,38 +124,37 @@ struct Hello {
   std::string version;
   std::string build;
   std::string host_name;
-  std::string machine;         // the same text for two agents on one machine
-  int cores = 1;               // that this process may use
-  int free_port = 0;           // held until Go
-  std::string client_address;  // of the ssh connection, as this end sees it; empty without one
+  std::string machine;         // equal for two agents on one machine
+  int cores = 1;               // cores that this process may use
+  int free_port = 0;           // reserved until Go
+  std::string client_address;  // the client's address of the ssh connection; empty without ssh
   std::string server_address;
 };
 
-// After the hello of an agent that has come by itself (--join): what it was told on its command
-// line.
+// Follows the Hello of an agent started by --join: the options of its command line.
 struct Join {
   int slots = 1;
-  int first_rank = -1;            // -1: any
-  int world = 0;                  // 0: whatever it is
-  std::vector<std::string> argv;  // empty: whatever the others run
-  std::string gpus = {};          // as --gpus says it; empty: as the server wishes
+  int first_rank = -1;            // -1: any rank
+  int world = 0;                  // 0: any size
+  std::vector<std::string> argv;  // empty: the program that the others run
+  std::string gpus = {};          // the value of --gpus; empty: the server decides
 };
 
-// Somebody there wants the job to stop.
+// A user on that machine asked the job to stop.
 struct AskStop {
   int signal = 0;
 };
 
-// The agent gives up: the last message. It has ended its ranks or is about to.
+// The agent gives up and sends nothing more. It has ended its ranks or is about to.
 struct Leaving {
-  std::string why;            // what may follow "its agent "
-  bool bprun_silent = false;  // it heard nothing of the launcher
+  std::string why;            // continues the sentence "its agent ..."
+  bool bprun_silent = false;  // the reason is that it heard nothing from the launcher
 };
 
 struct Ready {};
 
 struct StartFailed {
-  int rank = -1;  // -1: concerns the host
+  int rank = -1;  // -1: the problem concerns the whole host
   int exit_code = 0;
   std::string problem;
 };
@@ -163,39 +166,40 @@ struct Started {
 
 enum class Stream : std::uint8_t { out, err };
 
-// At most kOutputWindow bytes may be under way without OutputTaken.
+// Output of a rank. At most kOutputWindow bytes may be unacknowledged by OutputTaken.
 struct Output {
   int rank = 0;
   Stream stream = Stream::out;
-  std::string data;  // empty: nothing more will come
+  std::string data;  // empty: the stream has ended
 };
 
 struct Exited {
   int rank = 0;
-  int status = 0;     // as from waitpid
-  std::string cause;  // what its host knows of it, such as that memory ran out; empty: nothing
+  int status = 0;  // as waitpid() returns it
+  // What the host knows about the cause, such as that memory ran out; empty: nothing.
+  std::string cause;
 };
 
 struct StdinTaken {
   std::uint32_t bytes = 0;
 };
 
-// No process of the job is left here and all output has been sent.
+// No process of the job is left on this host, and the agent has sent all output.
 struct Done {
-  int leftovers = 0;  // processes that had to be stopped after their rank's end
+  int leftovers = 0;  // processes that the agent stopped after their rank's end
 };
 
 struct Facts {
-  std::string json;  // facts_of() reads it
+  std::string json;  // in the format of json_text()
 };
 
 struct ProbeReady {
   int port = 0;
-  std::vector<InterfaceAddress> addresses;  // all that the host has
+  std::vector<InterfaceAddress> addresses;  // all addresses of the host
 };
 
 struct ProbeReport {
-  ProbeProblems problems;  // by peer
+  ProbeProblems problems;  // by peer, in the order of ProbePeers
 };
 
 using ToLauncher = std::variant<Heartbeat,
@@ -217,9 +221,9 @@ using ToLauncher = std::variant<Heartbeat,
 inline constexpr std::uint32_t kStdinWindow = 256U << 10U;
 inline constexpr std::uint32_t kOutputWindow = 1U << 20U;
 
-[[nodiscard]] std::string encode(const ToAgent& message);  // a whole frame
+[[nodiscard]] std::string encode(const ToAgent& message);  // both return a whole frame
 [[nodiscard]] std::string encode(const ToLauncher& message);
-// Throw io for a type or content that makes no sense.
+// Both throw io for an unknown type or invalid content.
 [[nodiscard]] ToAgent decode_to_agent(const Frame& frame);
 [[nodiscard]] ToLauncher decode_to_launcher(const Frame& frame);
 

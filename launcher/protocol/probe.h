@@ -1,4 +1,4 @@
-// What a host is asked to try, and what it found.
+// What the network probe asks a host to try, and what the host found.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct ProbePeer {
   std::vector<std::string> addresses;
 };
 
-// By peer and address why it was not reached; empty where it was.
+// By peer and address, why that address could not be reached; empty if it was reached.
 using ProbeProblems = std::vector<std::vector<std::string>>;
 
 }  // namespace bp::launcher

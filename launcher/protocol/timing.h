@@ -1,4 +1,4 @@
-// How long launcher and agent wait for what.
+// The intervals and timeouts of launcher and agent.
 #pragma once
 
 #include <algorithm>
@@ -9,36 +9,39 @@ namespace bp::launcher {
 using namespace std::chrono_literals;
 
 inline constexpr std::chrono::milliseconds kHeartbeat = 500ms;
-// How often each end asks itself whether it has heard the other.
+// How often each end checks when it last heard from the other.
 inline constexpr std::chrono::milliseconds kLookEvery = 250ms;
-// Silence after which an agent tries a connection of its own, again every kCheckEvery. Each of them
-// may take kCheckLimit.
+// If an agent hears nothing for kCheckAfter, it tries to connect to the launcher every kCheckEvery.
+// An attempt may take kCheckLimit.
 inline constexpr std::chrono::milliseconds kCheckAfter = 3s;
 inline constexpr std::chrono::milliseconds kCheckEvery = 500ms;
 inline constexpr std::chrono::milliseconds kCheckLimit = 3s;
-// Silence after which the other end counts as lost: --lost-after. With the default a cut cable ends
-// a job within 10 s, and a network that is away for 7 s does not.
+// How long an end may be silent before the other end counts it as lost: --lost-after. With the
+// default, a cut cable ends a job within 10 s, and a network outage of 7 s does not.
 inline constexpr std::chrono::milliseconds kLostAfter = 9s;
 inline constexpr std::chrono::milliseconds kLeastLostAfter = 5s;
 inline constexpr std::chrono::milliseconds kMostLostAfter = 24h;
-// A pause of our own that is longer is one in which we heard of no host.
+// If this process was paused for longer than this, it has heard from no host meanwhile, so the
+// silence does not count.
 inline constexpr std::chrono::milliseconds kOwnPause = 2s;
-inline constexpr auto kHandshake = 5s;         // for a machine that joins to prove what it knows
-inline constexpr auto kLeftoverGrace = 500ms;  // between SIGTERM and SIGKILL for what ranks leave
+inline constexpr auto kHandshake = 5s;  // for a joining machine to authenticate
+// Between SIGTERM and SIGKILL for processes that ranks leave behind.
+inline constexpr auto kLeftoverGrace = 500ms;
 inline constexpr auto kKillAgain = 20ms;
 
-// Silence after which a rank is named. A rank may be as silent as its host may.
+// Returns how long a rank may be silent before bprun names it: longer than its host may.
 constexpr std::chrono::milliseconds rank_silence(std::chrono::milliseconds lost_after) {
   return std::max<std::chrono::milliseconds>(10s, lost_after + 1s);
 }
 
-// Silence after which the watchdog of a host kills the agent, and what that started.
+// Returns how long an agent may be silent before its host's watchdog kills it and the processes
+// that it started.
 constexpr std::chrono::milliseconds watchdog_limit(std::chrono::milliseconds lost_after) {
   return lost_after + 1s;
 }
 
-// After the loss of a host: how long something of the job may still run there, where the agent
-// heard bprun to the end.
+// Returns how long processes of the job may still run on a host after bprun has lost it, if its
+// agent heard from bprun until then.
 constexpr std::chrono::milliseconds lost_host_ends(std::chrono::milliseconds lost_after) {
   return lost_after + 2 * kHeartbeat;
 }

@@ -1,5 +1,5 @@
-// Bytes of a message: fixed-size little-endian integers, and strings with a 32-bit length before
-// them.
+// The encoding of a message: fixed-size little-endian integers, and strings preceded by a 32-bit
+// length.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class WireWriter {
   std::string bytes_;
 };
 
-// Every read throws io when the bytes end too early or a count cannot be true.
+// Reads a message. Every read throws io if too few bytes are left or a count is impossible.
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : rest_(bytes) {}
@@ -34,7 +34,7 @@ class WireReader {
   [[nodiscard]] std::int32_t i32() { return static_cast<std::int32_t>(u32()); }
   [[nodiscard]] std::string_view string() { return take(u32()); }
   [[nodiscard]] std::vector<std::string> strings();
-  // A number of things that each take at least `least_bytes`.
+  // Reads the number of entries that follow, which each take at least `least_bytes`.
   [[nodiscard]] std::uint32_t count(std::size_t least_bytes);
   void expect_end() const;
 

@@ -119,7 +119,7 @@ TEST(Facts, TakeNoFractionForAWholeNumber) {
       (void)facts_of(bad);
       ADD_FAILURE() << bad;
     } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr("an agent's facts are none: a number is "));
+      EXPECT_THAT(error.what(), HasSubstr("cannot parse the facts of an agent: a number is "));
     }
   }
 }
