@@ -1,4 +1,4 @@
-// Times for people, in local time.
+// Formats times for people; times of day are local.
 #pragma once
 
 #include <chrono>

@@ -1,15 +1,16 @@
-// The exit codes of bprun that are not a rank's own.
+// The exit codes of bprun itself, not of a rank.
 #pragma once
 
 namespace bp::launcher {
 
-inline constexpr int kExitUsage = 2;         // options, host list
-inline constexpr int kExitBadContent = 65;   // a program's, of its input
-inline constexpr int kExitNoInput = 66;      // a file or folder that is not there
-inline constexpr int kExitUnavailable = 69;  // a GPU that is not there
-inline constexpr int kExitInternal = 70;     // our own or a communication error
-inline constexpr int kExitOutputLost = 74;  // all ranks ended well, but output could not be written
-inline constexpr int kExitTemporary = 75;   // a host lost or out of reach; stopped and saved
+inline constexpr int kExitUsage = 2;         // wrong options or host list
+inline constexpr int kExitBadContent = 65;   // returned by a program for bad input
+inline constexpr int kExitNoInput = 66;      // a file or folder does not exist
+inline constexpr int kExitUnavailable = 69;  // a GPU is not available
+inline constexpr int kExitInternal = 70;     // an error in bprun or in communication
+inline constexpr int kExitOutputLost = 74;   // all ranks succeeded, but output could not be written
+// A host is lost or unreachable, or the run was stopped after a checkpoint.
+inline constexpr int kExitTemporary = 75;
 inline constexpr int kExitNotExecutable = 126;
 inline constexpr int kExitNotFound = 127;
 inline constexpr int kExitSignal = 128;  // plus the signal's number

@@ -7,7 +7,7 @@
 namespace bp::launcher {
 namespace {
 
-// Ranks that were in the same one share a line.
+// Ranks that were in the same collective share a line.
 std::string under_way_lines(const std::map<int, std::string>& under_way) {
   constexpr std::size_t kLines = 8;
   std::map<std::string, std::vector<int>> ranks_in;

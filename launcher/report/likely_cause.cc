@@ -14,7 +14,7 @@ namespace bp::launcher {
 namespace {
 
 struct KnownCause {
-  std::string_view sign;  // in a line of stderr, in small letters
+  std::string_view sign;  // part of a line of stderr, in lower case
   std::string_view hint;
 };
 
@@ -36,12 +36,13 @@ constexpr std::array kKnownCauses{
     KnownCause{"address already in use",
                "a port is taken by another program (ss -ltnp shows which)"},
     KnownCause{"error while loading shared libraries",
-               "a library is missing on that host; compare with the others by ldd"},
+               "a library is missing on that host; compare the output of ldd on the other hosts"},
     KnownCause{"version `glibc", "the program was built for a newer system than that host's"},
 };
 
-// "loss nan", "the loss at step 5 is nan", "loss=NaN": the word, after the other in the same line.
-bool tells_of_nan_loss(std::string_view line) {
+// Matches "loss nan", "the loss at step 5 is nan" and "loss=NaN": the word after "loss" in the same
+// line.
+bool has_nan_loss(std::string_view line) {
   const std::size_t loss = line.find("loss");
   const auto is_letter = [&line](std::size_t at) {
     return at < line.size() && std::isalpha(static_cast<unsigned char>(line[at])) != 0;
@@ -61,15 +62,13 @@ std::string_view hint_for_line(std::string_view line) {
       return cause.hint;
     }
   }
-  return tells_of_nan_loss(line)
-             ? "the loss is no number any more: a smaller --lr, or --precision fp32"
-             : "";
+  return has_nan_loss(line) ? "the loss became NaN; try a smaller --lr or --precision fp32" : "";
 }
 
 std::string_view hint_for_signal(int number) {
   switch (number) {
     case SIGKILL:
-      return "killed from outside, most often by the kernel when memory runs out (dmesg tells)";
+      return "killed from outside, most often by the kernel when memory runs out (dmesg shows it)";
     case SIGILL:
       return "the program was built for another processor than that host's";
     case SIGBUS:
@@ -83,8 +82,8 @@ std::string_view hint_for_signal(int number) {
 
 }  // namespace
 
-// What its host knows is certain; then what the program itself advises; then what it complains of,
-// the last line first.
+// The host's knowledge comes first, because it is certain; then the program's own advice; then the
+// known errors on its stderr, the last line first.
 std::string likely_cause(const Evidence& evidence) {
   static constexpr std::string_view kOwnHint = "hint: ";
   if (!evidence.host_word.empty()) {

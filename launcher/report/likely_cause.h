@@ -1,4 +1,4 @@
-// Why a rank has failed, as far as what is known of it tells, and what to try. Pure.
+// Guesses from its exit code and output why a rank failed, and what to try. Pure.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 namespace bp::launcher {
 
 struct Evidence {
-  int exit_code = 0;                          // as of exit_code_of()
-  std::string host_word = {};                 // what its host knows: that memory ran out; or empty
+  int exit_code = 0;                          // as exit_code_of() returns it
+  std::string host_word = {};                 // that memory ran out, as its host knows; else empty
   std::vector<std::string> last_errors = {};  // the last lines of its stderr
 };
 
-// In one line; empty when nothing is known.
+// Returns one line; empty if no cause is known.
 [[nodiscard]] std::string likely_cause(const Evidence& evidence);
 
 }  // namespace bp::launcher

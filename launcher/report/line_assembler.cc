@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::chrono::seconds kProgressInterval{1};
 
-// Programs that redraw a line clear what was there; behind a prefix that would be seen as rubbish.
+// Programs that redraw a line first clear it. After a prefix that control sequence would appear as
+// garbage.
 std::string_view without_clearing(std::string_view text) {
   for (const std::string_view clear : {"\x1b[K", "\x1b[0K", "\x1b[2K"}) {
     if (text.starts_with(clear)) {
@@ -18,8 +19,8 @@ std::string_view without_clearing(std::string_view text) {
   return text;
 }
 
-// Where the last state but an empty one begins: a '\r' at the very end ends a state, or is half of
-// "\r\n".
+// Returns the index of the '\r' before the last non-empty state. A '\r' at the very end ends a
+// state, or is half of "\r\n".
 std::size_t last_redraw(std::string_view line) {
   return line.size() < 2 ? std::string_view::npos : line.rfind('\r', line.size() - 2);
 }
@@ -29,7 +30,7 @@ std::string_view last_state(std::string_view line) {
   return redrawn == std::string_view::npos ? line : without_clearing(line.substr(redrawn + 1));
 }
 
-// The length of `text` without a character of UTF-8 at its end that has only begun.
+// Returns the length of `text` without an incomplete UTF-8 character at its end.
 std::size_t whole_characters(std::string_view text) {
   for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
     const auto byte = static_cast<unsigned char>(text[text.size() - back]);
@@ -51,7 +52,7 @@ void LineAssembler::feed(std::string_view data, Time now, const Show& show) {
     pass_through(data, show);
     return;
   }
-  // Only what is new is searched: a line may grow for long.
+  // Searches only the new data, because a line may grow over many calls.
   redrawn_ |= data.find('\r') != std::string_view::npos;
   const bool search = redrawn_;
   for (std::size_t end = 0; (end = data.find('\n')) != std::string_view::npos;) {
@@ -79,7 +80,7 @@ void LineAssembler::end_line(std::string_view rest, const Show& show) {
   redrawn_ = false;
 }
 
-// Shows the state before the last, which is whole, and forgets it.
+// Shows the state before the last, which is complete, and drops it.
 void LineAssembler::redraw(Time now, const Show& show) {
   const std::size_t last = last_redraw(partial_);
   if (last == std::string_view::npos) {
@@ -91,7 +92,7 @@ void LineAssembler::redraw(Time now, const Show& show) {
     last_progress_ = now;
     show(state);
   }
-  partial_.erase(0, last);  // but the '\r', which tells that what follows is a redraw
+  partial_.erase(0, last);  // keeps the '\r', which marks what follows as a redraw
 }
 
 std::string_view LineAssembler::live_text() const {
@@ -111,7 +112,7 @@ void LineAssembler::cut_line(const Show& show) {
   partial_ = std::move(rest);
 }
 
-// Up to the last line end or redraw, so that lines of several ranks do not mix.
+// Shows data up to the last line end or redraw, so that lines of several ranks do not mix.
 void LineAssembler::pass_through(std::string_view data, const Show& show) {
   const std::size_t whole = data.find_last_of("\r\n") + 1;  // npos + 1 is 0
   if (whole > 0 || partial_.size() + data.size() > kMaxLine) {

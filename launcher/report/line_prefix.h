@@ -1,4 +1,4 @@
-// What stands before each line of a rank's output. Pure.
+// The prefix of each line of a rank's output. Pure.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 namespace bp::launcher {
 
 enum class PrefixStyle : std::uint8_t {
-  none,     // the bytes as they are
+  none,     // no prefix; the bytes are unchanged
   rank,     // [3] text
   horovod,  // [3]<stderr>: text
   time,     // 18:58:39.412 [3] text
@@ -21,9 +21,9 @@ enum class PrefixStyle : std::uint8_t {
 
 struct LinePrefix {
   PrefixStyle style = PrefixStyle::rank;
-  std::string text;  // but the time; in the rank's colour where there are colours
+  std::string text;  // the prefix without the time; in the rank's colour if colours are on
 
-  // Appends it to `out`.
+  // Appends the prefix to `out`.
   void add_to(std::string& out, std::chrono::system_clock::time_point now) const;
 };
 

@@ -10,7 +10,7 @@ namespace bp::launcher {
 LiveLine::LiveLine(EventLoop& loop, Sink& sink, std::size_t prefix_columns)
     : loop_(loop), sink_(sink), prefix_columns_(prefix_columns) {}
 
-// A line as long as the terminal is wide would wrap, and could not be redrawn.
+// A line as wide as the terminal would wrap and could not be redrawn.
 int LiveLine::columns() const {
   return std::max(columns_of(sink_.fd()) - static_cast<int>(prefix_columns_) - 1, 0);
 }
@@ -35,7 +35,7 @@ void LiveLine::set(std::string_view prefix, std::string_view text) {
 }
 
 void LiveLine::draw() {
-  // What a terminal that is held has not taken yet must not pile up.
+  // Draws nothing while the terminal is paused: states that it has not taken must not pile up.
   if (text_.empty() || columns() == 0 || sink_.pending() != 0) {
     return;
   }

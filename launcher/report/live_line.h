@@ -1,5 +1,4 @@
-// The line at the bottom of a terminal that a rank's progress bar is redrawn in, below everything
-// else that is printed.
+// The last line of a terminal, in which a rank's progress bar is redrawn below all other output.
 #pragma once
 
 #include <chrono>
@@ -15,18 +14,19 @@ class LiveLine {
  public:
   static constexpr std::chrono::milliseconds kRedrawEvery{100};
 
-  // Both must outlive it; `sink` writes to a terminal. `prefix_columns`: the width of all prefixes.
+  // `loop` and `sink` must outlive this object, and `sink` must write to a terminal.
+  // `prefix_columns` is the width of the prefix.
   LiveLine(EventLoop& loop, Sink& sink, std::size_t prefix_columns);
   ~LiveLine() { loop_.cancel(timer_); }
   LiveLine(const LiveLine&) = delete;
   LiveLine& operator=(const LiveLine&) = delete;
 
-  // What is to stand there: `prefix` as it is, and as much of `text` as fits beside it. Drawn at
-  // once or soon, ten times a second at most. An empty `text` ends it.
+  // Sets the line to `prefix` and as much of `text` as fits next to it. Draws it at once or later,
+  // at most ten times per second. An empty `text` removes it.
   void set(std::string_view prefix, std::string_view text);
-  [[nodiscard]] int columns() const;  // for a text, with one left free
-  void erase();                       // before other lines are printed on the terminal
-  void redraw();                      // after them
+  [[nodiscard]] int columns() const;  // columns for the text; one stays free
+  void erase();                       // call it before printing other lines on the terminal
+  void redraw();                      // call it after them
 
  private:
   void draw();

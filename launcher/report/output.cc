@@ -12,7 +12,7 @@
 namespace bp::launcher {
 namespace {
 
-// More than this waiting to be written, and the ranks are slowed down.
+// While more bytes than this are pending, output is not acknowledged, which slows the ranks down.
 constexpr std::size_t kMaxPending = 1U << 20U;
 constexpr std::size_t kTail = 16U << 10U;
 
@@ -35,7 +35,7 @@ std::string in_words(const Sink& sink) {
   return name.empty() ? "stdout" : concat("stdout (", name, ")");
 }
 
-std::size_t prefix_columns(PrefixStyle style) {  // of rank 0 on stderr
+std::size_t prefix_columns(PrefixStyle style) {  // the width of rank 0's prefix on stderr
   std::string plain;
   make_prefix(style, 0, Stream::err, false).add_to(plain, {});
   return plain.size();
@@ -121,7 +121,7 @@ void OutputHub::show(const Output& output, RankStream& stream) {
   show_due_warnings();
 }
 
-// What rank 0 redraws on stderr, else on stdout.
+// Shows the line that rank 0 redraws on stderr, else the one on stdout.
 void OutputHub::set_live_line() {
   for (const Stream stream : {Stream::err, Stream::out}) {
     const RankStream& of_rank = stream_of(0, stream);
@@ -173,14 +173,14 @@ void OutputHub::show_all() {
   }
 }
 
-// Once of stdout and once of the files.
+// Warns once about stdout and once about the files.
 void OutputHub::look_for_loss() {
-  if (out_.lost() > 0 && !std::exchange(loss_told_, true)) {
+  if (out_.lost() > 0 && !std::exchange(loss_reported_, true)) {
     say_aloud(concat("bprun: warning: ", in_words(out_), " cannot be written: ",
                      error_text(out_.error()), "; the job continues, and this output is lost"));
   }
   const RankFiles::Loss& loss = files_.loss();
-  if (loss.bytes > 0 && !std::exchange(file_loss_told_, true)) {
+  if (loss.bytes > 0 && !std::exchange(file_loss_reported_, true)) {
     say_aloud(concat("bprun: warning: ", loss.path, " cannot be written: ", error_text(loss.error),
                      "; the job continues, and the files of --output are incomplete"));
   }
@@ -198,7 +198,7 @@ void OutputHub::say_losses() {
 }
 
 void OutputHub::look_for_cut(const Output& output, const RankStream& stream) {
-  if (!stream.lines.has_cut() || std::exchange(cut_told_, true)) {
+  if (!stream.lines.has_cut() || std::exchange(cut_reported_, true)) {
     return;
   }
   const std::string file = files_.path_of(output.rank, output.stream);

@@ -1,4 +1,5 @@
-// Everything that the ranks print: to the launcher's own streams in whole lines, and to files.
+// Receives everything that the ranks print, and writes it to the launcher's own streams in whole
+// lines and to files.
 #pragma once
 
 #include <functional>
@@ -22,16 +23,16 @@ namespace bp::launcher {
 struct OutputOptions {
   int world_size = 1;
   PrefixStyle style = PrefixStyle::rank;
-  std::string folder;           // empty: no files; of this job alone
+  std::string folder;           // this job's own folder; empty: no files
   std::vector<int> shown = {};  // the ranks whose lines are shown, ascending; empty: all
-  bool quiet = false;           // of the launcher's own lines only the report
+  bool quiet = false;           // prints only the report of the launcher's own lines
   ColourChoice colours = ColourChoice::automatic;
 };
 
 class OutputHub {
  public:
-  // `taken(rank, bytes)` is called as what was added has left this process, or nearly. Throws io,
-  // naming the path, when a file cannot be made.
+  // Calls `taken(rank, bytes)` when added output is written or little of it is pending. Throws io,
+  // naming the path, if a file cannot be created.
   OutputHub(EventLoop& loop,
             const OutputOptions& options,
             std::function<void(int, std::uint32_t)> taken);
@@ -41,31 +42,31 @@ class OutputHub {
 
   void add(const Output& output);
 
-  // A line of the launcher's own, on stderr; what would steer a terminal is escaped.
+  // Prints a line of the launcher's own on stderr. Escapes what could control a terminal.
   void say(std::string_view text);
-  // The last words: why the job failed, after everything that is still kept back.
+  // Prints why the job failed, after everything that was held back.
   void say_report(std::string_view text);
-  void show_all();        // that is kept back
-  void leave_terminal();  // to others, before the launcher is suspended
+  void show_all();        // prints everything that was held back
+  void leave_terminal();  // call it before the launcher is suspended: it erases the live line
 
-  // The last lines that the rank wrote to stderr, at most `lines`.
+  // Returns the last lines that the rank wrote to stderr, at most `lines`.
   [[nodiscard]] std::vector<std::string> last_errors(int rank, std::size_t lines) const;
-  // Where all of its stderr is; empty without files.
+  // Returns the path of the file with all of the rank's stderr; empty without files.
   [[nodiscard]] std::string error_file(int rank) const { return files_.path_of(rank, Stream::err); }
-  // How wide a line is that rank 0 may redraw on the terminal; 0: there is no terminal.
+  // Returns the width of the line that rank 0 may redraw on the terminal; 0 without a terminal.
   [[nodiscard]] int live_columns() const;
   [[nodiscard]] bool all_written() const { return out_.pending() == 0 && err_.pending() == 0; }
   [[nodiscard]] bool nobody_reads() const { return out_.broken(); }
-  // Whether some output could not be written, though a reader or a file was there.
+  // Returns whether some output could not be written although a reader or a file exists.
   [[nodiscard]] bool has_lost() const { return out_.lost() + files_.loss().bytes > 0; }
-  // Says how much it was, if any.
+  // Prints the number of bytes lost, if any.
   void say_losses();
 
  private:
   struct RankStream {
     LineAssembler lines;
     LinePrefix prefix;
-    std::string tail;  // the end of what was written, of stderr only
+    std::string tail;  // the end of the output; only for stderr
     bool shown = true;
   };
   struct UnacknowledgedOutput {
@@ -79,7 +80,7 @@ class OutputHub {
   void show(const Output& output, RankStream& stream);
   void look_for_loss();
   void look_for_cut(const Output& output, const RankStream& stream);
-  void say_aloud(std::string_view text);  // even where the launcher is quiet
+  void say_aloud(std::string_view text);  // prints also if the launcher is quiet
   void set_live_line();
   void print(Sink& sink, std::string_view lines);
   void show_due_warnings();
@@ -93,15 +94,16 @@ class OutputHub {
   Sink out_;
   Sink err_;
   bool err_colours_;
-  std::unique_ptr<LiveLine> live_;  // none where stderr is no terminal
+  std::unique_ptr<LiveLine> live_;  // null if stderr is not a terminal
   SameWarnings warnings_;
   EventLoop::TimerId warnings_timer_ = 0;
-  std::vector<RankStream> streams_;  // two a rank
+  std::vector<RankStream> streams_;  // two per rank
   std::vector<UnacknowledgedOutput> unacknowledged_;
-  std::string lines_;  // of show(): megabytes a second must not be given back and asked for again
-  bool loss_told_ = false;
-  bool file_loss_told_ = false;
-  bool cut_told_ = false;
+  // Used by show(); a member, so that its memory is not allocated again for every piece of output.
+  std::string lines_;
+  bool loss_reported_ = false;
+  bool file_loss_reported_ = false;
+  bool cut_reported_ = false;
 };
 
 }  // namespace bp::launcher

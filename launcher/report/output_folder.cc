@@ -26,7 +26,7 @@ std::string name_of_folder(const std::string& job) {
   return concat(text.data(), job);
 }
 
-// By a rename, so that the link always leads somewhere.
+// Replaces the link by a rename, so that it always points to a folder.
 void point_latest(const fs::path& parent, const std::string& folder) {
   const fs::path made = parent / concat(".latest-", folder);
   if (::symlink(folder.c_str(), made.c_str()) == 0 &&

@@ -1,13 +1,13 @@
-// Where --output DIR puts the files of one job.
+// The folder in which --output DIR puts the files of one job.
 #pragma once
 
 #include <string>
 
 namespace bp::launcher {
 
-// Makes DIR/20261123-004507-JOB and has the link DIR/latest lead there; returns the former. `job`
-// is the job's name, so that two jobs never share a folder. Throws io naming the path where it
-// cannot be made. A `latest` that is no link stays as it is.
+// Creates DIR/20261123-004507-JOB, points the link DIR/latest to it, and returns the folder. `job`
+// is the job's name, so that two jobs never share a folder. Throws io naming the path if it cannot
+// be created. Leaves a `latest` that is not a link alone.
 [[nodiscard]] std::string make_output_folder(const std::string& parent, const std::string& job);
 
 }  // namespace bp::launcher

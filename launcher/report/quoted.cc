@@ -9,8 +9,8 @@ namespace {
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
 
-// Whether a character of three or four bytes has the shortest form, is no surrogate and not beyond
-// U+10FFFF: some terminals take a longer form of a control character for that.
+// Returns whether a character of three or four bytes has the shortest form, is not a surrogate and
+// not beyond U+10FFFF. Some terminals decode a longer form to a control character.
 bool is_code_point(unsigned char first, unsigned char second) {
   switch (first) {
     case 0xe0U:
@@ -26,8 +26,8 @@ bool is_code_point(unsigned char first, unsigned char second) {
   }
 }
 
-// The length of the character of UTF-8 that `text` begins with; 0 if it begins with none, or with
-// one that controls a terminal (U+0000 to U+001F, U+007F to U+009F).
+// Returns the length of the UTF-8 character at the start of `text`; 0 if it is invalid or controls
+// a terminal (U+0000 to U+001F, U+007F to U+009F).
 std::size_t character_length(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
   if (first < 0x80U) {
@@ -54,7 +54,7 @@ void add_escaped(std::string& out, char c) {
   out += {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 15U]};
 }
 
-// Up to `most` bytes of printable text, between characters.
+// Returns at most `most` bytes from the start, cut between characters.
 std::string_view head(std::string_view text, std::size_t most) {
   while (most > 0 && most < text.size() && continues(text[most])) {
     --most;
@@ -90,7 +90,7 @@ std::string printable(std::string_view text) {
 }
 
 std::string quoted_line(std::string_view line, std::size_t most) {
-  // Only what may be shown is escaped: a line may have megabytes.
+  // Escapes only the parts that may be shown, because a line may be megabytes long.
   const std::size_t end = std::min(most / 4, line.size());
   const std::size_t begin = std::min(most - end, line.size() - end);
   const bool whole = begin + end >= line.size();

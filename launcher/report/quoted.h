@@ -1,4 +1,4 @@
-// Text from elsewhere (a rank, ssh, another host) within the launcher's own messages. Pure.
+// Quotes text from other sources (a rank, ssh, another host) in the launcher's own messages. Pure.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +8,19 @@
 
 namespace bp::launcher {
 
-inline constexpr std::size_t kMostQuoted = 1000;  // bytes of a line; a terminal has 80 columns
+inline constexpr std::size_t kMostQuoted = 1000;  // bytes per line
 
-// `text` as something that cannot steer a terminal: control characters and bytes that are not UTF-8
-// become \x1b; line ends stay. Text that has none is returned as it is.
+// Returns `text` in a form that cannot control a terminal: control characters and bytes that are
+// not UTF-8 become \x1b and the like; line ends and tabs stay. Text without any of those is
+// returned unchanged.
 [[nodiscard]] std::string printable(std::string_view text);
 
-// `line` for a message: printable, in one line (a line end becomes \n), and of at most about `most`
-// bytes: what is left out of the middle is counted in its place.
+// Returns `line` in the form for a message: printable, on one line (a line end becomes \n), with at
+// most about `most` bytes. A longer line loses its middle, and the number of bytes left out stands
+// there.
 [[nodiscard]] std::string quoted_line(std::string_view line, std::size_t most = kMostQuoted);
 
-// Each line of `lines`.
+// Applies quoted_line() to each line.
 [[nodiscard]] std::vector<std::string> quoted_lines(std::vector<std::string> lines);
 
 }  // namespace bp::launcher

@@ -32,7 +32,7 @@ RankFiles::RankFiles(std::string folder, int world_size)
   }
 }
 
-// DIR/rank.07/stderr, with as many digits as the highest rank has.
+// Returns DIR/rank.07/stderr; the number has as many digits as the highest rank.
 std::string RankFiles::path_of(int rank, Stream stream) const {
   if (folder_.empty()) {
     return "";

@@ -1,4 +1,4 @@
-// DIR/rank.N/stdout and stderr: all that each rank writes, unchanged.
+// The files DIR/rank.N/stdout and stderr: everything that each rank writes, unchanged.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@ namespace bp::launcher {
 
 class RankFiles {
  public:
-  // What could not be written.
+  // Output that could not be written.
   struct Loss {
     std::uint64_t bytes = 0;
-    std::string path;  // of the first file
-    int error = 0;     // its errno
+    std::string path;  // the first file that failed
+    int error = 0;     // the errno of that failure
   };
 
-  // Without a folder there are no files. Throws io, naming the path, when one cannot be made. What
-  // the files hold already, of a job's earlier generation, stays.
+  // Opens the files; without a folder there are none. Throws io, naming the path, if a file cannot
+  // be created. Appends to files that exist, from an earlier generation of the job.
   RankFiles(std::string folder, int world_size);
 
   void write(const Output& output);
   [[nodiscard]] const Loss& loss() const { return loss_; }
-  [[nodiscard]] std::string path_of(int rank, Stream stream) const;  // empty without files
+  [[nodiscard]] std::string path_of(int rank, Stream stream) const;  // empty if there are no files
 
  private:
   std::string folder_;
   std::size_t digits_;
-  std::vector<Fd> files_;  // two a rank
+  std::vector<Fd> files_;  // two per rank
   Loss loss_;
 };
 

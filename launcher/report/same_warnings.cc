@@ -9,18 +9,17 @@
 namespace bp::launcher {
 namespace {
 
-constexpr std::size_t kFarthest =
-    300;  // where the word may begin; a long line is searched no further
+constexpr std::size_t kFarthest = 300;  // how far into a line the word "warning" may begin
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// bp's own log: "18:58:39.412 W rank 3 of 4] text"
+// bp's log: "18:58:39.412 W rank 3 of 4] text"
 bool is_logged_warning(std::string_view line) {
   return line.size() > 15 && is_digit(line[0]) && line[2] == ':' && line[5] == ':' &&
          line.substr(12, 3) == " W ";
 }
 
-// glog's and LibTorch's: "[W1122 18:58:39.412 socket.cpp:200] text"
+// glog and LibTorch: "[W1122 18:58:39.412 socket.cpp:200] text"
 bool is_glog_warning(std::string_view line) {
   const std::size_t letter = line.starts_with('[') ? 1 : 0;
   return line.size() > letter + 5 && line[letter] == 'W' &&

@@ -1,4 +1,4 @@
-// Warnings that several ranks print alike are shown once: "[0] warning: ... [x6 ranks]". Pure.
+// Merges equal warnings of several ranks into one line: "[0] warning: ... [x6 ranks]". Pure.
 #pragma once
 
 #include <chrono>
@@ -12,41 +12,42 @@
 namespace bp::launcher {
 
 // A warning waits until all ranks have printed it, at most kWait. Other lines do not wait for it.
-// The same rank's second one is another warning: each rank's own are all shown.
+// If a rank repeats a warning, that counts as another warning, so none of its own is dropped.
 class SameWarnings {
  public:
   using Time = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::milliseconds kWait{250};
-  static constexpr std::size_t kMostWaiting = 256;  // what comes then is shown as it comes
+  static constexpr std::size_t kMostWaiting = 256;  // further warnings are shown at once
 
-  // `ranks`: how many may print.
+  // `ranks` is the number of ranks whose output is shown.
   explicit SameWarnings(std::size_t ranks) : all_(ranks) {}
 
   struct Warning {
-    std::string line;     // as its first rank wrote it
-    std::set<int> ranks;  // that wrote it
-    int first = 0;        // of them
-    Time until;           // it waits so long at most
-    std::string same;     // the part that is compared
+    std::string line;     // as the first rank wrote it
+    std::set<int> ranks;  // the ranks that wrote it
+    int first = 0;        // the first of these ranks
+    Time until;           // the end of its wait
+    std::string same;     // the part that is compared between ranks
   };
 
-  // Whether the line of stderr was a warning and is kept; else it is the caller's to show.
+  // Keeps a line of stderr if it is a warning, and returns true. If it returns false, the caller
+  // must show the line.
   [[nodiscard]] bool keep(int rank, std::string_view line, Time now);
-  // The next that has waited long enough, or for all ranks.
+  // Returns the next warning that has waited for kWait, or that all ranks have printed.
   [[nodiscard]] std::optional<Warning> next_due(Time now);
-  [[nodiscard]] std::optional<Time> next_time() const;  // when there may be one
+  [[nodiscard]] std::optional<Time> next_time() const;  // when next_due() should be called again
   [[nodiscard]] bool empty() const { return waiting_.empty(); }
 
  private:
   std::size_t all_;
-  std::deque<Warning> waiting_;  // in the order in which they came
+  std::deque<Warning> waiting_;  // in the order of their arrival
 };
 
-// The part of a warning that is alike on all ranks: what stands before it, such as time, process
-// and rank, is left out. Empty: the line is no warning.
+// Returns the part of a warning that is equal on all ranks, without what precedes it, such as time,
+// process and rank. Returns an empty text if the line is not a warning.
 [[nodiscard]] std::string_view warning_part(std::string_view line);
 
-// The line, and how many ranks wrote it.
+// Returns the line, with the number of ranks if several wrote it.
 [[nodiscard]] std::string text_of(const SameWarnings::Warning& warning);
 
 }  // namespace bp::launcher

@@ -41,8 +41,8 @@ long Sink::write_piece(std::string_view text) const {
                  : ::write(fd_, text.data(), text.size());
 }
 
-// How much could be written without waiting, or was given up. A pipe or terminal that poll calls
-// writable takes PIPE_BUF bytes.
+// Returns how many bytes it wrote without blocking, or gave up. It writes at most PIPE_BUF bytes at
+// a time: a pipe or terminal that poll() reports as writable takes that many.
 std::size_t Sink::write_now(std::string_view text) {
   std::size_t done = 0;
   while (done < text.size() && !broken_) {
@@ -81,7 +81,7 @@ void Sink::write_pending() {
   if (broken_) {
     written_ = pending_.size();
   }
-  // What is out is cut off now and then, as pending() may never come to 0 for hours.
+  // Drops the written part from time to time, because pending() may not reach 0 for hours.
   if (2 * written_ >= pending_.size()) {
     pending_.erase(0, written_);
     written_ = 0;
@@ -93,7 +93,7 @@ void Sink::write(std::string_view text) {
     return;
   }
   at_line_start_ = text.back() == '\n';
-  if (!watched_) {  // else it was full before, and still is
+  if (!watched_) {  // if it is watched, it was full and still is
     text.remove_prefix(write_now(text));
   }
   if (broken_) {

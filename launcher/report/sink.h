@@ -1,5 +1,5 @@
-// A descriptor for output that is written to without ever waiting, so that a terminal that is held
-// or a pager that is not read cannot keep the launcher from its work.
+// Writes to a descriptor without ever blocking, so that a paused terminal or an idle pager cannot
+// block the launcher.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace bp::launcher {
 
 class Sink {
  public:
-  // `fd` stays the caller's, and its flags as they are: it may be shared with other programs.
-  // `changed` is called after some of what was pending has been written or given up.
+  // The caller owns `fd`, whose flags stay as they are because other programs may share it. Calls
+  // `changed` after pending bytes were written or given up.
   Sink(EventLoop& loop, int fd, std::function<void()> changed);
   ~Sink();
   Sink(const Sink&) = delete;
@@ -24,12 +24,14 @@ class Sink {
   void write(std::string_view text);
   [[nodiscard]] std::size_t pending() const { return pending_.size() - written_; }
   [[nodiscard]] bool at_line_start() const { return at_line_start_; }
-  [[nodiscard]] bool broken() const { return broken_; }  // no process reads; writes are dropped
-  // Bytes that could not be written although a reader or a file is there: a full disk, a terminal
-  // that has hung up. Later writes are tried all the same.
+  // No process reads any more; writes are dropped.
+  [[nodiscard]] bool broken() const { return broken_; }
+  // The number of bytes that could not be written although a reader or a file exists, because of a
+  // full disk or a terminal that has hung up. Later writes are still tried.
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
   [[nodiscard]] int error() const { return error_; }  // the errno of the first loss
-  [[nodiscard]] std::string name() const;             // "/data/log" where it is a file, else ""
+  // The path, such as "/data/log", if it is a file; else "".
+  [[nodiscard]] std::string name() const;
 
  private:
   [[nodiscard]] std::size_t write_now(std::string_view text);
@@ -41,10 +43,10 @@ class Sink {
   int fd_;
   std::function<void()> changed_;
   std::string pending_;
-  std::size_t written_ = 0;  // bytes of pending_ that are out
+  std::size_t written_ = 0;  // bytes of pending_ that are written
   std::uint64_t lost_ = 0;
   int error_ = 0;
-  bool torn_ = false;  // the last line that was written lacks its end
+  bool torn_ = false;  // the last written line lacks its end
   bool watched_ = false;
   bool regular_file_ = false;
   bool socket_ = false;

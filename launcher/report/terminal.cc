@@ -14,7 +14,8 @@ constexpr int kUsualColumns = 80;
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }
 
-// The length of the control sequence at the beginning of `text`: ESC [ ... letter, or ESC letter.
+// Returns the length of the control sequence at the start of `text`: ESC [ ... letter, or ESC
+// letter.
 std::size_t sequence_length(std::string_view text) {
   if (text.size() < 2 || text[1] != '[') {
     return std::min<std::size_t>(text.size(), 2);

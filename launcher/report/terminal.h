@@ -1,4 +1,4 @@
-// What the launcher's own streams can show: colours, and lines that are redrawn.
+// What the launcher's own streams can show: colours, and redrawn lines.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace bp::launcher {
 enum class ColourChoice : std::uint8_t { automatic, always, never };
 [[nodiscard]] std::optional<ColourChoice> colour_choice_of(std::string_view name);
 
-// `automatic`: where `fd` is a terminal that is not dumb, and NO_COLOR (https://no-color.org) is
-// not set. Asked of each stream by itself.
+// Returns whether to use colours on `fd`. `automatic` means: if `fd` is a terminal that is not dumb
+// and NO_COLOR (https://no-color.org) is not set. stdout and stderr may differ.
 [[nodiscard]] bool wants_colours(ColourChoice choice, int fd);
 
-[[nodiscard]] bool can_redraw(int fd);  // a terminal that is not dumb
-[[nodiscard]] int columns_of(int fd);   // 80 where that is not known
+[[nodiscard]] bool can_redraw(int fd);  // whether `fd` is a terminal that is not dumb
+[[nodiscard]] int columns_of(int fd);   // the terminal's width; 80 if unknown
 
 inline constexpr std::string_view kNoColour = "\x1b[0m";
 inline constexpr std::string_view kRed = "\x1b[1;31m";
@@ -24,7 +24,7 @@ inline constexpr std::string_view kYellow = "\x1b[33m";
 inline constexpr std::string_view kClearLine = "\r\x1b[K";
 [[nodiscard]] std::string_view colour_of_rank(int rank);  // neither red nor yellow
 
-// `text` made fit for one line of a terminal: without control sequences, at most so many
+// Returns `text` for one line of a terminal: without control sequences, at most `columns`
 // characters.
 [[nodiscard]] std::string fit_line(std::string_view text, std::size_t columns);
 

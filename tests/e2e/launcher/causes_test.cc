@@ -44,7 +44,7 @@ TEST(Cause, TooLargeAnAllocation) {
 TEST(Cause, ALossThatIsNoNumber) {
   BprunProcess bprun({{"-n", "1", "sh", "-c", "echo 'step 7/9 (77%)  loss nan' >&2; exit 70"}});
   EXPECT_EQ(bprun.finish(), 70);
-  EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: the loss is no number any more: "));
+  EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: the loss became NaN; "));
 }
 
 TEST(Cause, TheProgramsOwnHintIsRepeated) {

@@ -57,7 +57,7 @@ TEST(LikelyCause, IsTheHostsWordThenTheProgramsThenTheLastSign) {
 
 TEST(LikelyCause, IsElseTheSignal) {
   EXPECT_EQ(likely_cause({128 + 9, "", {}}),
-            "killed from outside, most often by the kernel when memory runs out (dmesg tells)");
+            "killed from outside, most often by the kernel when memory runs out (dmesg shows it)");
   EXPECT_EQ(likely_cause({7, "", {"no idea"}}), "");
 }
 
