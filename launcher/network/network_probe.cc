@@ -10,7 +10,7 @@
 namespace bp::launcher {
 namespace {
 
-constexpr std::size_t kMostAddresses = 8;  // of a host; the likeliest come first
+constexpr std::size_t kMostAddresses = 8;  // per host; the likeliest come first
 
 }  // namespace
 
@@ -112,7 +112,7 @@ void NetworkProbe::handle(std::size_t host, const ProbeReport& report) {
     }
     auto& problems = matrix_[host][to];
     problems = next < report.problems.size() ? report.problems[next] : std::vector<std::string>{};
-    problems.resize(probed_[to].addresses.size(), "no word of it");
+    problems.resize(probed_[to].addresses.size(), "not reported");
     ++next;
   }
   if (++reported_ == agents_ && !done()) {

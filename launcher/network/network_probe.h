@@ -1,5 +1,6 @@
-// Has every host of a job try every other, both ways, before its ranks start: the launcher's side.
-// Agents listen (ProbeListen, ProbeReady), then try each other (ProbePeers, ProbeReport).
+// The launcher's side of the network probe: before the ranks start, every host of a job tries to
+// reach every other. Agents first listen (ProbeListen, ProbeReady), then try each other
+// (ProbePeers, ProbeReport).
 #pragma once
 
 #include <chrono>
@@ -20,23 +21,25 @@ namespace bp::launcher {
 struct HostToProbe {
   std::string name;
   std::string machine;
-  std::string seen;    // its address as ssh came to it; may be empty
+  std::string seen;    // the address to which ssh connected; may be empty
   std::string wanted;  // an interface, address or network; empty: any
 };
 
-// `interface` is the user's wish for all hosts. One that is an address is the launcher's alone.
+// `interface` is the user's --interface for all hosts. If it is an address, it applies only to
+// hosts on the launcher's machine.
 [[nodiscard]] HostToProbe host_to_probe(const Host& host,
                                         const Hello& hello,
                                         const std::string& interface);
-// `seen`: from where some host saw its ssh come; may be empty.
+// `seen` is the address from which some host saw its ssh connection come; may be empty.
 [[nodiscard]] HostToProbe launcher_to_probe(const std::string& seen, const std::string& interface);
 
 class NetworkProbe {
  public:
-  static constexpr std::chrono::milliseconds kLimit{3000};  // for each host to try all others
+  static constexpr std::chrono::milliseconds kLimit{3000};  // for a host to try all the others
 
-  // `launcher` is this machine, where the store listens. `send` goes to the host of that number.
-  // Where all hosts are on the launcher's machine, or it is not `wanted`, nothing is found out.
+  // `launcher` describes this machine, on which the store listens. `send(host, message)` sends to
+  // the agent of that index. The probe is done at once, without addresses, if all hosts are on the
+  // launcher's machine or if it is not `wanted`.
   NetworkProbe(EventLoop& loop,
                const std::vector<HostToProbe>& hosts,
                const HostToProbe& launcher,
@@ -47,8 +50,8 @@ class NetworkProbe {
   void handle(std::size_t host, const ProbeReport& report);
 
   [[nodiscard]] bool done() const { return reach_.has_value(); }
-  // Once done. Addresses are those of the hosts, then the launcher's; empty where nothing was found
-  // out.
+  // Call it only once done(). The addresses are those of the hosts, then the launcher's; they are
+  // empty if nothing was probed.
   [[nodiscard]] const Reach& reach() const { return *reach_; }
 
  private:
@@ -59,8 +62,9 @@ class NetworkProbe {
   std::function<void(std::size_t, const ToAgent&)> send_;
   const JobKey key_;
   const std::size_t agents_;
-  std::vector<HostToProbe> hosts_;  // of the agents; then the launcher's, where no agent is there
-  std::size_t launcher_ = 0;        // which of them is the launcher's
+  // The agents' hosts; then the launcher's, if no agent runs there.
+  std::vector<HostToProbe> hosts_;
+  std::size_t launcher_ = 0;  // the launcher's index in hosts_
   std::vector<ProbedHost> probed_;
   std::vector<int> ports_;
   ProbeMatrix matrix_;

@@ -13,13 +13,14 @@
 namespace bp::launcher {
 namespace {
 
-constexpr std::string_view kListens = "0A";  // the state of such a socket
+constexpr std::string_view kListens = "0A";  // the state of a listening socket
 
-// Of the socket that listens there, in a table of /proc/net; empty for none.
+// Returns the inode of the socket that listens on `port`, from a table of /proc/net; empty if there
+// is none.
 std::string inode_in(const char* table, int port) {
   std::istringstream lines(read_file(table).text);
   std::string line;
-  std::getline(lines, line);  // the names of the columns
+  std::getline(lines, line);  // skip the column names
   while (std::getline(lines, line)) {
     std::istringstream words(line);
     std::string number, local, remote, state, word, inode;

@@ -1,11 +1,11 @@
-// Who listens on a TCP port of this machine.
+// Finds the process that listens on a TCP port of this machine.
 #pragma once
 
 #include <string>
 
 namespace bp::launcher {
 
-// "pid 4711 (ada, sshd)", "a process of another user", or nothing where nobody listens.
+// Returns "pid 4711 (ada, sshd)", or "a process of another user"; empty if no process listens.
 [[nodiscard]] std::string port_holder(int port);
 
 }  // namespace bp::launcher

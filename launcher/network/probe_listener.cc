@@ -15,12 +15,13 @@
 namespace bp::launcher {
 namespace {
 
-// At a time. An agent asks as soon as it has connected, so that the oldest is a stranger.
+// The limit on open connections. An agent asks as soon as it has connected, so the oldest
+// connection without a question is not an agent's.
 constexpr std::size_t kMostVisitors = 256;
 constexpr auto kRetryAccept = 100ms;
 constexpr int kFlags = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
 
-// Of both families where the host has both. Empty where there is none to be had.
+// Listens on IPv6 and IPv4 if the host has both. Returns an empty descriptor if it cannot listen.
 Fd listen_anywhere(int& port) {
   sockaddr_in6 any6{};
   any6.sin6_family = AF_INET6;
@@ -88,7 +89,8 @@ void ProbeListener::accept_some() {
   loop_.watch(fd, POLLIN, [this, visitor](short) { read_some(visitor); });
 }
 
-// Out of descriptors, most likely: the oldest's may serve an agent.
+// accept() failed, most likely for lack of descriptors. Closing the oldest connection may free one
+// for an agent.
 void ProbeListener::pause() {
   if (!visitors_.empty()) {
     refuse(visitors_.begin(), "no descriptor was left");
@@ -113,7 +115,7 @@ void ProbeListener::read_some(Place visitor) {
   if (question.size() < kProbeBytes) {
     return;
   }
-  // Fits any socket's buffer. A peer that does not take it learns nothing.
+  // The answer fits any socket's buffer. A peer that does not take it gets no answer.
   static_cast<void>(write_all(fd, probe_answer(key_, host_, question).data(), kProbeBytes));
   leave(visitor);
 }

@@ -1,6 +1,6 @@
-// One end of a probe: answers whoever asks whether this is the host that they mean. A connection
-// that does not ask within kHandshake is closed, and the oldest is where too many have not asked
-// yet.
+// The answering end of a probe: proves to a peer that this is the host that the peer means. It
+// closes a connection that does not ask within kHandshake, and the oldest connection when too many
+// have not asked yet.
 #pragma once
 
 #include <list>
@@ -15,8 +15,8 @@ namespace bp::launcher {
 
 inline constexpr std::size_t kProbeBytes = 32;
 
-// What host `host` of the job answers to 32 random bytes. Two hosts may have one address each in a
-// network of their own (docker0), so whoever answers must prove which host it is.
+// Returns the answer of host `host` of the job to 32 random bytes. Two hosts may have the same
+// address, each in a network of its own (docker0), so the answer must prove which host it is.
 [[nodiscard]] std::string probe_answer(const JobKey& key, int host, std::string_view question);
 
 class ProbeListener {
@@ -26,7 +26,7 @@ class ProbeListener {
   ProbeListener(const ProbeListener&) = delete;
   ProbeListener& operator=(const ProbeListener&) = delete;
 
-  [[nodiscard]] int port() const { return port_; }  // any free one; 0 where there is none
+  [[nodiscard]] int port() const { return port_; }  // a free port; 0 if none is available
 
  private:
   struct Visitor {
@@ -46,7 +46,7 @@ class ProbeListener {
   const int host_;
   const JobKey key_;
   int port_ = 0;
-  Fd socket_;                    // listen_anywhere() tells the port as well
+  Fd socket_;                    // after port_: listen_anywhere() sets both
   std::list<Visitor> visitors_;  // oldest first
   EventLoop::TimerId pause_ = 0;
   Refusals refusals_;

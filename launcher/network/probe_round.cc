@@ -18,8 +18,9 @@
 namespace bp::launcher {
 namespace {
 
-constexpr std::size_t kAtATime = 128;  // sockets that are open at once
-// Once each peer is reached somehow, its other addresses have as long again, but at least:
+constexpr std::size_t kAtATime = 128;  // the number of sockets open at once
+// Once each peer is reached by some address, the remaining addresses get as much time again, at
+// least this.
 constexpr std::chrono::milliseconds kRest{300};
 
 }  // namespace
@@ -29,7 +30,7 @@ struct ProbeRound::Attempt {
   int host = 0;
   int port = 0;
   std::string address;
-  std::string* problem = nullptr;  // where to say it
+  std::string* problem = nullptr;  // where to store why it failed
   Fd socket = {};
   std::string question = {};
   std::string answer = {};
@@ -49,7 +50,8 @@ ProbeRound::ProbeRound(EventLoop& loop,
           Attempt{i, peers[i].host, peers[i].port, peers[i].addresses[k], &problems_[i][k]}));
     }
   }
-  // Not from the constructor: what owns this may want to hear of the end.
+  // The timer starts the attempts, so that `done` is never called before the constructor has
+  // returned.
   timer_ = loop_.after(std::chrono::milliseconds{0}, [this] {
     timer_ = loop_.after(limit_, [this] { give_up(); });
     start_some();
@@ -101,10 +103,10 @@ void ProbeRound::connect(Attempt& attempt) {
     end(attempt, error_text(errno));
     return;
   }
-  loop_.watch(attempt.socket.get(), POLLOUT, [this, &attempt](short) { go_on(attempt); });
+  loop_.watch(attempt.socket.get(), POLLOUT, [this, &attempt](short) { proceed(attempt); });
 }
 
-void ProbeRound::go_on(Attempt& attempt) {
+void ProbeRound::proceed(Attempt& attempt) {
   if (attempt.question.empty()) {
     ask(attempt);
   } else {
@@ -166,13 +168,13 @@ void ProbeRound::end(Attempt& attempt, const std::string& problem) {
     reached_.insert(attempt.peer);
   }
   if (reached_.size() == problems_.size() && started_ == attempts_.size()) {
-    hurry();
+    shorten_limit();
   }
 }
 
-// Each peer is reached somehow, and the rest is under way.
-void ProbeRound::hurry() {
-  if (ended_ < attempts_.size() && !std::exchange(hurries_, true)) {
+// Shortens the limit: each peer is reached by some address, and all attempts have started.
+void ProbeRound::shorten_limit() {
+  if (ended_ < attempts_.size() && !std::exchange(limit_shortened_, true)) {
     loop_.cancel(timer_);
     const auto left = std::max(limit_ - elapsed(), std::chrono::milliseconds{0});
     timer_ = loop_.after(std::min(std::max(kRest, elapsed()), left), [this] { give_up(); });

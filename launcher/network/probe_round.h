@@ -1,4 +1,4 @@
-// The other end of a probe: tries each address of each other host, all within a time.
+// The asking end of a probe: tries each address of each other host within a time limit.
 #pragma once
 
 #include <chrono>
@@ -16,9 +16,9 @@ namespace bp::launcher {
 
 class ProbeRound {
  public:
-  // Calls `done` once, from the loop: when all is tried, or `limit` has passed; not long after each
-  // peer has been reached, for a dead address of a host should not delay every start. `done` must
-  // not destroy the round.
+  // Calls `done` once, from the loop: when every address is tried, when `limit` has passed, or soon
+  // after each peer has been reached, so that a dead address does not delay every start. `done`
+  // must not destroy the round.
   ProbeRound(EventLoop& loop,
              const JobKey& key,
              const std::vector<ProbePeer>& peers,
@@ -32,10 +32,10 @@ class ProbeRound {
   struct Attempt;
   [[nodiscard]] std::chrono::milliseconds elapsed() const;
   void give_up();
-  void hurry();
+  void shorten_limit();
   void start_some();
   void connect(Attempt& attempt);
-  void go_on(Attempt& attempt);
+  void proceed(Attempt& attempt);
   void ask(Attempt& attempt);
   void read_answer(Attempt& attempt);
   void end(Attempt& attempt, const std::string& problem);
@@ -48,8 +48,8 @@ class ProbeRound {
   std::vector<std::unique_ptr<Attempt>> attempts_;
   std::size_t started_ = 0;
   std::size_t ended_ = 0;
-  std::set<std::size_t> reached_;  // peers, by some address
-  bool hurries_ = false;
+  std::set<std::size_t> reached_;  // peers that some address reached
+  bool limit_shortened_ = false;
   const EventLoop::Clock::time_point began_ = EventLoop::Clock::now();
   EventLoop::TimerId timer_ = 0;
 };

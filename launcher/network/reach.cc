@@ -10,24 +10,24 @@
 namespace bp::launcher {
 namespace {
 
-constexpr std::size_t kMostColumns = 16;  // of the matrix; more hosts would fill no screen well
+constexpr std::size_t kMostColumns = 16;  // columns of the matrix; more would not fit a screen
 constexpr std::size_t kMostLines = 8;
 
 bool asks(const std::vector<ProbedHost>& hosts, std::size_t from, std::size_t to) {
   return from != to && hosts[from].asks && hosts[from].machine != hosts[to].machine;
 }
 
-// By any address.
+// Returns whether `from` reaches `to` by any address.
 bool reaches(const ProbeMatrix& problems, std::size_t from, std::size_t to) {
   const auto& tried = problems[from][to];
   return std::ranges::any_of(tried, [](const std::string& text) { return text.empty(); });
 }
 
-// Of the address: who does not reach it, as a host's number.
-std::optional<std::size_t> who_fails(const std::vector<ProbedHost>& hosts,
-                                     const ProbeMatrix& problems,
-                                     std::size_t to,
-                                     std::size_t address) {
+// Returns the first host that does not reach this address of `to`; nothing if all reach it.
+std::optional<std::size_t> first_failing_host(const std::vector<ProbedHost>& hosts,
+                                              const ProbeMatrix& problems,
+                                              std::size_t to,
+                                              std::size_t address) {
   for (std::size_t from = 0; from < hosts.size(); ++from) {
     if (asks(hosts, from, to) && !problems[from][to][address].empty()) {
       return from;
@@ -65,7 +65,7 @@ std::string hint_for_problem(const std::string& problem) {
   return concat(sign->hint, ", or another network (--interface 10.0.0.0/8, iface= of a host)");
 }
 
-// "b does not reach a at 10.0.0.1 (eth0: no answer within 3.0 s), 10.1.0.1 (...)"
+// Returns "b does not reach a at 10.0.0.1 (eth0: no answer within 3.0 s), 10.1.0.1 (...)"
 std::string line_of(const std::vector<ProbedHost>& hosts,
                     const ProbeMatrix& problems,
                     std::size_t from,
@@ -79,14 +79,14 @@ std::string line_of(const std::vector<ProbedHost>& hosts,
   return text;
 }
 
-// No one reaches all of it by one address, though each reaches some.
+// Describes a host that each other host reaches, but that has no address that all of them reach.
 Failure none_in_common(const std::vector<ProbedHost>& hosts,
                        const ProbeMatrix& problems,
                        std::size_t to) {
   Failure failure{.exit_code = kExitTemporary,
                   .headline = concat("no address of ", hosts[to].name, " is reached by all hosts")};
   for (std::size_t k = 0; k < hosts[to].addresses.size(); ++k) {
-    const std::size_t from = *who_fails(hosts, problems, to, k);
+    const std::size_t from = *first_failing_host(hosts, problems, to, k);
     failure.more.push_back(concat(hosts[to].addresses[k].address, " (",
                                   hosts[to].addresses[k].interface, ") not by ", hosts[from].name,
                                   ": ", problems[from][to][k]));
@@ -96,14 +96,15 @@ Failure none_in_common(const std::vector<ProbedHost>& hosts,
   return failure;
 }
 
-// The host with most of the trouble, which a restart had better leave out.
+// Returns the host with the most failed pairs; a restart should leave that one out.
 std::size_t worst_host(const std::vector<ProbedHost>& hosts, const ProbeMatrix& problems) {
   std::vector<int> troubles(hosts.size());
   for (std::size_t from = 0; from < hosts.size(); ++from) {
     for (std::size_t to = 0; to < hosts.size(); ++to) {
       if (asks(hosts, from, to) && !reaches(problems, from, to)) {
         ++troubles[from];
-        troubles[to] += hosts[to].asks ? 1 : 0;  // a job cannot do without its launcher
+        // Does not count for the launcher, which a job cannot leave out.
+        troubles[to] += hosts[to].asks ? 1 : 0;
       }
     }
   }
@@ -148,7 +149,7 @@ Reach choose_addresses(const std::vector<ProbedHost>& hosts, const ProbeMatrix& 
   for (std::size_t to = 0; to < hosts.size() && !reach.failure; ++to) {
     const auto& addresses = hosts[to].addresses;
     for (std::size_t k = 0; k < addresses.size() && reach.addresses[to].empty(); ++k) {
-      if (!who_fails(hosts, problems, to, k)) {
+      if (!first_failing_host(hosts, problems, to, k)) {
         reach.addresses[to] = addresses[k].address;
       }
     }
