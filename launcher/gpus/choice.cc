@@ -27,13 +27,13 @@ std::vector<int> indices_of(const std::vector<Gpu>& gpus) {
   return indices;
 }
 
-std::vector<int> least_at_work(std::vector<Gpu> gpus) {
+std::vector<int> least_busy(std::vector<Gpu> gpus) {
   std::ranges::stable_sort(gpus, {},
                            [](const Gpu& gpu) { return std::tuple(gpu.load, gpu.memory_used); });
   return indices_of(gpus);
 }
 
-void check_there(const GpuHost& host, const std::vector<int>& wanted) {
+void check_available(const GpuHost& host, const std::vector<int>& wanted) {
   for (const int index : wanted) {
     if (find_gpu(host.there, index) == nullptr) {
       throw Error(ErrorCode::unavailable,
@@ -45,20 +45,21 @@ void check_there(const GpuHost& host, const std::vector<int>& wanted) {
   }
 }
 
-// In the order in which they are to be taken.
+// Returns the GPUs that the host may use, in order of preference.
 std::vector<int> candidates(const GpuHost& host) {
   const GpuRequest& request = host.request;
   if (host.named || request.kind == GpuRequest::Kind::list) {
     const std::vector<int>& wanted = host.named ? *host.named : request.list;
-    check_there(host, wanted);
+    check_available(host, wanted);
     return wanted;
   }
   if (host.there.gpus.empty()) {
-    throw Error(ErrorCode::unavailable,
-                concat("host ", host.name, " has no GPU: ",
-                       host.there.problem.empty() ? "its driver knows none" : host.there.problem));
+    throw Error(
+        ErrorCode::unavailable,
+        concat("host ", host.name, " has no GPU: ",
+               host.there.problem.empty() ? "its driver reports none" : host.there.problem));
   }
-  return request.kind == GpuRequest::Kind::least ? least_at_work(host.there.gpus)
+  return request.kind == GpuRequest::Kind::least ? least_busy(host.there.gpus)
                                                  : indices_of(host.there.gpus);
 }
 
@@ -88,7 +89,7 @@ GpuRequest parse_gpu_request(const std::string& text) {
     throw Error(ErrorCode::invalid_argument,
                 concat(kOption,
                        " must be all, a list such as 0,2-3, or least:N for the N that are "
-                       "least at work, not '",
+                       "least busy, not '",
                        text, "'"));
   }
 }
@@ -106,8 +107,8 @@ std::vector<std::vector<int>> choose_gpus(const std::vector<GpuHost>& hosts, boo
     if (gpus.empty() || number > gpus.size()) {
       throw Error(ErrorCode::unavailable,
                   concat("host ", host.name, " has ", gpus.size(), " of the ",
-                         std::max<std::size_t>(number, 1), " GPUs asked for",
-                         gone.empty() ? "" : " left beside the other hosts of that machine"));
+                         std::max<std::size_t>(number, 1), " GPUs requested",
+                         gone.empty() ? "" : "; other hosts of that machine have the rest"));
     }
     gpus.resize(number);
     gone.insert(gpus.begin(), gpus.end());

@@ -9,7 +9,7 @@
 namespace bp::launcher {
 namespace {
 
-constexpr std::size_t kText = 96;  // the longest that NVML documents
+constexpr std::size_t kText = 96;  // the longest text that NVML documents
 
 using TextCall = int (*)(Nvml::Device, char*, unsigned);
 
@@ -23,7 +23,7 @@ std::vector<GpuProcess> processes_of(const Nvml& nvml, Nvml::Device device) {
   auto count = static_cast<unsigned>(found.size());
   int result = nvml.processes(device, &count, found.data());
   for (int again = 0; result == kNvmlTooSmall && again < 3; ++again) {
-    found.resize(count + 16);  // some may come in between
+    found.resize(count + 16);  // room for processes that start between the two calls
     count = static_cast<unsigned>(found.size());
     result = nvml.processes(device, &count, found.data());
   }
@@ -37,7 +37,7 @@ std::vector<GpuProcess> processes_of(const Nvml& nvml, Nvml::Device device) {
   return processes;
 }
 
-// What the library does not tell of a GPU stays at its default.
+// Fields that the library does not report keep their defaults.
 Gpu read_gpu(const Nvml& nvml, unsigned index) {
   Gpu gpu;
   gpu.index = static_cast<int>(index);
@@ -85,9 +85,9 @@ GpuList list_gpus() {
 std::string owners_of(const Gpu& gpu) {
   std::string text;
   for (const GpuProcess& process : gpu.processes) {
-    const std::string who =
+    const std::string owner =
         process.user.empty() ? "of another container" : concat(process.user, ", ", process.program);
-    text += concat(text.empty() ? "" : ", ", "pid ", process.pid, " (", who, ", ",
+    text += concat(text.empty() ? "" : ", ", "pid ", process.pid, " (", owner, ", ",
                    size_text(process.bytes), ")");
   }
   return text;

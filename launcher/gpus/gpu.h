@@ -1,4 +1,4 @@
-// The GPUs of a machine, and who is at work on them.
+// The GPUs of a machine, and the processes that use them.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +9,32 @@ namespace bp::launcher {
 
 struct GpuProcess {
   int pid = 0;
-  std::string user;     // empty where the process cannot be seen: another container's
-  std::string program;  // likewise
+  std::string user;     // empty if the process cannot be seen, as in another container
+  std::string program;  // empty in the same case
   std::uint64_t bytes = 0;
 };
 
 struct Gpu {
-  int index = 0;  // in the order of the bus, as nvidia-smi counts
+  int index = 0;  // in the order of the bus, as nvidia-smi numbers them
   std::string name;
   std::string uuid;
   std::uint64_t memory = 0;  // bytes
   std::uint64_t memory_used = 0;
-  int load = 0;  // percent of the last moment
+  int load = 0;  // percent, over NVML's last sample period
   std::vector<GpuProcess> processes;
 };
 
 struct GpuList {
-  std::string driver = {};   // its version
-  std::string problem = {};  // why nothing is known, in one line; then there are none
+  std::string driver = {};   // the driver's version
+  std::string problem = {};  // one line that says why `gpus` is empty; empty if NVML answered
   std::vector<Gpu> gpus = {};
 };
 
-// Asks NVIDIA's management library, which is opened now and closed again. A machine without it has
-// none, and says so in `problem`.
+// Lists the GPUs by NVIDIA's management library (NVML), which it loads and unloads. On a machine
+// without that library the list is empty and `problem` says why.
 [[nodiscard]] GpuList list_gpus();
 
-// "pid 4711 (ada, python3, 12.0 GiB)", of all its processes.
+// Returns "pid 4711 (ada, python3, 12.0 GiB)" for each of its processes.
 [[nodiscard]] std::string owners_of(const Gpu& gpu);
 
 }  // namespace bp::launcher

@@ -11,7 +11,7 @@ constexpr const char* kLibrary = "libnvidia-ml.so.1";
 
 using Library = std::unique_ptr<void, int (*)(void*)>;
 
-// The first of the names that is there.
+// Finds the first of the names that the library has.
 template <class Function>
 bool find(void* library, Function& function, std::initializer_list<const char*> names) {
   for (const char* name : names) {
@@ -44,12 +44,12 @@ bool find_all(void* library, Nvml& nvml) {
 std::shared_ptr<const Nvml> open_nvml(std::string& why) {
   Library library(::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL), &::dlclose);
   if (!library) {
-    why = concat("no NVIDIA driver (", kLibrary, " is not there)");
+    why = concat("no NVIDIA driver (", kLibrary, " was not found)");
     return nullptr;
   }
   auto nvml = std::make_unique<Nvml>();
   if (!find_all(library.get(), *nvml)) {
-    why = concat(kLibrary, " is too old: of before driver 450");
+    why = concat(kLibrary, " is too old: it is from before driver 450");
     return nullptr;
   }
   if (const int result = nvml->init(); result != kNvmlSuccess) {

@@ -1,5 +1,5 @@
-// The part of NVIDIA's management library that we call, as its documentation declares it: opened at
-// run time, because most machines do not have it and none must have it to build.
+// The part of NVIDIA's management library that bprun calls, as its documentation declares it. It is
+// loaded at run time, because most machines do not have it and a build must not need it.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ struct NvmlUtilization {
   unsigned memory = 0;
 };
 
-struct NvmlProcess {  // of version 2 and 3 of its call
+struct NvmlProcess {  // for versions 2 and 3 of the call
   unsigned pid = 0;
   unsigned long long used_memory = 0;
   unsigned gpu_instance = 0;
@@ -29,7 +29,7 @@ inline constexpr int kNvmlSuccess = 0;
 inline constexpr int kNvmlTooSmall = 7;
 inline constexpr unsigned long long kNvmlUnknown = ~0ULL;
 
-// Its functions, each returning kNvmlSuccess or what error() explains.
+// The library's functions. Each returns kNvmlSuccess or a code that error() explains.
 struct Nvml {
   using Device = void*;
   int (*init)() = nullptr;
@@ -45,8 +45,9 @@ struct Nvml {
   int (*processes)(Device, unsigned*, NvmlProcess*) = nullptr;
 };
 
-// libnvidia-ml.so.1, ready for calls; its end shuts the library down. Null with the reason in `why`
-// where it is not there, lacks a function, or finds no driver.
+// Loads and initializes libnvidia-ml.so.1. The last owner of the result shuts it down and unloads
+// it. Returns null, with the reason in `why`, if the library does not exist, lacks a function or
+// finds no driver.
 [[nodiscard]] std::shared_ptr<const Nvml> open_nvml(std::string& why);
 
 }  // namespace bp::launcher

@@ -23,7 +23,7 @@ Check check_reach(const HostPlan& plan, const HostAnswer& answer) {
   if (!answer.hello) {
     check.grade = Grade::fail;
     check.text = answer.problem;
-    check.mend = answer.hint;
+    check.fix = answer.hint;
     return check;
   }
   check.text = concat(plan.local  ? "this machine"
@@ -33,7 +33,8 @@ Check check_reach(const HostPlan& plan, const HostAnswer& answer) {
   return check;
 }
 
-// What the first host that can read it has under the same path, unless it is this host itself.
+// Returns the facts of the first host that can read this path; null if that host is `own` or if
+// there is none.
 const PathFacts* first_reader(const std::vector<HostAnswer>& answers,
                               const HostAnswer& own,
                               std::size_t path) {
@@ -102,7 +103,7 @@ std::string text_of(const Diagnosis& diagnosis) {
       std::snprintf(head.data(), head.size(), "  %-4s  %-8s ", name_of(check.grade),
                     check.topic.c_str());
       text += concat(head.data(), check.text, "\n");
-      text += check.mend.empty() ? "" : concat("                 mend: ", check.mend, "\n");
+      text += check.fix.empty() ? "" : concat("                 fix: ", check.fix, "\n");
     }
   }
   return concat(text, diagnosis.count(Grade::ok), " ok, ", diagnosis.count(Grade::warn), " warn, ",
@@ -117,7 +118,7 @@ std::string json_of(const Diagnosis& diagnosis) {
       checks.push_back({{"topic", check.topic},
                         {"grade", name_of(check.grade)},
                         {"text", check.text},
-                        {"mend", check.mend}});
+                        {"mend", check.fix}});
     }
     hosts.push_back({{"host", host.host}, {"checks", std::move(checks)}});
   }

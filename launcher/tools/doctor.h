@@ -1,4 +1,4 @@
-// bprun doctor: what is right and wrong with hosts before a job is started on them. Pure.
+// bprun doctor: checks hosts before a job is started on them. Pure.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct Check {
   std::string topic = {};  // one word
   Grade grade = Grade::ok;
   std::string text = {};
-  std::string mend = {};  // what to do; empty where it is ok
+  std::string fix = {};  // what to do about it; empty if the grade is ok
 };
 
 struct HostDiagnosis {
@@ -29,7 +29,8 @@ struct Diagnosis {
 
 [[nodiscard]] Diagnosis diagnose(const JobPlan& plan, const Survey& survey);
 
-[[nodiscard]] std::string text_of(const Diagnosis& diagnosis);  // lines, and a sum at the end
+// One line per check, and the totals at the end.
+[[nodiscard]] std::string text_of(const Diagnosis& diagnosis);
 [[nodiscard]] std::string json_of(const Diagnosis& diagnosis);
 
 }  // namespace bp::launcher

@@ -12,15 +12,16 @@ namespace bp::launcher {
 namespace {
 
 constexpr double kClockWarn =
-    0.5;                          // seconds; beyond, logs of two hosts cannot be laid side by side
-constexpr double kClockFail = 5;  // leases on shared files are taken over after 10
+    0.5;  // in seconds; above it, the logs of two hosts cannot be compared by time
+// In seconds; another process takes over a lease on shared files after 10.
+constexpr double kClockFail = 5;
 constexpr std::uint64_t kMega = 1U << 20U;
 constexpr std::uint64_t kFewFiles = 1024;
-constexpr std::uint64_t kLittleShared = 64 * kMega;  // what a container gets by default
+constexpr std::uint64_t kLittleShared = 64 * kMega;  // the default size in a container
 constexpr std::uint64_t kDiskWarn = 5 * 1024 * kMega;
 constexpr std::uint64_t kDiskFail = 100 * kMega;
 
-// "0.3 ms", "12.0 s", "03:00:00"
+// Returns "0.3 ms", "12.0 s", "03:00:00".
 std::string short_time(double seconds) {
   if (seconds >= 1) {
     return elapsed_text(std::chrono::milliseconds(std::llround(seconds * 1e3)));
@@ -42,11 +43,11 @@ Check check_version(const Hello& theirs, const Hello& ours) {
   if (theirs.protocol != ours.protocol || theirs.version != ours.version) {
     check.grade = Grade::fail;
     check.text += concat("; here it is ", ours.version, " (build ", ours.build.substr(0, 12), ")");
-    check.mend = "install the same bprun there, or name another by --remote-bprun PATH";
+    check.fix = "install the same bprun there, or name another by --remote-bprun PATH";
   } else if (theirs.build != ours.build) {
     check.grade = Grade::warn;
     check.text += concat("; here it is build ", ours.build.substr(0, 12));
-    check.mend = "install the same build on all hosts";
+    check.fix = "install the same build on all hosts";
   }
   return check;
 }
@@ -59,7 +60,7 @@ Check check_clock(const HostAnswer& answer) {
                              " this machine, to ", short_time(answer.clock_margin))};
   if (surely > kClockWarn) {
     check.grade = surely > kClockFail ? Grade::fail : Grade::warn;
-    check.mend = "let chrony or systemd-timesyncd set the clocks";
+    check.fix = "let chrony or systemd-timesyncd set the clocks";
   }
   return check;
 }
@@ -74,7 +75,7 @@ Check check_open_files(const HostFacts& facts) {
       .text = concat("a rank may open up to ", facts.open_files, ", or bprun's ulimit -n if less")};
   if (facts.open_files < kFewFiles) {
     check.grade = Grade::warn;
-    check.mend = concat("a hard limit of ", kFewFiles, " or more, in limits.conf or sshd's unit");
+    check.fix = concat("set a hard limit of ", kFewFiles, " or more in limits.conf or sshd's unit");
   }
   return check;
 }
@@ -84,7 +85,7 @@ Check check_locked_memory(const HostFacts& facts) {
   if (facts.infiniband && facts.locked_memory != kUnlimited) {
     check.grade = Grade::warn;
     check.text += "; this host has InfiniBand, which locks what it sends";
-    check.mend = "ulimit -l unlimited, in limits.conf or sshd's unit";
+    check.fix = "set ulimit -l unlimited in limits.conf or sshd's unit";
   }
   return check;
 }
@@ -95,26 +96,26 @@ Check check_space(const SpaceFacts& space) {
   if (!space.problem.empty()) {
     check.grade = Grade::warn;
     check.text = concat(space.path, ": ", space.problem);
-    check.mend = shared ? "mount a tmpfs there: NCCL and PyTorch want it" : "make it";
+    check.fix = shared ? "mount a tmpfs there: NCCL and PyTorch need it" : "create it";
     return check;
   }
   check.text = concat(space.path, ": ", size_text(space.free), " free of ", size_text(space.total));
   if (shared && space.free < kLittleShared) {
     check.grade = Grade::warn;
-    check.mend = "more for NCCL and PyTorch: docker run --shm-size=8g, or remount it larger";
+    check.fix = "NCCL and PyTorch need more: docker run --shm-size=8g, or remount it larger";
   } else if (!shared && space.free < kDiskWarn) {
     check.grade = space.free < kDiskFail ? Grade::fail : Grade::warn;
-    check.mend = "make room: checkpoints and logs go there";
+    check.fix = "free some space: checkpoints and logs go there";
   }
   return check;
 }
 
 Check check_directory(const HostFacts& facts) {
-  Check check{.topic = "folder", .text = "the working directory is there"};
+  Check check{.topic = "folder", .text = "the working directory exists"};
   if (!facts.directory_problem.empty()) {
     check.grade = Grade::fail;
     check.text = concat("the working directory cannot be entered: ", facts.directory_problem);
-    check.mend = "share it with that host, make it there, or start bprun elsewhere";
+    check.fix = "share it with that host, create it there, or start bprun in another folder";
   }
   return check;
 }
@@ -124,7 +125,7 @@ Check check_data(const PathFacts& path, const PathFacts* first) {
   if (!path.problem.empty()) {
     check.grade = Grade::fail;
     check.text = concat(path.path, ": ", path.problem);
-    check.mend = "copy or mount it there, under that path";
+    check.fix = "copy or mount it there, under that path";
     return check;
   }
   check.text = concat(path.path, path.folder ? ": a folder" : ": " + size_text(path.size));
@@ -133,7 +134,7 @@ Check check_data(const PathFacts& path, const PathFacts* first) {
     check.text +=
         concat(first->folder ? ", elsewhere a folder"
                              : concat(" (", path.size, " bytes), elsewhere ", first->size));
-    check.mend = "copy the same data to all hosts";
+    check.fix = "copy the same data to all hosts";
   }
   return check;
 }
@@ -144,15 +145,15 @@ Check check_gpus(const GpuList& list, const std::vector<int>& wanted) {
     const auto same = [index](const Gpu& gpu) { return gpu.index == index; };
     if (std::ranges::none_of(list.gpus, same)) {
       check.grade = Grade::fail;
-      check.text = concat("GPU ", index, " is asked for; there ",
+      check.text = concat("GPU ", index, " is requested; there ",
                           list.gpus.size() == 1 ? "is " : "are ", list.gpus.size());
-      check.mend = "name those that bprun gpus lists";
+      check.fix = "name GPUs that bprun gpus lists";
       check.text += list.problem.empty() ? "" : ": " + list.problem;
       return check;
     }
   }
   if (list.gpus.empty()) {
-    check.text = concat("none: ", list.problem.empty() ? "the driver knows none" : list.problem);
+    check.text = concat("none: ", list.problem.empty() ? "the driver reports none" : list.problem);
     return check;
   }
   check.text = concat(list.gpus.size(), ", driver ", list.driver);
@@ -160,7 +161,7 @@ Check check_gpus(const GpuList& list, const std::vector<int>& wanted) {
     if (!gpu.processes.empty()) {
       check.grade = Grade::warn;
       check.text += concat("; GPU ", gpu.index, " is in use by ", owners_of(gpu));
-      check.mend = "wait for them, or take others: bprun gpus";
+      check.fix = "wait for them, or choose other GPUs (bprun gpus lists them)";
     }
   }
   return check;
@@ -174,7 +175,7 @@ Check check_network(const Reach& reach) {
     for (const std::string& line : reach.failure->more) {
       check.text += concat("\n                 ", line);
     }
-    check.mend = reach.failure->hint;
+    check.fix = reach.failure->hint;
     return check;
   }
   check.text = "all reach each other";

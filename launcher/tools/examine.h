@@ -1,4 +1,4 @@
-// The checks of bprun doctor, each a function of what a host said. Pure.
+// The checks of bprun doctor. Each is a function of a host's answer. Pure.
 #pragma once
 
 #include <string>
@@ -14,9 +14,10 @@ namespace bp::launcher {
 [[nodiscard]] Check check_locked_memory(const HostFacts& facts);
 [[nodiscard]] Check check_space(const SpaceFacts& space);
 [[nodiscard]] Check check_directory(const HostFacts& facts);
-// `first`: of the first host that could read it, to compare with; null where that is this one.
+// Compares with `first`, the facts of the first host that can read the path; null if this host is
+// the first.
 [[nodiscard]] Check check_data(const PathFacts& path, const PathFacts* first);
-// `wanted`: the GPUs that the host list names for this host.
+// `wanted` lists the GPUs that the host list names for this host.
 [[nodiscard]] Check check_gpus(const GpuList& gpus, const std::vector<int>& wanted);
 
 [[nodiscard]] Check check_network(const Reach& reach);

@@ -23,7 +23,7 @@ std::string head_of(const HostAnswer& answer) {
   }
   const GpuList& list = answer.facts->gpus;
   if (list.gpus.empty()) {
-    return concat("none: ", list.problem.empty() ? "the driver knows none" : list.problem);
+    return concat("none: ", list.problem.empty() ? "the driver reports none" : list.problem);
   }
   return concat(list.gpus.size(), list.gpus.size() == 1 ? " GPU" : " GPUs", ", driver ",
                 list.driver);

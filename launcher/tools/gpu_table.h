@@ -1,4 +1,4 @@
-// bprun gpus: the GPUs of all hosts. Pure.
+// bprun gpus: prints the GPUs of all hosts. Pure.
 #pragma once
 
 #include <string>

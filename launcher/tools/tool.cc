@@ -23,7 +23,7 @@ namespace bp::launcher {
 namespace {
 
 struct ToolOptions {
-  Options hosts;  // only what says which, and how they are reached
+  Options hosts;  // only the options about hosts and how to reach them
   bool json = false;
   std::vector<std::string> paths;
 };
@@ -31,7 +31,7 @@ struct ToolOptions {
 struct Tool {
   const char* name;
   const char* about;
-  const char* paths;  // what stands after the options; null where nothing may
+  const char* paths;  // the help for the arguments after the options; null if none are allowed
   int (*run)(const ToolOptions& options, const JobPlan& plan);
 };
 
@@ -60,16 +60,17 @@ int run_gpus(const ToolOptions& options, const JobPlan& plan) {
 
 constexpr Tool kTools[] = {
     {"doctor",
-     "Looks at hosts before a job does: each line is ok, warn or fail, with what mends it.\n"
+     "Checks hosts before a job: each line is ok, warn or fail, with what to do about it.\n"
      "Exit code 1 if any line is fail.",
      "data that every host must be able to read", &run_doctor},
     {"gpus",
-     "Lists the GPUs of hosts, how busy they are, and with whom.\n"
-     "Exit code 75 if a host did not answer.",
+     "Lists the GPUs of hosts, how busy they are, and the processes that use them.\n"
+     "Exit code 75 if a host does not answer.",
      nullptr, &run_gpus},
 };
 
-// Where options are wrong or help was asked for: what to exit with, all being said.
+// Parses the options. Returns an exit code if bprun must exit, because an option is wrong or for
+// --help; it has then printed everything.
 std::optional<int> parse(const Tool& tool,
                          const std::vector<std::string>& arguments,
                          ToolOptions& options) {
@@ -82,7 +83,7 @@ std::optional<int> parse(const Tool& tool,
   }
   try {
     auto words = in_own_words(app, {arguments.begin() + 1, arguments.end()});
-    std::ranges::reverse(words);  // as it wants them
+    std::ranges::reverse(words);  // the order that CLI11 expects
     app.parse(std::move(words));
     check_host_options(options.hosts);
     return std::nullopt;

@@ -1,5 +1,5 @@
-// What bprun does beside starting jobs: `bprun doctor`, `bprun gpus`. A program of such a name can
-// still be started, as ./doctor or after --.
+// The tools of bprun: `bprun doctor` and `bprun gpus`. To start a program of such a name, write
+// ./doctor or put -- before it.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace bp::launcher {
 
-// Does what the first word names and returns bprun's exit code; nothing where it names no tool.
-// Throws Error where a host list is wrong or the tool cannot be run at all.
+// Runs the tool that the first word names and returns bprun's exit code; nothing if it names no
+// tool. Throws Error if a host list is wrong or the tool cannot run at all.
 [[nodiscard]] std::optional<int> run_tool(const std::vector<std::string>& arguments);
 
 }  // namespace bp::launcher

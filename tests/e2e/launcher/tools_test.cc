@@ -44,7 +44,7 @@ TEST(Doctor, FailsForDataThatIsNotThereAndSaysWhatMendsIt) {
   BprunProcess bprun({{"doctor", "no such data"}});
   EXPECT_EQ(bprun.finish(), 1);
   EXPECT_THAT(bprun.out(), HasSubstr("\n  fail  data     no such data: No such file or directory\n"
-                                     "                 mend: copy or mount it there"));
+                                     "                 fix: copy or mount it there"));
   EXPECT_THAT(bprun.out(), HasSubstr(" 1 fail\n"));
 }
 
@@ -157,7 +157,7 @@ TEST(Gpus, OfAMachineWithoutADriverAreNone) {
   if (bprun.out().find("none") == std::string::npos) {
     GTEST_SKIP() << "this machine has a driver of its own";
   }
-  EXPECT_EQ(bprun.out(), "localhost: none: no NVIDIA driver (libnvidia-ml.so.1 is not there)\n");
+  EXPECT_EQ(bprun.out(), "localhost: none: no NVIDIA driver (libnvidia-ml.so.1 was not found)\n");
 }
 
 TEST(Gpus, MayHaveManyProcesses) {

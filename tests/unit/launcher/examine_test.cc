@@ -30,7 +30,7 @@ TEST(Examine, Versions) {
   const Check other = check_version(hello("2", "b"), hello("1", "a"));
   EXPECT_EQ(other.grade, Grade::fail);
   EXPECT_EQ(other.text, "2 (build b); here it is 1 (build a)");
-  EXPECT_THAT(other.mend, HasSubstr("--remote-bprun"));
+  EXPECT_THAT(other.fix, HasSubstr("--remote-bprun"));
 }
 
 TEST(Examine, ClocksAsFarAsTheyAreKnown) {
@@ -84,7 +84,7 @@ TEST(Examine, Gpus) {
   list.gpus.resize(2);
   list.gpus[1].index = 1;
   EXPECT_EQ(check_gpus(list, {1, 0}).text, "2, driver 550");
-  EXPECT_EQ(check_gpus(list, {2}).text, "GPU 2 is asked for; there are 2");
+  EXPECT_EQ(check_gpus(list, {2}).text, "GPU 2 is requested; there are 2");
   EXPECT_EQ(check_gpus(list, {2}).grade, Grade::fail);
   list.gpus[1].processes = {{7, "ada", "python3", 1U << 30U}};
   EXPECT_EQ(check_gpus(list, {}).grade, Grade::warn);

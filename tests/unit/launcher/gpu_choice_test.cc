@@ -81,7 +81,7 @@ TEST(GpuChoice, TheLeastAtWorkByLoadThenMemory) {
   const auto busy = host("a", {gpu(0, 50, 1), gpu(1, 0, 9), gpu(2, 0, 3), gpu(3, 0, 9)});
   EXPECT_THAT(choose({busy}, "least:1"), ElementsAre(ElementsAre(2)));
   EXPECT_THAT(choose({busy}, "least:3"), ElementsAre(ElementsAre(2, 1, 3)));
-  EXPECT_EQ(refusal({busy}, "least:5"), "host a has 4 of the 5 GPUs asked for");
+  EXPECT_EQ(refusal({busy}, "least:5"), "host a has 4 of the 5 GPUs requested");
 }
 
 TEST(GpuChoice, EachHostMayHaveAWishOfItsOwn) {
@@ -99,8 +99,8 @@ TEST(GpuChoice, HostsOfOneMachineShareThemOut) {
   EXPECT_THAT(choose({a, b}, "all"), ElementsAre(ElementsAre(0, 1), ElementsAre(2)));
   EXPECT_THAT(choose({a, b}, "all", true), ElementsAre(ElementsAre(0, 1), ElementsAre(0, 1, 2)));
   EXPECT_EQ(refusal({a, b}, "least:2"),
-            "host 127.0.0.1 has 1 of the 2 GPUs asked for left beside the other hosts of that "
-            "machine");
+            "host 127.0.0.1 has 1 of the 2 GPUs requested; other hosts of that machine have the "
+            "rest");
 }
 
 TEST(GpuChoice, AHostWithoutGpusSaysWhy) {
