@@ -1,4 +1,5 @@
-// bprun: places ranks on hosts, starts and watches them, and says why a job failed. docs/bprun.md.
+// bprun places ranks on hosts, starts and watches them, and reports why a job failed. See
+// docs/bprun.md.
 #include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
@@ -31,7 +32,7 @@
 namespace bp::launcher {
 namespace {
 
-// A pipe must never get the number of a standard stream that the caller has closed.
+// Opens standard streams that the caller closed, so that no pipe gets one of their numbers.
 void open_standard_streams() {
   int fd = 0;
   do {
@@ -40,8 +41,8 @@ void open_standard_streams() {
   ::close(fd);
 }
 
-// The pieces of what ranks print come and go by the thousand. glibc would give their pages back to
-// the kernel each time, and a new page costs more than what is done with it.
+// bprun allocates and frees buffers for the ranks' output thousands of times. glibc would return
+// their pages to the kernel each time, and getting a new page costs more than the work on it.
 void keep_freed_memory() {
 #ifdef __GLIBC__
   ::mallopt(M_TRIM_THRESHOLD, 4 << 20);
@@ -58,11 +59,11 @@ int print(const EarlyExit& exit) {
 void prepare_process() {
   adopt_orphans();
   ignore_broken_pipes();
-  ::signal(SIGXFSZ, SIG_IGN);  // a file at its largest (ulimit -f) is as a full disk
-  ::signal(SIGTTIN, SIG_IGN);  // stdin of a terminal in whose background we run is just not there
+  ::signal(SIGXFSZ, SIG_IGN);  // a file at its size limit (ulimit -f) is an error like a full disk
+  ::signal(SIGTTIN, SIG_IGN);  // in the background of a terminal, stdin is treated as absent
 }
 
-void tell_notes(const JobPlan& plan) {
+void print_notes(const JobPlan& plan) {
   for (const std::string& note : plan.notes) {
     std::fprintf(stderr, "bprun: %s\n", printable(note).c_str());
   }
@@ -83,14 +84,15 @@ int serve_main(const Options& options) {
   }
   auto& [plan, machines] = std::get<JoinResult>(gathered);
   if (!options.quiet) {
-    tell_notes(plan);
+    print_notes(plan);
   }
   return run_job(options, plan, std::move(machines));
 }
 
-// Its ranks write to the server, and read from there.
+// Runs the ranks of this machine for a job that another machine serves. The server shows their
+// output and sends their input.
 int join_main(const Options& options) {
-  ::signal(SIGTSTP, SIG_IGN);  // the server would take us for lost
+  ::signal(SIGTSTP, SIG_IGN);  // a stopped agent would count as lost
   Join request;
   request.slots = options.slots;
   request.first_rank = options.first_rank.value_or(request.first_rank);
@@ -113,7 +115,7 @@ int launcher_main(const std::string& called, const std::vector<std::string>& arg
   if (std::get<Options>(options).serve_port) {
     return serve_main(std::get<Options>(options));
   }
-  static_cast<void>(std::filesystem::current_path());  // throws where it was deleted
+  static_cast<void>(std::filesystem::current_path());  // throws if it was deleted
   const auto plan = make_plan(std::get<Options>(options));
   if (const auto* exit = std::get_if<EarlyExit>(&plan)) {
     return print(*exit);
@@ -123,7 +125,7 @@ int launcher_main(const std::string& called, const std::vector<std::string>& arg
     return dry_run(std::get<JobPlan>(plan), std::get<Options>(options));
   }
   if (!std::get<Options>(options).quiet) {
-    tell_notes(std::get<JobPlan>(plan));
+    print_notes(std::get<JobPlan>(plan));
   }
   return run_job(std::get<Options>(options), std::get<JobPlan>(plan));
 }
@@ -134,16 +136,17 @@ void print_error(const std::string& text) {
                hint.empty() ? "" : concat("  hint: ", hint, "\n").c_str());
 }
 
-// The working directory is all that is asked for without a path.
+// An error without a path is about the working directory; nothing else is looked up without one.
 int fail(const std::filesystem::filesystem_error& error) {
   if (!error.path1().empty()) {
     print_error(error.what());
     return kExitInternal;
   }
-  std::fprintf(stderr,
-               "bprun: the working directory is gone: %s\n  hint: it was deleted or moved; cd to a "
-               "folder that is there\n",
-               error.code().message().c_str());
+  std::fprintf(
+      stderr,
+      "bprun: the working directory no longer exists: %s\n  hint: it was deleted or moved; cd to a "
+      "folder that exists\n",
+      error.code().message().c_str());
   return kExitNoInput;
 }
 
@@ -170,7 +173,7 @@ int main(int argc, char** argv) {
                                                            : kExitInternal;
   } catch (const std::filesystem::filesystem_error& error) {
     return fail(error);
-  } catch (const std::system_error& error) {  // of Asio: no descriptor, no thread
+  } catch (const std::system_error& error) {  // from Asio, for lack of a descriptor or thread
     print_error(error.what());
     return kExitInternal;
   } catch (const std::exception& error) {

@@ -314,8 +314,8 @@ TEST(Usage, AWorkingDirectoryThatIsGoneIsSaid) {
        .before = {"/bin/sh", "-c", "cd $0 && rmdir $0 && exec \"$@\"", scratch.path()}});
   EXPECT_EQ(bprun.finish(), 66);
   EXPECT_EQ(bprun.err(),
-            "bprun: the working directory is gone: No such file or directory\n"
-            "  hint: it was deleted or moved; cd to a folder that is there\n");
+            "bprun: the working directory no longer exists: No such file or directory\n"
+            "  hint: it was deleted or moved; cd to a folder that exists\n");
 }
 
 TEST(Usage, ABusyStorePortIsRefused) {
