@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes unicode_tables.inc: what the tokenizers wheel knows of Unicode, asked code point by code point.
+"""Writes unicode_tables.inc: the properties that the tokenizers wheel gives each code point.
 
 The wheel mixes tables of several Unicode versions (marks and punctuation of version 8, lower case of
-its compiler). Asking it makes ours equal whatever version libutf8proc has, which then only gives the
-decompositions and combining classes of characters that are old enough never to change.
+its compiler). Tables taken from it equal its own with any version of libutf8proc, which then only provides the
+decompositions and combining classes of characters that are too old to change.
 
     python3 -m venv V && V/bin/pip install tokenizers==0.23.3
     V/bin/python trainer/text/make_unicode_tables.py > trainer/text/unicode_tables.inc
@@ -26,7 +26,7 @@ def ranges(code_points):
 
 
 def lower_ranges(lower):
-    """[first, last, step, difference]: runs of equal difference at every or every other place."""
+    """[first, last, step, difference]: runs of equal difference at every or every second code point."""
     found = []
     for c in sorted(lower):
         difference = lower[c] - c
@@ -71,7 +71,7 @@ marks = [c for c in kept if between(accents, c) == ""]
 mark_set = set(marks)
 punctuation = [c for c in kept if len(words.pre_tokenize_str("a" + chr(c) + "b")) == 3]
 decomposing = [c for c in kept if nfd.normalize_str(chr(c)) != chr(c)]
-# Two characters of known classes, 9 and 226: who changes places with one of them has a class too.
+# Two characters of known classes, 9 and 226. A character that swaps places with one of them has a class too.
 virama, stem = "\u1B44", "\U0001D16D"
 moving = [
     c
@@ -86,11 +86,11 @@ lower = {c: lowercase.normalize_str(chr(c)) for c in kept}
 lower = {c: ord(s) for c, s in lower.items() if len(s) == 1 and s != chr(c)}
 
 print("// Written by make_unicode_tables.py from tokenizers", tokenizers.__version__)
-emit("Removed before anything else.", "kDropped", "Range", ranges(dropped))
-emit("Separate words.", "kSpaces", "Range", ranges(spaces))
-emit("Words of their own.", "kIdeographs", "Range", ranges(c for c in kept if len(between(chinese, c)) == 3))
-emit("Tokens of their own.", "kPunctuation", "Range", ranges(punctuation))
-emit("Removed after decomposition.", "kMarks", "Range", ranges(marks))
-emit("Not removed, but sorted with the marks.", "kMoving", "Range", ranges(moving))
-emit("Have a canonical decomposition.", "kDecomposing", "Range", ranges(decomposing))
-emit("First, last, step, and what to add for the lower case.", "kLower", "LowerRange", lower_ranges(lower))
+emit("Characters that are removed first.", "kDropped", "Range", ranges(dropped))
+emit("Characters that separate words.", "kSpaces", "Range", ranges(spaces))
+emit("Characters that are words by themselves.", "kIdeographs", "Range", ranges(c for c in kept if len(between(chinese, c)) == 3))
+emit("Characters that are tokens by themselves.", "kPunctuation", "Range", ranges(punctuation))
+emit("Characters that are removed after decomposition.", "kMarks", "Range", ranges(marks))
+emit("Characters that are not removed, but sorted with the marks.", "kMoving", "Range", ranges(moving))
+emit("Characters with a canonical decomposition.", "kDecomposing", "Range", ranges(decomposing))
+emit("First, last, step, and the difference to the lower case.", "kLower", "LowerRange", lower_ranges(lower))

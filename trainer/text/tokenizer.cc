@@ -11,9 +11,9 @@
 namespace bp::trainer {
 namespace {
 
-// How a byte ends or goes on with a stretch of text that can be looked up by itself. ASCII white
-// space and punctuation are starters in Unicode's sense, so what stands on one side of them never
-// changes what the other side becomes.
+// The role of a byte in cutting text into stretches that can be tokenized independently. ASCII
+// white space and punctuation are starters in the sense of Unicode, so the text on one side of them
+// never changes the tokens of the other side.
 enum class ByteKind : std::uint8_t { word, space, punctuation };
 
 constexpr std::array<ByteKind, 256> make_byte_kinds() {
@@ -32,15 +32,15 @@ constexpr std::array<ByteKind, 256> kByteKinds = make_byte_kinds();
 
 ByteKind kind_of(char c) { return kByteKinds[static_cast<unsigned char>(c)]; }
 
-// ASCII letters and digits, most of all words, need no table of Unicode.
+// Words of printable ASCII, the most frequent ones, need no Unicode tables.
 bool is_plain(char c) { return c > ' ' && c < 0x7F; }
 char lower_plain(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// Written in a text exactly so, they are tokens.
+// These are tokens where a text contains them exactly as written.
 constexpr std::array<std::string_view, 5> kSpecialTokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]",
                                                             "[MASK]"};
 
-// Longer stretches (Chinese, links) hardly ever come twice.
+// Longer stretches (Chinese, links) rarely occur twice.
 constexpr std::size_t kLongestCached = 48;
 
 }  // namespace
@@ -85,7 +85,7 @@ class Tokenizer::Impl {
   [[nodiscard]] std::int32_t special_id(std::size_t which) const { return special_ids_[which]; }
 
  private:
-  // Returns how many bytes it took.
+  // Appends the token at the start of `rest` and returns its length in bytes.
   std::size_t append_punctuation(std::string_view rest, std::vector<std::int32_t>& ids) const {
     for (std::size_t i = 0; rest[0] == '[' && i < kSpecialTokens.size(); ++i) {
       if (special_ids_[i] >= 0 && rest.starts_with(kSpecialTokens[i])) {
@@ -123,8 +123,8 @@ class Tokenizer::Impl {
       return;
     }
     const bool valid = find_invalid_utf8(stretch) == std::string_view::npos;
-    const std::string mended = valid ? std::string() : valid_utf8(stretch);
-    for (const std::string& word : splitter_.split(valid ? stretch : mended)) {
+    const std::string repaired = valid ? std::string() : valid_utf8(stretch);
+    for (const std::string& word : splitter_.split(valid ? stretch : repaired)) {
       pieces_.append(word, ids);
     }
   }

@@ -1,5 +1,5 @@
-// WordPiece as BERT uses it: text in, ids out. Equal to the `tokenizers` wheel's
-// BertWordPieceTokenizer on every input.
+// BERT's WordPiece tokenizer, which converts text to token ids. It returns the same ids as the
+// `tokenizers` wheel's BertWordPieceTokenizer for every input.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,25 @@
 
 namespace bp::trainer {
 
-// The lines of a vocab.txt; a token's id is its place.
+// The lines of a vocab.txt; a token's id is its index.
 struct Vocabulary {
   std::vector<std::string> tokens;
-  // Throws invalid_argument naming the file and the line: not UTF-8, doubled, or one of [PAD] [UNK]
-  // [CLS] [SEP] missing.
+  // Reads a file. Throws invalid_argument naming the file and the line if it cannot be read, is not
+  // UTF-8, has a token twice or lacks one of [PAD] [UNK] [CLS] [SEP].
   static Vocabulary read(const std::string& path);
-  // The same from the file's text.
+  // Parses a file's text. `path` is for messages; the errors are those of read().
   static Vocabulary parse(const std::string& text, const std::string& path);
 };
 
-// Thread-safe for const calls only when each thread has its own Tokenizer: encoding keeps a cache
-// of words.
+// Encoding fills a cache of words, so each thread needs its own Tokenizer.
 class Tokenizer {
  public:
   explicit Tokenizer(const Vocabulary& vocabulary, bool lower_case = true);
   Tokenizer(Tokenizer&&) noexcept;
   ~Tokenizer();
 
-  // Appends the ids of `text`, without [CLS] and [SEP]. Bytes that are not UTF-8 are passed over,
-  // as BERT passes over U+FFFD.
+  // Appends the ids of `text`, without [CLS] and [SEP]. Skips bytes that are not UTF-8, as BERT
+  // skips U+FFFD.
   void encode(std::string_view text, std::vector<std::int32_t>& ids);
 
   [[nodiscard]] std::int32_t pad_id() const;

@@ -25,7 +25,7 @@ struct LowerRange {
 
 #include "trainer/text/unicode_tables.inc"
 
-// The range of a sorted table that holds c, or nullptr.
+// Returns the range of a sorted table that contains c, or nullptr.
 template <class Row, std::size_t size>
 const Row* find_range(const Row (&table)[size], char32_t c) {
   const Row* row = std::lower_bound(std::begin(table), std::end(table), c,
@@ -48,7 +48,8 @@ void append_decomposition(char32_t c, std::vector<char32_t>& text) {
   text.insert(text.end(), parts.begin(), parts.begin() + count);
 }
 
-// Characters newer than the wheel's tables count as starters.
+// Returns the canonical combining class of a character. Characters newer than the wheel's tables
+// count as starters (class 0).
 int combining_class(char32_t c) {
   if (c < 0x300 || (!is_mark(c) && find_range(kMoving, c) == nullptr)) {
     return 0;
@@ -79,7 +80,7 @@ void decompose(std::vector<char32_t>& text) {
     append_decomposition(c, parts);
   }
   text.swap(parts);
-  // Runs between starters, sorted by class; equal ones keep their order.
+  // Sorts each run between starters by class; equal classes keep their order.
   for (auto run = text.begin(); run != text.end(); ++run) {
     if (combining_class(*run) == 0) {
       continue;

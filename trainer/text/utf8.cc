@@ -5,7 +5,8 @@
 namespace bp::trainer {
 namespace {
 
-// Bytes of the sequence that starts at `at`, or 0 where none is valid (Unicode, table 3-7).
+// Returns the length in bytes of the sequence at `at`, or 0 if it is not valid (Unicode, table
+// 3-7).
 std::size_t sequence_length(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) -> unsigned {
     return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0;

@@ -1,4 +1,4 @@
-// UTF-8: what is valid, and reading it code point by code point.
+// Validates UTF-8, and reads and writes it code point by code point.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace bp::trainer {
 
-// The offset of the first byte that is not part of valid UTF-8 (overlong forms, surrogates and
-// values past U+10FFFF are not valid), or npos.
+// Returns the offset of the first byte that is not part of valid UTF-8 (overlong forms, surrogates
+// and values past U+10FFFF are invalid), or npos.
 [[nodiscard]] std::size_t find_invalid_utf8(std::string_view text);
 
-// The code point at `at` of valid UTF-8; moves `at` past it.
+// Returns the code point at offset `at` of valid UTF-8, and moves `at` past it.
 [[nodiscard]] inline char32_t next_code_point(std::string_view text, std::size_t& at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
   const unsigned char first = byte(0);
@@ -35,7 +35,7 @@ namespace bp::trainer {
   return c;
 }
 
-// `text` without the bytes that are not valid UTF-8.
+// Returns `text` without the bytes that are not valid UTF-8.
 [[nodiscard]] std::string valid_utf8(std::string_view text);
 
 void append_utf8(char32_t code_point, std::string& text);

@@ -51,13 +51,13 @@ Vocabulary Vocabulary::parse(const std::string& text, const std::string& path) {
     }
     const auto [first, is_new] = line_of.emplace(token, line);
     if (!is_new) {
-      refuse(concat("vocabulary ", path, ", line ", line, ": '", token, "' stands in line ",
-                    first->second, " already"));
+      refuse(concat("vocabulary ", path, ", line ", line, ": '", token, "' is already in line ",
+                    first->second));
     }
   }
   for (const char* needed : {"[PAD]", "[UNK]", "[CLS]", "[SEP]"}) {
     if (line_of.count(needed) == 0) {
-      refuse(concat("vocabulary ", path, " has no ", needed, ": it is not a vocabulary of BERT"));
+      refuse(concat("vocabulary ", path, " has no ", needed, ": it is not a BERT vocabulary"));
     }
   }
   return vocabulary;

@@ -31,10 +31,11 @@ struct PairHash {
 
 struct PairUse {
   std::int64_t count = 0;
-  std::vector<std::size_t> words;  // that had the pair once; some may not any more
+  // Words that have had the pair; a merge may have removed it since.
+  std::vector<std::size_t> words;
 };
 
-// The next pair to merge: the most frequent, of equals the one with the smaller ids.
+// A pair to merge. The most frequent comes first; of equals, the one with the smaller ids.
 struct Candidate {
   std::int64_t count = 0;
   Pair pair;
@@ -77,7 +78,7 @@ class Merger {
       const Candidate best = candidates_.top();
       candidates_.pop();
       const std::int64_t count = pairs_[best.pair].count;
-      if (count != best.count) {  // merges since have used some of them up
+      if (count != best.count) {  // merges since then have removed some of the pairs
         if (count > 0) {
           candidates_.push({count, best.pair});
         }
@@ -180,7 +181,7 @@ class Merger {
     return false;
   }
 
-  // From left to right: of "aaa" the first two become one.
+  // Replaces pairs from left to right: in "aaa" the first two are merged.
   static void replace(std::vector<Id>& pieces, const Pair& pair, Id merged) {
     std::size_t to = 0;
     for (std::size_t from = 0; from < pieces.size(); ++from) {
@@ -202,7 +203,7 @@ class Merger {
 }  // namespace
 
 void VocabularyTrainer::add(std::string_view text) {
-  constexpr std::size_t kLongestWord = 400;  // bytes; longer ones are unknown to the tokenizer
+  constexpr std::size_t kLongestWord = 400;  // bytes; longer words are unknown to the tokenizer
   for (const std::string& word : splitter_.split(text)) {
     if (word.size() <= kLongestWord) {
       ++words_[word];

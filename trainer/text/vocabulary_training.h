@@ -1,6 +1,6 @@
-// Makes a WordPiece vocabulary out of texts, as the tokenizers wheel's trainer does: byte-pair
-// merges of characters, written with "##" where a piece goes on with a word. Unlike the wheel's it
-// gives the same vocabulary every time.
+// Trains a WordPiece vocabulary as the tokenizers wheel's trainer does: by byte-pair merges of
+// characters, with "##" before a piece that continues a word. Unlike the wheel, it always returns
+// the same vocabulary for the same texts.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ class VocabularyTrainer {
 
   void add(std::string_view text);
 
-  // At most `size` tokens, if the characters alone (the 1000 most frequent) don't need more:
-  // special tokens, characters, "##" characters, then merges of pairs met twice or more, the most
-  // frequent first.
+  // Returns at most `size` tokens, or more if the single characters (the 1000 most frequent) alone
+  // need more. The order is: special tokens, characters, "##" characters, then merges of pairs that
+  // occur at least twice, the most frequent first.
   [[nodiscard]] Vocabulary train(int size) const;
 
  private:

@@ -14,10 +14,10 @@ class WordCache {
 
   struct Lookup {
     bool found = false;
-    std::span<const std::int32_t> ids;  // valid until store()
+    std::span<const std::int32_t> ids;  // valid until the next store()
   };
   [[nodiscard]] Lookup find(std::string_view word, std::uint64_t hash) const;
-  // `word` is not in the cache. Forgets everything first when the cache is full.
+  // Adds a word, which must not be in the cache. A full cache is emptied first.
   void store(std::string_view word, std::uint64_t hash, std::span<const std::int32_t> ids);
 
   [[nodiscard]] static std::uint64_t hash_of(std::string_view word);
@@ -25,8 +25,8 @@ class WordCache {
  private:
   struct Slot {
     std::uint64_t hash = 0;
-    std::uint32_t word = 0;       // in words_
-    std::uint32_t ids = 0;        // in ids_
+    std::uint32_t word = 0;       // offset in words_
+    std::uint32_t ids = 0;        // offset in ids_
     std::uint32_t word_size = 0;  // 0: the slot is free
     std::uint32_t ids_size = 0;
   };
@@ -34,7 +34,7 @@ class WordCache {
   void grow();
   void place(const Slot& slot);
 
-  std::vector<Slot> slots_;  // a power of two, at most half of them taken
+  std::vector<Slot> slots_;  // the size is a power of two; at most half of the slots are used
   std::size_t taken_ = 0;
   std::vector<char> words_;
   std::vector<std::int32_t> ids_;

@@ -1,4 +1,4 @@
-// The greedy longest-match-first cut of one word into pieces of the vocabulary.
+// Cuts one word into pieces of the vocabulary, greedily by the longest match.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,28 @@ namespace bp::trainer {
 
 class WordPieces {
  public:
-  // Keeps views into the vocabulary's tokens: it must live as long and not change.
+  // Keeps views into the vocabulary's tokens: the caller must keep the vocabulary alive and
+  // unchanged.
   explicit WordPieces(const Vocabulary& vocabulary);
 
-  // Appends the ids of one word; the unknown id alone when any part of it is unknown or it has
-  // more than 100 characters.
+  // Appends the ids of one word, or only the unknown id if any part of it is unknown or it has more
+  // than 100 characters.
   void append(std::string_view word, std::vector<std::int32_t>& ids) const;
 
-  // The id of a whole token, or -1.
+  // Returns the id of a whole token, or -1.
   [[nodiscard]] std::int32_t find(std::string_view token) const;
 
  private:
   using Ids = std::unordered_map<std::string_view, std::int32_t>;
 
-  // The longest piece at the start of `rest`; its length, or 0.
+  // Finds the longest piece at the start of `rest` and sets `id`. Returns the piece's length, or 0.
   static std::size_t longest(const Ids& ids,
                              std::size_t longest_token,
                              std::string_view rest,
                              std::int32_t& id);
 
-  Ids whole_;                      // as they stand in the vocabulary
-  Ids continuing_;                 // "##" taken off
+  Ids whole_;                      // tokens as in the vocabulary
+  Ids continuing_;                 // tokens without their "##"
   std::size_t longest_token_ = 0;  // in bytes
   std::int32_t unknown_ = 0;
 };

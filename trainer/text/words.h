@@ -1,5 +1,5 @@
 // Cuts a text into the words that WordPiece looks up: cleaned, split at white space, punctuation
-// and ideographs, and (where lower_case is asked for) decomposed, without accents, in lower case.
+// and ideographs, and, with lower_case, decomposed, without accents and in lower case.
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@ class WordSplitter {
  public:
   explicit WordSplitter(bool lower_case) : lower_case_(lower_case) {}
 
-  // The words of valid UTF-8, themselves valid UTF-8 and not empty. Valid until the next call.
+  // Returns the words of `text`, which must be valid UTF-8. They are valid UTF-8 and not empty, and
+  // valid until the next call.
   [[nodiscard]] const std::vector<std::string>& split(std::string_view text);
 
  private:

@@ -125,7 +125,7 @@ TEST_F(VocabularyTest, ReadsLinesOfEitherKind) {
 
 TEST_F(VocabularyTest, NamesFileAndLineOfWhatIsWrong) {
   EXPECT_THAT(error_of("[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\na\n"),
-              HasSubstr("vocab.txt, line 7: 'a' stands in line 5 already"));
+              HasSubstr("vocab.txt, line 7: 'a' is already in line 5"));
   EXPECT_THAT(error_of("[PAD]\n\xFF\n"), HasSubstr("vocab.txt, line 2: not UTF-8"));
   EXPECT_THAT(error_of("[PAD]\n[UNK]\n[CLS]\n"), HasSubstr("has no [SEP]"));
   try {
