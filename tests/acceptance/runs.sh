@@ -115,7 +115,7 @@ prepare() {
   cmp -s "$whole" "$store" || status=1
   [[ -z $(ls "$work" | grep -E 'killed.sqlite.') ]] || status=1
   local resumed
-  resumed=$(grep -c 'going on where' "$work/killed.log")
+  resumed=$(grep -c 'continuing where' "$work/killed.log")
   ((resumed > 0)) || status=1
   verdict prepare "$status" "killed $kills times, gone on with $resumed times, the same bytes as made at once"
 }

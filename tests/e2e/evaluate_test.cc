@@ -71,7 +71,7 @@ TEST_F(EvaluateRun, ALabelThatTheModelLacksIsNamed) {
   EXPECT_EQ(ended.code, 65);
   EXPECT_THAT(ended.output, HasSubstr("strange.csv, row 2 (line 3): label"));
   EXPECT_THAT(ended.output,
-              HasSubstr("is none of those of the model: no, yes\nhint: did you mean"));
+              HasSubstr("is not among those of the model: no, yes\nhint: did you mean"));
   EXPECT_EQ(names(), before);
 }
 

@@ -1,5 +1,5 @@
-// Samples side by side, padded to the longest of them: what the model is fed with. No LibTorch
-// here; trainer/train wraps the arrays as tensors.
+// Samples as one array, padded to the longest of them: the input of the model. This code does not
+// use LibTorch; the trainer wraps the arrays as tensors.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ struct Batch {
   int rows = 0;
   int length = 0;                        // columns; 0 when rows is 0
   std::vector<std::int64_t> token_ids;   // [rows, length], padded with pad_id
-  std::vector<std::int32_t> lengths;     // [rows], tokens that are not padding
+  std::vector<std::int32_t> lengths;     // [rows], the number of tokens without padding
   std::vector<std::int64_t> labels;      // [rows]
   std::vector<std::int64_t> sample_ids;  // [rows]
   std::vector<std::int64_t> text_ids;    // [rows]
 };
 
-// Pads to the longest sample, rounded up to a multiple of `multiple`, but not beyond `max_length`
-// (0: no bound).
+// Makes a batch. Pads to the longest sample, rounded up to a multiple of `multiple`, but not beyond
+// `max_length` (0: no bound).
 [[nodiscard]] Batch make_batch(const std::vector<Sample>& samples,
                                std::int32_t pad_id,
                                int multiple = 1,

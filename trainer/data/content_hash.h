@@ -1,4 +1,4 @@
-// The identity of a store: equal on two hosts exactly when they hold the same texts and samples, in
+// The identity of a store: equal on two hosts exactly if they hold the same texts and samples, in
 // the same order, with the same labels and vocabulary.
 #pragma once
 
@@ -15,22 +15,21 @@ namespace bp::trainer {
 class ContentHash {
  public:
   void add_settings(const StoreSettings& settings);
-  // Texts, and apart from them samples, are added in order inside their split; splits may take
-  // turns.
+  // Within a split, texts must be added in order, and so must samples. Splits may alternate.
   void add_text(Split split, std::int64_t text_id, std::string_view text);
   struct SampleRow {
     std::int64_t sample_id = 0;
     std::int64_t text_id = 0;
     int label = -1;
-    std::string_view tokens;  // their bytes
+    std::string_view tokens;  // the bytes of the token ids
   };
   void add_sample(Split split, const SampleRow& sample);
-  // Of what was added so far; more may follow.
+  // Returns the hash of everything added so far. More may be added afterwards.
   [[nodiscard]] std::string hex() const;
 
  private:
   Hash settings_;
-  std::array<Hash, 3> texts_;  // by split
+  std::array<Hash, 3> texts_;  // indexed by split
   std::array<Hash, 3> samples_;
 };
 

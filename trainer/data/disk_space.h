@@ -1,4 +1,4 @@
-// Room on disk, and how its lack is told.
+// Free space on a disk, and the text about a lack of it.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace bp::trainer {
 
-// Bytes that this user may still write where `path` lies, or would (its nearest folder that is
-// there); none where the system does not say.
+// Returns the bytes that this user may still write at `path`, or in its nearest folder that exists;
+// nothing if the system does not say.
 [[nodiscard]] std::optional<std::uint64_t> free_space(const std::string& path);
 
-// "about 3.4 MiB more are needed, 12.0 KiB are free there"
+// Returns "about 3.4 MiB more are needed, 12.0 KiB are free there".
 [[nodiscard]] std::string space_text(const std::string& path, std::uint64_t needed);
 
 }  // namespace bp::trainer

@@ -23,7 +23,7 @@ constexpr std::string_view kSpreadsheet =
 constexpr std::string_view kPandas =
     "with Python and pandas: pandas.read_parquet(OLD).to_csv(NEW, index=False)";
 
-// What a user may take for a table, or may name by mistake.
+// Formats that a user may mistake for a table, or name by accident.
 constexpr std::array kSignatures{
     Signature{"\x1F\x8B"sv, "compressed by gzip", "unpack it: gunzip -c OLD > NEW"},
     Signature{"BZh91AY&SY"sv, "compressed by bzip2", "unpack it: bunzip2 -c OLD > NEW"},
@@ -44,7 +44,7 @@ constexpr std::array kSignatures{
     Signature{"%PDF-"sv, "a PDF", kExport},
 };
 
-// Excel's and LibreOffice's files are zip archives with these names near the beginning.
+// The files of Excel and LibreOffice are zip archives with these names near the start.
 std::string_view kind_of_zip(std::string_view start, std::string_view& hint) {
   const auto holds = [&](std::string_view name) {
     return start.find(name) != std::string_view::npos;
@@ -53,7 +53,7 @@ std::string_view kind_of_zip(std::string_view start, std::string_view& hint) {
   if (holds("xl/")) return "an Excel file (.xlsx)";
   if (holds("opendocument.spreadsheet")) return "an OpenDocument spreadsheet (.ods)";
   if (holds("word/")) return "a Word file (.docx)";
-  // xlsx writers put this name first and those with xl/ behind its compressed content.
+  // xlsx writers put this name first, and the names with xl/ after its compressed content.
   if (holds("[Content_Types].xml") || holds("docProps/")) return "an Office file (.xlsx)";
   hint = "unpack it: unzip OLD";
   return "a zip archive";
@@ -66,11 +66,11 @@ std::string_view kind_of_zip(std::string_view start, std::string_view& hint) {
                    std::string(hint));
 }
 
-// Text of ASCII letters in UTF-16 has a zero in every other byte; a byte order mark may be missing.
+// ASCII text in UTF-16 has a zero in every other byte. It may lack a byte order mark.
 bool looks_like_utf16(std::string_view start) {
   constexpr std::size_t kLooked = 256;
   const std::string_view looked = start.substr(0, std::min(kLooked, start.size() & ~1UL));
-  std::array<std::size_t, 2> zeros{};  // at even and at odd places
+  std::array<std::size_t, 2> zeros{};  // at even and at odd offsets
   for (std::size_t i = 0; i < looked.size(); ++i) {
     zeros[i % 2] += looked[i] == '\0' ? 1 : 0;
   }
@@ -97,16 +97,16 @@ void refuse_wide_text(const std::string& path, std::string_view start) {
   }
 }
 
-// {"text": or [{"text": at the beginning: no header and hardly a text has that.
+// Refuses a file that starts with {"text": or [{"text":. No header and hardly any text starts so.
 void refuse_json(const std::string& path, std::string_view start) {
   std::size_t at = 0;
   const auto skip = [&](std::string_view skipped) {
     at = std::min(start.find_first_not_of(skipped, at), start.size());
   };
   const auto take = [&](char wanted) {
-    const bool there = at < start.size() && start[at] == wanted;
-    at += there ? 1 : 0;
-    return there;
+    const bool found = at < start.size() && start[at] == wanted;
+    at += found ? 1 : 0;
+    return found;
   };
   constexpr std::string_view kBlanks = " \t\r\n";
   skip(kBlanks);

@@ -9,12 +9,12 @@
 namespace bp::trainer {
 namespace {
 
-// What a file looks like when it is read with one separator.
+// The result of reading a file with one separator.
 struct Reading {
   char separator = ',';
-  std::size_t columns = 0;  // of the first row
+  std::size_t columns = 0;  // number of fields in the first row
   bool holds_columns = false;
-  bool whole = false;  // no broken row among the first ones
+  bool whole = false;  // none of the first rows is broken
 };
 
 Reading read_with(char separator,
@@ -72,7 +72,7 @@ char find_separator(const std::string& path,
   if (fitting.size() > 1) refuse_ambiguous(path, fitting);
   if (fitting.size() == 1) return fitting.front().separator;
 
-  // Nothing fits: the reading whose error helps most.
+  // No separator fits. Choose the one whose error message helps most.
   const auto worth = [](const Reading& r) {
     return std::pair(r.holds_columns, r.whole ? r.columns : 1);
   };

@@ -1,4 +1,4 @@
-// XXH3, 128 bits: tells contents apart; no protection against someone who forges them.
+// XXH3 with 128 bits. It distinguishes contents, but does not protect against forgery.
 #pragma once
 
 #include <compare>
@@ -17,16 +17,16 @@ class Hash {
   Hash(const Hash&) = delete;
   Hash& operator=(const Hash&) = delete;
 
-  // Two sequences of additions give one hash only when they are the same, piece by piece.
+  // Two sequences of additions give the same hash only if they are equal piece by piece.
   void add(std::string_view bytes);
   void add_number(std::int64_t number);
-  [[nodiscard]] std::string hex() const;  // 32 digits
+  [[nodiscard]] std::string hex() const;  // 32 hex digits
 
  private:
   XXH3_state_s* state_;
 };
 
-// Of one piece of text.
+// The hash of one text.
 struct Digest {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -38,7 +38,7 @@ struct FileHash {
   std::int64_t size = 0;
   std::string hex;
 };
-// Throws InputError 66.
+// Hashes a whole file. Throws InputError 66 if it cannot be read.
 [[nodiscard]] FileHash hash_file(const std::string& path);
 
 }  // namespace bp::trainer

@@ -1,4 +1,5 @@
-// What is wrong with what a user gave us: one line that names the place, one that says the mend.
+// An error in a user's input: one line that says what is wrong and where, and a hint that says how
+// to fix it.
 #pragma once
 
 #include <stdexcept>
@@ -9,8 +10,8 @@ namespace bp::trainer {
 
 class InputError : public std::runtime_error {
  public:
-  // Exit codes as documented for bert_train: 2 options or columns, 65 bad content, 66 not found or
-  // unreadable.
+  // The exit codes are those of bert_train's documentation: 2 for options or columns, 65 for bad
+  // content, 66 for a missing or unreadable file.
   InputError(int exit_code, const std::string& text, std::string hint)
       : std::runtime_error(text), exit_code_(exit_code), hint_(std::move(hint)) {}
   [[nodiscard]] int exit_code() const { return exit_code_; }

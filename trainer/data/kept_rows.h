@@ -1,4 +1,5 @@
-// Which rows of the sources go into the store: all, or all but those whose text is kept elsewhere.
+// Which rows of the sources go into the store: all rows, or all except those whose text another row
+// keeps.
 #pragma once
 
 #include <cstddef>
@@ -9,19 +10,20 @@ namespace bp::trainer {
 
 class KeptRows {
  public:
-  KeptRows() = default;  // of no source
-  // `rows`: of each source. `dropped`: those to leave out, ascending, counted from 0 through all
-  // sources.
+  KeptRows() = default;  // without sources
+  // `rows` is the number of rows of each source. `dropped` lists the rows to leave out in ascending
+  // order, numbered from 0 across all sources.
   KeptRows(std::vector<std::int64_t> rows, std::vector<std::int64_t> dropped);
 
-  // The place of a row (from 1) among those of its source that are kept, from 1; 0: it is left out.
+  // Returns the number of a row, from 1, among the kept rows of its source; 0 if it is left out.
+  // `row` also counts from 1.
   [[nodiscard]] std::int64_t place(std::size_t source, std::int64_t row) const;
-  // How many are kept of each source.
+  // Returns the number of kept rows of each source.
   [[nodiscard]] const std::vector<std::int64_t>& counts() const { return counts_; }
   [[nodiscard]] std::int64_t dropped() const { return static_cast<std::int64_t>(dropped_.size()); }
 
  private:
-  std::vector<std::int64_t> first_rows_;  // of each source, counted through all
+  std::vector<std::int64_t> first_rows_;  // of each source, numbered across all sources
   std::vector<std::int64_t> counts_;
   std::vector<std::int64_t> dropped_;
 };

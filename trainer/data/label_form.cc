@@ -8,7 +8,8 @@
 namespace bp::trainer {
 namespace {
 
-// The length of a blank at the beginning or, with `last`, at the end of `text`; 0: there is none.
+// Returns the length of a blank at the start or, with `last`, at the end of `text`; 0 if there is
+// none.
 std::size_t blank_at(std::string_view text, bool last) {
   constexpr std::string_view kNoBreakSpace = "\xC2\xA0";
   if (last ? text.ends_with(kNoBreakSpace) : text.starts_with(kNoBreakSpace)) {
@@ -48,7 +49,7 @@ std::optional<std::string> formed_label(std::string_view label, const LabelForm&
     return std::string(label);
   }
   const auto number = label_number(label);
-  constexpr double kLargest = 9e15;  // whole numbers below are exact
+  constexpr double kLargest = 9e15;  // whole numbers below this are exact
   if (!number || std::abs(*number) > kLargest) {
     return std::nullopt;
   }

@@ -1,4 +1,4 @@
-// What becomes of a label before it is compared with others.
+// Normalizes labels before they are compared.
 #pragma once
 
 #include <optional>
@@ -8,19 +8,21 @@
 namespace bp::trainer {
 
 struct LabelForm {
-  bool trim = false;   // blanks around it go
-  bool round = false;  // a number becomes the nearest whole one, a half the one further from 0
+  bool trim = false;   // removes blanks around the label
+  bool round = false;  // rounds a number to the nearest whole one, halves away from 0
   bool operator==(const LabelForm&) const = default;
 };
 
-// The label without blanks around it: ASCII's, and the no-break space that office programs write.
+// Returns the label without blanks around it: those of ASCII, and the no-break space that office
+// programs write.
 [[nodiscard]] std::string_view trimmed_label(std::string_view label);
 
-// The finite number that a label is, blanks around it and a comma for the decimal point allowed.
+// Returns the label as a finite number; nothing if it is not one. Blanks around it and a decimal
+// comma are allowed.
 [[nodiscard]] std::optional<double> label_number(std::string_view label);
 
-// The label in the form that is asked for; none when it is to be rounded and is no number. An empty
-// label stays empty.
+// Returns the label in the requested form; nothing if it must be rounded and is not a number. An
+// empty label stays empty.
 [[nodiscard]] std::optional<std::string> formed_label(std::string_view label,
                                                       const LabelForm& form);
 

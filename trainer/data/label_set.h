@@ -12,14 +12,15 @@ class LabelSet {
  public:
   void add(std::string_view label);
 
-  // By value when every label is a number, else by bytes.
+  // Returns the labels sorted by value if all of them are numbers, else by bytes.
   [[nodiscard]] std::vector<std::string> sorted() const;
 
  private:
-  std::map<std::string, bool, std::less<>> labels_;  // whether it is a number
+  std::map<std::string, bool, std::less<>> labels_;  // the value says whether the label is a number
 };
 
-// The first ten, and how many there are: "good, bad", "1, 2, ..., 10, ... (1000)".
+// Returns the first ten labels, and their number if there are more: "good, bad", "1, 2, ..., 10,
+// ... (1000)".
 [[nodiscard]] std::string shown_labels(const std::vector<std::string>& labels);
 
 }  // namespace bp::trainer

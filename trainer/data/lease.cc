@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Begins the last part of the name of a lease that is being taken away.
+// Starts the last part of the name of a lease file that is being removed.
 constexpr std::string_view kAside = "old-";
 
 std::string host_name() {
@@ -33,7 +33,8 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
 }
 
-// Within one such place, a process number that is not there belongs to a process that has ended.
+// Identifies the boot and the process namespace. Within one of these, a process number that does
+// not exist belongs to a process that has ended.
 std::string this_machine() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string boot;
@@ -45,8 +46,8 @@ std::string this_machine() {
   return concat(boot, "/", space.data());
 }
 
-// When the process began, in clock ticks since the machine did: the 22nd field of its status, the
-// 20th behind the name in parentheses. "" when that is not known.
+// Returns when the process started, in clock ticks since the boot: the 22nd field of its status,
+// which is the 20th after the name in parentheses. Returns "" if that is not known.
 std::string start_of(int process) {
   std::ifstream file(concat("/proc/", process, "/stat"));
   std::string text;
@@ -64,7 +65,7 @@ std::string start_of(int process) {
   return field;
 }
 
-// False when O_EXCL was asked for and the file is there.
+// Returns false if `how` has O_EXCL and the file exists.
 bool write_file(const std::string& path, const std::string& text, int how) {
   const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644));
   if (!fd && errno == EEXIST) {
@@ -115,21 +116,21 @@ bool Lease::try_take() {
   }
   Content present;
   if (!read(path_, present)) {
-    return false;  // given back just now: the next try will have it
+    return false;  // it was released just now: the next try will succeed
   }
   const bool expired = seen_expired(present);
   const bool dead = seen_dead(present);
-  at_work_ = at_work_ || (on_this_machine(present) && !dead);
+  holder_alive_ = holder_alive_ || (on_this_machine(present) && !dead);
   if (expired || dead) {
-    at_work_ = false;
+    holder_alive_ = false;
     remove_expired(present);
   }
   return false;
 }
 
 std::string Lease::holder() const {
-  const std::string who = concat("process ", watched_.process, " on host ", watched_.host);
-  return watched_.progress.empty() ? who : concat(who, ": ", watched_.progress);
+  const std::string text = concat("process ", watched_.process, " on host ", watched_.host);
+  return watched_.progress.empty() ? text : concat(text, ": ", watched_.progress);
 }
 
 void Lease::say(const std::string& progress) {
@@ -142,7 +143,7 @@ bool Lease::lost() const {
   return read(path_, present) && present.token != mine_.token;
 }
 
-// A file that its maker has not filled yet reads as one without a token.
+// A file whose creator has not filled it yet reads as one without a token.
 bool Lease::read(const std::string& path, Content& content) {
   std::ifstream file(path);
   std::string process;
@@ -169,7 +170,8 @@ std::string Lease::text_of(const Content& content) {
 
 bool Lease::create() { return write_file(path_, text_of(mine_), O_EXCL); }
 
-// Of holders that were killed between writing a renewal and renaming it.
+// Removes the temporary files of holders that were killed between writing a renewal and renaming
+// it.
 void Lease::remove_torn_renewals() const {
   const fs::path lease(path_);
   const std::string begin = concat(lease.filename().string(), ".");
@@ -196,7 +198,7 @@ void Lease::renew_until_stopped() {
   }
 }
 
-// Should writing fail for long, another takes over.
+// If writing keeps failing, another process takes over.
 void Lease::renew(const std::string& text) const {
   if (lost()) {
     return;
@@ -215,7 +217,7 @@ void Lease::renew(const std::string& text) const {
 
 bool Lease::seen_expired(const Content& content) {
   if (content != watched_) {
-    at_work_ = !content.token.empty() && content.token == watched_.token;
+    holder_alive_ = !content.token.empty() && content.token == watched_.token;
     watched_ = content;
     watched_until_ = Deadline(times_.expiry);
   }
@@ -237,8 +239,8 @@ bool Lease::seen_dead(const Content& content) const {
   return !content.started.empty() && !started.empty() && started != content.started;
 }
 
-// Moves the file away first: of several that try, one succeeds. Should it by then be another's new
-// lease, it is put back.
+// Moves the file away first, so that of several processes that try only one succeeds. If the file
+// is by then a new lease of another process, it is put back.
 void Lease::remove_expired(const Content& content) {
   const std::string aside = concat(path_, ".", kAside, mine_.token);
   if (std::rename(path_.c_str(), aside.c_str()) != 0) {

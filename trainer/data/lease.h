@@ -1,9 +1,10 @@
-// Who may make a file that several processes, maybe on several hosts, want to see made: the one
-// that holds the lease file beside it. No locks of the file system are used (network folders often
-// have none): the holder renews the file, and one that is not renewed for a while is taken over.
+// Decides which of several processes, possibly on several hosts, makes a file that all of them
+// need: the holder of the lease file next to it. It uses no file system locks, which network
+// folders often lack. The holder renews the file; if it stops, another process takes the lease
+// over.
 //
-// It saves work; it does not guard correctness. Two holders are possible when one was suspended,
-// so what they make must come into being by one atomic rename.
+// A lease saves work but does not guarantee correctness. There may be two holders if one was
+// suspended, so the file that they make must appear by one atomic rename.
 #pragma once
 
 #include <chrono>
@@ -19,46 +20,49 @@ namespace bp::trainer {
 
 struct LeaseTimes {
   std::chrono::milliseconds renewal{2000};
-  std::chrono::milliseconds expiry{10000};  // without renewal, by the watcher's own clock
+  std::chrono::milliseconds expiry{10000};  // time without renewal, by the watcher's own clock
 };
 
-// Threads: one thread uses it; its own thread renews.
+// One thread may use a Lease at a time. A thread of its own renews it.
 class Lease {
  public:
   explicit Lease(std::string path, const LeaseTimes& times = {});
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
-  ~Lease();  // gives it back
+  ~Lease();  // releases the lease
 
-  // Takes the lease when nobody has it, when its holder is seen to be dead on this machine, or when
-  // this object has watched it unrenewed for times.expiry. To be called again and again, every
-  // times.renewal / 10 or so. Throws io when the file cannot be written.
+  // Takes the lease and returns true if it is free. Otherwise, if its holder is dead on this
+  // machine or this object has seen no renewal for times.expiry, removes it, so that a later call
+  // can take it. Call it repeatedly, about every times.renewal / 10. Throws io if the file cannot
+  // be written.
   bool try_take();
 
-  // The holder's name and what it said last, after try_take() returned false:
-  // "process 4711 on host a: prepared 41,000 of 67,349 rows".
+  // Call it after try_take() returned false. Returns the holder and its last progress: "process
+  // 4711 on host a: prepared 41,000 of 67,349 rows".
   [[nodiscard]] std::string holder() const;
 
-  // After try_take() returned false: the holder is known to be at work, since it is a living
-  // process of this machine or has renewed the lease under this object's eyes.
-  [[nodiscard]] bool holder_at_work() const { return at_work_; }
+  // Call it after try_take() returned false. Returns whether the holder is known to be running: it
+  // is a live process of this machine, or has renewed the lease while this object watched.
+  [[nodiscard]] bool holder_at_work() const { return holder_alive_; }
 
-  // By the holder: what others are shown, from the next renewal on.
+  // For the holder: sets the progress that other processes see from the next renewal on.
   void say(const std::string& progress);
-  // By the holder: another has taken it over; what is being made is to be thrown away.
+  // For the holder: returns whether another process has taken the lease over. The holder must then
+  // discard what it is making.
   [[nodiscard]] bool lost() const;
-  // Random; tells holders apart.
+  // A random text that identifies the holder.
   [[nodiscard]] const std::string& token() const { return mine_.token; }
 
  private:
   struct Content {
-    std::string token;    // of the holder; random
-    std::string machine;  // boot and process namespace, so that a process number means something
+    std::string token;    // random; identifies the holder
+    std::string machine;  // boot and process namespace, which give the process number a meaning
     int process = 0;
     std::int64_t renewals = 0;
     std::string host;
     std::string progress;
-    std::string started;  // the process, as the kernel counts; tells numbers apart that come again
+    // Start time of the process; distinguishes it from a later one of the same number.
+    std::string started;
     bool operator==(const Content&) const = default;
   };
 
@@ -76,9 +80,9 @@ class Lease {
   std::string path_;
   LeaseTimes times_;
   Content mine_;
-  Content watched_;  // of another, and until when it is taken to be alive
+  Content watched_;  // the other holder's content, presumed alive until watched_until_
   Deadline watched_until_;
-  bool at_work_ = false;
+  bool holder_alive_ = false;
 
   mutable std::mutex
       mutex_;  // guards stop_, and mine_.renewals and .progress while the thread runs

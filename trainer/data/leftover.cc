@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr const char* kPart = ".part-";
 constexpr const char* kJournal = "-journal";
 
-// Those of `store`, their journals too.
+// Returns the leftovers of `store`, with their journals.
 std::vector<fs::path> files_left(const std::string& store) {
   const fs::path path(store);
   const std::string prefix = path.filename().string() + kPart;
@@ -39,7 +39,7 @@ std::uintmax_t size_of(const fs::path& file) {
   return error ? 0 : size;
 }
 
-// Longest first, empty ones left out.
+// Returns the leftovers without journals and empty files, the longest first.
 std::vector<fs::path> leftovers(const std::string& store) {
   std::vector<fs::path> files = files_left(store);
   std::erase_if(files, [](const fs::path& file) {
@@ -51,7 +51,8 @@ std::vector<fs::path> leftovers(const std::string& store) {
   return files;
 }
 
-// Why the copy cannot be gone on with, or "" and the writer.
+// Copies the leftover to `part` and opens it. Returns "" and sets `writer`, or returns why it
+// cannot be used.
 std::string try_copy(const Plan& plan,
                      const fs::path& leftover,
                      const std::string& part,
@@ -64,7 +65,7 @@ std::string try_copy(const Plan& plan,
     writer = std::make_unique<StoreWriter>(part);
     std::string reason = difference(writer->settings().fingerprint, plan.fingerprint);
     if (reason.empty() && writer->settings().source_rows.size() != plan.sources.size()) {
-      reason = "it is of another number of sources";
+      reason = "it has another number of sources";
     }
     if (!reason.empty()) {
       writer.reset();
@@ -94,12 +95,13 @@ std::unique_ptr<StoreWriter> take_up_leftover(const Plan& plan,
     const std::string reason = try_copy(plan, leftover, part, writer);
     if (writer) {
       const auto& rows = writer->settings().source_rows;
-      say(concat("going on where an earlier preparer was stopped, after ",
+      say(concat("continuing where an earlier preparer stopped, after ",
                  with_commas(writer->texts()), " of ",
                  with_commas(std::accumulate(rows.begin(), rows.end(), std::int64_t{0})), " rows"));
       return writer;
     }
-    say(concat("starting over, since what an earlier preparer left cannot be used: ", reason));
+    say(concat("starting over, because the leftovers of an earlier preparer cannot be used: ",
+               reason));
   }
   return nullptr;
 }

@@ -1,4 +1,4 @@
-// What preparers that were killed left beside a store: `<store>.part-<token of their lease>`.
+// The files that killed preparers left next to a store: `<store>.part-<token of their lease>`.
 #pragma once
 
 #include <functional>
@@ -10,19 +10,19 @@
 
 namespace bp::trainer {
 
-// Where the holder of the lease with this token writes.
+// Returns the path to which the holder of the lease with this token writes.
 [[nodiscard]] std::string part_path(const std::string& store, const std::string& token);
 
-// A writer at `part` that goes on with the longest leftover that `plan` would have made; null where
-// there is none. `say` is told what becomes of those that there are. To be called with the lease
-// held.
+// Returns a writer at `part` that continues the longest leftover that has the same fingerprint as
+// `plan`; null if there is none. Calls `say` with what it does with each leftover. The caller must
+// hold the lease.
 //
-// It goes on with a copy: should the leftover's maker have been suspended only, the two write to
-// different files. A copy of what is being written is found out by its hash.
+// It continues a copy: if the preparer that wrote the leftover was only suspended, the two write to
+// different files. The hash reveals a copy of a file that is still being written.
 [[nodiscard]] std::unique_ptr<StoreWriter> take_up_leftover(
     const Plan& plan, const std::string& part, const std::function<void(const std::string&)>& say);
 
-// Removes all of them but `part`.
+// Removes all leftovers except `part` and its journal.
 void remove_leftovers(const std::string& store, const std::string& part);
 
 }  // namespace bp::trainer

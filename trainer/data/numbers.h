@@ -1,4 +1,4 @@
-// Numbers as people write and read them.
+// Parses and prints numbers as people write them.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace bp::trainer {
 
-// The finite number that is the whole of `text` ("3", "-0.5", "1e3"), or none.
+// Returns the finite number that all of `text` represents ("3", "-0.5", "1e3"), or nothing.
 [[nodiscard]] std::optional<double> number_of(std::string_view text);
 
 [[nodiscard]] std::string with_commas(std::int64_t number);  // "67,349"

@@ -20,7 +20,7 @@ namespace {
 void check_options(const PrepareOptions& options) {
   if (options.max_length < 3) {
     refuse_plan(concat("max length ", options.max_length, " leaves no room for a token"),
-                "[CLS] and [SEP] take two places: 3 is the least, 128 the default");
+                "[CLS] and [SEP] take two positions: the minimum is 3, the default 128");
   }
   constexpr int kSmallestVocabulary = 6;
   if (options.vocabulary.empty() && options.vocabulary_size < kSmallestVocabulary) {
@@ -42,7 +42,7 @@ std::string default_store(const std::string& source) {
   return source.substr(0, has_suffix ? dot : source.size()) + ".sqlite";
 }
 
-// The columns and the header of dev and test files are those of the source: one setting serves all.
+// Dev and test files have the same columns and header as the source, so one setting serves all.
 SourceFile add_source(const PrepareOptions& options,
                       const std::string& path,
                       Split split,
@@ -58,7 +58,8 @@ std::string content_of(const std::string& path) {
   return concat(with_commas(hash.size), " bytes, XXH3 ", hash.hex);
 }
 
-// A separator is named where it is not the format's own: other stores have always been without.
+// Names the separator only if it is not the format's default, because the fingerprints of older
+// stores lack it.
 std::string format_name(const TableLayout& layout) {
   const bool csv = layout.format == TextFormat::csv;
   const char usual = csv ? kCsv.separator : kTsv.separator;
@@ -134,7 +135,7 @@ void require_split(const std::array<double, 3>& split) {
       std::all_of(split.begin(), split.end(), [](double s) { return s >= 0 && s <= 1; });
   if (!in_range || split[0] <= 0 || std::abs(split[0] + split[1] + split[2] - 1) > 1e-6) {
     refuse_plan(concat("split ", split[0], ",", split[1], ",", split[2],
-                       " is not a division into train, dev and test"),
+                       " does not divide into train, dev and test"),
                 "three shares that sum to 1, the first above 0: 0.8,0.1,0.1");
   }
 }
@@ -161,7 +162,7 @@ Plan make_plan(const PrepareOptions& options) {
   }
   for (const SourceFile& source : plan.sources) {
     if (source.path == plan.store) {
-      refuse_plan(concat("the store ", plan.store, " would take the place of its source"),
+      refuse_plan(concat("the store ", plan.store, " would replace its source"),
                   "name it with --store");
     }
   }

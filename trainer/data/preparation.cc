@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kBetweenReports{1};
 
-// So that the new name is there after a power cut too; where that cannot be, it may not be.
+// Makes the new name survive a power cut. If the folder cannot be synced, it may not survive.
 void put_name_on_disk(const std::string& path) {
   try {
     sync_folder_of(path);
@@ -33,7 +33,7 @@ void put_name_on_disk(const std::string& path) {
   }
 }
 
-// Worth a word where it is not the format's own.
+// Mentions the separator if it is not the format's default.
 std::string separator_text(const TableLayout& layout) {
   const bool usual = layout.format == TextFormat::tsv || layout.separator == kCsv.separator;
   return usual ? "" : concat(", with a ", separator_name(layout.separator), " between its fields");
@@ -63,7 +63,7 @@ void Preparation::run() {
       throw;
     }
     throw InputError(70, concat(error.what(), "; ", space_text(plan_.store, still_needed())),
-                     "make room, or name a place on another disk with --store");
+                     "free some space, or name a path on another disk with --store");
   }
 }
 
@@ -78,7 +78,7 @@ void Preparation::make() {
   }
   const StoreSettings& settings = writer_->settings();
   all_rows_ = std::accumulate(settings.source_rows.begin(), settings.source_rows.end(), all_rows_);
-  there_ = writer_->texts();
+  written_before_ = writer_->texts();
   const Vocabulary vocabulary{settings.vocabulary};
   Tokenizer tokenizer(vocabulary, settings.lower_case);
   for (std::size_t source = 0; source < plan_.sources.size(); ++source) {
@@ -94,7 +94,7 @@ void Preparation::say(const std::string& text) {
   progress_(text);
 }
 
-// What is to be known before the first sample.
+// Reads everything that must be known before the first sample.
 std::unique_ptr<StoreWriter> Preparation::begin() {
   say(concat("reading ", plan_.options.source, separator_text(plan_.sources.front().layout)));
   Survey found = survey(plan_);
@@ -106,7 +106,7 @@ std::unique_ptr<StoreWriter> Preparation::begin() {
                            plan_.options.max_length, plan_.fingerprint, kept_.counts()});
 }
 
-// Of what an earlier preparer left the rows are known; which of them repeat others is not.
+// For a leftover, the store records the number of rows but not which rows repeat others.
 Survey Preparation::survey_again() const {
   if (plan_.options.dedupe) {
     return survey(plan_);
@@ -122,7 +122,7 @@ void Preparation::choose_rows(Survey& found) {
   for (std::size_t source = 0; source < plan_.sources.size(); ++source) {
     if (kept_.counts()[source] == 0) {
       throw InputError(65, concat("--dedupe leaves no row of ", plan_.sources[source].path),
-                       "every text of it stands in a dev or test file too: leave out --dedupe, or "
+                       "all its texts are in a dev or test file too: leave out --dedupe, or "
                        "name other files");
     }
   }
@@ -131,21 +131,21 @@ void Preparation::choose_rows(Survey& found) {
   }
 }
 
-// What a user should know of the data, with the options that help.
+// Tells the user about problems of the data, with the options that help.
 void Preparation::say_remarks(Survey& found) {
   for (const std::string& remark : remarks_on_labels(plan_, found)) {
     say(remark);
   }
   if (plan_.options.dedupe) {
     say(concat("--dedupe leaves out ", with_commas(kept_.dropped()), " of ",
-               with_commas(found.all_rows), " rows, whose texts stand in others"));
+               with_commas(found.all_rows), " rows, whose texts other rows have too"));
     return;
   }
   const TextRows::Leaks leaks = found.texts.leaks(
       [this](std::size_t source, std::int64_t row) { return split_of(source, row); });
   if (leaks.dev + leaks.test > 0) {
     say(concat(with_commas(leaks.dev), " of dev's texts and ", with_commas(leaks.test),
-               " of test's stand in train too, which makes scores too good; --dedupe --rebuild "
+               " of test's are in train too, which makes scores too good; --dedupe --rebuild "
                "keeps each text once"));
   }
 }
@@ -154,7 +154,7 @@ Split Preparation::split_of(std::size_t source, std::int64_t place) const {
   return shares_ ? shares_->of(place) : plan_.sources[source].split;
 }
 
-// Calls `body` with each row that is kept, and its split.
+// Calls `body` with each kept row and its split.
 void Preparation::for_each_kept_row(
     std::size_t source, const std::function<void(const SourceRow&, Split split)>& body) {
   for_each_row(plan_, plan_.sources[source], [&](const SourceRow& row) {
@@ -184,14 +184,15 @@ Vocabulary Preparation::make_vocabulary() {
 
 void Preparation::write_source(std::size_t source, Tokenizer& tokenizer) {
   for_each_kept_row(source, [&](const SourceRow& row, Split split) {
-    if (done_ >= there_) {
+    if (done_ >= written_before_) {
       write_text(row, split, tokenizer);
     }
     count_row();
   });
 }
 
-// [CLS] window [SEP], the windows one after the other; of an empty text [CLS] [SEP].
+// Writes the windows of a text in order, each as [CLS] window [SEP]. An empty text becomes [CLS]
+// [SEP].
 void Preparation::write_text(const SourceRow& row, Split split, Tokenizer& tokenizer) {
   const int label = label_of(row);
   writer_->add_text(split, row.number, row.text);
@@ -236,12 +237,12 @@ void Preparation::check_lease() const {
   }
 }
 
-// They are read several times: all of it must have been the same bytes.
+// The sources are read several times, so they must not change in between.
 void Preparation::check_sources() const {
   for (const SourceFile& source : plan_.sources) {
     if (stamp_of(source.path) != source.stamp) {
       throw InputError(65, concat(source.path, " was changed while it was being prepared"),
-                       "start again when no program writes to it any more");
+                       "start again when no program writes to it");
     }
   }
 }
@@ -261,15 +262,15 @@ void Preparation::publish() {
   progress_(concat("prepared ", with_commas(all_rows_), " rows in ", plan_.store));
 }
 
-// By what the rows so far have taken (SQLite has taken back those that were not committed); before
-// there are any, by the sources.
+// Estimates the bytes that are still needed from the size of the committed rows; SQLite has rolled
+// back the others. Before the first commit, from the size of the sources.
 std::uint64_t Preparation::still_needed() const {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(part_, error);
-  const std::int64_t there = writer_ ? writer_->committed_texts() : 0;
-  if (!error && there > 0) {
-    const double of_one = static_cast<double>(size) / static_cast<double>(there);
-    return static_cast<std::uint64_t>(of_one * static_cast<double>(all_rows_ - there));
+  const std::int64_t committed = writer_ ? writer_->committed_texts() : 0;
+  if (!error && committed > 0) {
+    const double of_one = static_cast<double>(size) / static_cast<double>(committed);
+    return static_cast<std::uint64_t>(of_one * static_cast<double>(all_rows_ - committed));
   }
   std::int64_t bytes = 0;
   for (const SourceFile& source : plan_.sources) {

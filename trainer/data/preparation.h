@@ -1,4 +1,4 @@
-// The making of a store by the process that holds its lease. See prepare.h.
+// Makes a store in the process that holds its lease. See prepare.h.
 #pragma once
 
 #include <chrono>
@@ -25,9 +25,9 @@ class Preparation {
  public:
   Preparation(const Plan& plan, Lease& lease, const Say& progress);
 
-  // Goes on with what a killed preparer left, where there is such a thing. Throws InputError, or
-  // Error (aborted) when the lease was lost; nothing half made is left then. Throws Interrupted
-  // when this process is asked to stop, and leaves what was committed to the next preparer.
+  // Makes the store, or continues the leftover of a killed preparer. Throws InputError, or Error
+  // (aborted) if the lease was lost; both leave no partial file. Throws Interrupted if this process
+  // is asked to stop, and leaves the committed part to the next preparer.
   void run();
 
  private:
@@ -39,7 +39,7 @@ class Preparation {
   [[nodiscard]] Survey survey_again() const;
   void choose_rows(Survey& found);
   void say_remarks(Survey& found);
-  // `place`: among the rows that are kept of the source.
+  // `place` is the row's number among the kept rows of the source.
   [[nodiscard]] Split split_of(std::size_t source, std::int64_t place) const;
   void for_each_kept_row(std::size_t source,
                          const std::function<void(const SourceRow&, Split split)>& body);
@@ -61,8 +61,8 @@ class Preparation {
   KeptRows kept_;
   std::optional<SplitByShare> shares_;
   std::int64_t all_rows_ = 0;
-  std::int64_t done_ = 0;   // rows, by those before too
-  std::int64_t there_ = 0;  // rows that those before had written
+  std::int64_t done_ = 0;            // rows so far, with those of earlier preparers
+  std::int64_t written_before_ = 0;  // rows that earlier preparers had written
   Clock::time_point next_report_;
   std::vector<std::int32_t> ids_;
   std::vector<std::int32_t> sample_;

@@ -16,7 +16,7 @@
 namespace bp::trainer {
 namespace {
 
-const char* const kRebuildHint = "--rebuild makes it again, --store makes another one beside it";
+const char* const kRebuildHint = "--rebuild rebuilds it, --store makes another store";
 const char* const kStoreHint = "name another place for the new store with --store";
 
 std::string needed_by(const Plan& plan, const SampleStore& store) {
@@ -24,8 +24,8 @@ std::string needed_by(const Plan& plan, const SampleStore& store) {
   return ask ? ask(plan.store, store.identity()) : "";
 }
 
-// Whether the store there is what `plan` would make. Otherwise it may be replaced by --rebuild
-// only, and not even then while a run needs it.
+// Returns whether the existing store is the one that `plan` would make. If not, only --rebuild may
+// replace it, and not even that while a run needs it.
 bool matches(const Plan& plan, const SampleStore& store) {
   const Fingerprint there = store.fingerprint();
   const std::string difference_here = difference(there, plan.fingerprint);
@@ -42,13 +42,13 @@ bool matches(const Plan& plan, const SampleStore& store) {
   if (const std::string change = changed_source(there, plan); !change.empty()) {
     throw InputError(65, concat(change, " since the store ", plan.store, " was made"), hint);
   }
-  throw InputError(2, concat("the store ", plan.store, " was made otherwise: ", difference_here),
+  throw InputError(2, concat("the store ", plan.store, " was made differently: ", difference_here),
                    hint);
 }
 
-// Whether a store lies there that may be used. Throws when something else does, or another store
-// and no --rebuild.
-bool usable_store_is_there(const Plan& plan, bool rebuild) {
+// Returns whether a usable store exists at the path. Throws if another file is there, or a
+// different store without --rebuild.
+bool usable_store_exists(const Plan& plan, bool rebuild) {
   std::error_code error;
   if (!std::filesystem::exists(plan.store, error) && !error) {
     return false;
@@ -68,7 +68,7 @@ bool usable_store_is_there(const Plan& plan, bool rebuild) {
   }
 }
 
-// False while another process has it.
+// Returns false while another process holds the lease.
 bool try_take(Lease& lease, const std::string& store) {
   try {
     return lease.try_take();
@@ -79,7 +79,7 @@ bool try_take(Lease& lease, const std::string& store) {
   }
 }
 
-// True when another process had the lease before.
+// Takes the lease. Returns true if another process held it before.
 bool wait_for(Lease& lease,
               const std::string& store,
               const Say& progress,
@@ -105,15 +105,15 @@ PrepareResult prepare(const PrepareOptions& options, const Say& progress, const 
   bool rebuild = options.rebuild;
   for (;;) {
     const PrepareResult reused{plan.store, true};
-    if (usable_store_is_there(plan, rebuild)) {
+    if (usable_store_exists(plan, rebuild)) {
       progress("using the store " + plan.store + ", which matches");
       return reused;
     }
     Lease lease(plan.store + ".lease", times);
     if (wait_for(lease, plan.store, progress, times)) {
-      rebuild = false;  // should the other have done it
+      rebuild = false;  // the other process may have rebuilt the store
     }
-    if (usable_store_is_there(plan, rebuild)) {
+    if (usable_store_exists(plan, rebuild)) {
       return reused;
     }
     try {

@@ -27,19 +27,19 @@ std::size_t TextRows::source_of(std::int64_t row) const {
 }
 
 std::vector<std::int64_t> TextRows::repeats() {
-  std::vector<std::int64_t> going;
+  std::vector<std::int64_t> dropped;
   for_each_group([&](std::span<const Row> group) {
     const std::int64_t begin = first_rows_[source_of(group.back().row)];
-    const auto staying =
+    const auto kept =
         std::find_if(group.begin(), group.end(), [&](const Row& row) { return row.row >= begin; });
     for (const Row& row : group) {
-      if (row.row != staying->row) {
-        going.push_back(row.row);
+      if (row.row != kept->row) {
+        dropped.push_back(row.row);
       }
     }
   });
-  std::sort(going.begin(), going.end());
-  return going;
+  std::sort(dropped.begin(), dropped.end());
+  return dropped;
 }
 
 TextRows::Leaks TextRows::leaks(

@@ -1,4 +1,4 @@
-// Texts that stand in a data set more than once, found by their hashes.
+// Finds texts that occur in a data set more than once, by their hashes.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace bp::trainer {
 
-// The rows of all sources, one source after the other, numbered from 0. 24 bytes a row.
+// The rows of all sources, in order of the sources, numbered from 0. Takes 24 bytes per row.
 class TextRows {
  public:
   void begin_source() { first_rows_.push_back(next_row_); }
   void add(std::string_view text) { rows_.push_back({digest_of(text), next_row_++}); }
 
-  // The rows to leave out, ascending, so that each text stays once: in the last source that has it,
-  // its first row there. (Sources are in the order train, dev, test, so a text that is tested on is
-  // not trained on.)
+  // Returns the rows to leave out, in ascending order, so that each text stays once: at its first
+  // row in the last source that has it. (The sources are in the order train, dev, test, so no text
+  // that is tested on is trained on.)
   [[nodiscard]] std::vector<std::int64_t> repeats();
 
-  // How many rows of dev and of test have a text that a row of train has too. `split_of` gets the
-  // source and the row in it, from 1.
+  // Returns the number of rows of dev and of test whose text a row of train has too. `split_of`
+  // receives the source and the row's number in it, from 1.
   struct Leaks {
     std::int64_t dev = 0;
     std::int64_t test = 0;
@@ -36,13 +36,14 @@ class TextRows {
     Digest text;
     std::int64_t row = 0;
   };
-  // Calls `body` with each group of rows that have one text, in ascending order of rows.
+  // Calls `body` with each group of two or more rows that have the same text, in ascending order of
+  // rows.
   template <class Body>
   void for_each_group(const Body& body);
   [[nodiscard]] std::size_t source_of(std::int64_t row) const;
 
   std::vector<Row> rows_;
-  std::vector<std::int64_t> first_rows_;  // of each source
+  std::vector<std::int64_t> first_rows_;  // the first row of each source
   std::int64_t next_row_ = 0;
 };
 

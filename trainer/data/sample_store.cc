@@ -19,8 +19,9 @@
 namespace bp::trainer {
 namespace {
 
-// As an SQLite URI. immutable: no locks are taken and no files made beside it, so a store may lie
-// on a network folder or a read-only one; a new store comes by rename, never by writing into this.
+// Returns the path as an SQLite URI. With "immutable", SQLite takes no locks and creates no files
+// next to the store, so a store may be in a network folder or a read-only one. That is safe because
+// a new store replaces this one by a rename and never writes into it.
 std::string uri_of(const std::string& path) {
   std::string uri = "file:";
   for (const char c : path) {
@@ -35,9 +36,9 @@ std::string uri_of(const std::string& path) {
 
 using Kind = StoreError::Kind;
 
-// SQLite takes an empty file for an empty database.
+// SQLite would treat an empty file as an empty database.
 void check_readable(const std::string& path) {
-  // Without O_NONBLOCK the call waits for a process that writes to a named pipe.
+  // Without O_NONBLOCK, open() would wait for a process that writes to a named pipe.
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status = {};
   if (!file || ::fstat(file.get(), &status) != 0) {
@@ -71,7 +72,8 @@ void check_kind(SQLite::Database& database, const std::string& path) {
     throw StoreError(Kind::foreign, concat(path, " is not an SQLite file, and so no store"));
   }
   if (application != kStoreApplication) {
-    throw StoreError(Kind::foreign, concat(path, " is an SQLite file, but no store of bert_train"));
+    throw StoreError(Kind::foreign,
+                     concat(path, " is an SQLite file, but not a store of bert_train"));
   }
   const int version = pragma(database, "user_version");
   if (version <= 0) {
@@ -103,7 +105,7 @@ class SampleStore::Impl {
       : path_(path), database_(uri_of(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI) {
     check_kind(database_, path);
     check_schema();
-    // Where a file is mapped, a broken disk or somebody who cuts the file off is a SIGBUS.
+    // With a mapped file, a broken disk or a process that truncates the file would cause a SIGBUS.
     database_.exec("PRAGMA mmap_size=0");
     read_settings();
     for (const Split split : kSplits) {
@@ -174,7 +176,7 @@ class SampleStore::Impl {
     return text;
   }
 
-  // Runs what asks SQLite; damage found late is reported with the path.
+  // Runs an action that reads by SQLite, and reports damage that it finds with the path.
   template <class Action>
   static auto reading(const std::string& path, const Action& action) {
     try {
@@ -190,7 +192,7 @@ class SampleStore::Impl {
 
   std::string path_;
   SQLite::Database database_;
-  std::vector<SQLite::Statement> samples_;  // by split
+  std::vector<SQLite::Statement> samples_;  // indexed by split
   std::vector<SQLite::Statement> texts_;
   std::vector<std::int64_t> sizes_;
   StoreSettings settings_;
@@ -198,7 +200,7 @@ class SampleStore::Impl {
   std::string identity_;
 
  private:
-  // A view or a trigger could run anything.
+  // A view or a trigger could run any SQL.
   void check_schema() {
     const int others =
         database_
@@ -217,7 +219,7 @@ class SampleStore::Impl {
     pad_id_ = static_cast<std::int32_t>(pad - words.begin());
   }
 
-  // What a model would index its tables with.
+  // Checks the numbers by which a model would index its tables.
   void check_sample(const Sample& sample, std::int64_t index, Split split) const {
     const auto words = static_cast<std::int64_t>(settings_.vocabulary.size());
     const auto labels = static_cast<std::int64_t>(settings_.labels.size());
@@ -226,7 +228,7 @@ class SampleStore::Impl {
         std::all_of(ids.begin(), ids.end(), [&](std::int32_t id) { return id >= 0 && id < words; });
     if (!known || ids.empty() || static_cast<int>(ids.size()) > settings_.max_length ||
         sample.label < -1 || sample.label >= labels) {
-      throw SQLite::Exception(concat("sample ", index, " of ", name_of(split), " makes no sense"));
+      throw SQLite::Exception(concat("sample ", index, " of ", name_of(split), " is invalid"));
     }
   }
 };

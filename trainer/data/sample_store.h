@@ -1,5 +1,5 @@
-// A prepared data set: samples of token ids in one SQLite file, made once by prepare() and then
-// read by any number of ranks.
+// A prepared data set: samples of token ids in one SQLite file. prepare() makes it once, and any
+// number of ranks read it.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ enum class Split : std::uint8_t { train, dev, test };
 [[nodiscard]] const char* name_of(Split split);
 
 struct Sample {
-  std::int64_t sample_id = 0;           // from 1; unique in the store; ascending inside a split
-  std::int64_t text_id = 0;             // row of the source, from 1; several samples may share one
-  int label = -1;                       // index into labels(); -1: none was given
+  std::int64_t sample_id = 0;           // from 1; unique in the store; ascending within a split
+  std::int64_t text_id = 0;             // row of the source, from 1; several samples may share it
+  int label = -1;                       // index into labels(); -1: the row has none
   std::vector<std::int32_t> token_ids;  // [CLS] ... [SEP], unpadded
 };
 
-// Read-only. Used by one thread at a time.
+// Read-only. Only one thread may use it at a time.
 class SampleStore {
  public:
-  // Takes no locks and makes no files: a store may lie in a folder that is read-only or shared.
-  // Throws StoreError, as every function here does, naming the path.
+  // Opens a store. Takes no locks and creates no files, so a store may be in a read-only or shared
+  // folder. Throws StoreError naming the path, as does every function here.
   static SampleStore open(const std::string& path);
   SampleStore(SampleStore&&) noexcept;
   SampleStore& operator=(SampleStore&&) noexcept;
@@ -32,22 +32,23 @@ class SampleStore {
 
   [[nodiscard]] std::int64_t size(Split split) const;
   [[nodiscard]] Sample load(Split split, std::int64_t index) const;  // index: 0 .. size(split)-1
-  // Token counts of every sample of the split, in order of index.
+  // Returns the number of tokens of each sample of the split, in order of index.
   [[nodiscard]] std::vector<std::int32_t> lengths(Split split) const;
-  [[nodiscard]] std::string text(std::int64_t text_id, Split split) const;  // the source's words
+  // The text of the source.
+  [[nodiscard]] std::string text(std::int64_t text_id, Split split) const;
 
   [[nodiscard]] const std::vector<std::string>& labels() const;      // sorted; index = label
   [[nodiscard]] const std::vector<std::string>& vocabulary() const;  // lines of vocab.txt
   [[nodiscard]] bool lower_case() const;
   [[nodiscard]] int max_length() const;
   [[nodiscard]] std::int32_t pad_id() const;
-  // A hash of the content: equal on two hosts exactly when they hold the same texts and samples in
-  // the same order with the same labels and vocabulary.
+  // Returns a hash of the content: equal on two hosts exactly if they hold the same texts and
+  // samples in the same order with the same labels and vocabulary.
   [[nodiscard]] std::string identity() const;
-  // Reads everything and compares it with the identity that the store carries: about a second for
-  // a million short samples in the file cache.
+  // Reads everything and compares it with the store's recorded identity; throws if it differs.
+  // Takes about a second for a million short samples in the file cache.
   void verify() const;
-  // What it was made from and how, as (what, value): "max length", "128".
+  // Returns what the store was made from, and how, as pairs (name, value): "max length", "128".
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> fingerprint() const;
 
  private:

@@ -1,14 +1,14 @@
-// Which rows each rank trains on at each step: pure arithmetic in (seed, epoch, position), so a
-// resumed run seeks instead of replaying, on any number of ranks.
+// Decides which rows each rank trains on at each step. It is pure arithmetic in (seed, epoch,
+// position), so a resumed run can seek instead of replaying, on any number of ranks.
 //
-// An epoch is one permutation of the rows. A step takes the next `step_rows()` positions of it and
-// cuts them into ranks x micro_batches micro-batches, as evenly as they go, rank by rank. So every
-// row is used exactly once an epoch, every rank makes the same number of steps, and the rows of a
-// step do not depend on how many ranks share them. At the end of an epoch a micro-batch may be
-// smaller or empty (weight 0).
+// An epoch is one permutation of the rows. A step takes its next `step_rows()` positions and
+// divides them into ranks x micro_batches micro-batches, as evenly as possible, rank by rank. So
+// each row is used exactly once per epoch, each rank makes the same number of steps, and the rows
+// of a step do not depend on the number of ranks that share them. At the end of an epoch a
+// micro-batch may be smaller or empty (weight 0).
 //
-// Where a run is, is counted in rows, not in steps: another number of ranks, or another batch, goes
-// on at the very row, though its steps have another length.
+// The position of a run counts rows, not steps. A run with another number of ranks or another batch
+// size continues at the same row, although its steps have another length.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ struct SamplerOptions {
   std::uint64_t seed = 0;
   int ranks = 1;
   int batch = 1;          // rows in one micro-batch of one rank
-  int micro_batches = 1;  // of each rank in one step
+  int micro_batches = 1;  // micro-batches of each rank in one step
 };
 
-// Where a step begins: whole epochs done, and rows of the next one that are used already, fewer
-// than the epoch has.
+// The position at which a step begins: the number of complete epochs, and the number of rows used
+// of the next one, which is less than the epoch has.
 struct EpochPosition {
   std::int64_t epoch = 0;
   std::int64_t used = 0;
@@ -39,12 +39,13 @@ class Sampler {
   [[nodiscard]] std::int64_t step_rows() const;        // ranks * batch * micro_batches
   [[nodiscard]] std::int64_t steps_per_epoch() const;  // the last one may be short
 
-  // Where the step ends that begins at `position`; no step goes beyond an epoch's end.
+  // Returns the end of the step that begins at `position`. No step crosses the end of an epoch.
   [[nodiscard]] EpochPosition after(const EpochPosition& position) const;
-  // Steps from `position` to the end of the last of `epochs` epochs; below 0 when it is beyond.
+  // Returns the number of steps from `position` to the end of the last of `epochs` epochs; at most
+  // 0 if `position` is beyond it.
   [[nodiscard]] std::int64_t steps_until(std::int64_t epochs, const EpochPosition& position) const;
 
-  // Indices (0 .. rows-1) of one micro-batch of the step that begins at `position`.
+  // Returns the indices (0 .. rows-1) of one micro-batch of the step that begins at `position`.
   struct Place {
     EpochPosition position = {};
     int rank = 0;

@@ -37,7 +37,7 @@ char parse_separator(const std::string& word) {
   }
   if (word.size() == 1 && can_separate(word[0])) return word[0];
   const std::string nearest = nearest_name(word, names);
-  throw InputError(2, concat("--separator: '", word, "' separates no fields"),
+  throw InputError(2, concat("--separator: '", word, "' cannot separate fields"),
                    nearest.size() > 1 && word.size() > 1
                        ? concat("did you mean '", nearest, "'?")
                        : "auto, comma, semicolon, tab, bar, colon, space or one punctuation mark");

@@ -1,5 +1,5 @@
-// The character between the fields of a CSV file: a comma by RFC 4180, a semicolon where Excel runs
-// in a country with a decimal comma, a tab or a bar elsewhere.
+// The character between the fields of a CSV file: a comma by RFC 4180, a semicolon from Excel in a
+// country with a decimal comma, sometimes a tab or a bar.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +9,24 @@
 
 namespace bp::trainer {
 
-// Stands for: find it by looking at the file.
+// Means: find the separator in the file.
 inline constexpr char kFindSeparator = '\0';
 
-// Those that are looked for, the most usual one first.
+// The separators that are tried, the most usual one first.
 inline constexpr std::string_view kUsualSeparators = ",;\t|";
 
-// "auto", "comma", "semicolon", "tab", "bar", "colon", "space", or one ASCII character. Throws
-// InputError (2) for anything else, and for characters that cannot separate fields: letters,
+// Parses "auto", "comma", "semicolon", "tab", "bar", "colon", "space", or one ASCII character.
+// Throws InputError (2) for anything else, and for characters that cannot separate fields: letters,
 // digits, quotes and line ends.
 [[nodiscard]] char parse_separator(const std::string& word);
 
 [[nodiscard]] std::string separator_name(char separator);  // "comma", "'~'"
 
-// A first line "sep=;" with its line end, as Excel and other programs write and read it.
+// A first line "sep=;", which Excel and other programs write and read.
 struct SeparatorLine {
   char separator = kFindSeparator;
-  std::size_t length = 0;  // in bytes; 0: `start` does not begin with such a line
+  // In bytes, with the line end; 0: `start` does not begin with such a line.
+  std::size_t length = 0;
 };
 [[nodiscard]] SeparatorLine find_separator_line(std::string_view start);
 

@@ -19,13 +19,13 @@ SplitByShare::SplitByShare(std::int64_t rows,
                            const std::array<double, 3>& shares,
                            std::uint64_t seed)
     : rows_(rows), dev_(part_of(rows, shares[1])), test_(part_of(rows, shares[2])), seed_(seed) {
-  if (rows > 0 && dev_ + test_ >= rows) {  // rounding must not take the last text for training
+  if (rows > 0 && dev_ + test_ >= rows) {  // rounding must leave at least one text for training
     (test_ >= dev_ ? test_ : dev_) = rows - 1 - std::min(dev_, test_);
   }
 }
 
 Split SplitByShare::of(std::int64_t row) const {
-  constexpr std::int64_t kNoEpoch = -1;  // apart from the orders of training
+  constexpr std::int64_t kNoEpoch = -1;  // differs from the epochs of training
   const std::int64_t place = permuted(row - 1, rows_, seed_, kNoEpoch);
   if (place < dev_) {
     return Split::dev;

@@ -1,4 +1,4 @@
-// Which texts are for training, which for choosing, which for the final test.
+// Decides which texts are for training, which for choosing, and which for the final test.
 #pragma once
 
 #include <array>
@@ -8,16 +8,17 @@
 
 namespace bp::trainer {
 
-// Deals texts out by a permutation of the rows: the same for the same seed and number of rows, and
-// of exactly the sizes asked for, rounded (of three texts or more, each share above 0 gets one).
+// Divides texts by a permutation of the rows, which is the same for the same seed and number of
+// rows. The sizes are the requested shares, rounded; with three or more texts, each share above 0
+// gets at least one.
 class SplitByShare {
  public:
   SplitByShare(std::int64_t rows, const std::array<double, 3>& shares, std::uint64_t seed);
-  [[nodiscard]] Split of(std::int64_t row) const;  // from 1
+  [[nodiscard]] Split of(std::int64_t row) const;  // rows count from 1
 
  private:
   std::int64_t rows_;
-  std::int64_t dev_;  // how many
+  std::int64_t dev_;  // number of dev texts
   std::int64_t test_;
   std::uint64_t seed_;
 };

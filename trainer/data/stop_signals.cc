@@ -14,11 +14,10 @@ namespace {
 
 constexpr std::array kStopSignals{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
-// A signal handler can reach nothing but globals.
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
+// A signal handler can access only globals.
 volatile sig_atomic_t noted_signal = 0;
 volatile sig_atomic_t answers_ctrl_c = 0;
-std::mutex scopes_mutex;  // guards the two below
+std::mutex scopes_mutex;  // guards the next two
 int nested_scopes = 0;
 std::array<struct sigaction, kStopSignals.size()> actions_before{};
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
@@ -76,7 +75,7 @@ int stop_exit_code() { return stop_signal() == SIGINT ? kExitInterrupted : kExit
 void throw_if_stopping(const char* what, const std::string& path) {
   if (noted_signal == 0) return;
   throw Interrupted(concat("stopped on request while ", what, " ", path),
-                    "the same command starts over");
+                    "the same command starts again");
 }
 
 }  // namespace bp::trainer

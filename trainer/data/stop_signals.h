@@ -1,8 +1,8 @@
 // The signals by which a user or a batch system asks this process to stop: Ctrl-C (SIGINT),
 // SIGTERM, SIGHUP, and SIGUSR1 and SIGUSR2, which batch systems send before a job's time is up.
 //
-// Long work polls: it either ends at its next good place (training, which saves first), or calls
-// throw_if_stopping(), so that destructors remove what is half made.
+// Long work polls. It either ends at its next suitable point, as training does after saving, or
+// calls throw_if_stopping(), so that destructors remove partial files.
 #pragma once
 
 #include <stdexcept>
@@ -14,25 +14,26 @@ namespace bp::trainer {
 inline constexpr int kExitStopped = 75;       // asked to stop
 inline constexpr int kExitInterrupted = 130;  // asked to stop by Ctrl-C
 
-// While one lives, the signals are noted and do not end the process; only a Ctrl-C after the first
-// signal ends it at once. Signals that the parent process ignores (nohup, a job in the background
-// of a script) stay ignored. May be nested; the end of the outermost forgets what was noted.
+// While an object of this class exists, the signals are recorded and do not end the process; only a
+// Ctrl-C after the first signal ends it at once. Signals that the parent process ignores (nohup, a
+// background job of a script) stay ignored. Objects may be nested; the end of the outermost forgets
+// the recorded signal.
 class StopSignals {
  public:
-  // `speaks`: the first Ctrl-C is answered by a line on stderr.
+  // With `speaks`, the first Ctrl-C prints a line on stderr.
   explicit StopSignals(bool speaks = false);
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 };
 
-// The first signal that was noted; 0: none. From any thread.
+// Returns the first recorded signal; 0: none. Any thread may call it.
 [[nodiscard]] int stop_signal();
 
-// kExitInterrupted after Ctrl-C, else kExitStopped.
+// Returns kExitInterrupted after Ctrl-C, else kExitStopped.
 [[nodiscard]] int stop_exit_code();
 
-// What ends work that was asked to stop. what(): "stopped on request while reading data.csv".
+// Thrown to end work that was asked to stop. what(): "stopped on request while reading data.csv".
 class Interrupted : public std::runtime_error {
  public:
   Interrupted(const std::string& text, std::string hint)
@@ -43,8 +44,8 @@ class Interrupted : public std::runtime_error {
   std::string hint_;
 };
 
-// Throws Interrupted if a signal was noted; `what` and `path` say what this process was doing.
-// Cheap enough for every row of a file.
+// Throws Interrupted if a signal was recorded; `what` and `path` say what this process was doing.
+// Cheap enough to call for every row of a file.
 void throw_if_stopping(const char* what, const std::string& path);
 
 }  // namespace bp::trainer

@@ -1,4 +1,4 @@
-// A file that was to be read as a store and is none, or none that this program reads.
+// Thrown for a file that is not a store, or not one that this program reads.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,10 @@ namespace bp::trainer {
 class StoreError : public InputError {
  public:
   enum class Kind : std::uint8_t {
-    not_there,  // or not readable: exit code 66
-    foreign,    // something else, which nobody may overwrite: 65
-    ours,       // empty, unfinished, damaged or of another version: may be made anew; 65
+    not_there,  // does not exist or is not readable: exit code 66
+    foreign,    // another kind of file, which must not be overwritten: 65
+    // An empty, unfinished or damaged store, or one of another version, which may be rebuilt: 65.
+    ours,
   };
 
   StoreError(Kind kind, const std::string& text)
@@ -28,7 +29,7 @@ class StoreError : public InputError {
       case Kind::foreign:
         return "a store is made by: bert_train prep FILE, with FILE a .csv or .tsv file";
       case Kind::ours:
-        return "make it again from its text file: bert_train prep FILE --store STORE --rebuild";
+        return "rebuild it from its text file: bert_train prep FILE --store STORE --rebuild";
     }
     return "";
   }

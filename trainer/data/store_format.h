@@ -1,4 +1,5 @@
-// What a store holds, known to its writer and its reader. docs/data.md shows the tables to users.
+// The format of a store, shared by its writer and its reader. docs/data.md describes the tables to
+// users.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +11,13 @@
 
 namespace bp::trainer {
 
-// Marks the file as ours (SQLite's application_id: "bpds").
+// Marks the file as a store of bert_train (SQLite's application_id: "bpds").
 inline constexpr int kStoreApplication = 0x62706473;
 // SQLite's user_version; negative until the store is complete.
 inline constexpr int kStoreVersion = 2;
 
-// One of each per split. position: 0, 1, 2, ... inside the split; tokens: int32, little-endian.
+// There is one of each table per split. position: 0, 1, 2, ... within the split; tokens: int32,
+// little-endian.
 [[nodiscard]] inline std::string samples_table(Split split) {
   return std::string(name_of(split)) + "_samples";
 }
@@ -25,14 +27,14 @@ inline constexpr int kStoreVersion = 2;
 
 inline constexpr Split kSplits[] = {Split::train, Split::dev, Split::test};
 
-// What holds for the whole store, written before the first sample.
+// The settings of the whole store, written before the first sample.
 struct StoreSettings {
   std::vector<std::string> labels;
   std::vector<std::string> vocabulary;
   bool lower_case = true;
   int max_length = 0;
   std::vector<std::pair<std::string, std::string>> fingerprint;  // see plan.h
-  std::vector<std::int64_t> source_rows;                         // of each source
+  std::vector<std::int64_t> source_rows;                         // number of rows of each source
 };
 
 }  // namespace bp::trainer

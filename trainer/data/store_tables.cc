@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMostNames = std::size_t{1} << 22;
 
-// Row i of the table gets the number i and the name.
+// Inserts row i with the number i and the i-th name.
 void put_names(SQLite::Database& database,
                const std::string& table,
                const std::vector<std::string>& names) {
@@ -31,7 +31,7 @@ std::vector<std::string> get_names(SQLite::Database& database, const std::string
   SQLite::Statement select(database, query);
   while (select.executeStep()) {
     names.push_back(select.getColumn(0).getString());
-    if (names.size() > kMostNames) {  // a page that refers to itself has no end
+    if (names.size() > kMostNames) {  // a damaged page that refers to itself would never end
       throw SQLite::Exception("too many names in it");
     }
   }

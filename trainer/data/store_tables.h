@@ -1,5 +1,5 @@
-// The SQL that the writer and the reader of a store have in common. Every function throws
-// SQLite::Exception, whose text says what is wrong but not with which file.
+// The SQL that the writer and the reader of a store share. Every function throws SQLite::Exception,
+// whose text says what is wrong but does not name the file.
 #pragma once
 
 #include <array>
@@ -20,16 +20,16 @@ void make_tables(SQLite::Database& database);
 void put_settings(SQLite::Database& database, const StoreSettings& settings);
 [[nodiscard]] StoreSettings get_settings(SQLite::Database& database);
 
-// One value by its key; "" where there is none.
+// Write and read one value by its key; an absent key reads as "".
 void put_value(SQLite::Database& database, const std::string& key, const std::string& value);
 [[nodiscard]] std::string get_value(SQLite::Database& database, const std::string& key);
 
 struct StoreRows {
-  std::array<std::int64_t, 3> samples{};  // by split
+  std::array<std::int64_t, 3> samples{};  // indexed by split
   std::int64_t texts = 0;
   std::int64_t last_sample_id = 0;
 };
-// Reads every text and sample into `hash`. Positions must be 0, 1, 2, ...
+// Adds every text and sample to `hash`. Throws unless the positions are 0, 1, 2, ...
 StoreRows hash_rows(SQLite::Database& database, ContentHash& hash);
 
 }  // namespace bp::trainer

@@ -18,7 +18,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "stores hold little-endian tokens");
 
-// A commit costs less than a millisecond; what is not committed is lost with the process.
+// A commit takes less than a millisecond. A killed process loses what it has not committed.
 constexpr std::int64_t kTextsBetweenCommits = 1000;
 constexpr std::size_t kBytesBetweenCommits = std::size_t{4} << 20;
 
@@ -37,15 +37,15 @@ class StoreWriter::Impl {
       put_settings(*database_, settings_);
       hash_.add_settings(settings_);
       commit();
-      go_on();
+      begin_inserts();
     });
   }
 
-  void take_up() {
+  void reopen() {
     try {
       open(SQLite::OPEN_READWRITE);
       read_back();
-      go_on();
+      begin_inserts();
     } catch (const SQLite::Exception& error) {
       throw StoreError(StoreError::Kind::ours, concat("it is damaged: ", error.what()));
     }
@@ -131,15 +131,15 @@ class StoreWriter::Impl {
     }
   }
 
-  // No locks: the file is this process's own, and many network folders have none. The journal takes
-  // a killed process's file back to the last commit. Without syncs a power cut may spoil it;
-  // whoever goes on with the file would see that by its hash.
+  // Takes no locks: the file belongs to this process, and many network folders have none. After a
+  // kill, the journal restores the last commit. Without syncs a power cut may damage the file; the
+  // process that continues it would detect that by its hash.
   void open(int flags) {
     database_.emplace(path_, flags, 0, "unix-none");
     database_->exec("PRAGMA journal_mode=DELETE; PRAGMA synchronous=OFF");
   }
 
-  void go_on() {
+  void begin_inserts() {
     database_->exec("BEGIN");
     for (const Split split : kSplits) {
       insert_samples_.emplace_back(
@@ -181,10 +181,10 @@ class StoreWriter::Impl {
   std::string path_;
   StoreSettings settings_;
   std::optional<SQLite::Database> database_;
-  std::vector<SQLite::Statement> insert_samples_;  // by split
+  std::vector<SQLite::Statement> insert_samples_;  // indexed by split
   std::vector<SQLite::Statement> insert_texts_;
   StoreRows rows_;
-  std::int64_t texts_since_ = 0;  // the last commit
+  std::int64_t texts_since_ = 0;  // since the last commit
   std::size_t bytes_since_ = 0;
   std::string text_;
   ContentHash hash_;
@@ -196,7 +196,7 @@ StoreWriter::StoreWriter(const std::string& path, const StoreSettings& settings)
   impl_->create(settings);
 }
 StoreWriter::StoreWriter(const std::string& path) : impl_(std::make_unique<Impl>(path)) {
-  impl_->take_up();
+  impl_->reopen();
 }
 StoreWriter::~StoreWriter() = default;
 

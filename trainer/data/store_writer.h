@@ -1,8 +1,8 @@
-// Writes a store, from which SampleStore reads. The file is no store until finish() has returned.
+// Writes a store that SampleStore reads. The file is not a valid store until finish() has returned.
 //
-// Every thousand texts or so what was added is committed, so that a writer that is killed leaves a
-// file that another can go on with. Where the commits lie depends on the texts alone: a store that
-// was made in several goes has the same bytes as one made at once.
+// The writer commits about every thousand texts, so that a killed writer leaves a file that another
+// can continue. The commit points depend on the texts alone, so a store made with interruptions has
+// the same bytes as one made at once.
 #pragma once
 
 #include <cstdint>
@@ -18,32 +18,32 @@ namespace bp::trainer {
 
 class StoreWriter {
  public:
-  // Creates the file. Throws Error (io), as every function here does, naming it and why.
+  // Creates the file. Throws Error (io) naming the file and the reason, as does every function
+  // here.
   StoreWriter(const std::string& path, const StoreSettings& settings);
-  // Goes on with what a killed writer left in `path`, from its last commit on; nobody else may be
-  // writing there. Reads all of it; unless it is as it was written, removes it and throws
-  // StoreError
-  // ("it is damaged: ...").
+  // Continues the file that a killed writer left at `path`, from its last commit. No other process
+  // may write to it. Reads all of it; if it is not as it was written, removes it and throws
+  // StoreError ("it is damaged: ...").
   explicit StoreWriter(const std::string& path);
   StoreWriter(const StoreWriter&) = delete;
   StoreWriter& operator=(const StoreWriter&) = delete;
   ~StoreWriter();  // removes the file unless finish() or leave() was called
 
   [[nodiscard]] const StoreSettings& settings() const;
-  // How many texts, each with its samples, are in the file.
+  // Returns the number of texts in the file, each with its samples.
   [[nodiscard]] std::int64_t texts() const;
-  // How many of them a kill now would leave.
+  // Returns the number of texts that would be left after a kill now.
   [[nodiscard]] std::int64_t committed_texts() const;
 
-  // The words of a text, and then its samples: one, or several where it was folded.
+  // Adds a text, then its samples: one, or several if it was folded.
   void add_text(Split split, std::int64_t text_id, std::string_view text);
   void add_sample(Split split,
                   std::int64_t text_id,
                   int label,
                   std::span<const std::int32_t> token_ids);
-  // The file is complete and on disk.
+  // Completes the file and syncs it to disk.
   void finish();
-  // Ends the writing at the last commit and leaves the file for another writer.
+  // Stops at the last commit and leaves the file for another writer.
   void leave();
 
  private:

@@ -22,9 +22,9 @@ void check_label(const Plan& plan,
     return;
   }
   if (row.label.empty()) {
-    throw InputError(65, concat(row.reader->place(), ": has no label"),
-                     concat("column ", source.layout.label + 1,
-                            " is empty there; take the row out or label it"));
+    throw InputError(
+        65, concat(row.reader->place(), ": has no label"),
+        concat("column ", source.layout.label + 1, " is empty there; remove the row or label it"));
   }
   if (source.split == Split::train ||
       std::find(labels.begin(), labels.end(), row.label) != labels.end()) {
@@ -33,14 +33,14 @@ void check_label(const Plan& plan,
   const std::string nearest = nearest_name(row.label, labels);
   throw InputError(
       65,
-      concat(row.reader->place(), ": label '", row.label, "' is none of those ",
+      concat(row.reader->place(), ": label '", row.label, "' is not among those ",
              plan.options.labels.empty() ? "in " + plan.sources[0].path : "of the model", ": ",
              shown_labels(labels)),
       nearest.empty() ? "is --label the right column, and has the file a header? see --header"
                       : concat("did you mean '", nearest, "'?"));
 }
 
-// A column of free text taken for the label would make a class of every row.
+// Refuses a column of free text as the label: each row would be a class.
 void check_labels(const SourceFile& source, std::size_t labels, std::int64_t rows) {
   constexpr std::size_t kMany = 1000;
   if (labels > kMany && 2 * static_cast<std::int64_t>(labels) > rows) {
@@ -81,7 +81,7 @@ std::string remark_on_many(const SourceFile& source,
                   [](const auto& l) { return std::trunc(*label_number(l)) != *label_number(l); });
   return concat("column ", source.layout.label + 1, " of ", source.path, " has ", labels.size(),
                 fractions ? " different numbers" : " different labels", " in ", rows,
-                " rows, and each is a class of its own; ",
+                " rows, and each is a class by itself; ",
                 fractions ? "--round-labels --rebuild rounds them, " : "",
                 "--label names another column");
 }
@@ -100,8 +100,8 @@ void for_each_row(const Plan& plan,
       const auto label = formed_label(given, plan.options.label_form);
       if (!label) {
         throw InputError(65, concat(reader.place(), ": label '", given, "' is not a number"),
-                         "--round-labels is for labels that are numbers; leave it out, or take the "
-                         "row out");
+                         "--round-labels is for labels that are numbers; leave it out, or "
+                         "remove the row");
       }
       row({reader.row(), fields[source.layout.text], *label, &reader});
     }

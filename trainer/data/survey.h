@@ -1,5 +1,5 @@
-// The first reading of the sources: everything that can be wrong with them is found here, before
-// anything is written.
+// The first reading of the sources. It finds everything that can be wrong with them before anything
+// is written.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,25 @@
 namespace bp::trainer {
 
 struct Survey {
-  std::vector<std::int64_t> rows;  // of each source
+  std::vector<std::int64_t> rows;  // number of rows of each source
   std::int64_t all_rows = 0;
-  std::vector<std::string> labels;  // of the source to train on, sorted; or the model's
-  TextRows texts;                   // of all sources
+  // Sorted labels of the source to train on; or the model's labels.
+  std::vector<std::string> labels;
+  TextRows texts;  // of all sources
 };
 
-// Throws InputError 65: what TableReader throws, no rows, a row without a label (only a test file
-// may leave labels empty), a label in a dev or test file that is none of the training labels or of
-// the model's, a label that is to be rounded and is no number.
+// Reads all sources. Throws InputError 65 for what TableReader refuses, for a source without rows,
+// for a row without a label (only a test file may leave labels empty), for a label in a dev or test
+// file that is not one of the training labels or the model's, and for a label that must be rounded
+// and is not a number.
 [[nodiscard]] Survey survey(const Plan& plan);
 
-// What a user should know about the labels, a line each with the option that helps: labels that
-// differ by blanks alone, and about as many labels as rows.
+// Returns remarks on the labels for the user, one line each with the option that helps: on labels
+// that differ only by blanks, and on almost as many labels as rows.
 [[nodiscard]] std::vector<std::string> remarks_on_labels(const Plan& plan, const Survey& survey);
 
-// Calls `row` for each row of a source with its number (from 1), text and label, this in the form
-// that the plan's options ask for. Throws Interrupted when this process is asked to stop.
+// Calls `row` for each row of a source with its number (from 1), its text, and its label in the
+// form that the plan's options request. Throws Interrupted if this process is asked to stop.
 struct SourceRow {
   std::int64_t number = 0;
   std::string_view text;

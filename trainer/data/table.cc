@@ -97,10 +97,10 @@ std::size_t find_by_number(const TableQuestion& question, std::size_t number, st
 
 struct NamedColumn {
   const std::string& name;
-  std::size_t first = 0;  // where the name stands first, from 0
+  std::size_t first = 0;  // first column of that name, from 0
 };
 
-// A name that stands over two columns names neither.
+// A name that two columns have does not identify either.
 void refuse_second(const TableQuestion& question,
                    const NamedColumn& column,
                    const TableRow& names) {
@@ -142,7 +142,7 @@ std::size_t find_without_header(const TableQuestion& question,
   if (!number) {
     throw InputError(2,
                      concat("column '", column, "' of ", question.path,
-                            " is asked for by name without a header"),
+                            " is given by name, but there is no header"),
                      "give its number, from 1, or --header yes");
   }
   return find_by_number(question, *number, columns);
@@ -182,15 +182,15 @@ TableLayout inspect_table(const TableQuestion& question) {
   TableLayout layout;
   layout.format = find_format(question);
   layout.separator = separator_of(question, layout.format);
-  // A broken row further down is reported when the table is read for good, with its row counted as
-  // the header demands.
+  // A broken row further down is reported when the whole table is read, with the row number that
+  // depends on the header.
   const FirstRows first = read_first_rows(question.path, layout.dialect());
   const std::vector<TableRow>& rows = first.rows;
   if (rows.empty() && first.error) {
     std::rethrow_exception(first.error);
   }
   if (rows.empty()) {
-    throw InputError(65, concat(question.path, " is empty"), "it needs a text and a label a row");
+    throw InputError(65, concat(question.path, " is empty"), "it needs a text and a label per row");
   }
   layout.header = decide_header(question, rows);
   const auto column = [&](const std::string& name) {

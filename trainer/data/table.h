@@ -1,4 +1,4 @@
-// What a table file looks like: its format, whether it has a header, where the two columns are.
+// The layout of a table file: its format, whether it has a header, and its two columns.
 #pragma once
 
 #include <string>
@@ -30,16 +30,16 @@ struct TableLayout {
   [[nodiscard]] Dialect dialect() const;
 };
 
-// Looks at the suffix, then at the first rows. The separator is found by find_separator() where the
-// question does not name it and the format is CSV. A header is taken to be there when a column is
-// asked for by name; when both are numbers, it is found by looking (see looks_like_header).
-// Throws InputError: 66 cannot be read, 65 empty, bad content or another kind of file, 2 no such
-// column (naming those there are and the nearest), two columns of the name, or no telling which
-// separator.
+// Finds the layout from the suffix and the first rows. find_separator() finds the separator if the
+// question does not name it and the format is CSV. A column that is requested by name implies a
+// header; if both are numbers, looks_like_header() decides. Throws InputError: 66 if the file
+// cannot be read; 65 if it is empty, has bad content or is another kind of file; 2 if a column does
+// not exist (naming the existing ones or the nearest), if two columns have its name, or if the
+// separator is ambiguous.
 [[nodiscard]] TableLayout inspect_table(const TableQuestion& question);
 
-// Whether the first of these rows names the columns: no empty cell, number, or doubled name in it,
-// no cell as long as a text, and its label is not met again below.
+// Returns whether the first of these rows names the columns: it has no empty cell, number,
+// duplicate or cell as long as a text, and its label does not occur again below.
 [[nodiscard]] bool looks_like_header(const std::vector<TableRow>& rows, std::size_t label);
 
 }  // namespace bp::trainer

@@ -19,7 +19,7 @@ namespace bp::trainer {
 namespace {
 
 constexpr std::size_t kFirstBuffer = std::size_t{1} << 18;
-// A quote that is never closed swallows the rest of the file; it is noticed here at the latest.
+// A quote that is never closed extends to the end of the file; this limit detects it at the latest.
 constexpr std::size_t kLongestRecord = std::size_t{1} << 28;
 
 Fd open_file(const std::string& path) {
@@ -32,7 +32,7 @@ Fd open_file(const std::string& path) {
                        : "check the file's permissions");
 }
 
-// The first place in [at, end) of one of three bytes, eight bytes at a time.
+// Returns the first offset in [at, end) of one of three bytes. It searches eight bytes at a time.
 std::size_t find_any(const char* data,
                      std::size_t at,
                      std::size_t end,
@@ -52,7 +52,7 @@ std::size_t find_any(const char* data,
         const std::uint64_t zero_where_equal = word ^ pattern;
         found |= (zero_where_equal - kOnes) & ~zero_where_equal & kHighs;
       }
-      if (found != 0) {  // exact for the lowest byte
+      if (found != 0) {  // exact for the lowest byte only
         return at + static_cast<std::size_t>(std::countr_zero(found)) / 8;
       }
     }
@@ -144,7 +144,8 @@ bool TableReader::scan_field(std::size_t& at) {
 }
 
 std::size_t TableReader::find_field_end(std::size_t at) const {
-  const char carriage_return = dialect_.quotes ? '\r' : '\n';  // in a TSV a lone CR is text
+  // In a TSV, a lone CR is part of the text.
+  const char carriage_return = dialect_.quotes ? '\r' : '\n';
   return find_any(buffer_.data(), at, filled_, {dialect_.separator, '\n', carriage_return});
 }
 
@@ -280,7 +281,7 @@ void TableReader::make_fields() {
     throw InputError(
         65, concat(place(), ": has ", fields_.size(), " fields, the first line has ", columns_),
         dialect_.quotes ? concat("a text with a ", separator_name(dialect_.separator),
-                                 " or a line break stands in quotes; --separator names another "
+                                 " or a line break must be in quotes; --separator names another "
                                  "separator")
                         : "a tab or a line break inside a text must be replaced by a space");
   }

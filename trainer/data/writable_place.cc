@@ -10,7 +10,7 @@
 namespace bp::trainer {
 
 std::string writable_place(const std::string& name) {
-  // By the effective user, who is the one that writes.
+  // Checks for the effective user, which is the one that writes.
   const auto may_write = [](const std::string& folder) {
     return ::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0;
   };

@@ -77,7 +77,7 @@ SampleStore open_evaluation_data(Communicator& world, const Options& options, co
   } catch (const Interrupted&) {
     if (!temporary) throw;
     throw Interrupted(concat("stopped on request while preparing ", options.data),
-                      "the same command starts over");
+                      "the same command starts again");
   }
   SampleStore store = SampleStore::open(path);
   if (trained_on && store.identity() != *trained_on) {

@@ -48,8 +48,8 @@ TEST_F(DoubtfulData, NumbersWithDecimalsAsLabels) {
   (void)run(with);
   EXPECT_THAT(said_,
               Contains(HasSubstr(
-                  "r.csv has 200 different numbers in 200 rows, and each is a class of its "
-                  "own; --round-labels --rebuild rounds them, --label names another column")));
+                  "r.csv has 200 different numbers in 200 rows, and each is a class by itself; "
+                  "--round-labels --rebuild rounds them, --label names another column")));
   with.label_form.round = true;
   with.rebuild = true;
   EXPECT_THAT(SampleStore::open(run(with).store).labels(), ElementsAre("0", "1", "2", "3", "4"));
@@ -87,7 +87,7 @@ TEST_F(DoubtfulData, EqualTextsInTrainAndTest) {
   }
   ASSERT_GT(leaked, 0);
   EXPECT_THAT(said_, Contains(concat("0 of dev's texts and ", leaked,
-                                     " of test's stand in train too, which makes scores too good; "
+                                     " of test's are in train too, which makes scores too good; "
                                      "--dedupe --rebuild keeps each text once")));
   with.dedupe = true;
   with.rebuild = true;

@@ -32,7 +32,7 @@ TEST_F(PrepareScored, AllRowsAreInOneSplitWithTheModelsLabels) {
 
 TEST_F(PrepareScored, ALabelThatTheModelLacksIsNamedWithItsRow) {
   expect_refused(scored("a,bad\nb,god\n"), 65,
-                 "row 2 (line 3): label 'god' is none of those of the model: good, fair, bad",
+                 "row 2 (line 3): label 'god' is not among those of the model: good, fair, bad",
                  "did you mean 'good'?");
 }
 

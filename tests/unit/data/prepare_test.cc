@@ -126,7 +126,7 @@ TEST_F(PrepareTest, RefusesAStoreMadeOtherwiseNamingTheDifference) {
   with.seed = 7;
   expect_refused(
       with, 2,
-      "r.sqlite was made otherwise: max length is 128 there, 64 here; seed is 1 there, 7 here",
+      "r.sqlite was made differently: max length is 128 there, 64 here; seed is 1 there, 7 here",
       "--rebuild");
   with = options(write_rows("r.csv", 11));
   expect_refused(with, 65, concat("the data file ", with.source, " has changed (116 bytes, XXH3 "),
@@ -143,7 +143,7 @@ TEST_F(PrepareTest, NeverOverwritesWhatIsNoStore) {
   with.rebuild = true;
   expect_refused(with, 65, "thesis.sqlite is not an SQLite file", "--store");
   with.store = with.source;
-  expect_refused(with, 2, "would take the place of its source", "--store");
+  expect_refused(with, 2, "would replace its source", "--store");
 }
 
 TEST_F(PrepareTest, RefusesBadContentAndLeavesNothingBehind) {
@@ -163,7 +163,7 @@ TEST_F(PrepareTest, RefusesBadContentAndLeavesNothingBehind) {
                  "column 2");
   PrepareOptions dev = csv("text,label\na,good\nb,bad\n");
   dev.dev_source = scratch_.write("dev.csv", "text,label\na,good\nb,goood\n");
-  expect_refused(dev, 65, "dev.csv, row 2 (line 3): label 'goood' is none of those in",
+  expect_refused(dev, 65, "dev.csv, row 2 (line 3): label 'goood' is not among those in",
                  "did you mean 'good'?");
   std::string many = "text,label\n";
   for (int i = 0; i < 1200; ++i) {
@@ -232,7 +232,7 @@ TEST_F(PrepareTest, RebuildMendsAStoreThatCannotBeRead) {
   for (const std::string& bad : {std::string(), later, good.substr(0, good.size() / 2)}) {
     scratch_.write("r.sqlite", bad);
     with.rebuild = false;
-    expect_refused(with, 65, "r.sqlite", "--rebuild makes it again");
+    expect_refused(with, 65, "r.sqlite", "--rebuild rebuilds it");
     with.rebuild = true;
     EXPECT_FALSE(run(with).reused);
     EXPECT_EQ(read_file(scratch_.path("r.sqlite")) == good, true);

@@ -110,7 +110,7 @@ TEST_F(PrepareTrouble, KilledAtAnyMomentAndTakenUpAgainItMakesTheSameBytes) {
                 ElementsAre("r.csv", "r.sqlite", "said", "vocab.txt", "whole.sqlite"));
     if (killed >= 2) {
       EXPECT_THAT(read_file(scratch_.path("said")),
-                  HasSubstr("going on where an earlier preparer was stopped, after "));
+                  HasSubstr("continuing where an earlier preparer stopped, after "));
     }
   }
 }
@@ -133,9 +133,11 @@ TEST_F(PrepareTrouble, WithOtherOptionsOrDamageItBeginsAnewAndSaysSo) {
   };
   leave_half();
   (void)run(with);
-  EXPECT_THAT(said_, Contains(AllOf(HasSubstr("starting over, since what an earlier preparer left "
-                                              "cannot be used: "),
-                                    HasSubstr("max length is 64 there, 128 here"))));
+  EXPECT_THAT(
+      said_,
+      Contains(AllOf(
+          HasSubstr("starting over, because the leftovers of an earlier preparer cannot be used: "),
+          HasSubstr("max length is 64 there, 128 here"))));
   with.rebuild = true;
   leave_half();
   std::string bytes = read_file(part);
@@ -256,7 +258,8 @@ TEST_F(PrepareTrouble, WithoutRoomItSaysWhatIsMissingAndLeavesAllAsItWas) {
                 ::signal(SIGXFSZ, SIG_IGN);
                 const rlimit files{limit, limit};
                 ::setrlimit(RLIMIT_FSIZE, &files);
-                expect_input_error(70, "more are needed, ", "make room", [&] { (void)run(with); });
+                expect_input_error(70, "more are needed, ", "free some space",
+                                   [&] { (void)run(with); });
                 expect_input_error(70, "cannot write ", "--store", [&] { (void)run(with); });
                 return ::testing::Test::HasFailure() ? 1 : 0;
               }),

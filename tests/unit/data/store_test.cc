@@ -126,7 +126,7 @@ TEST(Store, SaysWhyAFileIsNoStore) {
   EXPECT_THAT(error_of(scratch.write("half", bytes), Kind::ours), HasSubstr("half is unfinished"));
   bytes[68] ^= 1;  // of application_id
   EXPECT_THAT(error_of(scratch.write("other", bytes), Kind::foreign),
-              HasSubstr("no store of bert_train"));
+              HasSubstr("not a store of bert_train"));
 }
 
 // The hash says nothing against a store that somebody has made up.
@@ -147,7 +147,7 @@ TEST(Store, ASampleThatNoModelCouldTakeIsRefused) {
       (void)store.load(Split::train, 1);
       ADD_FAILURE() << "nothing was refused";
     } catch (const StoreError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("is damaged: sample 1 of train makes no sense"));
+      EXPECT_THAT(error.what(), HasSubstr("is damaged: sample 1 of train is invalid"));
     }
     std::filesystem::remove(scratch.path("s"));
   }

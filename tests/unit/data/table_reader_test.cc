@@ -65,7 +65,7 @@ TEST_F(TableReaderTest, SkipsAFirstLineThatNamesTheSeparator) {
   EXPECT_EQ(reader.announced_separator(), ';');
   ASSERT_TRUE(reader.next());
   expect_input_error(65, "row 2 (line 3): has 3 fields",
-                     "a text with a semicolon or a line break stands in quotes; --separator names",
+                     "a text with a semicolon or a line break must be in quotes; --separator names",
                      [&] { (void)reader.next(); });
 }
 

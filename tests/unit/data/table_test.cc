@@ -149,8 +149,8 @@ TEST(Separator, IsNamedOrACharacter) {
   EXPECT_EQ(parse_separator("tab"), '\t');
   EXPECT_EQ(parse_separator("\\t"), '\t');
   EXPECT_EQ(parse_separator("~"), '~');
-  expect_input_error(2, "--separator: 'semikolon' separates no fields", "did you mean 'semicolon'?",
-                     [] { (void)parse_separator("semikolon"); });
+  expect_input_error(2, "--separator: 'semikolon' cannot separate fields",
+                     "did you mean 'semicolon'?", [] { (void)parse_separator("semikolon"); });
   for (const char* none : {"", "x", "7", "\"", "\n", ";;"}) {
     expect_input_error(2, "separates no fields", "one punctuation mark",
                        [&] { (void)parse_separator(none); });

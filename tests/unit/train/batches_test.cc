@@ -111,7 +111,7 @@ TEST_F(BatchesTest, AnErrorComesAfterTheStepsBeforeIt) {
   for (int again = 0; again < 2; ++again) {
     EXPECT_THAT([&] { (void)batches.next(); },
                 ThrowsMessage<StoreError>(
-                    HasSubstr(concat("is damaged: sample ", row, " of train makes no sense"))));
+                    HasSubstr(concat("is damaged: sample ", row, " of train is invalid"))));
   }
   // Rank 1 does not read that row.
   Batches others(options(4, 1));

@@ -62,10 +62,10 @@ TEST_F(StoreUsers, AStoreThatARunNeedsIsNotReplacedNorIsThatOffered) {
   const std::string identity = SampleStore::open(store).identity();
   list_store_user(store, path("run"));
   with.max_length = 64;
-  EXPECT_THAT(test::input_refusal(run), HasSubstr("--rebuild makes it again"));  // not saved yet
+  EXPECT_THAT(test::input_refusal(run), HasSubstr("--rebuild rebuilds it"));  // not saved yet
 
   checkpoint("run", 5, identity);
-  EXPECT_THAT(test::input_refusal(run), HasSubstr("was made otherwise: max length is 128 there"));
+  EXPECT_THAT(test::input_refusal(run), HasSubstr("was made differently: max length is 128 there"));
   EXPECT_THAT(test::input_refusal(run), Not(HasSubstr("--rebuild")));
   with.rebuild = true;
   EXPECT_EQ(
