@@ -1,4 +1,5 @@
-// BP_CHECK(condition, text): a bug of ours. Prints and aborts, in release too.
+// BP_CHECK(condition, text): if the condition is false, bp has a bug. Prints the text and aborts
+// the process, in release builds too.
 #pragma once
 
 namespace bp {

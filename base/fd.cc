@@ -7,7 +7,8 @@
 namespace bp {
 
 void Fd::reset() {
-  // Not retried on EINTR: on Linux the descriptor is gone either way, and may already be another's.
+  // close() is not retried on EINTR: Linux has released the number by then, and another thread may
+  // already use it.
   if (fd_ >= 0) {
     ::close(std::exchange(fd_, -1));
   }

@@ -1,5 +1,5 @@
-// A file descriptor with one owner. The skeleton of every resource type here: opens or throws,
-// closes silently in the destructor, moves leave -1 behind.
+// A file descriptor with one owner. The destructor closes it and reports nothing. A moved-from Fd
+// holds -1.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +32,8 @@ class Fd {
   int fd_ = -1;
 };
 
-// Writes all of it, however many calls that takes, and gives the number of bytes that were written:
-// fewer than `size` when it failed, and errno then says why.
+// Writes all `size` bytes, with as many calls as that takes. Returns the number of bytes written;
+// if that is less than `size`, errno says why.
 [[nodiscard]] std::size_t write_all(int fd, const void* data, std::size_t size);
 
 }  // namespace bp

@@ -5,7 +5,7 @@
 namespace bp {
 namespace {
 
-// Where the text of a line begins: after an option's name, or after the line's own indent.
+// The column in which the text of a line begins: after an option's name, or after the indent.
 std::size_t begin_of_text(std::string_view line, std::size_t columns) {
   const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
   const bool option = first < line.size() && line[first] == '-';
@@ -17,8 +17,8 @@ std::size_t begin_of_text(std::string_view line, std::size_t columns) {
   return text;
 }
 
-// Where a line of help is broken: at the last blank that fits, or where that is far ahead after the
-// last comma (of a list of choices).
+// Where to break a line: at the last blank that fits. If that is in the first half of the line, at
+// the last comma behind it, so that a long list of choices is broken too.
 std::size_t break_of(std::string_view line, std::size_t indent, std::size_t columns) {
   const std::size_t blank = line.rfind(' ', columns);
   const std::size_t comma = line.rfind(',', columns - 1);
@@ -34,7 +34,7 @@ void add_wrapped(std::string& out, std::string line, std::size_t columns) {
   while (line.size() > columns) {
     const std::size_t at = break_of(line, indent, columns);
     if (at == std::string_view::npos) {
-      break;  // one word wider than all
+      break;  // a single word is wider than the line
     }
     out += line.substr(0, at);
     out += '\n';

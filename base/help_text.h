@@ -7,9 +7,9 @@
 
 namespace bp {
 
-// `help` with every line that is wider than `columns` broken at blanks; what follows begins where
-// the option's description does (two blanks or more before it), or where the line's first word
-// does.
+// Returns `help` with every line that is wider than `columns` broken at a blank, or after a comma
+// in a long list of choices. The rest is indented as the option's description is (the text after
+// two or more blanks), or as the line itself where it has no option.
 [[nodiscard]] std::string wrap_help(std::string_view help, std::size_t columns = 80);
 
 }  // namespace bp

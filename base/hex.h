@@ -1,4 +1,4 @@
-// Bytes as hexadecimal digits: "2f3a", two a byte, in lower case.
+// Bytes as hexadecimal digits in lower case, two for each byte: "2f3a".
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@ namespace bp {
 
 [[nodiscard]] std::string to_hex(std::span<const unsigned char> bytes);
 
-// False unless `text` is what to_hex() makes of so many bytes.
+// Returns false unless `text` is what to_hex() makes of bytes.size() bytes.
 [[nodiscard]] bool parse_hex(std::string_view text, std::span<unsigned char> bytes);
 
 }  // namespace bp

@@ -15,7 +15,7 @@ namespace bp {
 
 Bytes32 random_bytes() {
   Bytes32 bytes{};
-  // Up to 256 bytes are never cut short once the kernel's pool is filled (getrandom(2)).
+  // getrandom(2) promises up to 256 bytes in one call once the kernel's pool is filled.
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
     throw Error(ErrorCode::io, concat("getrandom: ", error_text(errno)));
   }

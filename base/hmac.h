@@ -1,4 +1,4 @@
-// HMAC-SHA-256 and random bytes, of OpenSSL and the kernel.
+// HMAC-SHA-256 (OpenSSL's) and random bytes (the kernel's).
 #pragma once
 
 #include <array>
@@ -14,10 +14,11 @@ using Bytes32 = std::array<unsigned char, 32>;
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Fresh from the kernel's generator; throws io.
+// Returns new bytes of the kernel's generator. Throws io.
 [[nodiscard]] Bytes32 random_bytes();
 
-// One key, any number of messages. Not for two threads at once.
+// Authenticates any number of messages with one key. Throws unavailable if OpenSSL has no
+// HMAC-SHA-256. Threads: one at a time.
 class Hmac {
  public:
   explicit Hmac(const Bytes32& key);
@@ -25,7 +26,7 @@ class Hmac {
   Hmac& operator=(Hmac&&) noexcept;
   ~Hmac();
 
-  // Of the parts one after the other; where they end is not covered.
+  // Returns the MAC of the parts one after another. It does not cover where each part ends.
   [[nodiscard]] Bytes32 operator()(std::initializer_list<std::string_view> parts);
 
  private:
@@ -33,7 +34,7 @@ class Hmac {
   std::unique_ptr<Context> context_;
 };
 
-// Takes as long for equal as for different ones.
+// Compares in a time that depends only on the size.
 [[nodiscard]] bool equal_secrets(std::string_view a, std::string_view b);
 
 }  // namespace bp

@@ -8,7 +8,8 @@
 namespace bp {
 namespace {
 
-// "" where it is not known. An empty `user`: of the one who runs this process.
+// Returns the home folder of `user`, or of the user of this process if that is empty. Returns "" if
+// it is unknown.
 std::string home_of(const std::string& user) {
   const char* const home = user.empty() ? std::getenv("HOME") : nullptr;
   if (home != nullptr && *home != '\0') return home;

@@ -1,13 +1,13 @@
-// Paths with ~, where no shell has replaced it: in configuration files, and after --option=.
+// Paths that begin with ~ in places where no shell replaces it: configuration files, --option=PATH.
 #pragma once
 
 #include <string>
 
 namespace bp {
 
-// `path` with a leading "~" or "~/" replaced by the user's home folder ($HOME, else the user
-// database), and "~name" by that user's. Unchanged when there is no such user; write "./~" for a
-// file that is called so.
+// Replaces a leading "~" by the home folder of this process's user ($HOME, or else the user
+// database), and a leading "~name" by that of the user `name`. Returns `path` unchanged if there is
+// no such user. A file whose name begins with ~ is written "./~".
 [[nodiscard]] std::string expand_home(const std::string& path);
 
 }  // namespace bp

@@ -53,7 +53,7 @@ JobKey read_job_key(int fd) {
       ::pread(fd, &beyond, 1, key.size()) != 0) {
     throw Error(ErrorCode::invalid_argument,
                 concat("descriptor ", fd,
-                       " is not the sealed job key that bprun handed down: "
+                       " is not the sealed job key that bprun passed: "
                        "a program between bprun and this one has reused its number"));
   }
   return key;

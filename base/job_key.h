@@ -1,5 +1,5 @@
-// The job's key, and how it gets from a launcher to its ranks: in a sealed memfd that they inherit,
-// so that it stands in no argument list, no environment and no file.
+// The job's key. A launcher passes it to its ranks in a sealed memfd that they inherit, so it never
+// appears in an argument list, in an environment variable or in a file.
 #pragma once
 
 #include "base/fd.h"
@@ -7,15 +7,16 @@
 
 namespace bp {
 
-// Fresh from the kernel's generator.
+// Returns a new key from the kernel's generator. Throws io.
 [[nodiscard]] JobKey random_job_key();
 
-// A memfd that holds `key` and that nobody can change any more. It survives exec, under the number
-// to be told in BP_KEY_FD; close it once the ranks are started.
+// Returns a memfd that holds `key` and that no process can change any more. It stays open across
+// exec; the caller passes its number in BP_KEY_FD and closes it once the ranks are started. Throws
+// io.
 [[nodiscard]] Fd share_job_key(const JobKey& key);
 
-// Reads by pread, so that every process that inherited the descriptor can. Does not close it.
-// Throws invalid_argument when `fd` is not open or is not what share_job_key made.
+// Reads the key without moving the file offset, which all processes that inherited `fd` share. Does
+// not close `fd`. Throws invalid_argument if `fd` is not open or not what share_job_key() made.
 [[nodiscard]] JobKey read_job_key(int fd);
 
 }  // namespace bp

@@ -1,10 +1,10 @@
-// How a program learns the command that bprun was called with.
+// The variable that tells a program the command line of bprun.
 #pragma once
 
 namespace bp {
 
-// Set by bprun for rank 0: the whole command, bprun's options and the program with its arguments,
-// quoted for a shell. Not set when it is longer than the system lets a variable be.
+// bprun sets it for rank 0 to the whole command: its own options, the program and the program's
+// arguments, quoted for a shell. It does not set it if that is longer than a variable may be.
 inline constexpr const char* kLaunchCommand = "BP_LAUNCH_COMMAND";
 
 }  // namespace bp

@@ -1,4 +1,4 @@
-// The only file that sees spdlog: LibTorch's include folder carries another fmt, and a file that
+// The only file that includes spdlog. LibTorch's include folder has another fmt, and a file that
 // includes both does not compile.
 #include "bp/log.h"
 
@@ -16,7 +16,8 @@
 namespace bp {
 namespace {
 
-// One write(2) a line. A short or failed write is not retried: a log must not block its program.
+// Writes each line with one write(2). A short or failed write is not retried, because a log must
+// not block its program.
 class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
@@ -44,7 +45,7 @@ struct Logger {
   }
 };
 
-// The one piece of process-wide state in bp: where lines go is a property of the process.
+// The only process-wide state in bp: all of a process logs to the same place.
 Logger& logger() {
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
   static auto* const instance = new Logger;  // never destroyed: threads may log until the very end

@@ -1,5 +1,5 @@
-// A small hash for headers: quick, and every bit of the input reaches every bit of the output. No
-// protection against somebody who looks for collisions.
+// A fast hash for headers. Every bit of the input affects every bit of the output. It is not
+// cryptographic: collisions can be constructed.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace bp {
 
-// The sum of the words, each mixed with its place by the finalizer of SplitMix64, so that the
-// processor can work on several at a time.
+// The sum of the words, each mixed with its position by the finalizer of SplitMix64. The words do
+// not depend on each other, so the processor mixes several at a time.
 class MixHash {
  public:
   void add(std::uint64_t word) {
-    place_ += 0x9e3779b97f4a7c15ULL;
-    sum_ += mixed(word ^ place_);
+    position_ += 0x9e3779b97f4a7c15ULL;
+    sum_ += mixed(word ^ position_);
   }
   void add(std::string_view text) {
     add(text.size());  // so that {"a", "b"} differs from {"ab", ""}
@@ -36,7 +36,7 @@ class MixHash {
     return word ^ (word >> 31);
   }
 
-  std::uint64_t place_ = 0;
+  std::uint64_t position_ = 0;
   std::uint64_t sum_ = 0;
 };
 

@@ -39,10 +39,10 @@ Addresses resolve(const NameQuery& query,
   if (Reply numeric = look_up(query, AI_NUMERICHOST, lookup); numeric.addresses) {
     return std::move(numeric.addresses);
   }
-  const auto told = std::make_shared<std::promise<Reply>>();
-  auto future = told->get_future();
-  start_thread("bp-resolve", [query, lookup, told] {
-    told->set_value(look_up(query, 0, lookup));
+  const auto promise = std::make_shared<std::promise<Reply>>();
+  auto future = promise->get_future();
+  start_thread("bp-resolve", [query, lookup, promise] {
+    promise->set_value(look_up(query, 0, lookup));
   }).detach();
   if (future.wait_until(deadline.at()) != std::future_status::ready) {
     why = concat("the name service has not answered for ", query.host);

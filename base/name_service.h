@@ -1,4 +1,4 @@
-// Host names to addresses, by a deadline.
+// Resolves host names, with a deadline.
 #pragma once
 
 #include <netdb.h>
@@ -13,19 +13,19 @@
 namespace bp {
 
 struct NameQuery {
-  std::string host;  // a name, or a numeric address, which asks nobody
+  std::string host;  // a name, or a numeric address, for which no name service is asked
   std::string port;  // a number
   int socket_type = SOCK_STREAM;
 };
 
 using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
-// getaddrinfo(), or what stands in for it in a test.
+// getaddrinfo(), or a function that replaces it in a test.
 using Lookup = std::function<int(const char*, const char*, const addrinfo*, addrinfo**)>;
 
-// Null where the name has no address or the name service is silent until `deadline`; `why` says
-// which. getaddrinfo() itself knows no deadline, so a thread asks, which is left to itself when its
-// answer comes too late.
+// Returns the addresses of the host. Returns null, and the reason in `why`, if the name has no
+// address or the name service does not answer until `deadline`. getaddrinfo() has no deadline, so a
+// thread calls it; that thread is abandoned if the answer comes too late.
 [[nodiscard]] Addresses resolve(const NameQuery& query,
                                 const Deadline& deadline,
                                 std::string& why,

@@ -1,4 +1,4 @@
-// The names of the public enumerations.
+// The names of the public enumerators.
 #include "bp/error.h"
 #include "bp/types.h"
 

@@ -1,7 +1,7 @@
-// How long somebody may wait, by a clock that stands still while this process does. Who is stopped
-// with all others (Ctrl-Z of a job) goes on as patient as he was: of the time between two looks at
-// the clock no more than a little counts. A wait is therefore made of slices, each followed by a
-// look. On a busy machine looks come late, and the end with them by as much; it comes all the same.
+// A timeout that pauses while this process is stopped (Ctrl-Z of the job). A wait is cut into
+// slices, and the caller reads the clock after each slice. The time between two reads counts only
+// up to `most_`, so a stop of any length uses up little of the timeout. On a busy machine late
+// reads delay the end of the wait by as much, but the wait still ends.
 //
 // Threads: one at a time.
 #pragma once
@@ -24,16 +24,16 @@ class PausableTimeout {
         most_(std::clamp<Clock::duration>(limit_ / 4, kLeastCounted, kMostCounted)),
         looked_(begin) {}
 
-  // Counts the time since the last look, of which there must be one after each slice.
+  // Reads the clock and counts the time since the last call. Must be called after each slice.
   void look(Clock::time_point now = Clock::now()) {
     spent_ += std::min(now - looked_, most_);
     looked_ = now;
   }
-  // By when to look again.
+  // The time by which look() must be called again.
   [[nodiscard]] Deadline slice() const {
     return Deadline(looked_ + std::min(limit_ - spent_, most_ / 2), {});
   }
-  // As of the last look.
+  // Whether the timeout is over, as of the last look().
   [[nodiscard]] bool over() const { return spent_ >= limit_; }
   [[nodiscard]] std::chrono::milliseconds left() const {
     return std::chrono::ceil<std::chrono::milliseconds>(
@@ -41,8 +41,8 @@ class PausableTimeout {
   }
 
  private:
-  // Of the time between two looks: a quarter of the limit, but not less than a busy machine may be
-  // late by, nor more than a slice of a second and as much again.
+  // Bounds of `most_`, which is otherwise a quarter of the limit. The lower one is the delay that a
+  // busy machine may cause. A slice lasts half of `most_`, so the upper one allows slices of 1 s.
   static constexpr std::chrono::milliseconds kLeastCounted{20};
   static constexpr std::chrono::milliseconds kMostCounted{2'000};
 
@@ -52,15 +52,16 @@ class PausableTimeout {
   Clock::time_point looked_;
 };
 
-// False where `condition` does not hold even when the patience is over.
+// Waits on `changed` until `condition` holds. Returns false if it does not hold when the timeout is
+// over.
 template <class Condition>
 [[nodiscard]] bool wait_with_timeout(std::condition_variable& changed,
                                      std::unique_lock<std::mutex>& lock,
-                                     PausableTimeout patience,
+                                     PausableTimeout timeout,
                                      const Condition& condition) {
-  while (!changed.wait_until(lock, patience.slice().at(), condition)) {
-    patience.look();
-    if (patience.over()) return false;
+  while (!changed.wait_until(lock, timeout.slice().at(), condition)) {
+    timeout.look();
+    if (timeout.over()) return false;
   }
   return true;
 }

@@ -9,7 +9,7 @@
 namespace bp {
 namespace {
 
-// The finalizer of splitmix64: every input bit changes every output bit.
+// The finalizer of splitmix64: every input bit affects every output bit.
 std::uint64_t mix(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15U;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
@@ -17,9 +17,8 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// A Feistel network over `bits` bits: a bijection whatever the round function is. The halves
-// differ by one bit where `bits` is odd and change places each round, so the number of rounds is
-// even.
+// A Feistel network over `bits` bits, which is a bijection for any round function. If `bits` is
+// odd, the halves differ by one bit. They swap in each round, so the number of rounds must be even.
 class Feistel {
  public:
   Feistel(int bits, std::uint64_t key)
@@ -54,12 +53,12 @@ std::int64_t permuted(std::int64_t position,
                       std::uint64_t seed,
                       std::int64_t epoch) {
   BP_CHECK(position >= 0 && position < rows, "a position outside the permutation");
-  // Not under 6 bits: with tiny halves too few of the permutations could be reached.
+  // At least 6 bits: with smaller halves the network reaches too few of the permutations.
   const int bits =
       std::max(6, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows - 1))));
   const Feistel feistel(bits, mix(seed) ^ mix(~static_cast<std::uint64_t>(epoch)));
   auto value = static_cast<std::uint64_t>(position);
-  do {  // walk the cycle until it comes back below `rows`
+  do {  // follow the cycle until it comes back below `rows`
     value = feistel(value);
   } while (value >= static_cast<std::uint64_t>(rows));
   return static_cast<std::int64_t>(value);

@@ -19,17 +19,17 @@ std::string Refusals::text() const {
                 last_, ")");
 }
 
-void Refusals::log_as(const std::string& who) {
+void Refusals::log_as(const std::string& name) {
   if (count_ == logged_) return;
   logged_ = count_;
-  log(LogLevel::warn, concat(who, " ", text()));
+  log(LogLevel::warn, concat(name, " ", text()));
 }
 
 std::string peer_name_of(int socket) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  if (::getpeername(socket, generic, &size) != 0) return "a peer that has gone";
+  if (::getpeername(socket, generic, &size) != 0) return "a peer that has disconnected";
   if (address.ss_family == AF_UNIX) return "this machine";
   char host[NI_MAXHOST] = {};
   if (::getnameinfo(generic, size, host, sizeof host, nullptr, 0, NI_NUMERICHOST) != 0) {

@@ -1,4 +1,4 @@
-// Connections that a listener refused, for one line in the log however many there were.
+// Counts the connections that a listener refused, so that it logs one line for any number of them.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@ namespace bp {
 
 class Refusals {
  public:
-  // `why`: what the peer did, "it said nothing".
+  // `from`: the peer's address. `why`: what the peer did, such as "it said nothing".
   void add(const std::string& from, const std::string& why);
-  // Logs a warning, "WHO refused N connections ...", if any came since the last call.
-  void log_as(const std::string& who);
+  // Logs a warning, "NAME refused N connections ...", if add() was called since the last call.
+  void log_as(const std::string& name);
 
   [[nodiscard]] std::int64_t count() const { return count_; }
   // "refused N connections that did not prove the job's key (the last from 10.0.0.7: it ...)"
@@ -23,8 +23,8 @@ class Refusals {
   std::string last_;
 };
 
-// The numeric address of a socket's other end, "10.0.0.7" (IPv4 as IPv4 on any socket), or "this
-// machine" for a Unix socket.
+// Returns the numeric address of a socket's peer, "10.0.0.7", or "this machine" for a Unix socket.
+// An IPv4 address has this form on an IPv6 socket too.
 [[nodiscard]] std::string peer_name_of(int socket);
 
 }  // namespace bp

@@ -1,11 +1,11 @@
-// For input that cannot be used: the caller's error, in one line.
+// Refuses input that cannot be used.
 #pragma once
 
 #include <string>
 
 namespace bp {
 
-// Throws an invalid_argument Error with the text, or with "where: why".
+// Throws an invalid_argument Error whose text is `text` or "where: why".
 [[noreturn]] void refuse(const std::string& text);
 [[noreturn]] void refuse(const std::string& where, const std::string& why);
 

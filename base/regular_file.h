@@ -1,4 +1,4 @@
-// Opens files that a user named, without ever waiting for another process.
+// Opens files that a user named.
 #pragma once
 
 #include <string>
@@ -10,10 +10,11 @@ namespace bp {
 struct OpenedFile {
   Fd fd;                // of a regular file, open for reading; empty when there is a problem
   std::string problem;  // "Permission denied", "it is a pipe, not a regular file"
-  int error = 0;        // errno; 0 where something else than a regular file is there
+  int error = 0;        // errno; 0 if the path is something other than a regular file
 };
 
-// Never blocks: a named pipe is refused whether or not a process writes to it.
+// Opens `path` for reading. Never waits for another process: a named pipe is refused whether or not
+// a process writes to it.
 [[nodiscard]] OpenedFile open_regular_file(const std::string& path);
 
 }  // namespace bp

@@ -15,7 +15,7 @@ namespace bp {
 namespace {
 
 constexpr std::size_t kLeastBytes = 16;
-constexpr std::size_t kMostSecret = std::size_t{1} << 20;  // of /dev/urandom there is no end
+constexpr std::size_t kMostSecret = std::size_t{1} << 20;  // /dev/urandom has no end
 
 [[noreturn]] void refuse_file(const std::string& why) {
   throw Error(ErrorCode::invalid_argument, concat("the file ", why));
@@ -29,7 +29,8 @@ std::string read_secret_file(const std::string& path) {
   if (!file || ::fstat(file.get(), &status) != 0) {
     refuse_file(concat("cannot be read: ", error_text(errno)));
   }
-  // As ssh has it: one of another owner, such as a mounted secret of root's, is not ours to close.
+  // The rule is ssh's. A file of another owner, such as a mounted secret of root, passes: this user
+  // cannot change its mode.
   if (status.st_uid == ::geteuid() && (status.st_mode & 077U) != 0) {
     refuse_file(concat("can be read by others; chmod 600 ", path));
   }
@@ -42,7 +43,7 @@ std::string read_secret_file(const std::string& path) {
   }
   if (got < 0) refuse_file(concat("cannot be read: ", error_text(errno)));
   if (secret.size() < kLeastBytes) {
-    refuse_file(concat("holds ", secret.size(), " bytes, no secret of ", kLeastBytes, " or more"));
+    refuse_file(concat("holds ", secret.size(), " bytes; a secret needs at least ", kLeastBytes));
   }
   return secret;
 }

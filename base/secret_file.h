@@ -1,12 +1,13 @@
-// A secret that its user keeps in a file.
+// A secret that the user keeps in a file.
 #pragma once
 
 #include <string>
 
 namespace bp {
 
-// What the file holds: 16 bytes or more. Throws invalid_argument, beginning with "the file", where
-// it cannot be read or is shorter, or is the caller's own and others may read it.
+// Returns the content of the file, 16 bytes to 1 MiB. Throws invalid_argument, with a text that
+// begins with "the file", if it cannot be read, is shorter or longer, or belongs to this user and
+// has any permission for others.
 [[nodiscard]] std::string read_secret_file(const std::string& path);
 
 }  // namespace bp

@@ -37,7 +37,7 @@ SharedMemory SharedMemory::open(Fd file) {
   struct stat about = {};
   if (::fstat(file.get(), &about) != 0) cannot("open", errno);
   SharedMemory memory(std::move(file), static_cast<std::size_t>(about.st_size));
-  memory.file_.reset();  // the mapping does without
+  memory.file_.reset();  // the mapping does not need it
   return memory;
 }
 
@@ -45,7 +45,7 @@ SharedMemory::SharedMemory(Fd file, std::size_t bytes) : file_(std::move(file)) 
   void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (at == MAP_FAILED) cannot("map", errno);
   bytes_ = {static_cast<std::byte*>(at), bytes};
-  // Nobody wants gigabytes of gradients in a core file; where that cannot be said, so be it.
+  // Keeps gigabytes of gradients out of core files. A failure does no harm.
   (void)::madvise(at, bytes, MADV_DONTDUMP);
 }
 

@@ -1,6 +1,6 @@
-// Memory that several processes map: a memfd. No folder bounds it, it is gone with its last user,
-// and its size is sealed, so that nobody can cut it off under a reader (which would be a SIGBUS).
-// It is sparse: only pages that were touched take memory.
+// Memory that several processes map: a memfd. No file system limits its size, and the kernel frees
+// it with its last user. Its size is sealed, because a process that truncated it would raise SIGBUS
+// in every reader. It is sparse: only pages that were touched take memory.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@ namespace bp {
 
 class SharedMemory {
  public:
-  // `bytes` of zeros; `name` is seen in /proc/PID/maps. Throws io.
+  // Makes `bytes` bytes of zeros. /proc/PID/maps shows `name`. Throws io.
   static SharedMemory create(const char* name, std::size_t bytes);
-  // What another process has created and sent us; throws io, also where its size is not sealed.
+  // Maps what another process created and sent. Throws io, also if its size is not sealed.
   static SharedMemory open(Fd file);
 
   SharedMemory() = default;
@@ -27,8 +27,9 @@ class SharedMemory {
   ~SharedMemory();
 
   [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
-  [[nodiscard]] const Fd& file() const { return file_; }  // of what was created here
-  // Gives whole pages of what was created here back; they read as zeros again. Throws io.
+  // The memfd, for memory of create(); empty for that of open().
+  [[nodiscard]] const Fd& file() const { return file_; }
+  // Frees whole pages, which then read as zeros. Only for memory of create(). Throws io.
   void give_back(std::size_t offset, std::size_t size);
 
  private:

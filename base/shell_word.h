@@ -7,10 +7,10 @@
 
 namespace bp {
 
-// One word that any shell reads back as `text`; unchanged where that needs no quotes.
+// Returns one word that any POSIX shell reads as `text`. Text that needs no quotes gets none.
 [[nodiscard]] std::string quote_shell_word(std::string_view text);
 
-// Several, with blanks between them.
+// Quotes each word and puts blanks between them.
 [[nodiscard]] std::string quote_shell_words(const std::vector<std::string>& words);
 
 }  // namespace bp

@@ -1,10 +1,10 @@
-// How a rank hears of the terminal that bprun shows its lines on.
+// The variable that tells a rank about the terminal on which bprun shows its lines.
 #pragma once
 
 namespace bp {
 
-// Set by bprun for rank 0: how wide a line is that may be redrawn by '\r' on stderr, although that
-// is a pipe; 0 where nobody would see it redrawn.
+// bprun sets it for rank 0 to the width of a line that the rank may redraw with '\r' on stderr,
+// although its stderr is a pipe. It is 0 if bprun shows the lines on no terminal.
 inline constexpr const char* kTerminalColumns = "BP_TERMINAL_COLUMNS";
 
 }  // namespace bp

@@ -1,4 +1,4 @@
-// Building messages.
+// Builds messages.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ template <class... Parts>
   return out.str();
 }
 
-// "Connection refused" for ECONNREFUSED; thread-safe.
+// Returns "Connection refused" for ECONNREFUSED. Thread-safe.
 [[nodiscard]] std::string error_text(int error_number);
 
 // "rank 3", "ranks 1, 2"
 [[nodiscard]] std::string ranks_text(std::span<const int> ranks);
 
-// Of ASCII; other bytes stay as they are.
+// Changes ASCII letters only; other bytes stay as they are.
 [[nodiscard]] std::string lower_case(std::string text);
 
 // "512 bytes", "3.4 KiB", "1.2 GiB"

@@ -15,7 +15,7 @@ std::thread start_thread(const std::string& name, std::function<void()> body) {
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // the new thread inherits it
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // the new thread inherits the mask
   struct Restore {
     const sigset_t& mask;
     ~Restore() { ::pthread_sigmask(SIG_SETMASK, &mask, nullptr); }

@@ -1,4 +1,4 @@
-// Threads of the library.
+// Starts the threads of the library.
 #pragma once
 
 #include <functional>
@@ -7,8 +7,9 @@
 
 namespace bp {
 
-// `name` shows up in debuggers and top (its first 15 characters). Signals sent to the process are
-// left to the program's own threads. Throws io where the system allows no more threads.
+// Debuggers and top show the first 15 characters of `name`. The thread blocks all signals, so those
+// sent to the process reach the program's own threads. Throws io if the system allows no more
+// threads.
 [[nodiscard]] std::thread start_thread(const std::string& name, std::function<void()> body);
 
 }  // namespace bp

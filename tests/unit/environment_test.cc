@@ -164,7 +164,7 @@ TEST_F(EnvironmentTest, KeyDescriptorThatIsClosedOrAnothersIsNamed) {
   set_all();
   Fd other(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   set("BP_KEY_FD", concat(other.get()));
-  EXPECT_THAT(refusal(), HasSubstr("is not the sealed job key that bprun handed down"));
+  EXPECT_THAT(refusal(), HasSubstr("is not the sealed job key that bprun passed"));
   const int number = other.get();
   other.reset();
   EXPECT_THAT(refusal(), AllOf(StartsWith(concat("invalid_argument: BP_KEY_FD=", number, ": ")),

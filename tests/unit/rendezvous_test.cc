@@ -176,7 +176,7 @@ TEST_F(StoreRendezvousTest, AKeyFileAndAMasterNeedNoChannel) {
   ::chmod(path.c_str(), 0600);
   folder_.write("key", "short");
   EXPECT_THAT(refusal([&] { (void)choose_rendezvous(rank, variables); }),
-              HasSubstr("key: the file holds 5 bytes, no secret of 16 or more"));
+              HasSubstr("key: the file holds 5 bytes; a secret needs at least 16"));
   EXPECT_THAT(refusal([&] {
                 (void)choose_rendezvous(rank, Variables(Map{{"BP_JOB_KEY_FILE", "/no/key"}}));
               }),

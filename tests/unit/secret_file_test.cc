@@ -43,7 +43,7 @@ TEST_F(SecretFileTest, IsNoSecretWhereOthersCanReadIt) {
 }
 
 TEST_F(SecretFileTest, RefusesWhatIsNone) {
-  EXPECT_EQ(refusal(file("short")), "the file holds 5 bytes, no secret of 16 or more");
+  EXPECT_EQ(refusal(file("short")), "the file holds 5 bytes; a secret needs at least 16");
   EXPECT_EQ(refusal(folder_.path("no")), "the file cannot be read: No such file or directory");
   EXPECT_EQ(refusal(folder_.path()), "the file cannot be read: Is a directory");
   EXPECT_THAT(refusal(file(std::string((1U << 20U) + 1, 'x'))),
