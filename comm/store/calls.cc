@@ -10,15 +10,14 @@ namespace bp {
 void StoreClient::check_sizes(const What& what,
                               std::initializer_list<std::string_view> values) const {
   if (what.key.size() > kMaxStoreKey) {
-    throw error(
-        ErrorCode::invalid_argument, what,
-        concat("the key has ", what.key.size(), " bytes, and ", kMaxStoreKey, " are the most"));
+    throw error(ErrorCode::invalid_argument, what,
+                concat("the key has ", what.key.size(), " bytes; the limit is ", kMaxStoreKey));
   }
   for (const std::string_view value : values) {
     if (value.size() > kMaxStoreValue) {
       throw error(ErrorCode::invalid_argument, what,
-                  concat("the value has ", value.size(), " bytes, and ", kMaxStoreValue,
-                         " are the most; send what is large by a collective"));
+                  concat("the value has ", value.size(), " bytes; the limit is ", kMaxStoreValue,
+                         "; send large data by a collective"));
     }
   }
 }
@@ -58,12 +57,12 @@ void StoreClient::wait(std::span<const std::string> keys, std::chrono::milliseco
   const What what{verb, {}};
   if (keys.size() > kMaxStoreKeys) {
     throw error(ErrorCode::invalid_argument, what,
-                concat(kMaxStoreKeys, " are the most; wait for fewer at a time"));
+                concat("the limit is ", kMaxStoreKeys, " keys; wait for fewer at a time"));
   }
   if (const std::size_t size = encoded_size(request); size > kMaxStoreBody) {
     throw error(ErrorCode::invalid_argument, what,
-                concat("together they have ", size, " bytes, and ", kMaxStoreBody,
-                       " are the most; wait for fewer at a time"));
+                concat("the request has ", size, " bytes; the limit is ", kMaxStoreBody,
+                       "; wait for fewer at a time"));
   }
   ask(what, std::move(request), timeout);
 }

@@ -17,10 +17,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// For the server to say what was missing when a wait has timed out.
+// How long the server may take to answer a cancel with the keys that are missing.
 constexpr milliseconds kLastAnswer{2'000};
-constexpr int kYieldsForAnswer = 100;  // some tens of microseconds, if nobody else wants the core
-// Beyond this a time-out is no time-out (and a steady clock would overflow).
+constexpr int kYieldsForAnswer = 100;  // tens of microseconds, if no other thread wants the core
+// Longer timeouts are cut to this, because the arithmetic of a steady clock would overflow.
 constexpr milliseconds kLongestWait = std::chrono::hours(24 * 365);
 
 }  // namespace
@@ -53,9 +53,9 @@ auto StoreClient::wait_for_admission(const Deadline& deadline) -> Admission {
 }
 
 Error StoreClient::error(ErrorCode code, const What& what, const std::string& why) const {
-  const std::string who = rank_ < 0 ? "an observer" : concat("rank ", rank_);
+  const std::string caller = rank_ < 0 ? "an observer" : concat("rank ", rank_);
   const std::string key = what.key.data() == nullptr ? "" : concat(" ", in_quotes(what.key));
-  return {code, concat(who, ", ", what.verb, key, " at the store ", address_.text(), ": ", why)};
+  return {code, concat(caller, ", ", what.verb, key, " at the store ", address_.text(), ": ", why)};
 }
 
 void StoreClient::check_not_failed(const What& what) const {
@@ -88,14 +88,14 @@ void StoreClient::send(const StoreMessage& message) noexcept {
     const std::lock_guard lock(mutex_);
     send_error_ = why;
   }
-  ::shutdown(socket_.get(), SHUT_RDWR);  // the reading thread finds out, and tells everyone
+  ::shutdown(socket_.get(), SHUT_RDWR);  // read_loop() ends and wakes all callers
 }
 
 StoreMessage StoreClient::ask(const What& what,
                               StoreMessage request,
                               std::optional<milliseconds> timeout) {
-  const PausableTimeout patience(timeout ? std::clamp(*timeout, milliseconds{0}, kLongestWait)
-                                         : answer_within_);
+  const PausableTimeout limit(timeout ? std::clamp(*timeout, milliseconds{0}, kLongestWait)
+                                      : answer_within_);
   const milliseconds last_answer = std::min(kLastAnswer, answer_within_);
   PendingCall call;
   const auto over = [&] {
@@ -110,14 +110,14 @@ StoreMessage StoreClient::ask(const What& what,
   calls_.emplace(request.id, &call);
   lock.unlock();
   send(request);
-  // Most answers come within microseconds, and to be woken takes as long again.
+  // Most answers arrive within microseconds, and waking a thread takes as long again.
   for (int i = 0; i < kYieldsForAnswer && !call.answered.load(std::memory_order_acquire); ++i) {
     std::this_thread::yield();
   }
   lock.lock();
-  if (!wait_with_timeout(call.wake, lock, patience, over) && timeout) {
+  if (!wait_with_timeout(call.wake, lock, limit, over) && timeout) {
     lock.unlock();
-    send({.op = StoreOp::cancel, .id = request.id});  // the server knows what is missing
+    send({.op = StoreOp::cancel, .id = request.id});  // the answer lists the missing keys
     lock.lock();
     (void)wait_with_timeout(call.wake, lock, PausableTimeout(last_answer), over);
   }
@@ -155,8 +155,8 @@ void StoreClient::read_loop(std::string received) {
   lose(why);
 }
 
-// Whatever the program's own threads do: only a process that is stopped, or whose host hangs, is
-// silent.
+// Sends heartbeats whatever the program's own threads do: only a process that is stopped, or whose
+// host hangs, is silent.
 void StoreClient::say_alive_until_readable() {
   bool readable = false;
   while (!readable) {
@@ -214,8 +214,8 @@ void StoreClient::take(StoreMessage message) {
     case StoreOp::stop_requested:
       stop_requested_ = true;
       break;
-    case StoreOp::joined_survivors:  // here and not by the caller: another failure may follow at
-                                     // once
+    case StoreOp::joined_survivors:
+      // Not left to the caller, because the next failure may arrive before it runs.
       job_failed_ = false;
       failure_.reset();
       follows_ = false;
@@ -224,13 +224,13 @@ void StoreClient::take(StoreMessage message) {
       if (const auto call = calls_.find(message.id); call != calls_.end()) {
         call->second->answer = std::move(message);
         call->second->answered.store(true, std::memory_order_release);
-        call->second->wake.notify_one();  // under the lock: afterwards the PendingCall may be gone
+        call->second->wake.notify_one();  // under the lock, since the PendingCall may end after it
       }
   }
 }
 
-// The launcher expects that a network may be away for that long. No part of this connection may be
-// less patient than it.
+// The launcher expects network outages of up to `silence`. Neither the socket nor a call may give
+// up earlier.
 void StoreClient::outlast(milliseconds silence) {
   if (silence <= kStoreSilence) {
     return;
@@ -242,8 +242,8 @@ void StoreClient::outlast(milliseconds silence) {
 }
 
 void StoreClient::take_failure(const JobFailure& failure) {
-  // Whatever this rank does from now on, it does because of that failure. Said before anybody here
-  // hears of it, so that the owner knows before this rank can end.
+  // From now on this rank acts because of that failure. Sent before the rest of the process is
+  // notified, so that the server's owner knows it before this rank can end.
   if (rank_ >= 0 && failure.cause >= 0 && failure.cause != rank_ && !follows_.exchange(true)) {
     send({.op = StoreOp::fail, .number = failure.cause, .strings = {failure.text}});
   }

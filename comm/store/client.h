@@ -28,11 +28,11 @@ namespace bp {
 struct StoreLink {
   Fd socket;
   Bytes32 session{};
-  std::string received = {};  // what came after the handshake
+  std::string received = {};  // bytes that arrived after the handshake
 };
 
-// Threads: any number call; one of its own reads. `mutex_` guards what they share; `send_mutex_`
-// the order of frames. Neither is held while the listener runs.
+// Threads: any number may call. The client's own thread reads. `mutex_` guards what they share,
+// `send_mutex_` the order of frames. Neither is held while the listener runs.
 class StoreClient final : public Store {
  public:
   StoreClient(StoreLink link, const StoreClientOptions& options);
@@ -40,11 +40,11 @@ class StoreClient final : public Store {
   StoreClient(const StoreClient&) = delete;
   StoreClient& operator=(const StoreClient&) = delete;
 
-  // What the server said about joining: one of the three.
+  // The server's answer to the handshake: one of the three.
   struct Admission {
     bool welcome = false;
     std::optional<StoreRefusal> refusal;
-    std::string lost;  // why the connection ended, or that the server said nothing
+    std::string lost;  // why the connection ended, or "no answer"
   };
   [[nodiscard]] Admission wait_for_admission(const Deadline& deadline);
 
@@ -67,11 +67,11 @@ class StoreClient final : public Store {
   void goodbye() override;
 
  private:
-  // A call that waits for its answer; lives on the caller's stack.
+  // A call that waits for its answer. It lives on the caller's stack.
   struct PendingCall {
     std::condition_variable wake;
     std::optional<StoreMessage> answer;
-    std::atomic<bool> answered{false};  // for a look without the lock
+    std::atomic<bool> answered{false};  // set after `answer`; read without the lock
   };
   // For error texts.
   struct What {
@@ -79,14 +79,15 @@ class StoreClient final : public Store {
     std::string_view key;
   };
 
-  // The answer, within answer_within_. With a timeout the request is one that waits: a failed job
-  // ends it, and so does the timeout (`timeout` Error with the missing keys).
+  // Sends the request and returns the answer, which must arrive within answer_within_. A request
+  // with a timeout waits for keys: it throws `aborted` when the job fails, and `timeout` with the
+  // missing keys when the timeout is over.
   StoreMessage ask(const What& what,
                    StoreMessage request,
                    std::optional<std::chrono::milliseconds> timeout = {});
-  void send(const StoreMessage& message) noexcept;  // what goes wrong ends read_loop()
-  void check_not_failed(const What& what) const;    // both with mutex_ held
-  void check_usable(const What& what) const;
+  void send(const StoreMessage& message) noexcept;  // a failure ends read_loop()
+  void check_not_failed(const What& what) const;    // with mutex_ held
+  void check_usable(const What& what) const;        // with mutex_ held
   void check_sizes(const What& what, std::initializer_list<std::string_view> values = {}) const;
   [[nodiscard]] Error error(ErrorCode code, const What& what, const std::string& why) const;
 
@@ -98,17 +99,18 @@ class StoreClient final : public Store {
   void outlast(std::chrono::milliseconds silence);  // with mutex_ held
   void lose(const std::string& why);
   void wake_calls();                                      // with mutex_ held
-  void run_listener(std::unique_lock<std::mutex>& lock);  // unlocks meanwhile
+  void run_listener(std::unique_lock<std::mutex>& lock);  // unlocks while the listener runs
 
   const StoreAddress address_;
   const int rank_;
-  std::chrono::milliseconds answer_within_;  // set until the server's welcome
-  std::atomic<bool> follows_{false};  // the owner was told that this rank ends because of another
+  std::chrono::milliseconds answer_within_;  // does not change after the server's welcome
+  // The server knows that this rank ends because of another rank's failure.
+  std::atomic<bool> follows_{false};
   const Fd socket_;
 
   std::mutex send_mutex_;
   FrameSeal outgoing_;  // guarded by send_mutex_
-  FrameSeal incoming_;  // the reading thread's, as the next two
+  FrameSeal incoming_;  // used by the reading thread only, as are the next two
   std::chrono::milliseconds heartbeat_;
   Deadline next_beat_;
 
@@ -118,11 +120,11 @@ class StoreClient final : public Store {
   Admission admission_;
   std::condition_variable admission_wake_;
   bool job_failed_ = false;
-  std::optional<JobFailure> failure_;  // the job's; or if it had none before, the server's loss
+  std::optional<JobFailure> failure_;  // the job's, or the server's loss if that came first
   bool stop_requested_ = false;
   bool said_goodbye_ = false;
   std::string send_error_;
-  std::string lost_;  // why the connection is gone; empty while it is not
+  std::string lost_;  // why the connection ended; empty while it exists
   std::function<void(const JobFailure&)> listener_;
   bool listener_runs_ = false;
   std::condition_variable listener_idle_;

@@ -1,4 +1,4 @@
-// How a client gets in: tries until the server is there, then the handshake.
+// How a client connects: it retries until the server answers, and then does the handshake.
 #include <algorithm>
 #include <random>
 #include <thread>
@@ -49,7 +49,8 @@ std::string who(const StoreClientOptions& options) {
   throw_unwanted(options, concat("it refused for reason ", static_cast<std::int64_t>(reason)));
 }
 
-// One whole handshake frame; anything else that comes is not from a store.
+// Returns one whole frame of the handshake. Throws if the bytes are no such frame, because the peer
+// is not a store then. Returns nothing, with the reason in `why`, if the connection ends.
 std::optional<HandshakeBody> receive_handshake(const StoreClientOptions& options,
                                                StoreLink& link,
                                                const Deadline& deadline,
@@ -64,7 +65,7 @@ std::optional<HandshakeBody> receive_handshake(const StoreClientOptions& options
       }
     }
     if (frame.state != FrameView::State::incomplete) {
-      throw_unwanted(options, "what answers there is no bp store; is BP_STORE right?");
+      throw_unwanted(options, "the process at that address is not a bp store; is BP_STORE right?");
     }
     if (!receive_some(link.socket.get(), link.received, deadline, why)) {
       return std::nullopt;
@@ -81,7 +82,7 @@ Fd connect_to_store(const StoreClientOptions& options, const Deadline& deadline,
   }
 }
 
-// Nothing, and why, when it may work the next time.
+// Returns nothing, with the reason in `why`, if a retry may help; throws if it cannot.
 std::optional<StoreLink> open_link(const StoreClientOptions& options,
                                    const Deadline& deadline,
                                    std::string& why) {
@@ -140,8 +141,8 @@ std::unique_ptr<StoreClient> try_to_join(const StoreClientOptions& options,
 
 std::unique_ptr<Store> connect_store(const StoreClientOptions& options) {
   if (options.job.size() > kMaxJobName) {
-    throw_unwanted(options, concat("the job's name has ", options.job.size(), " bytes, and ",
-                                   kMaxJobName, " are the most"));
+    throw_unwanted(options, concat("the job's name has ", options.job.size(),
+                                   " bytes; the limit is ", kMaxJobName));
   }
   const Deadline deadline(options.connect_timeout);
   std::minstd_rand random(std::random_device{}());
@@ -158,7 +159,7 @@ std::unique_ptr<Store> connect_store(const StoreClientOptions& options) {
                          tries == 1 ? " try" : " tries", ", at last: ", why,
                          "; is bprun running there, and does a firewall let its port through?"));
     }
-    // Many ranks knock at once; those that must come again should not come together.
+    // Random pauses, so that many ranks that retry do not connect at the same time again.
     const milliseconds longest = std::min(pause, deadline.left());
     std::this_thread::sleep_for(longest / 2 +
                                 milliseconds(std::uniform_int_distribution<milliseconds::rep>(

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kReadAhead = std::size_t{64} << 10;
 constexpr std::size_t kHandshakeAhead = kFrameHeader + kMaxHandshakeBody;
-// How long the requests of one connection are taken before the others have their turn.
+// How long the server handles requests of one connection before it serves the others.
 constexpr std::chrono::milliseconds kTurn{1};
 
 }  // namespace
@@ -92,12 +92,12 @@ void StoreConnection::take_frames() {
 
 void StoreConnection::make_room(std::size_t next_frame) {
   in_used_ -= in_taken_;
-  if (in_taken_ > 0) {  // not while a large frame comes in pieces
+  if (in_taken_ > 0) {  // while a large frame arrives in pieces there is nothing to move
     std::copy_n(in_.begin() + static_cast<std::ptrdiff_t>(in_taken_), in_used_, in_.begin());
     in_taken_ = 0;
   }
-  // No more than twice what has come of the frame that has begun: a client that announces much and
-  // sends little gets little.
+  // At most twice the bytes that have arrived of the current frame, so a client that announces a
+  // large frame and sends little gets little memory.
   in_.resize(
       std::max(admitted_ ? kReadAhead : kHandshakeAhead, std::min(next_frame, 2 * in_used_)));
   if (in_.capacity() > 4 * in_.size()) {
@@ -193,7 +193,7 @@ void StoreConnection::end_for_unread_messages() {
   const std::string why = concat("it leaves more than ", kMaxHeld >> 20, " MiB of answers unread");
   log(LogLevel::warn, concat("the store ends its connection to ",
                              rank() < 0 ? "an observer" : concat("rank ", rank()), ": ", why));
-  // Not from here: the owner may be in the middle of sending to everyone.
+  // end() calls the owner, which may be sending to all clients right now; so it is posted.
   asio::post(socket_.get_executor(), [self = shared_from_this(), why] { self->end(why); });
 }
 
@@ -203,7 +203,7 @@ void StoreConnection::start_writing() {
   }
   if (out_.unsent() <= StoreSendQueue::kBatch) {
     write();
-  } else {  // to seal a large value takes a while: each has a turn of its own
+  } else {  // sealing a large value takes long, so the others are served before each
     asio::post(socket_.get_executor(), [self = shared_from_this()] { self->write(); });
   }
 }
@@ -219,7 +219,7 @@ void StoreConnection::write() {
   asio::async_write(
       socket_, buffers,
       [self = shared_from_this()](asio::error_code error, std::size_t size) -> std::size_t {
-        // A client whose requests wait shows by what it takes that it is alive.
+        // While a client's requests are paused, its reading is the only heartbeat.
         self->heard_ = self->heard_ || (self->paused_ && size > 0);
         return error ? 0 : StoreSendQueue::kBatch;
       },
@@ -245,10 +245,10 @@ void StoreConnection::written(asio::error_code error) {
 }
 
 void StoreConnection::end(const std::string& why) {
-  const auto self = shared_from_this();  // the owner lets go of it
-  const bool tell = state_ < State::closing;
+  const auto self = shared_from_this();  // lost() releases the owner's pointer
+  const bool notify = state_ < State::closing;
   close_now();
-  if (tell) {
+  if (notify) {
     owner_.lost(*this, why);
   }
 }

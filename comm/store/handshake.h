@@ -1,5 +1,6 @@
-// How two processes prove to each other that they know one key, as bodies of frames: hello,
-// challenge (with the server's proof), proof (the client's). Pure: bytes in, bytes out.
+// The store's handshake, in which two processes prove to each other that they know the same key:
+// hello (client), challenge with the server's proof, proof (client). Pure: bodies of frames in,
+// frames out.
 #pragma once
 
 #include <optional>
@@ -13,8 +14,9 @@ namespace bp {
 
 class ServerHandshake {
  public:
-  // What to do with what the client sent: send `frame` and go on; or refuse; or, where `problem`
-  // says why, end it.
+  // What to do after a frame of the client. If `problem` is not empty, close the connection for
+  // that reason; else if there is a `refusal`, send it and close; else send `frame`, if any, and
+  // continue.
   struct Step {
     std::string frame = {};
     std::optional<StoreRefusal> refusal = {};
@@ -23,10 +25,10 @@ class ServerHandshake {
 
   ServerHandshake(const JobKey& key, std::string job);
   [[nodiscard]] Step take_hello(std::string_view body);
-  [[nodiscard]] Step take_proof(std::string_view body);  // no frame: the client knows the key
+  [[nodiscard]] Step take_proof(std::string_view body);  // an empty Step: the client knows the key
 
-  [[nodiscard]] int rank() const { return facts_.rank; }  // as the client's hello had it
-  [[nodiscard]] Bytes32 session() const;                  // the key for the seals of what follows
+  [[nodiscard]] int rank() const { return facts_.rank; }  // that of the client's hello
+  [[nodiscard]] Bytes32 session() const;                  // the key of the FrameSeals
 
  private:
   JobKey key_;
@@ -36,11 +38,11 @@ class ServerHandshake {
 class ClientHandshake {
  public:
   struct Step {
-    std::string frame = {};  // to be sent; then the client is in
+    std::string frame = {};  // to send; it ends the client's part of the handshake
     std::optional<StoreRefusal> refusal = {};
     std::uint32_t version = kStoreVersion;  // the server's
-    bool broken = false;                    // what came is no challenge
-    bool other_key = false;
+    bool broken = false;                    // the server's frame is no challenge
+    bool other_key = false;                 // the server does not know this key
   };
 
   ClientHandshake(const JobKey& key, std::string job, int rank);

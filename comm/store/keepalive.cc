@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kTcpRtoMax = 44;  // TCP_RTO_MAX_MS of Linux 6.15, which no header here names
+constexpr int kTcpRtoMax = 44;  // TCP_RTO_MAX_MS of Linux 6.15; older headers lack it
 
 int in_milliseconds(milliseconds time) {
   constexpr milliseconds::rep kMost = std::numeric_limits<int>::max();
@@ -29,10 +29,10 @@ void prepare_store_socket(int fd, milliseconds silence) {
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
   set(IPPROTO_TCP, TCP_KEEPIDLE, 4);
   set(IPPROTO_TCP, TCP_KEEPINTVL, 2);
-  set(IPPROTO_TCP, TCP_KEEPCNT, 3);  // of no effect where the next two are known
-  const bool repeats = set(IPPROTO_TCP, kTcpRtoMax, 1'000);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);  // TCP_USER_TIMEOUT overrides it
+  const bool resends_each_second = set(IPPROTO_TCP, kTcpRtoMax, 1'000);
   set(IPPROTO_TCP, TCP_USER_TIMEOUT,
-      in_milliseconds(repeats ? silence : 2 * silence + milliseconds{2'000}));
+      in_milliseconds(resends_each_second ? silence : 2 * silence + milliseconds{2'000}));
 }
 
 }  // namespace bp

@@ -1,4 +1,4 @@
-// Keys and durations in messages.
+// Formats keys and durations for messages.
 #pragma once
 
 #include <chrono>
@@ -8,10 +8,11 @@
 
 namespace bp {
 
-// "step/3" in quotes; what cannot be printed as \x01, and cut after 100 bytes. (Were it called
-// quoted, then where <iomanip> is seen std::quoted would be taken for a std::string.)
+// Returns the key in quotes, with unprintable bytes as \x01, cut after 100 bytes. (It is not called
+// quoted(), because argument-dependent lookup would choose std::quoted() for a std::string where
+// <iomanip> is included.)
 [[nodiscard]] std::string in_quotes(std::string_view key);
-// The first 20 quoted, and how many more there are.
+// Returns the first 20 keys in quotes, and the number of the others.
 [[nodiscard]] std::string quoted_list(const std::vector<std::string>& keys);
 [[nodiscard]] std::string seconds_text(std::chrono::milliseconds duration);  // "0.25 s"
 

@@ -1,11 +1,12 @@
-// Keys by which ranks leave something for the launcher's report.
+// Keys under which ranks write facts for the launcher's report.
 #pragma once
 
 #include <string_view>
 
 namespace bp {
 
-// What the rank whose number follows, and then a dot, is or was in: "collective 3 of world: ...".
+// The prefix of "comm/under_way/RANK.", whose value is the operation that the rank is in, or was in
+// when it failed: "collective 3 of world: ...".
 inline constexpr std::string_view kUnderWayKeys = "comm/under_way/";
 
 }  // namespace bp

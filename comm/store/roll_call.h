@@ -1,4 +1,4 @@
-// Which ranks of a job have come, by the keys that each of them sets.
+// Finds out which ranks of a job have arrived, by a key that each of them sets.
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,8 @@
 
 namespace bp {
 
-// Waits for all keys, one a rank, in their order. Returns the ranks whose key is missing after
-// `timeout`: none where all is well. Throws what Store::wait does, but for that timeout.
+// Waits for all keys; keys[r] is the one that rank r sets. Returns the ranks whose keys are missing
+// after `timeout`, or none if all exist. Throws what Store::wait() throws, except for that timeout.
 [[nodiscard]] std::vector<int> missing_ranks(Store& store,
                                              std::span<const std::string> keys,
                                              std::chrono::milliseconds timeout);

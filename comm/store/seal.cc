@@ -3,7 +3,8 @@
 namespace bp {
 
 Bytes32 derive(const JobKey& key, HandshakeRole role, const HandshakeFacts& facts) {
-  // Everything but the job has a fixed size and the job comes last: no two facts look alike.
+  // Every part but the job has a fixed size, and the job comes last, so different facts never give
+  // the same bytes.
   std::string text = "bp store handshake";
   text += static_cast<char>(role);
   append_u32(text, kStoreVersion);

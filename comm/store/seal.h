@@ -1,7 +1,7 @@
-// What makes the store's frames trustworthy: proofs that both sides know the job's key, and a MAC
-// on every frame after the handshake, which covers direction and sequence number, so that a frame
-// that was altered, replayed, reflected, left out or brought over from another connection is not
-// accepted.
+// Authenticates the store's frames. In the handshake both sides prove that they know the job's key.
+// Every later frame carries a MAC, under a key of this connection, over direction, sequence number
+// and body. So a receiver detects a frame that was altered, replayed, reflected, left out or taken
+// from another connection.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace bp {
 
-// What both sides have said in clear: bound into every proof and into the session's key.
+// What both sides sent unencrypted in the handshake. Every proof and the session's key cover it.
 struct HandshakeFacts {
   int rank = -1;
   std::string job;
@@ -28,24 +28,24 @@ enum class HandshakeRole : std::uint8_t { server_proof = 1, client_proof = 2, se
 
 enum class FrameDirection : char { to_server = 'C', to_client = 'S' };
 
-// A frame without MAC, for the handshake.
+// Returns a frame without MAC, for the handshake.
 [[nodiscard]] std::string plain_frame(std::string_view body);
 
-// One direction of one connection: both ends count the frames. Not for two threads at once.
+// The MACs of one direction of one connection. Both ends count the frames. Threads: one at a time.
 class FrameSeal {
  public:
   FrameSeal(const Bytes32& session, FrameDirection direction)
       : hmac_(session), direction_(direction) {}
 
   [[nodiscard]] std::string seal(std::string_view body);
-  // Seals a body in two parts, of which the second stays where it is: returns what the frame has
-  // before and behind that.
+  // Seals a body in two parts without copying `tail`: returns the bytes of the frame before and
+  // after it.
   struct Around {
     std::string before;
     std::string behind;
   };
   [[nodiscard]] Around seal_around(std::string_view head, std::string_view tail);
-  // Whether this is the next frame of the sender. False is the end of the connection.
+  // Returns whether this is the sender's next frame. After false the connection must be closed.
   [[nodiscard]] bool accept(std::string_view body, std::string_view mac);
 
  private:

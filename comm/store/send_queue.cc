@@ -15,7 +15,7 @@ void StoreSendQueue::push(StoreMessage message, SharedValue value) {
   const std::size_t own = encoded_size(message);
   const std::size_t tail = value ? sizeof(std::uint32_t) + value->size() : 0;
   if (value && !queued_.empty() && queued_.back().value == value) {
-    queued_.back().held -= tail;  // it counts with the last message that has it
+    queued_.back().held -= tail;  // the value counts once, with the last message that carries it
     held_ -= tail;
   }
   add({.frame = {},
@@ -33,7 +33,7 @@ void StoreSendQueue::add(Queued queued) {
 }
 
 std::vector<std::string_view> StoreSendQueue::next_batch(FrameSeal* seal) {
-  BP_CHECK(batch_.empty(), "a batch for a client of the store follows one that is not sent");
+  BP_CHECK(batch_.empty(), "next_batch() was called before batch_sent()");
   batch_.emplace_back();
   while (!queued_.empty() && batch_size_ < kBatch) {
     take_next(seal);

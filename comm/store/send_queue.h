@@ -1,6 +1,6 @@
-// What the server still has to send to one client, in order and without any network. A message is
-// sealed only when its turn comes, and a value that several answers carry is held once, so that a
-// client that asks for much and reads little costs little memory and no time.
+// The messages that wait to be sent to one client, in order, without a network. A message is sealed
+// only just before it is sent, and answers share the value that they carry. So a client that asks
+// for much and reads little costs little memory and no computing time.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +14,23 @@
 
 namespace bp {
 
-// Not for two threads at once.
+// Threads: one at a time.
 class StoreSendQueue {
  public:
-  // A whole frame, of the handshake.
+  // Queues a complete frame of the handshake.
   void push_frame(std::string frame);
-  // `value`, where there is one, is the message's last string.
+  // Queues a message. `value`, unless null, is its last string.
   void push(StoreMessage message, SharedValue value = {});
 
   [[nodiscard]] bool empty() const { return queued_.empty() && batch_.empty(); }
-  // The bytes that the client has still to take: those queued and those of the batch.
+  // The number of bytes that are not sent yet: those queued and those of the batch.
   [[nodiscard]] std::size_t unsent() const { return unsent_; }
-  // The memory that they take. A value in successive messages counts once.
+  // The memory that they take, in bytes. A value in successive messages counts once.
   [[nodiscard]] std::size_t held() const { return held_; }
 
-  // Takes what is queued until that has kBatch bytes, and seals the messages among it by `seal`,
-  // which may be null while only frames are queued. Returns the bytes to send next, which stay
-  // where they are until batch_sent(). The previous batch must have been sent.
+  // Takes messages from the queue until the batch has at least kBatch bytes or the queue is empty,
+  // and seals them with `seal`, which may be null while only frames are queued. Returns the bytes
+  // to send next; they stay valid until batch_sent(), which must be called before the next batch.
   [[nodiscard]] std::vector<std::string_view> next_batch(FrameSeal* seal);
   void batch_sent();
 
@@ -38,7 +38,7 @@ class StoreSendQueue {
 
  private:
   struct Queued {
-    std::string frame;  // or, where this is empty:
+    std::string frame;  // if not empty, the other two are not used
     StoreMessage message;
     SharedValue value;
     std::size_t size = 0;  // of the whole frame
@@ -46,7 +46,7 @@ class StoreSendQueue {
   };
   struct Piece {
     std::string bytes;
-    SharedValue value;  // goes out behind them
+    SharedValue value;  // sent after `bytes`
   };
 
   void add(Queued queued);

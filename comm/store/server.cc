@@ -31,8 +31,8 @@ using asio::ip::tcp;
 constexpr std::chrono::milliseconds kCloseWithin{500};
 constexpr std::chrono::milliseconds kLookWithin{500};
 constexpr std::chrono::milliseconds kAcceptRetry{100};
-// Looks at whether anything came, in the time after which a rank counts as silent.
-constexpr int kLooks = 10;
+// The number of checks for received data in the time after which a rank counts as silent.
+constexpr int kChecks = 10;
 
 tcp::acceptor listen_on(asio::io_context& io, const StoreServerOptions& options) {
   const StoreAddress wanted{.host = options.bind_address, .port = options.port};
@@ -51,7 +51,8 @@ tcp::acceptor listen_on(asio::io_context& io, const StoreServerOptions& options)
 
 }  // namespace
 
-// Threads: everything below the constructor runs on thread_, but for address() and what posts.
+// Threads: all functions run on thread_, except the constructor, the destructor, address(), and
+// those that post to io_: fail_job(), request_stop() and values().
 class StoreServer::Impl final : public StoreConnection::Owner {
  public:
   Impl(const StoreServerOptions& options, std::function<void(const StoreEvent&)> listener)
@@ -70,7 +71,7 @@ class StoreServer::Impl final : public StoreConnection::Owner {
         strangers_(io_) {
     acceptor_.non_blocking(true);
     accept();
-    look_for_silence();
+    schedule_silence_check();
     thread_ = start_thread("bp-store", [this] {
       io_.run();
       finished_.set_value();
@@ -80,7 +81,7 @@ class StoreServer::Impl final : public StoreConnection::Owner {
   ~Impl() override {
     asio::post(io_, [this] { shut_down(); });
     if (finished_.get_future().wait_for(kCloseWithin) != std::future_status::ready) {
-      io_.stop();  // someone does not read
+      io_.stop();  // a client does not read what is left for it
     }
     thread_.join();
   }
@@ -108,12 +109,12 @@ class StoreServer::Impl final : public StoreConnection::Owner {
  private:
   struct Member {
     StoreConnection::Id connection = 0;
-    int quiet = 0;  // looks in a row at which nothing had come from it
+    int quiet = 0;  // successive checks at which nothing had arrived from it
   };
   void accept();
   void shut_down();
-  void look_for_silence();
-  void listen_for(int rank, Member& member);
+  void schedule_silence_check();
+  void check_silence(int rank, Member& member);
   void keep_failure(const JobFailure& failure);
   void keep_stop();
   void push(const StoreMessage& message);
@@ -121,7 +122,7 @@ class StoreServer::Impl final : public StoreConnection::Owner {
   void take_failure(const StoreConnection& connection, StoreMessage& message);
   void take_goodbye(const StoreConnection& connection);
   void take_join_of_survivors(StoreConnection& connection, std::uint64_t id);
-  void tell(StoreEvent::Kind kind, int rank, const JobFailure& failure = {}) const;
+  void notify_owner(StoreEvent::Kind kind, int rank, const JobFailure& failure = {}) const;
 
   std::optional<StoreRefusal> admit(const StoreConnection& connection) override;
   void joined(StoreConnection& connection) override;
@@ -143,12 +144,14 @@ class StoreServer::Impl final : public StoreConnection::Owner {
   StoreConnection::Id next_id_ = 1;
   StoreStrangers strangers_;
   std::unordered_map<StoreConnection::Id, std::shared_ptr<StoreConnection>> clients_;
-  std::map<int, Member> ranks_;  // here, and without goodbye
+  std::map<int, Member> ranks_;  // those that are connected and have not said goodbye
   StoreTable table_;
-  std::optional<JobFailure> failure_;             // the first, or with survivors_go_on_ the last
-  std::unordered_set<StoreConnection::Id> told_;  // of it, and have not renewed
-  int generation_ = 0;                            // failures so far
-  std::vector<std::string> left_;                 // ranks, when the first of a generation renewed
+  std::optional<JobFailure> failure_;  // the first, or with survivors_go_on_ the last
+  // Clients that were notified of it and have not called join_survivors() since.
+  std::unordered_set<StoreConnection::Id> notified_;
+  int generation_ = 0;  // failures so far
+  // The ranks in ranks_ when the first client of this generation called join_survivors().
+  std::vector<std::string> survivors_;
   bool stop_requested_ = false;
 
   std::promise<void> finished_;
@@ -156,7 +159,7 @@ class StoreServer::Impl final : public StoreConnection::Owner {
 };
 
 void StoreServer::Impl::accept() {
-  // An accept without a descriptor left also fails where no connection waits.
+  // Waits for a connection first: without a free descriptor, accept() fails even if none waits.
   acceptor_.async_wait(tcp::acceptor::wait_read, [this](asio::error_code) {
     if (!acceptor_.is_open()) {
       return;
@@ -167,7 +170,7 @@ void StoreServer::Impl::accept() {
       accept();
       return;
     }
-    if (error) {  // out of descriptors, most likely: a stranger's may serve a member
+    if (error) {  // probably no descriptor is left; closing a stranger's frees one for a member
       strangers_.drop_one_older_than(kAcceptRetry);
       accept_timer_.expires_after(kAcceptRetry);
       accept_timer_.async_wait([this](asio::error_code cancelled) {
@@ -197,28 +200,29 @@ void StoreServer::Impl::shut_down() {
   clients_.clear();
 }
 
-// By counting looks, not by the clock: after a pause of this process nobody is silent yet.
-void StoreServer::Impl::look_for_silence() {
-  silence_timer_.expires_after(silence_limit_ / kLooks);
+// Counts checks instead of reading the clock, so that no rank counts as silent because this process
+// was stopped.
+void StoreServer::Impl::schedule_silence_check() {
+  silence_timer_.expires_after(silence_limit_ / kChecks);
   silence_timer_.async_wait([this](asio::error_code cancelled) {
     if (cancelled || !acceptor_.is_open()) {
       return;
     }
     for (auto& [rank, member] : ranks_) {
-      listen_for(rank, member);
+      check_silence(rank, member);
     }
-    look_for_silence();
+    schedule_silence_check();
   });
 }
 
-void StoreServer::Impl::listen_for(int rank, Member& member) {
-  const bool was_silent = member.quiet > kLooks;
+void StoreServer::Impl::check_silence(int rank, Member& member) {
+  const bool was_silent = member.quiet > kChecks;
   const bool heard = clients_.at(member.connection)->take_heard();
   member.quiet = heard ? 0 : member.quiet + 1;
   if (heard && was_silent) {
-    tell(StoreEvent::Kind::back, rank);
-  } else if (member.quiet == kLooks + 1) {
-    tell(StoreEvent::Kind::silent, rank);
+    notify_owner(StoreEvent::Kind::back, rank);
+  } else if (member.quiet == kChecks + 1) {
+    notify_owner(StoreEvent::Kind::silent, rank);
   }
 }
 
@@ -240,11 +244,11 @@ void StoreServer::Impl::joined(StoreConnection& connection) {
   if (stop_requested_) {
     connection.send({.op = StoreOp::stop_requested});
   }
-  // Last: what came before holds when it has joined.
+  // The welcome comes last, so that a client that has joined knows of the failure or the stop.
   connection.send({.op = StoreOp::welcome, .number = silence_limit_.count() / kBeatsInSilence});
   if (connection.rank() >= 0) {
     ranks_.emplace(connection.rank(), Member{.connection = connection.id()});
-    tell(StoreEvent::Kind::joined, connection.rank());
+    notify_owner(StoreEvent::Kind::joined, connection.rank());
   }
 }
 
@@ -256,7 +260,7 @@ void StoreServer::Impl::received(StoreConnection& connection, StoreMessage messa
       answer(connection, id);
       return;
     case StoreOp::stop:
-      tell(StoreEvent::Kind::stop_requested, connection.rank());
+      notify_owner(StoreEvent::Kind::stop_requested, connection.rank());
       keep_stop();
       answer(connection, id);
       return;
@@ -290,19 +294,19 @@ void StoreServer::Impl::lost(StoreConnection& connection, const std::string& why
   }
   table_.forget_client(connection.id());
   clients_.erase(connection.id());
-  told_.erase(connection.id());
+  notified_.erase(connection.id());
   const int rank = connection.rank();
-  const auto here = ranks_.find(rank);
-  if (here == ranks_.end() || here->second.connection != connection.id()) {
-    return;  // an observer, or after goodbye
+  const auto member = ranks_.find(rank);
+  if (member == ranks_.end() || member->second.connection != connection.id()) {
+    return;  // an observer, or a rank that has said goodbye
   }
-  ranks_.erase(here);
+  ranks_.erase(member);
   const JobFailure failure{.cause = rank,
                            .text = concat("rank ", rank,
                                           " lost: the store's connection to it ended "
                                           "without goodbye (",
                                           why, ")")};
-  tell(StoreEvent::Kind::lost, rank, failure);
+  notify_owner(StoreEvent::Kind::lost, rank, failure);
   keep_failure(failure);
 }
 
@@ -311,9 +315,10 @@ void StoreServer::Impl::take_failure(const StoreConnection& connection, StoreMes
   const JobFailure failure{.cause = static_cast<int>(message.number),
                            .text = std::move(message.strings[0])};
   const bool consequence = rank >= 0 && failure.cause >= 0 && failure.cause != rank;
-  tell(consequence ? StoreEvent::Kind::consequence : StoreEvent::Kind::failed, rank, failure);
-  // Who has been told of a failure speaks of that one.
-  if (!survivors_go_on_ || !told_.contains(connection.id())) {
+  notify_owner(consequence ? StoreEvent::Kind::consequence : StoreEvent::Kind::failed, rank,
+               failure);
+  // A client that was notified of a failure reports that one, not another.
+  if (!survivors_go_on_ || !notified_.contains(connection.id())) {
     keep_failure(failure);
   }
 }
@@ -323,22 +328,22 @@ void StoreServer::Impl::take_join_of_survivors(StoreConnection& connection, std:
     connection.send({.op = StoreOp::rejected,
                      .id = id,
                      .strings = {"this job ends with its first failure (bprun --on-failure "
-                                 "continue lets those that are left go on)"}});
+                                 "continue lets the survivors continue)"}});
     return;
   }
-  if (left_.empty()) {
+  if (survivors_.empty()) {
     for (const auto& [rank, member] : ranks_) {
-      left_.push_back(std::to_string(rank));
+      survivors_.push_back(std::to_string(rank));
     }
   }
-  told_.erase(connection.id());
+  notified_.erase(connection.id());
   connection.send(
-      {.op = StoreOp::joined_survivors, .id = id, .number = generation_, .strings = left_});
+      {.op = StoreOp::joined_survivors, .id = id, .number = generation_, .strings = survivors_});
 }
 
 void StoreServer::Impl::take_goodbye(const StoreConnection& connection) {
   if (connection.rank() >= 0 && ranks_.erase(connection.rank()) > 0) {
-    tell(StoreEvent::Kind::goodbye, connection.rank());
+    notify_owner(StoreEvent::Kind::goodbye, connection.rank());
   }
 }
 
@@ -348,10 +353,10 @@ void StoreServer::Impl::keep_failure(const JobFailure& failure) {
   }
   failure_ = failure;
   ++generation_;
-  left_.clear();
-  table_.forget_waits();  // clients end them when they hear of this
+  survivors_.clear();
+  table_.forget_waits();  // clients end their waits when they receive the failure
   for (const auto& [id, client] : clients_) {
-    if (told_.insert(id).second) {
+    if (notified_.insert(id).second) {
       client->send({.op = StoreOp::failed, .number = failure.cause, .strings = {failure.text}});
     }
   }
@@ -373,7 +378,9 @@ void StoreServer::Impl::answer(StoreConnection& connection, std::uint64_t id) {
   connection.send({.op = StoreOp::done, .id = id});
 }
 
-void StoreServer::Impl::tell(StoreEvent::Kind kind, int rank, const JobFailure& failure) const {
+void StoreServer::Impl::notify_owner(StoreEvent::Kind kind,
+                                     int rank,
+                                     const JobFailure& failure) const {
   if (listener_) {
     listener_({.kind = kind, .rank = rank, .failure = failure});
   }

@@ -1,4 +1,5 @@
-// The store's server. The launcher owns one per job, so no rank's exit breaks it.
+// The store's server. Each job has one. bprun runs it, so that the end of a rank does not break it;
+// under another engine rank 0 runs it.
 #pragma once
 
 #include <chrono>
@@ -14,56 +15,59 @@
 namespace bp {
 
 struct StoreServerOptions {
-  std::string bind_address = "127.0.0.1";  // numeric: no name service is asked
-  int port = 0;                            // 0: any free one
+  std::string bind_address = "127.0.0.1";  // numeric: names are not resolved
+  int port = 0;                            // 0: any free port
   std::string job;
   JobKey key{};
   int world_size = 1;
   // How long a connection may take to prove that it knows the key.
   std::chrono::milliseconds handshake_timeout{5'000};
-  // After this long without a sign of life a rank is told to be silent; each gives five in that
-  // time, whatever its program does. Time in which this process was itself stopped does not count.
+  // A rank from which nothing has arrived for this long is reported as silent. Each rank sends five
+  // heartbeats in that time, whatever its program does. Time in which this process was stopped does
+  // not count.
   std::chrono::milliseconds silence_limit{10'000};
-  // After a failure, which all are told, they may join_survivors() and go on; else the first
-  // failure is the job's end.
+  // Whether the ranks that survive a failure may call join_survivors() and continue. If not, the
+  // job ends with its first failure.
   bool survivors_go_on = false;
 };
 
-// Something a rank did, for whoever owns the server. Of observers (rank -1) only failed, with any
-// cause, and stop_requested are told.
+// What a rank did, for the owner of the server. Observers (rank -1) cause only failed, with any
+// cause, and stop_requested.
 struct StoreEvent {
   enum class Kind : std::uint8_t {
     joined,          // authenticated
-    goodbye,         // done; its connection may close
+    goodbye,         // finished; its connection may close
     lost,            // its connection closed without goodbye; failure says how
-    failed,          // declared the job failed: failure.cause is itself, or -1
-    consequence,     // said that it ends because of rank failure.cause
-    stop_requested,  // asked all to save and stop
-    silent,          // has given no sign of life for silence_limit
-    back,            // has given one after all
+    failed,          // declared the job failed; failure.cause is the rank itself, or -1
+    consequence,     // reported that it ends because of rank failure.cause
+    stop_requested,  // asked all ranks to save and stop
+    silent,          // sent no heartbeat for silence_limit
+    back,            // sent one after it was silent
   };
   Kind kind = Kind::joined;
   int rank = -1;
   JobFailure failure;
 };
 
-// Listens from construction on (throws io naming address and port when it is taken) on a thread of
-// its own. A lost rank fails the job for all clients at once; a rank that said goodbye may come
-// back. Thread-safe.
+// Listens from its construction on and serves clients on its own thread. If a rank is lost, the job
+// fails for all clients at once. A rank that said goodbye may connect again. Thread-safe.
 class StoreServer {
  public:
-  // `listener` runs on the server's thread and must not block.
+  // `listener` runs on the server's thread and must not block. Throws io, with address and port, if
+  // it cannot listen there.
   StoreServer(const StoreServerOptions& options, std::function<void(const StoreEvent&)> listener);
-  // Closes every connection once what was pushed to it is written, within half a second.
+  // Writes what is queued for the clients, for at most half a second, and closes every connection.
   ~StoreServer();
   StoreServer(const StoreServer&) = delete;
   StoreServer& operator=(const StoreServer&) = delete;
 
-  [[nodiscard]] StoreAddress address() const;  // with the real port
-  void fail_job(const JobFailure& failure);    // pushed to every client; the first one is kept
-  void request_stop();                         // likewise
-  // The keys that begin with `prefix`, and what they hold now. Waits a moment for the server's
-  // thread; nothing where that is stuck.
+  [[nodiscard]] StoreAddress address() const;  // with the port that was chosen
+  // Pushes the failure to every client. Ignored if the job has failed before, unless survivors go
+  // on.
+  void fail_job(const JobFailure& failure);
+  void request_stop();  // pushes the request to every client, once
+  // Returns the keys that begin with `prefix`, with their values. Waits up to half a second for the
+  // server's thread; returns nothing if that does not answer.
   [[nodiscard]] std::map<std::string, std::string> values(const std::string& prefix);
 
  private:

@@ -69,8 +69,8 @@ Fd connect_to(const addrinfo& info, const Deadline& deadline, std::string& why) 
   return fd;
 }
 
-// A client that knocks at an ephemeral port of its own machine before the server is there may be
-// given that very port for itself, and then meets itself.
+// A client that connects to an ephemeral port of its own machine before the server listens may be
+// given that same port as its own; TCP then connects it to itself.
 bool is_connected_to_itself(int fd) {
   sockaddr_storage own{};
   sockaddr_storage peer{};

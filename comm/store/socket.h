@@ -1,5 +1,5 @@
-// A client's TCP socket, with deadlines. What fails says why in `why` and returns false or an empty
-// descriptor: for a client that tries again, failure is expected.
+// A client's TCP socket, with deadlines. A function that fails sets `why` and returns false or an
+// empty descriptor, since a client that retries expects failures.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace bp {
 
-// Tries each address that the host's name has. Throws io where this process has no descriptor left:
-// trying again gives none back.
+// Tries each address of the host. Throws io if this process has no descriptor left, because a retry
+// would not help.
 [[nodiscard]] Fd connect_tcp(const StoreAddress& address,
                              const Deadline& deadline,
                              std::string& why);
@@ -22,10 +22,11 @@ namespace bp {
                             const Deadline& deadline,
                             std::string& why);
 
-// True when there is something to read, or an end or error to find; false at the deadline.
+// Waits until there is something to read, or the end of the connection or an error. Returns false
+// at the deadline.
 [[nodiscard]] bool is_readable(int fd, const Deadline& deadline);
 
-// Appends what has come, at least a byte.
+// Waits for data and appends at least one byte to `buffer`.
 [[nodiscard]] bool receive_some(int fd,
                                 std::string& buffer,
                                 const Deadline& deadline,

@@ -7,7 +7,7 @@
 namespace bp {
 namespace {
 
-// Each holds a few KiB, well under the 64 KiB that it may.
+// Each holds less than 4 KiB: a buffer for one message of the handshake, and a StoreConnection.
 constexpr std::size_t kMaxStrangers = 256;
 constexpr std::chrono::milliseconds kLogAfter{1'000};
 
@@ -30,7 +30,7 @@ void StoreStrangers::drop_one_older_than(std::chrono::milliseconds age) {
 
 void StoreStrangers::drop_oldest() {
   strangers_.front().connection->close();
-  count(strangers_.front(), "it did not prove the key before many others came");
+  count(strangers_.front(), "it did not prove the key before many others connected");
   strangers_.pop_front();
 }
 
@@ -47,7 +47,7 @@ void StoreStrangers::remove(const StoreConnection& connection, const std::string
   }
 }
 
-// Those that are left may be ranks that have only just come.
+// Does not count those that are left as refused: they may be ranks that have just connected.
 void StoreStrangers::close() {
   timer_.cancel();
   for (const Stranger& stranger : strangers_) {

@@ -1,7 +1,8 @@
-// The store's connections that have not proved the job's key yet. Those that never do are counted,
-// and logged in one line a second after the first; their total is logged at the end, if more came.
+// The store's connections that have not proved the job's key yet. Those that end without doing so
+// count as refused. One second after the first of them this class logs one line with their number;
+// if more came later, it logs the total at the end.
 //
-// Threads: all on the one that runs the context.
+// Threads: only the thread that runs the context.
 #pragma once
 
 #include <chrono>
@@ -22,14 +23,14 @@ class StoreStrangers {
  public:
   explicit StoreStrangers(asio::io_context& io) : timer_(io) {}
 
-  // Starts a connection whose socket leads to `from`. Where there are as many as there may be, the
-  // oldest is closed first.
+  // Starts a connection to the peer at the address `from`. If there are 256 already, closes the
+  // oldest first.
   void add(std::shared_ptr<StoreConnection> connection, std::string from);
-  // Closes the oldest connection if it has had this long to prove the key.
+  // Closes the oldest connection if it was added at least `age` ago.
   void drop_one_older_than(std::chrono::milliseconds age);
-  // The connection has proved the key.
+  // Removes a connection that has proved the key.
   void admit(const StoreConnection& connection);
-  // The connection has ended; it counts as refused if it is one of these.
+  // Removes a connection that has ended, and counts it as refused, if it is one of these.
   void remove(const StoreConnection& connection, const std::string& why);
   void close();
 

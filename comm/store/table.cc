@@ -103,8 +103,8 @@ std::vector<StoreTable::Answer> StoreTable::start_wait(Client client, StoreMessa
   const std::size_t awaited = wait.cost + (before == awaited_.end() ? 0 : before->second);
   if (awaited > limits_.awaited) {
     return {{client, rejected(request.id, concat("the keys that this process waits for would take ",
-                                                 awaited, " bytes, and ", limits_.awaited,
-                                                 " are the most; wait for fewer at a time"))}};
+                                                 awaited, " bytes; the limit is ", limits_.awaited,
+                                                 "; wait for fewer at a time"))}};
   }
   awaited_[client] = awaited;
   for (const std::string& key : wait.missing) {
@@ -117,7 +117,7 @@ std::vector<StoreTable::Answer> StoreTable::start_wait(Client client, StoreMessa
 std::vector<StoreTable::Answer> StoreTable::cancel(Client client, std::uint64_t id) {
   const auto wait = waits_.find({client, id});
   if (wait == waits_.end()) {
-    return {};  // answered in the meantime
+    return {};  // it was answered before the cancel arrived
   }
   StoreMessage message{.op = StoreOp::missing, .id = id, .number = 0, .strings = {}};
   message.strings.assign(wait->second.missing.begin(), wait->second.missing.end());
@@ -131,7 +131,7 @@ std::vector<StoreTable::Answer> StoreTable::add(Client client, StoreMessage& req
   const auto before =
       value == values_.end() ? std::optional<std::int64_t>(0) : parse_number(*value->second);
   if (!before) {
-    return {{client, rejected(request.id, "it holds something that is not a whole number")}};
+    return {{client, rejected(request.id, "the key's value is not a whole number")}};
   }
   std::int64_t sum = 0;
   if (__builtin_add_overflow(*before, request.number, &sum)) {
@@ -181,7 +181,7 @@ std::vector<StoreTable::Answer> StoreTable::append(Client client, StoreMessage& 
     value = std::move(at->second);
     values_.erase(at);
   }
-  if (value.use_count() > 1) {  // answers that are not sent yet have it
+  if (value.use_count() > 1) {  // answers that are not sent yet share it
     value = shared(*value);
   }
   value->append(more);
@@ -197,9 +197,9 @@ std::optional<std::string> StoreTable::too_much(const std::string& key, std::siz
   if (after <= limits_.bytes || cost(key, size) <= before) {
     return std::nullopt;
   }
-  return concat("the store would hold ", after, " bytes, and ", limits_.bytes,
-                " are the most (a key counts as at least ", kLeastEntry,
-                "); erase keys that are no longer needed, and send what is large by a collective");
+  return concat("the store would hold ", after, " bytes; the limit is ", limits_.bytes,
+                " (a key counts as at least ", kLeastEntry,
+                "); erase keys that are no longer needed, and send large data by a collective");
 }
 
 std::map<std::string, std::string> StoreTable::values(const std::string& prefix) const {
@@ -227,11 +227,11 @@ std::int64_t StoreTable::erase(const std::string& prefix) {
 void StoreTable::put(const std::string& key,
                      std::shared_ptr<std::string> value,
                      std::vector<Answer>& answers) {
-  std::shared_ptr<std::string>& place = values_[key];
+  std::shared_ptr<std::string>& entry = values_[key];
   bytes_ += cost(key, value->size());
-  bytes_ -= place ? cost(key, place->size()) : 0;
-  place = std::move(value);
-  const SharedValue held = place;
+  bytes_ -= entry ? cost(key, entry->size()) : 0;
+  entry = std::move(value);
+  const SharedValue held = entry;
   auto waiters = waiting_for_.extract(key);
   if (waiters.empty()) {
     return;

@@ -1,4 +1,4 @@
-// The store's keys, values and waiting requests: what the server knows, without any network.
+// The store's keys, values and waiting requests, without a network.
 #pragma once
 
 #include <cstddef>
@@ -24,14 +24,14 @@ class StoreTable {
   struct Answer {
     Client client = 0;
     StoreMessage message;
-    SharedValue value = {};  // the message's last string, where there is one
+    SharedValue value = {};  // the message's last string; null: `message` has all strings
   };
 
-  // What the table may hold. Who asks for more is refused.
+  // What the table may hold, in bytes. A request that would exceed a limit is rejected.
   struct Limits {
-    // Of keys and values; each key counts as at least kLeastEntry.
+    // For keys and values. A key with its value counts as at least kLeastEntry.
     std::size_t bytes = std::size_t{1} << 30;
-    // Of the keys that one client waits for; each counts kWaitOverhead besides.
+    // For the keys that one client waits for. Each counts kWaitOverhead more than its size.
     std::size_t awaited = std::size_t{16} << 20;
   };
   static constexpr std::size_t kLeastEntry = 1'024;
@@ -40,12 +40,12 @@ class StoreTable {
   explicit StoreTable(const Limits& limits) : limits_(limits) {}
   StoreTable() : StoreTable(Limits{}) {}
 
-  // What one request (set to erase, of StoreOp) makes the server say, to the client or to others
-  // that were waiting.
+  // Carries out a request (StoreOp::set to StoreOp::erase). Returns the answers, for this client
+  // and for others whose waits it ends.
   [[nodiscard]] std::vector<Answer> handle(Client client, StoreMessage request);
 
-  void forget_client(Client client);  // ends its waits without an answer
-  void forget_waits();                // everyone's
+  void forget_client(Client client);  // ends the client's waits without an answer
+  void forget_waits();                // ends all waits without an answer
 
   [[nodiscard]] std::map<std::string, std::string> values(const std::string& prefix) const;
   [[nodiscard]] std::size_t waits() const { return waits_.size(); }
@@ -54,9 +54,9 @@ class StoreTable {
   struct Wait {
     StoreOp op = StoreOp::wait;
     std::set<std::string> missing;
-    std::size_t cost = 0;  // against Limits::awaited, until it ends
+    std::size_t cost = 0;  // counts against Limits::awaited
   };
-  using WaitId = std::pair<Client, std::uint64_t>;  // the request's id
+  using WaitId = std::pair<Client, std::uint64_t>;  // second: the request's id
 
   std::vector<Answer> set(Client client, StoreMessage& request);
   std::vector<Answer> start_wait(Client client, StoreMessage& request);
@@ -66,19 +66,19 @@ class StoreTable {
   std::vector<Answer> append(Client client, StoreMessage& request);
   std::int64_t erase(const std::string& prefix);
 
-  // Why the key may not hold a value of `size` bytes, if so.
+  // Returns why the key may not get a value of `size` bytes, or nothing if it may.
   [[nodiscard]] std::optional<std::string> too_much(const std::string& key, std::size_t size) const;
-  // Puts the value there and answers those who waited for the key.
+  // Sets the value and adds the answers to the waits that it ends.
   void put(const std::string& key,
            std::shared_ptr<std::string> value,
            std::vector<Answer>& answers);
-  // Forgets a wait whose keys are not listed in waiting_for_ any more.
+  // Removes a wait that has no entry in waiting_for_ any more; end_wait() also removes the entries.
   std::map<WaitId, Wait>::iterator drop_wait(std::map<WaitId, Wait>::iterator wait);
   std::map<WaitId, Wait>::iterator end_wait(std::map<WaitId, Wait>::iterator wait);
 
   const Limits limits_;
   std::size_t bytes_ = 0;
-  // Changed in place only while no answer shares them.
+  // A value is changed in place only while no answer shares it.
   std::map<std::string, std::shared_ptr<std::string>, std::less<>> values_;
   std::map<WaitId, Wait> waits_;
   std::unordered_map<Client, std::size_t> awaited_;  // the cost of each client's waits

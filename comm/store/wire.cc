@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kMagic = "bpst";
 constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
 
-// How many strings an op has, and how long the first and the others may be.
+// The number of strings that an op may have, and the largest sizes of the first and of the others.
 struct Shape {
   StoreOp op;
   std::size_t least;
@@ -57,7 +57,7 @@ void append_big_endian(std::string& out, Unsigned value) {
   }
 }
 
-// Takes fields off the front; after the first that is not there, `ok` is false for good.
+// Takes fields from the front. Once one is missing, ok() stays false.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : left_(bytes) {}
@@ -93,7 +93,7 @@ class Reader {
 
 bool read_strings(Reader& reader, const Shape& shape, std::vector<std::string>& strings) {
   const auto count = reader.number<std::uint32_t>();
-  // Each string takes at least its length field, so this bounds what is reserved.
+  // Each string takes at least its length field, so this limits the memory that is reserved.
   if (count < shape.least || count > shape.most || count > reader.left() / sizeof(count)) {
     return false;
   }
@@ -108,7 +108,7 @@ bool read_strings(Reader& reader, const Shape& shape, std::vector<std::string>& 
   return reader.ok() && reader.left() == 0;
 }
 
-// `count` may announce more strings than the message has.
+// `count` may be larger than the number of strings of `message`.
 std::string encode_strings(const StoreMessage& message, std::size_t count) {
   std::string body;
   body.reserve(encoded_size(message) + sizeof(std::uint32_t));
@@ -168,10 +168,10 @@ std::string encode_handshake(const StoreMessage& message, std::uint32_t version)
 
 std::optional<HandshakeBody> decode_handshake(std::string_view body) {
   Reader reader(body);
-  const bool ours = reader.bytes(kMagic.size()) == kMagic;
+  const bool is_store_protocol = reader.bytes(kMagic.size()) == kMagic;
   HandshakeBody handshake;
   handshake.version = reader.number<std::uint32_t>();
-  if (!ours || !reader.ok()) {
+  if (!is_store_protocol || !reader.ok()) {
     return std::nullopt;
   }
   if (handshake.version == kStoreVersion) {

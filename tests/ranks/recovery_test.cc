@@ -29,7 +29,7 @@ RANK_BODY(no_recovery) {
   EXPECT_THROW(all_reduce(world, view(data)), Error);
   EXPECT_THAT(refusal_of([&] { return world.recover(); }),
               HasSubstr("this job ends with its first failure (bprun --on-failure "
-                        "continue lets those that are left go on)"));
+                        "continue lets the survivors continue)"));
   return 0;
 }
 

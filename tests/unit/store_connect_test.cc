@@ -77,7 +77,7 @@ TEST_F(StoreConnectTest, ServerThatHangsUpIsTriedAgain) {
   }
   RawPeer last = port.accept();
   last.send(plain_frame("something else"));
-  EXPECT_THAT(text.get(), HasSubstr("no bp store"));
+  EXPECT_THAT(text.get(), HasSubstr("is not a bp store"));
 }
 
 TEST_F(StoreConnectTest, UnknownHostIsNamed) {
@@ -105,7 +105,7 @@ TEST_F(StoreConnectTest, ARefusalForAnUnknownReasonIsToldByItsNumber) {
 TEST_F(StoreConnectTest, AnythingButAStoreIsToldAtOnce) {
   for (const char* answer : {"SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n"}) {
     EXPECT_THAT(meet_server_that_says(answer),
-                AllOf(StartsWith("invalid_argument: "), HasSubstr("is no bp store")));
+                AllOf(StartsWith("invalid_argument: "), HasSubstr("is not a bp store")));
   }
 }
 

@@ -76,9 +76,9 @@ TEST_F(StoreTableLimits, ValuesTogetherHaveAMost) {
   EXPECT_EQ(set("d", 1),
             (StoreMessage{
                 .op = StoreOp::rejected,
-                .strings = {"the store would hold 11264 bytes, and 10240 are the most (a key "
+                .strings = {"the store would hold 11264 bytes; the limit is 10240 (a key "
                             "counts as at least 1024); erase keys that are no longer needed, and "
-                            "send what is large by a collective"}}));
+                            "send large data by a collective"}}));
   for (const StoreMessage& more :
        {StoreMessage{.op = StoreOp::append, .strings = {"a", "v"}},
         StoreMessage{.op = StoreOp::append, .strings = {"d", "v"}},
@@ -103,8 +103,8 @@ TEST_F(StoreTableLimits, TheKeysThatAClientWaitsForHaveAMost) {
   EXPECT_EQ(ask(1, wait_for(3, {"4"})),
             (StoreMessage{.op = StoreOp::rejected,
                           .id = 3,
-                          .strings = {"the keys that this process waits for would take 1116 bytes, "
-                                      "and 1000 are the most; wait for fewer at a time"}}));
+                          .strings = {"the keys that this process waits for would take 1116 bytes; "
+                                      "the limit is 1000; wait for fewer at a time"}}));
   EXPECT_EQ(ask(2, wait_for(3, {"4"})).op, StoreOp::alive) << "of another client";
   EXPECT_EQ(set((key + "1").c_str(), 1).op, StoreOp::done);
   EXPECT_EQ(ask(1, wait_for(3, {"4"})).op, StoreOp::rejected) << "its wait has not ended";

@@ -34,7 +34,7 @@ TEST_F(StoreTest, AddToWhatIsNoNumberIsRefused) {
   store->set("text", "six");
   EXPECT_EQ(error_of([&] { return store->add("text", 1); }),
             concat("invalid_argument: rank 2, add to \"text\" at the store ",
-                   server_->address().text(), ": it holds something that is not a whole number"));
+                   server_->address().text(), ": the key's value is not a whole number"));
   store->set("most", "9223372036854775807");
   EXPECT_THAT(error_of([&] { return store->add("most", 1); }),
               EndsWith("9223372036854775807 + 1 does not fit 64 bits"));
@@ -69,8 +69,8 @@ TEST_F(StoreTest, ValuesMayHaveSixteenMebibytes) {
   EXPECT_EQ(
       error_of([&] { store->set("more", most + "x"); }),
       concat("invalid_argument: an observer, set \"more\" at the store ", server_->address().text(),
-             ": the value has 16777217 bytes, and 16777216 are the most; send what is large "
-             "by a collective"));
+             ": the value has 16777217 bytes; the limit is 16777216; send large data by a "
+             "collective"));
   EXPECT_THAT(error_of([&] { store->set(std::string(4097, 'k'), ""); }),
               AllOf(StartsWith("invalid_argument: "), HasSubstr("the key has 4097 bytes")));
   store->set(std::string(4096, 'k'), "longest");
@@ -210,9 +210,10 @@ TEST_F(StoreTest, PrefixedViewsDoNotMeet) {
 TEST_F(StoreTest, MoreKeysThanOneWaitMayNameAreRefused) {
   const auto store = client();
   const std::vector<std::string> keys((std::size_t{64} << 10) + 1, "key");
-  EXPECT_EQ(error_of([&] { store->wait(keys, 0ms); }),
-            concat("invalid_argument: an observer, wait for 65537 keys at the store ",
-                   server_->address().text(), ": 65536 are the most; wait for fewer at a time"));
+  EXPECT_EQ(
+      error_of([&] { store->wait(keys, 0ms); }),
+      concat("invalid_argument: an observer, wait for 65537 keys at the store ",
+             server_->address().text(), ": the limit is 65536 keys; wait for fewer at a time"));
 }
 
 TEST_F(StoreTest, MoreBytesOfKeysThanOneWaitMayNameAreRefused) {
@@ -222,8 +223,8 @@ TEST_F(StoreTest, MoreBytesOfKeysThanOneWaitMayNameAreRefused) {
   EXPECT_EQ(error_of([&] { store->wait(keys, 0ms); }),
             concat("invalid_argument: an observer, wait for 8200 keys at the store ",
                    server_->address().text(),
-                   ": together they have 33620021 bytes, and 33619968 are the most; wait for fewer "
-                   "at a time"));
+                   ": the request has 33620021 bytes; the limit is 33619968; wait for fewer at a "
+                   "time"));
 }
 
 TEST_F(StoreTest, BusyPortIsNamed) {
