@@ -11,7 +11,7 @@
 namespace bp {
 namespace {
 
-// What was dropped: nothing ever completes it. Threads: waited for by one, woken by any.
+// A transfer that was dropped and never completes. Threads: one waits, any may wake it.
 class DroppedTransfer : public Transfer {
  public:
   explicit DroppedTransfer(std::condition_variable& changed, std::mutex& mutex)
@@ -50,7 +50,7 @@ class FaultyTransport : public Transport {
   [[nodiscard]] std::unique_ptr<Transfer> post_receive_at_most(int peer,
                                                                std::uint64_t slot,
                                                                std::span<std::byte> into) override {
-    return inner_->post_receive_at_most(peer, slot, into);  // not counted: posted in advance
+    return inner_->post_receive_at_most(peer, slot, into);  // not counted, since posted in advance
   }
   [[nodiscard]] std::unique_ptr<Transfer> post_send(int peer,
                                                     std::uint64_t slot,
@@ -74,7 +74,7 @@ class FaultyTransport : public Transport {
   }
 
  private:
-  // What goes wrong with the operation that now begins.
+  // Counts an operation and returns what to do wrong with it.
   Fault::Kind next() {
     const std::uint64_t now = operations_.fetch_add(1, std::memory_order_relaxed);
     if (fault_.kind == Fault::Kind::none || now != fault_.at) return Fault::Kind::none;

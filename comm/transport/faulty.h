@@ -1,5 +1,5 @@
-// A transport that misbehaves on demand, for tests of what happens then: wraps another and does
-// one thing wrong at its n-th operation.
+// A transport that misbehaves on demand, for tests of failures. It wraps another transport and does
+// one thing wrong at operation `at`.
 #pragma once
 
 #include <chrono>
@@ -14,14 +14,14 @@ struct Fault {
   enum class Kind : std::uint8_t {
     none,
     delay,     // posts the operation only after `delay`
-    drop,      // never posts it: it never completes
+    drop,      // never posts it, so it never completes
     truncate,  // posts half of its bytes
     fail,      // throws TransportFailure
     kill,      // SIGKILL to this process
-    slow,      // a slow link: posts each send, from the first on, only after `delay`
+    slow,      // a slow link: posts every send only after `delay`, and ignores `at`
   };
   Kind kind = Kind::none;
-  std::uint64_t at = 0;  // counted over sends and receives, from 0
+  std::uint64_t at = 0;  // the number of the operation; sends and receives count from 0
   std::chrono::milliseconds delay{0};
 };
 

@@ -16,13 +16,13 @@ namespace {
 namespace plugin = gloo_plugin;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-// They allow no RTLD_DEEPBIND; gloo_plugin/CMakeLists.txt says what does its work.
+// The sanitizers allow no RTLD_DEEPBIND. gloo_plugin/CMakeLists.txt says what replaces it.
 constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL;
 #else
 constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
 #endif
 
-// The shared library that this code is in; empty where it is part of the program.
+// Returns the shared library that contains this code, or nothing if the program contains it.
 std::filesystem::path own_library() {
   ::Dl_info found{};
   ::link_map* object = nullptr;
@@ -31,7 +31,8 @@ std::filesystem::path own_library() {
   return known && object != nullptr ? object->l_name : "";
 }
 
-// Relative to the library or else to the program, so that an installed tree can be moved.
+// Returns the folders to search. They are relative to the library or the program, so that an
+// installed tree can be moved.
 std::vector<std::filesystem::path> plugin_folders() {
   if (const char* const asked = std::getenv("BP_PLUGIN_DIR"); asked != nullptr && *asked != '\0') {
     return {asked};
@@ -54,7 +55,7 @@ const plugin::Table& open_plugin() {
       tried += concat(tried.empty() ? "" : ", ", folder.string());
       continue;
     }
-    // Never closed: Gloo's threads may still be on their way out of it.
+    // Never closed, because Gloo's threads may still be running its code when they end.
     void* const handle = ::dlopen(path.c_str(), kOpenFlags);
     if (handle == nullptr) {
       throw Error(ErrorCode::unavailable, concat("the Gloo plugin does not load: ", ::dlerror()));
@@ -66,8 +67,8 @@ const plugin::Table& open_plugin() {
     }
     return *entry();
   }
-  throw Error(ErrorCode::unavailable, concat("libbp_gloo.so is not there; looked in: ", tried,
-                                             " (BP_PLUGIN_DIR says where)"));
+  throw Error(ErrorCode::unavailable, concat("libbp_gloo.so was not found in: ", tried,
+                                             "; set BP_PLUGIN_DIR to its folder"));
 }
 
 ErrorCode code_of(const plugin::Failure& failure) {
@@ -85,8 +86,8 @@ ErrorCode code_of(const plugin::Failure& failure) {
   throw TransportFailure(code_of(failure), failure.text);
 }
 
-// Gloo's own way to connect takes whatever connects first for the peer. It is not used: Gloo is
-// given connections on which the peer has proved the job's key.
+// Gloo's own connect accepts the first process that connects as the peer. bp gives Gloo connections
+// on which the peer has proved the job's key instead.
 void* connect_gloo(const plugin::Table& table, const GlooOptions& options, Store& store) {
   const PeerGroup group{.rank = options.rank,
                         .first = 0,

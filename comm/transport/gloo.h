@@ -1,9 +1,10 @@
-// Messages between processes over TCP by Gloo, which lives in a plugin: libtorch_cpu.so exports its
-// own, newer gloo:: symbols, and a program that links both crashes. libbp_gloo.so is opened with
-// RTLD_DEEPBIND and reached through gloo_plugin/table.h only.
+// Messages between processes over TCP, carried by Gloo. Gloo is in a plugin, because
+// libtorch_cpu.so exports its own, newer gloo:: symbols, and a program that links both crashes.
+// libbp_gloo.so is opened with RTLD_DEEPBIND and reached only through gloo_plugin/table.h.
 //
-// It is looked for in BP_PLUGIN_DIR, beside the program, in ../lib beside it, and where bp was
-// installed.
+// The plugin is searched in BP_PLUGIN_DIR alone if that is set; else beside libbp_comm.so if a
+// program uses that; else beside the program, in the library folder relative to it, and where bp
+// was installed.
 #pragma once
 
 #include <chrono>
@@ -23,18 +24,19 @@ struct GlooOptions {
   ListenOn listen;
   JobKey key{};
   std::chrono::milliseconds timeout{30'000};  // for connecting
-  bool as_packaged = false;                   // Gloo's thread as Gloo starts it, to compare
+  bool as_packaged = false;                   // keep Gloo's scheduling of its thread, to compare
 };
 
-// Opens the plugin; throws unavailable, with where it was looked for, where that fails.
+// Opens the plugin at the first call. Throws unavailable, with the folders that were searched, if
+// that fails.
 const gloo_plugin::Table& load_gloo_plugin();
 
 class GlooTransport : public Transport {
  public:
-  // Connects to all other ranks, whose addresses are in `store` under their numbers, and hands Gloo
-  // those connections alone (comm/peers/connect.h, whose errors it throws). Throws unavailable
-  // where the plugin is not there, and io where it fails. `store` is used here only, its failure
-  // listener included.
+  // Connects to all other ranks, which publish their addresses in `store` under their numbers, and
+  // passes these connections to Gloo. Throws unavailable if the plugin cannot be opened, what
+  // connect_peers() throws (comm/peers/connect.h), and io if Gloo cannot use a connection. Uses
+  // `store`, and its failure listener, only during the call.
   GlooTransport(const GlooOptions& options, Store& store);
   ~GlooTransport() override;
 
@@ -48,7 +50,7 @@ class GlooTransport : public Transport {
                                                     std::span<const std::byte> from) override;
   void wake() override;
 
-  // One of Gloo's own collectives. Throws TransportFailure.
+  // Runs one of Gloo's own collectives. Throws TransportFailure.
   void run_native(const gloo_plugin::NativeCall& call);
 
  private:

@@ -20,20 +20,21 @@ struct Posted {
   const std::byte* from = nullptr;  // of a send
   std::byte* into = nullptr;        // of a receive
   std::size_t bytes = 0;
-  bool at_most = false;  // of a receive: fewer may come
+  bool at_most = false;  // of a receive: fewer bytes may arrive
   bool complete = false;
   std::string failure = {};  // empty: none
 };
 
 using Key = std::pair<int, std::uint64_t>;  // (sender, slot)
 
-// What is on its way to one rank. Threads: the receiver and every sender, under the mutex.
+// The messages to one rank that are not matched yet. Threads: the receiver and every sender, under
+// the mutex.
 struct Mailbox {
   std::mutex mutex;
   std::condition_variable changed;
   std::map<Key, std::deque<Posted*>> receives;
   std::map<Key, std::deque<Posted*>> sends;
-  std::vector<bool> lost;  // [rank]: this peer, or with our own number we, have left
+  std::vector<bool> lost;  // [rank]: that rank's transport was destroyed
 };
 
 void remove(std::map<Key, std::deque<Posted*>>& queues, const Key& key, const Posted* posted) {

@@ -1,5 +1,5 @@
-// Ranks as threads of one process: a message is copied from the sender's memory to the receiver's
-// by whoever of the two comes second.
+// Ranks as threads of one process. Of sender and receiver, the second to post copies the message
+// from the sender's memory to the receiver's.
 //
 //   InprocHub hub(4);
 //   auto transport = hub.join(rank);   // in each thread
@@ -18,8 +18,9 @@ class InprocHub {
   InprocHub(const InprocHub&) = delete;
   InprocHub& operator=(const InprocHub&) = delete;
 
-  // Each rank once; the hub must outlive what it returns. When that is destroyed, transfers from
-  // and to this rank that were not complete fail on the other side: it is lost.
+  // Returns the transport of a rank. Must be called at most once per rank. The hub must outlive the
+  // transport. When the transport is destroyed, incomplete transfers with this rank fail on the
+  // other side.
   [[nodiscard]] std::unique_ptr<Transport> join(int rank);
 
   class Mailboxes;

@@ -1,16 +1,16 @@
-// The smallest thing a collective needs: messages between ranks, matched by (peer, slot).
+// What a collective needs: messages between ranks, matched by (peer, slot).
 //
-//   auto in = transport.post_receive(left, slot, space);   // receives first: a message is only put
-//   auto out = transport.post_send(right, slot, data);     // on the wire once it has where to go
+//   auto in = transport.post_receive(left, slot, space);   // first, because a message is sent only
+//   auto out = transport.post_send(right, slot, data);     // once its receive is posted
 //   while (!in->wait(deadline, stop)) { ... }
 //
 // Messages of one (peer, slot) arrive in the order in which they were posted. Sender and receiver
-// give the same number of bytes, zero included; who cannot be sure of that uses different slots
-// (comm/engine/header.h makes sure). There is no buffering: a send is complete when its memory may
-// be changed, which needs a receive on the other side.
+// must give the same number of bytes, which may be 0; ranks that might disagree must use different
+// slots (comm/engine/header.h makes these). There is no buffering: a send is complete when its
+// memory may be changed, and that needs a receive on the other side.
 //
-// Threads: any number may post and wait; one Transfer belongs to one thread. wake() may come from
-// any thread, but not from within a callback that holds a lock which a waiter needs.
+// Threads: any number may post and wait; one Transfer belongs to one thread. Any thread may call
+// wake(), except while it holds a lock that a waiter needs.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@
 
 namespace bp {
 
-// What went wrong with a transfer, for whoever knows the operation to say so in full.
+// Why a transfer failed. The caller, which knows the operation, makes the complete error of it.
 class TransportFailure : public std::runtime_error {
  public:
   TransportFailure(ErrorCode code, const std::string& reason)
@@ -37,8 +37,8 @@ class TransportFailure : public std::runtime_error {
   ErrorCode code_;
 };
 
-// One message on its way. Destroying it before it is complete abandons it: its memory is not
-// touched any more, and the transport is of no further use towards that peer.
+// One message in flight. Its destructor abandons it if it is not complete: the transport then no
+// longer accesses its memory, and can no longer be used with that peer.
 class Transfer {
  public:
   Transfer() = default;
@@ -46,8 +46,9 @@ class Transfer {
   Transfer& operator=(const Transfer&) = delete;
   virtual ~Transfer() = default;
 
-  // True when complete. False at the deadline and when `stop` is set, at once or by a wake(): the
-  // transfer goes on and may be waited for again. Throws TransportFailure.
+  // Blocks until the transfer is complete and returns true. Returns false at the deadline, or when
+  // `stop` is set (before the call, or later with a wake()); the transfer then continues, and
+  // wait() may be called again. Throws TransportFailure.
   [[nodiscard]] virtual bool wait(const Deadline& deadline, const std::atomic<bool>& stop) = 0;
 };
 
@@ -61,8 +62,9 @@ class Transport {
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
 
-  // The memory must live, and a sent one stay unchanged, until the transfer is complete or
-  // destroyed. Transfers must not outlive the transport. Throws TransportFailure.
+  // Starts a transfer. Its memory must exist, and that of a send must not change, until the
+  // transfer is complete or destroyed. Transfers must not outlive the transport. Throws
+  // TransportFailure.
   [[nodiscard]] virtual std::unique_ptr<Transfer> post_receive(int peer,
                                                                std::uint64_t slot,
                                                                std::span<std::byte> into) = 0;
@@ -70,14 +72,15 @@ class Transport {
                                                             std::uint64_t slot,
                                                             std::span<const std::byte> from) = 0;
 
-  // The same for a message of at most into.size() bytes. How many came is for its content to say.
+  // The same for a message of at most into.size() bytes. The message itself must say how many bytes
+  // it has.
   [[nodiscard]] virtual std::unique_ptr<Transfer> post_receive_at_most(int peer,
                                                                        std::uint64_t slot,
                                                                        std::span<std::byte> into) {
     return post_receive(peer, slot, into);
   }
 
-  // Makes every waiter of this rank look at its `stop` again.
+  // Makes every waiter of this rank read its `stop` flag again.
   virtual void wake() = 0;
 };
 

@@ -271,7 +271,7 @@ TEST_F(BertTrain, MistakesHaveOneLineAHintAndTheirCode) {
 TEST_F(BertTrain, ABackendThatIsNotThereHasItsOwnCode) {
   const Ended ended = bprun("-n 2 --env BP_BACKEND=gloo --env BP_PLUGIN_DIR=/nowhere", "data.csv");
   EXPECT_EQ(ended.code, 69) << ended.output;
-  EXPECT_THAT(ended.output, HasSubstr("libbp_gloo.so is not there; looked in: /nowhere"));
+  EXPECT_THAT(ended.output, HasSubstr("libbp_gloo.so was not found in: /nowhere"));
 }
 
 TEST_F(BertTrain, Bf16IsWarnedOfWhereItIsSlow) {

@@ -378,7 +378,7 @@ TEST(Processes, UnknownNamesAreErrors) {
   expect_refused({"BP_BACKEND=mpi"}, "invalid_argument: there is no backend 'mpi'; there are: ");
   expect_refused({"BP_INTERFACE=eth77"}, "invalid_argument: there is no network interface 'eth77'");
   expect_refused({"BP_PLUGIN_DIR=/nowhere"},
-                 "unavailable: libbp_gloo.so is not there; looked in: /nowhere");
+                 "unavailable: libbp_gloo.so was not found in: /nowhere");
   const Scratch folder;
   folder.write("libbp_gloo.so", "not a library");
   expect_refused({"BP_PLUGIN_DIR=" + folder.path()},

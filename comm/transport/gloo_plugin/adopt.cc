@@ -20,7 +20,7 @@ namespace {
 
 namespace tcp = gloo::transport::tcp;
 
-// Runs an action on the thread of a device, which serves nothing else meanwhile.
+// Runs an action on the thread of a device, which does nothing else during that time.
 class OnDeviceThread : public tcp::Handler {
  public:
   OnDeviceThread(tcp::Device& device, std::function<void()> action)
@@ -61,7 +61,7 @@ class OnDeviceThread : public tcp::Handler {
   std::exception_ptr thrown_;
 };
 
-// To be constructed on the thread of its device.
+// Must be constructed on the thread of its device.
 class AdoptedPair : public tcp::Pair {
  public:
   AdoptedPair(tcp::Context* context,
@@ -76,7 +76,7 @@ class AdoptedPair : public tcp::Pair {
     fd_ = connection;
     try {
       handleConnected();
-    } catch (const std::exception&) {  // Gloo asks the kernel who the peer is, and it has gone
+    } catch (const std::exception&) {  // Gloo asks for the peer's address, and the peer has ended
       ::close(std::exchange(fd_, -1));
       state_ = INITIALIZING;
       signalException(GLOO_ERROR_MSG("Connection closed by peer as soon as it was made"));

@@ -1,8 +1,8 @@
-// A Gloo transport made of connections that exist already.
+// Makes a Gloo transport of connections that exist already.
 //
-// A Pair of Gloo's, one connection, opens a listener of its own in its constructor and takes
-// whatever connects first for the peer. The pairs here close that listener before Gloo's thread can
-// accept from it, and take a given connection in its place.
+// The constructor of a gloo Pair (one connection) opens a listener, and the Pair accepts the first
+// process that connects there as its peer. The pairs here close that listener before Gloo's thread
+// can accept from it, and use a given connection instead.
 #pragma once
 
 #include <gloo/transport/context.h>
@@ -16,7 +16,7 @@
 
 namespace bp::gloo_plugin {
 
-// Owns descriptors until they are taken; closes the rest.
+// Owns descriptors until they are taken. The destructor closes the rest.
 class Connections {
  public:
   explicit Connections(std::span<const int> all) : all_(all.begin(), all.end()) {}
@@ -25,15 +25,15 @@ class Connections {
   Connections& operator=(const Connections&) = delete;
 
   [[nodiscard]] std::size_t size() const { return all_.size(); }
-  // -1 where there is none.
+  // Returns -1 if there is none.
   [[nodiscard]] int take(std::size_t which) { return std::exchange(all_[which], -1); }
 
  private:
   std::vector<int> all_;
 };
 
-// `connections`: to each rank, and none to `rank` itself. `device` must be one of TCP. A connection
-// that has ended already makes a pair on which every operation fails.
+// `connections` has one to each rank except `rank` itself. `device` must be a TCP device. On a
+// connection that has already ended, every operation of the pair fails.
 [[nodiscard]] std::shared_ptr<gloo::transport::Context> adopt_connections(
     const std::shared_ptr<gloo::transport::Device>& device,
     int rank,

@@ -1,8 +1,9 @@
-// RTLD_DEEPBIND makes the plugin and Gloo prefer what they bring themselves, the C library's malloc
-// included. Where the program runs with another one (jemalloc, tcmalloc, mimalloc by LD_PRELOAD),
-// memory from one would be freed by the other: "free(): invalid pointer". So the plugin, whose
-// symbols come first for Gloo, brings these: they go to whatever the program uses. operator new and
-// delete need none: libstdc++ was there before and its malloc is the program's.
+// With RTLD_DEEPBIND the plugin and Gloo prefer the symbols of their own libraries, including the C
+// library's malloc. If the program uses another allocator (jemalloc, tcmalloc or mimalloc by
+// LD_PRELOAD), one would free memory of the other: "free(): invalid pointer". The plugin's symbols
+// come first for Gloo, so the plugin defines these functions and forwards them to the program's.
+// operator new and delete need no such function: libstdc++ was loaded before, and calls the
+// program's malloc.
 #include <dlfcn.h>
 
 #include <cstddef>
@@ -26,7 +27,8 @@ void find(void* program, const char* name, Function*& function) {
 }
 
 Allocator find_all() {
-  // The program's own scope, preloaded libraries first; RTLD_DEFAULT would find ourselves.
+  // Searches the program's scope, where preloaded libraries come first. RTLD_DEFAULT would find the
+  // functions of this file.
   void* const program = ::dlopen(nullptr, RTLD_LAZY);
   if (program == nullptr) std::abort();
   Allocator found = {};
@@ -39,7 +41,8 @@ Allocator find_all() {
   return found;
 }
 
-// On first use, which may be an initializer of a library that was loaded with us.
+// Found at the first use, which may be in an initializer of a library that is loaded with the
+// plugin.
 const Allocator& program() {
   static const Allocator found = find_all();
   return found;
@@ -47,7 +50,7 @@ const Allocator& program() {
 
 }  // namespace
 
-// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): with the system's names
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the system's have other names
 #pragma GCC visibility push(default)
 extern "C" {
 void* malloc(std::size_t size) noexcept { return program().malloc(size); }

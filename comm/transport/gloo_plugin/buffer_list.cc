@@ -16,7 +16,7 @@ bool or_throw(bool complete) {
 
 }  // namespace
 
-// Gloo's own buffer, and its place on the list.
+// A buffer of Gloo that is on the list while it exists.
 class BufferList::Listed : public UnboundBuffer {
  public:
   Listed(std::unique_ptr<UnboundBuffer> buffer, std::shared_ptr<State> state)
@@ -24,11 +24,11 @@ class BufferList::Listed : public UnboundBuffer {
         buffer_(std::move(buffer)),
         state_(std::move(state)) {
     const std::lock_guard lock(state_->mutex);
-    place_ = state_->buffers.insert(state_->buffers.end(), buffer_.get());
+    position_ = state_->buffers.insert(state_->buffers.end(), buffer_.get());
   }
   ~Listed() override {
     const std::lock_guard lock(state_->mutex);
-    state_->buffers.erase(place_);
+    state_->buffers.erase(position_);
   }
 
   bool waitRecv(int* rank, std::chrono::milliseconds timeout) override {
@@ -55,7 +55,7 @@ class BufferList::Listed : public UnboundBuffer {
  private:
   const std::unique_ptr<UnboundBuffer> buffer_;
   const std::shared_ptr<State> state_;
-  Buffers::iterator place_;
+  Buffers::iterator position_;
 };
 
 BufferList::BufferList(std::shared_ptr<gloo::transport::Context> transport)

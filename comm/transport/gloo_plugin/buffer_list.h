@@ -1,7 +1,7 @@
-// Gloo's transport with a list of the buffers that Gloo's own collectives make for themselves. When
-// a connection breaks, Gloo tells those who wait for what is still to begin on it, but neither who
-// is in the midst of sending nor who has received a part (tcp::Pair::signalException): they would
-// wait until their own time is up. Those who are on the list can be called back.
+// Gloo's transport with a list of the buffers that Gloo's own collectives create. When a connection
+// breaks, Gloo wakes operations whose transfer has not begun, but not those that are sending or
+// have received a part (tcp::Pair::signalException). These would wait for their full timeout.
+// call_back() wakes the operations of all buffers on the list.
 //
 // Threads: any.
 #pragma once
@@ -24,16 +24,16 @@ class BufferList : public gloo::transport::Context {
   std::unique_ptr<gloo::transport::UnboundBuffer> createUnboundBuffer(void* data,
                                                                       std::size_t bytes) override;
 
-  // For buffers that need no list.
+  // The transport itself, for buffers that are not to be on the list.
   [[nodiscard]] gloo::transport::Context& transport() { return *transport_; }
-  // What waits or will wait for a buffer that exists now throws a gloo::IoException.
+  // Makes the present and later waits for all buffers that exist now throw a gloo::IoException.
   void call_back();
 
  private:
   class Listed;
   using Buffers = std::list<gloo::transport::UnboundBuffer*>;
 
-  // Shared, since a buffer may live longer than the list that it is on.
+  // Shared, because a buffer may exist longer than its BufferList.
   struct State {
     std::mutex mutex;
     Buffers buffers;  // guarded by mutex

@@ -9,7 +9,7 @@
 namespace bp::gloo_plugin {
 namespace {
 
-// Gloo writes to sockets without MSG_NOSIGNAL. A program that handles SIGPIPE itself keeps that.
+// Gloo writes to sockets without MSG_NOSIGNAL. If the program handles SIGPIPE, nothing changes.
 void ignore_sigpipe_unless_handled() {
   struct sigaction current = {};
   if (::sigaction(SIGPIPE, nullptr, &current) == 0 && current.sa_handler == SIG_DFL) {
@@ -17,10 +17,11 @@ void ignore_sigpipe_unless_handled() {
   }
 }
 
-// Gloo's thread finds a connection locked while a rank's own thread writes to it, and asks again at
-// once, without end. Where both share a core it may have driven that very thread off it, until the
-// next tick of the clock: 4 ms in place of 0.1. A batch thread drives nobody off. Threads inherit
-// their policy, so it is this one's while the device is made.
+// While a rank's own thread writes to a connection, Gloo's thread finds that connection locked and
+// retries in a loop without a pause. If both share a core, Gloo's thread may have preempted the
+// writer, which then gets the core back only at the next tick of the clock: after 4 ms instead of
+// 0.1. A thread with SCHED_BATCH preempts no other thread. Threads inherit the policy, so this
+// thread has it while it creates the device.
 std::shared_ptr<gloo::transport::Device> create_with_batch_thread(
     const gloo::transport::tcp::attr& where) {
   int policy = SCHED_OTHER;
@@ -48,13 +49,13 @@ std::shared_ptr<Mesh> connect(const ConnectOptions& options) {
   return mesh;
 }
 
-// A wait that times out closes all connections: nothing new can begin on them then.
+// Closes all connections, by a wait that times out, so that no transfer can begin any more.
 void break_connections(Mesh& mesh) {
   char nothing = 0;
   const auto buffer = mesh.buffers().transport().createUnboundBuffer(&nothing, 1);
   try {
     buffer->waitRecv(std::chrono::milliseconds(1));
-  } catch (const std::exception&) {  // its timeout, as wanted
+  } catch (const std::exception&) {  // the timeout, which is intended
   }
 }
 
@@ -106,7 +107,8 @@ bool Transfer::wait(std::int64_t deadline_ns, const std::atomic<bool>& stop) {
   return complete_;
 }
 
-// An abandoned one must be gone from Gloo before the caller's memory is.
+// An incomplete transfer is not retired: Gloo must release its buffer before the caller frees the
+// memory.
 Transfer::~Transfer() {
   if (complete_) context_.retire(std::move(buffer_));
 }

@@ -1,4 +1,4 @@
-// A connected Gloo context, and what can go on in it.
+// A connected Gloo context, and the operations on it.
 #pragma once
 
 #include <gloo/context.h>
@@ -16,7 +16,8 @@
 
 namespace bp::gloo_plugin {
 
-// Threads that begin meanwhile leave the process's signals to the program's own.
+// Blocks all signals while it exists. Threads that start during that time inherit this, so the
+// process's signals go to the program's own threads.
 class SignalsBlocked {
  public:
   SignalsBlocked();
@@ -28,12 +29,12 @@ class SignalsBlocked {
   sigset_t before_ = {};
 };
 
-// A connection to every rank.
+// A Gloo context with a connection to every other rank.
 class Mesh : public gloo::Context {
  public:
   using gloo::Context::Context;
   void connect(const std::shared_ptr<gloo::transport::Device>& device, Connections& connections);
-  // Of which Gloo's collectives make their buffers.
+  // The transport from which Gloo's collectives create their buffers.
   [[nodiscard]] BufferList& buffers() { return *buffers_; }
 
  private:
@@ -47,9 +48,9 @@ class Context {
   [[nodiscard]] const std::shared_ptr<Mesh>& gloo() const { return gloo_; }
   [[nodiscard]] Waits& waits() { return waits_; }
 
-  // Takes the buffer of a transfer that is complete, to destroy it later. Gloo's destructor spins
-  // until Gloo's thread has let go of the buffer, which that thread does just after it has woken
-  // whoever waits; on a shared core it gets no turn while we spin.
+  // Takes the buffer of a complete transfer and destroys it later. The buffer's destructor spins
+  // until Gloo's thread releases the buffer, which it does just after it has woken the waiter. If
+  // both share a core, Gloo's thread cannot run while the destructor spins.
   void retire(std::unique_ptr<gloo::transport::UnboundBuffer> buffer);
 
  private:
@@ -59,7 +60,8 @@ class Context {
   Waits waits_;  // after gloo_: its thread uses it
 };
 
-// One message. A buffer each: Gloo counts completions by buffer, without saying of what.
+// One message. Each has its own buffer, because Gloo counts completions per buffer without saying
+// which transfer is complete.
 class Transfer {
  public:
   Transfer(Context& context, const Posting& posting);

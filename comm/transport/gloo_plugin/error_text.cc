@@ -8,8 +8,8 @@
 namespace bp::gloo_plugin {
 
 std::string readable(std::string_view text) {
-  const std::size_t place = text.find("] ");
-  if (text.starts_with('[') && place != text.npos) text.remove_prefix(place + 2);
+  const std::size_t source = text.find("] ");
+  if (text.starts_with('[') && source != text.npos) text.remove_prefix(source + 2);
   text = text.substr(0, text.find('\n'));
   std::string result;
   constexpr std::string_view kBeforePort = "]:";  // "[127.0.0.1]:21924"

@@ -1,4 +1,4 @@
-// What Gloo's errors say, as bp shows it.
+// Makes the texts of Gloo's errors readable.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace bp::gloo_plugin {
 
-// The first line of the text, without the place in Gloo's source that it begins with
-// ("[/build/gloo/pair.cc:575] Connection closed"), and with ports as numbers: Gloo prints them as
-// they lie in memory, 42069 as 21924.
+// Returns the first line of the text, without the position in Gloo's source with which it begins
+// ("[/build/gloo/pair.cc:575] Connection closed"), and with correct ports: Gloo prints them in
+// network byte order, 42069 as 21924.
 [[nodiscard]] std::string readable(std::string_view text);
 
 }  // namespace bp::gloo_plugin

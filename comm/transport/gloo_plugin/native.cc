@@ -1,5 +1,5 @@
-// Gloo's own collectives, to compare ours with. A tag that is a hash of the request keeps ranks
-// that disagree from meeting, as our slots do.
+// Gloo's own collectives, for comparison with bp's. The tag is a hash of the request, so that ranks
+// that disagree never receive each other's data, as with bp's slots.
 #include <gloo/allgatherv.h>
 #include <gloo/allreduce.h>
 #include <gloo/barrier.h>
@@ -19,7 +19,8 @@ std::chrono::milliseconds timeout_of(const NativeCall& call) {
   return std::chrono::milliseconds(call.timeout_ms);
 }
 
-// T: any type as wide as an element; Gloo only moves them, and reduces by our function.
+// T may be any type of the element's size: Gloo only moves elements, and reduces them with bp's
+// function.
 template <class T>
 void all_reduce(const std::shared_ptr<gloo::Context>& context, const NativeCall& call) {
   gloo::AllreduceOptions options(context);
@@ -45,7 +46,7 @@ void all_gather(const std::shared_ptr<gloo::Context>& context, const NativeCall&
   std::vector<std::size_t> bytes(call.counts, call.counts + context->size);
   for (std::size_t& count : bytes) count *= call.element_bytes;
   gloo::AllgathervOptions options(context);
-  // Gloo takes its input as changeable, but only reads it.
+  // Gloo takes a pointer to mutable input, but only reads it.
   options.setInput(const_cast<char*>(static_cast<const char*>(call.input)),
                    call.input_count * call.element_bytes);
   options.setOutput(static_cast<char*>(call.output), bytes);
@@ -61,7 +62,7 @@ void barrier(const std::shared_ptr<gloo::Context>& context, const NativeCall& ca
   gloo::barrier(options);
 }
 
-// The only reduce-scatter this Gloo has: a class of the old kind that works in place.
+// This version of Gloo has only one reduce-scatter, a class of its older API that works in place.
 void reduce_scatter(const std::shared_ptr<gloo::Context>& context, const NativeCall& call) {
   const auto* const input = static_cast<const float*>(call.input);
   std::vector<float> data(input, input + call.input_count);

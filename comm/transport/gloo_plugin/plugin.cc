@@ -1,4 +1,4 @@
-// The table: each entry calls C++ and turns what it throws into a Failure.
+// The table of C functions. Each calls C++ code and converts what that throws to a Failure.
 #include <gloo/common/error.h>
 
 #include <exception>
@@ -16,7 +16,7 @@ void set(Failure* failure, Failure::Kind kind, const char* what) {
   failure->text[text.copy(failure->text, sizeof(failure->text) - 1)] = '\0';
 }
 
-// What `action` returns, or `otherwise` with `failure` set.
+// Returns what `action` returns. If it throws, sets `failure` and returns `otherwise`.
 template <class Action, class Result>
 Result guarded(Failure* failure, Result otherwise, const Action& action) noexcept {
   try {
@@ -35,7 +35,7 @@ Result guarded(Failure* failure, Result otherwise, const Action& action) noexcep
 
 void* connect(const ConnectOptions* options, Failure* failure) {
   return guarded(failure, static_cast<void*>(nullptr), [&]() -> void* {
-    const SignalsBlocked blocked;  // until Gloo's thread and ours have begun
+    const SignalsBlocked blocked;  // for Gloo's thread and the alarm thread, which start here
     return new Context(*options);
   });
 }

@@ -6,31 +6,32 @@
 namespace bp::gloo_plugin {
 namespace {
 
-// Gloo wants a finite time; ours ends the wait long before.
+// Gloo needs a finite timeout. The alarm thread ends every wait long before this one.
 constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
 
 }  // namespace
 
-// An entry for as long as a wait lasts.
+// Holds an entry while a wait lasts.
 class Waits::Registration {
  public:
   Registration(Waits& waits, Entry entry) : waits_(waits) {
     const std::lock_guard lock(waits_.mutex_);
-    place_ = waits_.entries_.insert(waits_.entries_.end(), entry);
-    // Set before wake() takes the mutex, so either we see it here or wake() sees the entry.
+    position_ = waits_.entries_.insert(waits_.entries_.end(), entry);
+    // Pairs with the release store by which the caller of wake() set `stop` before the call: either
+    // this load sees it, or wake() sees the entry.
     if (entry.stop->load(std::memory_order_acquire)) waits_.entries_.back().deadline = Clock::now();
     if (waits_.entries_.back().deadline < waits_.next_ring_) waits_.changed_.notify_one();
   }
   ~Registration() {
     const std::lock_guard lock(waits_.mutex_);
-    waits_.entries_.erase(place_);
+    waits_.entries_.erase(position_);
   }
   Registration(const Registration&) = delete;
   Registration& operator=(const Registration&) = delete;
 
  private:
   Waits& waits_;
-  Place place_;
+  Position position_;
 };
 
 Waits::Waits(std::function<void()> give_up)
@@ -58,8 +59,8 @@ void Waits::run(const std::function<void()>& action, const std::atomic<bool>& st
   action();
 }
 
-// A buffer serves one transfer, so a call that comes too late meets nobody. Who has no buffer of
-// ours (run()) is called back by the alarm thread, as that takes a while.
+// A buffer serves one transfer, so a late abort of its wait affects no other. An entry of run() has
+// no buffer; the alarm thread ends it by give_up_(), because that takes longer than wake() may.
 void Waits::call_back(Entry& entry) {
   entry.deadline = Clock::time_point::max();
   giving_up_ = giving_up_ || entry.buffer == nullptr;
@@ -90,7 +91,7 @@ void Waits::ring() {
       lock.lock();
       continue;
     }
-    // Not longer than an hour: time_point::max() overflows inside wait_until.
+    // At most an hour, because time_point::max() overflows inside wait_until().
     changed_.wait_until(lock, std::min(next_ring_, now + std::chrono::hours(1)));
   }
 }

@@ -1,8 +1,8 @@
-// Waiting for Gloo with a deadline and a stop flag. Gloo's own timed wait closes every connection
-// when its time is up, so ours never ends that way: a thread calls the waiter back instead.
+// Waits for Gloo with a deadline and a stop flag. When Gloo's own timed wait reaches its timeout,
+// it closes every connection. bp never uses that timeout: an alarm thread aborts the wait instead.
 //
-// Threads: any. The alarm thread sleeps until the earliest deadline that it knew of when it fell
-// asleep, so waits that end sooner cost it nothing.
+// Threads: any. The alarm thread sleeps until the earliest deadline that it knew when it went to
+// sleep, so a wait that ends sooner costs it nothing.
 #pragma once
 
 #include <gloo/transport/unbound_buffer.h>
@@ -21,30 +21,31 @@ class Waits {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `give_up` ends all that Gloo is doing; called on the alarm thread.
+  // `give_up` must end all operations of Gloo. The alarm thread calls it.
   explicit Waits(std::function<void()> give_up);
   ~Waits();
   Waits(const Waits&) = delete;
   Waits& operator=(const Waits&) = delete;
 
-  // True when the buffer's send or receive is complete; false when called back. Throws what Gloo
-  // does.
+  // Returns true when the buffer's send or receive is complete. Returns false at the deadline, or
+  // when `stop` is set (before the call, or later with a wake()). Throws what Gloo throws.
   bool wait(gloo::transport::UnboundBuffer& buffer,
             bool send,
             Clock::time_point deadline,
             const std::atomic<bool>& stop);
-  // Runs something of Gloo's that cannot be called back; when `stop` is set, give_up() is called.
+  // Runs an operation of Gloo that cannot be aborted. When `stop` is set (before the call, or later
+  // with a wake()), the alarm thread calls give_up().
   void run(const std::function<void()>& action, const std::atomic<bool>& stop);
   void wake();
 
  private:
   struct Entry {
-    gloo::transport::UnboundBuffer* buffer = nullptr;  // null: of run()
+    gloo::transport::UnboundBuffer* buffer = nullptr;  // null for an entry of run()
     bool send = false;
     Clock::time_point deadline;
     const std::atomic<bool>* stop = nullptr;
   };
-  using Place = std::list<Entry>::iterator;
+  using Position = std::list<Entry>::iterator;
   class Registration;
 
   void call_back(Entry& entry);

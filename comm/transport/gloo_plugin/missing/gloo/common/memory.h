@@ -1,6 +1,7 @@
-// Gloo's tcp/pair.h and tcp/context.h include a header that Debian's libgloo-dev leaves out. This
-// one declares what they need of it: the two types that stand in the layout of their classes, as
-// libgloo0 was built with them (commit 5b14351). It is used only where the system has none.
+// Gloo's tcp/pair.h and tcp/context.h include this header, which Debian's libgloo-dev lacks. This
+// one declares what they need of it: the two types that the layout of their classes contains, as in
+// the Gloo that libgloo0 was built from (commit 5b14351). It is used only if the system has no such
+// header.
 #pragma once
 
 #include <memory>
