@@ -1,5 +1,5 @@
-// Each engine is a row of kEngines. Whose rows come first matters: an engine's processes also have
-// the variables of whatever started the engine itself.
+// Each engine is a row of kEngines. The order of the rows matters: the processes of an engine also
+// have the variables of what started the engine itself.
 #include "comm/topology/engine.h"
 
 #include <algorithm>
@@ -14,17 +14,17 @@ namespace {
 
 struct EngineRow {
   const char* name;
-  const char* sign;  // the variable that tells; the others are then required, "" is for none
+  const char* sign;  // the variable that shows the engine; "" in another field: it has none
   const char* rank;
   const char* size;
-  const char* local_size = "";  // ranks on this host, or
-  const char* hosts = "";       // how many hosts
+  const char* local_size = "";  // the number of ranks on this host, or
+  const char* hosts = "";       // the number of hosts
   const char* node = "";
-  const char* job = "";   // these two name the job together
-  const char* part = "";  // a step of it, or its number of restarts
+  const char* job = "";   // job and part together name the job
+  const char* part = "";  // a step of the job, or its number of restarts
   const char* master_host = "";
   const char* master_port = "";
-  const char* alone = "";  // must be 1: this many more processes the engine leaves to others
+  const char* alone = "";  // processes per node, which the engine does not start; must be 1
 };
 
 constexpr std::array kEngines = {
@@ -56,7 +56,7 @@ constexpr std::array kEngines = {
               .size = "JSM_NAMESPACE_SIZE",
               .local_size = "JSM_NAMESPACE_LOCAL_SIZE",
               .job = "LSB_JOBID"},
-    // SLURM_PROCID is set in a batch script too, where srun has started nothing.
+    // SLURM_PROCID is no sign: a batch script has it too, without srun.
     EngineRow{.name = "slurm",
               .sign = "SLURM_STEP_ID",
               .rank = "SLURM_PROCID",
@@ -70,7 +70,7 @@ constexpr std::array kEngines = {
               .rank = "PMI_RANK",
               .size = "PMI_SIZE",
               .job = "PMI_JOBID"},
-    // PMIx tells the size to its own library only.
+    // PMIx gives the size only to its own library, so WORLD_SIZE must be set.
     EngineRow{.name = "pmix",
               .sign = "PMIX_RANK",
               .rank = "PMIX_RANK",
@@ -101,7 +101,8 @@ constexpr std::array kEngines = {
 
 constexpr int kMostRanks = 1 << 20;
 
-// The other half of a pair may be all that is left of a set: it is the sign of a broken one.
+// If only the size of an engine's variables is set, the set is broken, and an error is better than
+// running alone.
 constexpr std::array<std::array<const char*, 2>, 5> kLoneSizes = {{
     {"openmpi", "OMPI_COMM_WORLD_SIZE"},
     {"jsrun", "JSM_NAMESPACE_SIZE"},
@@ -139,8 +140,8 @@ EngineRank read(const Variables& variables, const EngineRow& engine, const std::
   }
   if (contract.number(engine.alone, 1).value_or(1) != 1) {
     variables.refuse(engine.alone,
-                     "leaves starting the ranks of this host to its command: start it with "
-                     "torchrun, or set one process a node");
+                     "this engine does not start several processes of a node itself: start the "
+                     "program with torchrun, or set one process per node");
   }
   if (const auto local = contract.number(engine.local_size, 1))
     found.one_host = *local == found.size;
@@ -160,7 +161,7 @@ EngineRank read(const Variables& variables, const EngineRow& engine, const std::
 
 }  // namespace
 
-// Numbers from 2^32 - 16 on are Slurm's own steps: the batch script, an interactive shell.
+// Steps with numbers of 2^32 - 16 or more are Slurm's own: the batch script, an interactive shell.
 bool in_slurm_step(const Variables& variables) {
   constexpr unsigned long kFirstOfSlurm = 4294967280;
   if (!variables.has("SLURM_STEP_ID")) return false;
@@ -182,7 +183,7 @@ std::optional<EngineRank> find_engine(const Variables& variables) {
     const EngineRow* const engine = by_name(asked);
     if (engine == nullptr) {
       variables.refuse("BP_ENGINE",
-                       concat("there is no such engine; there are: none, bprun, ", engine_names()));
+                       concat("no such engine; the engines are: none, bprun, ", engine_names()));
     }
     return read(variables, *engine, variables.has(engine->sign) ? engine->sign : "BP_ENGINE");
   }

@@ -1,4 +1,5 @@
-// Engines: what else than bprun starts processes that belong together, told by their variables.
+// Engines: programs other than bprun that start the ranks of a job. bp recognises an engine by the
+// variables that it sets.
 #pragma once
 
 #include <optional>
@@ -10,27 +11,28 @@
 namespace bp {
 
 struct EngineRank {
-  std::string engine = {};    // "openmpi": what BP_ENGINE calls it
+  std::string engine = {};    // its name for BP_ENGINE, "openmpi"
   std::string found_by = {};  // "OMPI_COMM_WORLD_RANK=1"
   int rank = 0;
   int size = 1;
-  bool one_host = false;         // by the engine, or as its master is this host's loopback
-  std::string node = {};         // this host in the engine's words; empty where it has none
-  std::string job = {};          // names the job among the user's others; empty where nothing does
-  std::string master_host = {};  // MASTER_ADDR and MASTER_PORT, or what the engine calls them; both
-  std::string master_port = {};  // empty where the engine knows none
+  bool one_host = false;         // the engine says so, or its master's address is loopback
+  std::string node = {};         // the engine's name of this host; empty if it has none
+  std::string job = {};          // names the job among the user's jobs; empty if nothing does
+  std::string master_host = {};  // MASTER_ADDR, or the engine's variable for it; may be empty
+  std::string master_port = {};  // MASTER_PORT, the same; empty if and only if master_host is
 };
 
-// The first engine whose variables are there, or the one that BP_ENGINE names. None: no engine, or
-// BP_ENGINE=none. Throws invalid_argument naming the variable that is missing from an engine's set
-// or contradicts another, or the engines where BP_ENGINE names none of them.
+// Returns what the engine that BP_ENGINE names says, or else the first engine whose variables are
+// set; nothing if there is no engine or BP_ENGINE=none. Throws invalid_argument, with the variable,
+// if one is missing or contradicts another, and with a list of the engines if BP_ENGINE names none
+// of them.
 [[nodiscard]] std::optional<EngineRank> find_engine(const Variables& variables);
 
-// Whether srun started this process. Not so for a batch script and for salloc's shell, though
-// SLURM_PROCID is set there, and SLURM_STEP_ID may be.
+// Returns whether srun started this process. For a batch script and salloc's shell it returns
+// false, although SLURM_PROCID is set there and SLURM_STEP_ID may be.
 [[nodiscard]] bool in_slurm_step(const Variables& variables);
 
-// "torchrun, openmpi, ...", in the order in which they are looked for.
+// Returns "torchrun, openmpi, ...", in the order of the search.
 [[nodiscard]] std::string engine_names();
 
 }  // namespace bp

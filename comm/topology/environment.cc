@@ -13,11 +13,11 @@
 namespace bp {
 namespace {
 
-// What bprun sets, all or none of it. BP_HOST_NAMES is set too, but only messages need it.
+// bprun sets all of these variables. It also sets BP_HOST_NAMES, which only messages need.
 constexpr std::array kOfBprun = {"RANK",     "WORLD_SIZE", "BP_LOCAL_SIZES",
                                  "BP_STORE", "BP_JOB",     "BP_KEY_FD"};
 
-// Says which variable an Error of someone who does not know it is about.
+// Calls `read`, and adds the variable's name to an Error that it throws.
 template <class Read>
 auto naming(const Contract& bprun, const char* name, const Read& read) {
   try {
@@ -72,7 +72,7 @@ Environment read_bprun(const Variables& variables, const std::string& sign) {
   environment.launcher = "bprun";
   environment.found_by = concat(sign, "=", variables.text(sign));
   for (const char* name : kOfBprun) {
-    (void)bprun.required(name);  // what is missing comes before what is wrong
+    (void)bprun.required(name);  // so that a missing variable is reported before a wrong one
   }
   environment.topology = read_topology(bprun);
   environment.job = bprun.required("BP_JOB");
@@ -89,7 +89,7 @@ Environment read_environment(const Variables& variables) {
   const std::string asked = variables.text("BP_ENGINE");
   if (asked == "bprun") return read_bprun(variables, "BP_ENGINE");
   if (asked.empty()) {
-    // RANK and WORLD_SIZE are also what PyTorch's launchers set.
+    // RANK and WORLD_SIZE do not count, because PyTorch's launchers set them too.
     const auto* const own = std::find_if(kOfBprun.begin() + 2, kOfBprun.end(),
                                          [&](const char* name) { return variables.has(name); });
     if (own != kOfBprun.end()) return read_bprun(variables, *own);

@@ -1,4 +1,4 @@
-// Environment::current() of variables that need not be this process's.
+// Environment::current() for any set of variables, such as those of a test.
 #pragma once
 
 #include "bp/environment.h"
@@ -9,7 +9,8 @@ namespace bp {
 
 [[nodiscard]] Environment read_environment(const Variables& variables);
 
-// Of a rank that an engine started, without what only the ranks know together: hosts, store, key.
+// Returns the environment of a rank that an engine started. Hosts, store and key are not set: the
+// ranks find them out together (comm/rendezvous/engine_job.h).
 [[nodiscard]] Environment environment_of(const EngineRank& rank);
 
 }  // namespace bp

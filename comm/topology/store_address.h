@@ -1,4 +1,4 @@
-// Addresses of stores as text.
+// Parses the address of a store.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace bp {
 
-// "host:port" or "[::1]:port"; throws invalid_argument: "is not ...".
+// Parses "host:port" or "[::1]:port". Throws invalid_argument with a text that begins "is not".
 [[nodiscard]] StoreAddress parse_store_address(const std::string& text);
 
 }  // namespace bp

@@ -15,7 +15,7 @@ Variables Variables::of_this_process() {
     const std::string_view line = *entry;
     const std::size_t equals = line.find('=');
     if (equals == std::string_view::npos) continue;
-    map.emplace(line.substr(0, equals), line.substr(equals + 1));  // the first, as for getenv
+    map.emplace(line.substr(0, equals), line.substr(equals + 1));  // keeps the first, as getenv
   }
   return Variables(std::move(map));
 }

@@ -1,4 +1,4 @@
-// The variables of a process, from which a launcher's contract is read.
+// Environment variables, and the ones among them that a launcher sets together.
 #pragma once
 
 #include <map>
@@ -16,29 +16,31 @@ class Variables {
   static Variables of_this_process();
 
   [[nodiscard]] bool has(std::string_view name) const { return map_.contains(name); }
-  // Empty where it is not set.
+  // Returns the value, or "" if the variable is not set.
   [[nodiscard]] std::string text(std::string_view name) const;
 
-  // Throws invalid_argument: "NAME=value: why", or "NAME why" where it is not set.
+  // Throws invalid_argument: "NAME=value: why", or "NAME why" if the variable is not set.
   [[noreturn]] void refuse(std::string_view name, std::string_view why) const;
 
  private:
   Map map_;
 };
 
-// What one launcher sets together, or not at all. Of a variable that is missing the text says by
-// which other one, `sign`, the launcher was found, and `advice` what to do.
+// The variables that a launcher sets together, or not at all. The error about a missing variable
+// names `sign`, the variable by which the launcher was recognised, and ends with `advice`.
 class Contract {
  public:
   Contract(const Variables& variables, std::string sign, std::string advice);
 
   [[nodiscard]] const Variables& variables() const { return variables_; }
-  [[nodiscard]] std::string required(std::string_view name) const;  // set and not empty
+  // These return the value of a variable, and throw invalid_argument if it is missing or empty, or
+  // not a whole number of at least `least`. number() returns nothing if the variable is missing.
+  [[nodiscard]] std::string required(std::string_view name) const;
   [[nodiscard]] int required_number(std::string_view name, int least) const;
   [[nodiscard]] std::optional<int> number(std::string_view name, int least) const;
 
  private:
-  const Variables& variables_;  // the caller's
+  const Variables& variables_;  // the caller owns them
   std::string sign_;
   std::string advice_;
 };

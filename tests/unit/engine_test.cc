@@ -174,7 +174,7 @@ TEST(Engine, OneCanBeAskedForAndAllTurnedOff) {
   EXPECT_THAT(found_in(with(kPlain, "BP_ENGINE", "slurm")),
               StartsWith("SLURM_PROCID is not set, but BP_ENGINE is: the engine slurm sets"));
   EXPECT_EQ(found_in(with(kPlain, "BP_ENGINE", "sge")),
-            "BP_ENGINE=sge: there is no such engine; there are: none, bprun, torchrun, openmpi, "
+            "BP_ENGINE=sge: no such engine; the engines are: none, bprun, torchrun, openmpi, "
             "mpich, jsrun, slurm, pmi, pmix, plain, pet, indexed");
 }
 
