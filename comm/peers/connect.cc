@@ -25,18 +25,19 @@
 namespace bp {
 namespace {
 
-// Beyond the ranks that are awaited: strangers are dropped for each other before they are for
-// ranks.
+// Connections that a listener keeps beyond the number of ranks that it waits for, so that strangers
+// push out strangers before they push out ranks.
 constexpr std::size_t kStrangers = 64;
-// A rank that cannot be reached has often just ended, and the news of that is on its way.
+// How long to wait for news from the store when a rank cannot be reached: often that rank has just
+// ended.
 constexpr std::chrono::milliseconds kNewsOfFailure{500};
 
 std::string limit_hint(int error) {
   return error == EMFILE || error == ENFILE ? "; raise the limit (ulimit -n)" : "";
 }
 
-// Threads: the one that constructs it waits and asks the store, so that the store's answers do not
-// hold up those that connect; thread_ does the rest.
+// Threads: the constructing thread asks the store and waits; thread_ connects and accepts, so that
+// a slow answer of the store delays neither.
 class PeerSetup {
  public:
   PeerSetup(const PeerGroup& group, Listening own, Store& store)
@@ -66,7 +67,7 @@ class PeerSetup {
     store_.on_job_failure({});
     stop_thread();
     for (const auto& [rank, connector] : connectors_) connector->stop();
-    Refusals refusals = all_came_ ? listener_.all_refused() : listener_.refused();
+    Refusals refusals = all_connected_ ? listener_.all_refused() : listener_.refused();
     refusals.log_as(concat("rank ", group_.rank));
   }
   PeerSetup(const PeerSetup&) = delete;
@@ -76,13 +77,13 @@ class PeerSetup {
 
  private:
   struct Trouble {
-    int rank = -1;  // of the peer; -1: our own listener
+    int rank = -1;  // the peer's; -1: this rank's listener has failed
     std::string why;
   };
   [[nodiscard]] int above() const { return group_.first + group_.count - 1 - group_.rank; }
   Fd& connection_to(int rank) { return all_[static_cast<std::size_t>(rank - group_.first)]; }
   void serve() noexcept;
-  void meet_those_below();
+  void start_connecting_to_lower_ranks();
   void connect_to(int rank, const Endpoint& where);
   void take(int rank, Fd connection);
   void fail(int rank, const std::string& why);
@@ -103,12 +104,12 @@ class PeerSetup {
   std::vector<Fd> all_;
   std::optional<Trouble> trouble_;
   std::optional<JobFailure> job_failure_;
-  bool over_ = false;  // all_ is the caller's
-  bool all_came_ = false;
+  bool over_ = false;  // run() has stopped waiting, so take() ignores later connections
+  bool all_connected_ = false;
 
   asio::io_context io_{1};
   PeerListener listener_;
-  std::map<int, std::shared_ptr<PeerConnector>> connectors_;  // of thread_, until it is joined
+  std::map<int, std::shared_ptr<PeerConnector>> connectors_;  // thread_ uses it until it is joined
   std::thread thread_;
 };
 
@@ -116,14 +117,14 @@ void PeerSetup::serve() noexcept {
   try {
     const auto busy = asio::make_work_guard(io_);
     io_.run();
-  } catch (const std::exception& error) {  // no memory, most likely
+  } catch (const std::exception& error) {  // probably no memory is left
     fail(-1, error.what());
   }
 }
 
 std::vector<Fd> PeerSetup::run() {
   try {
-    meet_those_below();
+    start_connecting_to_lower_ranks();
   } catch (const Error& error) {
     if (error.code() == ErrorCode::timeout) throw_missing();
     throw;
@@ -141,20 +142,20 @@ std::vector<Fd> PeerSetup::run() {
                        group_.with, " the others: the job has failed: ", job_failure_->text));
   }
   over_ = true;
-  all_came_ = complete();
-  if (all_came_) return std::move(all_);
+  all_connected_ = complete();
+  if (all_connected_) return std::move(all_);
   const auto trouble = trouble_;
   lock.unlock();
   if (trouble) throw_trouble(*trouble);
   throw_missing();
 }
 
-void PeerSetup::meet_those_below() {
+void PeerSetup::start_connecting_to_lower_ranks() {
   const auto key_of = [this](int rank) { return concat(group_.keys, rank); };
   store_.set(key_of(group_.rank), address_);
   for (int lower = group_.first; lower < group_.rank; ++lower) {
     const auto where = Endpoint::decode(store_.get(key_of(lower), deadline_.left()));
-    if (!where) throw_trouble({lower, "the address that it published is not understood"});
+    if (!where) throw_trouble({lower, "it published an address of another form"});
     asio::post(io_, [this, lower, where] { connect_to(lower, *where); });
   }
 }

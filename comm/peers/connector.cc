@@ -92,11 +92,11 @@ void PeerConnector::take_answer() {
   if (!handshake_.check_answer({bytes_.data(), kPeerAnswer})) {
     fail("it does not know the job's key");
   } else if (send(handshake_.proof())) {
-    read(1, [this] { take_root_cause(); });
+    read(1, [this] { take_acceptance(); });
   }
 }
 
-void PeerConnector::take_root_cause() {
+void PeerConnector::take_acceptance() {
   if (bytes_[0] != kPeerAccepted) {
     fail("it broke the protocol of the handshake");
     return;
@@ -106,7 +106,7 @@ void PeerConnector::take_root_cause() {
   owner_.on_connected(Fd(socket_.release()));
 }
 
-// The empty buffer of a new connection has room for it.
+// Never blocks: the empty buffer of a new connection has room for these bytes.
 bool PeerConnector::send(const std::string& bytes) {
   const ssize_t sent =
       ::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -115,7 +115,7 @@ bool PeerConnector::send(const std::string& bytes) {
   return false;
 }
 
-// Many ranks that must come again should not come together.
+// Pauses for a random time, so that many ranks that retry do not connect at the same time again.
 void PeerConnector::try_again(const std::string& why) {
   trouble_ = why;
   asio::error_code ignored;

@@ -1,8 +1,8 @@
-// The connecting side: reaches a rank's listener, and both prove the job's key (handshake.h). A
-// connection that ends in the middle of that, as when strangers crowd the listener, is tried again
-// after a pause that grows.
+// The connecting side: connects to a rank's listener, and both prove the job's key (handshake.h).
+// If the connection ends before that, for example because the listener drops it in favour of
+// others, the connector retries after a pause that grows.
 //
-// Threads: everything happens on the thread that runs `io`.
+// Threads: only the thread that runs `io`.
 #pragma once
 
 #include <array>
@@ -27,16 +27,16 @@ class PeerConnector : public std::enable_shared_from_this<PeerConnector> {
  public:
   struct Owner {
     std::function<void(Fd connection)> on_connected;
-    // It can never work: the address is not reachable, or what listens there has another key.
+    // A retry cannot help: the address is not reachable, or the process there has another key.
     std::function<void(const std::string& why)> on_failure;
   };
-  // `rank`: that connects.
+  // `rank`: the rank that connects.
   PeerConnector(asio::io_context& io, int rank, const JobKey& key, const Endpoint& to, Owner owner);
 
-  // One of the two functions is called, once, unless stop() comes before.
+  // Calls one of the owner's functions later, once, unless stop() is called before.
   void start();
   void stop();
-  // Why the last try did not work; empty where it is in progress.
+  // Returns why the last try failed, or "" while one is in progress.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
  private:
@@ -45,7 +45,7 @@ class PeerConnector : public std::enable_shared_from_this<PeerConnector> {
   template <class Then>
   void read(std::size_t size, Then then);
   void take_answer();
-  void take_root_cause();
+  void take_acceptance();
   bool send(const std::string& bytes);
   void try_again(const std::string& why);
   void fail(const std::string& why);

@@ -24,7 +24,7 @@ void set_address(Endpoint& to, const void* address, std::size_t size) {
   to.size = static_cast<socklen_t>(size);
 }
 
-// The first address of the interface; one of IPv4 before those of IPv6.
+// Returns the first IPv4 address of the interface, or else its first IPv6 address.
 Endpoint address_of_interface(const std::string& name) {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) throw Error(ErrorCode::io, error_text(errno));
@@ -73,7 +73,7 @@ Listening listen_at(Endpoint at, const std::string& name) {
   Listening own{Fd(::socket(at.address.ss_family, at.socket_type() | kListenFlags, 0)), at};
   auto* const address = reinterpret_cast<sockaddr*>(&own.at.address);
   own.at.identity = random_bytes();
-  // The kernel cuts the backlog to what it allows (net.core.somaxconn).
+  // The kernel limits the backlog to net.core.somaxconn.
   if (!own.socket || ::bind(own.socket.get(), address, own.at.size) != 0 ||
       ::listen(own.socket.get(), SOMAXCONN) != 0) {
     const int error = errno;
@@ -116,7 +116,7 @@ std::optional<Endpoint> Endpoint::decode(std::string_view text) {
                             std::string(rest.substr(0, port)).c_str());
   } else if (sockaddr_un name{}; text.starts_with("unix ") && rest.size() < sizeof name.sun_path) {
     name.sun_family = AF_UNIX;
-    rest.copy(name.sun_path + 1, rest.size());  // one that begins with NUL is an abstract name
+    rest.copy(name.sun_path + 1, rest.size());  // a NUL before it makes the name an abstract one
     set_address(found, &name, offsetof(sockaddr_un, sun_path) + 1 + rest.size());
   }
   if (found.size == 0 || !parse_hex(text.substr(kind + 1, id - kind - 1), found.identity)) {
@@ -129,7 +129,8 @@ Listening listen_tcp(const ListenOn& where) {
   const Endpoint at = where.interface.empty() ? numeric_address(where.address, "0")
                                               : address_of_interface(where.interface);
   if (at.size == 0) {
-    throw Error(ErrorCode::invalid_argument, concat("'", where.address, "' is no numeric address"));
+    throw Error(ErrorCode::invalid_argument,
+                concat("'", where.address, "' is not a numeric address"));
   }
   return listen_at(at, concat(where.interface, where.address));
 }

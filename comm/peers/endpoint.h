@@ -1,5 +1,6 @@
-// Where a rank listens for its peers: a TCP address, or an abstract Unix socket of this machine,
-// and the identity that handshakes with it cover (handshake.h).
+// The address at which a rank listens for its peers: TCP, or an abstract Unix socket of this
+// machine. With it goes the random identity that every handshake with that rank covers
+// (handshake.h).
 #pragma once
 
 #include <sys/socket.h>
@@ -22,7 +23,7 @@ struct Endpoint {
   [[nodiscard]] int socket_type() const { return local() ? SOCK_SEQPACKET : SOCK_STREAM; }
   // "127.0.0.1:4711", "[::1]:4711"; "this machine" for a Unix socket.
   [[nodiscard]] std::string name() const;
-  // For the store, and back. Nothing where the text is not of encode().
+  // To text for the store, and back. decode() returns nothing for other text.
   [[nodiscard]] std::string encode() const;
   [[nodiscard]] static std::optional<Endpoint> decode(std::string_view text);
 };
@@ -32,9 +33,11 @@ struct Listening {
   Endpoint at;
 };
 
-// On any free port. Throws io, with the address, and invalid_argument where the interface has none.
+// Listens on a free TCP port. Throws io, with the address, if that fails, and invalid_argument if
+// the interface has no address or the address is not numeric.
 [[nodiscard]] Listening listen_tcp(const ListenOn& where);
-// Under a random name in Linux' abstract namespace, which leaves no file behind. Throws io.
+// Listens on a Unix socket with a random name in Linux' abstract namespace, which leaves no file.
+// Throws io.
 [[nodiscard]] Listening listen_unix();
 
 }  // namespace bp

@@ -1,4 +1,5 @@
-// How two ranks prove to each other that they know the job's key, on a new connection of any kind.
+// The handshake in which two ranks prove to each other, on a new connection of any kind, that they
+// know the job's key.
 //
 //   connecting rank                                       listening rank
 //     "bp peer1", its rank, nonce a, HMAC(hello)     ->
@@ -6,10 +7,10 @@
 //     HMAC(proof, a, b)                              ->
 //                                                    <-   one byte: accepted
 //
-// Every HMAC covers the rank that connects and the listener's identity, which is random and stands
-// only in the job's store. What is recorded at one listener is therefore worthless at another, and
-// the nonces make it worthless at the same one. The first HMAC proves nothing new; it tells a rank
-// from a stranger before the listener has spent anything.
+// Every HMAC covers the rank that connects and the listener's identity, which is random and is
+// published only in the job's store. So a handshake that was recorded at one listener is useless at
+// another, and the nonces make it useless at the same one. The first HMAC, which can be replayed,
+// is no proof; it lets the listener tell a rank from a stranger before it answers.
 //
 // Pure: bytes in, bytes out. Threads: one at a time.
 #pragma once
@@ -30,17 +31,17 @@ inline constexpr char kPeerAccepted = 'y';
 
 class PeerHandshake {
  public:
-  // `listener`: the identity of the listener that this connection leads to.
+  // `listener`: the identity of the rank that listens.
   PeerHandshake(const JobKey& key, const Bytes32& listener) : hmac_(key), listener_(listener) {}
 
-  // The side of the rank that connects. check_answer() is false where the listener does not know
+  // The side of the rank that connects. check_answer() returns false if the listener does not know
   // the key.
   [[nodiscard]] std::string hello(int rank);
   [[nodiscard]] bool check_answer(std::string_view answer);
   [[nodiscard]] std::string proof();
 
-  // The side of the rank that listens. take_hello() returns the rank that claims to connect, or
-  // nothing where the bytes are not a hello of this job to this listener.
+  // The side of the rank that listens. take_hello() returns the rank that the peer claims to be, or
+  // nothing if the bytes are not a hello of this job to this listener.
   [[nodiscard]] std::optional<int> take_hello(std::string_view hello);
   [[nodiscard]] std::string answer();
   [[nodiscard]] bool check_proof(std::string_view proof);
@@ -50,8 +51,8 @@ class PeerHandshake {
 
   Hmac hmac_;
   Bytes32 listener_;
-  std::string opening_;  // of the hello: all before its HMAC
-  std::string b_;
+  std::string opening_;  // the hello without its HMAC
+  std::string b_;        // the listener's nonce
 };
 
 }  // namespace bp

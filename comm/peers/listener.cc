@@ -18,17 +18,18 @@ namespace bp {
 namespace {
 
 constexpr std::chrono::milliseconds kRetryAccept{100};
-constexpr int kAcceptsInARow = 16;  // then what has come on other connections has its turn
+constexpr int kAcceptsInARow = 16;  // then connections that have data are served
 
-// A Unix socket is for ranks of one user. Other sockets do not tell.
-bool is_of_our_user(int connection) {
+// Returns false for a Unix socket whose peer is a process of another user. Other sockets do not
+// tell the user.
+bool may_be_of_this_user(int connection) {
   ucred peer{};
   socklen_t size = sizeof peer;
   const bool known = ::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
   return !known || peer.pid == 0 || peer.uid == ::geteuid();
 }
 
-// accept() also fails for want of a descriptor where no connection waits.
+// Without a free descriptor accept() fails even if no connection waits.
 bool has_connection(int socket) {
   pollfd waiting{socket, POLLIN, 0};
   return ::poll(&waiting, 1, 0) == 1;
@@ -36,7 +37,7 @@ bool has_connection(int socket) {
 
 }  // namespace
 
-// A connection in the middle of its handshake.
+// A connection whose handshake is in progress.
 class PeerListener::Unproven : public std::enable_shared_from_this<Unproven> {
  public:
   Unproven(PeerListener& listener, Fd connection)
@@ -58,7 +59,7 @@ class PeerListener::Unproven : public std::enable_shared_from_this<Unproven> {
     close();
     std::exchange(listener_, nullptr)->settle(*this, why);
   }
-  // The listener has forgotten it.
+  // Closes the connection without calling the listener.
   void abandon() {
     listener_ = nullptr;
     close();
@@ -87,7 +88,7 @@ class PeerListener::Unproven : public std::enable_shared_from_this<Unproven> {
     const auto rank = handshake_.take_hello({bytes_.data(), kPeerHello});
     const auto& settings = listener_->settings_;
     if (!rank || *rank < settings.first || *rank >= settings.first + settings.count) {
-      refuse("it sent something else than the handshake of this job");
+      refuse("it sent something other than the handshake of this job");
       return;
     }
     rank_ = *rank;
@@ -105,12 +106,12 @@ class PeerListener::Unproven : public std::enable_shared_from_this<Unproven> {
     listener.settle(*this, "");
     listener.owner_.on_peer(rank_, std::move(connection));
   }
-  // The empty buffer of a new connection has room for it.
+  // Never blocks: the empty buffer of a new connection has room for these bytes.
   bool send(const std::string& bytes) {
     const ssize_t sent =
         ::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent == static_cast<ssize_t>(bytes.size())) return true;
-    refuse("it has gone");
+    refuse("it has disconnected");
     return false;
   }
   void close() {
@@ -121,7 +122,7 @@ class PeerListener::Unproven : public std::enable_shared_from_this<Unproven> {
 
   using Clock = std::chrono::steady_clock;
 
-  PeerListener* listener_;  // null at the end
+  PeerListener* listener_;  // null once the handshake has ended
   const Clock::time_point since_ = Clock::now();
   const std::string name_;
   asio::posix::stream_descriptor socket_;
@@ -172,7 +173,7 @@ void PeerListener::accept_some() {
       pause(error_text(why));
       return;
     }
-    if (!is_of_our_user(connection.get())) {
+    if (!may_be_of_this_user(connection.get())) {
       refusals_.add("this machine", "it is a process of another user");
       continue;
     }
@@ -186,11 +187,12 @@ void PeerListener::accept_some() {
   wait();
 }
 
-// Out of descriptors, most likely. The one of a connection that has had time to say hello, and has
-// said nothing, may serve a rank. If it was a rank's own, the rank tries again, so it does not
-// count as refused. The other connections keep their descriptors until they have proved the key or
-// their time is over: two ranks would otherwise take the last descriptor from each other for ever,
-// or one rank would be cut off each time before its hello is read.
+// Called when accept() fails, probably because no descriptor is left. Closes the oldest connection
+// on which no valid hello has arrived, if it had enough time for one, so that a rank can have its
+// descriptor. If that connection was a rank's, the rank retries, so it does not count as refused.
+// All other connections stay until they have proved the key or kProveWithin is over: otherwise two
+// ranks could take the last descriptor from each other forever, or a rank could lose its connection
+// each time before its hello is read.
 void PeerListener::pause(const std::string& why) {
   if (unproven_.empty()) {
     owner_.on_failure(why);
@@ -206,8 +208,8 @@ void PeerListener::pause(const std::string& why) {
   });
 }
 
-// One that has not said a word of the job, or else the oldest.
-PeerListener::Place PeerListener::oldest_stranger() {
+// Returns the oldest connection on which no valid hello has arrived, or else the oldest of all.
+PeerListener::Position PeerListener::oldest_stranger() {
   const auto found = std::ranges::find_if(
       unproven_, [](const auto& unproven) { return !unproven->has_said_hello(); });
   return found != unproven_.end() ? found : unproven_.begin();

@@ -1,11 +1,12 @@
-// The listening side: accepts connections, has each prove the job's key (handshake.h), and hands
-// over those that did. No other byte of a connection is looked at.
+// The listening side: accepts connections, has each peer prove the job's key (handshake.h), and
+// passes those connections to the owner. It reads nothing but the handshake.
 //
-// What strangers can hold is bounded: `most_unproven` connections of a few hundred bytes, each for
-// kProveWithin at the most. Where one more comes, the oldest that has not said a word of the job
-// goes, or else the oldest. A rank that loses its connection so tries again (connector.h).
+// Strangers can hold at most `most_unproven` connections of a few hundred bytes, each for
+// kProveWithin. When another connects, the listener closes the oldest connection on which no valid
+// hello has arrived, or else the oldest of all. A rank that loses its connection in this way
+// retries (connector.h).
 //
-// Threads: everything happens on the thread that runs `io`.
+// Threads: only the thread that runs `io`.
 #pragma once
 
 #include <chrono>
@@ -34,18 +35,18 @@ class PeerListener {
     std::size_t most_unproven = 64;
   };
   struct Owner {
-    // A rank has proved the key on this connection, which replaces an earlier one of its own.
+    // A rank has proved the key on this connection. It replaces an earlier connection of that rank.
     std::function<void(int rank, Fd connection)> on_peer;
-    // It cannot accept any more: no descriptor is left, and no stranger holds one.
+    // The listener can accept no more: no descriptor is left, and no unproven connection has one.
     std::function<void(const std::string& why)> on_failure;
   };
-  // Listens from the first turn of `io` on, which must outlive it.
+  // Accepts from the first run of `io` on. `io` must outlive the listener.
   PeerListener(asio::io_context& io, Listening own, const Settings& settings, Owner owner);
   ~PeerListener();
   PeerListener(const PeerListener&) = delete;
   PeerListener& operator=(const PeerListener&) = delete;
 
-  // With those that are still unproven, for when no rank is awaited any more.
+  // Counts the unproven connections as refused too: for when every rank has connected.
   [[nodiscard]] Refusals all_refused();
   [[nodiscard]] Refusals& refused() { return refusals_; }
 
@@ -53,12 +54,12 @@ class PeerListener {
 
  private:
   class Unproven;
-  using Place = std::list<std::shared_ptr<Unproven>>::iterator;
+  using Position = std::list<std::shared_ptr<Unproven>>::iterator;
 
   void wait();
   void accept_some();
   void pause(const std::string& why);
-  Place oldest_stranger();
+  Position oldest_stranger();
   void settle(Unproven& unproven, const std::string& refused);
 
   asio::io_context& io_;

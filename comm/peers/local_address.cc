@@ -33,7 +33,7 @@ std::string numeric(const sockaddr* address, socklen_t length) {
   return error == 0 ? text : "";
 }
 
-// Connecting a datagram socket sends nothing; it only picks the route.
+// Connecting a datagram socket sends nothing. It only makes the kernel choose the route.
 std::string address_towards(const addrinfo& target) {
   const Fd socket(::socket(target.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_storage own = {};
@@ -57,7 +57,7 @@ ListenOn listen_on(const std::string& wanted, const StoreAddress& store, const D
       return {"", numeric(found->ai_addr, found->ai_addrlen)};
     }
     std::string text = concat("there is no network interface '", wanted,
-                              "', nor is that an address (", why, "); the interfaces are:");
+                              "', and it is not an address (", why, "); the interfaces are:");
     for (const std::string& name : known) text += concat(" ", name);
     throw Error(ErrorCode::invalid_argument, text);
   }

@@ -1,4 +1,4 @@
-// Where to listen.
+// Chooses the address on which this process listens.
 #pragma once
 
 #include <string>
@@ -9,14 +9,15 @@
 namespace bp {
 
 struct ListenOn {
-  std::string interface;  // by name, "eth0"; or
-  std::string address;    // by address; one of the two is set
+  std::string interface;  // the name of an interface, "eth0"; or
+  std::string address;    // a numeric address; one of the two is set
 };
 
-// `wanted`: the name of an interface, or an address or host name of this machine. Empty: the
-// address from which this machine reaches `store`, so that who can reach the store can reach us
-// (loopback where the store is on loopback). Throws invalid_argument, listing the interfaces, or
-// io. Names are looked up until `deadline`.
+// `wanted` is the name of an interface, or an address or host name of this machine. If it is empty,
+// returns the address from which this machine reaches `store`, because a host that reaches the
+// store probably reaches that too (it is loopback if the store is on loopback). Blocks until
+// `deadline` to look up names. Throws invalid_argument with a list of the interfaces if `wanted` is
+// none of these, and io if no address reaches the store.
 [[nodiscard]] ListenOn listen_on(const std::string& wanted,
                                  const StoreAddress& store,
                                  const Deadline& deadline);

@@ -56,7 +56,7 @@ TEST(PeerEndpoint, GoesThroughTheStoreAsText) {
 
 TEST(PeerEndpoint, IsANumericAddress) {
   EXPECT_EQ(refusal_of([] { return listen_tcp({.interface = "", .address = "example.org"}); }),
-            "'example.org' is no numeric address");
+            "'example.org' is not a numeric address");
 }
 
 TEST(PeerHandshakeTest, BothSidesProveTheKey) {
