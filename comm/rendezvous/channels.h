@@ -1,4 +1,4 @@
-// The channels by which ranks meet, one a file.
+// The channels through which ranks find the store. Each has its own source file.
 #pragma once
 
 #include <memory>
@@ -8,24 +8,27 @@
 
 namespace bp {
 
-// A file that only its user can read, in `folder`; empty: in a folder of the user's own in this
-// host's /tmp. It is held by a lock while rank 0 lives, so that one left behind is known as such.
+// A file in `folder` that only its user can read. If `folder` is empty, the file is in a folder of
+// the user in this host's temporary folder. Rank 0 holds a lock on the file while it exists, so
+// other ranks recognise a file that an earlier job left.
 [[nodiscard]] std::unique_ptr<StoreRendezvous> meet_in_folder(const std::string& folder,
                                                               const EngineRank& rank);
 
-// The key is what the file BP_JOB_KEY_FILE holds; rank 0 serves at the master's address.
+// The key is derived from the secret in the file BP_JOB_KEY_FILE, and all ranks expect the store at
+// the master's address.
 [[nodiscard]] std::unique_ptr<StoreRendezvous> meet_by_key_file(const EngineRank& rank,
                                                                 const Variables& variables);
 
-// PMI-1 over the descriptor PMI_FD, as MPI's own ranks meet; once a process.
+// PMI-1 over the descriptor PMI_FD, as the ranks of MPI use it. It works once in each process.
 [[nodiscard]] std::unique_ptr<StoreRendezvous> meet_by_pmi(const EngineRank& rank,
                                                            const Variables& variables);
 
-// The TCPStore of PyTorch 2 that torchrun's agent serves at the master's address.
+// The TCPStore of PyTorch 2, which torchrun's agent serves at the master's address.
 [[nodiscard]] std::unique_ptr<StoreRendezvous> meet_by_torchrun(const EngineRank& rank,
                                                                 const Variables& variables);
 
-// Where the engine's master is. Throws invalid_argument where it has none or its port is no number.
+// Returns the address of the engine's master. Throws invalid_argument if it has none or its port is
+// not a number.
 [[nodiscard]] StoreAddress master_address(const EngineRank& rank, const Variables& variables);
 
 }  // namespace bp

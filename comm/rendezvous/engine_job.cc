@@ -20,7 +20,7 @@ namespace {
 
 std::string key_of(int rank) { return concat("engine/host/", rank, "."); }
 
-// Where the engine itself has shown that there is a network to other hosts.
+// Returns a host that the engine itself reaches over the network to other hosts, or "".
 std::string towards_others(const EngineRank& rank, const Variables& variables) {
   return rank.master_host.empty() ? variables.text("SLURM_LAUNCH_NODE_IPADDR") : rank.master_host;
 }
@@ -41,7 +41,7 @@ std::shared_ptr<StoreHost> serve(const EngineRank& rank,
   return std::make_shared<StoreHost>(options);
 }
 
-// Waits for all, and names who has not come.
+// Waits for the identity of every rank. Throws timeout, naming the ranks that are missing.
 std::vector<HostIdentity> all_host_identities(Store& store, int size, const Deadline& deadline) {
   std::vector<std::string> keys;
   for (int rank = 0; rank < size; ++rank) keys.push_back(key_of(rank));
@@ -49,8 +49,8 @@ std::vector<HostIdentity> all_host_identities(Store& store, int size, const Dead
   if (!missing.empty()) {
     throw Error(ErrorCode::timeout,
                 concat(ranks_text(missing), " of ", size,
-                       " did not come (did the engine start all of them, and does each create a "
-                       "communicator?)"));
+                       " did not connect to the job's store (did the engine start all of them, and "
+                       "does each create a communicator?)"));
   }
   std::vector<HostIdentity> all;
   for (const std::string& key : keys) {
@@ -59,16 +59,16 @@ std::vector<HostIdentity> all_host_identities(Store& store, int size, const Dead
   return all;
 }
 
-void tell(const EngineRank& rank, const std::vector<HostIdentity>& all, int hosts) {
+void log_hosts(const EngineRank& rank, const std::vector<HostIdentity>& all, int hosts) {
   log(LogLevel::info, concat("started by the engine ", rank.engine, " (", rank.found_by,
                              "): ", rank.size, " ranks on ", hosts, " hosts"));
   std::set<std::string> different;
   for (const HostIdentity& one : all) different.insert(one.host);
   if (hosts > static_cast<int>(different.size())) {
     log(LogLevel::warn,
-        concat("the engine ", rank.engine, " numbers its ranks in turns around ", different.size(),
-               " hosts, so that neighbours do not share memory: slower than host by host (srun -m "
-               "block, mpirun --map-by slot)"));
+        concat("the engine ", rank.engine, " distributes consecutive ranks over ", different.size(),
+               " hosts, so that they do not share memory; number the ranks host by host for speed "
+               "(srun -m block, mpirun --map-by slot)"));
   }
 }
 
@@ -92,7 +92,8 @@ EngineJob meet_engine_job(const Variables& variables, const CommunicatorOptions&
   }
   job.environment.store = endpoint.store;
   job.environment.key = endpoint.key;
-  // An observer may leave without having failed; as ranks they join once all is known.
+  // Connects as an observer, which may disconnect without a failure of the job. The communicator
+  // connects as a rank later.
   const auto store = connect_store({.address = endpoint.store,
                                     .job = rank->job,
                                     .key = endpoint.key,
@@ -101,7 +102,7 @@ EngineJob meet_engine_job(const Variables& variables, const CommunicatorOptions&
   const auto all = all_host_identities(*store, rank->size, deadline);
   if (rank->rank == 0) rendezvous->withdraw();
   job.environment.topology = topology_of(rank->rank, all);
-  if (rank->rank == 0) tell(*rank, all, job.environment.topology.hosts());
+  if (rank->rank == 0) log_hosts(*rank, all, job.environment.topology.hosts());
   return job;
 }
 

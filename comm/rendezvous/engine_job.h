@@ -1,4 +1,4 @@
-// How a rank that an engine started comes to know what bprun would have told it.
+// Finds out what a rank that an engine started needs to know, and what bprun would have set.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,13 @@ namespace bp {
 
 struct EngineJob {
   Environment environment;          // with hosts, store and key
-  std::shared_ptr<StoreHost> host;  // rank 0's; the job ends with it
+  std::shared_ptr<StoreHost> host;  // on rank 0; must exist as long as the job
 };
 
-// All ranks of the engine must call it: they meet (store_rendezvous.h), and tell each other which
-// hosts they are on. Throws timeout naming who has not come, `unavailable` where there is no way to
-// meet, and what a channel throws.
+// Collective: every rank of the engine must call it. Rank 0 starts the job's store, the others find
+// it (store_rendezvous.h), and all publish there which hosts they are on. Blocks until all have
+// done so, for at most options.start_timeout. Throws timeout, naming the ranks that are missing,
+// `unavailable` if there is no channel, and what the channel throws.
 [[nodiscard]] EngineJob meet_engine_job(const Variables& variables,
                                         const CommunicatorOptions& options);
 

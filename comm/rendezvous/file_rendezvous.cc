@@ -1,6 +1,6 @@
-// A file in a folder. Rank 0 writes it under another name, takes a lock on it and only then gives
-// it its name; the lock ends with rank 0. So a file without a lock was left behind by a job that
-// died, and is passed over by ranks and written anew by the next rank 0.
+// Rendezvous by a file in a folder. Rank 0 creates it under another name, locks it, writes it and
+// only then renames it; the lock ends with rank 0. So a file without a lock was left by a job that
+// died: ranks ignore it, and the next rank 0 replaces it.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
   throw Error(ErrorCode::io, concat("rendezvous at ", path, ": ", why));
 }
 
-// What jobs at the same time and place differ in, as a file's name.
+// Returns a file name that differs between jobs that use the same folder at the same time.
 std::string file_name(const EngineRank& rank) {
   std::string name = concat("bp-", rank.engine, "-", rank.job, "-", rank.master_port);
   for (char& c : name) {
@@ -39,21 +39,21 @@ std::string file_name(const EngineRank& rank) {
 
 std::string own_folder() {
   std::error_code error;
-  const fs::path place = fs::temp_directory_path(error);
+  const fs::path temporary = fs::temp_directory_path(error);
   if (error) fail("TMPDIR", concat("names no folder (", error.message(), "); set it to one"));
-  const std::string path = (place / concat("bp-", ::getuid())).string();
+  const std::string path = (temporary / concat("bp-", ::getuid())).string();
   struct stat status = {};
   if ((::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) ||
       ::lstat(path.c_str(), &status) != 0) {
     fail(path, error_text(errno));
   }
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::getuid() || (status.st_mode & 077) != 0) {
-    fail(path, "is not a folder of this user that is closed to others; remove it");
+    fail(path, "is not a folder of this user with mode 0700; remove it");
   }
   return path;
 }
 
-// A reader's lock is shared: it holds only where rank 0's exclusive one is gone.
+// Tries to take a shared lock, which succeeds only if rank 0's exclusive lock has ended.
 bool is_held(int fd) { return ::flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK; }
 
 class FileRendezvous final : public StoreRendezvous {
@@ -86,8 +86,8 @@ class FileRendezvous final : public StoreRendezvous {
     }
     throw Error(ErrorCode::timeout,
                 concat("rendezvous at ", path_,
-                       ": rank 0 has not written where the job's store is (did it start, and do "
-                       "all hosts share that folder?)"));
+                       ": rank 0 has not written the address of the job's store (did it start, and "
+                       "do all hosts share that folder?)"));
   }
 
   void withdraw() override {
@@ -101,19 +101,19 @@ class FileRendezvous final : public StoreRendezvous {
     std::array<char, 512> bytes{};
     const ssize_t size = ::pread(fd, bytes.data(), bytes.size(), 0);
     if (size < 0 || ::fstat(fd, &status) != 0) fail(path_, error_text(errno));
-    if (status.st_uid != ::getuid()) fail(path_, "the file is another user's");
+    if (status.st_uid != ::getuid()) fail(path_, "the file belongs to another user");
     return parse_endpoint(std::string(bytes.data(), static_cast<std::size_t>(size)));
   }
 
   const std::string path_;
-  Fd held_;  // rank 0's, with the lock
+  Fd held_;  // on rank 0: the file, locked
 };
 
 }  // namespace
 
 std::unique_ptr<StoreRendezvous> meet_in_folder(const std::string& folder, const EngineRank& rank) {
-  const fs::path place = folder.empty() ? own_folder() : folder;
-  return std::make_unique<FileRendezvous>((place / file_name(rank)).string());
+  const fs::path parent = folder.empty() ? own_folder() : folder;
+  return std::make_unique<FileRendezvous>((parent / file_name(rank)).string());
 }
 
 }  // namespace bp

@@ -15,8 +15,9 @@ HostIdentity own_host_identity(const std::string& node) {
   (void)::gethostname(name.data(), name.size() - 1);
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
-  // Ranks find each other's memory by sockets whose names are the network namespace's: those in
-  // different containers of one machine are on different hosts.
+  // Ranks pass each other their shared memory over abstract Unix sockets, whose names are local to
+  // a network namespace. So ranks in containers with different namespaces count as on different
+  // hosts.
   struct stat network = {};
   (void)::stat("/proc/self/ns/net", &network);
   return {concat(boot, " ", network.st_ino, " ", node), name.data()};

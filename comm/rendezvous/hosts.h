@@ -1,4 +1,4 @@
-// Which ranks are on one host, once each has told the others where it is.
+// Finds out which ranks share a host, from what each rank publishes about its own.
 #pragma once
 
 #include <span>
@@ -9,19 +9,20 @@
 namespace bp {
 
 struct HostIdentity {
-  std::string host;  // the same for ranks that can share memory, and for no others
+  std::string host;  // equal for two ranks if and only if they can share memory
   std::string name;  // for messages
 };
 
-// Of this process; `node` is what its engine calls the host, which may make two of one machine.
+// Returns the identity of this process's host. `node` is the engine's name of the host. An engine
+// may treat one machine as several nodes, which are then several hosts.
 [[nodiscard]] HostIdentity own_host_identity(const std::string& node);
 
 [[nodiscard]] std::string to_text(const HostIdentity& identity);
 [[nodiscard]] HostIdentity parse_host_identity(const std::string& text);
 
-// `ranks`: one for each rank. Neighbours on one host are its ranks; where an engine numbers ranks
-// in turns around the hosts, each run of neighbours counts as a host of its own, which is slower
-// but right.
+// Returns the topology as rank `rank` sees it. ranks[r] is the host of rank r. Consecutive ranks
+// with equal hosts form a host. If an engine distributes consecutive ranks over hosts, each run of
+// equal hosts counts as a host of its own, which is slower but correct.
 [[nodiscard]] Topology topology_of(int rank, std::span<const HostIdentity> ranks);
 
 }  // namespace bp

@@ -1,4 +1,5 @@
-// All ranks know the key and the address beforehand: nothing is left for them to tell.
+// Rendezvous by a key file: all ranks know the key and the address from the start, so rank 0 need
+// not publish them.
 #include "base/hmac.h"
 #include "base/secret_file.h"
 #include "base/text.h"

@@ -14,14 +14,14 @@
 namespace bp {
 namespace {
 
-// Addresses that only this host or its cable knows are of no use to others.
+// Returns whether other hosts can use the address: it is neither loopback nor link-local.
 bool is_for_others(const std::string& address) {
   return !address.empty() && !address.starts_with("127.") && address != "::1" &&
          !address.starts_with("fe80:");
 }
 
-// The first one that others can use, of the interface of that name, or of any where it is empty;
-// IPv4 before IPv6.
+// Returns the first address of the interface `name`. If `name` is empty, returns the first address
+// of any interface that other hosts can use. IPv4 comes before IPv6. Returns "" if there is none.
 std::string address_of_interface(const std::string& name) {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return "";

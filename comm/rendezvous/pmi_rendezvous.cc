@@ -1,4 +1,4 @@
-// The lines of PMI-1, which MPICH's process manager and Slurm's pmi2 speak on PMI_FD:
+// Rendezvous by PMI-1, whose lines MPICH's process manager and Slurm's pmi2 exchange over PMI_FD:
 //
 //   cmd=init pmi_version=1 pmi_subversion=1     cmd=response_to_init ... rc=0
 //   cmd=get_my_kvsname                          cmd=my_kvsname kvsname=NAME
@@ -7,8 +7,8 @@
 //   cmd=get kvsname=NAME key=KEY                cmd=get_result rc=0 msg=success value=VALUE
 //   cmd=finalize                                cmd=finalize_ack
 //
-// A rank that has said init and ends without finalize is taken for failed, and no init follows a
-// finalize: so a process meets once.
+// The process manager takes a rank that sent init and ends without finalize for failed, and accepts
+// no init after finalize. So a process can use PMI only once.
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/rendezvous/channels.h"
@@ -50,13 +50,14 @@ class PmiRendezvous final : public StoreRendezvous {
   std::string ask(const std::string& line, const std::string& answer, const Deadline& deadline) {
     std::string why;
     std::string received;
-    bool going = send_all(fd_, line + "\n", deadline, why);
-    while (going && received.find('\n') == std::string::npos) {
-      // The descriptor blocks; and is the process's, so that it is not ours to change.
+    bool ok = send_all(fd_, line + "\n", deadline, why);
+    while (ok && received.find('\n') == std::string::npos) {
+      // The descriptor is in blocking mode, which must not be changed, because the whole process
+      // shares it. So this waits before it reads.
       why = "no answer";
-      going = is_readable(fd_, deadline) && receive_some(fd_, received, deadline, why);
+      ok = is_readable(fd_, deadline) && receive_some(fd_, received, deadline, why);
     }
-    if (!going) {
+    if (!ok) {
       throw Error(deadline.passed() ? ErrorCode::timeout : ErrorCode::io,
                   concat(found_by_, ": ", line.substr(0, line.find(" kvsname")), " on PMI_FD=", fd_,
                          ": ", why,
@@ -72,7 +73,8 @@ class PmiRendezvous final : public StoreRendezvous {
     return received;
   }
 
-  // "b" of name "a" in "cmd=x a=b c=d"; empty where it is not there.
+  // Returns the value of a field, "b" for "a" in "cmd=x a=b c=d", or "" if the line does not have
+  // it.
   static std::string field(const std::string& line, const std::string& name) {
     const std::string padded = " " + line;
     const std::size_t at = padded.find(concat(" ", name, "="));
@@ -81,7 +83,7 @@ class PmiRendezvous final : public StoreRendezvous {
     return padded.substr(begin, padded.find(' ', begin) - begin);
   }
 
-  const int fd_;  // the process's, not ours to close
+  const int fd_;  // not closed here, since the process owns it
   const std::string found_by_;
 };
 

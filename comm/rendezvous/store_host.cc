@@ -11,14 +11,15 @@ StoreHost::StoreHost(const StoreServerOptions& options)
 void StoreHost::note(const StoreEvent& event) {
   using Kind = StoreEvent::Kind;
   const std::lock_guard lock(mutex_);
-  if (event.kind == Kind::joined) here_.insert(event.rank);
-  if (event.kind == Kind::goodbye || event.kind == Kind::lost) here_.erase(event.rank);
+  if (event.kind == Kind::joined) connected_.insert(event.rank);
+  if (event.kind == Kind::goodbye || event.kind == Kind::lost) connected_.erase(event.rank);
   left_.notify_all();
 }
 
 bool StoreHost::wait_until_left(std::chrono::milliseconds at_most) {
   std::unique_lock lock(mutex_);
-  return wait_with_timeout(left_, lock, PausableTimeout(at_most), [this] { return here_.empty(); });
+  return wait_with_timeout(left_, lock, PausableTimeout(at_most),
+                           [this] { return connected_.empty(); });
 }
 
 }  // namespace bp

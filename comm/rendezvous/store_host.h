@@ -1,6 +1,6 @@
-// The store of a job that no launcher of ours serves: rank 0 does, beside its work.
+// The store of a job that bprun did not start. Rank 0 runs it in its own process.
 //
-// Threads: the server's own tells who comes and goes; one other waits.
+// Threads: the server's thread calls note(); one other thread calls wait_until_left().
 #pragma once
 
 #include <chrono>
@@ -18,8 +18,8 @@ class StoreHost {
   explicit StoreHost(const StoreServerOptions& options);
 
   [[nodiscard]] StoreAddress address() const { return server_->address(); }
-  // Until no rank is connected any more: each has said goodbye or is lost. False where one still
-  // is.
+  // Blocks until no rank is connected any more, because each has said goodbye or is lost. Returns
+  // false if one still is after `at_most`.
   [[nodiscard]] bool wait_until_left(std::chrono::milliseconds at_most);
 
  private:
@@ -27,8 +27,8 @@ class StoreHost {
 
   std::mutex mutex_;
   std::condition_variable left_;
-  std::set<int> here_;                   // guarded by mutex_
-  std::unique_ptr<StoreServer> server_;  // its thread uses what is above
+  std::set<int> connected_;              // ranks; guarded by mutex_
+  std::unique_ptr<StoreServer> server_;  // last, because its thread uses the members above
 };
 
 }  // namespace bp

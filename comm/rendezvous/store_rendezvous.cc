@@ -10,7 +10,8 @@
 namespace bp {
 namespace {
 
-// torchrun listens with its store only where it says so; else rank 0 is expected to.
+// torchrun's agent serves a store only if it sets this variable to True. Otherwise it expects rank
+// 0 to serve one.
 bool torchrun_has_a_store(const EngineRank& rank, const Variables& variables) {
   return rank.engine == "torchrun" && variables.text("TORCHELASTIC_USE_AGENT_STORE") == "True";
 }
@@ -27,7 +28,7 @@ StoreEndpoint parse_endpoint(const std::string& text) {
   if (slash == std::string::npos ||
       !parse_hex(std::string_view(text).substr(slash + 1), endpoint.key)) {
     throw Error(ErrorCode::invalid_argument,
-                "what tells where the job's store is has no key of 64 hexadecimal digits");
+                "the published address of the job's store has no key of 64 hexadecimal digits");
   }
   endpoint.store = parse_store_address(text.substr(0, slash));
   return endpoint;
@@ -37,7 +38,9 @@ StoreRendezvous::Known StoreRendezvous::known() const { return {.key = random_jo
 
 StoreAddress master_address(const EngineRank& rank, const Variables& variables) {
   if (rank.master_host.empty()) {
-    variables.refuse("MASTER_ADDR", "is not set, nor is MASTER_PORT: where rank 0 is to serve");
+    variables.refuse("MASTER_ADDR",
+                     "is not set, and neither is MASTER_PORT; set both to the address at which "
+                     "rank 0 is to serve the job's store");
   }
   const bool v6 = rank.master_host.find(':') != std::string::npos;
   const std::string text =
@@ -62,8 +65,8 @@ std::unique_ptr<StoreRendezvous> choose_rendezvous(const EngineRank& rank,
   throw Error(
       ErrorCode::unavailable,
       concat(rank.found_by, ": the engine ", rank.engine, " started ", rank.size,
-             " ranks, maybe on several hosts, and has no way to tell them where to meet. Any of "
-             "these is one: BP_SHARED_FOLDER, a folder that all hosts share; "
+             " ranks, maybe on several hosts, and gives them no way to find the job's store. Use "
+             "one of these: BP_SHARED_FOLDER, a folder that all hosts share; "
              "BP_JOB_KEY_FILE, a secret file that is on all hosts, with MASTER_ADDR and "
              "MASTER_PORT on the host of rank 0; srun --mpi=pmi2; torchrun; or bprun"));
 }

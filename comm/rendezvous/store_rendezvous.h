@@ -1,8 +1,9 @@
-// How the ranks that an engine started learn where the job's store is: rank 0 serves it and tells
-// the others by a channel that the engine has, or that the user named.
+// Through a StoreRendezvous the ranks that an engine started learn the address and the key of the
+// job's store. Rank 0 serves the store and publishes both through a channel that the engine
+// provides or the user has chosen.
 //
-//   rank 0     serve a store with known().key, publish its endpoint, ..., withdraw
-//   others     look_up the endpoint, connect
+//   rank 0     serve a store with known().key, publish() its endpoint, ..., withdraw()
+//   others     look_up() the endpoint, connect
 #pragma once
 
 #include <memory>
@@ -19,7 +20,8 @@ struct StoreEndpoint {
   JobKey key{};
 };
 
-// "10.0.0.1:4711/2f3a...", without blanks; parse throws invalid_argument, without quoting the key.
+// To the text "10.0.0.1:4711/2f3a...", which has no blanks, and back. parse_endpoint() throws
+// invalid_argument, with a text that does not contain the key.
 [[nodiscard]] std::string to_text(const StoreEndpoint& endpoint);
 [[nodiscard]] StoreEndpoint parse_endpoint(const std::string& text);
 
@@ -27,23 +29,26 @@ class StoreRendezvous {
  public:
   struct Known {
     JobKey key{};
-    int port = 0;  // 0: any
+    int port = 0;  // 0: any free port
   };
 
   virtual ~StoreRendezvous() = default;
 
-  // What rank 0 serves the store with: a fresh key on any port, unless all know better.
+  // Returns the key and port with which rank 0 must serve the store: a new key and any free port,
+  // unless all ranks know others from the start.
   [[nodiscard]] virtual Known known() const;
-  // On rank 0. Throws io or timeout.
+  // Publishes the endpoint. Rank 0 calls it. Throws io or timeout.
   virtual void publish(const StoreEndpoint& endpoint, const Deadline& deadline) = 0;
-  // On the others. Throws timeout, saying what it waited for.
+  // Blocks until rank 0 has published the endpoint and returns it. The other ranks call it. Throws
+  // timeout, naming what it waited for, and io.
   [[nodiscard]] virtual StoreEndpoint look_up(const Deadline& deadline) = 0;
-  // On rank 0, once all have met: nobody shall find the endpoint any more.
+  // Removes the published endpoint, so that no process finds it any more. Rank 0 calls it once all
+  // ranks have looked it up.
   virtual void withdraw() {}
 };
 
-// By what `variables` say is there. Throws `unavailable` where nothing is, with a list of what
-// would do.
+// Chooses the channel by the variables. Throws `unavailable`, with a list of the possible channels,
+// if there is none.
 [[nodiscard]] std::unique_ptr<StoreRendezvous> choose_rendezvous(const EngineRank& rank,
                                                                  const Variables& variables);
 

@@ -1,7 +1,7 @@
-// A client of PyTorch's TCPStore, as far as is needed to leave a value there and to find it. Its
-// numbers are of the machine's own byte order; a string is its length in 8 bytes, then its bytes.
-// The store knows no passwords: who reaches the master's port can read the key, and could join the
-// job by torchrun's own means too.
+// Rendezvous by PyTorch's TCPStore: a client that can set, wait for, get and delete one key. The
+// protocol's numbers have the machine's byte order. A string is its length in 8 bytes and then its
+// bytes. The TCPStore has no authentication: any process that reaches the master's port can read
+// the job's key, and could also join the job through torchrun itself.
 #include <cstring>
 
 #include "base/text.h"
@@ -12,7 +12,7 @@
 namespace bp {
 namespace {
 
-// PyTorch's QueryType, since 2.1.
+// PyTorch's QueryType, from version 2.1 on.
 enum class Query : char { validate = 0, set = 1, get = 3, wait = 6, delete_key = 8 };
 
 constexpr std::uint32_t kTorchMagic = 0x3C85F7CE;
@@ -40,7 +40,7 @@ class TorchrunRendezvous final : public StoreRendezvous {
   void publish(const StoreEndpoint& endpoint, const Deadline& deadline) override {
     open(deadline);
     send(query(Query::set) + key_ + string_of(to_text(endpoint)), deadline);
-    await(deadline);  // an answer says that it has arrived
+    await(deadline);  // the answer shows that the store has the value
   }
 
   StoreEndpoint look_up(const Deadline& deadline) override {
@@ -50,7 +50,7 @@ class TorchrunRendezvous final : public StoreRendezvous {
     std::uint64_t size = 0;
     const std::string prefix = receive(sizeof(size), deadline);
     std::memcpy(&size, prefix.data(), sizeof(size));
-    if (size > kMostValue) fail(ErrorCode::io, concat("a value of ", size, " bytes"));
+    if (size > kMostValue) fail(ErrorCode::io, concat("it sent a value of ", size, " bytes"));
     return parse_endpoint(receive(size, deadline));
   }
 
@@ -81,8 +81,9 @@ class TorchrunRendezvous final : public StoreRendezvous {
     std::string why;
     while (received_.size() < count) {
       if (!receive_some(socket_.get(), received_, deadline, why)) {
-        fail(deadline.passed() ? ErrorCode::timeout : ErrorCode::io,
-             concat(why, " (rank 0 tells there where the job's store is: did it start?)"));
+        fail(
+            deadline.passed() ? ErrorCode::timeout : ErrorCode::io,
+            concat(why, " (rank 0 publishes the address of the job's store there: did it start?)"));
       }
     }
     std::string taken = received_.substr(0, count);
@@ -98,7 +99,7 @@ class TorchrunRendezvous final : public StoreRendezvous {
   const std::string key_;
   const std::string found_by_;
   Fd socket_;
-  std::string received_;  // and not yet taken
+  std::string received_;  // bytes that receive() has not returned yet
 };
 
 }  // namespace

@@ -85,7 +85,7 @@ TEST_F(EngineJobTest, WhoDoesNotComeIsNamed) {
     FAIL() << "alone";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::timeout);
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("ranks 1, 2 of 3 did not come"),
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("ranks 1, 2 of 3 did not connect to the job's store"),
                                     HasSubstr("did the engine start all of them")));
   }
 }

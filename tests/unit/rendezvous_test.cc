@@ -129,9 +129,8 @@ TEST_F(StoreRendezvousTest, AFolderThatOthersCouldUseIsRefused) {
   const auto meet = [&] { (void)choose_rendezvous(here, Variables(Map{})); };
   const TemporaryPlace place(folder_.path());
   const std::string own = folder_.path(concat("bp-", ::getuid()));
-  const std::string text = concat("io: rendezvous at ", own,
-                                  ": is not a folder of this user that is closed to others; remove "
-                                  "it");
+  const std::string text =
+      concat("io: rendezvous at ", own, ": is not a folder of this user with mode 0700; remove it");
   EXPECT_EQ(refusal(meet), "no error");
   ::chmod(own.c_str(), 0770);
   EXPECT_EQ(refusal(meet), text);
