@@ -1,5 +1,6 @@
-// The binomial tree: whoever has the data sends it on, so the number that have it doubles at each
-// step. Broadcast from root; ranks are renumbered so that root is 0:
+// The binomial tree: at each step every rank that has the data sends it to one that does not, so
+// the number of ranks that have it doubles. Broadcast from root, with ranks numbered so that root
+// is 0:
 //
 //   4 ranks      step 0    0 -----------> 2
 //                step 1    0 --> 1       2 --> 3
@@ -12,10 +13,10 @@
 //            |
 //            7
 //
-// A rank's parent is its number with the lowest set bit cleared; its children are its number plus
-// each power of two below that bit, the largest subtree first. A subtree is a run of neighbours.
+// A rank's parent is its number with the lowest set bit cleared. Its children are its number plus
+// each power of two below that bit, the largest subtree first. A subtree has consecutive numbers.
 //
-// A long vector goes down in segments: a rank forwards each as it arrives.
+// A long vector travels in segments. A rank forwards each segment as soon as it arrives.
 //
 // Cost for P ranks and S bytes: ceil(log2 P) steps; root sends S ceil(log2 P), all ranks together
 // S (P-1); ceil(log2 P) (alpha + S beta).
@@ -42,20 +43,20 @@ class BinomialTree {
   }
 
   [[nodiscard]] bool is_root() const { return number_ == 0; }
-  [[nodiscard]] int parent() const {  // -1 for root
+  [[nodiscard]] int parent() const {  // returns -1 for root
     return is_root() ? -1 : rank_of(number_ - reach_);
   }
   [[nodiscard]] int children() const { return children_; }
-  // 0 <= i < children(); the largest subtree first.
+  // Returns child i, 0 <= i < children(), in the order of falling subtree sizes.
   [[nodiscard]] int child(int i) const { return rank_of(number_ + (1 << (children_ - 1 - i))); }
 
  private:
   [[nodiscard]] int rank_of(int number) const { return (number + root_) % ranks_; }
 
-  int number_;  // the rank, counted from root
+  int number_;  // the rank's number, counted from root
   int ranks_;
   int root_;
-  int reach_ = 1;  // the subtree is number_ .. number_ + reach_ - 1, as far as there are ranks
+  int reach_ = 1;  // the subtree is number_ .. number_ + reach_ - 1, without numbers >= ranks_
   int children_ = 0;
 };
 

@@ -15,7 +15,7 @@ Block block_of(std::size_t count, int ranks, int r) {
   const auto parts = static_cast<std::size_t>(ranks);
   const auto index = static_cast<std::size_t>(r);
   const std::size_t base = count / parts;
-  const std::size_t longer = count % parts;  // this many blocks, the first ones, have one more
+  const std::size_t longer = count % parts;  // the first `longer` blocks have one more element
   return {index * base + std::min(index, longer), base + (index < longer ? 1 : 0)};
 }
 

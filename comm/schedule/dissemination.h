@@ -1,11 +1,12 @@
-// The dissemination barrier: at step k each rank tells the one 2^k above it (around the circle)
-// that it, and all it has heard of, are here. 4 ranks; a cell shows who is known to be here:
+// The dissemination barrier: at step k each rank sends a message to the rank 2^k above it (modulo
+// the number of ranks). The message says that the sender, and all ranks that it knows of, have
+// entered. 4 ranks; a cell shows the ranks that are known to have entered:
 //
 //   rank             0        1        2        3
 //   step 0  (+1)     03       01       12       23
 //   step 1  (+2)     0123     0123     0123     0123
 //
-// Works for any number of ranks: who is heard of twice does no harm.
+// It works for any number of ranks: to learn of the same rank twice does no harm.
 //
 // Cost for P ranks: ceil(log2 P) steps of one empty message each; ceil(log2 P) alpha.
 //
@@ -21,7 +22,7 @@ namespace bp {
 
 struct DisseminationStep {
   int send_to = 0;
-  int receive_from = 0;  // a step is over when this message is there
+  int receive_from = 0;  // the step ends when this message has arrived
 };
 
 class Dissemination {
@@ -34,7 +35,7 @@ class Dissemination {
     return static_cast<int>(std::bit_width(static_cast<unsigned>(ranks_ - 1)));
   }
   [[nodiscard]] DisseminationStep step(int k) const {
-    const int distance = 1 << k;  // below ranks_
+    const int distance = 1 << k;  // less than ranks_
     return {(rank_ + distance) % ranks_, (rank_ - distance + ranks_) % ranks_};
   }
 

@@ -1,11 +1,13 @@
-// Two binary trees over the same ranks, each of which carries half of the vector up, reducing, and
-// down again, in segments. In a binary tree half of the ranks are leaves, which only send up what
-// the others reduce; here a leaf of one tree is an inner rank of the other, so all are at work.
-// Nearly the ring's traffic in logarithmically many steps: for many ranks.
+// Two binary trees over the same ranks. Each reduces half of the vector on the way up and copies
+// the result on the way down, in segments. In one binary tree half of the ranks are leaves, which
+// only send. Here a leaf of one tree is an inner rank of the other, so all ranks reduce. This takes
+// nearly the ring's traffic, but a number of steps that grows only with the logarithm of the ranks:
+// it is meant for many ranks.
 //
-// Tree t numbers the ranks from t on, so a number that is odd in one is even in the other. Of a run
-// of numbers the one that can be halved most often stands on top; it has the smaller ones of the
-// run below it on the left, the larger ones on the right. So odd numbers are leaves.
+// Tree t numbers the ranks from t on, so a rank whose number is odd in one tree has an even number
+// in the other. Of a range of numbers, the one with the most factors of two is the top; the smaller
+// numbers of the range are below it on the left, the larger ones on the right. So odd numbers are
+// leaves.
 //
 //   8 ranks      tree 0 (numbers are ranks)      tree 1 (number n is rank n - 1; ranks are shown)
 //
@@ -17,23 +19,23 @@
 //                   1 3     5 7                     0 2     4 6
 //
 // A rank reduces its left child's vector, its own and its right child's in this order, so both
-// trees reduce in the order of ranks. The top has the result, all others get a copy: the same bits
-// everywhere.
+// trees reduce in the order of ranks. The top has the result and all others get a copy, so all
+// ranks hold the same bits.
 //
-// Cost for P ranks, S bytes and k segments (alpha, beta, gamma as in ring.h), where a segment costs
-// a rank two messages to and two from its children:
+// Cost for P ranks, S bytes and k segments (alpha, beta, gamma as in ring.h). For each segment a
+// rank sends two messages to its children and receives two from them:
 //   (2 log2 P + k) (2 alpha + (4 beta + 2 gamma) S / 2k), for long S about 2 S beta
 //
 // Source: P. Sanders, J. Speck, J. L. Träff, "Two-tree algorithms for full bandwidth broadcast,
-// reduction and scan", Parallel Computing 35 (2009); theirs mirrors or turns the first tree
-// instead.
+// reduction and scan", Parallel Computing 35 (2009). Its second tree is the first one mirrored or
+// shifted.
 #pragma once
 
 #include "base/check.h"
 
 namespace bp {
 
-// Where a rank stands in a tree. -1 for a neighbour that is not there.
+// A rank's neighbours in a tree; -1 for one that does not exist.
 struct TreePlace {
   int parent = -1;
   int left = -1;   // the child with lower ranks
@@ -46,7 +48,7 @@ class DoubleTree {
     BP_CHECK(ranks >= 1 && rank >= 0 && rank < ranks, "a tree needs a rank among its ranks");
   }
 
-  // `tree` is 0 or 1.
+  // Returns this rank's neighbours in tree 0 or 1.
   [[nodiscard]] TreePlace place(int tree) const {
     const int number = rank_ + tree;
     int first = tree;
@@ -61,7 +63,8 @@ class DoubleTree {
   }
 
  private:
-  // Of the numbers first..last; -1 where there are none. 0 can be halved for ever.
+  // Returns the top of the numbers first..last, or -1 if there are none. 0 counts as having more
+  // factors of two than any other number.
   [[nodiscard]] static int top_of(int first, int last) {
     if (first > last) return -1;
     int top = last;

@@ -1,7 +1,8 @@
-// How algorithms that pair ranks by the bits of their numbers cope with P ranks that are no power
-// of two: P = C + F with C the largest power of two that is not above P. The first 2F ranks fold in
-// pairs: the even one gives its vector to the odd one above, sits out, and gets the result at the
-// end. C ranks are left, the core, numbered from 0 in the order of their ranks.
+// Folding adapts algorithms that pair ranks by the bits of their numbers to a number P of ranks
+// that is not a power of two. P = C + F, where C is the largest power of two that is at most P. The
+// first 2F ranks fold in pairs: the even rank sends its vector to the odd rank above it, takes no
+// part in the algorithm, and receives the result at the end. The other C ranks are the core,
+// numbered from 0 in the order of their ranks.
 //
 //   rank          0       1       2       3       4       5        6 ranks (C = 4, F = 2)
 //   fold          0 ----> 1       2 ----> 3       4       5
@@ -21,10 +22,10 @@
 
 namespace bp {
 
-// What becomes of what a step receives.
+// What a step does with the elements that it receives.
 enum class ReceiveAction : std::uint8_t {
-  none,          // no receive at this step
-  replace,       // it is the data now
+  none,          // the step receives nothing
+  replace,       // data = received
   reduce_left,   // data = received op data
   reduce_right,  // data = data op received
 };
@@ -38,13 +39,13 @@ class Folding {
     BP_CHECK(ranks >= 1 && rank >= 0 && rank < ranks, "folding needs a rank among its ranks");
   }
 
-  [[nodiscard]] int core() const { return core_; }  // how many are left
+  [[nodiscard]] int core() const { return core_; }  // the number of ranks in the core
   [[nodiscard]] int doublings() const { return std::countr_zero(static_cast<unsigned>(core_)); }
-  [[nodiscard]] bool any() const { return folded_ > 0; }  // ranks that fold
+  [[nodiscard]] bool any() const { return folded_ > 0; }  // whether any ranks fold
   [[nodiscard]] bool is_folded() const { return rank_ < 2 * folded_; }
   [[nodiscard]] bool sits_out() const { return is_folded() && rank_ % 2 == 0; }
-  [[nodiscard]] int partner() const { return rank_ ^ 1; }  // of a folded rank
-  // Of a rank that does not sit out.
+  [[nodiscard]] int partner() const { return rank_ ^ 1; }  // only for a rank that folds
+  // Returns the number in the core. Only for a rank that does not sit out.
   [[nodiscard]] int number() const { return is_folded() ? rank_ / 2 : rank_ - folded_; }
   [[nodiscard]] int rank_of(int number) const {
     return number < folded_ ? 2 * number + 1 : number + folded_;

@@ -1,10 +1,10 @@
-// Halving-doubling (Rabenseifner's): recursive doubling that sends no more than the ring does. At
-// each step of the first half partners split the range of blocks that both still reduce: each keeps
-// one half and sends the other. The second half of the steps goes back the same way, copying what
-// is finished. Few steps and little traffic, but partners are far apart and each block waits for
-// whole steps. Used for what is of middle length.
+// Halving-doubling (Rabenseifner's): recursive doubling that sends no more bytes than the ring. At
+// each step of the first half, two partners split the range of blocks that both still reduce: each
+// keeps one half and sends the other. The second half repeats the steps in reverse order and copies
+// the finished blocks. It needs few steps and little traffic, but partners are far apart, and each
+// block waits for whole steps. It suits vectors of medium length.
 //
-// all-reduce, 4 ranks; a cell shows whose data a rank's block holds, . is of no more use:
+// all-reduce, 4 ranks; a cell shows the ranks whose data a block holds, . is not used any more:
 //
 //   rank                0          1          2          3
 //   block               0 1 2 3    0 1 2 3    0 1 2 3    0 1 2 3
@@ -14,8 +14,8 @@
 //   double, distance 1  A A A A    A A A A    A A A A    A A A A
 //
 // Near ranks, which may be on one host, exchange the longest parts. Each block is reduced in the
-// order of ranks, in the same expression as by recursive doubling, and then copied: all ranks hold
-// the same bits. Where P is no power of two, ranks fold first (folding.h), with whole vectors.
+// order of ranks, with the same expression as in recursive doubling, and then copied, so all ranks
+// hold the same bits. If P is not a power of two, ranks fold first (folding.h), with whole vectors.
 //
 // Cost for P ranks and S bytes (alpha, beta, gamma as in ring.h):
 //   P = 2^k   2 log2 P steps      2 log2 P alpha + 2 (P-1)/P S beta + (P-1)/P S gamma
@@ -29,19 +29,19 @@
 
 namespace bp {
 
-// Neighbouring blocks. A range of blocks is sent even where the blocks have no elements.
+// Consecutive blocks. A range of blocks is sent even if the blocks have no elements.
 struct BlockRange {
   int first = 0;
   int count = 0;  // 0: nothing is sent
   bool operator==(const BlockRange&) const = default;
 };
 
-// What a rank does at one step. All defaults: it sits out. Sent and received blocks never overlap,
-// but where a whole vector is folded.
+// What a rank does at one step. The defaults mean that it sits out. A step that both sends and
+// receives does so with different blocks.
 struct HalvingStep {
   int peer = -1;
-  BlockRange send;     // as it was before the step
-  BlockRange receive;  // where `received` is not nothing
+  BlockRange send;     // with the values from before the step
+  BlockRange receive;  // used unless `received` is none
   ReceiveAction received = ReceiveAction::none;
 };
 
@@ -50,13 +50,14 @@ class HalvingDoubling {
   HalvingDoubling(int rank, int ranks) : folding_(rank, ranks) {}
 
   [[nodiscard]] int blocks() const { return folding_.core(); }
-  // The same on all ranks; step k of one rank meets step k of its peer.
+  // The same number on all ranks. Step k of a rank matches step k of its peer.
   [[nodiscard]] int steps() const { return 2 * folding_.doublings() + (folding_.any() ? 2 : 0); }
-  // Before this step nothing is copied; from then on nothing is reduced.
+  // Earlier steps only reduce; from this step on data is only copied.
   [[nodiscard]] int first_copying_step() const {
     return folding_.doublings() + (folding_.any() ? 1 : 0);
   }
-  // The block that is whole here at that step; no rank is given another's. -1 for who sits out.
+  // Returns the block that is completely reduced on this rank at that step, a different one on each
+  // rank; -1 for a rank that sits out.
   [[nodiscard]] int own_block() const {
     return folding_.sits_out() ? -1 : range_after(folding_.doublings()).first;
   }
@@ -78,7 +79,8 @@ class HalvingDoubling {
         folding_.partner(), {}, all, first ? ReceiveAction::reduce_left : ReceiveAction::replace};
   }
 
-  // What is still ours to reduce after `halvings`: bit j of our number tells which half we kept.
+  // Returns the blocks that this rank still reduces after `halvings` steps. Bit j of its number
+  // says which half it kept at step j.
   [[nodiscard]] BlockRange range_after(int halvings) const {
     BlockRange range{0, blocks()};
     for (int j = 0; j < halvings; ++j) range = half(range, (folding_.number() >> j) & 1);
@@ -95,10 +97,10 @@ class HalvingDoubling {
     return {folding_.rank_of(own ^ (1 << j)), half(range, 1 - upper), half(range, upper),
             upper == 1 ? ReceiveAction::reduce_left : ReceiveAction::reduce_right};
   }
-  // halve(j) undone: both have finished the half that they kept there.
+  // The reverse of halve(j): each rank sends the half that it kept there, now completely reduced.
   [[nodiscard]] HalvingStep double_back(int j) const {
-    const HalvingStep there = halve(j);
-    return {there.peer, there.receive, there.send, ReceiveAction::replace};
+    const HalvingStep halving = halve(j);
+    return {halving.peer, halving.receive, halving.send, ReceiveAction::replace};
   }
 
   Folding folding_;

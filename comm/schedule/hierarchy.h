@@ -1,24 +1,25 @@
-// The hierarchical all-reduce for hosts with any numbers of ranks: what is near is fast, so each
-// host first makes one vector of its ranks' vectors, and only that goes over the wire.
+// The hierarchical all-reduce for hosts with any numbers of ranks. Memory is faster than a network,
+// so each host first reduces its ranks' vectors to one, and only that goes over the network.
 //
-//   hosts with 3 and 2 ranks; the smallest has 2, so 2 rails; the vector is cut into 2 shares
+//   hosts with 3 and 2 ranks; the smallest has 2, so there are 2 rails, and the vector has 2 shares
 //
 //   rank             0      1      2         3      4
 //   inside, reduce   012.   .012   .         34.    .34      rank l of a host reduces share l
 //   between          A.     .A     .         A.     .A       share 0: 0 with 3; share 1: 1 with 4
-//   inside, gather   AA     AA     AA        AA     AA       everybody gets all shares
+//   inside, gather   AA     AA     AA        AA     AA       every rank gets all shares
 //
-// There are as many rails as the smallest host has ranks: each is one rank of every host, of the
-// same number there. With a single rank on some host that is one rail, of the hosts' leaders. More
-// rails do not send more, but more processes send it.
+// A rail consists of one rank of every host, with the same local rank on each. There are as many
+// rails as the smallest host has ranks. If some host has a single rank, there is one rail, of the
+// hosts' leaders. More rails do not send more bytes, but more processes send them.
 //
-// A share is reduced once on each host, then by one algorithm between the hosts, and then copied:
-// all ranks hold the same bits.
+// A share is reduced once on each host, then by one algorithm between the hosts, and then copied,
+// so all ranks hold the same bits.
 //
-// Cost for n hosts with m ranks each, of which k are rails: inside a host S (beta + gamma) there to
-// reduce and S beta to gather; between hosts the cost of the chosen algorithm for n ranks and S/k
-// bytes, k of them at once over each host's link, so 2 (n-1)/n S beta where it is the ring. A flat
-// ring has 2 (P-1)/P S beta there: hosts of 3 and 1 ranks take two thirds of its time.
+// Cost for n hosts of m ranks with k rails: inside a host, S (beta + gamma) to reduce and S beta to
+// gather, with the beta of its memory; between hosts, the cost of the chosen algorithm for n ranks
+// and S/k bytes, of which k run at once over each host's link, so 2 (n-1)/n S beta for the ring. A
+// flat ring takes 2 (P-1)/P S beta there: for hosts of 3 and 1 ranks the hierarchy takes two thirds
+// of that time.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +33,8 @@ namespace bp {
 
 class Hierarchy {
  public:
-  // `local_sizes`: how many ranks each host has, in the order of ranks. No more than `most` rails.
+  // `local_sizes`: the number of ranks of each host, in the order of ranks. `most`: the largest
+  // number of rails.
   Hierarchy(int rank, std::span<const int> local_sizes, int most)
       : local_sizes_(local_sizes.begin(), local_sizes.end()),
         rails_(std::min(most, std::ranges::min(local_sizes))),
@@ -48,17 +50,17 @@ class Hierarchy {
 
   [[nodiscard]] int local_rank() const { return local_rank_; }
   [[nodiscard]] int local_size() const { return local_sizes_[static_cast<std::size_t>(host_)]; }
-  // How many shares there are, each of which one rank of every host carries.
+  // The number of rails, and of shares.
   [[nodiscard]] int rails() const { return rails_; }
-  // The share that this rank carries; -1 for none.
+  // Returns the share that this rank carries between hosts, or -1.
   [[nodiscard]] int share() const { return local_rank_ < rails_ ? local_rank_ : -1; }
 
-  [[nodiscard]] std::vector<int> host_ranks() const {  // this host's, ours among them
+  [[nodiscard]] std::vector<int> host_ranks() const {  // all ranks of this host
     std::vector<int> ranks(static_cast<std::size_t>(local_size()));
     std::iota(ranks.begin(), ranks.end(), first_);
     return ranks;
   }
-  [[nodiscard]] std::vector<int> rail_ranks() const {  // one a host, ours among them
+  [[nodiscard]] std::vector<int> rail_ranks() const {  // all ranks of this rank's rail
     std::vector<int> ranks;
     int first = 0;
     for (const int size : local_sizes_) {
@@ -72,7 +74,7 @@ class Hierarchy {
   std::vector<int> local_sizes_;
   int rails_;
   int host_ = 0;
-  int first_ = 0;  // rank of this host
+  int first_ = 0;  // the first rank of this host
   int local_rank_;
 };
 

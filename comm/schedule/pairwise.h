@@ -1,15 +1,16 @@
-// The pairwise exchange: each rank has something for each other. At step k it sends to the one k
-// above it and receives from the one k below (around the circle), so every rank is sent to by one
-// rank at a time. 4 ranks:
+// The pairwise exchange: each rank has data for each other rank. At step k a rank sends to the rank
+// k above it and receives from the rank k below it (modulo the number of ranks), so each rank
+// receives from one rank at a time. 4 ranks:
 //
 //   rank             0        1        2        3
 //   step 1         to 1     to 2     to 3     to 0
 //   step 2         to 2     to 3     to 0     to 1
 //   step 3         to 3     to 0     to 1     to 2
 //
-// Cost for P ranks, each with S bytes for all others together: P-1 steps; S a rank; (P-1) alpha +
-// S beta, and nothing is sent twice. Gather and scatter are the parts of it that end or begin at
-// root: a tree would take ceil(log2 P) alpha, but send each byte up to ceil(log2 P) times.
+// Cost for P ranks, each with S bytes for all others together: P-1 steps; each rank sends S; (P-1)
+// alpha + S beta, and no byte is sent twice. Gather and scatter are the parts of the exchange that
+// end or begin at root. A tree would take ceil(log2 P) alpha, but would send each byte up to
+// ceil(log2 P) times.
 //
 // Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication
 // Operations in MPICH", IJHPCA 19 (2005), 4.3.

@@ -1,8 +1,8 @@
-// Recursive doubling: at step k each rank swaps its whole vector with the rank whose number differs
-// in bit k, and reduces. As few steps as can be, but every step carries everything. Used for what
-// is short.
+// Recursive doubling: at step k each rank exchanges its whole vector with the rank whose number
+// differs in bit k, and reduces. It takes the fewest possible steps, but every step sends the whole
+// vector. It suits short vectors.
 //
-// all-reduce, 4 ranks; a cell shows whose data the rank's vector holds:
+// all-reduce, 4 ranks; a cell shows the ranks whose data a vector holds:
 //
 //   rank          0       1       2       3
 //   step 0        0 <---> 1       2 <---> 3        distance 1
@@ -13,7 +13,7 @@
 // Both partners compute "vector of the lower half reduced with vector of the upper half", in that
 // order, so all ranks hold the same bits, whatever the reduction does with NaNs.
 //
-// Where P is no power of two, ranks fold first (folding.h), C of them are left:
+// If P is not a power of two, ranks fold first (folding.h), and C of them remain:
 //
 //   rank          0       1       2       3       4       5
 //   fold          0 ----> 1       2 ----> 3       4       5
@@ -22,8 +22,8 @@
 //
 // Cost for P ranks and S bytes (alpha, beta, gamma as in ring.h):
 //   P = 2^k   log2 P steps      S log2 P sent     log2 P (alpha + S beta + S gamma)
-//   else      log2 C + 2 steps                    (log2 C + 2)(alpha + S beta) + (log2 C + 1) S
-//   gamma
+//   else      log2 C + 2 steps                    (log2 C + 2)(alpha + S beta)
+//                                                     + (log2 C + 1) S gamma
 //
 // Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication
 // Operations in MPICH", IJHPCA 19 (2005), 4.4.
@@ -33,10 +33,10 @@
 
 namespace bp {
 
-// What a rank does with its whole vector at one step. All defaults: it sits out.
+// What a rank does with its whole vector at one step. The defaults mean that it sits out.
 struct DoublingStep {
   int peer = -1;
-  bool send = false;  // the vector as it was before the step
+  bool send = false;  // the vector with its values from before the step
   ReceiveAction received = ReceiveAction::none;
 };
 
@@ -44,7 +44,7 @@ class RecursiveDoubling {
  public:
   RecursiveDoubling(int rank, int ranks) : folding_(rank, ranks) {}
 
-  // The same on all ranks; step k of one rank meets step k of its peer.
+  // The same number on all ranks. Step k of a rank matches step k of its peer.
   [[nodiscard]] int steps() const { return folding_.doublings() + (folding_.any() ? 2 : 0); }
 
   [[nodiscard]] DoublingStep step(int k) const {
