@@ -1,4 +1,4 @@
-# The only place where flags live. Every target of ours links bp_flags privately.
+# All compiler and linker flags. Every target of bp links bp_flags privately.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -13,9 +13,9 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-Og -g1")
 
-# Several sources in one go (CMAKE_UNITY_BUILD of the presets): most of a compile's time is reading headers and
-# making the same templates, and it halves. So names in unnamed namespaces are unique within a target.
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 6 CACHE STRING "Sources in one go")
+# The presets set CMAKE_UNITY_BUILD, which compiles several sources at once. That halves the time, because most of it
+# goes into headers and the same templates. So names in unnamed namespaces must be unique within a target.
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 6 CACHE STRING "Sources that are compiled at once")
 
 option(BP_WERROR "Warnings are errors" ON)
 
@@ -26,29 +26,29 @@ target_compile_options(
   INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast -Wnon-virtual-dtor
             -Woverloaded-virtual -Wimplicit-fallthrough
             -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=
-            # The compiler collects its garbage more rarely: up to a tenth less of time for 0.1 GB.
+            # Rarer garbage collection in the compiler: up to a tenth less time for 0.1 GB more memory.
             $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=400000>
-            # It takes what a source that is compiled with others declares for a header's.
+            # In a unity build GCC takes the declarations of a source for those of a header.
             $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wno-subobject-linkage>
             $<$<BOOL:${BP_WERROR}>:-Werror>
             $<$<CONFIG:Debug>:-D_GLIBCXX_ASSERTIONS>)
 if(BP_SANITIZE)
-  # Plugins and libraries alike must be instrumented the same way, so these are global. A null pointer that is
-  # used is AddressSanitizer's to report; to look for it before each use took an eighth of the build.
+  # Plugins and libraries must all be instrumented in the same way, so these flags are global. AddressSanitizer reports
+  # uses of null pointers; the check before each use took an eighth of the build.
   add_compile_options(-fsanitize=${BP_SANITIZE} -fno-sanitize=null -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${BP_SANITIZE})
 endif()
 
 if(BP_COVERAGE)
-  # Each program counts in a file of its own name that it maps (%c) and that all its processes share (%m), so that what
-  # a process ran is counted however it ends: by _exit, exec or a signal. Warnings are the other presets' matter.
+  # Each program maps a file with its own name (%c), which all its processes share (%m). So the lines that a process ran
+  # are counted however it ends: by _exit, exec or a signal. The other presets report warnings.
   add_compile_options(-fprofile-instr-generate=${CMAKE_BINARY_DIR}/profiles/$<TARGET_PROPERTY:NAME>-%c%m.profraw
                       -fcoverage-mapping "SHELL:-mllvm -runtime-counter-relocation" -w)
   add_link_options(-fprofile-instr-generate)
 endif()
 
 if(BP_FUZZ)
-  add_compile_options(-fsanitize=fuzzer-no-link)  # counts which branches were taken
+  add_compile_options(-fsanitize=fuzzer-no-link)  # counts the branches that are taken
 endif()
 
 find_program(BP_LLD ld.lld)
@@ -58,7 +58,7 @@ endif()
 
 find_program(BP_CCACHE ccache)
 if(BP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Depend mode: what it has not seen yet, on a fresh machine everything, is not preprocessed beforehand. The
-  # sloppiness is what precompiled headers ask for: a __TIME__ in one would not be seen.
+  # In depend mode ccache does not preprocess a source that it does not know, which is each one on a fresh machine.
+  # Precompiled headers need the sloppiness, with which ccache would miss a change of __TIME__ in one.
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros ${BP_CCACHE})
 endif()

@@ -1,16 +1,16 @@
-# What `cmake --install` installs, by component:
+# The components of `cmake --install`:
 #
 #   comm      libbp_comm.so (and .a), libbp_gloo.so, include/bp, bp::comm for CMake, bp.pc
 #   torch     libbp_torch.so, include/bp/torch, bp::torch for CMake; needs comm and a LibTorch
-#   programs  bprun, comm_bench, bert_train, their man pages, and what completes bprun's words in bash
+#   programs  bprun, comm_bench, bert_train, their man pages, and bash completion for bprun
 #
-# The tree may be moved: whatever lies in it is found relative to what looks for it. Only LibTorch, which
-# is not part of it, is known by the path that it had when bp was built.
+# The installed tree may be moved: its files find each other by relative paths. LibTorch is not part of it
+# and keeps the path that it had when bp was built.
 include(CMakePackageConfigHelpers)
 set(BP_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/bp)
 
-# bp_shared_library(TARGET NAME): libbp_NAME.so, which users know as bp::NAME. It shows what the public
-# headers declare (bp/export.h) and no template of the standard library that happens to be in it.
+# bp_shared_library(TARGET NAME): makes libbp_NAME.so, which users link as bp::NAME. It exports the symbols that the
+# public headers declare (bp/export.h), and none of the standard library's templates that it contains.
 function(bp_shared_library target name)
   set_target_properties(
     ${target}
@@ -28,7 +28,7 @@ function(bp_shared_library target name)
 endfunction()
 
 add_library(bp_comm_shared SHARED $<TARGET_OBJECTS:bp_comm>)
-target_link_libraries(bp_comm_shared PRIVATE bp_comm) # for what it is linked to
+target_link_libraries(bp_comm_shared PRIVATE bp_comm) # for the libraries that bp_comm links
 bp_shared_library(bp_comm_shared comm)
 install(TARGETS bp_comm ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT comm)
 install(DIRECTORY include/bp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT comm
@@ -43,7 +43,8 @@ install(FILES ${CMAKE_BINARY_DIR}/bpConfig.cmake ${CMAKE_BINARY_DIR}/bpConfigVer
         DESTINATION ${BP_CMAKE_DIR} COMPONENT comm)
 
 if(BP_TORCH)
-  # What bp::torch takes from the inside of bp::comm without being shown it; none of it has state.
+  # bp::torch uses these sources of bp::comm, which libbp_comm.so does not export, so it has its own copy. None has
+  # state.
   add_library(bp_torch_shared SHARED $<TARGET_OBJECTS:bp_torch> base/check.cc base/permutation.cc
                                      base/text.cc
                                      comm/reduce/convert.cc)
@@ -55,11 +56,11 @@ if(BP_TORCH)
   install(FILES cmake/FindLibTorch.cmake DESTINATION ${BP_CMAKE_DIR} COMPONENT torch)
 endif()
 
-# The programs are whole without libbp_comm.so, but not without the plugin.
+# The programs need the plugin, but not libbp_comm.so.
 foreach(component comm programs)
   install(TARGETS bp_gloo LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component})
 endforeach()
-# Man pages are made of what the programs say of themselves, where there is a Python to do it.
+# scripts/man makes the man pages from the programs' --help, if Python is installed.
 set(BP_COMMANDS_bprun doctor gpus)
 set(BP_COMMANDS_bert_train prep eval stop)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/man)

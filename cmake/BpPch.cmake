@@ -1,14 +1,14 @@
-# Precompiled headers: most of what a test costs is reading GoogleTest. For the presets with sanitizers only. They
-# hide a header that a file forgot to include; and at -O2 GCC 12 no longer knows the standard library for a system's,
-# and warns of what it makes of std::string.
+# Precompiled headers, because most of a test's compile time goes into reading GoogleTest. Only the presets with
+# sanitizers use them, for two reasons: they hide a missing include; and at -O2 GCC 12 then no longer treats the
+# standard library's headers as the system's and warns about std::string.
 option(BP_PCH "Precompile the headers that most files include" OFF)
 
 set(BP_PCH_std <algorithm> <array> <chrono> <filesystem> <functional> <map> <memory> <mutex> <optional>
                <span> <string> <string_view> <utility> <vector>)
 set(BP_PCH_tests <gmock/gmock.h> <gtest/gtest.h>)
 
-# bp_precompile(TYPE SET... TARGETS target...): gives the targets what the sets name, compiled once. TYPE is
-# that of the targets, LIBRARY or EXECUTABLE: their code is made for different places.
+# bp_precompile(TYPE SET... TARGETS target...): gives the targets the headers of the sets, compiled once. TYPE is
+# LIBRARY or EXECUTABLE, as the targets are, because the two are compiled with different flags.
 function(bp_precompile type)
   cmake_parse_arguments(arg "" "" "TARGETS" ${ARGN})
   if(NOT BP_PCH)

@@ -3,9 +3,9 @@
 # (namespaces of this machine as hosts), torch.
 find_package(GTest REQUIRED)
 
-# For the tests and the processes they start. Reports go to files, for a rank's standard error may be a pipe that
-# no test reads to its end; scripts/test fails if there is one. A long history: a race whose older half is forgotten
-# cannot be matched with a suppression. By default every process would sleep a second at its end.
+# The environment of the tests and of the processes that they start. Reports go to files, because a rank's stderr may be
+# a pipe that no test reads to its end; scripts/test fails if there is a report. The history is long, because a race
+# whose older half is forgotten matches no suppression. By default every process sleeps a second at its end.
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/sanitizer-reports)
 set(_report log_path=${CMAKE_BINARY_DIR}/sanitizer-reports/report)
 if(BP_SANITIZE MATCHES thread)
@@ -27,7 +27,7 @@ function(bp_test name)
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE bp_flags ${arg_LIBS} GTest::gmock GTest::gtest_main)
-  # What they test is optimised; they themselves need not be, and take a quarter less of time to compile.
+  # The code under test is optimised. The tests themselves need not be, and so compile in a quarter less time.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Og>)
   bp_precompile(EXECUTABLE std tests TARGETS ${name})
   target_compile_definitions(
@@ -37,7 +37,7 @@ function(bp_test name)
     ${name}
     PROPERTIES LABELS "${arg_LABELS}"
                TIMEOUT ${arg_TIMEOUT}
-               COST ${arg_TIMEOUT} # the long ones first, so that none is left alone at the end
+               COST ${arg_TIMEOUT} # starts the long tests first, so that none runs alone at the end
                PROCESSORS ${arg_PROCESSORS}
                ENVIRONMENT "${arg_ENV}")
 endfunction()

@@ -1,11 +1,11 @@
-# LibTorch without its own CMake package: that one fails where there is no CUDA toolkit and drags
-# CUDA in where there is one. Programs link libtorch_cpu and libc10 only.
+# Finds LibTorch without its own CMake package, which fails without a CUDA toolkit and links CUDA with one.
+# Programs link libtorch_cpu and libc10 only.
 #
 #   LibTorch::torch   imported target: headers, libtorch_cpu.so, libc10.so
 #
-# Looks in LIBTORCH_ROOT, CMAKE_PREFIX_PATH, TORCH_INSTALL_PREFIX (where find_package(Torch) has found it),
-# LibTorch_BUILT_WITH (the installed package says it) and .deps/wheels/torch (where scripts/setup puts the
-# wheel). A LibTorch with the old ABI of std::string, as PyPI's wheels before 2.7 have, counts as not found.
+# It searches LIBTORCH_ROOT, CMAKE_PREFIX_PATH, TORCH_INSTALL_PREFIX (which find_package(Torch) sets),
+# LibTorch_BUILT_WITH (which the installed package sets) and .deps/wheels/torch (into which scripts/setup unpacks the
+# wheel). A LibTorch with the old ABI of std::string, as in PyPI's wheels before 2.7, counts as not found.
 find_path(
   LibTorch_INCLUDE_DIR ATen/core/Tensor.h
   HINTS ${LIBTORCH_ROOT} ${TORCH_INSTALL_PREFIX} ${LibTorch_BUILT_WITH}
@@ -15,7 +15,7 @@ get_filename_component(LibTorch_ROOT_DIR "${LibTorch_INCLUDE_DIR}" DIRECTORY)
 find_library(LibTorch_CPU_LIBRARY torch_cpu HINTS ${LibTorch_ROOT_DIR}/lib NO_DEFAULT_PATH)
 find_library(LibTorch_C10_LIBRARY c10 HINTS ${LibTorch_ROOT_DIR}/lib NO_DEFAULT_PATH)
 
-# Where 2.10 and later have their version, and where earlier ones have.
+# The headers with the version: that of 2.10 and later, and that of earlier releases.
 foreach(_header torch/headeronly/version.h torch/csrc/api/include/torch/version.h)
   if(EXISTS "${LibTorch_INCLUDE_DIR}/${_header}")
     file(STRINGS "${LibTorch_INCLUDE_DIR}/${_header}" LibTorch_VERSION
@@ -34,7 +34,7 @@ if(EXISTS ${_abi_file})
   if(_old_abi)
     set(LibTorch_ABI_FITS FALSE)
     set(_reason "LibTorch ${LibTorch_VERSION} in ${LibTorch_ROOT_DIR} was built with _GLIBCXX_USE_CXX11_ABI=0, \
-bp is not: take a libtorch-cxx11-abi archive, or a wheel of 2.7 or later")
+bp is not: use a libtorch-cxx11-abi archive, or a wheel of 2.7 or later")
   endif()
 endif()
 
@@ -55,8 +55,8 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::torch)
     LibTorch::torch SYSTEM INTERFACE ${LibTorch_INCLUDE_DIR}
                                      ${LibTorch_INCLUDE_DIR}/torch/csrc/api/include)
   target_link_libraries(LibTorch::torch INTERFACE LibTorch::c10)
-  # libtorch_cpu.so needs libcudart and libcupti, which the wheel finds beside itself at run time: those of
-  # CUDA 13 in one folder, those of CUDA 12 in one for each package.
+  # libtorch_cpu.so needs libcudart and libcupti, which the wheel finds beside itself at run time: those of CUDA 13 are
+  # in one folder, those of CUDA 12 in one folder for each package.
   get_filename_component(_site "${LibTorch_ROOT_DIR}" DIRECTORY)
   foreach(_folder ${_site}/nvidia/cu13/lib ${_site}/nvidia/cuda_runtime/lib ${_site}/nvidia/cuda_cupti/lib
                   ${LibTorch_ROOT_DIR}/lib)
