@@ -1,5 +1,6 @@
-// What it costs a collective inside a host to know that all ranks ask for the same: the hash of its
-// header, and a comparison with each peer's. Prints nanoseconds a call for a named all-reduce.
+// Measures what it costs a collective inside a host to check that all ranks ask for the same: the
+// hash of its header, and a comparison with the hash of each peer. Prints the nanoseconds per call
+// of a named all-reduce.
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -28,7 +29,8 @@ int main() {
       different += peer.load(std::memory_order_relaxed) != own ? 1U : 0U;
     }
   });
-  // Used, so that it is computed; no header hashes to 0 but by an accident of 1 in 2^64.
+  // Uses the result, so that the compiler does not remove the computation. A header has the hash 0
+  // with a probability of 1 in 2^64.
   if (different != kPeers * bp::bench::kCallsARound * bp::bench::kRounds) return 70;
   std::printf("agreement: %.1f ns a call with %zu peers (target: 200 ns)\n", each, kPeers);
 }

@@ -1,5 +1,5 @@
-// Measures the collectives: comm_bench --help, bench/README.md. Each rank runs this program; rank 0
-// reports.
+// Measures the collectives: see comm_bench --help and bench/README.md. Each rank runs this program,
+// and rank 0 reports.
 #include <cerrno>
 #include <fstream>
 #include <iostream>
@@ -17,7 +17,7 @@
 
 namespace {
 
-using namespace bp::bench;  // NOLINT(google-build-using-namespace): the program's own
+using namespace bp::bench;  // NOLINT(google-build-using-namespace): this program's own
 
 constexpr int kWrongResults = 70;
 
@@ -39,7 +39,7 @@ std::ofstream open_file(const char* option, const std::string& path) {
   if (!file) {
     throw bp::Error(bp::ErrorCode::invalid_argument,
                     bp::concat(option, ": cannot write ", path, ": ", bp::error_text(errno),
-                               "; give a file in a folder that is there"));
+                               "; give a file in a folder that exists"));
   }
   return file;
 }

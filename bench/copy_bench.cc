@@ -1,9 +1,9 @@
-// How fast these cores can move memory at best: copy_bench THREADS MIB. Each thread copies a buffer
-// of its own into another, all at once, by memcpy and then past the caches (non-temporal stores,
-// which need not read a line before they overwrite it). Buffers lie on huge pages where the machine
-// gives them. Prints bytes read and written a second, over all threads: the fastest of seven rounds
-// of each, and of both (0: this processor has no such stores). What this finds is a bound for
-// whatever reads and writes as much.
+// Measures how fast these cores can move memory at best: copy_bench THREADS MIB. All threads copy
+// at once, each from one buffer of its own to another: first with memcpy, then past the caches,
+// with non-temporal stores, which do not read a line before they overwrite it. The buffers are on
+// huge pages if the machine has them. Prints the bytes read and written per second, over all
+// threads: the fastest of seven rounds of each way (0 if this processor has no such stores), and
+// the faster way. No program on these cores can read and write as many bytes faster.
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -26,7 +26,8 @@ constexpr int kRounds = 7;
 using Clock = std::chrono::steady_clock;
 using Copy = void (*)(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes);
 
-// By whole lines; `bytes` is a multiple of two, and both places begin one.
+// Copies pairs of cache lines: `bytes` must be a multiple of two lines, and both buffers must begin
+// with a line.
 #if defined(__x86_64__)
 __attribute__((target("avx"))) void copy_past_caches(std::uint8_t* to,
                                                      const std::uint8_t* from,
@@ -76,17 +77,17 @@ class Pages {
 
 double gigabytes_a_second(int threads, std::size_t bytes, Copy copy) {
   std::vector<Clock::time_point> ticks;
-  // The last to come writes down when that was.
-  std::barrier meeting(threads, [&ticks]() noexcept { ticks.push_back(Clock::now()); });
+  // The last thread to arrive records the time.
+  std::barrier barrier(threads, [&ticks]() noexcept { ticks.push_back(Clock::now()); });
   ticks.reserve(kRounds + 2);
   const auto copy_all = [&] {
     const Pages from(bytes, 1);
     const Pages to(bytes, 2);
     for (int round = 0; round < kRounds + 1; ++round) {
-      meeting.arrive_and_wait();
+      barrier.arrive_and_wait();
       copy(to.data(), from.data(), bytes);
     }
-    meeting.arrive_and_wait();
+    barrier.arrive_and_wait();
   };
   std::vector<std::thread> all;
   for (int i = 0; i < threads; ++i) all.emplace_back(copy_all);

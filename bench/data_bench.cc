@@ -1,8 +1,8 @@
-// From text to samples: how fast a table is read, a store prepared, a sample loaded.
+// Measures the way from text to samples: reading a table, preparing a store, loading samples.
 //
 //   data_bench SCRATCH_FOLDER TRAIN.tsv VOCAB.txt      text in column 1, label in column 2
 //
-// Three runs; the medians are printed. prepare() writes and syncs SCRATCH_FOLDER/data_bench.sqlite.
+// Prints the medians of three runs. prepare() writes and syncs SCRATCH_FOLDER/data_bench.sqlite.
 #include <unistd.h>
 
 #include <algorithm>

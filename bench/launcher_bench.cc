@@ -1,8 +1,9 @@
 // A rank for bench/run_launcher, which times the launcher around it:
-//   barrier        meets the others once; rank 0 prints when that was, in seconds of the clock
-//   victim         as barrier; then rank 1 prints the time and is killed, the others wait for
-//   SIGTERM lines COUNT    writes so many lines, and to stderr what that cost this process sleep
-//   says that it is there, and sleeps
+//
+//   barrier        runs one barrier; rank 0 then prints the time of day in seconds
+//   victim         the same; then rank 1 prints the time and kills itself, and the others wait
+//   lines COUNT    writes COUNT lines, and to stderr the CPU time that this process used
+//   sleep          prints the time and sleeps
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
-// How much of the communication of a step is hidden behind backward: a made-up model whose layers
-// take 50 ms each to go back through, and a link on which a bucket takes 10 ms.
+// Measures how much of the communication of a step runs during backward, with an artificial model
+// whose backward takes 50 ms per layer and a link on which a bucket takes 10 ms.
 //
-//   overlap_bench [LAYERS]       8, or at least 2
+//   overlap_bench [LAYERS]       at least 2 (default: 8)
 //
-// Prints backward alone, a bucket's all-reduce alone, the step, and what the step may take:
-// backward, the last bucket, and a fifth of the other buckets' time. Ends with 1 where it takes
-// longer. The two ranks are threads of this process, so it runs without bprun.
+// Prints the times of backward alone, of a bucket's all-reduce alone and of the step, and the time
+// that the step may take: backward, the last bucket, and a fifth of the other buckets. Exits with 1
+// if it takes longer. The two ranks are threads of this process, so it runs without bprun.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
@@ -29,13 +29,13 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kBackward = 50ms;  // of a layer
-constexpr auto kMessage = 10ms;   // of a bucket: between two ranks each sends one
-constexpr int kElements = 1024;   // of a layer, which fill a bucket
+constexpr auto kBackward = 50ms;  // per layer
+constexpr auto kMessage = 10ms;   // per bucket, for which each of two ranks sends one message
+constexpr int kElements = 1024;   // per layer, which fill a bucket
 constexpr std::size_t kBytes = kElements * sizeof(float);
 constexpr int kRuns = 5;
 
-// One parameter a layer, each as large as a bucket.
+// Each layer has one parameter, as large as a bucket.
 struct Model {
   explicit Model(int layers) {
     for (int i = 0; i < layers; ++i) {
@@ -60,7 +60,7 @@ double milliseconds(Clock::duration time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-// In milliseconds, the median of some calls after one to warm up.
+// Returns the median time of kRuns calls in milliseconds, after one call to warm up.
 template <class Action>
 double time(const Action& action) {
   action();
@@ -75,9 +75,9 @@ double time(const Action& action) {
 }
 
 struct Times {
-  double backward = 0;  // alone
-  double bucket = 0;    // its all-reduce, alone
-  double step = 0;      // the two of them, and a step of SGD
+  double backward = 0;  // backward alone
+  double bucket = 0;    // the all-reduce of a bucket alone
+  double step = 0;      // backward, all-reduces and a step of SGD
   std::size_t buckets = 0;
 };
 
@@ -138,8 +138,9 @@ int run(int layers) {
 
 int main(int count, char** arguments) {
   const int layers = count > 1 ? std::atoi(arguments[1]) : 8;
-  if (layers < 2) {  // what is there to hide?
-    std::fprintf(stderr, "overlap_bench: '%s' is no number of layers from 2 up\n", arguments[1]);
+  if (layers < 2) {  // with one bucket no communication can run during backward
+    std::fprintf(stderr, "overlap_bench: '%s' is not a number of at least 2 layers\n",
+                 arguments[1]);
     return 2;
   }
   return bp::run(layers);

@@ -1,6 +1,6 @@
-// What the flight recorder, which is always on, adds to a collective: a copy of what is done, and a
-// look at the clock at its end. (That at its beginning is made for the deadline.) Prints
-// nanoseconds an operation, and how many of them the clock takes.
+// Measures what the flight recorder, which is always on, adds to a collective: it copies the
+// operation's fields, and reads the clock at the end. (The clock at the beginning is read for the
+// deadline anyway.) Prints the nanoseconds per operation, and how many of them the clock takes.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -27,7 +27,8 @@ int main() {
       bp::bench::nanoseconds_a_call([&](int) { now = std::max(now, Clock::now()); });
   const bool counted =
       recorder.counters().operations == std::uint64_t{bp::bench::kCallsARound} * bp::bench::kRounds;
-  if (!counted || now == Clock::time_point{}) return 70;  // used, so that they are computed
+  // Uses the results, so that the compiler does not remove the computation.
+  if (!counted || now == Clock::time_point{}) return 70;
   std::printf("recorder: %.1f ns an operation, %.1f of them for the clock (target: 50 ns)\n", all,
               clock);
 }

@@ -1,7 +1,7 @@
-// The reduction kernels against a copy of the same size. A sum reads two arrays and writes one, so
-// it moves 1.5 times the bytes of a copy; `of_copy` is the share of the copy's bytes per second
-// that a kernel reaches: 1 means as fast as memory allows. Two sizes: one that stays in the cache
-// (what a segment of a collective does) and one that does not.
+// Measures the reduction kernels against a copy of the same size. A sum reads two arrays and writes
+// one, so it moves 1.5 times the bytes of a copy. `of_copy` is the kernel's bytes per second
+// divided by those of the copy: 1 means as fast as memory allows. There are two sizes: one that
+// stays in the cache, as a segment of a collective does, and one that does not.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ constexpr std::size_t kInMemory = std::size_t{64} << 20;
 
 std::vector<std::byte> zeros(std::size_t bytes) { return std::vector<std::byte>(bytes); }
 
-// Bytes moved (read and written) a second by memcpy, the best of several runs.
+// Returns the bytes that memcpy reads and writes per second, in the best of several runs.
 double copy_speed(std::size_t bytes) {
   const std::vector<std::byte> from = zeros(bytes);
   std::vector<std::byte> to = zeros(bytes);
@@ -50,7 +50,7 @@ double copy_speed_once(std::size_t bytes) {
   return found->second;
 }
 
-// Runs `kernel`, which moves `moved` bytes, and compares with a copy of `bytes`.
+// Runs `kernel`, which moves `moved` bytes, and compares its speed with that of a copy of `bytes`.
 template <class Kernel>
 void run(benchmark::State& state, std::size_t bytes, std::size_t moved, const Kernel& kernel) {
   const double copy = copy_speed_once(bytes);

@@ -1,4 +1,4 @@
-// What something costs that takes some nanoseconds.
+// Measures actions that take nanoseconds.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,8 @@ namespace bp::bench {
 inline constexpr int kCallsARound = 1'000'000;
 inline constexpr int kRounds = 7;
 
-// Nanoseconds a call of action(i), where i counts the calls of a round: the median of the rounds.
+// Returns the nanoseconds per call of action(i), where i counts the calls of a round: the median of
+// the rounds.
 template <class Action>
 double nanoseconds_a_call(const Action& action) {
   std::array<double, kRounds> rounds = {};

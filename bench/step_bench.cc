@@ -1,7 +1,8 @@
-// What DistributedOptimizer adds to a training step of one rank: a model of MiniLM-L6's shape is
-// trained by AdamW alone and by the same AdamW inside a DistributedOptimizer, step by step in
-// turns. Prints the median of the pairs' quotients: what disturbs a machine for a while disturbs
-// both of a pair.
+// Measures what DistributedOptimizer adds to a training step of one rank. Two models of MiniLM-L6's
+// shape are trained alternately, step by step: one by AdamW alone, the other by the same AdamW
+// inside a DistributedOptimizer. Prints the median of the ratios of the pairs, because what
+// disturbs the machine for a while disturbs both steps of a pair.
+//
 //   step_bench [STEPS]
 #include <ATen/core/Tensor.h>
 #include <malloc.h>
@@ -99,7 +100,8 @@ double milliseconds(Trained& trained, const Batch& batch, const Bert::Step& numb
       .count();
 }
 
-// As bert_train does: else each large tensor is mapped and faulted in anew, by chance as it seems.
+// bert_train does the same. Without it, malloc may map each large tensor again, which then causes
+// page faults, seemingly at random.
 void keep_large_blocks() {
   constexpr int kNever = 1 << 30;
   ::mallopt(M_MMAP_THRESHOLD, kNever);
@@ -122,7 +124,7 @@ void run(int steps) {
   std::vector<double> quotients;
   for (int i = -kWarmUps; i < steps; ++i) {
     const Bert::Step number{.seed = 1, .number = static_cast<std::uint64_t>(i + kWarmUps)};
-    // Who comes second finds other caches: each does so every other time.
+    // The second of a pair finds other data in the caches, so the order alternates.
     double a = 0;
     if (i % 2 == 0) a = milliseconds(plain, batch, number);
     const double b = milliseconds(distributed, batch, number);

@@ -1,5 +1,6 @@
-// How fast the store answers: 10,000 set and get by one client, and 256 clients that meet. Each
-// client is one rank of a job; all are in this process, with the server's thread beside them.
+// Measures the store: 10,000 pairs of set and get by one client, and 256 clients that wait for each
+// other. Each client is one rank of a job. All of them, and the server, are threads of this
+// process.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -85,7 +86,7 @@ void measure_rendezvous() {
   for (std::thread& client : clients) {
     client.join();
   }
-  std::printf("meeting: %d clients connect, meet and leave in %.3f s (target: 2 s)\n", kClients,
+  std::printf("rendezvous: %d clients connect, meet and leave in %.3f s (target: 2 s)\n", kClients,
               seconds_since(begin));
 }
 

@@ -1,9 +1,9 @@
-// The tokenizer on one core: text in, ids out, one row after the other as prepare() does it.
+// Measures the tokenizer on one core: it makes ids of one row after another, as prepare() does.
 //
 //   tokenizer_bench VOCAB.txt FILE[:COLUMN]...      a TSV file and the column of its texts, from 1
 //
-// Five runs over all rows of a file, each with a new tokenizer (cold: its word cache is empty) and
-// again with the same one (warm). Medians; MB are 10^6 bytes of text.
+// Each of five runs encodes all rows of a file twice: with a new tokenizer, whose word cache is
+// empty (cold), and again with the same one (warm). Prints medians; MB are 10^6 bytes of text.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -51,7 +51,7 @@ Run encode_all(Tokenizer& tokenizer, const std::vector<std::string>& texts) {
   return run;
 }
 
-// The sum of each id times its place from 1, modulo 2^64: equal for equal ids.
+// Returns the sum of each id times its position from 1, modulo 2^64, which is equal for equal ids.
 std::uint64_t checksum(Tokenizer& tokenizer, const std::vector<std::string>& texts) {
   std::vector<std::int32_t> ids;
   for (const std::string& text : texts) {
