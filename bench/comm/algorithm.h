@@ -1,4 +1,4 @@
-// Which algorithm a collective really ran, for the table.
+// Finds out which algorithm a collective runs, for comm_bench's table.
 #pragma once
 
 #include <ostream>
@@ -9,18 +9,20 @@
 
 namespace bp::bench {
 
-// `op`: one of operation_names(). "native": Gloo chose. "none": one rank has nothing to do.
+// Returns the algorithm for `op`, one of operation_names(), at this size. "native" means that Gloo
+// chooses, and "none" that there is one rank, which has nothing to do.
 [[nodiscard]] std::string algorithm_used(const Communicator& comm,
                                          const std::string& op,
                                          std::size_t bytes);
 
-// The same after `op` has run: in shared memory it depends on the memory of all ranks whether
-// vectors are read where they lie ("direct") or by way of a stage ("staged").
+// Returns the algorithm that the last `op` of comm_bench ran. In shared memory it depends on the
+// memory of all ranks whether peers read the vectors directly ("direct") or through a staging
+// buffer ("staged").
 [[nodiscard]] std::string algorithm_that_ran(const Communicator& comm,
                                              const std::string& op,
                                              std::size_t bytes);
 
-// Of every operation: which algorithm this job takes for which size.
+// Prints the algorithm that this job uses for each operation and size.
 void print_selection(std::ostream& out, const Communicator& comm);
 
 }  // namespace bp::bench

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kWarmUps = 3;
 constexpr int kFewest = 5;
-constexpr int kBatch = 5;  // timed runs between two restorations
+constexpr int kBatch = 5;  // most timed runs between two calls of restore()
 
 using Clock = std::chrono::steady_clock;
 
@@ -28,18 +28,18 @@ double seconds_of_run(Communicator& comm, const Task& task) {
   return seconds_since(begin);
 }
 
-// Appends the times of at most `runs` runs; returns the wrong elements that they left.
+// Appends the times of at most `runs` runs. Returns the number of wrong elements in their result.
 std::int64_t run_batch(
     Communicator& comm, Task& task, bool touch, int runs, std::vector<double>& seconds) {
   task.restore();
   if (!touch) task.run();
   const int timed = touch ? 1 : std::min({runs, kBatch, task.repeatable});
   for (int i = 0; i < timed; ++i) seconds.push_back(seconds_of_run(comm, task));
-  barrier(comm);  // or who shares our core would wait for our check within its run
+  barrier(comm);  // else this rank's check could delay a rank on the same core within its run
   return task.wrong_elements(touch ? timed : timed + 1);
 }
 
-// Whether all ranks have spent their time: the same answer on each.
+// Returns whether the time of some rank is over, the same on all ranks.
 bool out_of_time(Communicator& comm, const Pace& pace, std::size_t runs, Clock::time_point begin) {
   if (pace.seconds == 0 || runs < kFewest) return false;
   std::vector<double> spent = {seconds_since(begin)};

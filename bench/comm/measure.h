@@ -1,4 +1,4 @@
-// Times one task. Every rank calls it with the same task; all get the same result.
+// Measures one task.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,24 @@ namespace bp::bench {
 struct Measurement {
   double median_us = 0;
   double p99_us = 0;
-  std::int64_t wrong = 0;  // elements over all ranks and runs, those to warm up included
+  std::int64_t wrong = 0;  // wrong elements of all ranks and runs, including the warm-up
 };
 
 struct Pace {
   int iterations = 1;
-  double seconds = 0;  // stop after so long, yet not before 5 runs; 0: no limit
-  bool touch = false;  // write the input anew before every timed run
+  double seconds = 0;  // stop after this time, but not before 5 runs; 0: no limit
+  bool touch = false;  // write the input again before every timed run
 };
 
-// A run's time is that of its slowest rank, from when all ranks were ready (a barrier) to when that
-// rank had its result. Without `touch` a run finds what the one before has left, in whatever caches
-// that lies; the input is restored every few runs, and an untimed run follows. Results are checked
-// before each restoration, and cover all runs since the last one.
+// Collective: every rank must call it with the same task, and all get the same result. The time of
+// a run is that of its slowest rank, from a barrier to the rank's result. Without `touch` a run
+// uses the data that the run before has left, in the caches in which they are; every few runs the
+// input is restored, and then comes one run that is not timed. The result is checked before the
+// input is restored, and depends on all runs since the last time.
 [[nodiscard]] Measurement measure(Communicator& comm, Task& task, const Pace& pace);
 
-// The value below or at which a share `q` of the values lie. `sorted` must not be empty.
+// Returns the smallest value that is not below a share `q` of the values. `sorted` must not be
+// empty.
 [[nodiscard]] double quantile(const std::vector<double>& sorted, double q);
 
 }  // namespace bp::bench

@@ -19,18 +19,18 @@ struct Options {
   DataType type = DataType::f32;
   std::size_t min_bytes = 4;
   std::size_t max_bytes = std::size_t{256} << 20;
-  std::vector<std::size_t> sizes;  // these instead, where there are any
+  std::vector<std::size_t> sizes;  // replace min_bytes and max_bytes, unless empty
   Memory memory = Memory::allocated;
   bool touch = false;
   int iterations = 0;  // 0: by size, see pace_for
-  double seconds = 0;  // 0: as many iterations as it takes
+  double seconds = 0;  // 0: no limit
   std::string json;    // file; empty: none
   bool show_selection = false;
-  std::string tune;  // file; empty: no
+  std::string tune;  // file; empty: do not tune
 };
 
-// What the program is to do: run with `options`, or end at once with `exit_code` after printing
-// `text` (help or version on stdout with code 0, else an error on stderr with code 2).
+// The result of parsing. With `options` the program runs. Without, it must print `text` and exit
+// with `exit_code`: help or version on stdout with 0, or an error on stderr with 2.
 struct CommandLine {
   std::optional<Options> options;
   int exit_code = 0;
@@ -38,10 +38,11 @@ struct CommandLine {
 };
 [[nodiscard]] CommandLine parse_command_line(int argc, const char* const* argv);
 
-// `sizes`, or min_bytes, doubled until max_bytes is passed.
+// Returns options.sizes, or else min_bytes and its doubles up to max_bytes.
 [[nodiscard]] std::vector<std::size_t> sizes_of(const Options& options);
 
-// Enough for a median that stands still, and bounded in time. The same on all ranks.
+// Returns the options' pace, or by default a number of iterations that is large enough for a stable
+// median and takes limited time. The same on all ranks.
 [[nodiscard]] Pace pace_for(const Options& options, std::size_t bytes);
 
 }  // namespace bp::bench

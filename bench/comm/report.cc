@@ -23,7 +23,7 @@ std::string processor() {
   return "unknown processor";
 }
 
-// What is below a nanosecond, or a thousandth of a GB/s, is noise.
+// Digits below a nanosecond, or a thousandth of a GB/s, are noise.
 double rounded(double value) { return std::round(value * 1e3) / 1e3; }
 
 // Widths of the columns in the order of print_row.

@@ -1,4 +1,4 @@
-// What comm_bench prints: where and with what it was measured, a table, JSON lines.
+// The output of comm_bench: the machine and the build, a table, JSON lines.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace bp::bench {
 
-// A line of the table. Bandwidths are in 10^9 bytes a second.
+// A line of the table. Bandwidths are in 10^9 bytes per second.
 struct Row {
   std::string op;
   std::string backend;
@@ -26,7 +26,7 @@ struct Row {
   [[nodiscard]] double bus_bandwidth() const { return algorithm_bandwidth() * bus_factor; }
 };
 
-void print_machine(std::ostream& out);  // with a warning where the build is not for measuring
+void print_machine(std::ostream& out);  // warns if the build is not one for measuring
 void print_heading(std::ostream& out);
 void print_row(std::ostream& out, const Row& row);
 void print_json(std::ostream& out, const Row& row);

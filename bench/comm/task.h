@@ -1,5 +1,5 @@
-// The collectives that comm_bench knows. A task is one of them at one size: its memory, what to
-// call, and the one right result.
+// The collectives that comm_bench measures. A task is one of them at one size: its memory, the
+// call, and the right result.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace bp::bench {
 
-// Where a task's data lies: what Communicator::allocate gives, or anywhere.
+// The memory of a task's data: that of Communicator::allocate(), or any other.
 enum class Memory { allocated, any };
 
 class Space {
@@ -36,11 +36,11 @@ struct Task {
   double bus_factor = 0;      // bus bandwidth = algorithm bandwidth times this
   std::function<void()> run;  // the collective
   Space input;                // holds `original` after restore()
-  Space output;               // empty where the collective works in place
+  Space output;               // empty if the collective works in place
   Pattern original;
-  // What must stand in the result after so many runs since restore(), stretch by stretch.
+  // Returns what the result must be after `runs` runs since restore(), as consecutive patterns.
   std::function<std::vector<Pattern>(int runs)> expected;
-  int repeatable = std::numeric_limits<int>::max();  // after the first run, before restore()
+  int repeatable = std::numeric_limits<int>::max();  // most runs between the first and restore()
   DataType type = DataType::u8;
 
   void restore();
@@ -49,8 +49,8 @@ struct Task {
 
 [[nodiscard]] std::vector<std::string> operation_names();
 
-// `op` is one of operation_names(); `bytes` is rounded down to whole elements, at least one for
-// each rank where each has a share.
+// `op` must be one of operation_names(). `bytes` is rounded down to whole elements, but at least
+// one, or one for each rank if each has a share.
 [[nodiscard]] Task make_task(Communicator& comm,
                              const std::string& op,
                              DataType type,

@@ -9,8 +9,8 @@
 
 namespace bp::bench {
 
-// Collective: which algorithm was the fastest for which of the options' sizes; rank 0 shows all
-// times on `out`. Throws invalid_argument where there is nothing to choose, as with one rank.
+// Collective. Returns the fastest algorithm for each of the options' sizes. Rank 0 prints all times
+// to `out`. Throws invalid_argument if there is only one algorithm, as with one rank.
 [[nodiscard]] SelectionTable tune(Communicator& comm, const Options& options, std::ostream& out);
 
 }  // namespace bp::bench
