@@ -19,13 +19,13 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFirstPause{10};
 constexpr milliseconds kLongestPause{500};
 
-std::string who(const StoreClientOptions& options) {
+std::string client_name(const StoreClientOptions& options) {
   return options.rank < 0 ? "an observer" : concat("rank ", options.rank);
 }
 
 [[noreturn]] void throw_unwanted(const StoreClientOptions& options, const std::string& why) {
-  throw Error(ErrorCode::invalid_argument,
-              concat(who(options), " cannot join the store ", options.address.text(), ": ", why));
+  throw Error(ErrorCode::invalid_argument, concat(client_name(options), " cannot join the store ",
+                                                  options.address.text(), ": ", why));
 }
 
 [[noreturn]] void throw_refused(const StoreClientOptions& options,
@@ -77,7 +77,7 @@ Fd connect_to_store(const StoreClientOptions& options, const Deadline& deadline,
   try {
     return connect_tcp(options.address, deadline, why);
   } catch (const Error& error) {
-    throw Error(error.code(), concat(who(options), " cannot join the store ",
+    throw Error(error.code(), concat(client_name(options), " cannot join the store ",
                                      options.address.text(), ": ", error.what()));
   }
 }
@@ -154,7 +154,7 @@ std::unique_ptr<Store> connect_store(const StoreClientOptions& options) {
     }
     if (deadline.passed()) {
       throw Error(ErrorCode::timeout,
-                  concat(who(options), " cannot join the store ", options.address.text(),
+                  concat(client_name(options), " cannot join the store ", options.address.text(),
                          ": timeout after ", seconds_text(options.connect_timeout), " and ", tries,
                          tries == 1 ? " try" : " tries", ", at last: ", why,
                          "; is bprun running there, and does a firewall let its port through?"));
