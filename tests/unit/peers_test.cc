@@ -321,8 +321,8 @@ TEST_F(ConnectPeersTest, AnAddressThatMakesNoSenseIsNamed) {
   const auto store = server_.connect(0);
   store->set("peer/0", "rubbish");
   EXPECT_THAT(connect(1, 2, listen_tcp(kLoopback)).error,
-              EndsWith("rank 1 cannot connect to rank 0: the address that it published is not "
-                       "understood (hint)"));
+              EndsWith("rank 1 cannot connect to rank 0: it published an address of another "
+                       "form (hint)"));
   store->goodbye();
 }
 
