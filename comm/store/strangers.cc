@@ -7,7 +7,7 @@
 namespace bp {
 namespace {
 
-// Each holds less than 4 KiB: a buffer for one message of the handshake, and a StoreConnection.
+// Each holds about 2 KiB: a StoreConnection and a buffer for one message of the handshake.
 constexpr std::size_t kMaxStrangers = 256;
 constexpr std::chrono::milliseconds kLogAfter{1'000};
 
