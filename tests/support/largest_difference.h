@@ -1,6 +1,6 @@
-// The largest absolute difference of two sequences of numbers, for tests with a tolerance.
-// std::max() keeps its first argument when the second is NaN, so a plain running maximum passes
-// results that are not numbers.
+// The largest absolute difference between two sequences of numbers, for tests with a tolerance.
+// std::max() keeps its first argument when the second is NaN, so a plain running maximum would
+// accept NaN results.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@ namespace bp::test {
 class LargestDifference {
  public:
   void add(double a, double b) { add(std::abs(a - b)); }
-  // A difference that the caller has computed.
+  // Adds a difference that the caller has computed.
   void add(double difference) {
     empty_ = false;
     // The negated comparison is true for NaN, and no later difference replaces a NaN.

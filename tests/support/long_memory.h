@@ -1,7 +1,7 @@
-// Gigabytes of address that take a few megabytes of memory: one stretch of 1 MiB, again and again,
-// so that byte p and byte p + 1 MiB are the same; but for the pages around 2^31 and 2^32 and those
-// at the end, which are their own. Where what moves has that period too, a collective that writes
-// every byte leaves each right, in whatever order.
+// Gigabytes of addresses that take a few megabytes of memory. One piece of 1 MiB is mapped again
+// and again, so byte p and byte p + 1 MiB are the same. Only the pages around 2^31, 2^32 and 2^33
+// and those at the end have memory of their own. If the data has the same period, a collective that
+// writes every byte leaves each byte right, whatever the order of its writes.
 #pragma once
 
 #include <sys/mman.h>
@@ -46,7 +46,8 @@ class LongMemory {
       for (std::size_t i = at; i < std::min(at + kPeriod, bytes_); ++i) data_[i] = value(i, seed);
     }
   }
-  // The first byte that is not value(at), or bytes().size().
+  // Returns the index of the first byte that differs from value(index), or bytes().size() if none
+  // does.
   template <class Value>
   [[nodiscard]] std::size_t first_wrong(const Value& value) const {
     for (const std::size_t at : places()) {
@@ -68,7 +69,7 @@ class LongMemory {
     }
     return at + kPeriod == mapped_;
   }
-  // Where each piece of memory begins.
+  // Returns the offsets at which the distinct pieces of memory begin.
   [[nodiscard]] std::vector<std::size_t> places() const {
     std::vector<std::size_t> result = {0};
     for (std::size_t at = kPeriod; at < mapped_; at += kPeriod) {

@@ -12,7 +12,8 @@
 
 namespace bp::test {
 
-// A control group of 64 MiB, of either generation, where this machine lets us make one.
+// A control group with a memory limit of 64 MiB, of version 1 or 2, if this machine allows making
+// one.
 class MemoryLimit {
  public:
   MemoryLimit() {
@@ -24,7 +25,7 @@ class MemoryLimit {
   MemoryLimit& operator=(const MemoryLimit&) = delete;
 
   [[nodiscard]] bool exists() const { return !group_.empty(); }
-  // Where a process writes its number to come under it.
+  // Returns the file to which a process writes its pid to join the group.
   [[nodiscard]] std::string members() const { return group_ / "cgroup.procs"; }
 
  private:

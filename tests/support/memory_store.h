@@ -1,5 +1,6 @@
-// A store within one process, for ranks that are threads: the contract of bp/store.h without
-// network. Each rank has its own client; losing one without goodbye fails the job.
+// A store within one process, for ranks that are threads. It keeps the contract of bp/store.h
+// without a network. Each rank has its own client; a client that is destroyed without goodbye()
+// fails the job.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,7 @@ class MemoryStoreServer {
   MemoryStoreServer();
   ~MemoryStoreServer();
 
-  // `rank` joins. Destroying the client without goodbye() means that it was lost.
+  // Connects `rank`. Destroying the client without goodbye() means that the rank was lost.
   [[nodiscard]] std::unique_ptr<Store> connect(int rank);
 
   struct State;

@@ -1,5 +1,5 @@
-// Inputs whose right answer is exact and unique to its place: element j of rank r holds a small
-// integer made of both, so that sums are exact in every type and every wrong element shows.
+// Inputs with exact results that are unique to their index. Element j of rank r holds a small
+// integer made of both, so sums are exact in every type and every wrong element shows.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ template <class T>
   if constexpr (std::is_arithmetic_v<T>) return static_cast<T>(value);
 }
 
-// At most 23, so that the sum over 8 ranks is exact in bf16 (below 256). For products 1 or 2: a 0
-// of one rank would hide all others.
+// At most 23, so that the sum over 8 ranks is exact in bf16 (below 256). For products the value is
+// 1 or 2, because a 0 of one rank would hide all the others.
 [[nodiscard]] inline std::int64_t value_at(int rank, std::size_t j, ReduceOp op) {
   const auto mixed = static_cast<std::int64_t>(j * 7 + static_cast<std::size_t>(rank) * 5 + j / 24);
   return op == ReduceOp::product ? 1 + mixed / 4 % 2 : mixed % 24;
@@ -35,7 +35,7 @@ template <class T>
 template <class T>
 [[nodiscard]] T divide(std::int64_t sum, int ranks) {
   if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<T>(sum) / ranks);  // the sum wraps first
+    return static_cast<T>(static_cast<T>(sum) / ranks);  // the sum wraps before the division
   } else if constexpr (std::is_same_v<T, double>) {
     return static_cast<double>(sum) / ranks;
   } else {

@@ -1,4 +1,4 @@
-// A program for the launcher's tests: its first argument says how it behaves.
+// The program that the launcher's tests start as a rank. Its first argument selects what it does.
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -35,8 +35,8 @@ int rank() { return std::atoi(std::getenv("RANK")); }
   }
 }
 
-// A grandchild and a child in a session of its own, none of which listens to SIGTERM. All are there
-// when it returns.
+// Starts a child in a session of its own, and another child with a child of its own. All of them
+// ignore SIGTERM. Returns once the session and the grandchild exist.
 void start_family() {
   ::signal(SIGTERM, SIG_IGN);
   int born[2] = {-1, -1};
@@ -59,7 +59,7 @@ void start_family() {
   }
 }
 
-// argv and environment as they came, each entry ended by NUL.
+// Writes argv and the environment as received, with a NUL after each entry.
 void dump(const std::string& path, int argc, char** argv) {
   std::ofstream file(path + "." + std::to_string(rank()), std::ios::binary);
   for (int i = 0; i < argc; ++i) {
@@ -75,7 +75,7 @@ void say(const std::string& text) {
   std::fflush(stdout);
 }
 
-// Until the job fails; then this rank ends because of that.
+// Waits until the job fails, then ends because of that failure.
 int wait_for_failure(bp::Store& store) {
   try {
     (void)store.get("never set", 60s);
@@ -123,7 +123,7 @@ int join(const std::string& mode) {
   if (mode == "stop" && rank() == 1) {
     ::raise(SIGSTOP);
   }
-  if (mode == "slow") {  // its own thread does nothing for longer than --kill-silent allows
+  if (mode == "slow") {  // the calling thread does nothing for longer than --kill-silent allows
     std::this_thread::sleep_for(3s);
     store->goodbye();
     return 0;
@@ -142,7 +142,7 @@ int join(const std::string& mode) {
   return wait_for_failure(*store);
 }
 
-// Rank 0 gives up, and is slower to leave than those that hear of it.
+// Rank 0 aborts, but ends later than the ranks that are notified of it.
 int give_up() {
   bp::Communicator world = bp::Communicator::create();
   if (rank() == 0) {
@@ -158,7 +158,7 @@ int give_up() {
   return 70;
 }
 
-// Rank 0 gives up, and all ranks end with 0, as if that were no failure.
+// Rank 0 aborts, but all ranks exit with 0, as if there had been no failure.
 int give_up_quietly() {
   bp::Communicator world = bp::Communicator::create();
   if (rank() == 0) {
@@ -172,8 +172,9 @@ int give_up_quietly() {
   return 0;
 }
 
-// Three ranks reduce; one is killed before its sixth, once the others have told that they wait in
-// it. Whatever started the ranks: they end by what they hear of each other, not by its SIGTERM.
+// Three ranks reduce. The victim kills itself before the sixth all_reduce, after the other two have
+// announced in the store that they wait in it. Ranks ignore SIGTERM, so they end because of what
+// they hear from each other, whatever started them.
 int reduce_until_killed(int victim) {
   ::signal(SIGTERM, SIG_IGN);
   bp::Communicator world = bp::Communicator::create();
@@ -195,8 +196,8 @@ int reduce_until_killed(int victim) {
   }
 }
 
-// Sums over the ranks that are left; the k-th of `victims` is killed in the k-th world, by its
-// number in the first.
+// Sums over the surviving ranks. In the k-th world, the k-th of `victims` kills itself; victims are
+// numbered as in the first world.
 int recover(const std::string& victims) {
   bp::Communicator world = bp::Communicator::create();
   for (std::size_t lost = 0;; ++lost) {
@@ -207,7 +208,7 @@ int recover(const std::string& victims) {
         }
         std::vector<std::int64_t> data(1000, rank() + step);
         bp::all_reduce(world, bp::view(data), {.name = "grads"});
-        std::int64_t sum = 0;  // of what each that is left gives
+        std::int64_t sum = 0;  // of the values of the surviving ranks
         for (int other = 0; other < std::atoi(std::getenv("WORLD_SIZE")); ++other) {
           const auto at = victims.find(static_cast<char>('0' + other));
           sum += at == std::string::npos || at >= lost ? other + step : 0;
@@ -228,7 +229,7 @@ int recover(const std::string& victims) {
   }
 }
 
-// Sums until every rank has had a SIGUSR1.
+// Sums until every rank has received a SIGUSR1.
 int work() {
   static volatile std::sig_atomic_t asked = 0;
   ::signal(SIGUSR1, [](int) { asked = 1; });
@@ -243,8 +244,8 @@ int work() {
   return 0;
 }
 
-// Sums in which ranks 0 and 2 have long been when the job is suspended; rank 1 then waits in the
-// store, and rank 3 for SIGUSR1. None may wait longer than `timeout`.
+// When the job is suspended, ranks 0 and 2 have been waiting in an all_reduce, rank 1 waits in the
+// store, and rank 3 waits for SIGUSR1. No wait may take longer than `timeout`.
 int be_suspended(std::chrono::milliseconds timeout) {
   static volatile std::sig_atomic_t asked = 0;
   ::signal(SIGUSR1, [](int) { asked = 1; });
@@ -273,8 +274,8 @@ int be_suspended(std::chrono::milliseconds timeout) {
   return 0;
 }
 
-// A sum of all ranks; then those of `ranks` leave as if nothing were left to do, and the others
-// finish, or with `more` sum once again.
+// All ranks sum once. Then the ranks in `ranks` leave without finish(), and the others finish, or
+// with `more` start another sum.
 int forget_to_finish(const std::string& ranks, bool more) {
   bp::Communicator world = bp::Communicator::create();
   std::vector<float> data(16, 1);
@@ -294,7 +295,7 @@ int forget_to_finish(const std::string& ranks, bool more) {
   }
 }
 
-// One collective that waits for rank 1, and one beside the caller.
+// One collective waits for rank 1, and one runs asynchronously.
 int be_traced() {
   bp::Communicator world = bp::Communicator::create();
   std::vector<float> data(16);
@@ -307,7 +308,7 @@ int be_traced() {
   return 0;
 }
 
-// What goes wrong when two want one port.
+// Prints the error of binding two sockets to one port.
 int bind_twice() {
   sockaddr_in address{};
   address.sin_family = AF_INET;

@@ -1,4 +1,4 @@
-// What an invalid_argument Error says.
+// Returns the text of an invalid_argument Error.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 namespace bp::test {
 
-// Of the Error that `call` throws; any other code fails the test.
+// Returns the text of the Error that `call` throws, or "no error". Any other code fails the test.
 template <class Call>
 std::string refusal_of(const Call& call) {
   try {

@@ -52,7 +52,7 @@ int run_body(const std::string& name) {
   return 1;
 }
 
-// One child and what it writes.
+// One child process and its output.
 struct Child {
   pid_t pid = -1;
   Fd output;
@@ -78,7 +78,7 @@ std::vector<std::string> environment_of(int rank,
   for (char** inherited = environ; *inherited != nullptr; ++inherited) {
     variables.emplace_back(*inherited);
   }
-  // The first of a name counts for getenv, so what a test asks for comes before all.
+  // getenv() returns the first entry of a name, so the variables that a test asks for come first.
   variables.insert(variables.begin(), options.environment.begin(), options.environment.end());
   return variables;
 }
@@ -93,7 +93,8 @@ Child start(const std::vector<std::string>& environment, int key_fd) {
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, write_end.get(), STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, write_end.get(), STDERR_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions, key_fd, key_fd);  // keeps it over exec
+  // clears FD_CLOEXEC, so that the child keeps it
+  ::posix_spawn_file_actions_adddup2(&actions, key_fd, key_fd);
   std::vector<char*> variables;
   for (const std::string& text : environment) variables.push_back(const_cast<char*>(text.c_str()));
   variables.push_back(nullptr);
@@ -114,7 +115,8 @@ void collect(Child& child, std::chrono::steady_clock::time_point since) {
     return;
   }
   int status = 0;
-  ::waitpid(child.pid, &status, 0);  // its last descriptor is closed: it has ended, or is about to
+  // the child has closed its last descriptor, so it has ended or is about to
+  ::waitpid(child.pid, &status, 0);
   child.ended = true;
   child.result.ended_after = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - since);
@@ -145,7 +147,7 @@ void watch(std::vector<Child>& children,
     if (::poll(waiting.data(), waiting.size(), static_cast<int>(limit.left().count())) == 0) {
       limit = Deadline(kKilledWithin);
       for (Child* child : whose) {
-        ADD_FAILURE() << "rank " << child - children.data() << " did not end in time, and said:\n"
+        ADD_FAILURE() << "rank " << child - children.data() << " did not end in time. Its output:\n"
                       << child->result.output;
         ::kill(child->pid, SIGKILL);
       }
@@ -185,7 +187,7 @@ std::vector<ProcessResult> try_processes(const std::string& body, const Processe
   std::promise<void> over;
   const auto listen = [silent = options.store == ProcessesOptions::StoreTrouble::falls_silent,
                        until = over.get_future().share()](const StoreEvent& event) {
-    // While its listener runs a server does nothing else.
+    // A server does nothing else while its listener runs.
     if (silent && event.kind == StoreEvent::Kind::stop_requested) until.wait();
   };
   auto server = std::make_unique<StoreServer>(server_options, listen);
@@ -213,7 +215,7 @@ void run_processes(const std::string& body, const ProcessesOptions& options) {
 
 }  // namespace bp::test
 
-// In place of GoogleTest's: a child runs its body instead of tests.
+// Replaces GoogleTest's main(): a child process runs its body instead of the tests.
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   if (const char* const body = std::getenv(bp::test::kBodyVariable)) {

@@ -51,7 +51,8 @@ Communicator join(InprocHub& hub,
   return make_world(topology, options.communicator, std::move(parts), options.stall_after);
 }
 
-// What ranks that are threads share: the same mapping for all, so that ThreadSanitizer sees it.
+// Connects the shared memory of ranks that are threads. All of them use the same mapping, so that
+// ThreadSanitizer sees their accesses.
 std::vector<std::shared_ptr<SharedHost>> share_memory(
     std::span<const std::shared_ptr<Arena>> arenas, int first) {
   const std::size_t ranks = arenas.size();
@@ -81,7 +82,8 @@ std::vector<std::string> try_ranks(int ranks,
                                    const RanksOptions& options) {
   InprocHub hub(ranks);
   MemoryStoreServer server;
-  // Kept until all threads are through: one may be behind when another has gone.
+  // Kept until all threads have ended, because one may still read from another that has already
+  // left.
   std::vector<std::shared_ptr<Arena>> arenas;
   if (options.wire == Wire::shm) {
     for (int rank = 0; rank < ranks; ++rank) {
@@ -92,7 +94,7 @@ std::vector<std::string> try_ranks(int ranks,
   const auto local_sizes =
       options.local_sizes.empty() ? std::vector<int>{ranks} : options.local_sizes;
   std::vector<std::shared_ptr<SharedHost>> shared(static_cast<std::size_t>(ranks));
-  int first = 0;  // of a host
+  int first = 0;  // first rank of a host
   for (const int local_size : local_sizes) {
     if (arenas.empty()) break;
     const auto at = static_cast<std::size_t>(first);

@@ -1,5 +1,5 @@
-// Runs one body on n ranks that are threads of this process, over inproc or, by way of loopback
-// sockets, Gloo.
+// Runs one body on n ranks that are threads of this process, over inproc, or over Gloo with
+// loopback sockets.
 #pragma once
 
 #include <chrono>
@@ -14,28 +14,29 @@
 
 namespace bp::test {
 
-enum class Wire { inproc, gloo, shm };  // shm: and inproc, which it does without
+enum class Wire { inproc, gloo, shm };  // shm also has inproc, but does not need it
 
 struct RanksOptions {
   Wire wire = Wire::inproc;
   CommunicatorOptions communicator{.timeout = std::chrono::milliseconds(20'000)};
-  std::vector<int> local_sizes = {};     // empty: all on one host
+  std::vector<int> local_sizes = {};     // empty: all ranks on one host
   std::function<Fault(int)> fault = {};  // of each rank's transport
-  // After which ranks compare what they asked for: soon, for tests need not wait as users do.
+  // The time after which ranks compare what they asked for. It is short, because a test need not
+  // wait as users do.
   std::chrono::milliseconds stall_after{100};
   // So small that vectors of a few hundred bytes travel in several segments.
   SegmentLimits segments{.max_bytes = 64, .min_bytes = 16};
-  std::size_t shared_chunk = 1024;  // likewise
-  SelectionTable measured = {};     // what "auto" goes by
+  std::size_t shared_chunk = 1024;  // small for the same reason
+  SelectionTable measured = {};     // the measurements by which "auto" chooses
 };
 
-// The body runs once a rank, each on a thread of its own. finish() is called for it where it
-// returns. What a rank throws ends up in the result, by rank: "" for none, else "code: text".
+// Runs the body once per rank, each on its own thread, and calls finish() if it returns. Returns
+// the error of each rank: "" for none, else "code: text".
 [[nodiscard]] std::vector<std::string> try_ranks(int ranks,
                                                  const std::function<void(Communicator&)>& body,
                                                  const RanksOptions& options = {});
 
-// The same where nobody may throw: a test failure otherwise.
+// The same, but the test fails if a rank throws.
 void run_ranks(int ranks,
                const std::function<void(Communicator&)>& body,
                const RanksOptions& options = {});

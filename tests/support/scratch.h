@@ -1,4 +1,4 @@
-// A folder for one test, gone after it.
+// A temporary folder for one test, removed by the destructor.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ class Scratch {
   explicit Scratch(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
     std::string name = (parent / "bp-test-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) {
-      ADD_FAILURE() << "cannot make a folder like " << name;
+      ADD_FAILURE() << "cannot create a folder like " << name;
     }
     folder_ = name;
   }
@@ -38,7 +38,7 @@ class Scratch {
     std::ofstream(path(name), std::ios::binary) << content;
     return path(name);
   }
-  // Names of what lies in it, sorted.
+  // Returns the names of its entries, sorted.
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) {

@@ -24,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kBatch = 50;  // connections to one port before the others have their turn
+constexpr int kBatch = 50;  // connections to one port before the next port gets its share
 constexpr auto kLook = 300us;
 constexpr auto kSlowByte = 50ms;
 
@@ -33,7 +33,8 @@ std::string bytes_of(const Address& address, std::size_t size = sizeof(Address))
   return {reinterpret_cast<const char*>(&address), size};
 }
 
-// "0100007F:A455" of /proc/net/tcp, where a word of an address is a number of this machine.
+// Parses "0100007F:A455" of /proc/net/tcp, where each word of an address is a number in this
+// machine's byte order.
 std::string tcp_address(const std::string& text, bool v6) {
   const std::size_t colon = text.find(':');
   const auto port = static_cast<std::uint16_t>(std::stoul(text.substr(colon + 1), nullptr, 16));
@@ -43,7 +44,7 @@ std::string tcp_address(const std::string& text, bool v6) {
     words += bytes_of(word);
   }
   const bool any = words.find_first_not_of('\0') == words.npos;
-  if (!v6 || any) {  // both families are served there
+  if (!v6 || any) {  // an IPv6 socket bound to :: also serves IPv4
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
@@ -58,8 +59,8 @@ std::string tcp_address(const std::string& text, bool v6) {
   return bytes_of(address);
 }
 
-// By lists of children, which is much quicker than to look at every process of the machine: a port
-// may be open for a few milliseconds only.
+// Follows the lists of children, which is much faster than examining every process of the machine.
+// A port may be open for only a few milliseconds.
 std::vector<std::string> descendants_of(const std::string& root) {
   std::vector<std::string> all;
   std::error_code error;
@@ -92,7 +93,7 @@ Strangers::~Strangers() {
 }
 
 void Strangers::run() {
-  ::setpriority(PRIO_PROCESS, 0, -20);  // where that is allowed: of this thread
+  ::setpriority(PRIO_PROCESS, 0, -20);  // raises this thread's priority, if permitted
   auto last_word = std::chrono::steady_clock::now();
   while (!stop_) {
     look_for_ports();
@@ -113,7 +114,7 @@ void Strangers::look_for_ports() {
   look_at_unix_sockets();
 }
 
-// Sockets that listen come first in it.
+// Listening sockets come first in the table, so the first other state ends the search.
 void Strangers::look_at_table(const char* table, bool v6) {
   std::ifstream lines(table);
   std::string line;
@@ -179,9 +180,9 @@ void Strangers::connect_some(Target& target) {
     if (!fd) return;
     const int result = ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address),
                                  static_cast<socklen_t>(target.address.size()));
-    if (result != 0 && errno == EAGAIN) return;  // a Unix socket's backlog is full
+    if (result != 0 && errno == EAGAIN) return;  // the backlog of a Unix socket is full
     if (result != 0 && errno != EINPROGRESS) {
-      target.left = 0;  // it has closed
+      target.left = 0;  // the port has closed
       return;
     }
     strangers_.push_back({std::move(fd), opening()});
@@ -190,7 +191,7 @@ void Strangers::connect_some(Target& target) {
   }
 }
 
-// What it wants to say and, where that is its way, what it has heard.
+// Sends what is still to be sent and, in mode replay, appends what it receives to that.
 void Strangers::talk(Stranger& stranger) {
   if (!stranger.socket) return;
   const int fd = stranger.socket.get();
@@ -213,11 +214,11 @@ std::string Strangers::opening() {
   if (mode_ == Mode::silent) return "";
   if (mode_ == Mode::garbage) return bytes;
   switch (random_() % 3) {
-    case 0:  // between ranks
+    case 0:  // a handshake between ranks
       return "bp peer1" + bytes.substr(8);
-    case 1:  // to a probe
+    case 1:  // the key proof of a probe
       return bytes.substr(0, 32);
-    default:  // to the store, and to bprun --serve
+    default:  // a hello to the store or to bprun --serve
       return plain_frame(encode_handshake(
           {.op = StoreOp::hello, .number = 1, .strings = {"job-1", bytes.substr(0, 32)}}));
   }

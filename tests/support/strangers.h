@@ -1,8 +1,8 @@
-// Strangers: connections to every port that the processes below this one open, from the moment that
-// each opens. They know no key. TCP and Unix sockets, found by /proc and by who holds them, so that
-// nothing else on the machine is touched.
+// Opens connections to every port that the descendants of this process open, as soon as each port
+// opens. The connections do not know the job's key. TCP and Unix sockets are found through /proc,
+// by the process that holds them, so no other port of the machine is touched.
 //
-// Threads: one of its own; the functions may be called by any.
+// Threads: it runs a thread of its own; any thread may call the functions.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@ namespace bp::test {
 
 class Strangers {
  public:
-  // silent: says nothing. garbage: random bytes. slow: what looks like a handshake, a byte at a
-  // time. replay: handshakes of the right shape, and whatever is answered is said again.
+  // silent: sends nothing. garbage: sends random bytes. slow: sends what looks like a handshake,
+  // one byte at a time. replay: sends a well-formed handshake, then sends back every answer.
   enum class Mode : std::uint8_t { silent, garbage, slow, replay };
 
   Strangers(Mode mode, int connections_a_port);

@@ -1,6 +1,6 @@
-// strangers MODE COUNT COMMAND...: runs the command while strangers (strangers.h) make COUNT
-// connections to each port that it opens. Its exit code is the command's; 70 where there was no
-// port.
+// strangers MODE COUNT COMMAND... runs the command while Strangers (strangers.h) makes COUNT
+// connections to each port that it opens. Exits with the command's exit code, or with 70 if the
+// command succeeded but opened no port.
 #include <sys/wait.h>
 #include <unistd.h>
 

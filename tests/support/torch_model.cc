@@ -76,7 +76,7 @@ double distance(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>&
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i].sizes() != b[i].sizes())
       throw std::invalid_argument("tensors of different shapes are compared");
-    // max() passes NaN on and throws for an empty tensor.
+    // max() propagates NaN and throws for an empty tensor.
     difference.add(a[i].sub(b[i]).abs().max().item<double>());
   }
   return difference.value();
@@ -99,7 +99,7 @@ const std::vector<std::string>& optimizer_kinds() {
 std::unique_ptr<torch::optim::Optimizer> make_optimizer(const std::string& kind,
                                                         const Parameters& parameters,
                                                         double lr) {
-  using namespace torch::optim;  // NOLINT(google-build-using-namespace): ten names of it
+  using namespace torch::optim;  // NOLINT(google-build-using-namespace): uses ten of its names
   if (kind == "sgd") {
     return std::make_unique<SGD>(parameters, SGDOptions(lr));
   }

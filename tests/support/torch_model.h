@@ -1,4 +1,4 @@
-// A small network, made-up data and optimizers for tests of bp::torch.
+// A small network, synthetic data and optimizers for tests of bp::torch.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,7 +17,7 @@ class Optimizer;
 
 namespace bp::test {
 
-// Rows of made-up samples: 8 features and one of 4 classes that depends on them.
+// Synthetic samples: each row has 8 features and one of 4 classes that depends on them.
 struct Rows {
   at::Tensor x;
   at::Tensor y;
@@ -26,7 +26,7 @@ struct Rows {
 };
 [[nodiscard]] Rows make_rows(std::int64_t count, std::uint64_t seed);
 
-// 8 -> 16 -> 16 -> 4 with tanh; the same weights for the same seed.
+// A network 8 -> 16 -> 16 -> 4 with tanh. Equal seeds give equal weights.
 class Mlp {
  public:
   explicit Mlp(std::uint64_t seed = 1, at::ScalarType type = at::kFloat);
@@ -40,15 +40,15 @@ class Mlp {
   NamedTensors parameters_;  // weight and bias of each layer
 };
 
-// The bits of all tensors, to compare ranks with.
+// Returns the bits of all tensors, for comparing ranks.
 [[nodiscard]] std::string bits(const std::vector<at::Tensor>& tensors);
-// The largest absolute difference of any element: NaN if a difference is NaN. Throws if the lists
-// or shapes differ, or if nothing is compared.
+// Returns the largest absolute difference of any element, or NaN if a difference is NaN. Throws if
+// the lists or shapes differ, or if there is nothing to compare.
 [[nodiscard]] double distance(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b);
-// The bits of the gradients; an undefined one counts as one byte.
+// Returns the bits of the gradients. An undefined gradient counts as one byte.
 [[nodiscard]] std::string gradient_bits(const Mlp& model);
 
-// `kind` is one of optimizer_kinds().
+// `kind` must be one of optimizer_kinds().
 using Parameters = std::vector<at::Tensor>;
 [[nodiscard]] std::unique_ptr<torch::optim::Optimizer> make_optimizer(const std::string& kind,
                                                                       const Parameters& parameters,

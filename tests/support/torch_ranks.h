@@ -1,4 +1,4 @@
-// Comparing ranks in tests.
+// Compares ranks in tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,8 @@
 
 namespace bp::test {
 
-// Every rank calls it with bytes of equal length; fails on each that differs from rank 0.
+// Every rank must call it with the same number of bytes. Fails on each rank whose bytes differ from
+// rank 0's.
 inline void expect_equal_on_all_ranks(Communicator& comm, const std::string& bytes) {
   if (comm.size() == 1) {
     return;

@@ -94,7 +94,7 @@ FileTree tree_of(const std::string& folder) {
 }
 
 void put_tree(const std::string& folder, const FileTree& tree) {
-  for (const auto& [path, entry] : tree) {  // a folder comes before what lies in it
+  for (const auto& [path, entry] : tree) {  // a folder comes before its entries
     const fs::path place = fs::path(folder) / path;
     if (entry.kind == FileEntry::Kind::folder) {
       fs::create_directory(place);
@@ -144,13 +144,13 @@ FileRecord read_file_record(const std::string& file,
   for (const FileOperation& operation : record.operations) disk.apply(operation);
   const FileTree played = disk.as_written();
   for (const auto& [path, entry] : after) {
-    EXPECT_TRUE(played.contains(path)) << path << " is there, and no operation made it";
+    EXPECT_TRUE(played.contains(path)) << path << " exists, but no operation created it";
     if (played.contains(path)) {
-      EXPECT_TRUE(played.at(path) == entry) << path << " holds what no operation wrote";
+      EXPECT_TRUE(played.at(path) == entry) << path << " holds data that no operation wrote";
     }
   }
   for (const auto& [path, entry] : played) {
-    EXPECT_TRUE(after.contains(path)) << path << " is gone, and no operation removed it";
+    EXPECT_TRUE(after.contains(path)) << path << " is gone, but no operation removed it";
   }
   return record;
 }

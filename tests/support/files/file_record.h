@@ -1,4 +1,4 @@
-// A record of what was done to the files of a folder, and the tree of files before and after.
+// Records what a process does to the files of a folder, and reads and writes trees of files.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace bp::test {
 
-// What a file holds. Copies share it.
+// The content of a file. Copies share it.
 class FileContent {
  public:
   FileContent() = default;
@@ -24,7 +24,7 @@ class FileContent {
   bool operator==(const FileContent& other) const {
     return text_ == other.text_ || *text_ == *other.text_;
   }
-  // Some order.
+  // A total order for sets. It has no meaning beyond that.
   bool operator<(const FileContent& other) const {
     if (text_ == other.text_) return false;
     return text_->size() != other.text_->size() ? text_->size() < other.text_->size()
@@ -45,18 +45,18 @@ struct FileEntry {
   }
 };
 
-// What lies below a folder, by path.
+// The entries below a folder, by path.
 using FileTree = std::map<std::string, FileEntry>;
 
 [[nodiscard]] FileTree tree_of(const std::string& folder);
-// Makes `folder`, which must be empty, hold `tree`.
+// Creates `tree` in `folder`, which must be empty.
 void put_tree(const std::string& folder, const FileTree& tree);
 
 struct FileOperation {
   FileOperationKind kind = FileOperationKind::mark;
   int fd = -1;
   std::uint64_t offset = 0;
-  std::string path = {};  // where `fd` is given: its path when it was opened
+  std::string path = {};  // if `fd` is given: its path when it was opened
   std::string other = {};
   std::string data = {};
 };
@@ -65,13 +65,13 @@ struct FileRecord {
   FileTree before;
   std::vector<FileOperation> operations;
 
-  // One line for each operation that changes or syncs something, for the order: "create a",
-  // "write a" (once for writes that follow one another), "sync a", "rename a -> b", "mark done".
-  // The folder itself is ".".
+  // Returns one line for each operation that changes or syncs something, in order: "create a",
+  // "write a" (once for consecutive writes to a file), "sync a", "rename a -> b", "mark done". The
+  // folder itself is ".".
   [[nodiscard]] std::vector<std::string> lines() const;
 };
 
-// Records this process from its construction to stop().
+// Records this process from construction until stop().
 class FileRecording {
  public:
   explicit FileRecording(const std::string& folder);
@@ -79,10 +79,11 @@ class FileRecording {
   FileRecording& operator=(const FileRecording&) = delete;
   ~FileRecording();
 
-  // What was done until now must outlive a power cut from now on; power_cut.h counts the marks.
+  // Adds a mark to the record. From here on, what was done before the mark must survive a power
+  // cut. power_cut.h counts the marks.
   static void mark(const std::string& text);
-  // Fails the test where the record does not lead from the tree before to the tree that lies there:
-  // then the recorder has missed something.
+  // Ends the recording. Fails the test if the record does not lead from the tree before to the tree
+  // that now exists, because then the recorder has missed an operation.
   [[nodiscard]] FileRecord stop();
 
  private:
@@ -91,14 +92,14 @@ class FileRecording {
   FileTree before_;
 };
 
-// The record of another process, which wrote it to `file` while it ran. The folder held `before`
-// and holds `after`; fails the test as stop() does.
+// Reads the record that another process wrote to `file` while it ran. The folder held `before` and
+// now holds `after`. Fails the test as stop() does.
 [[nodiscard]] FileRecord read_file_record(const std::string& file,
                                           const FileTree& before,
                                           const FileTree& after);
 
-// Whether the lines hold all of `wanted` in this order; where not, a text that names the first that
-// is missing, else "".
+// Returns "" if `lines` contains all of `wanted` in this order, else a text that names the first
+// missing one.
 [[nodiscard]] std::string out_of_order(const std::vector<std::string>& lines,
                                        const std::vector<std::string>& wanted);
 

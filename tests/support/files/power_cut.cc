@@ -15,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A power cut after the next operation may leave what one here may.
+// Returns whether a power cut after the next operation may leave everything that one at `i` may
+// leave.
 bool adds_nothing(const std::vector<FileOperation>& operations, std::size_t i) {
   constexpr FileOperationKind kWrite = FileOperationKind::write;
   if (i + 1 == operations.size()) return false;
@@ -24,7 +25,8 @@ bool adds_nothing(const std::vector<FileOperation>& operations, std::size_t i) {
          (operations[i].kind == kWrite && next.kind == kWrite && next.fd == operations[i].fd);
 }
 
-// Thousands of small files are made and removed: in memory where that can be.
+// for_each_power_cut() creates and removes thousands of small files, so it works in memory if
+// possible.
 fs::path quick_folder() {
   constexpr const char* kMemory = "/dev/shm";
   return ::access(kMemory, W_OK) == 0 ? fs::path(kMemory) : fs::temp_directory_path();

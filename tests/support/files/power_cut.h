@@ -1,4 +1,4 @@
-// Cuts the power after each operation of a record, and shows what may be left.
+// Cuts the power after each operation of a record and shows what may be left.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@ namespace bp::test {
 
 struct PowerCut {
   std::string folder;     // holds what is left; the test may change it
-  std::size_t marks = 0;  // how many of FileRecording's marks came before
+  std::size_t marks = 0;  // the number of FileRecording's marks before the cut
 };
 
-// Calls `look` with every state in which a power cut at any place of the record may leave the
-// folder (SimulatedDisk::after_power_cut), each once for each number of marks. Of writes into one
-// file that follow one another only the last is a place. Names operation and state of what fails
-// meanwhile. Returns how many states there were.
+// Calls `look` with every state that a power cut at any point of the record may leave in the folder
+// (SimulatedDisk::after_power_cut), once for each state and number of marks. Of consecutive writes
+// to one file, only the last is such a point. A failure inside `look` names the operation and the
+// state. Returns the number of states.
 std::size_t for_each_power_cut(const FileRecord& record,
                                const std::function<void(const PowerCut&)>& look,
                                PowerCutStates states = PowerCutStates::all);

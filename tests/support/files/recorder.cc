@@ -1,5 +1,5 @@
-// See recorder.h. Each function makes the system call itself, so that nothing has to be found in
-// the C library first. One lock is held over a call and its note, so that the order of the record
+// See recorder.h. Each function makes the system call itself, so it does not have to look up the C
+// library's function first. One lock is held during a call and its note, so the order of the record
 // is the order of the effects.
 //
 // This file is longer than others because each function of the C library comes in several forms.
@@ -29,8 +29,8 @@ namespace {
 using bp::test::FileOperationHeader;
 using Kind = bp::test::FileOperationKind;
 
-// Which file a descriptor stood for when it was opened. The C library closes some descriptors
-// behind our back, and their numbers come back for other files.
+// The file that a descriptor stood for when it was opened. The C library closes some descriptors
+// without a call that the recorder sees, and reuses their numbers for other files.
 struct Opened {
   dev_t device = 0;
   ino_t inode = 0;
@@ -51,7 +51,8 @@ Recorder& recorder() {
   return *the_one;
 }
 
-// Of a file of the folder: its path below it, "" for the folder itself.
+// Returns the path below the recorded folder, "" for the folder itself, or nothing for a path
+// outside it.
 std::optional<std::string> below_folder(std::string_view path) {
   const std::string& folder = recorder().folder;
   if (path == folder) return "";
@@ -66,8 +67,8 @@ std::string path_of(int fd) {
   return length > 0 ? std::string(text.data(), static_cast<std::size_t>(length)) : std::string();
 }
 
-// The name as it stands in its folder: links in the name of the folder are followed, and one that
-// the name itself stands for is not.
+// Returns the path of a name below the recorded folder. Follows the links in the name of the
+// folder, but not a link that the name itself stands for.
 std::optional<std::string> place_of(int folder, const char* name) {
   std::string path = name;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
@@ -97,10 +98,10 @@ void note(FileOperationHeader header,
   };
   const std::size_t size = sizeof(header) + path.size() + other.size() + data.size();
   const long written = ::syscall(SYS_writev, recorder().record, parts.data(), parts.size());
-  if (written != static_cast<long>(size)) ::abort();  // a record with a hole is none
+  if (written != static_cast<long>(size)) ::abort();  // a record with a gap is useless
 }
 
-// Holds the lock while a record is being made, and keeps errno.
+// Holds the lock while a call is recorded, and preserves errno.
 class Recorded {
  public:
   Recorded() : on_(recording.load(std::memory_order_acquire)) {
@@ -117,7 +118,7 @@ class Recorded {
   }
 
   [[nodiscard]] bool on() const { return on_; }
-  // Of the call that is recorded.
+  // Returns the result of the recorded call and sets errno.
   long result(long value) {
     errno_ = errno;
     return value;
@@ -202,7 +203,7 @@ int rename_at(int from, const char* path, int to, const char* other, unsigned fl
   const auto target = recorded.on() ? place_of(to, other) : std::nullopt;
   const long result = recorded.result(::syscall(SYS_renameat2, from, path, to, other, flags));
   if (result != 0 || (!source && !target)) return static_cast<int>(result);
-  if (!source || !target) ::abort();  // into the folder or out of it: no test does that
+  if (!source || !target) ::abort();  // no test moves a file into or out of the folder
   note({.kind = (flags & RENAME_EXCHANGE) != 0 ? Kind::exchange : Kind::rename}, *source, *target);
   return 0;
 }
@@ -277,7 +278,7 @@ BP_INTERPOSED void bp_record_stop() {
 
 BP_INTERPOSED void bp_refuse_exchanges(bool refuse) { exchanges_refused.store(refuse); }
 
-// The C library's own names and types.
+// These definitions use the C library's own names and types.
 BP_INTERPOSED int open(const char* path, int flags, ...) {
   va_list arguments;
   va_start(arguments, flags);

@@ -1,10 +1,10 @@
-// Records what this process does to the files of one folder. The functions of the C library that
-// change files or sync them are defined in recorder.cc, and take the place of the C library's own
-// in a program that links it, or that runs with LD_PRELOAD=libbp_file_recorder.so and the
-// environment variables BP_RECORDED_FOLDER and BP_FILE_RECORD.
+// Records what this process does to the files of one folder. recorder.cc defines the functions of
+// the C library that change or sync files. They replace the C library's own in a program that links
+// recorder.cc, or that runs with LD_PRELOAD=libbp_file_recorder.so and the environment variables
+// BP_RECORDED_FOLDER and BP_FILE_RECORD.
 //
-// stdio, mmap and sendfile are not seen: file_record.h compares the record with what lies in the
-// folder at the end.
+// The recorder does not see stdio, mmap and sendfile. file_record.h therefore compares the record
+// with the content of the folder at the end.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ enum class FileOperationKind : std::uint32_t {
   unlink,    // path
   rmdir,     // path
   mkdir,     // path
-  mark,      // other: what a test says
+  mark,      // other: the text of the mark
 };
 
-// What stands before each operation in the record; `path`, `other` and the data follow.
+// The header of each operation in the record. `path`, `other` and the data follow it.
 struct FileOperationHeader {
   FileOperationKind kind = FileOperationKind::mark;
   std::int32_t fd = -1;
@@ -40,11 +40,11 @@ struct FileOperationHeader {
 }  // namespace bp::test
 
 extern "C" {
-// Begins a record of `folder` in the file `record`, which must lie outside `folder`. Both must
-// exist. Returns false where they do not. One record at a time.
+// Starts a record of `folder` in the file `record`, which must lie outside `folder`. Both must
+// exist; returns false if one does not. Only one record can be made at a time.
 bool bp_record_files(const char* folder, const char* record);
 void bp_record_mark(const char* text);
 void bp_record_stop();
-// Whether renameat2() refuses to exchange two names, as on NFS. No record is needed.
+// Sets whether renameat2() refuses to exchange two names, as on NFS. Works without a record too.
 void bp_refuse_exchanges(bool refuse);
 }

@@ -98,7 +98,7 @@ void SimulatedDisk::sync(std::size_t inode) {
   for (NameChanges& changes : pending_) {
     const bool all_here =
         std::ranges::all_of(changes, [&](const NameChange& one) { return one.folder == inode; });
-    if (!all_here) {  // a move between two folders needs both, which is more than a disk asks for
+    if (!all_here) {  // POSIX asks that both folders be synced for a move between them
       still_pending.push_back(std::move(changes));
       continue;
     }
@@ -114,7 +114,7 @@ void SimulatedDisk::sync(std::size_t inode) {
   forget_removed_folders();
 }
 
-// What happened in a folder whose removal is on disk can no longer be seen.
+// A folder whose removal is on disk can no longer be seen, so its pending operations are dropped.
 void SimulatedDisk::forget_removed_folders() {
   std::set<std::size_t> named{kRoot};
   for (const Inode& inode : inodes_) {
@@ -225,7 +225,7 @@ FileTree SimulatedDisk::as_written() const {
   return tree;
 }
 
-// Which of the operations on names that are not synced are on disk all the same.
+// Returns the choices of unsynced operations on names that have reached the disk.
 std::vector<std::vector<bool>> SimulatedDisk::choices_of_names(PowerCutStates states) const {
   const std::size_t count = pending_.size();
   if (states == PowerCutStates::extremes) {

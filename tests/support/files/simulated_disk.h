@@ -1,12 +1,12 @@
-// A file system that keeps apart what a program has written and what is on disk, and says what may
-// be left after a power cut. It promises no more than POSIX does:
+// A file system that separates what a program has written from what is on disk, and computes what a
+// power cut may leave. It promises no more than POSIX does:
 //
-//   - fsync of a file puts its content on disk, and not its name.
-//   - fsync of a folder puts its names on disk, and not the content of its files.
-//   - What was not synced may be there, in part or not at all, in any order: a write without the
-//     one before it, a file at its new size without its bytes, a rename without the name that was
-//     made before it.
-//   - One operation on names (a rename, an exchange) is there wholly or not at all.
+// - fsync of a file puts its content on disk, but not its name.
+// - fsync of a folder puts its names on disk, but not the content of its files.
+// - Data that was not synced may be present in full, in part or not at all, in any order: a write
+//   without the write before it, a file with its new size but without its bytes, a rename without
+//   the creation of the name before it.
+// - One operation on names (a rename, an exchange) is atomic.
 //
 // This is the model of ALICE (Pillai et al., OSDI 2014) without an order between operations.
 #pragma once
@@ -22,22 +22,24 @@
 
 namespace bp::test {
 
-// `all` is every state that after_power_cut() knows. `extremes` is what is synced alone, all that
-// was written, and the names of the one with the content of the other, or with zeros.
+// `all` stands for every state that after_power_cut() can produce. `extremes` stands for six: the
+// names are those synced or all those written, and the files hold what was synced, all that was
+// written, or zeros in place of what was not synced.
 enum class PowerCutStates : std::uint8_t { all, extremes };
 
 class SimulatedDisk {
  public:
   explicit SimulatedDisk(const FileTree& on_disk);
 
-  // Throws std::runtime_error where the operation cannot have succeeded here.
+  // Throws std::runtime_error if the operation cannot have succeeded in this state.
   void apply(const FileOperation& operation);
 
   [[nodiscard]] bool has(const std::string& path) const;
   [[nodiscard]] FileTree as_written() const;
-  // What may be there after a power cut now, each tree once: all subsets of at most 6 operations on
-  // names that are not synced, and of more of them each beginning and each but one; with each, what
-  // is left of files alike and of one file otherwise than of the rest.
+  // Returns every tree that a power cut at this point may leave, each once. With at most 6 unsynced
+  // operations on names, it tries all subsets of them; with more, every prefix, every single one
+  // and all but each one. For each of these, the files keep the same part of their unsynced data,
+  // or one file keeps all or nothing while the others do the opposite.
   [[nodiscard]] std::vector<FileTree> after_power_cut(
       PowerCutStates states = PowerCutStates::all) const;
 
@@ -51,7 +53,7 @@ class SimulatedDisk {
   };
   struct Inode {
     FileEntry::Kind kind = FileEntry::Kind::file;
-    FileContent content;  // of a file, what is on disk; of a link, its target
+    FileContent content;  // of a file: what is on disk; of a link: its target
     std::vector<FileChange> pending;
     Names names;  // of a folder, as written
     Names names_on_disk;
@@ -65,7 +67,7 @@ class SimulatedDisk {
   enum class Left : std::uint8_t { nothing, everything, cut, last_write, zeros };
   struct FilesLeft {
     Left all = Left::nothing;
-    std::size_t file = kNone;  // of which `of_file` is left
+    std::size_t file = kNone;  // the file that keeps `of_file`
     Left of_file = Left::nothing;
   };
   struct Place {
@@ -86,7 +88,7 @@ class SimulatedDisk {
   [[nodiscard]] std::vector<std::vector<bool>> choices_of_names(PowerCutStates states) const;
   [[nodiscard]] std::vector<FilesLeft> choices_of_files(PowerCutStates states) const;
   [[nodiscard]] static FileContent content_of(const Inode& file, Left left);
-  // What is left of each file, made once.
+  // The remaining content of each file, computed once.
   using Contents = std::map<std::pair<std::size_t, Left>, FileContent>;
   void add_to(FileTree& tree,
               const std::string& path,
