@@ -1,4 +1,4 @@
-// What a communicator tells of what it has done: recorder, counters, record files, traces.
+// What a communicator reports about its operations: recorder, counters, record files, traces.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ using testing::SizeIs;
 
 using State = RecordedOperation::State;
 
-// A folder of the test's own, empty.
+// Returns an empty folder for this test.
 std::string scratch_folder() {
   const auto* const info = testing::UnitTest::GetInstance()->current_test_info();
   const auto folder =
@@ -46,7 +46,7 @@ std::string content(const std::string& path) {
   return text.str();
 }
 
-TEST(Activity, TheRecorderTellsOperationsAlgorithmsAndOutcome) {
+TEST(Activity, RecorderHoldsOperationsAlgorithmsAndOutcomes) {
   run_ranks(3, [](Communicator& comm) {
     std::vector<float> data(100);
     all_reduce(comm, view(data),
@@ -106,9 +106,9 @@ TEST(Activity, CountersAreByOperationAndAlgorithm) {
       options);
 }
 
-TEST(Activity, AWaitForALateRankIsCounted) {
+TEST(Activity, WaitForALateRankIsCounted) {
   run_ranks(2, [](Communicator& comm) {
-    barrier(comm);  // from here on rank 0 has 1 s to begin to wait, of which 0.05 s are enough
+    barrier(comm);  // from here on rank 0 has 1 s to begin to wait; 0.05 s of waiting is enough
     if (comm.rank() == 1) std::this_thread::sleep_for(1s);
     barrier(comm);
     const Counters counters = comm.counters();
@@ -119,7 +119,7 @@ TEST(Activity, AWaitForALateRankIsCounted) {
   });
 }
 
-TEST(Activity, TheRingKeepsTheLastOnes) {
+TEST(Activity, RingKeepsTheLatestOperations) {
   FlightRecorder recorder;
   const auto now = FlightRecorder::Clock::now();
   constexpr std::uint64_t kMany = 3 * FlightRecorder::kKept + 7;
@@ -137,7 +137,7 @@ TEST(Activity, TheRingKeepsTheLastOnes) {
   EXPECT_EQ(recorder.counters().operations, kMany - 1);
 }
 
-TEST(Activity, AFailedCommunicatorLeavesItsRecord) {
+TEST(Activity, FailedCommunicatorWritesItsRecord) {
   const std::string folder = scratch_folder();
   RanksOptions options;
   options.communicator.output = folder;
@@ -165,7 +165,7 @@ Topology second_of_three() {
   return {.rank = 1, .local_sizes = {1, 2}, .host_names = {"ada", "b\"r\nt"}};
 }
 
-TEST(TraceFiles, AreWholeAtAnyTime) {
+TEST(TraceFiles, AreCompleteAtAnyTime) {
   const std::string folder = scratch_folder();
   const std::string path = folder + "/rank-1.json";
   TraceFile trace(folder, second_of_three());
@@ -187,11 +187,11 @@ TEST(TraceFiles, AreWholeAtAnyTime) {
     }
   }
   trace.add_overlapping({.row = "buckets", .name = "one", .begin = start, .end = start + 1ms});
-  EXPECT_GT(events, 100U) << "some are written before the end";
+  EXPECT_GT(events, 100U) << "the trace must hold some events before the end";
   std::filesystem::remove_all(folder);
 }
 
-TEST(TraceFiles, OfAnEarlierWorldThatWasLargerGo) {
+TEST(TraceFiles, OfALargerEarlierWorldAreRemoved) {
   const std::string folder = scratch_folder();
   std::filesystem::create_directories(folder);
   for (const char* name : {"/rank-0.json", "/rank-1.json", "/rank-2.json", "/rank-1.jsonl"}) {
@@ -205,7 +205,7 @@ TEST(TraceFiles, OfAnEarlierWorldThatWasLargerGo) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(TraceFiles, AScopeIsASpanWhereThereIsATrace) {
+TEST(TraceFiles, ScopeWritesASpanIfThereIsATrace) {
   const std::string folder = scratch_folder();
   {
     TraceFile trace(folder, second_of_three());
@@ -215,7 +215,7 @@ TEST(TraceFiles, AScopeIsASpanWhereThereIsATrace) {
     const TraceScope inner(&trace, "compute", "forward");
   }
   const auto json = nlohmann::json::parse(content(folder + "/rank-1.json"));
-  ASSERT_EQ(json.size(), 4U) << "two names, two spans";
+  ASSERT_EQ(json.size(), 4U) << "each of the two names must give one span";
   EXPECT_EQ(json[2]["name"], "forward");
   EXPECT_EQ(json[3]["name"], "step");
   EXPECT_LE(json[3]["ts"].get<double>(), json[2]["ts"].get<double>());
@@ -223,7 +223,7 @@ TEST(TraceFiles, AScopeIsASpanWhereThereIsATrace) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(TraceFiles, AFolderThatCannotBeMadeIsNamed) {
+TEST(TraceFiles, ErrorNamesAFolderThatCannotBeCreated) {
   try {
     const TraceFile trace("/proc/nowhere", second_of_three());
     FAIL();
@@ -234,7 +234,7 @@ TEST(TraceFiles, AFolderThatCannotBeMadeIsNamed) {
   }
 }
 
-TEST(TraceFiles, HoldEverySpanOnItsRowInRankZerosTime) {
+TEST(TraceFiles, HoldEverySpanOnItsRowByRankZerosClock) {
   const std::string folder = scratch_folder();
   const Trace::Time start{100s};
   {

@@ -1,5 +1,5 @@
-// Every algorithm of all_reduce when a rank is in trouble: told in the words that it would have
-// been told in by any other. On hosts of uneven sizes, with and without shared memory inside.
+// Every algorithm of all_reduce when a rank is in trouble. The errors must not depend on the
+// algorithm. Hosts have different sizes, with and without shared memory inside them.
 #include <gmock/gmock.h>
 
 #include <latch>
@@ -42,10 +42,10 @@ class EveryAlgorithm : public testing::TestWithParam<Way> {
   RanksOptions options_;
 };
 
-TEST(GlooNative, SaysWhatItDoesNotCarryOut) {
+TEST(GlooNative, RefusesUnsupportedOperations) {
   RanksOptions options{.wire = Wire::gloo};
   options.communicator.backend = "gloo-native";
-  std::vector<std::string> told = try_ranks(
+  std::vector<std::string> texts = try_ranks(
       2,
       [](Communicator& comm) {
         const std::vector<std::int32_t> input(4);
@@ -53,20 +53,20 @@ TEST(GlooNative, SaysWhatItDoesNotCarryOut) {
         reduce_scatter(comm, const_view(input), view(output));
       },
       options);
-  EXPECT_THAT(told, testing::Contains(HasSubstr("gloo-native has reduce_scatter for sums of f32 "
-                                                "only; use the backend gloo")));
-  told = try_ranks(
+  EXPECT_THAT(texts, testing::Contains(HasSubstr("gloo-native has reduce_scatter for sums of f32 "
+                                                 "only; use the backend gloo")));
+  texts = try_ranks(
       2,
       [](Communicator& comm) {
         std::vector<float> data(4);
         reduce(comm, view(data), {.root = 0});
       },
       options);
-  EXPECT_THAT(told, testing::Contains(HasSubstr("gloo-native does not carry out reduce: it is "
-                                                "there to compare with Gloo's all_reduce, ")));
+  EXPECT_THAT(texts, testing::Contains(HasSubstr("gloo-native does not carry out reduce: it is "
+                                                 "there to compare with Gloo's all_reduce, ")));
 }
 
-TEST_P(EveryAlgorithm, WaitsForWhatIsLate) {
+TEST_P(EveryAlgorithm, WaitsForLateMessages) {
   options_.fault = [](int rank) {
     return Fault{
         .kind = rank % 2 == 0 ? Fault::Kind::delay : Fault::Kind::none, .at = 3, .delay = 200ms};
@@ -77,21 +77,21 @@ TEST_P(EveryAlgorithm, WaitsForWhatIsLate) {
               Each(""));
 }
 
-TEST_P(EveryAlgorithm, OneThatAsksForSomethingElseIsAMismatchForAll) {
+TEST_P(EveryAlgorithm, DisagreementIsAMismatchOnAllRanks) {
   for (const int odd : {0, 2, 4}) {
-    const auto told =
+    const auto texts =
         errors([&](Communicator& comm) { reduce(comm, comm.rank() == odd ? 50 : 100); });
-    EXPECT_THAT(told, Each(StartsWith("mismatch: ranks disagree on collective 0 of world: ")));
-    EXPECT_THAT(told, Each(told.front()));
-    EXPECT_THAT(told.front(), HasSubstr("of 50 i32 'it' by " + GetParam().algorithm));
+    EXPECT_THAT(texts, Each(StartsWith("mismatch: ranks disagree on collective 0 of world: ")));
+    EXPECT_THAT(texts, Each(texts.front()));
+    EXPECT_THAT(texts.front(), HasSubstr("of 50 i32 'it' by " + GetParam().algorithm));
   }
 }
 
-TEST_P(EveryAlgorithm, OneThatIsNotThereIsNamed) {
+TEST_P(EveryAlgorithm, AbsentRankIsNamed) {
   for (const int absent : {1, 3}) {
     options_.communicator.timeout = 1500ms;
     std::latch over(kRanks - 1);
-    const auto told = errors([&](Communicator& comm) {
+    const auto texts = errors([&](Communicator& comm) {
       if (comm.rank() == absent) {
         over.wait();
         comm.abort("was silent");
@@ -107,7 +107,7 @@ TEST_P(EveryAlgorithm, OneThatIsNotThereIsNamed) {
     });
     for (int rank = 0; rank < kRanks; ++rank) {
       if (rank == absent) continue;
-      EXPECT_THAT(told[static_cast<std::size_t>(rank)],
+      EXPECT_THAT(texts[static_cast<std::size_t>(rank)],
                   AllOf(StartsWith("timeout: "),
                         HasSubstr("waited 1500 ms for rank " + std::to_string(absent) + " "),
                         HasSubstr(" all_reduce sum of 100 i32 'it'")));
@@ -115,24 +115,24 @@ TEST_P(EveryAlgorithm, OneThatIsNotThereIsNamed) {
   }
 }
 
-TEST_P(EveryAlgorithm, ALostConnectionIsToldToAll) {
-  // Rank 3 leads the second host, so it sends by every algorithm.
+TEST_P(EveryAlgorithm, LostConnectionIsReportedToAllRanks) {
+  // Rank 3 leads the second host, so it sends in every algorithm.
   options_.fault = [](int rank) {
     return Fault{.kind = rank == 3 ? Fault::Kind::fail : Fault::Kind::none, .at = 2};
   };
-  const auto told = errors([](Communicator& comm) {
+  const auto texts = errors([](Communicator& comm) {
     for (int i = 0; i < 3; ++i) reduce(comm, 100);
   });
-  for (const std::string& text : told) EXPECT_THAT(text, HasSubstr("rank 3 lost rank "));
+  for (const std::string& text : texts) EXPECT_THAT(text, HasSubstr("rank 3 lost rank "));
 }
 
-TEST_P(EveryAlgorithm, OneThatAbortsTakesTheOthersAlong) {
-  const auto told = errors([](Communicator& comm) {
+TEST_P(EveryAlgorithm, AbortOfOneRankEndsTheOthers) {
+  const auto texts = errors([](Communicator& comm) {
     if (comm.rank() == 2) return comm.abort("the data is bad");
     reduce(comm, 100);
   });
   for (const int rank : {0, 1, 3, 4}) {
-    EXPECT_THAT(told[static_cast<std::size_t>(rank)],
+    EXPECT_THAT(texts[static_cast<std::size_t>(rank)],
                 AllOf(StartsWith("aborted: "), HasSubstr("rank 2 aborted: the data is bad")));
   }
 }

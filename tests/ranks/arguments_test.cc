@@ -1,4 +1,4 @@
-// What a collective refuses before it sends anything, and in what words.
+// The calls that a collective refuses before it sends anything, and the texts of the errors.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -19,11 +19,12 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 
-TEST(Arguments, TheInputOfAnAllGatherIsApartFromItsOutputOrInItsPlace) {
+TEST(Arguments, AllGatherInputIsApartFromOutputOrInItsOwnBlock) {
   run_ranks(2, [](Communicator& comm) {
     const std::string refused =
         "all_gather: input lies in output, but not where this rank's block belongs";
-    // In place means in this rank's own block; elsewhere in output it would be overwritten.
+    // In place means in this rank's own block; other ranks' data would overwrite an input in
+    // another block.
     std::vector<float> six(6);
     const auto gathered_from = [&](std::size_t first, std::size_t into = 0) {
       return refusal_of([&] {
@@ -32,8 +33,8 @@ TEST(Arguments, TheInputOfAnAllGatherIsApartFromItsOutputOrInItsPlace) {
       });
     };
     EXPECT_EQ(gathered_from(comm.rank() == 0 ? 2 : 0), refused);
-    EXPECT_EQ(gathered_from(1), refused) << "half in each block";
-    EXPECT_EQ(gathered_from(3), refused) << "one element of two in output";
+    EXPECT_EQ(gathered_from(1), refused) << "the input overlaps two blocks";
+    EXPECT_EQ(gathered_from(3), refused) << "one of its two elements is in output";
     EXPECT_EQ(gathered_from(comm.rank() == 0 ? 0 : 2), "no error");
     EXPECT_EQ(gathered_from(4), "no error") << "directly behind output";
     EXPECT_EQ(gathered_from(0, 2), "no error") << "directly before output";
@@ -91,7 +92,7 @@ TEST(Arguments, AreCheckedBeforeAnythingIsSent) {
               "reduce_scatter_v: input has 2 elements; it must have 3");
     EXPECT_EQ(refusal_of([&] { barrier(comm, {.timeout = -1ms}); }),
               "barrier: timeout -1 ms is negative");
-    barrier(comm);  // still usable
+    barrier(comm);  // the communicator is still usable
   });
 }
 

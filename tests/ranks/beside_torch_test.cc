@@ -1,5 +1,5 @@
-// Gloo's plugin in a process that runs LibTorch, which exports a newer Gloo of its own; and both
-// under other allocators than the C library's.
+// Gloo's plugin in a process with LibTorch, which exports a newer Gloo of its own, and both of them
+// with other allocators than the C library's.
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -12,7 +12,8 @@
 namespace bp::test {
 namespace {
 
-// Blocks of very different lengths, one in three of them empty, that add up to `count`.
+// Returns blocks of very different lengths that add up to `count`. One in three of them is empty,
+// except the last.
 std::vector<std::size_t> uneven_cut(std::size_t count, int ranks) {
   std::vector<std::size_t> counts;
   for (int r = 0; r < ranks; ++r) {
@@ -83,7 +84,7 @@ std::string check_moves(Communicator& comm, std::size_t count) {
 template <class T>
 std::string check_type(Communicator& comm, std::size_t segment_bytes) {
   const auto ranks = static_cast<std::size_t>(comm.size());
-  const std::size_t segment = segment_bytes / sizeof(T) * ranks;  // one a block
+  const std::size_t segment = segment_bytes / sizeof(T) * ranks;  // one segment per block
   const std::set<std::size_t> counts = {0,  1,           ranks - 1,   ranks,          ranks + 1,
                                         97, segment - 1, segment + 1, segment * 5 + 3};
   for (const std::size_t count : counts) {

@@ -1,5 +1,5 @@
-// Checks of all collectives with exact results, for whatever kind of rank: threads over inproc, or
-// processes over Gloo. Each returns "" or says what was wrong first.
+// Checks of all collectives with exact results, for ranks that are threads or processes over any
+// backend. Each check returns "", or the first difference.
 #pragma once
 
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace bp::test {
 
-// All five operations, all types, all reductions, at sizes around the number of ranks and around a
-// segment of `segment_bytes`.
+// Checks all five collectives in all types with all reductions, at sizes around the number of ranks
+// and around a segment of `segment_bytes`.
 [[nodiscard]] std::string check_all_collectives(Communicator& comm, std::size_t segment_bytes);
 
-// The same for two types only: where a message costs milliseconds.
+// The same for two types only, for backends whose messages take milliseconds.
 [[nodiscard]] std::string check_main_collectives(Communicator& comm, std::size_t segment_bytes);
 
-// The same vectors of random f32 give the same bits on all ranks.
+// Checks that vectors of random f32 give the same bits on all ranks.
 [[nodiscard]] std::string check_bitwise_equality(Communicator& comm, std::size_t count);
 
-// 1000 operations in flight at once, waited for in order.
+// Starts 1000 operations and waits for them in order.
 [[nodiscard]] std::string check_many_async(Communicator& comm);
 
-// Groups of uneven sizes, groups of groups, and the world meanwhile.
+// Checks groups of different sizes, groups of groups, and the world between their operations.
 [[nodiscard]] std::string check_split(Communicator& comm);
 
 }  // namespace bp::test

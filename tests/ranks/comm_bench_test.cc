@@ -1,4 +1,5 @@
-// comm_bench's tasks on ranks that are threads: each is right, and what is wrong is seen.
+// Tests comm_bench's tasks on ranks that are threads: each is correct, and wrong results are
+// counted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@
 namespace bp::bench {
 namespace {
 
-TEST(CommBench, EveryTaskIsRightInEveryType) {
+TEST(CommBench, EveryTaskIsCorrectInEveryType) {
   for (const int ranks : {1, 3, 4}) {
     test::run_ranks(ranks, [](Communicator& comm) {
       for (const std::string& op : operation_names()) {
@@ -33,7 +34,7 @@ TEST(CommBench, EveryTaskIsRightInEveryType) {
   }
 }
 
-TEST(CommBench, AnElementThatIsWrongOnOneRankIsCountedOnAll) {
+TEST(CommBench, WrongElementOfOneRankIsCountedOnAllRanks) {
   test::run_ranks(3, [](Communicator& comm) {
     for (const std::string op : {"all_reduce", "broadcast", "reduce_scatter", "all_gather"}) {
       Task task = make_task(comm, op, DataType::f32, 400);
@@ -44,12 +45,12 @@ TEST(CommBench, AnElementThatIsWrongOnOneRankIsCountedOnAll) {
         if (comm.rank() == 1) result[12] ^= std::byte{1};
       };
       const Measurement measured = measure(comm, task, {.iterations = 4, .touch = true});
-      EXPECT_EQ(measured.wrong, 4 + 3) << op;  // the runs to warm up are checked too
+      EXPECT_EQ(measured.wrong, 4 + 3) << op;  // the warm-up runs are checked too
     }
   });
 }
 
-TEST(CommBench, TellsWhetherMemoryWasReadWhereItLies) {
+TEST(CommBench, ReportsWhetherMemoryWasReadInPlace) {
   const auto ran = [](Memory memory) {
     std::string algorithm;
     test::run_ranks(2,
@@ -66,8 +67,8 @@ TEST(CommBench, TellsWhetherMemoryWasReadWhereItLies) {
   EXPECT_EQ(ran(Memory::any), "staged");
 }
 
-// A collective that does nothing must not pass.
-TEST(CommBench, LeavingEverythingAsItWasIsWrong) {
+// A collective that does nothing must be counted as wrong.
+TEST(CommBench, UnchangedOutputIsWrong) {
   test::run_ranks(2, [](Communicator& comm) {
     for (const std::string op : {"all_reduce", "broadcast", "reduce_scatter", "all_gather"}) {
       Task task = make_task(comm, op, DataType::i32, 4000);
@@ -78,7 +79,7 @@ TEST(CommBench, LeavingEverythingAsItWasIsWrong) {
   });
 }
 
-TEST(CommBench, OneRunOfMoreThanOneThatIsWrongIsSeen) {
+TEST(CommBench, OneWrongRunOfSeveralIsCounted) {
   test::run_ranks(2, [](Communicator& comm) {
     Task task = make_task(comm, "all_reduce", DataType::f32, 400);
     const auto honest = task.run;
@@ -91,7 +92,7 @@ TEST(CommBench, OneRunOfMoreThanOneThatIsWrongIsSeen) {
   });
 }
 
-TEST(CommBench, StopsWhenItsTimeIsUp) {
+TEST(CommBench, StopsAtItsTimeLimit) {
   test::run_ranks(2, [](Communicator& comm) {
     Task task = make_task(comm, "all_reduce", DataType::f32, 400);
     int runs = 0;
@@ -102,11 +103,11 @@ TEST(CommBench, StopsWhenItsTimeIsUp) {
     };
     static_cast<void>(
         measure(comm, task, {.iterations = 1'000'000, .seconds = 1e-9, .touch = true}));
-    EXPECT_EQ(runs, 3 + 5);  // to warm up, and the fewest
+    EXPECT_EQ(runs, 3 + 5);  // the warm-up runs and the minimum number of runs
   });
 }
 
-TEST(CommBench, RefusesWhatItCouldNotCheck) {
+TEST(CommBench, RefusesTasksThatItCannotCheck) {
   test::run_ranks(2, [](Communicator& comm) {
     Task task = make_task(comm, "all_reduce", DataType::bf16, 400);
     task.repeatable = 0;
@@ -121,7 +122,7 @@ TEST(CommBench, RefusesWhatItCouldNotCheck) {
   });
 }
 
-TEST(CommBench, SaysWhichAlgorithmRan) {
+TEST(CommBench, ReportsTheAlgorithmThatRan) {
   test::RanksOptions options;
   const auto check = [&](int ranks, const std::string& op, std::size_t bytes, const char* used) {
     test::run_ranks(
@@ -136,7 +137,7 @@ TEST(CommBench, SaysWhichAlgorithmRan) {
   check(3, "all_reduce", 4, "halving_doubling");
 }
 
-TEST(CommBench, ShowsWhatIsTakenForWhichSize) {
+TEST(CommBench, ShowsTheAlgorithmForEachSize) {
   std::ostringstream shown;
   test::run_ranks(4, [&](Communicator& comm) {
     if (comm.rank() == 0) print_selection(shown, comm);
@@ -149,7 +150,7 @@ TEST(CommBench, ShowsWhatIsTakenForWhichSize) {
                                  "reduce          any                       binomial_tree\n"));
 }
 
-TEST(CommBench, TunesAndGoesByWhatWasMeasured) {
+TEST(CommBench, TunesAndUsesItsMeasurements) {
   std::ostringstream times;
   std::stringstream file;
   Options options;

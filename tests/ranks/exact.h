@@ -1,4 +1,4 @@
-// Comparing what came with what must have come, bit for bit.
+// Compares received data with the expected data, bit for bit.
 #pragma once
 
 #include <cstring>
@@ -13,7 +13,7 @@ namespace bp::test {
 inline constexpr ReduceOp kReduceOps[] = {ReduceOp::sum, ReduceOp::average, ReduceOp::min,
                                           ReduceOp::max, ReduceOp::product};
 
-// First difference in bits, or "".
+// Returns the first difference in bits, or "".
 template <class T>
 [[nodiscard]] std::string differences(const std::vector<T>& got, const std::vector<T>& wanted) {
   if (got.size() != wanted.size()) return "sizes differ";

@@ -1,6 +1,7 @@
-// Ranks as processes in rarer trouble: connections that break within a message, a store that ends
-// or falls silent, no descriptors left. Whatever it is, a survivor says who, in what, how far and
-// why, in time, and no process is ended by a signal.
+// Ranks as processes with rarer failures: connections that break within a message, a store that
+// ends or stops answering, no descriptors left. In each case every survivor must report in time
+// which rank failed, in which operation, how far that had come and why. No signal may end a
+// process, except the ones that a test sends.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <link.h>
@@ -36,17 +37,17 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Long before the deadlines (30 s and more) that would end a wait else; on a quiet machine it is
-// one second or two.
+// Far below the deadlines (30 s and more) that would otherwise end a wait. On an idle machine it
+// takes one or two seconds.
 constexpr auto kSoon = 15s;
 
-void expect_told(const ProcessResult& result, const testing::Matcher<std::string>& text) {
+void expect_error_text(const ProcessResult& result, const testing::Matcher<std::string>& text) {
   EXPECT_EQ(result.exit_code, 1) << "signal " << result.signal;
   EXPECT_THAT(result.error(), text) << result.output;
   EXPECT_LT(result.ended_after, kSoon);
 }
 
-// TCP sockets of this process that were opened after the store's: those to the other ranks.
+// Returns the TCP sockets of this process that are connected to other ranks: all but the store's.
 std::vector<int> sockets_to_ranks(int store_port) {
   std::vector<int> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -66,7 +67,7 @@ std::vector<int> sockets_to_ranks(int store_port) {
   std::abort();
 }
 
-// Rank 1 says half of a message's head to each other rank and is gone.
+// Rank 1 sends half of a message's header to each other rank and dies.
 RANK_BODY(half_a_head) {
   Communicator world = Communicator::create();
   barrier(world);
@@ -81,18 +82,19 @@ RANK_BODY(half_a_head) {
   for (;;) all_reduce(world, view(data), {.name = "loss"});
 }
 
-TEST(Faults, AConnectionThatBreaksWithinTheHeadOfAMessage) {
+TEST(Faults, ConnectionBreaksWithinTheHeaderOfAMessage) {
   const auto results =
       try_processes("half_a_head", {.ranks = 3, .environment = {"BP_BACKEND=gloo"}});
   EXPECT_EQ(results[1].signal, SIGKILL);
   for (const std::size_t rank : {0, 2}) {
-    expect_told(results[rank],
-                AllOf(StartsWith("peer_lost: rank " + std::to_string(rank)), HasSubstr("rank 1"),
-                      ContainsRegex("all_reduce sum of 1000 f32 'loss'|in barrier")));
+    expect_error_text(
+        results[rank],
+        AllOf(StartsWith("peer_lost: rank " + std::to_string(rank)), HasSubstr("rank 1"),
+              ContainsRegex("all_reduce sum of 1000 f32 'loss'|in barrier")));
   }
 }
 
-// Rank 1 is gone once it has sent a part of 64 MiB.
+// Rank 1 dies once it has sent part of a message of 64 MiB.
 RANK_BODY(part_of_a_message) {
   Communicator world = Communicator::create();
   barrier(world);
@@ -113,18 +115,18 @@ RANK_BODY(part_of_a_message) {
   return 0;
 }
 
-TEST(Faults, AConnectionThatBreaksWithinAMessage) {
+TEST(Faults, ConnectionBreaksWithinAMessage) {
   const auto results =
       try_processes("part_of_a_message", {.ranks = 2, .environment = {"BP_BACKEND=gloo"}});
   EXPECT_EQ(results[1].signal, SIGKILL);
-  expect_told(results[0],
-              AllOf(ContainsRegex("^peer_lost: rank 0 (lost rank 1|stopped) after [1-9]"),
-                    HasSubstr("rank 1"),
-                    ContainsRegex(" of [0-9]+ bytes of all_reduce sum of 16777216 f32 "
-                                  "'gradients': ")));
+  expect_error_text(results[0],
+                    AllOf(ContainsRegex("^peer_lost: rank 0 (lost rank 1|stopped) after [1-9]"),
+                          HasSubstr("rank 1"),
+                          ContainsRegex(" of [0-9]+ bytes of all_reduce sum of 16777216 f32 "
+                                        "'gradients': ")));
 }
 
-// Rank 1 has told the others where it listens, and is gone before they connect.
+// Rank 1 publishes its address and dies before the others connect.
 RANK_BODY(dies_connecting) {
   const Environment environment = Environment::current();
   if (environment.topology.rank == 1) {
@@ -140,12 +142,12 @@ RANK_BODY(dies_connecting) {
   for (;;) all_reduce(world, view(data), {.name = "loss"});
 }
 
-TEST(Faults, ARankThatDiesWhileTheOthersConnect) {
+TEST(Faults, RankDiesWhileTheOthersConnect) {
   const auto results = try_processes("dies_connecting", {.ranks = 3});
   EXPECT_EQ(results[1].signal, SIGKILL);
   for (const std::size_t rank : {0, 2}) {
-    expect_told(results[rank], AllOf(ContainsRegex("^(peer_lost|io|timeout): rank"),
-                                     HasSubstr("rank 1 lost: the store's connection")));
+    expect_error_text(results[rank], AllOf(ContainsRegex("^(peer_lost|io|timeout): rank"),
+                                           HasSubstr("rank 1 lost: the store's connection")));
   }
 }
 
@@ -158,18 +160,18 @@ RANK_BODY(reduce_for_ever) {
   }
 }
 
-TEST(Faults, AStoreThatEnds) {
+TEST(Faults, StoreEnds) {
   const auto results = try_processes(
       "reduce_for_ever", {.ranks = 3, .victim = 0, .store = ProcessesOptions::StoreTrouble::ends});
   for (std::size_t rank = 0; rank < 3; ++rank) {
-    expect_told(results[rank],
-                AllOf(HasSubstr("peer_lost: rank " + std::to_string(rank) + " "),
-                      HasSubstr("all_reduce sum of 1000 f32 'loss': "),
-                      HasSubstr(": the job's store 127.0.0.1:"), HasSubstr(" is lost: ")));
+    expect_error_text(results[rank],
+                      AllOf(HasSubstr("peer_lost: rank " + std::to_string(rank) + " "),
+                            HasSubstr("all_reduce sum of 1000 f32 'loss': "),
+                            HasSubstr(": the job's store 127.0.0.1:"), HasSubstr(" is lost: ")));
   }
 }
 
-// Descriptors of the other ranks' processes, which can be read from once these have ended.
+// Returns pidfds of the other ranks' processes. One becomes readable when its process ends.
 std::vector<Fd> processes_of_others(const Communicator& world) {
   const auto key = [](int rank) { return concat("pid/", rank); };
   world.store()->set(key(world.rank()), concat(::getpid()));
@@ -183,7 +185,7 @@ std::vector<Fd> processes_of_others(const Communicator& world) {
   return processes;
 }
 
-// Rank 1 takes no part, and its question is the store's last.
+// Rank 1 takes no part in the all_reduce. Its request is the last that the store handles.
 RANK_BODY(silent_store) {
   CommunicatorOptions options;
   options.timeout = 2s;
@@ -207,28 +209,29 @@ RANK_BODY(silent_store) {
   return 0;
 }
 
-TEST(Faults, AStoreThatFallsSilentAndARankToo) {
+TEST(Faults, StoreAndOneRankStopAnswering) {
   const auto results = try_processes(
       "silent_store", {.ranks = 3, .store = ProcessesOptions::StoreTrouble::falls_silent});
   EXPECT_EQ(results[1].exit_code, 0) << results[1].output;
   for (const std::size_t rank : {0, 2}) {
-    expect_told(results[rank],
-                AllOf(HasSubstr("timeout: rank " + std::to_string(rank) + " waited 2000 ms for "),
-                      HasSubstr("of all_reduce sum of 1000 f32 'loss': nothing came, nor does the "
-                                "job's store answer")));
+    expect_error_text(
+        results[rank],
+        AllOf(HasSubstr("timeout: rank " + std::to_string(rank) + " waited 2000 ms for "),
+              HasSubstr("of all_reduce sum of 1000 f32 'loss': nothing came, nor does the "
+                        "job's store answer")));
   }
 }
 
-// Rank 1 is killed, and nobody but the memory that they shared can tell.
+// Rank 1 is killed, and the shared memory is the only way to detect that.
 RANK_BODY(dead_neighbour) {
   CommunicatorOptions options;
-  options.timeout = 1s;  // so long the store has to answer
+  options.timeout = 1s;  // the time within which the store must answer
   Communicator world = Communicator::create(options);
   EXPECT_EQ(world.backend(), "shm");
   barrier(world);
   if (world.rank() == 1) {
     try {
-      world.store()->request_stop();  // its last question
+      world.store()->request_stop();  // the last request that the store receives
     } catch (const Error& silent) {
       EXPECT_THAT(silent.what(), HasSubstr("the server has not answered for 1 s"));
     }
@@ -239,20 +242,20 @@ RANK_BODY(dead_neighbour) {
   return 0;
 }
 
-TEST(Faults, ADeadNeighbourIsNoticedWithoutTheStore) {
+TEST(Faults, DeadLocalRankIsDetectedWithoutTheStore) {
   const auto results = try_processes(
       "dead_neighbour", {.ranks = 3, .store = ProcessesOptions::StoreTrouble::falls_silent});
   EXPECT_EQ(results[1].signal, SIGKILL);
   for (const std::size_t rank : {0, 2}) {
-    expect_told(results[rank],
-                AllOf(HasSubstr("peer_lost: rank " + std::to_string(rank) + " lost rank 1 "),
-                      HasSubstr("its process has ended")));
+    expect_error_text(results[rank],
+                      AllOf(HasSubstr("peer_lost: rank " + std::to_string(rank) + " lost rank 1 "),
+                            HasSubstr("its process has ended")));
   }
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// With few descriptors a rank fails at whichever step wants one too many. (UBSan's look at a vptr
-// needs descriptors of its own.)
+// With few descriptors a rank fails at whichever step needs one too many. (UBSan's vptr check needs
+// descriptors of its own, so sanitizer builds leave this test out.)
 RANK_BODY(few_descriptors) {
   const rlimit few{.rlim_cur = std::stoul(std::getenv("BP_TEST_FILES")), .rlim_max = 4096};
   ::setrlimit(RLIMIT_NOFILE, &few);
@@ -281,7 +284,7 @@ TEST(Faults, FewDescriptors) {
         << files << " files: " << all;
     if (all.empty()) ++went_well;
   }
-  EXPECT_GT(went_well, 0) << "32 are enough";
+  EXPECT_GT(went_well, 0) << "32 descriptors must be enough";
 }
 #endif
 

@@ -1,4 +1,4 @@
-// Ranks that have no more data while others do.
+// Tests ranks that have no more data while others do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,8 +28,9 @@ class Join : public testing::TestWithParam<Wire> {
 };
 INSTANTIATE_TEST_SUITE_P(Wires, Join, testing::Values(Wire::inproc, Wire::gloo, Wire::shm));
 
-// In the first epoch rank r has r + 1 batches, in the second the other way round: rank 0 has most.
-TEST_P(Join, SumsAndAveragesAreOverThoseWhoHaveData) {
+// In the first epoch rank r has r + 1 batches. In the second the order is reversed, and rank 0 has
+// the most.
+TEST_P(Join, SumsAndAveragesAreOverRanksWithData) {
   for (const int ranks : {1, 2, 3, 5}) {
     run_ranks(
         ranks,
@@ -54,7 +55,7 @@ TEST_P(Join, SumsAndAveragesAreOverThoseWhoHaveData) {
               barrier(comm, {.name = "batch"});
             }
             EXPECT_EQ(join(comm), last);
-            std::vector<std::int32_t> rank = {comm.rank()};  // all are back
+            std::vector<std::int32_t> rank = {comm.rank()};  // all ranks take part again
             broadcast(comm, view(rank), {.root = comm.size() - 1});
             EXPECT_EQ(rank[0], comm.size() - 1);
           }
@@ -63,13 +64,13 @@ TEST_P(Join, SumsAndAveragesAreOverThoseWhoHaveData) {
   }
 }
 
-TEST_P(Join, OfAllAtOnceReturnsTheHighest) {
+TEST_P(Join, OfAllRanksAtOnceReturnsTheHighest) {
   run_ranks(
       3, [](Communicator& comm) { EXPECT_EQ(join(comm), 2); }, options());
 }
 
-TEST_P(Join, OtherOperationsAreAMismatchThatNamesWhoHasJoined) {
-  const auto told = try_ranks(
+TEST_P(Join, OtherOperationsAreAMismatchThatNamesTheJoinedRanks) {
+  const auto texts = try_ranks(
       3,
       [](Communicator& comm) {
         std::vector<float> data(10);
@@ -81,13 +82,13 @@ TEST_P(Join, OtherOperationsAreAMismatchThatNamesWhoHasJoined) {
         }
       },
       options());
-  EXPECT_THAT(told, Each(AllOf(StartsWith("mismatch: rank 1 of world has joined, and the others "
-                                          "asked for broadcast of 10 f32 from rank 0 'weights'"),
-                               HasSubstr("only all_reduce of sums and averages"))));
+  EXPECT_THAT(texts, Each(AllOf(StartsWith("mismatch: rank 1 of world has joined, and the others "
+                                           "asked for broadcast of 10 f32 from rank 0 'weights'"),
+                                HasSubstr("only all_reduce of sums and averages"))));
 }
 
-TEST_P(Join, AMaximumNeedsAllRanks) {
-  const auto told = try_ranks(
+TEST_P(Join, MaximumNeedsAllRanks) {
+  const auto texts = try_ranks(
       2,
       [](Communicator& comm) {
         std::vector<float> data(10);
@@ -98,12 +99,12 @@ TEST_P(Join, AMaximumNeedsAllRanks) {
         }
       },
       options());
-  EXPECT_THAT(told, Each(HasSubstr("rank 0 of world has joined, and the others asked for "
-                                   "all_reduce max of 10 f32")));
+  EXPECT_THAT(texts, Each(HasSubstr("rank 0 of world has joined, and the others asked for "
+                                    "all_reduce max of 10 f32")));
 }
 
-TEST_P(Join, WhoDiesMeanwhileIsNamed) {
-  const auto told = try_ranks(
+TEST_P(Join, DeadRankIsNamed) {
+  const auto texts = try_ranks(
       3,
       [](Communicator& comm) {
         if (comm.rank() == 0) static_cast<void>(join(comm));
@@ -112,7 +113,7 @@ TEST_P(Join, WhoDiesMeanwhileIsNamed) {
         for (;;) all_reduce(comm, view(data));
       },
       options());
-  for (const std::size_t rank : {0, 1}) EXPECT_THAT(told[rank], HasSubstr("rank 2"));
+  for (const std::size_t rank : {0, 1}) EXPECT_THAT(texts[rank], HasSubstr("rank 2"));
 }
 
 TEST(JoinArguments, AreChecked) {

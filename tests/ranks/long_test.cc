@@ -1,5 +1,5 @@
-// Vectors of 2^31 elements and more. Most of it takes a minute or two, and runs where BP_TEST_LONG
-// is set (scripts/acceptance long_vectors).
+// Vectors of 2^31 elements and more. Most of these tests take a minute or two and run only if
+// BP_TEST_LONG is set (scripts/acceptance long_vectors).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ RanksOptions options(Wire wire) {
   options.stall_after = std::chrono::seconds(1);
   options.wire = wire;
   options.communicator.timeout = std::chrono::minutes(4);
-  options.segments = {};  // as outside of tests
+  options.segments = {};  // the limits that users get, instead of the small ones of tests
   options.shared_chunk = SharedChannel::kChunk;
   return options;
 }
@@ -30,7 +30,7 @@ std::span<std::int32_t> as_integers(const LongMemory& memory) {
   return {reinterpret_cast<std::int32_t*>(memory.bytes().data()), memory.bytes().size() / 4};
 }
 
-// `elements` turns the memory into what is sent.
+// `elements` converts the memory to the view that is sent.
 template <class Elements>
 void move_around(Communicator& comm, std::size_t bytes, const Elements& elements) {
   const LongMemory memory(bytes);
@@ -71,8 +71,8 @@ TEST(LongVectors, OfBytesMoveWhole) {
   }
 }
 
-// A maximum may be taken twice, so memory that is its own neighbour does no harm; the sanitizer of
-// threads would not believe it.
+// Repeating a maximum changes nothing, so it does not matter that parts of the vector share memory.
+// ThreadSanitizer would report the shared memory as a race.
 #if !defined(__SANITIZE_THREAD__)
 std::uint8_t larger(std::size_t at) {
   return std::max(LongMemory::value(at, 0), LongMemory::value(at, 90));

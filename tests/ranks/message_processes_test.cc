@@ -1,4 +1,4 @@
-// Messages between ranks that are processes.
+// Tests messages between ranks that are processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Two programs as users write them: each rank sends to the next and receives from the one before.
+// Two programs that users write. In this one each rank sends to the next and receives from the
+// previous one.
 RANK_BODY(send_async_then_receive) {
   Communicator world = Communicator::create();
   const int next = (world.rank() + 1) % world.size();
@@ -99,7 +100,7 @@ RANK_BODY(any_source_for_ever) {
   return 0;
 }
 
-TEST(MessageProcesses, AReceiveFromAnyRankNamesTheDead) {
+TEST(MessageProcesses, ReceiveFromAnyRankNamesTheDeadRank) {
   for (const char* backend : {"gloo", "auto"}) {
     const auto results = try_processes(
         "any_source_for_ever",

@@ -1,5 +1,5 @@
-// Messages between two ranks, in every order that completes where each message waits for its own
-// receive alone, with ranks as threads.
+// Messages between ranks that are threads, in every order that completes if each message waits only
+// for its own receive.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 namespace bp::test {
 namespace {
 
-// Longer than any message that travels before its receive is there.
+// Longer than any message that is sent before its receive is posted.
 constexpr std::size_t kLong = 300'000;
 constexpr std::size_t kShort = 10;
 
@@ -48,14 +48,14 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{.wire = Wire::shm, .local_sizes = {1, 1}, .name = "two_hosts"}),
     [](const auto& param) { return param.param.name; });
 
-// No two messages are alike: `what` tells them apart.
+// Returns data that differs between any two messages; `what` tells messages of one pair apart.
 std::vector<std::int64_t> content(int from, int to, int what, std::size_t count) {
   std::vector<std::int64_t> data(count);
   std::iota(data.begin(), data.end(), (from * 64 + to) * 1'000'000'000LL + what * 1'000'000LL);
   return data;
 }
 
-// As collective.h says: one of both sends asynchronously.
+// The pattern that collective.h recommends: one of the two ranks sends asynchronously.
 TEST_P(Messages, SendAsyncThenReceive) {
   for (const std::size_t count : {kShort, kLong}) {
     run(2, [&](Communicator& comm) {
@@ -86,7 +86,7 @@ TEST_P(Messages, ReceiveAsyncThenSend) {
 
 TEST_P(Messages, ReceivesPostedInAnyOrderOfTags) {
   run(2, [](Communicator& comm) {
-    constexpr int kMany = 40;  // more than travel before their receives
+    constexpr int kMany = 40;  // more than are sent before their receives
     const int peer = 1 - comm.rank();
     std::vector<std::vector<std::int64_t>> out;
     std::vector<Work> sends;
@@ -108,7 +108,7 @@ TEST_P(Messages, ReceivesPostedInAnyOrderOfTags) {
   });
 }
 
-// Short ones and long ones take different ways, and keep their order all the same.
+// Short and long messages travel differently but must keep their order.
 TEST_P(Messages, OfOneTagDoNotOvertakeEachOther) {
   run(3, [](Communicator& comm) {
     constexpr int kMany = 60;
@@ -139,7 +139,7 @@ TEST_P(Messages, OfOneTagDoNotOvertakeEachOther) {
   });
 }
 
-TEST_P(Messages, AReceivePostedFirstGetsTheMessageThatItMatches) {
+TEST_P(Messages, FirstPostedReceiveGetsTheMessageThatItMatches) {
   run(2, [](Communicator& comm) {
     if (comm.rank() == 1) {
       for (int i = 0; i < 3; ++i) {
@@ -155,7 +155,7 @@ TEST_P(Messages, AReceivePostedFirstGetsTheMessageThatItMatches) {
     Work first = receive_async(comm, view(any), kAnySource, {.tag = 7}, &status);
     Work second = receive_async(comm, view(eight), kAnySource, {.tag = 8});
     Work third = receive_async(comm, view(seven), 1, {.tag = 7});
-    third.wait();  // the last posted is waited for first
+    third.wait();  // the receive that was posted last is waited for first
     second.wait();
     first.wait();
     EXPECT_EQ(status.sender, 1);
@@ -165,9 +165,9 @@ TEST_P(Messages, AReceivePostedFirstGetsTheMessageThatItMatches) {
   });
 }
 
-// The data of long messages may have a place before the messages are there. They are of one length,
-// and which receive gets which depends on the one that takes any.
-TEST_P(Messages, LongOnesGoToTheirReceivesBesideOneThatTakesAny) {
+// The data of a long message may be written straight into the buffer of a posted receive. All these
+// messages have one length, so the match depends on the receive with the wildcard.
+TEST_P(Messages, LongMessagesMatchInOrderBesideAWildcardReceive) {
   run(2, [](Communicator& comm) {
     constexpr std::size_t kMany = 5;
     for (const auto& [source, tag] : {std::pair(kAnySource, 7), std::pair(1, kAnyTag)}) {
@@ -193,7 +193,7 @@ TEST_P(Messages, LongOnesGoToTheirReceivesBesideOneThatTakesAny) {
   });
 }
 
-TEST_P(Messages, CollectivesGoOnBesideThem) {
+TEST_P(Messages, CollectivesCompleteBesideMessages) {
   run(3, [](Communicator& comm) {
     const int next = (comm.rank() + 1) % 3;
     const int previous = (comm.rank() + 2) % 3;
@@ -215,7 +215,7 @@ TEST_P(Messages, CollectivesGoOnBesideThem) {
   });
 }
 
-TEST_P(Messages, OfGroupsKeepApart) {
+TEST_P(Messages, OfGroupsStaySeparate) {
   run(4, [](Communicator& comm) {
     Communicator group = comm.split(comm.rank() % 2);
     const int peer = 1 - group.rank();
@@ -231,7 +231,7 @@ TEST_P(Messages, OfGroupsKeepApart) {
   });
 }
 
-TEST_P(Messages, DoneTurnsTrueWithoutAWait) {
+TEST_P(Messages, DoneBecomesTrueWithoutAWait) {
   run(2, [](Communicator& comm) {
     const auto out = content(comm.rank(), 1, 0, kLong);
     std::vector<std::int64_t> in(kLong);
@@ -269,9 +269,9 @@ TEST_P(Messages, ToOneself) { run(2, send_to_oneself); }
 
 TEST(MessagesOfOneRank, ToOneself) { run_ranks(1, send_to_oneself); }
 
-// A graph of messages between 4 ranks that both ends make from the same seed. The receives come in
-// another order than the sends, some from any rank. Each rank starts all and then waits in a third
-// order, so it completes wherever a message waits for its own receive alone.
+// A graph of messages between up to 4 ranks that all ranks compute from the same seed. The receives
+// are posted in another order than the sends, some from any rank. Each rank starts all of them and
+// then waits in a third order, so it completes only if each message waits only for its own receive.
 struct Edge {
   int from = 0;
   int to = 0;
@@ -298,15 +298,15 @@ void exchange_at_random(Communicator& comm, unsigned seed) {
   std::mt19937 random(seed);
   const auto edges = random_messages(random, comm.size());
   std::mt19937 own(seed * 64 + static_cast<unsigned>(comm.rank()));
-  // Tag 3 is received from any rank, in the order in which it comes.
+  // Messages with tag 3 are received from any rank, in the order of their arrival.
   struct Receive {
     std::vector<std::int64_t> data = std::vector<std::int64_t>(kLong / 10);
-    const Edge* edge = nullptr;  // null: of tag 3
+    const Edge* edge = nullptr;  // null: a message with tag 3
     MessageStatus status;
     Work work;
   };
   std::vector<std::unique_ptr<Receive>> receives;
-  std::map<std::pair<int, int>, std::vector<const Edge*>> sent;  // to us, by sender and tag
+  std::map<std::pair<int, int>, std::vector<const Edge*>> sent;  // to this rank, by sender and tag
   std::vector<const Edge*> outgoing;
   for (const Edge& edge : edges) {
     if (edge.from == comm.rank()) outgoing.push_back(&edge);
@@ -315,7 +315,8 @@ void exchange_at_random(Communicator& comm, unsigned seed) {
     receives.push_back(std::make_unique<Receive>());
     if (edge.tag != 3) receives.back()->edge = &edge;
   }
-  // Of one sender and tag the order must stay: sort those back after the shuffle.
+  // Messages of one sender and tag keep their order, so the shuffle must keep the order of their
+  // receives.
   std::ranges::shuffle(receives, own);
   std::map<std::pair<int, int>, std::size_t> taken;
   for (auto& receive : receives) {
@@ -368,7 +369,7 @@ TEST_P(Messages, AtRandom) {
     run(ranks, [](Communicator& comm) {
       for (unsigned seed = 1; seed <= 4; ++seed) {
         exchange_at_random(comm, seed);
-        barrier(comm);  // or a receive from any rank takes a message of the next round
+        barrier(comm);  // else a receive from any rank could take a message of the next round
       }
     });
   }

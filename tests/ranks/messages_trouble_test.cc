@@ -1,4 +1,5 @@
-// What ranks are told when their messages do not fit, do not come, or come from the dead.
+// The errors that ranks get if their messages do not match, do not arrive, or come from a dead
+// rank.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,11 +49,11 @@ TEST(MessageArguments, AreCheckedBeforeAnythingIsSent) {
                 HasSubstr("this rank has sent no such message to itself, and would wait for ever"));
     EXPECT_THAT(refusal_of([&] { send(comm, view(many), comm.rank()); }),
                 HasSubstr("this rank has posted no receive for this message to itself"));
-    barrier(comm);  // still usable
+    barrier(comm);  // the communicator is still usable
   });
 }
 
-TEST_P(MessageTrouble, OtherCountsTypesAndNamesAreToldToAll) {
+TEST_P(MessageTrouble, OtherCountsTypesAndNamesAreReportedToAllRanks) {
   struct Pair {
     std::size_t count;
     DataType type;
@@ -65,7 +66,7 @@ TEST_P(MessageTrouble, OtherCountsTypesAndNamesAreToldToAll) {
       {10, DataType::f32, "y", "rank 1 for message of 10 f32 from rank 0 to rank 1 with tag 9 'y'"},
   };
   for (const Pair& pair : wrong) {
-    const auto told = errors(3, [&](Communicator& comm) {
+    const auto texts = errors(3, [&](Communicator& comm) {
       std::vector<float> data(11);
       const View odd{reinterpret_cast<std::byte*>(data.data()), pair.count, pair.type};
       const View usual = view(std::span(data).first(10));
@@ -73,8 +74,8 @@ TEST_P(MessageTrouble, OtherCountsTypesAndNamesAreToldToAll) {
       if (comm.rank() == 1) receive(comm, odd, 0, {.tag = 9, .name = pair.name});
       barrier(comm);
     });
-    EXPECT_THAT(told, Each(told.front()));
-    EXPECT_THAT(told.front(),
+    EXPECT_THAT(texts, Each(texts.front()));
+    EXPECT_THAT(texts.front(),
                 AllOf(StartsWith("mismatch: ranks disagree on message 0 from rank 0 to rank 1 of "
                                  "world: rank 0 asked for message of 10 f32 from rank 0 to rank 1 "
                                  "with tag 9 'x'; "),
@@ -83,33 +84,33 @@ TEST_P(MessageTrouble, OtherCountsTypesAndNamesAreToldToAll) {
   }
 }
 
-TEST_P(MessageTrouble, ALongerMessageThanAtMost) {
-  const auto told = errors(2, [&](Communicator& comm) {
+TEST_P(MessageTrouble, MessageLongerThanAtMost) {
+  const auto texts = errors(2, [&](Communicator& comm) {
     std::vector<float> data(comm.rank() == 0 ? kLongMessage + 1 : kLongMessage);
     if (comm.rank() == 0) send(comm, view(data), 1);
     if (comm.rank() == 1) receive(comm, view(data), kAnySource, {.at_most = true});
   });
-  EXPECT_THAT(told,
+  EXPECT_THAT(texts,
               Each(AllOf(StartsWith("mismatch: "), HasSubstr("asked for message of 20001 f32"),
                          HasSubstr("for message of at most 20000 f32 from any rank"))));
 }
 
-TEST_P(MessageTrouble, RanksThatWaitInACircle) {
-  const auto told = errors(3, [](Communicator& comm) {
+TEST_P(MessageTrouble, RanksWaitInACycle) {
+  const auto texts = errors(3, [](Communicator& comm) {
     std::vector<float> data(10);
     receive(comm, view(data), (comm.rank() + 1) % 3);
     send(comm, view(data), (comm.rank() + 2) % 3);
   });
-  EXPECT_THAT(told, Each("mismatch: 3 ranks wait for each other: rank 0 in message of 10 f32 from "
-                         "rank 1 to rank 0, rank 1 in message of 10 f32 from rank 2 to rank 1, "
-                         "rank 2 in message of 10 f32 from rank 0 to rank 2 (send_async and "
-                         "receive_async let a rank do both)"));
+  EXPECT_THAT(texts, Each("mismatch: 3 ranks wait for each other: rank 0 in message of 10 f32 from "
+                          "rank 1 to rank 0, rank 1 in message of 10 f32 from rank 2 to rank 1, "
+                          "rank 2 in message of 10 f32 from rank 0 to rank 2 (send_async and "
+                          "receive_async let a rank do both)"));
   EXPECT_LT(took_, kSoon);
 }
 
-TEST_P(MessageTrouble, ARankThatIsOnlyLateIsNotTakenForOneInACircle) {
+TEST_P(MessageTrouble, LateRankIsNoCycle) {
   options_.stall_after = 20ms;
-  const auto told = errors(2, [](Communicator& comm) {
+  const auto texts = errors(2, [](Communicator& comm) {
     std::vector<float> data(kLongMessage);
     std::vector<float> sum(1);
     for (int round = 0; round < 3; ++round) {
@@ -124,63 +125,63 @@ TEST_P(MessageTrouble, ARankThatIsOnlyLateIsNotTakenForOneInACircle) {
       }
     }
   });
-  EXPECT_THAT(told, Each(""));
+  EXPECT_THAT(texts, Each(""));
 }
 
-TEST_P(MessageTrouble, WhoHasFinishedWithoutSendingIsNamed) {
-  const auto told = errors(2, [](Communicator& comm) {
+TEST_P(MessageTrouble, RankThatFinishedWithoutSendingIsNamed) {
+  const auto texts = errors(2, [](Communicator& comm) {
     std::vector<float> data(10);
     if (comm.rank() == 0) receive(comm, view(data), 1, {.tag = 2});
   });
-  EXPECT_EQ(told[0],
+  EXPECT_EQ(texts[0],
             "mismatch: a message is waited for in vain: rank 0 in message of 10 f32 from rank 1 to "
             "rank 0 with tag 2, rank 1 has finished (each send needs a receive, and each receive a "
             "send, before finish())");
   EXPECT_LT(took_, kSoon);
 }
 
-TEST_P(MessageTrouble, WhatNobodyReceivesIsToldInFinish) {
+TEST_P(MessageTrouble, FinishReportsMessagesThatNoRankReceives) {
   for (const std::size_t count : {std::size_t{10}, kLongMessage}) {
-    const auto told = errors(2, [&](Communicator& comm) {
+    const auto texts = errors(2, [&](Communicator& comm) {
       std::vector<float> data(count);
       Work sent;
       if (comm.rank() == 0) sent = send_async(comm, view(data), 1);
       if (comm.rank() == 0) comm.finish();
     });
-    EXPECT_THAT(told[0], AllOf(StartsWith("mismatch: "), HasSubstr("rank 1 has finished"),
-                               HasSubstr("each send needs a receive")));
+    EXPECT_THAT(texts[0], AllOf(StartsWith("mismatch: "), HasSubstr("rank 1 has finished"),
+                                HasSubstr("each send needs a receive")));
     EXPECT_LT(took_, kSoon);
   }
 }
 
-TEST_P(MessageTrouble, ATimeoutSaysWhoWaitsForWhomAndWhatCame) {
+TEST_P(MessageTrouble, TimeoutNamesTheRanksAndTheArrivedMessages) {
   options_.communicator.timeout = 1s;
-  const auto told = errors(2, [](Communicator& comm) {
+  const auto texts = errors(2, [](Communicator& comm) {
     std::vector<float> data(10);
     if (comm.rank() == 1) send(comm, view(data), 0, {.tag = 4, .name = "y"});
     if (comm.rank() == 0) receive(comm, view(data), 1, {.tag = 5, .name = "x"});
     while (!comm.store()->job_failure()) std::this_thread::sleep_for(1ms);
   });
-  EXPECT_EQ(told[0],
+  EXPECT_EQ(texts[0],
             "timeout: rank 0 waited 1000 ms for rank 1 in message of 10 f32 from rank 1 to rank 0 "
             "with tag 5 'x': no message came that this receive matches; there came 10 f32 from "
             "rank 1 with tag 4 'y' (slow ranks need a longer timeout)");
 }
 
-TEST_P(MessageTrouble, ASendThatNobodyReceivesEndsAtItsTimeout) {
-  const auto told = errors(2, [](Communicator& comm) {
+TEST_P(MessageTrouble, UnreceivedSendEndsAtItsTimeout) {
+  const auto texts = errors(2, [](Communicator& comm) {
     std::vector<float> data(kLongMessage);
     if (comm.rank() == 1) send(comm, view(data), 0, {.timeout = 300ms});
     while (!comm.store()->job_failure()) std::this_thread::sleep_for(1ms);
   });
-  EXPECT_EQ(told[1],
+  EXPECT_EQ(texts[1],
             "timeout: rank 1 waited 300 ms for rank 0 in message of 20000 f32 from rank 1 to rank "
             "0: it has not received the message (slow ranks need a longer timeout)");
 }
 
-TEST_P(MessageTrouble, AReceiveThatIsNotWaitedForHasTime) {
+TEST_P(MessageTrouble, ReceiveTimesOutOnlyWhileWaitedFor) {
   options_.communicator.timeout = 1500ms;
-  const auto told = errors(2, [](Communicator& comm) {
+  const auto texts = errors(2, [](Communicator& comm) {
     std::vector<float> data(10);
     Work received;
     if (comm.rank() == 0) received = receive_async(comm, view(data), 1);
@@ -191,11 +192,11 @@ TEST_P(MessageTrouble, AReceiveThatIsNotWaitedForHasTime) {
     if (comm.rank() == 1) send(comm, view(data), 0);
     received.wait();
   });
-  EXPECT_THAT(told, Each(""));
+  EXPECT_THAT(texts, Each(""));
 }
 
-// Whatever the other waits in: for the dead rank, for any rank, or with its data half sent.
-TEST_P(MessageTrouble, ARankThatDiesIsNamed) {
+// Rank 1 dies while the others wait for it, wait for any rank, or have sent half of their data.
+TEST_P(MessageTrouble, DeadRankIsNamed) {
   const std::vector<Body> waits = {[](Communicator& comm) {
                                      std::vector<float> data(10);
                                      receive(comm, view(data), 1);
@@ -214,21 +215,21 @@ TEST_P(MessageTrouble, ARankThatDiesIsNamed) {
                                      work.wait();
                                    }};
   for (const Body& wait : waits) {
-    const auto told = errors(3, [&](Communicator& comm) {
+    const auto texts = errors(3, [&](Communicator& comm) {
       barrier(comm);
       if (comm.rank() == 1) throw std::runtime_error("of its own doing");
       wait(comm);
     });
     for (const std::size_t rank : {0, 2}) {
-      EXPECT_THAT(told[rank], AllOf(AnyOf(StartsWith("peer_lost: "), StartsWith("aborted: ")),
-                                    HasSubstr("rank 1")));
+      EXPECT_THAT(texts[rank], AllOf(AnyOf(StartsWith("peer_lost: "), StartsWith("aborted: ")),
+                                     HasSubstr("rank 1")));
     }
     EXPECT_LT(took_, kSoon);
   }
 }
 
-TEST_P(MessageTrouble, AFailureElsewhereEndsTheWait) {
-  const auto told = errors(2, [](Communicator& comm) {
+TEST_P(MessageTrouble, FailureElsewhereEndsTheWait) {
+  const auto texts = errors(2, [](Communicator& comm) {
     std::vector<float> data(10);
     Work received;
     if (comm.rank() == 0) received = receive_async(comm, view(data), 1);
@@ -240,8 +241,9 @@ TEST_P(MessageTrouble, AFailureElsewhereEndsTheWait) {
     received.wait();
     if (comm.rank() == 1) barrier(comm);
   });
-  EXPECT_THAT(told[0], AllOf(StartsWith("aborted: rank 0 stopped in message of 10 f32 from rank 1"),
-                             HasSubstr("rank 1 aborted: enough")));
+  EXPECT_THAT(texts[0],
+              AllOf(StartsWith("aborted: rank 0 stopped in message of 10 f32 from rank 1"),
+                    HasSubstr("rank 1 aborted: enough")));
   EXPECT_LT(took_, kSoon);
 }
 

@@ -1,4 +1,5 @@
-// Ranks that ask for different things: all are told the same, who asked for what.
+// Ranks that ask for different things. All of them must get the same error, which names what each
+// asked for.
 #include <gmock/gmock.h>
 
 #include "bp/collective.h"
@@ -11,17 +12,17 @@ using testing::Each;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Rank 2 of 3 does otherwise: all learn the same, in good time.
+// Runs `odd` on rank 2 of 3 and `most` on the others. All ranks must get the same error soon.
 class Mismatch : public Trouble {
  protected:
   void expect_same_mismatch(const Body& most, const Body& odd, const std::string& text) {
-    const auto told = errors(3, [&](Communicator& comm) {
-      barrier(comm);  // the one before goes well
+    const auto texts = errors(3, [&](Communicator& comm) {
+      barrier(comm);  // the collective before succeeds
       comm.rank() == 2 ? odd(comm) : most(comm);
     });
-    EXPECT_THAT(told, Each(StartsWith("mismatch: ranks disagree on collective 1 of world: ")));
-    EXPECT_THAT(told, Each(told.front()));
-    EXPECT_THAT(told.front(), HasSubstr(text));
+    EXPECT_THAT(texts, Each(StartsWith("mismatch: ranks disagree on collective 1 of world: ")));
+    EXPECT_THAT(texts, Each(texts.front()));
+    EXPECT_THAT(texts.front(), HasSubstr(text));
     EXPECT_LT(took_, kSoon);
   }
   template <class T>
@@ -45,7 +46,7 @@ TEST_P(Mismatch, OfCounts) {
                        "of 900 f32 (every rank must ask for the same");
 }
 
-TEST_P(Mismatch, OfTheCutOfAReduceScatter) {
+TEST_P(Mismatch, OfTheCountsOfAReduceScatter) {
   const auto scatter = [](Communicator& comm, const std::vector<std::size_t>& counts) {
     const std::vector<float> input(9);
     std::vector<float> part(counts[static_cast<std::size_t>(comm.rank())]);
@@ -96,8 +97,8 @@ TEST_P(Mismatch, OfScales) {
                        "all_reduce sum of 10 f32 scaled by 4 before and 1 after");
 }
 
-// One tensor of several is of another type, though of as many bytes, or has another count, though
-// the group has as many bytes.
+// One tensor of several has another type with the same number of bytes, or another count while the
+// group's bytes are the same.
 TEST_P(Mismatch, OfGroupedTensors) {
   const auto sum = [](Communicator& comm, const std::vector<std::size_t>& counts, DataType last) {
     std::vector<float> first(counts[0]);
@@ -157,8 +158,8 @@ TEST_P(Mismatch, OfRoots) {
                        "from rank 1; rank 2 for broadcast of 10 f32 from rank 2");
 }
 
-// The root has nothing to wait for, and yet is not told that all is well.
-TEST_P(Mismatch, OfABroadcastWithWhomItIsFrom) {
+// The root waits for nothing in a broadcast, but must still get the error.
+TEST_P(Mismatch, OfABroadcastWithItsRoot) {
   expect_same_mismatch([](Communicator& comm) { cast<float>(comm, 4096); },
                        [](Communicator& comm) { cast<float>(comm, 2048); }, "of 4096 f32");
 }
@@ -181,11 +182,11 @@ TEST_P(Mismatch, OfGatheredCounts) {
 }
 
 TEST_P(Mismatch, OfNumbersOfCollectives) {
-  const auto told = errors(2, [](Communicator& comm) {
+  const auto texts = errors(2, [](Communicator& comm) {
     barrier(comm);
     if (comm.rank() == 0) barrier(comm, {.name = "one more"});
   });
-  EXPECT_THAT(told[0], HasSubstr("rank 0 asked for barrier 'one more'; rank 1 for nothing more"));
+  EXPECT_THAT(texts[0], HasSubstr("rank 0 asked for barrier 'one more'; rank 1 for nothing more"));
   EXPECT_LT(took_, kSoon);
 }
 

@@ -16,7 +16,7 @@ using Counts = std::vector<std::size_t>;
 
 std::set<int> some_roots(const Communicator& comm) { return {0, comm.size() / 2, comm.size() - 1}; }
 
-// What `from` has for `to`: no two blocks are alike.
+// Returns the block that `from` sends to `to`. No two blocks are equal.
 template <class T>
 std::vector<T> block(int from, int to, std::size_t count) {
   std::vector<T> data(count);
@@ -108,8 +108,8 @@ std::string check_all_to_all(Communicator& comm, std::size_t count) {
   return wrong.empty() ? "" : concat("all_to_all_v: ", wrong);
 }
 
-// Each sends to the next and receives from the one before; rank 0 tells rank P-1 something else
-// meanwhile.
+// Each rank sends to the next and receives from the previous one. Rank 0 also sends another message
+// to rank P-1.
 template <class T>
 std::string check_messages(Communicator& comm, std::size_t count) {
   const int ranks = comm.size();
@@ -118,7 +118,7 @@ std::string check_messages(Communicator& comm, std::size_t count) {
   const int previous = (comm.rank() + ranks - 1) % ranks;
   const auto out = block<T>(comm.rank(), next, count);
   std::vector<T> in(count);
-  if (comm.rank() == 0) {  // breaks the circle
+  if (comm.rank() == 0) {  // breaks the cycle
     send(comm, const_view(out), next, {.name = "round"});
     receive(comm, view(in), previous, {.name = "round"});
   } else {

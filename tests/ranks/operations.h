@@ -1,5 +1,5 @@
-// Checks of the rooted operations, the exchanges and the messages with exact results, for whatever
-// kind of rank. Each returns "" or says what was wrong first.
+// Checks of the rooted operations, the exchanges and the messages with exact results, for ranks
+// that are threads or processes. Each check returns "", or the first difference.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace bp::test {
 
-// All types, all reductions, several roots, at sizes around the number of ranks and around a
-// segment of `segment_bytes`.
+// Checks all types, all reductions and several roots, at sizes around the number of ranks and
+// around a segment of `segment_bytes`.
 [[nodiscard]] std::string check_all_operations(Communicator& comm, std::size_t segment_bytes);
 
 // The same for two types only.

@@ -1,4 +1,4 @@
-// The rooted operations, the exchanges and the messages with ranks as threads.
+// Tests the rooted operations, the exchanges and the messages with ranks as threads.
 #include "tests/ranks/operations.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ namespace {
 using testing::Each;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-const auto kRanks = testing::Values(1, 2, 3, 5);  // one more rank only takes the same paths again
+const auto kRanks = testing::Values(1, 2, 3, 5);  // more ranks would only take the same paths again
 #else
 const auto kRanks = testing::Values(1, 2, 3, 4, 5, 7, 8);
 #endif
@@ -47,7 +47,7 @@ TEST(OperationsOverGloo, AreExact) {
       3, [](Communicator& comm) { EXPECT_EQ(check_main_operations(comm, 4096), ""); }, options);
 }
 
-TEST(OperationsOverFaulty, ADelayChangesNothing) {
+TEST(OperationsOverFaulty, DelayChangesNothing) {
   RanksOptions options;
   options.fault = [](int rank) {
     return rank == 1
@@ -58,7 +58,7 @@ TEST(OperationsOverFaulty, ADelayChangesNothing) {
       4, [](Communicator& comm) { EXPECT_EQ(check_main_operations(comm, 64), ""); }, options);
 }
 
-TEST(OperationsAsync, GoOnInTheirOrder) {
+TEST(OperationsAsync, RunInTheirOrder) {
   run_ranks(3, [](Communicator& comm) {
     const auto rank = static_cast<std::int32_t>(comm.rank());
     std::vector<std::int32_t> sum = {rank};
@@ -90,7 +90,8 @@ TEST(OperationsAsync, GoOnInTheirOrder) {
   });
 }
 
-// 5 rows of 3 over 3 ranks: 2, 2 and 1 rows, where blocks of elements would be 5 each.
+// The 5 rows of 3 elements give the 3 ranks 2, 2 and 1 rows, while blocks of elements would have 5
+// elements each.
 TEST(OperationsReduceScatterV, CutsByRows) {
   run_ranks(3, [](Communicator& comm) {
     std::vector<std::int32_t> matrix(15);
@@ -116,18 +117,19 @@ TEST(OperationsBarrier, AsyncIsDoneOnceAllHaveEntered) {
     while (comm.rank() == 0 && waited < 2) std::this_thread::yield();
     Work barrier = barrier_async(comm, {.name = "epoch"});
     if (comm.rank() != 0) {
-      EXPECT_FALSE(barrier.wait_for(std::chrono::milliseconds(20))) << "rank 0 has not entered";
+      EXPECT_FALSE(barrier.wait_for(std::chrono::milliseconds(20)))
+          << "rank 0 has not entered the barrier yet";
       ++waited;
     }
     std::vector<std::int32_t> sum = {1};
     all_reduce(comm, view(sum));
-    EXPECT_TRUE(barrier.done()) << "it was started first";
+    EXPECT_TRUE(barrier.done()) << "the operation that was started first must be done";
     barrier.wait();
     EXPECT_EQ(sum[0], 3);
   });
 }
 
-TEST(OperationsObjects, ArriveWholeWhateverTheirLengths) {
+TEST(OperationsObjects, ArriveWholeAtAnyLength) {
   run_ranks(4, [](Communicator& comm) {
     const auto text_of = [](int rank) {
       return std::string(static_cast<std::size_t>(rank * 100), static_cast<char>(rank));
@@ -135,7 +137,7 @@ TEST(OperationsObjects, ArriveWholeWhateverTheirLengths) {
     EXPECT_THAT(all_gather_object(comm, text_of(comm.rank()), {.name = "texts"}),
                 testing::ElementsAre(text_of(0), text_of(1), text_of(2), text_of(3)));
     EXPECT_THAT(all_gather_object(comm, ""), testing::ElementsAre("", "", "", ""));
-    for (const int root : {3, 0}) {  // the longest, and the empty one
+    for (const int root : {3, 0}) {  // the longest object and the empty one
       std::string text = text_of(comm.rank());
       broadcast_object(comm, text, {.root = root, .name = "one"});
       EXPECT_EQ(text, text_of(root));

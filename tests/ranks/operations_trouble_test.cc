@@ -1,4 +1,4 @@
-// What ranks are told when the rooted operations, the exchanges and the messages go wrong.
+// The errors that ranks get if the rooted operations, the exchanges and the messages go wrong.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -75,19 +75,19 @@ TEST(OperationArguments, AreCheckedBeforeAnythingIsSent) {
                 send(comm, {nullptr, 3, DataType::f32}, 1 - comm.rank());
               }),
               "send: data has 3 elements at no address");
-    barrier(comm);  // still usable
+    barrier(comm);  // the communicator is still usable
   });
 }
 
 class OperationTrouble : public Trouble {
  protected:
-  // Rank 2 of 3 does otherwise: all learn the same, in good time.
+  // Runs `odd` on rank 2 of 3 and `most` on the others. All ranks must get the same error soon.
   void expect_same_mismatch(const Body& most, const Body& odd, const std::string& text) {
-    const auto told =
+    const auto texts =
         errors(3, [&](Communicator& comm) { comm.rank() == 2 ? odd(comm) : most(comm); });
-    EXPECT_THAT(told, Each(StartsWith("mismatch: ranks disagree ")));
-    EXPECT_THAT(told, Each(told.front()));
-    EXPECT_THAT(told.front(), HasSubstr(text));
+    EXPECT_THAT(texts, Each(StartsWith("mismatch: ranks disagree ")));
+    EXPECT_THAT(texts, Each(texts.front()));
+    EXPECT_THAT(texts.front(), HasSubstr(text));
     EXPECT_LT(took_, kSoon);
   }
 };
@@ -138,7 +138,7 @@ TEST_P(OperationTrouble, OtherOperation) {
       "all_to_all of 6 i64 'experts'; rank 2 for scatter of 2 i64 from rank 0 'experts'");
 }
 
-TEST_P(OperationTrouble, CountsOfAnExchangeThatDoNotFit) {
+TEST_P(OperationTrouble, CountsOfAnExchangeDisagree) {
   const auto exchange = [](Communicator& comm, std::size_t from_zero) {
     std::vector<std::size_t> send(3, 4);
     std::vector<std::size_t> receive = {from_zero, 4, 4};
@@ -153,58 +153,59 @@ TEST_P(OperationTrouble, CountsOfAnExchangeThatDoNotFit) {
                        "rank 2, which expects 5");
 }
 
-TEST_P(OperationTrouble, AMessageOfAnotherLength) {
-  const auto told = errors(3, [](Communicator& comm) {
+TEST_P(OperationTrouble, LengthsOfAMessageDisagree) {
+  const auto texts = errors(3, [](Communicator& comm) {
     std::vector<float> data(comm.rank() == 0 ? 10 : 11);
     if (comm.rank() == 0) send(comm, const_view(data), 1, {.name = "head"});
     if (comm.rank() == 1) receive(comm, view(data), 0, {.name = "head"});
     barrier(comm);
   });
-  EXPECT_THAT(told, Each(HasSubstr("rank 0 asked for message of 10 f32 from rank 0 to rank 1 "
-                                   "'head'; rank 1 for message of 11 f32 from rank 0 to rank 1 "
-                                   "'head'")));
+  EXPECT_THAT(texts, Each(HasSubstr("rank 0 asked for message of 10 f32 from rank 0 to rank 1 "
+                                    "'head'; rank 1 for message of 11 f32 from rank 0 to rank 1 "
+                                    "'head'")));
   EXPECT_LT(took_, kSoon);
 }
 
-TEST_P(OperationTrouble, TwoThatSendToEachOther) {
-  const auto told = errors(2, [](Communicator& comm) {
+TEST_P(OperationTrouble, TwoRanksSendToEachOther) {
+  const auto texts = errors(2, [](Communicator& comm) {
     const std::vector<float> data(20'000);
     send(comm, const_view(data), 1 - comm.rank());
   });
-  EXPECT_THAT(told, Each("mismatch: two ranks wait for each other: rank 0 in message of 20000 f32 "
-                         "from rank 0 to rank 1, rank 1 in message of 20000 f32 from rank 1 to "
-                         "rank 0 (send_async and receive_async let a rank do both)"));
+  EXPECT_THAT(texts, Each("mismatch: two ranks wait for each other: rank 0 in message of 20000 f32 "
+                          "from rank 0 to rank 1, rank 1 in message of 20000 f32 from rank 1 to "
+                          "rank 0 (send_async and receive_async let a rank do both)"));
   EXPECT_LT(took_, kSoon);
 }
 
-TEST_P(OperationTrouble, OneThatReceivesFromWhoIsInACollective) {
-  const auto told = errors(2, [](Communicator& comm) {
+TEST_P(OperationTrouble, ReceiveFromARankInACollective) {
+  const auto texts = errors(2, [](Communicator& comm) {
     std::vector<float> data(10);
     if (comm.rank() == 0) receive(comm, view(data), 1);
     barrier(comm, {.name = "epoch"});
   });
-  EXPECT_THAT(told, Each("mismatch: two ranks wait for each other: rank 0 in message of 10 f32 "
-                         "from rank 1 to rank 0, rank 1 in barrier 'epoch' (every rank must ask "
-                         "for the same collectives and messages in the same order)"));
+  EXPECT_THAT(texts, Each("mismatch: two ranks wait for each other: rank 0 in message of 10 f32 "
+                          "from rank 1 to rank 0, rank 1 in barrier 'epoch' (every rank must ask "
+                          "for the same collectives and messages in the same order)"));
   EXPECT_LT(took_, kSoon);
 }
 
-TEST_P(OperationTrouble, WhoIsMissingIsNamed) {
+TEST_P(OperationTrouble, MissingRanksAreNamed) {
   options_.communicator.timeout = 1s;
-  const auto told = errors(4, [](Communicator& comm) {
+  const auto texts = errors(4, [](Communicator& comm) {
     if (comm.rank() % 2 == 0) barrier(comm, {.name = "epoch"});
     std::vector<float> data(10);
     while (!comm.store()->job_failure()) std::this_thread::sleep_for(1ms);
   });
   for (const std::size_t rank : {0, 2}) {
-    EXPECT_THAT(told[rank], AllOf(StartsWith("timeout: "),
-                                  HasSubstr("waited 1000 ms for ranks 1, 3 in barrier 'epoch': not "
-                                            "seen in this collective by then (slow ranks need a "
-                                            "longer timeout)")));
+    EXPECT_THAT(texts[rank],
+                AllOf(StartsWith("timeout: "),
+                      HasSubstr("waited 1000 ms for ranks 1, 3 in barrier 'epoch': not "
+                                "seen in this collective by then (slow ranks need a "
+                                "longer timeout)")));
   }
 }
 
-TEST_P(OperationTrouble, WhoIsMissingIsSaidAloudBeforeTheDeadline) {
+TEST_P(OperationTrouble, MissingRanksAreLoggedBeforeTheDeadline) {
   options_.stall_after = 20ms;
   std::mutex mutex;
   std::vector<std::string> lines;
@@ -215,20 +216,20 @@ TEST_P(OperationTrouble, WhoIsMissingIsSaidAloudBeforeTheDeadline) {
     lines.emplace_back(text);
     if (lines.size() == 1) warned.count_down();
   });
-  const auto told = errors(3, [&](Communicator& comm) {
+  const auto texts = errors(3, [&](Communicator& comm) {
     if (comm.rank() == 1) warned.wait();
     barrier(comm, {.name = "epoch"});
   });
   set_log_sink({});
-  EXPECT_THAT(told, Each(""));
+  EXPECT_THAT(texts, Each(""));
   EXPECT_THAT(lines,
               testing::Contains(testing::MatchesRegex(
                   "rank [02] has waited [0-9]+ s in barrier 'epoch' for (ranks 1, 2|ranks 0, "
                   "1|rank 1), not seen in it yet")));
 }
 
-// Each new operation, when a rank throws in the middle of many.
-TEST_P(OperationTrouble, ARankThatDiesIsNamedByAll) {
+// Runs each new operation again and again while one rank throws.
+TEST_P(OperationTrouble, DeadRankIsNamedByAllRanks) {
   const std::vector<Body> bodies = {
       [](Communicator& comm) { sum_to(comm, 0); },
       [](Communicator& comm) { gather_to(comm, 0, 100); },
@@ -250,15 +251,15 @@ TEST_P(OperationTrouble, ARankThatDiesIsNamedByAll) {
       },
   };
   for (const Body& body : bodies) {
-    const auto told = errors(3, [&](Communicator& comm) {
+    const auto texts = errors(3, [&](Communicator& comm) {
       body(comm);
       if (comm.rank() == 1) throw std::runtime_error("of its own doing");
       for (;;) body(comm);
     });
-    EXPECT_EQ(told[1], "of its own doing");
+    EXPECT_EQ(texts[1], "of its own doing");
     for (const std::size_t rank : {0, 2}) {
-      EXPECT_THAT(told[rank], AllOf(AnyOf(StartsWith("peer_lost: "), StartsWith("aborted: ")),
-                                    HasSubstr("rank 1")));
+      EXPECT_THAT(texts[rank], AllOf(AnyOf(StartsWith("peer_lost: "), StartsWith("aborted: ")),
+                                     HasSubstr("rank 1")));
     }
     EXPECT_LT(took_, kSoon);
   }

@@ -1,4 +1,4 @@
-// Ranks as processes over Gloo, found through the real store: the truth about dying peers.
+// Ranks as processes over Gloo, connected by the real store. Only processes can really die.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -28,8 +28,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Sooner than any deadline would end it, and far from the tenth of a second to a second and a half
-// that users of a quiet machine see: here it may be busy.
+// Far below any deadline. On an idle machine users see 0.1 to 1.5 seconds, but the machine that
+// runs the tests may be busy.
 constexpr auto kSoon = 15s;
 
 RANK_BODY(collectives) {
@@ -72,11 +72,12 @@ RANK_BODY(large) {
 }
 
 TEST(Processes, LargeVectors) { run_processes("large", {.ranks = 4}); }
-TEST(Processes, LargeVectorsByGloosOwn) {
+TEST(Processes, LargeVectorsByGlooNative) {
   run_processes("large", {.ranks = 2, .environment = {"BP_BACKEND=gloo-native"}});
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they take terabytes of it
+// they reserve terabytes of address space
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 RANK_BODY(little_address_space) {
   const rlimit limit{.rlim_cur = std::size_t{2} << 30, .rlim_max = std::size_t{2} << 30};
   EXPECT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
@@ -112,7 +113,7 @@ RANK_BODY(native) {
     for (int rank = 0; rank < 3; ++rank)
       std::ranges::copy(input(rank, count), std::back_inserter(wanted));
     EXPECT_EQ(differences(all, wanted), "");
-    if (count == 1) continue;  // Gloo's wants more
+    if (count == 1) continue;  // Gloo's reduce_scatter needs more than one element
     const Block own = block_of(count * 3, 3, world.rank());
     std::vector<float> part(own.count);
     reduce_scatter(world, const_view(input(world.rank(), count * 3)), view(part));
@@ -123,13 +124,13 @@ RANK_BODY(native) {
   return 0;
 }
 
-TEST(Processes, GloosOwnCollectives) {
+TEST(Processes, CollectivesOfGlooNative) {
   for (const char* backend : {"BP_BACKEND=gloo-native", "BP_BACKEND=gloo-native-batch"}) {
     run_processes("native", {.ranks = 3, .environment = {backend}});
   }
 }
 
-// All reduce for ever; the victim of the test is killed meanwhile.
+// All ranks reduce until the victim of the test is killed.
 RANK_BODY(for_ever) {
   Communicator world = Communicator::create();
   std::vector<float> data(1'000'000);
@@ -158,9 +159,11 @@ void expect_survivors_name_the_dead(const std::vector<int>& local_sizes) {
   }
 }
 
-TEST(Processes, SurvivorsSoonNameTheDead) { expect_survivors_name_the_dead({4}); }
-// A leader, and one that only its own host knows.
-TEST(Processes, SurvivorsOnSeveralHostsSoonNameTheDead) { expect_survivors_name_the_dead({3, 1}); }
+TEST(Processes, SurvivorsSoonNameTheDeadRank) { expect_survivors_name_the_dead({4}); }
+// Rank 0 leads its host, and rank 2 has connections only within its host.
+TEST(Processes, SurvivorsOnSeveralHostsSoonNameTheDeadRank) {
+  expect_survivors_name_the_dead({3, 1});
+}
 
 void expect_survivors_of_gloos_own(const std::string& body) {
   const auto results =
@@ -173,10 +176,9 @@ void expect_survivors_of_gloos_own(const std::string& body) {
   }
 }
 
-// The same for Gloo's own.
-TEST(Processes, SurvivorsOfGloosOwnToo) { expect_survivors_of_gloos_own("for_ever"); }
+TEST(Processes, SurvivorsOfGlooNativeToo) { expect_survivors_of_gloos_own("for_ever"); }
 
-// Whoever dies is in the midst of a message, which fits into no socket's buffer.
+// The victim dies within a message, which is larger than any socket's buffer.
 RANK_BODY(broadcast_for_ever) {
   Communicator world = Communicator::create();
   std::vector<float> data(std::size_t{16} << 20);
@@ -186,12 +188,12 @@ RANK_BODY(broadcast_for_ever) {
   }
 }
 
-// Gloo itself tells nobody who is in the midst of sending or receiving.
-TEST(Processes, SurvivorsInTheMidstOfAMessageOfGloosOwnToo) {
+// Gloo itself does not wake operations that have sent or received a part of their data.
+TEST(Processes, SurvivorsWithinAMessageOfGlooNativeToo) {
   expect_survivors_of_gloos_own("broadcast_for_ever");
 }
 
-// The same for an operation at a time, by BP_TEST_OPERATION.
+// Runs one operation, which BP_TEST_OPERATION names, until the victim is killed.
 RANK_BODY(one_for_ever) {
   Communicator world = Communicator::create();
   const std::string operation = std::getenv("BP_TEST_OPERATION");
@@ -208,7 +210,7 @@ RANK_BODY(one_for_ever) {
     if (operation == "all_to_all_v") {
       all_to_all_v(world, const_view(all), view(swapped), {.send = counts, .receive = counts});
     }
-    if (operation == "message") {  // the victim's, and the other waits for it
+    if (operation == "message") {  // the victim sends it, and rank 0 waits for it
       if (world.rank() == 0) receive(world, view(one), 2);
       if (world.rank() == 2) send(world, const_view(one), 0);
       if (world.rank() == 1) barrier(world);
@@ -219,7 +221,7 @@ RANK_BODY(one_for_ever) {
   }
 }
 
-TEST(Processes, SurvivorsOfEachOperationNameTheDead) {
+TEST(Processes, SurvivorsOfEachOperationNameTheDeadRank) {
   for (const char* backend : {"gloo", "auto"}) {
     for (const char* operation :
          {"reduce", "gather", "scatter", "all_to_all", "all_to_all_v", "message"}) {
@@ -250,8 +252,8 @@ RANK_BODY(for_two_seconds) {
   }
 }
 
-// It stops dead, its connections stay open.
-TEST(Processes, ASilentRankIsNamedAtTheDeadline) {
+// The stopped process no longer answers, but its connections stay open.
+TEST(Processes, SilentRankIsNamedAtTheDeadline) {
   const auto results =
       try_processes("for_two_seconds", {.ranks = 3, .victim = 1, .victim_signal = SIGSTOP});
   for (const std::size_t rank : {0, 2}) {
@@ -271,7 +273,7 @@ RANK_BODY(disagree) {
   return 0;
 }
 
-TEST(Processes, AMismatchIsToldToAllAndKillsNobody) {
+TEST(Processes, MismatchReachesAllRanksAndKillsNone) {
   const auto results = try_processes("disagree", {.ranks = 3});
   for (const ProcessResult& result : results) {
     EXPECT_EQ(result.exit_code, 1) << "signal " << result.signal << "\n" << result.output;
@@ -288,7 +290,7 @@ RANK_BODY(warns_and_throws) {
   throw Error(ErrorCode::io, "rank 0 failed");
 }
 
-TEST(Processes, AnErrorIsToldApartFromTheLog) {
+TEST(Processes, ErrorIsSeparateFromTheLog) {
   const ProcessResult result = try_processes("warns_and_throws", {.ranks = 1})[0];
   EXPECT_THAT(result.output, HasSubstr("W rank 0 refused 1 connection\n"));
   EXPECT_EQ(result.error(), "io: rank 0 failed\n");
@@ -302,7 +304,7 @@ RANK_BODY(never_comes) {
   return 0;
 }
 
-TEST(Processes, WhoDoesNotComeIsNamed) {
+TEST(Processes, AbsentRankIsNamed) {
   const auto results = try_processes("never_comes", {.ranks = 3});
   for (const std::size_t rank : {0, 2}) {
     EXPECT_EQ(results[rank].exit_code, 1) << results[rank].output;
@@ -322,7 +324,7 @@ RANK_BODY(leaves_early) {
   return 0;
 }
 
-TEST(Processes, OneThatFinishedIsNoLostPeer) {
+TEST(Processes, FinishedRankIsNoLostPeer) {
   const auto results = try_processes("leaves_early", {.ranks = 3});
   EXPECT_EQ(results[0].exit_code, 0) << results[0].output;
   for (const std::size_t rank : {1, 2}) {
@@ -331,7 +333,8 @@ TEST(Processes, OneThatFinishedIsNoLostPeer) {
   }
 }
 
-// Three worlds one after another in one job; what the first left in the store is in nobody's way.
+// Runs three worlds one after another in one job. What a world leaves in the store must not disturb
+// the next one.
 RANK_BODY(again) {
   for (int round = 0; round < 3; ++round) {
     Communicator world = Communicator::create();
@@ -344,7 +347,7 @@ RANK_BODY(again) {
   return 0;
 }
 
-TEST(Processes, AJobMayHaveSeveralWorldsInTurn) {
+TEST(Processes, JobCanHaveSeveralWorldsInTurn) {
   run_processes("again", {.ranks = 3});
   run_processes("again", {.ranks = 3, .local_sizes = {2, 1}});
 }
@@ -385,7 +388,7 @@ TEST(Processes, UnknownNamesAreErrors) {
                  concat("unavailable: the Gloo plugin does not load: ", folder.path(),
                         "/libbp_gloo.so: file too short"));
   expect_refused({"BP_TRACE=/dev/null/trace"}, "io: cannot create the trace /dev/null/trace/rank-");
-  // The first of a name counts.
+  // getenv() returns the first entry of a name.
   expect_refused({"BP_BACKEND=shm", "BP_LOCAL_SIZES=1,1"},
                  "the backend shm is for ranks of one host; this job has 2 hosts (auto "
                  "chooses what fits)");

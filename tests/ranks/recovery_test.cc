@@ -1,4 +1,4 @@
-// Where there is nothing to recover, and what recover() says.
+// The cases in which recover() is refused, and the texts of the errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -33,13 +33,14 @@ RANK_BODY(no_recovery) {
   return 0;
 }
 
-TEST(Processes, RecoveryIsForWorldsThatFailedInJobsThatGoOn) {
+TEST(Processes, RecoveryNeedsAFailedWorldAndAJobThatContinues) {
   for (const ProcessResult& result : try_processes("no_recovery", {.ranks = 2})) {
     EXPECT_EQ(result.exit_code, 0) << result.output;
   }
 }
 
-// Makes of a rank of bprun one of a Slurm step on one node, as srun would have started it.
+// Gives a rank of bprun the environment of a rank of a Slurm step on one node, as srun would set
+// it.
 void become_rank_of_slurm() {
   const std::string rank = std::getenv("RANK");
   const std::string size = std::getenv("WORLD_SIZE");
@@ -68,7 +69,7 @@ RANK_BODY(no_recovery_under_slurm) {
   return 0;
 }
 
-TEST(Processes, ThereIsNoRecoveryUnderAnEngine) {
+TEST(Processes, RecoveryIsRefusedUnderSlurm) {
   const Scratch folder;
   run_processes(
       "no_recovery_under_slurm",

@@ -1,4 +1,4 @@
-// How sums of halves round: what include/bp/collective.h says of it.
+// How sums of halves round. The tests check what include/bp/collective.h promises.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,8 +28,9 @@ RanksOptions over(Wire wire, const std::string& algorithm) {
   return options;
 }
 
-// Element j is 256 at rank j mod P and 1 at the others: each 1 that is added to the 256 by itself
-// is lost, for 257 lies halfway between 256 and 258 and 256 is even.
+// Element j is 256 on rank j mod P and 1 on the others. A 1 that is added to 256 by itself is lost,
+// because 257 lies halfway between 256 and 258, and the tie rounds to the even mantissa, that of
+// 256.
 std::vector<double> sums_of_ones_and_a_large(int ranks, const RanksOptions& options) {
   std::vector<double> sums;
   run_ranks(
@@ -48,10 +49,10 @@ std::vector<double> sums_of_ones_and_a_large(int ranks, const RanksOptions& opti
   return sums;
 }
 
-TEST(RoundingOfHalves, ARingRoundsOncePerMessage) {
+TEST(RoundingOfHalves, RingRoundsOncePerMessage) {
   for (const int ranks : {3, 5, 8}) {
     const auto sums = sums_of_ones_and_a_large(ranks, over(Wire::inproc, "ring"));
-    // (P - 1) / 2 ulp below 256 + (P - 1), where the 256 comes first; an ulp is 2 here.
+    // If the 256 comes first, the result is (P - 1) / 2 ulp below 256 + (P - 1). An ulp is 2 here.
     EXPECT_EQ(std::ranges::min(sums), 256) << ranks;
     for (const double sum : sums) EXPECT_LE(std::abs(sum - 255 - ranks), ranks - 1) << ranks;
   }
@@ -64,7 +65,7 @@ TEST(RoundingOfHalves, SharedMemoryRoundsOnce) {
   }
 }
 
-// Random numbers of both signs and many magnitudes, over whatever algorithm.
+// Random numbers of both signs and many magnitudes, with every algorithm.
 TEST(RoundingOfHalves, IsWithinTheBoundByEveryAlgorithm) {
   constexpr int kWorld = 5;
   constexpr std::size_t kCount = 300;

@@ -1,4 +1,4 @@
-// Factors before and after a reduction, groups of tensors, and how many operations may be in
+// Tests factors before and after a reduction, groups of tensors, and the limit of operations in
 // flight.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ void expect_scaled(Communicator& comm) {
   std::vector<T> part(block_of(300, comm.size(), comm.rank()).count);
   reduce_scatter(comm, const_view(input), view(part), {.prescale = 0.25, .postscale = 3});
   EXPECT_THAT(part, Each(encode<T>(3 * n)));
-  EXPECT_THAT(input, Each(encode<T>(4)));  // is not written
+  EXPECT_THAT(input, Each(encode<T>(4)));  // the input is not written
 
   const int root = comm.size() - 1;
   std::vector<T> sum(300, encode<T>(2));
@@ -81,7 +81,7 @@ TEST_P(Scaling, TruncatesIntegersBeforeAndAfter) {
 }
 
 TEST(ScalingArguments, OtherFactorsAreAMismatchAndOtherOperationsHaveNone) {
-  const auto told = try_ranks(2, [](Communicator& comm) {
+  const auto texts = try_ranks(2, [](Communicator& comm) {
     std::vector<float> data(10);
     try {
       broadcast(comm, view(data), {.postscale = 2, .name = "x"});
@@ -93,11 +93,11 @@ TEST(ScalingArguments, OtherFactorsAreAMismatchAndOtherOperationsHaveNone) {
     }
     all_reduce(comm, view(data), {.prescale = comm.rank() == 0 ? 1 : 0.5});
   });
-  EXPECT_THAT(told, Each(HasSubstr("rank 0 asked for all_reduce sum of 10 f32; rank 1 for "
-                                   "all_reduce sum of 10 f32 scaled by 0.5 before and 1 after")));
+  EXPECT_THAT(texts, Each(HasSubstr("rank 0 asked for all_reduce sum of 10 f32; rank 1 for "
+                                    "all_reduce sum of 10 f32 scaled by 0.5 before and 1 after")));
 }
 
-TEST_P(Grouped, TensorsOfAllSortsAreOneOperation) {
+TEST_P(Grouped, TensorsOfAllTypesAreOneOperation) {
   for (const int ranks : {1, 3, 4}) {
     run_ranks(
         ranks,
@@ -128,7 +128,7 @@ TEST_P(Grouped, TensorsOfAllSortsAreOneOperation) {
 }
 
 TEST(GroupedArguments, AreCheckedHereAndOnAllRanks) {
-  const auto told = try_ranks(2, [](Communicator& comm) {
+  const auto texts = try_ranks(2, [](Communicator& comm) {
     const auto refused = [&](std::span<const View> tensors) {
       try {
         all_reduce_grouped(comm, tensors);
@@ -147,11 +147,11 @@ TEST(GroupedArguments, AreCheckedHereAndOnAllRanks) {
     if (comm.rank() == 1) std::swap(tensors[0], tensors[1]);
     all_reduce_grouped(comm, tensors);
   });
-  EXPECT_THAT(told, Each(HasSubstr("rank 0 asked for all_reduce_grouped sum of 10 f32 + 2 i64; "
-                                   "rank 1 for all_reduce_grouped sum of 2 i64 + 10 f32")));
+  EXPECT_THAT(texts, Each(HasSubstr("rank 0 asked for all_reduce_grouped sum of 10 f32 + 2 i64; "
+                                    "rank 1 for all_reduce_grouped sum of 2 i64 + 10 f32")));
 }
 
-TEST(InFlight, OneTooManyWaitsAndIsThenRefused) {
+TEST(InFlight, OperationBeyondTheLimitWaitsAndIsThenRefused) {
   RanksOptions options;
   options.communicator.max_in_flight = 2;
   std::latch refused(1);
@@ -163,7 +163,7 @@ TEST(InFlight, OneTooManyWaitsAndIsThenRefused) {
           return all_reduce_async(comm, view(std::span(data).subspan(i, 1)),
                                   {.name = "some", .timeout = timeout});
         };
-        if (comm.rank() == 1) refused.wait();  // until then nothing of rank 0's can end
+        if (comm.rank() == 1) refused.wait();  // until then no operation of rank 0 can end
         std::vector<Work> works;
         works.push_back(start(0, 20s));
         works.push_back(start(1, 20s));
@@ -180,7 +180,7 @@ TEST(InFlight, OneTooManyWaitsAndIsThenRefused) {
           }
           refused.count_down();
         }
-        works.push_back(start(2, 20s));  // waits for room
+        works.push_back(start(2, 20s));  // waits until an operation ends
         for (Work& work : works) work.wait();
         EXPECT_THAT(data, Each(2.0F));
       },

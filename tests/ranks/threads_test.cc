@@ -1,4 +1,4 @@
-// All collectives with ranks as threads.
+// Tests all collectives with ranks as threads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace bp::test {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-const auto kRanks = testing::Values(1, 2, 3, 5);  // one more rank only takes the same paths again
+const auto kRanks = testing::Values(1, 2, 3, 5);  // more ranks would only take the same paths again
 #else
 const auto kRanks = testing::Range(1, 9);
 #endif
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
       return concat(std::get<1>(param.param), "_", std::get<0>(param.param));
     });
 
-// Hosts of uneven sizes; each host's ranks share memory, or send messages there too.
+// Hosts of different sizes. The ranks of a host share memory, or send messages to each other.
 class ThreadsOnHosts : public testing::TestWithParam<std::tuple<std::vector<int>, Wire>> {
  protected:
   [[nodiscard]] static int ranks() {
@@ -88,8 +88,8 @@ TEST_P(ThreadsOnHosts, EveryCollectiveIsExactAndGroupsWork) {
       options());
 }
 
-// Several leaders a host, where there are several ranks on each.
-TEST_P(ThreadsOnHosts, LongVectorsGoBySeveralRails) {
+// On hosts with several ranks, several ranks per host exchange data with the other hosts.
+TEST_P(ThreadsOnHosts, LongVectorsUseSeveralRails) {
   RanksOptions longer = options();
   longer.segments = {.max_bytes = 64 << 10, .min_bytes = 16 << 10};
   longer.shared_chunk = 32 << 10;
@@ -163,8 +163,8 @@ TEST(ThreadsSplit, GroupsOfGroups) {
   }
 }
 
-// Rank 0 comes to nothing of theirs before the others are through.
-TEST(ThreadsSplit, ABarrierIsForItsGroupOnly) {
+// Rank 0 starts no operation of the group before the other ranks have completed their barrier.
+TEST(ThreadsSplit, BarrierIsForItsGroupOnly) {
   std::counting_semaphore<> through{0};
   run_ranks(3, [&](Communicator& comm) {
     Communicator group = comm.split(comm.rank() == 0 ? 0 : 1);
@@ -196,12 +196,13 @@ TEST_P(ThreadsShm, EveryCollectiveIsExact) {
       options());
 }
 
-TEST_P(ThreadsShm, MemoryOfTheCommunicatorIsUsedWhereItIs) {
+TEST_P(ThreadsShm, MemoryOfTheCommunicatorIsUsedInPlace) {
   run_ranks(
       GetParam(),
       [](Communicator& comm) {
         const int ranks = comm.size();
-        for (int own = 0; own <= ranks; ++own) {  // so many of the ranks have theirs there
+        // the number of ranks whose memory is the communicator's
+        for (int own = 0; own <= ranks; ++own) {
           for (const std::size_t count : {11, 1000, 70'000}) {
             Buffer buffer = comm.allocate(count * sizeof(float));
             std::vector<float> other(count);

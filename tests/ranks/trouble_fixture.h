@@ -1,4 +1,4 @@
-// Ranks of which one is in trouble, over either wire, and what each is told.
+// Runs ranks of which one is in trouble, over either wire, and returns each rank's error.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,11 +14,11 @@ namespace bp::test {
 
 using Body = std::function<void(Communicator&)>;
 
-// Half of what a collective may take (RanksOptions): told by another rank, not by the deadline. On
-// a quiet machine it is a tenth of a second.
+// Half of a collective's timeout (RanksOptions), so an error within it came from another rank and
+// not from the deadline. On an idle machine it takes a tenth of a second.
 inline constexpr std::chrono::seconds kSoon{10};
 
-// A Gloo mesh too, where the wrong move would end the process.
+// Also runs over Gloo, where a wrong move would end the process.
 class Trouble : public testing::TestWithParam<Wire> {
  protected:
   void SetUp() override { options_.wire = GetParam(); }

@@ -1,5 +1,5 @@
-// What ranks are told when something goes wrong: which of them fails, how, within what time the
-// others know, and in what words.
+// Tests the errors of ranks in trouble: which rank fails and how, and when and with which text the
+// others learn of it.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -33,12 +33,12 @@ using testing::StartsWith;
 
 OVER_BOTH_WIRES(Trouble);
 
-TEST_P(Trouble, ASilentRankIsNamedAtTheDeadline) {
+TEST_P(Trouble, SilentRankIsNamedAtTheDeadline) {
   options_.communicator.timeout = 1500ms;
   std::latch over(2);
-  const auto told = errors(3, [&](Communicator& comm) {
+  const auto texts = errors(3, [&](Communicator& comm) {
     if (comm.rank() == 1) {
-      over.wait();  // takes no part
+      over.wait();  // takes no part in the all_reduce
       comm.abort("was silent");
       return;
     }
@@ -52,7 +52,7 @@ TEST_P(Trouble, ASilentRankIsNamedAtTheDeadline) {
     over.count_down();
   });
   for (const int rank : {0, 2}) {
-    EXPECT_THAT(told[static_cast<std::size_t>(rank)],
+    EXPECT_THAT(texts[static_cast<std::size_t>(rank)],
                 AllOf(StartsWith("timeout: "), HasSubstr("waited 1500 ms for rank 1 "),
                       HasSubstr("of all_reduce sum of 1000 f32 'loss'"),
                       HasSubstr("not seen in this collective")));
@@ -61,9 +61,9 @@ TEST_P(Trouble, ASilentRankIsNamedAtTheDeadline) {
   EXPECT_LT(took_, kSoon);
 }
 
-TEST_P(Trouble, AShortDeadlineIsKept) {
+TEST_P(Trouble, ShortTimeoutIsKept) {
   std::latch over(1);
-  const auto told = errors(2, [&](Communicator& comm) {
+  const auto texts = errors(2, [&](Communicator& comm) {
     if (comm.rank() == 1) {
       over.wait();
       return;
@@ -75,13 +75,13 @@ TEST_P(Trouble, AShortDeadlineIsKept) {
       throw;
     }
   });
-  EXPECT_THAT(told[0],
+  EXPECT_THAT(texts[0],
               AllOf(StartsWith("timeout: rank 0 waited 10 ms for rank 1 in barrier 'quick'")));
   EXPECT_LT(took_, kSoon);
 }
 
 TEST_P(Trouble, OneNameTwiceInFlight) {
-  const auto told = errors(3, [](Communicator& comm) {
+  const auto texts = errors(3, [](Communicator& comm) {
     std::vector<std::int32_t> first(10, comm.rank());
     std::vector<std::int32_t> second(20, 10 * comm.rank());
     Work one = all_reduce_async(comm, view(first), {.name = "same"});
@@ -91,12 +91,12 @@ TEST_P(Trouble, OneNameTwiceInFlight) {
     EXPECT_THAT(first, Each(3));
     EXPECT_THAT(second, Each(30));
   });
-  EXPECT_THAT(told, Each(""));
+  EXPECT_THAT(texts, Each(""));
 }
 
-TEST_P(Trouble, WhoComesToAnEndedJobIsToldWhatItDidNotBegin) {
+TEST_P(Trouble, ErrorNamesTheOperationThatDidNotBegin) {
   std::barrier both(2);
-  const auto told = errors(2, [&](Communicator& comm) {
+  const auto texts = errors(2, [&](Communicator& comm) {
     both.arrive_and_wait();
     if (comm.rank() == 1) comm.abort("the data is bad");
     while (!comm.store()->job_failure()) std::this_thread::yield();
@@ -104,22 +104,22 @@ TEST_P(Trouble, WhoComesToAnEndedJobIsToldWhatItDidNotBegin) {
     try {
       all_reduce(comm, view(data), {.name = "step"});
     } catch (const Error&) {
-      both.arrive_and_wait();  // who has left is another matter
+      both.arrive_and_wait();  // the others must not see this rank leave
       throw;
     }
   });
-  // Rank 0's store knows a moment before rank 0 does.
-  EXPECT_THAT(told[0],
+  // Rank 0's store gets the failure a moment before rank 0 does.
+  EXPECT_THAT(texts[0],
               ContainsRegex("^aborted: rank 0 (did not begin|stopped after 0 of 40 bytes of) "
                             "all_reduce sum of 10 f32 'step': rank 1 aborted: the data is bad$"));
-  EXPECT_EQ(told[1],
+  EXPECT_EQ(texts[1],
             "aborted: rank 1 did not begin all_reduce sum of 10 f32 'step': rank 1 aborted: the "
             "data is bad");
 }
 
-TEST_P(Trouble, ALateRankIsNoFailure) {
+TEST_P(Trouble, LateRankIsNoFailure) {
   std::atomic<int> entered = 0;
-  const auto told = errors(3, [&](Communicator& comm) {
+  const auto texts = errors(3, [&](Communicator& comm) {
     if (comm.rank() == 1) std::this_thread::sleep_for(300ms);
     std::vector<std::int32_t> data = {comm.rank()};
     all_reduce(comm, view(data));
@@ -130,37 +130,38 @@ TEST_P(Trouble, ALateRankIsNoFailure) {
       barrier(comm);
       EXPECT_GE(entered, 3 * (late + 1)) << "the barrier did not wait for rank " << late;
     }
-    EXPECT_FALSE(comm.store()->find("comm/world/asked/0/0."));  // no trace is left
+    // no key of the comparison may be left
+    EXPECT_FALSE(comm.store()->find("comm/world/asked/0/0."));
   });
-  EXPECT_THAT(told, Each(""));
+  EXPECT_THAT(texts, Each(""));
 }
 
-TEST_P(Trouble, ARankThatThrowsTakesTheOthersAlong) {
-  const auto told = errors(4, [](Communicator& comm) {
+TEST_P(Trouble, RankThatThrowsEndsTheOthers) {
+  const auto texts = errors(4, [](Communicator& comm) {
     barrier(comm);
     if (comm.rank() == 2) throw std::runtime_error("of its own doing");
     std::vector<float> data(100'000);
     for (;;) all_reduce(comm, view(data));
   });
-  EXPECT_EQ(told[2], "of its own doing");
+  EXPECT_EQ(texts[2], "of its own doing");
   for (const std::size_t rank : {0, 1, 3}) {
-    EXPECT_THAT(told[rank], AllOf(StartsWith("peer_lost: "), HasSubstr("rank 2")));
+    EXPECT_THAT(texts[rank], AllOf(StartsWith("peer_lost: "), HasSubstr("rank 2")));
   }
   EXPECT_LT(took_, kSoon);
 }
 
-TEST_P(Trouble, AbortReachesAllWithItsText) {
-  const auto told = errors(3, [](Communicator& comm) {
+TEST_P(Trouble, AbortReachesAllRanksWithItsText) {
+  const auto texts = errors(3, [](Communicator& comm) {
     if (comm.rank() == 1) comm.abort("the data is bad");
     std::vector<float> data(10);
     for (;;) all_reduce(comm, view(data), {.name = "step"});
   });
-  EXPECT_THAT(told, Each(AllOf(StartsWith("aborted: "), HasSubstr("the data is bad"))));
+  EXPECT_THAT(texts, Each(AllOf(StartsWith("aborted: "), HasSubstr("the data is bad"))));
   EXPECT_LT(took_, kSoon);
 }
 
 TEST_P(Trouble, AbortComesFromAnyThread) {
-  const auto told = errors(2, [](Communicator& comm) {
+  const auto texts = errors(2, [](Communicator& comm) {
     if (comm.rank() == 1) {
       while (!comm.store()->job_failure()) std::this_thread::yield();
       return;
@@ -174,11 +175,11 @@ TEST_P(Trouble, AbortComesFromAnyThread) {
     }
     other.join();
   });
-  EXPECT_THAT(told[0], AllOf(StartsWith("aborted: "), HasSubstr("enough")));
+  EXPECT_THAT(texts[0], AllOf(StartsWith("aborted: "), HasSubstr("enough")));
 }
 
-TEST_P(Trouble, AGroupFailsAlone) {
-  const auto told = errors(4, [](Communicator& comm) {
+TEST_P(Trouble, GroupFailsAlone) {
+  const auto texts = errors(4, [](Communicator& comm) {
     Communicator pair = comm.split(comm.rank() / 2);
     if (comm.rank() == 3) pair.abort("only us");
     std::string error;
@@ -190,11 +191,11 @@ TEST_P(Trouble, AGroupFailsAlone) {
     EXPECT_EQ(error.find("only us") != std::string::npos, comm.rank() >= 2) << error;
     barrier(comm);
   });
-  EXPECT_THAT(told, Each(""));
+  EXPECT_THAT(texts, Each(""));
 }
 
-TEST_P(Trouble, WhatIsPendingGetsTheErrorAndLaterCallsAreTold) {
-  const auto told = errors(2, [](Communicator& comm) {
+TEST_P(Trouble, PendingAndLaterCallsGetTheError) {
+  const auto texts = errors(2, [](Communicator& comm) {
     std::vector<float> data(10);
     if (comm.rank() == 1) {
       std::vector<float> other(11);
@@ -215,18 +216,19 @@ TEST_P(Trouble, WhatIsPendingGetsTheErrorAndLaterCallsAreTold) {
     }
     barrier(comm);
   });
-  EXPECT_THAT(told[0], StartsWith("aborted: this communicator has already failed: ranks disagree"));
+  EXPECT_THAT(texts[0],
+              StartsWith("aborted: this communicator has already failed: ranks disagree"));
 }
 
-TEST_P(Trouble, AFinishedCommunicatorSaysSo) {
-  const auto told = errors(1, [](Communicator& comm) {
+TEST_P(Trouble, FinishedCommunicatorRefusesCalls) {
+  const auto texts = errors(1, [](Communicator& comm) {
     comm.finish();
     barrier(comm);
   });
-  EXPECT_EQ(told[0], "aborted: this communicator has finished");
+  EXPECT_EQ(texts[0], "aborted: this communicator has finished");
 }
 
-// One thing goes wrong at one operation of rank 1; nobody hangs, and nobody has a wrong result.
+// One fault at one operation of rank 1. No rank may hang or get a wrong result.
 class Faults : public Trouble {
  protected:
   [[nodiscard]] std::vector<std::string> errors_with(const Fault& fault) const {
@@ -249,49 +251,51 @@ class Faults : public Trouble {
 
 OVER_BOTH_WIRES(Faults);
 
-TEST_P(Faults, ADelayIsNone) {
+TEST_P(Faults, DelayIsNoFault) {
   EXPECT_THAT(errors_with({.kind = Fault::Kind::delay, .at = 31, .delay = 300ms}), Each(""));
 }
 
-TEST_P(Faults, ALostMessageEndsAtTheDeadline) {
-  std::vector<std::future<std::vector<std::string>>> worlds;  // at once: all they do is wait
+TEST_P(Faults, LostMessageEndsAtTheDeadline) {
+  // run at the same time, because they only wait
+  std::vector<std::future<std::vector<std::string>>> worlds;
   for (const std::uint64_t at : {30, 31, 32, 33}) {
     worlds.push_back(std::async(std::launch::async, [this, at] {
       return errors_with({.kind = Fault::Kind::drop, .at = at});
     }));
   }
-  for (auto& told : worlds) {
-    EXPECT_THAT(told.get(), Each(AllOf(StartsWith("timeout: "), HasSubstr("'data'"))));
+  for (auto& texts : worlds) {
+    EXPECT_THAT(texts.get(), Each(AllOf(StartsWith("timeout: "), HasSubstr("'data'"))));
   }
 }
 
-TEST_P(Faults, AFailureIsTheOneOfTheRankThatHadIt) {
-  const auto told = errors_with({.kind = Fault::Kind::fail, .at = 30});
-  EXPECT_THAT(told, Each(AllOf(StartsWith("io: "), HasSubstr("rank 1 lost rank "),
-                               HasSubstr("operation 30 was made to fail"))));
+TEST_P(Faults, FailureIsAttributedToItsRank) {
+  const auto texts = errors_with({.kind = Fault::Kind::fail, .at = 30});
+  EXPECT_THAT(texts, Each(AllOf(StartsWith("io: "), HasSubstr("rank 1 lost rank "),
+                                HasSubstr("operation 30 was made to fail"))));
 }
 
-TEST_P(Faults, ARankThatTakesPartButSendsNothingIsNamed) {
+TEST_P(Faults, RankThatTakesPartButSendsNothingIsNamed) {
   options_.communicator.timeout = 1500ms;
   options_.communicator.algorithm = "ring";
   options_.fault = [](int rank) {
     return rank == 1 ? Fault{.kind = Fault::Kind::drop, .at = 0} : Fault{};
   };
-  const auto told = errors(2, [](Communicator& comm) {
+  const auto texts = errors(2, [](Communicator& comm) {
     std::vector<float> data(100);
     all_reduce(comm, view(data), {.name = "data"});
   });
-  EXPECT_THAT(told, Each(AllOf(StartsWith("timeout: "),
-                               ContainsRegex("rank [01] waited 1500 ms for rank [01] .*'data': it "
-                                             "takes part, but nothing more came \\(slow ranks "
-                                             "need a longer timeout\\)$"))));
+  EXPECT_THAT(texts, Each(AllOf(StartsWith("timeout: "),
+                                ContainsRegex("rank [01] waited 1500 ms for rank [01] .*'data': it "
+                                              "takes part, but nothing more came \\(slow ranks "
+                                              "need a longer timeout\\)$"))));
 }
 
-// Each loses the other for a reason of its own. The first that says so is the job's.
-TEST_P(Faults, ARankThatFailsAfterTheFirstNamesBothReasons) {
+// Each rank loses the other for a reason of its own. The first to report it determines the job's
+// failure.
+TEST_P(Faults, SecondFailingRankNamesBothReasons) {
   options_.communicator.algorithm = "ring";
   options_.fault = [](int) { return Fault{.kind = Fault::Kind::fail, .at = 0}; };
-  const auto told = errors(2, [](Communicator& comm) {
+  const auto texts = errors(2, [](Communicator& comm) {
     std::vector<float> data(100);
     all_reduce(comm, view(data), {.name = "data"});
   });
@@ -299,30 +303,30 @@ TEST_P(Faults, ARankThatFailsAfterTheFirstNamesBothReasons) {
     return concat("rank ", rank, " lost rank ", 1 - rank, " [^;]*'data': operation 0 was made to ",
                   "fail");
   };
-  EXPECT_THAT(told,
+  EXPECT_THAT(texts,
               AnyOf(ElementsAre(MatchesRegex("io: " + lost(0)),
                                 MatchesRegex("io: " + lost(1) + "; first of all: " + lost(0))),
                     ElementsAre(MatchesRegex("io: " + lost(0) + "; first of all: " + lost(1)),
                                 MatchesRegex("io: " + lost(1)))));
 }
 
-TEST(Faulty, AShortMessageIsNoSuccess) {
+TEST(Faulty, ShortMessageIsAnError) {
   RanksOptions options;
   options.fault = [](int rank) {
     return rank == 1 ? Fault{.kind = Fault::Kind::truncate, .at = 3} : Fault{};
   };
-  const auto told = try_ranks(
+  const auto texts = try_ranks(
       2,
       [](Communicator& comm) {
         std::vector<float> data(100);
         for (int step = 0; step < 5; ++step) all_reduce(comm, view(data));
       },
       options);
-  EXPECT_THAT(told, Each(HasSubstr("were sent where")));
+  EXPECT_THAT(texts, Each(HasSubstr("were sent where")));
 }
 
 TEST(Faulty, KillsItsProcess) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process, not a fork of this one
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process instead of a fork of this one
   EXPECT_EXIT(
       {
         InprocHub hub(2);

@@ -1,4 +1,4 @@
-// Ranks that were built differently are told so, all of them, with the first difference.
+// Ranks that were built differently: all of them get an error that names the first difference.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ struct Build {
   DistributedOptimizerOptions options;
 };
 
-// The texts that three ranks get when `change` is applied to the last one's build.
+// Returns the texts that three ranks get if `change` is applied to the last one's build.
 std::multiset<std::string> texts(const std::function<void(Build&)>& change) {
   std::mutex mutex;
   std::multiset<std::string> all;
@@ -114,9 +114,10 @@ TEST(Agreement, OtherOptions) {
                   "torch::optim::SGD\""));
 }
 
-// The others throw and leave, which must not take away what the slow rank is still to receive.
-TEST(Agreement, ASlowRankIsToldTheSame) {
-  const auto told = test::try_ranks(
+// The other ranks throw and leave. That must not discard data that the slow rank has yet to
+// receive.
+TEST(Agreement, SlowRankGetsTheSameError) {
+  const auto ends = test::try_ranks(
       3,
       [](Communicator& world) {
         auto parameters = Mlp().named_parameters();
@@ -130,7 +131,7 @@ TEST(Agreement, ASlowRankIsToldTheSame) {
         return rank == 1 ? Fault{.kind = Fault::Kind::slow, .delay = std::chrono::milliseconds(20)}
                          : Fault{};
       }});
-  EXPECT_THAT(told, testing::Each(testing::StartsWith(
+  EXPECT_THAT(ends, testing::Each(testing::StartsWith(
                         "mismatch: DistributedOptimizer: rank 2 has \"renamed f32 [16]\"")));
 }
 

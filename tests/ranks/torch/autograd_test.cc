@@ -1,4 +1,4 @@
-// Gradients through collectives: of the sum of all ranks' losses, exact in small whole numbers.
+// Gradients through collectives: those of the sum of all ranks' losses, exact in small integers.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
@@ -28,7 +28,7 @@ std::vector<float> values(const at::Tensor& tensor) {
   return {data, data + dense.numel()};
 }
 
-// Another one on each rank, and in each place.
+// Returns values that differ on each rank and at each index.
 at::Tensor input(const Communicator& world, at::IntArrayRef shape) {
   const std::int64_t count = c10::multiply_integers(shape);
   return (at::arange(count, at::kFloat) + 100.F * static_cast<float>(world.rank()))
@@ -45,8 +45,8 @@ TEST(Autograd, OfASum) {
     const at::Tensor x = input(world, {2, 2});
     const at::Tensor y = all_reduced(world, x, {.name = "y"});
     EXPECT_THAT(values(y), ElementsAre(300, 303, 306, 309));
-    EXPECT_EQ(values(x)[0], 100.F * static_cast<float>(world.rank())) << "x stays";
-    (y * y * factor(world)).sum().backward();  // d/dx of 6 y^2, all ranks' losses taken together
+    EXPECT_EQ(values(x)[0], 100.F * static_cast<float>(world.rank())) << "x must not change";
+    (y * y * factor(world)).sum().backward();  // d/dx of 6 y^2, the sum of all ranks' losses
     EXPECT_THAT(values(x.grad()), ElementsAre(3600, 3636, 3672, 3708));
   });
 }
@@ -67,7 +67,7 @@ TEST(Autograd, OfAGather) {
     const at::Tensor y = all_gathered(world, x, {.name = "rows"});
     EXPECT_EQ(y.sizes(), at::IntArrayRef({6, 2}));
     EXPECT_THAT(values(y), ElementsAre(0, 1, 2, 3, 100, 101, 102, 103, 200, 201, 202, 203));
-    // Element i of the whole has weight i on each rank, times the rank's factor.
+    // Element i of the whole has the weight i times the rank's factor.
     (y.flatten() * at::arange(12, at::kFloat) * factor(world)).sum().backward();
     std::vector<float> expected;
     for (int i = 0; i < 4; ++i) expected.push_back(6.F * static_cast<float>(4 * world.rank() + i));
@@ -96,7 +96,7 @@ TEST(Autograd, OfABroadcast) {
   });
 }
 
-TEST(Autograd, TakesAnyStridesAndGradientsOfGraphsAround) {
+TEST(Autograd, AcceptsAnyStridesWithinALargerGraph) {
   run_ranks(2, [](Communicator& world) {
     const at::Tensor x = input(world, {2, 3});
     const at::Tensor y = all_reduced(world, (2 * x).t());
@@ -106,7 +106,7 @@ TEST(Autograd, TakesAnyStridesAndGradientsOfGraphsAround) {
   });
 }
 
-TEST(Autograd, ARankWhoseLossDoesNotUseItTakesPart) {
+TEST(Autograd, RankWhoseLossDoesNotUseTheResultTakesPart) {
   run_ranks(2, [](Communicator& world) {
     const at::Tensor x = input(world, {2});
     const at::Tensor y = all_reduced(world, x);
@@ -115,7 +115,7 @@ TEST(Autograd, ARankWhoseLossDoesNotUseItTakesPart) {
   });
 }
 
-TEST(Autograd, LeavesNoGraphWhereNoneIsWanted) {
+TEST(Autograd, BuildsNoGraphIfNoneIsRequired) {
   run_ranks(2, [](Communicator& world) {
     const at::Tensor x = input(world, {2});
     EXPECT_TRUE(all_reduced(world, x).requires_grad());
@@ -140,7 +140,7 @@ TEST(Autograd, RefusesAGradientThroughAMaximum) {
   });
 }
 
-TEST(Autograd, GoesOverSharedMemoryToo) {
+TEST(Autograd, WorksInSharedMemory) {
   run_ranks(4,
             [](Communicator& world) {
               const at::Tensor x = input(world, {1000});

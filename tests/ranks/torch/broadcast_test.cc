@@ -1,4 +1,4 @@
-// broadcast_parameters(): the root's parameters and optimizer state on all ranks, bit for bit.
+// broadcast_parameters() gives all ranks the root's parameters and optimizer state, bit for bit.
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
@@ -45,8 +45,8 @@ void train_alone(const Mlp& model, torch::optim::Optimizer& optimizer, int steps
 
 class Broadcast : public ::testing::TestWithParam<std::string> {};
 
-// Each rank starts elsewhere and has made another number of steps; root is rank 1.
-TEST_P(Broadcast, EveryRankGoesOnAsTheRootAlone) {
+// Each rank has other parameters and has made another number of steps. The root is rank 1.
+TEST_P(Broadcast, EveryRankContinuesAsTheRoot) {
   const Mlp alone(1);
   const auto reference = make(GetParam(), alone);
   train_alone(alone, *reference, 3, 100);
@@ -57,7 +57,7 @@ TEST_P(Broadcast, EveryRankGoesOnAsTheRootAlone) {
     const Mlp model(static_cast<std::uint64_t>(world.rank()));
     auto optimizer = make(GetParam(), model);
     train_alone(model, *optimizer, 2 + world.rank(), 100);
-    // Exact only if learning rates came over as well.
+    // The comparison can be exact only if the learning rates are broadcast too.
     optimizer->param_groups()[0].options().set_lr(world.rank() == 1 ? 0.01 : 7);
     auto* const bare = optimizer.get();
     {
@@ -111,7 +111,7 @@ std::string name_of_kind(const ::testing::TestParamInfo<std::string>& kind) {
 
 INSTANTIATE_TEST_SUITE_P(Optimizers, Broadcast, ::testing::ValuesIn(kinds()), name_of_kind);
 
-TEST(BroadcastOfTensors, FrozenOnesStridedOnesAndOddTypesGoToo) {
+TEST(BroadcastOfTensors, IncludesFrozenAndStridedTensorsAndOtherTypes) {
   run_ranks(2, [&](Communicator& world) {
     const double mine = world.rank() == 0 ? 1 : 0;
     const at::Tensor strided = at::arange(6, at::kFloat).reshape({2, 3}).mul(mine).t();

@@ -1,4 +1,4 @@
-// Buckets are laid out anew in the order in which gradients come, the same on all ranks.
+// Buckets are rebuilt in the order in which gradients arrive, the same on all ranks.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ using ::testing::IsEmpty;
 constexpr DistributedOptimizerOptions kSmallBuckets = {.first_bucket_bytes = 256,
                                                        .bucket_bytes = 1024};
 
-// The last layer's parameters are registered first: the opposite of what is expected.
+// Registers the last layer's parameters first, the opposite of the order that bp expects.
 NamedTensors opposite(const Mlp& model) {
   NamedTensors parameters = model.named_parameters();
   std::ranges::reverse(parameters);
@@ -48,7 +48,7 @@ struct Opposite {
   DistributedOptimizer optimizer;
 };
 
-TEST(BucketOrder, TheFirstBucketStartsEarlyWhateverTheOrderOfRegistration) {
+TEST(BucketOrder, FirstBucketStartsEarlyInAnyOrderOfRegistration) {
   run_ranks(3, [](Communicator& world) {
     Opposite rank(world);
     std::vector<std::uint64_t> early;  // collectives before the window's last gradient is stored
@@ -63,7 +63,7 @@ TEST(BucketOrder, TheFirstBucketStartsEarlyWhateverTheOrderOfRegistration) {
       rank.optimizer.step();
       test::expect_equal_on_all_ranks(world, test::bits(rank.model.parameters()));
     }
-    EXPECT_THAT(early, ElementsAre(0, 3, 3)) << "all buckets but the last";
+    EXPECT_THAT(early, ElementsAre(0, 3, 3)) << "all buckets but the last must have started";
   });
 }
 
@@ -81,13 +81,13 @@ TEST(BucketOrder, WaitsForRankZerosFirstWholeWindow) {
     window(true);
     EXPECT_THAT(rank.optimizer.state().bucket_order, IsEmpty());
     window(false);
-    // Each layer's bias (at even places) before its weight, the last layer first.
+    // Each layer's bias (at even indices) comes before its weight, and the last layer first.
     EXPECT_THAT(rank.optimizer.state().bucket_order, ElementsAre(0, 1, 2, 3, 4, 5));
     test::expect_equal_on_all_ranks(world, test::bits(rank.model.parameters()));
   });
 }
 
-TEST(BucketOrder, PutsWhatRankZeroDoesNotUseLast) {
+TEST(BucketOrder, PutsParametersThatRankZeroDoesNotUseLast) {
   run_ranks(2, [](Communicator& world) {
     Opposite rank(world);
     Mlp& model = rank.model;
@@ -98,8 +98,8 @@ TEST(BucketOrder, PutsWhatRankZeroDoesNotUseLast) {
   });
 }
 
-// Sums of three ranks depend on where in its bucket a gradient lies. So does what goes on from a
-// saved state, which must have the layout from its first window on.
+// A sum over three ranks depends on the offset of a gradient in its bucket. Training that resumes
+// from a saved state must therefore have the saved layout from its first window on.
 TEST(BucketOrder, IsPartOfTheState) {
   run_ranks(3, [](Communicator& world) {
     DistributedOptimizer::State saved;
@@ -132,12 +132,12 @@ TEST(BucketOrder, IsPartOfTheState) {
     again.backward(world.rank() + 3);
     again.optimizer.step();
     EXPECT_EQ(test::bits(again.model.parameters()), whole);
-    EXPECT_THAT(early, ElementsAre(3)) << "laid out so from the first window on";
+    EXPECT_THAT(early, ElementsAre(3)) << "the layout must apply from the first window on";
   });
 }
 
-// Two models that differ in the order of registration alone have the same residuals, although one
-// of them has been laid out anew.
+// Two models that differ only in the order of registration have the same residuals, although the
+// buckets of one of them have been rebuilt.
 TEST(BucketOrder, ResidualsStayWithTheirParameters) {
   run_ranks(2, [](Communicator& world) {
     DistributedOptimizerOptions options = kSmallBuckets;
@@ -162,7 +162,7 @@ TEST(BucketOrder, ResidualsStayWithTheirParameters) {
   });
 }
 
-TEST(BucketOrder, OtherOnOneRankIsAMismatchAndNoPermutationIsRefused) {
+TEST(BucketOrder, DisagreementIsAMismatchAndANonPermutationIsRefused) {
   const auto load = [](std::vector<std::int64_t> order) {
     return test::try_ranks(2, [&](Communicator& world) {
       Opposite rank(world);

@@ -1,4 +1,4 @@
-// options.buffers: what forward passes change beside parameters is rank 0's everywhere.
+// options.buffers: all ranks get rank 0's values of what forward passes change besides parameters.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
@@ -32,7 +32,7 @@ TEST(Buffers, OfABatchNormAreRankZerosAfterEachStep) {
     for (int step = 1; step <= 3; ++step) {
       const at::Tensor x = at::ones({4, 2}).mul(at::ones({4, 1}).cumsum(0)).mul(world.rank() + 1);
       optimizer.backward(model->forward(x).square().sum(), 4);
-      // The forward pass has told them apart; afterwards they are those of rank 0.
+      // The forward pass has made the buffers differ. Afterwards all ranks have those of rank 0.
       const std::string own = bits(model->buffers());
       EXPECT_TRUE(optimizer.step());
       EXPECT_EQ(own == bits(model->buffers()), world.rank() == 0);

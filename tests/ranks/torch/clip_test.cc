@@ -43,12 +43,12 @@ TEST(Clip, NormIsThatOfTheReducedGradientAndTheSameBitsOnAllRanks) {
     DistributedOptimizer optimizer(world, model.named_parameters(),
                                    test::make_optimizer("sgd", model.parameters(), 0.1),
                                    {.micro_batches = 2, .first_bucket_bytes = 256});
-    // 4, 7 and 10 rows: the division by the sum of weights is not by one.
+    // The parts have 4, 7 and 10 rows, so the sum of weights is not 1.
     const std::array<std::int64_t, 4> cuts = {0, 4, 11, 21};
     const auto r = static_cast<std::size_t>(world.rank());
     const auto mine = rows.slice(cuts[r], cuts[r + 1]);
     optimizer.backward(model.loss(mine), mine.weight());
-    const double norm = optimizer.clip_grad_norm(0.1);  // reduces first
+    const double norm = optimizer.clip_grad_norm(0.1);  // clip_grad_norm() reduces first
     EXPECT_NEAR(norm, norm_of(exact), 1e-6);
     EXPECT_GT(norm, 0.2);
     EXPECT_LE(norm_of(model), 0.1);
@@ -61,7 +61,7 @@ TEST(Clip, NormIsThatOfTheReducedGradientAndTheSameBitsOnAllRanks) {
   });
 }
 
-// But for the last bit: the gradient is multiplied twice where it was reduced before, else once.
+// Equal but for the last bit: a gradient that was reduced before is multiplied twice, else once.
 TEST(Clip, AfterReduceGivesTheSame) {
   const auto rows = make_rows(21, 3);
   run_ranks(2, [&](Communicator& world) {

@@ -1,4 +1,4 @@
-// step(closure): optimizers that evaluate the loss themselves.
+// step(closure), for optimizers that evaluate the loss themselves.
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
@@ -86,14 +86,13 @@ TEST(Closure, LbfgsMinimisesAsOneProcessDoesOnAnyNumberOfRanks) {
         test::expect_equal_on_all_ranks(world, bits(mine.model.parameters()));
       }
       EXPECT_EQ(mine.evaluations, alone.evaluations);
-      // A line search makes more of the last digits of sums than a step of Adam does.
+      // A line search amplifies the last digits of sums more than a step of Adam does.
       EXPECT_LT(distance(mine.model.parameters(), alone.model.parameters()), 1e-3);
     });
   }
 }
 
-// Decides by its own parameter's last bit, which differs between ranks at first, how often it
-// evaluates the loss.
+// Evaluates the loss `evaluations` times, a number that differs between ranks.
 class Capricious : public torch::optim::SGD {
  public:
   Capricious(const std::vector<at::Tensor>& parameters, int evaluations)
@@ -126,7 +125,7 @@ TEST(Closure, RankZerosOptimizerDecidesSoRanksCannotDriftApart) {
     for (int step = 0; step < 2; ++step) {
       optimizer.step([&] {
         ++evaluations;
-        // Fillers and several micro-batches are as in any window.
+        // Fillers work as in any window.
         optimizer.backward(model.loss(rows), world.rank() == 1 ? 0 : rows.weight());
       });
       test::expect_equal_on_all_ranks(world, bits(model.parameters()));
@@ -145,7 +144,7 @@ TEST(Closure, StateStaysOnRankZeroUntilItIsBroadcast) {
     optimizer.backward(model.loss(rows), rows.weight());
     try {
       optimizer.step();
-      ADD_FAILURE() << "stepped with state that only rank 0 has";
+      ADD_FAILURE() << "step() accepted state that only rank 0 has";
     } catch (const Error& error) {
       EXPECT_STREQ(error.what(),
                    "DistributedOptimizer: step() after step(closure), which keeps the wrapped "
@@ -165,7 +164,7 @@ TEST(Closure, StateStaysOnRankZeroUntilItIsBroadcast) {
   });
 }
 
-TEST(Closure, SaysWhatIsWrongWithIt) {
+TEST(Closure, ErrorsNameTheMisuse) {
   Communicator world = Communicator::create();
   const Mlp model;
   const Rows rows = make_rows(4, 1);
@@ -208,7 +207,7 @@ TEST(Closure, SaysWhatIsWrongWithIt) {
               HasSubstr("step(closure) cannot skip a window that overflows: leave out"));
 }
 
-TEST(Closure, OneThatThrowsOnOneRankEndsTheOthersToo) {
+TEST(Closure, ExceptionOnOneRankEndsTheOthers) {
   const auto texts = test::try_ranks(
       3,
       [](Communicator& world) {

@@ -1,4 +1,4 @@
-// A communicator that fails inside a window: every rank is told, and nothing hangs or crashes.
+// A communicator that fails inside a window: every rank gets the error, and none hangs or crashes.
 #include <ATen/core/Tensor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-TEST(Failure, OfAPeerInsideAWindowEndsTheOthersCallAndTheOptimizer) {
+TEST(Failure, OfAPeerInsideAWindowEndsTheCallAndTheOptimizer) {
   std::promise<void> stepped[2];
   const auto ends = test::try_ranks(3, [&](Communicator& world) {
     const Mlp model;
@@ -52,14 +52,14 @@ TEST(Failure, OfAPeerInsideAWindowEndsTheOthersCallAndTheOptimizer) {
                          HasSubstr("rank 2 has lost its data"))));
 }
 
-TEST(Failure, LeavesADestructorInTheMiddleOfAWindowHarmless) {
+TEST(Failure, DestructorWithinAWindowIsHarmless) {
   const Mlp models[2];
   const auto ends = test::try_ranks(2, [&](Communicator& world) {
     const Mlp& model = models[world.rank()];
     DistributedOptimizer optimizer(world, model.named_parameters(),
                                    test::make_optimizer("sgd", model.parameters(), 0.1));
     if (world.rank() == 0) {
-      optimizer.backward(model.loss(make_rows(4, 1)), 4);  // in flight, and rank 1 never joins
+      optimizer.backward(model.loss(make_rows(4, 1)), 4);  // in flight, and rank 1 never takes part
       throw Error(ErrorCode::io, "this rank's disk is full");
     }
     world.abort("rank 1 gave up");
@@ -67,9 +67,10 @@ TEST(Failure, LeavesADestructorInTheMiddleOfAWindowHarmless) {
   EXPECT_THAT(ends[0], ::testing::AnyOf(HasSubstr("disk is full"), HasSubstr("rank 1 gave up")));
   for (const Mlp& model : models) {
     for (const at::Tensor& parameter : model.parameters()) {
-      EXPECT_FALSE(parameter.grad().defined()) << "none is left in the communicator's memory";
+      EXPECT_FALSE(parameter.grad().defined())
+          << "no gradient may stay in the communicator's memory";
     }
-    model.loss(make_rows(4, 1)).backward();  // and no hook
+    model.loss(make_rows(4, 1)).backward();  // no hook may be left either
   }
 }
 

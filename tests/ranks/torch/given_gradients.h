@@ -1,5 +1,5 @@
-// A model whose gradients are whatever a test wants: one parameter of zeros, and a loss with the
-// given gradient.
+// A model whose gradients a test chooses: one parameter of zeros and a loss with the given
+// gradient.
 #pragma once
 
 #include <ATen/TensorOperators.h>
@@ -18,7 +18,7 @@ namespace bp::test {
 
 class GivenGradients {
  public:
-  // Steps are SGD's with rate 1, so that the parameter becomes minus the sum of all gradients.
+  // The optimizer is SGD with rate 1, so the parameter becomes minus the sum of all gradients.
   GivenGradients(Communicator& world,
                  std::int64_t count,
                  const DistributedOptimizerOptions& options)

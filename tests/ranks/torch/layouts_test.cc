@@ -1,4 +1,4 @@
-// The same 32 rows in each step, however they are shared: equal parameters and losses.
+// However the same 32 rows of each step are shared, parameters and losses must be equal.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -1,5 +1,5 @@
-// Parameters that come to the wrapped optimizer after construction: what is not reduced is not
-// stepped either, and ranks must agree on what is.
+// Parameters that the wrapped optimizer gets after construction. A parameter that is not reduced
+// must not be stepped, and ranks must agree on the parameters.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ void add_group(DistributedOptimizer& optimizer, const at::Tensor& parameter) {
   optimizer.optimizer().add_param_group(torch::optim::OptimizerParamGroup({parameter}));
 }
 
-TEST(Members, AParameterAddedLaterThatIsNotReducedIsRefusedAtTheNextStep) {
+TEST(Members, UnnamedParameterAddedLaterIsRefusedAtTheNextStep) {
   test::run_ranks(2, [](Communicator& world) {
     const Mlp model;
     DistributedOptimizer optimizer(world, model.named_parameters(),
@@ -39,7 +39,7 @@ TEST(Members, AParameterAddedLaterThatIsNotReducedIsRefusedAtTheNextStep) {
     optimizer.backward(model.loss(mine).add(late.mul(mine.x.sum()).sum()), 4);
     try {
       optimizer.step();
-      ADD_FAILURE() << "stepped";
+      ADD_FAILURE() << "step() accepted a parameter that is not reduced";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
       EXPECT_STREQ(error.what(),
@@ -48,11 +48,11 @@ TEST(Members, AParameterAddedLaterThatIsNotReducedIsRefusedAtTheNextStep) {
                    "all of model->named_parameters().pairs(), to a new DistributedOptimizer where "
                    "it was added later");
     }
-    EXPECT_EQ(late.item<double>(), 0) << "ranks would have drifted apart";
+    EXPECT_EQ(late.item<double>(), 0) << "a step would make the ranks differ";
   });
 }
 
-TEST(Members, ANamedParameterMayComeLater) {
+TEST(Members, NamedParameterCanBeAddedLater) {
   test::run_ranks(3, [](Communicator& world) {
     const Mlp model;
     std::vector<at::Tensor> some = model.parameters();
@@ -75,7 +75,7 @@ TEST(Members, ANamedParameterMayComeLater) {
   });
 }
 
-TEST(Members, RanksWhoseOptimizersHaveOtherMembersAreToldSo) {
+TEST(Members, DifferentMembersAreAMismatch) {
   const auto texts = test::try_ranks(3, [](Communicator& world) {
     const Mlp model;
     std::vector<at::Tensor> some = model.parameters();
@@ -90,7 +90,7 @@ TEST(Members, RanksWhoseOptimizersHaveOtherMembersAreToldSo) {
                          "where rank 0 has \"layer0.weight f32 [16, 8]\"")));
 }
 
-TEST(Members, OnOneRankOnlyIsAnErrorOfAll) {
+TEST(Members, MemberAddedOnOneRankIsAnErrorOnAllRanks) {
   const auto texts = test::try_ranks(2, [](Communicator& world) {
     const Mlp model;
     std::vector<at::Tensor> some = model.parameters();

@@ -1,4 +1,4 @@
-// A gradient that is not finite on one rank skips the step on all, and moves the loss scale.
+// A gradient that is not finite on one rank skips the step on all ranks and changes the loss scale.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,16 +47,16 @@ TEST_P(Overflow, OfOneRankSkipsTheStepOnAll) {
       EXPECT_FALSE(optimizer.step());
       EXPECT_TRUE(optimizer.window().overflow);
       EXPECT_EQ(optimizer.state().loss_scale, scale /= 2);
-      EXPECT_THAT(rank.parameter(), Each(0)) << "not stepped";
+      EXPECT_THAT(rank.parameter(), Each(0)) << "the step must be skipped";
     }
     rank.backward({1, 3}, world.rank() == 0 ? 2 : 1);
     EXPECT_TRUE(optimizer.step());
     EXPECT_FALSE(optimizer.window().overflow);
-    EXPECT_THAT(rank.parameter(), ElementsAre(-1, -3)) << "and the scale has cancelled";
+    EXPECT_THAT(rank.parameter(), ElementsAre(-1, -3)) << "the loss scale must cancel out";
   });
 }
 
-TEST(OverflowAlone, IsSkippedToo) {
+TEST(OverflowAlone, OfOneRankSkipsItsStep) {
   run_ranks(1, [](Communicator& world) {
     GivenGradients rank(world, 1, {.loss_scaling = {.initial = 8}});
     rank.backward({kNan});
@@ -67,10 +67,10 @@ TEST(OverflowAlone, IsSkippedToo) {
   });
 }
 
-TEST(OverflowOfTheWire, IsOneWithoutLossScalingToo) {
+TEST(OverflowOfTheWire, SkipsTheStepWithoutLossScalingToo) {
   run_ranks(2, [](Communicator& world) {
     GivenGradients rank(world, 1, {.nominal_weight = 1, .wire = DataType::f16});
-    rank.backward({world.rank() == 0 ? 40000.F : 30000.F});  // f16 ends at 65504
+    rank.backward({world.rank() == 0 ? 40000.F : 30000.F});  // the largest f16 is 65504
     EXPECT_FALSE(rank.optimizer().step());
     EXPECT_TRUE(rank.optimizer().window().overflow);
   });
@@ -91,7 +91,7 @@ TEST(OverflowWithErrorFeedback, LeavesTheResidualsAsTheyWere) {
     rank.backward({world.rank() == 0 ? kInfinity : 1.F, 1 + 0x1p-13F});
     EXPECT_FALSE(rank.optimizer().step());
     EXPECT_THAT(residuals(), ElementsAre(0x1p-14F, 0));
-    rank.optimizer().backward(at::Tensor(), 0);  // nor does one without any weight
+    rank.optimizer().backward(at::Tensor(), 0);  // a window without any weight changes none either
     EXPECT_FALSE(rank.optimizer().step());
     EXPECT_THAT(residuals(), ElementsAre(0x1p-14F, 0));
   });
@@ -123,11 +123,11 @@ TEST(LossScale, GrowsAfterSomeGoodWindowsAndIsPartOfTheState) {
   });
 }
 
-TEST(LossScale, RefusesWhatCannotBe) {
+TEST(LossScale, RefusesInvalidOptions) {
   run_ranks(1, [](Communicator& world) {
     try {
       const GivenGradients rank(world, 1, {.loss_scaling = {.initial = 4, .backoff = 2}});
-      ADD_FAILURE() << "accepted";
+      ADD_FAILURE() << "the options were accepted";
     } catch (const Error& error) {
       EXPECT_STREQ(error.what(),
                    "DistributedOptimizer: loss_scaling with initial 4, growth 2, backoff 2, "

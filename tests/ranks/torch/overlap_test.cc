@@ -1,4 +1,4 @@
-// Buckets are on their way, and arrive, while backward goes on.
+// Tests that buckets are sent and received during backward.
 #include <ATen/core/Tensor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,8 +19,8 @@ using test::make_rows;
 using test::Mlp;
 using ::testing::ElementsAre;
 
-// One window in which backward does not go on to the next layer before the buckets that have
-// started have been summed: without overlap it would never end.
+// A window in which backward does not continue with the next layer until the buckets that have
+// started are summed. Without overlap it would never end.
 struct Window {
   explicit Window(Communicator& comm)
       : world(comm),
@@ -30,17 +30,18 @@ struct Window {
                   {.first_bucket_bytes = 256, .bucket_bytes = 1024, .nominal_weight = 8}) {
     for (const std::size_t weight : {4, 2, 0}) {  // of each layer, the last one first
       model.parameter(weight).register_hook([this](const at::Tensor& gradient) {
-        wait_for_what_has_started();
+        wait_for_started_buckets();
         return gradient;
       });
     }
   }
 
-  void wait_for_what_has_started() {
+  void wait_for_started_buckets() {
     const std::uint64_t started = optimizer.collectives();
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (world.counters().operations - before < started) {
-      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << started << " have started";
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline)
+          << started << " collectives have started and are not complete";
       std::this_thread::yield();
     }
     done.push_back(world.counters().operations - before);
@@ -50,15 +51,17 @@ struct Window {
   Mlp model;
   DistributedOptimizer optimizer;
   std::uint64_t before = world.counters().operations;
-  std::vector<std::uint64_t> done = {};  // collectives, when each layer's gradient comes
+  // collectives that were complete when each layer's gradient arrived
+  std::vector<std::uint64_t> done = {};
 };
 
-TEST(Overlap, BucketsArriveWhileBackwardGoesOn) {
+TEST(Overlap, BucketsArriveDuringBackward) {
   const auto body = [](Communicator& world) {
     Window window(world);
     window.optimizer.backward(window.model.loss(make_rows(4, 1)), 4);
     EXPECT_THAT(window.done, ElementsAre(1, 2, 3));
-    EXPECT_EQ(window.optimizer.collectives(), 4U) << "the last with the last gradient";
+    EXPECT_EQ(window.optimizer.collectives(), 4U)
+        << "the last bucket must start with the last gradient";
     EXPECT_TRUE(window.optimizer.step());
   };
   test::run_ranks(2, body);

@@ -1,5 +1,5 @@
-// The layouts once more with ranks that are processes: over Gloo, beside LibTorch's own Gloo, and
-// in shared memory.
+// The layouts again with ranks that are processes: over Gloo, beside LibTorch's own Gloo, and in
+// shared memory.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -25,7 +25,7 @@ TEST(TorchProcesses, ThreeOnOneHostAndOneOnAnother) {
       {.ranks = 4, .local_sizes = {3, 1}, .environment = {"MICRO_BATCHES=1", "OMP_NUM_THREADS=1"}});
 }
 
-// Equality of the ranks after each step is checked inside.
+// train_share() checks after each step that the ranks are equal.
 RANK_BODY(train_with_halves_on_the_wire) {
   Communicator world = Communicator::create();
   const Outcome outcome = train_share(world, 1, DataType::f16);
@@ -39,7 +39,7 @@ TEST(TorchProcesses, HalvesOnTheWire) {
                 {.ranks = 4, .local_sizes = {3, 1}, .environment = {"OMP_NUM_THREADS=1"}});
 }
 
-TEST(TorchProcesses, TwoThatAccumulate) {
+TEST(TorchProcesses, TwoRanksThatAccumulate) {
   run_processes("train", {.ranks = 2, .environment = {"MICRO_BATCHES=2", "OMP_NUM_THREADS=1"}});
 }
 

@@ -1,4 +1,4 @@
-// DistributedSampler: ranks share the rows of a dataset exactly, whatever their number.
+// DistributedSampler: the ranks share the rows of a dataset exactly, whatever the number of ranks.
 #include "bp/torch/sampler.h"
 
 #include <ATen/core/Tensor.h>
@@ -29,8 +29,8 @@ using ::testing::HasSubstr;
 
 using RowNumbers = std::vector<std::int64_t>;
 
-// What all ranks really use of their next batch, in the order of ranks; nothing at the epoch's end,
-// which comes at the same batch on all.
+// Returns the rows of the next batch that all ranks use, in the order of ranks. Returns nothing at
+// the end of the epoch, which must come at the same batch on all ranks.
 std::optional<RowNumbers> next_of_all(Communicator& world,
                                       DistributedSampler& sampler,
                                       std::size_t batch_size,
@@ -77,7 +77,7 @@ TEST(DistributedSampler, EveryRowOnceAnEpochInTheSameBatchesOnAnyNumberOfRanks) 
       const auto first = epoch_of_all(alone, reference, batch_size);
       const auto second = epoch_of_all(alone, reference, batch_size);
       EXPECT_EQ(first.size(), (rows + batch_size - 1) / batch_size);
-      EXPECT_TRUE(rows < 8 || first != second) << "another epoch, another order";
+      EXPECT_TRUE(rows < 8 || first != second) << "each epoch must have an order of its own";
       RowNumbers used;
       for (const RowNumbers& batch : second) {
         used.insert(used.end(), batch.begin(), batch.end());
@@ -121,7 +121,7 @@ TEST(DistributedSampler, WithoutShufflingRowsComeInTheirOrder) {
   });
 }
 
-TEST(DistributedSampler, AResumedRunGoesOnAtTheVeryRowWithAnotherWorldAndBatch) {
+TEST(DistributedSampler, ResumedRunContinuesAtTheSameRowWithAnotherWorldAndBatch) {
   Communicator alone = Communicator::create();
   DistributedSampler reference(alone, 50, {.seed = 3});
   RowNumbers order;
@@ -142,7 +142,8 @@ TEST(DistributedSampler, AResumedRunGoesOnAtTheVeryRowWithAnotherWorldAndBatch) 
         used.insert(used.end(), rows->begin(), rows->end());
       }
     }
-    (void)sampler.next(7);  // asked for, as by a loader with workers, but not trained on
+    // a loader with workers asks for this batch ahead, but the run does not train on it
+    (void)sampler.next(7);
     EXPECT_EQ(sampler.position(3), (DistributedSampler::Position{0, 21}));
     if (world.rank() == 0) {
       position = sampler.position(3);
@@ -190,7 +191,8 @@ struct Numbers : torch::data::datasets::Dataset<Numbers> {
   [[nodiscard]] std::optional<std::size_t> size() const override { return 11; }
 };
 
-// The loader's copy and ours are one sampler; batches that workers fetch ahead keep their weights.
+// The loader's copy and the test's are one sampler. Batches that workers fetch ahead keep their
+// weights.
 TEST(DistributedSampler, ServesALoaderWithAndWithoutWorkers) {
   for (const std::size_t workers : {0U, 2U}) {
     run_ranks(4, [&](Communicator& world) {
@@ -199,7 +201,7 @@ TEST(DistributedSampler, ServesALoaderWithAndWithoutWorkers) {
           Numbers().map(torch::data::transforms::Stack<>()), sampler,
           torch::data::DataLoaderOptions().batch_size(3).workers(workers));
       for (int epoch = 0; epoch < 2; ++epoch) {
-        std::vector<double> totals = {0, 0};  // of rows' numbers, of rows
+        std::vector<double> totals = {0, 0};  // the sum of row numbers, the number of rows
         std::size_t batches = 0;
         for (auto& batch : *loader) {
           const double weight = sampler.weight(batches++);
@@ -214,7 +216,7 @@ TEST(DistributedSampler, ServesALoaderWithAndWithoutWorkers) {
   }
 }
 
-TEST(DistributedSampler, SaysWhatIsWrong) {
+TEST(DistributedSampler, ErrorsNameTheMisuse) {
   const auto texts = test::try_ranks(3, [](Communicator& world) {
     const DistributedSampler sampler(world, world.rank() == 2 ? 99 : 100);
   });

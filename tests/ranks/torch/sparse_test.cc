@@ -1,4 +1,5 @@
-// Gradients of embeddings that are a few rows: summed as rows, or as the matrix where that is less.
+// Gradients of embeddings that consist of a few rows: summed as rows, or as the whole matrix if
+// that is less.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/embedding.h>
@@ -28,7 +29,7 @@ using ::testing::HasSubstr;
 
 constexpr std::int64_t kWidth = 4;
 
-// An embedding of zeros beside a dense parameter; steps are SGD's with rate 1.
+// An embedding of zeros beside a dense parameter. The optimizer is SGD with rate 1.
 struct Words {
   Words(Communicator& comm, std::int64_t height, DistributedOptimizerOptions options = {})
       : world(comm),
@@ -40,12 +41,12 @@ struct Words {
         world, NamedTensors{{"words", words}, {"bias", bias}},
         test::make_optimizer("sgd", {words, bias}, 1), options);
   }
-  // The gradient of each row is as often `factor` as it is used.
+  // The gradient of each row is `factor` times the number of its uses.
   void backward(const std::vector<std::int64_t>& used, float factor, double weight = 1) {
     const at::Tensor rows = at::embedding(words, at::tensor(used, at::kLong), -1, false, true);
     optimizer->backward((rows.sum() + bias.sum()) * factor, weight);
   }
-  [[nodiscard]] std::vector<float> column() const {  // of the matrix
+  [[nodiscard]] std::vector<float> column() const {  // the first column of the matrix
     std::vector<float> all;
     const at::Tensor first = words.detach().select(1, 0).contiguous();
     for (std::int64_t i = 0; i < first.numel(); ++i) all.push_back(first[i].item<float>());
@@ -73,34 +74,35 @@ TEST(Sparse, RowsAreAddedUpExactly) {
     if (world.rank() == 1) rank.backward({7}, 8, 4);
     rank.optimizer->reduce();
     EXPECT_EQ(rank.words.grad().layout(), c10::kSparse);
-    EXPECT_EQ(rank.words.grad()._nnz(), 4) << "no more rows than were used";
+    EXPECT_EQ(rank.words.grad()._nnz(), 4) << "the gradient must hold only the rows that were used";
     EXPECT_TRUE(rank.optimizer->step());
-    // Row 5: 2 x (2 + 2) of rank 0, 2 x 2 of rank 1, over a weight of 2 + 2 + 4.
+    // Row 5: 2 x (2 + 2) of rank 0 and 2 x 2 of rank 1, divided by the weight 2 + 2 + 4.
     EXPECT_EQ(rank.column(), with(1000, {{0, -0.5F}, {5, -1.5F}, {7, -4}, {999, -0.5F}}));
     test::expect_equal_on_all_ranks(world, test::bits({rank.words, rank.bias}));
   });
 }
 
-TEST(Sparse, TheWholeMatrixWhereThatIsLess) {
+TEST(Sparse, SendsTheWholeMatrixIfThatIsLess) {
   run_ranks(2, [](Communicator& world) {
     Words rank(world, 3);
     const std::uint64_t before = world.counters().operations;
     rank.backward({0, 1, 2, 2}, 1);
     rank.optimizer->reduce();
-    EXPECT_EQ(world.counters().operations - before, 3U) << "a bucket, the counts, the matrix";
+    EXPECT_EQ(world.counters().operations - before, 3U)
+        << "the collectives must be a bucket, the counts and the matrix";
     EXPECT_EQ(rank.words.grad().layout(), c10::kSparse);
     rank.optimizer->step();
     EXPECT_EQ(rank.column(), (std::vector<float>{-1, -1, -2}));
   });
 }
 
-TEST(Sparse, WithoutAnyRowsNothingMoves) {
+TEST(Sparse, WithoutRowsNothingIsSent) {
   run_ranks(2, [](Communicator& world) {
     Words rank(world, 100);
     rank.optimizer->backward(rank.bias.sum(), 1);
     EXPECT_TRUE(rank.optimizer->step());
     EXPECT_THAT(rank.column(), Each(0));
-    rank.backward({3}, 1);  // and the next window is as any other
+    rank.backward({3}, 1);  // the next window works as any other
     rank.optimizer->step();
     EXPECT_EQ(rank.column(), with(100, {{3, -1}}));
   });

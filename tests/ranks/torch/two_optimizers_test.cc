@@ -1,5 +1,5 @@
-// Two networks, each with an optimizer of its own, whose losses run through both: each optimizer
-// takes the gradients of its own backward() and no others.
+// Two networks, each with an optimizer of its own, whose losses run through both. Each optimizer
+// must take the gradients of its own backward() and no others.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/tanh.h>
@@ -23,7 +23,7 @@ using test::Rows;
 constexpr int kRounds = 8;
 constexpr std::int64_t kRoundRows = 24;
 
-// The generator maps features to features; the discriminator is the Mlp.
+// The generator maps features to features. The discriminator is the Mlp.
 struct Gan {
   at::Tensor generator = Mlp(7).parameter(0).detach().slice(0, 0, 8).clone().requires_grad_();
   Mlp discriminator{1};
@@ -38,8 +38,8 @@ struct Gan {
   }
 };
 
-// As a program for one process does it: the generator's loss leaves gradients in the discriminator,
-// which the next round's zero_grad() removes.
+// Trains as a program with one process does. The generator's loss leaves gradients in the
+// discriminator, which the next round's zero_grad() removes.
 Gan train_plainly() {
   Gan gan;
   const auto d = test::make_optimizer("adam", gan.discriminator.parameters(), 0.01);
@@ -76,7 +76,8 @@ Gan train_share_of_gan(Communicator& world) {
     EXPECT_TRUE(d.step());
     g.backward(gan.discriminator.loss({fake, rows.y}), rows.weight());
     for (const at::Tensor& parameter : gan.discriminator.parameters()) {
-      EXPECT_FALSE(parameter.grad().defined()) << "the generator's loss is none of the other's";
+      EXPECT_FALSE(parameter.grad().defined())
+          << "the generator's loss must leave no gradient in the discriminator";
     }
     EXPECT_TRUE(g.step());
     test::expect_equal_on_all_ranks(world, bits(gan.all()));
@@ -86,7 +87,7 @@ Gan train_share_of_gan(Communicator& world) {
 
 TEST(TwoOptimizers, TrainAGanAsOneProcessDoesOnAnyNumberOfRanks) {
   const Gan plain = train_plainly();
-  EXPECT_GT(distance(plain.all(), Gan().all()), 0.01) << "it must have learned";
+  EXPECT_GT(distance(plain.all(), Gan().all()), 0.01) << "training must change the parameters";
   for (const int ranks : {1, 2, 3, 5}) {
     test::run_ranks(ranks, [&](Communicator& world) {
       EXPECT_LT(distance(train_share_of_gan(world).all(), plain.all()), 2e-5) << ranks << " ranks";
@@ -94,8 +95,8 @@ TEST(TwoOptimizers, TrainAGanAsOneProcessDoesOnAnyNumberOfRanks) {
   }
 }
 
-// A loss of the generator in the midst of a window of the discriminator adds nothing to it.
-TEST(TwoOptimizers, AWindowOfOneIsNotTouchedByBackwardOfTheOther) {
+// A loss of the generator within a window of the discriminator adds nothing to that window.
+TEST(TwoOptimizers, BackwardOfOneLeavesTheWindowOfTheOther) {
   test::run_ranks(2, [](Communicator& world) {
     const Gan gan;
     const Gan reference;

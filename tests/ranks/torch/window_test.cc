@@ -1,4 +1,4 @@
-// Windows over several ranks: what is reduced, when it starts, and what rides along.
+// Windows over several ranks: what is reduced, when that starts, and what the totals carry.
 #include <ATen/core/Tensor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr std::size_t kSmall = 256;  // bytes: four buckets for the Mlp
+constexpr std::size_t kSmall = 256;  // bytes; gives four buckets for the Mlp
 
 struct Rank {
   explicit Rank(Communicator& comm,
@@ -48,7 +48,7 @@ struct Rank {
   std::unique_ptr<DistributedOptimizer> optimizer;
 };
 
-// Two groups of a world, each with data of its own.
+// A world has two groups, each with data of its own.
 TEST(Window, OfAGroupIsReducedAmongItsMembersOnly) {
   run_ranks(4, [](Communicator& world) {
     const int color = world.rank() % 2;
@@ -69,8 +69,8 @@ TEST(Window, OfAGroupIsReducedAmongItsMembersOnly) {
   });
 }
 
-// Rank r of 3 makes r micro-batches of a window of 3: of 3 rows; of 5 and 8 rows. Rank 0 makes
-// none.
+// Rank r of 3 makes r micro-batches of a window of 3. Rank 1 has 3 rows, rank 2 has 5 and 8 rows,
+// and rank 0 has none.
 struct Part {
   int rank;
   std::int64_t from;
@@ -102,7 +102,7 @@ TEST(Window, PartialWindowsOfUnevenWeightAreTheExactMean) {
   });
 }
 
-TEST(Window, FillerAtItsEndStartsWhatIsThere) {
+TEST(Window, FillerAtTheEndStartsTheBuckets) {
   const auto rows = make_rows(16, 7);
   const Mlp exact(1, at::kDouble);
   exact.loss(rows).backward();
@@ -122,7 +122,7 @@ TEST(Window, FillerAtItsEndStartsWhatIsThere) {
 }
 
 // Weights and sums are powers of two, so the windows with data give the same bits in both runs.
-TEST(Window, WithoutAnyWeightNothingIsSteppedAndTheNextOneWorks) {
+TEST(Window, WithoutAnyWeightStepIsSkippedAndTheNextWindowWorks) {
   run_ranks(2, [&](Communicator& world) {
     const auto rows = make_rows(16, 1);
     const auto mine = rows.slice(8 * world.rank(), 8 * world.rank() + 8);
@@ -154,7 +154,7 @@ TEST(Window, WithoutAnyWeightNothingIsSteppedAndTheNextOneWorks) {
   });
 }
 
-// The ways of a window to its step: each reduces once, divides once, and has nothing to warn of.
+// The ways from a window to its step. Each must reduce once, divide once and log no warning.
 TEST(Window, StepAfterReduceIsTheStepAlone) {
   struct Way {
     const char* name;
@@ -187,7 +187,7 @@ TEST(Window, StepAfterReduceIsTheStepAlone) {
       Rank rank(world);
       const std::string untouched = bits(rank.model.parameters());
       for (int window = 0; window < 2; ++window) {
-        // 4, 7 and 10 rows: what they are divided by is not 1.
+        // The parts have 4, 7 and 10 rows, so the divisor is not 1.
         const std::int64_t cuts[] = {0, 4, 11, 21};
         const std::int64_t from = 21 * window;
         rank.backward(rows.slice(from + cuts[world.rank()], from + cuts[world.rank() + 1]));
@@ -209,7 +209,8 @@ TEST(Window, FirstBucketStartsBeforeTheLastGradientArrives) {
   run_ranks(2, [&](Communicator& world) {
     Rank rank(world, {.micro_batches = 2});
     std::vector<std::uint64_t> started;
-    // Runs just before the gradient of the first layer's weight, the last to be made, is stored.
+    // The hook runs just before the gradient of the first layer's weight is stored, the last of
+    // all.
     rank.model.parameter(0).register_hook([&](const at::Tensor& gradient) {
       started.push_back(rank.optimizer->collectives());
       return gradient;
@@ -217,7 +218,7 @@ TEST(Window, FirstBucketStartsBeforeTheLastGradientArrives) {
     rank.backward(make_rows(4, 1));
     rank.backward(make_rows(4, 2));
     EXPECT_EQ(started.size(), 2U);
-    EXPECT_EQ(started.front(), 0U) << "not before the window's last micro-batch";
+    EXPECT_EQ(started.front(), 0U) << "no bucket may start before the window's last micro-batch";
     EXPECT_GE(started.back(), 1U);
     EXPECT_LT(started.back(), rank.optimizer->bucket_count());
     EXPECT_EQ(rank.optimizer->collectives(), rank.optimizer->bucket_count());
@@ -227,7 +228,7 @@ TEST(Window, FirstBucketStartsBeforeTheLastGradientArrives) {
 
 TEST(Window, GradientsAreTheRanksOwnUntilReduced) {
   run_ranks(2, [&](Communicator& world) {
-    // Each micro-batch has the nominal weight, so its gradients are added up as they are.
+    // Each micro-batch has the nominal weight, so its gradients are added unscaled.
     Rank rank(world, {.micro_batches = 3, .nominal_weight = 4});
     Mlp alone;
     for (int i = 0; i < 2; ++i) {
@@ -255,7 +256,8 @@ TEST(Window, GradientsLieInTheSameBucketMemoryInEveryWindow) {
         EXPECT_TRUE(parameter.grad().is_contiguous());
         now.push_back(parameter.grad().const_data_ptr());
       }
-      // The last bucket holds the first layer: bias, then weight at the next 64 bytes.
+      // The last bucket holds the first layer: its bias, then its weight at the next multiple of 64
+      // bytes.
       EXPECT_EQ(static_cast<const std::byte*>(now[0]) - static_cast<const std::byte*>(now[1]), 64);
       EXPECT_TRUE(places.empty() || places == now);
       places = now;
@@ -265,7 +267,7 @@ TEST(Window, GradientsLieInTheSameBucketMemoryInEveryWindow) {
   });
 }
 
-TEST(Window, GradientThatOneRankLacksIsTheOthers) {
+TEST(Window, GradientThatOneRankLacksComesFromTheOthers) {
   run_ranks(2, [&](Communicator& world) {
     Rank rank(world);
     Mlp& model = rank.model;
@@ -277,7 +279,7 @@ TEST(Window, GradientThatOneRankLacksIsTheOthers) {
     EXPECT_EQ(model.parameter(5).grad().abs().max().item<double>(), 0);
     test::expect_equal_on_all_ranks(world, gradient_bits(model));
     rank.optimizer->step();
-    rank.backward(make_rows(4, 1));  // and nothing of it is left in the next window
+    rank.backward(make_rows(4, 1));  // nothing of it may be left in the next window
     rank.optimizer->step();
     test::expect_equal_on_all_ranks(world, bits(model.parameters()));
   });

@@ -1,5 +1,5 @@
-// Gradients that travel as halves: what is rounded when, what ranks end up with, and what error
-// feedback gives back.
+// Gradients that travel as halves: which values are rounded and when, what the ranks get, and what
+// error feedback returns.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ float rounded(DataType wire, float value) {
   return wire == DataType::f16 ? to_float(to_float16(value)) : to_float(to_bfloat16(value));
 }
 
-// Numbers with more digits than a half has, other ones in each place and on each rank.
+// Returns numbers with more digits than a half has, different at each index and on each rank.
 std::vector<float> gradient_of(int rank, std::size_t count) {
   std::vector<float> all;
   for (std::size_t i = 0; i < count; ++i) {
@@ -47,15 +47,16 @@ TEST_P(Wire, EachRankRoundsOnceAndTheSumIsRoundedOnce) {
     for (std::size_t i = 0; i < kCount; ++i) {
       const float a = rounded(GetParam(), gradient_of(0, kCount)[i]);
       const float b = rounded(GetParam(), gradient_of(1, kCount)[i]);
-      EXPECT_EQ(reduced[i], rounded(GetParam(), a + b) / 2) << i;  // 2: the sum of weights
+      EXPECT_EQ(reduced[i], rounded(GetParam(), a + b) / 2) << i;  // 2 is the sum of weights
     }
   };
   run_ranks(2, body);
   run_ranks(2, body, {.wire = test::Wire::shm});
 }
 
-TEST_P(Wire, TiesGoToTheEvenNeighbour) {
-  const float step = GetParam() == DataType::f16 ? 0x1p-10F : 0x1p-7F;  // between halves above 1
+TEST_P(Wire, TiesRoundToEven) {
+  // the distance of halves above 1
+  const float step = GetParam() == DataType::f16 ? 0x1p-10F : 0x1p-7F;
   run_ranks(2, [&](Communicator& world) {
     GivenGradients rank(world, 2, {.nominal_weight = 2, .wire = GetParam()});
     rank.backward({2 + step, 2 + 3 * step});
@@ -64,7 +65,7 @@ TEST_P(Wire, TiesGoToTheEvenNeighbour) {
   });
 }
 
-// Weights that are tokens would overflow f16, if they were not divided by a usual window's.
+// Weights that count tokens would overflow f16 if they were not divided by the nominal weight.
 TEST_P(Wire, LargeWeightsStayInRange) {
   run_ranks(3, [&](Communicator& world) {
     GivenGradients rank(world, 3, {.micro_batches = 2, .wire = GetParam()});
@@ -84,7 +85,7 @@ TEST_P(Wire, HalvesTheBytes) {
     const auto before = world.counters();
     rank.backward(gradient_of(0, 1000));
     rank.optimizer().reduce();
-    EXPECT_EQ(rank.optimizer().bucket_count(), 2U) << "the totals travel in full";
+    EXPECT_EQ(rank.optimizer().bucket_count(), 2U) << "the totals must travel in f32";
     EXPECT_EQ(world.counters().bytes - before.bytes, 2000U + 12U);
   });
 }
@@ -99,14 +100,14 @@ TEST_P(Wire, TrainsLikeAFullOneOnUnevenHosts) {
             {.local_sizes = {3, 1}});
 }
 
-// What one window's rounding takes is in the next ones: after any number of windows the parameter
-// and the ranks' residuals add up to the exact sum.
+// What the rounding of one window loses is added to the next. After any number of windows, the
+// parameter and the ranks' residuals add up to the exact sum.
 TEST_P(Wire, ErrorFeedbackLosesNothing) {
   constexpr int kWindows = 7;
   run_ranks(2, [&](Communicator& world) {
     GivenGradients rank(world, 1,
                         {.nominal_weight = 2, .wire = GetParam(), .error_feedback = true});
-    const float gradient = 1 + 0x1p-13F;  // 13 digits: neither half has them
+    const float gradient = 1 + 0x1p-13F;  // 13 digits after the point, more than either half has
     for (int i = 0; i < kWindows; ++i) {
       rank.backward({gradient});
       rank.optimizer().step();
@@ -120,7 +121,7 @@ TEST_P(Wire, ErrorFeedbackLosesNothing) {
   });
 }
 
-TEST_P(Wire, WithoutFeedbackItIsLost) {
+TEST_P(Wire, WithoutFeedbackTheRemainderIsLost) {
   run_ranks(2, [&](Communicator& world) {
     GivenGradients rank(world, 1, {.nominal_weight = 2, .wire = GetParam()});
     for (int i = 0; i < 7; ++i) {
@@ -132,7 +133,7 @@ TEST_P(Wire, WithoutFeedbackItIsLost) {
   });
 }
 
-// The gradients that the optimizer sees in some windows, one after another.
+// Returns the gradients that the optimizer gets in `windows` windows, one after another.
 std::vector<float> train(GivenGradients& rank, int me, int windows) {
   std::vector<float> seen;
   for (int i = 0; i < windows; ++i) {
@@ -144,7 +145,7 @@ std::vector<float> train(GivenGradients& rank, int me, int windows) {
   return seen;
 }
 
-TEST_P(Wire, SavedResidualsGoOnBitForBit) {
+TEST_P(Wire, SavedResidualsContinueBitForBit) {
   const DistributedOptimizerOptions options = {
       .nominal_weight = 2, .wire = GetParam(), .error_feedback = true};
   run_ranks(2, [&](Communicator& world) {
@@ -158,7 +159,8 @@ TEST_P(Wire, SavedResidualsGoOnBitForBit) {
       whole = train(rank, world.rank(), 3);
     }
     GivenGradients fresh(world, 100, options);
-    EXPECT_NE(train(fresh, world.rank(), 3), whole) << "or else this test shows nothing";
+    EXPECT_NE(train(fresh, world.rank(), 3), whole)
+        << "the residuals must matter, else this test shows nothing";
     fresh.optimizer().load_state(saved);
     EXPECT_EQ(train(fresh, world.rank(), 3), whole);
   });
@@ -171,7 +173,7 @@ TEST_P(Wire, ResidualsOfAnotherModelAreRefused) {
     state.residuals = {{"q", at::zeros({100})}};
     try {
       rank.optimizer().load_state(state);
-      ADD_FAILURE() << "loaded";
+      ADD_FAILURE() << "the state was accepted";
     } catch (const Error& error) {
       EXPECT_STREQ(error.what(),
                    "DistributedOptimizer: the state has a residual of q of shape [100], which fits "
@@ -180,7 +182,7 @@ TEST_P(Wire, ResidualsOfAnotherModelAreRefused) {
   });
 }
 
-TEST_P(Wire, OtherOnOneRankIsAMismatch) {
+TEST_P(Wire, DisagreementIsAMismatch) {
   const auto ends = test::try_ranks(2, [](Communicator& world) {
     const DataType wire = world.rank() == 0 ? DataType::f32 : GetParam();
     const GivenGradients rank(world, 1, {.wire = wire});
