@@ -1,6 +1,7 @@
-// The launchers of other engines, and bprun in a job of one, over hosts with a name, an address and
-// a daemon each: sshd for Open MPI, MPICH and torchrun, slurmd for Slurm. HostsTest sees to it that
-// nobody is left. The main job under each of them: scripts/acceptance engines.
+// The launchers of other engines, and bprun inside a job of Slurm, on hosts that each have a name,
+// an address and a daemon: sshd for Open MPI, MPICH and torchrun, slurmd for Slurm. HostsTest
+// checks that no process is left. `scripts/acceptance engines` runs the main job under each of
+// them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -26,7 +27,7 @@ const std::string kConsumer = BP_BIN_DIR "/consumer";
 
 class ProgramOnHosts : public HostsTest {
  protected:
-  // On head, with these variables; single quotes are not for `command`.
+  // Runs `command` on head with these variables. `command` must not contain single quotes.
   [[nodiscard]] Ended on_head(const std::string& variables, const std::string& command) const {
     std::string line = concat("BP_HOSTS=", hosts().folder(), " ", variables);
     for (const std::string& word : hosts().on("head")) line += concat(" ", word);
@@ -50,11 +51,12 @@ TEST_P(EngineOnHosts, RanksMeetAndReduce) {
   EXPECT_THAT(ended.output, HasSubstr("): 3 ranks on 2 hosts"));
 }
 
-// torchrun would begin anew: e2e_recipes.
+// Without torchrun, which would restart the job; e2e_recipes tests that.
 class FailureUnderEngine : public EngineOnHosts {};
 
-// Hydra kills the others before they can say anything, and its exit code is by chance.
-TEST_P(FailureUnderEngine, TheOthersSayThatARankHasDied) {
+// Hydra, MPICH's launcher, kills the others before they can report anything, and its exit code
+// varies.
+TEST_P(FailureUnderEngine, TheOtherRanksReportTheDeadRank) {
   const Ended ended = under("", concat(rank_program(), " reduce 1"));
   if (ended.code == 77) GTEST_SKIP() << ended.output;
   if (GetParam() == "mpich") {
@@ -63,7 +65,8 @@ TEST_P(FailureUnderEngine, TheOthersSayThatARankHasDied) {
   }
   EXPECT_EQ(ended.code, 137) << ended.output;
   for (const int rank : {0, 2}) {
-    // On the host of the dead the segment may tell before the store does.
+    // On the host of the dead rank, the shared-memory segment may show the death before the store
+    // does.
     EXPECT_THAT(ended.output,
                 ContainsRegex(concat("rank ", rank, " (stopped|lost rank 1) .*: rank 1 lost: ")));
   }
@@ -78,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(Engines,
                          testing::Values("openmpi", "mpich", "slurm"),
                          [](const auto& engine) { return engine.param; });
 
-// bprun in jobs of a Slurm whose nodes are the hosts a, with three processors, and b, with one.
+// bprun in jobs of a Slurm whose nodes are the hosts a with three processors and b with one.
 class SlurmOnHosts : public ProgramOnHosts {
  protected:
   [[nodiscard]] Ended with_slurm(const std::string& command) const {
@@ -97,7 +100,7 @@ TEST_F(SlurmOnHosts, BprunTakesTheNodesOfABatchJob) {
                     HasSubstr("mean of 10 measurements on 4 ranks: 5.50")));
 }
 
-TEST_F(SlurmOnHosts, BprunBlamesARankAndLeavesNobodyInTheAllocation) {
+TEST_F(SlurmOnHosts, BprunNamesTheFailedRankAndLeavesNoProcessInTheAllocation) {
   const Ended ended = with_slurm(
       concat("salloc -Q -N2 -n4 sh -c \"", kBprun, " ", rank_program(), " signal 3 ", SIGKILL,
              "; echo ended with \\$?; ssh a ps -eo comm=; ssh b ps -eo comm=\""));
@@ -109,8 +112,9 @@ TEST_F(SlurmOnHosts, BprunBlamesARankAndLeavesNobodyInTheAllocation) {
   const std::size_t end = ended.output.find("ended with 137\n");
   ASSERT_NE(end, std::string::npos) << ended.output;
   const std::string left = ended.output.substr(end);
-  EXPECT_THAT(left, ContainsRegex("slurmd\n(.*\n)*.*slurmd\n")) << "one on each host";
-  EXPECT_THAT(left, Not(AnyOf(HasSubstr("bprun"), HasSubstr("rank_program")))) << "at once";
+  EXPECT_THAT(left, ContainsRegex("slurmd\n(.*\n)*.*slurmd\n")) << "one slurmd on each host";
+  EXPECT_THAT(left, Not(AnyOf(HasSubstr("bprun"), HasSubstr("rank_program"))))
+      << "left when bprun has ended";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Ranks and bprun itself that fail on several hosts. HostsTest sees to it that nobody is left.
+// Failures of ranks and of bprun itself on several hosts. HostsTest checks that no process is left.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -32,7 +32,7 @@ TEST_F(FailureOnHosts, KeepsTheCodeOfTheRankAndNamesItsHost) {
                   "bprun: FAILED  rank 4 on c \\(local rank 1, pid [0-9]+\\) exited with code 7"));
   EXPECT_THAT(bprun.err(), HasSubstr("; ranks 0-3,5 were stopped by bprun (SIGTERM, "));
   EXPECT_THAT(bprun.err(), HasSubstr("  last stderr of rank 4:\n    | rank 4 has enough\n"));
-  expect_nobody_on({"a", "b", "c"});  // when bprun ends, not some time after it
+  expect_no_process_on({"a", "b", "c"});  // as soon as bprun has ended
 }
 
 TEST_F(FailureOnHosts, NamesTheSignal) {
@@ -41,10 +41,10 @@ TEST_F(FailureOnHosts, NamesTheSignal) {
   EXPECT_THAT(bprun.err(), ContainsRegex("rank 1 on b .*was killed by signal 11 \\(SIGSEGV\\)"));
 }
 
-// The agent and the rank of host b are in a group of their own, as in a container.
+// The agent and the rank of host b have their own control group, as in a container.
 TEST_F(FailureOnHosts, ARankThatTakesTooMuchMemoryIsNamed) {
   const MemoryLimit limit;
-  if (!limit.exists()) GTEST_SKIP() << "control groups cannot be made here";
+  if (!limit.exists()) GTEST_SKIP() << "this machine permits no new control groups";
   const Scratch scratch;
   const std::string agent =
       scratch.write("bprun", concat("#!/bin/sh\n[ \"$(hostname)\" != b ] || echo $$ >",
@@ -54,7 +54,8 @@ TEST_F(FailureOnHosts, ARankThatTakesTooMuchMemoryIsNamed) {
                             "[ $RANK = 1 ] && exec tail /dev/zero; exec sleep 1000"});
   EXPECT_EQ(bprun.finish(), 137);
   EXPECT_THAT(bprun.err(), ContainsRegex("rank 1 on b .*was killed by signal 9 \\(SIGKILL\\)"));
-  // The kernel's log where it can be read and knows this process, else what the group has counted.
+  // The hint comes from the kernel's log if that can be read and names this process, otherwise from
+  // the counts of the control group.
   EXPECT_THAT(bprun.err(),
               ContainsRegex("\n  hint: out of memory: (the kernel killed it because its control "
                             "group is out of memory; it held [0-9]+ MiB|its control group ran out "
@@ -62,13 +63,13 @@ TEST_F(FailureOnHosts, ARankThatTakesTooMuchMemoryIsNamed) {
                             "fewer ranks on that host, a smaller --batch, or a higher limit\n"));
 }
 
-TEST_F(FailureOnHosts, BlamesTheKilledRankAndNotThoseThatFollow) {
+TEST_F(FailureOnHosts, NamesTheKilledRankAndNotThoseThatFailBecauseOfIt) {
   BprunProcess bprun = run({"-H", kUneven, rank_program(), "join", "die"});
   EXPECT_EQ(bprun.finish(), 137);
   EXPECT_THAT(bprun.err(), ContainsRegex("bprun: FAILED  rank 1 on b .*was killed by signal 9 "));
 }
 
-TEST_F(FailureOnHosts, SigkillOfBprunLeavesNobody) {
+TEST_F(FailureOnHosts, SigkillOfBprunLeavesNoProcess) {
   BprunProcess bprun = run({"-H", "a:2,b:1", rank_program(), "family"});
   ASSERT_TRUE(all_say(bprun, 3, "ready"));
   EXPECT_GE(hosts().processes("a").size(), 9U) << "an agent and two families";
@@ -76,24 +77,24 @@ TEST_F(FailureOnHosts, SigkillOfBprunLeavesNobody) {
   EXPECT_EQ(bprun.finish(), 137);
 }
 
-TEST_F(FailureOnHosts, CtrlCTwiceKillsWhatDoesNotListen) {
+TEST_F(FailureOnHosts, CtrlCTwiceKillsRanksThatIgnoreIt) {
   BprunProcess bprun = run({"-H", "a:2,b:1", rank_program(), "family"});
   ASSERT_TRUE(all_say(bprun, 3, "ready"));
   bprun.signal(SIGINT);
   ASSERT_TRUE(bprun.wait_for("stopping 3 ranks"));
   bprun.signal(SIGINT);
   EXPECT_EQ(bprun.finish(), 130);
-  expect_nobody_on({"a", "b"});
+  expect_no_process_on({"a", "b"});
 }
 
-TEST_F(FailureOnHosts, LeftoversOfAGoodRunAreStopped) {
+TEST_F(FailureOnHosts, LeftoverProcessesOfASuccessfulRunAreStopped) {
   BprunProcess bprun =
       run({"-H", "a:2,b:1", "sh", "-c", "setsid sleep 1000 & sleep 1000 & exit 0"});
   EXPECT_EQ(bprun.finish(), 0) << bprun.err();
-  expect_nobody_on({"a", "b"});
+  expect_no_process_on({"a", "b"});
 }
 
-TEST_F(FailureOnHosts, IsNoneOfASecondJobOnTheSameHosts) {
+TEST_F(FailureOnHosts, DoesNotAffectASecondJobOnTheSameHosts) {
   BprunProcess other = run({"-H", "a:2,b:1", rank_program(), "work"});
   ASSERT_TRUE(all_say(other, 3, "working"));
   BprunProcess failing = run({"-H", "a:1,b:2", rank_program(), "join", "die"});

@@ -29,7 +29,7 @@ std::string first_line(const std::filesystem::path& path) {
   return line;
 }
 
-// What comes before the first newline, the end or a minute.
+// Reads up to the first newline or the end, for at most a minute.
 std::string read_line(const Fd& pipe) {
   const Deadline deadline(60s);
   std::string line;
@@ -65,7 +65,7 @@ Hosts::Hosts(const std::vector<std::string>& names) {
   out.write.reset();
   folder_ = read_line(out.read);
   if (!std::filesystem::is_directory(folder_)) {
-    missing_ = folder_.empty() ? "with_hosts says nothing for a minute" : folder_;
+    missing_ = folder_.empty() ? "with_hosts printed nothing within a minute" : folder_;
   }
 }
 
@@ -141,9 +141,9 @@ bool HostsTest::all_say(BprunProcess& bprun, int ranks, const std::string& word)
   return true;
 }
 
-void HostsTest::expect_nobody_on(const std::vector<std::string>& names) const {
+void HostsTest::expect_no_process_on(const std::vector<std::string>& names) const {
   for (const std::string& name : names) {
-    EXPECT_THAT(hosts_.processes(name), testing::IsEmpty()) << "on host " << name;
+    EXPECT_THAT(hosts_.processes(name), testing::IsEmpty()) << "left on host " << name;
   }
 }
 

@@ -1,5 +1,5 @@
-// Hosts of a test's own: namespaces of this machine with an sshd each (tests/hosts/with_hosts).
-// bprun runs on another one, head, from which `-H a:3,b:1` leads to them.
+// Hosts for a test: namespaces of this machine, each with its own sshd (tests/hosts/with_hosts).
+// bprun runs on one more host, called head, and reaches them by `-H a:3,b:1`.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,22 +16,23 @@ namespace bp::test {
 
 class Hosts {
  public:
-  // Makes them; where that is impossible, missing() says why.
+  // Makes the hosts. If that is impossible, missing() says why.
   explicit Hosts(const std::vector<std::string>& names);
-  ~Hosts();  // with everything that runs on them
+  ~Hosts();  // ends everything that runs on them
   Hosts(const Hosts&) = delete;
   Hosts& operator=(const Hosts&) = delete;
 
   [[nodiscard]] const std::string& missing() const { return missing_; }
-  // Where the keys and configurations of ssh are, on every host.
+  // The folder of ssh's keys and configurations. All hosts have it.
   [[nodiscard]] const std::string& folder() const { return folder_; }
-  // What stands before a command that is to run on a host, or on head.
+  // The words before a command that make it run on `host`, which may be head.
   [[nodiscard]] std::vector<std::string> on(const std::string& host) const;
-  // Runs a shell command on a host, or on head; the test fails if it does.
+  // Runs a shell command on `host`, which may be head. The test fails if the command fails.
   void at(const std::string& host, const std::string& command) const;
-  // The names of the processes on a host, but for its first one and sshd's.
+  // The names of the processes on `host`, except its first one and those of sshd.
   [[nodiscard]] std::vector<std::string> processes(const std::string& host) const;
-  // Waits until there are none, for longer than an agent waits for its launcher; those left then.
+  // Waits up to 20 s, which is longer than an agent waits for its launcher, until there are none.
+  // Returns those that are left.
   [[nodiscard]] std::vector<std::string> processes_at_last(const std::string& host) const;
 
  private:
@@ -39,23 +40,26 @@ class Hosts {
 
   std::string missing_;
   std::string folder_;
-  Fd input_;  // when this closes the script ends, and cleans up: so too when we are killed
+  // The script ends and cleans up when this closes, which happens even if this process is killed.
+  Fd input_;
   std::unique_ptr<launcher::Child> script_;
 };
 
-// Three hosts, a to c. Skips the test where there are none; after it, nothing may be left on them.
+// Three hosts, a to c. Skips the test if this machine cannot make them. After the test, no process
+// may be left on them.
 class HostsTest : public testing::Test {
  protected:
   HostsTest() : hosts_({"a", "b", "c"}) {}
   void SetUp() override;
   void TearDown() override;
 
-  // bprun on head. A shell there runs `before` first, for what bprun is to inherit.
+  // Starts bprun on head. A shell runs `before` first, to set what bprun inherits.
   [[nodiscard]] BprunProcess run(std::vector<std::string> arguments,
                                  const std::string& before = ":") const;
-  // Whether each of so many ranks has said that word, on a line of its own.
+  // Waits until each of `ranks` ranks has printed `word` on its own line. Returns false if one does
+  // not.
   [[nodiscard]] static bool all_say(BprunProcess& bprun, int ranks, const std::string& word);
-  void expect_nobody_on(const std::vector<std::string>& names) const;
+  void expect_no_process_on(const std::vector<std::string>& names) const;
   [[nodiscard]] const Hosts& hosts() const { return hosts_; }
 
  private:

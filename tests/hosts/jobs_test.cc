@@ -1,4 +1,4 @@
-// Jobs on several hosts that go well.
+// Jobs that succeed on several hosts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-TEST_F(JobOnHosts, RanksAreWhereTheyWereAskedFor) {
+TEST_F(JobOnHosts, RanksRunOnTheHostsThatTheListNames) {
   BprunProcess bprun = run({"-H", "a:3,b:1", "hostname"});
   EXPECT_EQ(bprun.finish(), 0) << bprun.err();
   EXPECT_THAT(lines_of(bprun.out()), UnorderedElementsAre("[0] a", "[1] a", "[2] a", "[3] b"));
@@ -41,7 +41,7 @@ void write_program(const std::string& path, const std::string& content) {
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
 }
 
-// A hundred sums, each compared with what it has to be.
+// The ranks compute a hundred sums and compare each with its exact value.
 TEST_F(JobOnHosts, RanksReduceOverTheNetwork) {
   for (const char* hosts : {"a:3,b:1", "a:1,b:2,c:3"}) {
     BprunProcess bprun = run({"-H", hosts, rank_program(), "recover"});
@@ -84,7 +84,7 @@ TEST_F(JobOnHosts, EveryByteButNulArrives) {
   }
 }
 
-TEST_F(JobOnHosts, AProgramIsLookedForOnEachHost) {
+TEST_F(JobOnHosts, EachHostMustHaveTheProgram) {
   const std::string only = hosts().folder() + "/only";
   std::filesystem::create_directory(only);
   write_program(only + "/program", "#!/bin/sh\ntouch $0.ran\n");
@@ -94,10 +94,10 @@ TEST_F(JobOnHosts, AProgramIsLookedForOnEachHost) {
   EXPECT_EQ(bprun.first_error_line(),
             concat("bprun: FAILED  ", only, "/program was not found on b: ", "there is no ", only,
                    "/program"));
-  EXPECT_FALSE(std::filesystem::exists(only + "/program.ran")) << "nothing starts";
+  EXPECT_FALSE(std::filesystem::exists(only + "/program.ran")) << "no rank may start";
 }
 
-TEST_F(JobOnHosts, TheWorkingDirectoryMustBeOnEachHost) {
+TEST_F(JobOnHosts, EachHostMustHaveTheWorkingDirectory) {
   const std::string only = hosts().folder() + "/only";
   std::filesystem::create_directories(only + "/within");
   hosts().at("b", "mount -t tmpfs none " + only);
@@ -107,13 +107,13 @@ TEST_F(JobOnHosts, TheWorkingDirectoryMustBeOnEachHost) {
                                                          "/within cannot be entered: ")));
 }
 
-// In place of bprun on host b, for that host alone.
+// Replaces bprun on host b by a program with this content; the other hosts keep theirs.
 void install_on_b(const Hosts& hosts, const std::string& content) {
   write_program(hosts.folder() + "/bprun", content);
   hosts.at("b", concat("mount --bind ", hosts.folder(), "/bprun ", BP_BIN_DIR, "/bprun"));
 }
 
-TEST_F(JobOnHosts, AnotherVersionIsRefusedBeforeAnythingStarts) {
+TEST_F(JobOnHosts, AnotherVersionIsRefusedBeforeAnyRankStarts) {
   launcher::Hello hello;
   hello.version = "9.9.9";
   hello.build = "0123456789abcdef";
@@ -130,7 +130,7 @@ TEST_F(JobOnHosts, AnotherVersionIsRefusedBeforeAnythingStarts) {
   EXPECT_FALSE(std::filesystem::exists(ran));
 }
 
-TEST_F(JobOnHosts, AnotherBuildIsSaid) {
+TEST_F(JobOnHosts, WarnsOfAnotherBuild) {
   std::string program = read(BP_BIN_DIR "/bprun");
   const std::string note("\x03\0\0\0GNU\0", 8);  // before the build id
   const std::size_t at = program.find(note);

@@ -1,4 +1,4 @@
-// Machines that join by themselves, each with an address of its own.
+// Machines that join a job with bprun --join, each with its own address.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ class JoiningHosts : public HostsTest {
                          .environment = {"BP_JOB_KEY_FILE=" + key_},
                          .before = hosts().on(host)});
   }
-  // "head:PORT", once the server says so.
+  // Waits until the server prints its address, "head:PORT", and returns it.
   static std::string address_of(BprunProcess& server) {
     EXPECT_TRUE(server.wait_for("--slots N")) << server.err();
     std::istringstream words(server.err().substr(server.err().find("--join ") + 7));
@@ -42,7 +42,7 @@ class JoiningHosts : public HostsTest {
   std::string key_;
 };
 
-TEST_F(JoiningHosts, MeetByTheAddressesThatTheyCameBy) {
+TEST_F(JoiningHosts, ConnectByTheAddressesFromWhichTheyJoined) {
   BprunProcess server = run_on("head", {"--serve", "0", "-n", "4", "--slots", "0", "sh", "-c",
                                         concat(rank_program(), " traced && echo on $(hostname)")});
   const std::string address = address_of(server);
@@ -56,7 +56,7 @@ TEST_F(JoiningHosts, MeetByTheAddressesThatTheyCameBy) {
   }
 }
 
-TEST_F(JoiningHosts, ACutCableIsSeenOnBothSides) {
+TEST_F(JoiningHosts, ACutCableIsReportedOnBothSides) {
   BprunProcess server =
       run_on("head", {"--serve", "0", "-n", "3", "--slots", "0", rank_program(), "work"});
   const std::string address = address_of(server);

@@ -1,5 +1,5 @@
-// Logins that sshd puts off, and shells that do not come to bprun's agent. The other faults of this
-// kind: tests/hosts/faults.
+// Logins that sshd refuses for a while, and shells that do not start bprun's agent.
+// tests/hosts/faults has the other faults of this kind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,17 +16,18 @@ using testing::HasSubstr;
 
 class LoginOnHosts : public HostsTest {
  protected:
-  // What a login shell on each host runs first.
+  // Sets what a login shell on each host runs first.
   void set_rc_file(const std::string& text) const {
     std::ofstream(hosts().folder() + "/bashrc") << text << '\n';
   }
 };
 
-TEST_F(LoginOnHosts, IsTriedAgainWhileSshdHasNoRoom) {
+TEST_F(LoginOnHosts, IsRetriedWhileSshdTakesNoMoreLogins) {
   const std::string config = hosts().folder() + "/sshd_config";
   hosts().at("b", concat("pkill -x sshd; echo 'MaxStartups 1:100:1' >>", config,
                          "; /usr/sbin/sshd -f ", config, " -h ", hosts().folder(), "/b.key"));
-  // The one login at a time that sshd now takes is a stranger's.
+  // sshd now takes one login at a time, and this connection, which sends nothing, holds it for 1.5
+  // s.
   hosts().at("head",
              "bash -c 'exec 9<>/dev/tcp/b/22; read -r -u 9; sleep 1.5' >/dev/null 2>&1 & "
              "sleep 0.3");
@@ -36,7 +37,7 @@ TEST_F(LoginOnHosts, IsTriedAgainWhileSshdHasNoRoom) {
   EXPECT_EQ(bprun.err(), "");
 }
 
-TEST_F(LoginOnHosts, AShellThatEndsIsToldFromAHostOutOfReach) {
+TEST_F(LoginOnHosts, AShellThatEndsIsNotReportedAsAnUnreachableHost) {
   set_rc_file("exit 3");
   BprunProcess bprun = run({"-H", "a:1", "true"});
   EXPECT_EQ(bprun.finish(), 75);
@@ -47,7 +48,7 @@ TEST_F(LoginOnHosts, AShellThatEndsIsToldFromAHostOutOfReach) {
               HasSubstr("\n  hint: what a login shell reads there first (~/.bashrc, "));
 }
 
-TEST_F(LoginOnHosts, AShellThatReadsWhatIsForBprunIsTold) {
+TEST_F(LoginOnHosts, AShellThatConsumesInputMeantForBprunIsReported) {
   set_rc_file("cat >/dev/null");
   BprunProcess bprun = run({"--start-timeout", "2s", "-H", "a:1", "true"});
   EXPECT_EQ(bprun.finish(), 75);

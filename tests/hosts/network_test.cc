@@ -1,4 +1,4 @@
-// Hosts that cannot be reached, are lost, or are only slow to answer.
+// Hosts that are unreachable, lost, or only slow to answer.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -21,17 +21,18 @@ using testing::HasSubstr;
 using testing::StartsWith;
 using Network = HostsTest;
 
-// Host b is cut off from three ranks that reduce, and comes back.
+// Cuts host b off for `seconds` while three ranks reduce, and expects the job to succeed.
 void stall_b(const Hosts& hosts, BprunProcess& bprun, unsigned seconds) {
   for (const char* working : {"[0] working\n", "[1] working\n", "[2] working\n"}) {
     ASSERT_TRUE(bprun.wait_for(working));
   }
   hosts.at("head", "bridge link set dev b state disabled");
-  ::sleep(seconds);  // the fault itself
+  ::sleep(seconds);  // how long the fault lasts
   hosts.at("head", "bridge link set dev b state forwarding");
   bprun.signal(SIGUSR1);
   EXPECT_EQ(bprun.finish(), 0) << bprun.err();
-  // A rank says so when it has waited 10 s. After a stall of 7 s TCP may pause until 12.6 s.
+  // A rank warns when it has waited 10 s, and TCP may pause until 12.6 s after a stall of 7 s
+  // begins.
   static const std::regex waiting(R"(\[\d\] [\d:.]+ W rank \d has waited 10 s [^\n]*\n)");
   EXPECT_EQ(std::regex_replace(bprun.err(), waiting, ""), "");
 }
@@ -45,7 +46,7 @@ TEST_F(Network, ACutCableLosesTheHostAndStopsTheOthers) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, 50s) << "10 s on a quiet machine";
   EXPECT_THAT(bprun.err(), HasSubstr("bprun: FAILED  host c was lost (silent for 9.0 s) after "));
   EXPECT_THAT(bprun.err(), HasSubstr("\n  ranks 3-4 were there\n"));
-  expect_nobody_on({"a", "b"});
+  expect_no_process_on({"a", "b"});
 }
 
 TEST_F(Network, AStallOfFiveSecondsDoesNoHarm) {
@@ -53,7 +54,8 @@ TEST_F(Network, AStallOfFiveSecondsDoesNoHarm) {
   stall_b(hosts(), bprun, 5);
 }
 
-// TCP tries again only 12.6 s after the beginning, when 9 s of silence are long over.
+// TCP retransmits only 12.6 s after the stall begins, well after the 9 s of silence for which a
+// host counts as lost.
 TEST_F(Network, AStallOfSevenSecondsDoesNoHarm) {
   BprunProcess bprun = run({"-H", "a:2,b:1", rank_program(), "work"});
   stall_b(hosts(), bprun, 7);
@@ -71,7 +73,8 @@ TEST_F(Network, AHostThatIsDownIsNamed) {
             "route to host",
             "bprun: FAILED  host b could not be reached: ssh: connect to host b port 22: "
             "Connection timed out"));
-  EXPECT_THAT(bprun.err(), HasSubstr("\n  host c could not be reached: ")) << "at the same time";
+  EXPECT_THAT(bprun.err(), HasSubstr("\n  host c could not be reached: "))
+      << "both hosts are asked at the same time";
   EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: the host is down, or a firewall is in between"));
 }
 
@@ -85,7 +88,7 @@ TEST_F(Network, AHostWithoutSshdIsNamed) {
   EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: no sshd listens there"));
 }
 
-TEST_F(Network, AHostWithAnotherKeyThanBeforeIsNamed) {
+TEST_F(Network, AHostWhoseKeyHasChangedIsNamed) {
   hosts().at("head", concat("sed -i '/^b /s/ [^ ]*$/ '$(cut -d' ' -f2 ", hosts().folder(),
                             "/a.key.pub | sed 's|/|\\\\/|g')/ ", hosts().folder(), "/known_hosts"));
   BprunProcess bprun = run({"-H", "a:1,b:1", "true"});
@@ -96,7 +99,7 @@ TEST_F(Network, AHostWithAnotherKeyThanBeforeIsNamed) {
   EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: if that is right, forget the old key: ssh-keygen"));
 }
 
-TEST_F(Network, AConnectionThatIsKilledIsAHostLost) {
+TEST_F(Network, AKilledConnectionLosesTheHost) {
   BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "family"});
   ASSERT_TRUE(all_say(bprun, 2, "ready"));
   hosts().at("b", "pkill -KILL -f '[s]shd: root@'");
@@ -104,7 +107,7 @@ TEST_F(Network, AConnectionThatIsKilledIsAHostLost) {
   EXPECT_THAT(bprun.first_error_line(), StartsWith("bprun: FAILED  host b was lost ("));
 }
 
-TEST_F(Network, AnAddressThatAllHostsHaveOfTheirOwnIsNotTaken) {
+TEST_F(Network, AnAddressThatEveryHostHasIsNotUsed) {
   for (const char* host : {"a", "b"}) {
     hosts().at(host,
                "ip link add docker0 type bridge && ip address add 172.17.0.1/16 dev docker0 && "
@@ -128,7 +131,7 @@ TEST_F(Network, AHostWithSeveralAddressesUsesOneThatWorks) {
   EXPECT_EQ(bprun.finish(), 0) << bprun.err();
   BprunProcess shown = run({"-H", "a:1,b:1", "printenv", "BP_INTERFACE"});
   EXPECT_EQ(shown.finish(), 0) << shown.err();
-  EXPECT_THAT(shown.out(), HasSubstr("[0] 10.88.0.1\n")) << "from 10.77.0.1 there is no way back";
+  EXPECT_THAT(shown.out(), HasSubstr("[0] 10.88.0.1\n")) << "a has no route to 10.77.0.2";
   EXPECT_THAT(shown.out(), HasSubstr("[1] 10.88.0.2\n"));
   BprunProcess wanted =
       run({"-H", "a:1,b:1", "--interface", "10.88.0.0/24", "printenv", "BP_INTERFACE", "BP_STORE"});

@@ -1,4 +1,4 @@
-// A job that loses a host, goes on without it, and has it back at the next restart.
+// A job that loses a host, restarts without it, and uses it again after the next restart.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using RestartOnHosts = HostsTest;
 
-TEST_F(RestartOnHosts, AHostWhoseCableIsCutIsLeftOutUntilItIsBack) {
+TEST_F(RestartOnHosts, AHostWhoseCableIsCutIsLeftOutUntilItIsReachableAgain) {
   const std::string enough = concat(hosts().folder(), "/enough");
   const std::string program = concat(
       "echo $BP_GENERATION: $RANK of $WORLD_SIZE on $BP_HOST_NAMES; "

@@ -1,4 +1,4 @@
-// Who is stopped by a signal, or hangs: a rank, an agent, bprun, or all of them.
+// What happens when a signal stops a rank, an agent, bprun or all of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -16,7 +16,7 @@ using testing::Not;
 using testing::StartsWith;
 using SilenceOnHosts = HostsTest;
 
-TEST_F(SilenceOnHosts, OfARankIsNamedAndTheJobGoesOn) {
+TEST_F(SilenceOnHosts, OfARankIsReportedAndTheJobContinues) {
   BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "work"});
   ASSERT_TRUE(all_say(bprun, 2, "working"));
   hosts().at("b", "pkill -STOP -x rank_program");
@@ -27,7 +27,7 @@ TEST_F(SilenceOnHosts, OfARankIsNamedAndTheJobGoesOn) {
   EXPECT_EQ(bprun.finish(), 0) << bprun.err();
 }
 
-TEST_F(SilenceOnHosts, OfARankEndsTheJobWhereThatIsAskedFor) {
+TEST_F(SilenceOnHosts, OfARankEndsTheJobWithKillSilent) {
   BprunProcess bprun = run({"-H", "a:1,b:1", "--kill-silent=2s", rank_program(), "join", "stop"});
   EXPECT_EQ(bprun.finish(), 70);
   EXPECT_THAT(bprun.err(),
@@ -38,7 +38,8 @@ TEST_F(SilenceOnHosts, OfBprunEndsTheRanks) {
   BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "family"});
   ASSERT_TRUE(all_say(bprun, 2, "ready"));
   bprun.signal(SIGSTOP);
-  EXPECT_THAT(hosts().processes_at_last("a"), IsEmpty()) << "for want of heartbeats";
+  EXPECT_THAT(hosts().processes_at_last("a"), IsEmpty())
+      << "the agents must end the ranks, because bprun sends no heartbeats";
   EXPECT_THAT(hosts().processes_at_last("b"), IsEmpty());
   bprun.signal(SIGCONT);
   EXPECT_EQ(bprun.finish(), 75);
@@ -52,11 +53,11 @@ TEST_F(SilenceOnHosts, OfBprunEndsTheRanks) {
   EXPECT_THAT(bprun.err(), Not(HasSubstr(" was lost")));
 }
 
-TEST_F(SilenceOnHosts, OfASuspendedJobIsNone) {
+TEST_F(SilenceOnHosts, OfASuspendedJobIsNoFailure) {
   BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "work"});
   ASSERT_TRUE(all_say(bprun, 2, "working"));
   bprun.signal(SIGTSTP);
-  ::sleep(10);  // longer than anybody may be silent
+  ::sleep(10);  // longer than a host may be silent
   for (const char* host : {"a", "b"}) {
     hosts().at(host, "grep -q '^State:.T' /proc/$(pgrep -x rank_program)/status");
   }
@@ -66,14 +67,15 @@ TEST_F(SilenceOnHosts, OfASuspendedJobIsNone) {
   EXPECT_THAT(bprun.err(), Not(HasSubstr("bprun:")));
 }
 
-TEST_F(SilenceOnHosts, OfAnAgentIsAHostLost) {
+TEST_F(SilenceOnHosts, OfAnAgentLosesTheHost) {
   BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "family"});
   ASSERT_TRUE(all_say(bprun, 2, "ready"));
   hosts().at("b", "pkill -STOP -x bprun");
   EXPECT_EQ(bprun.finish(), 75);
   EXPECT_THAT(bprun.first_error_line(),
               StartsWith("bprun: FAILED  host b was lost (silent for 9.0 s) after "));
-  EXPECT_THAT(hosts().processes_at_last("b"), IsEmpty()) << "the watchdog kills what is stopped";
+  EXPECT_THAT(hosts().processes_at_last("b"), IsEmpty())
+      << "the watchdog must kill the stopped agent and its ranks";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The main job on uneven hosts: the losses of one host.
+// The main job on hosts of unequal size has the losses of a single host.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ constexpr int kSteps = 10;
 
 class TrainingOnHosts : public HostsTest {
  protected:
-  // The loss of each step, or fewer and a failure.
+  // The loss of each step. A run with fewer steps fails the test.
   std::vector<double> losses(const std::string& placing, int batch) const {
     const std::string trace = concat(hosts().folder(), "/trace-", placing);
     BprunProcess bprun = run({"-H",
