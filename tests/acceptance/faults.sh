@@ -1,6 +1,7 @@
-# What goes wrong with ranks, hosts, networks and strangers, and what must go well all the same. Sourced by scripts/acceptance.
+# Faults of ranks, hosts and networks, foreign connections, and what must work in spite of them. Sourced by
+# scripts/acceptance.
 
-# A rank of a training job is killed: how long until bprun has ended, blames it, and nobody is left.
+# Kills a rank of a training job. Measures how long bprun takes to name it and to end with every process of the job.
 failures() {
   local signal mark job begin took worst=0 status=0
   for signal in KILL SEGV; do
@@ -13,7 +14,7 @@ failures() {
       kill -0 "$job" 2>/dev/null || break
       sleep 0.1
     done
-    (($(marked "$mark" | wc -l) > 4)) || status=1  # bprun and its ranks, of whom none may be left
+    (($(marked "$mark" | wc -l) > 4)) || status=1  # bprun and its ranks; none of them may be left
     begin=${EPOCHREALTIME/./}
     kill "-$signal" "$(<"$work/pid.2")"
     wait "$job"
@@ -25,11 +26,11 @@ failures() {
     ((status)) && tail -5 "$work/failures.log"
   done
   ((worst <= 2000)) || status=1
-  verdict failures "$status" "rank 2 of 4 killed: blamed, everybody gone and bprun ended within $worst ms (2,000 or less)"
+  verdict failures "$status" "rank 2 of 4 killed: named, and all processes of the job ended within $worst ms (2,000 or less)"
 }
 
-# A rank is stopped: it is named 10 s after its last sign of life, of which it gives one in 2 s, and the job
-# goes on once it is back.
+# Stops a rank. bprun must name it 10 s after its last heartbeat, which it sends every 2 s, and the job must continue
+# when the rank runs again.
 silent_rank() {
   local status=0 job begin named
   build/bin/bprun -n 3 sh -c 'echo $$ >"$0.$RANK"; exec "$@"' "$work/silent" \
@@ -51,10 +52,10 @@ silent_rank() {
   grep -q 'rank 1 .* is back' "$work/silent.log" || status=1
   ((named >= 8000 && named <= 13000)) || status=1
   ((status)) && tail -5 "$work/silent.log"
-  verdict silent_rank "$status" "a stopped rank was named after $named ms (8,000 to 13,000), and training went on when it was back"
+  verdict silent_rank "$status" "a stopped rank was named after $named ms (8,000 to 13,000), and training continued when it ran again"
 }
 
-# The network stalls under jobs and comes back; then a cable is cut.
+# Stalls the network under jobs, then cuts a cable.
 stalls() {
   local status=0
   tests/hosts/stalls build >"$work/stalls.log" 2>&1 || status=$?
@@ -62,7 +63,7 @@ stalls() {
   verdict stalls "$status" "$(tail -1 "$work/stalls.log")"
 }
 
-# Each fault of docs/faults.md: the text, the exit code and the time.
+# Tests the text, the exit code and the time of each fault of docs/faults.md.
 faults() {
   local status=0
   tests/hosts/faults build >"$work/faults.log" 2>&1 || status=$?
@@ -70,7 +71,8 @@ faults() {
   verdict faults "$status" "$(grep -c '^PASS' "$work/faults.log") of $(grep -c '^| `' docs/faults.md) faults have the text, the code and the time of docs/faults.md"
 }
 
-# 10,000 strangers: idle, half handshakes, random bytes, lengths of 2^63, replays, reflections.
+# 10,000 unauthenticated connections to the store: idle ones, half handshakes, random bytes, lengths of 2^63, replays
+# and reflections.
 hostile_store() {
   local status=0 figure
   BP_SIEGE=10000 build/tests/unit_store --gtest_filter='StoreSiege*' >"$work/siege.log" 2>&1 || status=$?
@@ -84,9 +86,9 @@ hostile_store() {
   verdict hostile_store "$status" "members were served meanwhile; $figure (16,384 KiB or less)"
 }
 
-# Strangers connect to every port of a job from the moment that it opens (tests/support/strangers.h): in 20 jobs
-# each kind of job meets each kind of stranger, 1, 50 or 2,000 of them a port. Then 2,000 come to a rank's port
-# before the other rank does.
+# Foreign clients connect to every port of a job as soon as it opens (tests/support/strangers.h): 1, 50 or 2,000 of
+# them per port. 20 jobs combine each kind of job with each kind of client. Then 2,000 clients connect to a rank's
+# port before the other rank does.
 strangers() {
   local kinds=(shm gloo gloo-native two_hosts serve) modes=(silent garbage slow replay) counts=(1 50 2000)
   local job kind mode count status unharmed=0 connections=0 made
@@ -122,7 +124,7 @@ attacked_job() {  # attacked_job KIND, in the repository's root
       log=$(mktemp)
       build/bin/bprun --serve 0 -n 4 --slots 2 --start-timeout 60s "${what[@]}" 2>"$log" &
       until port=$(sed -n 's/.*serving on port \([0-9]*\);.*/\1/p' "$log") && [[ $port ]]; do sleep 0.05; done
-      sleep 0.5  # strangers first
+      sleep 0.5  # so that the foreign clients connect first
       build/bin/bprun --join "127.0.0.1:$port" --slots 2 --start-timeout 60s || status=$?
       wait $! || status=$?
       cat "$log" >&2
@@ -133,13 +135,13 @@ attacked_job() {  # attacked_job KIND, in the repository's root
   esac
 }
 
-# Four ranks, bprun and its agents under another malloc.
+# Runs four ranks, bprun and its agents with another malloc.
 allocators() {
   local library name status=0 done_with=
   for library in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2; do
     name=/usr/lib/$(uname -m)-linux-gnu/$library
     [[ -e $name ]] || { verdict allocators 77 "$library is not installed"; return; }
-    # The loader goes on without what it cannot load.
+    # The loader ignores a library that it cannot load, so the library must be seen in /proc/self/maps.
     LD_PRELOAD=$name build/bin/bprun -n 1 grep -qF "$library" /proc/self/maps || status=1
     if ! LD_PRELOAD=$name build/bin/bprun -n 4 bert_train examples/reviews.csv --text review --label label --steps 20 \
       --store "$work/allocators.sqlite" --run "$work/run-$library" >"$work/allocators.log" 2>&1; then
@@ -151,7 +153,8 @@ allocators() {
   verdict allocators "$status" "20 steps of four ranks under $done_with"
 }
 
-# More than 2^31 elements of four bytes, over Gloo, and of bytes by every operation's way.
+# Collectives of more than 2^31 elements: of four bytes over Gloo, and of one byte by the algorithm of every
+# operation.
 long_vectors() {
   local status=0
   BP_TEST_LONG=1 build/tests/ranks_long >"$work/long.log" 2>&1 || status=$?

@@ -1,4 +1,4 @@
-# Every reader of foreign bytes, by inputs that libFuzzer makes. Sourced by scripts/acceptance.
+# Gives every reader of untrusted bytes inputs that libFuzzer makes. Sourced by scripts/acceptance.
 
 fuzzing() {
   local status=0 count

@@ -1,4 +1,5 @@
-# What users of the library build: without CUDA, with another LibTorch, from plain programs. Sourced by scripts/acceptance.
+# What users of the library build: without CUDA, with another LibTorch, and from plain programs. Sourced by
+# scripts/acceptance.
 
 without_cuda() {
   local status=0
@@ -6,8 +7,8 @@ without_cuda() {
   verdict without_cuda "$status" "$(tail -1 "$work/cuda.log")"
 }
 
-# What scripts/test runs under no sanitizer, because it needs LibTorch: hooks, buckets, windows, snapshots, and runs that
-# save and resume, under ASan and UBSan. A report of any of their processes is a failure.
+# Runs under ASan and UBSan what scripts/test runs under no sanitizer, because it needs LibTorch: hooks, buckets,
+# windows, snapshots, and runs that save and resume. A report of any of their processes is a failure.
 sanitizers_torch() {
   local build=build-asan-torch status=0 tests reports
   local programs=(unit_torch unit_model unit_train ranks_torch ranks_torch_options ranks_torch_processes e2e_resume)
@@ -16,7 +17,7 @@ sanitizers_torch() {
       cmake --build "$build" --parallel "$(nproc)" --target bp_gloo bprun bert_train "${programs[@]}"
   } >"$work/sanitizers.log" 2>&1 || status=1
   rm -f "$build"/sanitizer-reports/*
-  # Left out: on a busy machine its last command ended with 70 in place of 2 under ASan.
+  # The filter leaves out one test: under ASan on a busy machine, its last command ended with 70 instead of 2.
   ((status)) || GTEST_FILTER=-Resume.AStoppedRunGoesOnByTheCommandItPrints \
     ctest --test-dir "$build" --no-tests=error --verbose \
     -R "^($(IFS='|' && printf '%s' "${programs[*]}"))\$" >"$work/sanitizers.log" 2>&1 || status=1
@@ -27,8 +28,8 @@ sanitizers_torch() {
   verdict sanitizers_torch "$status" "$tests tests of ${#programs[@]} programs under ASan and UBSan: $reports reports"
 }
 
-# bp built from source with another LibTorch: the first whose wheel has the ABI of std::string that bp has. The 1.7 GB
-# that it takes are gone afterwards.
+# Builds bp from source with an older LibTorch, the first whose wheel has the same ABI of std::string as bp. Deletes
+# the 1.7 GB that this takes afterwards.
 older_libtorch() {
   local site=$work/older build=$work/older-build status=0 program tests
   local wheels=(torch==2.7.1 nvidia-cuda-runtime-cu12==12.6.77 nvidia-cuda-cupti-cu12==12.6.80)
@@ -53,7 +54,7 @@ older_libtorch() {
   verdict older_libtorch "$status" "built with LibTorch 2.7.1 instead of 2.11.0: $tests tests and own_model on 3+1 ranks"
 }
 
-# Plain programs and the same distributed: the lines that it takes, and what they learn.
+# Compares plain programs with their distributed versions: the lines to change, and the results.
 ported() {
   local status=0
   { tests/package/installed build tree && tests/package/installed build ported; } >"$work/ported.log" 2>&1 || status=$?

@@ -1,4 +1,5 @@
-# The numbers of other systems: vocabularies, real weights, and the main job under every engine. Sourced by scripts/acceptance.
+# Compares vocabularies and real weights with other systems, and runs the main job under every engine. Sourced by
+# scripts/acceptance.
 
 wordpiece() {
   needs_data wordpiece || return
@@ -7,7 +8,7 @@ wordpiece() {
   verdict wordpiece "$status" "$(tail -1 "$work/wordpiece.log")"
 }
 
-# Real weights, MiniLM-L6: the numbers of transformers, in and out.
+# Real weights, those of MiniLM-L6: bp loads and saves them, and computes the same numbers as transformers.
 minilm() {
   needs_data minilm || return
   local status=0
@@ -16,7 +17,7 @@ minilm() {
   verdict minilm "$status" "$(tail -1 "$work/minilm.log")"
 }
 
-# The same weights, fine-tuned on SST-2 for one epoch by three seeds.
+# Fine-tunes the same weights on SST-2 for one epoch with three seeds.
 minilm_sst2() {
   needs_data minilm_sst2 || return
   tests/oracle/setup || { verdict minilm_sst2 1 "tests/oracle/setup failed"; return; }
@@ -38,9 +39,9 @@ minilm_sst2() {
   verdict minilm_sst2 $? "median dev accuracy of seeds 1 to 3: $median (0.885 or more) of ${accuracies[*]}"
 }
 
-# The main job, from the raw data to the trained model, on hosts of 3+1 ranks with an address, an sshd and a
-# slurmd each: by bprun over ssh, with the losses of four ranks on one host; by bprun in a job of Slurm and as
-# ranks of each engine, with the parameters of bprun's by ssh, bit for bit.
+# Runs the main job, from the raw data to the trained model, with 3+1 ranks on two hosts, each with its own address,
+# sshd and slurmd. bprun over ssh must have the losses of four ranks on one host. bprun in a job of Slurm, and the
+# launcher of each other engine, must give the same parameters as bprun over ssh, bit for bit.
 engines() {
   bench/peers/setup >"$work/peers.log" 2>&1 || tail -n 1 "$work/peers.log"  # torchrun
   local hosts=(tests/hosts/with_hosts a b --) engine losses=? status=0

@@ -1,6 +1,7 @@
-# Whole runs of bert_train: from a fresh clone, on real data, killed at any moment, on a full disk. Sourced by scripts/acceptance.
+# Whole runs of bert_train: from a fresh clone, on real data, killed at any moment, and on a full disk. Sourced by
+# scripts/acceptance.
 
-# A fresh clone, set up and trained by the README's first command.
+# Sets up a fresh clone and trains by the README's first command.
 quickstart() {
   git clone --quiet . "$work/clone"
   local begin=$SECONDS status=0
@@ -16,7 +17,8 @@ quickstart() {
   verdict quickstart $? "test accuracy $accuracy (0.90 or more) in $((SECONDS - begin)) s from the clone on"
 }
 
-# SST-2 on 3+1 ranks, three seeds: dev accuracy, each row once an epoch, predictions for any world.
+# Trains on SST-2 with 3+1 ranks and three seeds. Checks the dev accuracy, that each row is used once per epoch, and
+# that the predictions do not depend on the number of ranks.
 sst2() {
   needs_data sst2 || return
   local seed run
@@ -50,8 +52,8 @@ sst2() {
   verdict sst2_predictions "$same" "1,821 rows, equal for 1, 3 and 4 evaluating ranks"
 }
 
-# Kills a run on 3+1 ranks at 20 moments drawn by a seed: bprun, one rank, or all at once. The same
-# command goes on each time; in the end the parameters are those of a run that nobody disturbed.
+# Kills bprun, one rank, or all processes of a run on 3+1 ranks at 20 moments that a seed determines. The same command
+# resumes the run each time. In the end its parameters must equal those of an undisturbed run.
 resume() {
   needs_data sst2 || return
   local mark=BP_ACCEPTANCE=$$-resume run=$work/resumed whole=$work/undisturbed status=0 kills=0 resumed=0
@@ -62,7 +64,7 @@ resume() {
   "${command[@]}" --run "$whole" >"$work/resume.log" 2>&1 || { tail -5 "$work/resume.log"; status=1; }
 
   local moment victim job deadline
-  # Lines of: step to wait for, seconds to wait then, whom to kill. Sorted, as a run passes them.
+  # Each line has the step to wait for, the seconds to wait then, and what to kill; sorted by step.
   while read -r moment pause victim; do
     rm -f "$work"/pid.*
     env "$mark" "${command[@]}" --run "$run" >"$work/resume.log" 2>&1 </dev/null &
@@ -90,11 +92,11 @@ for step in sorted(draw.sample(range(2, 1000), 20)):
   "${command[@]}" --run "$run" >"$work/resume.log" 2>&1 || { tail -5 "$work/resume.log"; status=1; }
   cmp "$whole/model/model.safetensors" "$run/model/model.safetensors" || status=1
   ((kills == 20 && resumed >= 10)) || status=1
-  verdict resume "$status" "killed $kills times, $resumed of them in a run that had gone on from a checkpoint; parameters bit-equal to the undisturbed run's"
+  verdict resume "$status" "killed $kills times, $resumed of them in a run that had resumed from a checkpoint; parameters bit-equal to the undisturbed run's"
 }
 
-# Kills bert_train prep of 673,490 rows at 20 moments drawn by a seed: how often it went on with what
-# was there, and whether the store has the bytes of one made at once.
+# Kills bert_train prep of 673,490 rows at 20 moments that a seed determines. Counts how often it continued what a
+# killed one had left, and checks that the store has the same bytes as one made without interruption.
 prepare() {
   needs_data prepare || return
   local whole=$work/whole.sqlite store=$work/killed.sqlite kills=0 status=0 begin took copy
@@ -117,11 +119,11 @@ prepare() {
   local resumed
   resumed=$(grep -c 'continuing where' "$work/killed.log")
   ((resumed > 0)) || status=1
-  verdict prepare "$status" "killed $kills times, gone on with $resumed times, the same bytes as made at once"
+  verdict prepare "$status" "killed $kills times, continued $resumed times; the store has the same bytes as one made without interruption"
 }
 
-# A disk that fills up under a run: one line, exit code 70, the last checkpoint intact, and with room
-# again the same command ends with the parameters of an undisturbed run.
+# Fills the disk under a run. The run must report it in one line, end with code 70 and leave the last checkpoint
+# intact. Once there is room again, the same command must end with the parameters of an undisturbed run.
 disk_full() {
   local status=0
   if ! unshare -rm mount -t tmpfs none "$work" 2>/dev/null; then
@@ -131,7 +133,7 @@ disk_full() {
   mkdir "$work/small"
   unshare -rm bash -s "$work" "$PWD" >"$work/disk_full.log" 2>&1 <<'SCRIPT' || status=$?
 set -uo pipefail
-export OMP_NUM_THREADS=1  # two that wait for each other crawl on a busy machine
+export OMP_NUM_THREADS=1  # ranks of several threads each would be very slow on a busy machine
 work=$1 run=$1/small/run
 mount -t tmpfs -o size=64m none "$work/small" || exit 1
 train=("$2/build/bin/bert_train" "$2/examples/reviews.csv" --text review --label label --max-length 32

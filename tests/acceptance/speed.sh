@@ -1,4 +1,4 @@
-# Speed and memory beside other systems: the scripts of bench/. Sourced by scripts/acceptance.
+# Compares speed and memory with other systems by the scripts of bench/. Sourced by scripts/acceptance.
 
 speed() {  # speed NAME SCRIPT...
   local name=$1 status=0
