@@ -20,8 +20,8 @@ using testing::SizeIs;
 using testing::StartsWith;
 using Map = Variables::Map;
 
-// As scontrol show hostnames of Slurm 22.05 has it.
-TEST(Nodelist, IsWhatScontrolMakesOfIt) {
+// The expected names are those that `scontrol show hostnames` of Slurm 22.05 prints.
+TEST(Nodelist, ExpandsLikeScontrol) {
   const auto names = [](const char* text) { return parse_nodelist(text, "x"); };
   EXPECT_THAT(names("login"), ElementsAre("login"));
   EXPECT_THAT(names("n[1-3,7]"), ElementsAre("n1", "n2", "n3", "n7"));
@@ -31,11 +31,11 @@ TEST(Nodelist, IsWhatScontrolMakesOfIt) {
   EXPECT_THAT(names("a[1-2]b[1-2]"), ElementsAre("a1b1", "a1b2", "a2b1", "a2b2"));
   EXPECT_THAT(names("n1,gpu[01-02],x"), ElementsAre("n1", "gpu01", "gpu02", "x"));
   EXPECT_THAT(names("n[1-65536]"), SizeIs(65536));
-  // What scontrol refuses, but many networks are named like.
+  // scontrol refuses these forms, but the names of many networks have them.
   EXPECT_THAT(names("n[1-2]-ib,[3-4]"), ElementsAre("n1-ib", "n2-ib", "3", "4"));
 }
 
-TEST(Nodelist, RefusesWhatMakesNoSense) {
+TEST(Nodelist, RefusesMalformedLists) {
   const auto error = [](const char* text) {
     return refusal_of([=] { return parse_nodelist(text, "SLURM_JOB_NODELIST"); });
   };
@@ -72,7 +72,7 @@ class AllocationTest : public testing::Test {
     return folder_.write("hosts", text);
   }
 
-  // "a:3", with "/4" where it may have more.
+  // "a:3" for a host with three slots, "a:3/4" if max_slots allows four.
   static std::vector<std::string> found_in(const Map& map) {
     std::vector<std::string> texts;
     const auto found = find_allocation(Variables(map));
@@ -100,7 +100,7 @@ TEST_F(AllocationTest, OfSlurmIsThatOfABatchScriptOrAnInteractiveShell) {
   other["SLURM_STEP_ID"] = "4294967290";
   EXPECT_THAT(found_in(other), SizeIs(3));
   other["SLURM_STEP_ID"] = "0";
-  EXPECT_THAT(found_in(other), ElementsAre("none")) << "srun has placed this bprun";
+  EXPECT_THAT(found_in(other), ElementsAre("none")) << "srun has started this bprun";
   other = script;
   other["BP_ENGINE"] = "none";
   EXPECT_THAT(found_in(other), ElementsAre("none"));
@@ -111,7 +111,7 @@ TEST_F(AllocationTest, OfSlurmIsThatOfABatchScriptOrAnInteractiveShell) {
             "SLURM_TASKS_PER_NODE=2: counts for 1 hosts, but SLURM_JOB_NODELIST names 3");
 }
 
-TEST_F(AllocationTest, OfTheOthers) {
+TEST_F(AllocationTest, OfOtherBatchSystems) {
   EXPECT_THAT(found_in({}), ElementsAre("none"));
   EXPECT_THAT(found_in({{"PBS_NODEFILE", file("a\na\nb\na\n")}}), ElementsAre("a:3", "b:1"));
   EXPECT_THAT(found_in({{"LSB_MCPU_HOSTS", "h1 4 h2 2"}}), ElementsAre("h1:4", "h2:2"));
@@ -123,7 +123,8 @@ TEST_F(AllocationTest, OfTheOthers) {
   job["OMPI_MCA_orte_default_hostfile"] = file("w-0.job slots=2\nw-1.job slots=2\n");
   EXPECT_THAT(found_in(job), ElementsAre("w-0.job:2", "w-1.job:2"));
   job.erase("K_MPI_JOB_ROLE");
-  EXPECT_THAT(found_in(job), ElementsAre("none")) << "a habit of somebody who uses mpirun";
+  EXPECT_THAT(found_in(job), ElementsAre("none"))
+      << "a user's own setting for mpirun is no allocation";
   job = launcher;
   job["HYDRA_HOST_FILE"] = file("w-0.job:3\nw-1.job\n");
   EXPECT_THAT(found_in(job), ElementsAre("w-0.job:3", "w-1.job:1"));

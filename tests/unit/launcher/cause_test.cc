@@ -1,4 +1,4 @@
-// What the report guesses, and what it advises.
+// The cause that the failure report guesses, and the next command that it prints.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ TEST(LikelyCause, IsReadFromStderr) {
   means("open: Too many open files", "ulimit -n");
 }
 
-TEST(LikelyCause, OfALossThatIsNoNumber) {
+TEST(LikelyCause, FindsALossThatIsNaN) {
   for (const char* line : {"the loss at step 5 is nan", "step 7/9  loss nan  12 samples/s",
                            "loss=NaN", "Loss is NaN, stopping training"}) {
     EXPECT_THAT(cause_of_line(line), HasSubstr("the loss became NaN")) << line;
@@ -45,7 +45,7 @@ TEST(LikelyCause, OfALossThatIsNoNumber) {
   }
 }
 
-TEST(LikelyCause, IsTheHostsWordThenTheProgramsThenTheLastSign) {
+TEST(LikelyCause, PrefersTheKernelsReportThenTheProgramsHintThenTheLastKnownLine) {
   const std::vector<std::string> errors{"std::bad_alloc", "No space left on device",
                                         "hint: try something else"};
   EXPECT_EQ(likely_cause({137, "the kernel killed it because the host is out of memory", errors}),
@@ -55,7 +55,7 @@ TEST(LikelyCause, IsTheHostsWordThenTheProgramsThenTheLastSign) {
   EXPECT_EQ(likely_cause({1, "", {errors[0], errors[1]}}), "the disk is full (df -h shows which)");
 }
 
-TEST(LikelyCause, IsElseTheSignal) {
+TEST(LikelyCause, FallsBackToTheSignal) {
   EXPECT_EQ(likely_cause({128 + 9, "", {}}),
             "killed from outside, most often by the kernel when memory runs out (dmesg shows it)");
   EXPECT_EQ(likely_cause({7, "", {"no idea"}}), "");
@@ -106,8 +106,8 @@ TEST(NextCommand, IsReadyForAShell) {
             "run again: bin/bprun -n 2 -- 'my prog' 'a b' --resume auto");
 }
 
-// It named the script with the arguments of the program that the script calls.
-TEST(NextCommand, OfAProgramBehindAnotherKeepsWhatStandsBeforeItsArguments) {
+// The command once named the script with the arguments of the program that the script calls.
+TEST(NextCommand, KeepsTheWordsBeforeAWrappedProgramsArguments) {
   const CommandWords words{{"bprun"}, {"numactl", "-N", "0", "train", "x", "--resume", "never"}};
   const ResumeWords told{true, {"x", "--resume", "never"}, {"x", "--resume", "auto"}};
   EXPECT_EQ(next_command(words, told_words(told)),
@@ -116,7 +116,7 @@ TEST(NextCommand, OfAProgramBehindAnotherKeepsWhatStandsBeforeItsArguments) {
             "resume: bprun train.sh big");
 }
 
-TEST(ToldWords, ComeBackAsTheyWere) {
+TEST(ToldWords, RoundTrip) {
   const ResumeWords told =
       words_told(told_words({.saved = true, .given = {"", "+"}, .instead = {"a b", "", "c\n"}}));
   EXPECT_TRUE(told.saved);

@@ -1,4 +1,4 @@
-// What a channel makes of a shell that prints before bprun can start.
+// How a channel treats a shell that prints before bprun can start.
 #include "launcher/agent/channel.h"
 
 #include <gmock/gmock.h>
@@ -20,11 +20,11 @@ class ChannelTest : public testing::Test {
     int ends[2];
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     shell_ = Fd(ends[0]);
-    Channel::Ends ours;
-    ours.in = Fd(ends[1]);
-    ours.out = Fd(::dup(ours.in.get()));
-    ours.await_magic = true;
-    channel_.emplace(loop_, std::move(ours),
+    Channel::Ends ends_of_bprun;
+    ends_of_bprun.in = Fd(ends[1]);
+    ends_of_bprun.out = Fd(::dup(ends_of_bprun.in.get()));
+    ends_of_bprun.await_magic = true;
+    channel_.emplace(loop_, std::move(ends_of_bprun),
                      Channel::Listener{[this](const Frame&) { ++frames_; },
                                        [this](const std::string& why) { closed_ = why; }});
   }
@@ -52,7 +52,7 @@ TEST_F(ChannelTest, AShellMayPrint64KiBBeforeTheMagic) {
   EXPECT_EQ(frames_, 0);
 }
 
-TEST_F(ChannelTest, AShellThatPrintsMoreIsNamed) {
+TEST_F(ChannelTest, AShellThatPrintsMoreIsReported) {
   const std::string half(std::size_t{32} << 10, 'x');
   print(half);
   print(half);

@@ -33,12 +33,12 @@ TEST(Examine, Versions) {
   EXPECT_THAT(other.fix, HasSubstr("--remote-bprun"));
 }
 
-TEST(Examine, ClocksAsFarAsTheyAreKnown) {
+TEST(Examine, ClocksWithinTheirMargin) {
   EXPECT_EQ(check_clock(clock(-0.25, 0.01)).text, "250.0 ms behind this machine, to 10.0 ms");
   EXPECT_EQ(check_clock(clock(10799.9999, 2)).text, "03:00:00 ahead of this machine, to 2.0 s");
   EXPECT_EQ(check_clock(clock(0.4, 0)).grade, Grade::ok);
   EXPECT_EQ(check_clock(clock(-0.7, 0)).grade, Grade::warn);
-  EXPECT_EQ(check_clock(clock(0.7, 0.3)).grade, Grade::ok) << "it may well be 0.4";
+  EXPECT_EQ(check_clock(clock(0.7, 0.3)).grade, Grade::ok) << "the clock may be only 0.4 s ahead";
   EXPECT_EQ(check_clock(clock(7, 0.3)).grade, Grade::fail);
 }
 
@@ -92,7 +92,7 @@ TEST(Examine, Gpus) {
             "2, driver 550; GPU 1 is in use by pid 7 (ada, python3, 1.0 GiB)");
 }
 
-TEST(Facts, TravelAsJson) {
+TEST(Facts, RoundTripAsJson) {
   HostFacts facts;
   facts.clock = 1.5;
   facts.locked_memory = kUnlimited;
@@ -109,7 +109,7 @@ TEST(Facts, TravelAsJson) {
   }
 }
 
-TEST(Facts, TakeNoFractionForAWholeNumber) {
+TEST(Facts, RefuseAFractionForAWholeNumber) {
   const std::string good = json_text(HostFacts{});
   const std::string memory = R"("locked_memory":)";
   for (const char* number : {"1.5", "8e43", "99999999999999999999999"}) {

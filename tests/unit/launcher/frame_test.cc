@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Every byte but NUL, as an argument or a variable may hold them.
+// Every byte that an argument or a variable may hold, which is every byte except NUL.
 std::string every_byte() {
   std::string text;
   for (int byte = 1; byte < 256; ++byte) {
@@ -33,7 +33,7 @@ std::string frame_of(std::uint8_t type, std::string_view content) {
   return frame.take();
 }
 
-// What comes out of a stream that holds one message.
+// Decodes the only message of a stream.
 template <class Decode>
 auto decode_only(Decode decode, const std::string& bytes) {
   FrameReader reader;
@@ -58,7 +58,7 @@ Message to_launcher(const Message& message) {
   return std::get<Message>(decode_only(decode_to_launcher, encode(ToLauncher(message))));
 }
 
-TEST(Frame, ComesOutOfAnySlicing) {
+TEST(Frame, IsReadFromSlicesOfAnySize) {
   const std::string bytes = frame_of(3, "hello") + frame_of(4, "") + frame_of(5, every_byte());
   for (std::size_t step = 1; step <= bytes.size(); ++step) {
     FrameReader reader;
@@ -69,13 +69,13 @@ TEST(Frame, ComesOutOfAnySlicing) {
         seen += frame_of(frame->type, frame->content);
       }
     }
-    EXPECT_EQ(seen, bytes) << "in steps of " << step;
+    EXPECT_EQ(seen, bytes) << "in slices of " << step << " bytes";
   }
 }
 
-TEST(Frame, RefusesALengthOverTheLimitBeforeItComes) {
+TEST(Frame, RefusesALengthOverTheLimitBeforeTheContentArrives) {
   FrameReader reader;
-  reader.feed(std::string("\x01\x00\x00\x02\x07", 5));  // 32 MiB and a byte
+  reader.feed(std::string("\x01\x00\x00\x02\x07", 5));  // 32 MiB and one byte
   try {
     (void)reader.next();
     FAIL();
@@ -120,7 +120,7 @@ TEST(Messages, AJobKeepsEveryByte) {
   EXPECT_EQ(got.store.text(), "10.0.0.9:4711");
 }
 
-TEST(Messages, AllOthersComeBackAsTheyWent) {
+TEST(Messages, AllOthersRoundTrip) {
   EXPECT_EQ(to_agent(Heartbeat{30'000, 4'000}).lost_after_ms, 30'000U);
   EXPECT_EQ(to_agent(Heartbeat{30'000, 4'000}).silent_ms, 4'000U);
   EXPECT_EQ(to_agent(SignalRanks{10}).signal, 10);
@@ -162,14 +162,14 @@ TEST(Messages, AllOthersComeBackAsTheyWent) {
   EXPECT_EQ(got.client_address + got.server_address, "10.0.0.110.0.0.2");
 }
 
-TEST(Messages, RefuseUnknownTypesAndLeftOverBytes) {
+TEST(Messages, RefuseUnknownTypesAndExtraBytes) {
   EXPECT_THROW((void)decode_to_agent({200, ""}), Error);
   EXPECT_THROW((void)decode_to_launcher({200, ""}), Error);
   EXPECT_THROW((void)decode_to_agent({2, "x"}), Error) << "Go has no content";
 }
 
-TEST(Messages, SayWhatIsWrong) {
-  const auto told = [](std::uint8_t type, const std::string& content) -> std::string {
+TEST(Messages, ErrorsSayWhatIsWrong) {
+  const auto error_of = [](std::uint8_t type, const std::string& content) -> std::string {
     try {
       (void)decode_to_agent({type, content});
     } catch (const Error& error) {
@@ -180,20 +180,22 @@ TEST(Messages, SayWhatIsWrong) {
   };
   const std::string no_name(4, '\0');
   const std::string key = std::string("\x20\0\0\0", 4) + std::string(32, 'k');
-  EXPECT_EQ(told(200, ""),
+  EXPECT_EQ(error_of(200, ""),
             "bprun and its agent do not understand each other: a message of type 200");
-  EXPECT_EQ(told(2, "x"), "a message between bprun and its agent has 1 bytes too many");
-  EXPECT_EQ(told(3, "ab"),
+  EXPECT_EQ(error_of(2, "x"), "a message between bprun and its agent has 1 bytes too many");
+  EXPECT_EQ(error_of(3, "ab"),
             "a message between bprun and its agent is cut off: 4 bytes wanted, 2 left");
-  EXPECT_EQ(told(1, no_name + std::string("\5\0\0\0short", 9)), "a job key of 5 bytes");
-  EXPECT_EQ(told(1, no_name + key + "\xff\xff\xff\xff"),
+  EXPECT_EQ(error_of(1, no_name + std::string("\5\0\0\0short", 9)), "a job key of 5 bytes");
+  EXPECT_EQ(error_of(1, no_name + key + "\xff\xff\xff\xff"),
             "a message between bprun and its agent claims 4294967295 entries in 0 bytes");
   JobSpec idle;
   idle.ranks = {{0, {}}};
-  EXPECT_EQ(told(1, content_of(encode(ToAgent(idle)))), "a job without a program or without ranks");
+  EXPECT_EQ(error_of(1, content_of(encode(ToAgent(idle)))),
+            "a job without a program or without ranks");
 }
 
-// Whatever the bytes: a message or an io error, and no memory for what a count merely claims.
+// Decoding any bytes gives a message or an io error, and never allocates memory for entries that a
+// count only claims.
 TEST(Messages, SurviveAnyContent) {
   std::mt19937 random(7);
   const std::string good = content_of(

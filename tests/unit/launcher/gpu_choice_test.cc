@@ -42,7 +42,7 @@ std::string refusal(const std::vector<GpuHost>& hosts, const std::string& reques
   }
 }
 
-TEST(GpuChoice, RequestsAreAllAListOrTheLeastAtWork) {
+TEST(GpuChoice, RequestsAreAllAListOrTheLeastBusy) {
   EXPECT_EQ(parse_gpu_request("all").kind, GpuRequest::Kind::all);
   EXPECT_THAT(parse_gpu_request("0,2-3").list, ElementsAre(0, 2, 3));
   EXPECT_EQ(parse_gpu_request("least:2").number, 2);
@@ -56,35 +56,35 @@ TEST(GpuChoice, RequestsAreAllAListOrTheLeastAtWork) {
   }
 }
 
-TEST(GpuChoice, AllOrAsManyAsThereAreRanks) {
+TEST(GpuChoice, AllOrOnePerRank) {
   const std::vector three{gpu(0), gpu(1), gpu(2)};
   EXPECT_THAT(choose({host("a", three), host("b", three, 2)}, "all"),
               ElementsAre(ElementsAre(0, 1, 2), ElementsAre(0, 1)));
   EXPECT_THAT(choose({host("a", three, 4)}, "all"), ElementsAre(ElementsAre(0, 1, 2)))
-      << "whether ranks may share them is seen when they are placed";
+      << "the placement checks later whether ranks may share GPUs";
 }
 
-TEST(GpuChoice, AListIsTakenInItsOrderAndMustBeThere) {
+TEST(GpuChoice, AListKeepsItsOrderAndItsGpusMustExist) {
   EXPECT_THAT(choose({host("a", {gpu(0), gpu(1), gpu(2)})}, "2,0"), ElementsAre(ElementsAre(2, 0)));
   EXPECT_EQ(refusal({host("a", {gpu(0)})}, "0,2"),
             "host a has no GPU 2: it has 1 (bprun gpus lists them)");
 }
 
-TEST(GpuChoice, TheHostListGoesFirst) {
+TEST(GpuChoice, TheHostListTakesPrecedence) {
   GpuHost named = host("a", {gpu(0), gpu(1), gpu(2)});
   named.named = {2};
   EXPECT_THAT(choose({named}, "all"), ElementsAre(ElementsAre(2)));
   EXPECT_THAT(choose({named}, "least:2"), ElementsAre(ElementsAre(2)));
 }
 
-TEST(GpuChoice, TheLeastAtWorkByLoadThenMemory) {
+TEST(GpuChoice, TheLeastBusyByLoadThenMemory) {
   const auto busy = host("a", {gpu(0, 50, 1), gpu(1, 0, 9), gpu(2, 0, 3), gpu(3, 0, 9)});
   EXPECT_THAT(choose({busy}, "least:1"), ElementsAre(ElementsAre(2)));
   EXPECT_THAT(choose({busy}, "least:3"), ElementsAre(ElementsAre(2, 1, 3)));
   EXPECT_EQ(refusal({busy}, "least:5"), "host a has 4 of the 5 GPUs requested");
 }
 
-TEST(GpuChoice, EachHostMayHaveAWishOfItsOwn) {
+TEST(GpuChoice, EachHostMayHaveItsOwnRequest) {
   GpuHost a = host("h", {gpu(0), gpu(1), gpu(2)}, 1);
   GpuHost b = host("h#2", {gpu(0), gpu(1), gpu(2)}, 1);
   b.machine = a.machine;
@@ -92,7 +92,7 @@ TEST(GpuChoice, EachHostMayHaveAWishOfItsOwn) {
   EXPECT_THAT(choose_gpus({a, b}, false), ElementsAre(ElementsAre(1), ElementsAre(0)));
 }
 
-TEST(GpuChoice, HostsOfOneMachineShareThemOut) {
+TEST(GpuChoice, HostsOfOneMachineDivideItsGpus) {
   GpuHost a = host("localhost", {gpu(0), gpu(1), gpu(2)}, 2);
   GpuHost b = host("127.0.0.1", {gpu(0), gpu(1), gpu(2)});
   b.machine = a.machine;
@@ -110,7 +110,7 @@ TEST(GpuChoice, AHostWithoutGpusSaysWhy) {
   EXPECT_EQ(refusal({none}, "0"), "host b has no GPU 0: no NVIDIA driver (bprun gpus lists them)");
 }
 
-TEST(GpuChoice, NamesWhoIsAtWorkOnThoseChosen) {
+TEST(GpuChoice, NamesTheProcessesThatUseTheChosenGpus) {
   Gpu used = gpu(1, 97, 3U << 20U);
   used.memory = 4U << 20U;
   used.processes = {{4711, "ada", "python3", 1U << 20U}};

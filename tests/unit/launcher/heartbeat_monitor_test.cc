@@ -8,51 +8,51 @@ namespace {
 using namespace std::chrono_literals;
 using Event = StoreEvent::Kind;
 
-constexpr const char* kWho = "rank 2 on h2 (local rank 0, pid 4711)";
+constexpr const char* kRank = "rank 2 on h2 (local rank 0, pid 4711)";
 
 HeartbeatMonitor::Time at(std::chrono::milliseconds time) {
   return HeartbeatMonitor::Time{} + time;
 }
 
-TEST(HeartbeatMonitor, IsOnlyNamedUnlessAskedFor) {
-  HeartbeatMonitor silence({}, 10s);
-  EXPECT_EQ(silence.limit(), 10s);
-  EXPECT_EQ(silence.store_event({Event::joined, 2, {}}, kWho, at(0s)), "");
-  EXPECT_EQ(silence.store_event({Event::silent, 2, {}}, kWho, at(50s)),
+TEST(HeartbeatMonitor, OnlyWarnsByDefault) {
+  HeartbeatMonitor monitor({}, 10s);
+  EXPECT_EQ(monitor.limit(), 10s);
+  EXPECT_EQ(monitor.store_event({Event::joined, 2, {}}, kRank, at(0s)), "");
+  EXPECT_EQ(monitor.store_event({Event::silent, 2, {}}, kRank, at(50s)),
             "bprun: warning: rank 2 on h2 (local rank 0, pid 4711) gives no sign of life for 10.0 "
             "s: it is stopped, or its host hangs; --kill-silent would end the job");
-  EXPECT_FALSE(silence.too_long(at(24h)));
-  EXPECT_EQ(silence.note(2, "rank 2", at(51s)), "rank 2 gave no sign of life for 11.0 s");
-  EXPECT_EQ(silence.note(1, "rank 1", at(51s)), "");
-  EXPECT_EQ(silence.store_event({Event::back, 2, {}}, "rank 2", at(60s)), "bprun: rank 2 is back");
-  EXPECT_EQ(silence.store_event({Event::back, 1, {}}, "rank 1", at(60s)), "");
-  EXPECT_EQ(silence.note(2, "rank 2", at(61s)), "");
+  EXPECT_FALSE(monitor.too_long(at(24h)));
+  EXPECT_EQ(monitor.note(2, "rank 2", at(51s)), "rank 2 gave no sign of life for 11.0 s");
+  EXPECT_EQ(monitor.note(1, "rank 1", at(51s)), "");
+  EXPECT_EQ(monitor.store_event({Event::back, 2, {}}, "rank 2", at(60s)), "bprun: rank 2 is back");
+  EXPECT_EQ(monitor.store_event({Event::back, 1, {}}, "rank 1", at(60s)), "");
+  EXPECT_EQ(monitor.note(2, "rank 2", at(61s)), "");
 }
 
-TEST(HeartbeatMonitor, EndsTheJobWhereAskedFor) {
-  HeartbeatMonitor silence(1500ms, 10s);
-  EXPECT_EQ(silence.limit(), 1500ms);
-  EXPECT_EQ(silence.store_event({Event::silent, 2, {}}, kWho, at(50s)), "");
-  EXPECT_EQ(silence.too_long(at(50s)), 2);
-  const Failure failure = silence.failure(2, "rank 2", at(50s));
+TEST(HeartbeatMonitor, EndsTheJobWithKillSilent) {
+  HeartbeatMonitor monitor(1500ms, 10s);
+  EXPECT_EQ(monitor.limit(), 1500ms);
+  EXPECT_EQ(monitor.store_event({Event::silent, 2, {}}, kRank, at(50s)), "");
+  EXPECT_EQ(monitor.too_long(at(50s)), 2);
+  const Failure failure = monitor.failure(2, "rank 2", at(50s));
   EXPECT_EQ(failure.exit_code, 70);
   EXPECT_EQ(failure.rank, 2);
   EXPECT_EQ(failure.headline, "rank 2 gave no sign of life for 1.5 s (--kill-silent)");
   EXPECT_EQ(failure.hint, "something stopped it (a signal, a debugger), or its host hangs");
-  silence.rank_ended(2);
-  EXPECT_FALSE(silence.too_long(at(60s)));
+  monitor.rank_ended(2);
+  EXPECT_FALSE(monitor.too_long(at(60s)));
 }
 
-TEST(HeartbeatMonitor, MayLastLongerThanItTakesToBeNamed) {
-  HeartbeatMonitor silence(60s, 10s);
-  EXPECT_EQ(silence.limit(), 10s);
-  EXPECT_EQ(silence.store_event({Event::silent, 2, {}}, "rank 2", at(0s)),
+TEST(HeartbeatMonitor, WarnsBeforeALongerKillSilent) {
+  HeartbeatMonitor monitor(60s, 10s);
+  EXPECT_EQ(monitor.limit(), 10s);
+  EXPECT_EQ(monitor.store_event({Event::silent, 2, {}}, "rank 2", at(0s)),
             "bprun: warning: rank 2 gives no sign of life for 10.0 s: it is stopped, or its host "
             "hangs; after 00:01:00 the job ends (--kill-silent)");
-  EXPECT_FALSE(silence.too_long(at(49s)));
-  silence.job_resumed(at(40s));
-  EXPECT_FALSE(silence.too_long(at(89s)));
-  EXPECT_EQ(silence.too_long(at(90s)), 2);
+  EXPECT_FALSE(monitor.too_long(at(49s)));
+  monitor.job_resumed(at(40s));
+  EXPECT_FALSE(monitor.too_long(at(89s)));
+  EXPECT_EQ(monitor.too_long(at(90s)), 2);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ using test::refusal_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// "a:3" for a host with slots, "a" for one without.
+// "a:3" for a host with a number of slots, "a" for one without.
 std::vector<std::string> summary(const Hosts& hosts) {
   std::vector<std::string> texts;
   for (const Host& host : hosts) {
@@ -47,7 +47,7 @@ TEST(HostList, TakesRanges) {
               ElementsAre("r1n1:1", "r1n2:1", "r2n1:1", "r2n2:1"));
 }
 
-TEST(HostList, TakesAllThatAHostfileTakes) {
+TEST(HostList, TakesTheFieldsOfAHostfile) {
   const Hosts hosts = parse_host_list(
       "root@gpu[1-2]:3:port=2222:gpus=[0-1,5]:iface=eth1,u@[fe80::1]:2:max_slots=4,c:gpus=3");
   EXPECT_THAT(summary(hosts), ElementsAre("gpu1:3", "gpu2:3", "fe80::1:2", "c"));
@@ -60,7 +60,7 @@ TEST(HostList, TakesAllThatAHostfileTakes) {
   EXPECT_THAT(*hosts[3].gpus, ElementsAre(3));
 }
 
-TEST(HostList, RefusesWhatMakesNoSense) {
+TEST(HostList, RefusesMalformedLists) {
   const auto error = [](const char* text) {
     return refusal_of([=] { (void)parse_host_list(text); });
   };
@@ -195,7 +195,7 @@ TEST(HostMap, TakesRangesAndTheFieldsOfAHostfile) {
   EXPECT_EQ(hosts[2].user, "v");
 }
 
-TEST(HostMap, RefusesWhatMakesNoSense) {
+TEST(HostMap, RefusesMalformedMaps) {
   const auto error = [](const char* text) {
     return refusal_of([=] { (void)parse_host_map(text, "m"); });
   };

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// Two ranks on this machine and one elsewhere.
+// A job of two ranks on this machine and one on another.
 struct JobSettingsTest : testing::Test {
   JobSettingsTest() {
     plan.placement = place_ranks(parse_host_list("localhost:2,far"), std::nullopt);
@@ -57,7 +57,7 @@ TEST_F(JobSettingsTest, GivesEachHostItsRanksAndItsShareOfTheCores) {
   EXPECT_THAT(specs[1].ranks[0].environment, Contains("MASTER_ADDR=10.0.0.1"));
 }
 
-TEST_F(JobSettingsTest, TellsOnlyRankZeroHowWideTheTerminalIs) {
+TEST_F(JobSettingsTest, GivesOnlyRankZeroTheWidthOfTheTerminal) {
   settings.live_columns = 72;
   const auto specs = this->specs();
   EXPECT_THAT(specs[0].ranks[0].environment, Contains(HasSubstr("=72")));
@@ -65,7 +65,7 @@ TEST_F(JobSettingsTest, TellsOnlyRankZeroHowWideTheTerminalIs) {
   EXPECT_THAT(specs[1].ranks[0].environment, Not(Contains(HasSubstr("=72"))));
 }
 
-TEST_F(JobSettingsTest, LeavesKeyFolderAndLimitsToAHostThatCameByItself) {
+TEST_F(JobSettingsTest, GivesNoKeyFolderOrLimitsToAJoinedHost) {
   plan.hosts[1].joined = true;
   const auto specs = this->specs();
   EXPECT_EQ(specs[0].key, settings.key);
@@ -75,7 +75,7 @@ TEST_F(JobSettingsTest, LeavesKeyFolderAndLimitsToAHostThatCameByItself) {
   EXPECT_THAT(specs[1].limits, IsEmpty());
 }
 
-TEST_F(JobSettingsTest, NamesFoldersAbsolutely) {
+TEST_F(JobSettingsTest, MakesFoldersAbsolute) {
   options.trace = "traces";
   const std::string folder = (std::filesystem::current_path() / "traces").string();
   for (const JobSpec& spec : specs()) {
@@ -83,7 +83,7 @@ TEST_F(JobSettingsTest, NamesFoldersAbsolutely) {
   }
 }
 
-TEST_F(JobSettingsTest, TakesTheAddressThatWasFoundThenTheOneThatSshCameFrom) {
+TEST_F(JobSettingsTest, PrefersTheProbedAddressToThatOfTheSshConnection) {
   EXPECT_EQ(address_of_launcher(hosts, ""), "10.0.0.1");
   hosts.addresses = {"192.168.0.1", "192.168.0.2", "192.168.0.1"};
   EXPECT_EQ(address_of_launcher(hosts, ""), "192.168.0.1");

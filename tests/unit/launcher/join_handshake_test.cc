@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A server's end, whose answers are read from ours.
+// A handshake of the server. The test holds the client's end of the connection.
 class JoinHandshakeTest : public testing::Test {
  protected:
   JoinHandshakeTest() { begin(60s); }
@@ -24,7 +24,7 @@ class JoinHandshakeTest : public testing::Test {
   void begin(std::chrono::milliseconds limit) {
     int ends[2];
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    ours_ = Fd(ends[0]);
+    client_end_ = Fd(ends[0]);
     handshake_.emplace(
         loop_, Fd(ends[1]), key_,
         JoinHandshake::Listener{[this](Channel::Ends admitted) { admitted_ = std::move(admitted); },
@@ -33,24 +33,25 @@ class JoinHandshakeTest : public testing::Test {
   }
 
   void send(const std::string& bytes) {
-    ASSERT_EQ(::write(ours_.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
-    for (int i = 0; i < 4; ++i) loop_.run_once(1ms);  // head and body of a frame are two reads
+    ASSERT_EQ(::write(client_end_.get(), bytes.data(), bytes.size()),
+              static_cast<ssize_t>(bytes.size()));
+    for (int i = 0; i < 4; ++i) loop_.run_once(1ms);  // a frame takes two reads
   }
   HandshakeBody answer() {
     std::string bytes(4096, '\0');
-    bytes.resize(static_cast<std::size_t>(::read(ours_.get(), bytes.data(), bytes.size())));
+    bytes.resize(static_cast<std::size_t>(::read(client_end_.get(), bytes.data(), bytes.size())));
     return *decode_handshake(next_frame(bytes, {}).body);
   }
 
   const JobKey key_ = random_bytes();
   EventLoop loop_;
-  Fd ours_;
+  Fd client_end_;
   std::optional<JoinHandshake> handshake_;
   std::optional<Channel::Ends> admitted_;
   std::string refused_;
 };
 
-TEST_F(JoinHandshakeTest, WhoKnowsTheKeyIsAdmittedAndUnderstood) {
+TEST_F(JoinHandshakeTest, AClientWithTheKeyIsAdmittedAndItsRecordsAreRead) {
   ClientHandshake client(key_, kJoinHandshake, -1);
   send(client.hello());
   const auto step = client.take_challenge(answer());
@@ -63,7 +64,7 @@ TEST_F(JoinHandshakeTest, WhoKnowsTheKeyIsAdmittedAndUnderstood) {
   EXPECT_EQ(seal.open(admitted_->seal->seal("an answer")), "an answer");
 }
 
-TEST_F(JoinHandshakeTest, WhoKnowsItNotIsRefusedAndKnowsThatHeIsWrongHere) {
+TEST_F(JoinHandshakeTest, AClientWithAnotherKeyIsRefusedAndLearnsThatTheKeysDiffer) {
   ClientHandshake client(random_bytes(), kJoinHandshake, -1);
   send(client.hello());
   EXPECT_TRUE(client.take_challenge(answer()).other_key);
@@ -72,22 +73,22 @@ TEST_F(JoinHandshakeTest, WhoKnowsItNotIsRefusedAndKnowsThatHeIsWrongHere) {
   EXPECT_FALSE(admitted_);
 }
 
-TEST_F(JoinHandshakeTest, ARankThatLooksForItsStoreIsTold) {
+TEST_F(JoinHandshakeTest, ARankThatLooksForItsStoreIsRefused) {
   ClientHandshake client(key_, "another job", 3);
   send(client.hello());
   EXPECT_EQ(client.take_challenge(answer()).refusal, StoreRefusal::job);
   EXPECT_EQ(refused_, "it is no bprun --join");
 }
 
-TEST_F(JoinHandshakeTest, AnotherVersionIsToldOursAndNamed) {
+TEST_F(JoinHandshakeTest, AnotherVersionIsRefusedAndReceivesTheServersVersion) {
   send(plain_frame(encode_handshake({.op = StoreOp::hello}, kStoreVersion + 1)));
-  const HandshakeBody told = answer();
-  EXPECT_EQ(told.version, kStoreVersion);
-  EXPECT_EQ(told.message->number, static_cast<std::int64_t>(StoreRefusal::version));
+  const HandshakeBody reply = answer();
+  EXPECT_EQ(reply.version, kStoreVersion);
+  EXPECT_EQ(reply.message->number, static_cast<std::int64_t>(StoreRefusal::version));
   EXPECT_EQ(refused_, "it is of another version of bp");
 }
 
-TEST_F(JoinHandshakeTest, AHelloThatIsNoneIsRefused) {
+TEST_F(JoinHandshakeTest, AnotherFrameThanHelloIsRefused) {
   send(plain_frame(encode_handshake({.op = StoreOp::proof, .strings = {std::string(32, 'x')}})));
   EXPECT_EQ(refused_, "it sent a malformed hello");
 }
@@ -98,24 +99,24 @@ TEST_F(JoinHandshakeTest, AHelloWithAShortNonceIsRefused) {
   EXPECT_EQ(refused_, "it sent a malformed hello");
 }
 
-TEST_F(JoinHandshakeTest, OneThatSaysNothingIsRefusedAtTheLimit) {
+TEST_F(JoinHandshakeTest, ASilentClientIsRefusedAtTheTimeLimit) {
   begin(1ms);
   for (int i = 0; i < 10 && refused_.empty(); ++i) loop_.run_once(1s);
   EXPECT_EQ(refused_, "it did not prove in time who it is");
 }
 
-TEST_F(JoinHandshakeTest, NonsenseIsRefused) {
+TEST_F(JoinHandshakeTest, AnotherProtocolIsRefused) {
   send("GET / HTTP/1.1\r\n\r\n");
   EXPECT_EQ(refused_, "it does not speak the protocol of bprun");
 }
 
-TEST_F(JoinHandshakeTest, WhoHangsUpIsRefused) {
-  ours_.reset();
+TEST_F(JoinHandshakeTest, AClientThatDisconnectsIsRefused) {
+  client_end_.reset();
   loop_.run_once(1s);
   EXPECT_EQ(refused_, "it has gone before it proved who it is");
 }
 
-TEST(SealedStream, TakesWhatIsWholeAndNothingElse) {
+TEST(SealedStream, OpensCompleteRecordsAndRefusesAlteredOnes) {
   const Bytes32 session = random_bytes();
   SealedStream server(session, SealedStream::End::server);
   SealedStream client(session, SealedStream::End::client);
@@ -132,7 +133,7 @@ TEST(SealedStream, TakesWhatIsWholeAndNothingElse) {
   EXPECT_THROW((void)server.open(altered), Error);
 }
 
-TEST(SealedStream, TakesNoRecordTwiceOrFromItself) {
+TEST(SealedStream, RefusesReplayedAndReflectedRecords) {
   const Bytes32 session = random_bytes();
   SealedStream server(session, SealedStream::End::server);
   SealedStream client(session, SealedStream::End::client);

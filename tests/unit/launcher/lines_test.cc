@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// What one stream shows, a '|' after each line.
+// Collects what the terminal shows of one stream, with a '|' after each line.
 class Screen {
  public:
   explicit Screen(LineMode mode) : lines_(mode) {}
@@ -55,11 +55,11 @@ std::string bytes(const std::string& text, std::size_t step = 1U << 30U) {
 TEST(LineAssembler, KeepsBlankAndUnterminatedLines) {
   EXPECT_EQ(whole("a\nb\n"), "a|b|");
   EXPECT_EQ(whole("\n\na"), "||a|");
-  EXPECT_EQ(bytes("\n\na"), "\n\na") << "exact bytes";
+  EXPECT_EQ(bytes("\n\na"), "\n\na") << "LineMode::bytes changes nothing";
   EXPECT_EQ(whole(""), "");
 }
 
-TEST(LineAssembler, HoldsALineBackUntilItIsWhole) {
+TEST(LineAssembler, HoldsBackAnIncompleteLine) {
   Screen screen(LineMode::lines);
   screen.feed("half");
   EXPECT_EQ(screen.shown, "");
@@ -76,8 +76,8 @@ TEST(LineAssembler, ShowsOnlyTheLastStateOfARedrawnLine) {
   EXPECT_EQ(bytes("10%\r20%\r\n"), "10%\r20%\r\n");
 }
 
-// A bar that is cleared for another line, as bert_train's.
-TEST(LineAssembler, LeavesNoTraceOfClearing) {
+// bert_train clears its progress bar in this way to print another line.
+TEST(LineAssembler, ShowsNothingOfClearedLines) {
   EXPECT_EQ(whole("[=>  ] 1\r\x1b[K[==> ] 2\r\x1b[Ksaved\n[===>] 3\n"), "saved|[===>] 3|");
   EXPECT_EQ(whole("[=>  ]\r\x1b[K"), "") << "nothing is left on the line";
   EXPECT_EQ(whole("1\r\x1b[2K2\n"), "2|");
@@ -95,16 +95,16 @@ TEST(LineAssembler, ShowsProgressAtMostOnceASecond) {
   EXPECT_EQ(screen.shown, "1%|4%|done|");
 }
 
-TEST(LineAssembler, TellsWhatStandsOnALiveLine) {
+TEST(LineAssembler, KnowsTheTextOfALiveLine) {
   Screen screen(LineMode::live);
   screen.feed("no bar\nstarting");
-  EXPECT_EQ(screen.live(), "") << "not redrawn yet";
+  EXPECT_EQ(screen.live(), "") << "the line has not been redrawn";
   screen.feed("\r10%");
   EXPECT_EQ(screen.live(), "10%");
   screen.feed(" of it\r\x1b[K20%");
   EXPECT_EQ(screen.live(), "20%");
   screen.feed("\r30%\r");
-  EXPECT_EQ(screen.live(), "30%") << "drawn, and the cursor is back";
+  EXPECT_EQ(screen.live(), "30%") << "the cursor is at the start of a drawn line";
   screen.feed("\r\x1b[K");
   EXPECT_EQ(screen.live(), "");
   screen.feed("saved\n");
@@ -112,7 +112,7 @@ TEST(LineAssembler, TellsWhatStandsOnALiveLine) {
   EXPECT_EQ(screen.shown, "no bar|saved|");
 }
 
-TEST(LineAssembler, IsTheSameInAnySlicing) {
+TEST(LineAssembler, DoesNotDependOnTheSlicing) {
   std::string text;
   std::mt19937 random(5);
   for (int i = 0; i < 300; ++i) {
@@ -124,7 +124,7 @@ TEST(LineAssembler, IsTheSameInAnySlicing) {
   }
 }
 
-TEST(LineAssembler, CutsALineWithoutEndBetweenCharacters) {
+TEST(LineAssembler, CutsAnEndlessLineBetweenCharacters) {
   std::string text(3 * LineAssembler::kMaxLine, 'x');
   EXPECT_EQ(bytes(text, 4096), text);
   const std::string out = whole(text, 4096);

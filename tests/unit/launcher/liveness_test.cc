@@ -1,5 +1,5 @@
-// How an agent finds out, by a connection of its own, whether bprun is alive, and how bprun hears
-// of it.
+// How an agent checks by a second connection whether bprun is alive, and how bprun learns from it
+// that the agent is.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ class LivenessTest : public testing::Test {
     store_ = std::make_unique<StoreServer>(options, nullptr);
     target_ = {.store = store_->address(), .job = "job", .key = key_, .host = 7};
   }
-  // What went wrong with a check of `target`; empty for nothing.
+  // Checks `target` and returns the problem, or an empty text if there is none.
   std::string check(const LivenessTarget& target) {
     std::optional<std::string> result;
     const LivenessCheck check(loop_, target, 3,
@@ -36,7 +36,7 @@ class LivenessTest : public testing::Test {
     EXPECT_TRUE(check.ended());
     return *result;
   }
-  [[nodiscard]] std::map<std::string, std::string> signs() const {
+  [[nodiscard]] std::map<std::string, std::string> alive_keys() const {
     return store_->values(kHostAliveKeys);
   }
 
@@ -46,12 +46,12 @@ class LivenessTest : public testing::Test {
   EventLoop loop_;
 };
 
-TEST_F(LivenessTest, ACheckLeavesASignOfItsHostInTheStore) {
+TEST_F(LivenessTest, ACheckRecordsItsHostInTheStore) {
   EXPECT_EQ(check(target_), "");
-  EXPECT_EQ(signs(), (std::map<std::string, std::string>{{"bprun/host_alive/7", "3"}}));
+  EXPECT_EQ(alive_keys(), (std::map<std::string, std::string>{{"bprun/host_alive/7", "3"}}));
 }
 
-TEST_F(LivenessTest, ACheckComesThroughInAJobThatHasFailed) {
+TEST_F(LivenessTest, ACheckSucceedsInAFailedJob) {
   store_->fail_job({-1, "it has failed"});
   store_->request_stop();
   EXPECT_EQ(check(target_), "");
@@ -64,7 +64,7 @@ TEST_F(LivenessTest, OnlyTheStoreOfItsJobCounts) {
   other = target_;
   other.job = "another";
   EXPECT_EQ(check(other), "the store of another job answers there");
-  EXPECT_TRUE(signs().empty());
+  EXPECT_TRUE(alive_keys().empty());
 }
 
 TEST_F(LivenessTest, ACheckSaysWhyItFailed) {
@@ -74,30 +74,30 @@ TEST_F(LivenessTest, ACheckSaysWhyItFailed) {
   EXPECT_EQ(check(target_), "that is no address");
 }
 
-TEST_F(LivenessTest, AnAgentThatBprunDoesNotHearGivesASign) {
+TEST_F(LivenessTest, AnAgentThatBprunDoesNotHearUsesASecondConnection) {
   LauncherWatch watch(loop_, kLostAfter);
   watch.check_at(target_);
   watch.look(EventLoop::Clock::now());
   loop_.run_once(10ms);
-  EXPECT_TRUE(signs().empty()) << "while all is well there is no second connection";
+  EXPECT_TRUE(alive_keys().empty()) << "the agent must not connect again while bprun hears it";
   watch.take({.lost_after_ms = 30'000, .silent_ms = 4'000});
   EXPECT_EQ(watch.lost_after(), 30s);
   watch.look(EventLoop::Clock::now());
-  while (signs().empty()) loop_.run_once(10ms);
+  while (alive_keys().empty()) loop_.run_once(10ms);
 }
 
-TEST_F(LivenessTest, BprunIsAliveWhileItAnswersByEitherWay) {
+TEST_F(LivenessTest, BprunIsAliveWhileItAnswersOnEitherConnection) {
   LauncherWatch watch(loop_, 5s);
   watch.check_at(target_);
-  const auto long_ago = EventLoop::Clock::now() - 1h;  // by the usual connection
+  const auto long_ago = EventLoop::Clock::now() - 1h;  // the last heartbeat on the usual connection
   const Deadline deadline(6s);
   while (!deadline.passed()) {
     loop_.run_once(kLookEvery);
     watch.look(long_ago);
     ASSERT_FALSE(watch.lost());
-    if (signs()["bprun/host_alive/7"] == "3") return;  // it has been asked three times
+    if (alive_keys()["bprun/host_alive/7"] == "3") return;  // the third check has reached bprun
   }
-  FAIL() << "no signs";
+  FAIL() << "the third check did not reach bprun";
 }
 
 TEST(OwnPauseTest, IsTheTimeSinceTheLastLook) {

@@ -37,7 +37,7 @@ std::vector<std::string> texts(const std::vector<InterfaceAddress>& addresses) {
   return found;
 }
 
-TEST(Address, CandidatesAreThoseThatOthersMightReach) {
+TEST(Address, CandidatesAreAddressesThatOtherHostsMightReach) {
   const std::vector<InterfaceAddress> all{
       {"lo", "127.0.0.1"},       {"lo", "::1"},        {"eth0", "2001:db8::7"}, {"eth0", "fe80::1"},
       {"docker0", "172.17.0.1"}, {"eth0", "10.0.0.7"}, {"eth1", "169.254.1.1"}};
@@ -46,7 +46,7 @@ TEST(Address, CandidatesAreThoseThatOthersMightReach) {
               ElementsAre("10.0.0.7", "172.17.0.1", "2001:db8::7"));
   EXPECT_THAT(texts(candidates(all, "192.0.2.1", "")),
               ElementsAre("192.0.2.1", "172.17.0.1", "10.0.0.7", "2001:db8::7"))
-      << "behind a translation of addresses";
+      << "the host is behind NAT";
   EXPECT_THAT(texts(candidates(all, "172.17.0.1", "eth0")), ElementsAre("10.0.0.7", "2001:db8::7"));
   EXPECT_THAT(texts(candidates(all, "", "10.0.0.0/8")), ElementsAre("10.0.0.7"));
   EXPECT_THAT(texts(candidates(all, "", "172.17.0.1")), ElementsAre("172.17.0.1"));
@@ -60,7 +60,7 @@ TEST(Address, IsInANetworkByTheBitsOfItsPrefix) {
   EXPECT_FALSE(in_network("10.1.2.3", "10.1.2.2/32"));
   EXPECT_TRUE(in_network("192.0.2.1", "10.0.0.0/0"));
   EXPECT_TRUE(in_network("fd00::1", "fc00::/7"));
-  EXPECT_FALSE(in_network("10.1.2.3", "fc00::/0")) << "another kind of address";
+  EXPECT_FALSE(in_network("10.1.2.3", "fc00::/0")) << "an IPv4 address is in no IPv6 network";
   for (const char* none : {"10.0.0.0/", "10.0.0.0/33", "10.0.0.0/18446744073709551616",
                            "10.0.0.0/-1", "10.0.0.0/8x", "10.0.0.0", "/8", "eth0/8", ""}) {
     EXPECT_FALSE(in_network("10.0.0.0", none)) << none;
@@ -71,7 +71,7 @@ ProbedHost host(const std::string& name, std::vector<InterfaceAddress> addresses
   return {.name = name, .machine = name, .addresses = std::move(addresses)};
 }
 
-// Three hosts with two addresses each that all reach each other by.
+// Three hosts, each with two addresses that all of them reach.
 struct ThreeHosts {
   std::vector<ProbedHost> hosts{host("a", {{"eth0", "10.0.0.1"}, {"eth1", "10.1.0.1"}}),
                                 host("b", {{"eth0", "10.0.0.2"}, {"eth1", "10.1.0.2"}}),
@@ -107,7 +107,7 @@ TEST(Reach, ShowsTheWholeMatrixWhereAHostIsNotReached) {
   EXPECT_THAT(reach.failure->hosts, ElementsAre("b"));
 }
 
-TEST(Reach, SaysWhereNoAddressIsReachedByAll) {
+TEST(Reach, SaysWhyNoAddressIsReachedByAll) {
   ThreeHosts three;
   three.problems[0][1][0] = "No route to host";
   three.problems[2][1][1] = "another host answers there";
@@ -119,7 +119,7 @@ TEST(Reach, SaysWhereNoAddressIsReachedByAll) {
                           "10.1.0.2 (eth1) not by c: another host answers there"));
 }
 
-TEST(Reach, HostsOfOneMachineNeedNoNetworkAndTheLauncherIsOnlyReached) {
+TEST(Reach, HostsOfOneMachineNeedNoNetworkAndTheLauncherReachesNoHost) {
   ThreeHosts three;
   three.hosts[1].machine = "a";
   three.hosts[2].asks = false;
@@ -130,14 +130,14 @@ TEST(Reach, HostsOfOneMachineNeedNoNetworkAndTheLauncherIsOnlyReached) {
   EXPECT_EQ(reach.addresses[2], "10.0.0.3");
 }
 
-TEST(Reach, BlamesAHostAndNotTheLauncher) {
+TEST(Reach, NamesAHostAndNotTheLauncher) {
   ThreeHosts three;
   three.hosts[2].asks = false;
   three.problems[0][2] = {"no answer within 3.0 s", "no answer within 3.0 s"};
   EXPECT_THAT(choose_addresses(three.hosts, three.problems).failure->hosts, ElementsAre("a"));
 }
 
-// What one round finds of one peer.
+// The problems that one round finds with the addresses of one peer.
 std::vector<std::string> try_peer(EventLoop& loop, const JobKey& key, const ProbePeer& peer) {
   std::optional<ProbeProblems> found;
   const ProbeRound round(loop, key, {peer}, 300ms,
@@ -161,7 +161,7 @@ TEST(Probe, ReachesTheRightHostByTheRightAddress) {
   EXPECT_THAT(try_peer(loop, key, {3, listener.port(), {}}), IsEmpty());
 }
 
-// More silent ones than it remembers, before and after which it answers.
+// 1,100 idle connections are more than the listener keeps at a time.
 TEST(Probe, AnswersWhileStrangersHoldConnections) {
   std::string logged;
   set_log_sink([&](LogLevel, std::string_view text) { logged += text; });
@@ -187,7 +187,7 @@ TEST(Probe, AnswersWhileStrangersHoldConnections) {
   EXPECT_THAT(logged, HasSubstr("it asked nothing before many others came"));
 }
 
-TEST(Probe, NamesAStrangerThatClosesItsConnection) {
+TEST(Probe, LogsAStrangerThatClosesItsConnection) {
   std::string logged;
   set_log_sink([&](LogLevel, std::string_view text) { logged += text; });
   EventLoop loop;
@@ -203,12 +203,12 @@ TEST(Probe, NamesAStrangerThatClosesItsConnection) {
   EXPECT_THAT(logged, HasSubstr("it asked nothing and closed its connection"));
 }
 
-TEST(Probe, NamesARefusalAndEndsWithItsTime) {
+TEST(Probe, ReportsARefusalAndEndsAtItsTimeLimit) {
   EventLoop loop;
   HeldPort port;
   EXPECT_THAT(try_peer(loop, random_job_key(), {0, port.number(), {"127.0.0.1"}}),
               ElementsAre("Connection refused"));
-  const Fd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));  // takes all, says nothing
+  const Fd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));  // sends nothing
   sockaddr_in address{};
   address.sin_family = AF_INET;
   socklen_t size = sizeof address;
@@ -224,13 +224,13 @@ TEST(Probe, DoesNotWaitLongForMoreAddressesOfAHostThatIsReached) {
   EventLoop loop;
   const JobKey key = random_job_key();
   const ProbeListener listener(loop, 0, key);
-  // 240.0.0.0/4 is nobody's: refused at once, or never answered.
+  // 240.0.0.0/4 is reserved: a connection is refused at once, or no host ever answers.
   std::optional<ProbeProblems> found;
   const ProbeRound round(loop, key, {{0, listener.port(), {"127.0.0.1", "240.0.0.1"}}}, 600s,
                          [&](const ProbeProblems& p) { found = p; });
   const Deadline deadline(30s);
   while (!found && !deadline.passed()) loop.run_once(100ms);
-  ASSERT_TRUE(found) << "waits for its limit";
+  ASSERT_TRUE(found) << "the round waits for its time limit";
   EXPECT_EQ(found->at(0).at(0), "");
   EXPECT_NE(found->at(0).at(1), "");
 }
@@ -251,7 +251,7 @@ TEST(Probe, TriesManyPeersAFewAtATime) {
   EXPECT_THAT(*found, testing::Each(ElementsAre("")));
 }
 
-// Agents of two machines, which are all this one.
+// Agents of two machines, both of which are this machine.
 class TwoAgents {
  public:
   explicit TwoAgents(const std::string& wanted, const std::string& launcher = "this machine")
@@ -297,7 +297,7 @@ TEST(NetworkProbe, FindsAnAddressOfEachHostAndOfTheLauncher) {
   EXPECT_THAT(reach.addresses, testing::Not(testing::Contains("")));
 }
 
-TEST(NetworkProbe, TheLauncherBesideAnAgentIsReachedAsThatIs) {
+TEST(NetworkProbe, TheLauncherBesideAnAgentHasTheAgentsAddress) {
   if (candidates(own_addresses(), "", "").empty()) GTEST_SKIP() << "no address but loopback here";
   TwoAgents agents("", "machine b");
   const Reach& reach = agents.run();
@@ -316,7 +316,7 @@ TEST(NetworkProbe, NamesAHostWithoutTheInterface) {
   EXPECT_THAT(reach.failure->hosts, ElementsAre("a"));
 }
 
-TEST(NetworkProbe, HasNothingToFindOnOneMachine) {
+TEST(NetworkProbe, IsDoneAtOnceOnOneMachine) {
   EventLoop loop;
   const NetworkProbe probe(loop, {{"a", "m", "", ""}, {"b", "m", "", ""}}, {"here", "m", "", ""},
                            [](std::size_t, const ToAgent&) { FAIL(); });
@@ -330,7 +330,7 @@ TEST(PortHolder, IsNamed) {
   const std::string holder = port_holder(listener.port());
   EXPECT_THAT(holder, testing::StartsWith(concat("pid ", ::getpid(), " (")));
   EXPECT_THAT(holder, testing::EndsWith(", unit_launcher)"));
-  HeldPort bound;  // but nobody listens there
+  HeldPort bound;  // no process listens on it
   EXPECT_EQ(port_holder(bound.number()), "");
 }
 

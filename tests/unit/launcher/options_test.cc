@@ -84,7 +84,7 @@ TEST(Options, TakeEveryValue) {
   EXPECT_EQ(good({"--hosts", "m", "p"}).host_map, "m");
 }
 
-TEST(Options, ASilentRankIsKilledOnlyWhenAskedTo) {
+TEST(Options, ASilentRankIsKilledOnlyOnRequest) {
   EXPECT_FALSE(good({"prog"}).kill_silent);
   const Options plain = good({"--kill-silent", "prog"});
   EXPECT_EQ(plain.kill_silent, 10s);
@@ -100,7 +100,7 @@ TEST(Options, ASilentRankIsKilledOnlyWhenAskedTo) {
             "bprun: --kill-silent must be a time such as 30s, 500ms or 2m, not 'soon'");
 }
 
-TEST(Options, LeaveTheProgramsOwnAlone) {
+TEST(Options, LeaveTheProgramsOptionsAlone) {
   EXPECT_THAT(good({"-n", "2", "prog", "--flag", "-n", "9"}).program,
               ElementsAre("prog", "--flag", "-n", "9"));
   EXPECT_THAT(good({"--", "prog", "--help"}).program, ElementsAre("prog", "--help"));
@@ -129,7 +129,7 @@ TEST(Options, AreRefusedInOneLineAndAHint) {
             "bprun: --grace must be a time such as 30s, 500ms or 2m, not '1x'");
 }
 
-TEST(OtherOptions, ThatMeanTheSameWork) {
+TEST(OtherOptions, WithTheSameMeaningWork) {
   EXPECT_EQ(good({"-np", "2", "p", "-np", "3"}).ranks, 2);
   EXPECT_THAT(good({"-np", "2", "p", "-np", "3"}).program, ElementsAre("p", "-np", "3"));
   EXPECT_EQ(good({"--np=4", "p"}).ranks, 4);
@@ -139,12 +139,13 @@ TEST(OtherOptions, ThatMeanTheSameWork) {
   EXPECT_THAT(good({"-x", "A=1", "-x", "B", "p"}).environment, ElementsAre("A=1", "B"));
   EXPECT_EQ(good({"--prefix", "none", "-machinefile", "f", "p"}).hostfile, "f");
   EXPECT_EQ(good({"-n2", "-f", "f", "p"}).hostfile, "f");
-  EXPECT_THAT(good({"-np", "2", "p"}).own, ElementsAre("-np", "2")) << "to run it again";
+  EXPECT_THAT(good({"-np", "2", "p"}).own, ElementsAre("-np", "2"))
+      << "the report prints them to run the job again";
   EXPECT_THAT(good({"--env", "-np", "p", "-np"}).program, ElementsAre("p", "-np"))
-      << "a value is no option";
+      << "-np is the value of --env here";
 }
 
-TEST(OtherOptions, ThatDoNotAreRefusedWithWhatToWrite) {
+TEST(OtherOptions, WithAnotherMeaningAreRefusedWithAHint) {
   const auto hint = [](const Words& words) {
     const auto result = parse_options(words);
     const std::string text = std::get<EarlyExit>(result).text;
@@ -171,11 +172,11 @@ TEST(Options, HelpFitsATerminal) {
   EXPECT_GT(count, 40);
 }
 
-TEST(Options, HelpIsBrokenBetweenWordsUnderTheDescription) {
+TEST(Options, HelpWrapsBetweenWordsUnderTheDescription) {
   EXPECT_EQ(wrap_help("  -n N  aa bb cc dd\n", 18), "  -n N  aa bb cc\n        dd\n");
   EXPECT_EQ(wrap_help("  --one N  aa bb cc\n\nplain words here\n", 14),
             "  --one N  aa\n      bb cc\n\nplain words\nhere\n")
-      << "a description that begins past the middle";
+      << "the description begins past the middle of the line";
   EXPECT_EQ(wrap_help("  --op {a,bbbbbb,ccccccc,d}\n", 20),
             "  --op {a,bbbbbb,\n      ccccccc,d}\n");
 }
@@ -189,13 +190,13 @@ TEST(Options, OfMachinesThatJoin) {
   EXPECT_EQ(candidate.join->text(), "[fe80::1]:7000");
   EXPECT_EQ(candidate.slots, 1);
   EXPECT_EQ(candidate.first_rank, 2);
-  EXPECT_TRUE(candidate.program.empty()) << "what the server runs";
+  EXPECT_TRUE(candidate.program.empty()) << "the machine runs the server's program";
   EXPECT_EQ(good({"--serve", "0", "-n", "2", "--slots", "0", "p"}).slots, 0);
   EXPECT_TRUE(good({"--serve", "0", "-n", "2", "--dry-run", "p"}).dry_run);
   EXPECT_EQ(good({"--join", "h:1", "--gpus", "0,1"}).gpus, "0,1");
 }
 
-TEST(Options, OfMachinesThatJoinAreRefusedWhereTheyMakeNoSense) {
+TEST(Options, OfMachinesThatJoinAreRefusedInWrongCombinations) {
   EXPECT_EQ(bad({"--serve", "0", "p"}), "bprun: --serve needs -n: how many ranks in all");
   EXPECT_EQ(bad({"--serve", "0", "-n", "2"}), "bprun: no program is given");
   EXPECT_EQ(bad({"--serve", "0", "--join", "h:1", "-n", "2", "p"}),

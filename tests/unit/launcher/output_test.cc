@@ -1,4 +1,4 @@
-// Warnings that are alike, lists of ranks, what a terminal shows.
+// Equal warnings of several ranks, lists of ranks, and what a terminal shows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ TEST(SameWarnings, OfAllRanksAreShownAtOnceAndOnce) {
   EXPECT_TRUE(warnings.empty());
 }
 
-TEST(SameWarnings, OfSomeRanksAreShownAfterAMoment) {
+TEST(SameWarnings, OfSomeRanksAreShownAfterADelay) {
   SameWarnings warnings(4);
   EXPECT_TRUE(warnings.keep(2, "warning: one", at(0)));
   EXPECT_TRUE(warnings.keep(3, "warning: one", at(10)));
@@ -43,7 +43,7 @@ TEST(SameWarnings, OfSomeRanksAreShownAfterAMoment) {
   EXPECT_EQ(text_of(*warnings.next_due(at(270))), "WARNING: two");
 }
 
-TEST(SameWarnings, EachOfOneRankIsShown) {
+TEST(SameWarnings, RepeatedOnesOfARankAreAllShown) {
   SameWarnings warnings(2);
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(warnings.keep(0, "warning: again", at(0)));
@@ -54,7 +54,7 @@ TEST(SameWarnings, EachOfOneRankIsShown) {
   EXPECT_EQ(text_of(*warnings.next_due(at(300))), "warning: again");
 }
 
-TEST(SameWarnings, TakeNothingElseAndNotTooMany) {
+TEST(SameWarnings, KeepOnlyWarningsAndALimitedNumber) {
   SameWarnings alone(1);
   EXPECT_FALSE(alone.keep(0, "warning: nobody else can say it", at(0)));
   SameWarnings warnings(2);
@@ -75,7 +75,8 @@ TEST(SameWarnings, ComparesWhatDoesNotDependOnTheRank) {
   EXPECT_EQ(warning_part("  warnings.warn(text)"), "warnings.warn(text)");
   EXPECT_EQ(warning_part("learning 1"), "");
   EXPECT_EQ(warning_part("arning"), "");
-  EXPECT_EQ(warning_part("W1122 late"), "W1122 late") << "no header, and shorter than bp's own";
+  EXPECT_EQ(warning_part("W1122 late"), "W1122 late")
+      << "the line is no log header, and shorter than bp's";
   EXPECT_EQ(warning_part("[W1122 "), "[W1122 ");
 }
 
@@ -85,7 +86,7 @@ TEST(RankList, IsReadInAnyOrder) {
   EXPECT_EQ(rank_ranges(parse_rank_list("0-2,5,7-9", "-x")), "0-2,5,7-9");
 }
 
-TEST(RankList, RefusesWhatItIsNot) {
+TEST(RankList, RefusesMalformedLists) {
   for (const char* text :
        {"", ",", "1,", "3-1", "-1", "1-", "a", "1 ", "0x1", "99999999999", "1,,2"}) {
     try {
@@ -98,7 +99,7 @@ TEST(RankList, RefusesWhatItIsNot) {
   }
 }
 
-TEST(Terminal, ALineIsMadeToFit) {
+TEST(Terminal, ALineIsCutToFit) {
   EXPECT_EQ(fit_line("abcdef", 4), "abcd");
   EXPECT_EQ(fit_line("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80x", 3),
             "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
@@ -108,7 +109,7 @@ TEST(Terminal, ALineIsMadeToFit) {
   EXPECT_EQ(fit_line("", 0), "");
 }
 
-TEST(Terminal, ColoursAreForTerminalsUnlessAskedFor) {
+TEST(Terminal, ColoursAreForTerminalsByDefault) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   EXPECT_FALSE(wants_colours(ColourChoice::automatic, ends[1]));

@@ -33,11 +33,11 @@ TEST(Placement, NumbersRanksHostByHost) {
 
 TEST(Placement, FillsTheFirstHostsFirst) {
   EXPECT_THAT(sizes(parse_host_list("a:2,b:2"), 3), ElementsAre(2, 1));
-  EXPECT_THAT(sizes(parse_host_list("a:2,b:2"), 2), ElementsAre(2)) << "b runs nothing";
+  EXPECT_THAT(sizes(parse_host_list("a:2,b:2"), 2), ElementsAre(2)) << "b runs no rank";
   EXPECT_THAT(sizes(parse_host_list("a,b"), std::nullopt), ElementsAre(1, 1));
 }
 
-TEST(Placement, GoesBeyondTheSlotsOnlyAsFarAsMaxSlots) {
+TEST(Placement, ExceedsTheSlotsUpToMaxSlots) {
   const Hosts hosts =
       parse_hostfile("a slots=1 max_slots=3\nb slots=2\nc slots=1 max_slots=2", "h");
   EXPECT_THAT(sizes(hosts, std::nullopt), ElementsAre(1, 2, 1));
@@ -93,7 +93,9 @@ TEST(Machine, FindsAnInterfaceByNameAddressAndNetwork) {
   EXPECT_THROW((void)interface_address("127.0.0.0/x"), Error);
 }
 
-TEST(Machine, KnowsTheWayToItself) { EXPECT_EQ(address_towards("127.0.0.1"), "127.0.0.1"); }
+TEST(Machine, KnowsItsAddressTowardsItself) {
+  EXPECT_EQ(address_towards("127.0.0.1"), "127.0.0.1");
+}
 
 }  // namespace
 }  // namespace bp::launcher

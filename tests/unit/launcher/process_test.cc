@@ -55,7 +55,7 @@ TEST(Spawn, ReportsWhyAProgramCannotStart) {
   EXPECT_EQ(spawn(request).error, ENOEXEC);
   request.file = folder.file("bad_interpreter", 0755, "#!/no/such/shell\n");
   EXPECT_EQ(spawn(request).error, ENOENT);
-  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "no zombie is left";
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "spawn() must leave no zombie";
 }
 
 TEST(Spawn, StartsInItsOwnSessionWithCleanSignals) {
@@ -75,11 +75,11 @@ TEST(Spawn, StartsInItsOwnSessionWithCleanSignals) {
   EXPECT_EQ(::getsid(result.pid), result.pid);
   out.write.reset();
   EXPECT_EQ(read_all(out.read.get()), "SigBlk: 0000000000000000\nSigIgn: 0000000000000000\n")
-      << "and stdin is empty";
+      << "cat must read nothing, because stdin is empty";
   EXPECT_EQ(Child(result.pid).wait(Deadline(10s)), 0);
 }
 
-TEST(Spawn, StartsInOurSessionOnRequest) {
+TEST(Spawn, StartsInTheCallersSessionOnRequest) {
   SpawnRequest request = shell("exit 0");
   request.in_own_session = false;
   const SpawnResult result = spawn(request);
@@ -106,7 +106,7 @@ TEST(Spawn, PassesEveryByte) {
   EXPECT_EQ(Child(result.pid).wait(Deadline(10s)), 0);
 }
 
-TEST(Child, TellsHowItEnded) {
+TEST(Child, ReportsHowItEnded) {
   EXPECT_EQ(Child(spawn(shell("exit 7")).pid).wait(Deadline(10s)), 7 << 8);
   EXPECT_EQ(Child(spawn(shell("kill -SEGV $$")).pid).wait(Deadline(10s)).value_or(0) & 0x7f,
             SIGSEGV);
@@ -138,9 +138,9 @@ TEST(ProcessTree, FindsAndSignalsDescendants) {
   EXPECT_TRUE(has_environment_entry(processes[1].pid, "MARK=x y"));
   EXPECT_FALSE(has_environment_entry(processes[1].pid, "MARK=x"));
 
-  signal_process({processes[1].pid, 1}, SIGKILL);  // listed as somebody else's child
+  signal_process({processes[1].pid, 1}, SIGKILL);  // an entry with another parent
   EXPECT_FALSE(child.wait(Deadline(20ms)));
-  signal_process(processes[1], SIGKILL);  // whereupon the shell ends
+  signal_process(processes[1], SIGKILL);  // then the shell ends
   EXPECT_TRUE(child.wait(Deadline(10s)));
 }
 
@@ -151,9 +151,9 @@ TEST(ReadFile, GivesTheErrorAsAValue) {
   EXPECT_EQ(read_file(folder.path()).error, EISDIR);
 }
 
-// Processes that end while the list is made must not disturb it.
-TEST(ReadFile, RefusesWhatHasNoEnd) { EXPECT_EQ(read_file("/dev/zero").error, EFBIG); }
+TEST(ReadFile, RefusesAnEndlessFile) { EXPECT_EQ(read_file("/dev/zero").error, EFBIG); }
 
+// A process that ends while the list is made must not disturb it.
 TEST(ProcessTree, IsListedWhileProcessesEnd) {
   Child child(spawn(shell("while :; do /bin/true; done")).pid);
   for (int round = 0; round < 200; ++round) {
@@ -192,7 +192,7 @@ TEST(Signals, HaveNames) {
   EXPECT_EQ(signal_name(63), "signal 63");
 }
 
-TEST(Signals, ComeThroughTheDescriptor) {
+TEST(Signals, ArriveThroughTheDescriptor) {
   SignalFd signals{SIGUSR2};
   ::raise(SIGUSR2);
   EXPECT_EQ(signals.read(), std::vector<int>{SIGUSR2});
@@ -217,7 +217,7 @@ TEST(EventLoop, HandlersMayForgetThemselvesAndOthers) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(EventLoop, NoEventsMeansNotEvenHangUps) {
+TEST(EventLoop, WithoutEventsReportsNoHangUp) {
   EventLoop loop;
   Pipe pipe = make_pipe();
   int calls = 0;
@@ -230,7 +230,7 @@ TEST(EventLoop, NoEventsMeansNotEvenHangUps) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(EventLoop, TimersComeInOrderAndCanBeCancelled) {
+TEST(EventLoop, TimersFireInOrderAndCanBeCancelled) {
   EventLoop loop;
   std::string order;
   loop.after(2ms, [&] { order += "b"; });

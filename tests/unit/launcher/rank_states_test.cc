@@ -19,7 +19,7 @@ struct RankStatesTest : testing::Test {
   RankStates ranks{placement};
 };
 
-TEST_F(RankStatesTest, CountsWhoRuns) {
+TEST_F(RankStatesTest, CountsRunningRanks) {
   EXPECT_EQ(ranks.size(), 3);
   EXPECT_EQ(ranks.running(), 3);
   EXPECT_FALSE(ranks.any_ended_well());
@@ -30,8 +30,8 @@ TEST_F(RankStatesTest, CountsWhoRuns) {
   EXPECT_TRUE(ranks.any_ended_well());
 }
 
-TEST_F(RankStatesTest, TakesTheWorstCodeUnlessSomebodyHasSaved) {
-  EXPECT_EQ(ranks.exit_code(), 0) << "who still runs has no code";
+TEST_F(RankStatesTest, TakesTheWorstCodeUnlessARankHasSaved) {
+  EXPECT_EQ(ranks.exit_code(), 0) << "a running rank has no exit code";
   ranks[0].status = exited(3);
   ranks[1].status = SIGTERM;
   ranks[2].status = 0;
@@ -40,7 +40,7 @@ TEST_F(RankStatesTest, TakesTheWorstCodeUnlessSomebodyHasSaved) {
   EXPECT_EQ(ranks.exit_code(), 75);
 }
 
-TEST_F(RankStatesTest, NamesWhoBrokeWhenAskedToStop) {
+TEST_F(RankStatesTest, NamesRanksThatFailedWhenAskedToStop) {
   ranks[0].status = exited(75);
   ranks[1].status = SIGTERM;
   EXPECT_THAT(ranks.bad_ends(), IsEmpty());

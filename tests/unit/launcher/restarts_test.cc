@@ -1,4 +1,4 @@
-// Which hosts take part when a job begins anew, and whether it does.
+// Whether a failed job restarts, and which hosts take part.
 #include "launcher/job/restarts.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(HostRecord, OneFailureIsForgivenAndTheSecondIsNot) {
+TEST(HostRecord, AHostIsExcludedAfterItsSecondFailure) {
   HostRecord record;
   record.failed({"a"}, "rank 0 on a exited with code 7");
   record.failed({"b"}, "host b was lost");
@@ -25,7 +25,7 @@ TEST(HostRecord, OneFailureIsForgivenAndTheSecondIsNot) {
   EXPECT_EQ(record.trouble("b"), "has failed 2 times (host b was lost again)");
 }
 
-TEST(HostRecord, AHostOutOfReachMayComeBackAndHasNotFailedByThat) {
+TEST(HostRecord, AnUnreachableHostMayReturnAndHasNotFailed) {
   HostRecord record;
   record.failed({"a"}, "host a was lost");
   for (int i = 0; i < 3; ++i) {
@@ -41,7 +41,7 @@ TEST(HostRecord, AHostOutOfReachMayComeBackAndHasNotFailedByThat) {
   EXPECT_EQ(record.trouble("a"), "is out of reach (no route)");
 }
 
-TEST(MayHeal, AllButWhatStaysWrong) {
+TEST(MayHeal, AllCodesExceptThoseOfLastingErrors) {
   for (const int code : {2, 65, 66, 75, 126, 127}) {
     EXPECT_FALSE(may_heal(code)) << code;
   }
@@ -50,7 +50,7 @@ TEST(MayHeal, AllButWhatStaysWrong) {
   }
 }
 
-TEST(PlaceWhatFits, FewerWhereThereIsNoRoomAndNoneWithoutHosts) {
+TEST(PlaceWhatFits, PlacesFewerRanksWithoutRoomAndNoneWithoutHosts) {
   const Hosts hosts = parse_host_list("a:3,b:2");
   EXPECT_THAT(local_sizes(place_what_fits(hosts, 4)), ElementsAre(3, 1));
   EXPECT_THAT(local_sizes(place_what_fits(hosts, 9)), ElementsAre(3, 2));

@@ -18,7 +18,7 @@ using testing::ElementsAre;
 
 constexpr const char* kWorkers = "worker-0:4,worker-1:4";
 
-// "worker-0:0,2,3" where slots were chosen, "worker-0:4" where not.
+// "worker-0:0,2,3" for a host with chosen slots, "worker-0:x4" for one with all four.
 std::vector<std::string> selected(const char* hosts, const Selection& selection) {
   std::vector<std::string> texts;
   for (const Host& host : select_hosts(parse_host_list(hosts), selection)) {
@@ -64,18 +64,18 @@ TEST(Selection, CountsOnceWhatIsNamedTwice) {
   EXPECT_THAT(excluded("worker-1,worker-1"), ElementsAre("worker-0:x4"));
 }
 
-TEST(Selection, NumbersSlotsAsTheGpusThatTheyStandFor) {
+TEST(Selection, NumbersSlotsByTheirGpus) {
   EXPECT_THAT(included("a:2,7", "a:gpus=[0,2,7]"), ElementsAre("a:2,7"));
   EXPECT_THAT(excluded("a:1", "a:2:gpus=[0,2,7]"), ElementsAre("a:0"));
 }
 
-TEST(Selection, LeavesNoRoomForMoreThanTheSlotsThatWereChosen) {
+TEST(Selection, LimitsAHostToTheChosenSlots) {
   const Hosts hosts = select_hosts(parse_host_list("a:4:max_slots=8"), {{"a:0,1"}, {}});
   EXPECT_EQ(hosts.front().slots, 2);
   EXPECT_FALSE(hosts.front().max_slots);
 }
 
-TEST(Selection, RefusesWhatIsNotThere) {
+TEST(Selection, RefusesUnknownHostsAndSlots) {
   const auto error = [](const Selection& selection) -> std::string {
     try {
       (void)select_hosts(parse_host_list(kWorkers), selection);

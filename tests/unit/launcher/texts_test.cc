@@ -80,7 +80,7 @@ TEST(RankVariables, ThreadsAreCountedPerMachine) {
               ElementsAre(2, 2, 4, 1));
 }
 
-TEST(RankVariables, OnlySomeTravelUnasked) {
+TEST(RankVariables, OnlySomeTravelByDefault) {
   for (const char* name : {"PATH", "LC_ALL", "OMP_NUM_THREADS", "NCCL_DEBUG", "BP_LOG"}) {
     EXPECT_TRUE(travels(name)) << name;
   }
@@ -92,8 +92,9 @@ TEST(RankVariables, OnlySomeTravelUnasked) {
               ElementsAre("A=1", "B=x=y", "EMPTY="));
 }
 
-// It says how bprun itself was started; a rank that read it would run alone, or refuse to start.
-TEST(RankVariables, TheEngineOfBprunTravelsOnlyWhenItIsAskedFor) {
+// BP_ENGINE says how bprun itself was started. A rank that read it would run alone or refuse to
+// start.
+TEST(RankVariables, TheEngineOfBprunTravelsOnlyOnRequest) {
   const std::vector<std::string> own = {"BP_ENGINE=none", "BP_ENGINES=2", "BP_LOG=debug"};
   for (const bool whole : {false, true}) {
     EXPECT_THAT(sent_environment(own, {.whole = whole}, {}),
@@ -110,13 +111,13 @@ TEST(EnvironmentList, ReplacesInPlace) {
   EXPECT_FALSE(find_environment({"AB=3"}, "A"));
 }
 
-TEST(Report, RanksAreGivenAsRanges) {
+TEST(Report, RanksArePrintedAsRanges) {
   EXPECT_EQ(rank_ranges({0, 1, 3}), "0,1,3");
   EXPECT_EQ(rank_ranges({0, 1, 2, 5, 7, 8, 9}), "0-2,5,7-9");
   EXPECT_EQ(rank_ranges({}), "");
 }
 
-TEST(Report, SaysAllInOneScreen) {
+TEST(Report, FitsOnOneScreen) {
   FailureReport report;
   report.failure.exit_code = 7;
   report.failure.rank = 2;
@@ -159,7 +160,7 @@ TEST(Texts, SayHowARankEnded) {
   EXPECT_EQ(exit_code_of(11), 139);
 }
 
-TEST(Texts, SayWhatARankToldTheStore) {
+TEST(Texts, SayWhatARankReportedToTheStore) {
   using Kind = RootCause::Kind;
   const auto headline = [](const RootCause& root_cause) {
     return failure_of(root_cause, "rank 1 on a").headline;
@@ -188,7 +189,7 @@ TEST(Texts, SayWhatARankToldTheStore) {
             "rank 1 on a exited with code 7 because it lost the job's store: timeout");
 }
 
-TEST(Texts, SayWhyAHostIsOutOfReach) {
+TEST(Texts, SayWhyAHostIsUnreachable) {
   LinkLoss loss;
   loss.status = 255 << 8;
   loss.errors = {"u@h1: Permission denied (publickey)."};
@@ -223,7 +224,7 @@ std::string hint_of(const std::string& complaint) {
   return failure.hint;
 }
 
-TEST(Texts, TellAHostThatIsSilentFromOneThatIsUnknown) {
+TEST(Texts, DistinguishASilentHostFromAnUnknownOne) {
   EXPECT_THAT(hint_of("ssh: Could not resolve hostname b: Temporary failure in name resolution"),
               StartsWith("the name service (DNS) does not answer from here: "));
   EXPECT_THAT(hint_of("ssh: Could not resolve hostname b: Name or service not known"),
@@ -236,7 +237,7 @@ TEST(Texts, TellAHostThatIsSilentFromOneThatIsUnknown) {
               StartsWith("sshd there takes no more logins at a time: "));
 }
 
-TEST(Texts, SayThatSshLetUsInAndTheShellDidNot) {
+TEST(Texts, SayThatTheLoginSucceededButTheShellDidNotStartBprun) {
   LinkLoss loss{.let_in = true, .status = 3 << 8};
   const Failure failure = unreachable("b", loss, "/b/bprun");
   EXPECT_EQ(failure.exit_code, 75);
@@ -251,7 +252,7 @@ TEST(Texts, SayThatSshLetUsInAndTheShellDidNot) {
   EXPECT_EQ(no_answer("b", false, 30s).hint, "");
 }
 
-TEST(Texts, SayOnceWhatIsTrueOfManyHosts) {
+TEST(Texts, SummarizeTheSameFailureOfManyHosts) {
   std::vector<std::pair<std::string, Failure>> failures;
   for (int host = 100; host < 395; ++host) {
     const std::string name = concat("n", host);
@@ -299,30 +300,32 @@ TEST(Texts, HintAtALimitThatStopsAStart) {
 }
 
 TEST(Texts, RefuseAnotherVersion) {
-  Hello ours;
-  ours.version = "0.2.0";
-  ours.build = "abc";
-  Hello theirs = ours;
-  EXPECT_EQ(version_trouble("h1", theirs, ours), "");
-  theirs.version = "0.1.0";
-  theirs.build = "def";
-  EXPECT_EQ(version_trouble("h1", theirs, ours),
+  Hello own_hello;
+  own_hello.version = "0.2.0";
+  own_hello.build = "abc";
+  Hello other_hello = own_hello;
+  EXPECT_EQ(version_trouble("h1", other_hello, own_hello), "");
+  other_hello.version = "0.1.0";
+  other_hello.build = "def";
+  EXPECT_EQ(version_trouble("h1", other_hello, own_hello),
             "host h1 has bprun 0.1.0 (build def), here it is 0.2.0 (build abc): install the same "
             "on both");
 }
 
-TEST(Quoting, EscapesWhatSteersATerminalAndNothingElse) {
+TEST(Quoting, EscapesControlCharactersAndInvalidUtf8Only) {
   EXPECT_EQ(printable("plain, \xc3\xa4 and \xf0\x9f\x98\x80\n\ttoo"),
             "plain, \xc3\xa4 and \xf0\x9f\x98\x80\n\ttoo");
   EXPECT_EQ(printable("\x1b[31m\r\a\x7f"), "\\x1b[31m\\x0d\\x07\\x7f");
   EXPECT_EQ(printable("\xc2\x9b"
                       "2J \x9b"),
             "\\xc2\\x9b2J \\x9b")
-      << "CSI of one byte";
-  EXPECT_EQ(printable("\xc3(\xf0\x9f"), "\\xc3(\\xf0\\x9f") << "no UTF-8";
+      << "U+009B is a CSI of one character";
+  EXPECT_EQ(printable("\xc3(\xf0\x9f"), "\\xc3(\\xf0\\x9f") << "invalid UTF-8";
   EXPECT_EQ(printable(std::string("a\0b", 3)), "a\\x00b");
-  EXPECT_EQ(printable("\xe0\x80\x9b[2J"), "\\xe0\\x80\\x9b[2J") << "ESC in three bytes";
-  EXPECT_EQ(printable("\xf0\x80\x80\x9b"), "\\xf0\\x80\\x80\\x9b") << "and in four";
+  EXPECT_EQ(printable("\xe0\x80\x9b[2J"), "\\xe0\\x80\\x9b[2J")
+      << "an overlong form in three bytes";
+  EXPECT_EQ(printable("\xf0\x80\x80\x9b"), "\\xf0\\x80\\x80\\x9b")
+      << "an overlong form in four bytes";
   EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "a surrogate";
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80") << "beyond U+10FFFF";
   for (const char* limit : {"\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xf0\x90\x80\x80",
@@ -337,7 +340,7 @@ TEST(Quoting, IsOneLineOfBoundedLength) {
   EXPECT_EQ(quoted_line("0123456789ab", 8), "012345 [... 4 bytes left out ...] ab");
   EXPECT_EQ(quoted_line("\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 4),
             "\xc3\xa4 [... 8 bytes left out ...] ")
-      << "between characters";
+      << "the cut is between characters";
   EXPECT_EQ(quoted_lines({"a", "\x1b"}), (std::vector<std::string>{"a", "\\x1b"}));
 }
 
