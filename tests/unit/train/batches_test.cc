@@ -1,4 +1,4 @@
-// The thread that makes micro-batches ahead of time: what it hands over, and how it ends.
+// The thread that makes micro-batches ahead of time: the batches that it returns, and how it ends.
 #include "trainer/train/batches.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -20,9 +20,9 @@ using testing::ThrowsMessage;
 
 constexpr int kRows = 40;
 constexpr SamplerOptions kSampling{
-    .rows = kRows, .seed = 7, .ranks = 2, .batch = 3, .micro_batches = 2};  // 12 rows a step
+    .rows = kRows, .seed = 7, .ranks = 2, .batch = 3, .micro_batches = 2};  // 12 rows per step
 
-// Row r has r % 5 + 2 tokens, the second of them r: [CLS] r fine ... [SEP].
+// Row r has r % 5 + 2 tokens, of which the second is r.
 class BatchesTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -54,7 +54,7 @@ class BatchesTest : public testing::Test {
 std::int64_t tokens_of(std::int64_t row) { return row % 5 + 2; }
 
 TEST_F(BatchesTest, AreTheSamplersRowsStepByStepOverSeveralEpochs) {
-  constexpr std::int64_t kSteps = 11;  // the fourth of an epoch has 4 rows
+  constexpr std::int64_t kSteps = 11;  // the fourth step of an epoch has only 4 rows
   const Sampler sampler(kSampling);
   for (int rank = 0; rank < kSampling.ranks; ++rank) {
     BatchesOptions with = options(kSteps, rank);
@@ -87,8 +87,8 @@ TEST_F(BatchesTest, AreTheSamplersRowsStepByStepOverSeveralEpochs) {
   }
 }
 
-// While the thread waits for room, makes a step, or has made all.
-TEST_F(BatchesTest, MayBeGivenUpAtAnyMoment) {
+// The thread then waits for room, makes a step, or has made all steps.
+TEST_F(BatchesTest, CanBeDestroyedAtAnyMoment) {
   for (std::int64_t taken = 0; taken < 12; ++taken) {
     for (const std::int64_t steps : {taken, taken + 1, taken + 1000}) {
       Batches batches(options(steps));
@@ -97,7 +97,7 @@ TEST_F(BatchesTest, MayBeGivenUpAtAnyMoment) {
   }
 }
 
-TEST_F(BatchesTest, AnErrorComesAfterTheStepsBeforeIt) {
+TEST_F(BatchesTest, AnErrorArrivesAfterTheStepsBeforeIt) {
   const Sampler sampler(kSampling);
   const EpochPosition third = sampler.after(sampler.after({}));
   const std::int64_t row = sampler.rows({third, 0, 1}).front();
@@ -113,7 +113,7 @@ TEST_F(BatchesTest, AnErrorComesAfterTheStepsBeforeIt) {
                 ThrowsMessage<StoreError>(
                     HasSubstr(concat("is damaged: sample ", row, " of train is invalid"))));
   }
-  // Rank 1 does not read that row.
+  // Rank 1 does not read the damaged row.
   Batches others(options(4, 1));
   for (std::int64_t step = 0; step < 4; ++step) EXPECT_EQ(others.next().step, step);
 }

@@ -1,4 +1,4 @@
-// A folder for checkpoints of a few bytes.
+// A test with a temporary folder for checkpoints of a few bytes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class CheckpointTest : public ::testing::Test {
     scratch_.write(name, text);
   }
 
-  // A complete one.
+  // Writes a complete checkpoint.
   void save(std::int64_t step, const std::vector<std::int64_t>& best = {}, int keep = 2) const {
     CheckpointState state;
     state.step = step;
@@ -37,7 +37,7 @@ class CheckpointTest : public ::testing::Test {
     std::ofstream(part + "/model.safetensors") << "weights of " << step;
     checkpoints().publish({step, best, keep});
   }
-  // What lies in a folder, sorted.
+  // The names of the entries of a folder, sorted.
   [[nodiscard]] static std::vector<std::string> names_in(const std::string& folder) {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {

@@ -1,4 +1,5 @@
-// A checkpoint is complete or not there: manifest, folders, links, what stays and what goes.
+// A checkpoint is either complete or absent: its manifest, folders and links, and which checkpoints
+// are kept.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -24,7 +25,7 @@ std::string refusal(const std::string& manifest) {
   return test::refusal([&] { (void)parse_manifest(manifest); });
 }
 
-TEST(Manifest, ComesBack) {
+TEST(Manifest, RoundTrips) {
   const Manifest manifest = {{"state.json", {7, "ab"}}, {"model.safetensors", {1LL << 40, "cd"}}};
   const Manifest again = parse_manifest(to_json(manifest));
   ASSERT_EQ(again.size(), 2U);
@@ -32,7 +33,7 @@ TEST(Manifest, ComesBack) {
   EXPECT_EQ(again.at("state.json").hex, "ab");
 }
 
-TEST(Manifest, IsATextThatPeopleCanRead) {
+TEST(Manifest, IsReadableText) {
   EXPECT_EQ(to_json(Manifest{{"state.json", {7, "ab"}}}), R"({
   "format": 1,
   "hash": "XXH3-128",
@@ -46,7 +47,7 @@ TEST(Manifest, IsATextThatPeopleCanRead) {
 )");
 }
 
-TEST(Manifest, RefusesWhatIsNone) {
+TEST(Manifest, RefusesMalformedText) {
   EXPECT_THAT(refusal("{"), HasSubstr("parse error"));
   EXPECT_THAT(refusal("[]"), HasSubstr("type"));
   EXPECT_THAT(refusal(R"({"format": 2})"), HasSubstr("its format is 2, and this program knows 1"));
@@ -63,7 +64,7 @@ TEST(Manifest, RefusesWhatIsNone) {
   }
 }
 
-TEST_F(Checkpoint, IsThereWithItsLinksOnceItIsPublished) {
+TEST_F(Checkpoint, ExistsWithItsLinksOnceItIsPublished) {
   save(50, {50});
   const std::string folder = checkpoints().of_step(50);
   EXPECT_EQ(damage_of(folder), "");
@@ -93,7 +94,7 @@ TEST_F(Checkpoint, DamageIsNamed) {
   EXPECT_EQ(damage_of(folder), "it has no manifest.json");
 }
 
-TEST_F(Checkpoint, FilesOfOthersDoNotHarm) {
+TEST_F(Checkpoint, ForeignFilesDoNoHarm) {
   save(50);
   write("run/checkpoints/step-50/notes.txt", "mine");
   EXPECT_EQ(damage_of(checkpoints().of_step(50)), "");
@@ -111,7 +112,7 @@ TEST_F(Checkpoint, TheNewestCompleteOneIsFoundAndTheSkippedAreNamed) {
   EXPECT_EQ(CheckpointFolder(path("nowhere")).newest_complete().step, std::nullopt);
 }
 
-TEST_F(Checkpoint, OnlyNamesOfAStepCount) {
+TEST_F(Checkpoint, OnlyFoldersNamedAfterAStepCount) {
   for (const char* const name :
        {"step-0", "step-7", "step-7x", "step-", "step--7", "step-+8", "stop-9", "1step-9",
         ".part-step-9", "step-99999999999999999999"}) {
@@ -120,7 +121,7 @@ TEST_F(Checkpoint, OnlyNamesOfAStepCount) {
   EXPECT_THAT(checkpoints().steps(), ElementsAre(7, 0));
 }
 
-TEST_F(Checkpoint, ALinkThatAKilledWriterLeftHalfMadeIsNoObstacle) {
+TEST_F(Checkpoint, AnUnfinishedLinkOfAKilledWriterIsReplaced) {
   save(50);
   fs::create_directory_symlink("step-50", path("run/checkpoints/.latest"));
   save(60);
@@ -159,7 +160,7 @@ TEST_F(Checkpoint, PublishThrowsAnErrorWhateverIsWrongWithTheFolder) {
   EXPECT_EQ(damage_of(checkpoints().of_step(4)), "");
 }
 
-TEST_F(Checkpoint, TheLastOnesAndTheBestStay) {
+TEST_F(Checkpoint, TheLastOnesAndTheBestAreKept) {
   save(10, {10});
   for (const int step : {20, 30, 40}) save(step, {10});
   EXPECT_THAT(checkpoints().steps(), ElementsAre(40, 30, 10));
@@ -171,7 +172,7 @@ TEST_F(Checkpoint, TheLastOnesAndTheBestStay) {
               ElementsAre("best", "latest", "step-50", "step-60"));
 }
 
-TEST_F(Checkpoint, TheBestOnesStayAndTheLinkIsTheFirstOnes) {
+TEST_F(Checkpoint, TheBestOnesAreKeptAndTheLinkPointsToTheFirst) {
   save(50, {50});
   save(60, {60, 50});
   save(70, {60, 50}, 1);
@@ -185,7 +186,7 @@ TEST_F(Checkpoint, TheBestOnesStayAndTheLinkIsTheFirstOnes) {
   EXPECT_EQ(fs::read_symlink(path("run/checkpoints/best")), "step-80");
 }
 
-TEST_F(Checkpoint, WhatAKilledWriterLeftIsNoCheckpointAndGoes) {
+TEST_F(Checkpoint, WhatAKilledWriterLeftIsNoCheckpointAndIsRemoved) {
   save(50);
   std::ofstream(checkpoints().begin(100) + "/model.safetensors") << "half";
   EXPECT_EQ(checkpoints().newest_complete().step, 50);
@@ -193,18 +194,19 @@ TEST_F(Checkpoint, WhatAKilledWriterLeftIsNoCheckpointAndGoes) {
   EXPECT_THAT(names_in(path("run/checkpoints")), ElementsAre("latest", "step-50"));
 }
 
-TEST_F(Checkpoint, GoingOnFromAnEarlierOneGivesUpTheLater) {
+TEST_F(Checkpoint, ResumingFromAnEarlierOneDropsTheLater) {
   for (const int step : {50, 100, 150}) save(step, {100}, 9);
   checkpoints().resume_after(50, {});
   EXPECT_THAT(checkpoints().steps(), ElementsAre(50));
   EXPECT_EQ(fs::read_symlink(path("run/checkpoints/latest")), "step-50");
   EXPECT_FALSE(fs::exists(path("run/checkpoints/best")));
-  EXPECT_TRUE(fs::exists(path("run/checkpoints/.dropped-step-150"))) << "until a newer is complete";
+  EXPECT_TRUE(fs::exists(path("run/checkpoints/.dropped-step-150")))
+      << "a dropped checkpoint must exist until a newer one is complete";
   save(75);
   EXPECT_THAT(names_in(path("run/checkpoints")), ElementsAre("latest", "step-50", "step-75"));
 }
 
-TEST_F(Checkpoint, ACopyThatFollowedLinksGoesOn) {
+TEST_F(Checkpoint, ACopyThatFollowedLinksCanBeResumed) {
   save(50, {50});
   fs::copy(path("run"), path("copy"), fs::copy_options::recursive);
   ASSERT_FALSE(fs::is_symlink(path("copy/checkpoints/latest")));
@@ -220,11 +222,11 @@ TEST_F(Checkpoint, AFailedPublishingLeavesTheOthers) {
   EXPECT_EQ(damage_of(checkpoints().of_step(50)), "");
 }
 
-TEST_F(Checkpoint, APlaceThatIsTakenIsNamed) {
+TEST_F(Checkpoint, AnExistingFolderIsNamedAndNotReplaced) {
   write("run/checkpoints/step-60/notes.txt", "of another program");
   try {
     save(60);
-    FAIL() << "over what is there";
+    FAIL() << "the checkpoint has replaced a foreign folder";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::io);
     EXPECT_EQ(error.what(),
@@ -234,7 +236,7 @@ TEST_F(Checkpoint, APlaceThatIsTakenIsNamed) {
   EXPECT_THAT(names_in(path("run/checkpoints/step-60")), ElementsAre("notes.txt"));
 }
 
-TEST(CheckpointState, ComesBack) {
+TEST(CheckpointState, RoundTrips) {
   CheckpointState state;
   state.step = 212;
   state.skipped_in_a_row = 4;
@@ -268,7 +270,7 @@ TEST(CheckpointState, ComesBack) {
   EXPECT_EQ(to_json(again), to_json(state));
 }
 
-TEST(CheckpointState, WhatIsNotFiniteComesBackAsNoNumber) {
+TEST(CheckpointState, ValuesThatAreNotFiniteAreReadAsNaN) {
   CheckpointState state;
   state.dev = EvaluationSummary{.loss = std::numeric_limits<double>::infinity(), .accuracy = 0.5};
   const CheckpointState again = parse_state(to_json(state));
@@ -276,7 +278,7 @@ TEST(CheckpointState, WhatIsNotFiniteComesBackAsNoNumber) {
   EXPECT_EQ(again.dev->accuracy, 0.5);
 }
 
-TEST(CheckpointState, OfAnOlderVersionHasSkippedNothingAndKnowsNoOrder) {
+TEST(CheckpointState, OfAnOlderVersionHasNoSkippedStepsAndNoBucketOrder) {
   CheckpointState state;
   state.skipped_in_a_row = 4;
   state.totals.skipped = 7;
@@ -293,7 +295,7 @@ TEST(CheckpointState, OfAnOlderVersionHasSkippedNothingAndKnowsNoOrder) {
   EXPECT_THAT(again.best, IsEmpty());
 }
 
-TEST(CheckpointState, RanksTheBestAndOfEqualOnesTheEarlierFirst) {
+TEST(CheckpointState, RanksTheBestFirstAndBreaksTiesByTheEarlierStep) {
   std::vector<BestResult> best;
   const auto ranked = [&](std::int64_t step, double accuracy, int most) {
     rank_result(best, {step, {.loss = 1, .accuracy = accuracy}}, most);
@@ -308,7 +310,7 @@ TEST(CheckpointState, RanksTheBestAndOfEqualOnesTheEarlierFirst) {
   EXPECT_THAT(ranked(70, 0.1, 1), ElementsAre(40));
 }
 
-TEST(CheckpointState, RefusesWhatIsNone) {
+TEST(CheckpointState, RefusesMalformedText) {
   CheckpointState state;
   state.step = 3;
   state.position = {0, 100};
@@ -330,8 +332,8 @@ TEST(CheckpointState, RefusesWhatIsNone) {
   EXPECT_THAT(refused(R"({"format": 1, "step": "x"})"), HasSubstr(R"("step" is "x", no whole)"));
 }
 
-// Every prefix, and every byte replaced by each of a few: refused with an Error, or understood.
-TEST(CheckpointFiles, AreTrustedInNothing) {
+// Parsing every prefix, and every text with one replaced byte, succeeds or throws an Error.
+TEST(CheckpointFiles, SurviveAnyDamage) {
   CheckpointState state;
   state.rows = 100;
   state.best = {{20, {}}, {10, {}}};
@@ -359,7 +361,7 @@ TEST(CheckpointFiles, AreTrustedInNothing) {
   }
 }
 
-TEST(CheckpointFiles, WantWholeNumbers) {
+TEST(CheckpointFiles, RequireWholeNumbers) {
   std::string state = to_json(CheckpointState{.step = 7});
   state.replace(state.find("\"step\": 7"), 9, "\"step\": 1e300");
   try {
@@ -370,7 +372,7 @@ TEST(CheckpointFiles, WantWholeNumbers) {
   }
 }
 
-TEST(BestResult, IsMoreRightAnswersThenALowerLoss) {
+TEST(BestResult, HasAHigherAccuracyThenALowerLoss) {
   const EvaluationSummary good{.loss = 0.3, .accuracy = 0.9};
   EXPECT_TRUE(better({.loss = 0.9, .accuracy = 0.91}, good));
   EXPECT_TRUE(better({.loss = 0.2, .accuracy = 0.9}, good));

@@ -1,4 +1,5 @@
-// Writing beside training: one at a time, and an error ends the run with the last good one intact.
+// Writing checkpoints during training: one at a time. An error ends the run and leaves the last
+// complete checkpoint intact.
 #include "trainer/checkpoint/checkpoint_writer.h"
 
 #include <gmock/gmock.h>
@@ -40,14 +41,14 @@ TEST_F(Writer, WritesOneAfterAnother) {
   EXPECT_EQ(damage_of(writer.path_of(30)), "");
 }
 
-TEST_F(Writer, TrainingGoesOnMeanwhile) {
+TEST_F(Writer, TrainingContinuesMeanwhile) {
   CheckpointWriter writer(checkpoints().path(), 2, std::nullopt);
   std::promise<void> trained;
   writer.start(at(10), [&](const std::string& folder) {
     write_files(folder);
     trained.get_future().wait();
   });
-  writer.check();  // does not wait
+  writer.check();  // must not wait
   EXPECT_THAT(checkpoints().steps(), ElementsAre());
   trained.set_value();
   writer.wait();
@@ -80,12 +81,12 @@ TEST_F(Writer, AnErrorNamesTheLastGoodOneAndLeavesIt) {
   EXPECT_THAT(error_of(), HasSubstr("; the last complete one is " + checkpoints().of_step(20)));
   EXPECT_EQ(damage_of(checkpoints().of_step(20)), "");
   EXPECT_THAT(names_in(checkpoints().path()), ElementsAre("latest", "step-20"))
-      << "no part is left";
-  writer.wait();  // it was said once
+      << "no part of a checkpoint may be left";
+  writer.wait();  // the error is thrown only once
 }
 
-TEST(Space, IsAskedForBeforeTraining) {
-  // 10 million parameters are 120 MB and 1 MB a checkpoint; 4 of them with --keep 2.
+TEST(Space, IsCheckedBeforeTraining) {
+  // A checkpoint of 10 million parameters takes 120 MB and 1 MB. --keep 2 needs room for four.
   require_space("r", {484'000'000, 0}, 10'000'000, {2, 1});
   require_space("r", {0, 484'000'000}, 10'000'000, {2, 1});
   try {
@@ -110,8 +111,8 @@ TEST(Space, IsAskedForBeforeTraining) {
   require_space(::testing::TempDir(), 1000, {1, 1});
 }
 
-// A file of 100 GB with nothing in it, which takes no room.
-TEST_F(Writer, CheckpointsThatAreThereCountAsRoom) {
+// The checkpoint is a sparse file of 100 GB, which takes no room on the disk.
+TEST_F(Writer, ExistingCheckpointsCountAsRoom) {
   const std::string run = path("run");
   fs::create_directories(run + "/checkpoints/step-1");
   const std::string file = run + "/checkpoints/step-1/model.safetensors";

@@ -1,4 +1,4 @@
-// The command that goes on with a stopped run.
+// The command that resumes a stopped run.
 #include "trainer/run/command_again.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@ TEST(CommandAgain, AloneIsTheSameCommand) {
             R"(build/bin/bert_train 'my data.csv' --text 'it'\''s')");
 }
 
-// It had the hosts alone, and forgot bprun's other options.
-TEST(CommandAgain, UnderBprunIsAllOfItsCommand) {
+// The command once contained bprun's hosts but none of its other options.
+TEST(CommandAgain, UnderBprunIsItsWholeCommand) {
   const Launched launched{"/opt/bert_train",
                           "bprun -H a:3,b:1 --ssh 'ssh -p 2222' --env X=1 --output out bert_train "
                           "x.csv --resume never"};
@@ -28,7 +28,7 @@ TEST(CommandAgain, UnderBprunIsAllOfItsCommand) {
             "bprun -n 2 ./train.sh big");
 }
 
-TEST(ArgumentsAgain, ResumeOnceSomethingIsSaved) {
+TEST(ArgumentsAgain, ResumeOnceACheckpointIsSaved) {
   const auto again = [](const Words& typed, const std::string& resume) {
     return arguments_again({typed, resume, true}).instead;
   };
@@ -42,7 +42,7 @@ TEST(ArgumentsAgain, ResumeOnceSomethingIsSaved) {
   EXPECT_EQ(again({"x.csv"}, "auto"), (Words{"x.csv"}));
 }
 
-TEST(ArgumentsAgain, BeginAgainWhereNothingIsSaved) {
+TEST(ArgumentsAgain, StartOverIfNoCheckpointIsSaved) {
   const auto again = [](const Words& typed, const std::string& resume) {
     const ResumeWords words = arguments_again({typed, resume, false});
     EXPECT_FALSE(words.saved);
@@ -50,7 +50,7 @@ TEST(ArgumentsAgain, BeginAgainWhereNothingIsSaved) {
     return words.instead;
   };
   EXPECT_EQ(again({"x.csv", "--resume", "never"}, "never"), (Words{"x.csv", "--resume", "auto"}))
-      << "the folder is there by then, which never refuses";
+      << "the run's folder exists by then, and '--resume never' would refuse it";
   EXPECT_EQ(again({"x.csv", "--resume", "runs/a"}, "runs/a"),
             (Words{"x.csv", "--resume", "runs/a"}));
 }

@@ -1,4 +1,4 @@
-// What a user types, and the lines that answer a mistake.
+// How command lines are parsed, and the errors for mistakes.
 #include "trainer/commands/command_line.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ Options parse(const std::vector<std::string>& arguments) {
   return parse_command_line(arguments).options;
 }
 
-// "text | hint" of a refusal, whose exit code must be 2.
+// Returns "text | hint" of the error, whose exit code must be 2.
 std::string refusal(const std::vector<std::string>& arguments) {
   try {
     (void)parse_command_line(arguments);
@@ -70,7 +70,7 @@ TEST(CommandLine, TakesAWholeCommand) {
   EXPECT_EQ(o.batch, 32);
 }
 
-TEST(CommandLine, ValuesReachTheirPlaces) {
+TEST(CommandLine, ValuesReachTheirOptions) {
   const Options o = parse({"x.csv",          "--steps=20",
                            "--accumulate=2", "--lr=1e-4",
                            "--epsilon=1e-6", "--warmup=0",
@@ -120,7 +120,7 @@ TEST(CommandLine, ValuesReachTheirPlaces) {
   EXPECT_EQ(o.prepare.vocabulary_size, 500);
 }
 
-TEST(CommandLine, IsKeptAsItWasTyped) {
+TEST(CommandLine, IsKeptAsTyped) {
   const std::vector<std::string> typed = {"x.csv", "--batch=8", "--resume", "never"};
   EXPECT_EQ(parse(typed).arguments, typed);
 }
@@ -133,7 +133,7 @@ TEST(CommandLine, SettingsKnowTheirOrigin) {
   EXPECT_EQ(origin_of(o, "precision"), "fp32 by default");
 }
 
-TEST(CommandLine, MistakesAreAnsweredWithTheNearestRightWord) {
+TEST(CommandLine, MistakesGetTheNearestRightWord) {
   EXPECT_EQ(refusal({"x.csv", "--epoch", "3"}),
             "unknown option --epoch | did you mean '--epochs'?");
   EXPECT_EQ(refusal({"x.csv", "--epoch=3"}), "unknown option --epoch | did you mean '--epochs'?");
@@ -152,7 +152,7 @@ TEST(CommandLine, MistakesAreAnsweredWithTheNearestRightWord) {
   EXPECT_THAT(refusal({"x.csv", "--batch"}), HasSubstr("--batch"));
 }
 
-TEST(CommandLine, OtherTrainersWordsAreKnown) {
+TEST(CommandLine, OptionsOfOtherTrainersGetAHint) {
   const auto hint = [](const std::string& option) {
     const std::string text = refusal({"x.csv", option, "1"});
     return text.substr(text.find(" | ") + 3);
@@ -167,10 +167,10 @@ TEST(CommandLine, OtherTrainersWordsAreKnown) {
   EXPECT_EQ(hint("-np"), "the number of ranks is bprun's: bprun -n 2 bert_train ...");
   EXPECT_EQ(refusal({"stop", "runs/a", "--output_dir", "b"}),
             "unknown option --output_dir | bert_train stop --help lists all options")
-      << "only what the command has";
+      << "a hint names only options of the same command";
 }
 
-TEST(CommandLine, MisspeltCommandsAreAnsweredWithTheRightOne) {
+TEST(CommandLine, MisspeltCommandsGetTheRightOne) {
   EXPECT_EQ(refusal({"evla", "runs/a"}),
             "'evla' is neither a file nor a command | did you mean 'bert_train eval RUN'?");
   EXPECT_THAT(refusal({"prpe", "x.csv"}), HasSubstr("did you mean 'bert_train prep DATA'?"));
@@ -182,7 +182,7 @@ TEST(CommandLine, MisspeltCommandsAreAnsweredWithTheRightOne) {
   EXPECT_EQ(parse({"data/evla"}).data, "data/evla");
 }
 
-TEST(CommandLine, UsageAndHintsBearTheNameOfTheCommand) {
+TEST(CommandLine, UsageAndHintsNameTheCommand) {
   EXPECT_THAT(parse_command_line({"--help"}).instead,
               HasSubstr("Usage: bert_train [OPTIONS] DATA"));
   EXPECT_THAT(parse_command_line({"eval", "-h"}).instead,

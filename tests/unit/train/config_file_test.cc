@@ -1,4 +1,4 @@
-// --config FILE.yaml.
+// The option --config FILE.yaml.
 #include "trainer/options/config_file.h"
 
 #include <gmock/gmock.h>
@@ -65,9 +65,9 @@ TEST_F(ConfigFile, SetsWhatTheCommandLineDoesNot) {
   EXPECT_EQ(parse("data: r.csv\n", {"other.csv"}).data, "other.csv");
 }
 
-TEST_F(ConfigFile, OfARunIsOne) {
+TEST_F(ConfigFile, MayBeThatOfARun) {
   Options first = parse_command_line({"r.csv", "--batch", "7", "--seed", "3"}).options;
-  // What a run decides itself.
+  // A run sets these values itself.
   for (const char* key : {"lr", "epochs", "steps", "dropout", "eval-every", "save-every"}) {
     set(first.settings, {key, "", "default"});
   }
@@ -95,7 +95,7 @@ TEST_F(ConfigFile, MistakesNameTheLineAndTheNearestKey) {
   EXPECT_EQ(parse("", {"d.csv"}).data, "d.csv");
 }
 
-TEST_F(ConfigFile, BadValuesNameTheLineThatTheyComeFrom) {
+TEST_F(ConfigFile, BadValuesNameTheirLine) {
   const auto refused_in_line_2 = [&](const std::string& line, const std::string& text,
                                      const std::string& hint) {
     expect_refused(2, "seed: 1\n" + line + "\n", concat("my.yaml, line 2: ", text), hint);
@@ -113,11 +113,12 @@ TEST_F(ConfigFile, BadValuesNameTheLineThatTheyComeFrom) {
     (void)parse("batch: 8\n", {"d.csv", "--batch", "none"});
     ADD_FAILURE() << "nothing was refused";
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), testing::StartsWith("--batch: 'none'")) << "it is not the file's";
+    EXPECT_THAT(error.what(), testing::StartsWith("--batch: 'none'"))
+        << "the value is not from the file";
   }
 }
 
-// A folder that is called ~ was made before, and the run in it was lost sight of.
+// bert_train once created a folder named "~", where users did not find their run.
 TEST_F(ConfigFile, ATildeIsTheHomeFolder) {
   const char* const before = std::getenv("HOME");
   const std::string home = before == nullptr ? "" : before;
@@ -135,9 +136,10 @@ TEST_F(ConfigFile, ATildeIsTheHomeFolder) {
   EXPECT_EQ(options.prepare.test_source, "/home/me/t");
   EXPECT_EQ(options.trace, "/home/me");
   EXPECT_EQ(options.resume, "/home/me/runs/b");
-  EXPECT_EQ(options.prepare.text_column, "~text") << "columns are no paths";
+  EXPECT_EQ(options.prepare.text_column, "~text") << "a column is no path";
   EXPECT_EQ(origin_of(options, "run"), "/home/me/runs/a by " + scratch_.path("my.yaml"));
-  EXPECT_EQ(parse("", {"d.csv", "--run=~/x"}).run, "/home/me/x") << "no shell replaces that one";
+  EXPECT_EQ(parse("", {"d.csv", "--run=~/x"}).run, "/home/me/x")
+      << "a shell does not replace this tilde";
   EXPECT_EQ(parse("", {"./~/d.csv"}).data, "./~/d.csv");
   const passwd* const root = ::getpwnam("root");
   ASSERT_NE(root, nullptr);

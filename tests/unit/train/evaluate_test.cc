@@ -1,4 +1,4 @@
-// The promises of evaluate.h: exact, and the same for any number of ranks and threads.
+// Evaluation is exact, and gives the same result for any number of ranks and threads.
 #include "trainer/train/evaluate.h"
 
 #include <ATen/Parallel.h>
@@ -22,7 +22,8 @@ using ::testing::HasSubstr;
 
 class Evaluate : public test::SmallData {
  protected:
-  // Probabilities of the train split from `ranks` ranks; all must hold the same.
+  // Evaluates the train split on `ranks` ranks, which must all get the same probabilities, and
+  // returns these.
   std::vector<float> probabilities(int ranks) {
     std::mutex mutex;
     std::vector<std::vector<float>> results;
@@ -49,10 +50,10 @@ TEST_F(Evaluate, IsTheSameForAnyNumberOfRanksAndThreads) {
   at::set_num_threads(1);
   EXPECT_EQ(probabilities(1), one);
   EXPECT_EQ(probabilities(3), one);
-  EXPECT_EQ(probabilities(5), one);  // more ranks than blocks
+  EXPECT_EQ(probabilities(5), one);  // there are more ranks than blocks
 }
 
-TEST_F(Evaluate, PredictionsAreEverySampleOnceInOrder) {
+TEST_F(Evaluate, PredictionsHaveEverySampleOnceInOrder) {
   bp::test::run_ranks(1, [&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
     const Bert model(config(store, 0.1), Precision::fp32, 1);

@@ -1,4 +1,4 @@
-// What `bert_train eval SOURCE [DATA]` scores, with what, and how it reads the data.
+// Which data `bert_train eval SOURCE [DATA]` scores, with which model, and how it reads the data.
 #include "trainer/commands/evaluation_source.h"
 
 #include <gmock/gmock.h>
@@ -66,7 +66,7 @@ TEST_F(EvaluationSourceTest, ARunIsScoredOnItsOwnDataAsItWasSplit) {
   }
 }
 
-TEST_F(EvaluationSourceTest, AFileIsScoredWholeAndReadAsTheRunsWas) {
+TEST_F(EvaluationSourceTest, AFileIsScoredWholeAndReadLikeTheRunsData) {
   for (const char* data : {"other.csv", "data.csv"}) {
     const Options o = parsed({path("run"), path(data)});
     EXPECT_TRUE(o.whole);
@@ -79,7 +79,7 @@ TEST_F(EvaluationSourceTest, AFileIsScoredWholeAndReadAsTheRunsWas) {
   }
 }
 
-TEST_F(EvaluationSourceTest, LabelsAndFieldsAreReadAsTheRunsWere) {
+TEST_F(EvaluationSourceTest, LabelsAndFieldsAreReadLikeTheRunsData) {
   Options trained = parse_command_line({"data.csv", "--separator", "semicolon", "--trim-labels",
                                         "--round-labels", "--dedupe"})
                         .options;
@@ -95,7 +95,7 @@ TEST_F(EvaluationSourceTest, LabelsAndFieldsAreReadAsTheRunsWere) {
   const Options other = parsed({path("run"), path("other.csv")});
   EXPECT_EQ(other.prepare.separator, ';');
   EXPECT_EQ(other.prepare.label_form, (LabelForm{true, true}));
-  EXPECT_FALSE(other.prepare.dedupe) << "all of another file is scored";
+  EXPECT_FALSE(other.prepare.dedupe) << "all rows of another file must be scored";
 }
 
 TEST_F(EvaluationSourceTest, ANewStoreOfTheRunsOwnDataHasTheModelsVocabulary) {
@@ -120,7 +120,7 @@ TEST_F(EvaluationSourceTest, ACheckpointAndAModelBelongToTheirRun) {
   }
 }
 
-TEST_F(EvaluationSourceTest, ARunThatIsNotFinishedHasTheModelOfItsLastCheckpoint) {
+TEST_F(EvaluationSourceTest, AnUnfinishedRunHasTheModelOfItsLastCheckpoint) {
   std::filesystem::remove_all(path("run/model"));
   std::filesystem::create_directory_symlink("step-8", path("run/checkpoints/latest"));
   const EvaluationSource source = find_evaluation_source(path("run"));
@@ -134,11 +134,12 @@ TEST_F(EvaluationSourceTest, AnyOtherModelBelongsToNoRun) {
   EXPECT_TRUE(o.whole);
   EXPECT_THAT(input_refusal([&] { (void)parsed({path("model")}); }),
               HasSubstr("2: DATA is missing, and "));
-  write("config.yaml", "logging: true");  // another program's, around a folder named model
+  // A file of another program beside a folder named model.
+  write("config.yaml", "logging: true");
   EXPECT_EQ(parsed({path("model"), path("other.csv")}).scored_run, "");
 }
 
-TEST_F(EvaluationSourceTest, TheCommandLineWins) {
+TEST_F(EvaluationSourceTest, TheCommandLineTakesPrecedence) {
   EXPECT_EQ(parsed({path("run"), "--text", "words"}).prepare.text_column, "words");
   const Options divided = parsed({path("run"), path("other.csv"), "--split", "0.5,0,0.5"});
   EXPECT_FALSE(divided.whole);

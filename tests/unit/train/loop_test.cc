@@ -1,5 +1,5 @@
-// Training itself: the same for every layout of ranks and micro-batches, each row once an epoch,
-// and stopping when it must.
+// The training loop: it gives the same model for every layout of ranks and micro-batches, uses each
+// row once per epoch, and stops when it must.
 #include "trainer/train/loop.h"
 
 #include <ATen/ATen.h>
@@ -58,13 +58,13 @@ class Train : public test::SmallData {
   struct Result {
     std::vector<at::Tensor> parameters;  // rank 0's
     TrainResult train;
-    Counters comm;  // of all that the world did
+    Counters comm;  // of all collectives of the world
   };
   Result train_on(int ranks, const Options& options, double dropout) {
     Result result;
     bp::test::run_ranks(ranks, [&](Communicator& world) {
       const SampleStore store = SampleStore::open(store_path());
-      // Different first weights on each rank: rank 0's count.
+      // Each rank begins with other weights. train() must broadcast those of rank 0.
       Bert model(config(store, dropout), options.precision,
                  static_cast<std::uint64_t>(world.rank() + 1));
       TrainJob with_metrics = job(store, options);
@@ -87,7 +87,7 @@ struct Layout {
   int accumulate;
 };
 
-TEST_F(Train, LayoutsOfTheSameSamplesTrainAlikeWithDropoutToo) {
+TEST_F(Train, LayoutsOfTheSameSamplesTrainTheSameModelEvenWithDropout) {
   Options options = test::SmallData::options();
   options.trace = path("one");
   options.batch = 32;
@@ -115,7 +115,7 @@ TEST_F(Train, LayoutsOfTheSameSamplesTrainAlikeWithDropoutToo) {
   }
 }
 
-// The samples that all ranks have used in the steps `from` to `to`.
+// The samples that all ranks together used in the steps from `from` to before `to`.
 std::multiset<std::int64_t> samples_of(const std::string& trace,
                                        int ranks,
                                        std::size_t from,
@@ -130,7 +130,7 @@ std::multiset<std::int64_t> samples_of(const std::string& trace,
   return all;
 }
 
-TEST_F(Train, EveryRowOnceAnEpochWhateverTheRanks) {
+TEST_F(Train, UsesEveryRowOncePerEpochOnAnyNumberOfRanks) {
   std::multiset<std::int64_t> every_row;
   {
     const SampleStore store = SampleStore::open(store_path());
@@ -154,13 +154,13 @@ TEST_F(Train, EveryRowOnceAnEpochWhateverTheRanks) {
       EXPECT_EQ(samples_of(options.trace, ranks, epoch * steps, (epoch + 1) * steps), every_row)
           << "epoch " << epoch;
     }
-    // Each epoch is in another order.
+    // Each epoch must have another order.
     EXPECT_NE(samples_of(options.trace, ranks, 0, 1),
               samples_of(options.trace, ranks, steps, steps + 1));
   }
 }
 
-TEST_F(Train, LearnsAndSaysSoInMetrics) {
+TEST_F(Train, LearnsAndRecordsItInMetrics) {
   Options options = test::SmallData::options();
   options.steps = 60;
   options.lr = 1e-2;
@@ -171,7 +171,7 @@ TEST_F(Train, LearnsAndSaysSoInMetrics) {
   ASSERT_GE(metrics.steps.size(), 2U);
   EXPECT_LT(metrics.steps.back().loss, 0.7 * metrics.steps.front().loss);
   EXPECT_EQ(metrics.steps.back().step, 60);
-  // 120 rows are 7 steps of 16 and one of 8; 60 steps are 7 epochs and 4 steps.
+  // An epoch of 120 rows has 7 steps of 16 rows and one of 8, so 60 steps are 7 epochs and 4 steps.
   EXPECT_EQ(metrics.steps.back().samples, 7 * 120 + 4 * 16);
   EXPECT_GT(metrics.steps.back().tokens_per_s, metrics.steps.back().samples_per_s);
   EXPECT_GT(result.train.summary.seconds, 0.0);
@@ -185,7 +185,7 @@ std::uint64_t all_reduces(const Counters& counters) {
   return operations;
 }
 
-TEST_F(Train, MetricsHoldWhatTheCommunicatorDidSinceTheLineBefore) {
+TEST_F(Train, MetricsHoldTheCollectivesSinceThePreviousLine) {
   const Result result = train_on(2, test::SmallData::options(), 0);
   std::uint64_t in_lines = 0;
   for (const StepRecord& record : read_metrics(path("metrics.jsonl")).steps) {
@@ -204,14 +204,14 @@ TEST_F(Train, MetricsHoldWhatTheCommunicatorDidSinceTheLineBefore) {
   EXPECT_EQ(in_lines, all_reduces(result.comm));
 }
 
-// What both ranks say when training ends by itself.
+// Returns the error with which `body` ends on both ranks.
 std::string end_of_both(const std::function<void(Communicator&)>& body) {
   const auto errors = bp::test::try_ranks(2, body);
   EXPECT_EQ(errors[0], errors[1]);
   return errors[0];
 }
 
-TEST_F(Train, AGradientThatIsNoNumberStopsWithItsStep) {
+TEST_F(Train, AGradientThatIsNotFiniteEndsTheRunAndNamesTheStep) {
   Options options = test::SmallData::options();
   options.lr = 1e30;
   options.clip = 0;
@@ -224,7 +224,7 @@ TEST_F(Train, AGradientThatIsNoNumberStopsWithItsStep) {
               ::testing::MatchesRegex("the (loss|norm of the gradient) at step [0-9]+ is .*"));
 }
 
-TEST_F(Train, ALossThatIsNoNumberLeavesItsSamplesAndTensors) {
+TEST_F(Train, ALossThatIsNaNRecordsItsSamplesAndTensors) {
   Options options = test::SmallData::options();
   options.run = path("run");
   const std::string error = end_of_both([&](Communicator& world) {

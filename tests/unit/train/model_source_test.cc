@@ -1,4 +1,4 @@
-// Where a model comes from, and what is said when it does not fit.
+// How the model of a run is found, and the errors if it does not fit the data.
 #include "trainer/commands/model_source.h"
 
 #include <ATen/core/Tensor.h>
@@ -45,7 +45,7 @@ class ModelSourceTest : public test::SmallData {
   };
 };
 
-TEST_F(ModelSourceTest, PresetsAndTheirMisspellings) {
+TEST_F(ModelSourceTest, PresetsAreFoundAndMisspellingsGetAHint) {
   EXPECT_FALSE(find_model("mini").pretrained());
   EXPECT_EQ(refusal(2, [] { (void)find_model("tinny"); }),
             "--model: 'tinny' is neither a preset nor a folder | did you mean 'tiny'?");
@@ -62,7 +62,7 @@ TEST_F(ModelSourceTest, FromScratchFitsTheVocabulary) {
   EXPECT_THAT(model->config().labels, ElementsAre("no", "yes"));
 }
 
-TEST_F(ModelSourceTest, WeightsAreTakenAndANewHeadIsSaid) {
+TEST_F(ModelSourceTest, WeightsAreLoadedAndANewHeadIsReported) {
   const SampleStore store = SampleStore::open(store_path());
   const ModelSource whole = find_model(saved(config(store, 0.1)));
   EXPECT_TRUE(whole.pretrained());
@@ -78,8 +78,8 @@ TEST_F(ModelSourceTest, WeightsAreTakenAndANewHeadIsSaid) {
                           "model's labels are not the data's)"));
 }
 
-// Equal numbers of other labels, or of the same ones in another order, mean something else.
-TEST_F(ModelSourceTest, AHeadForOtherLabelsIsBegunAnew) {
+// A head is of use only for the same labels in the same order.
+TEST_F(ModelSourceTest, AHeadForOtherLabelsIsInitialized) {
   const SampleStore store = SampleStore::open(store_path());
   BertConfig other = config(store, 0.1);
   std::swap(other.labels[0], other.labels[1]);
@@ -88,7 +88,7 @@ TEST_F(ModelSourceTest, AHeadForOtherLabelsIsBegunAnew) {
   EXPECT_THAT(model->config().labels, ElementsAre("no", "yes"));
 }
 
-TEST_F(ModelSourceTest, AnEncoderAloneIsTakenAndWhatIsBeyondItIsSaid) {
+TEST_F(ModelSourceTest, AnEncoderAloneIsLoadedAndUnusedWeightsAreReported) {
   const SampleStore store = SampleStore::open(store_path());
   const BertConfig shape = config(store, 0.1);
   saved(shape);
@@ -143,7 +143,7 @@ TEST_F(ModelSourceTest, TheFilesOfAFolderMustBelongTogether) {
   EXPECT_THAT(refusal(65, [&] { (void)find_model(folder); }), HasSubstr("broken JSON"));
 }
 
-TEST_F(ModelSourceTest, AVocabularyMustBeTheModelsOwn) {
+TEST_F(ModelSourceTest, TheVocabularyMustBeThatOfTheModel) {
   const SampleStore store = SampleStore::open(store_path());
   const std::string folder = saved(config(store, 0.1));
   std::vector<std::string> tokens = store.vocabulary();
@@ -164,7 +164,7 @@ TEST_F(ModelSourceTest, AVocabularyMustBeTheModelsOwn) {
   EXPECT_NO_THROW(prepare_for(without, options));
 }
 
-TEST_F(ModelSourceTest, WeightsThatCannotBeReadAreNoReasonToBeginFromScratch) {
+TEST_F(ModelSourceTest, UnreadableWeightsAreRefusedAndNotInitialized) {
   const SampleStore store = SampleStore::open(store_path());
   const std::string folder = saved(config(store, 0.1));
   std::filesystem::rename(path("model/model.safetensors"), path("model/tf_model.h5"));
@@ -172,7 +172,7 @@ TEST_F(ModelSourceTest, WeightsThatCannotBeReadAreNoReasonToBeginFromScratch) {
               HasSubstr("bp cannot read the weights of"));
 }
 
-TEST_F(ModelSourceTest, WhatDoesNotFitIsRefused) {
+TEST_F(ModelSourceTest, AModelThatDoesNotFitIsRefused) {
   const SampleStore store = SampleStore::open(store_path());
   BertConfig narrow = config(store, 0.1);
   narrow.vocabulary = 20;

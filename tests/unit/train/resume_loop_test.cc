@@ -1,5 +1,5 @@
-// Training that goes on from a checkpoint: bit for bit where the world is the same, and each row
-// exactly once an epoch where it is not.
+// Training that resumes from a checkpoint: bit for bit with the same world, and with each row
+// exactly once per epoch with another.
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
@@ -27,9 +27,9 @@ class ResumeLoop : public test::SmallData {
  protected:
   struct Part {
     int ranks = 2;
-    std::string run;            // its folder
-    std::int64_t from = 0;      // a checkpoint's step; 0: from the beginning
-    std::int64_t stop_at = -1;  // asks to stop so that this step is the last
+    std::string run;            // the name of the run's folder
+    std::int64_t from = 0;      // the step of a checkpoint, or 0 to start from the beginning
+    std::int64_t stop_at = -1;  // the last step, after which the run is asked to stop
   };
   struct Result {
     std::vector<at::Tensor> parameters;  // rank 0's
@@ -68,7 +68,7 @@ class ResumeLoop : public test::SmallData {
         job.checkpoints = &*checkpoints;
         job.metrics = path(part.run + "/metrics.jsonl");
       }
-      // Seen at the step after the one at which it is there.
+      // The run sees the file at the step after the one at which the file exists.
       job.stop_file = concat(path(part.run), "/stop-", part.stop_at);
       const TrainResult trained = train(world, options, job, model);
       if (world.rank() != 0) return;
@@ -85,7 +85,7 @@ class ResumeLoop : public test::SmallData {
     std::ifstream in(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  // As if the run had been killed after this step.
+  // Removes later checkpoints, as if the run had been killed after this step.
   void drop_after(const std::string& run, std::int64_t step) const {
     for (std::int64_t later = step + 1; later <= 30; ++later) {
       std::filesystem::remove_all(path(concat(run, "/checkpoints/step-", later)));
@@ -94,7 +94,7 @@ class ResumeLoop : public test::SmallData {
   static Options short_run() {
     Options options = test::SmallData::options();
     options.steps = 0;
-    options.epochs = 2;  // 120 rows in steps of 16: 8 an epoch, the last one with 8 rows
+    options.epochs = 2;  // 120 rows in 8 steps per epoch: 7 of 16 rows and one of 8
     options.warmup = 0.2;
     options.save_every = 5;
     return options;
@@ -127,7 +127,7 @@ TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRun) {
       EXPECT_EQ(resumed.train.epochs, 2.0);
       expect_equal(resumed, whole);
       EXPECT_EQ(resumed.train.end.totals.samples, 240);
-      // The lines of steps done again are there once.
+      // Repeated steps must have only one line each.
       const Metrics metrics = read_metrics(path(copy + "/metrics.jsonl"));
       ASSERT_EQ(metrics.steps.size(), 16U);
       for (std::size_t i = 0; i < 16; ++i)
@@ -136,16 +136,16 @@ TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRun) {
   }
 }
 
-TEST_F(ResumeLoop, SavesWhenItIsDueAndWhenDevIsBetterThanEver) {
+TEST_F(ResumeLoop, SavesWhenDueAndWhenDevIsTheBest) {
   Options options = short_run();
   options.save_every = 6;
   options.eval_every = 4;
-  (void)train_part({.ranks = 1, .run = "run"}, options);  // 15 steps an epoch with 8 rows each
+  (void)train_part({.ranks = 1, .run = "run"}, options);  // 15 steps of 8 rows per epoch
   std::vector<int> saved;
   for (int step = 0; step <= 30; ++step) {
     if (std::filesystem::exists(path(concat("run/checkpoints/step-", step)))) saved.push_back(step);
   }
-  // Accuracies are .51 .52 .50 .51 .52 .50 .51 and .52 at 4, 8, ... 28 and 30.
+  // The accuracies at steps 4, 8, ..., 28 and 30 are .51 .52 .50 .51 .52 .50 .51 and .52.
   EXPECT_THAT(saved, ::testing::ElementsAre(4, 6, 8, 12, 18, 24, 30));
   const CheckpointState end = parse_state(read(path("run/checkpoints/step-30/state.json")));
   EXPECT_THAT(steps_of(end.best), ::testing::ElementsAre(8));
@@ -160,7 +160,7 @@ TEST_F(ResumeLoop, SavesWhenDevIsAmongTheBest) {
   options.keep_best = 3;
   (void)train_part({.ranks = 1, .run = "run"}, options);
   const CheckpointState end = parse_state(read(path("run/checkpoints/step-30/state.json")));
-  // Of those accuracies; the third .52 came at the end.
+  // The accuracies are those of the test above, with the third .52 at step 30.
   EXPECT_THAT(steps_of(end.best), ::testing::ElementsAre(8, 20, 30));
   for (const std::int64_t step : steps_of(end.best)) {
     EXPECT_EQ(damage_of(path(concat("run/checkpoints/step-", step))), "");
@@ -168,7 +168,7 @@ TEST_F(ResumeLoop, SavesWhenDevIsAmongTheBest) {
   EXPECT_FALSE(std::filesystem::exists(path("run/checkpoints/step-24")));
 }
 
-TEST_F(ResumeLoop, FourRanksThenTwoThenOneUseEachRowOnceAnEpoch) {
+TEST_F(ResumeLoop, FourRanksThenTwoThenOneUseEachRowOncePerEpoch) {
   Options options = short_run();
   options.batch = 4;
   options.save_every = 3;
@@ -179,9 +179,9 @@ TEST_F(ResumeLoop, FourRanksThenTwoThenOneUseEachRowOnceAnEpoch) {
   };
   EXPECT_EQ(train_on(4, 0), 8);       // 7 steps of 16 rows, one of 8
   drop_after("run", 3);               // 48 rows
-  EXPECT_EQ(train_on(2, 3), 3 + 9);   // 72 rows left, 8 a step
+  EXPECT_EQ(train_on(2, 3), 3 + 9);   // 72 rows are left, 8 per step
   drop_after("run", 6);               // 72 rows
-  EXPECT_EQ(train_on(1, 6), 6 + 12);  // 48 left, 4 a step
+  EXPECT_EQ(train_on(1, 6), 6 + 12);  // 48 rows are left, 4 per step
   std::map<std::int64_t, int> seen;
   for (int rank = 0; rank < 4; ++rank) {
     std::ifstream in(concat(path("trace"), "/rank-", rank, ".jsonl"));
@@ -196,7 +196,7 @@ TEST_F(ResumeLoop, FourRanksThenTwoThenOneUseEachRowOnceAnEpoch) {
   for (const auto& [id, times] : seen) EXPECT_EQ(times, 1) << id;
 }
 
-TEST_F(ResumeLoop, AStopSavesAndTheEvaluationThatWasDueIsMadeUpFor) {
+TEST_F(ResumeLoop, AStopSavesAndADueEvaluationHappensAfterResuming) {
   Options options = short_run();
   options.eval_every = 4;
   const Result whole = train_part({.ranks = 2, .run = "whole"}, options);

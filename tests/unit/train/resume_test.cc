@@ -1,4 +1,4 @@
-// Which checkpoint a run goes on from, and what may have changed meanwhile.
+// Which checkpoint a run resumes from, and which settings may have changed since.
 #include "trainer/run/resume.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +45,7 @@ TEST_F(ResumeTest, AutoTakesTheNewestCompleteOneAndNamesTheSkipped) {
                           ": model.safetensors: No such file or directory"));
 }
 
-TEST_F(ResumeTest, WhereNoneIsCompleteTheRunDoesNotSilentlyBeginAnew) {
+TEST_F(ResumeTest, WithoutACompleteOneTheRunDoesNotSilentlyStartOver) {
   begin_run();
   save(50);
   fs::remove(path("run/checkpoints/step-50/manifest.json"));
@@ -87,7 +87,8 @@ TEST_F(ResumeTest, AnotherRunsCheckpointBeginsANewRunOnly) {
   EXPECT_EQ(point.state.step, 50);
   EXPECT_FALSE(point.own);
   begin_run();
-  EXPECT_EQ(choose(path("other")).state.step, 50) << "stopped before it had saved anything";
+  EXPECT_EQ(choose(path("other")).state.step, 50)
+      << "a run without a checkpoint may begin from another run's";
   save(10);
   EXPECT_EQ(input_refusal([&] { (void)choose(path("other")); }),
             concat("2: the run's folder ", path("run"), " already exists, and ", path("other"),
@@ -124,9 +125,11 @@ class Differences : public ResumeTest {
   ResumePoint point_;
 };
 
-TEST_F(Differences, NoneIsNothingToSay) { EXPECT_THAT(differences(point_, present_), IsEmpty()); }
+TEST_F(Differences, WithoutOnesTheListIsEmpty) {
+  EXPECT_THAT(differences(point_, present_), IsEmpty());
+}
 
-TEST_F(Differences, WhatAUserMayChangeIsListed) {
+TEST_F(Differences, ThatAreAllowedAreListed) {
   present_.options = {{"seed", "1", ""},
                       {"batch", "16", ""},
                       {"lr", "0.001", ""},
@@ -139,7 +142,7 @@ TEST_F(Differences, WhatAUserMayChangeIsListed) {
                           "ranks of each host is 3,1 in the checkpoint, 2 here"));
 }
 
-TEST_F(Differences, WhatWouldMixTwoRunsIsRefused) {
+TEST_F(Differences, ThatWouldMixTwoRunsAreRefused) {
   const auto refused = [&] { return input_refusal([&] { (void)differences(point_, present_); }); };
   const std::string expected = concat("2: cannot resume from ", path("step-50"), ": ");
   const std::string hint =
@@ -158,13 +161,13 @@ TEST_F(Differences, WhatWouldMixTwoRunsIsRefused) {
                            hint);
 }
 
-TEST_F(Differences, ThereMustBeStepsLeft) {
+TEST_F(Differences, RequireStepsThatAreLeft) {
   point_.own = true;
   point_.state.step = 60;
   begin_run();
   const RunFolder run = RunFolder::open(path("run"), RunFolder::IfThere::take);
   require_steps_left(point_, run, 1);
-  require_steps_left(point_, run, 0);  // killed before its result was written
+  require_steps_left(point_, run, 0);  // the run was killed before it wrote its result
   EXPECT_EQ(input_refusal([&] { require_steps_left(point_, run, -10); }),
             concat("2: ", path("step-50"),
                    " is 10 steps beyond the last one | give more --epochs or "

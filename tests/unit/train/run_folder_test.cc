@@ -1,4 +1,4 @@
-// RUN/ and config.yaml.
+// The run's folder and its config.yaml.
 #include "trainer/run/run_folder.h"
 
 #include <gmock/gmock.h>
@@ -41,14 +41,14 @@ TEST_F(RunFolderTest, IsNamedAfterTheData) {
 
 using IfThere = RunFolder::IfThere;
 
-TEST_F(RunFolderTest, IsMadeAndVanishesWhenNothingWasWritten) {
+TEST_F(RunFolderTest, IsCreatedAndRemovedIfNothingWasWritten) {
   RunFolder folder = RunFolder::open(path("a/run"), IfThere::refuse);
   EXPECT_TRUE(std::filesystem::is_directory(path("a/run")));
   folder.remove_if_empty();
   EXPECT_FALSE(std::filesystem::exists(path("a/run")));
 }
 
-TEST_F(RunFolderTest, RefusesToBeginAnewInWhatIsThere) {
+TEST_F(RunFolderTest, RefusesToStartOverInAnExistingRun) {
   write("run/config.yaml", "");
   EXPECT_EQ(input_refusal([&] { (void)RunFolder::open(path("run"), IfThere::refuse); }),
             concat("2: the run's folder ", path("run"),
@@ -57,14 +57,14 @@ TEST_F(RunFolderTest, RefusesToBeginAnewInWhatIsThere) {
   (void)RunFolder::open(path("run"), IfThere::take);
 }
 
-TEST_F(RunFolderTest, TakesNoFolderButARuns) {
+TEST_F(RunFolderTest, RefusesAFolderThatIsNoRuns) {
   write("mine/letter.txt", "");
   const std::string expected = concat("2: ", path("mine"),
                                       " already exists and is not a run's folder | choose another "
                                       "with --run");
   EXPECT_EQ(input_refusal([&] { (void)RunFolder::open(path("mine"), IfThere::take); }), expected);
   EXPECT_EQ(input_refusal([&] { (void)RunFolder::open(path("mine"), IfThere::refuse); }), expected);
-  // A run that was killed before it began is one.
+  // The folder of a run that was killed before it began is a run's.
   write("early/lease", "a\nb\n1\n0\nh\n\n");
   EXPECT_EQ(
       input_refusal([&] { (void)RunFolder::open(path("early"), IfThere::refuse); }).substr(0, 2),
@@ -86,7 +86,7 @@ TEST_F(RunFolderTest, TwoRunsInOneFolderAreRefused) {
   first.require_ours();
 }
 
-TEST_F(RunFolderTest, WhoLostItWritesNoMore) {
+TEST_F(RunFolderTest, AProcessThatLostItWritesNoMore) {
   const RunFolder folder = RunFolder::open(path("run"), IfThere::take);
   write("run/lease", "other\n");
   try {
@@ -97,7 +97,7 @@ TEST_F(RunFolderTest, WhoLostItWritesNoMore) {
   }
 }
 
-TEST_F(RunFolderTest, StoppingNeedsARunAtWork) {
+TEST_F(RunFolderTest, StoppingNeedsARunningRun) {
   EXPECT_EQ(input_refusal([&] { ask_to_stop(path("none")); }),
             concat("66: ", path("none"), " is not a run's folder | bert_train stop RUN"));
   write("run/config.yaml", "");
@@ -108,7 +108,7 @@ TEST_F(RunFolderTest, StoppingNeedsARunAtWork) {
   EXPECT_TRUE(std::filesystem::exists(stop_file(path("run"))));
 }
 
-TEST_F(RunFolderTest, GoingOnRemovesResultsAndWhatIsHalfMade) {
+TEST_F(RunFolderTest, ResumingRemovesResultsAndUnfinishedFiles) {
   for (const char* name :
        {"config.yaml", "metrics.jsonl", "summary.json", "report.html", "predictions.csv",
         "classes.csv", "confusion.csv", "stop", "report.html.part", "model.part-7/x",
@@ -133,7 +133,7 @@ TEST_F(RunFolderTest, KeepsWhatWasWritten) {
   EXPECT_TRUE(std::filesystem::exists(path("run/metrics.jsonl")));
 }
 
-TEST_F(RunFolderTest, SettingsComeBackFromYaml) {
+TEST_F(RunFolderTest, SettingsRoundTripThroughYaml) {
   const std::vector<Setting> settings = {{"text", "a: \"b\" # c", "command line"},
                                          {"lr", "0.001", "default for this model"},
                                          {"vocab", "", "default"},
@@ -149,7 +149,7 @@ TEST_F(RunFolderTest, SettingsComeBackFromYaml) {
   }
 }
 
-TEST_F(RunFolderTest, WhereNobodyMayWriteAnotherPlaceIsNamed) {
+TEST_F(RunFolderTest, AFolderThatCannotBeCreatedGetsAHintForAnother) {
   write("file", "");
   EXPECT_EQ(
       input_refusal([&] { (void)RunFolder::open(path("file/run"), RunFolder::IfThere::take); }),

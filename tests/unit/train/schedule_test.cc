@@ -5,7 +5,7 @@
 namespace bp::trainer {
 namespace {
 
-TEST(Schedule, RisesToThePeakAndFallsToItsLastPart) {
+TEST(Schedule, RisesToThePeakAndFallsTowardsZero) {
   const Schedule schedule{8.0, 10, 3};
   EXPECT_DOUBLE_EQ(learning_rate(schedule, 0), 2.0);
   EXPECT_DOUBLE_EQ(learning_rate(schedule, 1), 4.0);
@@ -25,7 +25,7 @@ TEST(Schedule, AWarmupAsLongAsTheRunStillReachesThePeak) {
   EXPECT_DOUBLE_EQ(learning_rate({1.0, 1, 1}, 0), 1.0);
 }
 
-TEST(Schedule, BetweenTwoStepsLiesBetweenTheirRates) {
+TEST(Schedule, InterpolatesBetweenTwoSteps) {
   const Schedule schedule{8.0, 10, 3};
   EXPECT_DOUBLE_EQ(learning_rate(schedule, 0.5), 3.0);
   EXPECT_DOUBLE_EQ(learning_rate(schedule, 9.5), 8.0 * 0.5 / 7);

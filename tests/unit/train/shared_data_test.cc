@@ -1,4 +1,4 @@
-// The data of a job: ranks as threads, hosts as folders.
+// The data of a job. Threads stand for its ranks and folders for its hosts.
 #include "trainer/share/shared_data.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Three hosts of 2, 1 and 2 ranks, whose stores lie in the folders host-0, host-1 and host-2.
+// Three hosts of 2, 1 and 2 ranks, with their stores in the folders host-0, host-1 and host-2.
 class SharedData : public testing::Test {
  protected:
   SharedData() {
@@ -77,7 +77,7 @@ class SharedData : public testing::Test {
   std::vector<std::string> said_;
 };
 
-TEST_F(SharedData, EachHostPreparesItsOwnAndAllAreTheSame) {
+TEST_F(SharedData, EachHostPreparesItsOwnStoreAndAllAreEqual) {
   EXPECT_THAT(errors(), Each(""));
   for (int host = 1; host < 3; ++host) EXPECT_EQ(read_file(store(host)), read_file(store(0)));
 }
@@ -116,7 +116,7 @@ TEST_F(SharedData, ADamagedStoreIsFoundOnTheHostThatHasIt) {
                                                  "what was written"))));
 }
 
-TEST_F(SharedData, StagedItIsMadeOnceAndSentToThoseWhoLackIt) {
+TEST_F(SharedData, StagingPreparesOnceAndSendsTheStoreToHostsWithoutIt) {
   options_.stage = true;
   EXPECT_THAT(errors(), Each(""));
   EXPECT_THAT(said_, Contains(HasSubstr("0: sending the store to 2 hosts: 0 bytes of ")));
@@ -124,10 +124,10 @@ TEST_F(SharedData, StagedItIsMadeOnceAndSentToThoseWhoLackIt) {
     EXPECT_EQ(read_file(store(host)) == read_file(store(0)), true) << host;
     EXPECT_THAT(names(host), ElementsAre("r.sqlite"));
   }
-  // All have it: nothing is sent.
+  // If all hosts have the store, rank 0 sends nothing.
   EXPECT_THAT(errors(), Each(""));
   EXPECT_THAT(said_, testing::Not(Contains(HasSubstr("sending"))));
-  // Another, a damaged one, and what a killed receiver left.
+  // Another store, a damaged one, and a file that a killed receiver left.
   write_rows(310);
   options_.prepare.rebuild = true;
   std::string bytes = read_file(store(2));
@@ -141,7 +141,7 @@ TEST_F(SharedData, StagedItIsMadeOnceAndSentToThoseWhoLackIt) {
   }
 }
 
-TEST_F(SharedData, StagedAPreparedStoreNeedsNoSourceOnTheOtherHosts) {
+TEST_F(SharedData, StagingAPreparedStoreNeedsNoSourceOnTheOtherHosts) {
   ASSERT_THAT(errors(), Each(""));
   std::filesystem::remove_all(scratch_.path("host-1"));
   std::filesystem::remove(store(2));
@@ -152,7 +152,7 @@ TEST_F(SharedData, StagedAPreparedStoreNeedsNoSourceOnTheOtherHosts) {
   EXPECT_EQ(read_file(store(2)) == read_file(store(0)), true);
 }
 
-TEST_F(SharedData, StagingOverwritesNothingThatIsNoStore) {
+TEST_F(SharedData, StagingOverwritesOnlyStores) {
   options_.stage = true;
   scratch_.write("host-1/r.sqlite", "dear to someone");
   EXPECT_THAT(errors(), Contains(AllOf(HasSubstr("on host 1, "),

@@ -1,5 +1,5 @@
-// Steps whose gradient overflows on an f16 wire: no update on any rank, counted everywhere, and the
-// end of a run where they do not stop.
+// Steps whose gradient overflows on an f16 wire: no rank makes an update, every count has them, and
+// a run of only such steps ends.
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
@@ -25,15 +25,15 @@
 namespace bp::trainer {
 namespace {
 
-// The classifier's weights times this make a loss of some 1e10 and gradients beyond 65,504. A power
-// of two: to multiply and to divide changes no bits.
+// Multiplying the classifier's weights by this gives a loss of about 1e10 and gradients beyond
+// 65,504. It is a power of two, so that multiplying and dividing changes no mantissa bits.
 constexpr double kHuge = 0x1p40;
 
 class SkippedStep : public test::SmallData {
  protected:
   struct Part {
     std::string run;
-    std::int64_t from = 0;  // a checkpoint's step; 0: from the beginning
+    std::int64_t from = 0;  // the step of a checkpoint, or 0 to start from the beginning
     std::int64_t first_bad = 0;
     std::int64_t last_bad = 0;  // these steps overflow
     DataType wire = DataType::f16;
@@ -69,8 +69,8 @@ class SkippedStep : public test::SmallData {
     model.parameters_changed();
   }
 
-  // Makes the weights huge before the first bad step and undoes it after the last one; evaluations,
-  // one after each step, are where a test can reach them.
+  // Makes the weights huge before the first bad step and undoes that after the last one. It does so
+  // in the evaluations, which follow each step, because only there a test can reach the weights.
   Result train_part(const Part& part) {
     Options options = SkippedStep::options();
     options.wire = part.wire;
@@ -122,7 +122,7 @@ class SkippedStep : public test::SmallData {
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
-  // AdamW's own count of the updates that it made.
+  // The number of updates that AdamW has counted itself.
   static std::int64_t updates_in(const std::string& checkpoint) {
     SafetensorsReader reader(checkpoint + "/optimizer.safetensors");
     for (const SafetensorsEntry& entry : reader.header().entries) {
@@ -144,12 +144,14 @@ TEST_F(SkippedStep, MakesNoUpdateAndIsCounted) {
     }
     return true;
   };
-  EXPECT_TRUE(equal(result.after[4], result.after[5])) << "steps 5 and 6 began with huge weights";
+  EXPECT_TRUE(equal(result.after[4], result.after[5]))
+      << "step 6 must not change the weights that step 5 left";
   EXPECT_FALSE(equal(result.after[6], result.after[7]));
   EXPECT_EQ(result.train.end.step, 12);
   EXPECT_EQ(result.train.end.totals.skipped, 2);
   EXPECT_EQ(result.train.summary.skipped, 2);
-  EXPECT_EQ(result.train.end.totals.samples, 7 * 16 + 8 + 4 * 16) << "their rows are used";
+  EXPECT_EQ(result.train.end.totals.samples, 7 * 16 + 8 + 4 * 16)
+      << "the rows of skipped steps count as used";
   EXPECT_EQ(updates_in(path("run/checkpoints/step-4")), 4);
   EXPECT_EQ(updates_in(path("run/checkpoints/step-6")), 4);
   EXPECT_EQ(updates_in(path("run/checkpoints/step-12")), 10);
@@ -164,7 +166,7 @@ TEST_F(SkippedStep, MakesNoUpdateAndIsCounted) {
   }
 }
 
-TEST_F(SkippedStep, ARunResumesBitForBitAroundIt) {
+TEST_F(SkippedStep, ARunResumesBitForBitBeforeAndAfterIt) {
   const Part whole_run{.run = "whole", .first_bad = 5, .last_bad = 7};
   const Result whole = train_part(whole_run);
   for (const std::int64_t from : {4, 5, 6, 8}) {
@@ -221,13 +223,13 @@ TEST_F(SkippedStep, TwentyInARowEndTheRunWithTheirSamples) {
   EXPECT_EQ(read_metrics(path("metrics.jsonl")).steps.size(), 19U);
 }
 
-TEST_F(SkippedStep, NoneOnAWireThatDoesNotRound) {
+TEST_F(SkippedStep, IsAnErrorOnAWireThatDoesNotRound) {
   Options options = SkippedStep::options();
   const std::string error = end_of_both_ranks([&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
     Bert model(config(store, 0), Precision::fp32, 1);
-    // The loss is finite; the first layer norm, whose input has almost no variance, multiplies the
-    // gradient by a million.
+    // The loss is finite. The first layer norm multiplies the gradient by a million, because its
+    // input has almost no variance.
     scale(model, "classifier.weight", 0x1p120);
     scale(model, "_embeddings.weight", 0x1p-60);
     TrainJob job;

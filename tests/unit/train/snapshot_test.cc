@@ -1,4 +1,4 @@
-// Weights and moments, there and back bit for bit.
+// Weights and moments are saved and restored bit for bit.
 #include "trainer/checkpoint/snapshot.h"
 
 #include <ATen/ATen.h>
@@ -34,7 +34,7 @@ class SnapshotTest : public test::SmallData {
     for (const auto& [name, parameter] : model.parameters()) all.parameters.push_back(parameter);
     return make_fused_adamw({all}, {});
   }
-  // With the same gradients each time.
+  // Makes a step whose gradients depend on the parameters alone.
   static void make_step(const Bert& model, torch::optim::Optimizer& optimizer) {
     for (const auto& [name, parameter] : model.parameters()) {
       parameter.mutable_grad() = parameter.detach() * 0.3 + 0.1;
@@ -49,7 +49,7 @@ class SnapshotTest : public test::SmallData {
   }
 };
 
-TEST_F(SnapshotTest, TheNextStepsAreTheSame) {
+TEST_F(SnapshotTest, TheNextStepsAfterRestoringAreTheSame) {
   const Bert model = make(1);
   const auto optimizer = optimizer_of(model);
   make_step(model, *optimizer);
@@ -57,7 +57,7 @@ TEST_F(SnapshotTest, TheNextStepsAreTheSame) {
   Snapshot snapshot(model, adamw_moments());
   snapshot.prepare();
   snapshot.take(model, *optimizer);
-  make_step(model, *optimizer);  // training goes on before it is written
+  make_step(model, *optimizer);  // training continues before the snapshot is written
   snapshot.write(path("saved"));
 
   Bert again = make(2);

@@ -1,4 +1,4 @@
-// Which runs need a store, and what --rebuild then does.
+// Which runs need a store, and how --rebuild treats it then.
 #include "trainer/run/store_users.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ class StoreUsers : public test::CheckpointTest {
   }
 };
 
-TEST_F(StoreUsers, AreListedOnceAndOnlyWhileTheirCheckpointsAreThere) {
+TEST_F(StoreUsers, AreListedOnceAndOnlyWhileTheirCheckpointsExist) {
   const std::string store = path("a.sqlite");
   checkpoint("first", 5, "other");
   checkpoint("second", 5, "aaaa");
@@ -35,7 +35,7 @@ TEST_F(StoreUsers, AreListedOnceAndOnlyWhileTheirCheckpointsAreThere) {
   for (const char* run : {"first", "second", "second", "third"}) list_store_user(store, path(run));
   EXPECT_EQ(run_that_needs(store, "aaaa"), path("second"));
   EXPECT_EQ(run_that_needs(store, "bbbb"), "");
-  checkpoint("second", 10, "bbbb");  // began again with other data
+  checkpoint("second", 10, "bbbb");  // the run started over with other data
   EXPECT_EQ(run_that_needs(store, "aaaa"), "");
   std::filesystem::remove_all(path("second"));
   EXPECT_EQ(run_that_needs(store, "bbbb"), "");
@@ -48,7 +48,7 @@ TEST_F(StoreUsers, ADamagedCheckpointDoesNotHideTheOneBefore) {
   EXPECT_EQ(identity_of_data(path("none")), std::nullopt);
 }
 
-TEST_F(StoreUsers, AStoreThatARunNeedsIsNotReplacedNorIsThatOffered) {
+TEST_F(StoreUsers, AStoreThatARunNeedsIsNotReplacedAndNoHintOffersIt) {
   std::string rows = "text,label\n";
   for (int row = 0; row < 10; ++row) rows += concat("some text ", row, ",", row % 2, "\n");
   write("r.csv", rows);
@@ -75,7 +75,7 @@ TEST_F(StoreUsers, AStoreThatARunNeedsIsNotReplacedNorIsThatOffered) {
              "the new store with --store"));
   EXPECT_EQ(SampleStore::open(store).identity(), identity);
   with.max_length = 128;
-  run();  // makes the same again, which harms nothing
+  run();  // makes an equal store again, which does no harm
   EXPECT_EQ(SampleStore::open(store).identity(), identity);
   with.max_length = 64;
   std::filesystem::remove_all(path("run"));

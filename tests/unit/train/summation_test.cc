@@ -1,4 +1,4 @@
-// What decides the order of summation, as checkpoints record it.
+// The settings that decide the order of summation, as checkpoints record them.
 #include "trainer/train/summation.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 class SummationTest : public test::SmallData {
  protected:
-  // Of two ranks that choose by `table`, or were asked for `algorithm`.
+  // The algorithm that is recorded for two ranks with this selection table and this option.
   std::string algorithm_with(const std::string& table, const std::string& algorithm = "auto") {
     std::string recorded;
     bp::test::RanksOptions options;
@@ -37,7 +37,7 @@ class SummationTest : public test::SmallData {
   }
 };
 
-TEST_F(SummationTest, KnowsOneTableOfAlgorithmsFromAnother) {
+TEST_F(SummationTest, DistinguishesTablesOfAlgorithms) {
   const std::string ring = "all_reduce gloo 2 1 - ring\n";
   EXPECT_EQ(algorithm_with(""), "auto");
   EXPECT_EQ(algorithm_with(ring).substr(0, 10), "selection ");

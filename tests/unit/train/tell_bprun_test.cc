@@ -1,4 +1,4 @@
-// What a trainer leaves in the job's store for bprun's report.
+// The arguments for resuming that a trainer stores in the job's store for bprun's report.
 #include "trainer/run/tell_bprun.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using Words = std::vector<std::string>;
 
 class TellBprun : public testing::Test {
  protected:
-  // As the only rank of a job of bprun's.
+  // This process is the only rank of a job of bprun.
   TellBprun() {
     set("RANK", "0");
     set("WORLD_SIZE", "1");
@@ -46,25 +46,25 @@ class TellBprun : public testing::Test {
   Words set_;
 };
 
-TEST_F(TellBprun, ByTheStoreOfTheWorld) {
+TEST_F(TellBprun, UsesTheStoreOfTheWorld) {
   const auto store = connect_store({.address = server_.address(), .job = "job", .key = key_});
   tell_bprun(store.get(), {.instead = {"data.csv", "--text", "a b"}});
   EXPECT_EQ(told(), (Words{"data.csv", "--text", "a b"}));
 }
 
-TEST_F(TellBprun, AWorldOfOneConnectsForThatAndJoinsNothing) {
+TEST_F(TellBprun, AWorldOfOneConnectsToTheStoreWithoutJoining) {
   tell_bprun(nullptr, {.instead = {"data.csv"}});
   EXPECT_EQ(told(), Words{"data.csv"});
-  EXPECT_TRUE(events_.empty()) << "it has neither joined nor been lost";
+  EXPECT_TRUE(events_.empty()) << "the connection must neither join the job nor count as lost";
 }
 
-TEST_F(TellBprun, WithoutBprunNobodyIsTold) {
+TEST_F(TellBprun, WithoutBprunDoesNothing) {
   set("BP_ENGINE", "none");
   tell_bprun(nullptr, {.instead = {"data.csv"}});
   EXPECT_EQ(told(), Words{});
 }
 
-TEST_F(TellBprun, AStoreThatRefusesIsNoFailure) {
+TEST_F(TellBprun, ARefusalByTheStoreIsNoFailure) {
   set("BP_JOB", "another");
   tell_bprun(nullptr, {.instead = {"data.csv"}});
   EXPECT_EQ(told(), Words{});

@@ -1,4 +1,4 @@
-// A small data set in a folder of its own, prepared as the trainer would.
+// A small data set in its own folder, prepared as the trainer does it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 
 namespace bp::trainer::test {
 
-// 150 texts of different lengths over a handful of words with the labels "no" and "yes": 120 train,
-// 15 dev, 15 test.
+// 150 texts of different lengths, made of a few words, with the labels "no" and "yes": 120 for
+// train, 15 for dev and 15 for test.
 class SmallData : public ::testing::Test {
  protected:
   void SetUp() override;
@@ -21,7 +21,7 @@ class SmallData : public ::testing::Test {
   [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
   [[nodiscard]] const std::string& store_path() const { return store_; }
 
-  // A model with two layers, hidden 16.
+  // A model with two layers and a hidden size of 16.
   [[nodiscard]] static BertConfig config(const SampleStore& store, double dropout);
   [[nodiscard]] static Options options();
 
