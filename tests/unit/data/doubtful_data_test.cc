@@ -1,5 +1,5 @@
-// Data that can be trained on, and most likely should not be as it is: what is said, and the
-// options that help.
+// Data that can be prepared but is probably not what the user wants: the warnings, and the options
+// that help.
 #include <string>
 #include <vector>
 
@@ -62,7 +62,7 @@ TEST_F(DoubtfulData, ALabelThatIsNoNumberCannotBeRounded) {
   expect_refused(with, 65, "row 2 (line 3): label 'good' is not a number", "--round-labels is for");
 }
 
-TEST_F(DoubtfulData, AsManyLabelsAsRows) {
+TEST_F(DoubtfulData, AsManyDifferentLabelsAsRows) {
   std::string content = "text,label\n";
   for (int row = 0; row < 30; ++row) content += concat("a,name ", row, "\n");
   (void)run(of(content));
@@ -97,7 +97,8 @@ TEST_F(DoubtfulData, EqualTextsInTrainAndTest) {
   EXPECT_EQ(store.size(Split::train), 50);
   EXPECT_EQ(store.size(Split::test), 50);
   for (std::int64_t i = 0; i < 50; ++i) {
-    EXPECT_LE(store.load(Split::test, i).text_id, 100) << "the first row of each text stays";
+    EXPECT_LE(store.load(Split::test, i).text_id, 100)
+        << "--dedupe must keep the first row of each text";
   }
 }
 
@@ -108,7 +109,7 @@ TEST_F(DoubtfulData, ATextOfTheTestFileIsNotTrainedOn) {
   const SampleStore store = SampleStore::open(run(with).store);
   ASSERT_EQ(store.size(Split::train), 2);
   EXPECT_EQ(store.text(store.load(Split::train, 0).text_id, Split::train), "a");
-  EXPECT_EQ(store.load(Split::train, 1).text_id, 4) << "its row in the file";
+  EXPECT_EQ(store.load(Split::train, 1).text_id, 4) << "the id must be the row in the file";
   ASSERT_EQ(store.size(Split::test), 2);
   EXPECT_EQ(store.load(Split::test, 1).text_id, 2);
   with.rebuild = true;
@@ -116,7 +117,7 @@ TEST_F(DoubtfulData, ATextOfTheTestFileIsNotTrainedOn) {
   expect_refused(with, 65, "--dedupe leaves no row of", "leave out --dedupe");
 }
 
-TEST(KeptRows, ArePlacedAmongThoseOfTheirSource) {
+TEST(KeptRows, HaveAnIndexWithinTheirSource) {
   const KeptRows rows({3, 2}, {1, 3});
   EXPECT_THAT(rows.counts(), ElementsAre(2, 1));
   EXPECT_EQ(rows.place(0, 1), 1);

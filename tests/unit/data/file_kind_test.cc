@@ -1,4 +1,4 @@
-// Files that are no table are refused as what they are, by the reader that all sources go through.
+// The reader of all sources refuses files that are no tables, and names their format.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -53,7 +53,7 @@ TEST_F(FileKind, JsonIsNamed) {
   const TableQuestion braces{.path = scratch_.write("a.csv", "text,label\n{\"a\": 1},x\n{b},y\n"),
                              .text_column = "text",
                              .label_column = "label"};
-  EXPECT_EQ(inspect_table(braces).text, 0U) << "further down it is a text like others";
+  EXPECT_EQ(inspect_table(braces).text, 0U) << "a brace after the first line is text";
 }
 
 TEST_F(FileKind, Utf16OfExcelIsNamedWithAndWithoutAByteOrderMark) {
@@ -73,7 +73,7 @@ TEST_F(FileKind, Utf32IsNamed) {
   expect_refused("\0\0\xFE\xFF\0\0\0t"s, "UTF-32, not UTF-8", "iconv -f UTF-32 -t UTF-8");
 }
 
-// Each of these calls waited for ever for a process that writes.
+// Each of these calls once waited forever for a process that writes to the pipe.
 TEST_F(FileKind, APipeIsRefusedAtOnce) {
   const std::string pipe = scratch_.path("pipe.csv");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);

@@ -1,4 +1,4 @@
-// A disk without room, played by a limit on the size of files.
+// A limit on the size of files stands in for a full disk.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@
 
 namespace bp::trainer {
 
-// Runs `body` in a process whose files may have `room` bytes each; it must throw an Error (io),
-// whose text this gives.
+// Runs `body` in a child process whose files may each have at most `room` bytes. `body` must throw
+// an Error (io). Returns the text of that error.
 inline std::string error_on_full_disk(const Scratch& scratch,
                                       rlim_t room,
                                       const std::function<void()>& body) {

@@ -1,4 +1,5 @@
-// expect_input_error(65, "text", "hint", [&] { ... }): parts of the two lines a user sees.
+// expect_input_error(65, "text", "hint", [&] { ... }) expects an InputError with this exit code
+// whose message and hint contain these texts.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What a user is told by the InputError with which something is refused: "code: text | hint".
+// Returns the InputError that `action` throws as "code: text | hint".
 #pragma once
 
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@ TEST(LabelForm, TrimsBlanksOfEveryKind) {
   EXPECT_EQ(trimmed_label(" \t pos\xC2\xA0\r\n"), "pos");
   EXPECT_EQ(trimmed_label("so so"), "so so");
   EXPECT_EQ(trimmed_label("\xC2\xA0 "), "");
-  EXPECT_EQ(trimmed_label("caf\xC3\xA0"), "caf\xC3\xA0") << "A0 alone is no blank";
+  EXPECT_EQ(trimmed_label("caf\xC3\xA0"), "caf\xC3\xA0") << "the byte A0 is a blank only after C2";
   EXPECT_EQ(formed_label(" pos ", {}), " pos ");
   EXPECT_EQ(formed_label(" pos ", {.trim = true}), "pos");
 }
@@ -20,7 +20,7 @@ TEST(LabelForm, RoundsNumbersHalvesAwayFromZero) {
   EXPECT_EQ(rounded("2.5"), "3");
   EXPECT_EQ(rounded("-2.5"), "-3");
   EXPECT_EQ(rounded("-0.2"), "0");
-  EXPECT_EQ(rounded(" 4,5 "), "5") << "a decimal comma";
+  EXPECT_EQ(rounded(" 4,5 "), "5") << "4,5 has a decimal comma";
   EXPECT_EQ(rounded("1e3"), "1000");
   EXPECT_EQ(rounded(""), "");
   EXPECT_EQ(rounded("good"), std::nullopt);

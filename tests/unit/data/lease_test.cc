@@ -15,8 +15,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr LeaseTimes kTimes{.renewal = 20ms, .expiry = 2000ms};
-constexpr LeaseTimes kPatient{.renewal = 10ms, .expiry = 1h};  // no pause of a test expires it
-// Of a holder that was never here: another machine's.
+constexpr LeaseTimes kPatient{.renewal = 10ms, .expiry = 1h};  // no pause of a test is that long
+// The lease of a holder on another machine.
 constexpr std::string_view kForeign = "abc\nother boot\n1\n7\nfar\nprepared 5 of 9 rows\n";
 
 bool taken_within(Lease& lease, std::chrono::milliseconds limit) {
@@ -37,7 +37,7 @@ class LeaseTest : public testing::Test {
     const pid_t child = ::fork();
     if (child == 0) {
       Lease lease(path(), kTimes);
-      ::_exit(lease.try_take() ? 0 : 1);  // without giving it back
+      ::_exit(lease.try_take() ? 0 : 1);  // _exit() does not release the lease
     }
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
@@ -47,7 +47,7 @@ class LeaseTest : public testing::Test {
   Scratch scratch_;
 };
 
-TEST_F(LeaseTest, OneHoldsItUntilItIsGivenBack) {
+TEST_F(LeaseTest, OneHoldsItUntilItIsReleased) {
   Lease second(path(), kTimes);
   {
     Lease first(path(), kTimes);
@@ -59,7 +59,7 @@ TEST_F(LeaseTest, OneHoldsItUntilItIsGivenBack) {
   EXPECT_TRUE(second.try_take());
 }
 
-TEST_F(LeaseTest, WhoWaitsSeesWhoHoldsItAndHowFarItIs) {
+TEST_F(LeaseTest, AWaiterSeesTheHolderAndItsProgress) {
   Lease first(path(), kTimes);
   Lease second(path(), kTimes);
   ASSERT_TRUE(first.try_take());
@@ -73,8 +73,8 @@ TEST_F(LeaseTest, WhoWaitsSeesWhoHoldsItAndHowFarItIs) {
               testing::MatchesRegex("process [0-9]+ on host .*: prepared 41,000 of 67,349 rows"));
 }
 
-// Each look but the first comes right after a renewal, however slow the machine is.
-TEST_F(LeaseTest, RenewedItIsNotTakenOver) {
+// Every try_take() except the first follows a renewal immediately, even on a slow machine.
+TEST_F(LeaseTest, IsNotTakenOverWhileItIsRenewed) {
   constexpr auto kExpiry = 200ms;
   Lease first(path(), {.renewal = 10ms, .expiry = 60s});
   Lease second(path(), {.renewal = 10ms, .expiry = kExpiry});
@@ -87,14 +87,14 @@ TEST_F(LeaseTest, RenewedItIsNotTakenOver) {
     while (read_file(path()) == seen && !deadline.passed()) {
       std::this_thread::sleep_for(1ms);
     }
-    ASSERT_FALSE(deadline.passed()) << "not renewed";
+    ASSERT_FALSE(deadline.passed()) << "the lease was not renewed within 20 s";
     EXPECT_FALSE(second.try_take());
     seen = read_file(path());
   }
   EXPECT_FALSE(first.lost());
 }
 
-TEST_F(LeaseTest, OneThatIsNotRenewedIsTakenOverAndItsHolderNotices) {
+TEST_F(LeaseTest, IsTakenOverIfItIsNotRenewedAndItsHolderNotices) {
   Lease first(path(), {.renewal = 1h, .expiry = 1h});
   Lease second(path(), {.renewal = 10ms, .expiry = 100ms});
   ASSERT_TRUE(first.try_take());
@@ -103,7 +103,7 @@ TEST_F(LeaseTest, OneThatIsNotRenewedIsTakenOverAndItsHolderNotices) {
   EXPECT_FALSE(second.lost());
 }
 
-TEST_F(LeaseTest, AnotherMachinesIsTakenOverOnlyAfterItsTime) {
+TEST_F(LeaseTest, OfAnotherMachineIsTakenOverOnlyAfterItsExpiry) {
   scratch_.write("s.lease", kForeign);
   Lease lease(path(), {.renewal = 10ms, .expiry = 200ms});
   const auto begin = Deadline::Clock::now();
@@ -112,21 +112,22 @@ TEST_F(LeaseTest, AnotherMachinesIsTakenOverOnlyAfterItsTime) {
   EXPECT_THAT(scratch_.names(), testing::ElementsAre("s.lease"));
 }
 
-TEST_F(LeaseTest, AKilledHoldersIsTakenAtOnceOnTheSameMachine) {
+TEST_F(LeaseTest, OfAKilledHolderIsTakenAtOnceOnTheSameMachine) {
   leave_a_killed_holders();
   Lease lease(path(), kPatient);
   EXPECT_TRUE(taken_within(lease, 20s));
 }
 
-// Process numbers come again.
-TEST_F(LeaseTest, AnotherProcessWithTheNumberOfTheDeadOneIsNotTakenForIt) {
+// The system reuses process ids.
+TEST_F(LeaseTest, AnotherProcessWithTheIdOfTheDeadHolderIsNotTheHolder) {
   {
     Lease mine(path(), kTimes);
     ASSERT_TRUE(mine.try_take());
     std::string text = read_file(path());
     const std::string number = concat("\n", ::getpid(), "\n");
     ASSERT_NE(text.find(number), std::string::npos);
-    // That of a process that is surely older: who started us may have begun in the same tick.
+    // Process 1 is certainly older. The parent of this process may have started in the same clock
+    // tick.
     text.replace(text.find(number), number.size(), "\n1\n");
     scratch_.write("copy", text);
   }
@@ -135,7 +136,7 @@ TEST_F(LeaseTest, AnotherProcessWithTheNumberOfTheDeadOneIsNotTakenForIt) {
   EXPECT_TRUE(taken_within(lease, 20s));
 }
 
-TEST_F(LeaseTest, AHolderIsKnownToBeAtWorkWhenItLivesHereOrRenews) {
+TEST_F(LeaseTest, AHolderIsRunningIfItLivesHereOrRenews) {
   Lease mine(path(), kTimes);
   ASSERT_TRUE(mine.try_take());
   Lease other(path(), kTimes);
@@ -155,7 +156,7 @@ TEST_F(LeaseTest, AHolderIsKnownToBeAtWorkWhenItLivesHereOrRenews) {
   EXPECT_TRUE(watching.holder_at_work());
 }
 
-TEST_F(LeaseTest, OfManyThatTakeItOverOneHasItAtATime) {
+TEST_F(LeaseTest, OnlyOneOfManyHoldsItAtATime) {
   leave_a_killed_holders();
   std::atomic<int> holding = 0;
   std::atomic<int> most = 0;
@@ -176,9 +177,9 @@ TEST_F(LeaseTest, OfManyThatTakeItOverOneHasItAtATime) {
   EXPECT_THAT(scratch_.names(), testing::IsEmpty());
 }
 
-TEST_F(LeaseTest, WhatAHolderKilledWhileRenewingLeftIsRemovedByTheNext) {
+TEST_F(LeaseTest, AHolderRemovesWhatOneThatWasKilledWhileRenewingLeft) {
   scratch_.write("s.lease.0123456789abcdef", kForeign);
-  scratch_.write("s.leased", "another's");
+  scratch_.write("s.leased", "of another program");
   {
     Lease lease(path(), kTimes);
     EXPECT_TRUE(lease.try_take());

@@ -1,4 +1,4 @@
-// Prepares small tables in a folder of its own.
+// A test that prepares small tables in its own folder.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ inline constexpr LeaseTimes kQuick{std::chrono::milliseconds(20), std::chrono::m
 
 class PrepareTest : public testing::Test {
  protected:
-  // Text "a", label good or bad in turn.
+  // Writes a table of `rows` rows with the same text, whose labels alternate between good and bad.
   std::string write_rows(const std::string& name, int rows, const std::string& text = "a b c") {
     std::string content = "text,label\n";
     for (int row = 0; row < rows; ++row) {
@@ -50,7 +50,7 @@ class PrepareTest : public testing::Test {
                       const std::string& hint) {
     const std::vector<std::string> before = scratch_.names();
     expect_input_error(code, text, hint, [&] { run(with); });
-    EXPECT_EQ(scratch_.names(), before) << "nothing is left behind";
+    EXPECT_EQ(scratch_.names(), before) << "a refused preparation must leave no files";
   }
 
   Scratch scratch_;

@@ -1,4 +1,4 @@
-// A file that is prepared to be scored by a model.
+// A file that is prepared for scoring by a model.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

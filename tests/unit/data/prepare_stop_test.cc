@@ -1,4 +1,4 @@
-// Preparing that is asked to stop, and the signals that ask.
+// Preparing that a signal asks to stop, and those signals.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -23,8 +23,8 @@ using namespace std::chrono_literals;
 
 class PrepareStopped : public PrepareTest {
  protected:
-  // Prepares, and is asked to stop as soon as there is something to keep. Returns what it threw; ""
-  // when it was done first, as it may be on a busy machine.
+  // Prepares, and asks itself to stop as soon as there is something to keep. Returns the text of
+  // the exception, or "" if it finished first, which may happen on a busy machine.
   std::string stopped_amid(const PrepareOptions& with) {
     const StopSignals signals;
     std::atomic<bool> done = false;
@@ -56,7 +56,7 @@ class PrepareStopped : public PrepareTest {
   }
 };
 
-TEST_F(PrepareStopped, BeforeAnythingIsPreparedNothingStays) {
+TEST_F(PrepareStopped, BeforeAnythingIsPreparedLeavesNothing) {
   const PrepareOptions with = options(write_rows("r.csv", 10));
   const StopSignals signals;
   (void)std::raise(SIGTERM);
@@ -66,7 +66,7 @@ TEST_F(PrepareStopped, BeforeAnythingIsPreparedNothingStays) {
   EXPECT_THAT(scratch_.names(), ElementsAre("r.csv", "vocab.txt"));
 }
 
-TEST_F(PrepareStopped, WhatIsPreparedStaysForTheNextWithTheSameBytes) {
+TEST_F(PrepareStopped, KeepsWhatIsPreparedForTheNextWithTheSameBytes) {
   PrepareOptions with = options(write_rows("r.csv", 40'000));
   with.store = scratch_.path("whole.sqlite");
   const std::string whole = read_file(run(with).store);
@@ -86,13 +86,13 @@ TEST_F(PrepareStopped, WhatIsPreparedStaysForTheNextWithTheSameBytes) {
 
 class StopSignalsTest : public testing::Test {};
 
-TEST_F(StopSignalsTest, CtrlCIsCode130AndIsForgottenWithTheScope) {
+TEST_F(StopSignalsTest, CtrlCHasCode130AndIsResetAtTheEndOfTheScope) {
   {
     const StopSignals outer;
     const StopSignals inner;
     EXPECT_EQ(stop_signal(), 0);
     (void)std::raise(SIGINT);
-    (void)std::raise(SIGTERM);  // the first one counts
+    (void)std::raise(SIGTERM);  // only the first signal counts
     EXPECT_EQ(stop_signal(), SIGINT);
     EXPECT_EQ(stop_exit_code(), 130);
   }

@@ -21,13 +21,14 @@ using testing::HasSubstr;
 
 constexpr Split kAll[] = {Split::train, Split::dev, Split::test};
 
-// text_id -> split
+// The split of each text_id.
 std::map<std::int64_t, Split> splits_of(const SampleStore& store) {
   std::map<std::int64_t, Split> splits;
   for (const Split split : kAll) {
     for (std::int64_t i = 0; i < store.size(split); ++i) {
       const auto [place, is_new] = splits.emplace(store.load(split, i).text_id, split);
-      EXPECT_TRUE(is_new || place->second == split) << "the folds of one text stay together";
+      EXPECT_TRUE(is_new || place->second == split)
+          << "the samples of one text must be in one split";
     }
   }
   return splits;
@@ -50,7 +51,7 @@ TEST_F(PrepareTest, MakesAStoreBesideTheSource) {
   EXPECT_THAT(scratch_.names(), ElementsAre("reviews.v2.csv", "reviews.v2.sqlite", "vocab.txt"));
 }
 
-TEST_F(PrepareTest, EveryRowIsInOneSplitAndTheSplitHangsOnSeedAndRowAlone) {
+TEST_F(PrepareTest, EveryRowIsInOneSplitAndTheSplitDependsOnSeedAndRowAlone) {
   PrepareOptions with = options(write_rows("r.csv", 500));
   with.split = {0.5, 0.3, 0.2};
   const std::map<std::int64_t, Split> splits = splits_of(SampleStore::open(run(with).store));
@@ -62,7 +63,7 @@ TEST_F(PrepareTest, EveryRowIsInOneSplitAndTheSplitHangsOnSeedAndRowAlone) {
   EXPECT_THAT(sizes, ElementsAre(testing::Pair(Split::train, 250), testing::Pair(Split::dev, 150),
                                  testing::Pair(Split::test, 100)));
   with.rebuild = true;
-  with.max_length = 3;  // many folds
+  with.max_length = 3;  // every text becomes several samples
   EXPECT_EQ(splits_of(SampleStore::open(run(with).store)), splits);
   with.seed = 2;
   EXPECT_NE(splits_of(SampleStore::open(run(with).store)), splits);
@@ -77,7 +78,8 @@ TEST_F(PrepareTest, FoldsLongTextsOrCutsThem) {
   EXPECT_THAT(folded.load(Split::train, 0).token_ids, ElementsAre(2, 4, 5, 6, 3));
   EXPECT_THAT(folded.load(Split::train, 1).token_ids, ElementsAre(2, 7, 4, 5, 3));
   EXPECT_THAT(folded.load(Split::train, 2).token_ids, ElementsAre(2, 6, 3));
-  EXPECT_THAT(folded.load(Split::train, 3).token_ids, ElementsAre(2, 3)) << "an empty text";
+  EXPECT_THAT(folded.load(Split::train, 3).token_ids, ElementsAre(2, 3))
+      << "an empty text has one sample without words";
   for (std::int64_t i = 0; i < 4; ++i) {
     const Sample sample = folded.load(Split::train, i);
     EXPECT_EQ(sample.sample_id, i + 1);
@@ -119,7 +121,7 @@ TEST_F(PrepareTest, ReusesAStoreThatMatches) {
   EXPECT_EQ(read_file(first.store), bytes);
 }
 
-TEST_F(PrepareTest, RefusesAStoreMadeOtherwiseNamingTheDifference) {
+TEST_F(PrepareTest, RefusesAStoreOfOtherSettingsAndNamesTheDifference) {
   PrepareOptions with = options(write_rows("r.csv", 10));
   run(with);
   with.max_length = 64;
@@ -137,7 +139,7 @@ TEST_F(PrepareTest, RefusesAStoreMadeOtherwiseNamingTheDifference) {
   EXPECT_TRUE(run(options(with.source)).reused);
 }
 
-TEST_F(PrepareTest, NeverOverwritesWhatIsNoStore) {
+TEST_F(PrepareTest, NeverOverwritesAFileThatIsNoStore) {
   PrepareOptions with = options(write_rows("r.csv", 10));
   with.store = scratch_.write("thesis.sqlite", "dear to someone");
   with.rebuild = true;
@@ -202,7 +204,7 @@ TEST_F(PrepareTest, TrainsAVocabularyOnTheTrainTextsWhenNoneIsGiven) {
   EXPECT_EQ(SampleStore::open(scratch_.path("r.sqlite")).identity(), identity);
 }
 
-TEST_F(PrepareTest, OfManyProcessesOnePreparesAndTheOthersUseItsStore) {
+TEST_F(PrepareTest, OneOfManyProcessesPreparesAndTheOthersUseItsStore) {
   const PrepareOptions with = options(write_rows("r.csv", 20000));
   std::vector<pid_t> children;
   for (int i = 0; i < 5; ++i) {
@@ -224,7 +226,7 @@ TEST_F(PrepareTest, OfManyProcessesOnePreparesAndTheOthersUseItsStore) {
   EXPECT_THAT(scratch_.names(), ElementsAre("r.csv", "r.sqlite", "vocab.txt"));
 }
 
-TEST_F(PrepareTest, RebuildMendsAStoreThatCannotBeRead) {
+TEST_F(PrepareTest, RebuildReplacesAStoreThatCannotBeRead) {
   PrepareOptions with = options(write_rows("r.csv", 10));
   const std::string good = read_file(run(with).store);
   std::string later = good;

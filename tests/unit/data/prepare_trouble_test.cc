@@ -1,4 +1,4 @@
-// Preparing where something goes wrong: killed in the middle, read-only folders, no room.
+// Faults while preparing: a killed process, a read-only folder, a full disk.
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -24,7 +24,7 @@ using testing::HasSubstr;
 
 constexpr int kKilled = 200;
 
-// Runs `body` in a process of its own; its exit code, or kKilled.
+// Runs `body` in a child process. Returns its exit code, or kKilled.
 int in_child(const std::function<int()>& body) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(body());
@@ -35,7 +35,7 @@ int in_child(const std::function<int()>& body) {
 
 class PrepareTrouble : public PrepareTest {
  protected:
-  // Texts of many lengths with words that a vocabulary is to be trained on.
+  // Writes texts of many lengths, with words from which a vocabulary can be trained.
   std::string write_texts(const std::string& name, int rows) {
     std::mt19937 random(7);
     std::string content = "text,label\n";
@@ -48,7 +48,7 @@ class PrepareTrouble : public PrepareTest {
     return scratch_.write(name, content);
   }
 
-  // The length of what a preparer at work has written.
+  // The number of bytes that a running preparer has written.
   [[nodiscard]] std::uintmax_t part_size() const {
     std::uintmax_t size = 0;
     for (const std::string& name : scratch_.names()) {
@@ -60,8 +60,8 @@ class PrepareTrouble : public PrepareTest {
     return size;
   }
 
-  // Starts a preparer and kills it when its part is that long; false when it was done before. What
-  // it says is appended to the file "said".
+  // Starts a preparer and kills it when it has written `size` bytes. Returns false if it finished
+  // first. Appends its messages to the file "said".
   bool kill_at(const PrepareOptions& with, std::uintmax_t size) const {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -87,9 +87,9 @@ class PrepareTrouble : public PrepareTest {
   }
 };
 
-TEST_F(PrepareTrouble, KilledAtAnyMomentAndTakenUpAgainItMakesTheSameBytes) {
+TEST_F(PrepareTrouble, ContinuingAfterAKillAtAnyMomentMakesTheSameBytes) {
   PrepareOptions with = options(write_texts("r.csv", 8000));
-  with.vocabulary = "";  // trained: half of the work, and not done again
+  with.vocabulary = "";  // training one is half of the work and must not be repeated
   with.vocabulary_size = 300;
   with.store = scratch_.path("whole.sqlite");
   const std::string whole = read_file(run(with).store);
@@ -115,7 +115,7 @@ TEST_F(PrepareTrouble, KilledAtAnyMomentAndTakenUpAgainItMakesTheSameBytes) {
   }
 }
 
-TEST_F(PrepareTrouble, WithOtherOptionsOrDamageItBeginsAnewAndSaysSo) {
+TEST_F(PrepareTrouble, StartsOverWithOtherOptionsOrDamageAndSaysSo) {
   PrepareOptions with = options(write_texts("r.csv", 12000));
   const std::string part = scratch_.path("r.sqlite.part-0123456789abcdef");
   const auto leave_half = [&] {
@@ -125,7 +125,7 @@ TEST_F(PrepareTrouble, WithOtherOptionsOrDamageItBeginsAnewAndSaysSo) {
                                           .max_length = 64,
                                           .fingerprint = {{"max length", "64"}},
                                           .source_rows = {12000}});
-                ::_exit(0);  // as a kill would: nothing is tidied up
+                ::_exit(0);  // leaves everything, as a kill does
                 return 0;
               }),
               0);
@@ -148,7 +148,7 @@ TEST_F(PrepareTrouble, WithOtherOptionsOrDamageItBeginsAnewAndSaysSo) {
   EXPECT_THAT(scratch_.names(), ElementsAre("r.csv", "r.sqlite", "vocab.txt"));
 }
 
-TEST_F(PrepareTrouble, WhoWaitsSeesHowFarTheOtherIs) {
+TEST_F(PrepareTrouble, AWaiterSeesTheProgressOfTheOther) {
   const PrepareOptions with = options(write_rows("r.csv", 10));
   std::mutex mutex;
   std::vector<std::string> said;
@@ -184,8 +184,8 @@ TEST_F(PrepareTrouble, WhoWaitsSeesHowFarTheOtherIs) {
   EXPECT_TRUE(has_said("prepared 10 rows"));
 }
 
-// Modes do not bind root.
-void become_nobody() {
+// The modes of files do not bind root, so root becomes the user nobody.
+void drop_root() {
   constexpr uid_t kNobody = 65534;
   if (::geteuid() == 0 && (::setresgid(kNobody, kNobody, kNobody) != 0 ||
                            ::setresuid(kNobody, kNobody, kNobody) != 0)) {
@@ -203,7 +203,7 @@ TEST_F(PrepareTrouble, AReadOnlyStoreInAReadOnlyFolderServesAnyNumberOfRanks) {
   for (int rank = 0; rank < 4; ++rank) {
     ranks.push_back(::fork());
     if (ranks.back() != 0) continue;
-    become_nobody();
+    drop_root();
     const PrepareResult result = prepare(
         with, [](const std::string&) {}, kQuick);
     const SampleStore store = SampleStore::open(result.store);
@@ -215,10 +215,10 @@ TEST_F(PrepareTrouble, AReadOnlyStoreInAReadOnlyFolderServesAnyNumberOfRanks) {
     EXPECT_EQ(::waitpid(rank, &status, 0), rank);
     EXPECT_EQ(status, 0);
   }
-  EXPECT_EQ(scratch_.names(), before) << "nothing beside it";
+  EXPECT_EQ(scratch_.names(), before) << "the ranks must leave no files beside the store";
 
   EXPECT_EQ(in_child([&] {
-              become_nobody();
+              drop_root();
               PrepareOptions other = with;
               other.max_length = 16;
               other.rebuild = true;
@@ -230,14 +230,14 @@ TEST_F(PrepareTrouble, AReadOnlyStoreInAReadOnlyFolderServesAnyNumberOfRanks) {
                                  "name a place where you may write: --store " + mine,
                                  [&] { (void)run(other); });
               other.store = concat(mine, ".", ::getpid());
-              EXPECT_EQ(run(other).store, other.store) << "as the hint says";
+              EXPECT_EQ(run(other).store, other.store) << "the store that the hint names must work";
               std::filesystem::remove(other.store);
               return ::testing::Test::HasFailure() ? 1 : 0;
             }),
             0);
   EXPECT_EQ(in_child([&] {
               if (::geteuid() == 0) ::chmod(scratch_.path("r.sqlite").c_str(), 0);
-              become_nobody();
+              drop_root();
               ::chmod(scratch_.path("r.sqlite").c_str(), 0);
               expect_input_error(66, "cannot open the store", "--store", [&] { (void)run(with); });
               return ::testing::Test::HasFailure() ? 1 : 0;
@@ -246,7 +246,7 @@ TEST_F(PrepareTrouble, AReadOnlyStoreInAReadOnlyFolderServesAnyNumberOfRanks) {
   ::chmod(scratch_.path("").c_str(), 0755);
 }
 
-TEST_F(PrepareTrouble, WithoutRoomItSaysWhatIsMissingAndLeavesAllAsItWas) {
+TEST_F(PrepareTrouble, WithoutRoomSaysHowMuchIsMissingAndChangesNothing) {
   PrepareOptions with = options(write_texts("r.csv", 12000));
   with.max_length = 16;
   const std::string old = read_file(run(with).store);

@@ -1,4 +1,5 @@
-// examples/reviews.csv is to be no toy: counting words must not be enough to tell good from bad.
+// examples/reviews.csv must be a real task: counting words must not be enough to distinguish good
+// from bad reviews.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +19,7 @@ const std::string kReviews = BP_SOURCE_DIR "/examples/reviews.csv";
 
 class SampleSetTest : public testing::Test {
  protected:
-  // As the quickstart does it: defaults only.
+  // Prepares with the default options, as the quickstart does.
   SampleStore prepare_reviews() {
     PrepareOptions options;
     options.source = kReviews;
@@ -29,7 +30,8 @@ class SampleSetTest : public testing::Test {
   Scratch scratch_;
 };
 
-// Multinomial, with add-one smoothing, over the tokens that the trainer sees.
+// A multinomial naive Bayes classifier with add-one smoothing, over the tokens that the trainer
+// sees.
 class NaiveBayes {
  public:
   explicit NaiveBayes(std::size_t tokens) : tokens_(tokens) {}
@@ -84,7 +86,7 @@ TEST_F(SampleSetTest, CountingWordsIsNotEnough) {
   RecordProperty("naive_bayes_accuracy", std::to_string(accuracy));
 }
 
-TEST_F(SampleSetTest, IsBalancedAndNoTextComesTwice) {
+TEST_F(SampleSetTest, IsBalancedAndHasEachTextOnce) {
   const SampleStore store = prepare_reviews();
   EXPECT_THAT(store.labels(), testing::ElementsAre("bad", "good"));
   std::map<int, int> classes;

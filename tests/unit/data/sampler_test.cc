@@ -29,7 +29,7 @@ Rows epoch_order(std::int64_t rows, std::uint64_t seed, std::int64_t epoch) {
   return order;
 }
 
-// What one step uses, rank by rank and micro-batch by micro-batch.
+// The rows of one step, rank by rank and micro-batch by micro-batch.
 Rows step_rows(const Sampler& sampler, const SamplerOptions& options, std::int64_t step) {
   Rows used;
   for (int rank = 0; rank < options.ranks; ++rank) {
@@ -42,7 +42,7 @@ Rows step_rows(const Sampler& sampler, const SamplerOptions& options, std::int64
   return used;
 }
 
-TEST(Sampler, EveryRowExactlyOnceAnEpochWithEqualStepsOnAnyNumberOfRanks) {
+TEST(Sampler, UsesEveryRowOncePerEpochWithEqualStepsOnAnyNumberOfRanks) {
   for (const std::int64_t rows : {0, 1, 2, 7, 64, 65, 100, 257}) {
     for (int ranks = 1; ranks <= 9; ++ranks) {
       for (const int batch : {1, 3, 8}) {
@@ -63,12 +63,12 @@ TEST(Sampler, EveryRowExactlyOnceAnEpochWithEqualStepsOnAnyNumberOfRanks) {
   }
 }
 
-TEST(Sampler, TheRowsOfAStepDoNotDependOnWhoSharesThem) {
+TEST(Sampler, TheRowsOfAStepDoNotDependOnTheirDivision) {
   const auto rows_of = [](int ranks, int batch, int micro_batches, std::int64_t step) {
     const SamplerOptions options{1000, 9, ranks, batch, micro_batches};
     return step_rows(Sampler(options), options, step);
   };
-  for (std::int64_t step = 0; step < 42; ++step) {  // the last one is short
+  for (std::int64_t step = 0; step < 42; ++step) {  // the last step is short
     const Rows alone = rows_of(1, 24, 1, step);
     EXPECT_EQ(rows_of(2, 12, 1, step), alone);
     EXPECT_EQ(rows_of(3, 4, 2, step), alone);
@@ -76,7 +76,7 @@ TEST(Sampler, TheRowsOfAStepDoNotDependOnWhoSharesThem) {
   }
 }
 
-TEST(Sampler, AShortLastStepIsSharedEvenly) {
+TEST(Sampler, AShortLastStepIsDividedEvenly) {
   const Sampler sampler({.rows = 10, .seed = 1, .ranks = 4, .batch = 2});
   EXPECT_EQ(sampler.step_rows(), 8);
   EXPECT_EQ(sampler.steps_per_epoch(), 2);
@@ -88,8 +88,8 @@ TEST(Sampler, AShortLastStepIsSharedEvenly) {
                                           testing::Pair(2, 0), testing::Pair(3, 1)));
 }
 
-// Four ranks begin an epoch, two go on and one ends it: no row is missing and none comes twice.
-TEST(Sampler, AnotherWorldGoesOnAtTheVeryRow) {
+// Four ranks begin an epoch, two continue it and one ends it. No row may be missing or used twice.
+TEST(Sampler, AnotherWorldContinuesAtTheSameRow) {
   for (const std::int64_t rows : {1, 30, 100, 257}) {
     EpochPosition position{3, 0};
     Rows used;
@@ -112,9 +112,8 @@ TEST(Sampler, AnotherWorldGoesOnAtTheVeryRow) {
   }
 }
 
-// Where the rows are a multiple of a step's, the last step ends the epoch, and no empty one
-// follows.
-TEST(Sampler, AnEpochThatIsAMultipleOfItsStepsEndsWithTheLast) {
+// If the number of rows is a multiple of the rows per step, no empty step may follow the last one.
+TEST(Sampler, AnEpochOfWholeStepsEndsWithTheLast) {
   const Sampler sampler({.rows = 24, .seed = 1, .ranks = 2, .batch = 4});
   ASSERT_EQ(sampler.steps_per_epoch(), 3);
   EXPECT_EQ(sampler.after({5, 0}), (EpochPosition{5, 8}));
@@ -128,7 +127,7 @@ TEST(Sampler, CountsTheStepsThatAreLeft) {
   const Sampler sampler({.rows = 100, .seed = 1, .ranks = 2, .batch = 8});
   EXPECT_EQ(sampler.steps_until(3, {}), 3 * 7);
   EXPECT_EQ(sampler.steps_until(3, {1, 16}), 6 + 7);
-  EXPECT_EQ(sampler.steps_until(3, {1, 10}), 6 + 7);  // where a world of another size stopped
+  EXPECT_EQ(sampler.steps_until(3, {1, 10}), 6 + 7);  // a world of another size stopped there
   EXPECT_EQ(sampler.steps_until(3, {3, 0}), 0);
   EXPECT_LT(sampler.steps_until(3, {3, 16}), 0);
   EpochPosition position{1, 10};
@@ -168,7 +167,7 @@ TEST(Permutation, IsABijectionForEverySize) {
 }
 
 TEST(Permutation, IsTheSameInEveryRelease) {
-  // Runs that are resumed rely on it. The numbers are what the function gave when it was written.
+  // Resumed runs rely on this. The function returned these numbers when it was written.
   EXPECT_EQ(epoch_order(10, 1, 0), (Rows{7, 6, 0, 8, 9, 5, 1, 3, 2, 4}));
   EXPECT_EQ(permuted(123456, 1000000007, 42, 3), 261126266);
 }
@@ -180,7 +179,7 @@ TEST(Permutation, ChangesWithSeedAndEpoch) {
   EXPECT_NE(epoch_order(100, 2, 0), epoch_order(100, 1, 1));
 }
 
-// Pearson's chi-square of counts that should all be the same.
+// Pearson's chi-square statistic of counts that should all be `expected`.
 double chi_square(const std::vector<int>& counts, double expected) {
   double sum = 0;
   for (const int count : counts) {
@@ -189,7 +188,7 @@ double chi_square(const std::vector<int>& counts, double expected) {
   return sum;
 }
 
-TEST(Permutation, EveryOrderOfFourRowsIsAsLikely) {
+TEST(Permutation, EveryOrderOfFourRowsIsEquallyLikely) {
   std::map<Rows, int> seen;
   for (std::uint64_t seed = 0; seed < 4800; ++seed) {
     ++seen[epoch_order(4, seed, 0)];
@@ -202,19 +201,20 @@ TEST(Permutation, EveryOrderOfFourRowsIsAsLikely) {
   EXPECT_LT(chi_square(counts, 200), 49.7);  // 23 degrees of freedom, p = 0.001
 }
 
-TEST(Permutation, ARowIsMetAtEveryPlaceAndBesideEveryOther) {
+TEST(Permutation, EveryPositionAndEveryNeighbourIsEquallyLikely) {
   constexpr std::int64_t kRows = 50;
-  std::vector<int> place_of_first(kRows);
+  std::vector<int> position_of_first(kRows);
   std::vector<int> step_between_neighbours(kRows);
   for (std::int64_t epoch = 0; epoch < 5000; ++epoch) {
     const Rows order = epoch_order(kRows, 11, epoch);
-    ++place_of_first[static_cast<std::size_t>(std::find(order.begin(), order.end(), 0) -
-                                              order.begin())];
+    ++position_of_first[static_cast<std::size_t>(std::find(order.begin(), order.end(), 0) -
+                                                 order.begin())];
     ++step_between_neighbours[static_cast<std::size_t>((order[1] - order[0] + kRows) % kRows)];
   }
-  EXPECT_LT(chi_square(place_of_first, 100), 85.4);  // 49 degrees of freedom, p = 0.001
-  step_between_neighbours.erase(step_between_neighbours.begin());     // never itself
-  EXPECT_LT(chi_square(step_between_neighbours, 5000.0 / 49), 84.0);  // 48
+  EXPECT_LT(chi_square(position_of_first, 100), 85.4);  // 49 degrees of freedom, p = 0.001
+  // A row is never its own neighbour.
+  step_between_neighbours.erase(step_between_neighbours.begin());
+  EXPECT_LT(chi_square(step_between_neighbours, 5000.0 / 49), 84.0);  // 48 degrees of freedom
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ void write_store(const std::string& path, const Ids& last, const StoreSettings& 
   writer.finish();
 }
 
-// What opening or reading all of it says.
+// Returns the error of opening a store and reading all of it.
 std::string error_of(const std::string& path, StoreError::Kind kind) {
   try {
     SampleStore::open(path).verify();
@@ -52,7 +52,7 @@ std::string error_of(const std::string& path, StoreError::Kind kind) {
   return "no error";
 }
 
-TEST(Store, GivesBackWhatWasPutIn) {
+TEST(Store, ReturnsWhatWasWritten) {
   const Scratch scratch;
   const std::string path = scratch.path("odd %41 name?#.sqlite");
   write_store(path, {2, 3});
@@ -77,10 +77,11 @@ TEST(Store, GivesBackWhatWasPutIn) {
   EXPECT_FALSE(store.lower_case());
   EXPECT_EQ(store.max_length(), 16);
   EXPECT_EQ(store.pad_id(), 0);
-  EXPECT_THAT(scratch.names(), ElementsAre("odd %41 name?#.sqlite")) << "nothing beside it";
+  EXPECT_THAT(scratch.names(), ElementsAre("odd %41 name?#.sqlite"))
+      << "the store must leave no files beside it";
 }
 
-TEST(Store, IdentityTellsContentsApart) {
+TEST(Store, IdentityDependsOnTheContent) {
   const Scratch scratch;
   const auto identity_with = [&](const Ids& last, const StoreSettings& with) {
     write_store(scratch.path("s"), last, with);
@@ -124,13 +125,13 @@ TEST(Store, SaysWhyAFileIsNoStore) {
               HasSubstr("later is of version 9, this program reads 2"));
   bytes[63] = 0;
   EXPECT_THAT(error_of(scratch.write("half", bytes), Kind::ours), HasSubstr("half is unfinished"));
-  bytes[68] ^= 1;  // of application_id
+  bytes[68] ^= 1;  // a byte of application_id
   EXPECT_THAT(error_of(scratch.write("other", bytes), Kind::foreign),
               HasSubstr("not a store of bert_train"));
 }
 
-// The hash says nothing against a store that somebody has made up.
-TEST(Store, ASampleThatNoModelCouldTakeIsRefused) {
+// The hash cannot reveal a store that was forged together with its hash.
+TEST(Store, AnInvalidSampleIsRefused) {
   const Scratch scratch;
   for (const char* change :
        {"tokens = x'0200000003'", "tokens = x''", "tokens = x'ffffffff'", "tokens = x'05000000'",
@@ -164,7 +165,7 @@ TEST(Store, AViewInPlaceOfATableIsRefused) {
               HasSubstr("is damaged: it holds more than tables"));
 }
 
-TEST(Store, ARowThatIsMissingIsNamed) {
+TEST(Store, AMissingRowIsNamed) {
   const Scratch scratch;
   const auto without = [&](const char* row) {
     std::filesystem::remove(scratch.path("s"));
@@ -181,14 +182,14 @@ TEST(Store, ARowThatIsMissingIsNamed) {
   EXPECT_THAT([&] { (void)store.load(Split::train, 0); }, damage("sample 0 of train is missing"));
   EXPECT_THAT([&] { (void)store.lengths(Split::train); }, damage("samples of train are missing"));
   EXPECT_THAT([&] { store.verify(); }, damage("sample 0 of train is missing"));
-  EXPECT_EQ(store.load(Split::train, 1).text_id, 3) << "the others are there";
+  EXPECT_EQ(store.load(Split::train, 1).text_id, 3) << "the other rows must be readable";
   without("vocabulary WHERE token = '[UNK]'");
   EXPECT_THAT([&] { (void)SampleStore::open(scratch.path("s")); },
               damage("its vocabulary has no [UNK]"));
 }
 
-// A store with one byte or its end missing is refused, or has all that was put in.
-TEST(Store, DamageIsFoundWhereverItIs) {
+// A store with a changed byte or without its end is refused, or still has all its content.
+TEST(Store, DamageIsFoundAnywhere) {
   const Scratch scratch;
   write_store(scratch.path("s"), {2, 3});
   const std::string whole = read_file(scratch.path("s"));
@@ -220,11 +221,11 @@ TEST(Store, DamageIsFoundWhereverItIs) {
   }
 }
 
-// As by `cp` over it on another host: what was there when the store was opened may go.
-TEST(Store, AnEndThatIsCutOffWhileItIsReadIsAnError) {
+// A `cp` over the file on another host may truncate a store that this process has opened.
+TEST(Store, TruncationWhileItIsReadIsAnError) {
   const Scratch scratch;
   const std::string path = scratch.path("s");
-  constexpr int kTexts = 5000;  // more than SQLite keeps
+  constexpr int kTexts = 5000;  // more than SQLite caches
   {
     StoreWriter writer(path, settings());
     for (int i = 1; i <= kTexts; ++i) {
@@ -254,7 +255,7 @@ void add_texts(StoreWriter& writer, int end) {
   }
 }
 
-// What a writer leaves that is killed when it has added `texts`.
+// Leaves the file of a writer that was killed after it had added `texts` texts.
 void leave_half(const std::string& path, int texts) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -267,7 +268,7 @@ void leave_half(const std::string& path, int texts) {
   ASSERT_EQ(status, 0);
 }
 
-TEST(Store, GoneOnWithAfterAKillItHasTheBytesOfOneMadeAtOnce) {
+TEST(Store, ContinuedAfterAKillItHasTheBytesOfAnUninterruptedOne) {
   const Scratch scratch;
   {
     StoreWriter writer(scratch.path("whole"), settings());
@@ -292,7 +293,7 @@ TEST(Store, GoneOnWithAfterAKillItHasTheBytesOfOneMadeAtOnce) {
   }
 }
 
-TEST(Store, WhatWasSpoiledIsNotGoneOnWith) {
+TEST(Store, ADamagedPartIsNotContinued) {
   const Scratch scratch;
   leave_half(scratch.path("half"), 3500);
   std::string bytes = read_file(scratch.path("half"));

@@ -41,7 +41,7 @@ TEST_F(TableReaderTest, AFieldMayHoldLineBreaks) {
   EXPECT_EQ(csv("\"a\nb\",\"c\r\nd\"\ne,f\n"), (Table{{"a\nb", "c\r\nd"}, {"e", "f"}}));
 }
 
-TEST_F(TableReaderTest, LineEndsMayBeOfAnyKindAndTheLastMayMiss) {
+TEST_F(TableReaderTest, LineEndsMayBeOfAnyKindAndTheLastMayBeMissing) {
   EXPECT_EQ(csv("a,b\r\nc,d\re,f\n\"g\",\"h\"\r\ni,"),
             (Table{{"a", "b"}, {"c", "d"}, {"e", "f"}, {"g", "h"}, {"i", ""}}));
   EXPECT_EQ(csv("a,\"b\""), (Table{{"a", "b"}}));
@@ -73,7 +73,7 @@ TEST_F(TableReaderTest, AQuoteInsideAnUnquotedFieldIsText) {
   EXPECT_EQ(csv("5\" disk,1\n"), (Table{{"5\" disk", "1"}}));
 }
 
-TEST_F(TableReaderTest, TsvKnowsNoQuotes) {
+TEST_F(TableReaderTest, TsvHasNoQuotes) {
   EXPECT_EQ(tsv("\"a, b\t1\r\nc \"d\"\t2\ne\rf\t3"),
             (Table{{"\"a, b", "1"}, {"c \"d\"", "2"}, {"e\rf", "3"}}));
 }
@@ -92,7 +92,7 @@ TEST_F(TableReaderTest, CountsRowsWithoutTheHeaderAndLinesWithThoseInsideFields)
   EXPECT_FALSE(reader.next());
 }
 
-TEST_F(TableReaderTest, RecordsLongerThanTheBufferAndAcrossItsEnds) {
+TEST_F(TableReaderTest, ReadsRecordsLongerThanTheBufferAndAcrossItsEnds) {
   Table table;
   std::string content;
   for (std::size_t i = 0; i < 400; ++i) {
@@ -137,7 +137,8 @@ TEST_F(TableReaderTest, SaysWhyAFileCannotBeRead) {
   expect_input_error(66, "not a regular file", "a pipe", open(scratch_.path("")));
 }
 
-// Python's csv module reads the same random files; strict, so that it refuses broken quotes too.
+// Python's csv module reads the same random files. It is strict, so that it also refuses broken
+// quotes.
 constexpr const char* kOracle = R"(
 import csv, glob, sys
 for path in sorted(glob.glob(sys.argv[1] + '/*.csv')):

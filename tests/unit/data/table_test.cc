@@ -22,7 +22,7 @@ class TableTest : public testing::Test {
   Scratch scratch_;
 };
 
-TEST_F(TableTest, FindsTheFormatBySuffixThenByLooking) {
+TEST_F(TableTest, FindsTheFormatBySuffixThenByContent) {
   EXPECT_EQ(inspect_table(ask("a.csv", "x\ty,1\n")).format, TextFormat::csv);
   EXPECT_EQ(inspect_table(ask("a.TSV", "x,y\t1\n")).format, TextFormat::tsv);
   EXPECT_EQ(inspect_table(ask("sentiment-train", "so, so\t1\n")).format, TextFormat::tsv);
@@ -43,22 +43,25 @@ TEST_F(TableTest, FindsColumnsByNameOrNumber) {
   EXPECT_EQ(mixed.text, 1U);
 }
 
-TEST_F(TableTest, LooksForAHeaderWhenColumnsAreNumbers) {
+TEST_F(TableTest, DetectsAHeaderIfColumnsAreNumbers) {
   EXPECT_TRUE(inspect_table(ask("a.csv", "review,stars\nfine,5\nbad,1\n")).header);
   EXPECT_TRUE(inspect_table(ask("a.csv", "review,label\nfine,good\nbad,bad\n")).header);
-  EXPECT_FALSE(inspect_table(ask("a.csv", "fine,5\nbad,1\n")).header) << "a number";
+  EXPECT_FALSE(inspect_table(ask("a.csv", "fine,5\nbad,1\n")).header)
+      << "a number is no column name";
   EXPECT_FALSE(inspect_table(ask("a.csv", "nice,good\nworse,bad\nfine,good\n")).header)
-      << "label comes again";
-  EXPECT_FALSE(inspect_table(ask("a.csv", "review,\nfine,good\n")).header) << "an empty cell";
+      << "a label that occurs again is no column name";
+  EXPECT_FALSE(inspect_table(ask("a.csv", "review,\nfine,good\n")).header)
+      << "an empty field is no column name";
   EXPECT_FALSE(inspect_table(ask("a.csv", std::string(80, 'x') + ",y\nfine,good\n")).header)
-      << "a text";
-  EXPECT_FALSE(inspect_table(ask("a.csv", "review,label\n")).header) << "nothing follows";
+      << "a long text is no column name";
+  EXPECT_FALSE(inspect_table(ask("a.csv", "review,label\n")).header)
+      << "a header needs a row after it";
   TableQuestion no = ask("a.csv", "review,stars\nfine,5\n");
   no.header = HeaderMode::no;
   EXPECT_FALSE(inspect_table(no).header);
 }
 
-TEST_F(TableTest, AMissingColumnIsNamedWithThoseThatAreThere) {
+TEST_F(TableTest, AMissingColumnIsNamedWithTheExistingOnes) {
   const auto inspect = [&](const TableQuestion& question) {
     return [=] { (void)inspect_table(question); };
   };
@@ -79,7 +82,7 @@ TEST_F(TableTest, AMissingColumnIsNamedWithThoseThatAreThere) {
   expect_input_error(2, "column 'review' of", "--header yes", inspect(no));
 }
 
-// As Excel writes it in a country with a decimal comma.
+// A file that Excel writes in a country with a decimal comma.
 constexpr const char* kGerman =
     "\xEF\xBB\xBF"
     "Nr;Text;Note\r\n1;\"Sehr gut, danke; gern wieder\";1,0\r\n2;\"Er sagte \"\"nie\"\"\nund "
@@ -97,8 +100,8 @@ TEST_F(TableTest, FindsTheSeparator) {
   EXPECT_EQ(found(kGerman, "Text", "Note"), ';');
   EXPECT_EQ(found(kGerman, "2", "3"), ';');
   EXPECT_EQ(found("gut, danke;pos\nschlecht;neg\nso, so, na ja;neg\n", "1", "2"), ';')
-      << "no header: the separator with which all rows have as many fields";
-  EXPECT_EQ(found("a;b,1\nc;d,2\n", "1", "2"), ',') << "a comma in doubt";
+      << "without a header, the separator must give all rows the same number of fields";
+  EXPECT_EQ(found("a;b,1\nc;d,2\n", "1", "2"), ',') << "the comma is the default";
   EXPECT_EQ(found("text;label,extra\na;1,2\n", "text", "label,extra"), ';');
   EXPECT_EQ(found("Text;Label\na, b;1\nc;2\n", "Text", "2"), ';');
 }
@@ -112,7 +115,8 @@ TEST_F(TableTest, AFirstLineOrAnOptionNamesTheSeparator) {
   EXPECT_EQ(inspect_table(given).separator, ':');
   given.path = scratch_.write("a.txt", "text:label\na\tb:1\n");
   given.label_column = "label";
-  EXPECT_EQ(inspect_table(given).format, TextFormat::csv) << "a tab in a text is no separator then";
+  EXPECT_EQ(inspect_table(given).format, TextFormat::csv)
+      << "with --separator, a tab in a text separates nothing";
 }
 
 TEST_F(TableTest, SeveralSeparatorsThatFitAreRefused) {
@@ -121,7 +125,7 @@ TEST_F(TableTest, SeveralSeparatorsThatFitAreRefused) {
                      [&] { (void)inspect_table(ask("a.csv", "a;b|c\nd;e|f\n")); });
 }
 
-TEST_F(TableTest, AMissingColumnIsNamedAsTheFileIsSeparated) {
+TEST_F(TableTest, AMissingColumnIsNamedWithTheSeparatorThatWasFound) {
   expect_input_error(2, "a.csv has no column 'text': it has Nr, Text, Note", "did you mean 'Text'?",
                      [&] { (void)inspect_table(ask("a.csv", kGerman, "text", "Note")); });
   std::string wide = "c1";
@@ -130,7 +134,7 @@ TEST_F(TableTest, AMissingColumnIsNamedAsTheFileIsSeparated) {
                      [&] { (void)inspect_table(ask("a.csv", wide + "\n", "texts", "c1")); });
 }
 
-TEST_F(TableTest, TwoColumnsOfOneNameAreRefusedAndTheHintWorks) {
+TEST_F(TableTest, TwoColumnsOfTheSameNameAreRefusedAndTheHintWorks) {
   TableQuestion question = ask("a.csv", "text,label,text\na,1,b\n", "text", "label");
   expect_input_error(2, "a.csv has two columns named 'text', 1 and 3",
                      "and say that there is a header: --text 1 --header yes",
@@ -140,7 +144,7 @@ TEST_F(TableTest, TwoColumnsOfOneNameAreRefusedAndTheHintWorks) {
   EXPECT_EQ(inspect_table(question).text, 0U);
   EXPECT_TRUE(inspect_table(question).header);
   EXPECT_EQ(inspect_table(ask("a.csv", "x,text,label,x\na,b,1,c\n", "text", "label")).text, 1U)
-      << "those that nobody asked for may be called alike";
+      << "columns that are not used may have the same name";
 }
 
 TEST(Separator, IsNamedOrACharacter) {

@@ -20,7 +20,7 @@ std::string tokens_of(std::string_view text, bool lower_case = true) {
   Tokenizer tokenizer(kVocabulary, lower_case);
   std::vector<std::int32_t> ids;
   tokenizer.encode(text, ids);
-  std::vector<std::int32_t> again;  // out of the cache
+  std::vector<std::int32_t> again;  // now from the cache
   tokenizer.encode(text, again);
   EXPECT_EQ(again, ids);
   std::string tokens;
@@ -52,7 +52,7 @@ TEST(Tokenizer, LowersAndStripsAccentsOnlyWhenUncased) {
   EXPECT_EQ(tokens_of("Cafe", false), "[UNK]");
 }
 
-TEST(Tokenizer, BytesThatAreNoUtf8AreNotThere) {
+TEST(Tokenizer, IgnoresBytesThatAreNoUtf8) {
   EXPECT_EQ(tokens_of("un\xff"
                       "aff\xc3"
                       "able\xe4\xb8"),
@@ -60,14 +60,14 @@ TEST(Tokenizer, BytesThatAreNoUtf8AreNotThere) {
   EXPECT_EQ(tokens_of("\xf0"), "");
 }
 
-TEST(Tokenizer, ControlCharactersAreNotThere) {
+TEST(Tokenizer, IgnoresControlCharacters) {
   EXPECT_EQ(tokens_of("x\x01y a\xE2\x80\x8B"
                       "a x\x7Fy"),
             "xy a ##a xy");
   EXPECT_EQ(tokens_of("\x01\xC2\xAD"), "");
 }
 
-TEST(Tokenizer, SpecialTokensInTheTextAreTokensWhenWrittenExactlySo) {
+TEST(Tokenizer, SpecialTokensInTheTextAreTokensIfSpelledExactly) {
   EXPECT_EQ(tokens_of("a[SEP]a [MASK]"), "a [SEP] a [MASK]");
   EXPECT_EQ(tokens_of("[sep] [SEP"), "[ sep ] [ sep");
 }
@@ -82,7 +82,7 @@ TEST(Tokenizer, AWordOfMoreThanAHundredCharactersIsUnknown) {
   EXPECT_EQ(tokens_of("a" + accents).substr(0, 9), "a ##a ##a");
 }
 
-TEST(Tokenizer, StaysRightWhenTheCacheIsFull) {
+TEST(Tokenizer, IsCorrectWithAFullCache) {
   Tokenizer tokenizer(kVocabulary);
   std::vector<std::int32_t> ids;
   for (int i = 0; i < 600000; ++i) {
@@ -117,7 +117,7 @@ class VocabularyTest : public testing::Test {
   Scratch scratch_;
 };
 
-TEST_F(VocabularyTest, ReadsLinesOfEitherKind) {
+TEST_F(VocabularyTest, ReadsBothKindsOfLineEnds) {
   const std::string path = scratch_.write("vocab.txt", "[PAD]\r\n[UNK]\n[CLS]\n[SEP]\nword\n\n");
   EXPECT_THAT(Vocabulary::read(path).tokens,
               testing::ElementsAre("[PAD]", "[UNK]", "[CLS]", "[SEP]", "word"));

@@ -7,7 +7,7 @@ namespace {
 
 constexpr auto kValid = std::string_view::npos;
 
-TEST(Utf8, EveryCodePointComesBack) {
+TEST(Utf8, EveryCodePointRoundTrips) {
   for (char32_t c = 0; c <= 0x10FFFF; ++c) {
     if (c >= 0xD800 && c <= 0xDFFF) {
       continue;
@@ -24,16 +24,16 @@ TEST(Utf8, EveryCodePointComesBack) {
 TEST(Utf8, FindsTheFirstBadByte) {
   EXPECT_EQ(find_invalid_utf8("plain ascii, longer than eight"), kValid);
   EXPECT_EQ(find_invalid_utf8("twelve bytes\xFF"), 12U);
-  EXPECT_EQ(find_invalid_utf8("a\xC3"), 1U) << "cut off";
-  EXPECT_EQ(find_invalid_utf8("a\x80"), 1U) << "continuation alone";
+  EXPECT_EQ(find_invalid_utf8("a\xC3"), 1U) << "an incomplete character";
+  EXPECT_EQ(find_invalid_utf8("a\x80"), 1U) << "a continuation byte alone";
   EXPECT_EQ(find_invalid_utf8("\xC0\xAF"), 0U) << "overlong";
   EXPECT_EQ(find_invalid_utf8("\xE0\x9F\xBF"), 0U) << "overlong";
-  EXPECT_EQ(find_invalid_utf8("\xED\xA0\x80"), 0U) << "surrogate";
-  EXPECT_EQ(find_invalid_utf8("\xF4\x90\x80\x80"), 0U) << "past the last code point";
+  EXPECT_EQ(find_invalid_utf8("\xED\xA0\x80"), 0U) << "a surrogate";
+  EXPECT_EQ(find_invalid_utf8("\xF4\x90\x80\x80"), 0U) << "a value past the last code point";
   EXPECT_EQ(find_invalid_utf8("\xF5\x80\x80\x80"), 0U);
 }
 
-TEST(Utf8, WhatIsNotValidIsLeftOut) {
+TEST(Utf8, InvalidBytesAreLeftOut) {
   EXPECT_EQ(valid_utf8(""), "");
   EXPECT_EQ(valid_utf8("caf\xc3\xa9"), "caf\xc3\xa9");
   EXPECT_EQ(valid_utf8("\xff"

@@ -26,7 +26,8 @@ std::vector<std::string> learned(const std::vector<std::string>& texts, int size
 }
 
 TEST(VocabularyTraining, CharactersThenContinuationsThenMergesByFrequency) {
-  // Pairs: a ##b 5, ##b ##c 3; then ab ##c 3; x ##y 2; p ##q once, so never merged.
+  // The pair (a, ##b) occurs 5 times, then (ab, ##c) 3 times and (x, ##y) twice. (p, ##q) occurs
+  // once and is never merged.
   EXPECT_THAT(learned({"abc abc abc ab ab xy xy pq"}, 100),
               ElementsAre("a", "b", "c", "p", "q", "x", "y", "##b", "##c", "##q", "##y", "ab",
                           "abc", "xy"));
@@ -37,12 +38,13 @@ TEST(VocabularyTraining, StopsAtTheSizeButKeepsEveryCharacter) {
   EXPECT_THAT(learned({"abc abc"}, 6), ElementsAre("a", "b", "c", "##b", "##c"));
 }
 
-TEST(VocabularyTraining, OfEqualPairsTheOneWithTheSmallerIdsComesFirst) {
+TEST(VocabularyTraining, BetweenEqualPairsTheSmallerIdsComeFirst) {
   EXPECT_THAT(learned({"xy xy ab ab"}, 12), ElementsAre("a", "b", "x", "y", "##b", "##y", "ab"));
 }
 
 TEST(VocabularyTraining, MergesOverlappingPairsFromTheLeft) {
-  // a ##a ##a ##a ##a becomes a ##aa ##aa: of the two equal pairs then the one with a comes first.
+  // The first merge turns a ##a ##a ##a ##a into a ##aa ##aa. Its two pairs are equally frequent,
+  // and the one with a comes first.
   EXPECT_THAT(learned({"aaaaa aaaaa"}, 100), ElementsAre("a", "##a", "##aa", "aaa", "aaaaa"));
 }
 
@@ -52,7 +54,7 @@ TEST(VocabularyTraining, SeesTextAsTheTokenizerDoes) {
   EXPECT_THAT(train({"A A"}, 100, false), testing::Contains("A"));
 }
 
-TEST(VocabularyTraining, DoesNotHangOnTheOrderOfTheTexts) {
+TEST(VocabularyTraining, DoesNotDependOnTheOrderOfTheTexts) {
   std::vector<std::string> texts;
   for (int i = 0; i < 300; ++i) {
     texts.push_back("w" + std::to_string(i * i) + " v" + std::to_string(i * 7 % 50));
@@ -63,7 +65,7 @@ TEST(VocabularyTraining, DoesNotHangOnTheOrderOfTheTexts) {
   EXPECT_EQ(train(texts, 200), tokens);
 }
 
-TEST(VocabularyTraining, WhatItMakesCanBeRead) {
+TEST(VocabularyTraining, ItsVocabularyCanBeRead) {
   const Vocabulary vocabulary{train({"banana bandana banana"}, 100)};
   Tokenizer tokenizer(vocabulary);
   std::vector<std::int32_t> ids;
