@@ -1,4 +1,5 @@
-// The page in a real browser: it fits the width, and the browser has nothing to say about it.
+// Shows the report in a real browser. The page must fit the width, and the browser must log nothing
+// about it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@
 namespace bp::trainer {
 namespace {
 
-bool chromium_is_there() { return std::system("command -v chromium >/dev/null 2>&1") == 0; }
+bool chromium_is_installed() { return std::system("command -v chromium >/dev/null 2>&1") == 0; }
 
 std::string output_of(const std::string& command) {
   std::string out;
@@ -32,8 +33,8 @@ std::string output_of(const std::string& command) {
   return out;
 }
 
-// Chromium's own window may be wider than asked for, so the page is shown in a frame of the width.
-// What it says to the console, one line each.
+// Returns the messages of the browser's console, one per line. The page is in a frame of the given
+// width, because Chromium's window may be wider than requested.
 std::string console_at_width(int width, const Report& report) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / concat("bp_browser_", ::getpid(), '_', width);
@@ -60,8 +61,8 @@ std::string console_at_width(int width, const Report& report) {
   return log;
 }
 
-TEST(Browser, ShowsThePageWithoutScrollingSidewaysOrComplaining) {
-  if (!chromium_is_there()) {
+TEST(Browser, ShowsThePageWithoutScrollingSidewaysOrWarnings) {
+  if (!chromium_is_installed()) {
     GTEST_SKIP() << "chromium is not installed";
   }
   const Report few = sample_report();

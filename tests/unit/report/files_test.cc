@@ -122,7 +122,7 @@ TEST_F(Files, MetricsHoldTheCommunicatorsCounters) {
               ThrowsMessage<Error>(HasSubstr("\"operations\" is -1, no whole number")));
 }
 
-TEST_F(Files, MetricsSayWhatJsonCannot) {
+TEST_F(Files, MetricsHoldValuesThatJsonLacks) {
   StepRecord record = step_record(1);
   record.loss = std::nan("");
   record.grad_norm = -std::numeric_limits<double>::infinity();
@@ -146,7 +146,8 @@ TEST_F(Files, MetricsOfAResumedRunHaveEachStepOnce) {
     }
     writer.write(EvaluationRecord{.step = 150, .split = "dev"});
   }
-  std::ofstream(path("m"), std::ios::app) << R"({"step":175,"lo)";  // killed while writing
+  std::ofstream(path("m"), std::ios::app)
+      << R"({"step":175,"lo)";  // the run was killed while it wrote this line
   EXPECT_EQ(read_metrics(path("m")).steps.size(), 3U);
 
   MetricsWriter(path("m"), 100).write(step_record(150));
@@ -269,7 +270,7 @@ TEST_F(Files, PredictionsAreAsDocumented) {
             "9,3,,\"so, so\",1.000000,0.000000\n");
 }
 
-TEST_F(Files, PredictionsRefuseDisorderAndLeaveNothing) {
+TEST_F(Files, PredictionsRefuseRowsOutOfOrderAndLeaveNoFile) {
   {
     constexpr std::array<float, 2> kHalves = {0.5F, 0.5F};
     PredictionsWriter writer(path("p.csv"), {"a", "b"});
@@ -287,14 +288,14 @@ TEST_F(Files, PredictionsRefuseDisorderAndLeaveNothing) {
   EXPECT_EQ(files(), 0U);
 }
 
-TEST(Csv, QuotesWhatNeedsIt) {
+TEST(Csv, QuotesFieldsThatNeedIt) {
   EXPECT_EQ(csv_field("plain text"), "plain text");
   EXPECT_EQ(csv_field(""), "");
   EXPECT_EQ(csv_field("two\nlines"), "\"two\nlines\"");
   EXPECT_EQ(csv_field("\""), "\"\"\"\"");
 }
 
-TEST_F(Files, AFolderInThePlaceOfAFileIsNamed) {
+TEST_F(Files, AFolderWithTheNameOfAFileIsNamed) {
   std::filesystem::create_directories(path("f"));
   try {
     write_whole_file(path("f"), "new");
@@ -303,20 +304,20 @@ TEST_F(Files, AFolderInThePlaceOfAFileIsNamed) {
     EXPECT_EQ(error.code(), ErrorCode::io);
     EXPECT_THAT(error.what(), HasSubstr("cannot write " + path("f") + ": Is a directory"));
   }
-  EXPECT_EQ(files(), 1U) << "the folder alone";
+  EXPECT_EQ(files(), 1U) << "no file but the folder may be left";
 }
 
-TEST_F(Files, WholeFileReplacesOrLeavesAlone) {
+TEST_F(Files, WholeFileReplacesTheFileOrLeavesIt) {
   write_whole_file(path("f"), "old");
   write_whole_file(path("f"), "new");
   EXPECT_EQ(content_of(path("f")), "new");
-  std::filesystem::create_directory(path("f.part"));  // so the next cannot be written
+  std::filesystem::create_directory(path("f.part"));  // makes the next write fail
   EXPECT_THROW(write_whole_file(path("f"), "newest"), Error);
   EXPECT_EQ(content_of(path("f")), "new");
   EXPECT_EQ(files(), 2U);
 }
 
-TEST_F(Files, WhatCannotBePutOnDiskIsNamed) {
+TEST_F(Files, FilesAndFoldersThatCannotBeSyncedAreNamed) {
   write_whole_file(path("f"), "text");
   sync_file(path("f"));
   sync_folder(path(""));

@@ -1,4 +1,5 @@
-// On a full disk what was good stays, and the line names the file and what is missing.
+// On a full disk, complete files are kept, and the error names the file and how much room is
+// missing.
 #include "tests/unit/data/full_disk.h"
 
 #include <gmock/gmock.h>

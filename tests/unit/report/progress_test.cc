@@ -20,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A clock that is moved by hand, and what was written.
+// A clock that the test sets, and the text that was written.
 struct Screen {
   Progress::Clock::time_point now{};
   std::string text;
@@ -42,7 +42,7 @@ TEST(Progress, RedrawsOneLineOnATerminal) {
     screen.now += milliseconds(50);
     progress.update({.step = step, .samples = 32 * step, .loss = 0.7});
   }
-  // Drawn at 100 ms and 200 ms; 32 samples in 50 ms.
+  // The line is drawn at 100 ms and at 200 ms. A step has 32 samples and takes 50 ms.
   EXPECT_EQ(screen.taken(),
             "[>                   ] 2/100  loss 0.7000  640 samples/s"
             "\r\x1b[K"
@@ -67,7 +67,7 @@ TEST(Progress, CountsSkippedSteps) {
   EXPECT_EQ(screen.taken(), "[>                   ] 1/100  loss 0.7000  1 skipped  320 samples/s");
 }
 
-TEST(Progress, WritesALineEveryTenSecondsElsewhere) {
+TEST(Progress, WritesALineEveryTenSecondsWithoutATerminal) {
   Screen screen;
   {
     Progress progress(8, screen.output(false));
@@ -82,7 +82,7 @@ TEST(Progress, WritesALineEveryTenSecondsElsewhere) {
             "step 8/8 (100%)  loss 1.5000  1,000 samples/s\n");
 }
 
-TEST(Progress, DoesNotCountWhatIsNotTraining) {
+TEST(Progress, CountsOnlyTimeInTraining) {
   Screen screen;
   Progress progress(10, screen.output(false));
   for (int step = 1; step <= 6; ++step) {
@@ -95,7 +95,7 @@ TEST(Progress, DoesNotCountWhatIsNotTraining) {
               testing::EndsWith("step 6/10 (60%)  loss 1.0000  1.0 samples/s  0:04 left\n"));
 }
 
-TEST(Progress, TakesAResumedRunsFirstStepAsItsMark) {
+TEST(Progress, MeasuresAResumedRunFromItsFirstStep) {
   Screen screen;
   Progress progress(1000, screen.output(false));
   screen.now += seconds(1);
@@ -107,7 +107,7 @@ TEST(Progress, TakesAResumedRunsFirstStepAsItsMark) {
   EXPECT_THAT(screen.text, testing::HasSubstr("1.0 samples/s  8:10 left\n"));
 }
 
-TEST(Progress, OtherLinesStandAboveTheRedrawnOne) {
+TEST(Progress, OtherLinesAppearAboveTheRedrawnOne) {
   Screen screen;
   Progress progress(2, screen.output(true));
   screen.now += seconds(1);
@@ -126,9 +126,10 @@ TEST(Progress, NeverWrapsANarrowTerminal) {
   EXPECT_EQ(screen.taken(), "[==========>         ] 1/2  l");
 }
 
-// What stderr_output() makes of stderr where that is `fd` and bprun has told this of its terminal.
-std::pair<bool, int> seen_behind(int fd, const char* told) {
-  ::setenv(kTerminalColumns, told, 1);
+// Returns whether stderr_output() takes `fd` as stderr for a terminal, and how wide, when bprun has
+// set kTerminalColumns to `columns`.
+std::pair<bool, int> seen_behind(int fd, const char* columns) {
+  ::setenv(kTerminalColumns, columns, 1);
   const Fd before(::dup(STDERR_FILENO));
   ::dup2(fd, STDERR_FILENO);
   const Progress::Output output = Progress::stderr_output();
@@ -147,11 +148,12 @@ TEST(Progress, IsRedrawnOnTheTerminalBehindBprun) {
   EXPECT_EQ(seen_behind(write.get(), "0"), (std::pair{false, 80}));
   std::FILE* const file = std::tmpfile();
   ASSERT_NE(file, nullptr);
-  EXPECT_EQ(seen_behind(::fileno(file), "33").first, false) << "2>FILE within the rank";
+  EXPECT_EQ(seen_behind(::fileno(file), "33").first, false)
+      << "the rank has redirected stderr to a file";
   std::fclose(file);
 }
 
-// Log lines come from any thread; each stays whole.
+// Any thread may write a log line, and no line may be torn.
 TEST(Progress, TakesLinesFromOtherThreads) {
   Screen screen;
   Progress progress(1000, screen.output(true));

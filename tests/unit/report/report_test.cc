@@ -32,7 +32,7 @@ TEST(Report, ShowsWhatHappened) {
   EXPECT_THAT(page, HasSubstr("communication that nothing hid: 6.2 ms (5.9%)"));
 }
 
-// It had a cell for each pair of labels: 65 MB of 1,000.
+// The report once had a cell for each pair of labels, which made 65 MB for 1,000 labels.
 TEST(Report, OfManyLabelsStaysReadable) {
   for (const int classes : {21, 100, 1000}) {
     const std::string page = render_report(sample_report_of(classes));
@@ -52,7 +52,7 @@ TEST(Report, OfManyLabelsStaysReadable) {
   EXPECT_THAT(few, AllOf(Not(HasSubstr("others")), Not(HasSubstr("Most frequent confusions"))));
 }
 
-TEST(Report, LetsNoTextBecomeMarkup) {
+TEST(Report, EscapesAllText) {
   const std::string page = render_report(sample_report());
   EXPECT_THAT(page, HasSubstr("&lt;/script&gt;&lt;script&gt;alert(&#39;out&#39;)"));
   EXPECT_THAT(page, Not(HasSubstr("alert('out')")));
@@ -60,22 +60,23 @@ TEST(Report, LetsNoTextBecomeMarkup) {
   EXPECT_EQ(page.find('\xFF'), std::string::npos);
 }
 
-TEST(Report, AsksForNothingFromElsewhere) {
+TEST(Report, LoadsNothingFromOtherPlaces) {
   const std::string page = render_report(sample_report());
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   EXPECT_THAT(page, AllOf(Not(HasSubstr("http://")), Not(HasSubstr("https://")),
                           Not(HasSubstr("url(")), Not(HasSubstr("@import"))));
 }
 
-// A run that was stopped early has neither evaluation nor metrics; the page leaves those parts out.
-TEST(Report, OfAnUnfinishedRunLeavesOutWhatIsNotThere) {
+// A run that was stopped early has neither evaluations nor metrics, so the page must leave out
+// those parts.
+TEST(Report, OfAnUnfinishedRunLeavesOutMissingParts) {
   const std::string page = render_report({.title = "<early>"});
   EXPECT_THAT(page, HasSubstr("<h1>&lt;early&gt;</h1>"));
   EXPECT_THAT(page, Not(HasSubstr("<h2>")));
   EXPECT_THAT(page, Not(HasSubstr("nan")));
 }
 
-TEST(WorstRows, KeepTheLeastProbableWhateverTheOrder) {
+TEST(WorstRows, KeepTheLeastProbableInAnyOrder) {
   WorstRows worst(2);
   worst.add({.sample_id = 5, .probability = 0.2});
   worst.add({.sample_id = 7, .probability = 0.1});
@@ -106,7 +107,7 @@ TEST(Settings, AreFoundByTheirKey) {
   EXPECT_EQ(value_of(settings, "seed"), "");
 }
 
-TEST(Chart, SaysSoWhenThereIsNothingToDraw) {
+TEST(Chart, SaysThatThereIsNothingToDraw) {
   EXPECT_EQ(render_chart({.title = "loss", .series = {{.name = "a", .x = {1}, .y = {NAN}}}}),
             "<figure><p class=\"quiet\">loss: no values to draw.</p></figure>");
 }

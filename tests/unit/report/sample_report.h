@@ -1,4 +1,4 @@
-// A run as it could have been, with texts that try to break the page.
+// A realistic report whose texts try to break the page.
 #pragma once
 
 #include "trainer/report/report.h"
@@ -7,7 +7,8 @@ namespace bp::trainer {
 
 [[nodiscard]] Report sample_report();
 
-// The same with `classes` labels, each taken for others up to six times of forty.
+// The same report with `classes` labels. Each label is confused with others up to six times in
+// forty.
 Report sample_report_of(int classes);
 
 }  // namespace bp::trainer

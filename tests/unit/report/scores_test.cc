@@ -1,4 +1,5 @@
-// Golden values are scikit-learn 1.9.1's. With t and p the expanded matrix and L = range(classes):
+// scikit-learn 1.9.1 computed the golden values by these calls, where t and p are the expanded
+// matrix and L = range(classes):
 //   matthews_corrcoef(t, p), f1_score(t, p, labels=L, average="macro", zero_division=0),
 //   classification_report(t, p, labels=L, target_names=names, digits=3, zero_division=0)
 #include "trainer/report/scores.h"
@@ -53,9 +54,9 @@ TEST(Scores, EqualScikitLearn) {
   EXPECT_DOUBLE_EQ(two.weighted.f1, 0.8856821079868578);
 }
 
-TEST(Scores, AreZeroWhereScikitLearnSaysZero) {
+TEST(Scores, AreZeroWhereScikitLearnReturnsZero) {
   const Scores scores = scores_of(tally_of(kNeverSeen));
-  EXPECT_DOUBLE_EQ(scores.mcc, 0);  // one class predicted: no correlation
+  EXPECT_DOUBLE_EQ(scores.mcc, 0);  // only one class is predicted, so there is no correlation
   EXPECT_DOUBLE_EQ(scores.macro.f1, 0.25641025641025644);
   EXPECT_DOUBLE_EQ(scores.weighted.f1, 0.4807692307692308);
   EXPECT_DOUBLE_EQ(scores.classes[2].recall, 0);
@@ -66,7 +67,7 @@ TEST(Scores, AreZeroWhereScikitLearnSaysZero) {
   EXPECT_DOUBLE_EQ(none.loss, 0);
 }
 
-TEST(Tables, ClassificationIsScikitLearnsToTheByte) {
+TEST(Tables, ClassificationEqualsScikitLearnsByteForByte) {
   EXPECT_EQ(classification_table(scores_of(tally_of(kFour)), {"w", "x", "y", "z"}),
             "              precision    recall  f1-score   support\n"
             "\n"
@@ -99,7 +100,7 @@ TEST(Tables, ConfusionHasSums) {
             "             sum               858               963              1821\n");
 }
 
-// Labels are taken for the next one: label i so 3 times of 10 for even i, once for odd ones.
+// Predictions confuse label i with label i + 1: 3 times in 10 if i is even, once if it is odd.
 Tally tally_of_many(int classes) {
   Tally tally(classes);
   for (int i = 0; i < classes; ++i) {
@@ -132,7 +133,7 @@ TEST(Tables, OfTenLabelsTheMatrixFitsATerminal) {
   EXPECT_LE(longest_line(table), 75U);
 }
 
-TEST(Tables, LabelsThatCannotBeToldApartWhenCutStandInAList) {
+TEST(Tables, LabelsThatAreEqualWhenCutAreShownInAList) {
   EXPECT_THAT(
       confusion_table(tally_of_many(6), many_labels(6)),
       testing::StartsWith("                true             predicted  samples  of true\n"));
@@ -176,7 +177,7 @@ TEST(Confusions, AreCountedAndGrouped) {
                                    testing::ElementsAre(2, 0, 37)));
   EXPECT_THAT(lowest_scores(scores_of(tally), 2), testing::ElementsAre(2, 0));
   EXPECT_THAT(lowest_scores(scores_of(tally_of(kNeverSeen)), 2), testing::ElementsAre(1, 0))
-      << "of a class without samples there is nothing to say";
+      << "a class without samples must be left out";
 }
 
 TEST(Confusions, AreWholeAsCsv) {
@@ -189,7 +190,7 @@ TEST(Confusions, AreWholeAsCsv) {
             "label,prediction,samples\na,a,5\n\"b, c\",a,3\n");
 }
 
-// What ranks add up is integers, so any grouping of the samples gives the same bits.
+// The sums are integers, so that any grouping of the samples over ranks gives the same bits.
 TEST(Tally, SumsOverRanksAreExact) {
   constexpr int kSamples = 1000;
   Tally whole(3);
@@ -226,7 +227,7 @@ TEST(Tally, BoundsInfiniteLossAndKeepsNaN) {
   EXPECT_TRUE(std::isnan(tally.mean_loss()));
 }
 
-TEST(Tally, RefusesWhatIsNoClass) {
+TEST(Tally, RefusesInvalidClasses) {
   const auto text_of = [](auto&& act) -> std::string {
     try {
       act();

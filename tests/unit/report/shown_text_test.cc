@@ -9,13 +9,13 @@ namespace {
 
 using std::chrono::seconds;
 
-TEST(ShownText, EscapesWhatHtmlWouldRead) {
+TEST(ShownText, EscapesHtmlMarkup) {
   EXPECT_EQ(html("</script><b a=\"1\" c='2'>&amp;"),
             "&lt;/script&gt;&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;amp;");
   EXPECT_EQ(html("tab\tline\n\x01\x7F"), "tab\tline\n\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
-TEST(ShownText, MendsWhatIsNotUtf8) {
+TEST(ShownText, ReplacesInvalidUtf8) {
   EXPECT_EQ(html("a\xFFz"), "a\xEF\xBF\xBDz");
   EXPECT_EQ(mended_utf8("caf\xC3\xA9"), "caf\xC3\xA9");
   EXPECT_EQ(mended_utf8("\xC3"), "\xEF\xBF\xBD");
