@@ -18,7 +18,7 @@ const char* name_of(Grade grade) {
   return grade == Grade::ok ? "ok" : grade == Grade::warn ? "warn" : "fail";
 }
 
-Check check_reach(const HostPlan& plan, const HostAnswer& answer) {
+Check check_reach(const AgentStart& start, const HostAnswer& answer) {
   Check check{.topic = "reach"};
   if (!answer.hello) {
     check.grade = Grade::fail;
@@ -26,9 +26,9 @@ Check check_reach(const HostPlan& plan, const HostAnswer& answer) {
     check.fix = answer.hint;
     return check;
   }
-  check.text = concat(plan.local  ? "this machine"
-                      : plan.srun ? "by srun"
-                                  : "by ssh",
+  check.text = concat(start.local  ? "this machine"
+                      : start.srun ? "by srun"
+                                   : "by ssh",
                       ", ", elapsed_text(answer.took), ", as ", answer.hello->host_name);
   return check;
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launcher/job/survey.h"
+#include "launcher/plan/survey.h"
 
 namespace bp::launcher {
 

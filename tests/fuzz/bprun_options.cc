@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fuzz.h"
-#include "launcher/job/options.h"
+#include "launcher/cli/options.h"
 #include "launcher/report/exit_code.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

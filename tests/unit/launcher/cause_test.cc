@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/resume_words.h"
-#include "launcher/job/next_command.h"
+#include "launcher/cli/next_command.h"
 #include "launcher/process/oom_killer.h"
 #include "launcher/report/likely_cause.h"
 

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "launcher/job/dry_run.h"
+#include "launcher/plan/dry_run.h"
 
 namespace bp::launcher {
 namespace {

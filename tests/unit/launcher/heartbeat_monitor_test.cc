@@ -1,4 +1,4 @@
-#include "launcher/job/heartbeat_monitor.h"
+#include "launcher/failure/heartbeat_monitor.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "launcher/job/job_settings.h"
+#include "launcher/plan/job_settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "launcher/job/options.h"
+#include "launcher/cli/options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

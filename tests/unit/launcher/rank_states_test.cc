@@ -1,4 +1,4 @@
-#include "launcher/job/rank_states.h"
+#include "launcher/failure/rank_states.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
-// Whether a failed job restarts, and which hosts take part.
-#include "launcher/job/restarts.h"
+// Which hosts take part when a job begins anew, and whether it does.
+#include "launcher/supervise/restarts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "launcher/failure/host_record.h"
 #include "launcher/hosts/host_list.h"
 #include "launcher/hosts/placement.h"
-#include "launcher/job/host_record.h"
 
 namespace bp::launcher {
 namespace {

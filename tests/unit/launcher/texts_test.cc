@@ -4,10 +4,10 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/agent/ssh_command.h"
+#include "launcher/failure/job_texts.h"
 #include "launcher/hosts/host_list.h"
 #include "launcher/hosts/rank_list.h"
-#include "launcher/job/job_texts.h"
-#include "launcher/job/rank_environment.h"
+#include "launcher/plan/rank_environment.h"
 #include "launcher/process/environment_list.h"
 #include "launcher/process/shell_words.h"
 #include "launcher/report/clock_text.h"
@@ -266,12 +266,12 @@ TEST(Texts, SummarizeTheSameFailureOfManyHosts) {
 }
 
 TEST(Texts, SayWhatIsKnownOfALostHost) {
-  HostPlan by_ssh;
+  AgentStart by_ssh;
   by_ssh.local = false;
   LinkLoss loss{.before_hello = false};
   EXPECT_EQ(lost_after_hello("b", loss, by_ssh).headline,
             "host b was lost (its agent ended without a word, and ssh exited with code 0)");
-  HostPlan by_srun = by_ssh;
+  AgentStart by_srun = by_ssh;
   by_srun.srun = true;
   loss.status = 9;
   EXPECT_EQ(lost_after_hello("b", loss, by_srun).headline,

@@ -1,0 +1,75 @@
+#include "launcher/cli/check_build.h"
+
+#include <filesystem>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "bp/features.h"
+#include "comm/topology/engine.h"
+#include "launcher/process/program.h"
+#include "launcher/protocol/hello.h"
+
+namespace bp::launcher {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kLibTorch = BP_LIBTORCH_VERSION;  // empty: built without
+
+// Those of bp that are installed beside bprun.
+std::vector<std::string> programs() {
+  std::vector<std::string> found;
+  const auto folder = std::filesystem::path(own_program()).parent_path();
+  for (const char* name : {"bprun", "comm_bench", "bert_train"}) {
+    std::error_code ignored;
+    if (std::filesystem::exists(folder / name, ignored)) {
+      found.emplace_back(name);
+    }
+  }
+  return found;
+}
+
+std::string json_of(const std::vector<BackendState>& backends) {
+  Json engines = Json::array();
+  const std::string names = engine_names();
+  for (std::size_t at = 0; at < names.size();) {
+    const std::size_t end = std::min(names.find(", ", at), names.size());
+    engines.push_back(names.substr(at, end - at));
+    at = end + 2;
+  }
+  Json there = Json::array();
+  for (const BackendState& backend : backends) {
+    there.push_back({{"name", backend.name}, {"problem", backend.problem}});
+  }
+  const Json build = {{"version", own_version()},
+                      {"build", own_build()},
+                      {"backends", std::move(there)},
+                      {"engines", std::move(engines)},
+                      {"libtorch", *kLibTorch == '\0' ? Json() : Json(kLibTorch)},
+                      {"programs", programs()}};
+  return build.dump(2) + "\n";
+}
+
+}  // namespace
+
+std::string check_build(bool json) {
+  const auto backends = backend_states();
+  if (json) {
+    return json_of(backends);
+  }
+  std::string text = concat("bprun ", own_version(), "\n  build     ", own_build(), "\n");
+  for (const BackendState& backend : backends) {
+    text += concat("  backend   ", backend.name,
+                   backend.problem.empty() ? "" : ": not here: ", backend.problem, "\n");
+  }
+  text += concat("  engines   bprun, ", engine_names(), "\n");
+  text += concat("  LibTorch  ", *kLibTorch == '\0' ? "built without" : kLibTorch, "\n  programs ");
+  for (const std::string& program : programs()) {
+    text += concat(" ", program);
+  }
+  return text + "\n";
+}
+
+}  // namespace bp::launcher

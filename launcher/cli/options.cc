@@ -1,0 +1,343 @@
+#include "launcher/cli/options.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "base/help_text.h"
+#include "base/text.h"
+#include "bp/error.h"
+#include "comm/topology/store_address.h"
+#include "launcher/cli/check_build.h"
+#include "launcher/cli/check_joining.h"
+#include "launcher/cli/completion.h"
+#include "launcher/cli/host_options.h"
+#include "launcher/cli/other_options.h"
+#include "launcher/gpus/choice.h"
+#include "launcher/hosts/rank_list.h"
+#include "launcher/protocol/hello.h"
+#include "launcher/report/exit_code.h"
+
+namespace bp::launcher {
+namespace {
+
+constexpr const char* kIntroduction =
+    R"(Starts a program on several ranks, here and on other hosts, and says why it failed.
+
+Examples:
+  bprun -n 4 PROGRAM ARGS...             four ranks on this machine
+  bprun -H a:3,b:1 PROGRAM ARGS...       three ranks on host a, one on b (ssh)
+  bprun --hostfile FILE -n 8 PROGRAM     the first eight slots of FILE's hosts
+  bprun -H localhost:2,127.0.0.1:1 PROGRAM
+                                         this machine as two hosts, for a try
+  bprun -H a:3,b:1 --dry-run PROGRAM     what would be started
+  bprun doctor -H a,b                    whether these hosts are fit for a job
+  bprun gpus -H a,b                      their GPUs, and who uses them)";
+
+constexpr std::chrono::seconds kShortestSilence{1};  // a busy machine has pauses of a part of that
+
+EarlyExit usage_error(const std::string& text, const std::string& advice = "") {
+  return {kExitUsage, concat("bprun: ", text, "\n  hint: ", advice,
+                             advice.empty()          ? ""
+                             : advice.ends_with('?') ? " "
+                                                     : "; ",
+                             "bprun --help shows examples and all options")};
+}
+
+// What CLI11 cannot convert itself.
+struct RawOptions {
+  std::string prefix = "rank";
+  std::string colours = "auto";
+  std::string shown_ranks;  // empty: not given
+  std::string grace = "30s";
+  std::string kill_silent;  // empty: not given
+  std::string lost_after;   // likewise
+  std::string on_failure = "stop";
+  bool check_build = false;
+  std::string completion;
+  std::optional<std::string> join;
+  std::optional<int> slots;
+};
+
+void describe_joining(CLI::App& app, Options& options, RawOptions& raw) {
+  app.add_option("--serve", options.serve_port,
+                 "start -n ranks on this machine's slots and on machines that join at PORT")
+      ->type_name("PORT");
+  app.add_option("--join", raw.join, "join the job of a bprun --serve and run ranks of it here")
+      ->type_name("HOST:PORT");
+  app.add_option("--slots", raw.slots,
+                 "run N ranks on this machine, with --serve or --join (default: 1)")
+      ->type_name("N");
+  app.add_option(
+         "--first-rank", options.first_rank,
+         "number this machine's ranks from R, with --serve or --join (default: the next free rank)")
+      ->type_name("R");
+}
+
+void describe(CLI::App& app, Options& options, RawOptions& raw) {
+  app.set_help_flag("-h,--help", "show this and exit");
+  app.set_version_flag("--version",
+                       concat("bprun ", own_version(), " (build ", own_build().substr(0, 12), ")"),
+                       "show the version and exit");
+  app.add_option("-n", options.ranks, "number of ranks (default: all slots of the hosts, or 1)")
+      ->type_name("N");
+  add_host_options(app, options);
+  describe_joining(app, options, raw);
+  app.add_option("--prefix", raw.prefix,
+                 "begin each output line with: rank, none, horovod or time (default: rank)")
+      ->type_name("STYLE");
+  app.add_option("--show-ranks", raw.shown_ranks,
+                 "show the output of these ranks only (default: all)")
+      ->type_name("0,2-3");
+  app.add_flag("-q,--quiet", options.quiet,
+               "print nothing of bprun's own except the report of a failure");
+  app.add_option("--color", raw.colours,
+                 "colour prefixes: auto, always or never (default: auto, which obeys NO_COLOR)")
+      ->type_name("WHEN");
+  app.add_option("--output", options.output,
+                 "also write DIR/JOB/rank.N/stdout and stderr; DIR/latest links the newest job")
+      ->type_name("DIR");
+  app.add_option("--trace", options.trace,
+                 "have programs of bp write a timeline of each rank to DIR/rank-N.json")
+      ->type_name("DIR");
+  app.add_option("--env", options.environment,
+                 "pass the variable to other hosts too; with =VALUE set it for all ranks")
+      ->type_name("NAME[=VALUE]")
+      ->allow_extra_args(false);
+  app.add_flag("--env-all", options.whole_environment, "pass the whole environment to other hosts");
+  app.add_option("--grace", raw.grace,
+                 "give ranks TIME to save and end when asked to stop (default: 30s)")
+      ->type_name("TIME");
+  app.add_flag("--kill-silent{10s}", raw.kill_silent,
+               "end the job if a rank sends no heartbeat for TIME (10s); by default bprun only "
+               "names such a rank");
+  app.add_option("--lost-after", raw.lost_after,
+                 "count a host as lost after TIME without a heartbeat (default: 9s)")
+      ->type_name("TIME");
+  app.add_option("--on-failure", raw.on_failure,
+                 "stop the job when a rank fails, or continue with the others (default: stop)")
+      ->type_name("WHAT");
+  app.add_option("--max-restarts", options.max_restarts,
+                 "restart up to N times after a failure or a lost host (default: 0)")
+      ->type_name("N");
+  app.add_option("--min-ranks", options.min_ranks,
+                 "restart with fewer hosts if at least M ranks still fit (default: all ranks)")
+      ->type_name("M");
+  app.add_option("--gpus", options.gpus,
+                 "assign one GPU per rank: all, 0,2-3, or least:N for the N least busy (default: "
+                 "none)")
+      ->type_name("WHICH");
+  app.add_flag("--share-gpus", options.share_gpus, "allow more ranks than GPUs");
+  app.add_flag_callback(
+      "--no-probe", [&options] { options.probe = false; },
+      "start even if hosts cannot reach each other, for programs without a network");
+  app.add_option("--store-port", options.store_port,
+                 "use this port for the job's store (default: any free port)")
+      ->type_name("PORT");
+  app.add_flag("--dry-run", options.dry_run,
+               "show hosts, ranks, variables and commands; start nothing");
+  app.add_flag("--check-build", raw.check_build,
+               "show the backends, engines and versions of this build and exit");
+  app.add_option("--completion", raw.completion,
+                 "print the completion of a shell: source <(bprun --completion bash)")
+      ->type_name("SHELL");
+  app.add_flag("--json", options.json, "print --dry-run and --check-build as JSON");
+  app.prefix_command();
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += concat(text.empty() ? "" : " ", word);
+  }
+  return text;
+}
+
+// CLI11 knows nothing of a program that follows, and writes a flag's default in its own way.
+std::string help_of(const CLI::App& app) {
+  static constexpr std::pair<std::string_view, std::string_view> kOurs[] = {
+      {"bprun [OPTIONS]", "bprun [OPTIONS] [--] PROGRAM [ARGS...]"},
+      {"--kill-silent{10s}  ", "--kill-silent[=TIME]"},
+  };
+  std::string text = app.help();
+  for (const auto& [theirs, ours] : kOurs) {
+    if (const std::size_t at = text.find(theirs); at != std::string::npos) {
+      text.replace(at, theirs.size(), ours);
+    }
+  }
+  return wrap_help(text);
+}
+
+// The program and its arguments, after our own options.
+std::vector<std::string> program_of(const std::vector<std::string>& rest) {
+  if (!rest.empty() && rest.front() == "--") {
+    return {rest.begin() + 1, rest.end()};
+  }
+  if (!rest.empty() && rest.front().size() > 1 && rest.front().front() == '-') {
+    throw Error(ErrorCode::invalid_argument, concat("there is no option ", rest.front(),
+                                                    " (before the program: ", joined(rest), ")"));
+  }
+  return rest;
+}
+
+void check_restarts(const Options& options) {
+  const auto refuse = [](const std::string& text) {
+    throw Error(ErrorCode::invalid_argument, text);
+  };
+  if (options.max_restarts < 0) {
+    refuse(concat("--max-restarts must be 0 or more, not ", options.max_restarts));
+  }
+  if (options.min_ranks && options.max_restarts == 0) {
+    refuse(
+        "--min-ranks has no effect without restarts; add --max-restarts N or remove --min-ranks");
+  }
+  if (options.min_ranks && *options.min_ranks < 1) {
+    refuse(concat("--min-ranks must be 1 or more, not ", *options.min_ranks));
+  }
+  if (options.min_ranks && options.ranks && *options.min_ranks > *options.ranks) {
+    refuse(concat("--min-ranks ", *options.min_ranks, " is more than -n ", *options.ranks));
+  }
+}
+
+StoreAddress server_of(const std::string& text) {
+  try {
+    return parse_store_address(text);
+  } catch (const Error& error) {
+    throw Error(error.code(), concat("--join ", text, " ", error.what()));
+  }
+}
+
+void finish_output(Options& options, const RawOptions& raw) {
+  const auto style = prefix_style_of(raw.prefix);
+  if (!style) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("--prefix must be rank, none, horovod or time, not '", raw.prefix, "'"));
+  }
+  options.prefix = *style;
+  const auto colours = colour_choice_of(raw.colours);
+  if (!colours) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("--color must be auto, always or never, not '", raw.colours, "'"));
+  }
+  options.colours = *colours;
+  if (!raw.shown_ranks.empty()) {
+    options.shown_ranks = parse_rank_list(raw.shown_ranks, "--show-ranks");
+  }
+}
+
+std::chrono::milliseconds parse_lost_after(const std::string& text) {
+  const auto time = parse_duration(text, "--lost-after");
+  if (time < kLeastLostAfter || time > kMostLostAfter) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("--lost-after must be from 5s to 24h, not ", text));
+  }
+  return time;
+}
+
+void finish(Options& options, const RawOptions& raw, const std::vector<std::string>& rest) {
+  options.program = program_of(rest);
+  const bool any_program = raw.join && options.program.empty();
+  if (!any_program && (options.program.empty() || options.program.front().empty())) {
+    throw Error(ErrorCode::invalid_argument, "no program is given");
+  }
+  finish_output(options, raw);
+  if (raw.on_failure != "stop" && raw.on_failure != "continue") {
+    throw Error(ErrorCode::invalid_argument,
+                concat("--on-failure must be stop or continue, not '", raw.on_failure, "'"));
+  }
+  options.survivors_go_on = raw.on_failure == "continue";
+  options.grace = parse_duration(raw.grace, "--grace");
+  if (!raw.kill_silent.empty()) {
+    options.kill_silent = parse_duration(raw.kill_silent, "--kill-silent");
+    if (*options.kill_silent < kShortestSilence) {
+      throw Error(ErrorCode::invalid_argument,
+                  concat("--kill-silent must be 1s or more, not ", raw.kill_silent));
+    }
+  }
+  if (!raw.lost_after.empty()) {
+    options.lost_after = parse_lost_after(raw.lost_after);
+  }
+  check_host_options(options);
+  if (!options.gpus.empty()) {
+    static_cast<void>(parse_gpu_request(options.gpus));
+  }
+  if (options.store_port < 0 || options.store_port > 65535) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("--store-port must be from 0 to 65535, not ", options.store_port));
+  }
+  if (options.ranks && *options.ranks < 1) {
+    throw Error(ErrorCode::invalid_argument, concat("-n must be 1 or more, not ", *options.ranks));
+  }
+  check_restarts(options);
+  options.slots = raw.slots.value_or(1);
+  if (raw.join) {
+    options.join = server_of(*raw.join);
+  }
+  check_joining(options);
+  if ((raw.slots || options.first_rank) && !options.join && !options.serve_port) {
+    throw Error(ErrorCode::invalid_argument, "--slots and --first-rank are for --serve and --join");
+  }
+}
+
+}  // namespace
+
+std::chrono::milliseconds parse_duration(const std::string& text, const std::string& option) {
+  struct Unit {
+    std::string_view name;
+    double milliseconds;
+  };
+  static constexpr std::array kUnits{Unit{"", 1000}, Unit{"ms", 1}, Unit{"s", 1000},
+                                     Unit{"m", 60'000}, Unit{"h", 3'600'000}};
+  double number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  const std::string_view unit_name(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  const auto* unit = std::find_if(kUnits.begin(), kUnits.end(),
+                                  [&](const Unit& u) { return u.name == unit_name; });
+  const double total = unit == kUnits.end() ? -1 : number * unit->milliseconds;
+  if (error != std::errc{} || !(total >= 0 && total < 1e12)) {
+    throw Error(ErrorCode::invalid_argument,
+                concat(option, " must be a time such as 30s, 500ms or 2m, not '", text, "'"));
+  }
+  return std::chrono::milliseconds(static_cast<std::int64_t>(total));
+}
+
+std::variant<Options, EarlyExit> parse_options(const std::vector<std::string>& arguments) {
+  Options options;
+  RawOptions raw;
+  CLI::App app(kIntroduction, "bprun");
+  describe(app, options, raw);
+  try {
+    auto words = in_own_words(app, arguments);
+    std::ranges::reverse(words);  // as it wants them
+    app.parse(std::move(words));
+    if (raw.check_build) {
+      return EarlyExit{0, check_build(options.json)};
+    }
+    if (!raw.completion.empty()) {
+      return raw.completion == "bash"
+                 ? EarlyExit{0, bash_completion(app)}
+                 : usage_error(concat("--completion knows bash, not '", raw.completion, "'"));
+    }
+    finish(options, raw, app.remaining(false));
+    options.own.assign(arguments.begin(), arguments.end() - std::ssize(options.program));
+    return options;
+  } catch (const CLI::CallForHelp&) {
+    return EarlyExit{0, help_of(app)};
+  } catch (const CLI::CallForVersion& version) {
+    return EarlyExit{0, concat(version.what(), "\n")};
+  } catch (const CLI::ParseError& error) {
+    return usage_error(error.what());
+  } catch (const Error& error) {
+    const auto rest = app.remaining(false);
+    const bool unknown = !rest.empty() && rest.front().size() > 1 && rest.front().front() == '-' &&
+                         rest.front() != "--";
+    return usage_error(error.what(), unknown ? advice_for(app, rest.front()) : "");
+  }
+}
+
+}  // namespace bp::launcher

@@ -1,0 +1,177 @@
+#include "launcher/cli/other_options.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/nearest.h"
+#include "base/text.h"
+
+namespace bp::launcher {
+namespace {
+
+struct Spelling {
+  std::string_view theirs;
+  std::string_view ours;  // an option, or what to do
+};
+
+// The same meaning, and a value each.
+constexpr std::array kSameOptions{
+    Spelling{"-np", "-n"},
+    Spelling{"--np", "-n"},
+    Spelling{"--num-proc", "-n"},
+    Spelling{"--num_proc", "-n"},
+    Spelling{"--n", "-n"},
+    Spelling{"-host", "-H"},
+    Spelling{"--host", "-H"},
+    Spelling{"-hosts", "-H"},
+    Spelling{"-hostfile", "--hostfile"},
+    Spelling{"--host-file", "--hostfile"},
+    Spelling{"-machinefile", "--hostfile"},
+    Spelling{"--machinefile", "--hostfile"},
+    Spelling{"-f", "--hostfile"},
+    Spelling{"-x", "--env"},
+    Spelling{"-iface", "--interface"},
+    Spelling{"--network-interface", "--interface"},
+    Spelling{"--network-interfaces", "--interface"},
+};
+
+constexpr std::string_view kRanksOfHosts =
+    "the ranks of each host stand in -H a:4,b:4; -n N on "
+    "this machine alone";
+constexpr std::string_view kMachinesThatJoin =
+    "bprun -H a:3,b:1 starts all by ssh; without ssh: "
+    "bprun --serve PORT on one machine, bprun --join "
+    "HOST:PORT on the others";
+constexpr std::string_view kNotNeeded = "bprun needs no such option; leave it out";
+
+// Without dashes, and with '-' for '_'.
+constexpr std::array kOtherOptions{
+    Spelling{"nproc-per-node", kRanksOfHosts},
+    Spelling{"npernode", kRanksOfHosts},
+    Spelling{"ppn", kRanksOfHosts},
+    Spelling{"perhost", kRanksOfHosts},
+    Spelling{"ntasks-per-node", kRanksOfHosts},
+    Spelling{"num-gpus", kRanksOfHosts},
+    Spelling{"map-by", kRanksOfHosts},
+    Spelling{"nnodes", kMachinesThatJoin},
+    Spelling{"num-nodes", kMachinesThatJoin},
+    Spelling{"node-rank", kMachinesThatJoin},
+    Spelling{"master-addr", kMachinesThatJoin},
+    Spelling{"master-port", kMachinesThatJoin},
+    Spelling{"rdzv-backend", kNotNeeded},
+    Spelling{"rdzv-endpoint", kMachinesThatJoin},
+    Spelling{"rdzv-id", kNotNeeded},
+    Spelling{"standalone", kNotNeeded},
+    Spelling{"oversubscribe", kNotNeeded},
+    Spelling{"allow-run-as-root", kNotNeeded},
+    Spelling{"bind-to", kNotNeeded},
+    Spelling{"tag-output", kNotNeeded},
+    Spelling{"prepend-rank", kNotNeeded},
+    Spelling{"genv", "--env NAME=VALUE sets a variable for all ranks"},
+    Spelling{"genvall", "--env-all passes the whole environment"},
+    Spelling{"output-filename", "--output DIR writes the ranks' output to files"},
+    Spelling{"log-dir", "--output DIR writes the ranks' output to files"},
+    Spelling{"redirects", "--output DIR writes the ranks' output to files"},
+    Spelling{"tee", "--output DIR writes the ranks' output to files"},
+    Spelling{"timestamp-output", "--prefix time"},
+    Spelling{"display-map", "--dry-run shows which rank runs where"},
+    Spelling{"min-np", "--max-restarts N --min-ranks M"},
+    Spelling{"ssh-port", "port=2222 in the hostfile, or --ssh 'ssh -p 2222'"},
+    Spelling{"timeout", "timeout 60 bprun ... (of coreutils)"},
+    Spelling{"wdir", "cd DIR && bprun ..."},
+    Spelling{"timeline-filename", "--trace DIR"},
+    Spelling{"verbose", "BP_LOG=debug bprun ... tells what the ranks' library does"},
+};
+
+constexpr std::array<std::string_view, 4> kPrograms{"doctor", "gpus", "bert_train", "comm_bench"};
+
+// "nproc-per-node" of "--nproc_per_node=4".
+std::string bare_name(std::string_view option) {
+  option = option.substr(0, option.find('='));
+  option.remove_prefix(std::min(option.find_first_not_of('-'), option.size()));
+  std::string name(option);
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
+// The option that a word such as --hostfile, --hostfile=a or -n4 begins.
+const CLI::Option* option_of(const CLI::App& app, std::string_view word) {
+  const bool is_short = !word.starts_with("--");
+  const std::string name(is_short ? word.substr(0, 2) : word.substr(0, word.find('=')));
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->check_name(name)) {
+      return option;
+    }
+  }
+  return nullptr;
+}
+
+// Whether the next word is the option's value.
+bool takes_next(const CLI::Option& option, std::string_view word) {
+  const bool has_it =
+      word.starts_with("--") ? word.find('=') != std::string_view::npos : word.size() > 2;
+  return option.get_items_expected_min() > 0 && !has_it;
+}
+
+// "-n" and "4" of "-np=4"; nothing for a word that is no such option.
+std::optional<std::string> translated(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  for (const Spelling& same : kSameOptions) {
+    if (word.substr(0, equals) != same.theirs) {
+      continue;
+    }
+    const bool is_long = same.ours.starts_with("--");
+    return concat(same.ours, equals == std::string_view::npos
+                                 ? ""
+                                 : word.substr(is_long ? equals : equals + 1));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::string> in_own_words(const CLI::App& app, std::vector<std::string> arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    std::string& word = arguments[i];
+    if (word.size() < 2 || word.front() != '-' || word == "--") {
+      break;  // the program
+    }
+    if (auto ours = translated(word)) {
+      word = std::move(*ours);
+    }
+    const CLI::Option* const option = option_of(app, word);
+    if (option == nullptr) {
+      break;  // will be refused
+    }
+    i += takes_next(*option, word) ? 1 : 0;
+  }
+  return arguments;
+}
+
+std::string advice_for(const CLI::App& app, std::string_view option) {
+  const std::string wanted = bare_name(option);
+  for (const Spelling& other : kOtherOptions) {
+    if (wanted == other.theirs) {
+      return concat("instead of another launcher's ", option.substr(0, option.find('=')), ": ",
+                    other.ours, " (docs/coming-from.md has more)");
+    }
+  }
+  std::vector<std::string> names;
+  for (const CLI::Option* known : app.get_options()) {
+    const auto& own = known->get_lnames();
+    names.insert(names.end(), own.begin(), own.end());
+  }
+  const std::string nearest = nearest_name(wanted, names);
+  return nearest.empty() ? "" : concat("did you mean --", nearest, "?");
+}
+
+std::string advice_for_program(std::string_view program) {
+  const std::string nearest =
+      nearest_name(program, std::vector<std::string>(kPrograms.begin(), kPrograms.end()));
+  const bool is_tool = nearest == "doctor" || nearest == "gpus";
+  return nearest.empty() ? "" : concat("did you mean ", is_tool ? "bprun " : "", nearest, "?");
+}
+
+}  // namespace bp::launcher
