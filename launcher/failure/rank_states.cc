@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/text.h"
-#include "launcher/failure/job_texts.h"
+#include "launcher/failure/rank_texts.h"
 #include "launcher/report/exit_code.h"
 
 namespace bp::launcher {

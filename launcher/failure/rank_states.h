@@ -29,7 +29,7 @@ class RankStates {
     return ranks_.at(static_cast<std::size_t>(rank));
   }
 
-  [[nodiscard]] std::string describe(int rank) const;  // "rank 2 on b (...)": job_texts.h
+  [[nodiscard]] std::string describe(int rank) const;  // "rank 2 on b (...)": rank_texts.h
   [[nodiscard]] int running() const;
   [[nodiscard]] std::vector<int> running_ranks() const;
   [[nodiscard]] bool any_ended_well() const;

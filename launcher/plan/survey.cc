@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/agent/link.h"
-#include "launcher/failure/job_texts.h"
+#include "launcher/failure/host_texts.h"
 #include "launcher/network/network_probe.h"
 #include "launcher/protocol/hello.h"
 #include "launcher/protocol/timing.h"

@@ -11,7 +11,7 @@
 #include "bp/error.h"
 #include "launcher/agent/join_key.h"
 #include "launcher/agent/listen.h"
-#include "launcher/failure/job_texts.h"
+#include "launcher/failure/host_texts.h"
 #include "launcher/hosts/machine.h"
 #include "launcher/process/shell_words.h"
 #include "launcher/protocol/hello.h"

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "launcher/agent/liveness_check.h"
-#include "launcher/failure/job_texts.h"
+#include "launcher/failure/host_texts.h"
 #include "launcher/protocol/hello.h"
 #include "launcher/protocol/timing.h"
 #include "launcher/report/clock_text.h"

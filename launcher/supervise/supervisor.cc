@@ -11,7 +11,7 @@
 #include "base/job_key.h"
 #include "base/text.h"
 #include "launcher/agent/join_key.h"
-#include "launcher/failure/job_texts.h"
+#include "launcher/failure/rank_texts.h"
 #include "launcher/hosts/rank_list.h"
 #include "launcher/process/process_tree.h"
 #include "launcher/protocol/hello.h"

@@ -1,15 +1,12 @@
-#include "launcher/failure/job_texts.h"
-
-#include <sys/wait.h>
+#include "launcher/failure/host_texts.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "base/text.h"
 #include "launcher/cli/other_options.h"
-#include "launcher/hosts/rank_list.h"
-#include "launcher/process/signals.h"
+#include "launcher/failure/rank_texts.h"
+#include "launcher/failure/ssh_complaint.h"
 #include "launcher/report/clock_text.h"
 #include "launcher/report/exit_code.h"
 #include "launcher/report/likely_cause.h"
@@ -18,68 +15,7 @@
 namespace bp::launcher {
 namespace {
 
-constexpr const char* kFinishHint =
-    "write world.finish(); on every rank, after its last collective and before each return of "
-    "main()";
 constexpr std::size_t kMostOfAVersion = 40;
-
-struct SshTrouble {
-  std::string_view sign;
-  std::string_view hint;
-};
-
-constexpr std::array kSshTroubles{
-    SshTrouble{"Temporary failure in name resolution",
-               "the name service (DNS) does not answer from here: try again, or name the host in "
-               "/etc/hosts"},
-    SshTrouble{"Could not resolve hostname",
-               "the name is neither in DNS, /etc/hosts nor ssh's configuration"},
-    SshTrouble{"Connection refused",
-               "no sshd listens there; is it the right port (port=N in a hostfile)?"},
-    SshTrouble{"during banner exchange",
-               "something accepts connections there, but sshd does not answer: it hangs, or the "
-               "host is overloaded"},
-    SshTrouble{"Connection timed out", "the host is down, or a firewall is in between"},
-    SshTrouble{"No route to host", "the host is down, or a firewall is in between"},
-    SshTrouble{"Permission denied",
-               "bprun needs a login without password: ssh-copy-id to that host"},
-    SshTrouble{"has changed and you have requested strict checking",
-               "if that is right, forget the old key: ssh-keygen -R that host"},
-    SshTrouble{"Host key verification failed",
-               "log in once by hand: ssh asks about the host's key"},
-    SshTrouble{"kex_exchange_identification",
-               "sshd there takes no more logins at a time: fewer hosts at once, or a higher "
-               "MaxStartups in its sshd_config"},
-    SshTrouble{"DUE TO TIME LIMIT", "Slurm's time limit (--time) has ended the job or its step"},
-    SshTrouble{"CANCELLED AT", "scancel has ended the job or its step"},
-};
-
-struct SshComplaint {
-  std::string text;  // the one line that tells, or all
-  std::string_view hint;
-};
-
-SshComplaint complaint_of(const std::vector<std::string>& lines) {
-  for (const SshTrouble& trouble : kSshTroubles) {
-    for (const std::string& line : lines) {
-      if (line.find(trouble.sign) != std::string::npos) {
-        return {line, trouble.hint};
-      }
-    }
-  }
-  std::string all;
-  for (const std::string& line : lines) {
-    all += concat(all.empty() ? "" : "; ", line);
-  }
-  return {all, ""};
-}
-
-std::string shell_hint(const std::string& host) {
-  return concat(
-      "what a login shell reads there first (~/.bashrc, /etc/profile) must neither end "
-      "it, nor print, nor read its input: ssh ",
-      host, " true must do nothing");
-}
 
 std::string without(std::string text, const std::string& name) {
   for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos;) {
@@ -88,7 +24,7 @@ std::string without(std::string text, const std::string& name) {
   return text;
 }
 
-// The first and the last of many.
+// At most five names: the first three, "..." and the last.
 std::string some_of(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 5;
   std::string text;
@@ -102,67 +38,12 @@ std::string some_of(const std::vector<std::string>& names) {
   return text;
 }
 
-// What the connection to the agent is.
+// What carries the connection to the agent.
 std::string_view starter_of(const AgentStart& start) {
   return start.joined ? "its connection" : start.srun ? "srun" : "ssh";
 }
 
 }  // namespace
-
-int exit_code_of(int status) {
-  return WIFSIGNALED(status) ? kExitSignal + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-std::string describe_status(int status) {
-  if (!WIFSIGNALED(status)) {
-    return concat("exited with code ", WEXITSTATUS(status));
-  }
-  return concat("was killed by signal ", WTERMSIG(status), " (", signal_name(WTERMSIG(status)),
-                ")");
-}
-
-std::string describe_rank(const std::vector<PlacedHost>& placement, int rank, int pid) {
-  const PlacedHost& placed = placement[host_of_rank(placement, rank)];
-  const std::string process = pid > 0 ? concat(", pid ", pid) : "";
-  return concat("rank ", rank, " on ", placed.host.name, " (local rank ", rank - placed.first_rank,
-                process, ")");
-}
-
-Failure failure_of(const RootCause& root_cause, const std::string& who) {
-  Failure failure{.exit_code = kExitInternal, .rank = root_cause.rank, .headline = ""};
-  switch (root_cause.kind) {
-    case RootCause::Kind::ended:
-      failure.exit_code = exit_code_of(root_cause.status);
-      failure.headline = concat(who, " ", describe_status(root_cause.status));
-      break;
-    case RootCause::Kind::left:
-      failure.headline =
-          concat(who, " exited without world.finish() while other ranks were at work");
-      failure.hint = kFinishHint;
-      break;
-    case RootCause::Kind::lost_store:
-      failure.headline = concat(who, " closed its connection to the job's store, but ran on");
-      break;
-    case RootCause::Kind::declared:
-      failure.headline =
-          concat(who, " declared the job failed: ", quoted_line(root_cause.declared));
-      break;
-    case RootCause::Kind::consequence:
-      if (root_cause.status != 0) {
-        failure.exit_code = exit_code_of(root_cause.status);
-      }
-      failure.headline = concat(
-          who,
-          root_cause.status == 0 ? " gave up" : concat(" ", describe_status(root_cause.status)),
-          root_cause.because_of < 0
-              ? std::string(" because it lost the job's store")
-              : concat(" because of rank ", root_cause.because_of,
-                       root_cause.cause_has_ended ? ", which had ended" : ", which still ran"),
-          root_cause.declared.empty() ? "" : concat(": ", quoted_line(root_cause.declared)));
-      break;
-  }
-  return failure;
-}
 
 Failure failure_of(const StartFailed& message,
                    const std::string& host,
@@ -274,14 +155,6 @@ Failure lost_after_hello(const std::string& host, const LinkLoss& loss, const Ag
         "longer";
   }
   return failure;
-}
-
-std::string left_silently(const std::vector<int>& ranks) {
-  return concat(
-      "bprun: warning: ", ranks.size() == 1 ? "rank " : "ranks ", rank_ranges(ranks),
-      " exited without world.finish(), which fails the job where another rank is still at "
-      "work; ",
-      kFinishHint);
 }
 
 std::string version_trouble(const std::string& host, const Hello& theirs, const Hello& ours) {
