@@ -249,7 +249,7 @@ void finish(Options& options, const RawOptions& raw, const std::vector<std::stri
     throw Error(ErrorCode::invalid_argument,
                 concat("--on-failure must be stop or continue, not '", raw.on_failure, "'"));
   }
-  options.survivors_go_on = raw.on_failure == "continue";
+  options.survivors_continue = raw.on_failure == "continue";
   options.grace = parse_duration(raw.grace, "--grace");
   if (!raw.kill_silent.empty()) {
     options.kill_silent = parse_duration(raw.kill_silent, "--kill-silent");

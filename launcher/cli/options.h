@@ -44,7 +44,7 @@ struct Options {
   std::optional<std::chrono::milliseconds> kill_silent;  // unset: silent ranks are only named
   std::vector<std::string> environment;                  // NAME or NAME=VALUE
   bool whole_environment = false;
-  bool survivors_go_on = false;  // when a rank is lost
+  bool survivors_continue = false;  // --on-failure continue
   int max_restarts = 0;
   std::optional<int> min_ranks;  // of a restart; unset: as many as the job began with
   bool dry_run = false;

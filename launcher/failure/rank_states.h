@@ -11,9 +11,9 @@ namespace bp::launcher {
 
 struct RankState {
   int pid = 0;
-  std::optional<int> status;   // as from waitpid, once it has ended
-  std::string host_word;       // what its host knows of its end
-  bool stopped_by_us = false;  // it still ran when a failure made us stop the job
+  std::optional<int> status;           // as from waitpid, once it has ended
+  std::string cause_on_host;           // why it ended, as far as its host knows; or empty
+  bool stopped_after_failure = false;  // it ran when bprun stopped the job because of another rank
 };
 
 class RankStates {

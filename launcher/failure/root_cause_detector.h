@@ -50,7 +50,7 @@ class RootCauseDetector {
   [[nodiscard]] std::optional<Time> latest() const;
 
   [[nodiscard]] bool has_joined(int rank) const { return at(rank).joined; }
-  [[nodiscard]] bool anyone_joined() const { return first_join_.has_value(); }
+  [[nodiscard]] bool any_joined() const { return first_join_.has_value(); }
   // Ranks that joined the store and exited with code 0 without goodbye to it.
   [[nodiscard]] std::vector<int> left_without_goodbye() const;
   // Ranks that have not joined the store although another has, `patience` ago.

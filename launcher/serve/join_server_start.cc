@@ -42,7 +42,7 @@ JoinResult JoinServer::gathered() {
   stop_listening();
   result.machines.key = key_;
   for (JoinCandidate* candidate : seated) {
-    result.machines.arrivals.push_back(
+    result.machines.machines.push_back(
         candidate == nullptr ? JoinedMachine{}
                              : JoinedMachine{std::move(candidate->channel), candidate->hello});
   }

@@ -1,4 +1,4 @@
-// The machines of a job that have come by themselves (--join).
+// The machines of a job that have joined it (--join).
 #pragma once
 
 #include <memory>
@@ -13,15 +13,14 @@
 namespace bp::launcher {
 
 struct JoinedMachine {
-  std::unique_ptr<Channel> channel;  // null: this machine, whose agent is still to be started
+  std::unique_ptr<Channel> channel;  // null: this machine, whose agent bprun starts itself
   Hello hello;
 };
 
 struct JoinedMachines {
-  std::unique_ptr<EventLoop> loop = std::make_unique<EventLoop>();  // of the channels, and the job
-  std::vector<JoinedMachine>
-      arrivals;               // one for each host of the plan; empty: nobody comes by himself
-  std::optional<JobKey> key;  // that they all know; unset: the job gets a random one
+  std::unique_ptr<EventLoop> loop = std::make_unique<EventLoop>();  // of the channels and the job
+  std::vector<JoinedMachine> machines;  // one for each host of the plan; empty: none has joined
+  std::optional<JobKey> key;  // the secret that all know; unset: the job gets a random key
 };
 
 }  // namespace bp::launcher

@@ -1,40 +1,35 @@
-// Runs one generation of a job: agents, ranks, store, output, signals, and the truth about what
-// failed. A job that begins anew after a failure has several (restarts.h).
+// Runs one generation of a job from the start of its agents to its exit code. A job that restarts
+// after a failure has several generations (restarts.h).
 //
-// Threads: everything runs on the thread that constructs it, except that the store's server tells
-// its events from its own, through StoreEvents.
+// Its parts: AgentSet has the connections to the hosts, JobSetup brings them to where ranks can
+// start, RankMonitor finds failures of ranks, JobStop ends the ranks, OutputHub prints. Supervisor
+// passes messages, store events and signals between them and decides when the generation has ended.
+//
+// Threads: everything runs on the thread that constructs it. The store's server has a thread of its
+// own, whose events JobStore brings to this one.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "bp/environment.h"
-#include "comm/store/server.h"
 #include "launcher/cli/options.h"
-#include "launcher/failure/heartbeat_monitor.h"
-#include "launcher/failure/rank_states.h"
-#include "launcher/failure/root_cause_detector.h"
-#include "launcher/network/network_probe.h"
+#include "launcher/failure/rank_monitor.h"
 #include "launcher/plan/plan.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/process/signals.h"
-#include "launcher/report/failure.h"
 #include "launcher/report/output.h"
 #include "launcher/serve/joined_machines.h"
 #include "launcher/supervise/agent_set.h"
+#include "launcher/supervise/failure_report.h"
 #include "launcher/supervise/input_forwarder.h"
-#include "launcher/supervise/store_events.h"
+#include "launcher/supervise/job_setup.h"
+#include "launcher/supervise/job_stop.h"
 
 namespace bp::launcher {
-
-struct Generation {
-  int number = 0;   // how many there were before
-  std::string job;  // its name
-};
 
 // How a generation ended.
 struct Ending {
@@ -42,60 +37,49 @@ struct Ending {
   bool ran = false;                // its ranks were started
   int stop_signal = 0;             // that asked bprun to stop, or warned it: SIGUSR1, SIGUSR2
   std::optional<Failure> failure;  // has been printed
-  std::string next;                // the command to go on with after it
+  std::string next;                // the command line that resumes or repeats the job
 };
 
 class Supervisor {
  public:
-  // The first two must outlive it. Starts the agents; throws Error where that is impossible.
-  // `machines` is empty unless hosts have come by themselves.
+  // `options` and `plan` must outlive it. Starts the agents, except those of `machines`, which have
+  // joined. Throws Error if an agent or the output cannot be started.
   Supervisor(const Options& options,
              const JobPlan& plan,
              const Generation& generation,
              JoinedMachines machines = {});
+  // Ends all agents, and kills what is left of the job.
   ~Supervisor();
-  // Returns once every process of the generation has ended and all is printed. Throws Error where
-  // bprun itself cannot go on; the destructor then still stops everything.
+  // Returns once every process of the generation has ended and all output is printed. Throws Error
+  // if bprun itself cannot continue; the destructor then still stops everything.
   [[nodiscard]] Ending run();
 
  private:
   using Clock = EventLoop::Clock;
 
-  enum class Phase : std::uint8_t { connecting, probing, preparing, running, finished };
+  enum class Phase : std::uint8_t { setup, running, finished };
 
-  [[nodiscard]] std::chrono::milliseconds time_to_next_look() const;
   void on_message(std::size_t host, const ToLauncher& message);
-  void on_rank(const ToLauncher& message);
-  void on_store(const StoreEvent& event);
+  void on_rank_message(const ToLauncher& message);
+  void on_rank_ended(const Exited& exited);
+  void on_store_event(const StoreEvent& event);
   void on_signal(int number);
 
-  // After every round of events.
   void advance();
-  void probe();
-  void prepare();
-  void go();
-  void supervise();
-
+  void start_ranks();
+  void look_for_failure();
+  void look_for_end();
+  [[nodiscard]] std::chrono::milliseconds time_to_next_step() const;
   void fail(Failure failure);
-  void stop_after_failure();
-  void ask_to_stop(int signal);
-  void kill_ranks(int signal);
-  void tell_end_of_grace();
-  [[nodiscard]] bool others_go_on() const;
-  void tell_lost(int rank);
-  void write_out();
-  void stop_ranks(int signal, std::chrono::milliseconds grace);
+  void request_stop(int signal);
   void suspend();
 
-  [[nodiscard]] std::optional<Failure> never_joined() const;
-  [[nodiscard]] std::optional<Failure> silent_too_long() const;
-  void warn_of_other_builds();
-  [[nodiscard]] FailureReport report() const;
-  [[nodiscard]] std::string next_command() const;
-  [[nodiscard]] std::map<int, std::string> under_way() const;
+  void dismiss_agents();
+  void print_outcome(std::chrono::milliseconds stop_took);
+  void write_out();
+  [[nodiscard]] bool stopping() const { return failed_ || stop_requests_ > 0; }
   [[nodiscard]] int exit_code() const;
-  [[nodiscard]] End farewell() const;
-  void kill_adopted() const;
+  [[nodiscard]] std::string next_command() const;
 
   const Options& options_;
   const JobPlan& plan_;
@@ -104,29 +88,18 @@ class Supervisor {
   EventLoop& loop_;
   SignalFd signals_;
   OutputHub output_;
-  RootCauseDetector detector_;
-  HeartbeatMonitor heartbeats_;
-  RankStates ranks_;
-  const JobKey key_;
+  RankMonitor monitor_;
   AgentSet agents_;
-  std::unique_ptr<NetworkProbe> probe_;  // which address of each host the others reach
-  std::unique_ptr<StoreEvents> store_events_;
-  std::unique_ptr<StoreServer> store_;  // after what its listener uses
-  std::unique_ptr<InputForwarder> input_;
+  JobSetup setup_;
+  JobStop stop_;
+  std::unique_ptr<InputForwarder> input_;  // while rank 0 runs
 
-  Phase phase_ = Phase::connecting;
-  Clock::time_point started_{};  // the ranks
-  std::optional<Failure> failure_;
-  std::chrono::system_clock::time_point failed_at_{};
-  std::chrono::milliseconds failed_after_{0};
-  std::optional<Clock::time_point> stop_at_;  // after a failure; what ends by itself is not stopped
-  std::optional<Clock::time_point> stopping_since_;
-  std::chrono::milliseconds stop_took_{0};
-  std::optional<Clock::time_point> kill_at_;     // agents then kill what still runs: --grace
-  std::optional<Clock::time_point> give_up_at_;  // hosts that have not ended by then are left
-  int stop_signal_ = 0;                          // the first that asked us to stop, or warned us
-  int stop_requests_ = 0;                        // signals that did
-  bool interrupted_ = false;                     // Ctrl-C was among them
+  Phase phase_ = Phase::setup;
+  std::optional<Clock::time_point> started_;  // the ranks
+  std::optional<GenerationFailure> failed_;
+  int stop_signal_ = 0;       // the first that asked bprun to stop, or warned it
+  int stop_requests_ = 0;     // signals that asked bprun to stop
+  bool interrupted_ = false;  // Ctrl-C was among them
 };
 
 }  // namespace bp::launcher

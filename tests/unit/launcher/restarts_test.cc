@@ -1,4 +1,4 @@
-// Which hosts take part when a job begins anew, and whether it does.
+// Whether a failed job restarts, and which hosts take part.
 #include "launcher/supervise/restarts.h"
 
 #include <gmock/gmock.h>

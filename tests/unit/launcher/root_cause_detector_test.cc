@@ -244,7 +244,7 @@ TEST_F(RootCauseDetectorTest, AnEventOfARankBeyondTheWorldIsIgnored) {
     report(10, Event::joined, rank);
     report(11, Event::lost, rank);
   }
-  EXPECT_FALSE(detector.anyone_joined());
+  EXPECT_FALSE(detector.any_joined());
   EXPECT_FALSE(detector.latest());
 }
 

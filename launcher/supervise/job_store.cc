@@ -1,0 +1,60 @@
+#include "launcher/supervise/job_store.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "base/resume_words.h"
+#include "base/text.h"
+#include "bp/error.h"
+#include "comm/store/report_keys.h"
+#include "launcher/agent/liveness_check.h"
+#include "launcher/network/port_holder.h"
+#include "launcher/report/quoted.h"
+
+namespace bp::launcher {
+namespace {
+
+// A port that the user chose may be taken.
+std::unique_ptr<StoreServer> start_store(const StoreServerOptions& options,
+                                         std::function<void(const StoreEvent&)> listener) {
+  try {
+    return std::make_unique<StoreServer>(options, std::move(listener));
+  } catch (const Error& error) {
+    if (options.port == 0) {
+      throw;
+    }
+    const std::string holder = port_holder(options.port);
+    throw Error(
+        ErrorCode::invalid_argument,
+        concat("--store-port: ", holder.empty() ? error.what()
+                                                : concat("port ", options.port, " is held by ",
+                                                         holder, "; 0 takes any free one")));
+  }
+}
+
+}  // namespace
+
+JobStore::JobStore(EventLoop& loop,
+                   const StoreServerOptions& options,
+                   std::function<void(const StoreEvent&)> on_event)
+    : events_(loop, std::move(on_event)),
+      server_(start_store(options, [this](const StoreEvent& event) { events_.push(event); })) {}
+
+std::map<std::string, std::string> JobStore::signs_of_hosts() const {
+  return server_->values(kHostAliveKeys);
+}
+
+std::string JobStore::resume_arguments() const {
+  const auto values = server_->values(std::string(kResumeArguments));
+  return values.empty() ? "" : values.begin()->second;
+}
+
+std::map<int, std::string> JobStore::collectives_in_flight() const {
+  std::map<int, std::string> collectives;
+  for (const auto& [key, text] : server_->values(std::string(kUnderWayKeys))) {
+    collectives.emplace(std::atoi(key.c_str() + kUnderWayKeys.size()), quoted_line(text));
+  }
+  return collectives;
+}
+
+}  // namespace bp::launcher

@@ -1,0 +1,40 @@
+// The store of one generation, as bprun uses it: it hears what ranks do, and reads what they leave
+// in it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "comm/store/server.h"
+#include "launcher/process/event_loop.h"
+#include "launcher/supervise/store_events.h"
+
+namespace bp::launcher {
+
+class JobStore {
+ public:
+  // Listens from here on. `on_event` runs on the loop's thread. `loop` must outlive it. Throws
+  // invalid_argument if the port of --store-port is taken, naming the process that holds it.
+  JobStore(EventLoop& loop,
+           const StoreServerOptions& options,
+           std::function<void(const StoreEvent&)> on_event);
+
+  [[nodiscard]] int port() const { return server_->address().port; }
+  void fail(const JobFailure& failure) { server_->fail_job(failure); }  // all ranks hear of it
+  void request_stop() { server_->request_stop(); }                      // so do they of this
+
+  // By key (liveness_check.h), the last sign that each host has left here.
+  [[nodiscard]] std::map<std::string, std::string> signs_of_hosts() const;
+  // The arguments with which the program says that it resumes; empty if it has not said so.
+  [[nodiscard]] std::string resume_arguments() const;
+  // By rank, the collective in flight when it broke or took long.
+  [[nodiscard]] std::map<int, std::string> collectives_in_flight() const;
+
+ private:
+  StoreEvents events_;
+  std::unique_ptr<StoreServer> server_;  // after events_, which its thread uses
+};
+
+}  // namespace bp::launcher
