@@ -1,0 +1,11 @@
+#include "launcher/serve/say.h"
+
+#include <cstdio>
+
+#include "launcher/report/quoted.h"
+
+namespace bp::launcher {
+
+void say(const std::string& text) { std::fprintf(stderr, "bprun: %s\n", printable(text).c_str()); }
+
+}  // namespace bp::launcher
