@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -18,16 +17,15 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "launcher/agent/channel.h"
+#include "launcher/agent/descendants.h"
+#include "launcher/agent/host_probe.h"
 #include "launcher/agent/join_key.h"
 #include "launcher/agent/launcher_watch.h"
 #include "launcher/agent/prepare_job.h"
 #include "launcher/agent/rank_processes.h"
 #include "launcher/agent/watchdog.h"
-#include "launcher/network/probe_listener.h"
-#include "launcher/network/probe_round.h"
 #include "launcher/process/event_loop.h"
 #include "launcher/process/limits.h"
-#include "launcher/process/oom_killer.h"
 #include "launcher/process/process_tree.h"
 #include "launcher/process/signals.h"
 #include "launcher/protocol/hello.h"
@@ -54,19 +52,15 @@ class Agent {
   void handle(const OutputTaken& message);
   void handle(const Suspend& message);
   void handle(const Ask& message);
-  void handle(const ProbeListen& message);
-  void handle(const ProbePeers& message);
+  void handle(const ProbeListen& message) { probe_.handle(message); }
+  void handle(const ProbePeers& message) { probe_.handle(message); }
   void handle(const End& message);
 
   void send(const ToLauncher& message) { channel_.send(encode(message)); }
   void beat();
   void look();
   void give_up(const Leaving& message);
-  void reap();
-  [[nodiscard]] std::string cause_of(const siginfo_t& end);
   void look_for_end();
-  void stop_leftovers();
-  void kill_everything();
   void on_signal(int number);
   void leave(const std::string& why, int code);
 
@@ -76,24 +70,17 @@ class Agent {
   HeldPort port_;
   Channel channel_;
   LauncherWatch watch_;
-  std::unique_ptr<Watchdog> watchdog_;  // while ranks run
-  OomKiller oom_killer_;
-  JobKey probe_key_{};
-  std::unique_ptr<ProbeListener> probe_listener_;  // until the job comes
-  std::unique_ptr<ProbeRound> probe_round_;
-  std::optional<JobSpec> job_;
-  std::string program_;  // of the job, as found here
-  Fd key_;
+  HostProbe probe_;  // until the job comes
   RankProcesses ranks_;
-  bool all_started_ = false;  // or will never be
-  bool suspended_ = false;
-  bool killing_ = false;
-  bool reaping_ = false;
-  bool stopping_leftovers_ = false;
-  int leftovers_ = 0;
-  bool childless_ = true;
-  bool done_ = false;
-  bool leaving_ = false;
+  Descendants descendants_;
+  std::unique_ptr<Watchdog> watchdog_;  // while ranks run on another machine than bprun's
+  std::optional<JobSpec> job_;
+  std::string program_;       // the path of the job's program on this host
+  Fd key_;                    // of the job, until the ranks have inherited it
+  bool all_started_ = false;  // all ranks that ever will be
+  bool suspended_ = false;    // bprun is suspended: expect no heartbeats
+  bool done_ = false;         // Done was sent
+  bool leaving_ = false;      // end once no process is left
   bool asked_to_stop_ = false;
   int exit_code_ = 0;
 };
@@ -110,18 +97,24 @@ Agent::Agent(Channel::Ends ends, const JoinSession* own)
                   leave(problem.empty() ? "its connection ended" : problem, kExitTemporary);
                 }}),
       watch_(loop_, own != nullptr ? own->lost_after : kLostAfter),
+      probe_(loop_, [this](const ToLauncher& message) { send(message); }),
       ranks_(loop_,
-             {[this](const ToLauncher& message) { send(message); }, [this] { look_for_end(); }}) {
+             {[this](const ToLauncher& message) { send(message); }, [this] { look_for_end(); }}),
+      descendants_(loop_, ranks_, [this] { look_for_end(); }) {
   loop_.watch(signals_.fd(), POLLIN, [this](short) {
     for (const int number : signals_.read()) {
-      number == SIGCHLD ? reap() : on_signal(number);
+      if (number == SIGCHLD) {
+        descendants_.reap();
+      } else {
+        on_signal(number);
+      }
     }
   });
 }
 
 int Agent::run() {
   adopt_orphans();
-  raise_open_files_limit();  // two pipes a rank take many
+  raise_open_files_limit();  // each rank takes two pipes
   channel_.send(std::string(kAgentMagic));
   send(make_hello(port_.number()));
   if (own_ != nullptr) {
@@ -129,7 +122,7 @@ int Agent::run() {
   }
   beat();
   look();
-  while (!leaving_ || !childless_) {
+  while (!leaving_ || !descendants_.none_left()) {
     loop_.run_once();
   }
   return exit_code_;
@@ -168,21 +161,8 @@ void Agent::give_up(const Leaving& message) {
   channel_.close();
 }
 
-void Agent::handle(const ProbeListen& message) {
-  probe_key_ = message.key;
-  probe_listener_ = std::make_unique<ProbeListener>(loop_, message.host, message.key);
-  send(ProbeReady{probe_listener_->port(), own_addresses()});
-}
-
-void Agent::handle(const ProbePeers& message) {
-  probe_round_ = std::make_unique<ProbeRound>(
-      loop_, probe_key_, message.peers, std::chrono::milliseconds(message.limit_ms),
-      [this](const ProbeProblems& problems) { send(ProbeReport{problems}); });
-}
-
 void Agent::handle(JobSpec& spec) {
-  probe_round_.reset();
-  probe_listener_.reset();
+  probe_.end();
   job_ = std::move(spec);
   auto prepared = prepare_job(*job_);
   if (const auto* failed = std::get_if<StartFailed>(&prepared)) {
@@ -216,7 +196,7 @@ void Agent::handle(const Go&) {
       if (!ranks_.start(*job_, spec, program_, key_.get())) {
         break;
       }
-      childless_ = false;
+      descendants_.child_started();
     }
   } catch (const Error& error) {
     send(StartFailed{-1, kExitInternal, error.what()});
@@ -231,11 +211,11 @@ void Agent::handle(const SignalRanks& message) { ranks_.signal(message.signal); 
 void Agent::handle(const StopRanks& message) {
   all_started_ = true;
   if (message.grace_ms == 0) {
-    kill_everything();
+    descendants_.kill_all();
   } else {
     ranks_.signal(message.signal);
     ranks_.signal(SIGCONT);  // a stopped process could not act on it
-    loop_.after(std::chrono::milliseconds(message.grace_ms), [this] { kill_everything(); });
+    loop_.after(std::chrono::milliseconds(message.grace_ms), [this] { descendants_.kill_all(); });
   }
   look_for_end();
 }
@@ -248,71 +228,21 @@ void Agent::handle(const Suspend& message) { suspended_ = message.on; }
 
 void Agent::handle(const Ask& message) { send(Facts{json_text(find_facts(message.question))}); }
 
-void Agent::reap() {
-  siginfo_t end{};
-  int found = 0;
-  reaping_ = true;
-  while ((found = ::waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT)) == 0 && end.si_pid != 0) {
-    std::string cause = cause_of(end);  // while the process is still there to be asked about
-    int status = 0;
-    ::waitpid(end.si_pid, &status, 0);
-    ranks_.child_ended(end.si_pid, status, std::move(cause));
-  }
-  reaping_ = false;
-  childless_ = found < 0;  // orphans come to us, so without a child there is no descendant
-  look_for_end();
-}
-
-std::string Agent::cause_of(const siginfo_t& end) {
-  const bool killed = end.si_code == CLD_KILLED && end.si_status == SIGKILL;
-  return killed && !killing_ ? oom_killer_.word_about(end.si_pid) : "";
-}
-
-// Once all ranks have ended: stops what they left, then ends their output, then reports.
+// Once all ranks have ended: stops the processes that they left, then ends their output, then
+// reports.
 void Agent::look_for_end() {
-  // While children are reaped it is not known yet whether any is left.
-  if (done_ || reaping_ || !all_started_ || ranks_.any_running()) {
+  if (done_ || descendants_.reaping() || !all_started_ || ranks_.any_running()) {
     return;
   }
-  if (!childless_) {
-    stop_leftovers();
+  if (!descendants_.none_left()) {
+    descendants_.stop_leftovers(watchdog_ ? std::optional(watchdog_->pid()) : std::nullopt);
     return;
   }
-  done_ = true;  // before finish_output(): that comes back here
+  done_ = true;  // finish_output() calls this function again
   done_ = ranks_.finish_output();
   if (done_) {
-    send(Done{leftovers_});
+    send(Done{descendants_.leftovers()});
   }
-}
-
-void Agent::stop_leftovers() {
-  if (std::exchange(stopping_leftovers_, true) || killing_) {
-    return;
-  }
-  auto left = descendants_of(::getpid());
-  std::erase_if(left, [this](const ProcessEntry& process) {
-    return watchdog_ && process.pid == watchdog_->pid();
-  });
-  leftovers_ = static_cast<int>(left.size());
-  for (const ProcessEntry& process : left) {
-    signal_process(process, SIGTERM);
-    signal_process(process, SIGCONT);
-  }
-  loop_.after(kLeftoverGrace, [this] { kill_everything(); });
-}
-
-// Again and again, because a process may fork between the listing and the signal.
-void Agent::kill_everything() {
-  killing_ = true;
-  reap();
-  if (childless_) {
-    return;
-  }
-  ranks_.signal(SIGKILL);
-  for (const ProcessEntry& process : descendants_of(::getpid())) {
-    signal_process(process, SIGKILL);
-  }
-  loop_.after(kKillAgain, [this] { kill_everything(); });
 }
 
 void Agent::handle(const End& message) {
@@ -347,7 +277,7 @@ void Agent::leave(const std::string& why, int code) {
     }
   }
   all_started_ = true;
-  kill_everything();
+  descendants_.kill_all();
 }
 
 }  // namespace
