@@ -54,7 +54,11 @@ TEST(LostOutput, AFullDiskDoesNotEndTheJob) {
   EXPECT_EQ(run("exit 0"), 74);
   EXPECT_TRUE(std::filesystem::exists(folder.path() + "/0"));
   EXPECT_TRUE(std::filesystem::exists(folder.path() + "/1"));
-  EXPECT_EQ(run("[ $RANK = 0 ] || exit 3"), 3) << "a failure's own code";
+  std::filesystem::remove(folder.path() + "/0");  // rank 1 waits until rank 0 has printed
+  EXPECT_EQ(run(concat("[ $RANK = 0 ] || { until [ -e ", folder.path(),
+                       "/0 ]; do sleep 0.01; done; exit 3; }")),
+            3)
+      << "a failure's own code";
 }
 
 TEST(LostOutput, AFileAtItsLargestIsOne) {
