@@ -1,56 +1,64 @@
+#include <algorithm>
+
 #include "comm/backend/exchange.h"
-#include "comm/backend/shared.h"
+#include "comm/backend/shared_algorithms.h"
 #include "comm/backend/shared_parts.h"
 #include "comm/reduce/copy.h"
 
 namespace bp {
 
-// Each rank shows its input, and copies what is for it out of the others'. On the stage lies the
-// same piece of every block, one after another.
-void SharedBackend::exchange(CollectiveCall& call,
-                             const Exchange& exchange,
-                             std::size_t input_bytes) {
-  const std::size_t room = enter_stage(exchange.longest, static_cast<std::size_t>(exchange.pieces));
+// Each rank copies the blocks that are for it out of the others' inputs. The stage holds the same
+// piece of every block, one after another.
+void shared_exchange(SharedVectors& vectors,
+                     CollectiveCall& call,
+                     const Exchange& exchange,
+                     std::size_t input_bytes) {
+  const int rank = vectors.rank();
+  const int ranks = vectors.size();
+  const std::size_t room =
+      vectors.enter_stage(exchange.longest, static_cast<std::size_t>(exchange.pieces));
   const auto piece = [&](int sender, int receiver, std::size_t step) {
     const int index = exchange.pieces == 1 ? 0 : receiver;
-    return stage(sender, step) + static_cast<std::size_t>(index) * room;
+    return vectors.stage(sender, step) + static_cast<std::size_t>(index) * room;
   };
-  const bool shown = host_->own().offset_of(exchange.input, input_bytes).has_value();
-  const auto show = [&](std::size_t step) {
+  const bool is_direct = vectors.can_be_direct(exchange.input, input_bytes);
+  const auto bring = [&](std::size_t step) {
     const std::size_t begin = step * room;
-    for (int peer = 0; peer < size() && !shown; ++peer) {
+    for (int peer = 0; peer < ranks && !is_direct; ++peer) {
       const Block& block = exchange.send[static_cast<std::size_t>(peer)];
-      if (peer == rank_ || begin >= block.count) continue;
-      hand_over(piece(rank_, peer, step), exchange.input + block.offset + begin,
-                std::min(room, block.count - begin));
+      if (peer == rank || begin >= block.count) continue;
+      vectors.copy_to_stage(piece(rank, peer, step), exchange.input + block.offset + begin,
+                            std::min(room, block.count - begin));
     }
   };
-  call.expect(exchange.received_bytes(rank_));
-  show(0);
-  meet_with(call, exchange.input, input_bytes);
-  copy_own_block(exchange, rank_);
-  bool direct = true;  // whoever has something shows it where it is
-  for (int peer = 0; peer < size(); ++peer) {
-    direct = direct && (is_shown(peer) || !exchange.gives[static_cast<std::size_t>(peer)]);
+  call.expect(exchange.received_bytes(rank));
+  bring(0);
+  vectors.announce(call, exchange.input, input_bytes);
+  copy_own_block(exchange, rank);
+  bool all_direct = true;  // the inputs of all ranks that give something
+  for (int peer = 0; peer < ranks; ++peer) {
+    const bool gives = exchange.gives[static_cast<std::size_t>(peer)];
+    all_direct = all_direct && (vectors.is_direct(peer) || !gives);
   }
-  const std::size_t a_step = direct ? std::max(exchange.longest, std::size_t{1}) : room;
+  const std::size_t a_step = all_direct ? std::max(exchange.longest, std::size_t{1}) : room;
   const std::size_t steps = steps_of(exchange.longest, a_step);
   for (std::size_t step = 0; step < steps; ++step) {
     const std::size_t begin = step * a_step;
-    for (int peer = 0; peer < size(); ++peer) {
+    for (int peer = 0; peer < ranks; ++peer) {
       const Block& block = exchange.receive[static_cast<std::size_t>(peer)];
-      if (peer == rank_ || begin >= block.count) continue;
+      if (peer == rank || begin >= block.count) continue;
       const std::size_t length = std::min(a_step, block.count - begin);
       const std::size_t source = exchange.source[static_cast<std::size_t>(peer)].offset;
-      copy_bytes(exchange.output + block.offset + begin,
-                 is_shown(peer) ? part(peer, source + begin, step) : piece(peer, rank_, step),
-                 length);
+      copy_bytes(
+          exchange.output + block.offset + begin,
+          vectors.is_direct(peer) ? vectors.direct(peer, source + begin) : piece(peer, rank, step),
+          length);
       call.count(length);
     }
-    show(step + 1);
-    meet(call);
+    bring(step + 1);
+    vectors.pass_barrier(call);
   }
-  if (!direct) leave_stage(steps);
+  if (!all_direct) vectors.leave_stage(steps);
 }
 
 }  // namespace bp

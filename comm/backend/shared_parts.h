@@ -1,4 +1,4 @@
-// How the ranks of a host cut a vector between them (comm/backend/shared.h).
+// How the ranks of a host divide a vector among them.
 #pragma once
 
 #include <algorithm>
@@ -12,20 +12,20 @@ namespace bp {
 
 inline constexpr std::size_t kCacheLine = 64;
 
-// Ranks are given whole lines, so that no two write into one.
+// Ranks get whole cache lines, so that no two write into one.
 [[nodiscard]] constexpr std::size_t whole_lines(std::size_t bytes) {
   return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
-// The part of the first `length` bytes of a chunk that lies in a rank's share of the whole chunk,
-// in bytes.
+// Returns the part of the first `length` bytes of a chunk that lies in a rank's share of the whole
+// chunk, in bytes.
 [[nodiscard]] inline Block share_of(std::size_t chunk, std::size_t length, int ranks, int rank) {
   const Block lines = block_of(chunk / kCacheLine, ranks, rank);
   const std::size_t begin = std::min(length, lines.offset * kCacheLine);
   return {begin, std::min(length, (lines.offset + lines.count) * kCacheLine) - begin};
 }
 
-// All of a collective's vectors at once: an average is divided here too.
+// Reduces the parts of all ranks, and divides for an average.
 inline void reduce_vectors(DataType type,
                            ReduceOp op,
                            std::span<std::byte* const> outs,
@@ -35,7 +35,7 @@ inline void reduce_vectors(DataType type,
   reduce_parts(type, op, outs, parts, count);
 }
 
-// At least one, in which an empty vector is worked on.
+// Returns the number of steps. It is at least 1, also for an empty vector.
 [[nodiscard]] inline std::size_t steps_of(std::size_t bytes, std::size_t a_step) {
   return std::max(std::size_t{1}, (bytes + a_step - 1) / a_step);
 }

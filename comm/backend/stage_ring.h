@@ -1,11 +1,11 @@
-// Where the chunks of one collective after another lie on every rank's stage. Either they take
-// turns in as little of it as possible, or they go all the way round: a place is then written again
-// only after a megabyte of others, when its lines have left the second-level caches of those who
-// read them. Where cores share the third level, a line that another's still has takes five times as
-// long to write.
+// Chooses the offsets of the chunks of successive collectives in each rank's stage. begin() uses as
+// few bytes of the stage as possible; begin_round() cycles through all of it. An offset is then
+// rewritten only after 1 MiB of other chunks, when the readers' L2 caches no longer hold its lines:
+// where cores share an L3 cache, writing a line that another core's L2 still holds takes five times
+// as long.
 //
-// A chunk overlaps neither of the two before it in its collective, nor the last of the collective
-// before: those may still be read while it is written.
+// Invariant: a chunk overlaps neither the two chunks before it in its collective nor the last chunk
+// of the previous collective, because peers may still be reading those.
 #pragma once
 
 #include <algorithm>
@@ -21,17 +21,17 @@ class StageRing {
 
   explicit StageRing(std::size_t longest_chunk) : bytes_(kChunks * longest_chunk) {}
 
-  // A collective begins whose chunks have so many bytes: the same on every rank.
+  // A collective begins whose chunks have `chunk` bytes. All ranks must pass the same value.
   void begin(std::size_t chunk) { lay(chunk, kChunks * chunk); }
   void begin_round(std::size_t chunk) { lay(chunk, bytes_); }
-  [[nodiscard]] std::size_t place(std::size_t step) const {
+  [[nodiscard]] std::size_t offset(std::size_t step) const {
     const std::size_t before_seam = (seam_ - first_) / chunk_;
     if (step < before_seam) return first_ + step * chunk_;
     return (step - before_seam) % (seam_ / chunk_) * chunk_;
   }
-  // It used so many chunks.
+  // The collective has used `steps` chunks.
   void end(std::size_t steps) {
-    last_ = place(steps - 1);
+    last_ = offset(steps - 1);
     next_ = last_ + chunk_;
   }
 
@@ -45,11 +45,11 @@ class StageRing {
   }
 
   std::size_t bytes_;
-  std::size_t last_ = 0;  // of the collective before: its last chunk,
-  std::size_t next_ = 0;  // and the end of it
+  std::size_t last_ = 0;  // the offset of the last chunk of the previous collective
+  std::size_t next_ = 0;  // and the end of that chunk
   std::size_t chunk_ = 1;
   std::size_t first_ = 0;
-  std::size_t seam_ = 1;  // behind which the next lies at the beginning
+  std::size_t seam_ = 1;  // the chunk after this offset lies at the beginning
 };
 
 }  // namespace bp

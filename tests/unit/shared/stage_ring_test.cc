@@ -30,7 +30,7 @@ TEST(StageRing, NeverGivesAPlaceThatMayStillBeRead) {
       round ? ring.begin_round(chunk) : ring.begin(chunk);
       std::vector<Piece> pieces;
       for (std::size_t step = 0; step < steps; ++step) {
-        const Piece piece{ring.place(step), ring.place(step) + chunk};
+        const Piece piece{ring.offset(step), ring.offset(step) + chunk};
         RC_ASSERT(piece.end <= StageRing::kChunks * kLongest);
         const std::size_t before = std::min<std::size_t>(step, 2);
         for (std::size_t i = step - before; i < step; ++i) RC_ASSERT(!overlap(piece, pieces[i]));
@@ -47,7 +47,7 @@ TEST(StageRing, TakesLittleOfIt) {
   StageRing ring(kLongest);
   for (std::size_t i = 0; i < 9; ++i) {
     ring.begin(4);
-    EXPECT_EQ(ring.place(0), i % StageRing::kChunks * 4);
+    EXPECT_EQ(ring.offset(0), i % StageRing::kChunks * 4);
     ring.end(1);
   }
 }
@@ -57,7 +57,7 @@ TEST(StageRing, ComesBackOnlyAfterAllOfIt) {
   std::vector<std::size_t> places;
   for (int i = 0; i < 9; ++i) {
     ring.begin_round(kLongest / 2);
-    places.push_back(ring.place(0));
+    places.push_back(ring.offset(0));
     ring.end(1);
   }
   EXPECT_EQ(places, (std::vector<std::size_t>{0, 32, 64, 96, 128, 160, 192, 224, 0}));

@@ -1,0 +1,50 @@
+#include <algorithm>
+
+#include "comm/backend/algorithms.h"
+#include "comm/backend/shared_algorithms.h"
+#include "comm/backend/shared_parts.h"
+#include "comm/reduce/copy.h"
+
+namespace bp {
+
+// Each rank copies all others' blocks.
+void shared_all_gather(SharedVectors& vectors,
+                       CollectiveCall& call,
+                       View data,
+                       std::span<const std::size_t> counts) {
+  const int rank = vectors.rank();
+  const std::size_t element = size_of(data.type);
+  const auto begin_of = [&](int r) { return gathered_block(counts, r).offset * element; };
+  const auto bytes_of = [&](int r) { return counts[static_cast<std::size_t>(r)] * element; };
+  std::byte* const own = data.data + begin_of(rank);
+  const std::size_t own_bytes = bytes_of(rank);
+  const std::size_t longest = std::ranges::max(counts) * element;
+  const std::size_t chunk = vectors.enter_stage(longest);
+  const bool is_direct = vectors.can_be_direct(own, own_bytes);
+  const auto bring = [&](std::size_t step) {
+    const std::size_t begin = step * chunk;
+    if (is_direct || begin >= own_bytes) return;
+    vectors.copy_to_stage(vectors.stage(rank, step), own + begin,
+                          std::min(chunk, own_bytes - begin));
+  };
+  call.expect(data.bytes() - own_bytes);
+  bring(0);
+  vectors.announce(call, own, own_bytes);
+  const bool all_direct = vectors.are_all_direct();
+  const std::size_t a_step = all_direct ? std::max(longest, std::size_t{1}) : chunk;
+  const std::size_t steps = steps_of(longest, a_step);
+  for (std::size_t step = 0; step < steps; ++step) {
+    const std::size_t begin = step * a_step;
+    for (int peer = 0; peer < vectors.size(); ++peer) {
+      if (peer == rank || begin >= bytes_of(peer)) continue;
+      const std::size_t length = std::min(a_step, bytes_of(peer) - begin);
+      copy_bytes(data.data + begin_of(peer) + begin, vectors.part(peer, begin, step), length);
+      call.count(length);
+    }
+    bring(step + 1);
+    vectors.pass_barrier(call);
+  }
+  if (!all_direct) vectors.leave_stage(steps);
+}
+
+}  // namespace bp

@@ -1,0 +1,37 @@
+#include <algorithm>
+
+#include "comm/backend/shared_algorithms.h"
+#include "comm/backend/shared_parts.h"
+#include "comm/reduce/copy.h"
+
+namespace bp {
+
+void shared_broadcast(SharedVectors& vectors, CollectiveCall& call, View data, int root) {
+  const bool is_root = vectors.rank() == root;
+  const std::size_t bytes = data.bytes();
+  const std::size_t chunk = vectors.enter_stage(bytes);
+  const bool stages = is_root && !vectors.can_be_direct(data.data, bytes);
+  const auto bring = [&](std::size_t step) {
+    const std::size_t begin = step * chunk;
+    if (!stages || begin >= bytes) return;
+    vectors.copy_to_stage(vectors.stage(root, step), data.data + begin,
+                          std::min(chunk, bytes - begin));
+  };
+  call.expect(is_root ? 0 : bytes);
+  bring(0);
+  vectors.announce(call, data.data, bytes);
+  const bool direct = vectors.is_direct(root);
+  const std::size_t a_step = direct ? std::max(bytes, std::size_t{1}) : chunk;
+  const std::size_t steps = steps_of(bytes, a_step);
+  for (std::size_t step = 0; step < steps; ++step) {
+    const std::size_t begin = step * a_step;
+    const std::size_t length = std::min(a_step, bytes - begin);
+    if (!is_root) copy_bytes(data.data + begin, vectors.part(root, begin, step), length);
+    bring(step + 1);
+    vectors.pass_barrier(call);
+    call.count(length);
+  }
+  if (!direct) vectors.leave_stage(steps);
+}
+
+}  // namespace bp

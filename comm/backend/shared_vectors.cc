@@ -1,0 +1,100 @@
+#include "comm/backend/shared_vectors.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "comm/backend/shared_parts.h"
+#include "comm/reduce/copy.h"
+
+namespace bp {
+namespace {
+
+// A chunk of at most this size stays in the first-level caches of the ranks that use it.
+constexpr std::size_t kInFirstCaches = std::size_t{8} << 10;
+
+}  // namespace
+
+SharedVectors::SharedVectors(std::shared_ptr<SharedHost> host,
+                             std::vector<PhaseBarrier::Place> channels,
+                             int rank,
+                             std::size_t chunk)
+    : host_(std::move(host)),
+      channels_(std::move(channels)),
+      rank_(rank),
+      chunk_(chunk),
+      barrier_(host_, channels_, rank),
+      offsets_(channels_.size(), PhaseBarrier::kNowhere),
+      ring_(chunk),
+      sources_(channels_.size()) {}
+
+void SharedVectors::pass_barrier(CollectiveCall& call,
+                                 std::uint64_t offset,
+                                 std::span<const std::byte> bytes) {
+  PhaseBarrier::Announcement announcement{.header = call.context().slot, .offset = offset};
+  std::ranges::copy(bytes, announcement.bytes.begin());
+  barrier_.arrive(announcement);
+  while (const auto late = barrier_.late()) {
+    call.wait_for(*late, [&](const Deadline& deadline, const std::atomic<bool>& stop) {
+      return barrier_.wait(*late, deadline, stop);
+    });
+  }
+  for (int peer = 0; peer < size(); ++peer) {
+    if (barrier_.announcement_of(peer).header != announcement.header) call.disagree(peer);
+  }
+}
+
+void SharedVectors::announce(CollectiveCall& call, const std::byte* vector, std::size_t bytes) {
+  pass_barrier(call, host_->own().offset_of(vector, bytes).value_or(PhaseBarrier::kNowhere));
+  for (int peer = 0; peer < size(); ++peer) {
+    offsets_[static_cast<std::size_t>(peer)] = barrier_.announcement_of(peer).offset;
+  }
+  call.use(are_all_direct() ? "direct" : "staged");
+}
+
+bool SharedVectors::are_all_direct() const {
+  return std::ranges::count(offsets_, PhaseBarrier::kNowhere) == 0;
+}
+
+bool SharedVectors::are_all_staged() const {
+  return std::ranges::count(offsets_, PhaseBarrier::kNowhere) == size();
+}
+
+std::byte* SharedVectors::direct(int peer, std::size_t offset) const {
+  const auto index = static_cast<std::size_t>(peer);
+  return host_->at(channels_[index].rank, offsets_[index] + offset);
+}
+
+// Without it, the first access to each page is a fault in each process.
+void SharedVectors::map_stages() const {
+  for (const PhaseBarrier::Place& channel : channels_) {
+    host_->map(channel.rank, channel.offset + SharedChannel::kStage, StageRing::kChunks * chunk_);
+  }
+}
+
+std::size_t SharedVectors::enter_stage(std::size_t bytes, std::size_t pieces) {
+  const std::size_t most = chunk_ / pieces / kCacheLine * kCacheLine;
+  const std::size_t room = std::clamp(whole_lines(bytes), kCacheLine, most);
+  far_ = barrier_.is_far();
+  // Ranks that alternate on a core find in its caches what they hand to each other.
+  const bool round = !far_ && !barrier_.is_crowded() && room * pieces > kInFirstCaches;
+  if (!round) {
+    ring_.begin(room * pieces);
+    return room;
+  }
+  if (!std::exchange(stages_are_mapped_, true)) map_stages();
+  ring_.begin_round(room * pieces);
+  return room;
+}
+
+std::byte* SharedVectors::stage(int peer, std::size_t step) const {
+  const PhaseBarrier::Place& channel = channels_[static_cast<std::size_t>(peer)];
+  return host_->at(channel.rank, channel.offset + SharedChannel::kStage + ring_.offset(step));
+}
+
+void SharedVectors::copy_to_stage(std::byte* to, const std::byte* from, std::size_t bytes) const {
+  constexpr std::size_t kFew = 256;  // any copy of these is quicker than a fence
+  if (bytes > kFew && far_) return stream(to, from, bytes);
+  copy_bytes(to, from, bytes);
+}
+
+}  // namespace bp

@@ -1,0 +1,110 @@
+// How the ranks of one host see each other's vectors in a collective. A vector in memory of
+// Communicator::allocate() lies in its rank's arena, and the others read and write it there: it is
+// direct. Any other is staged: its rank copies it in chunks to the rank's stage (stage_ring.h), one
+// chunk while the others work on the one before.
+//
+// A rank that writes a chunk has passed a barrier that the others reach only after they have read
+// what was there before.
+//
+// Threads: one at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/backend/collective_call.h"
+#include "comm/backend/stage_ring.h"
+#include "comm/shared/host.h"
+#include "comm/shared/phase_barrier.h"
+
+namespace bp {
+
+// What a communicator takes in the arena of each of its ranks: the barrier's lines and the stage.
+struct SharedChannel {
+  static constexpr std::size_t kStage = 4096;                    // the offset of the stage
+  static constexpr std::size_t kChunk = std::size_t{256} << 10;  // in whole cache lines
+
+  [[nodiscard]] static constexpr std::size_t bytes(std::size_t chunk) {
+    return kStage + StageRing::kChunks * chunk;
+  }
+};
+
+class SharedVectors {
+ public:
+  // `channels` by rank in the communicator: SharedChannel::bytes(chunk) of zeros each. `rank` is
+  // this rank.
+  SharedVectors(std::shared_ptr<SharedHost> host,
+                std::vector<PhaseBarrier::Place> channels,
+                int rank,
+                std::size_t chunk);
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return static_cast<int>(channels_.size()); }
+  // The most bytes of a chunk.
+  [[nodiscard]] std::size_t chunk() const { return chunk_; }
+  // Whether the ranks' cores share no cache. The same on all ranks between two barriers.
+  [[nodiscard]] bool is_far() const { return barrier_.is_far(); }
+
+  // Returns once all ranks have reached this point of the same operation. `bytes`, at most
+  // PhaseBarrier::kInlineBytes, are then what inline_bytes() returns.
+  void pass_barrier(CollectiveCall& call,
+                    std::uint64_t offset = PhaseBarrier::kNowhere,
+                    std::span<const std::byte> bytes = {});
+  [[nodiscard]] const std::byte* inline_bytes(int peer) const {
+    return barrier_.announcement_of(peer).bytes.data();
+  }
+  // A barrier after which all ranks know which vectors are direct, and where. Null: staged.
+  void announce(CollectiveCall& call, const std::byte* vector, std::size_t bytes);
+
+  // Whether this rank's memory lies in its arena.
+  [[nodiscard]] bool can_be_direct(const std::byte* data, std::size_t bytes) const {
+    return host_->own().offset_of(data, bytes).has_value();
+  }
+  // As announced.
+  [[nodiscard]] bool is_direct(int peer) const {
+    return offsets_[static_cast<std::size_t>(peer)] != PhaseBarrier::kNowhere;
+  }
+  [[nodiscard]] bool are_all_direct() const;
+  [[nodiscard]] bool are_all_staged() const;
+  // The byte at `offset` of a direct vector.
+  [[nodiscard]] std::byte* direct(int peer, std::size_t offset) const;
+
+  // A collective begins that has at most `bytes` on the stage at a time, in each of `pieces` which
+  // lie one after another. Returns the bytes of a piece in each step.
+  [[nodiscard]] std::size_t enter_stage(std::size_t bytes, std::size_t pieces = 1);
+  // The chunk of the collective's step `step`.
+  [[nodiscard]] std::byte* stage(int peer, std::size_t step) const;
+  // Copies to this rank's stage, for the others to read.
+  void copy_to_stage(std::byte* to, const std::byte* from, std::size_t bytes) const;
+  // The collective has used the stage for `steps` steps on every rank.
+  void leave_stage(std::size_t steps) { ring_.end(steps); }
+
+  // The bytes of a vector from `offset` on: direct, or in the chunk of this step.
+  [[nodiscard]] std::byte* part(int peer, std::size_t offset, std::size_t step) const {
+    return is_direct(peer) ? direct(peer, offset) : stage(peer, step);
+  }
+
+  // Room for addresses by rank, which no collective needs to allocate.
+  [[nodiscard]] std::vector<const std::byte*>& sources() { return sources_; }
+  [[nodiscard]] std::vector<std::byte*>& targets() { return targets_; }
+
+ private:
+  void map_stages() const;
+
+  std::shared_ptr<SharedHost> host_;
+  std::vector<PhaseBarrier::Place> channels_;
+  int rank_;
+  std::size_t chunk_;
+  PhaseBarrier barrier_;
+  std::vector<std::uint64_t> offsets_;  // of the ranks' vectors in their arenas
+  StageRing ring_;
+  bool far_ = true;  // is_far() when the collective entered the stage
+  bool stages_are_mapped_ = false;
+  std::vector<const std::byte*> sources_;
+  std::vector<std::byte*> targets_;
+};
+
+}  // namespace bp
