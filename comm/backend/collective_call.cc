@@ -10,7 +10,7 @@
 namespace bp {
 namespace {
 
-// Its life is a wait for `peer`.
+// Reports a wait for `peer` at its end.
 class Waiting {
  public:
   Waiting(CallSupervisor& supervisor, int peer) : supervisor_(supervisor), peer_(peer) {}
@@ -31,7 +31,7 @@ class Waiting {
 std::span<std::byte> Scratch::at_least(std::size_t bytes) {
   const std::size_t needed = (bytes + sizeof(Line) - 1) / sizeof(Line);
   if (needed > count_) {
-    lines_.reset();  // first, so that the old and the new never live together
+    lines_.reset();  // first, so that the old and the new memory never exist at once
     lines_ = std::make_unique_for_overwrite<Line[]>(needed);
     count_ = needed;
   }
@@ -39,7 +39,7 @@ std::span<std::byte> Scratch::at_least(std::size_t bytes) {
 }
 
 CollectiveCall::CollectiveCall(CallContext context)
-    : context_(std::move(context)), patience_(context_.timeout, context_.begin) {}
+    : context_(std::move(context)), timeout_(context_.timeout, context_.begin) {}
 
 std::uint64_t CollectiveCall::next_slot(Posted& posted, int peer, Lane lane) const {
   const auto index = static_cast<std::size_t>(lane);
@@ -50,7 +50,7 @@ std::uint64_t CollectiveCall::next_slot(Posted& posted, int peer, Lane lane) con
 CollectiveCall::Team::Team(CollectiveCall& call, std::vector<int> members)
     : call_(call), members_(std::move(members)) {
   const auto own = std::ranges::find(members_, call.context_.rank);
-  BP_CHECK(call.team_ == nullptr && own != members_.end(), "a team is of this rank and others");
+  BP_CHECK(call.team_ == nullptr && own != members_.end(), "a team has this rank and others");
   rank_ = static_cast<int>(own - members_.begin());
   call_.team_ = this;
 }
@@ -106,14 +106,14 @@ void CollectiveCall::wait_for_member(int peer, const Wait& wait) {
 void CollectiveCall::wait_in_slices(int peer, const Wait& wait) {
   CallSupervisor& supervisor = *context_.supervisor;
   const Waiting waiting(supervisor, peer);
-  patience_.look(waiting.begin());
+  timeout_.look(waiting.begin());
   if (!stall_) stall_.emplace(std::min(context_.stall_after, context_.timeout / 2));
   for (;;) {
-    const Deadline slice = patience_.slice();
+    const Deadline slice = timeout_.slice();
     if (wait(stall_->at() < slice.at() ? *stall_ : slice, supervisor.stop())) return;
     if (supervisor.stop().load(std::memory_order_acquire)) throw supervisor.stopped(*this);
-    patience_.look();
-    if (patience_.over()) throw supervisor.timed_out(*this, peer);
+    timeout_.look();
+    if (timeout_.over()) throw supervisor.timed_out(*this, peer);
     if (stall_->passed()) {
       supervisor.stalled(*this);
       stall_.emplace(context_.stall_after);
@@ -125,10 +125,10 @@ void CollectiveCall::disagree(int peer) {
   constexpr std::chrono::milliseconds kLookAgain{10};
   CallSupervisor& supervisor = *context_.supervisor;
   for (;; std::this_thread::sleep_for(kLookAgain)) {
-    supervisor.stalled(*this);  // throws once the other has shown what it asked for
+    supervisor.stalled(*this);  // throws once the peer has shown what it asked for
     if (stop().load(std::memory_order_acquire)) throw supervisor.stopped(*this);
-    patience_.look();
-    if (patience_.over()) throw supervisor.timed_out(*this, in_communicator(peer));
+    timeout_.look();
+    if (timeout_.over()) throw supervisor.timed_out(*this, in_communicator(peer));
   }
 }
 

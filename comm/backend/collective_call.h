@@ -1,6 +1,6 @@
 // One collective in progress on this rank, as an algorithm sees it: messages to and from the ranks
-// of the communicator, all on the collective's own slot. It waits with the collective's deadline,
-// counts how far it got, and turns every trouble into an Error that says so.
+// of the communicator, all on the collective's own slots. It waits until the collective's deadline,
+// counts how many bytes have come, and turns every failure into an Error that says so.
 //
 // Threads: one at a time.
 #pragma once
@@ -26,7 +26,8 @@ namespace bp {
 
 class CollectiveCall;
 
-// What the engine does for a call that does not go smoothly. Each may wait a little itself.
+// What the engine does for a call that makes no progress or fails. Each function may wait for up to
+// a second itself.
 class CallSupervisor {
  public:
   CallSupervisor() = default;
@@ -34,27 +35,27 @@ class CallSupervisor {
   CallSupervisor& operator=(const CallSupervisor&) = delete;
   virtual ~CallSupervisor() = default;
 
-  // Set when the call has to end.
+  // Set when the call must end.
   [[nodiscard]] virtual const std::atomic<bool>& stop() const = 0;
-  // The call has waited long: look whether all ranks are at the same collective, and throw when
-  // they are not.
+  // The call has made no progress for a stall. Throws if the ranks are in different collectives.
   virtual void stalled(const CollectiveCall& call) = 0;
-  // The ranks are seen to disagree: what all of them are told.
+  // The ranks disagree, as `text` says. Returns what all of them throw.
   [[nodiscard]] virtual Error mismatched(const std::string& text) = 0;
-  // What to throw when ... (peer -1: not known which)
+  // Each returns what to throw when ... (peer -1: an unknown one)
   [[nodiscard]] virtual Error stopped(const CollectiveCall& call) = 0;
   [[nodiscard]] virtual Error timed_out(const CollectiveCall& call, int peer) = 0;
   [[nodiscard]] virtual Error failed(const CollectiveCall& call,
                                      int peer,
                                      const TransportFailure& why) = 0;
-  // A wait for `peer` is over.
+  // A wait for `peer`, which began at `since`, is over.
   virtual void waited(int peer, std::chrono::steady_clock::time_point since) = 0;
 };
 
-// Memory that outlives a call, so that the next one need not allocate.
+// Memory that outlives a call, so that the next call need not allocate.
 class Scratch {
  public:
-  // 64-byte aligned, content undefined; gone at the next call of this function.
+  // Returns `bytes` at a multiple of 64, with undefined content. The next call of this function
+  // invalidates them.
   [[nodiscard]] std::span<std::byte> at_least(std::size_t bytes);
 
  private:
@@ -65,7 +66,7 @@ class Scratch {
   std::size_t count_ = 0;
 };
 
-// What is kept of a call.
+// What the flight recorder keeps of a call.
 struct CallRecord {
   std::string_view algorithm = {};     // a constant
   std::chrono::nanoseconds waited{0};  // for other ranks
@@ -78,34 +79,35 @@ struct CallContext {
   CallRecord* record = nullptr;
   std::span<const int> members;  // transport ranks, by rank in the communicator
   int rank = 0;                  // in the communicator
-  std::uint64_t slot = 0;        // the first of those that this collective may use
-  std::uint64_t sequence = 0;    // how many collectives came before
+  std::uint64_t slot = 0;        // the first slot of this collective
+  std::uint64_t sequence = 0;    // the number of collectives before this one
   const Operation* operation = nullptr;
   Deadline::Clock::time_point begin;
-  std::chrono::milliseconds timeout{0};      // it may take since, while we run
-  std::chrono::milliseconds stall_after{0};  // when, and how often, to look whether all agree
+  std::chrono::milliseconds timeout{0};      // from `begin`, not counting stops of this process
+  std::chrono::milliseconds stall_after{0};  // when, and how often, a wait calls stalled()
 };
 
-// Both ends number the messages of a pair of ranks, by lane: the first send meets the first
-// receive, whatever happens to others. Lanes need not be posted in one order at both ends.
+// Both ends number the messages of a pair of ranks, by lane: the first send on a lane goes to the
+// first receive on it. The two ends may post different lanes in different orders.
 enum class Lane : std::uint64_t { data, second, barrier };
 inline constexpr std::size_t kLanes = 3;
 
 class CollectiveCall {
  public:
-  // A message on its way; abandoned when dropped.
+  // A message in flight. Its destruction abandons it.
   class Message {
    private:
     friend class CollectiveCall;
     std::unique_ptr<Transfer> transfer_;
     int peer_ = -1;             // in the communicator
-    std::size_t received_ = 0;  // bytes that its completion adds to what was received
+    std::size_t received_ = 0;  // the bytes that it adds to received() when it is complete
   };
 
   explicit CollectiveCall(CallContext context);
 
-  // While it lives, the call is one among `members`: ranks of the communicator, ascending, ours
-  // among them. rank(), size() and every peer are counted there. One at a time.
+  // While a Team exists, the call is restricted to `members`: ranks of the communicator, ascending,
+  // with this rank. rank(), size() and every peer then count within the team. A call has at most
+  // one team at a time.
   class Team {
    public:
     Team(CollectiveCall& call, std::vector<int> members);
@@ -125,33 +127,34 @@ class CollectiveCall {
     return static_cast<int>(team_ == nullptr ? context_.members.size() : team_->members_.size());
   }
 
-  // Post receives before the sends that they belong with. All throw Error.
+  // An algorithm should post a receive before the peer's send. All throw Error.
   [[nodiscard]] Message receive(int peer, std::span<std::byte> into, Lane lane = Lane::data);
   [[nodiscard]] Message send(int peer, std::span<const std::byte> from, Lane lane = Lane::data);
-  void wait(Message& message);  // returns at once where it is complete or was never posted
+  void wait(Message& message);  // returns at once if it is complete or was never posted
 
-  // Waits for `peer` by another way than a message: `wait` is like Transfer::wait().
+  // Waits for `peer` in another way than by a message: `wait` is like Transfer::wait().
   using Wait = std::function<bool(const Deadline& deadline, const std::atomic<bool>& stop)>;
   void wait_for(int peer, const Wait& wait);
-  // `peer` is seen to be at another operation: throws what all ranks are told.
+  // `peer` is in another operation. Throws what all ranks throw.
   [[noreturn]] void disagree(int peer);
-  // The ranks differ in what no header tells; all come to the same text.
+  // The ranks differ in something that is not in the header. All ranks must pass the same text.
   [[noreturn]] void disagree(const std::string& text) {
     throw context_.supervisor->mismatched(text);
   }
 
-  // Runs what waits by itself, and turns its TransportFailure into an Error. The peer is unknown.
+  // Runs an action that waits by itself, and turns its TransportFailure into an Error without a
+  // peer.
   void guard(const std::function<void()>& action);
   [[nodiscard]] const std::atomic<bool>& stop() const { return context_.supervisor->stop(); }
 
-  // How it is carried out: "ring", a constant.
+  // Records how the collective is carried out: "ring", a constant.
   void use(std::string_view algorithm) { context_.record->algorithm = algorithm; }
-  // How many bytes this rank will receive from now on, for messages about trouble.
+  // The number of bytes that this rank will receive from now on, for error texts.
   void expect(std::size_t bytes) {
     wanted_ = bytes;
     received_ = 0;
   }
-  // And how many have come by another way than messages.
+  // `bytes` have come in another way than by messages.
   void count(std::size_t bytes) { received_ += bytes; }
 
   [[nodiscard]] std::size_t received() const { return received_; }
@@ -160,8 +163,8 @@ class CollectiveCall {
     return context_.scratch->at_least(bytes);
   }
   [[nodiscard]] const CallContext& context() const { return context_; }
-  [[nodiscard]] const PausableTimeout& patience() const { return patience_; }
-  // Of a rank of the communicator; -1 for an unknown one.
+  [[nodiscard]] std::chrono::milliseconds time_left() const { return timeout_.left(); }
+  // The rank in the transport of a rank of the communicator; -1 for -1.
   [[nodiscard]] int world_rank(int peer) const {
     return peer < 0 ? -1 : context_.members[static_cast<std::size_t>(peer)];
   }
@@ -172,17 +175,17 @@ class CollectiveCall {
   [[nodiscard]] int in_communicator(int peer) const {
     return team_ == nullptr ? peer : team_->members_[static_cast<std::size_t>(peer)];
   }
-  // `peer` in the communicator, as in all below.
+  // Here and below `peer` is a rank of the communicator.
   void wait_for_member(int peer, const Wait& wait);
   void wait_in_slices(int peer, const Wait& wait);
-  // [peer][lane]: how many messages were posted
+  // [peer][lane]: the number of posted messages
   using Posted = std::vector<std::array<std::uint64_t, kLanes>>;
   [[nodiscard]] std::uint64_t next_slot(Posted& posted, int peer, Lane lane) const;
 
   CallContext context_;
   const Team* team_ = nullptr;
-  PausableTimeout patience_;
-  std::optional<Deadline> stall_;  // since it waits
+  PausableTimeout timeout_;
+  std::optional<Deadline> stall_;  // from the first wait on
   Posted sends_;                   // empty until a message is posted
   Posted receives_;
   std::size_t received_ = 0;

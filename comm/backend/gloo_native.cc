@@ -20,7 +20,7 @@ NativeCall native_call(const Operation& operation, const CollectiveCall& call) {
   native.output = operation.output.data;
   native.output_count = operation.output.count;
   native.root = operation.root;
-  native.timeout_ms = call.patience().left().count();  // on Gloo's own clock
+  native.timeout_ms = call.time_left().count();  // on Gloo's own clock
   native.stop = &call.stop();
   return native;
 }

@@ -105,7 +105,7 @@ void Engine::look_for_failed_group() {
 void Engine::warn_of_missing(const CollectiveCall& call) {
   using std::chrono::duration_cast;
   using std::chrono::seconds;
-  const auto waited = call.context().timeout - call.patience().left();
+  const auto waited = call.context().timeout - call.time_left();
   const bool gets_on = std::exchange(received_, call.received()) != call.received();
   if (gets_on || warned_ || waited < kWarnAfterStalls * setup_.stall_after) return;
   warned_ = true;
