@@ -1,94 +1,92 @@
 #include "comm/engine/engine.h"
 
+#include <exception>
 #include <utility>
 
 #include "base/pausable_timeout.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "comm/backend/perform.h"
-#include "comm/engine/work_state.h"
 
 namespace bp {
-Engine::Engine(EngineSetup setup) : setup_(std::move(setup)) {
-  messages_ = std::make_unique<Messages>(*this);
-  failure_.on_set([this] { messages_->wake(); });
-  if (!setup_.job) return;
-  agreement_.emplace(setup_.job->store(), setup_.group, setup_.members);
-  setup_.job->add(failure_);
+
+Engine::Engine(EngineSetup setup)
+    : state_(std::move(setup)),
+      trace_(state_.setup()),
+      notes_(state_.setup()),
+      message_supervisor_(state_, trace_, notes_, [this] { return collectives_asked_for(); }),
+      messages_(message_supervisor_),
+      supervisor_(state_, trace_, notes_, messages_),
+      join_protocol_(state_, packing_) {
+  if (this->setup().job) this->setup().job->add(state_.failure());
 }
 
 Engine::~Engine() {
-  failure_.set({ErrorCode::aborted, "the communicator was destroyed"});
-  if (setup_.job) setup_.job->transport().wake();
+  state_.failure().set({ErrorCode::aborted, "the communicator was destroyed"});
+  if (setup().job) setup().job->transport().wake();
   {
-    const std::lock_guard lock(mutex_);
-    closing_ = true;
+    const std::lock_guard lock(state_.mutex());
+    is_closing_ = true;
     changed_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
-  if (setup_.job) setup_.job->remove(failure_);
-  messages_.reset();
-}
-
-Error Engine::refusal(const Error& failure, const Operation* next) const {
-  if (failure.code() == ErrorCode::mismatch) return failure;  // the same on all ranks
-  return {failure.code(), concat(rank_text(setup_.rank), " did not ",
-                                 next == nullptr ? "finish" : concat("begin ", describe(*next)),
-                                 ": ", failure.what())};
+  if (setup().job) setup().job->remove(state_.failure());
 }
 
 void Engine::refuse_if_over(const Operation* next) {
-  if (failure_.flag().load(std::memory_order_acquire)) {
-    const Error failure = *failure_.get();
-    if (!std::exchange(told_, true)) {
-      leave_record(recorder_.recent());
-      throw refusal(failure, next);
+  if (state_.has_failed()) {
+    if (!state_.failure_is_known()) {
+      state_.set_failure_is_known();
+      state_.write_record(state_.recorder().recent());
+      throw state_.not_begun(next);
     }
     throw Error(ErrorCode::aborted,
-                concat("this communicator has already failed: ", failure.what()));
+                concat("this communicator has already failed: ", state_.failure().get()->what()));
   }
-  if (finished_) throw Error(ErrorCode::aborted, "this communicator has finished");
+  if (has_finished_) throw Error(ErrorCode::aborted, "this communicator has finished");
 }
 
 void Engine::run(const Operation& operation) {
   {
-    std::unique_lock lock(mutex_);
+    std::unique_lock lock(state_.mutex());
     refuse_if_over(&operation);
     wait_until_idle(lock);  // what was started before comes first
-    enter(operation);
-    blocking_ = true;
+    enter(operation, /*on_callers_thread=*/true);
   }
   try {
     execute(operation);
   } catch (...) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(state_.mutex());
     leave(operation, /*good=*/false);
     throw;
   }
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(state_.mutex());
   leave(operation, /*good=*/true);
 }
 
-void Engine::enter(const Operation& operation) {
-  busy_ = true;
-  call_record_ = {};
-  entered_ = FlightRecorder::Clock::now();
-  ticket_ = recorder_.begin(operation, sequence_, entered_);
+void Engine::enter(const Operation& operation, bool on_callers_thread) {
+  is_busy_ = true;
+  const auto now = Clock::now();
+  in_progress_ = {.ticket = state_.recorder().begin(operation, sequence_, now),
+                  .begin = now,
+                  .on_callers_thread = on_callers_thread};
 }
 
 void Engine::leave(const Operation& operation, bool good) {
-  const auto now = FlightRecorder::Clock::now();
-  recorder_.end(ticket_, good, call_record_, now);
-  if (setup_.trace) draw(operation, now);
-  busy_ = false;
-  blocking_ = false;
-  told_ = told_ || !good;
+  const auto now = Clock::now();
+  const InProgress& ended = in_progress_;
+  state_.recorder().end(ended.ticket, good, ended.record, now);
+  if (trace_.is_on()) {
+    trace_.add_collective(operation, supervisor_.sequence(), ended.record, ended.begin, now);
+  }
+  is_busy_ = false;
+  if (!good) state_.set_failure_is_known();
   changed_.notify_all();
 }
 
 std::shared_ptr<Work::State> Engine::start(Operation operation) {
   auto state = std::make_shared<TaskState>();
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(state_.mutex());
   refuse_if_over(&operation);
   wait_for_room(lock, operation);
   if (!thread_.joinable()) thread_ = start_thread("bp progress", [this] { progress(); });
@@ -97,39 +95,35 @@ std::shared_ptr<Work::State> Engine::start(Operation operation) {
   return state;
 }
 
-// What is under way ends at its own deadline, with which all the others end.
+// The operation in flight ends at its own deadline, at which it ends on all ranks.
 void Engine::wait_for_room(std::unique_lock<std::mutex>& lock, const Operation& operation) {
-  const std::size_t most = setup_.max_in_flight;
-  const auto timeout = timeout_of(operation);
-  const auto has_room = [&] { return most == 0 || queue_.size() + (busy_ ? 1 : 0) < most; };
+  const std::size_t most = setup().max_in_flight;
+  const auto timeout = setup().timeout_of(operation);
+  const auto has_room = [&] { return most == 0 || queue_.size() + (is_busy_ ? 1 : 0) < most; };
   if (wait_with_timeout(changed_, lock, PausableTimeout(timeout), has_room)) {
     return refuse_if_over(&operation);
   }
   throw Error(ErrorCode::timeout,
-              concat(rank_text(setup_.rank), " did not begin ", describe(operation), ": ", most,
+              concat(setup().own_text(), " did not begin ", describe(operation), ": ", most,
                      " operations are in flight, as many as max_in_flight allows, and none ended "
                      "within ",
                      timeout.count(), " ms (wait for earlier ones, or allow more)"));
 }
 
-std::chrono::milliseconds Engine::timeout_of(const Operation& operation) const {
-  return operation.timeout.count() > 0 ? operation.timeout : setup_.timeout;
-}
-
-// Bounded: every operation before ends at its own deadline.
+// Bounded, because every earlier operation ends at its own deadline.
 void Engine::wait_until_idle(std::unique_lock<std::mutex>& lock) {
-  changed_.wait(lock, [this] { return queue_.empty() && !busy_; });
+  changed_.wait(lock, [this] { return queue_.empty() && !is_busy_; });
 }
 
 void Engine::progress() {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(state_.mutex());
   for (;;) {
-    // Idle, not waiting for a peer: ends with the next start() or the destructor.
-    changed_.wait(lock, [this] { return (!queue_.empty() && !busy_) || closing_; });
+    // This thread is idle and waits for no peer. The next start() or the destructor wakes it.
+    changed_.wait(lock, [this] { return (!queue_.empty() && !is_busy_) || is_closing_; });
     if (queue_.empty()) return;
-    Task task = std::move(queue_.front());
+    const Task task = std::move(queue_.front());
     queue_.pop_front();
-    enter(task.operation);
+    enter(task.operation, /*on_callers_thread=*/false);
     lock.unlock();
     std::exception_ptr error;
     try {
@@ -139,137 +133,128 @@ void Engine::progress() {
     }
     lock.lock();
     leave(task.operation, !error);
-    if (setup_.trace) {
-      setup_.trace->add_overlapping({.row = row("buckets"),
-                                     .name = describe(task.operation),
-                                     .begin = task.started,
-                                     .end = FlightRecorder::Clock::now()});
-    }
-    task.state->finish(error);  // who sees us idle sees it done
+    if (trace_.is_on()) trace_.add_async(task.operation, task.started, Clock::now());
+    task.state->finish(
+        error);  // with the mutex held: a caller that finds no operation sees it done
   }
 }
 
-// Whatever goes wrong in the middle of a collective leaves the ranks out of step, so it ends the
-// communicator.
+// Whatever goes wrong within a collective leaves the ranks at different steps of it, so the
+// communicator cannot be used any more.
 void Engine::execute(const Operation& operation) {
-  // It was pending when that happened.
-  if (failure_.flag().load(std::memory_order_acquire)) throw refusal(*failure_.get(), &operation);
+  // It was pending when the communicator failed.
+  if (state_.has_failed()) throw state_.not_begun(&operation);
   try {
     carry_out(operation);
   } catch (const Error& error) {
-    failure_.set(error);
-    leave_evidence(operation);
+    state_.failure().set(error);
+    supervisor_.leave_evidence(operation);
     throw;
   } catch (const std::exception& other) {
-    const Error error = declare(
-        setup_.members[static_cast<std::size_t>(setup_.rank)], ErrorCode::io,
-        concat(rank_text(setup_.rank), " failed in ", describe(operation), ": ", other.what()));
-    leave_evidence(operation);
+    const Error error = state_.declare(
+        setup().transport_rank(setup().rank), ErrorCode::io,
+        concat(setup().own_text(), " failed in ", describe(operation), ": ", other.what()));
+    supervisor_.leave_evidence(operation);
     throw error;
   }
 }
 
-void Engine::carry_out_one(const Operation& operation, FlightRecorder::Clock::time_point begin) {
-  header_ = {setup_.group, sequence_++, &operation, setup_.algorithm};
-  shown_ = false;
-  warned_ = false;
-  received_ = 0;
-  store_silent_ = false;
-  CallContext context;
-  context.transport = setup_.job ? &setup_.job->transport() : nullptr;
-  context.supervisor = this;
-  context.scratch = &scratch_;
-  context.record = &call_record_;
-  context.members = setup_.members;
-  context.rank = setup_.rank;
-  context.slot = header_.slot();
-  context.sequence = header_.sequence;
-  context.operation = &operation;
-  context.begin = begin;
-  context.timeout = timeout_of(operation);
-  context.stall_after = setup_.stall_after;
-  CollectiveCall call(std::move(context));
-  perform(*setup_.backend, operation, call, packing_);
-  if (shown_) forget_shown();
+void Engine::carry_out(const Operation& operation) {
+  if (setup().joinable && size() > 1) {
+    join_protocol_.run(operation,
+                       [this](const Operation& one) { carry_out_one(one, Clock::now()); });
+  } else if (operation.kind != Operation::Kind::join) {
+    carry_out_one(operation, in_progress_.begin);
+  }
 }
 
-void Engine::abort(const std::string& why) {
-  const Error error(ErrorCode::aborted, concat(rank_text(setup_.rank), " aborted: ", why));
-  failure_.set(error);
-  if (!setup_.job) return;
-  setup_.job->transport().wake();
-  if (setup_.is_world) {
-    setup_.job->fail(failure_, setup_.members[static_cast<std::size_t>(setup_.rank)], error);
-  } else {
-    setup_.job->store().set(failed_key(), to_text(error));
-  }
+void Engine::carry_out_one(const Operation& operation, Clock::time_point begin) {
+  const Header header{setup().group, sequence_++, &operation, setup().algorithm};
+  supervisor_.begin(header, in_progress_.on_callers_thread, in_progress_.record);
+  CallContext context;
+  context.transport = setup().job ? &setup().job->transport() : nullptr;
+  context.supervisor = &supervisor_;
+  context.scratch = &scratch_;
+  context.record = &in_progress_.record;
+  context.members = setup().members;
+  context.rank = setup().rank;
+  context.slot = header.slot();
+  context.sequence = header.sequence;
+  context.operation = &operation;
+  context.begin = begin;
+  context.timeout = setup().timeout_of(operation);
+  context.stall_after = setup().stall_after;
+  CollectiveCall call(std::move(context));
+  perform(*setup().backend, operation, call, packing_);
+  supervisor_.end();
+}
+
+int Engine::join(const Operation& operation) {
+  run(operation);
+  return join_protocol_.last_to_join();  // 0 for a rank that is alone
 }
 
 std::shared_ptr<Store> Engine::give_up_store() {
-  if (!setup_.is_world || !setup_.job) {
+  if (!setup().is_world || !setup().job) {
     throw Error(ErrorCode::invalid_argument,
-                concat(setup_.group,
-                       " cannot recover: only a world of several ranks can, and its "
-                       "groups are split anew"));
+                concat(setup().group,
+                       " cannot recover: only a world of several ranks can, and its groups are "
+                       "split again afterwards"));
   }
-  if (!failure_.get()) {
+  if (!state_.has_failed()) {
     throw Error(ErrorCode::invalid_argument,
-                concat(setup_.group, " has nothing to recover from: it has not failed"));
+                concat(setup().group, " has nothing to recover from: it has not failed"));
   }
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(state_.mutex());
   wait_until_idle(lock);
-  return setup_.job->hand_over_store();
+  return setup().job->hand_over_store();
 }
 
 void Engine::finish() {
   {
-    std::unique_lock lock(mutex_);
+    std::unique_lock lock(state_.mutex());
     refuse_if_over(nullptr);
     wait_until_idle(lock);
     refuse_if_over(nullptr);
   }
-  messages_->finish();
-  if (agreement_) agreement_->leave(setup_.rank, sequence_);
-  const std::lock_guard lock(mutex_);
-  finished_ = true;
+  messages_.finish();
+  supervisor_.leave(sequence_);
+  const std::lock_guard lock(state_.mutex());
+  has_finished_ = true;
+}
+
+// A pending operation will begin, so it counts.
+std::uint64_t Engine::collectives_asked_for() const {
+  const std::lock_guard lock(state_.mutex());
+  return sequence_ + queue_.size();
 }
 
 std::shared_ptr<Work::State> Engine::start_send(Operation operation) {
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(state_.mutex());
     refuse_if_over(&operation);
   }
-  return messages_->start_send(std::move(operation));
+  return messages_.start_send(std::move(operation));
 }
 
 std::shared_ptr<Work::State> Engine::start_receive(Operation operation, MessageStatus* report) {
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(state_.mutex());
     refuse_if_over(&operation);
   }
-  return messages_->start_receive(std::move(operation), report);
+  return messages_.start_receive(std::move(operation), report);
 }
 
 void Engine::send(Operation operation) {
-  messages_->refuse_endless_send(operation);
+  messages_.refuse_endless_send(operation);
   start_send(std::move(operation))->wait({});
 }
 
 MessageStatus Engine::receive(Operation operation) {
-  messages_->refuse_endless_receive(operation);
+  messages_.refuse_endless_receive(operation);
   MessageStatus received;
   start_receive(std::move(operation), &received)->wait({});
   return received;
-}
-
-Counters Engine::counters() const {
-  const std::lock_guard lock(mutex_);
-  return recorder_.counters();
-}
-
-std::vector<RecordedOperation> Engine::recent() const {
-  const std::lock_guard lock(mutex_);
-  return recorder_.recent();
 }
 
 }  // namespace bp

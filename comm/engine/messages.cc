@@ -1,5 +1,5 @@
-// Messages on their way: how they start, meet their receives and complete. How they are waited for
-// is in message_wait.cc.
+// How messages start, match their receives and complete. messages_wait.cc waits for them, and
+// messages_finish.cc ends them.
 #include "comm/engine/messages.h"
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 
 #include "base/mix.h"
 #include "base/text.h"
-#include "comm/engine/engine.h"
 
 namespace bp {
 namespace {
@@ -24,13 +23,16 @@ std::uint64_t hash_of(std::string_view text) {
 
 }  // namespace
 
-Messages::Messages(Engine& engine)
-    : engine_(engine),
-      group_(hash_of(engine.setup().group)),
-      messenger_(engine.setup().job ? &engine.setup().job->messenger() : nullptr),
+Messages::Messages(MessageSupervisor& supervisor)
+    : supervisor_(supervisor),
+      state_(supervisor.state()),
+      setup_(state_.setup()),
+      group_(hash_of(setup_.group)),
+      messenger_(setup_.job ? &setup_.job->messenger() : nullptr),
       core_(std::make_shared<MessageCore>()),
-      peers_(engine.setup().members.size()) {
+      peers_(setup_.members.size()) {
   core_->owner = this;
+  state_.failure().on_set([this] { wake(); });
   if (messenger_ != nullptr) messenger_->add(group_, *this);
 }
 
@@ -43,23 +45,37 @@ Messages::~Messages() {
     const auto work = *in_flight_.begin();
     end(*work, gone);
   }
-  for (int peer = 0; messenger_ != nullptr && peer < engine_.size(); ++peer) {
-    for (OutgoingPacket& packet : at(peer).eager) {
-      messenger_->keep(in_transport(peer), std::move(packet));
+  for (int peer = 0; messenger_ != nullptr && peer < size(); ++peer) {
+    for (OutgoingPacket& packet : at(peer).window.unreceived()) {
+      messenger_->keep(setup_.transport_rank(peer), std::move(packet));
     }
   }
   core_->owner = nullptr;
   core_->changed.notify_all();
 }
 
-int Messages::in_transport(int peer) const {
-  return engine_.setup().members[static_cast<std::size_t>(peer)];
+const std::byte* Messages::Arrived::data() const {
+  if (local) return local->operation.input.data;
+  return payload.empty() ? kept.data() : payload.data();
+}
+
+int Messages::member_of(int transport_rank) const {
+  const std::vector<int>& members = setup_.members;
+  return static_cast<int>(std::ranges::find(members, transport_rank) - members.begin());
+}
+
+MessageRoute Messages::route(int sender, int receiver, int tag, std::size_t bytes) const {
+  return {.group = group_,
+          .sender = setup_.transport_rank(sender),
+          .receiver = setup_.transport_rank(receiver),
+          .tag = tag,
+          .bytes = bytes};
 }
 
 void Messages::open(int peer) {
   if (messenger_ == nullptr) return;
-  if (peer != kAnySource) return messenger_->open(in_transport(peer));
-  for (const int member : engine_.setup().members) messenger_->open(member);
+  if (peer != kAnySource) return messenger_->open(setup_.transport_rank(peer));
+  for (const int member : setup_.members) messenger_->open(member);
 }
 
 std::shared_ptr<MessageWork> Messages::start_send(Operation operation) {
@@ -85,11 +101,11 @@ std::shared_ptr<MessageWork> Messages::start(const std::shared_ptr<MessageWork>&
   {
     const Lock lock(core_->mutex);
     work->begun = FlightRecorder::Clock::now();
-    work->ticket = engine_.record_message(work->operation, work->begun);
+    work->ticket = supervisor_.record_begin(work->operation, work->begun);
     in_flight_.insert(work);
     disagreement = work->sends ? send(work) : post(work);
   }
-  if (disagreement) engine_.disagree_on_message(*disagreement);
+  if (disagreement) supervisor_.disagree(*disagreement);
   return work;
 }
 
@@ -112,7 +128,7 @@ PacketHeader Messages::header_of(const MessageWork& work) const {
 Messages::Disagreement Messages::send(const std::shared_ptr<MessageWork>& work) {
   Peer& peer = at(work->peer);
   work->number = peer.sent++;
-  if (work->peer == engine_.setup().rank) return send_to_self(work);
+  if (work->peer == setup_.rank) return send_to_self(work);
   if (!peer.lost.empty()) {
     work->broken = peer.lost;
     return std::nullopt;
@@ -126,24 +142,19 @@ Messages::Disagreement Messages::send(const std::shared_ptr<MessageWork>& work) 
 }
 
 void Messages::send_to_peer(MessageWork& work) {
-  Peer& peer = at(work.peer);
+  EagerWindow& window = at(work.peer).window;
+  const int to = setup_.transport_rank(work.peer);
   const ConstView& data = work.operation.input;
   Packet packet{.header = header_of(work), .payload = {}};
-  tell_consumed(peer, packet.header);
-  if (data.bytes() <= kEagerBytes && peer.eager.size() < kWindow &&
-      peer.eager_bytes + data.bytes() <= kWindowBytes) {
+  window.acknowledge_in(packet.header);
+  if (data.bytes() <= kEagerBytes && window.has_room(data.bytes())) {
     packet.header.kind = PacketHeader::Kind::eager;
     packet.payload = {data.data, data.bytes()};
-    peer.eager.push_back(messenger_->post(in_transport(work.peer), packet));
-    peer.eager_bytes += data.bytes();
+    window.add_sent(messenger_->post(to, packet));
     return complete(work);
   }
-  work.announcement = messenger_->post(in_transport(work.peer), packet);
-  post_transfers(work, {.group = group_,
-                        .sender = in_transport(engine_.setup().rank),
-                        .receiver = in_transport(work.peer),
-                        .tag = work.operation.tag,
-                        .bytes = data.bytes()});
+  work.announcement = messenger_->post(to, packet);
+  post_transfers(work, route(setup_.rank, work.peer, work.operation.tag, data.bytes()));
   work.phase = MessageWork::Phase::moving;
 }
 
@@ -152,7 +163,8 @@ Messages::Disagreement Messages::send_to_self(const std::shared_ptr<MessageWork>
   Arrived message{.from = work->peer, .header = header_of(*work)};
   const auto waiting = std::ranges::count_if(
       matching_.arrived(), [&](const Arrived& one) { return one.from == work->peer; });
-  if (data.bytes() <= kEagerBytes && waiting < static_cast<std::ptrdiff_t>(kWindow)) {
+  if (data.bytes() <= kEagerBytes &&
+      waiting < static_cast<std::ptrdiff_t>(EagerWindow::kMessages)) {
     message.header.kind = PacketHeader::Kind::eager;
     message.payload = {data.data, data.bytes()};
     complete(*work);
@@ -163,10 +175,9 @@ Messages::Disagreement Messages::send_to_self(const std::shared_ptr<MessageWork>
 }
 
 void Messages::refuse_endless_send(const Operation& operation) {
-  const int self = engine_.setup().rank;
-  if (operation.receiver != self || operation.input.bytes() <= kEagerBytes) return;
+  if (operation.receiver != setup_.rank || operation.input.bytes() <= kEagerBytes) return;
   const Lock lock(core_->mutex);
-  Arrived message{.from = self};
+  Arrived message{.from = setup_.rank};
   message.header.tag = operation.tag;
   if (matching_.has_receive_for(message)) return;
   throw Error(ErrorCode::invalid_argument,
@@ -176,8 +187,8 @@ void Messages::refuse_endless_send(const Operation& operation) {
 }
 
 void Messages::refuse_endless_receive(const Operation& operation) {
-  const int self = engine_.setup().rank;
-  if (operation.root != self && (operation.root != kAnySource || engine_.size() > 1)) return;
+  const int self = setup_.rank;
+  if (operation.root != self && (operation.root != kAnySource || size() > 1)) return;
   const Lock lock(core_->mutex);
   const bool came = std::ranges::any_of(matching_.arrived(), [&](const Arrived& message) {
     return message.from == self && (operation.tag == kAnyTag || operation.tag == message.tag());
@@ -188,15 +199,14 @@ void Messages::refuse_endless_receive(const Operation& operation) {
               "(call send_async first, or receive_async)");
 }
 
-// Whether the receive can only get a rendezvous message of its own sender, tag and length, and gets
-// those in the order in which they were sent: so its data have a slot before the message is there.
+// True if the receive can only get a rendezvous message of its own sender, tag and length. It gets
+// such messages in the order in which they are sent, so their data have a slot before the message
+// arrives.
 bool Messages::knows_message(const Posted& receive) const {
   const Operation& operation = receive.work->operation;
   if (receive.source() == kAnySource || receive.tag() == kAnyTag || operation.at_most) return false;
-  if (receive.source() == engine_.setup().rank || operation.output.bytes() <= kEagerBytes) {
-    return false;
-  }
-  // A rival that does not know its own message may take this one.
+  if (receive.source() == setup_.rank || operation.output.bytes() <= kEagerBytes) return false;
+  // An earlier receive that does not know its own message may take this one.
   return !matching_.has_rival(receive, [](const Posted& rival) { return !rival.work->expected; });
 }
 
@@ -207,8 +217,8 @@ Messages::Disagreement Messages::post(const std::shared_ptr<MessageWork>& work) 
   if (work->peer != kAnySource) work->broken = at(work->peer).lost;
   if (known && work->broken.empty()) {
     work->expected = true;
-    post_receives(*work, {.sender = work->peer, .tag = work->operation.tag},
-                  work->operation.output.bytes());
+    const Operation& operation = work->operation;
+    post_receives(*work, route(work->peer, setup_.rank, operation.tag, operation.output.bytes()));
   }
   return std::nullopt;
 }
@@ -226,12 +236,12 @@ std::string Messages::disagreement_text(const MessageWork& work, const Arrived& 
   Operation sent;
   sent.kind = Operation::Kind::message;
   sent.root = message.from;
-  sent.receiver = engine_.setup().rank;
+  sent.receiver = setup_.rank;
   sent.tag = message.header.tag;
   sent.input = {nullptr, message.header.count, message.header.type};
   sent.name.assign(message.header.name_shown.data(), message.header.name_bytes);
   return concat("ranks disagree on message ", message.header.number, " from rank ", message.from,
-                " to rank ", sent.receiver, " of ", engine_.setup().group, ": rank ", message.from,
+                " to rank ", sent.receiver, " of ", setup_.group, ": rank ", message.from,
                 " asked for ", describe(sent), "; rank ", sent.receiver, " for ",
                 describe(work.operation),
                 " (a receive must have the type and the name of its message, and its count, unless "
@@ -248,42 +258,38 @@ Messages::Disagreement Messages::match(const std::shared_ptr<MessageWork>& work,
   }
   work->received = {.sender = message.from, .tag = header.tag, .count = header.count};
   const std::size_t bytes = header.bytes();
-  if (header.kind == PacketHeader::Kind::eager || message.local) {
-    const std::byte* from = message.local             ? message.local->operation.input.data
-                            : message.payload.empty() ? message.kept.data()
-                                                      : message.payload.data();
-    if (bytes > 0) std::memmove(operation.output.data, from, bytes);
-    if (message.local) {
-      complete(*message.local);
-    } else if (message.from != engine_.setup().rank) {
-      consume(message.from, bytes);
+  if (header.kind == PacketHeader::Kind::rendezvous && !message.local) {
+    if (!work->expected) {
+      post_receives(*work, route(message.from, setup_.rank, header.tag, bytes));
     }
-    complete(*work);
+    if (work->broken.empty()) work->phase = MessageWork::Phase::moving;
+    core_->changed.notify_all();
     return std::nullopt;
   }
-  if (!work->expected) post_receives(*work, work->received, bytes);
-  if (work->broken.empty()) work->phase = MessageWork::Phase::moving;
-  core_->changed.notify_all();
+  if (bytes > 0) std::memmove(operation.output.data, message.data(), bytes);
+  if (message.local) {
+    complete(*message.local);
+  } else if (message.from != setup_.rank) {
+    at(message.from).window.add_consumed(bytes);
+    give_credit(message.from);
+  }
+  complete(*work);
   return std::nullopt;
 }
 
-void Messages::post_receives(MessageWork& work, const MessageStatus& message, std::size_t bytes) {
+void Messages::post_receives(MessageWork& work, const MessageRoute& route) {
   try {
-    post_transfers(work, {.group = group_,
-                          .sender = in_transport(message.sender),
-                          .receiver = in_transport(engine_.setup().rank),
-                          .tag = message.tag,
-                          .bytes = bytes});
+    post_transfers(work, route);
   } catch (const TransportFailure& why) {
     work.broken = why.what();
   }
 }
 
 void Messages::post_transfers(MessageWork& work, const MessageRoute& route) {
-  Transport& transport = engine_.setup().job->transport();
+  Transport& transport = setup_.job->transport();
   std::uint64_t slot = message_slot(route);
   std::size_t begin = 0;
-  do {  // a message without bytes takes one too: its sender learns that it was received
+  do {  // a message without bytes has a transfer too, by which its sender learns that it arrived
     const std::size_t length = std::min(route.bytes - begin, kTransferBytes);
     if (work.sends) {
       work.transfers.push_back(
@@ -297,51 +303,39 @@ void Messages::post_transfers(MessageWork& work, const MessageRoute& route) {
   } while (begin < route.bytes);
 }
 
-void Messages::consume(int peer, std::size_t bytes) {
-  ++at(peer).consumed;
-  at(peer).untold_bytes += bytes;
-  give_credit(peer);
-}
-
-void Messages::tell_consumed(Peer& peer, PacketHeader& header) {
-  header.consumed = peer.consumed_told = peer.consumed;
-  peer.untold_bytes = 0;
-}
-
-void Messages::give_credit(int peer) {
-  Peer& to = at(peer);
-  const std::uint64_t untold = to.consumed - to.consumed_told;
-  const bool due = to.wants_credit || untold >= kWindow / 4 || to.untold_bytes >= kWindowBytes / 4;
-  if (untold == 0 || !due || !to.lost.empty()) return;
+// Posts a packet without a message. A lost connection is noted, and thrown by what needs it.
+void Messages::post_control(int peer, PacketHeader::Kind kind) {
+  const int to = setup_.transport_rank(peer);
   PacketHeader header;
   header.group = group_;
-  tell_consumed(to, header);
+  header.kind = kind;
+  at(peer).window.acknowledge_in(header);
   try {
-    messenger_->keep(in_transport(peer), messenger_->post(in_transport(peer), {header, {}}));
+    messenger_->keep(to, messenger_->post(to, {header, {}}));
   } catch (const TransportFailure& why) {
-    to.lost = why.what();
+    at(peer).lost = why.what();
   }
 }
 
+void Messages::give_credit(int peer) {
+  if (!at(peer).window.credit_is_due() || !at(peer).lost.empty()) return;
+  post_control(peer, PacketHeader::Kind::credit);
+}
+
 void Messages::on_packet(int transport_rank, const Packet& packet) {
-  const std::vector<int>& members = engine_.setup().members;
-  const auto from = static_cast<int>(std::ranges::find(members, transport_rank) - members.begin());
-  if (from == engine_.size()) return;  // of no member
+  const int from = member_of(transport_rank);
+  if (from == size()) return;
   Disagreement disagreement;
   {
     const Lock lock(core_->mutex);
-    Peer& peer = at(from);
-    while (peer.eager_received < packet.header.consumed && !peer.eager.empty()) {
-      ++peer.eager_received;
-      peer.eager_bytes -= peer.eager.front().payload;
-      peer.eager.pop_front();  // it has arrived, or it could not have been received
-      if (peer.eager.empty()) core_->changed.notify_all();  // finish() waits for that
-    }
+    EagerWindow& window = at(from).window;
+    const bool all_received = window.set_received(packet.header.consumed);
+    if (all_received) core_->changed.notify_all();  // finish() waits for that
     switch (packet.header.kind) {
       case PacketHeader::Kind::credit:
         return;
       case PacketHeader::Kind::flush:
-        peer.wants_credit = true;
+        window.acknowledge_each();
         return give_credit(from);
       case PacketHeader::Kind::eager:
       case PacketHeader::Kind::rendezvous:
@@ -349,13 +343,12 @@ void Messages::on_packet(int transport_rank, const Packet& packet) {
         break;
     }
   }
-  if (disagreement) engine_.disagree_on_message(*disagreement);
+  if (disagreement) supervisor_.disagree(*disagreement);
 }
 
 void Messages::on_lost(int transport_rank, const std::string& why) {
-  const std::vector<int>& members = engine_.setup().members;
-  const auto peer = static_cast<int>(std::ranges::find(members, transport_rank) - members.begin());
-  if (peer == engine_.size()) return;
+  const int peer = member_of(transport_rank);
+  if (peer == size()) return;
   const Lock lock(core_->mutex);
   at(peer).lost = why;
   for (const auto& work : in_flight_) {
@@ -367,7 +360,7 @@ void Messages::on_lost(int transport_rank, const std::string& why) {
 void Messages::complete(MessageWork& work) {
   if (work.report != nullptr) *work.report = work.received;
   if (work.announcement.transfer) {  // the data may have arrived before it
-    messenger_->keep(in_transport(work.peer), std::move(work.announcement));
+    messenger_->keep(setup_.transport_rank(work.peer), std::move(work.announcement));
   }
   end(work, nullptr);
 }
@@ -376,7 +369,7 @@ void Messages::end(MessageWork& work, std::exception_ptr error) {
   if (work.phase == MessageWork::Phase::done) return;
   matching_.withdraw([&](const Posted& posted) { return posted.work.get() == &work; });
   matching_.forget([&](const Arrived& message) { return message.local.get() == &work; });
-  engine_.record_end_of_message(work, !error);
+  supervisor_.record_end(work, !error);
   const auto keeper =
       std::ranges::find_if(in_flight_, [&](const auto& one) { return one.get() == &work; });
   const std::shared_ptr<MessageWork> kept = keeper == in_flight_.end() ? nullptr : *keeper;
@@ -384,7 +377,7 @@ void Messages::end(MessageWork& work, std::exception_ptr error) {
   work.phase = MessageWork::Phase::done;
   work.error = std::move(error);
   work.transfers.clear();
-  work.announcement = {};  // of no use: the communicator has failed
+  work.announcement = {};  // after an error it can no longer be used; complete() has kept it
   core_->changed.notify_all();
 }
 

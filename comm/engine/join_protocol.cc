@@ -1,13 +1,14 @@
-// The part of Engine by which ranks join. Who has joined knows nothing of what the others do next;
-// so where that may happen, every collective begins with a round in which each rank shows a record
-// of what it is about to do, or that it has joined.
+#include "comm/engine/join_protocol.h"
+
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <span>
+#include <utility>
 
 #include "base/text.h"
-#include "comm/engine/engine.h"
 
 namespace bp {
 namespace {
@@ -46,7 +47,7 @@ Record record_at(std::span<const std::byte> records, int rank) {
   return record;
 }
 
-// What the others do, with zeros for our part.
+// Returns what the others do, with zeros as the data of this rank.
 Operation operation_of(const Record& record, Scratch& zeros) {
   Operation operation;
   operation.kind = record.kind;
@@ -61,7 +62,7 @@ Operation operation_of(const Record& record, Scratch& zeros) {
   return operation;
 }
 
-bool goes_on_without(const Operation& operation) {
+bool takes_zeros(const Operation& operation) {
   if (operation.kind == Kind::barrier) return true;
   return operation.kind == Kind::all_reduce &&
          (operation.reduce == ReduceOp::sum || operation.reduce == ReduceOp::average);
@@ -69,49 +70,48 @@ bool goes_on_without(const Operation& operation) {
 
 }  // namespace
 
-// Those that have joined, ascending.
-std::vector<int> Engine::exchange_records(const Operation& own) {
-  records_.resize(setup_.members.size() * sizeof(Record));
+// Returns the ranks that have joined, ascending.
+std::vector<int> JoinProtocol::exchange_records(const Operation& own, const CarryOut& carry_out) {
+  const EngineSetup& setup = state_.setup();
+  records_.resize(setup.members.size() * sizeof(Record));
   const auto mine = std::span(records_).subspan(
-      static_cast<std::size_t>(setup_.rank) * sizeof(Record), sizeof(Record));
+      static_cast<std::size_t>(setup.rank) * sizeof(Record), sizeof(Record));
   const Record record = record_of(own);
   std::memcpy(mine.data(), &record, sizeof(Record));
   Operation round;
   round.kind = Kind::all_gather;
   round.input = {mine.data(), mine.size(), DataType::u8};
   round.output = {records_.data(), records_.size(), DataType::u8};
-  round.counts.assign(setup_.members.size(), sizeof(Record));
+  round.counts.assign(setup.members.size(), sizeof(Record));
   round.name = "who has joined";
   round.timeout = own.timeout;
-  carry_out_one(round, FlightRecorder::Clock::now());
+  carry_out(round);
   std::vector<int> joined;
-  for (int rank = 0; rank < size(); ++rank) {
+  for (int rank = 0; rank < setup.size(); ++rank) {
     if (record_at(records_, rank).kind == Kind::join) joined.push_back(rank);
   }
   return joined;
 }
 
-void Engine::carry_out_among_joined(Operation operation, const std::vector<int>& joined) {
-  if (!goes_on_without(operation)) {
-    throw mismatched(concat(ranks_text(joined), " of ", setup_.group,
-                            joined.size() == 1 ? " has" : " have",
-                            " joined, and the others asked for ", describe(operation),
-                            ": after a join there are only all_reduce of sums and averages, and "
-                            "barrier"));
+void JoinProtocol::run_among_joined(Operation operation,
+                                    const std::vector<int>& joined,
+                                    const CarryOut& carry_out) {
+  if (!takes_zeros(operation)) {
+    throw state_.declare(-1, ErrorCode::mismatch,
+                         concat(ranks_text(joined), " of ", state_.setup().group,
+                                joined.size() == 1 ? " has" : " have",
+                                " joined, and the others asked for ", describe(operation),
+                                ": after a join there are only all_reduce of sums and averages, "
+                                "and barrier"));
   }
-  operation.contributors = size() - static_cast<int>(joined.size());
-  carry_out_one(operation, FlightRecorder::Clock::now());
+  operation.contributors = state_.setup().size() - static_cast<int>(joined.size());
+  carry_out(operation);
 }
 
-void Engine::carry_out(const Operation& operation) {
-  if (!setup_.joinable || size() == 1) {
-    // A rank alone is the last to join.
-    if (operation.kind != Kind::join) carry_out_one(operation, entered_);
-    return;
-  }
+void JoinProtocol::run(const Operation& operation, const CarryOut& carry_out) {
   for (;;) {
-    const std::vector<int> joined = exchange_records(operation);
-    if (static_cast<int>(joined.size()) == size()) {
+    const std::vector<int> joined = exchange_records(operation, carry_out);
+    if (static_cast<int>(joined.size()) == state_.setup().size()) {
       std::vector<int> last;
       std::ranges::set_difference(joined, joined_, std::back_inserter(last));
       joined_.clear();
@@ -120,20 +120,15 @@ void Engine::carry_out(const Operation& operation) {
     }
     joined_ = joined;
     if (operation.kind != Kind::join) {
-      return joined.empty() ? carry_out_one(operation, FlightRecorder::Clock::now())
-                            : carry_out_among_joined(operation, joined);
+      if (joined.empty()) return carry_out(operation);
+      return run_among_joined(operation, joined, carry_out);
     }
     int active = 0;
     while (std::ranges::binary_search(joined, active)) ++active;
-    Operation next = operation_of(record_at(records_, active), packing_);
+    Operation next = operation_of(record_at(records_, active), zeros_);
     next.timeout = operation.timeout;
-    carry_out_among_joined(std::move(next), joined);
+    run_among_joined(std::move(next), joined, carry_out);
   }
-}
-
-int Engine::join(const Operation& operation) {
-  run(operation);
-  return last_to_join_;
 }
 
 }  // namespace bp

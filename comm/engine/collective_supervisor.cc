@@ -1,0 +1,186 @@
+#include "comm/engine/collective_supervisor.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "bp/log.h"
+
+namespace bp {
+namespace {
+
+// Once two requests differ, the other ranks have this time to show theirs, so that the error names
+// all ranks.
+constexpr std::chrono::milliseconds kAllShown{700};
+constexpr std::chrono::milliseconds kLookAgain{50};
+
+// The warning of missing ranks comes after this many stalls: ten seconds, except in tests.
+constexpr int kWarnAfterStalls = 10;
+
+}  // namespace
+
+CollectiveSupervisor::CollectiveSupervisor(EngineState& state,
+                                           const EngineTrace& trace,
+                                           WaitNotes& notes,
+                                           Messages& messages)
+    : state_(state), setup_(state.setup()), trace_(trace), notes_(notes), messages_(messages) {
+  if (setup_.job) agreement_.emplace(setup_.job->store(), setup_.group, setup_.members);
+}
+
+void CollectiveSupervisor::leave(std::uint64_t collectives) {
+  if (agreement_) agreement_->leave(setup_.rank, collectives);
+}
+
+void CollectiveSupervisor::waited(int peer, std::chrono::steady_clock::time_point since) {
+  const auto now = std::chrono::steady_clock::now();
+  current_.record->waited += now - since;
+  if (trace_.is_on()) trace_.add_wait(peer, since, now);
+}
+
+void CollectiveSupervisor::show_activity(const Operation& operation) {
+  if (current_.store_is_silent) return;
+  try {
+    notes_.show_activity(concat("collective ", current_.header.sequence, " of ", setup_.group, ": ",
+                                describe(operation)));
+  } catch (const Error& error) {
+    current_.store_is_silent = true;
+    log(LogLevel::debug, concat("could not show the collective in progress: ", error.what()));
+  }
+}
+
+void CollectiveSupervisor::forget_shown() {
+  agreement_->forget(setup_.rank, current_.header);
+  notes_.forget_activity();
+  notes_.forget();
+}
+
+void CollectiveSupervisor::leave_evidence(const Operation& operation) {
+  show_activity(operation);
+  state_.write_record(state_.recent());
+}
+
+std::optional<Error> CollectiveSupervisor::find_disagreement() {
+  const Header& header = current_.header;
+  const Deadline all_shown(kAllShown);
+  for (;;) {
+    const Agreement::Shown shown = agreement_->shown(header.sequence);
+    const auto text = disagreement(shown, header.sequence, std::string(header.group));
+    if (!text) return std::nullopt;
+    if (shown.size() == setup_.members.size() || all_shown.passed()) {
+      return state_.declare(-1, ErrorCode::mismatch, *text);
+    }
+    if (const auto kept = state_.failure().wait(Deadline(kLookAgain))) return *kept;
+  }
+}
+
+std::vector<int> CollectiveSupervisor::missing_in(const Agreement::Shown& shown) const {
+  std::vector<int> missing;
+  for (int rank = 0; rank < setup_.size(); ++rank) {
+    if (!shown.contains(rank)) missing.push_back(rank);
+  }
+  return missing;
+}
+
+// Warns once in a collective, on the lowest of the ranks that wait. While data arrive, a rank that
+// has shown nothing is busy with sending, so there is no warning.
+void CollectiveSupervisor::warn_of_missing(const CollectiveCall& call) {
+  using std::chrono::duration_cast;
+  using std::chrono::seconds;
+  const auto waited = call.context().timeout - call.time_left();
+  const bool progresses = std::exchange(current_.received, call.received()) != call.received();
+  if (progresses || current_.has_warned || waited < kWarnAfterStalls * setup_.stall_after) return;
+  current_.has_warned = true;
+  const Agreement::Shown shown = agreement_->shown(current_.header.sequence);
+  const std::vector<int> missing = missing_in(shown);
+  if (missing.empty() || shown.empty() || shown.begin()->first != setup_.rank) return;
+  log(LogLevel::warn,
+      concat(setup_.own_text(), " has waited ", duration_cast<seconds>(waited).count(), " s ",
+             call.progress(), " for ", ranks_text(missing), ", not seen in it yet"));
+}
+
+void CollectiveSupervisor::stalled(const CollectiveCall& call) {
+  if (current_.store_is_silent) return;
+  const Header& header = current_.header;
+  try {
+    if (!current_.is_shown) {
+      agreement_->show(setup_.rank, header);
+      current_.is_shown = true;
+      show_activity(*header.operation);
+    }
+    // While the caller's thread is here, a rank that waits for a message of this one waits in vain.
+    if (current_.on_callers_thread) {
+      WaitNote note = messages_.note(WaitNote::Kind::collective, nullptr);
+      note.number = header.sequence;
+      note.what = describe(*header.operation);
+      notes_.show(note);
+    }
+    state_.look_for_failed_group();
+    if (const auto mismatch = find_disagreement()) throw *mismatch;
+    warn_of_missing(call);
+  } catch (const Error& error) {
+    if (state_.has_failed()) throw stopped(call);
+    if (error.code() != ErrorCode::timeout) {
+      throw Error(error.code(),
+                  concat(setup_.own_text(), " stopped ", call.progress(), ": ", error.what()));
+    }
+    // The collective may complete without the store, and has its own deadline.
+    current_.store_is_silent = true;
+  }
+}
+
+Error CollectiveSupervisor::mismatched(const std::string& text) {
+  return state_.declare(-1, ErrorCode::mismatch, text);
+}
+
+Error CollectiveSupervisor::stopped(const CollectiveCall& call) {
+  return state_.stopped(call.progress());
+}
+
+Error CollectiveSupervisor::timed_out(const CollectiveCall& call, int peer) {
+  Agreement::Shown shown;
+  try {
+    if (current_.store_is_silent) return timed_out_without_store(call, peer);
+    agreement_->show(setup_.rank, current_.header);
+    if (const auto mismatch = find_disagreement()) return *mismatch;
+    shown = agreement_->shown(current_.header.sequence);
+  } catch (const Error&) {
+    return state_.has_failed() ? stopped(call) : timed_out_without_store(call, peer);
+  }
+  const std::vector<int> absent = missing_in(shown);
+  const std::string awaited = absent.empty() ? setup_.rank_text(peer) : ranks_text(absent);
+  const int cause = call.world_rank(absent.empty() ? peer : absent.front());
+  const std::string text = concat(setup_.own_text(), " waited ", call.context().timeout.count(),
+                                  " ms for ", awaited, " ", call.progress(), ": ",
+                                  absent.empty() ? "it takes part, but nothing more came"
+                                                 : "not seen in this collective by then",
+                                  " (slow ranks need a longer timeout)");
+  const Error kept = state_.declare(cause, ErrorCode::timeout, text);
+  return kept.what() == text ? kept : stopped(call);
+}
+
+Error CollectiveSupervisor::timed_out_without_store(const CollectiveCall& call, int peer) const {
+  return {ErrorCode::timeout,
+          concat(setup_.own_text(), " waited ", call.context().timeout.count(), " ms for ",
+                 setup_.rank_text(peer), " ", call.progress(),
+                 ": nothing came, nor does the job's store answer (is bprun stopped?)")};
+}
+
+Error CollectiveSupervisor::failed(const CollectiveCall& call,
+                                   int peer,
+                                   const TransportFailure& why) {
+  const std::string text = concat(setup_.own_text(), " lost ", setup_.rank_text(peer), " ",
+                                  call.progress(), ": ", why.what());
+  auto kept = state_.failure().wait(Deadline(kNewsOnTheWay));
+  if (!kept) {
+    try {
+      agreement_->show(setup_.rank, current_.header);
+      if (const auto mismatch = find_disagreement()) return *mismatch;
+      kept = state_.declare(call.world_rank(peer), why.code(), text);
+    } catch (const Error&) {  // the store is lost or silent
+      kept = state_.failure().get().value_or(Error(why.code(), text));
+    }
+  }
+  if (kept->code() == ErrorCode::mismatch || kept->what() == text) return *kept;
+  return {kept->code(), concat(text, "; first of all: ", kept->what())};
+}
+
+}  // namespace bp

@@ -1,0 +1,86 @@
+// Finds out why a collective makes no progress or ends badly, which rank is the cause, and what all
+// ranks throw. While all goes well it does nothing but count the time of waits.
+//
+// Threads: one at a time, the one that carries out the collective.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/backend/collective_call.h"
+#include "comm/engine/agreement.h"
+#include "comm/engine/engine_state.h"
+#include "comm/engine/engine_trace.h"
+#include "comm/engine/header.h"
+#include "comm/engine/messages.h"
+#include "comm/engine/wait_notes.h"
+
+namespace bp {
+
+class CollectiveSupervisor final : public CallSupervisor {
+ public:
+  // All must outlive this object.
+  CollectiveSupervisor(EngineState& state,
+                       const EngineTrace& trace,
+                       WaitNotes& notes,
+                       Messages& messages);
+
+  // A collective begins. What `header` refers to must live until the collective's end.
+  void begin(const Header& header, bool on_callers_thread, CallRecord& record) {
+    current_ = {.header = header, .on_callers_thread = on_callers_thread, .record = &record};
+  }
+  // It has ended well.
+  void end() {
+    if (current_.is_shown) forget_shown();
+  }
+  // The number of the last collective that has begun.
+  [[nodiscard]] std::uint64_t sequence() const { return current_.header.sequence; }
+  // The operation has failed: writes what this rank was doing into the store and into a file.
+  void leave_evidence(const Operation& operation);
+  // This rank finishes after `collectives` collectives.
+  void leave(std::uint64_t collectives);
+
+  [[nodiscard]] const std::atomic<bool>& stop() const override { return state_.stop(); }
+  void stalled(const CollectiveCall& call) override;
+  [[nodiscard]] Error mismatched(const std::string& text) override;
+  [[nodiscard]] Error stopped(const CollectiveCall& call) override;
+  [[nodiscard]] Error timed_out(const CollectiveCall& call, int peer) override;
+  [[nodiscard]] Error failed(const CollectiveCall& call,
+                             int peer,
+                             const TransportFailure& why) override;
+  void waited(int peer, std::chrono::steady_clock::time_point since) override;
+
+ private:
+  // The collective in progress, or the last one.
+  struct Current {
+    Header header = {};
+    bool on_callers_thread = false;
+    CallRecord* record = nullptr;
+    bool is_shown = false;         // the header, in the store
+    bool has_warned = false;       // of missing ranks
+    std::size_t received = 0;      // bytes, at the last look for progress
+    bool store_is_silent = false;  // it gave no answer
+  };
+
+  [[nodiscard]] std::optional<Error> find_disagreement();
+  [[nodiscard]] std::vector<int> missing_in(const Agreement::Shown& shown) const;
+  void warn_of_missing(const CollectiveCall& call);
+  [[nodiscard]] Error timed_out_without_store(const CollectiveCall& call, int peer) const;
+  void show_activity(const Operation& operation);
+  void forget_shown();
+
+  EngineState& state_;
+  const EngineSetup& setup_;
+  const EngineTrace& trace_;
+  WaitNotes& notes_;
+  Messages& messages_;
+  std::optional<Agreement> agreement_;  // none for one rank
+  Current current_;
+};
+
+}  // namespace bp

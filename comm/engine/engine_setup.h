@@ -1,0 +1,54 @@
+// What the engine of one communicator is made of, and how its texts name a rank.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bp/trace.h"
+#include "comm/backend/backend.h"
+#include "comm/backend/operation.h"
+#include "comm/backend/selection_table.h"
+#include "comm/engine/job.h"
+
+namespace bp {
+
+// A collective that makes no progress for this time makes its ranks compare what they asked for.
+constexpr std::chrono::milliseconds kStall{1000};
+
+// Where ranks may join, a collective's name travels in a record of fixed length.
+inline constexpr std::size_t kLongestJoinableName = 200;
+
+struct EngineSetup {
+  std::shared_ptr<Job> job;  // null for one rank
+  std::string group;         // "world"; unique among the job's communicators
+  bool is_world = false;     // a world's failure is the job's; a group's is not
+  std::vector<int> members;  // ranks in the transport, by rank in the communicator
+  int rank = 0;              // in the communicator
+  std::unique_ptr<Backend> backend;
+  std::string algorithm;    // see Communicator::algorithm(); all ranks must agree on it
+  SelectionTable measured;  // all ranks must agree on it too
+  std::chrono::milliseconds timeout{0};
+  std::string output;            // the folder for the record of a failed communicator, or empty
+  std::shared_ptr<Trace> trace;  // may be null
+  std::chrono::milliseconds stall_after = kStall;
+  std::size_t max_in_flight = 0;  // 0: no limit
+  bool joinable = false;
+
+  [[nodiscard]] int size() const { return static_cast<int>(members.size()); }
+  [[nodiscard]] int transport_rank(int member) const {
+    return members[static_cast<std::size_t>(member)];
+  }
+  // Returns the number that the launcher has for a rank of the communicator.
+  [[nodiscard]] int launcher_rank(int member) const;
+  // "rank 2"; in a group "rank 1 of world.3.0 (world rank 2)"; "another rank" for -1.
+  [[nodiscard]] std::string rank_text(int member) const;
+  [[nodiscard]] std::string own_text() const { return rank_text(rank); }
+  [[nodiscard]] std::chrono::milliseconds timeout_of(const Operation& operation) const {
+    return operation.timeout.count() > 0 ? operation.timeout : timeout;
+  }
+};
+
+}  // namespace bp

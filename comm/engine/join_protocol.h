@@ -1,0 +1,44 @@
+// How ranks join (bp::join). A rank that has joined does not know what the others do next. So in a
+// joinable communicator every collective begins with a round in which each rank shows a record:
+// what it is about to do, or that it has joined. A rank that has joined then does what the others
+// do, with zeros.
+//
+// Threads: one at a time.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "comm/backend/collective_call.h"
+#include "comm/backend/operation.h"
+#include "comm/engine/engine_state.h"
+
+namespace bp {
+
+class JoinProtocol {
+ public:
+  using CarryOut = std::function<void(const Operation&)>;
+
+  // `state` and `zeros` must outlive this object. `zeros` holds what a rank that has joined adds.
+  JoinProtocol(EngineState& state, Scratch& zeros) : state_(state), zeros_(zeros) {}
+
+  // Does the operation, a join or any other; `carry_out` does one collective. Throws a mismatch
+  // that names the joined ranks if these cannot take part in what the others ask for.
+  void run(const Operation& operation, const CarryOut& carry_out);
+  [[nodiscard]] int last_to_join() const { return last_to_join_; }
+
+ private:
+  [[nodiscard]] std::vector<int> exchange_records(const Operation& own, const CarryOut& carry_out);
+  void run_among_joined(Operation operation,
+                        const std::vector<int>& joined,
+                        const CarryOut& carry_out);
+
+  EngineState& state_;
+  Scratch& zeros_;
+  std::vector<std::byte> records_;  // of all ranks
+  std::vector<int> joined_;         // by the previous round of records
+  int last_to_join_ = 0;
+};
+
+}  // namespace bp
