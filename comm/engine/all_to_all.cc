@@ -1,5 +1,5 @@
-// The public collectives in which each rank has something else for each: arguments are checked, and
-// an Operation goes to the engine.
+// The public collectives in which each rank has other data for each rank. They check their
+// arguments and give an Operation to the engine.
 #include "base/text.h"
 #include "bp/collective.h"
 #include "comm/engine/request.h"

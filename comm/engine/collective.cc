@@ -1,5 +1,5 @@
-// The public collectives in which all ranks get the same: arguments are checked, and an Operation
-// goes to the engine.
+// The public collectives whose result is the same on all ranks, or a block of it. They check their
+// arguments and give an Operation to the engine.
 #include "bp/collective.h"
 
 #include <numeric>

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kBufferAlignment = 64;  // a cache line, and the widest vector
 
-// The same place in the arena of every rank of this host.
+// Returns the channels of the world, which have the same offset in the arena of every rank.
 std::vector<PhaseBarrier::Place> channels_of_world(SharedHost& host,
                                                    int local_size,
                                                    std::size_t chunk) {
@@ -99,7 +99,7 @@ void Communicator::finish() {
   impl_->job()->store().goodbye();
   StoreHost* const host = impl_->host();
   if (host != nullptr && !host->wait_until_left(impl_->options().timeout)) {
-    log(LogLevel::warn, "rank 0 ends, and the job's store with it, though other ranks go on");
+    log(LogLevel::warn, "rank 0 ends, and the job's store with it, while other ranks still run");
   }
 }
 
@@ -108,7 +108,7 @@ Communicator Communicator::split(int color) { return split_with(*this, color, im
 struct Buffer::State {
   std::byte* data = nullptr;
   std::size_t size = 0;
-  std::shared_ptr<void> keeper;  // whose end frees it
+  std::shared_ptr<void> keeper;  // frees the memory at its end
 };
 
 Buffer::Buffer() = default;

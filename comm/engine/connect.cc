@@ -20,7 +20,8 @@ Error stopped(const WorldPlan& plan, const char* doing, const JobFailure& failed
                                " stopped ", doing, ": ", first.what())};
 }
 
-void meet(const WorldPlan& plan, Store& store) {
+// Returns once all ranks of the plan have arrived.
+void wait_for_all(const WorldPlan& plan, Store& store) {
   const int size = plan.topology.size();
   const auto key_of = [&](int r) { return concat("comm/", plan.name, "/here/", r, "."); };
   store.set(key_of(plan.topology.rank), "");
@@ -42,14 +43,14 @@ void meet(const WorldPlan& plan, Store& store) {
                             plan.options.start_timeout.count(),
                             " ms (did all hosts start their program, and does each create a "
                             "communicator?)"));
-  // Or the others would blame the first of us to leave.
+  // Otherwise the other ranks would blame the first rank that leaves.
   store.fail_job({missing.front(), to_text(absent)});
   throw absent;
 }
 
-// Whoever fails in `connecting` says why, so that the others need not guess.
+// A rank that fails in `connecting` reports the reason to the store, where the others find it.
 template <class Connecting>
-auto tell_failure(const WorldPlan& plan, Store& store, const Connecting& connecting) {
+auto report_failure(const WorldPlan& plan, Store& store, const Connecting& connecting) {
   try {
     return connecting();
   } catch (const Error& error) {
@@ -62,7 +63,7 @@ auto tell_failure(const WorldPlan& plan, Store& store, const Connecting& connect
   }
 }
 
-// Null where ranks of one host share no memory.
+// Returns null if ranks of one host share no memory.
 std::shared_ptr<SharedHost> share_memory(const WorldPlan& plan, Store& store) {
   const CommunicatorOptions& options = plan.options;
   const bool asked = options.backend == "shm";
@@ -73,7 +74,7 @@ std::shared_ptr<SharedHost> share_memory(const WorldPlan& plan, Store& store) {
                 concat("the backend shm is for ranks of one host; this job has ", topology.hosts(),
                        " hosts (auto chooses what fits)"));
   }
-  // Who asks for an algorithm asks for messages, or to have them between hosts only.
+  // An algorithm that the program asks for works by messages, or by messages between hosts only.
   if (!asked && (options.backend != "auto" || (options.algorithm != "auto" && !inside))) {
     return nullptr;
   }
@@ -92,9 +93,9 @@ Communicator connect_world(const WorldPlan& plan, std::shared_ptr<Store> store) 
   const CommunicatorOptions& options = plan.options;
   const bool packaged = options.backend == "gloo-native";
   const bool native = packaged || options.backend == "gloo-native-batch";
-  meet(plan, *store);
+  wait_for_all(plan, *store);
   const auto for_gloo = prefix_store(*store, concat("comm/", plan.name, "/gloo/"));
-  auto transport = tell_failure(plan, *store, [&] {
+  auto transport = report_failure(plan, *store, [&] {
     return std::make_unique<GlooTransport>(GlooOptions{.rank = plan.topology.rank,
                                                        .size = plan.topology.size(),
                                                        .listen = plan.listen,
@@ -106,7 +107,7 @@ Communicator connect_world(const WorldPlan& plan, std::shared_ptr<Store> store) 
   std::unique_ptr<Backend> backend;
   if (native) backend = std::make_unique<GlooNativeBackend>(options.backend, *transport);
   const auto for_memory = prefix_store(*store, concat("comm/", plan.name, "/"));
-  auto shared = tell_failure(plan, *store, [&] { return share_memory(plan, *for_memory); });
+  auto shared = report_failure(plan, *store, [&] { return share_memory(plan, *for_memory); });
   return make_world(plan.topology, options,
                     {.store = std::move(store),
                      .transport = std::move(transport),

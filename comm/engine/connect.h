@@ -17,16 +17,16 @@ namespace bp {
 struct WorldPlan {
   std::string name;  // unique in the job; all keys begin with it: "world", "world@1"
   Topology topology;
-  std::vector<int> launcher_ranks;  // what the launcher calls the ranks
-  CommunicatorOptions options;      // and what the environment says
-  SelectionTable measured;          // what it names
+  std::vector<int> launcher_ranks;  // the launcher's numbers of the ranks
+  CommunicatorOptions options;      // with what the environment says
+  SelectionTable measured;          // the table that the options name
   ListenOn listen;
   JobKey key{};
   std::shared_ptr<Trace> trace = {};  // may be null
 };
 
-// Blocks until all ranks of the plan have called this. Throws `timeout` naming who has not, and
-// what else Communicator::create() does.
+// Blocks until all ranks of the plan have called this. Throws `timeout`, naming the missing ranks,
+// and what else Communicator::create() throws.
 [[nodiscard]] Communicator connect_world(const WorldPlan& plan, std::shared_ptr<Store> store);
 
 }  // namespace bp

@@ -1,4 +1,5 @@
-// The end of a communicator: fails once, stays failed, and everyone who waits learns of it.
+// The failure of a communicator. It fails once and stays failed, and every thread that waits learns
+// of it.
 //
 // Threads: any.
 #pragma once
@@ -19,14 +20,14 @@ namespace bp {
 
 class Failure {
  public:
-  // The first one is kept, and makes `listener` be called. Returns what is kept.
+  // Keeps the first error, and then calls the listener. Returns the error that is kept.
   Error set(const Error& error);
-  // Must be set before others know of this object, and must not set a failure.
+  // Sets the listener, before any other thread knows this object. The listener must not call set().
   void on_set(std::function<void()> listener) { listener_ = std::move(listener); }
   [[nodiscard]] std::optional<Error> get() const;
-  // What get() gives once there is something, or nothing at the deadline.
+  // Waits for an error until the deadline, and returns what get() returns then.
   [[nodiscard]] std::optional<Error> wait(const Deadline& deadline) const;
-  // Set, by a release store that pairs with the waiters' acquire loads, after the error is.
+  // Set after the error, by a release store that pairs with the acquire loads of threads that wait.
   [[nodiscard]] const std::atomic<bool>& flag() const { return flag_; }
 
  private:
@@ -37,10 +38,10 @@ class Failure {
   std::atomic<bool> flag_{false};
 };
 
-// Through the store a failure travels as text: "mismatch: ranks disagree ...".
+// Returns the text as which a failure travels through the store: "mismatch: ranks disagree ...".
 [[nodiscard]] std::string to_text(const Error& error);
-// The way back; text without a code is of somebody who is no communicator, the launcher for
-// instance, and speaks of a lost rank where `cause` is one.
+// The inverse. Text without a code comes from a process that is no communicator, such as the
+// launcher; it reports a lost rank if `cause` is a rank, and -1 means none.
 [[nodiscard]] Error error_of(int cause, const std::string& text);
 
 }  // namespace bp

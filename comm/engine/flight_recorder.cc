@@ -5,7 +5,7 @@
 namespace bp {
 namespace {
 
-constexpr std::size_t kKinds = 32;  // room for the sums that are likely
+constexpr std::size_t kKinds = 32;  // more sums than a program is likely to have
 
 double seconds_of(FlightRecorder::Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
@@ -26,7 +26,7 @@ FlightRecorder::Ticket FlightRecorder::begin(const Operation& operation,
   entry.ticket = ticket;
   entry.state = RecordedOperation::State::under_way;
   entry.sequence = sequence;
-  entry.operation = operation;  // into the memory that its name and counts have already
+  entry.operation = operation;  // into the memory that the entry's name and counts have already
   entry.call = {};
   entry.begin = now;
   return ticket;
@@ -34,7 +34,7 @@ FlightRecorder::Ticket FlightRecorder::begin(const Operation& operation,
 
 void FlightRecorder::end(Ticket ticket, bool good, const CallRecord& call, Clock::time_point now) {
   Entry& entry = ring_[ticket % kKept];
-  if (entry.ticket != ticket) return;  // a message that went on while kKept others began
+  if (entry.ticket != ticket) return;  // kKept others have begun since this message did
   entry.state = good ? RecordedOperation::State::done : RecordedOperation::State::failed;
   entry.call = call;
   entry.end = now;
@@ -42,7 +42,7 @@ void FlightRecorder::end(Ticket ticket, bool good, const CallRecord& call, Clock
 }
 
 void FlightRecorder::count(const Entry& entry) {
-  // An algorithm's name is one constant, or a second entry does no harm.
+  // An algorithm's name is one constant. If it were two, the second entry would do no harm.
   const auto same = [&](const Sum& sum) {
     return sum.kind == entry.operation.kind && sum.algorithm.data() == entry.call.algorithm.data();
   };
@@ -62,7 +62,7 @@ std::vector<RecordedOperation> FlightRecorder::recent() const {
   std::vector<RecordedOperation> operations;
   for (std::uint64_t i = begun_ - std::min<std::uint64_t>(begun_, kKept); i < begun_; ++i) {
     const Entry& entry = ring_[i % kKept];
-    const bool under_way = entry.state == RecordedOperation::State::under_way;
+    const bool in_flight = entry.state == RecordedOperation::State::under_way;
     operations.push_back(
         {.state = entry.state,
          .sequence = entry.sequence,
@@ -71,7 +71,7 @@ std::vector<RecordedOperation> FlightRecorder::recent() const {
          .bytes = entry.operation.bytes(),
          .begun = std::chrono::time_point_cast<std::chrono::system_clock::duration>(
              now_of_day - (now - entry.begin)),
-         .took = (under_way ? now : entry.end) - entry.begin,
+         .took = (in_flight ? now : entry.end) - entry.begin,
          .waited = entry.call.waited});
   }
   return operations;

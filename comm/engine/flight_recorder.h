@@ -1,7 +1,7 @@
-// The last operations of one communicator, and sums over all of them. Always on, so recording is a
-// copy of a few fields into memory that is there already; text is made when somebody reads.
+// The last operations of one communicator, and sums over all of them. It is always on, so recording
+// copies a few fields into memory that exists already; recent() makes the text.
 //
-// Threads: one at a time; the engine's lock sees to that.
+// Threads: one at a time. The mutex of EngineState ensures that.
 #pragma once
 
 #include <chrono>
@@ -21,15 +21,15 @@ class FlightRecorder {
   using Clock = std::chrono::steady_clock;
 
   static constexpr std::size_t kKept = 1024;
-  // A longer one costs an allocation in each place of the ring, once.
+  // A longer name costs one allocation in each entry of the ring.
   static constexpr std::size_t kNameLength = 48;
 
   FlightRecorder();
 
-  // One begins, number `sequence`. Several may be under way at a time.
+  // An operation begins, with the number `sequence`. Several may be in flight at a time.
   using Ticket = std::uint64_t;
   Ticket begin(const Operation& operation, std::uint64_t sequence, Clock::time_point now);
-  // The one of that ticket ends.
+  // The operation with this ticket ends.
   void end(Ticket ticket, bool good, const CallRecord& call, Clock::time_point now);
 
   [[nodiscard]] std::vector<RecordedOperation> recent() const;  // oldest first
@@ -40,7 +40,7 @@ class FlightRecorder {
     RecordedOperation::State state = RecordedOperation::State::done;
     std::uint64_t sequence = 0;
     Ticket ticket = 0;
-    Operation operation;  // whose views are not followed
+    Operation operation;  // its views are not dereferenced
     CallRecord call;
     Clock::time_point begin;
     Clock::time_point end;
@@ -57,7 +57,7 @@ class FlightRecorder {
 
   std::vector<Entry> ring_;
   std::uint64_t begun_ = 0;
-  std::vector<Sum> sums_;  // one for each kind and algorithm that was seen: a few
+  std::vector<Sum> sums_;  // one for each kind and algorithm that has occurred
 };
 
 }  // namespace bp

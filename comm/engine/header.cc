@@ -15,7 +15,7 @@ std::uint64_t bits(Small value) {
 
 }  // namespace
 
-// A hash of everything that describe() says of a collective. Messages use message_slot() instead.
+// Hashes everything that describe() says of a collective. Messages use message_slot() instead.
 std::uint64_t Header::slot() const {
   const ConstView whole = operation->whole();
   MixHash hash;
@@ -25,7 +25,7 @@ std::uint64_t Header::slot() const {
   hash.add(bits(operation->kind) | bits(operation->reduce) << 8 | bits(whole.type) << 16);
   hash.add(bits(operation->root));
   hash.add(whole.count);
-  if (operation->kind != Operation::Kind::all_to_all_v) {  // where each rank has its own
+  if (operation->kind != Operation::Kind::all_to_all_v) {  // whose counts differ between ranks
     for (const std::size_t count : operation->counts) hash.add(count);
   }
   for (const View& tensor : operation->group) {

@@ -1,4 +1,4 @@
-// What stands behind a Communicator, and how to make one over any transport.
+// The implementation of Communicator, and how to make one over any transport.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,8 @@ class Communicator::Impl {
   [[nodiscard]] const CommunicatorOptions& options() const { return options_; }
   [[nodiscard]] Engine& engine() { return engine_; }
   [[nodiscard]] Job* job() const { return engine_.setup().job.get(); }
-  // Rank 0's of a job that an engine started, else null; finish() waits for the others by it.
+  // The server of the job's store, on rank 0 of a job that an engine started; else null. finish()
+  // waits until the other ranks have left it.
   [[nodiscard]] StoreHost* host() const { return host_.get(); }
   void serves(std::shared_ptr<StoreHost> host) { host_ = std::move(host); }
 
@@ -32,20 +33,19 @@ class Communicator::Impl {
   Engine engine_;
 };
 
-// What a world of several ranks is made of. All of it belongs to the rank and job that the topology
-// tells of.
+// What a world is made of. All parts belong to the rank and the job of the topology.
 struct WorldParts {
-  std::shared_ptr<Store> store = {};  // null for a rank that is alone from the start
+  std::shared_ptr<Store> store = {};  // null for a job of one rank
   std::unique_ptr<Transport> transport = {};
   std::string transport_name = {};
-  std::unique_ptr<Backend> backend = {};    // null: what fits (backends.h)
-  std::shared_ptr<SharedHost> shared = {};  // null: ranks of one host share no memory
+  std::unique_ptr<Backend> backend = {};    // null: make_backend() chooses
+  std::shared_ptr<SharedHost> shared = {};  // null: ranks of a host share no memory
   SelectionTable measured = {};
   SegmentLimits segments = kSegments;
   std::size_t shared_chunk = SharedChannel::kChunk;
   std::shared_ptr<Trace> trace = {};     // may be null
   std::string name = "world";            // unique in the job
-  std::vector<int> launcher_ranks = {};  // what the launcher calls the ranks; empty: the same
+  std::vector<int> launcher_ranks = {};  // the launcher's numbers; empty: the same as the ranks
 };
 
 [[nodiscard]] Communicator make_world(Topology topology,
@@ -53,14 +53,14 @@ struct WorldParts {
                                       WorldParts parts,
                                       std::chrono::milliseconds stall_after = kStall);
 
-// The part of an engine's setup that every communicator of a job has from its options.
+// Returns the part of an engine's setup that comes from the options.
 [[nodiscard]] EngineSetup setup_of(const CommunicatorOptions& options,
                                    const SelectionTable& measured);
 
 // Communicator::split, with other options for the group.
 [[nodiscard]] Communicator split_with(Communicator& comm, int color, CommunicatorOptions options);
 
-// The part of `parent` that holds `members` (its ranks, ascending, ours among them).
+// Returns the part of `parent` that holds `members`: ranks of it, ascending, with this rank.
 [[nodiscard]] Topology topology_of_group(const Topology& parent, const std::vector<int>& members);
 
 }  // namespace bp

@@ -9,8 +9,8 @@
 namespace bp {
 namespace {
 
-// How long a failure that was declared may take to come back from the store, which knows whether
-// another came first. Without an answer the store is gone, and the own view has to do.
+// A declared failure takes up to this time to come back from the store, which knows whether another
+// one came first. Without an answer the store is gone, and this rank's own view decides.
 constexpr std::chrono::milliseconds kEcho{1000};
 
 }  // namespace
@@ -65,7 +65,7 @@ Error Job::fail(Failure& own, int cause, const Error& error) {
   try {
     store_->fail_job({cause < 0 ? cause : launcher_rank(cause), to_text(error)});
   } catch (const Error& lost) {
-    log(LogLevel::debug, concat("could not tell the store of a failure: ", lost.what()));
+    log(LogLevel::debug, concat("could not report a failure to the store: ", lost.what()));
   }
   if (const auto kept = own.wait(Deadline(kEcho))) return *kept;
   spread(error);

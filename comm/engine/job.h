@@ -1,7 +1,7 @@
-// What the communicators of one process share: the store, the transport, and the news that the job
-// has failed.
+// What the communicators of one process share: the store, the transport, and the failure of the
+// job.
 //
-// Threads: any. The store's thread brings the news.
+// Threads: any. The store's thread brings the news of a failure.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace bp {
 
 class Job {
  public:
-  // `ranks`: by rank in the transport, what the launcher calls them.
+  // `ranks`: the launcher's numbers, by rank in the transport. `shared` may be null.
   Job(std::shared_ptr<Store> store,
       std::unique_ptr<Transport> transport,
       std::shared_ptr<SharedHost> shared,
@@ -29,21 +29,21 @@ class Job {
   Job& operator=(const Job&) = delete;
 
   [[nodiscard]] Store& store() { return *store_; }
-  // The store goes on with another Job. This one has failed, and tells nobody any more.
+  // Another Job takes over the store. This one has failed, and reports no further failure to it.
   [[nodiscard]] std::shared_ptr<Store> hand_over_store();
   [[nodiscard]] int launcher_rank(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] Transport& transport() { return *transport_; }
   [[nodiscard]] Messenger& messenger() { return messenger_; }
-  // Null where ranks of one host share no memory, which is so on all hosts or on none.
+  // Null if ranks of one host share no memory, which holds for all hosts or for none.
   [[nodiscard]] const std::shared_ptr<SharedHost>& shared() const { return shared_; }
 
-  // `failure` is set when the job fails; at once where it already has. It must be removed before
-  // it is destroyed.
+  // Sets `failure` when the job fails, or at once if it has failed. `failure` must be removed
+  // before it is destroyed.
   void add(Failure& failure);
   void remove(Failure& failure);
 
-  // Fails the job on all ranks with what `cause` (a rank in the transport, or -1) did. The first
-  // failure of the job is kept: returns that one, which is `error` or what was earlier.
+  // Fails the job on all ranks because of what `cause` did: a rank in the transport, or -1. The
+  // store keeps the job's first failure. Returns that one, which is `error` or an earlier one.
   Error fail(Failure& own, int cause, const Error& error);
 
  private:
@@ -51,7 +51,7 @@ class Job {
 
   const std::shared_ptr<Store> store_;
   const std::unique_ptr<Transport> transport_;
-  Messenger messenger_;  // ends before the transport
+  Messenger messenger_;  // destroyed before the transport
   const std::shared_ptr<SharedHost> shared_;
   const std::vector<int> ranks_;
   std::atomic<bool> handed_over_{false};

@@ -1,4 +1,5 @@
-// Messages between two ranks: arguments are checked, and an Operation goes to the engine.
+// The public functions for messages between two ranks. They check their arguments and give an
+// Operation to the engine.
 #include "base/text.h"
 #include "bp/collective.h"
 #include "comm/engine/request.h"

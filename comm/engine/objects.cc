@@ -1,4 +1,5 @@
-// Bytes whose number only their owner knows: lengths are agreed first, then the bytes follow.
+// Collectives on objects whose size only their owner knows. The lengths travel first, then the
+// bytes.
 #include <cstdint>
 #include <numeric>
 #include <span>

@@ -65,7 +65,7 @@ void write_record(const std::string& folder,
   namespace fs = std::filesystem;
   const std::string own = concat(folder, "/rank.", owner.world_rank);
   const std::string path = concat(own, "/collectives.", owner.group, ".txt");
-  std::error_code ignored;  // opening the file tells
+  std::error_code ignored;  // opening the file reports it
   fs::create_directories(own, ignored);
   std::ofstream file(path, std::ios::binary);
   file << format_record(owner, operations) << std::flush;

@@ -1,4 +1,4 @@
-// Communicator::recover(): what is left of a world that has failed becomes another one.
+// Communicator::recover(): the ranks that survive the failure of a world make another one.
 #include <algorithm>
 #include <vector>
 
@@ -10,7 +10,7 @@
 namespace bp {
 namespace {
 
-// `world`'s ranks that are still there; `survivors` has the launcher's numbers.
+// Returns a plan for the survivors of `world`. `survivors` has the launcher's numbers.
 WorldPlan plan_of(const Engine& engine, const Topology& world, const std::vector<int>& survivors) {
   WorldPlan plan;
   std::vector<int> members;
@@ -33,7 +33,7 @@ Communicator Communicator::recover() {
   if (!environment.store) {
     throw Error(ErrorCode::invalid_argument,
                 concat("recover() under the engine ", environment.launcher,
-                       ": only bprun --on-failure continue lets the others go on"));
+                       ": only bprun --on-failure continue lets the other ranks continue"));
   }
   const CommunicatorOptions& options = impl_->options();
   const Deadline deadline(options.start_timeout);
@@ -51,7 +51,7 @@ Communicator Communicator::recover() {
     try {
       return connect_world(plan, store);
     } catch (const Error&) {
-      // Another one was lost meanwhile, most likely: once more, with who is left then.
+      // Most likely another rank was lost meanwhile. Then the remaining ranks try again.
       if (!store->job_failure() || deadline.passed()) throw;
     }
   }

@@ -1,5 +1,5 @@
-// A collective as the caller asks for it, while its arguments are checked. Whatever is wrong here
-// is told before anything is sent, and leaves the communicator usable.
+// A collective that the caller asks for, while its arguments are checked. A wrong argument throws
+// before this rank sends anything, and leaves the communicator usable.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,8 @@ namespace bp {
 
 class Request {
  public:
-  // `called`: the function, where it is not named as the kind is. Refuses bad options.
+  // `called`: the name of the function, if it is not that of the kind. Throws invalid_argument for
+  // bad options.
   Request(Communicator& comm,
           Operation::Kind kind,
           const CollectiveOptions& options,
@@ -25,7 +26,7 @@ class Request {
   void check_memory(const char* what, const ConstView& memory) const;
   void check_pair(const ConstView& input, const View& output) const;  // memory and types
   void check_count(const char* what, std::size_t given, std::size_t wanted) const;
-  // One count a rank; `memory` holds them all.
+  // There must be one count for each rank, and `memory` must have as many elements as their sum.
   void check_counts(const char* what,
                     std::span<const std::size_t> counts,
                     const char* memory_name,
@@ -45,17 +46,17 @@ class Request {
   [[nodiscard]] MessageStatus receive();
   [[nodiscard]] Work start_receive(MessageStatus* report);
 
-  Operation operation;  // kind, name and options are set
+  Operation operation;  // the constructor sets kind, name and options
 
  private:
   Communicator& comm_;
   std::string_view called_;
 };
 
-// The counts of ranks that all have `count`.
+// Returns `count` once for each rank.
 [[nodiscard]] std::vector<std::size_t> one_each(const Communicator& comm, std::size_t count);
 
-// True where they share a byte.
+// Returns true if they share a byte.
 [[nodiscard]] bool overlap(const ConstView& a, const ConstView& b);
 
 }  // namespace bp

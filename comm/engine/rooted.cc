@@ -1,4 +1,5 @@
-// The public collectives with a root: arguments are checked, and an Operation goes to the engine.
+// The public collectives with a root. They check their arguments and give an Operation to the
+// engine.
 #include <span>
 
 #include "bp/collective.h"
@@ -23,7 +24,7 @@ Request reduce_request(Communicator& comm, const View& data, const CollectiveOpt
   return request;
 }
 
-// gather and scatter: each rank gives or takes its block of what root has whole.
+// gather and scatter: each rank gives or takes its block of the vector that the root has whole.
 Request blocks_request(Communicator& comm,
                        Kind kind,
                        const ConstView& input,

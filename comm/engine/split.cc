@@ -11,19 +11,19 @@
 namespace bp {
 namespace {
 
-// What lies below a backend that may go by another name.
+// Returns the transport that a backend of this name uses.
 std::string transport_name(std::string_view backend) {
   return std::string(backend.starts_with("gloo") ? "gloo" : backend.substr(0, backend.find('+')));
 }
 
-// Who has given the same color, and where each shares memory with the group.
+// The ranks that have passed the same color, and where each shares memory with the group.
 struct Members {
   std::vector<int> ranks;  // in the parent
   std::vector<std::size_t> channels;
 };
 
-// Collective. The memory stays until the job ends: a slower rank may still look there when this one
-// has left the group.
+// Collective. The memory stays allocated until the job ends, because a slower rank may still read
+// it when this one has destroyed the group.
 Members gather_members(Communicator& comm, int color, SharedHost* shared) {
   const std::size_t bytes = SharedChannel::bytes(SharedChannel::kChunk);
   const std::array<std::int64_t, 2> own{
@@ -73,7 +73,7 @@ Communicator split_with(Communicator& comm, int color, CommunicatorOptions optio
   for (const int rank : members.ranks) {
     setup.members.push_back(parent.members[static_cast<std::size_t>(rank)]);
   }
-  // The same on all its members and on nobody else: the split is a collective with a number.
+  // The name is the same on all members and on no other rank, because the split has a number.
   setup.group = concat(parent.group, ".", comm.impl().engine().sequence(), ".", color);
   BackendParts parts{.topology = topology,
                      .algorithm = options.algorithm,

@@ -54,7 +54,7 @@ std::string path_of(const std::string& folder, int rank) {
 }
 
 Fd create(const std::string& folder, const std::string& path) {
-  std::error_code ignored;  // opening the file tells
+  std::error_code ignored;  // opening the file reports it
   std::filesystem::create_directories(folder, ignored);
   Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file) {
@@ -132,8 +132,8 @@ void TraceFile::write_if_due() {
     write();
 }
 
-// The events and the end of the file in one piece, so that it is whole at any time. When the disk
-// is full the trace ends where it was.
+// Writes the events and the end of the file in one piece, so that the file is complete at any time.
+// If the disk is full, the trace keeps its last complete end.
 void TraceFile::write() {
   if (!file_ || unwritten_.empty()) return;
   written_at_ = std::chrono::steady_clock::now();

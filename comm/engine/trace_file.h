@@ -21,22 +21,21 @@ class Communicator;
 
 class TraceFile final : public Trace {
  public:
-  // Makes FOLDER/rank-N.json anew, and the folder where there is none; rank 0 removes those of the
-  // ranks that an earlier, larger world had. Throws io.
+  // Creates FOLDER/rank-N.json, which replaces an earlier file, and the folder if it does not
+  // exist. Rank 0 removes the files of further ranks that an earlier, larger world had. Throws io.
   TraceFile(const std::string& folder, const Topology& topology);
   ~TraceFile() override;
 
   void add(const Span& span) override;
   void add_overlapping(const Span& span) override;
 
-  // What is added before is left out. `offset`: what has to be added to this machine's clock to
-  // get rank 0's.
+  // Spans that were added before are dropped. `offset`: rank 0's clock minus this machine's.
   void start(std::chrono::nanoseconds offset);
 
  private:
   struct Event {
     std::string_view phase;
-    std::string_view extra;  // members of its own
+    std::string_view extra;  // further members of the JSON object
   };
   void append(const Event& event, const Span& span, Time at);  // all with mutex_ held
   int row_number(std::string_view row);
@@ -55,8 +54,8 @@ class TraceFile final : public Trace {
   std::uint64_t overlapping_ = 0;
 };
 
-// How far rank 0's clock is ahead of this rank's: 0 on rank 0's host; else measured by barriers,
-// which all ranks leave at nearly the same time. Collective.
+// Returns rank 0's clock minus this rank's. It is 0 on rank 0's host; elsewhere it is measured by
+// barriers, which all ranks leave at nearly the same time. Collective.
 [[nodiscard]] std::chrono::nanoseconds measure_clock_offset(Communicator& world);
 
 }  // namespace bp

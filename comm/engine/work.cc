@@ -9,7 +9,7 @@ Work::Work() = default;
 Work::Work(std::shared_ptr<State> state) : state_(std::move(state)) {}
 Work::Work(Work&&) noexcept = default;
 Work& Work::operator=(Work&& other) noexcept {
-  Work old(std::move(*this));  // waits for what this one stood for
+  Work old(std::move(*this));  // its destructor waits for the operation of this one
   state_ = std::move(other.state_);
   return *this;
 }
@@ -18,7 +18,7 @@ Work::~Work() {
   if (!state_) return;
   try {
     state_->wait({});
-  } catch (const std::exception&) {  // the next call on the communicator reports it
+  } catch (const std::exception&) {  // the next call on the communicator throws it
   }
 }
 

@@ -1,4 +1,6 @@
-// The state of an operation in flight, which its Work shares. Threads: any.
+// The state of an operation in flight, which its Work shares.
+//
+// Threads: any.
 #pragma once
 
 #include <chrono>
@@ -19,8 +21,8 @@ struct Work::State {
   virtual ~State() = default;
 
   [[nodiscard]] virtual bool done() = 0;
-  // Waits until the operation is done, or for `timeout`: false where it goes on after that. Throws
-  // the operation's Error.
+  // Waits until the operation is done, for at most `timeout`. Returns false if it is still in
+  // flight then. Throws the operation's Error.
   virtual bool wait(std::optional<std::chrono::milliseconds> timeout) = 0;
 };
 
@@ -38,7 +40,7 @@ struct TaskState final : Work::State {
   bool wait(std::optional<std::chrono::milliseconds> timeout) override {
     std::unique_lock lock(mutex);
     const auto over = [&] { return is_done; };
-    // Bounded: each operation in front of it, and it, ends at its own deadline.
+    // Bounded, because this operation and each one before it end at their own deadlines.
     if (!timeout) {
       changed.wait(lock, over);
     } else if (!changed.wait_for(lock, *timeout, over)) {
