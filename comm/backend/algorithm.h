@@ -10,7 +10,7 @@
 namespace bp {
 
 enum class Algorithm : std::uint8_t {
-  automatic,  // what the table says: comm/backend/selection.h
+  automatic,  // by the table of comm/backend/selection.h
   ring,
   recursive_doubling,
   halving_doubling,
@@ -20,14 +20,14 @@ enum class Algorithm : std::uint8_t {
 };
 
 [[nodiscard]] std::string_view name_of(Algorithm algorithm);  // "ring", "auto"
-// All there are, "auto" first.
+// Returns the names of all algorithms, "auto" first.
 [[nodiscard]] std::vector<std::string> algorithm_names();
 
-// `local_sizes`: how many ranks each host has.
+// `local_sizes`: the number of ranks of each host.
 [[nodiscard]] bool is_possible(Algorithm algorithm, std::span<const int> local_sizes);
 [[nodiscard]] bool can_run(std::string_view name, std::span<const int> local_sizes);
-// Throws invalid_argument for a name that there is not, or that these hosts cannot run, naming
-// those that are possible.
+// Throws invalid_argument, naming the possible algorithms, for an unknown name and for an algorithm
+// that these hosts cannot run.
 [[nodiscard]] Algorithm parse_algorithm(std::string_view name, std::span<const int> local_sizes);
 
 }  // namespace bp

@@ -1,9 +1,10 @@
-// The algorithms of the CPU backend: a schedule each, carried out with messages.
+// The algorithms of the CPU backend. Each carries out a schedule of comm/schedule with messages.
 //
-// Two rules hold for all. Sizes are equal by construction: both ends of a message compute its
-// length from the arguments, on which all ranks agree or they would not share a slot. And nobody
-// is through before all have entered with the same arguments: every algorithm's result depends on
-// a message, be it empty, from every rank; so a disagreement is never taken for a success.
+// Two rules hold for all of them. Sizes are equal by construction: both ends of a message compute
+// its length from the arguments, on which all ranks agree, since otherwise they would not share a
+// slot. And no rank completes before all have entered with the same arguments: every algorithm's
+// result depends on a message from every rank, if only an empty one. So no rank takes a
+// disagreement for a success.
 #pragma once
 
 #include <span>
@@ -17,35 +18,36 @@
 
 namespace bp {
 
-// One of those below; not automatic, nor hierarchical.
+// Runs one of the algorithms below. `algorithm` must not be automatic or hierarchical.
 void all_reduce_by(
     Algorithm algorithm, CollectiveCall& call, View data, ReduceOp op, const SegmentLimits& limits);
 
-// comm/schedule/ring.h. Any number of bytes; made for many.
+// comm/schedule/ring.h. For any number of bytes; best for many.
 void ring_all_reduce(CollectiveCall& call, View data, ReduceOp op, const SegmentLimits& limits);
-// counts[r] elements for rank r. `output` may be where these lie in `input`.
+// counts[r] elements for rank r. `output` may be this rank's block of `input`.
 void ring_reduce_scatter(CollectiveCall& call,
                          ConstView input,
                          View output,
                          std::span<const std::size_t> counts,
                          ReduceOp op,
                          const SegmentLimits& limits);
-// counts[r] elements from rank r; the own block is in place already.
+// counts[r] elements from rank r. The block of this rank must be in place.
 void ring_all_gather(CollectiveCall& call,
                      View data,
                      std::span<const std::size_t> counts,
                      const SegmentLimits& limits);
+// Returns the block of rank r in a vector of blocks with these counts.
 [[nodiscard]] Block gathered_block(std::span<const std::size_t> counts, int r);
-// Those of block_of.
+// Returns the counts of the blocks that block_of() cuts.
 [[nodiscard]] std::vector<std::size_t> even_counts(std::size_t count, int ranks);
 
-// comm/schedule/recursive_doubling.h. Any number of bytes; made for few.
+// comm/schedule/recursive_doubling.h. For any number of bytes; best for few.
 void doubling_all_reduce(CollectiveCall& call, View data, ReduceOp op);
 
 // comm/schedule/halving_doubling.h, in segments.
 void halving_all_reduce(CollectiveCall& call, View data, ReduceOp op, const SegmentLimits& limits);
 
-// comm/schedule/binomial_tree.h up to rank 0 and down again, in segments.
+// comm/schedule/binomial_tree.h, up to rank 0 and down again, in segments.
 void tree_all_reduce(CollectiveCall& call, View data, ReduceOp op, const SegmentLimits& limits);
 
 // comm/schedule/double_tree.h, in segments.
@@ -56,15 +58,16 @@ void double_tree_all_reduce(CollectiveCall& call,
 
 // comm/schedule/binomial_tree.h, in segments.
 void tree_broadcast(CollectiveCall& call, View data, int root, const SegmentLimits& limits);
-// Root's `data` becomes the reduction; the others' is only read.
+// The root's `data` becomes the reduction. That of the other ranks is only read.
 void tree_reduce(
     CollectiveCall& call, View data, ReduceOp op, int root, const SegmentLimits& limits);
 
-// comm/schedule/dissemination.h. Begins with construction, so that it can go on beside others.
+// comm/schedule/dissemination.h. It begins with construction, so that it can run beside other
+// messages.
 class Barrier {
  public:
   explicit Barrier(CollectiveCall& call);
-  void finish();  // all ranks have constructed theirs
+  void finish();  // returns once all ranks have constructed theirs
 
  private:
   void send_step(int k);

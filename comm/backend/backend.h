@@ -1,4 +1,6 @@
-// Carries out collectives. One object a communicator; one call at a time.
+// Carries out the collectives of one communicator.
+//
+// Threads: one at a time.
 #pragma once
 
 #include <string_view>
@@ -16,10 +18,11 @@ class Backend {
   virtual ~Backend() = default;
 
   [[nodiscard]] virtual std::string_view name() const = 0;  // "gloo"
-  // What carries out such an operation: "ring", "direct"; for reports.
+  // Returns what would carry out such an operation, for reports: "ring", "direct".
   [[nodiscard]] virtual std::string_view algorithm_of(Operation::Kind kind,
                                                       std::size_t bytes) const = 0;
-  // Throws Error, after which the content of the output is undefined.
+  // Blocks until the operation is complete on this rank. After an Error the content of the output
+  // is undefined.
   virtual void run(const Operation& operation, CollectiveCall& call) = 0;
 };
 

@@ -7,8 +7,9 @@
 namespace bp {
 namespace {
 
-// Halving-doubling's partners are far apart, where the ring's are neighbours: they meet on links,
-// so a byte of theirs is reckoned a tenth dearer. It settles which of the two carries what is long.
+// The partners of halving-doubling are far apart, where those of the ring are neighbours. Their
+// messages share links, so a byte costs a tenth more here. That makes the ring win for long
+// vectors.
 constexpr std::int64_t kFarPartnersPercent = 110;
 
 struct CostTerms {
@@ -42,7 +43,7 @@ struct CostTerms {
   [[nodiscard]] std::int64_t tree() const {
     return 2 * log_up * (alpha + bytes * beta) + log_up * bytes * gamma;
   }
-  // With the best number of chunks, k; each takes two messages' time at every level.
+  // With the best number of chunks, k. Each chunk takes the time of two messages at every level.
   [[nodiscard]] std::int64_t double_tree() const {
     std::int64_t best = std::numeric_limits<std::int64_t>::max();
     for (std::int64_t k = 1; k <= 1024; k *= 2) {

@@ -1,5 +1,5 @@
-// How long an all-reduce takes by the formulas of docs/collectives.md. Whole numbers, so that all
-// ranks, whatever machine they run on, reckon the same.
+// The time that an all-reduce takes by the formulas of docs/collectives.md. The numbers are whole,
+// so that all ranks compute the same on any machine.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,10 @@ struct Link {
 };
 
 inline constexpr Link kTenGigabit{25'000, 909, 125};  // 1.1 GB/s
-inline constexpr Link kLoopback{46'000, 476, 125};    // 2.1 GB/s, Gloo's
+inline constexpr Link kLoopback{46'000, 476, 125};    // 2.1 GB/s, by Gloo
 
-// In picoseconds. Of an algorithm that sends messages; not hierarchical, which is made of others.
+// Returns picoseconds. `algorithm` must not be automatic or hierarchical, which use other
+// algorithms.
 [[nodiscard]] std::int64_t all_reduce_ps(Algorithm algorithm,
                                          int ranks,
                                          std::size_t bytes,

@@ -32,7 +32,7 @@ SelectionKey key_of(const CpuSetup& setup) {
           .hosts = static_cast<int>(sizes.size())};
 }
 
-// One rank of each host.
+// Returns the key of the communication between hosts, with one rank of each.
 SelectionKey key_of_leaders(const CpuSetup& setup) {
   const auto hosts = static_cast<int>(setup.local_sizes.size());
   return {.backend = setup.transport, .ranks = hosts, .hosts = hosts};
@@ -150,9 +150,9 @@ void CpuBackend::run(const Operation& operation, CollectiveCall& call) {
                         setup_.limits);
       return;
     }
-    case Operation::Kind::all_reduce_grouped:  // perform.h makes others of these
+    case Operation::Kind::all_reduce_grouped:  // perform() turns a group into other operations
     case Operation::Kind::join:
-    case Operation::Kind::message:  // goes by the transport, without a backend
+    case Operation::Kind::message:  // needs no backend
       BP_CHECK(false, "no backend is given groups or messages");
   }
 }

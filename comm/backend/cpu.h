@@ -1,5 +1,5 @@
-// The collectives of CPU memory: the schedules of comm/schedule over any transport, with the
-// kernels of comm/reduce.
+// The backend of ranks that send messages: it carries out the schedules of comm/schedule over any
+// transport, with the kernels of comm/reduce.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,24 @@
 
 namespace bp {
 
-// Over TCP by Gloo a message costs two or three changes of thread at each end, so they are longer
-// than what a cache would like best: against 256 KiB a third of the context switches and the same
-// CPU time a byte (64 MiB, 2 ranks).
+// Over TCP by Gloo a message costs two or three thread switches at each end, so segments are longer
+// than would be best for caches. Segments of 1 MiB take a third of the context switches that 256
+// KiB take, and the same CPU time per byte (64 MiB, 2 ranks).
 inline constexpr SegmentLimits kSegments{.max_bytes = std::size_t{1} << 20};
 
 // All but `transport` must be the same on all ranks.
 struct CpuSetup {
   std::string transport;                       // its name
-  Algorithm algorithm = Algorithm::automatic;  // of all_reduce, as asked for
-  std::vector<int> local_sizes;                // how many ranks of the communicator each host has
-  bool shares_memory = false;                  // the ranks of each host do
+  Algorithm algorithm = Algorithm::automatic;  // of all_reduce, as the program asks for
+  std::vector<int> local_sizes;                // the communicator's ranks on each host
+  bool shares_memory = false;                  // whether the ranks of each host do
   SegmentLimits limits = kSegments;
-  SelectionTable measured;  // decides where nobody asked for an algorithm
+  SelectionTable measured;  // decides if the program asks for no algorithm
 };
 
 class CpuBackend : public Backend {
  public:
-  // `inside`: of this host's ranks; null where they are one, or share no memory.
+  // `inside`: for the ranks of this host; null if there is only one, or if they share no memory.
   CpuBackend(CpuSetup setup, std::unique_ptr<SharedBackend> inside);
 
   [[nodiscard]] std::string_view name() const override { return name_; }

@@ -9,32 +9,32 @@
 namespace bp {
 namespace {
 
-TreeFlow::Place place_in(const DoubleTree& trees, int tree) {
-  const TreePlace place = trees.place(tree);
-  TreeFlow::Place result{place.parent, {}};
-  if (place.left >= 0) result.children.push_back({place.left, ReceiveAction::reduce_left});
-  if (place.right >= 0) result.children.push_back({place.right, ReceiveAction::reduce_right});
+TreeFlow::Position position_in(const DoubleTree& trees, int tree) {
+  const TreePlace in_tree = trees.place(tree);
+  TreeFlow::Position result{in_tree.parent, {}};
+  if (in_tree.left >= 0) result.children.push_back({in_tree.left, ReceiveAction::reduce_left});
+  if (in_tree.right >= 0) result.children.push_back({in_tree.right, ReceiveAction::reduce_right});
   return result;
 }
 
 }  // namespace
 
-// The flows take turns segment by segment, so that neither waits for the whole of the other.
+// The flows alternate segment by segment, so that neither waits for all of the other.
 void double_tree_all_reduce(CollectiveCall& call,
                             View data,
                             ReduceOp op,
                             const SegmentLimits& limits) {
   const DoubleTree trees(call.rank(), call.size());
-  const std::array places{place_in(trees, 0), place_in(trees, 1)};
+  const std::array positions{position_in(trees, 0), position_in(trees, 1)};
   const std::array halves{part_of(data, block_of(data.count, 2, 0)),
                           part_of(data, block_of(data.count, 2, 1))};
-  const std::size_t first = TreeFlow::scratch_bytes(places[0], halves[0], limits);
-  const std::size_t second = TreeFlow::scratch_bytes(places[1], halves[1], limits);
+  const std::size_t first = TreeFlow::scratch_bytes(positions[0], halves[0], limits);
+  const std::size_t second = TreeFlow::scratch_bytes(positions[1], halves[1], limits);
   const std::span<std::byte> scratch = call.scratch(first + second);
-  call.expect(TreeFlow::bytes_received(places[0], halves[0]) +
-              TreeFlow::bytes_received(places[1], halves[1]));
-  TreeFlow one(call, Lane::data, places[0], halves[0], op, limits, scratch.first(first));
-  TreeFlow two(call, Lane::second, places[1], halves[1], op, limits, scratch.subspan(first));
+  call.expect(TreeFlow::bytes_received(positions[0], halves[0]) +
+              TreeFlow::bytes_received(positions[1], halves[1]));
+  TreeFlow one(call, Lane::data, positions[0], halves[0], op, limits, scratch.first(first));
+  TreeFlow two(call, Lane::second, positions[1], halves[1], op, limits, scratch.subspan(first));
   run_flows(std::array{&one, &two});
 }
 

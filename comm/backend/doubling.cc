@@ -33,7 +33,7 @@ void doubling_all_reduce(CollectiveCall& call, View data, ReduceOp op) {
     call.wait(outgoing);  // before its memory changes
     apply_received(step.received, data, op, scratch.data());
   }
-  // The folded ranks get the sum too, so that everybody divides the same.
+  // The folded ranks get the sum too, so that every rank divides the same sum.
   if (op == ReduceOp::average) finish_average(data.type, data.data, data.count, call.size());
 }
 

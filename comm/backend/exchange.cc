@@ -16,7 +16,7 @@ using Kind = Operation::Kind;
 
 std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
 
-// Blocks one after another.
+// Returns the blocks of these counts, which lie one after another. Their fields are bytes.
 std::vector<Block> blocks_of(std::span<const std::size_t> counts, std::size_t element) {
   std::vector<Block> blocks;
   std::size_t offset = 0;
@@ -27,7 +27,7 @@ std::vector<Block> blocks_of(std::span<const std::size_t> counts, std::size_t el
   return blocks;
 }
 
-// One message each way, which are on their way together. Nothing, where a block is empty.
+// One message each way, in flight at the same time. -1: none, because the block is empty.
 struct Flight {
   int to = -1;
   Block out;
@@ -50,8 +50,8 @@ void add_flights(std::vector<Flight>& flights, const Flight& pair, const Segment
   }
 }
 
-// Never waits for a flight while an earlier one is not over, so the rank that is furthest behind
-// finds its partners' messages posted: nobody waits in a circle.
+// Never waits for a flight before all earlier ones are over. So the rank that is furthest behind
+// finds its partners' messages posted, and ranks never wait in a circle.
 void carry_out(CollectiveCall& call,
                const std::vector<Flight>& flights,
                const std::byte* input,
@@ -126,7 +126,8 @@ CountTable agree_on_counts(const Operation& operation,
                            CollectiveCall& call,
                            const std::function<void(const Operation&)>& all_gather) {
   const std::size_t ranks = at(call.size());
-  std::vector<std::int64_t> both(2 * ranks * ranks);  // of each rank: what it sends, and expects
+  std::vector<std::int64_t> both(2 * ranks *
+                                 ranks);  // of each rank: what it sends, then what it expects
   auto* const own = both.data() + 2 * ranks * at(call.rank());
   std::ranges::copy(operation.counts, own);
   std::ranges::copy(operation.receive_counts, own + ranks);

@@ -1,5 +1,5 @@
-// The collectives that move blocks from ranks to ranks and reduce nothing: gather, scatter and
-// all_to_all are one exchange, in which most blocks may be empty.
+// The collectives that move blocks between ranks and reduce nothing. gather, scatter and all_to_all
+// are one exchange, in which most blocks may be empty.
 #pragma once
 
 #include <cstddef>
@@ -15,43 +15,44 @@
 
 namespace bp {
 
-// What one rank sends and receives; all blocks are in bytes.
+// What one rank sends and receives. All blocks are in bytes.
 struct Exchange {
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
-  std::vector<Block> send;     // by receiver, in our input
-  std::vector<Block> receive;  // by sender, in our output
-  // What all ranks know alike:
-  std::vector<Block> source;  // by sender: where in its input the block for us lies
-  std::vector<bool> gives;    // by sender: it has something for somebody
-  int pieces = 1;             // blocks in a sender's input: one for each rank, or for root alone
-  std::size_t longest = 0;    // block of all
+  std::vector<Block> send;     // by receiver, in this rank's input
+  std::vector<Block> receive;  // by sender, in this rank's output
+  // Known without a message:
+  std::vector<Block> source;  // by sender: the block for this rank, in the sender's input
+  std::vector<bool> gives;    // by sender: whether any block of its input has bytes
+  int pieces = 1;             // blocks in a sender's input: one for each rank, or one for the root
+  std::size_t longest = 0;    // the longest block of all ranks
 
-  // All that comes from others.
+  // Returns the bytes that come from other ranks.
   [[nodiscard]] std::size_t received_bytes(int rank) const;
 };
 
-// How many elements each rank has for each: table[from * ranks + to].
+// The number of elements that each rank has for each: table[from * ranks + to].
 using CountTable = std::vector<std::size_t>;
 
-// Of a gather, a scatter or an all_to_all. `table`: of an all_to_all_v; else empty.
+// Returns the exchange of a gather, a scatter or an all_to_all. `table`: for an all_to_all_v; else
+// empty.
 [[nodiscard]] Exchange exchange_of(const Operation& operation,
                                    int rank,
                                    int ranks,
                                    const CountTable& table);
 
-// What the ranks of an all_to_all_v have told each other of their counts. Where a sender and its
-// receiver differ, all ranks throw the same mismatch. `all_gather` carries out an all_gather of the
-// same call.
+// Exchanges the counts of an all_to_all_v and returns them. If a sender and its receiver differ,
+// all ranks throw the same mismatch. `all_gather` carries out an all_gather of the same call.
 [[nodiscard]] CountTable agree_on_counts(const Operation& operation,
                                          CollectiveCall& call,
                                          const std::function<void(const Operation&)>& all_gather);
 
-// From our input to our output.
+// Copies the block that this rank has for itself.
 void copy_own_block(const Exchange& exchange, int rank);
 
-// By messages: comm/schedule/pairwise.h, in segments, with a barrier beside it, because a rank with
-// nothing to receive would go before the others have come.
+// Carries the exchange out by messages: comm/schedule/pairwise.h, in segments. A barrier runs
+// beside it, because a rank that receives nothing would otherwise complete before the others have
+// entered.
 void pairwise_exchange(CollectiveCall& call, const Exchange& exchange, const SegmentLimits& limits);
 
 }  // namespace bp

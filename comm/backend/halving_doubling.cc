@@ -19,7 +19,7 @@ class HalvingAllReduce {
   HalvingAllReduce(CollectiveCall& call, const View& data, ReduceOp op, const SegmentLimits& limits)
       : call_(call), data_(data), op_(op), limits_(limits), schedule_(call.rank(), call.size()) {
     std::size_t all = 0;
-    std::size_t longest = 0;  // of what is reduced
+    std::size_t longest = 0;  // message that is reduced
     for (int k = 0; k < schedule_.steps(); ++k) {
       const HalvingStep step = schedule_.step(k);
       const std::size_t bytes = part(step.receive).bytes();
@@ -45,7 +45,7 @@ class HalvingAllReduce {
     return part_of(data_, {first.offset, last.offset + last.count - first.offset});
   }
 
-  // Segments, so that one is reduced while the next are on their way.
+  // In segments, so that one is reduced while the next are in flight.
   template <class Do>
   void for_segments(const View& view, const Do& act) const {
     const int segments = segment_count(view.bytes(), limits_);
@@ -84,7 +84,7 @@ class HalvingAllReduce {
       call_.wait(message);  // before its memory changes
   }
 
-  // Divided once, by its owner: all others get a copy.
+  // Its owner divides each block once, and all other ranks get a copy.
   void finish_own_block() const {
     if (op_ != ReduceOp::average || schedule_.own_block() < 0) return;
     const View own = part({schedule_.own_block(), 1});

@@ -11,10 +11,10 @@
 namespace bp {
 namespace {
 
-// What is shorter goes by one rail: several would only be more messages at once.
+// A shorter vector takes one rail. Several would only be more messages at a time.
 constexpr std::size_t kSeveralRailsFrom = std::size_t{256} << 10;
 
-// The share of each rank of this host.
+// Returns the counts of the shares of this host's ranks.
 std::vector<std::size_t> shares(const Hierarchy& hierarchy, std::size_t count) {
   std::vector<std::size_t> counts(static_cast<std::size_t>(hierarchy.local_size()), 0);
   for (int l = 0; l < hierarchy.rails(); ++l) {
@@ -34,13 +34,13 @@ Hierarchical::Hierarchical(std::vector<int> local_sizes,
       limits_(limits),
       between_(std::move(between)) {}
 
-// Nobody is through before all have entered: a rank's shares come from rails that all hosts are on,
-// each after its own ranks have met.
+// No rank completes before all have entered: a rank's shares come over rails to which all hosts
+// belong, and each host begins after all its ranks have entered.
 void Hierarchical::all_reduce(CollectiveCall& call, View data, ReduceOp op) {
   const int most = data.bytes() < kSeveralRailsFrom ? 1 : std::numeric_limits<int>::max();
   const Hierarchy hierarchy(call.rank(), local_sizes_, most);
   const std::vector<std::size_t> counts = shares(hierarchy, data.count);
-  // Divided once, by who carries the share, when all of it is there.
+  // The rank that carries a share divides it once, when it is complete.
   const ReduceOp step = op == ReduceOp::average ? ReduceOp::sum : op;
   const View own = part_of(data, gathered_block(counts, hierarchy.local_rank()));
   if (hierarchy.local_size() > 1) {

@@ -1,5 +1,6 @@
-// The hierarchical all-reduce of one communicator (comm/schedule/hierarchy.h): inside a host in
-// memory that its ranks share, or by messages where they share none; between hosts by messages.
+// The hierarchical all-reduce of one communicator (comm/schedule/hierarchy.h). Inside a host it
+// works in memory that the ranks share, or by messages if they share none; between hosts it works
+// by messages.
 #pragma once
 
 #include <memory>
@@ -15,8 +16,8 @@ namespace bp {
 
 class Hierarchical {
  public:
-  // `inside`: of this host's ranks; null where they are one, or share no memory. `between`: what
-  // goes between hosts, of each of which one rank takes part.
+  // `inside`: for the ranks of this host; null if there is only one, or if they share no memory.
+  // `between`: chooses the algorithm between hosts, of each of which one rank takes part.
   Hierarchical(std::vector<int> local_sizes,
                std::unique_ptr<SharedBackend> inside,
                const SegmentLimits& limits,
@@ -25,7 +26,7 @@ class Hierarchical {
   void all_reduce(CollectiveCall& call, View data, ReduceOp op);
 
  private:
-  // The elements of each rank of this host are `counts`; they lie in `data` one after another.
+  // `counts`: the elements of each rank of this host, which lie in `data` one after another.
   void reduce_inside(CollectiveCall& call,
                      View data,
                      std::span<const std::size_t> counts,

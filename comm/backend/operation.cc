@@ -24,7 +24,7 @@ std::string counts_text(const std::vector<std::size_t>& counts) {
   return counts.size() <= kShown ? text : concat(text, "+... (layout ", all.value(), ")");
 }
 
-// As block_of() cuts.
+// True if the counts are those of block_of().
 bool is_even(const std::vector<std::size_t>& counts) {
   return counts.empty() ||
          (std::ranges::is_sorted(counts, std::greater()) && counts.front() - counts.back() <= 1);

@@ -1,4 +1,5 @@
-// A collective as the engine hands it to a backend: checked arguments, no options left open.
+// A collective, or a message, as the engine gives it to a backend: its arguments are checked, and
+// its options are final.
 #pragma once
 
 #include <chrono>
@@ -31,28 +32,29 @@ struct Operation {
 
   Kind kind = Kind::barrier;
   ReduceOp reduce = ReduceOp::sum;  // all_reduce, reduce_scatter, reduce
-  int root = 0;          // broadcast, reduce, gather, scatter; of a message: who sends it
-  int receiver = 0;      // of a message
-  int tag = 0;           // of a message
-  bool at_most = false;  // of a receive: the message may be shorter
-  // What a rank gives and what it gets. One view for both, `output`, where it happens in place:
-  // all_reduce, broadcast, reduce. Empty where a rank has no part, as `output` of a gather but at
-  // root; of a message one is empty, and both have its type.
+  int root = 0;                     // broadcast, reduce, gather, scatter; of a message: its sender
+  int receiver = 0;                 // of a message
+  int tag = 0;                      // of a message
+  bool at_most = false;             // of a receive: the message may be shorter
+  // What a rank gives and what it gets. all_reduce, broadcast and reduce work in place and have one
+  // view for both, `output`. A view in which this rank has no part is empty, such as the `output`
+  // of a gather on ranks other than the root. Of a message one view is empty, and both have its
+  // type.
   ConstView input;
   View output;
-  // The elements of each rank: all_gather, gather, scatter, reduce_scatter. all_to_all: those that
-  // go to each rank.
+  // The number of elements of each rank: all_gather, gather, scatter, reduce_scatter. all_to_all:
+  // the number that goes to each rank.
   std::vector<std::size_t> counts;
-  std::vector<std::size_t> receive_counts;  // all_to_all: those that come from each rank
+  std::vector<std::size_t> receive_counts;  // all_to_all: the number that comes from each rank
   std::vector<View> group;                  // all_reduce_grouped: its tensors
-  double prescale = 1;                      // where there is a reduction
+  double prescale = 1;                      // of a reduction
   double postscale = 1;
-  int contributors = 0;  // an average is over so many ranks; 0: all
+  int contributors = 0;  // the number of ranks that an average is over; 0: all
   std::string name;
   std::chrono::milliseconds timeout{0};
 
-  // The longest vector in it, as far as all ranks must agree on it; where `data` is null it is the
-  // number of elements that counts.
+  // Returns the longest vector in it, as far as all ranks must agree on it. `data` may be null;
+  // only type and count have a meaning.
   [[nodiscard]] ConstView whole() const;
   [[nodiscard]] std::size_t bytes() const;  // of the caller's views
   [[nodiscard]] bool is_scaled() const { return prescale != 1 || postscale != 1; }
@@ -60,8 +62,8 @@ struct Operation {
 
 [[nodiscard]] std::string_view name_of(Operation::Kind kind);
 
-// "all_reduce sum of 1000 f32 'loss'", "broadcast of 4 i64 from rank 2": equal exactly where the
-// requests are.
+// Returns "all_reduce sum of 1000 f32 'loss'" or "broadcast of 4 i64 from rank 2". Two texts are
+// equal exactly if the requests are.
 [[nodiscard]] std::string describe(const Operation& operation);
 
 }  // namespace bp

@@ -12,7 +12,7 @@ void apply_received(ReceiveAction how, const View& data, ReduceOp op, const std:
     case ReceiveAction::reduce_right:
       reduce_to(data.type, op, data.data, data.data, received, data.count);
       return;
-    case ReceiveAction::replace:  // arrived in place
+    case ReceiveAction::replace:  // was received in place
     case ReceiveAction::none:
       return;
   }

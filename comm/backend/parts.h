@@ -1,4 +1,4 @@
-// Parts of the vector that an algorithm works on.
+// Parts of the vector of a collective, and what becomes of a part that was received.
 #pragma once
 
 #include <span>
@@ -15,7 +15,8 @@ namespace bp {
   return {view.data, view.bytes()};
 }
 
-// What `data` becomes with as many elements that were received; not those that arrived in place.
+// Reduces `data.count` elements at `received` into `data`, in the operand order that `how` gives.
+// Does nothing for `none` and for `replace`, whose elements were received straight into `data`.
 void apply_received(ReceiveAction how, const View& data, ReduceOp op, const std::byte* received);
 
 }  // namespace bp

@@ -10,13 +10,14 @@
 namespace bp {
 namespace {
 
-constexpr int kLargestPower = 34;  // what is longer goes like 16 GiB
+constexpr int kLargestPower = 34;  // longer vectors take the row of 16 GiB
 
-// Some host has several ranks.
+// Returns true if some host has several ranks.
 bool can_lead(const SelectionKey& key) { return key.hosts > 1 && key.ranks > key.hosts; }
 
 Algorithm fastest(const SelectionKey& key, std::size_t bytes) {
-  // Memory costs a hundredth of a message, and only one vector a host goes over the wire.
+  // Shared memory costs a hundredth of a message, and only one vector per host travels between
+  // hosts.
   if (key.backend.ends_with("+shm") && can_lead(key)) return Algorithm::hierarchical;
   const Link& link = key.hosts > 1 ? kTenGigabit : kLoopback;
   const auto cost = [&](Algorithm algorithm) {

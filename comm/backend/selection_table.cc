@@ -29,7 +29,7 @@ bool read_number(const std::string& text, Number& number) {
   return error == std::errc() && at == end && number >= 1;
 }
 
-// What is wrong with the words, or nothing.
+// Returns what is wrong with the words of a line, or an empty text.
 std::string read_line(const std::vector<std::string>& words, SelectionKey& key, SelectionRow& row) {
   constexpr std::size_t kWords = 6;
   if (words.size() != kWords) {
@@ -45,7 +45,7 @@ std::string read_line(const std::vector<std::string>& words, SelectionKey& key, 
   if (words[4] != "-" && !read_number(words[4], row.below)) {
     return concat("'", words[4], "' is no number of bytes, nor -");
   }
-  // Hosts of whatever sizes: who reads it for one job looks again.
+  // The sizes of the hosts are unknown here. Selection checks the algorithm for one job.
   row.algorithm = parse_algorithm(words[5], std::array{2, 1});
   if (row.algorithm == Algorithm::automatic) return "auto is what the table is to decide";
   return {};

@@ -6,8 +6,9 @@
 
 namespace bp {
 
-// The data alone would let root go before its grandchildren have come; the barrier beside it keeps
-// everybody until all have entered, and costs little: it is under way while the data is.
+// By the data alone, the root would complete before its grandchildren have entered. The barrier
+// beside them keeps every rank until all have entered. It costs little, because it runs at the same
+// time.
 void tree_broadcast(CollectiveCall& call, View data, int root, const SegmentLimits& limits) {
   const BinomialTree tree(call.rank(), call.size(), root);
   const Block all{0, data.count};
@@ -35,14 +36,15 @@ void tree_broadcast(CollectiveCall& call, View data, int root, const SegmentLimi
 
 void tree_all_reduce(CollectiveCall& call, View data, ReduceOp op, const SegmentLimits& limits) {
   const BinomialTree tree(call.rank(), call.size(), 0);
-  TreeFlow::Place place{tree.parent(), {}};
-  // A child has the ranks above its parent and its smaller siblings: in order from the smallest.
+  TreeFlow::Position position{tree.parent(), {}};
+  // A child's subtree has the ranks above its parent and its smaller siblings, so the smallest
+  // comes first.
   for (int i = tree.children() - 1; i >= 0; --i) {
-    place.children.push_back({tree.child(i), ReceiveAction::reduce_right});
+    position.children.push_back({tree.child(i), ReceiveAction::reduce_right});
   }
-  const std::span scratch = call.scratch(TreeFlow::scratch_bytes(place, data, limits));
-  call.expect(TreeFlow::bytes_received(place, data));
-  TreeFlow flow(call, Lane::data, place, data, op, limits, scratch);
+  const std::span scratch = call.scratch(TreeFlow::scratch_bytes(position, data, limits));
+  call.expect(TreeFlow::bytes_received(position, data));
+  TreeFlow flow(call, Lane::data, position, data, op, limits, scratch);
   run_flows(std::array{&flow});
 }
 

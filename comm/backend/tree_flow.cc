@@ -16,31 +16,31 @@ std::size_t longest_segment(const View& data, const SegmentLimits& limits) {
 
 }  // namespace
 
-std::size_t TreeFlow::scratch_bytes(const Place& place,
+std::size_t TreeFlow::scratch_bytes(const Position& position,
                                     const View& data,
                                     const SegmentLimits& limits) {
-  return place.children.size() * kWindow * longest_segment(data, limits);
+  return position.children.size() * kWindow * longest_segment(data, limits);
 }
 
-std::size_t TreeFlow::bytes_received(const Place& place, const View& data) {
-  return (place.children.size() + (place.parent < 0 ? 0 : 1)) * data.bytes();
+std::size_t TreeFlow::bytes_received(const Position& position, const View& data) {
+  return (position.children.size() + (position.parent < 0 ? 0 : 1)) * data.bytes();
 }
 
 TreeFlow::TreeFlow(CollectiveCall& call,
                    Lane lane,
-                   Place place,
+                   Position position,
                    const View& data,
                    ReduceOp op,
                    const SegmentLimits& limits,
                    std::span<std::byte> scratch)
     : call_(call),
       lane_(lane),
-      place_(std::move(place)),
+      position_(std::move(position)),
       data_(data),
       op_(op),
       segments_(segment_count(data.bytes(), limits)),
       scratch_(scratch),
-      from_children_(place_.children.size()) {
+      from_children_(position_.children.size()) {
   for (int s = 0; s < std::min(segments_, static_cast<int>(kWindow)); ++s) post_receives(s);
 }
 
@@ -49,50 +49,51 @@ View TreeFlow::segment(int s) const {
 }
 
 std::span<std::byte> TreeFlow::landing(std::size_t child, int s) const {
-  const std::size_t room = scratch_.size() / (kWindow * place_.children.size());
+  const std::size_t room = scratch_.size() / (kWindow * position_.children.size());
   const std::size_t row = child * kWindow + static_cast<std::size_t>(s) % kWindow;
   return scratch_.subspan(row * room, segment(s).bytes());
 }
 
 void TreeFlow::post_receives(int s) {
-  for (std::size_t i = 0; i < place_.children.size(); ++i) {
-    from_children_[i].push_back(call_.receive(place_.children[i].rank, landing(i, s), lane_));
+  for (std::size_t i = 0; i < position_.children.size(); ++i) {
+    from_children_[i].push_back(call_.receive(position_.children[i].rank, landing(i, s), lane_));
   }
 }
 
 void TreeFlow::send_down(int s) {
-  // The nearest to the end of the operands leads the largest part of a binomial tree: first.
-  for (auto child = place_.children.rbegin(); child != place_.children.rend(); ++child) {
+  // The child nearest to the end of the operands leads the largest part of a binomial tree, so it
+  // comes first.
+  for (auto child = position_.children.rbegin(); child != position_.children.rend(); ++child) {
     to_children_.push_back(call_.send(child->rank, bytes_of(segment(s)), lane_));
   }
 }
 
 void TreeFlow::up(int s) {
   const View own = segment(s);
-  for (std::size_t i = 0; i < place_.children.size(); ++i) {
+  for (std::size_t i = 0; i < position_.children.size(); ++i) {
     call_.wait(from_children_[i].front());
     from_children_[i].pop_front();
-    apply_received(place_.children[i].received, own, op_, landing(i, s).data());
+    apply_received(position_.children[i].received, own, op_, landing(i, s).data());
   }
   const int next = s + static_cast<int>(kWindow);
   if (next < segments_) post_receives(next);
-  if (place_.parent >= 0) {
-    to_parent_.push_back(call_.send(place_.parent, bytes_of(own), lane_));
+  if (position_.parent >= 0) {
+    to_parent_.push_back(call_.send(position_.parent, bytes_of(own), lane_));
     return;
   }
   if (op_ == ReduceOp::average) finish_average(own.type, own.data, own.count, call_.size());
   send_down(s);
 }
 
-// In place: what lay there must have left.
+// Receives in place, so what lay there must have been sent.
 void TreeFlow::expect_down(int s) {
-  if (place_.parent < 0) return;
+  if (position_.parent < 0) return;
   call_.wait(to_parent_[static_cast<std::size_t>(s)]);
-  from_parent_.push_back(call_.receive(place_.parent, bytes_of(segment(s)), lane_));
+  from_parent_.push_back(call_.receive(position_.parent, bytes_of(segment(s)), lane_));
 }
 
 void TreeFlow::down(int s) {
-  if (place_.parent < 0) return;
+  if (position_.parent < 0) return;
   call_.wait(from_parent_[static_cast<std::size_t>(s)]);
   send_down(s);
 }

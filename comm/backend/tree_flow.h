@@ -1,5 +1,5 @@
-// A vector on its way up a tree, reduced at every rank, and down again as it was finished on top;
-// in segments, so that all levels of the tree are at work at once.
+// Moves a vector up a tree, reducing it at every rank, and moves the result down again; in
+// segments, so that all levels of the tree are busy at once.
 #pragma once
 
 #include <deque>
@@ -17,34 +17,35 @@ class TreeFlow {
   struct Child {
     int rank = -1;
     ReceiveAction received =
-        ReceiveAction::reduce_right;  // lower or upper: its place in the order of operands
+        ReceiveAction::reduce_right;  // or reduce_left, by its position among the operands
   };
-  // Children in the order in which they are reduced.
-  struct Place {
-    int parent = -1;  // none: on top
-    std::vector<Child> children;
+  // Where this rank is in a tree.
+  struct Position {
+    int parent = -1;              // -1: this rank is the top
+    std::vector<Child> children;  // in the order in which they are reduced
   };
 
   static constexpr std::size_t kWindow = 3;  // receives in flight from each child
-  // What a flow needs for segments that are to be reduced.
-  [[nodiscard]] static std::size_t scratch_bytes(const Place& place,
+  // Returns the memory that a flow needs for segments that it reduces.
+  [[nodiscard]] static std::size_t scratch_bytes(const Position& position,
                                                  const View& data,
                                                  const SegmentLimits& limits);
 
-  [[nodiscard]] static std::size_t bytes_received(const Place& place, const View& data);
+  [[nodiscard]] static std::size_t bytes_received(const Position& position, const View& data);
 
-  // `scratch`: as many bytes as scratch_bytes(). `call` and it must outlive the flow. Flows of one
-  // call take a lane each, for two trees may join the same two ranks.
+  // `scratch`: scratch_bytes() bytes. It and `call` must outlive the flow. Each flow of a call
+  // needs its own lane, because two trees may connect the same two ranks.
   TreeFlow(CollectiveCall& call,
            Lane lane,
-           Place place,
+           Position position,
            const View& data,
            ReduceOp op,
            const SegmentLimits& limits,
            std::span<std::byte> scratch);
 
   [[nodiscard]] int segments() const { return segments_; }
-  // For s = 0, 1, ..., segments() - 1 each: all ups, then all expect_downs, then all downs.
+  // The caller must call up() for s = 0, 1, ..., segments() - 1, then expect_down() for each, then
+  // down() for each, then finish().
   void up(int s);
   void expect_down(int s);
   void down(int s);
@@ -58,7 +59,7 @@ class TreeFlow {
 
   CollectiveCall& call_;
   const Lane lane_;
-  const Place place_;
+  const Position position_;
   const View data_;
   const ReduceOp op_;
   const int segments_;
@@ -69,7 +70,7 @@ class TreeFlow {
   std::vector<CollectiveCall::Message> to_children_;
 };
 
-// All of them, by turns segment by segment, which is the same order on all ranks.
+// Runs all flows. They alternate segment by segment, in the same order on all ranks.
 void run_flows(std::span<TreeFlow* const> flows);
 
 }  // namespace bp

@@ -1,6 +1,6 @@
-// The reduction at one rank: the binomial tree of a broadcast, upwards. A subtree is a run of
-// neighbours, so a rank that takes in its smallest child first reduces in the order of the ranks,
-// counted from root.
+// The reduction to one rank: the binomial tree of a broadcast, upwards. A subtree is a range of
+// consecutive ranks, so a rank that begins with its smallest child reduces in the order of the
+// ranks, counted from the root.
 #include <array>
 
 #include "comm/backend/algorithms.h"
@@ -10,9 +10,9 @@
 namespace bp {
 namespace {
 
-constexpr int kInFlight = 4;  // segments on their way from each child
+constexpr int kInFlight = 4;  // segments in flight from each child
 
-// Segments of one rank: its own vector, what its children send, and what it sends up.
+// The segments of one rank: of its own vector, of what its children send, and of what it sends up.
 class TreeReduction {
  public:
   TreeReduction(
@@ -31,8 +31,8 @@ class TreeReduction {
     for (int s = 0; s < kInFlight; ++s) post_receives(s);
     for (int s = 0; s < segments_; ++s) {
       CollectiveCall::Message& up = sends_[static_cast<std::size_t>(s % kInFlight)];
-      call_.wait(up);  // its place is needed again
-      const std::byte* const sum = apply_received(s);
+      call_.wait(up);  // its memory is used again
+      const std::byte* const sum = reduce_segment(s);
       if (tree_.is_root()) continue;
       up = call_.send(tree_.parent(), {sum, segment(s).count * size_of(data_.type)});
     }
@@ -43,12 +43,12 @@ class TreeReduction {
 
  private:
   [[nodiscard]] Block segment(int s) const { return segment_of({0, data_.count}, segments_, s); }
-  // Child 0 is here the one with the smallest subtree.
+  // Child 0 is the one with the smallest subtree.
   [[nodiscard]] int child(int i) const { return tree_.child(tree_.children() - 1 - i); }
   [[nodiscard]] std::size_t slot(int i, int s) const {
     return static_cast<std::size_t>(i * kInFlight + s % kInFlight);
   }
-  [[nodiscard]] std::byte* place(std::size_t slot) const {
+  [[nodiscard]] std::byte* memory(std::size_t slot) const {
     return landing_.data() + slot * longest_;
   }
 
@@ -56,19 +56,19 @@ class TreeReduction {
     if (s >= segments_) return;
     const std::size_t bytes = segment(s).count * size_of(data_.type);
     for (int i = 0; i < tree_.children(); ++i) {
-      receives_[slot(i, s)] = call_.receive(child(i), {place(slot(i, s)), bytes});
+      receives_[slot(i, s)] = call_.receive(child(i), {memory(slot(i, s)), bytes});
     }
   }
 
-  // Segment s of the reduction over this rank's subtree. Root's own memory holds it then.
-  const std::byte* apply_received(int s) {
+  // Makes segment s of the reduction over this rank's subtree. The root has it in its own memory.
+  const std::byte* reduce_segment(int s) {
     const Block part = segment(s);
     std::byte* const own = data_.data + part.offset * size_of(data_.type);
-    std::byte* const into = tree_.is_root() ? own : place(slot(tree_.children(), s));
+    std::byte* const into = tree_.is_root() ? own : memory(slot(tree_.children(), s));
     const std::byte* sum = own;
     for (int i = 0; i < tree_.children(); ++i) {
       call_.wait(receives_[slot(i, s)]);
-      reduce_to(data_.type, op_, into, sum, place(slot(i, s)), part.count);
+      reduce_to(data_.type, op_, into, sum, memory(slot(i, s)), part.count);
       sum = into;
     }
     post_receives(s + kInFlight);
@@ -91,7 +91,7 @@ class TreeReduction {
 
 }  // namespace
 
-// As in a broadcast, the barrier beside it keeps the leaves until all have come.
+// As in a broadcast, the barrier beside it keeps the leaves until all ranks have entered.
 void tree_reduce(
     CollectiveCall& call, View data, ReduceOp op, int root, const SegmentLimits& limits) {
   Barrier barrier(call);
