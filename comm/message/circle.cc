@@ -25,7 +25,7 @@ std::uint64_t number_of(const std::vector<std::uint64_t>& list, int rank) {
   return index < list.size() ? list[index] : 0;
 }
 
-// `from` cannot go on unless `to` does something that it has not done yet.
+// True if `from` cannot continue unless `to` does something that it has not done yet.
 bool waits_for(int from, const WaitNote& waiting, int to, const WaitNote& other) {
   if (waiting.kind == WaitNote::Kind::send) {
     return other.unreceived.contains({from, waiting.number});

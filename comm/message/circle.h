@@ -1,10 +1,10 @@
-// Whether ranks wait for each other in a circle. Each rank that has waited long shows a note of
-// what it waits for in the store; who waits reads the notes along the chain "waits for".
+// Finds out whether ranks wait for each other in a circle. A rank that has waited for a stall shows
+// a note in the store, which says what it waits for. A rank that waits follows the notes from rank
+// to rank.
 //
-// A note says what its rank is waiting for now, and nothing that is under way can end that wait:
-// what the chain needs from the next rank is either known to be missing there, or all packets of
-// that rank have been handled here. So ranks that are only late are never taken for ranks in a
-// circle.
+// A chain of notes counts only if nothing in flight can end one of its waits: either the next
+// rank's note shows that what the wait needs is missing there, or the waiting rank has handled all
+// packets of the next rank. So ranks that are only slow are never taken for ranks in a circle.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,14 @@ namespace bp {
 struct WaitNote {
   enum class Kind : std::uint8_t { send, receive, collective, finished };
   Kind kind = Kind::finished;
-  int peer = -1;             // that it waits for; -1: any rank, or all
+  int peer = -1;             // the rank that it waits for; -1: any rank, or all
   std::uint64_t number = 0;  // of the message that it sends, or of the collective
   // By rank in the communicator.
   std::vector<std::uint64_t> posted = {};   // packets for that rank
   std::vector<std::uint64_t> handled = {};  // packets of that rank
-  // Messages that wait here for a receive: their sender and their number.
+  // The messages that wait at this rank for a receive: sender and number.
   std::set<std::pair<int, std::uint64_t>> unreceived = {};
-  std::string what = {};  // for people
+  std::string what = {};  // for error texts
 };
 
 [[nodiscard]] std::string to_text(const WaitNote& note);
@@ -36,12 +36,13 @@ struct WaitNote {
 
 struct WaitCircle {
   std::vector<std::pair<int, WaitNote>> ranks;  // each waits for the next, the last for the first
-  // Where the last waits for none of them but has finished, or waits in a collective for all.
+  // False if the last rank waits for none of them, but has finished or waits in a collective.
   bool is_closed = true;
 };
 
-// `note_of` gives the note of a rank that shows one. `begun` is how many collectives `rank` has
-// begun: it takes part in those.
+// Returns the circle, or the chain without an end, in which `rank` waits; nothing if there is none.
+// `note_of` returns the note of a rank, if it shows one. `begun` is the number of collectives that
+// `rank` takes part in.
 using NoteOf = std::function<std::optional<WaitNote>(int rank)>;
 [[nodiscard]] std::optional<WaitCircle> find_circle(int rank,
                                                     std::uint64_t begun,

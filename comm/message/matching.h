@@ -1,6 +1,7 @@
-// Which message a receive gets, by MPI's rule: of the messages that it matches the one that came
-// first, and a message goes to the first receive posted that matches it. The messages of one sender
-// come in the order in which it sent them, so two of one tag never overtake each other.
+// Matches receives and messages by MPI's rule. A receive gets the first arrived message that it
+// matches, and a message goes to the first posted receive that matches it. The messages of one
+// sender arrive in the order in which it sent them, so two messages of one sender and tag never
+// overtake each other.
 //
 // Threads: one at a time.
 #pragma once
@@ -15,12 +16,12 @@
 
 namespace bp {
 
-// `Receive` and `Arrived` say what they match by source() and tag(), in which a Receive may have
-// kAnySource and kAnyTag.
+// `Receive` and `Arrived` have source() and tag(). Those of a Receive may be kAnySource and
+// kAnyTag.
 template <class Receive, class Arrived>
 class Matching {
  public:
-  // Takes the arrived message that the receive gets, else keeps the receive.
+  // Returns the arrived message that the receive gets. Keeps the receive if there is none.
   [[nodiscard]] std::optional<Arrived> post(Receive receive) {
     const auto found = std::ranges::find_if(
         arrived_, [&](const Arrived& message) { return matches(receive, message); });
@@ -33,7 +34,8 @@ class Matching {
     return message;
   }
 
-  // Takes the receive that gets the message, else keeps the message, which is then moved from.
+  // Returns the receive that gets the message. If there is none, keeps the message by moving from
+  // it.
   [[nodiscard]] std::optional<Receive> arrive(Arrived& message) {
     const auto found = std::ranges::find_if(
         posted_, [&](const Receive& receive) { return matches(receive, message); });
@@ -50,7 +52,7 @@ class Matching {
     return std::ranges::any_of(posted_,
                                [&](const Receive& receive) { return matches(receive, message); });
   }
-  // True where a receive that was posted earlier may take a message that this one is for.
+  // True if an earlier receive for which `counts` is true may take a message that matches this one.
   [[nodiscard]] bool has_rival(const Receive& receive,
                                const std::function<bool(const Receive&)>& counts) const {
     return std::ranges::any_of(
@@ -67,7 +69,7 @@ class Matching {
   }
 
   std::list<Receive> posted_;   // in the order in which they were posted
-  std::list<Arrived> arrived_;  // in the order in which they came
+  std::list<Arrived> arrived_;  // in the order in which they arrived
 };
 
 }  // namespace bp

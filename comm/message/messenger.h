@@ -1,7 +1,8 @@
 // Packets between the ranks of a job, for all of its communicators.
 //
-// Each peer that this rank exchanges messages with has a thread, which waits for its packets with
-// kDepth receives posted in advance: Gloo lets a thread wait for one transfer only.
+// Each peer with which this rank exchanges messages has a thread here, which waits for the peer's
+// packets with kDepth receives posted in advance. A Gloo thread can wait for only one transfer, so
+// one thread could not serve several peers.
 //
 // Threads: any. Listeners are called on the peers' threads, one call at a time.
 #pragma once
@@ -30,11 +31,11 @@ class PacketListener {
 
   // `peer`: a rank in the transport.
   virtual void on_packet(int peer, const Packet& packet) = 0;
-  // The connection to the peer is lost; nothing more comes from it.
+  // The connection to the peer is lost. No packet of it follows.
   virtual void on_lost(int peer, const std::string& why) = 0;
 };
 
-// A packet on its way. It must live until the packet has arrived.
+// A packet in flight. The object must exist until the packet has arrived.
 struct OutgoingPacket {
   std::unique_ptr<std::byte[]> memory = {};
   std::size_t payload = 0;                  // bytes
@@ -48,22 +49,23 @@ class Messenger {
   Messenger(const Messenger&) = delete;
   Messenger& operator=(const Messenger&) = delete;
 
-  // Packets of this group go to `listener` from now on, those that came earlier first.
+  // From now on packets of this group go to `listener`, beginning with those that came earlier.
   void add(std::uint64_t group, PacketListener& listener);
-  // Waits for a call of the listener to end. Later packets of the group are dropped.
+  // Waits until no call of the listener is in progress. Later packets of the group are dropped.
   void remove(std::uint64_t group);
 
-  // From now on this rank takes packets from the peer, which may send some before.
+  // From now on this rank takes packets from the peer. The peer may have sent some before.
   void open(int peer);
   // Packets arrive in the order in which they are posted. Throws TransportFailure.
   [[nodiscard]] OutgoingPacket post(int peer, const Packet& packet);
 
   // Keeps a packet until it has arrived.
   void keep(int peer, OutgoingPacket packet);
-  // False where not all that is kept has arrived by the deadline.
+  // Waits until all kept packets have arrived. Returns false at the deadline, or if `stop` is set.
   [[nodiscard]] bool wait_for_kept(const Deadline& deadline, const std::atomic<bool>& stop);
 
-  // How many packets this rank has posted for the peer, and how many of the peer's it has handled.
+  // The number of packets that this rank has posted for the peer, and of the peer's that it has
+  // handled.
   [[nodiscard]] std::uint64_t posted(int peer) const { return at(peer).posted; }
   [[nodiscard]] std::uint64_t handled(int peer) const { return at(peer).handled; }
 
@@ -94,17 +96,18 @@ class Messenger {
   };
   std::mutex mutex_;
   std::map<std::uint64_t, PacketListener*> listeners_;  // guarded by mutex_; null: removed
-  std::map<std::uint64_t, std::vector<Early>> early_;   // likewise: for groups not yet added
-  std::map<int, std::string> lost_;                     // likewise
+  std::map<std::uint64_t, std::vector<Early>>
+      early_;                        // guarded by mutex_: for groups that add() has not named yet
+  std::map<int, std::string> lost_;  // guarded by mutex_
 };
 
-// Where the data of rendezvous messages travel: the slot of their first segments, the others
-// follow. Messages that agree in all of this share a slot, in the order in which they were sent:
-// that is also the order in which receives match them. A receiver that knows all of it can post the
-// receive of the data before the message has announced itself.
+// What decides the slots of the data of a rendezvous message. message_slot() returns the slot of
+// its first transfer; the further transfers take the following slots. Messages with equal routes
+// share slots in the order in which they are sent, which is also the order in which receives match
+// them. A receiver that knows the route can post the receive of the data before the packet arrives.
 struct MessageRoute {
   std::uint64_t group = 0;
-  int sender = 0;  // as the receiver, a rank in the transport
+  int sender = 0;  // a rank in the transport, like the receiver
   int receiver = 0;
   int tag = 0;
   std::size_t bytes = 0;
