@@ -22,7 +22,7 @@ std::size_t arena_bytes(int ranks) {
   const std::size_t memory = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * page_bytes();
   rlimit limit = {};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return memory;
-  // The other half is for the rest of the program.
+  // The rest of the program gets the other half.
   const std::size_t each = limit.rlim_cur / 2 / static_cast<std::size_t>(ranks);
   return std::min(memory, each / page_bytes() * page_bytes());
 }
@@ -56,7 +56,7 @@ void Arena::release(std::size_t offset) noexcept {
   try {
     memory_.give_back(begin, size);
   } catch (const std::exception&) {
-    return;  // its pages are not zeros, so nobody may have them
+    return;  // its pages are not zeros, so it is not allocated again
   }
   const auto next = gaps_.find(begin + size);
   if (next != gaps_.end()) {

@@ -1,5 +1,6 @@
-// The memory that one rank shares with the others of its host, and what it has given out of it. All
-// of them map it whole, so a piece is known to the others by its offset alone.
+// The memory that one rank shares with the other ranks of its host, and the pieces that are
+// allocated from it. All these ranks map the whole arena, so an offset identifies a piece to all of
+// them.
 //
 // Threads: any.
 #pragma once
@@ -17,13 +18,14 @@ class Arena {
  public:
   explicit Arena(SharedMemory memory);
 
-  // A piece of zeros that begins on a page, as an offset. Throws io where no gap is left.
+  // Allocates at least `bytes` zeroed, page-aligned bytes and returns their offset. Throws io if no
+  // gap is large enough.
   [[nodiscard]] std::size_t allocate(std::size_t bytes);
-  // The piece that begins there. The others must have no more business in it.
+  // Frees the piece at `offset`, if there is one. No other rank may access it any more.
   void release(std::size_t offset) noexcept;
 
   [[nodiscard]] std::byte* at(std::size_t offset) const { return memory_.bytes().data() + offset; }
-  // Where `data` lies, if all `bytes` of it lie here.
+  // Returns the offset of `data` if all its bytes lie in this arena.
   [[nodiscard]] std::optional<std::size_t> offset_of(const std::byte* data,
                                                      std::size_t bytes) const;
   [[nodiscard]] const SharedMemory& memory() const { return memory_; }
@@ -32,12 +34,11 @@ class Arena {
   SharedMemory memory_;
   std::mutex mutex_;
   std::map<std::size_t, std::size_t> gaps_;    // bytes by offset; no two touch. Guarded by mutex_
-  std::map<std::size_t, std::size_t> pieces_;  // likewise
+  std::map<std::size_t, std::size_t> pieces_;  // guarded by mutex_
 };
 
-// How much address space the arena of each of so many ranks takes: what this machine has of memory,
-// as nobody can fill more; less where the process may not have that much (ulimit -v), for every
-// rank maps all of them.
+// Returns the bytes of address space for each of `ranks` arenas: the machine's physical memory,
+// since no rank can fill more, or less under ulimit -v, because every rank maps all arenas.
 [[nodiscard]] std::size_t arena_bytes(int ranks);
 
 }  // namespace bp

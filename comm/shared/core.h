@@ -1,11 +1,11 @@
-// The core on which a thread runs.
+// The cores on which a thread may run.
 #pragma once
 
 namespace bp {
 
-// How many the calling thread may use.
+// Returns the number of cores that the calling thread may use.
 [[nodiscard]] int usable_cores();
-// Has the scheduler move the calling thread to another one that it may use, if there is one.
+// Makes the scheduler move the calling thread to another of these cores, if there is one.
 void leave_core();
 
 }  // namespace bp

@@ -6,7 +6,7 @@
 namespace bp {
 
 void SharedHost::map(int rank, std::size_t offset, std::size_t bytes) const {
-  // A kernel that does not know it, or has no memory, leaves it to the first access.
+  // If the kernel does not know this flag, or has no memory, the first access maps the page.
   (void)::madvise(at(rank, offset), bytes, MADV_POPULATE_WRITE);
 }
 

@@ -1,5 +1,5 @@
-// What the ranks of one host share: the arenas of all, mapped by all, and a link between each two
-// of them by whose end a rank notices that another's process is gone.
+// What the ranks of one host share: the arenas of all ranks, which every rank maps, and a link
+// between each two ranks. The link's end shows a rank that the other's process has ended.
 //
 // Threads: any.
 #pragma once
@@ -18,13 +18,13 @@ namespace bp {
 class SharedHost {
  public:
   struct Neighbour {
-    std::byte* memory = nullptr;  // their arena, as mapped here
-    Fd link;                      // none to oneself
-    SharedMemory mapping;         // none where somebody else keeps it
+    std::byte* memory = nullptr;  // the neighbour's arena, as mapped here
+    Fd link;                      // none for this rank itself
+    SharedMemory mapping;         // none if another owner keeps it
   };
 
-  // `neighbours` by rank on this host, our own arena among them. `first`: the world rank of rank 0
-  // here.
+  // `neighbours`: by rank on this host, with this rank itself. `first`: the world rank of this
+  // host's first rank.
   SharedHost(std::shared_ptr<Arena> own, std::vector<Neighbour> neighbours, int first)
       : own_(std::move(own)), neighbours_(std::move(neighbours)), first_(first) {}
 
@@ -33,9 +33,9 @@ class SharedHost {
   [[nodiscard]] std::byte* at(int rank, std::size_t offset) const {
     return neighbours_[static_cast<std::size_t>(rank)].memory + offset;
   }
-  // Finds memory for a part of an arena and a place for it in our page tables.
+  // Gets memory for a part of an arena, and maps it into this process before its first access.
   void map(int rank, std::size_t offset, std::size_t bytes) const;
-  // Its process has ended, or has destroyed its communicators.
+  // True if the process of that rank has ended, or has destroyed its communicators.
   [[nodiscard]] bool is_gone(int rank) const;
 
  private:

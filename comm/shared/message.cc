@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 256;
 
-// Room for one descriptor beside a message.
+// Room for one descriptor in addition to a message.
 union Beside {
   cmsghdr header;
   std::array<char, CMSG_SPACE(sizeof(int))> room;
@@ -42,7 +42,7 @@ void send_message(int socket, std::string_view text, int file) {
     header->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(header), &file, sizeof(int));
   }
-  // A few hundred bytes, which a new socket always has room for.
+  // The message has a few hundred bytes, for which a new socket always has room.
   if (::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
     cannot_reach("write to", error_text(errno));
   }

@@ -16,8 +16,8 @@
 namespace bp {
 namespace {
 
-// std::atomic::wait() does not wake other processes, so the system call itself. Both return early
-// now and then, for nothing.
+// std::atomic::wait() does not wake other processes, so these make the system call. A wait may
+// return early, without a reason.
 void futex_wait(const std::atomic<std::uint32_t>& word,
                 std::uint32_t value,
                 std::chrono::milliseconds at_most) {
@@ -37,12 +37,12 @@ inline void pause() {
 #endif
 }
 
-constexpr int kSpins = 2000;                 // tens of microseconds
-constexpr int kYields = 100;                 // as many again, if nobody else wants the core
-constexpr std::uint32_t kMeasureEvery = 16;  // phases, but each of the first
+constexpr int kSpins = 2000;  // tens of microseconds
+constexpr int kYields = 100;  // about the same again, if no other thread wants the core
+constexpr std::uint32_t kMeasureEvery = 16;  // phases; before that, every phase
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kRarestMoves{10'000};
-// How soon a sleeper notices a stop or the end of another process.
+// A sleeper notices a stop or the end of another process within this time.
 constexpr std::chrono::milliseconds kSlice{50};
 
 }  // namespace
@@ -50,13 +50,13 @@ constexpr std::chrono::milliseconds kSlice{50};
 struct PhaseBarrier::Lines {
   struct alignas(64) Line {
     std::atomic<std::uint32_t> phase;
-    std::atomic<std::int16_t> core;  // on which the rank said it
-    std::atomic<bool> near;          // to the others, by its own votes
-    std::atomic<bool> crowded;       // as it sees the host
+    std::atomic<std::int16_t> core;  // on which the rank wrote the line
+    std::atomic<bool> near;          // to the other ranks, by this rank's votes
+    std::atomic<bool> crowded;       // as this rank sees the host
     Announcement announcement;
   };
   std::array<Line, 2> lines;
-  alignas(64) std::atomic<std::uint32_t> sleepers;  // who waits for the next phase, asleep
+  alignas(64) std::atomic<std::uint32_t> sleepers;  // ranks that sleep until this one arrives
 
   static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "shared between processes");
   static_assert(sizeof(Line) == 64);
@@ -69,7 +69,7 @@ PhaseBarrier::PhaseBarrier(std::shared_ptr<SharedHost> host, std::vector<Place> 
   const int cores = usable_cores();
   fair_share_ = (static_cast<int>(places_.size()) + cores - 1) / cores;
   for (const Place& place : places_) {
-    // Zeros are atomics that hold 0, in whichever process.
+    // Zeroed memory is an atomic that holds 0, in every process.
     lines_.push_back(reinterpret_cast<Lines*>(host_->at(place.rank, place.offset)));
   }
 }
@@ -79,22 +79,24 @@ void PhaseBarrier::arrive(const Announcement& announcement) {
   Lines& own = lines_of(rank_);
   Lines::Line& line = own.lines[phase_ % 2];
   const bool measured = phase_ % kMeasureEvery == 0 || phase_ < kMeasureEvery;
-  // After another process has had the core, finding the page takes as long: not to be measured.
+  // Touches the page first. After another process has used the core, its translation takes as long
+  // as what is measured.
   if (measured) (void)own.sleepers.load(std::memory_order_acquire);
   const auto begin = measured ? Clock::now() : Clock::time_point();
   line.announcement = announcement;
   line.core.store(static_cast<std::int16_t>(::sched_getcpu()), std::memory_order_relaxed);
   line.near.store(votes_for_far_ <= kVotes / 2, std::memory_order_relaxed);
   line.crowded.store(crowded_, std::memory_order_relaxed);
-  // In one order with the sleepers' count: either we see that somebody sleeps, or he, before he
-  // does, that we have come.
+  // Sequentially consistent with the count of sleepers: either this rank sees a sleeper, or the
+  // other rank sees the phase before it sleeps.
   line.phase.store(phase_, std::memory_order_seq_cst);
   if (measured) vote(Clock::now() - begin);
   if (own.sleepers.load(std::memory_order_seq_cst) > 0) futex_wake_all(line.phase);
 }
 
-// The others have read the line two phases ago, so it was taken back from their caches: 50 ns from
-// one that is shared, 140 from another (with the clock's own 25).
+// The others have read the line two phases ago, so this rank's core has taken it back from their
+// caches. That takes 50 ns from a shared cache and 140 ns from another one (with 25 ns for the
+// clock).
 void PhaseBarrier::vote(std::chrono::nanoseconds taken) {
   constexpr std::chrono::nanoseconds kFar{95};
   votes_for_far_ = std::clamp(votes_for_far_ + (taken > kFar ? 1 : -1), 0, kVotes);
@@ -120,7 +122,7 @@ bool PhaseBarrier::has_arrived(int peer) const {
   return lines_of(peer).lines[phase_ % 2].phase.load(std::memory_order_acquire) == phase_;
 }
 
-// Whether one of the ranks from `first` on is missing whose core, when it was last seen, was ours.
+// True if a rank from `first` on is missing that was last seen on this rank's core.
 bool PhaseBarrier::is_due_here(int first) const {
   const int here = lines_of(rank_).lines[phase_ % 2].core.load(std::memory_order_relaxed);
   for (int peer = first; peer < static_cast<int>(lines_.size()); ++peer) {
@@ -130,7 +132,7 @@ bool PhaseBarrier::is_due_here(int first) const {
   return false;
 }
 
-// Whether a core has more than its share of the ranks, and we are the last of those on ours.
+// True if this core has more than its share of the ranks, and this rank is the highest of those.
 bool PhaseBarrier::is_one_too_many() const {
   const int here = lines_of(rank_).lines[phase_ % 2].core.load(std::memory_order_relaxed);
   int ranks_here = 1;
@@ -143,8 +145,8 @@ bool PhaseBarrier::is_one_too_many() const {
   return ranks_here > fair_share_;
 }
 
-// The scheduler leaves threads that give way to each other on one core, though others be idle. So
-// one moves; ever more rarely, in case another job is why they are here.
+// The scheduler leaves threads that yield to each other on one core, even while other cores are
+// idle. So one of them moves, at growing intervals, in case another job keeps the other cores busy.
 void PhaseBarrier::give_way() {
   if (is_one_too_many() && Clock::now() >= next_move_) {
     leave_core();

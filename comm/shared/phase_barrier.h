@@ -1,11 +1,12 @@
-// Where the ranks of one communicator on one host meet: phase after phase, each rank says that it
-// has come and where its data lie, and waits until all the others have. What a rank says lies in
-// its own arena, in one cache line, which it alone writes:
+// The barrier of the ranks of one communicator on one host. In each phase, a rank announces that it
+// has arrived and where its data are, and waits until all other ranks have arrived. It writes its
+// announcement into one cache line of its own arena, which no other rank writes:
 //
-//   | phase | core, flags | header | offset | 40 bytes of data, for what needs no more |
+//   | phase | core, flags | header | offset | 40 bytes of data, if the operation has no more |
 //
-// There are two lines a rank, for even and odd phases: who has passed phase n may write phase n + 1
-// while others still read n, and nobody reaches n + 2 before all have read n.
+// Each rank has two lines, for even and odd phases. A rank that has passed phase n may write phase
+// n + 1 while others still read phase n, and no rank reaches phase n + 2 before all have read phase
+// n.
 //
 // Threads: one at a time.
 #pragma once
@@ -35,31 +36,33 @@ class PhaseBarrier {
     std::uint64_t offset = kNowhere;  // of the data in the rank's arena
     std::array<std::byte, kInlineBytes> bytes = {};
   };
-  // A rank of the communicator: which of the host's it is, and where in its arena its lines are.
+  // Where the lines of a rank of the communicator are: in the arena of which of the host's ranks,
+  // and at which offset.
   struct Place {
     int rank = 0;
     std::size_t offset = 0;
   };
-  static constexpr std::size_t kBytes = 3 * 64;  // of memory that was zeros, for one rank
+  static constexpr std::size_t kBytes = 3 * 64;  // of zeros, for one rank
 
-  // `places` by rank in the communicator; `rank` is ours.
+  // `places` by rank in the communicator. `rank` is this rank.
   PhaseBarrier(std::shared_ptr<SharedHost> host, std::vector<Place> places, int rank);
 
   // Begins the next phase.
   void arrive(const Announcement& announcement);
-  // Whether the ranks' cores are known to share no cache, or not yet known to. Threads wander
-  // between cores, and virtual cores between real ones, so it is measured again and again while
-  // ranks meet. The same on all ranks between two phases.
+  // True unless measurements show that the ranks' cores share a cache. Threads move between cores,
+  // and virtual cores between real ones, so the barrier repeats the measurement. The same on all
+  // ranks between two phases.
   [[nodiscard]] bool is_far() const;
-  // Whether there are more ranks than cores. The same on all ranks between two phases.
+  // True if there are more ranks than cores. The same on all ranks between two phases.
   [[nodiscard]] bool is_crowded() const;
-  // What another has said in this phase, once it has arrived.
+  // Returns what `peer` has announced in this phase. It must have arrived.
   [[nodiscard]] const Announcement& announcement_of(int peer) const;
-  // A rank that does not arrive within some tens of microseconds, or none. A core on which one was
-  // last seen that is still missing is left to him; else it spins, and yields after that.
+  // Returns a rank that does not arrive within some tens of microseconds, or none once all have
+  // arrived. It spins, and then yields. It does not spin on a core on which a missing rank was last
+  // seen.
   [[nodiscard]] std::optional<int> late();
-  // For one of them, longer: asleep. False at the deadline and when `stop` is set. Throws
-  // TransportFailure when its process is gone.
+  // Sleeps until `peer` arrives. Returns false at the deadline and if `stop` is set. Throws
+  // TransportFailure if the peer's process has ended.
   [[nodiscard]] bool wait(int peer, const Deadline& deadline, const std::atomic<bool>& stop) const;
 
  private:
@@ -79,7 +82,7 @@ class PhaseBarrier {
   static constexpr int kVotes = 8;
   int votes_for_far_ = kVotes;
   bool crowded_;
-  int fair_share_;  // of a core that we may use: so many ranks
+  int fair_share_;  // the ranks per core, if they divide the usable cores evenly
   std::chrono::steady_clock::time_point next_move_;
   std::chrono::milliseconds until_next_move_{1};
 };
