@@ -169,7 +169,11 @@ void StoreConnection::take_message(const FrameView& frame) {
 
 void StoreConnection::refuse(StoreRefusal reason) {
   const StoreMessage refusal{.op = StoreOp::refusal, .number = static_cast<std::int64_t>(reason)};
-  outgoing_ ? out_.push(refusal) : out_.push_frame(plain_frame(encode_handshake(refusal)));
+  if (outgoing_) {
+    out_.push(refusal);
+  } else {
+    out_.push_frame(plain_frame(encode_handshake(refusal)));
+  }
   start_writing();
   const auto self = shared_from_this();
   owner_.lost(*this, "it was refused");

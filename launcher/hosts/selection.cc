@@ -59,7 +59,11 @@ Choice parse_choice(std::string text, const std::string& option) {
     const bool whole = !more_slots && colon == std::string::npos;
     const std::string slots = more_slots ? word : whole ? "" : word.substr(colon + 1);
     for (const std::string& name : latest) {
-      whole ? void(choice[name].all = true) : add_slots(choice[name], slots, option);
+      if (whole) {
+        choice[name].all = true;
+      } else {
+        add_slots(choice[name], slots, option);
+      }
     }
     if (whole) latest.clear();
   }

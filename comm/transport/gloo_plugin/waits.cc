@@ -65,7 +65,11 @@ void Waits::call_back(Entry& entry) {
   entry.deadline = Clock::time_point::max();
   giving_up_ = giving_up_ || entry.buffer == nullptr;
   if (entry.buffer == nullptr) return;
-  entry.send ? entry.buffer->abortWaitSend() : entry.buffer->abortWaitRecv();
+  if (entry.send) {
+    entry.buffer->abortWaitSend();
+  } else {
+    entry.buffer->abortWaitRecv();
+  }
 }
 
 void Waits::wake() {
