@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "comm/backend/gloo_native.h"
 #include "comm/engine/impl.h"
-#include "comm/shared/meet.h"
+#include "comm/shared/connect_host.h"
 #include "comm/store/roll_call.h"
 #include "comm/transport/gloo.h"
 
@@ -79,7 +79,7 @@ std::shared_ptr<SharedHost> share_memory(const WorldPlan& plan, Store& store) {
     return nullptr;
   }
   if (std::ranges::max(topology.local_sizes) == 1) return nullptr;
-  return meet_on_host({.rank = topology.rank,
+  return connect_host({.rank = topology.rank,
                        .first = topology.leader_of(topology.host()),
                        .count = topology.local_size(),
                        .key = plan.key,

@@ -1,5 +1,5 @@
-// Ranks of one host that come to share memory, as threads; and who else comes to their sockets.
-#include "comm/shared/meet.h"
+// Ranks of one host that share their memory, as threads, and strangers at their sockets.
+#include "comm/shared/connect_host.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,36 +22,38 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-class MeetTest : public testing::Test {
+class ConnectHostTest : public testing::Test {
  protected:
-  // Ranks first .. first + count - 1 meet, each with its own key; what each got, or its error.
-  struct Met {
+  // What a rank got, or its error.
+  struct Connected {
     std::shared_ptr<SharedHost> host;
     std::string error;
   };
-  std::vector<Met> meet(int first,
-                        const std::vector<JobKey>& keys,
-                        std::chrono::milliseconds time) {
+  // Connects the ranks from `first` on, each with its own key.
+  std::vector<Connected> connect(int first,
+                                 const std::vector<JobKey>& keys,
+                                 std::chrono::milliseconds time) {
     const int count = static_cast<int>(keys.size());
-    std::vector<Met> met(keys.size());
+    std::vector<Connected> ranks(keys.size());
     std::vector<std::thread> threads;
     for (int local = 0; local < count; ++local) {
       threads.emplace_back([&, local] {
         const auto index = static_cast<std::size_t>(local);
         auto store = server_.connect(first + local);
         try {
-          met[index].host = meet_on_host({first + local, first, count, keys[index], time}, *store);
+          ranks[index].host =
+              connect_host({first + local, first, count, keys[index], time}, *store);
         } catch (const Error& error) {
-          met[index].error = error.what();
+          ranks[index].error = error.what();
         }
         store->goodbye();
       });
     }
     for (std::thread& thread : threads) thread.join();
-    return met;
+    return ranks;
   }
 
-  // A stranger's connection to the socket of a rank, once that listens.
+  // Returns a stranger's connection to the socket of a rank, once the rank listens.
   Fd connect_to(int rank) {
     auto store = server_.connect(99);
     const auto at = Endpoint::decode(store->get("shm/" + std::to_string(rank), 10s));
@@ -65,14 +67,14 @@ class MeetTest : public testing::Test {
   const JobKey key_ = random_job_key();
 };
 
-TEST_F(MeetTest, EachSeesTheMemoryOfAll) {
-  const auto met = meet(2, {key_, key_, key_}, 20s);
-  for (const Met& each : met) ASSERT_EQ(each.error, "");
+TEST_F(ConnectHostTest, EachSeesTheMemoryOfAll) {
+  const auto ranks = connect(2, {key_, key_, key_}, 20s);
+  for (const Connected& each : ranks) ASSERT_EQ(each.error, "");
   for (int writer = 0; writer < 3; ++writer) {
-    SharedHost& host = *met[static_cast<std::size_t>(writer)].host;
+    SharedHost& host = *ranks[static_cast<std::size_t>(writer)].host;
     *host.own().at(host.own().allocate(1)) = std::byte(writer + 1);
   }
-  for (const Met& reader : met) {
+  for (const Connected& reader : ranks) {
     for (int of = 0; of < 3; ++of) {
       EXPECT_EQ(*reader.host->at(of, 0), std::byte(of + 1));
       EXPECT_FALSE(reader.host->is_gone(of));
@@ -80,26 +82,26 @@ TEST_F(MeetTest, EachSeesTheMemoryOfAll) {
   }
 }
 
-TEST_F(MeetTest, WhoIsGoneIsNoticed) {
-  auto met = meet(0, {key_, key_}, 20s);
-  ASSERT_TRUE(met[0].host && met[1].host);
-  met[1].host.reset();
-  EXPECT_TRUE(met[0].host->is_gone(1));
-  EXPECT_FALSE(met[0].host->is_gone(0));
+TEST_F(ConnectHostTest, ARankThatHasGoneIsNoticed) {
+  auto ranks = connect(0, {key_, key_}, 20s);
+  ASSERT_TRUE(ranks[0].host && ranks[1].host);
+  ranks[1].host.reset();
+  EXPECT_TRUE(ranks[0].host->is_gone(1));
+  EXPECT_FALSE(ranks[0].host->is_gone(0));
 }
 
-TEST_F(MeetTest, AnotherJobsKeyIsRefused) {
-  const auto met = meet(0, {key_, random_job_key()}, 300ms);
-  EXPECT_EQ(met[1].error,
+TEST_F(ConnectHostTest, AnotherJobsKeyIsRefused) {
+  const auto ranks = connect(0, {key_, random_job_key()}, 300ms);
+  EXPECT_EQ(ranks[1].error,
             "rank 1 waited 300 ms for rank 0 to share memory: it closes connections during the "
             "handshake (has it another job's key?)");
-  EXPECT_EQ(met[0].error, "rank 0 waited 300 ms for rank 1 to share memory");
+  EXPECT_EQ(ranks[0].error, "rank 0 waited 300 ms for rank 1 to share memory");
 }
 
-TEST_F(MeetTest, WhoDoesNotComeIsNamed) {
+TEST_F(ConnectHostTest, AMissingRankIsNamed) {
   auto store = server_.connect(0);
   try {
-    (void)meet_on_host({0, 0, 3, key_, 50ms}, *store);
+    (void)connect_host({0, 0, 3, key_, 50ms}, *store);
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::timeout);
@@ -108,7 +110,7 @@ TEST_F(MeetTest, WhoDoesNotComeIsNamed) {
   store->goodbye();
 }
 
-TEST_F(MeetTest, AFailedJobEndsTheWait) {
+TEST_F(ConnectHostTest, AFailedJobEndsTheWait) {
   std::thread other([this] {
     auto store = server_.connect(1);
     (void)store->get("shm/0", 10s);
@@ -117,7 +119,7 @@ TEST_F(MeetTest, AFailedJobEndsTheWait) {
   });
   auto store = server_.connect(0);
   try {
-    (void)meet_on_host({0, 0, 2, key_, 20s}, *store);
+    (void)connect_host({0, 0, 2, key_, 20s}, *store);
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::aborted);
@@ -127,9 +129,9 @@ TEST_F(MeetTest, AFailedJobEndsTheWait) {
   store->goodbye();
 }
 
-// Strangers of our own user: fifty that say nothing, and one each that says nonsense, that reflects
-// what it is told, and that leaves at once. None delays the ranks, none is handed anything.
-TEST_F(MeetTest, StrangersAreTurnedAway) {
+// Strangers of the same user: fifty that send nothing, one that sends nonsense, one that reflects
+// what it receives, and one that leaves at once. None delays the ranks, and none gets a descriptor.
+TEST_F(ConnectHostTest, StrangersAreTurnedAway) {
   std::thread strangers([this] {
     std::vector<Fd> silent(50);
     for (Fd& each : silent) each = connect_to(0);
@@ -149,13 +151,13 @@ TEST_F(MeetTest, StrangersAreTurnedAway) {
   std::thread late([this] {
     auto store = server_.connect(1);
     (void)store->get("strangers/done", 10s);
-    const auto host = meet_on_host({1, 0, 2, key_, 20s}, *store);
+    const auto host = connect_host({1, 0, 2, key_, 20s}, *store);
     EXPECT_FALSE(host->is_gone(0));
     (void)store->get("first/done", 10s);
     store->goodbye();
   });
   auto store = server_.connect(0);
-  const auto host = meet_on_host({0, 0, 2, key_, 20s}, *store);
+  const auto host = connect_host({0, 0, 2, key_, 20s}, *store);
   EXPECT_FALSE(host->is_gone(1));
   store->set("first/done", "");
   strangers.join();

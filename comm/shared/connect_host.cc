@@ -1,4 +1,4 @@
-#include "comm/shared/meet.h"
+#include "comm/shared/connect_host.h"
 
 #include <cerrno>
 #include <string>
@@ -14,11 +14,11 @@
 namespace bp {
 namespace {
 
-SharedHost::Neighbour take_memory(const MeetOptions& options, Fd link, const Deadline& deadline) {
+SharedHost::Neighbour take_memory(const HostGroup& group, Fd link, const Deadline& deadline) {
   NeighbourMessage message = receive_message(link.get(), deadline);
   if (!message.file) {
     throw Error(ErrorCode::io,
-                concat("rank ", options.rank, " cannot take the memory of a neighbour: ",
+                concat("rank ", group.rank, " cannot take the memory of a neighbour: ",
                        error_text(EMFILE), "; raise the limit (ulimit -n)"));
   }
   SharedMemory memory = SharedMemory::open(std::move(message.file));
@@ -28,30 +28,30 @@ SharedHost::Neighbour take_memory(const MeetOptions& options, Fd link, const Dea
 
 }  // namespace
 
-std::shared_ptr<SharedHost> meet_on_host(const MeetOptions& options, Store& store) {
-  const Deadline deadline(options.timeout);
+std::shared_ptr<SharedHost> connect_host(const HostGroup& group, Store& store) {
+  const Deadline deadline(group.timeout);
   const auto own =
-      std::make_shared<Arena>(SharedMemory::create("bp arena", arena_bytes(options.count)));
-  const PeerGroup group{
-      .rank = options.rank,
-      .first = options.first,
-      .count = options.count,
-      .key = options.key,
-      .timeout = options.timeout,
+      std::make_shared<Arena>(SharedMemory::create("bp arena", arena_bytes(group.count)));
+  const PeerGroup peers{
+      .rank = group.rank,
+      .first = group.first,
+      .count = group.count,
+      .key = group.key,
+      .timeout = group.timeout,
       .keys = "shm/",
       .purpose = "share memory",
       .with = "with",
       .hint = " (in another container? then make it another host, or set BP_BACKEND=gloo)"};
-  std::vector<Fd> links = connect_peers(group, listen_unix(), store);
+  std::vector<Fd> links = connect_peers(peers, listen_unix(), store);
   for (const Fd& link : links) {
     if (link) send_message(link.get(), "memory", own->memory().file().get());
   }
   std::vector<SharedHost::Neighbour> neighbours;
   for (Fd& link : links) {
-    neighbours.push_back(link ? take_memory(options, std::move(link), deadline)
+    neighbours.push_back(link ? take_memory(group, std::move(link), deadline)
                               : SharedHost::Neighbour{own->at(0), Fd(), SharedMemory()});
   }
-  return std::make_shared<SharedHost>(own, std::move(neighbours), options.first);
+  return std::make_shared<SharedHost>(own, std::move(neighbours), group.first);
 }
 
 }  // namespace bp
