@@ -58,22 +58,12 @@ std::string content_of(const std::string& path) {
   return concat(with_commas(hash.size), " bytes, XXH3 ", hash.hex);
 }
 
-// Names the separator only if it is not the format's default, because the fingerprints of older
-// stores lack it.
-std::string format_name(const TableLayout& layout) {
-  const bool csv = layout.format == TextFormat::csv;
-  const char usual = csv ? kCsv.separator : kTsv.separator;
-  const std::string separated =
-      layout.separator == usual ? "" : concat(" separated by ", separator_name(layout.separator));
-  return concat(csv ? "csv" : "tsv", separated);
-}
-
 std::string source_key(const SourceFile& source) {
   return concat(name_of(source.split), " source");
 }
 
 std::string describe(const SourceFile& source) {
-  return concat(format_name(source.layout),
+  return concat(source.layout.format.name(),
                 source.layout.header ? " with a header" : " without header", ", text in column ",
                 source.layout.text + 1, ", label in column ", source.layout.label + 1);
 }

@@ -33,10 +33,9 @@ void put_name_on_disk(const std::string& path) {
   }
 }
 
-// Mentions the separator if it is not the format's default.
-std::string separator_text(const TableLayout& layout) {
-  const bool usual = layout.format == TextFormat::tsv || layout.separator == kCsv.separator;
-  return usual ? "" : concat(", with a ", separator_name(layout.separator), " between its fields");
+std::string separator_text(const TableFormat& format) {
+  if (format.has_usual_separator()) return "";
+  return concat(", with a ", separator_name(format.separator), " between its fields");
 }
 
 }  // namespace
@@ -96,7 +95,8 @@ void Preparation::say(const std::string& text) {
 
 // Reads everything that must be known before the first sample.
 std::unique_ptr<StoreWriter> Preparation::begin() {
-  say(concat("reading ", plan_.options.source, separator_text(plan_.sources.front().layout)));
+  say(concat("reading ", plan_.options.source,
+             separator_text(plan_.sources.front().layout.format)));
   Survey found = survey(plan_);
   choose_rows(found);
   say_remarks(found);

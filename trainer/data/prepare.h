@@ -11,12 +11,10 @@
 
 #include "trainer/data/label_form.h"
 #include "trainer/data/lease.h"
-#include "trainer/data/separator.h"
+#include "trainer/data/table.h"
 
 namespace bp::trainer {
 
-enum class TextFormat : std::uint8_t { automatic, csv, tsv };
-enum class HeaderMode : std::uint8_t { automatic, yes, no };
 enum class LongText : std::uint8_t { fold, truncate };
 
 struct PrepareOptions {

@@ -23,7 +23,7 @@ void check_label(const Plan& plan,
   }
   if (row.label.empty()) {
     throw InputError(
-        65, concat(row.reader->place(), ": has no label"),
+        65, concat(row.source->place(), ": has no label"),
         concat("column ", source.layout.label + 1, " is empty there; remove the row or label it"));
   }
   if (source.split == Split::train ||
@@ -33,7 +33,7 @@ void check_label(const Plan& plan,
   const std::string nearest = nearest_name(row.label, labels);
   throw InputError(
       65,
-      concat(row.reader->place(), ": label '", row.label, "' is not among those ",
+      concat(row.source->place(), ": label '", row.label, "' is not among those ",
              plan.options.labels.empty() ? "in " + plan.sources[0].path : "of the model", ": ",
              shown_labels(labels)),
       nearest.empty() ? "is --label the right column, and has the file a header? see --header"
@@ -91,20 +91,16 @@ std::string remark_on_many(const SourceFile& source,
 void for_each_row(const Plan& plan,
                   const SourceFile& source,
                   const std::function<void(const SourceRow&)>& row) {
-  TableReader reader(source.path, source.layout.dialect());
-  while (reader.next()) {
+  RowSource rows = open_source(source.path, source.layout);
+  while (rows.next()) {
     throw_if_stopping("reading", source.path);
-    if (reader.row() > 0) {
-      const auto& fields = reader.fields();
-      const std::string_view given = fields[source.layout.label];
-      const auto label = formed_label(given, plan.options.label_form);
-      if (!label) {
-        throw InputError(65, concat(reader.place(), ": label '", given, "' is not a number"),
-                         "--round-labels is for labels that are numbers; leave it out, or "
-                         "remove the row");
-      }
-      row({reader.row(), fields[source.layout.text], *label, &reader});
+    const auto label = formed_label(rows.label(), plan.options.label_form);
+    if (!label) {
+      throw InputError(65, concat(rows.place(), ": label '", rows.label(), "' is not a number"),
+                       "--round-labels is for labels that are numbers; leave it out, or "
+                       "remove the row");
     }
+    row({rows.number(), rows.text(), *label, &rows});
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "trainer/data/plan.h"
 #include "trainer/data/repeated_texts.h"
+#include "trainer/data/row_source.h"
 
 namespace bp::trainer {
 
@@ -20,10 +21,9 @@ struct Survey {
   TextRows texts;  // of all sources
 };
 
-// Reads all sources. Throws InputError 65 for what TableReader refuses, for a source without rows,
-// for a row without a label (only a test file may leave labels empty), for a label in a dev or test
-// file that is not one of the training labels or the model's, and for a label that must be rounded
-// and is not a number.
+// Throws InputError 65: what RowSource throws, no rows, a row without a label (only a test file
+// may leave labels empty), a label in a dev or test file that is none of the training labels or of
+// the model's, a label that is to be rounded and is no number.
 [[nodiscard]] Survey survey(const Plan& plan);
 
 // Returns remarks on the labels for the user, one line each with the option that helps: on labels
@@ -36,7 +36,7 @@ struct SourceRow {
   std::int64_t number = 0;
   std::string_view text;
   std::string_view label;
-  const TableReader* reader = nullptr;  // for place()
+  const RowSource* source = nullptr;  // for place()
 };
 void for_each_row(const Plan& plan,
                   const SourceFile& source,

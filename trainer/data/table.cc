@@ -23,54 +23,21 @@ std::optional<std::size_t> column_number(const std::string& column) {
   return number;
 }
 
-std::string lower_suffix(const std::string& path) {
-  const std::size_t dot = path.find_last_of("./");
-  if (dot == std::string::npos || path[dot] == '/') {
-    return {};
-  }
-  std::string suffix = path.substr(dot);
-  std::transform(suffix.begin(), suffix.end(), suffix.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return suffix;
-}
-
-TextFormat find_format(const TableQuestion& question) {
-  if (question.format != TextFormat::automatic) {
-    return question.format;
-  }
-  const std::string suffix = lower_suffix(question.path);
-  if (suffix == ".csv") {
-    return TextFormat::csv;
-  }
-  if (suffix == ".tsv" || suffix == ".tab") {
-    return TextFormat::tsv;
-  }
-  if (question.separator != kFindSeparator && question.separator != '\t') {
-    return TextFormat::csv;
-  }
-  TableReader reader(question.path, kTsv);
-  return reader.next() && reader.fields().size() > 1 ? TextFormat::tsv : TextFormat::csv;
-}
-
 bool holds(const TableRow& row, const std::string& column) {
   const auto number = column_number(column);
   return (number && *number >= 1 && *number <= row.size()) ||
          std::find(row.begin(), row.end(), column) != row.end();
 }
 
-char separator_of(const TableQuestion& question, TextFormat format) {
-  if (question.separator != kFindSeparator) {
-    return question.separator;
-  }
-  if (format == TextFormat::tsv) {
-    return kTsv.separator;
-  }
-  const bool by_name =
-      !column_number(question.text_column) || !column_number(question.label_column);
-  return find_separator(question.path, by_name, [&](const TableRow& row) {
-    return holds(row, question.text_column) && holds(row, question.label_column);
-  });
+TableFormat find_format(const TableQuestion& question) {
+  return find_table_format(
+      {.path = question.path,
+       .format = question.format,
+       .separator = question.separator,
+       .by_name = !column_number(question.text_column) || !column_number(question.label_column),
+       .holds_columns = [&](const TableRow& row) {
+         return holds(row, question.text_column) && holds(row, question.label_column);
+       }});
 }
 
 std::string shown_columns(const TableRow& names) {
@@ -97,10 +64,10 @@ std::size_t find_by_number(const TableQuestion& question, std::size_t number, st
 
 struct NamedColumn {
   const std::string& name;
-  std::size_t first = 0;  // first column of that name, from 0
+  std::size_t first = 0;  // the first column with that name, from 0
 };
 
-// A name that two columns have does not identify either.
+// A name that two columns have names neither.
 void refuse_second(const TableQuestion& question,
                    const NamedColumn& column,
                    const TableRow& names) {
@@ -161,10 +128,6 @@ bool decide_header(const TableQuestion& question, const std::vector<TableRow>& r
 
 }  // namespace
 
-Dialect TableLayout::dialect() const {
-  return {.separator = separator, .quotes = format != TextFormat::tsv, .header = header};
-}
-
 bool looks_like_header(const std::vector<TableRow>& rows, std::size_t label) {
   constexpr std::size_t kLongestName = 64;
   const TableRow& first = rows[0];
@@ -181,10 +144,9 @@ bool looks_like_header(const std::vector<TableRow>& rows, std::size_t label) {
 TableLayout inspect_table(const TableQuestion& question) {
   TableLayout layout;
   layout.format = find_format(question);
-  layout.separator = separator_of(question, layout.format);
-  // A broken row further down is reported when the whole table is read, with the row number that
-  // depends on the header.
-  const FirstRows first = read_first_rows(question.path, layout.dialect());
+  // A broken row further down is reported when all of the table is read: only then is it known
+  // whether the first record is a header, and so the row's number.
+  const FirstRows first = read_first_rows(question.path, layout.format.dialect(false));
   const std::vector<TableRow>& rows = first.rows;
   if (rows.empty() && first.error) {
     std::rethrow_exception(first.error);

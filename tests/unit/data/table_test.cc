@@ -23,13 +23,13 @@ class TableTest : public testing::Test {
 };
 
 TEST_F(TableTest, FindsTheFormatBySuffixThenByContent) {
-  EXPECT_EQ(inspect_table(ask("a.csv", "x\ty,1\n")).format, TextFormat::csv);
-  EXPECT_EQ(inspect_table(ask("a.TSV", "x,y\t1\n")).format, TextFormat::tsv);
-  EXPECT_EQ(inspect_table(ask("sentiment-train", "so, so\t1\n")).format, TextFormat::tsv);
-  EXPECT_EQ(inspect_table(ask("words", "good,1\n")).format, TextFormat::csv);
+  EXPECT_EQ(inspect_table(ask("a.csv", "x\ty,1\n")).format.text, TextFormat::csv);
+  EXPECT_EQ(inspect_table(ask("a.TSV", "x,y\t1\n")).format.text, TextFormat::tsv);
+  EXPECT_EQ(inspect_table(ask("sentiment-train", "so, so\t1\n")).format.text, TextFormat::tsv);
+  EXPECT_EQ(inspect_table(ask("words", "good,1\n")).format.text, TextFormat::csv);
   TableQuestion forced = ask("b.csv", "x,y\t1\n");
   forced.format = TextFormat::tsv;
-  EXPECT_EQ(inspect_table(forced).format, TextFormat::tsv);
+  EXPECT_EQ(inspect_table(forced).format.text, TextFormat::tsv);
 }
 
 TEST_F(TableTest, FindsColumnsByNameOrNumber) {
@@ -91,7 +91,7 @@ constexpr const char* kGerman =
 TEST_F(TableTest, FindsTheSeparator) {
   const auto found = [&](std::string_view content, const std::string& text = "text",
                          const std::string& label = "label") {
-    return inspect_table(ask("a.csv", content, text, label)).separator;
+    return inspect_table(ask("a.csv", content, text, label)).format.separator;
   };
   EXPECT_EQ(found("text,label\na;b,1\n"), ',');
   EXPECT_EQ(found("text;label\na, b;1\n"), ';');
@@ -107,16 +107,16 @@ TEST_F(TableTest, FindsTheSeparator) {
 }
 
 TEST_F(TableTest, AFirstLineOrAnOptionNamesTheSeparator) {
-  EXPECT_EQ(
-      inspect_table(ask("a.csv", "sep=~\r\ntext~label\r\na~b\r\n", "text", "label")).separator,
-      '~');
+  EXPECT_EQ(inspect_table(ask("a.csv", "sep=~\r\ntext~label\r\na~b\r\n", "text", "label"))
+                .format.separator,
+            '~');
   TableQuestion given = ask("a.csv", "text:label,x\na:b,c\n", "text", "label,x");
   given.separator = ':';
-  EXPECT_EQ(inspect_table(given).separator, ':');
+  EXPECT_EQ(inspect_table(given).format.separator, ':');
   given.path = scratch_.write("a.txt", "text:label\na\tb:1\n");
   given.label_column = "label";
-  EXPECT_EQ(inspect_table(given).format, TextFormat::csv)
-      << "with --separator, a tab in a text separates nothing";
+  EXPECT_EQ(inspect_table(given).format.text, TextFormat::csv)
+      << "a tab in a text is no separator then";
 }
 
 TEST_F(TableTest, SeveralSeparatorsThatFitAreRefused) {

@@ -1,0 +1,52 @@
+// How the text of a table is divided into rows and fields. find_table_format() is the only function
+// that decides whether a file is CSV or TSV, and what separates its fields.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "trainer/data/separator.h"
+#include "trainer/data/table_reader.h"
+
+namespace bp::trainer {
+
+enum class TextFormat : std::uint8_t { automatic, csv, tsv };
+
+// CSV has quotes. In TSV a quote is a character like others.
+struct TableFormat {
+  TextFormat text = TextFormat::csv;  // never automatic
+  char separator = ',';
+  bool operator==(const TableFormat&) const = default;
+
+  // Returns how to read the file. `header`: the first record is not a row.
+  [[nodiscard]] Dialect dialect(bool header) const;
+  // Returns false if the format usually has another separator.
+  [[nodiscard]] bool has_usual_separator() const;
+  // Returns "csv", "tsv" or "csv separated by semicolon". The fingerprint of a store contains it.
+  [[nodiscard]] std::string name() const;
+};
+
+struct FormatQuestion {
+  std::string path;
+  TextFormat format = TextFormat::automatic;  // what the user asked for
+  char separator = kFindSeparator;            // what the user asked for
+  // Whether a column is asked for by its name: a first row that holds it is then a header.
+  bool by_name = false;
+  // Whether the first row, read with one of the separators, holds the columns that are asked for.
+  std::function<bool(const std::vector<std::string>&)> holds_columns = {};
+};
+
+// Decides in this order.
+//   Format: what the user asked for; the suffix .csv, .tsv or .tab; CSV if the user names another
+//   separator than a tab; TSV if the first row has a tab; else CSV.
+//   Separator: what the user asked for; for TSV a tab; for CSV what a first line "sep=;" names,
+//   else the one of kUsualSeparators with which the first row holds the columns and all rows have
+//   the same number of fields. A comma wins in doubt.
+//
+// Throws InputError: what TableReader throws for a file that is not text (65) or cannot be read
+// (66); 2 with the candidates if several separators fit and a comma does not.
+[[nodiscard]] TableFormat find_table_format(const FormatQuestion& question);
+
+}  // namespace bp::trainer
