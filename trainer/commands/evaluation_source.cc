@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/plan.h"
 #include "trainer/run/run_folder.h"
 
 namespace bp::trainer {
@@ -65,7 +66,7 @@ EvaluationPlan plan_evaluation(const Options& typed) {
   }
   plan.own = typed.data.empty() || (given("on") && same_file(typed.data, run_data));
   const bool divided = given("split") || given("dev") || given("test");
-  plan.whole = !plan.own && !divided && !plan.data.ends_with(".sqlite");
+  plan.whole = !plan.own && !divided && !is_store_name(plan.data);
   plan.seen = plan.whole && same_file(plan.data, run_data);
   if (plan.whole && given("on")) {
     throw InputError(2, concat("--on chooses a split, but all of ", plan.data, " is scored"),

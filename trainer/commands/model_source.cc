@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/plan.h"
 #include "trainer/model/tensor_file.h"
 #include "trainer/model/weights.h"
 #include "trainer/text/tokenizer.h"
@@ -138,7 +139,7 @@ void prepare_for(const ModelSource& source, Options& options) {
   PrepareOptions& prepare = options.prepare;
   prepare.lower_case = source.tokenizer.lower_case;
   if (prepare.vocabulary.empty()) prepare.vocabulary = source.vocabulary;
-  if (!source.pretrained() || !prepare.vocabulary.empty() || options.data.ends_with(".sqlite")) {
+  if (!source.pretrained() || !prepare.vocabulary.empty() || is_store_name(options.data)) {
     return;
   }
   throw InputError(2, concat("no vocab.txt in ", source.name),

@@ -34,12 +34,14 @@ void check_options(const PrepareOptions& options) {
   require_split(options.split);
 }
 
+constexpr const char* kStoreSuffix = ".sqlite";
+
 std::string default_store(const std::string& source) {
   const std::size_t slash = source.find_last_of('/');
   const std::size_t dot = source.find_last_of('.');
   const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
   const bool has_suffix = dot != std::string::npos && dot > name;
-  return source.substr(0, has_suffix ? dot : source.size()) + ".sqlite";
+  return source.substr(0, has_suffix ? dot : source.size()) + kStoreSuffix;
 }
 
 // Dev and test files have the same columns and header as the source, so one setting serves all.
@@ -129,6 +131,8 @@ void require_split(const std::array<double, 3>& split) {
                 "three shares that sum to 1, the first above 0: 0.8,0.1,0.1");
   }
 }
+
+bool is_store_name(const std::string& data) { return data.ends_with(kStoreSuffix); }
 
 std::string store_path(const PrepareOptions& options) {
   return options.store.empty() ? default_store(options.source) : options.store;

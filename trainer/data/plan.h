@@ -1,5 +1,5 @@
-// The plan of prepare(), made without reading all of the source: the columns, the store's path, and
-// the fingerprint that a store must have to be reused.
+// What prepare() has to do, as far as it is known before all of the source is read as a table: the
+// columns, the path of the store, and the fingerprint that a store must have to be reused.
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@
 
 namespace bp::trainer {
 
-// Pairs (name, value) in a fixed order: everything that determines the content of a store.
+// Everything that decides the content of a store, as (what, value) in a fixed order.
 using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 
-// The attributes that change when a file is written.
+// Changes when a program writes to the file.
 struct FileStamp {
   std::int64_t size = 0;
   std::int64_t written_ns = 0;
@@ -28,29 +28,31 @@ struct FileStamp {
 struct SourceFile {
   std::string path;
   TableLayout layout;
-  Split split = Split::train;  // the split of its rows; unused if the rows are divided by share
-  FileStamp stamp;             // taken before the first reading
+  Split split = Split::train;  // of its rows, unless Plan::split_by_share
+  FileStamp stamp;             // before the first reading
 };
 
 struct Plan {
   PrepareOptions options;
   std::string store;
   bool split_by_share = true;       // the rows of the only source are divided by share
-  std::vector<SourceFile> sources;  // the first is the one to train on or to score
+  std::vector<SourceFile> sources;  // the first is the one to train on, or to score
   Fingerprint fingerprint;
 };
 
-// Returns the store's path for these options: options.store, or the default path next to the
-// source.
+// Returns whether `data` names a store and not a text file: its suffix is .sqlite.
+[[nodiscard]] bool is_store_name(const std::string& data);
+
+// Returns the path of the store of these options: options.store, or beside the source.
 [[nodiscard]] std::string store_path(const PrepareOptions& options);
 
 // Throws InputError (2) unless the three shares sum to 1 and the first is above 0.
 void require_split(const std::array<double, 3>& split);
 
-// Makes the plan. Throws InputError if the options or the source's first rows are wrong.
+// Throws InputError (2, 65, 66) for options that cannot be right and for files that are not tables.
 [[nodiscard]] Plan make_plan(const PrepareOptions& options);
 
-// Returns "max length is 128 there, 64 here; ..."; "" if the fingerprints are equal.
+// Returns "max length is 128 there, 64 here; ...", or "" if they are equal.
 [[nodiscard]] std::string difference(const Fingerprint& there, const Fingerprint& here);
 
 // Returns "the data file reviews.csv has changed (1,200 bytes, XXH3 ... then, 1,234 bytes, XXH3 ...

@@ -29,7 +29,7 @@ struct StoreLocation {
 StoreLocation find_store(const Options& options,
                          const std::optional<std::string>& trained_on,
                          std::optional<TemporaryFolder>& temporary) {
-  if (options.data.ends_with(".sqlite")) return {options.data, true};
+  if (is_store_name(options.data)) return {options.data, true};
   if (options.own && trained_on) {
     PrepareOptions prepared = options.prepare;
     prepared.source = options.data;

@@ -19,7 +19,7 @@ namespace {
 constexpr std::chrono::hours kPrepareTimeout{24};
 
 bool is_store(const Options& options) {
-  return options.data_is_store || options.data.ends_with(".sqlite");
+  return options.data_is_store || is_store_name(options.data);
 }
 
 PrepareOptions prepare_options(const Options& options) {

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "tests/unit/data/prepare_fixture.h"
+#include "trainer/data/plan.h"
 #include "trainer/data/sample_store.h"
 
 namespace bp::trainer {
@@ -49,6 +50,12 @@ TEST_F(PrepareTest, MakesAStoreBesideTheSource) {
   EXPECT_EQ(sample.label, sample.text_id % 2 == 1 ? 1 : 0);
   EXPECT_EQ(store.text(sample.text_id, Split::train), "a b c");
   EXPECT_THAT(scratch_.names(), ElementsAre("reviews.v2.csv", "reviews.v2.sqlite", "vocab.txt"));
+}
+
+TEST_F(PrepareTest, AStoreIsKnownByItsSuffix) {
+  EXPECT_TRUE(is_store_name(run(options(write_rows("r.csv", 10))).store));
+  EXPECT_FALSE(is_store_name("reviews.csv"));
+  EXPECT_FALSE(is_store_name("reviews.sqlite.csv"));
 }
 
 TEST_F(PrepareTest, EveryRowIsInOneSplitAndTheSplitDependsOnSeedAndRowAlone) {
