@@ -94,7 +94,7 @@ void add_rebuild_option(OptionSet& set, PrepareOptions& prepare) {
   set.flag({"rebuild", "Prepare again, even if the store does not match"}, prepare.rebuild);
 }
 
-void add_train_options(OptionSet& set, Options& options) {
+void add_model_options(OptionSet& set, Options& options) {
   set.group("Model");
   set.path({"model",
             "tiny, mini, small, medium, base or large (from scratch), or a Hugging Face "
@@ -108,7 +108,9 @@ void add_train_options(OptionSet& set, Options& options) {
   set.choice<DataType>(
       {"wire", "Type of gradients between ranks"}, options.wire,
       {{"fp32", DataType::f32}, {"fp16", DataType::f16}, {"bf16", DataType::bf16}});
+}
 
+void add_training_options(OptionSet& set, Options& options) {
   set.group("Training");
   set.number({"epochs", "Passes over the train split", "10 from scratch, 3 from weights"},
              options.epochs, 1, 1e6);
@@ -128,7 +130,9 @@ void add_train_options(OptionSet& set, Options& options) {
   set.number({"seed", "Seed of weights, order, dropout and split"}, options.seed, 0, 9e18);
   set.number({"eval-every", "Steps between evaluations on the dev split", "each epoch"},
              options.eval_every, 1, kUnbounded);
+}
 
+void add_output_options(OptionSet& set, Options& options) {
   set.group("Output");
   set.path({"run", "Folder of the run; an existing run resumes", "runs/<name of DATA>", "DIR"},
            options.run);
@@ -188,7 +192,9 @@ CommandLine parse_train(const std::vector<std::string>& arguments) {
   set.path({"DATA", "A .csv or .tsv file, or a store (.sqlite) made from one"}, o.data);
   add_data_options(set, o.prepare, raw);
   add_rebuild_option(set, o.prepare);
-  add_train_options(set, o);
+  add_model_options(set, o);
+  add_training_options(set, o);
+  add_output_options(set, o);
   add_config_option(set, raw);
   return parse(set, arguments, raw, o);
 }

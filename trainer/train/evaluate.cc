@@ -69,6 +69,46 @@ void forward_blocks(const Bert& model,
                    });
 }
 
+// What scores samples, the same for all of them.
+struct Scorer {
+  const Bert& model;
+  const SampleStore& store;
+  Split split;
+  const std::vector<int>& label_map;
+};
+
+// Consecutive blocks of at most kBlock samples.
+std::vector<Batch> make_blocks(const std::vector<Sample>& samples, std::int32_t pad_id) {
+  std::vector<Batch> blocks;
+  for (std::size_t i = 0; i < samples.size(); i += kBlock) {
+    const auto last = std::min(samples.size(), i + kBlock);
+    blocks.push_back(make_batch({samples.begin() + static_cast<std::ptrdiff_t>(i),
+                                 samples.begin() + static_cast<std::ptrdiff_t>(last)},
+                                pad_id));
+  }
+  return blocks;
+}
+
+// Writes the probabilities of these samples, [samples, classes], and adds the samples with a label
+// to `tally`.
+void score_samples(const Scorer& by, const Share& share, float* probabilities, Tally& tally) {
+  const std::size_t classes = by.model.config().labels.size();
+  std::vector<Sample> samples;
+  for (std::int64_t i = share.first; i < share.last; ++i) {
+    samples.push_back(by.store.load(by.split, i));
+  }
+  std::vector<float> logits(samples.size() * classes);
+  forward_blocks(by.model, make_blocks(samples, by.store.pad_id()), classes, logits.data());
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const float* row = logits.data() + i * classes;
+    float* own = probabilities + i * classes;
+    softmax(row, classes, own);
+    const int label = class_of(samples[i], by.label_map);
+    if (label < 0) continue;
+    tally.add({label, most_probable({own, classes}), cross_entropy(row, classes, label)});
+  }
+}
+
 }  // namespace
 
 Evaluation evaluate(Communicator& world,
@@ -81,33 +121,15 @@ Evaluation evaluate(Communicator& world,
   Evaluation result{Tally(static_cast<int>(classes)), {}};
   result.probabilities.resize(static_cast<std::size_t>(samples) * classes);
 
+  const Scorer scorer{model, store, split, label_map};
   const Share mine = share_of(samples, world.size(), world.rank());
   std::vector<float> own(static_cast<std::size_t>(mine.last - mine.first) * classes);
   const std::int64_t round = kBlock * std::max(1, at::get_num_threads());
   std::int64_t stopping = stop_signal() != 0 ? 1 : 0;
   for (std::int64_t begin = mine.first; begin < mine.last && stopping == 0; begin += round) {
-    const std::int64_t end = std::min(mine.last, begin + round);
-    std::vector<Sample> loaded;
-    for (std::int64_t i = begin; i < end; ++i) loaded.push_back(store.load(split, i));
-    std::vector<Batch> blocks;
-    for (std::size_t i = 0; i < loaded.size(); i += kBlock) {
-      const auto last = std::min(loaded.size(), i + kBlock);
-      blocks.push_back(make_batch({loaded.begin() + static_cast<std::ptrdiff_t>(i),
-                                   loaded.begin() + static_cast<std::ptrdiff_t>(last)},
-                                  store.pad_id()));
-    }
-    std::vector<float> logits(loaded.size() * classes);
-    forward_blocks(model, blocks, classes, logits.data());
-    for (std::size_t i = 0; i < loaded.size(); ++i) {
-      const float* row = logits.data() + i * classes;
-      float* probabilities =
-          own.data() + (static_cast<std::size_t>(begin - mine.first) + i) * classes;
-      softmax(row, classes, probabilities);
-      const int label = class_of(loaded[i], label_map);
-      if (label < 0) continue;
-      result.tally.add(
-          {label, most_probable({probabilities, classes}), cross_entropy(row, classes, label)});
-    }
+    score_samples(scorer, {begin, std::min(mine.last, begin + round)},
+                  own.data() + static_cast<std::size_t>(begin - mine.first) * classes,
+                  result.tally);
     stopping = stop_signal() != 0 ? 1 : 0;
   }
 
