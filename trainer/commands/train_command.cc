@@ -130,10 +130,10 @@ class Run {
   }
 
   void start() {
-    const Present present{options_.settings,  options_.seed,
-                          store_->identity(), store_->size(Split::train),
-                          model_->config(),   summation_of(world_, *model_)};
-    start_ = agree_on_start(world_, options_, folder_ ? &*folder_ : nullptr, present,
+    const CurrentRun current{options_.settings,  options_.seed,
+                             store_->identity(), store_->size(Split::train),
+                             model_->config(),   summation_of(world_, *model_)};
+    start_ = agree_on_start(world_, options_, folder_ ? &*folder_ : nullptr, current,
                             [this](const std::string& text) { say(text); });
     warn_of_slow_products(options_.precision);
     if (!writes()) return;

@@ -124,14 +124,14 @@ ResumePoint choose_resume_point(const RunFolder& run, const std::string& resume,
   return point;
 }
 
-std::vector<std::string> differences(const ResumePoint& point, const Present& present) {
+std::vector<std::string> differences(const ResumePoint& point, const CurrentRun& current) {
   const CheckpointState& state = point.state;
   std::vector<std::string> refused;
-  compare(refused, "seed", value_of(state.options, "seed"), concat(present.seed));
-  for (std::string& line : shape_differences(point.folder, present.config)) {
+  compare(refused, "seed", value_of(state.options, "seed"), concat(current.seed));
+  for (std::string& line : shape_differences(point.folder, current.config)) {
     refused.push_back(std::move(line));
   }
-  if (state.store != present.store || state.rows != present.rows) {
+  if (state.store != current.store || state.rows != current.rows) {
     refused.emplace_back("the data is not what the checkpoint was trained on");
   }
   if (!refused.empty()) {
@@ -149,10 +149,10 @@ std::vector<std::string> differences(const ResumePoint& point, const Present& pr
                                 "eval-every", "save-every", "keep",         "keep-best"};
   std::vector<std::string> lines;
   for (const char* key : kAllowed) {
-    compare(lines, key, value_of(state.options, key), value_of(present.options, key));
+    compare(lines, key, value_of(state.options, key), value_of(current.options, key));
   }
   for (const auto& [key, there] : state.summation) {
-    for (const auto& [own_key, here] : present.summation) {
+    for (const auto& [own_key, here] : current.summation) {
       if (own_key == key) compare(lines, key, there, here);
     }
   }

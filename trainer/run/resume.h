@@ -30,7 +30,7 @@ struct ResumePoint {
                                               const std::function<void(const std::string&)>& say);
 
 // What decides the steps of this run, to be compared with a checkpoint.
-struct Present {
+struct CurrentRun {
   std::vector<Setting> options;
   std::uint64_t seed = 0;
   std::string store;  // its identity
@@ -43,7 +43,7 @@ struct Present {
 // Throws InputError (2) with every difference that is not allowed: another seed, other data, a
 // model of another shape.
 [[nodiscard]] std::vector<std::string> differences(const ResumePoint& point,
-                                                   const Present& present);
+                                                   const CurrentRun& current);
 
 // Throws InputError (2) if no step is left to resume with: the run is finished and is to make no
 // more steps, or the checkpoint lies beyond the last step. `steps_left` is negative then.

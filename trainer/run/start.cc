@@ -19,11 +19,11 @@ void check_resume_point(Communicator& world,
                         const Options& options,
                         const RunFolder& folder,
                         const ResumePoint& start,
-                        const Present& present,
+                        const CurrentRun& current,
                         const Say& say) {
-  const std::vector<std::string> changed = differences(start, present);
+  const std::vector<std::string> changed = differences(start, current);
   const Sampler sampler(
-      {present.rows, options.seed, world.size(), options.batch, options.accumulate});
+      {current.rows, options.seed, world.size(), options.batch, options.accumulate});
   const CheckpointState& state = start.state;
   require_steps_left(start, folder,
                      total_steps(options, sampler, state.step, state.position) - state.step);
@@ -46,13 +46,13 @@ std::string host_names(const Topology& topology) {
 ResumePoint agree_on_start(Communicator& world,
                            const Options& options,
                            const RunFolder* folder,
-                           const Present& present,
+                           const CurrentRun& current,
                            const Say& say) {
   ResumePoint start;
   if (folder != nullptr) {
     start = choose_resume_point(*folder, options.resume, say);
     if (!start.folder.empty()) {
-      check_resume_point(world, options, *folder, start, present, say);
+      check_resume_point(world, options, *folder, start, current, say);
     } else if (std::filesystem::exists(folder->file("config.yaml"))) {
       say(concat("no checkpoint yet in ", folder->path(), ": starting at step 0"));
     }
@@ -61,11 +61,11 @@ ResumePoint agree_on_start(Communicator& world,
   std::string state = to_json(start.state);
   broadcast_object(world, state, {.name = "where to start"});
   start.state = parse_state(state);
-  start.state.rows = present.rows;
-  start.state.store = present.store;
+  start.state.rows = current.rows;
+  start.state.store = current.store;
   start.state.hosts = host_names(world.topology());
-  start.state.summation = present.summation;
-  start.state.options = present.options;
+  start.state.summation = current.summation;
+  start.state.options = current.options;
   return start;
 }
 

@@ -13,12 +13,12 @@ namespace bp::trainer {
 
 // Collective. Rank 0, which alone has a `folder`, chooses the checkpoint, reports what has changed
 // since, and broadcasts the state. Returns the state of the checkpoint, or of step 0, with the
-// options and data of `present`. Throws on rank 0 what choose_resume_point(), differences() and
+// options and data of `current`. Throws on rank 0 what choose_resume_point(), differences() and
 // require_steps_left() throw.
 [[nodiscard]] ResumePoint agree_on_start(Communicator& world,
                                          const Options& options,
                                          const RunFolder* folder,
-                                         const Present& present,
+                                         const CurrentRun& current,
                                          const std::function<void(const std::string&)>& say);
 
 // Prepares the folder for a run that starts there. Until then nothing in it has changed.

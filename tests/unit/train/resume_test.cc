@@ -108,53 +108,53 @@ class Differences : public ResumeTest {
  protected:
   void SetUp() override {
     ResumeTest::SetUp();
-    present_.options = {{"seed", "1", ""}, {"batch", "32", ""}, {"lr", "0.001", ""}};
-    present_.seed = 1;
-    present_.store = "identity";
-    present_.rows = 100;
-    present_.config.labels = {"no", "yes"};
-    present_.summation = {{"ranks of each host", "3,1"}};
-    write("step-50/config.json", config_json(present_.config));
+    current_.options = {{"seed", "1", ""}, {"batch", "32", ""}, {"lr", "0.001", ""}};
+    current_.seed = 1;
+    current_.store = "identity";
+    current_.rows = 100;
+    current_.config.labels = {"no", "yes"};
+    current_.summation = {{"ranks of each host", "3,1"}};
+    write("step-50/config.json", config_json(current_.config));
     point_.folder = path("step-50");
-    point_.state.options = present_.options;
-    point_.state.store = present_.store;
+    point_.state.options = current_.options;
+    point_.state.store = current_.store;
     point_.state.rows = 100;
-    point_.state.summation = present_.summation;
+    point_.state.summation = current_.summation;
   }
-  Present present_;
+  CurrentRun current_;
   ResumePoint point_;
 };
 
 TEST_F(Differences, WithoutOnesTheListIsEmpty) {
-  EXPECT_THAT(differences(point_, present_), IsEmpty());
+  EXPECT_THAT(differences(point_, current_), IsEmpty());
 }
 
 TEST_F(Differences, ThatAreAllowedAreListed) {
-  present_.options = {{"seed", "1", ""},
+  current_.options = {{"seed", "1", ""},
                       {"batch", "16", ""},
                       {"lr", "0.001", ""},
                       {"epochs", "5", ""},
                       {"run", "elsewhere", ""}};
-  present_.summation = {{"ranks of each host", "2"}};
-  EXPECT_THAT(differences(point_, present_),
+  current_.summation = {{"ranks of each host", "2"}};
+  EXPECT_THAT(differences(point_, current_),
               ElementsAre("epochs is not given in the checkpoint, 5 here",
                           "batch is 32 in the checkpoint, 16 here",
                           "ranks of each host is 3,1 in the checkpoint, 2 here"));
 }
 
 TEST_F(Differences, ThatWouldMixTwoRunsAreRefused) {
-  const auto refused = [&] { return input_refusal([&] { (void)differences(point_, present_); }); };
+  const auto refused = [&] { return input_refusal([&] { (void)differences(point_, current_); }); };
   const std::string expected = concat("2: cannot resume from ", path("step-50"), ": ");
   const std::string hint =
       " | give data, model and seed as before, or start over in another folder with --run";
-  present_.seed = 2;
+  current_.seed = 2;
   EXPECT_EQ(refused(), expected + "seed is 1 in the checkpoint, 2 here" + hint);
-  present_.seed = 1;
-  present_.store = "another";
+  current_.seed = 1;
+  current_.store = "another";
   EXPECT_EQ(refused(), expected + "the data is not what the checkpoint was trained on" + hint);
-  present_.store = "identity";
-  present_.config.hidden = 256;
-  present_.config.heads = 4;
+  current_.store = "identity";
+  current_.config.hidden = 256;
+  current_.config.heads = 4;
   EXPECT_EQ(refused(), expected +
                            "the model's hidden_size is 128 in the checkpoint, 256 here; the "
                            "model's num_attention_heads is 2 in the checkpoint, 4 here" +
