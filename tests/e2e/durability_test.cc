@@ -83,7 +83,7 @@ TEST_F(Durability, OfARunFromItsDataToItsReport) {
   const auto look = [&](const PowerCut& cut) {
     expect_none_or_whole(cut, work(), "rows.sqlite");
     fs::remove(cut.folder + "/run/lease");
-    const RunFolder run = RunFolder::open(cut.folder + "/run", RunFolder::IfThere::take);
+    const RunFolder run = RunFolder::open(cut.folder + "/run", RunFolder::IfExists::reuse);
     const bool finished = run.finished();
     EXPECT_TRUE(finished || cut.marks == 0);
     if (fs::exists(run.file("model"))) {

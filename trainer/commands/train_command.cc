@@ -70,8 +70,8 @@ class Run {
     prepare_for(source_, options_);
     if (writes()) {
       folder_ =
-          RunFolder::open(options_.run, options_.resume == "never" ? RunFolder::IfThere::refuse
-                                                                   : RunFolder::IfThere::take);
+          RunFolder::open(options_.run, options_.resume == "never" ? RunFolder::IfExists::refuse
+                                                                   : RunFolder::IfExists::reuse);
     }
   }
   // A run that could not start leaves no folder behind.

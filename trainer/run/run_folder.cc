@@ -69,14 +69,14 @@ std::string default_run(const std::string& data) {
   return (fs::path("runs") / fs::path(data).stem()).string();
 }
 
-RunFolder RunFolder::open(const std::string& path, IfThere if_there, const LeaseTimes& times) {
+RunFolder RunFolder::open(const std::string& path, IfExists if_exists, const LeaseTimes& times) {
   std::error_code error;
   if (fs::exists(path, error)) {
     if (!is_run_folder(path)) {
       throw InputError(2, concat(path, " already exists and is not a run's folder"),
                        "choose another with --run");
     }
-    if (if_there == IfThere::refuse) {
+    if (if_exists == IfExists::refuse) {
       throw InputError(2, concat("the run's folder ", path, " already exists"),
                        "choose another with --run, or leave out --resume to resume it");
     }

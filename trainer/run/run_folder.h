@@ -17,15 +17,15 @@ namespace bp::trainer {
 
 class RunFolder {
  public:
-  enum class IfThere : std::uint8_t { refuse, take };
+  enum class IfExists : std::uint8_t { refuse, reuse };
 
   // Makes the folder, or takes the existing folder of a run, and holds a lease on it: no other
   // process writes it while this object lives. A killed process loses its lease at once, one of
   // another host after times.expiry. Blocks for at most that time and one renewal. Throws
   // InputError: 2 with --run in the hint if `path` exists and is not a run's folder, if it is one
-  // and `if_there` says refuse, or if another process is using it; 70 with a writable place in the
+  // and `if_exists` says refuse, or if another process is using it; 70 with a writable place in the
   // hint if it cannot be made or written.
-  static RunFolder open(const std::string& path, IfThere if_there, const LeaseTimes& times = {});
+  static RunFolder open(const std::string& path, IfExists if_exists, const LeaseTimes& times = {});
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }

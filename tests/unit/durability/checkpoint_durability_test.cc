@@ -164,7 +164,7 @@ TEST(CheckpointDurability, APowerCutWhileARunGoesOnLosesNoCheckpointThatItNeeds)
 
 // A run from its folder to its report, as train_command.cc makes one.
 void run(const std::string& path) {
-  const RunFolder folder = RunFolder::open(path, RunFolder::IfThere::take);
+  const RunFolder folder = RunFolder::open(path, RunFolder::IfExists::reuse);
   folder.remove_results();
   write_whole_file(folder.file("config.yaml"), "epochs: 1\n");
   save_steps(folder.checkpoints(), 2, {});
@@ -190,7 +190,7 @@ TEST(RunDurability, APowerCutLeavesARunThatGoesOnOrIsFinishedWhole) {
   run(scratch.path("runs/mine"));
   const FileRecord record = without_lease(recording.stop());
   const std::size_t states = test::for_each_power_cut(record, [](const PowerCut& cut) {
-    const RunFolder folder = RunFolder::open(cut.folder + "/runs/mine", RunFolder::IfThere::take);
+    const RunFolder folder = RunFolder::open(cut.folder + "/runs/mine", RunFolder::IfExists::reuse);
     std::vector<std::string> said;
     const auto saved = static_cast<std::int64_t>(std::min<std::size_t>(cut.marks, 2)) * kBetween;
     const ResumePoint point =
@@ -213,7 +213,7 @@ TEST(RunDurability, APowerCutWhileResultsAreRemovedLeavesNoReportWithoutThem) {
   run(scratch.path("mine"));
   FileRecording recording(scratch.path());
   {
-    const RunFolder folder = RunFolder::open(scratch.path("mine"), RunFolder::IfThere::take);
+    const RunFolder folder = RunFolder::open(scratch.path("mine"), RunFolder::IfExists::reuse);
     folder.remove_results();
     FileRecording::mark("removed");
   }

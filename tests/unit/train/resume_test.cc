@@ -19,7 +19,7 @@ class ResumeTest : public test::CheckpointTest {
  protected:
   ResumePoint choose(const std::string& resume) {
     said_.clear();
-    const RunFolder run = RunFolder::open(path("run"), RunFolder::IfThere::take);
+    const RunFolder run = RunFolder::open(path("run"), RunFolder::IfExists::reuse);
     return choose_resume_point(run, resume, [this](const std::string& text) { said_ += text; });
   }
   void begin_run() { write("run/config.yaml", "seed: 1\n"); }
@@ -165,7 +165,7 @@ TEST_F(Differences, RequireStepsThatAreLeft) {
   point_.own = true;
   point_.state.step = 60;
   begin_run();
-  const RunFolder run = RunFolder::open(path("run"), RunFolder::IfThere::take);
+  const RunFolder run = RunFolder::open(path("run"), RunFolder::IfExists::reuse);
   require_steps_left(point_, run, 1);
   require_steps_left(point_, run, 0);  // the run was killed before it wrote its result
   EXPECT_EQ(input_refusal([&] { require_steps_left(point_, run, -10); }),

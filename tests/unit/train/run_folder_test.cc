@@ -39,10 +39,10 @@ TEST_F(RunFolderTest, IsNamedAfterTheData) {
   EXPECT_EQ(default_run("sentiment-train"), "runs/sentiment-train");
 }
 
-using IfThere = RunFolder::IfThere;
+using IfExists = RunFolder::IfExists;
 
 TEST_F(RunFolderTest, IsCreatedAndRemovedIfNothingWasWritten) {
-  RunFolder folder = RunFolder::open(path("a/run"), IfThere::refuse);
+  RunFolder folder = RunFolder::open(path("a/run"), IfExists::refuse);
   EXPECT_TRUE(std::filesystem::is_directory(path("a/run")));
   folder.remove_if_empty();
   EXPECT_FALSE(std::filesystem::exists(path("a/run")));
@@ -50,11 +50,11 @@ TEST_F(RunFolderTest, IsCreatedAndRemovedIfNothingWasWritten) {
 
 TEST_F(RunFolderTest, RefusesToStartOverInAnExistingRun) {
   write("run/config.yaml", "");
-  EXPECT_EQ(input_refusal([&] { (void)RunFolder::open(path("run"), IfThere::refuse); }),
+  EXPECT_EQ(input_refusal([&] { (void)RunFolder::open(path("run"), IfExists::refuse); }),
             concat("2: the run's folder ", path("run"),
                    " already exists | choose another with --run, or leave out --resume to resume "
                    "it"));
-  (void)RunFolder::open(path("run"), IfThere::take);
+  (void)RunFolder::open(path("run"), IfExists::reuse);
 }
 
 TEST_F(RunFolderTest, RefusesAFolderThatIsNoRuns) {
@@ -62,21 +62,22 @@ TEST_F(RunFolderTest, RefusesAFolderThatIsNoRuns) {
   const std::string expected = concat("2: ", path("mine"),
                                       " already exists and is not a run's folder | choose another "
                                       "with --run");
-  EXPECT_EQ(input_refusal([&] { (void)RunFolder::open(path("mine"), IfThere::take); }), expected);
-  EXPECT_EQ(input_refusal([&] { (void)RunFolder::open(path("mine"), IfThere::refuse); }), expected);
+  EXPECT_EQ(input_refusal([&] { (void)RunFolder::open(path("mine"), IfExists::take); }), expected);
+  EXPECT_EQ(input_refusal([&] { (void)RunFolder::open(path("mine"), IfExists::refuse); }),
+            expected);
   // The folder of a run that was killed before it began is a run's.
   write("early/lease", "a\nb\n1\n0\nh\n\n");
   EXPECT_EQ(
-      input_refusal([&] { (void)RunFolder::open(path("early"), IfThere::refuse); }).substr(0, 2),
+      input_refusal([&] { (void)RunFolder::open(path("early"), IfExists::refuse); }).substr(0, 2),
       "2:");
 }
 
 TEST_F(RunFolderTest, TwoRunsInOneFolderAreRefused) {
   constexpr LeaseTimes kTimes{.renewal = std::chrono::milliseconds(50),
                               .expiry = std::chrono::milliseconds(400)};
-  const RunFolder first = RunFolder::open(path("run"), IfThere::take, kTimes);
+  const RunFolder first = RunFolder::open(path("run"), IfExists::reuse, kTimes);
   const std::string refused =
-      input_refusal([&] { (void)RunFolder::open(path("run"), IfThere::take, kTimes); });
+      input_refusal([&] { (void)RunFolder::open(path("run"), IfExists::reuse, kTimes); });
   EXPECT_THAT(refused, HasSubstr(concat("2: process ", ::getpid(), " on host ")));
   EXPECT_THAT(refused,
               HasSubstr(concat(" is using ", path("run"),
@@ -87,7 +88,7 @@ TEST_F(RunFolderTest, TwoRunsInOneFolderAreRefused) {
 }
 
 TEST_F(RunFolderTest, AProcessThatLostItWritesNoMore) {
-  const RunFolder folder = RunFolder::open(path("run"), IfThere::take);
+  const RunFolder folder = RunFolder::open(path("run"), IfExists::take);
   write("run/lease", "other\n");
   try {
     folder.require_ours();
@@ -103,7 +104,7 @@ TEST_F(RunFolderTest, StoppingNeedsARunningRun) {
   write("run/config.yaml", "");
   EXPECT_THAT(input_refusal([&] { ask_to_stop(path("run")); }),
               HasSubstr(concat("66: no run is active in ", path("run"))));
-  const RunFolder running = RunFolder::open(path("run"), IfThere::take);
+  const RunFolder running = RunFolder::open(path("run"), IfExists::reuse);
   ask_to_stop(path("run"));
   EXPECT_TRUE(std::filesystem::exists(stop_file(path("run"))));
 }
@@ -115,7 +116,7 @@ TEST_F(RunFolderTest, ResumingRemovesResultsAndUnfinishedFiles) {
         "model.old-7/x", "model/config.json"}) {
     write(concat("run/", name), "");
   }
-  const RunFolder folder = RunFolder::open(path("run"), IfThere::take);
+  const RunFolder folder = RunFolder::open(path("run"), IfExists::reuse);
   EXPECT_TRUE(folder.finished());
   folder.remove_results();
   EXPECT_FALSE(folder.finished());
@@ -127,7 +128,7 @@ TEST_F(RunFolderTest, ResumingRemovesResultsAndUnfinishedFiles) {
 }
 
 TEST_F(RunFolderTest, KeepsWhatWasWritten) {
-  RunFolder folder = RunFolder::open(path("run"), IfThere::take);
+  RunFolder folder = RunFolder::open(path("run"), IfExists::reuse);
   write("run/metrics.jsonl", "{}");
   folder.remove_if_empty();
   EXPECT_TRUE(std::filesystem::exists(path("run/metrics.jsonl")));
@@ -152,7 +153,7 @@ TEST_F(RunFolderTest, SettingsRoundTripThroughYaml) {
 TEST_F(RunFolderTest, AFolderThatCannotBeCreatedGetsAHintForAnother) {
   write("file", "");
   EXPECT_EQ(
-      input_refusal([&] { (void)RunFolder::open(path("file/run"), RunFolder::IfThere::take); }),
+      input_refusal([&] { (void)RunFolder::open(path("file/run"), RunFolder::IfExists::reuse); }),
       concat("70: cannot create the run's folder ", path("file/run"),
              ": Not a directory | name a place where you may write: --run run"));
 }
