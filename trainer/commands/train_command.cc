@@ -166,7 +166,7 @@ class Run {
     if (start_.own) saving.last = start_.state.step;
     saving.moments = moment_names(options_);
     saving.texts = model_texts(model_->config(), tokenizer_files());
-    saving.before_publishing = [this] { folder_->require_ours(); };
+    saving.before_publishing = [this] { folder_->require_lease(); };
     bool told = start_.own;
     saving.published = [this, &told] {
       if (!std::exchange(told, true)) tell_bprun(world_.store(), resume_words(true));

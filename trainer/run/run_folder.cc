@@ -114,7 +114,7 @@ void RunFolder::remove_results() const {
   }
 }
 
-void RunFolder::require_ours() const {
+void RunFolder::require_lease() const {
   if (!lease_->lost()) return;
   throw Error(ErrorCode::aborted,
               concat("another process has taken over ", path_, " while this one was suspended"));

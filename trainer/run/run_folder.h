@@ -37,7 +37,7 @@ class RunFolder {
   void remove_results() const;
   // Throws Error (aborted) if another process has taken over the folder. It may do so when this
   // process was suspended for longer than the lease lasts.
-  void require_ours() const;
+  void require_lease() const;
   // Ends the lease, and removes the folder if it is empty: a run that could not start leaves
   // nothing behind.
   void remove_if_empty();

@@ -84,14 +84,14 @@ TEST_F(RunFolderTest, TwoRunsInOneFolderAreRefused) {
                                " | choose another folder with --run, or end it: bert_train "
                                "stop ",
                                path("run"))));
-  first.require_ours();
+  first.require_lease();
 }
 
 TEST_F(RunFolderTest, AProcessThatLostItWritesNoMore) {
   const RunFolder folder = RunFolder::open(path("run"), IfExists::take);
   write("run/lease", "other\n");
   try {
-    folder.require_ours();
+    folder.require_lease();
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("another process has taken over " + path("run")));
