@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     Lease lease(path);
     if (lease.try_take()) __builtin_trap();  // somebody's file lies there
     (void)lease.holder();
-    (void)lease.holder_at_work();
+    (void)lease.holder_is_alive();
     (void)lease.lost();
   });
   return 0;

@@ -102,8 +102,8 @@ Lease::~Lease() {
   }
   wake_.notify_all();
   renewer_.join();
-  Content present;
-  if (read(path_, present) && present.token == mine_.token) {
+  Content found;
+  if (read(path_, found) && found.token == mine_.token) {
     ::unlink(path_.c_str());
   }
 }
@@ -114,16 +114,16 @@ bool Lease::try_take() {
     renewer_ = std::thread([this] { renew_until_stopped(); });
     return true;
   }
-  Content present;
-  if (!read(path_, present)) {
+  Content found;
+  if (!read(path_, found)) {
     return false;  // it was released just now: the next try will succeed
   }
-  const bool expired = seen_expired(present);
-  const bool dead = seen_dead(present);
-  holder_alive_ = holder_alive_ || (on_this_machine(present) && !dead);
+  const bool expired = seen_expired(found);
+  const bool dead = seen_dead(found);
+  holder_is_alive_ = holder_is_alive_ || (on_this_machine(found) && !dead);
   if (expired || dead) {
-    holder_alive_ = false;
-    remove_expired(present);
+    holder_is_alive_ = false;
+    remove_expired(found);
   }
   return false;
 }
@@ -139,8 +139,8 @@ void Lease::say(const std::string& progress) {
 }
 
 bool Lease::lost() const {
-  Content present;
-  return read(path_, present) && present.token != mine_.token;
+  Content found;
+  return read(path_, found) && found.token != mine_.token;
 }
 
 // A file whose creator has not filled it yet reads as one without a token.
@@ -217,7 +217,7 @@ void Lease::renew(const std::string& text) const {
 
 bool Lease::seen_expired(const Content& content) {
   if (content != watched_) {
-    holder_alive_ = !content.token.empty() && content.token == watched_.token;
+    holder_is_alive_ = !content.token.empty() && content.token == watched_.token;
     watched_ = content;
     watched_until_ = Deadline(times_.expiry);
   }

@@ -43,7 +43,7 @@ class Lease {
 
   // Call it after try_take() returned false. Returns whether the holder is known to be running: it
   // is a live process of this machine, or has renewed the lease while this object watched.
-  [[nodiscard]] bool holder_at_work() const { return holder_alive_; }
+  [[nodiscard]] bool holder_is_alive() const { return holder_is_alive_; }
 
   // For the holder: sets the progress that other processes see from the next renewal on.
   void say(const std::string& progress);
@@ -82,7 +82,7 @@ class Lease {
   Content mine_;
   Content watched_;  // the other holder's content, presumed alive until watched_until_
   Deadline watched_until_;
-  bool holder_alive_ = false;
+  bool holder_is_alive_ = false;
 
   mutable std::mutex
       mutex_;  // guards stop_, and mine_.renewals and .progress while the thread runs

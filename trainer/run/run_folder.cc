@@ -47,7 +47,7 @@ std::unique_ptr<Lease> take_lease(const std::string& run, const LeaseTimes& time
   const Deadline ended(2 * times.renewal);
   const Deadline deadline(times.expiry + times.renewal);
   while (!lease->try_take()) {
-    if (deadline.passed() || (ended.passed() && lease->holder_at_work())) {
+    if (deadline.passed() || (ended.passed() && lease->holder_is_alive())) {
       throw InputError(
           2, concat(lease->holder(), " is using ", run),
           concat("choose another folder with --run, or end it: bert_train stop ", run));

@@ -141,7 +141,7 @@ TEST_F(LeaseTest, AHolderIsRunningIfItLivesHereOrRenews) {
   ASSERT_TRUE(mine.try_take());
   Lease other(path(), kTimes);
   EXPECT_FALSE(other.try_take());
-  EXPECT_TRUE(other.holder_at_work());
+  EXPECT_TRUE(other.holder_is_alive());
 
   const auto foreign = [&](int renewals) {
     scratch_.write("next", concat("abc\nother boot\n1\n", renewals, "\nfar\n\n"));
@@ -150,10 +150,10 @@ TEST_F(LeaseTest, AHolderIsRunningIfItLivesHereOrRenews) {
   Lease watching(scratch_.path("far.lease"), kPatient);
   foreign(1);
   EXPECT_FALSE(watching.try_take());
-  EXPECT_FALSE(watching.holder_at_work());
+  EXPECT_FALSE(watching.holder_is_alive());
   foreign(2);
   EXPECT_FALSE(watching.try_take());
-  EXPECT_TRUE(watching.holder_at_work());
+  EXPECT_TRUE(watching.holder_is_alive());
 }
 
 TEST_F(LeaseTest, OnlyOneOfManyHoldsItAtATime) {

@@ -62,7 +62,7 @@ TEST_F(RunFolderTest, RefusesAFolderThatIsNoRuns) {
   const std::string expected = concat("2: ", path("mine"),
                                       " already exists and is not a run's folder | choose another "
                                       "with --run");
-  EXPECT_EQ(input_refusal([&] { (void)RunFolder::open(path("mine"), IfExists::take); }), expected);
+  EXPECT_EQ(input_refusal([&] { (void)RunFolder::open(path("mine"), IfExists::reuse); }), expected);
   EXPECT_EQ(input_refusal([&] { (void)RunFolder::open(path("mine"), IfExists::refuse); }),
             expected);
   // The folder of a run that was killed before it began is a run's.
@@ -88,7 +88,7 @@ TEST_F(RunFolderTest, TwoRunsInOneFolderAreRefused) {
 }
 
 TEST_F(RunFolderTest, AProcessThatLostItWritesNoMore) {
-  const RunFolder folder = RunFolder::open(path("run"), IfExists::take);
+  const RunFolder folder = RunFolder::open(path("run"), IfExists::reuse);
   write("run/lease", "other\n");
   try {
     folder.require_lease();
