@@ -57,14 +57,15 @@ bool usable_store_exists(const Plan& plan, bool rebuild) {
     const SampleStore store = SampleStore::open(plan.store);
     return matches(plan, store) && !rebuild;
   } catch (const StoreError& problem) {
-    const bool ours = problem.kind() == StoreError::Kind::ours;
-    if (ours && rebuild) {
+    const bool replaceable = problem.kind() == StoreError::Kind::replaceable;
+    if (replaceable && rebuild) {
       return false;
     }
     throw InputError(
         problem.exit_code(), problem.what(),
-        ours ? plan.options.may_rebuild ? kRebuildHint : kStoreHint
-             : "bert_train does not replace it; name another file for the store with --store");
+        replaceable
+            ? plan.options.may_rebuild ? kRebuildHint : kStoreHint
+            : "bert_train does not replace it; name another file for the store with --store");
   }
 }
 

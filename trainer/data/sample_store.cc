@@ -42,19 +42,19 @@ void check_readable(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status = {};
   if (!file || ::fstat(file.get(), &status) != 0) {
-    throw StoreError(Kind::not_there,
+    throw StoreError(Kind::missing,
                      concat("cannot open the store ", path, ": ", error_text(errno)));
   }
   if (!S_ISREG(status.st_mode)) {
     throw StoreError(Kind::foreign, concat(path, " is not a regular file, and so no store"));
   }
   if (status.st_size == 0) {
-    throw StoreError(Kind::ours, concat("the store ", path, " is empty"));
+    throw StoreError(Kind::replaceable, concat("the store ", path, " is empty"));
   }
 }
 
 [[noreturn]] void refuse_damaged(const std::string& path, const std::string& reason) {
-  throw StoreError(Kind::ours, concat("the store ", path, " is damaged: ", reason));
+  throw StoreError(Kind::replaceable, concat("the store ", path, " is damaged: ", reason));
 }
 
 int pragma(SQLite::Database& database, const std::string& name) {
@@ -77,11 +77,11 @@ void check_kind(SQLite::Database& database, const std::string& path) {
   }
   const int version = pragma(database, "user_version");
   if (version <= 0) {
-    throw StoreError(Kind::ours, concat("the store ", path, " is unfinished"));
+    throw StoreError(Kind::replaceable, concat("the store ", path, " is unfinished"));
   }
   if (version != kStoreVersion) {
-    throw StoreError(Kind::ours, concat("the store ", path, " is of version ", version,
-                                        ", this program reads ", kStoreVersion));
+    throw StoreError(Kind::replaceable, concat("the store ", path, " is of version ", version,
+                                               ", this program reads ", kStoreVersion));
   }
 }
 

@@ -47,7 +47,7 @@ class StoreWriter::Impl {
       read_back();
       begin_inserts();
     } catch (const SQLite::Exception& error) {
-      throw StoreError(StoreError::Kind::ours, concat("it is damaged: ", error.what()));
+      throw StoreError(StoreError::Kind::replaceable, concat("it is damaged: ", error.what()));
     }
   }
 

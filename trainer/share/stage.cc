@@ -68,7 +68,7 @@ bool has(const std::string& path, const Offer& offer, const std::string& host) {
     store.verify();
     return true;
   } catch (const StoreError& problem) {
-    if (problem.kind() == StoreError::Kind::ours) return false;
+    if (problem.kind() == StoreError::Kind::replaceable) return false;
     throw InputError(
         problem.exit_code(), concat("on ", host, ", ", problem.what()),
         "bert_train does not replace it; name another file for the store with --store");

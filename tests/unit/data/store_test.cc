@@ -46,7 +46,7 @@ std::string error_of(const std::string& path, StoreError::Kind kind) {
     SampleStore::open(path).verify();
   } catch (const StoreError& error) {
     EXPECT_EQ(error.kind(), kind) << error.what();
-    EXPECT_EQ(error.exit_code(), kind == StoreError::Kind::not_there ? 66 : 65);
+    EXPECT_EQ(error.exit_code(), kind == StoreError::Kind::missing ? 66 : 65);
     return error.what();
   }
   return "no error";
@@ -113,19 +113,20 @@ TEST(Store, AnUnfinishedOneIsRemoved) {
 TEST(Store, SaysWhyAFileIsNoStore) {
   using Kind = StoreError::Kind;
   const Scratch scratch;
-  EXPECT_THAT(error_of(scratch.path("none"), Kind::not_there), HasSubstr("none: No such file"));
+  EXPECT_THAT(error_of(scratch.path("none"), Kind::missing), HasSubstr("none: No such file"));
   EXPECT_THAT(error_of(scratch.path(""), Kind::foreign), HasSubstr("is not a regular file"));
   EXPECT_THAT(error_of(scratch.write("words", std::string(5000, 'x')), Kind::foreign),
               HasSubstr("words is not an SQLite file"));
-  EXPECT_THAT(error_of(scratch.write("empty", ""), Kind::ours), HasSubstr("empty is empty"));
+  EXPECT_THAT(error_of(scratch.write("empty", ""), Kind::replaceable), HasSubstr("empty is empty"));
   write_store(scratch.path("s"), {2, 3});
   std::string bytes = read_file(scratch.path("s"));
   bytes[63] = 9;  // the last byte of user_version
-  EXPECT_THAT(error_of(scratch.write("later", bytes), Kind::ours),
+  EXPECT_THAT(error_of(scratch.write("later", bytes), Kind::replaceable),
               HasSubstr("later is of version 9, this program reads 2"));
   bytes[63] = 0;
-  EXPECT_THAT(error_of(scratch.write("half", bytes), Kind::ours), HasSubstr("half is unfinished"));
-  bytes[68] ^= 1;  // a byte of application_id
+  EXPECT_THAT(error_of(scratch.write("half", bytes), Kind::replaceable),
+              HasSubstr("half is unfinished"));
+  bytes[68] ^= 1;  // of application_id
   EXPECT_THAT(error_of(scratch.write("other", bytes), Kind::foreign),
               HasSubstr("not a store of bert_train"));
 }
@@ -161,7 +162,7 @@ TEST(Store, AViewInPlaceOfATableIsRefused) {
     SQLite::Database database(scratch.path("s"), SQLite::OPEN_READWRITE);
     database.exec("DROP TABLE test_texts; CREATE VIEW test_texts AS SELECT 1 text_id, 'a' text");
   }
-  EXPECT_THAT(error_of(scratch.path("s"), StoreError::Kind::ours),
+  EXPECT_THAT(error_of(scratch.path("s"), StoreError::Kind::replaceable),
               HasSubstr("is damaged: it holds more than tables"));
 }
 
@@ -278,7 +279,8 @@ TEST(Store, ContinuedAfterAKillItHasTheBytesOfAnUninterruptedOne) {
   for (const int killed_after : {0, 1, 999, 1000, 1001, 3500, kManyTexts}) {
     SCOPED_TRACE(killed_after);
     leave_half(scratch.path("half"), killed_after);
-    EXPECT_THAT(error_of(scratch.path("half"), StoreError::Kind::ours), HasSubstr("unfinished"));
+    EXPECT_THAT(error_of(scratch.path("half"), StoreError::Kind::replaceable),
+                HasSubstr("unfinished"));
     {
       StoreWriter writer(scratch.path("half"));
       EXPECT_EQ(writer.texts(), std::max(0, killed_after - 1) / 1000 * 1000);
