@@ -87,9 +87,9 @@ std::string part_path(const std::string& store, const std::string& token) {
   return store + kPart + token;
 }
 
-std::unique_ptr<StoreWriter> take_up_leftover(const Plan& plan,
-                                              const std::string& part,
-                                              const std::function<void(const std::string&)>& say) {
+std::unique_ptr<StoreWriter> continue_leftover(const Plan& plan,
+                                               const std::string& part,
+                                               const std::function<void(const std::string&)>& say) {
   std::unique_ptr<StoreWriter> writer;
   for (const fs::path& leftover : leftovers(plan.store)) {
     const std::string reason = try_copy(plan, leftover, part, writer);

@@ -17,9 +17,9 @@ namespace bp::trainer {
 // `plan`; null if there is none. Calls `say` with what it does with each leftover. The caller must
 // hold the lease.
 //
-// It continues a copy: if the preparer that wrote the leftover was only suspended, the two write to
-// different files. The hash reveals a copy of a file that is still being written.
-[[nodiscard]] std::unique_ptr<StoreWriter> take_up_leftover(
+// The writer continues a copy: if the maker of the leftover was only suspended, the two write to
+// different files. The hash shows if the copy was made while the file was being written.
+[[nodiscard]] std::unique_ptr<StoreWriter> continue_leftover(
     const Plan& plan, const std::string& part, const std::function<void(const std::string&)>& say);
 
 // Removes all leftovers except `part` and its journal.

@@ -67,7 +67,7 @@ void Preparation::run() {
 }
 
 void Preparation::make() {
-  writer_ = take_up_leftover(plan_, part_, [this](const std::string& text) { say(text); });
+  writer_ = continue_leftover(plan_, part_, [this](const std::string& text) { say(text); });
   remove_leftovers(plan_.store, part_);
   if (!writer_) {
     writer_ = begin();
