@@ -1,4 +1,4 @@
-// The learning rate of each optimizer step, and how many steps there are: pure arithmetic.
+// The learning rate of each optimizer step, and the number of steps. Pure arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,17 @@ struct Schedule {
                                        std::int64_t step,
                                        const EpochPosition& position);
 
-// The rate of `step` (0 .. steps-1): peak * (step + 1) / (warmup + 1) while it rises, `peak` at the
-// step after the warm-up, then falling in equal parts to peak / (steps - warmup) at the last one.
-// A step need not be whole: a run that goes on with another number of ranks stands between two.
+// Returns the rate of `step` (0 .. steps-1). It rises as peak * (step + 1) / (warmup + 1), is
+// `peak` at the step after the warm-up, and falls in equal parts to peak / (steps - warmup) at the
+// last one. `step` may be a fraction: a run that resumes with another number of ranks is between
+// two steps.
 [[nodiscard]] double learning_rate(const Schedule& schedule, double step);
 
-// A peak that trains from the first try: from scratch 0.128 / hidden (1e-3 for tiny, 1.7e-4 for
-// base), from pre-trained weights 5e-5, for narrow models (hidden below 512) 1e-4.
+// Returns a highest rate that trains well: from scratch 0.128 / hidden (1e-3 for tiny, 1.7e-4 for
+// base), from pre-trained weights 5e-5, or 1e-4 for narrow models (hidden below 512).
 [[nodiscard]] double default_learning_rate(int hidden, bool pretrained);
 
-// Passes over the data that are usually enough: 10 from scratch, 3 from weights.
+// Returns the number of epochs that usually suffices: 10 from scratch, 3 from weights.
 [[nodiscard]] int default_epochs(bool pretrained);
 
 }  // namespace bp::trainer

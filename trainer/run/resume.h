@@ -45,7 +45,7 @@ struct CurrentRun {
 [[nodiscard]] std::vector<std::string> differences(const ResumePoint& point,
                                                    const CurrentRun& current);
 
-// Throws InputError (2) if no step is left to resume with: the run is finished and is to make no
+// Throws InputError (2) if no step is left to resume with: the run is finished and has no
 // more steps, or the checkpoint lies beyond the last step. `steps_left` is negative then.
 void require_steps_left(const ResumePoint& point, const RunFolder& run, std::int64_t steps_left);
 
