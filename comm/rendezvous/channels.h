@@ -11,21 +11,21 @@ namespace bp {
 // A file in `folder` that only its user can read. If `folder` is empty, the file is in a folder of
 // the user in this host's temporary folder. Rank 0 holds a lock on the file while it exists, so
 // other ranks recognise a file that an earlier job left.
-[[nodiscard]] std::unique_ptr<StoreRendezvous> meet_in_folder(const std::string& folder,
-                                                              const EngineRank& rank);
+[[nodiscard]] std::unique_ptr<StoreRendezvous> rendezvous_in_folder(const std::string& folder,
+                                                                    const EngineRank& rank);
 
 // The key is derived from the secret in the file BP_JOB_KEY_FILE, and all ranks expect the store at
 // the master's address.
-[[nodiscard]] std::unique_ptr<StoreRendezvous> meet_by_key_file(const EngineRank& rank,
-                                                                const Variables& variables);
+[[nodiscard]] std::unique_ptr<StoreRendezvous> rendezvous_by_key_file(const EngineRank& rank,
+                                                                      const Variables& variables);
 
 // PMI-1 over the descriptor PMI_FD, as the ranks of MPI use it. It works once in each process.
-[[nodiscard]] std::unique_ptr<StoreRendezvous> meet_by_pmi(const EngineRank& rank,
-                                                           const Variables& variables);
+[[nodiscard]] std::unique_ptr<StoreRendezvous> rendezvous_by_pmi(const EngineRank& rank,
+                                                                 const Variables& variables);
 
 // The TCPStore of PyTorch 2, which torchrun's agent serves at the master's address.
-[[nodiscard]] std::unique_ptr<StoreRendezvous> meet_by_torchrun(const EngineRank& rank,
-                                                                const Variables& variables);
+[[nodiscard]] std::unique_ptr<StoreRendezvous> rendezvous_by_torchrun(const EngineRank& rank,
+                                                                      const Variables& variables);
 
 // Returns the address of the engine's master. Throws invalid_argument if it has none or its port is
 // not a number.

@@ -111,7 +111,8 @@ class FileRendezvous final : public StoreRendezvous {
 
 }  // namespace
 
-std::unique_ptr<StoreRendezvous> meet_in_folder(const std::string& folder, const EngineRank& rank) {
+std::unique_ptr<StoreRendezvous> rendezvous_in_folder(const std::string& folder,
+                                                      const EngineRank& rank) {
   const fs::path parent = folder.empty() ? own_folder() : folder;
   return std::make_unique<FileRendezvous>((parent / file_name(rank)).string());
 }

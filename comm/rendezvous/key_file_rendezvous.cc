@@ -23,8 +23,8 @@ class KeyFileRendezvous final : public StoreRendezvous {
 
 }  // namespace
 
-std::unique_ptr<StoreRendezvous> meet_by_key_file(const EngineRank& rank,
-                                                  const Variables& variables) {
+std::unique_ptr<StoreRendezvous> rendezvous_by_key_file(const EngineRank& rank,
+                                                        const Variables& variables) {
   std::string secret;
   try {
     secret = read_secret_file(variables.text("BP_JOB_KEY_FILE"));

@@ -54,14 +54,14 @@ StoreAddress master_address(const EngineRank& rank, const Variables& variables) 
 
 std::unique_ptr<StoreRendezvous> choose_rendezvous(const EngineRank& rank,
                                                    const Variables& variables) {
-  if (variables.has("BP_JOB_KEY_FILE")) return meet_by_key_file(rank, variables);
+  if (variables.has("BP_JOB_KEY_FILE")) return rendezvous_by_key_file(rank, variables);
   if (variables.has("BP_SHARED_FOLDER")) {
-    return meet_in_folder(variables.text("BP_SHARED_FOLDER"), rank);
+    return rendezvous_in_folder(variables.text("BP_SHARED_FOLDER"), rank);
   }
   const bool speaks_pmi = rank.engine == "mpich" || rank.engine == "slurm" || rank.engine == "pmi";
-  if (speaks_pmi && variables.has("PMI_FD")) return meet_by_pmi(rank, variables);
-  if (torchrun_has_a_store(rank, variables)) return meet_by_torchrun(rank, variables);
-  if (rank.one_host) return meet_in_folder("", rank);
+  if (speaks_pmi && variables.has("PMI_FD")) return rendezvous_by_pmi(rank, variables);
+  if (torchrun_has_a_store(rank, variables)) return rendezvous_by_torchrun(rank, variables);
+  if (rank.one_host) return rendezvous_in_folder("", rank);
   throw Error(
       ErrorCode::unavailable,
       concat(rank.found_by, ": the engine ", rank.engine, " started ", rank.size,

@@ -104,8 +104,8 @@ class TorchrunRendezvous final : public StoreRendezvous {
 
 }  // namespace
 
-std::unique_ptr<StoreRendezvous> meet_by_torchrun(const EngineRank& rank,
-                                                  const Variables& variables) {
+std::unique_ptr<StoreRendezvous> rendezvous_by_torchrun(const EngineRank& rank,
+                                                        const Variables& variables) {
   return std::make_unique<TorchrunRendezvous>(master_address(rank, variables), rank);
 }
 

@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
                            .master_host = "127.0.0.1",
                            .master_port = std::to_string(server.port())};
   bp::test::read_anything([&] {
-    const StoreEndpoint endpoint = meet_by_torchrun(rank, Variables(Variables::Map()))
+    const StoreEndpoint endpoint = rendezvous_by_torchrun(rank, Variables(Variables::Map()))
                                        ->look_up(Deadline(std::chrono::seconds(5)));
     if (endpoint.store.host.empty() || endpoint.store.port < 1) std::abort();
   });
