@@ -69,7 +69,7 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
   Environment environment = Environment::current();
   std::shared_ptr<StoreHost> host;
   if (environment.topology.size() > 1 && !environment.store) {
-    EngineJob job = meet_engine_job(Variables::of_this_process(), chosen);
+    EngineJob job = join_engine_job(Variables::of_this_process(), chosen);
     environment = std::move(job.environment);
     host = std::move(job.host);
   }

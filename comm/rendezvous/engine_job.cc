@@ -74,7 +74,7 @@ void log_hosts(const EngineRank& rank, const std::vector<HostIdentity>& all, int
 
 }  // namespace
 
-EngineJob meet_engine_job(const Variables& variables, const CommunicatorOptions& options) {
+EngineJob join_engine_job(const Variables& variables, const CommunicatorOptions& options) {
   const auto rank = find_engine(variables);
   BP_CHECK(rank, "only where the environment names an engine");
   const Deadline deadline(options.start_timeout);

@@ -19,7 +19,7 @@ struct EngineJob {
 // it (store_rendezvous.h), and all publish there which hosts they are on. Blocks until all have
 // done so, for at most options.start_timeout. Throws timeout, naming the ranks that are missing,
 // `unavailable` if there is no channel, and what the channel throws.
-[[nodiscard]] EngineJob meet_engine_job(const Variables& variables,
+[[nodiscard]] EngineJob join_engine_job(const Variables& variables,
                                         const CommunicatorOptions& options);
 
 }  // namespace bp

@@ -43,7 +43,7 @@ TEST_F(EngineJobTest, RanksLearnAllThatBprunWouldHaveToldThem) {
     threads.emplace_back([this, rank, &job = jobs[static_cast<std::size_t>(rank)]] {
       CommunicatorOptions options;
       options.interface = "127.0.0.1";
-      job = meet_engine_job(variables(rank), options);
+      job = join_engine_job(variables(rank), options);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -81,7 +81,7 @@ TEST_F(EngineJobTest, WhoDoesNotComeIsNamed) {
   options.interface = "127.0.0.1";
   options.start_timeout = 1500ms;  // enough to connect on a busy machine
   try {
-    (void)meet_engine_job(variables(0), options);
+    (void)join_engine_job(variables(0), options);
     FAIL() << "alone";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::timeout);
