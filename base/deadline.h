@@ -11,8 +11,8 @@ class Deadline {
   using Clock = std::chrono::steady_clock;
 
   explicit Deadline(std::chrono::milliseconds from_now) : Deadline(Clock::now(), from_now) {}
-  // For a caller that has already read the clock: one read takes half as long as two ranks take to
-  // meet in shared memory.
+  // For a caller that has already read the clock: one read takes half as long as a barrier of two
+  // ranks in shared memory.
   Deadline(Clock::time_point begin, std::chrono::milliseconds after) : at_(begin + after) {}
 
   [[nodiscard]] bool passed() const { return Clock::now() >= at_; }

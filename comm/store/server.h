@@ -62,8 +62,8 @@ class StoreServer {
   StoreServer& operator=(const StoreServer&) = delete;
 
   [[nodiscard]] StoreAddress address() const;  // with the port that was chosen
-  // Pushes the failure to every client. Ignored if the job has failed before, unless survivors go
-  // on.
+  // Pushes the failure to every client. Ignored if the job has failed before, unless survivors may
+  // continue.
   void fail_job(const JobFailure& failure);
   void request_stop();  // pushes the request to every client, once
   // Returns the keys that begin with `prefix`, with their values. Waits up to half a second for the
