@@ -148,8 +148,8 @@ void Agent::look() {
   if (!suspended_ && !leaving_) {
     watch_.look(channel_.last_heard());
     if (watch_.lost()) {
-      give_up({concat("heard nothing of bprun ", watch_.silence_text()), true});
-      leave(concat("it gave no sign of life ", watch_.silence_text()), kExitTemporary);
+      give_up({concat("heard nothing from bprun ", watch_.silence_text()), true});
+      leave(concat("nothing came from it ", watch_.silence_text()), kExitTemporary);
     }
   }
   loop_.after(kLookEvery, [this] { look(); });
@@ -261,7 +261,7 @@ void Agent::on_signal(int number) {
   } else if (own_ != nullptr && !ranks_.none_started() && !std::exchange(asked_to_stop_, true)) {
     send(AskStop{number});
   } else {
-    give_up({concat("was told to end by ", signal_name(number))});
+    give_up({concat("received ", signal_name(number))});
     leave("", kExitSignal + number);
   }
 }

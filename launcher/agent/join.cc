@@ -35,7 +35,7 @@ std::optional<HandshakeBody> receive_challenge(const StoreAddress& server,
   }
   auto body = decode_handshake(frame.body);
   if (frame.state == FrameView::State::too_long || !body) {
-    cannot_join(server, "what answers there is no bprun --serve");
+    cannot_join(server, "the program that answers there is not bprun --serve");
   }
   return body;
 }
@@ -53,9 +53,10 @@ std::optional<Channel::Ends> try_to_join(const StoreAddress& server,
   const auto answer = receive_challenge(server, socket.get(), deadline, why);
   if (!answer) return std::nullopt;
   const auto step = handshake.take_challenge(*answer);
-  if (step.refusal == StoreRefusal::version) cannot_join(server, "it is of another version of bp");
-  if (step.refusal || step.broken) cannot_join(server, "what answers there is no bprun --serve");
-  if (step.other_key) cannot_join(server, "it has another secret than BP_JOB_KEY_FILE here");
+  if (step.refusal == StoreRefusal::version) cannot_join(server, "it has another version of bp");
+  if (step.refusal || step.broken)
+    cannot_join(server, "the program that answers there is not bprun --serve");
+  if (step.other_key) cannot_join(server, "its secret differs from that in BP_JOB_KEY_FILE here");
   if (!send_all(socket.get(), step.frame, deadline, why)) return std::nullopt;
   Channel::Ends ends;
   ends.out = Fd(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 3));
@@ -78,7 +79,7 @@ int join_job(const JoinOrder& order) {
       throw Error(ErrorCode::timeout,
                   concat("no bprun --serve has answered at ", own.server, " within ",
                          elapsed_text(order.patience), " (--start-timeout): ", why,
-                         "; is it there, and has its job not begun without this machine?"));
+                         "; is it running, and has its job not begun without this machine?"));
     }
     std::this_thread::sleep_for(kPause);
   }

@@ -27,7 +27,7 @@ JoinHandshake::JoinHandshake(EventLoop& loop,
   set_nonblocking(socket_.get());
   prepare_store_socket(socket_.get());
   loop_.watch(socket_.get(), POLLIN, [this](short) { read_some(); });
-  timer_ = loop_.after(limit, [this] { refuse("it did not prove in time who it is"); });
+  timer_ = loop_.after(limit, [this] { refuse("it did not prove in time that it knows the key"); });
 }
 
 JoinHandshake::~JoinHandshake() {
@@ -43,7 +43,7 @@ void JoinHandshake::read_some() {
   const ssize_t got = ::recv(socket_.get(), buffer.data(), std::min(wanted, buffer.size()), 0);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) {
-    refuse("it has gone before it proved who it is");
+    refuse("it closed the connection before it proved that it knows the key");
     return;
   }
   received_.append(buffer.data(), static_cast<std::size_t>(got));
@@ -62,8 +62,8 @@ void JoinHandshake::take(std::string_view body) {
   if (step.refusal) {
     send(plain_frame(encode_handshake(
         {.op = StoreOp::refusal, .number = static_cast<std::int64_t>(*step.refusal)})));
-    refuse(*step.refusal == StoreRefusal::version ? "it is of another version of bp"
-                                                  : "it is no bprun --join");
+    refuse(*step.refusal == StoreRefusal::version ? "it has another version of bp"
+                                                  : "it is not bprun --join");
   } else if (!step.problem.empty()) {
     refuse(step.problem);
   } else if (std::exchange(challenged_, true)) {

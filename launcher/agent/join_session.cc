@@ -11,7 +11,7 @@ namespace bp::launcher {
 void say_joined(const JoinSession& own, const JobSpec& job) {
   std::vector<int> ranks;
   for (const RankSpec& rank : job.ranks) ranks.push_back(rank.rank);
-  std::fprintf(stderr, "bprun: joined %s, whose output has %s %s of this machine\n",
+  std::fprintf(stderr, "bprun: joined %s, which prints the output of %s %s of this machine\n",
                own.server.c_str(), ranks.size() == 1 ? "rank" : "ranks",
                rank_ranges(ranks).c_str());
 }

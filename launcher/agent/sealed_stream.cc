@@ -43,7 +43,7 @@ std::string SealedStream::open(std::string_view bytes) {
                                         {.body = kMaxRecord, .mac = kFrameMac});
     if (record.state == FrameView::State::incomplete) break;
     if (record.state == FrameView::State::too_long || !incoming_.accept(record.body, record.mac)) {
-      throw Error(ErrorCode::io, "what came over the network was altered on its way");
+      throw Error(ErrorCode::io, "bytes from the network were altered on the way");
     }
     opened += record.body;
     taken += record.size;

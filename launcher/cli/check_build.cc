@@ -62,7 +62,7 @@ std::string check_build(bool json) {
   std::string text = concat("bprun ", own_version(), "\n  build     ", own_build(), "\n");
   for (const BackendState& backend : backends) {
     text += concat("  backend   ", backend.name,
-                   backend.problem.empty() ? "" : ": not here: ", backend.problem, "\n");
+                   backend.problem.empty() ? "" : ": not available: ", backend.problem, "\n");
   }
   text += concat("  engines   bprun, ", engine_names(), "\n");
   text += concat("  LibTorch  ", *kLibTorch == '\0' ? "built without" : kLibTorch, "\n  programs ");

@@ -279,7 +279,7 @@ void finish(Options& options, const RawOptions& raw, const std::vector<std::stri
   }
   check_joining(options);
   if ((raw.slots || options.first_rank) && !options.join && !options.serve_port) {
-    throw Error(ErrorCode::invalid_argument, "--slots and --first-rank are for --serve and --join");
+    throw Error(ErrorCode::invalid_argument, "--slots and --first-rank need --serve or --join");
   }
 }
 
@@ -321,7 +321,7 @@ std::variant<Options, EarlyExit> parse_options(const std::vector<std::string>& a
     if (!raw.completion.empty()) {
       return raw.completion == "bash"
                  ? EarlyExit{0, bash_completion(app)}
-                 : usage_error(concat("--completion knows bash, not '", raw.completion, "'"));
+                 : usage_error(concat("--completion supports bash, not '", raw.completion, "'"));
     }
     finish(options, raw, app.remaining(false));
     options.own.assign(arguments.begin(), arguments.end() - std::ssize(options.program));

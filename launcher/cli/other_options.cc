@@ -38,7 +38,7 @@ constexpr std::array kSameOptions{
 };
 
 constexpr std::string_view kRanksOfHosts =
-    "the ranks of each host stand in -H a:4,b:4; -n N on "
+    "write the ranks of each host in -H a:4,b:4; -n N on "
     "this machine alone";
 constexpr std::string_view kMachinesThatJoin =
     "bprun -H a:3,b:1 starts all by ssh; without ssh: "
@@ -82,7 +82,7 @@ constexpr std::array kOtherOptions{
     Spelling{"timeout", "timeout 60 bprun ... (of coreutils)"},
     Spelling{"wdir", "cd DIR && bprun ..."},
     Spelling{"timeline-filename", "--trace DIR"},
-    Spelling{"verbose", "BP_LOG=debug bprun ... tells what the ranks' library does"},
+    Spelling{"verbose", "BP_LOG=debug bprun ... prints what the ranks' library does"},
 };
 
 constexpr std::array<std::string_view, 4> kPrograms{"doctor", "gpus", "bert_train", "comm_bench"};

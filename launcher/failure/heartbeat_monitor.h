@@ -1,5 +1,5 @@
-// Ranks that give no sign of life: named, and with --kill-silent the end of the job. The store's
-// server watches them. Pure: events and times in, words out.
+// Ranks from which the store's server receives no heartbeats: which to name, and with --kill-silent
+// when the job must end. Pure: the caller passes in events and times, and gets lines and failures.
 #pragma once
 
 #include <chrono>
@@ -16,31 +16,32 @@ class HeartbeatMonitor {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // `kill_after`: of --kill-silent. `limit`: after which a rank is named.
+  // `kill_after` is the time of --kill-silent. bprun names a rank that is silent for `limit`, or
+  // for `kill_after` if that is shorter.
   HeartbeatMonitor(std::optional<std::chrono::milliseconds> kill_after,
                    std::chrono::milliseconds limit);
 
-  // After how long the store's server has to tell that a rank is silent.
+  // How long a rank may be silent before the store's server must report it.
   [[nodiscard]] std::chrono::milliseconds limit() const { return limit_; }
 
-  // The line to print about an event of this rank (`who`); empty where there is nothing to say.
-  [[nodiscard]] std::string store_event(const StoreEvent& event, const std::string& who, Time now);
-  void rank_ended(int rank) { told_.erase(rank); }
-  // The time in which the job was suspended does not count.
+  // The line to print about an event of the rank that `name` describes; empty if there is none.
+  [[nodiscard]] std::string store_event(const StoreEvent& event, const std::string& name, Time now);
+  void rank_ended(int rank) { reported_.erase(rank); }
+  // The job was suspended until now, which does not count as silence.
   void job_resumed(Time now);
 
-  // A rank that is silent for longer than --kill-silent allows.
+  // A rank that has been silent for longer than --kill-silent allows.
   [[nodiscard]] std::optional<int> too_long(Time now) const;
-  [[nodiscard]] Failure failure(int rank, const std::string& who, Time now) const;
-  // "rank 2 on b (...) gave no sign of life for 61.0 s"; empty where the rank is not silent.
-  [[nodiscard]] std::string note(int rank, const std::string& who, Time now) const;
+  [[nodiscard]] Failure failure(int rank, const std::string& name, Time now) const;
+  // "rank 2 on b (...) sent no heartbeat for 61.0 s"; empty if the rank is not silent.
+  [[nodiscard]] std::string note(int rank, const std::string& name, Time now) const;
 
  private:
-  [[nodiscard]] std::chrono::milliseconds silent_for(Time told, Time now) const;
+  [[nodiscard]] std::chrono::milliseconds silent_for(Time reported, Time now) const;
 
   const std::optional<std::chrono::milliseconds> kill_after_;
   const std::chrono::milliseconds limit_;
-  std::map<int, Time> told_;  // the silent ranks, and when the store told
+  std::map<int, Time> reported_;  // the silent ranks, and when the store reported each
 };
 
 }  // namespace bp::launcher

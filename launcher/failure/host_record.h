@@ -1,4 +1,4 @@
-// How the hosts of a job that begins anew have behaved, and so which of them take part. Pure.
+// What has happened on each host of a job that restarts, and so which hosts take part. Pure.
 #pragma once
 
 #include <map>
@@ -10,26 +10,26 @@ namespace bp::launcher {
 
 class HostRecord {
  public:
-  static constexpr int kFailuresAllowed = 1;  // a host that fails once more is left out
+  static constexpr int kFailuresAllowed = 1;  // a host with more failures is left out
 
-  // The ranks ran until one of these hosts was lost, or a rank on it failed.
+  // A generation ended because these hosts were lost, or because a rank on one of them failed.
   void failed(const std::vector<std::string>& hosts, const std::string& why);
-  // They could not be reached when the ranks were to be started. That is no failure of its own: a
-  // host that was lost is out of reach for a while. False if all were known to be.
+  // These hosts could not be reached before any rank started. This does not count as a failure, as
+  // a lost host is out of reach for a while. Returns false if all were known to be out of reach.
   bool not_reached(const std::vector<std::string>& hosts, const std::string& why);
-  // Hosts that were out of reach may have come back.
+  // Forgets which hosts are out of reach: they may be back.
   void look_again();
 
   [[nodiscard]] std::set<std::string> out_of_reach() const;
   [[nodiscard]] std::set<std::string> failed_too_often() const;
-  // "is out of reach (...)", "has failed 2 times (...)": what is in the brackets came last.
+  // "is out of reach (...)", "has failed 2 times (...)", with the last problem in brackets.
   [[nodiscard]] std::string trouble(const std::string& host) const;
 
  private:
   struct Host {
     int failures = 0;
     bool out_of_reach = false;
-    std::string why;  // of what happened last
+    std::string why;  // the last problem
   };
   std::map<std::string, Host> hosts_;
 };

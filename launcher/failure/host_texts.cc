@@ -80,8 +80,8 @@ Failure unreachable(const std::string& host,
   if (loss.let_in && hint.empty()) {
     return {.exit_code = kExitTemporary,
             .rank = -1,
-            .headline = concat("ssh let us in on ", host,
-                               ", but its shell did not start bprun's agent: ", complaint),
+            .headline = concat("ssh logged in to ", host,
+                               ", but the shell there did not start bprun's agent: ", complaint),
             .hint = shell_hint(host)};
   }
   return {.exit_code = kExitTemporary,
@@ -95,7 +95,9 @@ Failure no_answer(const std::string& host, bool let_in, std::chrono::millisecond
                   .headline = concat("host ", host, " gave no answer within ", elapsed_text(limit),
                                      " (--start-timeout)")};
   if (let_in) {
-    failure.headline += ", although ssh let us in: its shell hangs, or reads what is for bprun";
+    failure.headline +=
+        ", although ssh logged in: the shell there hangs, or reads the input that is meant for "
+        "bprun";
     failure.hint = shell_hint(host);
   }
   return failure;
@@ -124,7 +126,7 @@ std::vector<std::string> others_like(const std::vector<std::pair<std::string, Fa
       lines.push_back(group.headline);
     }
     if (group.hosts.size() > 1) {
-      lines.push_back(concat("so it is with ", group.hosts.size() - 1,
+      lines.push_back(concat("the same holds for ", group.hosts.size() - 1,
                              group.hosts.size() == 2 ? " other host: " : " other hosts: ",
                              some_of({group.hosts.begin() + 1, group.hosts.end()})));
     }
@@ -139,17 +141,17 @@ Failure lost_after_hello(const std::string& host, const LinkLoss& loss, const Ag
     why += concat(why.empty() ? "" : "; ", line);
   }
   if (why.empty()) {
-    why =
-        concat(start.local ? "bprun's agent there "
-                           : concat("its agent ended without a word, and ", starter_of(start), " "),
-               describe_status(loss.status));
+    why = concat(start.local
+                     ? "bprun's agent there "
+                     : concat("its agent ended without a message, and ", starter_of(start), " "),
+                 describe_status(loss.status));
   }
   Failure failure{.exit_code = start.local ? kExitInternal : kExitTemporary,
                   .headline = concat("host ", host, " was lost (", why, ")"),
                   .hint = std::string(hint)};
   if (loss.silent) {
-    failure.more.push_back(concat("nothing came from it by ", starter_of(start),
-                                  ", nor by a connection of its own to the job's store"));
+    failure.more.push_back(concat("nothing came from it over ", starter_of(start),
+                                  ", nor over a connection of its own to the job's store"));
     failure.hint =
         "the host is down, hangs or is cut off, or its bprun is stopped; --lost-after 30s waits "
         "longer";
@@ -162,8 +164,9 @@ std::string version_trouble(const std::string& host, const Hello& theirs, const 
     return "";
   }
   return concat("host ", host, " has bprun ", quoted_line(theirs.version, kMostOfAVersion),
-                " (build ", quoted_line(theirs.build.substr(0, 12)), "), here it is ", ours.version,
-                " (build ", ours.build.substr(0, 12), "): install the same on both");
+                " (build ", quoted_line(theirs.build.substr(0, 12)), "), but this machine has ",
+                ours.version, " (build ", ours.build.substr(0, 12),
+                "): install the same version on both");
 }
 
 }  // namespace bp::launcher

@@ -52,7 +52,7 @@ std::string RankMonitor::loss_line(int rank) const {
   return status == 0 || !survivors_continue()
              ? ""
              : concat("bprun: ", ranks_.describe(rank), " ", describe_status(status),
-                      "; the others may go on (--on-failure continue)");
+                      "; the others may continue (--on-failure continue)");
 }
 
 std::vector<std::string> RankMonitor::silent_lines(int but, Time now) const {
@@ -76,7 +76,7 @@ std::optional<Failure> RankMonitor::never_joined(Time now) const {
       concat(ranks_.describe(missing.front()), " has not joined the job within ",
              elapsed_text(options_.start_timeout), " of the first that did (--start-timeout)");
   for (std::size_t i = 1; i < missing.size(); ++i) {
-    failure.more.push_back(concat("nor has ", ranks_.describe(missing[i])));
+    failure.more.push_back(concat(ranks_.describe(missing[i]), " has not joined either"));
   }
   return failure;
 }

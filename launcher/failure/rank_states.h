@@ -1,4 +1,4 @@
-// What bprun knows of each rank of a generation, and what all of them together make of it. Pure.
+// What bprun knows of each rank of a generation, and what follows from it for the job. Pure.
 #pragma once
 
 #include <optional>
@@ -33,9 +33,11 @@ class RankStates {
   [[nodiscard]] int running() const;
   [[nodiscard]] std::vector<int> running_ranks() const;
   [[nodiscard]] bool any_ended_well() const;
-  // Of a job that was asked to stop: kExitTemporary (saved) if any rank says so, else the worst.
+  // The exit code of a job that was asked to stop: kExitTemporary (saved) if any rank ended with
+  // it, else the highest code of a rank.
   [[nodiscard]] int exit_code() const;
-  // "rank 2 on b (...) exited with code 7": those that broke when they were asked to stop.
+  // "rank 2 on b (...) exited with code 7" for each rank whose end is not one of a rank that was
+  // asked to stop.
   [[nodiscard]] std::vector<std::string> bad_ends() const;
 
  private:

@@ -45,11 +45,12 @@ Failure failure_of(const RootCause& root_cause, const std::string& name) {
       break;
     case RootCause::Kind::left:
       failure.headline =
-          concat(name, " exited without world.finish() while other ranks were at work");
+          concat(name, " exited without world.finish() while other ranks were running");
       failure.hint = kFinishHint;
       break;
     case RootCause::Kind::lost_store:
-      failure.headline = concat(name, " closed its connection to the job's store, but ran on");
+      failure.headline =
+          concat(name, " closed its connection to the job's store, but kept running");
       break;
     case RootCause::Kind::declared:
       failure.headline =
@@ -73,11 +74,10 @@ Failure failure_of(const RootCause& root_cause, const std::string& name) {
 }
 
 std::string left_silently(const std::vector<int>& ranks) {
-  return concat(
-      "bprun: warning: ", ranks.size() == 1 ? "rank " : "ranks ", rank_ranges(ranks),
-      " exited without world.finish(), which fails the job where another rank is still at "
-      "work; ",
-      kFinishHint);
+  return concat("bprun: warning: ", ranks.size() == 1 ? "rank " : "ranks ", rank_ranges(ranks),
+                " exited without world.finish(), which fails the job if another rank is still "
+                "running; ",
+                kFinishHint);
 }
 
 }  // namespace bp::launcher

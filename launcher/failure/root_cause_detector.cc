@@ -17,8 +17,8 @@ bool RootCauseDetector::suspicious(const Rank& rank) const {
   return rank.status && (bad(*rank.status) || (rank.joined && !rank.goodbye));
 }
 
-// Every rank has ended with 0, the store has heard of each end, and none has declared the job
-// failed: that some left without goodbye, and that others noticed, did no harm.
+// Every rank has ended with 0, the store knows of each end, and no rank has declared the job
+// failed. Then no harm was done if ranks left without goodbye and others noticed that.
 bool RootCauseDetector::all_ended_well() const {
   return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) {
     return rank.status == 0 && (!rank.declared || rank.because_of) &&
@@ -26,7 +26,7 @@ bool RootCauseDetector::all_ended_well() const {
   });
 }
 
-void RootCauseDetector::look_for_signs(Time now) {
+void RootCauseDetector::update_first_sign(Time now) {
   const auto is_suspicious = [this](const Rank& rank) { return suspicious(rank); };
   if (all_ended_well() || std::none_of(ranks_.begin(), ranks_.end(), is_suspicious)) {
     first_sign_.reset();
@@ -39,7 +39,7 @@ void RootCauseDetector::rank_ended(int rank, int status, Time now) {
   Rank& ended = ranks_[static_cast<std::size_t>(rank)];
   ended.status = status;
   ended.order = ends_++;
-  look_for_signs(now);
+  update_first_sign(now);
 }
 
 void RootCauseDetector::store_event(const StoreEvent& event, Time now) {
@@ -70,9 +70,9 @@ void RootCauseDetector::store_event(const StoreEvent& event, Time now) {
       break;
     case StoreEvent::Kind::silent:
     case StoreEvent::Kind::back:
-      break;  // being slow is no failure
+      break;  // a slow rank has not failed
   }
-  look_for_signs(now);
+  update_first_sign(now);
 }
 
 void RootCauseDetector::time_was_lost(Time::duration lost) {
@@ -83,9 +83,9 @@ void RootCauseDetector::time_was_lost(Time::duration lost) {
   }
 }
 
-bool RootCauseDetector::others_at_work(std::size_t rank) const {
+bool RootCauseDetector::others_running(std::size_t rank) const {
   for (std::size_t other = 0; other < ranks_.size(); ++other) {
-    // One that has failed since was at work when this one left.
+    // A rank that has failed since was still running when this one left.
     const bool finished = ranks_[other].goodbye || ranks_[other].status == 0;
     if (other != rank && !finished) {
       return true;
@@ -99,16 +99,16 @@ bool RootCauseDetector::failed(std::size_t rank) const {
   if (!it.status) {
     return false;
   }
-  return bad(*it.status) || (it.joined && !it.goodbye && others_at_work(rank));
+  return bad(*it.status) || (it.joined && !it.goodbye && others_running(rank));
 }
 
-// The store hears of a rank's end after everything that the rank has told it. A rank that left with
-// 0 may be followed by all the others, and then nothing was wrong.
-bool RootCauseDetector::may_say_more(const Rank& rank) const {
+// The store learns of a rank's end after all of the rank's reports. If a rank ended with 0, all
+// others may do so too, and then nothing was wrong.
+bool RootCauseDetector::may_report_more(const Rank& rank) const {
   if (!rank.joined || rank.goodbye) {
     return false;
   }
-  if (!rank.status) {  // one that named another as its cause has said all that matters here
+  if (!rank.status) {  // a rank that has named another as its cause has no more to report
     return !rank.because_of && (rank.lost || rank.declared);
   }
   return !rank.lost || (*rank.status == 0 && !rank.because_of);
@@ -140,7 +140,7 @@ bool RootCauseDetector::has_ended(int rank) const {
   return rank >= 0 && rank < static_cast<int>(ranks_.size()) && at(rank).status.has_value();
 }
 
-// Of the ranks that noticed that another had left, and then left with 0 themselves.
+// The first of the ranks that noticed that another had left, and then left with 0 themselves.
 std::optional<RootCause> RootCauseDetector::first_that_left() const {
   std::optional<RootCause> first;
   int first_order = ends_;
@@ -166,8 +166,8 @@ std::vector<int> RootCauseDetector::left_without_goodbye() const {
   return left;
 }
 
-// When every end was a consequence, or nobody has ended at all.
-std::optional<RootCause> RootCauseDetector::second_best() const {
+// For a job in which every end was a consequence, or no rank has ended at all.
+std::optional<RootCause> RootCauseDetector::without_failed_end() const {
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     const Rank& rank = ranks_[i];
     if (rank.declared && !rank.because_of) {
@@ -202,18 +202,18 @@ std::optional<RootCause> RootCauseDetector::root_cause(Time now) const {
   if (!first_sign_) {
     return std::nullopt;
   }
-  const auto more = [this](const Rank& rank) { return may_say_more(rank); };
-  const bool patient = now < *latest();
+  const auto more = [this](const Rank& rank) { return may_report_more(rank); };
+  const bool may_wait = now < *latest();
   const auto first = first_ended();
-  if (patient && (!first || std::any_of(ranks_.begin(), ranks_.end(), more))) {
+  if (may_wait && (!first || std::any_of(ranks_.begin(), ranks_.end(), more))) {
     return std::nullopt;
   }
-  return first ? first : second_best();
+  return first ? first : without_failed_end();
 }
 
-std::vector<int> RootCauseDetector::missing(Time now, std::chrono::milliseconds patience) const {
+std::vector<int> RootCauseDetector::missing(Time now, std::chrono::milliseconds limit) const {
   std::vector<int> ranks;
-  for (std::size_t i = 0; first_join_ && now - *first_join_ >= patience && i < ranks_.size(); ++i) {
+  for (std::size_t i = 0; first_join_ && now - *first_join_ >= limit && i < ranks_.size(); ++i) {
     if (!ranks_[i].joined) {
       ranks.push_back(static_cast<int>(i));
     }

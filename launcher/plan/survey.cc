@@ -37,8 +37,8 @@ class Surveyor {
     for (State& host : hosts_) {
       if (!host.over) {
         host.answer.problem = concat("no answer within ", elapsed_text(options_.limit),
-                                     host.answer.hello ? ", though its agent is there" : "");
-        host.answer.hint = "a longer --start-timeout, or a look at that host's load and disks";
+                                     host.answer.hello ? ", although its agent has started" : "");
+        host.answer.hint = "give a longer --start-timeout, or look at that host's load and disks";
       }
     }
     Survey survey;
@@ -95,7 +95,8 @@ class Surveyor {
     wait_until(Deadline(NetworkProbe::kLimit + kSurveyEnds), [this] { return probe_->done(); });
     if (!probe_->done()) {
       return Reach{.addresses = {},
-                   .failure = Failure{.headline = "a host was lost while hosts tried each other"}};
+                   .failure = Failure{
+                       .headline = "a host was lost while the hosts tried to reach each other"}};
     }
     const Reach& reach = probe_->reach();
     return reach.failure || !reach.addresses.back().empty() ? std::optional(reach) : std::nullopt;

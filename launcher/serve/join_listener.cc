@@ -52,7 +52,8 @@ void JoinListener::accept_all() {
       return;
     }
     if (unauthenticated_.size() >= kMostUnauthenticated) {
-      refuse(unauthenticated_.begin(), "it did not prove who it is before many others came");
+      refuse(unauthenticated_.begin(),
+             "it did not prove that it knows the key before too many others connected");
     }
     const auto connection =
         unauthenticated_.insert(unauthenticated_.end(), {peer_address_of(socket.get()), nullptr});

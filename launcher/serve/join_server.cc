@@ -104,7 +104,7 @@ void JoinServer::on_closed(JoinCandidate& candidate) {
   if (candidate.offer && !candidate.leaves_by) {
     const std::string host = candidate.offer->host;
     candidate.offer.reset();
-    say(concat(host, " has left again; ", describe_offers(offers(), world_)));
+    say(concat(host, " has left; ", describe_offers(offers(), world_)));
   }
 }
 
@@ -128,7 +128,7 @@ std::string JoinServer::objection(const JoinCandidate& candidate,
                                   const SlotOffer& offer,
                                   const Join& request) const {
   if (candidate.hello.version.empty() || request.slots < 1 || request.slots > kMaxSlots) {
-    return concat(candidate.address, " has sent nonsense");
+    return concat(candidate.address, " has sent an invalid request");
   }
   if (request.world != 0 && request.world != world_) {
     return concat(offer.host, " has -n ", request.world, ", but ", own_.host, " has -n ", world_);
@@ -205,7 +205,7 @@ EarlyExit JoinServer::too_late() {
   if (const JoinCandidate* candidate = awaited_for_gpus();
       candidate && slots_of(offers()) == world_) {
     return give_up(kExitTemporary,
-                   concat(candidate->offer->host, " has not told which GPUs it has", after));
+                   concat(candidate->offer->host, " has not said which GPUs it has", after));
   }
   EarlyExit exit =
       give_up(kExitTemporary, concat("only ", describe_offers(offers(), world_), after));

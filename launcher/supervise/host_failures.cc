@@ -17,9 +17,9 @@ namespace {
 constexpr auto kOtherLosses = 1s;
 
 std::string ranks_on(const PlacedHost& placed) {
-  return placed.ranks == 1 ? concat("rank ", placed.first_rank, " was there")
+  return placed.ranks == 1 ? concat("rank ", placed.first_rank, " was on that host")
                            : concat("ranks ", placed.first_rank, "-",
-                                    placed.first_rank + placed.ranks - 1, " were there");
+                                    placed.first_rank + placed.ranks - 1, " were on that host");
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ std::optional<Failure> HostFailures::own_pause(const LinkLoss& loss) const {
   }
   Failure failure{
       .exit_code = kExitTemporary,
-      .headline = concat("bprun itself stood still for ", elapsed_text(heartbeats_.last_pause()),
+      .headline = concat("bprun itself was stopped for ", elapsed_text(heartbeats_.last_pause()),
                          ", and its agents ended the ranks")};
   for (std::size_t host = 0; host < hosts_.size(); ++host) {
     if (hosts_[host].phase == HostPhase::lost && hosts_[host].loss.gave_up_on_us) {

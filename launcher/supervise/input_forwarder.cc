@@ -29,7 +29,7 @@ InputForwarder::InputForwarder(EventLoop& loop, int fd, std::function<void(std::
 
 void InputForwarder::read_some() {
   std::array<char, 64U << 10U> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-  const std::size_t room = std::min<std::size_t>(buffer.size(), kStdinWindow - under_way_);
+  const std::size_t room = std::min<std::size_t>(buffer.size(), kStdinWindow - in_flight_);
   const ssize_t got = ::read(fd_, buffer.data(), room);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
     return;
@@ -39,15 +39,15 @@ void InputForwarder::read_some() {
     send_("");
     return;
   }
-  under_way_ += static_cast<std::uint32_t>(got);
-  if (under_way_ == kStdinWindow) {
+  in_flight_ += static_cast<std::uint32_t>(got);
+  if (in_flight_ == kStdinWindow) {
     loop_.set_events(fd_, 0);
   }
   send_(std::string(buffer.data(), static_cast<std::size_t>(got)));
 }
 
 void InputForwarder::taken(std::uint32_t bytes) {
-  under_way_ -= std::min(bytes, under_way_);
+  in_flight_ -= std::min(bytes, in_flight_);
   if (open_ && bytes > 0) {
     loop_.set_events(fd_, in_background_of_terminal(fd_) ? short{0} : short{POLLIN});
   }

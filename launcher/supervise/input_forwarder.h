@@ -1,4 +1,4 @@
-// The launcher's stdin, on its way to rank 0: read only as fast as that rank takes it.
+// Forwards bprun's stdin to rank 0, and reads it only as fast as that rank takes it.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace bp::launcher {
 
 class InputForwarder {
  public:
-  // Reads `fd`, which stays the caller's. `send` gets pieces, and an empty one at the end. A
-  // terminal is left alone while the launcher runs in its background.
+  // Reads `fd`, which the caller owns. `send` gets pieces, and an empty one at the end. Does not
+  // read a terminal while bprun runs in its background.
   InputForwarder(EventLoop& loop, int fd, std::function<void(std::string)> send);
   ~InputForwarder() { stop(); }
   InputForwarder(const InputForwarder&) = delete;
   InputForwarder& operator=(const InputForwarder&) = delete;
 
-  void taken(std::uint32_t bytes);  // rank 0 has got that many
+  void taken(std::uint32_t bytes);  // rank 0 has taken them, or never will
   void stop();
 
  private:
@@ -27,7 +27,7 @@ class InputForwarder {
   EventLoop& loop_;
   int fd_;
   std::function<void(std::string)> send_;
-  std::uint32_t under_way_ = 0;
+  std::uint32_t in_flight_ = 0;  // bytes sent that were not taken yet
   bool open_ = true;
 };
 

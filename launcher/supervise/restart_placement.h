@@ -1,4 +1,4 @@
-// Where the next generation of a job runs: on the hosts that are there and fit for it.
+// Where the next generation of a job runs: which hosts take part, and which ranks each gets.
 #pragma once
 
 #include <set>
@@ -13,28 +13,28 @@ namespace bp::launcher {
 
 class RestartPlacement {
  public:
-  // `options` must outlive it. `plan`: of the first generation.
+  // `plan` is that of the first generation. `options` must outlive this.
   RestartPlacement(const Options& options, JobPlan plan);
 
   [[nodiscard]] const JobPlan& plan() const { return plan_; }
   [[nodiscard]] HostRecord& hosts() { return hosts_; }
 
-  // Places the ranks anew, on all hosts but those out of reach and those that failed too often; the
-  // latter stay where the others hold too few ranks. False where that too is too few, or where the
-  // hosts cannot be looked up any more.
+  // Looks the hosts up again and places the ranks on them. Leaves out the hosts that are out of
+  // reach, and those that failed too often unless the others hold too few ranks. Returns false if
+  // all together hold too few, or if the hosts cannot be looked up any more.
   [[nodiscard]] bool place();
-  // Why place() said no, in a line.
+  // Why place() returned false, in one line.
   [[nodiscard]] std::string too_few() const;
-  // Who has no part in plan(), and why; a line each, begun by `before`.
+  // The hosts that plan() leaves out, and why: `before` and a text for each.
   [[nodiscard]] std::string left_out(const std::string& before) const;
 
  private:
   const Options& options_;
   JobPlan plan_;
-  const int least_;  // ranks
+  const int least_;  // ranks with which the job may restart
   HostRecord hosts_;
   std::set<std::string> left_out_;
-  std::string no_plan_;  // why there is none
+  std::string no_plan_;  // why the hosts could not be looked up; empty: they were
 };
 
 // "3 ranks on a:2,b:1"

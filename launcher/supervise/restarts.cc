@@ -32,7 +32,8 @@ constexpr std::chrono::milliseconds kLongestWait = 30s;
 
 std::string random_job_name() { return to_hex(random_bytes()).substr(0, 12); }
 
-// The signal that asked for an end meanwhile; 0 for none. Supervisor has blocked them all.
+// Waits for a signal that asks for an end, at most for `limit`. Returns 0 if none has come.
+// Supervisor has blocked all of them.
 int wait_for_signal(std::chrono::milliseconds limit) {
   sigset_t ends;
   ::sigemptyset(&ends);
@@ -41,7 +42,7 @@ int wait_for_signal(std::chrono::milliseconds limit) {
   }
   const Deadline deadline(limit);
   int number = 0;
-  do {  // again when we were suspended meanwhile
+  do {  // once more if a suspension of bprun interrupted the call
     const auto left = deadline.left();
     const timespec time{.tv_sec = left / 1s, .tv_nsec = (left % 1s) / 1ns};
     number = ::sigtimedwait(&ends, nullptr, &time);
@@ -49,8 +50,8 @@ int wait_for_signal(std::chrono::milliseconds limit) {
   return std::max(0, number);
 }
 
-// Lost or out of reach, unlike a rank that leaves with that code.
-bool host_trouble(const Ending& ending) {
+// Whether a host was lost or could not be reached. A rank that ends with 75 is something else.
+bool is_host_failure(const Ending& ending) {
   return ending.failure && ending.failure->rank < 0 && ending.exit_code == kExitTemporary;
 }
 
@@ -71,7 +72,7 @@ class Job {
 
  private:
   void run_generation();
-  [[nodiscard]] bool may_go_on() const;
+  [[nodiscard]] bool may_restart() const;
   void say(const std::string& line) const;
   [[nodiscard]] bool plan_next();
   [[nodiscard]] bool restart();
@@ -85,13 +86,13 @@ class Job {
   Ending ending_;
   int generations_ = 0;  // that ran
   int restarts_ = 0;
-  std::vector<std::string> history_;
+  std::vector<std::string> history_;  // a line for each generation
 };
 
 int Job::run() {
   do {
     run_generation();
-  } while (may_go_on() && plan_next());
+  } while (may_restart() && plan_next());
   if (restarts_ > 0) {
     std::string text = concat(restarts_, restarts_ == 1 ? " restart:" : " restarts:");
     for (const std::string& line : history_) {
@@ -100,7 +101,7 @@ int Job::run() {
     say(text);
   }
   if (options_.max_restarts > 0 && !ending_.next.empty()) {
-    std::fprintf(stderr, "bprun: %s\n", ending_.next.c_str());  // with the report, so said aloud
+    std::fprintf(stderr, "bprun: %s\n", ending_.next.c_str());  // part of the report: even with -q
   }
   return ending_.exit_code;
 }
@@ -121,24 +122,25 @@ void Job::run_generation() {
   }
 }
 
-// At the first start all hosts are needed: who mistypes a name wants to know at once.
 void Job::say(const std::string& line) const {
   if (!options_.quiet) {
     std::fprintf(stderr, "bprun: %s\n", printable(line).c_str());
   }
 }
 
-bool Job::may_go_on() const {
+// The first start needs all hosts, so that a mistyped name fails at once.
+bool Job::may_restart() const {
   if (options_.max_restarts == 0 || !ending_.failure) {
     return false;
   }
-  return host_trouble(ending_) ? generations_ > 0 : ending_.ran && may_heal(ending_.exit_code);
+  return is_host_failure(ending_) ? generations_ > 0
+                                  : ending_.ran && restart_may_help(ending_.exit_code);
 }
 
-// Where to go on after a failure; false where the job ends, and why has been said.
+// Chooses where the job continues after a failure. Returns false if it ends, after saying why.
 bool Job::plan_next() {
   if (ending_.stop_signal != 0) {
-    say(concat(signal_name(ending_.stop_signal), " came: does not restart"));
+    say(concat("received ", signal_name(ending_.stop_signal), " and does not restart the job"));
     return false;
   }
   const Failure& failure = *ending_.failure;
@@ -147,9 +149,10 @@ bool Job::plan_next() {
     placement_.hosts().failed(failure.hosts, failure.headline);
     return restart();
   }
-  // Only hosts that are newly out of reach make another plan, so this comes to an end.
+  // No rank was started, so this costs no restart. It ends because each time another host must be
+  // out of reach.
   if (placement_.hosts().not_reached(failure.hosts, failure.headline) && placement_.place()) {
-    say(concat("goes on with ", describe(placement_.plan().placement)));
+    say(concat("continues with ", describe(placement_.plan().placement)));
     return true;
   }
   history_.push_back(concat("restart ", restarts_, " started no rank: ", failure.headline));
@@ -159,7 +162,7 @@ bool Job::plan_next() {
 bool Job::restart() {
   if (restarts_ == options_.max_restarts) {
     say(concat(placement_.place() ? "" : concat(placement_.too_few(), "; "),
-               "no restart is left of ", options_.max_restarts, " (--max-restarts)"));
+               "no restart is left (--max-restarts ", options_.max_restarts, ")"));
     return false;
   }
   placement_.hosts().look_again();
@@ -180,21 +183,22 @@ bool Job::restart() {
 
 std::chrono::milliseconds Job::wait_before_restart() const {
   const auto wait = std::min(kLongestWait, kFirstWait * (1 << std::min(restarts_, 10)));
-  // What runs on a host that was lost ends once its agent misses us too, and must be gone first.
-  return ending_.ran && host_trouble(ending_) ? std::max(wait, lost_host_ends(options_.lost_after))
-                                              : wait;
+  // Ranks on a lost host end once their agent counts bprun as lost. They must be gone first.
+  return ending_.ran && is_host_failure(ending_)
+             ? std::max(wait, lost_host_ends(options_.lost_after))
+             : wait;
 }
 
-// While nothing of the job runs: what it has saved is all that there is to save.
+// The signal came while nothing of the job ran: it has saved all that it can save.
 void Job::end_by_signal(int number) {
-  say(concat(signal_name(number), ": does not restart"));
+  say(concat("received ", signal_name(number), " and does not restart the job"));
   ending_.failure.reset();
   ending_.exit_code = number == SIGINT ? kExitInterrupted : kExitTemporary;
 }
 
 }  // namespace
 
-bool may_heal(int exit_code) {
+bool restart_may_help(int exit_code) {
   static constexpr std::array kNever{kExitUsage,     kExitBadContent,    kExitNoInput,
                                      kExitTemporary, kExitNotExecutable, kExitNotFound};
   return std::find(kNever.begin(), kNever.end(), exit_code) == kNever.end();

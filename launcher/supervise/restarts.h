@@ -1,6 +1,6 @@
-// A whole job: one generation (supervisor.h) after another while --max-restarts allows it. Between
-// two of them nothing of the job runs; what the program saved is all that goes from one to the
-// next.
+// Runs a whole job: one generation (supervisor.h) after another while --max-restarts allows it.
+// Between two generations nothing of the job runs. Only what the program saved passes from one to
+// the next.
 #pragma once
 
 #include "launcher/cli/options.h"
@@ -9,15 +9,15 @@
 
 namespace bp::launcher {
 
-// Returns bprun's exit code: that of the last generation, or of a stop that was asked for between
-// two. Throws as Supervisor does.
-// Machines that have come by themselves (machines.h) stay for one generation.
+// Returns bprun's exit code: that of the last generation, or that of a signal between two
+// generations. Throws what Supervisor throws. `machines` (joined_machines.h) stay for one
+// generation. Blocks until the job has ended.
 [[nodiscard]] int run_job(const Options& options,
                           const JobPlan& plan,
                           JoinedMachines machines = {});
 
-// Whether a program that left with this code may do better the next time: not after a wrong option,
-// file or program, nor when it was asked to save and did (75).
-[[nodiscard]] bool may_heal(int exit_code);
+// Whether a restart may help after a rank has ended with this code. It does not help against a
+// wrong option, file or program, and 75 means that the program saved because it was asked to stop.
+[[nodiscard]] bool restart_may_help(int exit_code);
 
 }  // namespace bp::launcher

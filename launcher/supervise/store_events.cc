@@ -24,7 +24,7 @@ StoreEvents::~StoreEvents() { loop_.forget(wake_.get()); }
 void StoreEvents::push(const StoreEvent& event) {
   {
     const std::lock_guard lock(mutex_);
-    waiting_.push_back(event);
+    pending_.push_back(event);
   }
   ::eventfd_write(wake_.get(), 1);
 }
@@ -35,7 +35,7 @@ void StoreEvents::deliver() {
   std::vector<StoreEvent> events;
   {
     const std::lock_guard lock(mutex_);
-    events.swap(waiting_);
+    events.swap(pending_);
   }
   for (const StoreEvent& event : events) {
     handler_(event);

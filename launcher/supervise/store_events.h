@@ -1,6 +1,7 @@
-// Brings what the store's server tells, on its thread, to the launcher's event loop.
+// Brings the events of the store's server from the server's thread to bprun's event loop.
 //
-// Threads: push() from the server's thread, everything else from the loop's.
+// Threads: the server's thread calls push(). The loop's thread calls everything else, and `handler`
+// runs on it.
 #pragma once
 
 #include <functional>
@@ -29,7 +30,7 @@ class StoreEvents {
   std::function<void(const StoreEvent&)> handler_;
   Fd wake_;
   std::mutex mutex_;
-  std::vector<StoreEvent> waiting_;
+  std::vector<StoreEvent> pending_;
 };
 
 }  // namespace bp::launcher

@@ -186,7 +186,7 @@ void Supervisor::look_for_failure() {
   if (auto failure = monitor_.failure(Clock::now())) {
     fail(std::move(*failure));
   } else if (output_.nobody_reads()) {
-    output_.say("bprun: nobody reads the output any more");
+    output_.say("bprun: no process reads the output any more");
     on_signal(SIGPIPE);
   }
 }

@@ -49,7 +49,7 @@ silent_rank() {
   named=$(((${EPOCHREALTIME/./} - begin) / 1000))
   kill -CONT "$(<"$work/silent.1")"
   wait "$job" || status=1
-  grep -q 'rank 1 .* is back' "$work/silent.log" || status=1
+  grep -q 'rank 1 .* sends heartbeats again' "$work/silent.log" || status=1
   ((named >= 8000 && named <= 13000)) || status=1
   ((status)) && tail -5 "$work/silent.log"
   verdict silent_rank "$status" "a stopped rank was named after $named ms (8,000 to 13,000), and training continued when it ran again"

@@ -125,8 +125,8 @@ TEST_F(JobOnHosts, AnotherVersionIsRefusedBeforeAnyRankStarts) {
   EXPECT_EQ(bprun.finish(), 70);
   EXPECT_THAT(
       bprun.first_error_line(),
-      ContainsRegex("^bprun: FAILED  host b has bprun 9\\.9\\.9 \\(build 0123456789ab\\), here "
-                    "it is .*: install the same on both$"));
+      ContainsRegex("^bprun: FAILED  host b has bprun 9\\.9\\.9 \\(build 0123456789ab\\), but "
+                    "this machine has .*: install the same version on both$"));
   EXPECT_FALSE(std::filesystem::exists(ran));
 }
 

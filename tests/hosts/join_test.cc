@@ -72,7 +72,7 @@ TEST_F(JoiningHosts, ACutCableIsReportedOnBothSides) {
   EXPECT_THAT(b.err(), HasSubstr("bprun: FAILED  host c was lost (silent for 9.0 s)\n"));
   EXPECT_EQ(c.finish(), 75);
   EXPECT_THAT(c.err(), HasSubstr(concat("bprun: lost bprun at ", address,
-                                        ": it gave no sign of life for 9.0 s, not even by ")));
+                                        ": nothing came from it for 9.0 s, not even by ")));
   EXPECT_THAT(hosts().processes_at_last("c"), IsEmpty());
 }
 

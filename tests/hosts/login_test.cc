@@ -41,9 +41,10 @@ TEST_F(LoginOnHosts, AShellThatEndsIsNotReportedAsAnUnreachableHost) {
   set_rc_file("exit 3");
   BprunProcess bprun = run({"-H", "a:1", "true"});
   EXPECT_EQ(bprun.finish(), 75);
-  EXPECT_EQ(bprun.first_error_line(),
-            "bprun: FAILED  ssh let us in on a, but its shell did not start bprun's agent: exited "
-            "with code 3");
+  EXPECT_EQ(
+      bprun.first_error_line(),
+      "bprun: FAILED  ssh logged in to a, but the shell there did not start bprun's agent: exited "
+      "with code 3");
   EXPECT_THAT(bprun.err(),
               HasSubstr("\n  hint: what a login shell reads there first (~/.bashrc, "));
 }
@@ -53,8 +54,8 @@ TEST_F(LoginOnHosts, AShellThatConsumesInputMeantForBprunIsReported) {
   BprunProcess bprun = run({"--start-timeout", "2s", "-H", "a:1", "true"});
   EXPECT_EQ(bprun.finish(), 75);
   EXPECT_EQ(bprun.first_error_line(),
-            "bprun: FAILED  host a gave no answer within 2.0 s (--start-timeout), although ssh let "
-            "us in: its shell hangs, or reads what is for bprun");
+            "bprun: FAILED  host a gave no answer within 2.0 s (--start-timeout), although ssh "
+            "logged in: the shell there hangs, or reads the input that is meant for bprun");
 }
 
 }  // namespace

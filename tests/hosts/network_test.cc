@@ -45,7 +45,7 @@ TEST_F(Network, ACutCableLosesTheHostAndStopsTheOthers) {
   EXPECT_EQ(bprun.finish(), 75) << bprun.err();
   EXPECT_LT(std::chrono::steady_clock::now() - start, 50s) << "10 s on a quiet machine";
   EXPECT_THAT(bprun.err(), HasSubstr("bprun: FAILED  host c was lost (silent for 9.0 s) after "));
-  EXPECT_THAT(bprun.err(), HasSubstr("\n  ranks 3-4 were there\n"));
+  EXPECT_THAT(bprun.err(), HasSubstr("\n  ranks 3-4 were on that host\n"));
   expect_no_process_on({"a", "b"});
 }
 

@@ -25,7 +25,7 @@ TEST_F(RestartOnHosts, AHostWhoseCableIsCutIsLeftOutUntilItIsReachableAgain) {
   ASSERT_TRUE(bprun.wait_for("[0] 0: 0 of 4 on c,a,b\n"));
   hosts().at("head", "ip link set dev c down");
   ASSERT_TRUE(bprun.wait_for("bprun: restart 1 of 2 in 10.0 s, with 4 ranks on c:1,a:2,b:1\n"));
-  ASSERT_TRUE(bprun.wait_for("bprun: goes on with 3 ranks on a:2,b:1\n")) << bprun.err();
+  ASSERT_TRUE(bprun.wait_for("bprun: continues with 3 ranks on a:2,b:1\n")) << bprun.err();
   ASSERT_TRUE(bprun.wait_for("[2] 1: 2 of 3 on a,b\n"));
   hosts().at("head", "ip link set dev c up");
   std::ofstream(enough) << "";

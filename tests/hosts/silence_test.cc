@@ -20,7 +20,7 @@ TEST_F(SilenceOnHosts, OfARankIsReportedAndTheJobContinues) {
   BprunProcess bprun = run({"-H", "a:1,b:1", rank_program(), "work"});
   ASSERT_TRUE(all_say(bprun, 2, "working"));
   hosts().at("b", "pkill -STOP -x rank_program");
-  EXPECT_TRUE(bprun.wait_for("gives no sign of life for 10.0 s"));
+  EXPECT_TRUE(bprun.wait_for("has sent no heartbeat for 10.0 s"));
   EXPECT_THAT(bprun.err(), ContainsRegex("bprun: warning: rank 1 on b \\(local rank 0, pid "));
   hosts().at("b", "pkill -CONT -x rank_program");
   bprun.signal(SIGUSR1);
@@ -30,8 +30,7 @@ TEST_F(SilenceOnHosts, OfARankIsReportedAndTheJobContinues) {
 TEST_F(SilenceOnHosts, OfARankEndsTheJobWithKillSilent) {
   BprunProcess bprun = run({"-H", "a:1,b:1", "--kill-silent=2s", rank_program(), "join", "stop"});
   EXPECT_EQ(bprun.finish(), 70);
-  EXPECT_THAT(bprun.err(),
-              ContainsRegex("bprun: FAILED  rank 1 on b .* gave no sign of life for "));
+  EXPECT_THAT(bprun.err(), ContainsRegex("bprun: FAILED  rank 1 on b .* sent no heartbeat for "));
 }
 
 TEST_F(SilenceOnHosts, OfBprunEndsTheRanks) {
@@ -44,11 +43,12 @@ TEST_F(SilenceOnHosts, OfBprunEndsTheRanks) {
   bprun.signal(SIGCONT);
   EXPECT_EQ(bprun.finish(), 75);
   EXPECT_THAT(bprun.first_error_line(),
-              ContainsRegex("bprun: FAILED  bprun itself stood still for [0-9.]+ s, and its agents "
+              ContainsRegex("bprun: FAILED  bprun itself was stopped for [0-9.]+ s, and its agents "
                             "ended the ranks after "));
-  EXPECT_THAT(bprun.err(), ContainsRegex("\n  the agent on [ab] heard nothing of bprun for 9.0 s, "
-                                         "not even by [0-9]+ new connections to "
-                                         "10.77.0.254:[0-9]+ \\(a connection, but no answer\\)"));
+  EXPECT_THAT(bprun.err(),
+              ContainsRegex("\n  the agent on [ab] heard nothing from bprun for 9.0 s, "
+                            "not even by [0-9]+ new connections to "
+                            "10.77.0.254:[0-9]+ \\(a connection, but no answer\\)"));
   EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: a signal stopped bprun, or this machine slept"));
   EXPECT_THAT(bprun.err(), Not(HasSubstr(" was lost")));
 }

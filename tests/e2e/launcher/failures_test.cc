@@ -165,7 +165,7 @@ TEST(Failure, LeavingWithoutFinishNamesTheRankAndSaysWhatToWrite) {
     EXPECT_THAT(bprun.err(), ContainsRegex(concat(
                                  "bprun: FAILED  rank ", rank,
                                  " on localhost \\(local rank [0-9], pid [0-9]+\\) exited "
-                                 "without world\\.finish\\(\\) while other ranks were at work ")));
+                                 "without world\\.finish\\(\\) while other ranks were running ")));
     EXPECT_THAT(
         bprun.err(),
         HasSubstr("\n  hint: write world.finish(); on every rank, after its last collective "
@@ -185,8 +185,8 @@ TEST(Success, OfRanksThatAllForgetToFinishButAWarning) {
     EXPECT_EQ(
         bprun.err(),
         concat("bprun: warning: ranks ", *ranks == '2' ? "0,1" : "0-3",
-               " exited without world.finish(), which fails the job where another rank is "
-               "still at work; write world.finish(); on every rank, after its last collective "
+               " exited without world.finish(), which fails the job if another rank is "
+               "still running; write world.finish(); on every rank, after its last collective "
                "and before each return of main()\n"));
   }
 }
@@ -239,7 +239,7 @@ TEST(Failure, ASilentRankIsKilledWhenAskedTo) {
   BprunProcess bprun({{"-n", "3", "--kill-silent=2s", rank_program(), "join", "stop"}});
   EXPECT_EQ(bprun.finish(), 70);
   EXPECT_THAT(bprun.err(), ContainsRegex("bprun: FAILED  rank 1 on localhost \\(local rank 1, pid "
-                                         "[0-9]+\\) gave no sign of life for [0-9.]+ s "
+                                         "[0-9]+\\) sent no heartbeat for [0-9.]+ s "
                                          "\\(--kill-silent\\)"));
   EXPECT_THAT(bprun.err(), HasSubstr("hint: something stopped it"));
   EXPECT_EQ(bprun.marked_at_last(), 0);

@@ -53,27 +53,29 @@ TEST_F(JoinElsewhereTest, AServerWithMoreSlotsThanRanksIsRefused) {
 TEST_F(JoinElsewhereTest, AServerOfAnotherVersionIsNamed) {
   EXPECT_EQ(meet_server_that_says(plain_frame(
                 encode_handshake({.op = StoreOp::refusal, .number = 1}, kStoreVersion + 1))),
-            refusal("it is of another version of bp"));
+            refusal("it has another version of bp"));
   EXPECT_EQ(
       meet_server_that_says(plain_frame(encode_handshake({.op = StoreOp::refusal, .number = 1}))),
-      refusal("it is of another version of bp"));
+      refusal("it has another version of bp"));
 }
 
 TEST_F(JoinElsewhereTest, WhatIsNoServerOfBprunIsNamed) {
   for (const char* answer : {"SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n"}) {
-    EXPECT_EQ(meet_server_that_says(answer), refusal("what answers there is no bprun --serve"));
+    EXPECT_EQ(meet_server_that_says(answer),
+              refusal("the program that answers there is not bprun --serve"));
   }
   EXPECT_EQ(meet_server_that_says(
                 plain_frame(encode_handshake({.op = StoreOp::challenge, .strings = {"", ""}}))),
-            refusal("what answers there is no bprun --serve"));
+            refusal("the program that answers there is not bprun --serve"));
 }
 
 TEST_F(JoinElsewhereTest, TheStoreOfAJobIsNoServerOfBprun) {
   const StoreServer store({.bind_address = "127.0.0.1", .job = "job-1"}, [](const auto&) {});
   BprunProcess guest = join(store.address());
   EXPECT_EQ(guest.finish(), 2);
-  EXPECT_EQ(guest.first_error_line(), concat("bprun: cannot join ", store.address().text(),
-                                             ": what answers there is no bprun --serve"));
+  EXPECT_EQ(guest.first_error_line(),
+            concat("bprun: cannot join ", store.address().text(),
+                   ": the program that answers there is not bprun --serve"));
 }
 
 // The second time it gets no answer.
@@ -83,7 +85,7 @@ TEST_F(JoinElsewhereTest, AServerThatHangsUpIsTriedAgainUntilTheDeadline) {
   EXPECT_EQ(guest.finish(), 75);
   EXPECT_EQ(guest.first_error_line(),
             concat("bprun: no bprun --serve has answered at ", port_.address().text(),
-                   " within 1.0 s (--start-timeout): no answer; is it there, and has its job not "
+                   " within 1.0 s (--start-timeout): no answer; is it running, and has its job not "
                    "begun without this machine?"));
 }
 

@@ -79,9 +79,10 @@ TEST_F(JoinTest, RanksAreInTheOrderOfComing) {
   EXPECT_EQ(server_->finish(), 0) << server_->err();
   EXPECT_EQ(first.finish(), 0) << first.err();
   EXPECT_EQ(second.finish(), 0) << second.err();
-  EXPECT_THAT(first.err(), HasSubstr(concat("bprun: joined ", address(),
-                                            ", whose output has ranks 1,2 of this machine\n")));
-  EXPECT_THAT(second.err(), HasSubstr("whose output has rank 3 of this machine\n"));
+  EXPECT_THAT(first.err(),
+              HasSubstr(concat("bprun: joined ", address(),
+                               ", which prints the output of ranks 1,2 of this machine\n")));
+  EXPECT_THAT(second.err(), HasSubstr("which prints the output of rank 3 of this machine\n"));
   const auto entries = dump_of(2);
   for (const char* entry : {"RANK=2", "WORLD_SIZE=4", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2",
                             "GROUP_RANK=1", "GROUP_WORLD_SIZE=3", "BP_LOCAL_SIZES=1,2,1"}) {
@@ -110,7 +111,7 @@ TEST_F(JoinTest, AGuestMayHaveTheFirstRankAndTheServerNone) {
   EXPECT_EQ(server_->finish(), 0) << server_->err();
   EXPECT_THAT(server_->out(), AllOf(HasSubstr("[0] 0 of 1,1\n"), HasSubstr("[1] 1 of 1,1\n")));
   EXPECT_THAT(first.finish(), 0);
-  EXPECT_THAT(first.err(), HasSubstr("whose output has rank 0 of this machine"));
+  EXPECT_THAT(first.err(), HasSubstr("which prints the output of rank 0 of this machine"));
   EXPECT_THAT(last.finish(), 0);
 }
 
@@ -217,7 +218,7 @@ TEST_F(JoinTest, WhoDoesNotKnowTheSecretIsRefused) {
   EXPECT_EQ(stranger.finish(), 2);
   EXPECT_EQ(stranger.first_error_line(),
             concat("bprun: cannot join ", address(),
-                   ": it has another secret than BP_JOB_KEY_FILE here"));
+                   ": its secret differs from that in BP_JOB_KEY_FILE here"));
   write_key("open", "a secret that both know", 0644);
   BprunProcess careless = join({}, "open");
   EXPECT_EQ(careless.finish(), 2);
@@ -230,7 +231,8 @@ TEST_F(JoinTest, WhoDoesNotKnowTheSecretIsRefused) {
   BprunProcess guest = join({});
   EXPECT_EQ(guest.finish(), 0) << guest.err();
   EXPECT_EQ(server_->finish(), 0) << server_->err();
-  EXPECT_THAT(server_->err(), HasSubstr("bprun: refused 127.0.0.1: it has gone before it proved"));
+  EXPECT_THAT(server_->err(), HasSubstr("bprun: refused 127.0.0.1: it closed the connection before "
+                                        "it proved that it knows the key"));
 }
 
 // More than it remembers at a time. The first is told of, the rest are counted.
@@ -246,8 +248,8 @@ TEST_F(JoinTest, StrangersKeepNoMachineOut) {
   EXPECT_EQ(guest.finish(), 0) << guest.err();
   EXPECT_EQ(server_->finish(), 0) << server_->err();
   EXPECT_THAT(server_->err(),
-              AllOf(HasSubstr("bprun: refused 127.0.0.1: it did not prove who it is before many "
-                              "others came\n"),
+              AllOf(HasSubstr("bprun: refused 127.0.0.1: it did not prove that it knows the key "
+                              "before too many others connected\n"),
                     ContainsRegex("bprun: refused [0-9]+ connections that did not prove the job's "
                                   "key \\(the last from 127.0.0.1: ")));
 }
@@ -269,7 +271,7 @@ TEST_F(JoinTest, AServerThatIsNotThereIsNamed) {
   EXPECT_EQ(guest.finish(), 75);
   EXPECT_EQ(guest.first_error_line(),
             "bprun: no bprun --serve has answered at 127.0.0.1:1 within 0.3 s (--start-timeout): "
-            "Connection refused; is it there, and has its job not begun without this machine?");
+            "Connection refused; is it running, and has its job not begun without this machine?");
 }
 
 TEST_F(JoinTest, AFailureIsReportedByTheServerAndItsCodeIsEverybodys) {
@@ -320,7 +322,7 @@ TEST_F(JoinTest, AGuestThatLeavesBeforeTheStartMakesRoom) {
   ASSERT_TRUE(server_->wait_for("has joined")) << server_->err();
   early.signal(SIGINT);
   EXPECT_EQ(early.finish(), 130);
-  ASSERT_TRUE(server_->wait_for("has left again; 1 of 3 ranks are present")) << server_->err();
+  ASSERT_TRUE(server_->wait_for(" has left; 1 of 3 ranks are present")) << server_->err();
   BprunProcess late = join({"--slots", "2", "--first-rank", "1"});
   EXPECT_EQ(late.finish(), 0) << late.err();
   EXPECT_EQ(server_->finish(), 0) << server_->err();

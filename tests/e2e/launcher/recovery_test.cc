@@ -41,7 +41,7 @@ TEST_P(Recovery, ThoseThatAreLeftGoOnExactly) {
       EXPECT_THAT(bprun.err(),
                   ContainsRegex(concat("bprun: rank ", rank,
                                        " on .* was killed by signal 9 \\(SIGKILL\\); the others "
-                                       "may go on \\(--on-failure continue\\)")));
+                                       "may continue \\(--on-failure continue\\)")));
     }
   }
   EXPECT_THAT(bprun.err(), Not(HasSubstr("FAILED")));

@@ -89,7 +89,7 @@ TEST_F(Restart, TheyAreBounded) {
   BprunProcess bprun =
       run({"-n", "1", "--max-restarts", "1", "--output", path("out")}, "kill -SEGV $$");
   EXPECT_EQ(bprun.finish(), 139);
-  EXPECT_THAT(bprun.err(), HasSubstr("bprun: no restart is left of 1 (--max-restarts)\n"));
+  EXPECT_THAT(bprun.err(), HasSubstr("bprun: no restart is left (--max-restarts 1)\n"));
   std::ifstream kept(path("out/latest/rank.0/stdout"));
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(kept), {}),
             "0: 0 of 1 on localhost\n1: 0 of 1 on localhost\n");
@@ -142,7 +142,7 @@ TEST_F(Restart, AHostThatIsLostIsLeftOutUntilItIsBack) {
   EXPECT_THAT(bprun.err(), HasSubstr("bprun: restart 1 of 2 in 10.0 s, with 3 ranks on "
                                      "far:2,localhost:1\nbprun: FAILED  host far could not be "
                                      "reached: No route to host\n"));
-  EXPECT_THAT(bprun.err(), HasSubstr("bprun: goes on with 1 rank on localhost:1\n"));
+  EXPECT_THAT(bprun.err(), HasSubstr("bprun: continues with 1 rank on localhost:1\n"));
   EXPECT_THAT(bprun.err(),
               HasSubstr("bprun: restart 2 of 2 in 1.0 s, with 3 ranks on far:2,localhost:1\n"));
   EXPECT_THAT(bprun.out(), HasSubstr("[0] 1: 0 of 1 on localhost\n"));
@@ -159,7 +159,7 @@ TEST_F(Restart, FewerRanksThanWantedAreTheEnd) {
       bprun.err(),
       HasSubstr("bprun: cannot restart: there is room for 2 ranks on localhost:2, and "
                 "--min-ranks is 3; host far is left out: it is out of reach (host far could not be "
-                "reached: No route to host); no restart is left of 2 (--max-restarts)\n"));
+                "reached: No route to host); no restart is left (--max-restarts 2)\n"));
 }
 
 TEST_F(Restart, AllHostsAreNeededAtTheFirstStart) {
@@ -200,7 +200,8 @@ TEST_F(Restart, ASignalMeanwhileEndsTheJob) {
     ASSERT_TRUE(bprun.wait_for("restart 1 of 2 in 10.0 s"));
     bprun.signal(number);
     EXPECT_EQ(bprun.finish(), code);
-    EXPECT_THAT(bprun.err(), HasSubstr(concat("bprun: ", name, ": does not restart\n")));
+    EXPECT_THAT(bprun.err(),
+                HasSubstr(concat("bprun: received ", name, " and does not restart the job\n")));
   }
 }
 
@@ -218,7 +219,7 @@ TEST_F(Restart, AWarningWhileHostsAreAskedEndsTheJob) {
   }
   bprun.signal(SIGUSR1);
   EXPECT_EQ(bprun.finish(), 75);
-  EXPECT_THAT(bprun.err(), HasSubstr("bprun: SIGUSR1: does not restart\n"));
+  EXPECT_THAT(bprun.err(), HasSubstr("bprun: received SIGUSR1 and does not restart the job\n"));
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
@@ -229,7 +230,7 @@ TEST_F(Restart, NotAfterAWarning) {
   ASSERT_TRUE(bprun.wait_for("[0] ready\n"));
   bprun.signal(SIGUSR1);
   EXPECT_EQ(bprun.finish(), 5);
-  EXPECT_THAT(bprun.err(), HasSubstr("bprun: SIGUSR1 came: does not restart\n"));
+  EXPECT_THAT(bprun.err(), HasSubstr("bprun: received SIGUSR1 and does not restart the job\n"));
 }
 
 TEST_F(Restart, WrongWishesAreRefused) {

@@ -112,7 +112,7 @@ TEST(FakeSsh, AConnectionThatBreaksLosesTheHost) {
                        "if [ $RANK = 1 ]; then kill -9 $PPID; fi; exec sleep 1000"}});
   EXPECT_EQ(bprun.finish(), 75);
   EXPECT_THAT(bprun.err(), HasSubstr("bprun: FAILED  host far was lost ("));
-  EXPECT_THAT(bprun.err(), HasSubstr("\n  rank 1 was there\n"));
+  EXPECT_THAT(bprun.err(), HasSubstr("\n  rank 1 was on that host\n"));
   EXPECT_THAT(bprun.err(), HasSubstr("; rank 0 was stopped by bprun (SIGTERM, "));
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }

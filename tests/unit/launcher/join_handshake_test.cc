@@ -77,7 +77,7 @@ TEST_F(JoinHandshakeTest, ARankThatLooksForItsStoreIsRefused) {
   ClientHandshake client(key_, "another job", 3);
   send(client.hello());
   EXPECT_EQ(client.take_challenge(answer()).refusal, StoreRefusal::job);
-  EXPECT_EQ(refused_, "it is no bprun --join");
+  EXPECT_EQ(refused_, "it is not bprun --join");
 }
 
 TEST_F(JoinHandshakeTest, AnotherVersionIsRefusedAndReceivesTheServersVersion) {
@@ -85,7 +85,7 @@ TEST_F(JoinHandshakeTest, AnotherVersionIsRefusedAndReceivesTheServersVersion) {
   const HandshakeBody reply = answer();
   EXPECT_EQ(reply.version, kStoreVersion);
   EXPECT_EQ(reply.message->number, static_cast<std::int64_t>(StoreRefusal::version));
-  EXPECT_EQ(refused_, "it is of another version of bp");
+  EXPECT_EQ(refused_, "it has another version of bp");
 }
 
 TEST_F(JoinHandshakeTest, AnotherFrameThanHelloIsRefused) {
@@ -102,7 +102,7 @@ TEST_F(JoinHandshakeTest, AHelloWithAShortNonceIsRefused) {
 TEST_F(JoinHandshakeTest, ASilentClientIsRefusedAtTheTimeLimit) {
   begin(1ms);
   for (int i = 0; i < 10 && refused_.empty(); ++i) loop_.run_once(1s);
-  EXPECT_EQ(refused_, "it did not prove in time who it is");
+  EXPECT_EQ(refused_, "it did not prove in time that it knows the key");
 }
 
 TEST_F(JoinHandshakeTest, AnotherProtocolIsRefused) {
@@ -113,7 +113,7 @@ TEST_F(JoinHandshakeTest, AnotherProtocolIsRefused) {
 TEST_F(JoinHandshakeTest, AClientThatDisconnectsIsRefused) {
   client_end_.reset();
   loop_.run_once(1s);
-  EXPECT_EQ(refused_, "it has gone before it proved who it is");
+  EXPECT_EQ(refused_, "it closed the connection before it proved that it knows the key");
 }
 
 TEST(SealedStream, OpensCompleteRecordsAndRefusesAlteredOnes) {

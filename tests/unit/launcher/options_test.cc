@@ -156,7 +156,7 @@ TEST(OtherOptions, WithAnotherMeaningAreRefusedWithAHint) {
   EXPECT_EQ(hint({"--output_dir=x", "p"}), end);
   EXPECT_EQ(hint({"--ouput=x", "p"}), "did you mean --output? " + end);
   EXPECT_EQ(hint({"--nproc_per_node", "4", "p"}),
-            "instead of another launcher's --nproc_per_node: the ranks of each host stand in -H "
+            "instead of another launcher's --nproc_per_node: write the ranks of each host in -H "
             "a:4,b:4; -n N on this machine alone (docs/coming-from.md has more); " +
                 end);
   EXPECT_THAT(hint({"--nnodes=2", "p"}), StartsWith("instead of another launcher's --nnodes: bprun "
@@ -197,7 +197,7 @@ TEST(Options, OfMachinesThatJoin) {
 }
 
 TEST(Options, OfMachinesThatJoinAreRefusedInWrongCombinations) {
-  EXPECT_EQ(bad({"--serve", "0", "p"}), "bprun: --serve needs -n: how many ranks in all");
+  EXPECT_EQ(bad({"--serve", "0", "p"}), "bprun: --serve needs -n, the number of ranks of the job");
   EXPECT_EQ(bad({"--serve", "0", "-n", "2"}), "bprun: no program is given");
   EXPECT_EQ(bad({"--serve", "0", "--join", "h:1", "-n", "2", "p"}),
             "bprun: give only one of --serve and --join");
@@ -205,19 +205,18 @@ TEST(Options, OfMachinesThatJoinAreRefusedInWrongCombinations) {
             "bprun: --serve must be a port from 0 to 65535, not 65536");
   EXPECT_EQ(bad({"--join", "h"}), "bprun: --join h is not host:port or [IPv6 address]:port");
   EXPECT_EQ(bad({"--join", "h:1", "-H", "a", "p"}),
-            "bprun: --join goes without -H, --hostfile, --hosts, --include and --exclude: the "
-            "hosts are those that join");
+            "bprun: --join cannot be combined with -H, --hostfile, --hosts, --include and "
+            "--exclude: the hosts are those that join");
   EXPECT_EQ(bad({"--join", "h:1", "--slots", "0"}), "bprun: --slots must be from 1 to 4096, not 0");
   EXPECT_EQ(bad({"--join", "h:1", "--first-rank", "-1"}),
-            "bprun: --first-rank must be 0 or more, and of a machine with slots");
-  EXPECT_EQ(bad({"--slots", "2", "p"}),
-            "bprun: --slots and --first-rank are for --serve and --join");
+            "bprun: --first-rank must be 0 or more, and needs --slots 1 or more");
+  EXPECT_EQ(bad({"--slots", "2", "p"}), "bprun: --slots and --first-rank need --serve or --join");
   EXPECT_EQ(bad({"--join", "h:1", "--dry-run"}),
-            "bprun: --join goes without --dry-run: the server knows what will be started, so ask "
-            "there");
+            "bprun: --join cannot be combined with --dry-run: only the server knows what will be "
+            "started; run --dry-run there");
   EXPECT_EQ(bad({"--serve", "0", "-n", "2", "--max-restarts", "1", "p"}),
-            "bprun: --serve goes without --max-restarts: machines that joined by themselves would "
-            "have to do so again");
+            "bprun: --serve cannot be combined with --max-restarts: after a failure the machines "
+            "would have to join again");
 }
 
 TEST(Options, HelpBeginsWithExamples) {

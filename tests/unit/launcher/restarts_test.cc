@@ -43,10 +43,10 @@ TEST(HostRecord, AnUnreachableHostMayReturnAndHasNotFailed) {
 
 TEST(MayHeal, AllCodesExceptThoseOfLastingErrors) {
   for (const int code : {2, 65, 66, 75, 126, 127}) {
-    EXPECT_FALSE(may_heal(code)) << code;
+    EXPECT_FALSE(restart_may_help(code)) << code;
   }
   for (const int code : {1, 7, 69, 70, 137, 139}) {
-    EXPECT_TRUE(may_heal(code)) << code;
+    EXPECT_TRUE(restart_may_help(code)) << code;
   }
 }
 

@@ -170,7 +170,7 @@ TEST(Texts, SayWhatARankReportedToTheStore) {
   root_cause.rank = 1;
   root_cause.kind = Kind::lost_store;
   EXPECT_EQ(headline(root_cause),
-            "rank 1 on a closed its connection to the job's store, but ran on");
+            "rank 1 on a closed its connection to the job's store, but kept running");
   root_cause.kind = Kind::declared;
   root_cause.declared = "no data";
   EXPECT_EQ(headline(root_cause), "rank 1 on a declared the job failed: no data");
@@ -242,13 +242,14 @@ TEST(Texts, SayThatTheLoginSucceededButTheShellDidNotStartBprun) {
   LinkLoss loss{.let_in = true, .status = 3 << 8};
   const Failure failure = unreachable("b", loss, "/b/bprun");
   EXPECT_EQ(failure.exit_code, 75);
-  EXPECT_EQ(failure.headline,
-            "ssh let us in on b, but its shell did not start bprun's agent: exited with code 3");
+  EXPECT_EQ(
+      failure.headline,
+      "ssh logged in to b, but the shell there did not start bprun's agent: exited with code 3");
   EXPECT_THAT(failure.hint, HasSubstr("ssh b true must do nothing"));
   const Failure late = no_answer("b", true, 30s);
   EXPECT_EQ(late.headline,
-            "host b gave no answer within 30.0 s (--start-timeout), although ssh let us in: its "
-            "shell hangs, or reads what is for bprun");
+            "host b gave no answer within 30.0 s (--start-timeout), although ssh logged in: the "
+            "shell there hangs, or reads the input that is meant for bprun");
   EXPECT_EQ(late.hint, failure.hint);
   EXPECT_EQ(no_answer("b", false, 30s).hint, "");
 }
@@ -262,8 +263,8 @@ TEST(Texts, SummarizeTheSameFailureOfManyHosts) {
   failures.insert(failures.begin() + 1, {"m1", Failure{.headline = "host m1: no route"}});
   failures.insert(failures.begin() + 2, {"m2", Failure{.headline = "host m2: no route"}});
   EXPECT_THAT(others_like(failures),
-              ElementsAre("so it is with 294 other hosts: n101, n102, n103, ..., n394",
-                          "host m1: no route", "so it is with 1 other host: m2"));
+              ElementsAre("the same holds for 294 other hosts: n101, n102, n103, ..., n394",
+                          "host m1: no route", "the same holds for 1 other host: m2"));
 }
 
 TEST(Texts, SayWhatIsKnownOfALostHost) {
@@ -271,26 +272,27 @@ TEST(Texts, SayWhatIsKnownOfALostHost) {
   by_ssh.local = false;
   LinkLoss loss{.before_hello = false};
   EXPECT_EQ(lost_after_hello("b", loss, by_ssh).headline,
-            "host b was lost (its agent ended without a word, and ssh exited with code 0)");
+            "host b was lost (its agent ended without a message, and ssh exited with code 0)");
   AgentStart by_srun = by_ssh;
   by_srun.srun = true;
   loss.status = 9;
   EXPECT_EQ(lost_after_hello("b", loss, by_srun).headline,
-            "host b was lost (its agent ended without a word, and srun was killed by signal 9 "
+            "host b was lost (its agent ended without a message, and srun was killed by signal 9 "
             "(SIGKILL))");
   loss.errors = {"slurmstepd-b: error: *** STEP 7.1 ON b CANCELLED AT 2026-11-20T18:58:39 ***"};
   EXPECT_EQ(lost_after_hello("b", loss, by_srun).hint, "scancel has ended the job or its step");
   loss.errors = {"slurmstepd: error: *** JOB 7 ON b CANCELLED AT 2026 DUE TO TIME LIMIT ***"};
   EXPECT_EQ(lost_after_hello("b", loss, by_srun).hint,
             "Slurm's time limit (--time) has ended the job or its step");
-  const LinkLoss told{.before_hello = false, .last_word = "was told to end by SIGTERM"};
+  const LinkLoss told{.before_hello = false, .last_word = "received SIGTERM"};
   EXPECT_EQ(lost_after_hello("b", told, by_ssh).headline,
-            "host b was lost (its agent was told to end by SIGTERM)");
+            "host b was lost (its agent received SIGTERM)");
   const LinkLoss silent{.before_hello = false, .problem = "silent for 9.0 s", .silent = true};
   const Failure failure = lost_after_hello("b", silent, by_ssh);
   EXPECT_EQ(failure.headline, "host b was lost (silent for 9.0 s)");
-  EXPECT_THAT(failure.more, ElementsAre("nothing came from it by ssh, nor by a connection of its "
-                                        "own to the job's store"));
+  EXPECT_THAT(failure.more,
+              ElementsAre("nothing came from it over ssh, nor over a connection of its "
+                          "own to the job's store"));
   EXPECT_THAT(failure.hint, HasSubstr("--lost-after 30s waits longer"));
 }
 
@@ -309,8 +311,8 @@ TEST(Texts, RefuseAnotherVersion) {
   other_hello.version = "0.1.0";
   other_hello.build = "def";
   EXPECT_EQ(version_trouble("h1", other_hello, own_hello),
-            "host h1 has bprun 0.1.0 (build def), here it is 0.2.0 (build abc): install the same "
-            "on both");
+            "host h1 has bprun 0.1.0 (build def), but this machine has 0.2.0 (build abc): install "
+            "the same version on both");
 }
 
 TEST(Quoting, EscapesControlCharactersAndInvalidUtf8Only) {
