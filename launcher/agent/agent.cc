@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -39,7 +40,7 @@ namespace {
 
 class Agent {
  public:
-  Agent(Channel::Ends ends, const JoinSession* own);
+  Agent(Channel::Ends ends, const JoinSession* session);
   int run();
 
  private:
@@ -64,7 +65,7 @@ class Agent {
   void on_signal(int number);
   void leave(const std::string& why, int code);
 
-  const JoinSession* own_;
+  const JoinSession* const session_;  // null: bprun started this agent
   EventLoop loop_;
   SignalFd signals_{SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
   HeldPort port_;
@@ -85,8 +86,8 @@ class Agent {
   int exit_code_ = 0;
 };
 
-Agent::Agent(Channel::Ends ends, const JoinSession* own)
-    : own_(own),
+Agent::Agent(Channel::Ends ends, const JoinSession* session)
+    : session_(session),
       channel_(loop_,
                std::move(ends),
                {[this](const Frame& frame) {
@@ -96,7 +97,7 @@ Agent::Agent(Channel::Ends ends, const JoinSession* own)
                 [this](const std::string& problem) {
                   leave(problem.empty() ? "its connection ended" : problem, kExitTemporary);
                 }}),
-      watch_(loop_, own != nullptr ? own->lost_after : kLostAfter),
+      watch_(loop_, session != nullptr ? session->lost_after : kLostAfter),
       probe_(loop_, [this](const ToLauncher& message) { send(message); }),
       ranks_(loop_,
              {[this](const ToLauncher& message) { send(message); }, [this] { look_for_end(); }}),
@@ -117,8 +118,8 @@ int Agent::run() {
   raise_open_files_limit();  // each rank takes two pipes
   channel_.send(std::string(kAgentMagic));
   send(make_hello(port_.number()));
-  if (own_ != nullptr) {
-    send(own_->request);
+  if (session_ != nullptr) {
+    send(session_->request);
   }
   beat();
   look();
@@ -155,7 +156,7 @@ void Agent::look() {
   loop_.after(kLookEvery, [this] { look(); });
 }
 
-// Nothing after it: of ranks that end now bprun knows the reason already.
+// The last message: bprun needs no report of the ranks that end now, as it knows the reason.
 void Agent::give_up(const Leaving& message) {
   send(message);
   channel_.close();
@@ -170,14 +171,14 @@ void Agent::handle(JobSpec& spec) {
     return;
   }
   program_ = std::get<Program>(std::move(prepared)).file;
-  key_ = share_job_key(own_ != nullptr ? key_of_job(own_->key, job_->job) : job_->key);
-  if (own_ != nullptr) {
-    say_joined(*own_, *job_);
+  key_ = share_job_key(session_ != nullptr ? key_of_job(session_->key, job_->job) : job_->key);
+  if (session_ != nullptr) {
+    say_joined(*session_, *job_);
   }
   if (!job_->store.host.empty()) {
     watch_.check_at({.store = job_->store,
                      .job = job_->job,
-                     .key = own_ != nullptr ? key_of_job(own_->key, job_->job) : job_->key,
+                     .key = session_ != nullptr ? key_of_job(session_->key, job_->job) : job_->key,
                      .host = job_->host});
   }
   send(Ready{});
@@ -189,7 +190,7 @@ void Agent::handle(const Go&) {
   }
   port_.release();
   try {
-    if (!job_->store.host.empty()) {  // on bprun's own machine bprun ends them
+    if (!job_->store.host.empty()) {  // on bprun's own machine bprun itself ends them
       watchdog_ = std::make_unique<Watchdog>(watchdog_limit(watch_.lost_after()));
     }
     for (const RankSpec& spec : job_->ranks) {
@@ -214,7 +215,7 @@ void Agent::handle(const StopRanks& message) {
     descendants_.kill_all();
   } else {
     ranks_.signal(message.signal);
-    ranks_.signal(SIGCONT);  // a stopped process could not act on it
+    ranks_.signal(SIGCONT);  // a stopped process cannot act on the signal
     loop_.after(std::chrono::milliseconds(message.grace_ms), [this] { descendants_.kill_all(); });
   }
   look_for_end();
@@ -246,19 +247,21 @@ void Agent::look_for_end() {
 }
 
 void Agent::handle(const End& message) {
-  channel_.close();  // so that the launcher knows that we have heard
-  if (own_ != nullptr) {
+  channel_.close();  // this tells bprun that the message has arrived
+  if (session_ != nullptr) {
     say_end(message);
   }
   leave("", message.exit_code);
 }
 
-// A batch system that started us, as by srun, warns by SIGUSR1 or 2. Who has come by himself has a
-// user here, who may want the job to stop, or just to leave while nothing has begun.
+// A batch system that started this agent, as with srun, warns by SIGUSR1 or SIGUSR2. An agent that
+// joined has a user on this machine. That user may want to stop the job, or to leave before it
+// begins.
 void Agent::on_signal(int number) {
   if (number == SIGUSR1 || number == SIGUSR2) {
     ranks_.signal(number);
-  } else if (own_ != nullptr && !ranks_.none_started() && !std::exchange(asked_to_stop_, true)) {
+  } else if (session_ != nullptr && !ranks_.none_started() &&
+             !std::exchange(asked_to_stop_, true)) {
     send(AskStop{number});
   } else {
     give_up({concat("received ", signal_name(number))});
@@ -270,10 +273,10 @@ void Agent::leave(const std::string& why, int code) {
   if (std::exchange(leaving_, true)) {
     return;
   }
-  if (own_ != nullptr) {
+  if (session_ != nullptr) {
     exit_code_ = code;
     if (!why.empty()) {
-      say_lost(*own_, why);
+      say_lost(*session_, why);
     }
   }
   all_started_ = true;
@@ -282,17 +285,21 @@ void Agent::leave(const std::string& why, int code) {
 
 }  // namespace
 
-int run_agent(Channel::Ends ends, const JoinSession* own) {
+int run_agent(Channel::Ends ends, const JoinSession* session) {
   ignore_broken_pipes();
-  return Agent(std::move(ends), own).run();
+  return Agent(std::move(ends), session).run();
 }
 
-// What anything else would print or read goes to /dev/null.
+// Moves the connection away from stdin and stdout, so that nothing else can print into it or read
+// from it.
 int agent_main() {
   try {
     Fd in(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
     Fd out(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
     const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    if (!in || !out || !null) {
+      throw Error(ErrorCode::io, concat("cannot move the connection: ", error_text(errno)));
+    }
     ::dup2(null.get(), STDIN_FILENO);
     ::dup2(null.get(), STDOUT_FILENO);
     return run_agent({.in = std::move(in), .out = std::move(out)});

@@ -1,6 +1,7 @@
-// The agent: starts the ranks of one host, passes their output on, and leaves no process behind.
-// The same code runs beside the launcher and behind ssh. Single-threaded: a rank dies with the
-// thread that forked it (PR_SET_PDEATHSIG), which must therefore live as long as the agent.
+// The agent: starts the ranks of one host, passes on their output, and leaves no process behind.
+// The same code runs on bprun's own machine and behind ssh. Single-threaded: the kernel kills a
+// rank when the thread that forked it ends (PR_SET_PDEATHSIG), so that thread must live as long as
+// the agent.
 #pragma once
 
 #include "launcher/agent/channel.h"
@@ -8,13 +9,14 @@
 
 namespace bp::launcher {
 
-// Serves one job by frames (messages.h) over `ends`, whose end kills every process of the job.
-// Returns the exit code of the agent's process: with `own` that of the job, 75 where the server was
-// lost, or 128 and the signal's number where this machine was told to leave before its ranks ran.
-[[nodiscard]] int run_agent(Channel::Ends ends, const JoinSession* own = nullptr);
+// Serves one job by messages (protocol/messages.h) over `ends`. When that connection ends, the
+// agent kills every process of the job. `session` is set for an agent that joins by --join. Returns
+// the exit code of this process: 0, or with `session` that of the job, 75 if the server was lost,
+// or 128 plus the signal's number if a signal ended this agent before its ranks ran. Blocks until
+// no process of the job is left here.
+[[nodiscard]] int run_agent(Channel::Ends ends, const JoinSession* session = nullptr);
 
-// The same over this process's stdin and stdout, as its whole life; what goes wrong is said on
-// stderr.
+// Does the same over this process's stdin and stdout, and prints an error on stderr.
 [[nodiscard]] int agent_main();
 
 }  // namespace bp::launcher

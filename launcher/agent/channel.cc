@@ -45,9 +45,9 @@ void Channel::close() {
   }
 }
 
-void Channel::outlast(std::chrono::milliseconds silence) {
+void Channel::outlast(std::chrono::milliseconds outage) {
   if (seal_) {
-    prepare_store_socket(in_.get(), silence);
+    prepare_store_socket(in_.get(), outage);
   }
 }
 
@@ -82,7 +82,7 @@ void Channel::write_some() {
       break;
     }
     if (written < 0 && errno != EINTR) {
-      // The other end is gone. Reading will tell, after what it still had to say.
+      // The other end has closed the connection. Reading will notice that after its last frames.
       sent_ = pending_.size();
       break;
     }

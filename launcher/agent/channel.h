@@ -1,4 +1,4 @@
-// A stream of frames over a pair of descriptors, on an event loop.
+// Sends and receives frames over a pair of descriptors, on an event loop.
 #pragma once
 
 #include <chrono>
@@ -18,16 +18,16 @@ class Channel {
  public:
   struct Listener {
     std::function<void(const Frame&)> on_frame;
-    // Once, and nothing after it: the other end closed, or sent nonsense (then `problem` says
-    // what).
+    // The last call: the other end has closed the connection (`problem` is empty) or sent bytes
+    // that are no frame.
     std::function<void(const std::string& problem)> on_closed;
   };
 
   struct Ends {
     Fd in;
     Fd out;
-    bool await_magic = false;                 // what comes before kAgentMagic is put aside
-    std::unique_ptr<SealedStream> seal = {};  // over a network without ssh
+    bool await_magic = false;                 // keep apart what comes before kAgentMagic
+    std::unique_ptr<SealedStream> seal = {};  // for a connection without ssh
   };
 
   // `loop` must outlive it.
@@ -36,15 +36,15 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  void listen(Listener listener) { listener_ = std::move(listener); }  // instead of the last
-  void send(std::string bytes);  // never waits; silently dropped once closed
+  void listen(Listener listener) { listener_ = std::move(listener); }  // replaces the last one
+  void send(std::string bytes);  // never blocks; does nothing once closed
   void close();                  // without calling the listener
   [[nodiscard]] bool all_sent() const { return sent_ == pending_.size(); }
   [[nodiscard]] const std::string& before_magic() const { return preamble_; }
-  // A network that is away for less than `silence` is not to break the connection. Nothing where
-  // that is no socket.
-  void outlast(std::chrono::milliseconds silence);
-  // When the other end was last heard of.
+  // Lets the connection survive an outage of the network that is shorter than `outage`. Does
+  // nothing for a connection without a seal, which is a pipe.
+  void outlast(std::chrono::milliseconds outage);
+  // When bytes last arrived.
   [[nodiscard]] EventLoop::Clock::time_point last_heard() const { return last_heard_; }
 
  private:

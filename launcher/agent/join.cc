@@ -23,7 +23,7 @@ constexpr auto kPause = 100ms;  // before the next try
   throw Error(ErrorCode::invalid_argument, concat("cannot join ", server.text(), ": ", why));
 }
 
-// The server's answer to hello; nothing, and why, where the connection ends before.
+// The server's answer to hello. Unset if the connection ends before it, with the reason in `why`.
 std::optional<HandshakeBody> receive_challenge(const StoreAddress& server,
                                                int fd,
                                                const Deadline& deadline,
@@ -40,7 +40,7 @@ std::optional<HandshakeBody> receive_challenge(const StoreAddress& server,
   return body;
 }
 
-// Nothing, and why, where it may work the next time.
+// Unset if a further try may work, with the reason in `why`.
 std::optional<Channel::Ends> try_to_join(const StoreAddress& server,
                                          const JobKey& key,
                                          const Deadline& whole,
@@ -68,17 +68,17 @@ std::optional<Channel::Ends> try_to_join(const StoreAddress& server,
 }  // namespace
 
 int join_job(const JoinOrder& order) {
-  const JoinSession own{order.request, read_join_key(), order.server.text(), order.lost_after};
-  const Deadline deadline(order.patience);
+  const JoinSession session{order.request, read_join_key(), order.server.text(), order.lost_after};
+  const Deadline deadline(order.start_timeout);
   std::string why = "no answer";
   while (true) {
-    if (auto ends = try_to_join(order.server, own.key, deadline, why)) {
-      return run_agent(std::move(*ends), &own);
+    if (auto ends = try_to_join(order.server, session.key, deadline, why)) {
+      return run_agent(std::move(*ends), &session);
     }
     if (deadline.left() <= kPause) {
       throw Error(ErrorCode::timeout,
-                  concat("no bprun --serve has answered at ", own.server, " within ",
-                         elapsed_text(order.patience), " (--start-timeout): ", why,
+                  concat("no bprun --serve has answered at ", session.server, " within ",
+                         elapsed_text(order.start_timeout), " (--start-timeout): ", why,
                          "; is it running, and has its job not begun without this machine?"));
     }
     std::this_thread::sleep_for(kPause);

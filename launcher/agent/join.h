@@ -1,4 +1,4 @@
-// bprun --join: an agent that goes to its launcher by itself.
+// bprun --join: connects to a bprun --serve and becomes one of its agents.
 #pragma once
 
 #include <chrono>
@@ -11,13 +11,14 @@ namespace bp::launcher {
 struct JoinOrder {
   StoreAddress server;
   Join request;
-  std::chrono::milliseconds patience{30'000};        // for the server to be there
-  std::chrono::milliseconds lost_after{kLostAfter};  // of the server, until that names another
+  std::chrono::milliseconds start_timeout{30'000};   // for the server to answer
+  std::chrono::milliseconds lost_after{kLostAfter};  // until the server sends another
 };
 
-// Tries until the server is there, proves to it and has it prove that both know the key, then is
-// its agent (run_agent()). Throws invalid_argument where they do not belong together and
-// timeout where there is no server in time.
+// Tries until the server answers. Each end proves to the other that it knows the key. Then runs as
+// the server's agent (run_agent()) and returns the exit code. Throws invalid_argument if the key,
+// the version or the program at that address is not the right one, and timeout if no server answers
+// in time. Blocks until the job has ended.
 [[nodiscard]] int join_job(const JoinOrder& order);
 
 }  // namespace bp::launcher

@@ -35,7 +35,7 @@ JoinHandshake::~JoinHandshake() {
   if (socket_) loop_.forget(socket_.get());
 }
 
-// Never reads beyond a frame: what follows the last one is the channel's.
+// Never reads beyond a frame: the bytes after the last one belong to the channel.
 void JoinHandshake::read_some() {
   const FrameLimits limits{.body = kMaxHandshakeBody, .mac = 0};
   std::array<char, kFrameHeader + kMaxHandshakeBody> buffer{};
@@ -73,7 +73,8 @@ void JoinHandshake::take(std::string_view body) {
   }
 }
 
-// Into the empty buffer of a new connection it fits; if not, the other side will not go on.
+// The frame fits the empty send buffer of a new connection. If it does not, the peer cannot
+// continue, and the time limit ends the handshake.
 void JoinHandshake::send(const std::string& frame) {
   static_cast<void>(::send(socket_.get(), frame.data(), frame.size(), MSG_NOSIGNAL));
 }

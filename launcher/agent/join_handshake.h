@@ -1,4 +1,4 @@
-// Somebody who has connected to bprun --serve and has not yet proved that he knows its key.
+// A connection to bprun --serve until the peer has proved that it knows the key.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ class JoinHandshake {
     std::function<void(Channel::Ends)> on_admitted;
     std::function<void(const std::string& why)> on_refused;
   };
-  // One of the two is called within `limit`, once, and may destroy this. `loop` must outlive it.
+  // Calls one of the two once, within `limit`. That call may destroy this. `loop` must outlive it.
   JoinHandshake(EventLoop& loop,
                 Fd socket,
                 const JobKey& key,

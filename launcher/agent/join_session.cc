@@ -8,16 +8,16 @@
 
 namespace bp::launcher {
 
-void say_joined(const JoinSession& own, const JobSpec& job) {
+void say_joined(const JoinSession& session, const JobSpec& job) {
   std::vector<int> ranks;
   for (const RankSpec& rank : job.ranks) ranks.push_back(rank.rank);
   std::fprintf(stderr, "bprun: joined %s, which prints the output of %s %s of this machine\n",
-               own.server.c_str(), ranks.size() == 1 ? "rank" : "ranks",
+               session.server.c_str(), ranks.size() == 1 ? "rank" : "ranks",
                rank_ranges(ranks).c_str());
 }
 
-void say_lost(const JoinSession& own, const std::string& why) {
-  std::fprintf(stderr, "bprun: lost bprun at %s: %s\n", own.server.c_str(),
+void say_lost(const JoinSession& session, const std::string& why) {
+  std::fprintf(stderr, "bprun: lost bprun at %s: %s\n", session.server.c_str(),
                quoted_line(why).c_str());
 }
 

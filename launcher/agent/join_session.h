@@ -1,4 +1,4 @@
-// An agent that has come by itself (--join) instead of being started by bprun.
+// What an agent knows that joins a job by --join instead of being started by bprun.
 #pragma once
 
 #include <chrono>
@@ -12,14 +12,15 @@ namespace bp::launcher {
 
 struct JoinSession {
   Join request;
-  JobKey key{};        // by which both ends know each other; the job's is made of it (join_key.h)
+  JobKey key{};        // proves each end to the other; the job's key derives from it (join_key.h)
   std::string server;  // "h1:7000"
-  std::chrono::milliseconds lost_after{kLostAfter};  // until the server names another
+  std::chrono::milliseconds lost_after{kLostAfter};  // until the server sends another
 };
 
-// What its user sees of the job, on stderr: all output goes to the server.
-void say_joined(const JoinSession& own, const JobSpec& job);
-void say_lost(const JoinSession& own, const std::string& why);
+// Print on stderr that the job has begun, that the server was lost, and how the job ended. All
+// output of the ranks goes to the server.
+void say_joined(const JoinSession& session, const JobSpec& job);
+void say_lost(const JoinSession& session, const std::string& why);
 void say_end(const End& end);
 
 }  // namespace bp::launcher

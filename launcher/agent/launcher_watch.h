@@ -1,5 +1,5 @@
-// What an agent knows of whether bprun is alive: by its usual connection and, when nothing comes by
-// that, by new ones (liveness_check.h). Alive by either is alive.
+// Watches whether bprun is alive: by heartbeats on the agent's connection and, while none arrive,
+// by new connections (liveness_check.h). Either of them suffices.
 #pragma once
 
 #include <chrono>
@@ -19,14 +19,15 @@ class LauncherWatch {
  public:
   using Time = EventLoop::Clock::time_point;
 
-  // `loop` must outlive it. `lost_after` holds until bprun names another.
+  // bprun is lost after a silence of `lost_after`, until a heartbeat brings another value. `loop`
+  // must outlive this.
   LauncherWatch(EventLoop& loop, std::chrono::milliseconds lost_after)
       : loop_(loop), lost_after_(lost_after) {}
 
   void take(const Heartbeat& heartbeat);
-  // From here on there is something to connect to.
+  // From here on new connections can go to `target`.
   void check_at(LivenessTarget target) { target_ = std::move(target); }
-  // Once in kLookEvery. `heard`: when something last came by the usual connection.
+  // The agent calls this every kLookEvery. `heard` is when bytes last arrived on its connection.
   void look(Time heard);
 
   [[nodiscard]] std::chrono::milliseconds lost_after() const { return lost_after_; }
@@ -44,12 +45,12 @@ class LauncherWatch {
   std::uint64_t signs_ = 0;
   Time next_check_{};
   Time last_look_ = EventLoop::Clock::now();
-  Time reached_{};                 // by a check
-  Time awake_since_ = last_look_;  // after a pause of our own
+  Time reached_{};                 // when a check last reached bprun
+  Time awake_since_ = last_look_;  // the end of the last pause of this process
   EventLoop::Clock::duration silence_{0};
-  bool missed_ = false;  // bprun says that it hears nothing of us
-  int failures_ = 0;     // of checks since one was answered
-  std::string problem_;  // of the last of them
+  bool missed_ = false;  // bprun reports that it hears nothing from this agent
+  int failures_ = 0;     // checks in a row that failed
+  std::string problem_;  // of the last failed check
 };
 
 }  // namespace bp::launcher

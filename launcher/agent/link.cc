@@ -26,12 +26,13 @@ namespace {
 
 constexpr std::size_t kErrorLines = 5;
 constexpr std::size_t kMaxErrors = 16U << 10U;
-// After the end of its frames, for the process itself to end and ssh to say why.
+// After the end of the connection, for the process to end and ssh to say why.
 constexpr std::chrono::milliseconds kLastWords{1000};
 
 // sshd at MaxStartups closes a connection before it has said anything.
 constexpr int kMostTries = 6;
-constexpr std::chrono::milliseconds kFirstRetry{500};  // doubled each time; half of it is by chance
+constexpr std::chrono::milliseconds kFirstRetry{
+    500};  // doubled each time; a random half of it is left out
 
 bool has_no_room(const std::string& errors) {
   return errors.find("exchange_identification: ") != std::string::npos &&
@@ -39,7 +40,7 @@ bool has_no_room(const std::string& errors) {
           errors.find("reset by peer") != std::string::npos);
 }
 
-// What ssh says with LogLevel=VERBOSE and is no trouble.
+// Lines that ssh prints with LogLevel=VERBOSE and that report no problem.
 bool is_no_trouble(std::string_view line) {
   static constexpr std::array<std::string_view, 4> kLines{"Authenticated to ", "Transferred: sent ",
                                                           "Bytes per second: sent ",
@@ -132,7 +133,8 @@ bool AgentLink::let_in() const {
   return error_text_.find("Authenticated to ") != std::string::npos;
 }
 
-// Many bprun and hosts behind one sshd try at once; they should not come again together.
+// Many hosts behind one sshd may be tried at once. The random part keeps them from coming back
+// together.
 bool AgentLink::try_again() {
   if (!loss_.before_hello || loss_.tries >= kMostTries || !has_no_room(error_text_)) {
     return false;

@@ -1,5 +1,5 @@
-// The launcher's end of one agent: its process (or the ssh that leads to it), its frames, and what
-// ssh complained about.
+// bprun's end of the connection to one agent: the agent's process or the ssh that leads to it, the
+// messages, and the error messages of ssh.
 #pragma once
 
 #include <chrono>
@@ -16,16 +16,16 @@
 
 namespace bp::launcher {
 
-// How a connection ended that should not have.
+// How the connection to an agent was lost.
 struct LinkLoss {
   bool before_hello = true;
-  bool let_in = false;                   // ssh said that the login worked
-  int tries = 1;                         // to log in
+  bool let_in = false;                   // ssh reported a successful login
+  int tries = 1;                         // how often ssh was started
   int status = 0;                        // of the process, as from waitpid
-  std::string problem = {};              // what was wrong with its frames; empty: they just ended
+  std::string problem = {};              // what was wrong with its frames; empty: nothing
   std::string last_word = {};            // why the agent left: Leaving::why
-  bool gave_up_on_us = false;            // because it heard nothing of this process
-  bool silent = false;                   // nothing came any more, by whatever way
+  bool gave_up_on_us = false;            // the agent left because it heard nothing from bprun
+  bool silent = false;                   // nothing came any more, nor by the store
   std::vector<std::string> errors = {};  // the last lines of ssh and of the remote shell
 };
 
@@ -33,30 +33,32 @@ class AgentLink {
  public:
   struct Listener {
     std::function<void(ToLauncher&)> on_message;
-    std::function<void(const LinkLoss&)> on_lost;  // once, and nothing after it
+    std::function<void(const LinkLoss&)> on_lost;  // the last call
   };
 
-  // An agent on this machine, as a copy of this process: before it has other threads.
+  // Starts an agent on this machine as a fork of this process, which must not have other threads
+  // yet.
   AgentLink(EventLoop& loop, Listener listener);
-  // Starts `argv`; its first word is looked for on PATH. Throws io when it cannot be started. Where
-  // sshd has no room for another login, this tries again for some seconds.
+  // Starts `argv`, whose first word it looks up in PATH. Throws io if it cannot be started. If sshd
+  // takes no more logins at the time, tries again for some seconds.
   AgentLink(EventLoop& loop, const std::vector<std::string>& argv, Listener listener);
-  // To an agent that has come by itself and said hello already, over `channel`.
+  // For an agent that has joined and said hello over `channel`.
   AgentLink(EventLoop& loop, std::unique_ptr<Channel> channel, Listener listener);
-  ~AgentLink();  // hangs up, and kills the process if it is still there
+  ~AgentLink();  // hangs up, and kills the process if it still runs
   AgentLink(const AgentLink&) = delete;
   AgentLink& operator=(const AgentLink&) = delete;
 
   void send(const ToAgent& message) { channel_->send(encode(message)); }
   [[nodiscard]] bool closed() const { return closed_; }  // lost, or hung up
-  [[nodiscard]] bool let_in() const;                     // ssh has said that the login worked
+  [[nodiscard]] bool let_in() const;                     // ssh has reported a successful login
   [[nodiscard]] EventLoop::Clock::time_point last_heard() const { return channel_->last_heard(); }
-  // A connection of our own is not to break before we give up the host.
-  void outlast(std::chrono::milliseconds silence) { channel_->outlast(silence); }
-  // Lets the agent go: it kills what it still has and ends. No loss is reported any more.
+  // Channel::outlast()
+  void outlast(std::chrono::milliseconds outage) { channel_->outlast(outage); }
+  // Closes the connection, upon which the agent kills its processes and ends. on_lost is not called
+  // any more.
   void hang_up();
-  // For that end, after hang_up(). Kills what has not ended by then, and at once an ssh behind
-  // which there is no agent yet.
+  // Waits, after hang_up(), for the agent's process or its ssh to end, and kills it if it has not
+  // ended by `deadline`. Kills an ssh at once if no agent has answered behind it.
   void wait(Deadline deadline);
 
  private:
@@ -76,7 +78,7 @@ class AgentLink {
   EventLoop& loop_;
   Listener listener_;
   std::vector<std::string> argv_;
-  std::unique_ptr<Child> child_;  // none behind an agent that has come by itself
+  std::unique_ptr<Child> child_;  // null for an agent that has joined
   std::unique_ptr<Channel> channel_;
   Fd errors_;
   std::string error_text_;

@@ -38,7 +38,7 @@ Numeric numeric_of(int socket, AskSocket ask) {
   return {text.starts_with(kMapped) ? text.substr(kMapped.size()) : text, port.data()};
 }
 
-// Empty, and errno, where that fails.
+// Empty if that fails, with errno.
 Fd try_to_listen(const std::string& address, int port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;

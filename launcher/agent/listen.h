@@ -1,4 +1,4 @@
-// TCP sockets as text and numbers.
+// Listening TCP sockets, and addresses of sockets as text.
 #pragma once
 
 #include <string>
@@ -7,15 +7,16 @@
 
 namespace bp::launcher {
 
-// Listens at a numeric address; an empty one is all there are, of IPv6 too where there is any. Port
-// 0: any free one. Throws invalid_argument saying why not.
+// Listens at a numeric address; at all addresses, IPv6 included if the machine has it, if `address`
+// is empty. Port 0 takes any free port. Throws invalid_argument with the reason if that fails.
 [[nodiscard]] Fd listen_at(const std::string& address, int port);
 
-// A connection that waits; empty where none does. Close-on-exec.
+// Accepts a pending connection, close-on-exec. Empty if there is none, with errno.
 [[nodiscard]] Fd accept_waiting(int listener);
 
 [[nodiscard]] int port_of(int socket);
-// Numeric, without port; IPv4 as IPv4 on whatever socket. Empty where there is none.
+// Numeric, without port; an IPv4 address as IPv4 even on an IPv6 socket. Empty if the socket has
+// none.
 [[nodiscard]] std::string own_address_of(int socket);
 [[nodiscard]] std::string peer_address_of(int socket);
 

@@ -27,7 +27,7 @@ LivenessCheck::LivenessCheck(EventLoop& loop,
       sign_(sign),
       done_(std::move(done)),
       handshake_(target.key, target.job, -1) {
-  // Not from the constructor: what owns this may want to hear of the end.
+  // Not from the constructor: `done` may need the owner to be complete.
   timer_ = loop_.after(0ms, [this] {
     timer_ = loop_.after(kCheckLimit, [this] {
       end(state_ == State::connecting ? "no answer" : "a connection, but no answer");
@@ -133,7 +133,8 @@ void LivenessCheck::take_answer(const FrameView& frame) {
   }
 }
 
-// Fits the empty buffer of a new connection. If not, there is no answer either.
+// The bytes fit the empty send buffer of a new connection. If they do not, no answer comes, and the
+// check fails by its time limit.
 void LivenessCheck::send(const std::string& bytes) {
   static_cast<void>(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
 }

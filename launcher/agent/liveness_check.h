@@ -1,8 +1,9 @@
-// One try of an agent to reach bprun by a connection of its own, to the job's store. TCP may be
-// silent for as long again as the network was away; a new connection is not.
+// One attempt of an agent to reach bprun by a new connection to the job's store. After an outage of
+// the network an old TCP connection may stay silent for as long as the outage lasted; a new one
+// does not.
 //
-// Both ends prove that they know the job's key. The agent leaves a sign under a key of its host in
-// the store, by which bprun in turn knows that this host is alive.
+// Both ends prove that they know the job's key. The agent then sets a key of its host in the store,
+// which tells bprun that this host is alive.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 
 namespace bp::launcher {
 
-// The store's keys for signs of life; the number of the host follows. The value changes with each.
+// The prefix of these keys; the number of the host follows. Each check sets another value.
 inline constexpr const char* kHostAliveKeys = "bprun/host_alive/";
 
 struct LivenessTarget {
@@ -29,8 +30,8 @@ struct LivenessTarget {
 
 class LivenessCheck {
  public:
-  // Calls `done` once from the loop, at most kCheckLimit later, with what went wrong or an empty
-  // text. `done` must not destroy this. `loop` must outlive it.
+  // Calls `done` once from the loop, at most kCheckLimit later, with the problem or an empty text.
+  // `done` must not destroy this. `loop` must outlive it. `sign` is the value to set.
   LivenessCheck(EventLoop& loop,
                 const LivenessTarget& target,
                 std::uint64_t sign,

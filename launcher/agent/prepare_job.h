@@ -1,5 +1,5 @@
-// What a host does with a job before its ranks start: takes its working directory and umask, makes
-// its environment, and looks for its program.
+// Prepares a host for the ranks of a job: enters the working directory, sets the umask, completes
+// the environment and looks for the program.
 #pragma once
 
 #include <variant>
@@ -9,8 +9,9 @@
 
 namespace bp::launcher {
 
-// Changes this process's directory and umask, and completes job.environment. The program, or why
-// the job cannot start here.
+// Changes this process's directory and umask unless the agent keeps its own (job.directory is
+// empty), and completes job.environment. Returns the program, or why the job cannot start on this
+// host.
 [[nodiscard]] std::variant<Program, StartFailed> prepare_job(JobSpec& job);
 
 }  // namespace bp::launcher

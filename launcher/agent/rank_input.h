@@ -1,4 +1,4 @@
-// The stdin of rank 0, on the agent's side: written as fast as the rank reads.
+// Writes the stdin of rank 0 on the agent's side, as fast as the rank reads.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,14 @@ namespace bp::launcher {
 
 class RankInput {
  public:
-  // `taken` is told how many bytes the rank has got, or never will.
+  // `taken` gets the number of bytes that the rank has got or never will get. `loop` must outlive
+  // this.
   RankInput(EventLoop& loop, Fd pipe, std::function<void(std::uint32_t)> taken);
   ~RankInput() { close(); }
   RankInput(const RankInput&) = delete;
   RankInput& operator=(const RankInput&) = delete;
 
-  void push(std::string_view data);  // empty: the end, once all before it is written
+  void push(std::string_view data);  // empty: the end of stdin, after all earlier data
 
  private:
   void write_some();

@@ -1,5 +1,5 @@
-// One output stream of one rank, on the agent's side: read, and passed on as far as the launcher's
-// window allows.
+// Reads one output stream of one rank on the agent's side and sends it to bprun as far as the
+// flow-control window allows.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace bp::launcher {
 
-// What one agent may still send before the launcher says OutputTaken.
+// The bytes that an agent may still send before bprun sends OutputTaken.
 class OutputWindow {
  public:
   [[nodiscard]] std::uint32_t left() const { return left_; }
@@ -23,7 +23,7 @@ class OutputWindow {
 
 class RankOutput {
  public:
-  // Everything passed in must outlive it.
+  // `loop` and `window` must outlive it.
   RankOutput(EventLoop& loop,
              OutputWindow& window,
              std::function<void(Output)> send,
@@ -35,14 +35,15 @@ class RankOutput {
   RankOutput& operator=(const RankOutput&) = delete;
 
   [[nodiscard]] bool open() const { return static_cast<bool>(pipe_); }
-  // Passes on what is there now, within the window.
+  // Sends what can be read now, within the window.
   void drain();
-  // Nobody writes any more: drains, then ends the stream, at once or when the window allows.
+  // No process writes any more. Sends the rest and then the end of the stream, at once or when the
+  // window allows.
   void finish();
   void update_interest();  // after the window has changed
 
  private:
-  [[nodiscard]] bool read_some();  // whether there may be more
+  [[nodiscard]] bool read_some();  // returns whether there may be more
   void end();
   void close();
 

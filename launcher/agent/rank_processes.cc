@@ -67,7 +67,7 @@ std::unique_ptr<RankOutput> RankProcesses::read_output(int rank, Stream stream, 
 
 void RankProcesses::signal(int number) const {
   for (const Rank& rank : ranks_) {
-    if (rank.running) {  // not reaped yet, so its number still is its own
+    if (rank.running) {  // not reaped yet, so no other process has its number
       ::kill(-rank.pid, number);
     }
   }

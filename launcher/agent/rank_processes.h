@@ -1,4 +1,4 @@
-// The ranks of one host, on the agent's side: their processes, what they print, and rank 0's stdin.
+// The ranks of one host on the agent's side: their processes, their output, and rank 0's stdin.
 #pragma once
 
 #include <sys/types.h>
@@ -21,23 +21,24 @@ class RankProcesses {
  public:
   struct Listener {
     std::function<void(const ToLauncher&)> send;
-    std::function<void()> output_ended;  // one stream of one rank
+    std::function<void()> output_ended;  // a stream of a rank has ended
   };
   // `loop` must outlive it.
   RankProcesses(EventLoop& loop, Listener listener);
 
-  // Starts rank `spec` of `job` from the program in `file`, with the job's key behind `key_fd`, and
-  // tells the launcher: Started, or StartFailed and false. Throws io where there is no pipe.
+  // Starts rank `spec` of `job` from the program in `file`, which inherits `key_fd` with the job's
+  // key. Sends Started and returns true, or sends StartFailed and returns false. Throws io if no
+  // pipe can be made.
   [[nodiscard]] bool start(const JobSpec& job,
                            const RankSpec& spec,
                            const std::string& file,
                            int key_fd);
-  // To the group of each that runs.
+  // Signals the process group of each rank that runs.
   void signal(int number) const;
-  // A child of ours has ended and was reaped. If it was a rank, its output is passed on as far as
-  // the window allows, and then its end.
+  // A child of this process has ended and was reaped. If it was a rank, sends its output as far as
+  // the flow-control window allows, and then Exited.
   void child_ended(pid_t pid, int status, std::string cause);
-  // Nobody writes any more: true once all output has been passed on, and its end.
+  // No process writes any more. Returns true once all output and its end have been sent.
   [[nodiscard]] bool finish_output();
 
   void push_input(std::string_view data);

@@ -13,9 +13,9 @@ std::vector<std::string> agent_command(const std::vector<std::string>& ssh,
                                        std::chrono::milliseconds lost_after) {
   std::vector<std::string> command = ssh;
   if (std::filesystem::path(ssh.front()).filename() == "ssh") {
-    // --lost-after says when a host that is silent is lost. TCP, and so ssh, may hear nothing for
-    // twice that time although the network is back; ssh gives up after three times.
-    // VERBOSE has it say that the login has worked.
+    // --lost-after decides when a silent host is lost. TCP, and so ssh, may hear nothing for twice
+    // that time although the network is back, so ssh gives up only after three times.
+    // With VERBOSE, ssh reports a successful login.
     const auto alive = std::chrono::ceil<std::chrono::seconds>(lost_after / 3).count();
     for (const std::string& option :
          {std::string("BatchMode=yes"), std::string("ConnectTimeout=10"),
@@ -37,7 +37,8 @@ std::vector<std::string> agent_command(const std::vector<std::string>& ssh,
 }
 
 std::vector<std::string> srun_command(const Host& host, const std::string& remote_bprun) {
-  // An agent tells by SSH_CONNECTION where bprun is; srun would hand it on of the user's own login.
+  // An agent reads bprun's address from SSH_CONNECTION. srun would pass on that of the user's
+  // login.
   return {"srun",
           "--overlap",
           "--nodes=1",

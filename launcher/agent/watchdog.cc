@@ -23,12 +23,13 @@ namespace bp::launcher {
 namespace {
 
 constexpr int kPipe = 3;
-// When everything was frozen and goes on, the agent needs a moment to say so.
+// When the whole machine was suspended and continues, the agent needs a moment to call calm().
 constexpr std::chrono::milliseconds kSecondLook{1'000};
-constexpr std::chrono::milliseconds kKillWithin{5'000};  // else something hangs in the kernel
+constexpr std::chrono::milliseconds kKillWithin{
+    5'000};  // a process that lives longer hangs in the kernel
 
-// Of what the agent has open, only the pipe: an ssh that waits for the end of its output would else
-// wait for this process.
+// Keeps only the pipe of the agent's open files. An ssh that waits for the end of its output would
+// otherwise wait for this process.
 void let_go_of_files(int pipe) {
   const int null = ::open("/dev/null", O_RDWR);
   ::dup2(pipe, kPipe);
@@ -38,7 +39,7 @@ void let_go_of_files(int pipe) {
   ::close_range(kPipe + 1, ~0U, 0);
 }
 
-// Whether a sign, or the end of the agent, comes in time.
+// Whether the agent calls calm(), or ends, within `limit`.
 bool hears(std::chrono::milliseconds limit) {
   pollfd entry{.fd = kPipe, .events = POLLIN, .revents = 0};
   int ready = 0;
@@ -48,7 +49,7 @@ bool hears(std::chrono::milliseconds limit) {
   return ready != 0;
 }
 
-// First what is below the agent: without it orphans would be hard to find.
+// Kills the processes below the agent first: once the agent is dead, they are hard to find.
 void kill_all(pid_t agent) {
   const Deadline deadline(kKillWithin);
   while (!deadline.passed()) {
@@ -87,8 +88,8 @@ Watchdog::Watchdog(std::chrono::milliseconds limit) {
   Pipe pipe = make_pipe();
   set_nonblocking(pipe.write.get());
   const pid_t agent = ::getpid();
-  // As fork(), but the end of this child sends no signal, and so waitid() does not count it among
-  // the children: without any, the agent knows that its ranks have left nothing.
+  // Like fork(), but the end of this child sends no signal, so waitid() does not count it as a
+  // child. The agent takes "no child" to mean that its ranks have left no process.
   pid_ = static_cast<pid_t>(::syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr));
   if (pid_ == 0) {
     pipe.write.reset();
@@ -101,7 +102,7 @@ Watchdog::Watchdog(std::chrono::milliseconds limit) {
 }
 
 Watchdog::~Watchdog() {
-  ::kill(pid_, SIGKILL);  // not reaped yet, so its number still is its own
+  ::kill(pid_, SIGKILL);  // not reaped yet, so no other process has its number
   ::waitpid(pid_, nullptr, __WCLONE);
 }
 

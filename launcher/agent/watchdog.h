@@ -1,6 +1,6 @@
-// A process beside an agent on another machine. It kills the agent and what that has started when
-// the agent itself is stopped or hangs: bprun has given up the host by then, and no other process
-// there would end the ranks.
+// A process beside an agent on another machine than bprun's. If the agent is stopped or hangs, it
+// kills the agent and all processes below it: bprun then counts the host as lost, and no other
+// process there would end the ranks.
 #pragma once
 
 #include <sys/types.h>
@@ -13,13 +13,13 @@ namespace bp::launcher {
 
 class Watchdog {
  public:
-  // `limit`: how long the agent may give no sign. Throws io where there can be no such process.
+  // Kills once calm() has not been called for `limit`. Throws io if the process cannot be started.
   explicit Watchdog(std::chrono::milliseconds limit);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  void calm() const;  // the agent is alive
+  void calm() const;  // tells it that the agent is alive
   [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:
