@@ -42,7 +42,7 @@ silent_rank() {
   done
   begin=${EPOCHREALTIME/./}
   kill -STOP "$(<"$work/silent.1")"
-  until grep -q 'warning: rank 1 .* gives no sign of life' "$work/silent.log"; do
+  until grep -q 'warning: rank 1 .* has sent no heartbeat' "$work/silent.log"; do
     (((${EPOCHREALTIME/./} - begin) < 30000000)) || { status=1; break; }
     sleep 0.1
   done
