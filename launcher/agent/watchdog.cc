@@ -34,7 +34,9 @@ void let_go_of_files(int pipe) {
   const int null = ::open("/dev/null", O_RDWR);
   ::dup2(pipe, kPipe);
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    ::dup2(null, standard);
+    if (::dup2(null, standard) < 0) {
+      ::close(standard);
+    }
   }
   ::close_range(kPipe + 1, ~0U, 0);
 }

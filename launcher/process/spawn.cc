@@ -131,6 +131,9 @@ SpawnResult spawn(const SpawnRequest& request) {
   int standard_input = request.standard_input;
   if (standard_input < 0) {
     null = Fd(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    if (!null) {
+      return {-1, errno};  // else the program would have this process's stdin
+    }
     standard_input = null.get();
   }
   Pipe error_pipe = make_pipe();

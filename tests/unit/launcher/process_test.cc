@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,6 +57,19 @@ TEST(Spawn, ReportsWhyAProgramCannotStart) {
   request.file = folder.file("bad_interpreter", 0755, "#!/no/such/shell\n");
   EXPECT_EQ(spawn(request).error, ENOENT);
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "spawn() must leave no zombie";
+}
+
+// The program must not get this process's stdin instead.
+TEST(Spawn, ReportsThatDevNullCannotBeOpened) {
+  const Fd next(::open("/", O_RDONLY | O_CLOEXEC));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit full{static_cast<rlim_t>(next.get()) + 1, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &full), 0);
+  const SpawnResult result = spawn(shell("true"));
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(result.pid, -1);
+  EXPECT_EQ(result.error, EMFILE);
 }
 
 TEST(Spawn, StartsInItsOwnSessionWithCleanSignals) {
