@@ -16,9 +16,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kLibTorch = BP_LIBTORCH_VERSION;  // empty: built without
+constexpr const char* kLibTorch = BP_LIBTORCH_VERSION;  // empty: built without LibTorch
 
-// Those of bp that are installed beside bprun.
+// The programs of bp in the folder of this bprun.
 std::vector<std::string> programs() {
   std::vector<std::string> found;
   const auto folder = std::filesystem::path(own_program()).parent_path();

@@ -1,11 +1,11 @@
-// bprun --check-build: what this build has in it.
+// bprun --check-build: what this build contains.
 #pragma once
 
 #include <string>
 
 namespace bp::launcher {
 
-// Lines for people, or one JSON object.
+// Returns lines for people, or one JSON object.
 [[nodiscard]] std::string check_build(bool json);
 
 }  // namespace bp::launcher

@@ -5,7 +5,6 @@
 #include "bp/error.h"
 
 namespace bp::launcher {
-namespace {}  // namespace
 
 void check_joining(const Options& options) {
   if (!options.serve_port && !options.join) return;
@@ -32,8 +31,9 @@ void check_joining(const Options& options) {
   if (options.serve_port && (*options.serve_port < 0 || *options.serve_port > 65535)) {
     refuse(concat("--serve must be a port from 0 to 65535, not ", *options.serve_port));
   }
-  if (options.serve_port && !options.ranks)
+  if (options.serve_port && !options.ranks) {
     refuse("--serve needs -n, the number of ranks of the job");
+  }
   const int least = options.serve_port ? 0 : 1;
   if (options.slots < least || options.slots > kMaxSlots) {
     refuse(concat("--slots must be from ", least, " to ", kMaxSlots, ", not ", options.slots));

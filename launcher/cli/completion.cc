@@ -9,10 +9,10 @@
 namespace bp::launcher {
 namespace {
 
-// What an option's value may be, by the word that --help has for it.
+// How to complete an option's value, by the name that --help shows for the value.
 struct Values {
   std::string_view type;
-  std::string_view how;  // to complete it
+  std::string_view how;  // the option of compgen
 };
 
 constexpr std::array kValues{
@@ -87,7 +87,7 @@ std::string bash_completion(const CLI::App& app) {
     const std::string names = names_of(*option);
     all += concat(all.empty() ? "" : " ", names);
     if (option->get_items_expected_min() == 0) {
-      continue;  // a flag, or a value that may be left out
+      continue;  // a flag, or an option with an optional value
     }
     valued += concat(" ", names);
     const auto known = std::ranges::find(kValues, option->get_type_name(), &Values::type);

@@ -7,8 +7,8 @@
 
 namespace bp::launcher {
 
-// A script for bash, to be read by `source`: completes the options that `app` has, their values
-// where they are words or files, and the program as if it stood alone.
+// Returns a script for bash that `source` reads. It completes the options of `app`, their values if
+// they are words or files, and the program with its arguments as if they stood alone.
 [[nodiscard]] std::string bash_completion(const CLI::App& app);
 
 }  // namespace bp::launcher

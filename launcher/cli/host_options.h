@@ -1,4 +1,4 @@
-// The options that bprun and its tools share: which hosts, and how they are reached.
+// The options that bprun and its tools share: which hosts to use, and how to reach them.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,10 +7,10 @@
 
 namespace bp::launcher {
 
-// Both must live until the command line is parsed.
+// Adds them to `app`. Parsing writes into `options`, so both must live until then.
 void add_host_options(CLI::App& app, Options& options);
 
-// After parsing. Throws invalid_argument where options contradict each other.
+// For after parsing. Throws invalid_argument if options contradict each other.
 void check_host_options(const Options& options);
 
 }  // namespace bp::launcher

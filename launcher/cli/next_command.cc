@@ -5,8 +5,8 @@
 
 namespace bp::launcher {
 
-std::string next_command(const CommandWords& words, std::string_view told) {
-  const ResumeWords resumed = words_told(told);
+std::string next_command(const CommandWords& words, std::string_view reported) {
+  const ResumeWords resumed = words_told(reported);
   std::vector<std::string> command = words.own;
   for (const std::string& word : command_instead(words.program, resumed)) {
     command.push_back(word);

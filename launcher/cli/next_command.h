@@ -1,4 +1,4 @@
-// The command line to continue with after a failure, to be copied into a shell. Pure.
+// The command line that resumes or repeats a job after a failure, ready for a shell. Pure.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace bp::launcher {
 
-// A whole command line of bprun's.
+// A command line of bprun in two parts.
 struct CommandWords {
-  std::vector<std::string> own;      // bprun as it was called, and its options
+  std::vector<std::string> own;      // bprun, as it was called, and its options
   std::vector<std::string> program;  // with its arguments
 };
 
-// "resume: ..." where the program told that it has saved something to resume from, else "run again:
-// ...", with the arguments that it told. `told`: the value of kResumeArguments, "" where there is
-// none; the arguments are then those that the program had.
-[[nodiscard]] std::string next_command(const CommandWords& words, std::string_view told);
+// Returns "resume: COMMAND" if the program has reported that it saved something to resume from,
+// else "run again: COMMAND". `reported` is the value of the store's key kResumeArguments, with the
+// arguments to use; if it is empty, COMMAND has the arguments of `words`.
+[[nodiscard]] std::string next_command(const CommandWords& words, std::string_view reported);
 
 }  // namespace bp::launcher

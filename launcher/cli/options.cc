@@ -38,7 +38,7 @@ Examples:
   bprun doctor -H a,b                    whether these hosts are fit for a job
   bprun gpus -H a,b                      their GPUs, and who uses them)";
 
-constexpr std::chrono::seconds kShortestSilence{1};  // a busy machine has pauses of a part of that
+constexpr std::chrono::seconds kLeastKillSilent{1};  // ranks on a busy machine pause for less
 
 EarlyExit usage_error(const std::string& text, const std::string& advice = "") {
   return {kExitUsage, concat("bprun: ", text, "\n  hint: ", advice,
@@ -48,14 +48,14 @@ EarlyExit usage_error(const std::string& text, const std::string& advice = "") {
                              "bprun --help shows examples and all options")};
 }
 
-// What CLI11 cannot convert itself.
+// Values that CLI11 cannot convert itself.
 struct RawOptions {
   std::string prefix = "rank";
   std::string colours = "auto";
   std::string shown_ranks;  // empty: not given
   std::string grace = "30s";
   std::string kill_silent;  // empty: not given
-  std::string lost_after;   // likewise
+  std::string lost_after;   // empty: not given
   std::string on_failure = "stop";
   bool check_build = false;
   std::string completion;
@@ -157,22 +157,22 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// CLI11 knows nothing of a program that follows, and writes a flag's default in its own way.
+// CLI11's help does not mention the program, and shows the value of a flag in another notation.
 std::string help_of(const CLI::App& app) {
-  static constexpr std::pair<std::string_view, std::string_view> kOurs[] = {
+  static constexpr std::pair<std::string_view, std::string_view> kReplacements[] = {
       {"bprun [OPTIONS]", "bprun [OPTIONS] [--] PROGRAM [ARGS...]"},
       {"--kill-silent{10s}  ", "--kill-silent[=TIME]"},
   };
   std::string text = app.help();
-  for (const auto& [theirs, ours] : kOurs) {
-    if (const std::size_t at = text.find(theirs); at != std::string::npos) {
-      text.replace(at, theirs.size(), ours);
+  for (const auto& [cli11, bprun] : kReplacements) {
+    if (const std::size_t at = text.find(cli11); at != std::string::npos) {
+      text.replace(at, cli11.size(), bprun);
     }
   }
   return wrap_help(text);
 }
 
-// The program and its arguments, after our own options.
+// The program and its arguments, from the words that follow bprun's options.
 std::vector<std::string> program_of(const std::vector<std::string>& rest) {
   if (!rest.empty() && rest.front() == "--") {
     return {rest.begin() + 1, rest.end()};
@@ -253,7 +253,7 @@ void finish(Options& options, const RawOptions& raw, const std::vector<std::stri
   options.grace = parse_duration(raw.grace, "--grace");
   if (!raw.kill_silent.empty()) {
     options.kill_silent = parse_duration(raw.kill_silent, "--kill-silent");
-    if (*options.kill_silent < kShortestSilence) {
+    if (*options.kill_silent < kLeastKillSilent) {
       throw Error(ErrorCode::invalid_argument,
                   concat("--kill-silent must be 1s or more, not ", raw.kill_silent));
     }
@@ -312,8 +312,8 @@ std::variant<Options, EarlyExit> parse_options(const std::vector<std::string>& a
   CLI::App app(kIntroduction, "bprun");
   describe(app, options, raw);
   try {
-    auto words = in_own_words(app, arguments);
-    std::ranges::reverse(words);  // as it wants them
+    auto words = with_own_options(app, arguments);
+    std::ranges::reverse(words);  // CLI11 takes the last word first
     app.parse(std::move(words));
     if (raw.check_build) {
       return EarlyExit{0, check_build(options.json)};

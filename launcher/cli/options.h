@@ -17,20 +17,20 @@ namespace bp::launcher {
 
 struct Options {
   std::optional<int> ranks;
-  std::optional<std::string> host_list;  // -H; at most one of these three is given
+  std::optional<std::string> host_list;  // -H; at most one of these three is set
   std::optional<std::string> hostfile;
   std::optional<std::string> host_map;
   Selection selection;               // --include, --exclude
-  std::optional<int> serve_port;     // for machines that join by themselves
-  std::optional<StoreAddress> join;  // such a server
-  int slots = 1;                     // of this machine, with either
+  std::optional<int> serve_port;     // --serve: machines join here
+  std::optional<StoreAddress> join;  // --join: such a server
+  int slots = 1;                     // of this machine, with --serve or --join
   std::optional<int> first_rank;
   std::string ssh = "ssh";
-  std::string remote_bprun;  // empty: the same path as here
-  std::string gpus;          // --gpus; empty: what the host list says, if anything
+  std::string remote_bprun;  // empty: the path of this bprun
+  std::string gpus;          // --gpus; empty: those of the host list, if it has any
   bool share_gpus = false;
   std::string interface;
-  bool probe = true;  // whether hosts must reach each other before ranks are started
+  bool probe = true;  // hosts must reach each other before ranks start
   int store_port = 0;
   PrefixStyle prefix = PrefixStyle::rank;
   ColourChoice colours = ColourChoice::automatic;
@@ -41,28 +41,29 @@ struct Options {
   std::chrono::milliseconds start_timeout = std::chrono::seconds{30};
   std::chrono::milliseconds lost_after = kLostAfter;
   std::chrono::milliseconds grace = std::chrono::seconds{30};
-  std::optional<std::chrono::milliseconds> kill_silent;  // unset: silent ranks are only named
+  std::optional<std::chrono::milliseconds> kill_silent;  // unset: bprun only names silent ranks
   std::vector<std::string> environment;                  // NAME or NAME=VALUE
   bool whole_environment = false;
   bool survivors_continue = false;  // --on-failure continue
   int max_restarts = 0;
-  std::optional<int> min_ranks;  // of a restart; unset: as many as the job began with
+  std::optional<int> min_ranks;  // for a restart; unset: as many as the job began with
   bool dry_run = false;
-  bool json = false;                 // of what is listed
-  std::vector<std::string> program;  // maybe none with --join; with its arguments, untouched
-  std::vector<std::string> own;      // the words before it
+  bool json = false;                 // print lists as JSON
+  std::vector<std::string> program;  // with its arguments; may be empty with --join
+  std::vector<std::string> own;      // the words of the command line before it
 };
 
-// Instead of a job: what to print (stdout for code 0, else stderr) and the exit code.
+// What to print instead of running a job (on stdout for code 0, else on stderr), and the exit code.
 struct EarlyExit {
   int code = 0;
   std::string text;
 };
 
+// Returns the options of a job, or what to print for --help and the like or for wrong options.
 [[nodiscard]] std::variant<Options, EarlyExit> parse_options(
     const std::vector<std::string>& arguments);
 
-// "30", "30s", "1.5s", "500ms", "2m", "1h"; throws invalid_argument naming `option`.
+// Parses "30", "30s", "1.5s", "500ms", "2m" or "1h". Throws invalid_argument, naming `option`.
 [[nodiscard]] std::chrono::milliseconds parse_duration(const std::string& text,
                                                        const std::string& option);
 

@@ -12,11 +12,11 @@ namespace bp::launcher {
 namespace {
 
 struct Spelling {
-  std::string_view theirs;
-  std::string_view ours;  // an option, or what to do
+  std::string_view other;  // the option of another launcher
+  std::string_view own;    // the option of bprun, or what to do
 };
 
-// The same meaning, and a value each.
+// Options with the same meaning. All take one value.
 constexpr std::array kSameOptions{
     Spelling{"-np", "-n"},
     Spelling{"--np", "-n"},
@@ -46,7 +46,7 @@ constexpr std::string_view kMachinesThatJoin =
     "HOST:PORT on the others";
 constexpr std::string_view kNotNeeded = "bprun needs no such option; leave it out";
 
-// Without dashes, and with '-' for '_'.
+// Options for which bprun has something else. Without dashes, and with '-' for '_'.
 constexpr std::array kOtherOptions{
     Spelling{"nproc-per-node", kRanksOfHosts},
     Spelling{"npernode", kRanksOfHosts},
@@ -115,35 +115,35 @@ bool takes_next(const CLI::Option& option, std::string_view word) {
   return option.get_items_expected_min() > 0 && !has_it;
 }
 
-// "-n" and "4" of "-np=4"; nothing for a word that is no such option.
+// "-n4" for "-np=4"; unset for a word that is not in kSameOptions.
 std::optional<std::string> translated(std::string_view word) {
   const std::size_t equals = word.find('=');
   for (const Spelling& same : kSameOptions) {
-    if (word.substr(0, equals) != same.theirs) {
+    if (word.substr(0, equals) != same.other) {
       continue;
     }
-    const bool is_long = same.ours.starts_with("--");
-    return concat(same.ours, equals == std::string_view::npos
-                                 ? ""
-                                 : word.substr(is_long ? equals : equals + 1));
+    const bool is_long = same.own.starts_with("--");
+    return concat(same.own, equals == std::string_view::npos
+                                ? ""
+                                : word.substr(is_long ? equals : equals + 1));
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-std::vector<std::string> in_own_words(const CLI::App& app, std::vector<std::string> arguments) {
+std::vector<std::string> with_own_options(const CLI::App& app, std::vector<std::string> arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     std::string& word = arguments[i];
     if (word.size() < 2 || word.front() != '-' || word == "--") {
       break;  // the program
     }
-    if (auto ours = translated(word)) {
-      word = std::move(*ours);
+    if (auto own = translated(word)) {
+      word = std::move(*own);
     }
     const CLI::Option* const option = option_of(app, word);
     if (option == nullptr) {
-      break;  // will be refused
+      break;  // parsing will refuse it
     }
     i += takes_next(*option, word) ? 1 : 0;
   }
@@ -152,16 +152,16 @@ std::vector<std::string> in_own_words(const CLI::App& app, std::vector<std::stri
 
 std::string advice_for(const CLI::App& app, std::string_view option) {
   const std::string wanted = bare_name(option);
-  for (const Spelling& other : kOtherOptions) {
-    if (wanted == other.theirs) {
+  for (const Spelling& known : kOtherOptions) {
+    if (wanted == known.other) {
       return concat("instead of another launcher's ", option.substr(0, option.find('=')), ": ",
-                    other.ours, " (docs/coming-from.md has more)");
+                    known.own, " (docs/coming-from.md has more)");
     }
   }
   std::vector<std::string> names;
-  for (const CLI::Option* known : app.get_options()) {
-    const auto& own = known->get_lnames();
-    names.insert(names.end(), own.begin(), own.end());
+  for (const CLI::Option* of_app : app.get_options()) {
+    const auto& long_names = of_app->get_lnames();
+    names.insert(names.end(), long_names.begin(), long_names.end());
   }
   const std::string nearest = nearest_name(wanted, names);
   return nearest.empty() ? "" : concat("did you mean --", nearest, "?");

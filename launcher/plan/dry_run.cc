@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "launcher/plan/environment_differences.h"
 #include "launcher/plan/rank_environment.h"
 #include "launcher/plan/survey.h"
 #include "launcher/process/environment_list.h"
@@ -28,8 +33,8 @@ struct DryRun {
   std::vector<Difference> differences;
 };
 
-const char* way_to(const AgentStart& host) {
-  return host.local ? "this machine" : host.srun ? "by srun" : "by ssh";
+const char* way_to(const AgentStart& start) {
+  return start.local ? "this machine" : start.srun ? "by srun" : "by ssh";
 }
 
 std::vector<std::string> variables_of(const DryRun& run, int rank) {
@@ -67,7 +72,7 @@ std::string text_of_host(const DryRun& run, std::size_t i) {
                 quote_shell_words(run.plan.hosts[i].command), "\n  ", found, "\n");
 }
 
-// The hosts with each value; of a variable that some lack, only where it is set.
+// "NAME; on a,b: VALUE; on c: OTHER", or "NAME is not set on c".
 std::string text_of_difference(const Difference& difference) {
   std::map<std::optional<std::string>, std::string> hosts;
   for (const auto& [host, value] : difference.values) {

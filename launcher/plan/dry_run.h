@@ -1,30 +1,14 @@
-// bprun --dry-run: what would be started, and how alike the hosts are.
+// bprun --dry-run: shows what a job would start, and which variables differ between its hosts.
 #pragma once
-
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "launcher/cli/options.h"
 #include "launcher/plan/plan.h"
 
 namespace bp::launcher {
 
-// Prints hosts, ranks, GPUs, commands, variables, and those that differ between hosts; asks the
-// hosts for that by the agents of a job, but starts no rank. Returns 0, or 75 where a host was not
-// reached.
+// Prints hosts, ranks, GPUs, commands and variables, and the variables that differ between hosts.
+// Asks the hosts through agents as a job does, but starts no rank. Returns 0, or 75 if a host could
+// not be reached. Blocks for at most --start-timeout.
 [[nodiscard]] int dry_run(const JobPlan& plan, const Options& options);
-
-// A variable that not all hosts have alike: its value by host, none where it is not set.
-struct Difference {
-  std::string name;
-  std::map<std::string, std::optional<std::string>> values;
-};
-
-// Of the environments that a rank would have on each host. Variables of a login (SSH_CONNECTION,
-// XDG_...) differ by nature and are left out. Pure.
-[[nodiscard]] std::vector<Difference> environment_differences(
-    const std::map<std::string, std::vector<std::string>>& environments);
 
 }  // namespace bp::launcher

@@ -1,9 +1,10 @@
+#include "launcher/plan/environment_differences.h"
+
 #include <algorithm>
 #include <array>
 #include <set>
 #include <string_view>
 
-#include "launcher/plan/dry_run.h"
 #include "launcher/process/environment_list.h"
 
 namespace bp::launcher {

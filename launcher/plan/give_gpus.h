@@ -1,4 +1,4 @@
-// --gpus: gives the hosts of a job their GPUs, before its ranks are started on them.
+// --gpus: assigns GPUs to the hosts of a job before its ranks start.
 #pragma once
 
 #include <span>
@@ -11,26 +11,27 @@
 
 namespace bp::launcher {
 
-// A host, and what is known of it.
+// A host that gets GPUs.
 struct GpuWish {
   Host* host = nullptr;
-  std::string gpus;     // as --gpus says it
-  std::string machine;  // of Hello
-  GpuList there;
+  std::string gpus;     // the request, as --gpus says it
+  std::string machine;  // as in Hello: hosts on one machine share its GPUs
+  GpuList available;    // the GPUs of the host
 };
 
-// Puts the GPUs of its ranks into each host and returns what to tell the user: which of them others
-// are at work on. Throws unavailable as choose_gpus does.
+// Sets the GPUs of each host and returns lines for the user about GPUs that other processes use.
+// Throws what choose_gpus() throws, unavailable if there are too few. `shared` is --share-gpus.
 [[nodiscard]] std::vector<std::string> give_gpus(const std::vector<GpuWish>& wishes, bool shared);
 
-// What the hosts answer when asked which GPUs they have, by agents that are started as `how` says,
-// which has an entry for each of them. One that does not answer is left out; the job will say why.
+// Asks the hosts which GPUs they have, through agents started as `how` says (an entry for each
+// host). Leaves out a host that does not answer: the job's own agent will report why. Blocks for at
+// most
+// --start-timeout.
 [[nodiscard]] std::vector<GpuWish> ask_for_gpus(std::span<Host> hosts,
                                                 const std::vector<AgentStart>& how,
                                                 const Options& options);
 
-// Throws unavailable where a host has fewer GPUs than ranks. Hosts whose GPUs nobody has named are
-// left alone.
+// Throws unavailable if a host has fewer GPUs than ranks. Ignores hosts whose GPUs are not known.
 void check_one_rank_a_gpu(const std::vector<PlacedHost>& placement);
 
 }  // namespace bp::launcher

@@ -25,7 +25,7 @@ std::uint32_t current_umask() {
   return mask;
 }
 
-// Where rank 0's host listens for a program's own rendezvous.
+// The address at which rank 0's host listens for a program's own rendezvous.
 std::string address_of_first(const KnownHosts& hosts, const StoreAddress& store) {
   if (const std::string& found = hosts.addresses.front(); !found.empty()) {
     return found;
@@ -46,8 +46,8 @@ std::vector<int> threads_by_host(const KnownHosts& hosts) {
   return threads_per_rank(cores);
 }
 
-// The user's own variables, and the folders that options name: the ranks' working directory may be
-// another one by the time they write there.
+// The user's variables, and as absolute paths the folders that options name: a program may change
+// its working directory before it writes there.
 std::vector<std::string> environment_for(const AgentStart& start, const Options& options) {
   auto environment =
       sent_environment(own_environment(),
@@ -65,7 +65,7 @@ std::vector<std::string> environment_for(const AgentStart& start, const Options&
   return environment;
 }
 
-// For a program that says how to resume it.
+// For a program that prints the command line that resumes it.
 void pass_command(const Options& options, std::vector<std::string>& environment) {
   constexpr std::size_t kLongest = std::size_t{64} << 10;  // the kernel takes twice as much
   std::vector<std::string> words = options.own;
@@ -82,7 +82,7 @@ JobSpec spec_for(const AgentStart& start, const Options& options, const JobSetti
   spec.umask = current_umask();
   spec.whole_environment = start.local;
   spec.environment = environment_for(start, options);
-  if (!start.joined) {  // one that has come by itself has its own of these
+  if (!start.joined) {  // an agent that joined uses its own
     spec.key = settings.key;
     spec.directory = std::filesystem::current_path().string();
     spec.limits = travelling_limits();

@@ -1,5 +1,5 @@
-// What the hosts of a job are told before its ranks start: JobSpec. It takes this process's
-// environment, directory, umask and limits, because they travel; else pure.
+// Makes the JobSpec that each host of a job gets before its ranks start. Reads this process's
+// environment, directory, umask and limits, because they travel to the hosts; otherwise pure.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@
 
 namespace bp::launcher {
 
-// What is known of the hosts of `plan` once all have said hello, in its order.
+// The hosts of `plan` once all have said hello, in the plan's order.
 struct KnownHosts {
   const JobPlan& plan;
   std::vector<Hello> hellos;
   std::vector<std::string> addresses;  // Reach::addresses
 };
 
-// The address of this machine for the others: that which they all reach; where that was not looked
-// for, what was asked for, what another host's ssh connection came from, or the interface that
-// leads there.
+// This machine's address for the other hosts: the one that the network probe found; without a probe
+// that of `interface`, else the one from which another host's ssh connection came, else that of the
+// interface that leads to a host.
 [[nodiscard]] std::string address_of_launcher(const KnownHosts& hosts,
                                               const std::string& interface);
 
@@ -30,10 +30,10 @@ struct JobSettings {
   int generation = 0;
   JobKey key{};
   StoreAddress store;
-  int live_columns = 0;  // of the terminal line that rank 0 may redraw; 0: there is none
+  int live_columns = 0;  // width of the terminal line that rank 0 may redraw; 0: no terminal
 };
 
-// One for each host.
+// Returns one JobSpec for each host.
 [[nodiscard]] std::vector<JobSpec> make_job_specs(const KnownHosts& hosts,
                                                   const Options& options,
                                                   const JobSettings& settings);

@@ -35,7 +35,7 @@ std::string read_text(const std::string& path, const char* option) {
   return std::move(file.text);
 }
 
-// What the user named, else what a batch system gave, else this machine.
+// The hosts that the user named, else those of a batch system, else this machine.
 Allocation find_hosts(const Options& options) {
   if (options.host_list) {
     return {.hosts = parse_host_list(*options.host_list)};

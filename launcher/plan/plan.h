@@ -1,4 +1,4 @@
-// What is going to be started where, decided before anything is.
+// Decides which ranks of a job run on which host, and how the agent of each host is started.
 #pragma once
 
 #include <set>
@@ -14,18 +14,19 @@ namespace bp::launcher {
 
 struct JobPlan {
   std::string program;     // as the user named it; empty for a tool, which starts none
-  std::string allocation;  // whose hosts these are (hosts/allocation.h); empty: the user's words
+  std::string allocation;  // the batch system's, described; empty: the user named the hosts
   std::vector<PlacedHost> placement;
   std::vector<AgentStart> hosts;   // one for each of `placement`
   std::vector<std::string> notes;  // for the user, each a line
   [[nodiscard]] bool all_local() const;
 };
 
-// Reads the hosts file, if one is named, and asks the hosts for their GPUs if --gpus says so.
+// Makes the plan of a job or tool. Reads the file of --hostfile or --hosts, and with --gpus asks
+// the hosts for their GPUs. Blocks while hosts answer, for at most --start-timeout.
 [[nodiscard]] std::variant<JobPlan, EarlyExit> make_plan(const Options& options);
 
-// For a job that begins anew: looks its hosts up again, in the hosts file too, and places the ranks
-// on all but those of `without`: fewer than -n where that is what fits, maybe none.
+// The same for a restart: looks the hosts up again and places the ranks on all of them except
+// `without`. Places fewer ranks than -n, perhaps none, if that is what fits.
 [[nodiscard]] std::variant<JobPlan, EarlyExit> make_plan_without(
     const Options& options, const std::set<std::string>& without);
 

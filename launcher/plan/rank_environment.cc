@@ -20,8 +20,8 @@ std::string comma_list(const Range& range, Text text) {
   return list;
 }
 
-// Those of all ranks of the host, of which programs take the LOCAL_RANKth; where ranks share them,
-// the rank's own alone.
+// The GPUs of all ranks of the host, of which a program takes number LOCAL_RANK. If ranks share
+// GPUs, only the rank's own.
 std::string gpus_of(const PlacedHost& placed, int local_rank) {
   const std::vector<int>& gpus = *placed.host.gpus;
   const auto ranks = static_cast<std::size_t>(placed.ranks);
@@ -66,7 +66,7 @@ bool travels(std::string_view name, bool joined) {
       "PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "VIRTUAL_ENV", "LANG", "TZ", "TERM", "NO_COLOR"};
   static constexpr std::array<std::string_view, 10> kPrefixes{
       "LC_", "BP_", "OMP_", "MKL_", "KMP_", "GOMP_", "NCCL_", "GLOO_", "TORCH_", "CUDA_"};
-  // Which GPUs are visible is a matter of each host.
+  // Each host decides for itself which GPUs are visible.
   static constexpr std::string_view kNot = "CUDA_VISIBLE_DEVICES";
   const auto begins = [name](std::string_view prefix) { return name.starts_with(prefix); };
   return name != kNot && (std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||

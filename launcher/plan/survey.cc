@@ -67,7 +67,7 @@ class Surveyor {
     }
   }
 
-  // While others are waited for, an agent would else take us for lost.
+  // Without heartbeats an agent would count bprun as lost while other hosts still answer.
   void beat() {
     for (State& host : hosts_) {
       if (host.link && host.answer.hello) host.link->send(Heartbeat{});
@@ -75,7 +75,7 @@ class Surveyor {
     loop_.after(kHeartbeat, [this] { beat(); });
   }
 
-  // Nothing where all are on this machine.
+  // Unset if all hosts are on this machine.
   std::optional<Reach> try_each_other() {
     std::vector<HostToProbe> hosts;
     std::string seen;
@@ -102,7 +102,7 @@ class Surveyor {
     return reach.failure || !reach.addresses.back().empty() ? std::optional(reach) : std::nullopt;
   }
 
-  // For NetworkProbe, which knows only the hosts that take part.
+  // The number of a host for NetworkProbe, which knows only the hosts that take part.
   [[nodiscard]] std::size_t probed(std::size_t host) const {
     return static_cast<std::size_t>(std::ranges::find(probed_, host) - probed_.begin());
   }
@@ -114,7 +114,7 @@ class Surveyor {
           loop_, plan_.hosts[host].command,
           AgentLink::Listener{[this, host](ToLauncher& message) { on_message(host, message); },
                               [this, host](const LinkLoss& loss) { on_lost(host, loss); }});
-    } catch (const Error& error) {  // not even ssh is there
+    } catch (const Error& error) {  // ssh itself cannot be run
       state.answer.problem = error.what();
       state.over = true;
     }
@@ -126,7 +126,7 @@ class Surveyor {
       state.answer.hello = *hello;
       state.answer.took =
           std::chrono::duration_cast<std::chrono::milliseconds>(EventLoop::Clock::now() - began_);
-      state.answer.problem = version_trouble(name(host), *hello, ours_);
+      state.answer.problem = version_trouble(name(host), *hello, own_hello_);
       state.over = !state.answer.problem.empty();
       if (!state.over) {
         state.asked_at = now_in_seconds();
@@ -158,7 +158,7 @@ class Surveyor {
     state.over = true;
   }
 
-  // All are told before any is waited for.
+  // All agents begin to end before any is waited for.
   void hang_up() {
     for (State& host : hosts_) {
       if (host.link) host.link->hang_up();
@@ -175,7 +175,7 @@ class Surveyor {
 
   const JobPlan& plan_;
   const SurveyOptions& options_;
-  const Hello ours_ = make_hello(0);
+  const Hello own_hello_ = make_hello(0);
   const EventLoop::Clock::time_point began_ = EventLoop::Clock::now();
   EventLoop loop_;
   std::vector<State> hosts_;

@@ -1,4 +1,4 @@
-// Asks all hosts what is there: in parallel, by the agents that a job would have.
+// Asks all hosts of a plan about themselves, in parallel, through agents as a job has them.
 #pragma once
 
 #include <chrono>
@@ -14,27 +14,30 @@ namespace bp::launcher {
 
 struct HostAnswer {
   std::optional<Hello> hello;
-  std::optional<HostFacts> facts;  // none from a host with another version, nor without hello
-  std::string problem;             // why there are no facts
+  std::optional<HostFacts> facts;  // unset if it did not answer, or has another version
+  std::string problem;             // why `facts` is unset
   std::string hint;
-  std::chrono::milliseconds took{0};  // until its agent greeted
-  double clock_ahead = 0;             // seconds, of its clock against ours
-  double clock_margin = 0;            // it may be so much more or less
+  std::chrono::milliseconds took{0};  // until the hello of its agent
+  double clock_ahead = 0;             // seconds by which its clock is ahead of this machine's
+  double clock_margin = 0;            // the error of clock_ahead, in seconds
 };
 
 struct Survey {
-  std::vector<HostAnswer> hosts;  // one for each of the plan
-  // Of those that answered, where they were to try each other and are on several machines.
+  std::vector<HostAnswer> hosts;  // one for each host of the plan
+  // Whether the hosts that answered reach each other. Unset without SurveyOptions::network, and if
+  // all of them are on this machine.
   std::optional<Reach> reach;
 };
 
 struct SurveyOptions {
   Question question = {};
-  std::chrono::milliseconds limit{30'000};  // hosts that have not answered by then say so
-  bool network = false;                     // have them try each other
-  std::string interface = {};               // by which
+  std::chrono::milliseconds limit{30'000};  // for a host to answer
+  bool network = false;                     // let hosts try to reach each other
+  std::string interface = {};               // --interface, for that
 };
 
+// Blocks until all have answered or failed, and at most for `limit` and the time of a network
+// probe.
 [[nodiscard]] Survey survey_hosts(const JobPlan& plan, const SurveyOptions& options);
 
 }  // namespace bp::launcher

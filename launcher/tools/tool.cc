@@ -82,7 +82,7 @@ std::optional<int> parse(const Tool& tool,
     app.add_option("PATH", options.paths, tool.paths)->type_name("");
   }
   try {
-    auto words = in_own_words(app, {arguments.begin() + 1, arguments.end()});
+    auto words = with_own_options(app, {arguments.begin() + 1, arguments.end()});
     std::ranges::reverse(words);  // the order that CLI11 expects
     app.parse(std::move(words));
     check_host_options(options.hosts);
