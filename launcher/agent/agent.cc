@@ -171,15 +171,13 @@ void Agent::handle(JobSpec& spec) {
     return;
   }
   program_ = std::get<Program>(std::move(prepared)).file;
-  key_ = share_job_key(session_ != nullptr ? key_of_job(session_->key, job_->job) : job_->key);
+  const JobKey key = session_ != nullptr ? key_of_job(session_->key, job_->job) : job_->key;
+  key_ = share_job_key(key);
   if (session_ != nullptr) {
     say_joined(*session_, *job_);
   }
   if (!job_->store.host.empty()) {
-    watch_.check_at({.store = job_->store,
-                     .job = job_->job,
-                     .key = session_ != nullptr ? key_of_job(session_->key, job_->job) : job_->key,
-                     .host = job_->host});
+    watch_.check_at({.store = job_->store, .job = job_->job, .key = key, .host = job_->host});
   }
   send(Ready{});
 }

@@ -19,7 +19,7 @@ namespace bp::launcher {
 
 class Descendants {
  public:
-  // `ranks` hears of each child that has ended. `on_reaped` is called after each reap(). Both
+  // Reports each child that has ended to `ranks`, and calls `on_reaped` after each reap(). Both
   // references must outlive it.
   Descendants(EventLoop& loop, RankProcesses& ranks, std::function<void()> on_reaped);
 

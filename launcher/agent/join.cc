@@ -54,8 +54,9 @@ std::optional<Channel::Ends> try_to_join(const StoreAddress& server,
   if (!answer) return std::nullopt;
   const auto step = handshake.take_challenge(*answer);
   if (step.refusal == StoreRefusal::version) cannot_join(server, "it has another version of bp");
-  if (step.refusal || step.broken)
+  if (step.refusal || step.broken) {
     cannot_join(server, "the program that answers there is not bprun --serve");
+  }
   if (step.other_key) cannot_join(server, "its secret differs from that in BP_JOB_KEY_FILE here");
   if (!send_all(socket.get(), step.frame, deadline, why)) return std::nullopt;
   Channel::Ends ends;

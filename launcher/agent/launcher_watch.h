@@ -27,7 +27,8 @@ class LauncherWatch {
   void take(const Heartbeat& heartbeat);
   // From here on new connections can go to `target`.
   void check_at(LivenessTarget target) { target_ = std::move(target); }
-  // The agent calls this every kLookEvery. `heard` is when bytes last arrived on its connection.
+  // The agent calls this every kLookEvery. `heard` is the time at which bytes last arrived on its
+  // connection.
   void look(Time heard);
 
   [[nodiscard]] std::chrono::milliseconds lost_after() const { return lost_after_; }

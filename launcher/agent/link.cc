@@ -181,7 +181,7 @@ void AgentLink::handle(const Frame& frame) {
     error_text_.clear();  // a banner
   } else if (const auto* leaving = std::get_if<Leaving>(&message)) {
     loss_.last_word = leaving->why;
-    loss_.gave_up_on_us = leaving->bprun_silent;
+    loss_.heard_nothing_from_bprun = leaving->bprun_silent;
     return;
   }
   listener_.on_message(message);

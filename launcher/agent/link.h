@@ -19,14 +19,14 @@ namespace bp::launcher {
 // How the connection to an agent was lost.
 struct LinkLoss {
   bool before_hello = true;
-  bool let_in = false;                   // ssh reported a successful login
-  int tries = 1;                         // how often ssh was started
-  int status = 0;                        // of the process, as from waitpid
-  std::string problem = {};              // what was wrong with its frames; empty: nothing
-  std::string last_word = {};            // why the agent left: Leaving::why
-  bool gave_up_on_us = false;            // the agent left because it heard nothing from bprun
-  bool silent = false;                   // nothing came any more, nor by the store
-  std::vector<std::string> errors = {};  // the last lines of ssh and of the remote shell
+  bool let_in = false;                    // ssh reported a successful login
+  int tries = 1;                          // how often ssh was started
+  int status = 0;                         // of the process, as from waitpid
+  std::string problem = {};               // what was wrong with its frames; empty: nothing
+  std::string last_word = {};             // why the agent left: Leaving::why
+  bool heard_nothing_from_bprun = false;  // the reason for which the agent left
+  bool silent = false;                    // nothing came any more, nor by the store
+  std::vector<std::string> errors = {};   // the last lines of ssh and of the remote shell
 };
 
 class AgentLink {
@@ -39,7 +39,7 @@ class AgentLink {
   // Starts an agent on this machine as a fork of this process, which must not have other threads
   // yet.
   AgentLink(EventLoop& loop, Listener listener);
-  // Starts `argv`, whose first word it looks up in PATH. Throws io if it cannot be started. If sshd
+  // Starts `argv` and looks up its first word in PATH. Throws io if it cannot be started. If sshd
   // takes no more logins at the time, tries again for some seconds.
   AgentLink(EventLoop& loop, const std::vector<std::string>& argv, Listener listener);
   // For an agent that has joined and said hello over `channel`.

@@ -159,13 +159,13 @@ Failure lost_after_hello(const std::string& host, const LinkLoss& loss, const Ag
   return failure;
 }
 
-std::string version_trouble(const std::string& host, const Hello& theirs, const Hello& ours) {
-  if (theirs.protocol == ours.protocol && theirs.version == ours.version) {
+std::string version_trouble(const std::string& host, const Hello& hello, const Hello& own) {
+  if (hello.protocol == own.protocol && hello.version == own.version) {
     return "";
   }
-  return concat("host ", host, " has bprun ", quoted_line(theirs.version, kMostOfAVersion),
-                " (build ", quoted_line(theirs.build.substr(0, 12)), "), but this machine has ",
-                ours.version, " (build ", ours.build.substr(0, 12),
+  return concat("host ", host, " has bprun ", quoted_line(hello.version, kMostOfAVersion),
+                " (build ", quoted_line(hello.build.substr(0, 12)), "), but this machine has ",
+                own.version, " (build ", own.build.substr(0, 12),
                 "): install the same version on both");
 }
 

@@ -38,9 +38,9 @@ namespace bp::launcher {
                                        const LinkLoss& loss,
                                        const AgentStart& start);
 
-// Why launcher and agent cannot work together; empty if they can.
+// Why an agent with this hello cannot work with this bprun; empty if it can.
 [[nodiscard]] std::string version_trouble(const std::string& host,
-                                          const Hello& theirs,
-                                          const Hello& ours);
+                                          const Hello& hello,
+                                          const Hello& own);
 
 }  // namespace bp::launcher

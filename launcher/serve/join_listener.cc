@@ -16,7 +16,7 @@ namespace bp::launcher {
 namespace {
 
 constexpr std::size_t kMostUnauthenticated = 256;
-constexpr auto kRetryAccept = 100ms;
+constexpr auto kRetryJoins = 100ms;
 
 Fd listen_for(const Options& options) {
   const std::string address = options.interface.empty() ? "" : interface_address(options.interface);
@@ -74,7 +74,7 @@ void JoinListener::accept_all() {
 void JoinListener::pause_accepting() {
   if (!unauthenticated_.empty()) refuse(unauthenticated_.begin(), "no descriptor was left");
   loop_.set_events(socket_.get(), 0);
-  pause_ = loop_.after(kRetryAccept, [this] { loop_.set_events(socket_.get(), POLLIN); });
+  pause_ = loop_.after(kRetryJoins, [this] { loop_.set_events(socket_.get(), POLLIN); });
 }
 
 // Prints the first refusal at once, as it may be of a machine with another key. Counts the others.

@@ -78,7 +78,7 @@ void JoinServer::admit(Channel::Ends ends, const std::string& address) {
       Channel::Listener{[this, &candidate, own_address](const Frame& frame) {
                           ToLauncher message = decode_to_launcher(frame);
                           if (auto* hello = std::get_if<Hello>(&message)) {
-                            hello->client_address = own_address;  // as sshd would have told it
+                            hello->client_address = own_address;  // as SSH_CONNECTION has it
                             hello->server_address = candidate.address;
                           }
                           on_message(candidate, message);

@@ -50,7 +50,7 @@ void AgentHeartbeats::look() {
   look_timer_ = loop_.after(kLookEvery, [this] { look(); });
 }
 
-// While this process was paused it heard no host, and no host heard it.
+// While this process was paused, it received nothing from hosts and sent nothing to them.
 void AgentHeartbeats::look_for_pause() {
   if (const auto pause = own_pause_.look(kOwnPause)) {
     awake_since_ = Clock::now();

@@ -41,7 +41,7 @@ class AgentHeartbeats {
   void look_for_signs_by(std::function<std::map<std::string, std::string>()> signs) {
     signs_ = std::move(signs);
   }
-  // This process was stopped and all agents had been told before (Suspend).
+  // This process was suspended until now. All agents had got Suspend before.
   void resumed();
   // Notices a pause of this process that has just ended.
   void look_for_pause();

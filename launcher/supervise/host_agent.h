@@ -26,7 +26,7 @@ struct HostAgent {
   LinkLoss loss;                           // of a lost host
   std::string sign;                        // the last that it left in the job's store
   EventLoop::Clock::time_point sign_at{};  // when that was seen
-  std::uint32_t unacknowledged = 0;        // bytes of output taken, of which it has not heard
+  std::uint32_t unacknowledged = 0;        // bytes of output taken but not acknowledged to it
 };
 
 }  // namespace bp::launcher

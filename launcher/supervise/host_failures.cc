@@ -109,7 +109,7 @@ std::optional<Failure> HostFailures::lost_while_running() const {
 // Agents end their ranks when bprun is silent, as it was while it was paused. No host is to blame.
 std::optional<Failure> HostFailures::own_pause(const LinkLoss& loss) const {
   const auto lost_after = heartbeats_.lost_after();
-  const bool caused = loss.gave_up_on_us &&
+  const bool caused = loss.heard_nothing_from_bprun &&
                       heartbeats_.last_pause() > lost_after - 2 * kHeartbeat &&
                       Clock::now() - heartbeats_.awake_since() < lost_after;
   if (!caused) {
@@ -120,7 +120,7 @@ std::optional<Failure> HostFailures::own_pause(const LinkLoss& loss) const {
       .headline = concat("bprun itself was stopped for ", elapsed_text(heartbeats_.last_pause()),
                          ", and its agents ended the ranks")};
   for (std::size_t host = 0; host < hosts_.size(); ++host) {
-    if (hosts_[host].phase == HostPhase::lost && hosts_[host].loss.gave_up_on_us) {
+    if (hosts_[host].phase == HostPhase::lost && hosts_[host].loss.heard_nothing_from_bprun) {
       failure.more.push_back(concat("the agent on ", name(host), " ", hosts_[host].loss.last_word));
     }
   }

@@ -71,7 +71,7 @@ void JobStop::stop_after_failure() {
   send(SIGTERM, kTermToKill);
 }
 
-// Only says it: the agents know the grace and kill by themselves.
+// Only prints: the agents know the grace and kill the ranks.
 void JobStop::say_end_of_grace() {
   say_kill_at_.reset();
   if (const auto running = parts_.ranks.running_ranks(); !running.empty()) {

@@ -1,5 +1,5 @@
-// The store of one generation, as bprun uses it: it hears what ranks do, and reads what they leave
-// in it.
+// The store of one generation, as bprun uses it: it reports what ranks do, and reads what they
+// leave in it.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,8 @@ class JobStore {
            std::function<void(const StoreEvent&)> on_event);
 
   [[nodiscard]] int port() const { return server_->address().port; }
-  void fail(const JobFailure& failure) { server_->fail_job(failure); }  // all ranks hear of it
-  void request_stop() { server_->request_stop(); }                      // so do they of this
+  void fail(const JobFailure& failure) { server_->fail_job(failure); }  // notifies all ranks
+  void request_stop() { server_->request_stop(); }                      // notifies all ranks
 
   // By key (liveness_check.h), the last sign that each host has left here.
   [[nodiscard]] std::map<std::string, std::string> signs_of_hosts() const;

@@ -20,8 +20,8 @@
 namespace bp::launcher {
 namespace {
 
-// Ranks that have joined the store hear of a failure from it. They may take this long to write down
-// what they were doing and to end by themselves.
+// The store notifies the ranks that have joined it of a failure. They have this long to write down
+// what they were doing and to end before bprun signals them.
 constexpr auto kOwnEnd = 250ms;
 constexpr auto kAgentsEnd = 2s;  // for the agents to end once their work is done
 
@@ -260,7 +260,7 @@ void Supervisor::suspend() {
 
 // --- the end ---
 
-// Agents that joined have users of their own, who learn from this how the job ended.
+// Machines that joined may have other users, who learn from this message how the job ended.
 void Supervisor::dismiss_agents() {
   End end{.exit_code = exit_code(), .text = ""};
   if (failed_) {
