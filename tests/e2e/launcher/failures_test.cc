@@ -304,7 +304,8 @@ TEST(Usage, IsRefusedInALine) {
           "bprun: --hostfile /no/such/file: No such file or directory");
   refused({"--hosts", "/tmp", "true"}, 66, "bprun: --hosts /tmp: Is a directory");
   refused({"--interface", "nosuch0", "true"}, 2,
-          "bprun: --interface nosuch0: this machine has none");
+          "bprun: --interface nosuch0: this machine has no interface of that name, address or "
+          "network; it has ");
 }
 
 TEST(Usage, AWorkingDirectoryThatIsGoneIsSaid) {
