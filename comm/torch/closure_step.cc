@@ -1,13 +1,11 @@
-// The step of an optimizer that evaluates the loss itself, as LBFGS does. Rank 0's optimizer
-// decides where the loss is evaluated next and when that ends: its sums depend on threads and
-// instruction set, so ranks that each ran their own would not stay equal.
+#include "comm/torch/closure_step.h"
+
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <torch/optim/lbfgs.h>
 
-#include <utility>
+#include <string_view>
 
-#include "comm/torch/optimizer_impl.h"
 #include "comm/torch/refuse.h"
 
 namespace bp {
@@ -17,7 +15,7 @@ constexpr std::string_view kEvaluate = "step(closure)";
 
 }  // namespace
 
-void DistributedOptimizer::Impl::require_no_closure_needed() const {
+void ClosureStep::require_no_closure_needed() const {
   if (in_closure_) {
     refuse("step() inside the closure of step(closure): leave it out, the optimizer steps itself");
   }
@@ -26,75 +24,70 @@ void DistributedOptimizer::Impl::require_no_closure_needed() const {
         "step() after step(closure), which keeps the wrapped optimizer's state on rank 0: call "
         "broadcast_parameters() in between");
   }
-  if (dynamic_cast<const torch::optim::LBFGS*>(optimizer_.get()) != nullptr) {
+  if (dynamic_cast<const torch::optim::LBFGS*>(&optimizer_) != nullptr) {
     refuse(
         "step() of LBFGS, which evaluates the loss several times: call step(closure), with a "
         "closure that calls backward(loss, weight)");
   }
 }
 
-bool DistributedOptimizer::Impl::step(const std::function<void()>& closure) {
-  require_usable();
-  require_between_windows("step(closure)");
+void ClosureStep::require_possible(const std::function<void()>& closure) const {
   if (!closure || in_closure_) {
     refuse("step(closure) ", in_closure_ ? "inside a closure" : "without one",
            ": give it a closure that calls backward(loss, weight)");
   }
-  if (can_overflow_) {
+  if (window_.can_overflow()) {
     refuse(
         "step(closure) cannot skip a window that overflows: leave out loss_scaling, "
         "error_feedback and wire = f16");
   }
-  unusable_if_it_throws([&] {
-    in_closure_ = true;
-    agree_on_members();
-    if (comm_.size() > 1 && !moving_) {
-      moving_.emplace(comm_, parameters_.trained);
-    }
-    state_is_on_rank_0_ = comm_.size() > 1;
-    if (comm_.rank() == 0) {
-      lead(closure);
-    } else {
-      follow(closure);
-    }
-    end_window();
-    share_buffers(0);
-    in_closure_ = false;
-  });
-  return true;
 }
 
-void DistributedOptimizer::Impl::lead(const std::function<void()>& closure) {
+void ClosureStep::run(const std::function<void()>& closure) {
+  const ScopedFlag in_closure(in_closure_);
+  if (comm_.size() > 1 && !moving_) {
+    moving_.emplace(comm_, parameters_.trained);
+  }
+  state_is_on_rank_0_ = comm_.size() > 1;
+  if (comm_.rank() == 0) {
+    lead(closure);
+  } else {
+    follow(closure);
+  }
+}
+
+void ClosureStep::lead(const std::function<void()>& closure) {
   const auto announce = [&](bool evaluates) {
     if (moving_) {
       moving_->broadcast(0, evaluates, kEvaluate);
     }
   };
-  optimizer_->step([&] {
+  optimizer_.step([&] {
     announce(true);
     return at::scalar_tensor(evaluate(closure), parameters_.trained[0].tensor.options());
   });
   announce(false);
 }
 
-void DistributedOptimizer::Impl::follow(const std::function<void()>& closure) {
+void ClosureStep::follow(const std::function<void()>& closure) {
   while (moving_->broadcast(0, false, kEvaluate)) {
     evaluate(closure);
   }
 }
 
-// The mean loss over all ranks where the parameters are now; its gradient is theirs.
-double DistributedOptimizer::Impl::evaluate(const std::function<void()>& closure) {
-  end_window();
+// Returns the mean loss of all ranks for the present parameters, which get its gradient.
+double ClosureStep::evaluate(const std::function<void()>& closure) {
+  window_.end();
   {
     const at::AutoGradMode with_gradients(true);
     closure();
   }
-  reduce();
-  if (window_->weight <= 0) {
+  window_.reduce();
+  const GradientWindow::Result result = window_.result();
+  if (result.weight <= 0) {
     refuse("step(closure): the closure made no backward(loss, weight) with a weight on any rank");
   }
-  return window_->loss;
+  return result.loss;
 }
 
 }  // namespace bp

@@ -1,24 +1,34 @@
-// The life of a window: backward, the reduction, the step.
-#include <ATen/core/Tensor.h>
+#include "comm/torch/gradient_window.h"
+
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
 
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <string>
 #include <utility>
 
+#include "base/text.h"
 #include "bp/collective.h"
 #include "bp/log.h"
 #include "bp/trace.h"
-#include "comm/torch/optimizer_impl.h"
+#include "comm/torch/gradient_math.h"
 #include "comm/torch/refuse.h"
 #include "comm/torch/tensor_view.h"
 
 namespace bp {
 namespace {
 
-// Beside the communicator's own: what is drawn there lies above the buckets that it hides.
-constexpr std::string_view kTraceRow = "compute";
+GradientsOptions gradients_options(const DistributedOptimizerOptions& options) {
+  return {.sparse = options.sparse_gradients,
+          .limits = {.first_bytes = options.first_bucket_bytes,
+                     .bytes = options.bucket_bytes,
+                     .wire = options.wire},
+          .error_feedback = options.error_feedback,
+          .check_finite = options.loss_scaling.initial > 0 || options.wire == DataType::f16 ||
+                          options.error_feedback};
+}
 
 // "a, b, c and 4 more"
 std::string enumerate(const std::vector<std::string>& names) {
@@ -32,9 +42,41 @@ std::string enumerate(const std::vector<std::string>& names) {
 
 }  // namespace
 
-void DistributedOptimizer::Impl::require_backward_makes_sense(const at::Tensor& loss,
-                                                              double weight) const {
-  if (backwards_ == options_.micro_batches) {
+GradientWindow::GradientWindow(Communicator& comm,
+                               const ParameterSet& parameters,
+                               const DistributedOptimizerOptions& options,
+                               FailureLatch& latch)
+    : comm_(comm),
+      parameters_(parameters),
+      micro_batches_(options.micro_batches),
+      latch_(latch),
+      gradients_(comm, parameters.trained, gradients_options(options)),
+      loss_scale_(options.loss_scaling),
+      hooks_(parameters.trained, [this](std::size_t i) { gradient_arrived(i); }),
+      can_overflow_(gradients_options(options).check_finite),
+      nominal_weight_(options.nominal_weight) {}
+
+// Autograd has accumulated a gradient into parameter `i`.
+void GradientWindow::gradient_arrived(std::size_t i) {
+  if (!in_backward_) {
+    const std::string why =
+        concat("parameter ", parameters_.trained[i].name,
+               " got a gradient outside of backward(): call backward(loss, weight) instead of "
+               "loss.backward() for every loss that runs through it");
+    latch_.set(why);
+    refuse(why);
+  }
+  gradients_.arrived(i);
+}
+
+void GradientWindow::require_empty(const char* call) const {
+  if (phase_ != Phase::accumulating || backwards_ > 0) {
+    refuse(call, " in the middle of a window: call step() first");
+  }
+}
+
+void GradientWindow::require_backward_makes_sense(const at::Tensor& loss, double weight) const {
+  if (backwards_ == micro_batches_) {
     refuse("backward() for a window that already has its ", backwards_,
            " micro-batches: call step() first, or raise micro_batches");
   }
@@ -58,39 +100,37 @@ void DistributedOptimizer::Impl::require_backward_makes_sense(const at::Tensor& 
   gradients_.require_untouched();
 }
 
-void DistributedOptimizer::Impl::backward(const at::Tensor& loss,
-                                          double weight,
-                                          bool retain_graph) {
-  require_usable();
+void GradientWindow::backward(const at::Tensor& loss, double weight, bool retain_graph) {
+  latch_.require_usable();
   require_backward_makes_sense(loss, weight);
-  unusable_if_it_throws([&] {
+  latch_.run([&] {
     agree_on_nominal_weight(weight);
     ++backwards_;
     if (weight > 0) {
       mine_.weight += weight;
       mine_.weighted_loss += weight * loss.item<double>();
     }
-    const bool is_last = backwards_ == options_.micro_batches;
+    const bool is_last = backwards_ == micro_batches_;
     if (is_last && weight > 0) {
-      close_window();
+      close();
       gradients_.expect_last(mine_);
     }
     if (weight > 0) {
       run_backward(loss, weight, retain_graph);
     }
     if (is_last) {
-      close_window();
+      close();
       gradients_.start_rest(mine_);
     }
   });
 }
 
-// The first collective of the optimizer's life, for whichever call comes first on a rank.
-void DistributedOptimizer::Impl::agree_on_nominal_weight(double first_weight) {
+// The first collective of the optimizer's life. The ranks may make it in different calls.
+void GradientWindow::agree_on_nominal_weight(double first_weight) {
   if (nominal_weight_ > 0) {
     return;
   }
-  double nominal = first_weight > 0 ? first_weight * options_.micro_batches * comm_.size() : 1;
+  double nominal = first_weight > 0 ? first_weight * micro_batches_ * comm_.size() : 1;
   if (comm_.size() > 1) {
     std::span one(&nominal, 1);
     broadcast(comm_, view(one), {.name = "nominal weight"});
@@ -98,12 +138,10 @@ void DistributedOptimizer::Impl::agree_on_nominal_weight(double first_weight) {
   nominal_weight_ = nominal;
 }
 
-void DistributedOptimizer::Impl::run_backward(const at::Tensor& loss,
-                                              double weight,
-                                              bool retain_graph) {
+void GradientWindow::run_backward(const at::Tensor& loss, double weight, bool retain_graph) {
   const TraceScope scope(comm_.trace(), kTraceRow, "backward");
-  // Named, so that no other leaf of the graph gets a gradient: those of another optimizer are its
-  // own.
+  // The inputs are named so that no other leaf of the graph gets a gradient. Those of another
+  // optimizer belong to it.
   std::vector<at::Tensor> inputs;
   for (const auto& [name, tensor] : parameters_.trained) {
     if (tensor.requires_grad()) {
@@ -113,34 +151,33 @@ void DistributedOptimizer::Impl::run_backward(const at::Tensor& loss,
   if (inputs.empty()) {
     return;
   }
-  in_backward_ = true;
+  const ScopedFlag in_backward(in_backward_);
   const double scale = weight / nominal_weight_ * loss_scale_.value();
   const at::Tensor gradient =
       scale == 1 ? at::Tensor() : at::full(loss.sizes(), scale, loss.options());
   loss.backward(gradient, retain_graph, /*create_graph=*/false, inputs);
-  in_backward_ = false;
 }
 
-void DistributedOptimizer::Impl::close_window() {
+void GradientWindow::close() {
   if (phase_ == Phase::accumulating) {
     phase_ = Phase::reducing;
     mine_.stops = std::exchange(stop_requested_, false) ? 1 : 0;
   }
 }
 
-// From any state to `reduced`, with the division still pending.
-void DistributedOptimizer::Impl::finish_reduction() {
-  require_usable();
+// Leads from any phase to `reduced`. The division is then still pending.
+void GradientWindow::finish_reduction() {
+  latch_.require_usable();
   if (phase_ == Phase::reduced) {
     return;
   }
   if (phase_ == Phase::accumulating) {
     gradients_.require_untouched();
   }
-  unusable_if_it_throws([&] {
+  latch_.run([&] {
     agree_on_nominal_weight(0);
     if (phase_ == Phase::accumulating) {
-      close_window();
+      close();
       gradients_.start_rest(mine_);
     }
     const Totals all = [&] {
@@ -148,7 +185,7 @@ void DistributedOptimizer::Impl::finish_reduction() {
       return gradients_.finish();
     }();
     const bool empty = all.weight <= 0;
-    window_ = {.loss = empty ? 0 : all.weighted_loss / all.weight,
+    result_ = {.loss = empty ? 0 : all.weighted_loss / all.weight,
                .weight = all.weight,
                .stop = all.stops > 0,
                .overflow = !all.finite};
@@ -158,22 +195,22 @@ void DistributedOptimizer::Impl::finish_reduction() {
   });
 }
 
-void DistributedOptimizer::Impl::warn_of_missing() {
-  if (warned_ || mine_.weight == 0) {
+void GradientWindow::warn_of_missing() {
+  if (has_warned_ || mine_.weight == 0) {
     return;
   }
   const auto missing = gradients_.missing();
   if (missing.empty()) {
     return;
   }
-  warned_ = true;
+  has_warned_ = true;
   log(LogLevel::warn,
       concat("DistributedOptimizer: no gradient in this window for ", missing.size(), " of ",
              parameters_.trained.size(), " parameters (", enumerate(missing),
              "); it counts as zero. Freeze what the loss does not use. Said once."));
 }
 
-void DistributedOptimizer::Impl::scale_gradients(double coefficient) {
+void GradientWindow::scale_gradients(double coefficient) {
   const double factor = pending_scale_ * coefficient;
   pending_scale_ = 1;
   if (factor == 1) {
@@ -185,12 +222,12 @@ void DistributedOptimizer::Impl::scale_gradients(double coefficient) {
   }
 }
 
-void DistributedOptimizer::Impl::reduce() {
+void GradientWindow::reduce() {
   finish_reduction();
   scale_gradients(1);
 }
 
-double DistributedOptimizer::Impl::clip_grad_norm(double max_norm) {
+double GradientWindow::clip_grad_norm(double max_norm) {
   if (!(max_norm > 0)) {
     refuse("clip_grad_norm to ", max_norm, ": the limit must be positive");
   }
@@ -205,8 +242,8 @@ double DistributedOptimizer::Impl::clip_grad_norm(double max_norm) {
   return norm;
 }
 
-// Until rank 0 has seen a whole window, and so once in most lives.
-void DistributedOptimizer::Impl::agree_on_bucket_order(std::vector<std::size_t> mine) {
+// Broadcasts rank 0's order until rank 0 has seen a whole window, which in most runs is once.
+void GradientWindow::agree_on_bucket_order(std::vector<std::size_t> mine) {
   if (comm_.size() == 1 || !gradients_.order().empty()) {
     return;
   }
@@ -218,47 +255,46 @@ void DistributedOptimizer::Impl::agree_on_bucket_order(std::vector<std::size_t> 
   }
 }
 
-// Empties a window that is reduced; otherwise there is none to end.
-void DistributedOptimizer::Impl::end_window() {
+void GradientWindow::end() {
   if (phase_ != Phase::reduced) {
     return;
   }
   std::vector<std::size_t> arrivals = gradients_.arrival_order();
   gradients_.clear();
-  if (window_->weight > 0) {
+  if (result_->weight > 0) {
     agree_on_bucket_order(std::move(arrivals));
-    gradients_.scale_residuals(loss_scale_.update(window_->overflow));
+    gradients_.scale_residuals(loss_scale_.update(result_->overflow));
   }
   phase_ = Phase::accumulating;
   backwards_ = 0;
   mine_ = {};
 }
 
-bool DistributedOptimizer::Impl::step() {
-  require_usable();
-  require_no_closure_needed();
-  reduce();
-  const bool steps = window_->weight > 0 && !window_->overflow;
-  unusable_if_it_throws([&] {
-    agree_on_members();
-    if (steps) {
-      const TraceScope scope(comm_.trace(), kTraceRow, "step");
-      optimizer_->step();
-    }
-    end_window();
-    share_buffers(0);
-  });
-  return steps;
-}
-
-DistributedOptimizer::Window DistributedOptimizer::Impl::window() const {
-  const bool is_new = phase_ != Phase::reduced && (backwards_ > 0 || !window_);
+GradientWindow::Result GradientWindow::result() const {
+  const bool is_new = phase_ != Phase::reduced && (backwards_ > 0 || !result_);
   if (is_new) {
     refuse(
         "window() before the window is reduced: call reduce(), clip_grad_norm() or step() "
         "first");
   }
-  return *window_;
+  return *result_;
+}
+
+GradientWindow::State GradientWindow::state() const {
+  return {.nominal_weight = nominal_weight_,
+          .loss_scale = loss_scale_.value(),
+          .good_windows = loss_scale_.good_windows(),
+          .bucket_order = {gradients_.order().begin(), gradients_.order().end()},
+          .residuals = gradients_.residuals()};
+}
+
+void GradientWindow::load_state(const State& state) {
+  nominal_weight_ = state.nominal_weight;
+  loss_scale_.restore(state.loss_scale, state.good_windows);
+  if (!state.bucket_order.empty()) {
+    gradients_.rearrange({state.bucket_order.begin(), state.bucket_order.end()});
+  }
+  gradients_.load_residuals(state.residuals);
 }
 
 }  // namespace bp

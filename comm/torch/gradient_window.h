@@ -1,0 +1,94 @@
+// The window of a DistributedOptimizer (docs/design.md, 4): it takes the weighted gradients of
+// several micro-batches, reduces their sum over all ranks, and divides that by the sum of the
+// weights. A state machine: accumulating, reducing, reduced, and accumulating again.
+//
+// Threads: one at a time.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "bp/torch/distributed_optimizer.h"
+#include "comm/torch/failure_latch.h"
+#include "comm/torch/gradient_hooks.h"
+#include "comm/torch/gradients.h"
+#include "comm/torch/loss_scale.h"
+#include "comm/torch/parameters.h"
+
+namespace bp {
+
+// The optimizer's row of the trace. It is not one of the communicator's, so that its spans are
+// drawn above the buckets that they hide.
+inline constexpr std::string_view kTraceRow = "compute";
+
+class GradientWindow {
+ public:
+  using Result = DistributedOptimizer::Window;
+  using State = DistributedOptimizer::State;
+
+  // All must outlive this object. `options` are checked.
+  GradientWindow(Communicator& comm,
+                 const ParameterSet& parameters,
+                 const DistributedOptimizerOptions& options,
+                 FailureLatch& latch);
+
+  // As the functions of DistributedOptimizer.
+  void backward(const at::Tensor& loss, double weight, bool retain_graph);
+  void reduce();
+  double clip_grad_norm(double max_norm);
+  [[nodiscard]] Result result() const;
+  void request_stop() { stop_requested_ = true; }
+  [[nodiscard]] double nominal_weight() const { return nominal_weight_; }
+  [[nodiscard]] State state() const;
+  void load_state(const State& state);
+
+  // After reduce(): the window has a weight, and did not overflow.
+  [[nodiscard]] bool can_step() const { return result_->weight > 0 && !result_->overflow; }
+  // Whether a window can overflow with these options.
+  [[nodiscard]] bool can_overflow() const { return can_overflow_; }
+  // Empties a window that is reduced. Without one it does nothing.
+  void end();
+  // Throws invalid_argument, naming `call`, unless the window is empty.
+  void require_empty(const char* call) const;
+
+  [[nodiscard]] const Gradients& gradients() const { return gradients_; }
+
+ private:
+  enum class Phase : std::uint8_t { accumulating, reducing, reduced };
+
+  void gradient_arrived(std::size_t i);
+  void require_backward_makes_sense(const at::Tensor& loss, double weight) const;
+  void agree_on_nominal_weight(double first_weight);
+  void run_backward(const at::Tensor& loss, double weight, bool retain_graph);
+  void close();
+  void finish_reduction();
+  void warn_of_missing();
+  void scale_gradients(double coefficient);
+  void agree_on_bucket_order(std::vector<std::size_t> mine);
+
+  Communicator& comm_;
+  const ParameterSet& parameters_;
+  const int micro_batches_;
+  FailureLatch& latch_;
+  Gradients gradients_;
+  LossScale loss_scale_;
+  GradientHooks hooks_;
+  bool can_overflow_;
+
+  Phase phase_ = Phase::accumulating;
+  int backwards_ = 0;  // in this window
+  Totals mine_;        // of this window, on this rank
+  double nominal_weight_;
+  double pending_scale_ = 1;  // the factor that reduced gradients have yet to be multiplied by
+  std::optional<Result> result_;
+  bool stop_requested_ = false;
+  bool in_backward_ = false;
+  bool has_warned_ = false;
+};
+
+}  // namespace bp

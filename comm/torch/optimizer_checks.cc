@@ -1,0 +1,104 @@
+#include "comm/torch/optimizer_checks.h"
+
+#include <torch/optim/optimizer.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <typeinfo>
+
+#include <c10/util/Type.h>
+
+#include "base/text.h"
+#include "comm/torch/agreement.h"
+#include "comm/torch/refuse.h"
+
+namespace bp {
+namespace {
+
+std::vector<std::string> describe(const DistributedOptimizer::State& state) {
+  std::string order = "bucket order";
+  for (const std::int64_t i : state.bucket_order) {
+    order += concat(" ", i);
+  }
+  return {concat("nominal_weight ", state.nominal_weight), concat("loss_scale ", state.loss_scale),
+          concat("good_windows ", state.good_windows), order};
+}
+
+}  // namespace
+
+DistributedOptimizerOptions checked(const DistributedOptimizerOptions& options) {
+  if (options.micro_batches < 1) {
+    refuse("micro_batches is ", options.micro_batches, ", but a window has at least one");
+  }
+  if (!std::isfinite(options.nominal_weight) || options.nominal_weight < 0) {
+    refuse("nominal_weight is ", options.nominal_weight,
+           ", but must be positive, or 0 for the default");
+  }
+  if (options.wire != DataType::f32 && options.wire != DataType::f16 &&
+      options.wire != DataType::bf16) {
+    refuse("wire is ", name_of(options.wire), ", but gradients travel as f32, f16 or bf16");
+  }
+  if (options.error_feedback && options.wire == DataType::f32) {
+    refuse(
+        "error_feedback without a narrow wire, where nothing is rounded: set wire to f16 or bf16");
+  }
+  return options;
+}
+
+void require_known(const std::vector<std::string>& sparse, const ParameterSet& parameters) {
+  for (const std::string& name : sparse) {
+    const auto found = std::ranges::find(parameters.trained, name, &Parameter::name);
+    if (found == parameters.trained.end() || found->tensor.dim() == 0) {
+      refuse("sparse_gradients names ", name, ", which is no trained parameter with rows");
+    }
+  }
+}
+
+void require_agreement(Communicator& comm,
+                       const ParameterSet& parameters,
+                       const torch::optim::Optimizer& optimizer,
+                       const DistributedOptimizerOptions& options) {
+  const LossScaling& scaling = options.loss_scaling;
+  std::vector<std::string> lines = {
+      concat("optimizer ", c10::demangle(typeid(optimizer).name())),
+      concat("first_bucket_bytes ", options.first_bucket_bytes),
+      concat("bucket_bytes ", options.bucket_bytes),
+      concat("nominal_weight ", options.nominal_weight),
+      concat("wire ", name_of(options.wire), options.error_feedback ? " with error_feedback" : ""),
+      concat("loss_scaling ", scaling.initial, ", growth ", scaling.growth, ", backoff ",
+             scaling.backoff, ", interval ", scaling.interval),
+  };
+  for (const std::string& name : options.sparse_gradients) {
+    lines.push_back(concat("sparse_gradients ", name));
+  }
+  for (const Parameter& buffer : check_buffers(options.buffers)) {
+    lines.push_back(concat("buffer ", describe(buffer)));
+  }
+  std::ranges::copy(describe(parameters, members_of(optimizer)), std::back_inserter(lines));
+  require_same_lines(comm, lines, "DistributedOptimizer");
+}
+
+void require_plausible(const DistributedOptimizer::State& state, std::size_t parameters) {
+  std::vector<std::int64_t> sorted = state.bucket_order;
+  std::ranges::sort(sorted);
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    if (sorted.size() != parameters || sorted[i] != static_cast<std::int64_t>(i)) {
+      refuse("the state has a bucket order of ", sorted.size(), " parameters which is none of the ",
+             parameters, " here: load it into the same model");
+    }
+  }
+  const bool scales = std::isfinite(state.nominal_weight) && state.nominal_weight >= 0 &&
+                      std::isfinite(state.loss_scale) && state.loss_scale > 0;
+  if (!scales) {
+    refuse("the state has nominal weight ", state.nominal_weight, " and loss scale ",
+           state.loss_scale, ", which cannot be");
+  }
+}
+
+void require_agreement(Communicator& comm, const DistributedOptimizer::State& state) {
+  require_same_lines(comm, describe(state), "DistributedOptimizer::load_state");
+}
+
+}  // namespace bp
