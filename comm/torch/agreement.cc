@@ -27,7 +27,7 @@ std::vector<std::int64_t> gather(Communicator& comm, std::int64_t mine, std::str
   return all;
 }
 
-// The next line of `rest`, which loses it; "nothing" at the end.
+// Removes the next line from `rest` and returns it; "nothing more" at the end.
 std::string_view take_line(std::string_view& rest) {
   if (rest.empty()) {
     return "nothing more";
@@ -72,7 +72,7 @@ void require_same_lines(Communicator& comm,
   try {
     barrier(comm, {.name = "all texts"});
   } catch (const Error&) {
-    // A rank has thrown below and left: every rank has the texts by then, this one too.
+    // Another rank has thrown below and left. By then every rank has the texts, also this one.
   }
   throw Error(ErrorCode::mismatch, concat(what, ": ", first_difference(texts), ": ", advice));
 }

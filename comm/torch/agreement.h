@@ -1,4 +1,4 @@
-// Proof that all ranks were built alike, before they exchange anything that relies on it.
+// Checks that something is equal on all ranks before they exchange data that rely on it.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace bp {
 
-// Compares `lines`, each free of line breaks, over all ranks. Where they differ, every rank throws
-// the same mismatch, which names the first rank that differs from rank 0 and the first line in
+// Compares `lines` over all ranks; a line must have no line break. If they differ, every rank
+// throws the same mismatch. It names the first rank that differs from rank 0 and the first line in
 // which it does, and ends with `advice`: "<what>: rank 2 has ... where rank 0 has ...: <advice>".
-// Costs one small collective when all agree.
+// Collective: costs one small collective if all agree.
 void require_same_lines(
     Communicator& comm,
     const std::vector<std::string>& lines,

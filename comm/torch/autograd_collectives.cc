@@ -31,7 +31,7 @@ class CollectiveNode : public autograd::Node {
   autograd::variable_list apply(autograd::variable_list&& gradients) override {
     const at::NoGradGuard no_grad;
     at::Tensor gradient = gradients.at(0);
-    if (!gradient.defined()) {  // the loss does not depend on it here, but may on another rank
+    if (!gradient.defined()) {  // this rank's loss does not depend on it, but another rank's may
       gradient = input_metadata(0).zeros_like();
     }
     return {backward_(gradient)};
@@ -47,7 +47,7 @@ bool needs_gradient(const at::Tensor& tensor) {
   return at::GradMode::is_enabled() && tensor.requires_grad();
 }
 
-// Makes `output` the result of `input` in the graph.
+// Makes `output` the result of `input` in autograd's graph.
 at::Tensor with_gradient(const at::Tensor& input,
                          at::Tensor output,
                          const char* name,

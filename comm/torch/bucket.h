@@ -1,11 +1,12 @@
-// The memory in which some gradients lie, and its way to the sum over all ranks. Knows no LibTorch.
+// The memory of some gradients, and their sum over all ranks. Needs no LibTorch.
 //
-// Where the wire has the gradients' own type, that memory is the communicator's and is summed in
-// place. Where it is narrower, start() rounds the gradients into the communicator's memory, that is
-// summed, and finish() writes the sum back over the gradients: what a rank keeps is what all have.
+// If the gradients are summed in their own type, they lie in the communicator's memory and are
+// summed in place. If the wire's type is narrower, start() rounds the gradients into the
+// communicator's memory, which is summed, and finish() writes the sums back over the gradients. So
+// all ranks keep the same values.
 //
-// With error feedback a rank adds to its gradients what rounding took from them in the windows
-// before: the *residual*. Only what the rank itself rounds counts, not the sums of others.
+// With error feedback a rank adds to its gradients what rounding took from them in earlier windows:
+// the *residual*. Only the rank's own rounding counts, not that of the sums.
 #pragma once
 
 #include <cstddef>
@@ -19,25 +20,26 @@ namespace bp {
 
 class Bucket {
  public:
-  // All zeros; `extra` f32 elements behind the slots are summed with them. `comm` must outlive it.
+  // All elements are zeros. `extra` f32 elements after the slots are summed with them. `comm` must
+  // outlive this object.
   Bucket(Communicator& comm, BucketPlan plan, std::size_t extra, bool error_feedback);
 
   [[nodiscard]] const BucketPlan& plan() const { return plan_; }
-  // All slots as one vector of plan().count elements, without what is behind them. It begins at 64
-  // bytes, and stays for as long as there is a copy of the pointer.
+  // All slots as one vector of plan().count elements, without the extra ones. It begins at a
+  // multiple of 64 bytes, and exists as long as a copy of the pointer does.
   [[nodiscard]] const std::shared_ptr<std::byte>& memory() const { return memory_; }
-  // The same of their residuals, f32; null where nothing is narrowed or there is no feedback.
+  // Their residuals, f32. Null if nothing is narrowed, or without error feedback.
   [[nodiscard]] const std::shared_ptr<std::byte>& residuals() const { return residuals_; }
   [[nodiscard]] float* extra() const;
   void clear(const Slot& slot);
 
-  // Gradients and what is behind them must not be touched until finish().
+  // Until finish(), the caller must not touch the gradients and the extra elements.
   void start(const std::string& name);
   void wait() { work_.wait(); }
-  // After wait(): no infinity and no NaN came. The same on all ranks.
+  // After wait(): true if no sum is an infinity or a NaN. The same on all ranks.
   [[nodiscard]] bool is_finite() const;
-  // After wait(): the sums are in memory(). `count_errors` makes this window's rounding the next
-  // one's residual; without it the window counts as not having been, and the residual stays.
+  // After wait(): writes the sums to memory(). With `count_errors`, this window's rounding errors
+  // become the next window's residual; without it, the residual stays as before the window.
   void finish(bool count_errors);
   void scale_residuals(double factor);
 
@@ -50,8 +52,8 @@ class Bucket {
   Communicator& comm_;
   BucketPlan plan_;
   std::size_t extra_;
-  std::shared_ptr<Buffer> buffer_;     // on the wire
-  std::shared_ptr<std::byte> memory_;  // in buffer_ unless it is narrowed
+  std::shared_ptr<Buffer> buffer_;     // what is summed
+  std::shared_ptr<std::byte> memory_;  // in buffer_, unless is_narrowed()
   std::shared_ptr<std::byte> residuals_;
   std::string name_;
   Work work_;

@@ -48,12 +48,12 @@ std::vector<BucketPlan> plan_buckets(std::span<const GradientSize> gradients,
     complete.push_back(std::move(bucket));
   }
 
-  std::vector<std::size_t> places(gradients.size());  // of each gradient in `order`
-  for (std::size_t place = 0; place < order.size(); ++place) {
-    places[order[place]] = place;
+  std::vector<std::size_t> positions(gradients.size());  // of each gradient in `order`
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    positions[order[i]] = i;
   }
   std::ranges::sort(complete, {}, [&](const BucketPlan& bucket) {
-    return places[bucket.slots.back().parameter];
+    return positions[bucket.slots.back().parameter];
   });
   if (complete.empty() || complete.back().wire != DataType::f32) {
     complete.push_back({});

@@ -15,17 +15,17 @@ struct GradientSize {
   DataType type = DataType::f32;
 };
 
-// Where one gradient lies in its bucket, in elements.
+// The part of a bucket that belongs to one gradient, in elements.
 struct Slot {
-  std::size_t parameter = 0;  // index into the sizes given
+  std::size_t parameter = 0;  // index into the given sizes
   std::size_t offset = 0;     // at a multiple of 64 bytes
   std::size_t count = 0;
 };
 
 struct BucketPlan {
   DataType type = DataType::f32;
-  DataType wire = DataType::f32;  // in which it is summed: its own type, or a narrower one
-  std::size_t count = 0;          // elements, the gaps between slots included
+  DataType wire = DataType::f32;  // the type in which it is summed: its own, or a narrower one
+  std::size_t count = 0;          // elements, with the gaps between slots
   std::vector<Slot> slots = {};
 };
 
@@ -35,17 +35,17 @@ struct BucketLimits {
   DataType wire = DataType::f32;  // of f32 gradients; others are summed in their own type
 };
 
-// Buckets are filled in the order in which gradients are expected, one open bucket for each type,
-// and are listed in the order in which they become complete. A
-// gradient that would overflow its bucket opens the next; one larger than the limit has a bucket of
-// its own. The last bucket is f32, on the wire too, and empty if need be: the window's totals ride
-// at its end.
-// `order` has each gradient's index once.
+// Fills buckets in the order in which gradients are expected, with one open bucket for each type,
+// and returns them in the order in which they become complete. A gradient that would overflow its
+// bucket opens the next one. A gradient larger than the limit has a bucket of its own. The last
+// bucket is f32, also on the wire, and may be empty: it carries the window's totals at its end.
+// `order` must have each gradient's index once.
 [[nodiscard]] std::vector<BucketPlan> plan_buckets(std::span<const GradientSize> gradients,
                                                    std::span<const std::size_t> order,
                                                    const BucketLimits& limits);
 
-// What is expected before the first backward: the reverse order of registration, n - 1 to 0.
+// Returns the order that is expected before the first backward pass: from n - 1 to 0, the reverse
+// of the registration.
 [[nodiscard]] std::vector<std::size_t> reverse_order(std::size_t gradients);
 
 }  // namespace bp

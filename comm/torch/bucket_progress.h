@@ -1,6 +1,6 @@
-// Which buckets of a window may start: each once all gradients that it waits for have come, and all
-// buckets before it have started, so that every rank starts them in the same order. Knows no
-// LibTorch.
+// Decides which buckets of a window may start. A bucket may start once all gradients that it waits
+// for have arrived and all buckets before it have started, so every rank starts them in the same
+// order. Needs no LibTorch.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@ class BucketProgress {
  public:
   explicit BucketProgress(std::size_t buckets = 0) : outstanding_(buckets, 0) {}
 
-  // Begins a window in which no bucket waits for anything.
+  // Begins a window in which no bucket waits for a gradient.
   void clear();
   // Bucket `bucket` waits for one more gradient.
   void expect(std::size_t bucket) { ++outstanding_[bucket]; }
-  // One of the gradients that `bucket` waits for has come.
+  // A gradient that `bucket` waits for has arrived.
   void arrived(std::size_t bucket) { --outstanding_[bucket]; }
-  // No bucket waits for anything any longer.
+  // No bucket waits for a gradient any more.
   void expect_no_more();
 
   // Returns the bucket to start next, which counts as started from here on. Returns nothing if it

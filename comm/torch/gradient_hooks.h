@@ -11,12 +11,12 @@
 
 namespace bp {
 
-// The hooks are gone when this object is.
+// The destructor removes the hooks.
 class GradientHooks {
  public:
-  // `arrived(i)` is called with the index of the parameter, inside backward() and on its thread;
-  // what it throws comes out of backward(). Throws invalid_argument if a tensor has such a hook
-  // already (LibTorch keeps one a tensor).
+  // Autograd calls `arrived(i)`, with the index of the parameter, within backward() and on its
+  // thread. backward() throws what it throws. The constructor throws invalid_argument if a tensor
+  // has such a hook already, since LibTorch keeps one per tensor.
   GradientHooks(const std::vector<Parameter>& parameters, std::function<void(std::size_t)> arrived);
   ~GradientHooks();
   GradientHooks(const GradientHooks&) = delete;

@@ -12,7 +12,7 @@
 namespace bp {
 namespace {
 
-// Element i is added to lane i mod 16, whatever the width of the machine's registers. The square of
+// Adds element i to lane i mod 16, whatever the width of the machine's registers is. The square of
 // a float is exact in double precision, so a fused multiply-add gives the same bits too.
 constexpr std::size_t kLanes = 16;
 using Floats [[gnu::vector_size(kLanes * sizeof(float))]] = float;

@@ -1,5 +1,5 @@
-// Arithmetic on reduced gradients whose result does not depend on the number of threads nor on the
-// instruction set, so that ranks on unequal machines agree bit for bit. Knows no LibTorch.
+// Arithmetic on reduced gradients. Its results do not depend on the number of threads or the
+// instruction set, so ranks on unequal machines agree bit for bit. Needs no LibTorch.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace bp {
 
-// The sum of the squares of `count` elements of a floating type, in double precision and in a fixed
-// order. `data` has the type's alignment.
+// Returns the sum of the squares of `count` elements of a floating type, in double precision and in
+// a fixed order. `data` must have the type's alignment.
 [[nodiscard]] double sum_of_squares(DataType type, const std::byte* data, std::size_t count);
 
 // The ways to sum the squares of f32, one for each instruction set that the compiler knows. They

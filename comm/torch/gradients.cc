@@ -12,8 +12,8 @@
 namespace bp {
 namespace {
 
-// A tensor in memory that it keeps alive. It is no view of another tensor: each has a version of
-// its own, by which changes are seen.
+// Returns a tensor in memory that it keeps alive. It is no view of another tensor, so it has its
+// own version counter, which shows changes.
 at::Tensor tensor_in(const std::shared_ptr<std::byte>& memory,
                      DataType type,
                      const Slot& slot,
@@ -73,7 +73,7 @@ void Gradients::lay_out(const std::vector<std::size_t>& order) {
     for (const Slot& slot : bucket.plan().slots) {
       Entry& entry = entries_[slot.parameter];
       entry.bucket = buckets_.size() - 1;
-      entry.place = tensor_in(bucket.memory(), bucket.plan().type, slot, entry.parameter.tensor);
+      entry.slot = tensor_in(bucket.memory(), bucket.plan().type, slot, entry.parameter.tensor);
     }
   }
   progress_ = BucketProgress(buckets_.size());

@@ -1,4 +1,5 @@
-// What becomes of gradients in a window: they arrive, their buckets start, the sums come back.
+// How the gradients of a window are reduced: they arrive, their buckets start, and the sums come
+// back.
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
@@ -29,9 +30,9 @@ void Gradients::require_layout(const Entry& entry) {
 void Gradients::arrived(std::size_t i) {
   Entry& entry = entries_[i];
   require_layout(entry);
-  if (entry.place.defined() && !entry.grad().is_same(entry.place)) {
-    entry.place.copy_(entry.grad());
-    entry.grad() = entry.place;
+  if (entry.slot.defined() && !entry.grad().is_same(entry.slot)) {
+    entry.slot.copy_(entry.grad());
+    entry.grad() = entry.slot;
   }
   entry.arrived = entry.grad().unsafeGetTensorImpl();
   if (!expecting_last_ || buckets_.empty()) {
@@ -43,7 +44,7 @@ void Gradients::arrived(std::size_t i) {
   }
   entry.is_last = true;
   arrivals_.push_back(i);
-  if (entry.place.defined()) {
+  if (entry.slot.defined()) {
     progress_.arrived(entry.bucket);
     start_complete();
   }
@@ -53,7 +54,7 @@ void Gradients::expect_last(const Totals& mine) {
   mine_ = mine;
   expecting_last_ = true;
   for (const Entry& entry : entries_) {
-    if (entry.place.defined() && entry.parameter.tensor.requires_grad()) {
+    if (entry.slot.defined() && entry.parameter.tensor.requires_grad()) {
       progress_.expect(entry.bucket);
     }
   }
@@ -78,7 +79,7 @@ void Gradients::start(Bucket& bucket) {
     if (entry.arrived == nullptr) {
       bucket.clear(slot);
     }
-    entry.version = entry.place._version();
+    entry.version = entry.slot._version();
   }
   if (&bucket == &buckets_.back()) {
     float* const totals = bucket.extra();
@@ -90,7 +91,7 @@ void Gradients::start(Bucket& bucket) {
   ++started_;
 }
 
-// Ranks compare names, so what must be equal on all of them is part of it.
+// Ranks compare the names of collectives, so the name has what must be equal on all ranks.
 std::string Gradients::name_of(const Bucket& bucket) const {
   std::string frozen;
   for (const Slot& slot : bucket.plan().slots) {
@@ -111,7 +112,7 @@ bool Gradients::are_all_finite() const {
          std::ranges::all_of(outside_buckets(), is_finite);
 }
 
-// Those of one rank are only put in order.
+// With one rank, it only puts the rows in order.
 void Gradients::sum_sparse_ones() {
   std::vector<SparseGradient> mine;
   for (Entry& entry : entries_) {
@@ -132,11 +133,11 @@ void Gradients::sum_sparse_ones() {
   }
 }
 
-// Values of gradients that lie on their own.
+// Returns the values of the gradients that lie in no bucket.
 std::vector<at::Tensor> Gradients::outside_buckets() const {
   std::vector<at::Tensor> all;
   for (const Entry& entry : entries_) {
-    if (!entry.place.defined() && entry.grad().defined()) {
+    if (!entry.slot.defined() && entry.grad().defined()) {
       all.push_back(entry.is_sparse ? entry.grad()._values() : entry.grad());
     }
   }
@@ -163,8 +164,8 @@ Totals Gradients::finish() {
   for (Entry& entry : entries_) {
     if (entry.is_frozen()) {
       entry.grad().reset();
-    } else if (entry.place.defined()) {
-      entry.grad() = entry.place;
+    } else if (entry.slot.defined()) {
+      entry.grad() = entry.slot;
     } else if (!entry.grad().defined()) {
       const at::Tensor& parameter = entry.parameter.tensor;
       entry.grad() = entry.is_sparse ? no_rows(parameter) : at::zeros_like(parameter);
@@ -175,7 +176,7 @@ Totals Gradients::finish() {
 
 void Gradients::require_untouched_in_flight() const {
   for (const Entry& entry : entries_) {
-    const bool changed = entry.place.defined() && entry.place._version() != entry.version;
+    const bool changed = entry.slot.defined() && entry.slot._version() != entry.version;
     if (entry.arrived != nullptr && (changed || !entry.is_untouched())) {
       refuse("the gradient of ", entry.parameter.name,
              " was changed or cleared while its all-reduce was in flight: leave out zero_grad(), "

@@ -35,7 +35,7 @@ double LossScale::update(bool overflow) {
   const double before = value_;
   const double wanted = before * (overflow ? options_.backoff : options_.growth);
   good_windows_ = 0;
-  // A factor that is too large or too small helps nobody.
+  // Beyond these bounds a factor no longer keeps gradients in range.
   if (wanted >= 1.0 / 65536 && wanted <= 0x1p60) {
     value_ = wanted;
   }

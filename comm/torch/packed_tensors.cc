@@ -34,13 +34,13 @@ bool PackedTensors::broadcast(int root, bool flag, std::string_view name) {
     }
   }
   const bool is_root = comm_.rank() == root;
-  std::byte* place = buffer_.data();
+  std::byte* next = buffer_.data();
   if (is_root) {
     for (const auto& [of, tensor] : tensors_) {
-      std::memcpy(place, tensor.const_data_ptr(), tensor.nbytes());
-      place += tensor.nbytes();
+      std::memcpy(next, tensor.const_data_ptr(), tensor.nbytes());
+      next += tensor.nbytes();
     }
-    *place = std::byte{flag};
+    *next = std::byte{flag};
   }
   bp::broadcast(comm_, {.data = buffer_.data(), .count = buffer_.bytes(), .type = DataType::u8},
                 {.root = root, .name = name});
@@ -48,10 +48,10 @@ bool PackedTensors::broadcast(int root, bool flag, std::string_view name) {
     return flag;
   }
   for (const auto& [of, tensor] : tensors_) {
-    std::memcpy(tensor.mutable_data_ptr(), place, tensor.nbytes());
-    place += tensor.nbytes();
+    std::memcpy(tensor.mutable_data_ptr(), next, tensor.nbytes());
+    next += tensor.nbytes();
   }
-  return *place != std::byte{0};
+  return *next != std::byte{0};
 }
 
 }  // namespace bp

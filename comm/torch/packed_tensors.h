@@ -1,4 +1,4 @@
-// Tensors that go from one rank to all ranks in one collective, as often as needed.
+// Tensors that one rank broadcasts to all ranks in one collective.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,11 +14,11 @@ namespace bp {
 
 class PackedTensors {
  public:
-  // The tensors are dense and on the CPU, and equal in shape and type on all ranks. `comm` must
+  // The tensors must be dense and on the CPU, and equal in shape and type on all ranks. `comm` must
   // outlive this object.
   PackedTensors(Communicator& comm, std::vector<Parameter> tensors);
 
-  // Gives all ranks the bytes that root has in the tensors, and returns root's `flag`. Collective.
+  // Copies the bytes of the root's tensors to all ranks, and returns the root's `flag`. Collective.
   // Autograd does not see that the tensors change. Throws invalid_argument if a tensor has another
   // size than at construction.
   bool broadcast(int root, bool flag, std::string_view name);
@@ -27,7 +27,7 @@ class PackedTensors {
   Communicator& comm_;
   std::vector<Parameter> tensors_;
   std::vector<std::size_t> sizes_;  // in bytes
-  Buffer buffer_;                   // the flag behind the tensors
+  Buffer buffer_;                   // the tensors, then the flag
 };
 
 }  // namespace bp

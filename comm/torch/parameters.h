@@ -1,4 +1,4 @@
-// The parameters that a DistributedOptimizer was given, checked and sorted.
+// The parameters of a DistributedOptimizer, checked and sorted.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,27 +16,27 @@ struct Parameter {
 };
 
 struct ParameterSet {
-  std::vector<Parameter> trained;  // required a gradient when the optimizer was made
-  std::vector<Parameter> frozen;   // did not
+  std::vector<Parameter> trained;  // those that required a gradient when the optimizer was made
+  std::vector<Parameter> frozen;   // the others
 };
 
-// In the order given; a tensor that comes twice (tied weights) is kept once, under its first name.
-// Throws invalid_argument for what cannot be trained together: no parameter that requires a
-// gradient, an empty or doubled name, a tensor that is undefined, not a dense leaf on the CPU or
-// not of a type that bp reduces.
+// Returns the parameters in the given order. A tensor that comes twice (tied weights) is kept once,
+// under its first name. Throws invalid_argument if no parameter requires a gradient, if a name is
+// empty or comes twice, and if a tensor is undefined, no dense leaf on the CPU, or of a type that
+// bp does not reduce.
 [[nodiscard]] ParameterSet sort_parameters(const NamedTensors& given);
 
-// Throws invalid_argument if `optimizer` would update a parameter that is not among them, whose
-// gradient would stay this rank's own.
+// Throws invalid_argument if `optimizer` would update a parameter that is not among them, because
+// its gradient would not be reduced.
 void require_all_named(const torch::optim::Optimizer& optimizer, const ParameterSet& parameters);
 
-// "weight f32 [2, 3]": name, type, shape, and strides where they are not the usual ones.
+// Returns "weight f32 [2, 3]": name, type, shape, and the strides if they are not the usual ones.
 [[nodiscard]] std::string describe(const Parameter& parameter);
 
-// Throws invalid_argument for a buffer that is undefined or no dense tensor on the CPU.
+// Returns the buffers. Throws invalid_argument if one is undefined or no dense tensor on the CPU.
 [[nodiscard]] std::vector<Parameter> check_buffers(const NamedTensors& given);
 
-// The identities of the parameters that `optimizer` updates, by group.
+// The identities of the parameters that an optimizer updates, by group.
 using Members = std::vector<std::vector<const void*>>;
 [[nodiscard]] Members members_of(const torch::optim::Optimizer& optimizer);
 

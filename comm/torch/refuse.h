@@ -1,4 +1,4 @@
-// How DistributedOptimizer says that a call makes no sense.
+// Throws the invalid_argument of a DistributedOptimizer.
 #pragma once
 
 #include "base/text.h"

@@ -112,7 +112,7 @@ class DistributedSampler::State {
   std::int64_t rows_;
   DistributedSamplerOptions options_;
   Position at_;                       // of the next batch
-  bool begun_ = false;                // the epoch of at_, by reset()
+  bool begun_ = false;                // reset() has begun the epoch of at_
   std::vector<std::int64_t> starts_;  // of the batches since then
 };
 

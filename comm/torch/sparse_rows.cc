@@ -18,7 +18,7 @@
 namespace bp {
 namespace {
 
-constexpr std::int64_t kFrozen = -1;  // in place of a number of rows
+constexpr std::int64_t kFrozen = -1;  // instead of a number of rows
 
 struct Rows {
   at::Tensor numbers;  // [n], ascending
@@ -38,7 +38,7 @@ at::Tensor sparse(const at::Tensor& parameter,
       ._coalesced_(true);
 }
 
-// counts[r * n + i]: rows of rank r for parameter i.
+// counts[r * n + i]: the rows of rank r for parameter i.
 std::vector<std::int64_t> gather_counts(Communicator& comm, std::span<const std::int64_t> mine) {
   std::vector<std::int64_t> all(mine.size() * static_cast<std::size_t>(comm.size()));
   all_gather(comm, const_view(mine), view(all), {.name = "rows of sparse gradients"});
@@ -56,7 +56,8 @@ void require_frozen_everywhere(const std::string& name, std::span<const std::int
   }
 }
 
-// All ranks' tensors one after another; `counts` are their lengths along the first dimension.
+// Returns the tensors of all ranks one after another. `counts`: their lengths along the first
+// dimension.
 at::Tensor gather(Communicator& comm,
                   const at::Tensor& mine,
                   std::span<const std::int64_t> counts,
@@ -75,7 +76,7 @@ at::Tensor gather(Communicator& comm,
   return all;
 }
 
-// Rows of equal number added up, in the order in which they stand.
+// Adds up rows of equal number, in their order.
 Rows merge(const Rows& all) {
   const std::span numbers(all.numbers.const_data_ptr<std::int64_t>(),
                           static_cast<std::size_t>(all.numbers.numel()));
@@ -107,8 +108,8 @@ at::Tensor sum_one(Communicator& comm,
   const std::int64_t height = parameter.size(0);
   const auto row_bytes =
       static_cast<std::int64_t>(parameter.nbytes()) / std::max<std::int64_t>(height, 1);
-  // What a rank receives: everybody's rows with their numbers, or the matrix twice, as the parts of
-  // others to be added and as sums.
+  // What a rank receives: the rows of all ranks with their numbers, or the matrix twice, once as
+  // parts of other ranks to be added and once as sums.
   if (rows * (row_bytes + 8) < 2 * height * row_bytes) {
     const Rows sums = merge({gather(comm, mine.numbers, counts, name + ": numbers"),
                              gather(comm, mine.values, counts, name)});

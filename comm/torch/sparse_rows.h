@@ -1,5 +1,5 @@
-// The sum over all ranks of sparse gradients, such as those of large embeddings: a few rows of a
-// matrix, by their numbers.
+// Sums sparse gradients over all ranks, such as those of large embeddings: a few rows of a matrix,
+// with their numbers.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,21 +11,21 @@
 
 namespace bp {
 
-// This rank's gradient of one parameter; nothing and frozen are two things.
+// This rank's gradient of one parameter. Having no rows is not the same as being frozen.
 struct SparseGradient {
   Parameter parameter = {};
   at::Tensor gradient = {};  // undefined: no rows
   bool is_frozen = false;
 };
 
-// Every rank calls it with the same parameters. Returns their sums, coalesced, the same bits on all
-// ranks: rows are added in the order of ranks. Ranks send the rows that they have, or where that
-// would be more, the whole matrix. Costs one small collective, and one or two for each parameter.
-// Throws mismatch on all ranks where a parameter is frozen on some of them only.
+// Returns the sums, coalesced, with the same bits on all ranks, because rows are added in the order
+// of ranks. Collective: every rank must pass the same parameters. Ranks send the rows that they
+// have, or the whole matrix if that is less. Costs one small collective, and one or two for each
+// parameter. Throws a mismatch on all ranks if a parameter is frozen on only some of them.
 [[nodiscard]] std::vector<at::Tensor> sum_sparse(Communicator& comm,
                                                  const std::vector<SparseGradient>& mine);
 
-// No rows, for a parameter of this shape and type.
+// Returns a gradient without rows for a parameter of this shape and type.
 [[nodiscard]] at::Tensor no_rows(const at::Tensor& parameter);
 
 }  // namespace bp

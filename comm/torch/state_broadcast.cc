@@ -34,7 +34,7 @@ void load(torch::optim::Optimizer& optimizer, const std::string& bytes) {
 
 void broadcast_tensors(Communicator& comm, const std::vector<Parameter>& parameters, int root) {
   for (const auto& [name, tensor] : parameters) {
-    // As bytes, so that any element type goes; dense, so that strides do not matter.
+    // As bytes, so that any element type works, and dense, so that strides do not matter.
     const View bytes = {.data = static_cast<std::byte*>(tensor.mutable_data_ptr()),
                         .count = tensor.nbytes(),
                         .type = DataType::u8};

@@ -1,4 +1,4 @@
-// One rank's parameters and optimizer state on all ranks, bit for bit.
+// Copies one rank's parameters and optimizer state to all ranks, bit for bit.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@ namespace bp {
 
 void broadcast_tensors(Communicator& comm, const std::vector<Parameter>& parameters, int root);
 
-// Everything that the optimizer saves: state of each parameter (also that it has none), step
-// counters, learning rates and the other options of each group.
+// Broadcasts everything that the optimizer saves: the state of each parameter (also that it has
+// none), step counters, learning rates and the other options of each group.
 void broadcast_state(Communicator& comm, torch::optim::Optimizer& optimizer, int root);
 
 }  // namespace bp

@@ -1,4 +1,4 @@
-// LibTorch's types in the words of bp.
+// LibTorch's tensors and types as those of bp.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,12 +11,12 @@
 
 namespace bp {
 
-// Empty where bp has no such type.
+// Returns nothing if bp has no such type.
 [[nodiscard]] std::optional<DataType> data_type_of(c10::ScalarType type);
 [[nodiscard]] c10::ScalarType scalar_type_of(DataType type);
 
-// sum_of_squares() (gradient_math.h) of all elements. `tensor` is floating and dense (any order of
-// strides).
+// Returns the sum_of_squares() (gradient_math.h) of all elements. `tensor` must be floating and
+// dense, in any order of strides.
 [[nodiscard]] double sum_of_squares(const at::Tensor& tensor);
 
 }  // namespace bp
