@@ -26,8 +26,8 @@ namespace bp {
 
 class CollectiveCall;
 
-// What the engine does for a call that makes no progress or fails. Each function may wait for up to
-// a second itself.
+// What the engine does for a call that makes no progress or fails. Each function may wait for the
+// store, and for other ranks to write there.
 class CallSupervisor {
  public:
   CallSupervisor() = default;

@@ -1,7 +1,7 @@
 // What the parts of one Engine share: its setup, its failure, and the record of its operations.
 //
-// Threads: any. `mutex` guards the record, and what Engine says that it guards; no part calls
-// another one while it holds it.
+// Threads: any. mutex() guards the flight recorder and what Engine says that it guards. A thread
+// that holds it takes no mutex of Messages.
 #pragma once
 
 #include <atomic>

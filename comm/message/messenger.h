@@ -1,8 +1,8 @@
 // Packets between the ranks of a job, for all of its communicators.
 //
 // Each peer with which this rank exchanges messages has a thread here, which waits for the peer's
-// packets with kDepth receives posted in advance. A Gloo thread can wait for only one transfer, so
-// one thread could not serve several peers.
+// packets with kDepth receives posted in advance. With Gloo a thread can wait for only one transfer
+// at a time, so one thread could not serve several peers.
 //
 // Threads: any. Listeners are called on the peers' threads, one call at a time.
 #pragma once
