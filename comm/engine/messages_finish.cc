@@ -82,7 +82,10 @@ void Messages::finish() {
   wait_for_credits();
   const Deadline deadline(setup_.timeout);
   if (!messenger_->wait_for_kept(deadline, state_.stop()) && !state_.has_failed()) {
-    throw Error(ErrorCode::timeout, "the other ranks did not take the last packets of this one");
+    throw Error(ErrorCode::timeout,
+                concat(setup_.own_text(), " waited ", setup_.timeout.count(),
+                       " ms in finish() for the other ranks to take its last packets (slow ranks "
+                       "need a longer timeout)"));
   }
 }
 

@@ -51,7 +51,8 @@ void send_message(int socket, std::string_view text, int file) {
 NeighbourMessage receive_message(int socket, const Deadline& deadline) {
   pollfd ask{.fd = socket, .events = POLLIN, .revents = 0};
   if (::poll(&ask, 1, static_cast<int>(deadline.left().count())) == 0) {
-    throw Error(ErrorCode::timeout, "a neighbour on this host said nothing");
+    throw Error(ErrorCode::timeout,
+                "cannot read from a neighbour on this host: it sent nothing in time");
   }
   NeighbourMessage received{std::string(kLongestName, '\0'), Fd()};
   iovec part{.iov_base = received.text.data(), .iov_len = received.text.size()};
