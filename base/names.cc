@@ -6,38 +6,22 @@ namespace bp {
 
 std::string_view name_of(DataType type) {
   switch (type) {
-    case DataType::u8:
-      return "u8";
-    case DataType::i8:
-      return "i8";
-    case DataType::i32:
-      return "i32";
-    case DataType::i64:
-      return "i64";
-    case DataType::f16:
-      return "f16";
-    case DataType::bf16:
-      return "bf16";
-    case DataType::f32:
-      return "f32";
-    case DataType::f64:
-      return "f64";
+#define BP_ROW(name, text, ...) \
+  case DataType::name:          \
+    return text;
+    BP_DATA_TYPES(BP_ROW)
+#undef BP_ROW
   }
   return "unknown type";
 }
 
 std::string_view name_of(ReduceOp op) {
   switch (op) {
-    case ReduceOp::sum:
-      return "sum";
-    case ReduceOp::average:
-      return "average";
-    case ReduceOp::min:
-      return "min";
-    case ReduceOp::max:
-      return "max";
-    case ReduceOp::product:
-      return "product";
+#define BP_ROW(name, ...) \
+  case ReduceOp::name:    \
+    return #name;
+    BP_REDUCE_OPS(BP_ROW)
+#undef BP_ROW
   }
   return "unknown reduction";
 }

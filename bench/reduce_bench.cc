@@ -100,9 +100,9 @@ void add(const std::string& name, std::size_t bytes, Function function, Argument
 }
 
 void add_all(std::size_t bytes) {
-  for (const DataType type : {DataType::u8, DataType::i32, DataType::i64, DataType::f16,
-                              DataType::bf16, DataType::f32, DataType::f64}) {
-    for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max, ReduceOp::product}) {
+  for (const DataType type : bp::kDataTypes) {
+    for (const ReduceOp op : bp::kReduceOps) {
+      if (!bp::can_reduce(op, type)) continue;
       add(std::string(name_of(op)) + '/' + std::string(name_of(type)), bytes, reduce_in_place, type,
           op);
     }

@@ -86,22 +86,11 @@ std::vector<std::byte> fill(std::size_t first, std::size_t count, const Make& ma
 template <class Make>
 std::vector<std::byte> fill(DataType type, std::size_t first, std::size_t count, const Make& make) {
   switch (type) {
-    case DataType::u8:
-      return fill<std::uint8_t>(first, count, make);
-    case DataType::i8:
-      return fill<std::int8_t>(first, count, make);
-    case DataType::i32:
-      return fill<std::int32_t>(first, count, make);
-    case DataType::i64:
-      return fill<std::int64_t>(first, count, make);
-    case DataType::f16:
-      return fill<Float16>(first, count, make);
-    case DataType::bf16:
-      return fill<BFloat16>(first, count, make);
-    case DataType::f32:
-      return fill<float>(first, count, make);
-    case DataType::f64:
-      return fill<double>(first, count, make);
+#define BP_ROW(name, text, number, Element, type_class) \
+  case DataType::name:                                  \
+    return fill<Element>(first, count, make);
+    BP_DATA_TYPES(BP_ROW)
+#undef BP_ROW
   }
   return {};
 }

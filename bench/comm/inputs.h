@@ -4,16 +4,12 @@
 // of elements: no block of a schedule is as long.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <vector>
 
 #include "bp/types.h"
 
 namespace bp::bench {
-
-inline constexpr std::array kTypes = {DataType::u8,  DataType::i8,   DataType::i32, DataType::i64,
-                                      DataType::f16, DataType::bf16, DataType::f32, DataType::f64};
 
 inline constexpr std::size_t kPeriod = 4093;
 

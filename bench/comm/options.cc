@@ -17,13 +17,13 @@ namespace {
 
 std::vector<std::string> type_names() {
   std::vector<std::string> names;
-  names.reserve(kTypes.size());
-  for (const DataType type : kTypes) names.emplace_back(name_of(type));
+  names.reserve(kDataTypes.size());
+  for (const DataType type : kDataTypes) names.emplace_back(name_of(type));
   return names;
 }
 
 DataType type_named(const std::string& name) {
-  for (const DataType type : kTypes) {
+  for (const DataType type : kDataTypes) {
     if (name_of(type) == name) return type;
   }
   return DataType::f32;

@@ -1,7 +1,5 @@
 #include "comm/backend/perform.h"
 
-#include <array>
-
 #include "comm/reduce/copy.h"
 #include "comm/reduce/reduce.h"
 
@@ -9,9 +7,6 @@ namespace bp {
 namespace {
 
 using Kind = Operation::Kind;
-
-constexpr std::array kTypes = {DataType::u8,  DataType::i8,   DataType::i32, DataType::i64,
-                               DataType::f16, DataType::bf16, DataType::f32, DataType::f64};
 
 // What the caller gave, times prescale: in place where the result goes there, else in `room`.
 void scale_before(Operation& operation, const CollectiveCall& call, Scratch& room) {
@@ -72,7 +67,7 @@ void perform_group(Backend& backend, const Operation& group, CollectiveCall& cal
   Operation one = group;
   one.kind = Kind::all_reduce;
   one.group.clear();
-  for (const DataType type : kTypes) {
+  for (const DataType type : kDataTypes) {
     std::vector<View> packed;
     for (const View& tensor : group.group) {
       if (tensor.type != type) continue;

@@ -16,6 +16,7 @@ using Kind = Operation::Kind;
 Request all_reduce_request(Communicator& comm, const View& data, const CollectiveOptions& options) {
   Request request(comm, Kind::all_reduce, options);
   request.check_memory("data", data);
+  request.check_reducible(data.type);
   request.operation.output = data;
   return request;
 }
@@ -27,6 +28,7 @@ Request grouped_request(Communicator& comm,
   if (tensors.empty()) request.refuse("there are no tensors; give at least one");
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     request.check_memory(concat("tensor ", i).c_str(), tensors[i]);
+    request.check_reducible(tensors[i].type);
   }
   request.operation.group.assign(tensors.begin(), tensors.end());
   return request;
@@ -49,6 +51,7 @@ Request reduce_scatter_request(Communicator& comm,
                                std::string_view called) {
   Request request(comm, Kind::reduce_scatter, options, called);
   request.check_pair(input, output);
+  request.check_reducible(input.type);
   request.check_counts("counts", counts, "input", input);
   request.check_count("output", output.count, counts[static_cast<std::size_t>(comm.rank())]);
   request.check_apart(input, output);

@@ -47,12 +47,26 @@ void Request::check_memory(const char* what, const ConstView& memory) const {
   if (memory.data == nullptr && memory.count > 0) {
     refuse(concat(what, " has ", memory.count, " elements at no address"));
   }
+  if (size_of(memory.type) == 0) {
+    refuse(concat(what, " has elements of type number ", static_cast<int>(memory.type),
+                  ", which bp does not have"));
+  }
   const auto address = reinterpret_cast<std::uintptr_t>(memory.data);
   const std::size_t bytes = std::numeric_limits<std::uintptr_t>::max() - address;
   if (memory.count > bytes / size_of(memory.type)) {
     refuse(concat(what, " has ", memory.count, " ", name_of(memory.type),
                   " elements, more bytes than there are addresses"));
   }
+}
+
+void Request::check_reducible(DataType type) const {
+  if (can_reduce(operation.reduce, type)) return;
+  std::string defined;
+  for (const ReduceOp op : kReduceOps) {
+    if (can_reduce(op, type)) defined += concat(defined.empty() ? "" : ", ", name_of(op));
+  }
+  refuse(concat("the reduction ", name_of(operation.reduce), " is not defined for ", name_of(type),
+                " elements; use one of ", defined));
 }
 
 void Request::check_pair(const ConstView& input, const View& output) const {

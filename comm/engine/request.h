@@ -24,6 +24,8 @@ class Request {
 
   // Each throws invalid_argument: "all_gather 'x': output has 2 elements; it must have 4".
   void check_memory(const char* what, const ConstView& memory) const;
+  // For a reduction: its types have the operation asked for.
+  void check_reducible(DataType type) const;
   void check_pair(const ConstView& input, const View& output) const;  // memory and types
   void check_count(const char* what, std::size_t given, std::size_t wanted) const;
   // There must be one count for each rank, and `memory` must have as many elements as their sum.

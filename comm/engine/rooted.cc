@@ -20,6 +20,7 @@ Request rooted(Communicator& comm, Kind kind, const CollectiveOptions& options) 
 Request reduce_request(Communicator& comm, const View& data, const CollectiveOptions& options) {
   Request request = rooted(comm, Kind::reduce, options);
   request.check_memory("data", data);
+  request.check_reducible(data.type);
   request.operation.output = data;
   return request;
 }

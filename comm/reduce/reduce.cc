@@ -1,17 +1,19 @@
 #include "comm/reduce/reduce.h"
 
+#include "base/check.h"
+#include "comm/reduce/kernels.h"
 #include "comm/reduce/targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "comm/reduce/reduce.cc"
-#include <hwy/foreach_target.h>  // includes this file once for each kind of machine
+#include <hwy/foreach_target.h>  // includes this file once for each instruction set
 
 #include "comm/reduce/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace bp::HWY_NAMESPACE {
 
-// What remains to be done to the result of most operations: nothing.
+// Most operations have nothing left to do to the reduction of all parts.
 struct Unfinished {
   template <class D, class V>
   HWY_INLINE V finish(D /*d*/, V v) const {
@@ -45,7 +47,8 @@ struct Product : Unfinished {
   }
 
  private:
-  // Highway multiplies nothing narrower than 16 bits; modulo 2^8 signed and unsigned are the same.
+  // Highway does not multiply lanes of 8 bits. Modulo 2^8 signed and unsigned products are the
+  // same.
   template <class V>
   static HWY_INLINE V multiply_bytes(V a, V b) {
 #if HWY_TARGET == HWY_SCALAR
@@ -75,7 +78,7 @@ HWY_INLINE V canonical_nan_if_any(D d, V a, V b, V result) {
   }
 }
 
-// Equal floats have equal bits, except for zeros: there the signs decide.
+// Equal floats have equal bits, except for zeros, whose signs decide.
 struct Min : Unfinished {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a, V b) const {
@@ -103,7 +106,8 @@ void reduce_elements(const Op& op,
                      std::span<std::byte* const> outs,
                      std::span<const std::byte* const> parts,
                      std::size_t count) {
-  // What rings and pairs of ranks do is worth code of its own.
+  // Rings and pairs of ranks reduce two parts: a copy of the loop for them keeps the addresses in
+  // registers.
   if (parts.size() == 2 && outs.size() == 1) return fold<T, 1, 2>(op, outs, parts, count);
   if (parts.size() == 2 && outs.size() == 2) return fold<T, 2, 2>(op, outs, parts, count);
   fold<T, 0, 0>(op, outs, parts, count);
@@ -111,74 +115,81 @@ void reduce_elements(const Op& op,
 
 template <class Op>
 bool reduce_floats(const Op& op,
-                   DataType type,
+                   Lane lane,
                    std::span<std::byte* const> outs,
                    std::span<const std::byte* const> parts,
                    std::size_t count) {
-  switch (type) {
-    case DataType::f16:
+  switch (lane) {
+    case Lane::f16:
       reduce_elements<Float16>(op, outs, parts, count);
       return true;
-    case DataType::bf16:
+    case Lane::bf16:
       reduce_elements<BFloat16>(op, outs, parts, count);
       return true;
-    case DataType::f32:
+    case Lane::f32:
       reduce_elements<float>(op, outs, parts, count);
       return true;
-    case DataType::f64:
+    case Lane::f64:
       reduce_elements<double>(op, outs, parts, count);
       return true;
-    default:
+    case Lane::u8:
+    case Lane::i8:
+    case Lane::i32:
+    case Lane::i64:
       return false;
   }
+  return false;
 }
 
 template <class Op>
 void reduce_any(const Op& op,
-                DataType type,
+                Lane lane,
                 std::span<std::byte* const> outs,
                 std::span<const std::byte* const> parts,
                 std::size_t count) {
-  switch (type) {
-    case DataType::u8:
+  switch (lane) {
+    case Lane::u8:
       return reduce_elements<std::uint8_t>(op, outs, parts, count);
-    case DataType::i8:
+    case Lane::i8:
       return reduce_elements<std::int8_t>(op, outs, parts, count);
-    case DataType::i32:
+    case Lane::i32:
       return reduce_elements<std::int32_t>(op, outs, parts, count);
-    case DataType::i64:
+    case Lane::i64:
       return reduce_elements<std::int64_t>(op, outs, parts, count);
-    default:
-      (void)reduce_floats(op, type, outs, parts, count);
+    case Lane::f16:
+    case Lane::bf16:
+    case Lane::f32:
+    case Lane::f64:
+      (void)reduce_floats(op, lane, outs, parts, count);
   }
 }
 
-void reduce_parts_here(DataType type,
-                       ReduceOp op,
-                       std::span<std::byte* const> outs,
-                       std::span<const std::byte* const> parts,
-                       std::size_t count) {
+void reduce_lanes(ReduceOp op,
+                  Lane lane,
+                  std::span<std::byte* const> outs,
+                  std::span<const std::byte* const> parts,
+                  std::size_t count) {
   switch (op) {
     case ReduceOp::sum:
     case ReduceOp::average:
-      return reduce_any(Sum(), type, outs, parts, count);
+      return reduce_any(Sum(), lane, outs, parts, count);
     case ReduceOp::min:
-      return reduce_any(Min(), type, outs, parts, count);
+      return reduce_any(Min(), lane, outs, parts, count);
     case ReduceOp::max:
-      return reduce_any(Max(), type, outs, parts, count);
+      return reduce_any(Max(), lane, outs, parts, count);
     case ReduceOp::product:
-      return reduce_any(Product(), type, outs, parts, count);
+      return reduce_any(Product(), lane, outs, parts, count);
   }
 }
 
-// False where the type is an integer; nothing is done then.
-bool average_floats(DataType type,
+// Returns false, and does nothing, where the lanes are integers.
+bool average_floats(Lane lane,
                     std::span<std::byte* const> outs,
                     std::span<const std::byte* const> parts,
                     std::size_t count) {
   Average op;
   op.divisor = static_cast<double>(parts.size());
-  return reduce_floats(op, type, outs, parts, count);
+  return reduce_floats(op, lane, outs, parts, count);
 }
 
 }  // namespace bp::HWY_NAMESPACE
@@ -187,7 +198,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace bp {
 
-HWY_EXPORT(reduce_parts_here);
+HWY_EXPORT(reduce_lanes);
 HWY_EXPORT(average_floats);
 
 void reduce_parts(DataType type,
@@ -195,15 +206,18 @@ void reduce_parts(DataType type,
                   std::span<std::byte* const> outs,
                   std::span<const std::byte* const> parts,
                   std::size_t count) {
-  HWY_DYNAMIC_DISPATCH(reduce_parts_here)(type, op, outs, parts, count);
+  BP_CHECK(can_reduce(op, type), "a reduction that is not defined for its type");
+  const Kernel kernel = kernel_of(op, type);
+  HWY_DYNAMIC_DISPATCH(reduce_lanes)(op, kernel.lane, outs, parts, count * kernel.lanes);
 }
 
 void average_parts(DataType type,
                    std::span<std::byte* const> outs,
                    std::span<const std::byte* const> parts,
                    std::size_t count) {
-  if (HWY_DYNAMIC_DISPATCH(average_floats)(type, outs, parts, count)) return;
-  HWY_DYNAMIC_DISPATCH(reduce_parts_here)(type, ReduceOp::sum, outs, parts, count);
+  const Kernel kernel = kernel_of(ReduceOp::average, type);
+  if (HWY_DYNAMIC_DISPATCH(average_floats)(kernel.lane, outs, parts, count * kernel.lanes)) return;
+  reduce_parts(type, ReduceOp::sum, outs, parts, count);
   for (std::byte* const out : outs) {
     finish_average(type, out, count, static_cast<int>(parts.size()));
   }

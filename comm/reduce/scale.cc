@@ -3,12 +3,13 @@
 #include <limits>
 
 #include "base/check.h"
+#include "comm/reduce/kernels.h"
 #include "comm/reduce/reduce.h"
 #include "comm/reduce/targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "comm/reduce/scale.cc"
-#include <hwy/foreach_target.h>  // includes this file once for each kind of machine
+#include <hwy/foreach_target.h>  // includes this file once for each instruction set
 
 #include "comm/reduce/lanes-inl.h"
 
@@ -31,34 +32,38 @@ struct MultiplyBy {
   double factor;
 };
 
-// False where the type is an integer; nothing is done then.
+// Returns false, and does nothing, where the lanes are integers.
 template <class Op>
-HWY_INLINE bool map_floats(DataType type, const Op& op, std::byte* data, std::size_t count) {
+HWY_INLINE bool map_floats(Lane lane, const Op& op, std::byte* data, std::size_t count) {
   const std::byte* in = data;
-  switch (type) {
-    case DataType::f16:
+  switch (lane) {
+    case Lane::f16:
       map<Float16>(op, data, count, in);
       return true;
-    case DataType::bf16:
+    case Lane::bf16:
       map<BFloat16>(op, data, count, in);
       return true;
-    case DataType::f32:
+    case Lane::f32:
       map<float>(op, data, count, in);
       return true;
-    case DataType::f64:
+    case Lane::f64:
       map<double>(op, data, count, in);
       return true;
-    default:
+    case Lane::u8:
+    case Lane::i8:
+    case Lane::i32:
+    case Lane::i64:
       return false;
   }
+  return false;
 }
 
-bool divide_floats(DataType type, std::byte* data, std::size_t count, double divisor) {
-  return map_floats(type, DivideBy{divisor}, data, count);
+bool divide_floats(Lane lane, std::byte* data, std::size_t count, double divisor) {
+  return map_floats(lane, DivideBy{divisor}, data, count);
 }
 
-bool multiply_floats(DataType type, std::byte* data, std::size_t count, double factor) {
-  return map_floats(type, MultiplyBy{factor}, data, count);
+bool multiply_floats(Lane lane, std::byte* data, std::size_t count, double factor) {
+  return map_floats(lane, MultiplyBy{factor}, data, count);
 }
 
 }  // namespace bp::HWY_NAMESPACE
@@ -83,17 +88,20 @@ void map_integers(std::byte* data, std::size_t count, const Op& op) {
 }
 
 template <class Op>
-void map_integers(DataType type, std::byte* data, std::size_t count, const Op& op) {
-  switch (type) {
-    case DataType::u8:
+void map_integers(Lane lane, std::byte* data, std::size_t count, const Op& op) {
+  switch (lane) {
+    case Lane::u8:
       return map_integers<std::uint8_t>(data, count, op);
-    case DataType::i8:
+    case Lane::i8:
       return map_integers<std::int8_t>(data, count, op);
-    case DataType::i32:
+    case Lane::i32:
       return map_integers<std::int32_t>(data, count, op);
-    case DataType::i64:
+    case Lane::i64:
       return map_integers<std::int64_t>(data, count, op);
-    default:
+    case Lane::f16:
+    case Lane::bf16:
+    case Lane::f32:
+    case Lane::f64:
       return;
   }
 }
@@ -113,15 +121,20 @@ T truncated(double value) {
 
 void finish_average(DataType type, std::byte* data, std::size_t count, int ranks) {
   BP_CHECK(ranks >= 1, "an average is over at least one rank");
-  if (ranks == 1 || HWY_DYNAMIC_DISPATCH(divide_floats)(type, data, count, ranks)) return;
-  map_integers(type, data, count, [ranks](auto value) {
+  BP_CHECK(can_reduce(ReduceOp::average, type), "an average that is not defined for its type");
+  const Kernel kernel = kernel_of(ReduceOp::average, type);
+  const std::size_t lanes = count * kernel.lanes;
+  if (ranks == 1 || HWY_DYNAMIC_DISPATCH(divide_floats)(kernel.lane, data, lanes, ranks)) return;
+  map_integers(kernel.lane, data, lanes, [ranks](auto value) {
     return static_cast<decltype(value)>(std::int64_t{value} / ranks);
   });
 }
 
 void scale(DataType type, std::byte* data, std::size_t count, double factor) {
-  if (HWY_DYNAMIC_DISPATCH(multiply_floats)(type, data, count, factor)) return;
-  map_integers(type, data, count, [factor](auto value) {
+  const Kernel kernel = kernel_of(type);
+  const std::size_t lanes = count * kernel.lanes;
+  if (HWY_DYNAMIC_DISPATCH(multiply_floats)(kernel.lane, data, lanes, factor)) return;
+  map_integers(kernel.lane, data, lanes, [factor](auto value) {
     return truncated<decltype(value)>(static_cast<double>(value) * factor);
   });
 }

@@ -35,7 +35,8 @@ void check(const std::string& name, const at::Tensor& tensor) {
   if (!tensor.is_leaf()) {
     refuse("parameter ", name, " is the result of a computation, not a leaf: no gradient stays");
   }
-  if (!data_type_of(tensor.scalar_type())) {
+  const auto type = data_type_of(tensor.scalar_type());
+  if (!type || class_of(*type) != TypeClass::real) {
     refuse("parameter ", name, " has elements of type ", tensor.scalar_type(),
            "; gradients can be f16 bf16 f32 f64");
   }

@@ -1,5 +1,8 @@
 #include "comm/torch/tensor_view.h"
 
+#include <algorithm>
+#include <string>
+
 #include "base/check.h"
 #include "base/text.h"
 #include "bp/error.h"
@@ -7,28 +10,26 @@
 #include "comm/torch/gradient_math.h"
 
 namespace bp {
+namespace {
+
+// "u8 i8 i32 ..."
+std::string names_of_types() {
+  std::string names;
+  for (const DataType type : kDataTypes) {
+    names += concat(names.empty() ? "" : " ", name_of(type));
+  }
+  return names;
+}
+
+}  // namespace
 
 std::optional<DataType> data_type_of(c10::ScalarType type) {
-  switch (type) {
-    case c10::ScalarType::Byte:
-      return DataType::u8;
-    case c10::ScalarType::Char:
-      return DataType::i8;
-    case c10::ScalarType::Int:
-      return DataType::i32;
-    case c10::ScalarType::Long:
-      return DataType::i64;
-    case c10::ScalarType::Half:
-      return DataType::f16;
-    case c10::ScalarType::BFloat16:
-      return DataType::bf16;
-    case c10::ScalarType::Float:
-      return DataType::f32;
-    case c10::ScalarType::Double:
-      return DataType::f64;
-    default:
-      return std::nullopt;
+  const auto* const found =
+      std::ranges::find(kDataTypes, type, [](DataType known) { return scalar_type_of(known); });
+  if (found == kDataTypes.end()) {
+    return std::nullopt;
   }
+  return *found;
 }
 
 c10::ScalarType scalar_type_of(DataType type) {
@@ -79,7 +80,7 @@ View view_of(const at::Tensor& tensor) {
   const auto type = data_type_of(tensor.scalar_type());
   if (!type) {
     refuse("no collective for elements of type ", tensor.scalar_type(),
-           ": convert the tensor to one of u8 i8 i32 i64 f16 bf16 f32 f64");
+           ": convert the tensor to one of ", names_of_types());
   }
   return {static_cast<std::byte*>(tensor.mutable_data_ptr()),
           static_cast<std::size_t>(tensor.numel()), *type};

@@ -2,6 +2,7 @@
 // them.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <ranges>
@@ -16,29 +17,98 @@ namespace BP_API bp {
 enum class Float16 : std::uint16_t {};   // IEEE 754 binary16
 enum class BFloat16 : std::uint16_t {};  // the upper half of an IEEE 754 binary32
 
-// The numbers are part of the wire format: append, never renumber.
-enum class DataType : std::uint8_t { u8, i8, i32, i64, f16, bf16, f32, f64 };
+// What the elements of a type are. It decides which reductions the type has.
+enum class TypeClass : std::uint8_t { integer, real };
+
+// The table of element types, one row each:
+//   enumerator of DataType, name in texts, number, C++ type of one element, class.
+// Messages between ranks carry the number, so a new type is appended and no number ever changes.
+#define BP_DATA_TYPES(BP_ROW)                  \
+  BP_ROW(u8, "u8", 0, std::uint8_t, integer)   \
+  BP_ROW(i8, "i8", 1, std::int8_t, integer)    \
+  BP_ROW(i32, "i32", 2, std::int32_t, integer) \
+  BP_ROW(i64, "i64", 3, std::int64_t, integer) \
+  BP_ROW(f16, "f16", 4, Float16, real)         \
+  BP_ROW(bf16, "bf16", 5, BFloat16, real)      \
+  BP_ROW(f32, "f32", 6, float, real)           \
+  BP_ROW(f64, "f64", 7, double, real)
+
+// The table of reductions: enumerator of ReduceOp, number, and whether it is defined for the types
+// of each class, in the order of TypeClass. A new reduction is appended.
+#define BP_REDUCE_OPS(BP_ROW)             \
+  /*       name, number, integer, real */ \
+  BP_ROW(sum, 0, true, true)              \
+  BP_ROW(average, 1, true, true)          \
+  BP_ROW(min, 2, true, true)              \
+  BP_ROW(max, 3, true, true)              \
+  BP_ROW(product, 4, true, true)
+
+enum class DataType : std::uint8_t {
+#define BP_ROW(name, text, number, Element, type_class) name = (number),
+  BP_DATA_TYPES(BP_ROW)
+#undef BP_ROW
+};
 
 // `average` is the sum divided by the number of ranks, truncated towards zero for integers. Integer
 // sums and products wrap modulo 2^bits.
-enum class ReduceOp : std::uint8_t { sum, average, min, max, product };
+enum class ReduceOp : std::uint8_t {
+#define BP_ROW(name, number, ...) name = (number),
+  BP_REDUCE_OPS(BP_ROW)
+#undef BP_ROW
+};
 
+inline constexpr std::array kDataTypes = {
+#define BP_ROW(name, ...) DataType::name,
+    BP_DATA_TYPES(BP_ROW)
+#undef BP_ROW
+};
+
+inline constexpr std::array kReduceOps = {
+#define BP_ROW(name, ...) ReduceOp::name,
+    BP_REDUCE_OPS(BP_ROW)
+#undef BP_ROW
+};
+
+// Returns the bytes of one element, or 0 for a number that is no type.
 [[nodiscard]] constexpr std::size_t size_of(DataType type) {
   switch (type) {
-    case DataType::u8:
-    case DataType::i8:
-      return 1;
-    case DataType::f16:
-    case DataType::bf16:
-      return 2;
-    case DataType::i32:
-    case DataType::f32:
-      return 4;
-    case DataType::i64:
-    case DataType::f64:
-      return 8;
+#define BP_ROW(name, text, number, Element, type_class) \
+  case DataType::name:                                  \
+    return sizeof(Element);
+    BP_DATA_TYPES(BP_ROW)
+#undef BP_ROW
   }
   return 0;
+}
+
+[[nodiscard]] constexpr TypeClass class_of(DataType type) {
+  switch (type) {
+#define BP_ROW(name, text, number, Element, type_class) \
+  case DataType::name:                                  \
+    return TypeClass::type_class;
+    BP_DATA_TYPES(BP_ROW)
+#undef BP_ROW
+  }
+  return TypeClass::integer;
+}
+
+// Returns whether `op` is defined for elements of `type`. A collective refuses every other pair.
+[[nodiscard]] constexpr bool can_reduce(ReduceOp op, DataType type) {
+  const TypeClass elements = class_of(type);
+  switch (op) {
+#define BP_ROW(name, number, integers, reals) \
+  case ReduceOp::name:                        \
+    switch (elements) {                       \
+      case TypeClass::integer:                \
+        return integers;                      \
+      case TypeClass::real:                   \
+        return reals;                         \
+    }                                         \
+    break;
+    BP_REDUCE_OPS(BP_ROW)
+#undef BP_ROW
+  }
+  return false;
 }
 
 [[nodiscard]] std::string_view name_of(DataType type);  // "f32"
@@ -49,22 +119,11 @@ inline constexpr DataType kDataTypeOf = [] {
   static_assert(sizeof(T) == 0, "bp has no collective for this element type");
   return DataType::u8;
 }();
-template <>
-inline constexpr DataType kDataTypeOf<std::uint8_t> = DataType::u8;
-template <>
-inline constexpr DataType kDataTypeOf<std::int8_t> = DataType::i8;
-template <>
-inline constexpr DataType kDataTypeOf<std::int32_t> = DataType::i32;
-template <>
-inline constexpr DataType kDataTypeOf<std::int64_t> = DataType::i64;
-template <>
-inline constexpr DataType kDataTypeOf<Float16> = DataType::f16;
-template <>
-inline constexpr DataType kDataTypeOf<BFloat16> = DataType::bf16;
-template <>
-inline constexpr DataType kDataTypeOf<float> = DataType::f32;
-template <>
-inline constexpr DataType kDataTypeOf<double> = DataType::f64;
+#define BP_ROW(name, text, number, Element, type_class) \
+  template <>                                           \
+  inline constexpr DataType kDataTypeOf<Element> = DataType::name;
+BP_DATA_TYPES(BP_ROW)
+#undef BP_ROW
 
 // Memory that a collective reads and writes: `count` elements of `type`. A view owns nothing. The
 // memory must live until the collective has returned or its Work is done.

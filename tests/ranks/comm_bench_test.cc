@@ -20,7 +20,7 @@ TEST(CommBench, EveryTaskIsCorrectInEveryType) {
   for (const int ranks : {1, 3, 4}) {
     test::run_ranks(ranks, [](Communicator& comm) {
       for (const std::string& op : operation_names()) {
-        for (const DataType type : kTypes) {
+        for (const DataType type : kDataTypes) {
           for (const std::size_t bytes : {1, 40, 1000}) {
             for (const Memory memory : {Memory::allocated, Memory::any}) {
               Task task = make_task(comm, op, type, bytes, memory);

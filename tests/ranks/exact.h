@@ -10,9 +10,6 @@
 
 namespace bp::test {
 
-inline constexpr ReduceOp kReduceOps[] = {ReduceOp::sum, ReduceOp::average, ReduceOp::min,
-                                          ReduceOp::max, ReduceOp::product};
-
 // Returns the first difference in bits, or "".
 template <class T>
 [[nodiscard]] std::string differences(const std::vector<T>& got, const std::vector<T>& wanted) {

@@ -8,6 +8,7 @@
 
 #include "bp/collective.h"
 #include "tests/ranks/exact.h"
+#include "tests/support/types.h"
 
 namespace bp::test {
 namespace {
@@ -34,6 +35,7 @@ void append(std::vector<T>& to, const std::vector<T>& more) {
 template <class T>
 std::string check_reduce(Communicator& comm, std::size_t count) {
   for (const ReduceOp op : kReduceOps) {
+    if (!can_reduce(op, kDataTypeOf<T>)) continue;
     for (const int root : some_roots(comm)) {
       const auto own = input_of<T>(comm.rank(), count, op);
       auto data = own;
@@ -163,22 +165,19 @@ std::string check_operations_on(Communicator& comm, std::size_t segment_bytes) {
   return "";
 }
 
-template <class... Ts>
-std::string check_operations_on_each(Communicator& comm, std::size_t segment_bytes) {
-  std::string wrong;
-  static_cast<void>(((wrong = check_operations_on<Ts>(comm, segment_bytes)).empty() && ...));
-  return wrong;
-}
-
 }  // namespace
 
 std::string check_all_operations(Communicator& comm, std::size_t segment_bytes) {
-  return check_operations_on_each<std::uint8_t, std::int8_t, std::int32_t, std::int64_t, Float16,
-                                  BFloat16, float, double>(comm, segment_bytes);
+  std::string wrong;
+  for_each_type([&]<class T>(std::type_identity<T>) {
+    if (wrong.empty()) wrong = check_operations_on<T>(comm, segment_bytes);
+  });
+  return wrong;
 }
 
 std::string check_main_operations(Communicator& comm, std::size_t segment_bytes) {
-  return check_operations_on_each<BFloat16, double>(comm, segment_bytes);
+  const std::string wrong = check_operations_on<BFloat16>(comm, segment_bytes);
+  return wrong.empty() ? check_operations_on<double>(comm, segment_bytes) : wrong;
 }
 
 std::string check_allocated(Communicator& comm, int own) {

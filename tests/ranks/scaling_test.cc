@@ -10,6 +10,7 @@
 #include "comm/backend/perform.h"
 #include "tests/support/patterns.h"
 #include "tests/support/run_ranks.h"
+#include "tests/support/types.h"
 
 namespace bp::test {
 namespace {
@@ -54,14 +55,7 @@ TEST_P(Scaling, IsExactInEveryTypeAndLeavesInputsAlone) {
     run_ranks(
         ranks,
         [](Communicator& comm) {
-          expect_scaled<std::uint8_t>(comm);
-          expect_scaled<std::int8_t>(comm);
-          expect_scaled<std::int32_t>(comm);
-          expect_scaled<std::int64_t>(comm);
-          expect_scaled<Float16>(comm);
-          expect_scaled<BFloat16>(comm);
-          expect_scaled<float>(comm);
-          expect_scaled<double>(comm);
+          for_each_type([&]<class T>(std::type_identity<T>) { expect_scaled<T>(comm); });
         },
         options());
   }

@@ -98,7 +98,7 @@ TEST(CommBenchOptions, HelpAndVersionAreNoErrors) {
 
 // Adding rank by rank in the type itself, in any order, must not round: then one answer is right.
 TEST(CommBenchInputs, SumsAreExactInEveryType) {
-  for (const DataType type : kTypes) {
+  for (const DataType type : kDataTypes) {
     for (const int ranks : {1, 2, 7, 64}) {
       std::vector<std::byte> forward = input_of(type, 0, ranks, 5, 100);
       std::vector<std::byte> backward = input_of(type, ranks - 1, ranks, 5, 100);
@@ -115,7 +115,7 @@ TEST(CommBenchInputs, SumsAreExactInEveryType) {
 
 // What an all-reduce in place makes of its own result, as often as most_repetitions() says.
 TEST(CommBenchInputs, SumsOfSumsAreExactAsOftenAsIsSaid) {
-  for (const DataType type : kTypes) {
+  for (const DataType type : kDataTypes) {
     for (const int ranks : {2, 3, 4, 7, 8}) {
       const int most = std::min(most_repetitions(type, ranks), 9);
       ASSERT_GE(most, 1) << name_of(type) << ' ' << ranks;

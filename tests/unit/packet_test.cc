@@ -50,7 +50,7 @@ TEST(Packets, HeadersThatNoRankSendsAreRefused) {
     EXPECT_FALSE(read(header_of(kind, std::uint64_t{1} << 61, DataType::i64)));
   }
   EXPECT_FALSE(read(header_of(static_cast<Kind>(4), 0, DataType::u8)));
-  EXPECT_FALSE(read(header_of(Kind::eager, 1, static_cast<DataType>(8))));
+  EXPECT_FALSE(read(header_of(Kind::eager, 1, static_cast<DataType>(kDataTypes.size()))));
   PacketHeader long_name;
   long_name.name_bytes = PacketHeader::kNameShown + 1;
   EXPECT_FALSE(read(long_name));

@@ -10,14 +10,13 @@
 #include <string>
 
 #include "comm/reduce/copy.h"
+#include "tests/support/types.h"
 #include "tests/unit/reduce_oracle.h"
 #include "tests/unit/simd_target.h"
 
 namespace bp {
 namespace {
 
-constexpr std::array kOps = {ReduceOp::sum, ReduceOp::average, ReduceOp::min, ReduceOp::max,
-                             ReduceOp::product};
 constexpr std::byte kGuard{0xa5};
 constexpr std::size_t kLongest = 67;
 
@@ -120,7 +119,8 @@ void check_reduce(ReduceOp op, std::size_t count, std::size_t shift) {
 
 template <class T>
 void check_all() {
-  for (const ReduceOp op : kOps) {
+  for (const ReduceOp op : kReduceOps) {
+    if (!can_reduce(op, kDataTypeOf<T>)) continue;
     for (std::size_t count = 0; count <= kLongest; ++count) {
       for (const std::size_t shift : {0U, 1U, 4U, 7U}) check_reduce<T>(op, count, shift);
     }
@@ -150,14 +150,11 @@ TEST(SimdTargets, AreAllThatThisProcessorHas) {
 class Reduce : public SimdTest {};
 INSTANTIATE_TEST_SUITE_P(Machines, Reduce, testing::ValuesIn(simd_targets()), simd_name);
 
-TEST_P(Reduce, U8) { check_all<std::uint8_t>(); }
-TEST_P(Reduce, I8) { check_all<std::int8_t>(); }
-TEST_P(Reduce, I32) { check_all<std::int32_t>(); }
-TEST_P(Reduce, I64) { check_all<std::int64_t>(); }
-TEST_P(Reduce, F16) { check_all<Float16>(); }
-TEST_P(Reduce, BF16) { check_all<BFloat16>(); }
-TEST_P(Reduce, F32) { check_all<float>(); }
-TEST_P(Reduce, F64) { check_all<double>(); }
+// One test for each element type: Reduce.u8, Reduce.f32, ...
+#define BP_ROW(name, text, number, Element, type_class) \
+  TEST_P(Reduce, name) { check_all<Element>(); }
+BP_DATA_TYPES(BP_ROW)
+#undef BP_ROW
 
 // Each part is also an out, and there is one out more.
 template <class T>
@@ -192,7 +189,8 @@ void check_parts(ReduceOp op, std::size_t count, std::size_t ranks) {
 
 template <class T>
 void check_all_parts() {
-  for (const ReduceOp op : kOps) {
+  for (const ReduceOp op : kReduceOps) {
+    if (!can_reduce(op, kDataTypeOf<T>)) continue;
     for (const std::size_t ranks : {2U, 3U, 4U, 8U}) {
       for (const std::size_t count : {0U, 1U, 7U, 64U, 67U, 1031U})
         check_parts<T>(op, count, ranks);
@@ -201,14 +199,7 @@ void check_all_parts() {
 }
 
 TEST_P(Reduce, AnyNumberOfParts) {
-  check_all_parts<std::uint8_t>();
-  check_all_parts<std::int8_t>();
-  check_all_parts<std::int32_t>();
-  check_all_parts<std::int64_t>();
-  check_all_parts<Float16>();
-  check_all_parts<BFloat16>();
-  check_all_parts<float>();
-  check_all_parts<double>();
+  test::for_each_type([]<class T>(std::type_identity<T>) { check_all_parts<T>(); });
 }
 
 // 256 + 1 + 1 in bf16: rounded at each step it stays 256.
@@ -233,7 +224,7 @@ TEST_P(Reduce, AllPairsOfBytes) {
     a[i] = static_cast<std::uint8_t>(i);
     b[i] = static_cast<std::uint8_t>(i >> 8);
   }
-  for (const ReduceOp op : kOps) {
+  for (const ReduceOp op : kReduceOps) {
     std::vector<std::uint8_t> out(a.size());
     reduce_to(DataType::u8, op, view(out).data, const_view(a).data, const_view(b).data, a.size());
     for (std::size_t i = 0; i < a.size(); ++i) ASSERT_EQ(out[i], oracle::reduce(op, a[i], b[i]));
@@ -296,14 +287,9 @@ void check_average(int ranks) {
 
 TEST_P(Reduce, AverageDividesAndIntegersAreTruncatedTowardsZero) {
   for (const int ranks : {1, 2, 3, 7, 64}) {
-    check_average<std::uint8_t>(ranks);
-    check_average<std::int8_t>(ranks);
-    check_average<std::int32_t>(ranks);
-    check_average<std::int64_t>(ranks);
-    check_average<Float16>(ranks);
-    check_average<BFloat16>(ranks);
-    check_average<float>(ranks);
-    check_average<double>(ranks);
+    test::for_each_type([ranks]<class T>(std::type_identity<T>) {
+      if (can_reduce(ReduceOp::average, kDataTypeOf<T>)) check_average<T>(ranks);
+    });
   }
   std::vector<std::int32_t> data = {7, -7};
   finish_average(DataType::i32, view(data).data, data.size(), 2);

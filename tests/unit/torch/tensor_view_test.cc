@@ -41,6 +41,7 @@ TEST(TensorView, KnowsEveryTypeOfBp) {
   for (const auto& [theirs, ours] : types) {
     EXPECT_EQ(view_of(at::zeros({1}, theirs)).type, ours);
   }
+  EXPECT_EQ(std::size(types), kDataTypes.size());
 }
 
 TEST(TensorView, RefusesWhatNoCollectiveCanTake) {
@@ -49,7 +50,8 @@ TEST(TensorView, RefusesWhatNoCollectiveCanTake) {
             "view_of: the tensor of shape [3, 2] has strides [1, 3] and is not contiguous: pass "
             "x.contiguous() and copy the result back");
   EXPECT_THAT(refusal(at::zeros({1}, at::kBool)),
-              HasSubstr("no collective for elements of type Bool"));
+              HasSubstr("no collective for elements of type Bool: convert the tensor to one of u8 "
+                        "i8 i32 i64 f16 bf16 f32 f64"));
   EXPECT_THAT(refusal(at::zeros({2, 2}).to_sparse()),
               HasSubstr("a Sparse tensor on cpu where a strided one on the CPU is needed"));
 }

@@ -1,0 +1,56 @@
+// Which vector kernel serves an element type, and which a reduction of it. A kernel knows neither
+// types nor reductions that are the same for its lanes: it gets `count * lanes` lanes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bp/types.h"
+
+namespace bp {
+
+// What the kernels are compiled for. Each costs one copy of every kernel for each instruction set.
+enum class Lane : std::uint8_t { u8, i8, i32, i64, f16, bf16, f32, f64 };
+
+struct Kernel {
+  Lane lane = Lane::u8;
+  std::size_t lanes = 1;  // of one element
+};
+
+// The kernel for the arithmetic of `type`: sums, products, minima, quotients and factors.
+[[nodiscard]] constexpr Kernel kernel_of(DataType type) {
+  switch (type) {
+    case DataType::u8:
+      return {Lane::u8};
+    case DataType::i8:
+      return {Lane::i8};
+    case DataType::i32:
+      return {Lane::i32};
+    case DataType::i64:
+      return {Lane::i64};
+    case DataType::f16:
+      return {Lane::f16};
+    case DataType::bf16:
+      return {Lane::bf16};
+    case DataType::f32:
+      return {Lane::f32};
+    case DataType::f64:
+      return {Lane::f64};
+  }
+  return {};
+}
+
+// The kernel for a pair that can_reduce() allows.
+[[nodiscard]] constexpr Kernel kernel_of(ReduceOp op, DataType type) {
+  switch (op) {
+    case ReduceOp::sum:
+    case ReduceOp::average:
+    case ReduceOp::min:
+    case ReduceOp::max:
+    case ReduceOp::product:
+      return kernel_of(type);
+  }
+  return {};
+}
+
+}  // namespace bp
