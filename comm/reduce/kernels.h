@@ -49,6 +49,10 @@ struct Kernel {
     case ReduceOp::max:
     case ReduceOp::product:
       return kernel_of(type);
+    case ReduceOp::bit_and:
+    case ReduceOp::bit_or:
+    case ReduceOp::bit_xor:
+      return {Lane::u8, size_of(type)};  // bits do not depend on their neighbours
   }
   return {};
 }

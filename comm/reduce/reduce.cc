@@ -101,6 +101,27 @@ struct Max : Unfinished {
   }
 };
 
+struct BitAnd : Unfinished {
+  template <class D, class V>
+  HWY_INLINE V operator()(D /*d*/, V a, V b) const {
+    return hn::And(a, b);
+  }
+};
+
+struct BitOr : Unfinished {
+  template <class D, class V>
+  HWY_INLINE V operator()(D /*d*/, V a, V b) const {
+    return hn::Or(a, b);
+  }
+};
+
+struct BitXor : Unfinished {
+  template <class D, class V>
+  HWY_INLINE V operator()(D /*d*/, V a, V b) const {
+    return hn::Xor(a, b);
+  }
+};
+
 template <class T, class Op>
 void reduce_elements(const Op& op,
                      std::span<std::byte* const> outs,
@@ -179,6 +200,12 @@ void reduce_lanes(ReduceOp op,
       return reduce_any(Max(), lane, outs, parts, count);
     case ReduceOp::product:
       return reduce_any(Product(), lane, outs, parts, count);
+    case ReduceOp::bit_and:
+      return reduce_elements<std::uint8_t>(BitAnd(), outs, parts, count);
+    case ReduceOp::bit_or:
+      return reduce_elements<std::uint8_t>(BitOr(), outs, parts, count);
+    case ReduceOp::bit_xor:
+      return reduce_elements<std::uint8_t>(BitXor(), outs, parts, count);
   }
 }
 

@@ -41,7 +41,10 @@ enum class TypeClass : std::uint8_t { integer, real };
   BP_ROW(average, 1, true, true)          \
   BP_ROW(min, 2, true, true)              \
   BP_ROW(max, 3, true, true)              \
-  BP_ROW(product, 4, true, true)
+  BP_ROW(product, 4, true, true)          \
+  BP_ROW(bit_and, 5, true, false)         \
+  BP_ROW(bit_or, 6, true, false)          \
+  BP_ROW(bit_xor, 7, true, false)
 
 enum class DataType : std::uint8_t {
 #define BP_ROW(name, text, number, Element, type_class) name = (number),
@@ -50,7 +53,7 @@ enum class DataType : std::uint8_t {
 };
 
 // `average` is the sum divided by the number of ranks, truncated towards zero for integers. Integer
-// sums and products wrap modulo 2^bits.
+// sums and products wrap modulo 2^bits. bit_and, bit_or and bit_xor combine each bit by itself.
 enum class ReduceOp : std::uint8_t {
 #define BP_ROW(name, number, ...) name = (number),
   BP_REDUCE_OPS(BP_ROW)

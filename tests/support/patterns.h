@@ -19,10 +19,23 @@ template <class T>
 }
 
 // At most 23, so that the sum over 8 ranks is exact in bf16 (below 256). For products the value is
-// 1 or 2, because a 0 of one rank would hide all the others.
+// 1 or 2, because a 0 of one rank would hide all the others. Where bits are combined, all bits vary.
 [[nodiscard]] inline std::int64_t value_at(int rank, std::size_t j, ReduceOp op) {
-  const auto mixed = static_cast<std::int64_t>(j * 7 + static_cast<std::size_t>(rank) * 5 + j / 24);
-  return op == ReduceOp::product ? 1 + mixed / 4 % 2 : mixed % 24;
+  const std::size_t mixed = j * 7 + static_cast<std::size_t>(rank) * 5 + j / 24;
+  switch (op) {
+    case ReduceOp::sum:
+    case ReduceOp::average:
+    case ReduceOp::min:
+    case ReduceOp::max:
+      return static_cast<std::int64_t>(mixed % 24);
+    case ReduceOp::product:
+      return static_cast<std::int64_t>(1 + mixed / 4 % 2);
+    case ReduceOp::bit_and:
+    case ReduceOp::bit_or:
+    case ReduceOp::bit_xor:
+      break;
+  }
+  return static_cast<std::int64_t>((mixed + 1) * 0x9e3779b97f4a7c15U ^ (mixed << 7));
 }
 
 template <class T>
@@ -64,6 +77,15 @@ template <class T>
         break;
       case ReduceOp::product:
         result *= value;
+        break;
+      case ReduceOp::bit_and:
+        result &= value;
+        break;
+      case ReduceOp::bit_or:
+        result |= value;
+        break;
+      case ReduceOp::bit_xor:
+        result ^= value;
         break;
     }
   }

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -31,6 +32,10 @@ T float_op(ReduceOp op, T a, T b) {
       return minimum(a, b);
     case ReduceOp::max:
       return -minimum(-a, -b);
+    case ReduceOp::bit_and:
+    case ReduceOp::bit_or:
+    case ReduceOp::bit_xor:
+      std::abort();  // is not defined
   }
   return a;
 }
@@ -48,6 +53,12 @@ T integer_op(ReduceOp op, T a, T b) {
       return b < a ? b : a;
     case ReduceOp::max:
       return a < b ? b : a;
+    case ReduceOp::bit_and:
+      return static_cast<T>(a & b);
+    case ReduceOp::bit_or:
+      return static_cast<T>(a | b);
+    case ReduceOp::bit_xor:
+      return static_cast<T>(a ^ b);
   }
   return a;
 }
