@@ -25,6 +25,8 @@ Range range_of(DataType type) {
     case DataType::u8:
     case DataType::i8:
       return {};
+    case DataType::u16:
+      return {.sum_bits = 16};
     case DataType::i32:
       return {.sum_bits = 24};
     case DataType::i64:

@@ -10,7 +10,7 @@
 namespace bp {
 
 // What the kernels are compiled for. Each costs one copy of every kernel for each instruction set.
-enum class Lane : std::uint8_t { u8, i8, i32, i64, f16, bf16, f32, f64 };
+enum class Lane : std::uint8_t { u8, i8, u16, i32, i64, f16, bf16, f32, f64 };
 
 struct Kernel {
   Lane lane = Lane::u8;
@@ -36,6 +36,8 @@ struct Kernel {
       return {Lane::f32};
     case DataType::f64:
       return {Lane::f64};
+    case DataType::u16:
+      return {Lane::u16};
   }
   return {};
 }

@@ -155,6 +155,7 @@ bool reduce_floats(const Op& op,
       return true;
     case Lane::u8:
     case Lane::i8:
+    case Lane::u16:
     case Lane::i32:
     case Lane::i64:
       return false;
@@ -173,6 +174,8 @@ void reduce_any(const Op& op,
       return reduce_elements<std::uint8_t>(op, outs, parts, count);
     case Lane::i8:
       return reduce_elements<std::int8_t>(op, outs, parts, count);
+    case Lane::u16:
+      return reduce_elements<std::uint16_t>(op, outs, parts, count);
     case Lane::i32:
       return reduce_elements<std::int32_t>(op, outs, parts, count);
     case Lane::i64:

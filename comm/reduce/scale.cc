@@ -51,6 +51,7 @@ HWY_INLINE bool map_floats(Lane lane, const Op& op, std::byte* data, std::size_t
       return true;
     case Lane::u8:
     case Lane::i8:
+    case Lane::u16:
     case Lane::i32:
     case Lane::i64:
       return false;
@@ -94,6 +95,8 @@ void map_integers(Lane lane, std::byte* data, std::size_t count, const Op& op) {
       return map_integers<std::uint8_t>(data, count, op);
     case Lane::i8:
       return map_integers<std::int8_t>(data, count, op);
+    case Lane::u16:
+      return map_integers<std::uint16_t>(data, count, op);
     case Lane::i32:
       return map_integers<std::int32_t>(data, count, op);
     case Lane::i64:

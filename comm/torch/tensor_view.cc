@@ -50,6 +50,8 @@ c10::ScalarType scalar_type_of(DataType type) {
       return c10::ScalarType::Float;
     case DataType::f64:
       return c10::ScalarType::Double;
+    case DataType::u16:
+      return c10::ScalarType::UInt16;
   }
   BP_CHECK(false, "a data type without a name");
 }

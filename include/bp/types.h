@@ -31,7 +31,8 @@ enum class TypeClass : std::uint8_t { integer, real };
   BP_ROW(f16, "f16", 4, Float16, real)         \
   BP_ROW(bf16, "bf16", 5, BFloat16, real)      \
   BP_ROW(f32, "f32", 6, float, real)           \
-  BP_ROW(f64, "f64", 7, double, real)
+  BP_ROW(f64, "f64", 7, double, real)          \
+  BP_ROW(u16, "u16", 8, std::uint16_t, integer)
 
 // The table of reductions: enumerator of ReduceOp, number, and whether it is defined for the types
 // of each class, in the order of TypeClass. A new reduction is appended.

@@ -1,5 +1,5 @@
-// The tables of element types and reductions (bp/types.h): their kernels, their numbers, and what the
-// docs say of them.
+// The tables of element types and reductions (bp/types.h): their kernels, their numbers, and what
+// the docs say of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,6 +23,7 @@ TEST(ReduceTables, EveryPairHasAKernelOfItsBytes) {
       case Lane::u8:
       case Lane::i8:
         return kernel.lanes;
+      case Lane::u16:
       case Lane::f16:
       case Lane::bf16:
         return kernel.lanes * 2;
