@@ -27,6 +27,8 @@ Range range_of(DataType type) {
       return {};
     case DataType::u16:
       return {.sum_bits = 16};
+    case DataType::boolean:
+      return {.sum_bits = 1};
     case DataType::i32:
       return {.sum_bits = 24};
     case DataType::i64:
@@ -59,7 +61,9 @@ std::uint64_t element(DataType type, int r, int ranks, std::size_t j) {
 // `value` times ranks^more.
 template <class T>
 T grown(std::uint64_t value, int ranks, int more) {
-  if constexpr (std::is_integral_v<T>) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return value != 0;  // of a sum this is the largest of its parts
+  } else if constexpr (std::is_integral_v<T>) {
     for (int i = 0; i < more; ++i) value *= static_cast<unsigned>(ranks);  // modulo 2^64, so 2^bits
     return static_cast<T>(value);
   } else {
@@ -106,7 +110,7 @@ std::vector<std::byte> input_of(
   });
 }
 
-std::vector<std::byte> sum_of_inputs(
+std::vector<std::byte> reduced_inputs(
     DataType type, int ranks, std::size_t first, std::size_t count, int more) {
   return fill(type, first, count, [=]<class T>(T, std::size_t j) {
     std::uint64_t sum = 0;

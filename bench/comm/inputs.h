@@ -13,11 +13,17 @@ namespace bp::bench {
 
 inline constexpr std::size_t kPeriod = 4093;
 
-// Elements first..first+count of rank r's input; of the sum of all ranks' inputs, times `ranks` to
-// the power of `more`: what an all-reduce in place leaves that is called again `more` times.
+// What comm_bench reduces a type by: sums, or the largest where the type has no sums (bool).
+[[nodiscard]] constexpr ReduceOp reduction_of(DataType type) {
+  return can_reduce(ReduceOp::sum, type) ? ReduceOp::sum : ReduceOp::max;
+}
+
+// Elements first..first+count of rank r's input; of the reduction of all ranks' inputs, a sum times
+// `ranks` to the power of `more`: what an all-reduce in place leaves that is called again `more`
+// times.
 [[nodiscard]] std::vector<std::byte> input_of(
     DataType type, int r, int ranks, std::size_t first, std::size_t count);
-[[nodiscard]] std::vector<std::byte> sum_of_inputs(
+[[nodiscard]] std::vector<std::byte> reduced_inputs(
     DataType type, int ranks, std::size_t first, std::size_t count, int more = 0);
 
 // The largest `more` for which that is exact. 0 where the type leaves no room.

@@ -26,6 +26,10 @@ Pattern pattern_of_input(
   return {count * size_of(type), input_of(type, rank, ranks, first, std::min(count, kPeriod))};
 }
 
+CollectiveOptions options_for(DataType type) {
+  return {.op = reduction_of(type), .name = "comm_bench"};
+}
+
 Task in_place(Communicator& comm, const Shape& shape) {
   Task task;
   task.original = pattern_of_input(shape.type, comm.rank(), comm.size(), shape.count);
@@ -40,10 +44,10 @@ Task all_reduce_task(Communicator& comm, const Shape& shape) {
   task.repeatable = most_repetitions(shape.type, comm.size());
   task.expected = [shape, bytes = task.bytes, ranks = comm.size()](int runs) {
     return std::vector<Pattern>{
-        {bytes, sum_of_inputs(shape.type, ranks, 0, std::min(shape.count, kPeriod), runs - 1)}};
+        {bytes, reduced_inputs(shape.type, ranks, 0, std::min(shape.count, kPeriod), runs - 1)}};
   };
   const View data{task.input.data(), shape.count, shape.type};
-  task.run = [&comm, data] { all_reduce(comm, data, {.name = "comm_bench"}); };
+  task.run = [&comm, data] { all_reduce(comm, data, options_for(data.type)); };
   return task;
 }
 
@@ -65,12 +69,12 @@ Task reduce_scatter_task(Communicator& comm, const Shape& shape) {
   task.output = Space(comm, shape.memory, block.count * size_of(shape.type));
   task.expected = [shape, block, bytes = task.output.bytes(), ranks = comm.size()](int /*runs*/) {
     return std::vector<Pattern>{
-        {bytes, sum_of_inputs(shape.type, ranks, block.offset, std::min(block.count, kPeriod))}};
+        {bytes, reduced_inputs(shape.type, ranks, block.offset, std::min(block.count, kPeriod))}};
   };
   const ConstView input{task.input.data(), shape.count, shape.type};
   const View output{task.output.data(), block.count, shape.type};
   task.run = [&comm, input, output] {
-    reduce_scatter(comm, input, output, {.name = "comm_bench"});
+    reduce_scatter(comm, input, output, options_for(input.type));
   };
   return task;
 }

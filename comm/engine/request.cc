@@ -60,6 +60,9 @@ void Request::check_memory(const char* what, const ConstView& memory) const {
 }
 
 void Request::check_reducible(DataType type) const {
+  if (operation.is_scaled() && class_of(type) == TypeClass::boolean) {
+    refuse(concat(name_of(type), " elements cannot be scaled; leave out prescale and postscale"));
+  }
   if (can_reduce(operation.reduce, type)) return;
   std::string defined;
   for (const ReduceOp op : kReduceOps) {

@@ -38,6 +38,8 @@ struct Kernel {
       return {Lane::f64};
     case DataType::u16:
       return {Lane::u16};
+    case DataType::boolean:
+      return {Lane::u8};
   }
   return {};
 }

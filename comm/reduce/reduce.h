@@ -8,6 +8,7 @@
 //   type         sum, product                   min, max                 bit_and, bit_or, bit_xor
 //   u8 i8 u16    wrap modulo 2^bits             the smaller, the larger  each bit by itself
 //   i32 i64
+//   bool         not defined                    of 0 and 1               of 0 and 1
 //   f16 bf16     widened to f32, one operation, rounded once to nearest even
 //   f32 f64      one IEEE 754 operation         minimum, maximum of IEEE 754-2019:
 //                                               NaN wins, and -0 is less than +0

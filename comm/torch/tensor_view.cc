@@ -52,6 +52,8 @@ c10::ScalarType scalar_type_of(DataType type) {
       return c10::ScalarType::Double;
     case DataType::u16:
       return c10::ScalarType::UInt16;
+    case DataType::boolean:
+      return c10::ScalarType::Bool;
   }
   BP_CHECK(false, "a data type without a name");
 }

@@ -18,34 +18,35 @@ enum class Float16 : std::uint16_t {};   // IEEE 754 binary16
 enum class BFloat16 : std::uint16_t {};  // the upper half of an IEEE 754 binary32
 
 // What the elements of a type are. It decides which reductions the type has.
-enum class TypeClass : std::uint8_t { integer, real };
+enum class TypeClass : std::uint8_t { integer, boolean, real };
 
 // The table of element types, one row each:
 //   enumerator of DataType, name in texts, number, C++ type of one element, class.
 // Messages between ranks carry the number, so a new type is appended and no number ever changes.
-#define BP_DATA_TYPES(BP_ROW)                  \
-  BP_ROW(u8, "u8", 0, std::uint8_t, integer)   \
-  BP_ROW(i8, "i8", 1, std::int8_t, integer)    \
-  BP_ROW(i32, "i32", 2, std::int32_t, integer) \
-  BP_ROW(i64, "i64", 3, std::int64_t, integer) \
-  BP_ROW(f16, "f16", 4, Float16, real)         \
-  BP_ROW(bf16, "bf16", 5, BFloat16, real)      \
-  BP_ROW(f32, "f32", 6, float, real)           \
-  BP_ROW(f64, "f64", 7, double, real)          \
-  BP_ROW(u16, "u16", 8, std::uint16_t, integer)
+#define BP_DATA_TYPES(BP_ROW)                   \
+  BP_ROW(u8, "u8", 0, std::uint8_t, integer)    \
+  BP_ROW(i8, "i8", 1, std::int8_t, integer)     \
+  BP_ROW(i32, "i32", 2, std::int32_t, integer)  \
+  BP_ROW(i64, "i64", 3, std::int64_t, integer)  \
+  BP_ROW(f16, "f16", 4, Float16, real)          \
+  BP_ROW(bf16, "bf16", 5, BFloat16, real)       \
+  BP_ROW(f32, "f32", 6, float, real)            \
+  BP_ROW(f64, "f64", 7, double, real)           \
+  BP_ROW(u16, "u16", 8, std::uint16_t, integer) \
+  BP_ROW(boolean, "bool", 9, bool, boolean)
 
 // The table of reductions: enumerator of ReduceOp, number, and whether it is defined for the types
 // of each class, in the order of TypeClass. A new reduction is appended.
-#define BP_REDUCE_OPS(BP_ROW)             \
-  /*       name, number, integer, real */ \
-  BP_ROW(sum, 0, true, true)              \
-  BP_ROW(average, 1, true, true)          \
-  BP_ROW(min, 2, true, true)              \
-  BP_ROW(max, 3, true, true)              \
-  BP_ROW(product, 4, true, true)          \
-  BP_ROW(bit_and, 5, true, false)         \
-  BP_ROW(bit_or, 6, true, false)          \
-  BP_ROW(bit_xor, 7, true, false)
+#define BP_REDUCE_OPS(BP_ROW)                      \
+  /*       name, number, integer, boolean, real */ \
+  BP_ROW(sum, 0, true, false, true)                \
+  BP_ROW(average, 1, true, false, true)            \
+  BP_ROW(min, 2, true, true, true)                 \
+  BP_ROW(max, 3, true, true, true)                 \
+  BP_ROW(product, 4, true, false, true)            \
+  BP_ROW(bit_and, 5, true, true, false)            \
+  BP_ROW(bit_or, 6, true, true, false)             \
+  BP_ROW(bit_xor, 7, true, true, false)
 
 enum class DataType : std::uint8_t {
 #define BP_ROW(name, text, number, Element, type_class) name = (number),
@@ -54,7 +55,9 @@ enum class DataType : std::uint8_t {
 };
 
 // `average` is the sum divided by the number of ranks, truncated towards zero for integers. Integer
-// sums and products wrap modulo 2^bits. bit_and, bit_or and bit_xor combine each bit by itself.
+// sums and products wrap modulo 2^bits. bit_and, bit_or and bit_xor combine each bit by itself. Of
+// bool, min and bit_and are true where all ranks have true, max and bit_or where any rank has, and
+// bit_xor where an odd number of ranks has.
 enum class ReduceOp : std::uint8_t {
 #define BP_ROW(name, number, ...) name = (number),
   BP_REDUCE_OPS(BP_ROW)
@@ -100,14 +103,16 @@ inline constexpr std::array kReduceOps = {
 [[nodiscard]] constexpr bool can_reduce(ReduceOp op, DataType type) {
   const TypeClass elements = class_of(type);
   switch (op) {
-#define BP_ROW(name, number, integers, reals) \
-  case ReduceOp::name:                        \
-    switch (elements) {                       \
-      case TypeClass::integer:                \
-        return integers;                      \
-      case TypeClass::real:                   \
-        return reals;                         \
-    }                                         \
+#define BP_ROW(name, number, integers, booleans, reals) \
+  case ReduceOp::name:                                  \
+    switch (elements) {                                 \
+      case TypeClass::integer:                          \
+        return integers;                                \
+      case TypeClass::boolean:                          \
+        return booleans;                                \
+      case TypeClass::real:                             \
+        return reals;                                   \
+    }                                                   \
     break;
     BP_REDUCE_OPS(BP_ROW)
 #undef BP_ROW

@@ -55,7 +55,9 @@ TEST_P(Scaling, IsExactInEveryTypeAndLeavesInputsAlone) {
     run_ranks(
         ranks,
         [](Communicator& comm) {
-          for_each_type([&]<class T>(std::type_identity<T>) { expect_scaled<T>(comm); });
+          for_each_type([&]<class T>(std::type_identity<T>) {
+            if constexpr (can_reduce(ReduceOp::sum, kDataTypeOf<T>)) expect_scaled<T>(comm);
+          });
         },
         options());
   }
@@ -89,6 +91,20 @@ TEST(ScalingArguments, OtherFactorsAreAMismatchAndOtherOperationsHaveNone) {
   });
   EXPECT_THAT(texts, Each(HasSubstr("rank 0 asked for all_reduce sum of 10 f32; rank 1 for "
                                     "all_reduce sum of 10 f32 scaled by 0.5 before and 1 after")));
+}
+
+TEST(ScalingArguments, TruthValuesAreNotScaled) {
+  run_ranks(2, [](Communicator& comm) {
+    bool data[3] = {};
+    try {
+      all_reduce(comm, view(data), {.op = ReduceOp::max, .postscale = 2, .name = "x"});
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(),
+                   "all_reduce 'x': bool elements cannot be scaled; leave out prescale and "
+                   "postscale");
+    }
+  });
 }
 
 TEST_P(Grouped, TensorsOfAllTypesAreOneOperation) {

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <type_traits>
 #include <vector>
 
 #include "bp/types.h"
 #include "comm/reduce/halves.h"
+#include "tests/support/types.h"
 
 namespace bp::test {
 
@@ -15,6 +17,7 @@ template <class T>
 [[nodiscard]] T encode(std::int64_t value) {
   if constexpr (std::is_same_v<T, Float16>) return to_float16(static_cast<float>(value));
   if constexpr (std::is_same_v<T, BFloat16>) return to_bfloat16(static_cast<float>(value));
+  if constexpr (std::is_same_v<T, Bool>) return {(value & 1) != 0};
   if constexpr (std::is_arithmetic_v<T>) return static_cast<T>(value);
 }
 
@@ -38,16 +41,29 @@ template <class T>
   return static_cast<std::int64_t>((mixed + 1) * 0x9e3779b97f4a7c15U ^ (mixed << 7));
 }
 
+// The number that encode<T>() keeps. Few ranks have the truth value that decides a minimum or a
+// maximum of bool, so that both results occur with 8 ranks.
+template <class T>
+[[nodiscard]] std::int64_t number_at(int rank, std::size_t j, ReduceOp op) {
+  const std::int64_t value = value_at(rank, j, op);
+  if constexpr (!std::is_same_v<T, Bool>) return value;
+  if (op == ReduceOp::min) return value >= 3 ? 1 : 0;
+  if (op == ReduceOp::max) return value < 3 ? 1 : 0;
+  return value & 1;
+}
+
 template <class T>
 [[nodiscard]] std::vector<T> input_of(int rank, std::size_t count, ReduceOp op) {
   std::vector<T> data(count);
-  for (std::size_t j = 0; j < count; ++j) data[j] = encode<T>(value_at(rank, j, op));
+  for (std::size_t j = 0; j < count; ++j) data[j] = encode<T>(number_at<T>(rank, j, op));
   return data;
 }
 
 template <class T>
 [[nodiscard]] T divide(std::int64_t sum, int ranks) {
-  if constexpr (std::is_integral_v<T>) {
+  if constexpr (std::is_same_v<T, Bool>) {
+    std::abort();  // is not defined
+  } else if constexpr (std::is_integral_v<T>) {
     return static_cast<T>(static_cast<T>(sum) / ranks);  // the sum wraps before the division
   } else if constexpr (std::is_same_v<T, double>) {
     return static_cast<double>(sum) / ranks;
@@ -61,9 +77,9 @@ template <class T>
 
 template <class T>
 [[nodiscard]] T reduced_at(std::size_t j, ReduceOp op, int ranks) {
-  std::int64_t result = value_at(0, j, op);
+  std::int64_t result = number_at<T>(0, j, op);
   for (int rank = 1; rank < ranks; ++rank) {
-    const std::int64_t value = value_at(rank, j, op);
+    const std::int64_t value = number_at<T>(rank, j, op);
     switch (op) {
       case ReduceOp::sum:
       case ReduceOp::average:

@@ -64,7 +64,7 @@ TEST(CommBenchOptions, WhatIsWrongIsNamedWithAHint) {
       {{"--algorithm", "torus"},
        "torus not in "
        "{auto,ring,recursive_doubling,halving_doubling,tree,double_tree,hierarchical}"},
-      {{"--dtype", "f8"}, "f8 not in {u8,i8,i32,i64,f16,bf16,f32,f64,u16}"},
+      {{"--dtype", "f8"}, "f8 not in {u8,i8,i32,i64,f16,bf16,f32,f64,u16,bool}"},
       {{"--min", "4X"}, "--min: '4X' is no size; give bytes"},
       {{"--min", "0"}, "'0' is no size"},
       {{"--max", "2000G"}, "'2000G' is no size"},
@@ -103,11 +103,12 @@ TEST(CommBenchInputs, SumsAreExactInEveryType) {
       std::vector<std::byte> forward = input_of(type, 0, ranks, 5, 100);
       std::vector<std::byte> backward = input_of(type, ranks - 1, ranks, 5, 100);
       for (int r = 1; r < ranks; ++r) {
-        reduce(type, ReduceOp::sum, forward.data(), input_of(type, r, ranks, 5, 100).data(), 100);
-        reduce(type, ReduceOp::sum, backward.data(),
+        reduce(type, reduction_of(type), forward.data(), input_of(type, r, ranks, 5, 100).data(),
+               100);
+        reduce(type, reduction_of(type), backward.data(),
                input_of(type, ranks - 1 - r, ranks, 5, 100).data(), 100);
       }
-      EXPECT_EQ(forward, sum_of_inputs(type, ranks, 5, 100)) << name_of(type) << ' ' << ranks;
+      EXPECT_EQ(forward, reduced_inputs(type, ranks, 5, 100)) << name_of(type) << ' ' << ranks;
       EXPECT_EQ(backward, forward) << name_of(type) << ' ' << ranks;
     }
   }
@@ -119,11 +120,12 @@ TEST(CommBenchInputs, SumsOfSumsAreExactAsOftenAsIsSaid) {
     for (const int ranks : {2, 3, 4, 7, 8}) {
       const int most = std::min(most_repetitions(type, ranks), 9);
       ASSERT_GE(most, 1) << name_of(type) << ' ' << ranks;
-      std::vector<std::byte> sums = sum_of_inputs(type, ranks, 0, 100);
+      std::vector<std::byte> sums = reduced_inputs(type, ranks, 0, 100);
       for (int more = 1; more <= most; ++more) {
         const std::vector<std::byte> one = sums;
-        for (int r = 1; r < ranks; ++r) reduce(type, ReduceOp::sum, sums.data(), one.data(), 100);
-        ASSERT_EQ(sums, sum_of_inputs(type, ranks, 0, 100, more)) << name_of(type) << ' ' << ranks;
+        for (int r = 1; r < ranks; ++r)
+          reduce(type, reduction_of(type), sums.data(), one.data(), 100);
+        ASSERT_EQ(sums, reduced_inputs(type, ranks, 0, 100, more)) << name_of(type) << ' ' << ranks;
       }
     }
   }

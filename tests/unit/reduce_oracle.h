@@ -10,6 +10,7 @@
 
 #include "bp/types.h"
 #include "comm/reduce/halves.h"
+#include "tests/support/types.h"
 
 namespace bp::oracle {
 
@@ -70,11 +71,16 @@ template <class T>
 inline constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
 
 template <class T>
+inline constexpr bool kIsBool = std::is_same_v<T, test::Bool>;
+
+template <class T>
 T reduce(ReduceOp op, T a, T b) {
   if constexpr (kIsHalf<T>) {
     return narrow_like(a, float_op(op, to_float(a), to_float(b)));
   } else if constexpr (std::is_floating_point_v<T>) {
     return float_op(op, a, b);
+  } else if constexpr (kIsBool<T>) {
+    return {integer_op<std::uint8_t>(op, a.value ? 1 : 0, b.value ? 1 : 0) != 0};
   } else {
     return integer_op(op, a, b);
   }
@@ -86,6 +92,8 @@ T divide(T value, int ranks) {
     return narrow_like(value, to_float(value) / static_cast<float>(ranks));
   } else if constexpr (std::is_floating_point_v<T>) {
     return value / static_cast<T>(ranks);
+  } else if constexpr (kIsBool<T>) {
+    std::abort();  // is not defined
   } else {
     return static_cast<T>(value / static_cast<std::int64_t>(ranks));
   }
