@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -29,6 +30,8 @@ Range range_of(DataType type) {
       return {.sum_bits = 16};
     case DataType::boolean:
       return {.sum_bits = 1};
+    case DataType::c64:  // f32 whose imaginary part is three times the real one
+      return {.sum_bits = 12, .exact_bits = 22, .bits = 125};
     case DataType::i32:
       return {.sum_bits = 24};
     case DataType::i64:
@@ -72,6 +75,8 @@ T grown(std::uint64_t value, int ranks, int more) {
       return to_float16(static_cast<float>(exact));
     } else if constexpr (std::is_same_v<T, BFloat16>) {
       return to_bfloat16(static_cast<float>(exact));
+    } else if constexpr (std::is_same_v<T, std::complex<float>>) {
+      return {static_cast<float>(exact), static_cast<float>(3 * exact)};
     } else {
       return static_cast<T>(exact);
     }

@@ -99,21 +99,25 @@ Task all_gather_task(Communicator& comm, const Shape& shape) {
   return task;
 }
 
-// The largest of all ranks' elements, which is the same after any number of runs, to rank 0.
+// To rank 0 the largest of all ranks' elements, which is the same after any number of runs. Types
+// without an order are added, once more with each run.
 Task reduce_task(Communicator& comm, const Shape& shape) {
   Task task = in_place(comm, shape);
   task.bus_factor = comm.size() > 1 ? 1 : 0;
-  task.expected = [shape, rank = comm.rank(), ranks = comm.size()](int /*runs*/) {
+  const ReduceOp op = can_reduce(ReduceOp::max, shape.type) ? ReduceOp::max : ReduceOp::sum;
+  task.expected = [shape, op, rank = comm.rank(), ranks = comm.size()](int runs) {
     Pattern result = pattern_of_input(shape.type, rank, ranks, shape.count);
     for (int r = 1; rank == 0 && r < ranks; ++r) {
       const Pattern other = pattern_of_input(shape.type, r, ranks, shape.count);
-      bp::reduce(shape.type, ReduceOp::max, result.period.data(), other.period.data(),
-                 std::min(shape.count, kPeriod));
+      for (int run = 0; run < (op == ReduceOp::max ? 1 : runs); ++run) {
+        bp::reduce(shape.type, op, result.period.data(), other.period.data(),
+                   std::min(shape.count, kPeriod));
+      }
     }
     return std::vector{result};
   };
   const View data{task.input.data(), shape.count, shape.type};
-  task.run = [&comm, data] { reduce(comm, data, {.op = ReduceOp::max, .name = "comm_bench"}); };
+  task.run = [&comm, data, op] { reduce(comm, data, {.op = op, .name = "comm_bench"}); };
   return task;
 }
 

@@ -40,6 +40,8 @@ struct Kernel {
       return {Lane::u16};
     case DataType::boolean:
       return {Lane::u8};
+    case DataType::c64:
+      return {Lane::f32, 2};  // sums, quotients and real factors treat both parts alike
   }
   return {};
 }

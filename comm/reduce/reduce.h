@@ -9,6 +9,7 @@
 //   u8 i8 u16    wrap modulo 2^bits             the smaller, the larger  each bit by itself
 //   i32 i64
 //   bool         not defined                    of 0 and 1               of 0 and 1
+//   c64          one IEEE 754 addition a part; products are not defined, nor is an order
 //   f16 bf16     widened to f32, one operation, rounded once to nearest even
 //   f32 f64      one IEEE 754 operation         minimum, maximum of IEEE 754-2019:
 //                                               NaN wins, and -0 is less than +0
@@ -60,9 +61,9 @@ inline void reduce(
 // data[i] = data[i] / ranks: integers truncated towards zero, halves divided in f32 and rounded.
 void finish_average(DataType type, std::byte* data, std::size_t count, int ranks);
 
-// data[i] = data[i] * factor: f64 in f64; f32 and halves in f32 with the factor rounded to f32;
-// integers in f64, truncated towards zero, and what does not fit becomes the nearest value of the
-// type (NaN: 0).
+// data[i] = data[i] * factor; of c64 both parts. f64 in f64; f32 and halves in f32 with the factor
+// rounded to f32; integers in f64, truncated towards zero, and what does not fit becomes the
+// nearest value of the type (NaN: 0).
 void scale(DataType type, std::byte* data, std::size_t count, double factor);
 
 }  // namespace bp

@@ -54,6 +54,8 @@ c10::ScalarType scalar_type_of(DataType type) {
       return c10::ScalarType::UInt16;
     case DataType::boolean:
       return c10::ScalarType::Bool;
+    case DataType::c64:
+      return c10::ScalarType::ComplexFloat;
   }
   BP_CHECK(false, "a data type without a name");
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <ranges>
@@ -18,7 +19,7 @@ enum class Float16 : std::uint16_t {};   // IEEE 754 binary16
 enum class BFloat16 : std::uint16_t {};  // the upper half of an IEEE 754 binary32
 
 // What the elements of a type are. It decides which reductions the type has.
-enum class TypeClass : std::uint8_t { integer, boolean, real };
+enum class TypeClass : std::uint8_t { integer, boolean, real, complex };
 
 // The table of element types, one row each:
 //   enumerator of DataType, name in texts, number, C++ type of one element, class.
@@ -33,20 +34,21 @@ enum class TypeClass : std::uint8_t { integer, boolean, real };
   BP_ROW(f32, "f32", 6, float, real)            \
   BP_ROW(f64, "f64", 7, double, real)           \
   BP_ROW(u16, "u16", 8, std::uint16_t, integer) \
-  BP_ROW(boolean, "bool", 9, bool, boolean)
+  BP_ROW(boolean, "bool", 9, bool, boolean)     \
+  BP_ROW(c64, "c64", 10, std::complex<float>, complex)
 
 // The table of reductions: enumerator of ReduceOp, number, and whether it is defined for the types
 // of each class, in the order of TypeClass. A new reduction is appended.
-#define BP_REDUCE_OPS(BP_ROW)                      \
-  /*       name, number, integer, boolean, real */ \
-  BP_ROW(sum, 0, true, false, true)                \
-  BP_ROW(average, 1, true, false, true)            \
-  BP_ROW(min, 2, true, true, true)                 \
-  BP_ROW(max, 3, true, true, true)                 \
-  BP_ROW(product, 4, true, false, true)            \
-  BP_ROW(bit_and, 5, true, true, false)            \
-  BP_ROW(bit_or, 6, true, true, false)             \
-  BP_ROW(bit_xor, 7, true, true, false)
+#define BP_REDUCE_OPS(BP_ROW)                               \
+  /*       name, number, integer, boolean, real, complex */ \
+  BP_ROW(sum, 0, true, false, true, true)                   \
+  BP_ROW(average, 1, true, false, true, true)               \
+  BP_ROW(min, 2, true, true, true, false)                   \
+  BP_ROW(max, 3, true, true, true, false)                   \
+  BP_ROW(product, 4, true, false, true, false)              \
+  BP_ROW(bit_and, 5, true, true, false, false)              \
+  BP_ROW(bit_or, 6, true, true, false, false)               \
+  BP_ROW(bit_xor, 7, true, true, false, false)
 
 enum class DataType : std::uint8_t {
 #define BP_ROW(name, text, number, Element, type_class) name = (number),
@@ -103,16 +105,18 @@ inline constexpr std::array kReduceOps = {
 [[nodiscard]] constexpr bool can_reduce(ReduceOp op, DataType type) {
   const TypeClass elements = class_of(type);
   switch (op) {
-#define BP_ROW(name, number, integers, booleans, reals) \
-  case ReduceOp::name:                                  \
-    switch (elements) {                                 \
-      case TypeClass::integer:                          \
-        return integers;                                \
-      case TypeClass::boolean:                          \
-        return booleans;                                \
-      case TypeClass::real:                             \
-        return reals;                                   \
-    }                                                   \
+#define BP_ROW(name, number, integers, booleans, reals, complexes) \
+  case ReduceOp::name:                                             \
+    switch (elements) {                                            \
+      case TypeClass::integer:                                     \
+        return integers;                                           \
+      case TypeClass::boolean:                                     \
+        return booleans;                                           \
+      case TypeClass::real:                                        \
+        return reals;                                              \
+      case TypeClass::complex:                                     \
+        return complexes;                                          \
+    }                                                              \
     break;
     BP_REDUCE_OPS(BP_ROW)
 #undef BP_ROW

@@ -2,6 +2,7 @@
 // integer made of both, so sums are exact in every type and every wrong element shows.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <cstdlib>
 #include <type_traits>
@@ -18,6 +19,9 @@ template <class T>
   if constexpr (std::is_same_v<T, Float16>) return to_float16(static_cast<float>(value));
   if constexpr (std::is_same_v<T, BFloat16>) return to_bfloat16(static_cast<float>(value));
   if constexpr (std::is_same_v<T, Bool>) return {(value & 1) != 0};
+  if constexpr (std::is_same_v<T, std::complex<float>>) {
+    return {static_cast<float>(value), static_cast<float>(3 * value)};
+  }
   if constexpr (std::is_arithmetic_v<T>) return static_cast<T>(value);
 }
 
@@ -72,6 +76,9 @@ template <class T>
     if constexpr (std::is_same_v<T, float>) return quotient;
     if constexpr (std::is_same_v<T, Float16>) return to_float16(quotient);
     if constexpr (std::is_same_v<T, BFloat16>) return to_bfloat16(quotient);
+    if constexpr (std::is_same_v<T, std::complex<float>>) {
+      return {quotient, static_cast<float>(3 * sum) / static_cast<float>(ranks)};
+    }
   }
 }
 

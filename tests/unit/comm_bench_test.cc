@@ -64,7 +64,7 @@ TEST(CommBenchOptions, WhatIsWrongIsNamedWithAHint) {
       {{"--algorithm", "torus"},
        "torus not in "
        "{auto,ring,recursive_doubling,halving_doubling,tree,double_tree,hierarchical}"},
-      {{"--dtype", "f8"}, "f8 not in {u8,i8,i32,i64,f16,bf16,f32,f64,u16,bool}"},
+      {{"--dtype", "f8"}, "f8 not in {u8,i8,i32,i64,f16,bf16,f32,f64,u16,bool,c64}"},
       {{"--min", "4X"}, "--min: '4X' is no size; give bytes"},
       {{"--min", "0"}, "'0' is no size"},
       {{"--max", "2000G"}, "'2000G' is no size"},

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <cstdlib>
 #include <limits>
 #include <type_traits>
@@ -71,6 +72,9 @@ template <class T>
 inline constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
 
 template <class T>
+inline constexpr bool kIsComplex = std::is_same_v<T, std::complex<float>>;
+
+template <class T>
 inline constexpr bool kIsBool = std::is_same_v<T, test::Bool>;
 
 template <class T>
@@ -79,6 +83,8 @@ T reduce(ReduceOp op, T a, T b) {
     return narrow_like(a, float_op(op, to_float(a), to_float(b)));
   } else if constexpr (std::is_floating_point_v<T>) {
     return float_op(op, a, b);
+  } else if constexpr (kIsComplex<T>) {
+    return {float_op(op, a.real(), b.real()), float_op(op, a.imag(), b.imag())};
   } else if constexpr (kIsBool<T>) {
     return {integer_op<std::uint8_t>(op, a.value ? 1 : 0, b.value ? 1 : 0) != 0};
   } else {
@@ -92,6 +98,8 @@ T divide(T value, int ranks) {
     return narrow_like(value, to_float(value) / static_cast<float>(ranks));
   } else if constexpr (std::is_floating_point_v<T>) {
     return value / static_cast<T>(ranks);
+  } else if constexpr (kIsComplex<T>) {
+    return {value.real() / static_cast<float>(ranks), value.imag() / static_cast<float>(ranks)};
   } else if constexpr (kIsBool<T>) {
     std::abort();  // is not defined
   } else {

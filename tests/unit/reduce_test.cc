@@ -32,6 +32,12 @@ std::vector<T> special_values() {
             BFloat16{0xff80}, BFloat16{0x7fc1}, BFloat16{0x7f81}};
   } else if constexpr (oracle::kIsBool<T>) {
     return {{false}, {true}};
+  } else if constexpr (oracle::kIsComplex<T>) {
+    std::vector<T> values;
+    for (const float real : special_values<float>()) {
+      for (const float imaginary : special_values<float>()) values.emplace_back(real, imaginary);
+    }
+    return values;
   } else {
     using Limits = std::numeric_limits<T>;
     std::vector<T> values = {T{0}, T{1}, Limits::max(), Limits::lowest(), Limits::min()};
@@ -54,7 +60,7 @@ std::vector<T> values(std::size_t count, unsigned seed) {
     if constexpr (oracle::kIsBool<T>) {
       value = {bits % 2 != 0};
     } else {
-      std::memcpy(&value, &bits, sizeof(T));
+      std::memcpy(static_cast<void*>(&value), &bits, sizeof(T));
     }
     if (bits % 3 == 0) value = specials[random() % specials.size()];
   }
@@ -96,6 +102,9 @@ bool same(ReduceOp op, T got, T wanted) {
     const bool chosen = op == ReduceOp::min || op == ReduceOp::max;
     if (std::isnan(wanted) && !chosen) return std::isnan(got);
     if (std::isnan(wanted)) wanted = std::numeric_limits<T>::quiet_NaN();
+  }
+  if constexpr (oracle::kIsComplex<T>) {
+    return same(op, got.real(), wanted.real()) && same(op, got.imag(), wanted.imag());
   }
   return std::memcmp(&got, &wanted, sizeof(T)) == 0;
 }

@@ -34,10 +34,12 @@ TEST(TensorView, IsTheTensorsMemory) {
 
 TEST(TensorView, KnowsEveryTypeOfBp) {
   const std::pair<at::ScalarType, DataType> types[] = {
-      {at::kByte, DataType::u8},      {at::kChar, DataType::i8},    {at::kInt, DataType::i32},
-      {at::kLong, DataType::i64},     {at::kHalf, DataType::f16},   {at::kBFloat16, DataType::bf16},
-      {at::kFloat, DataType::f32},    {at::kDouble, DataType::f64}, {at::kUInt16, DataType::u16},
-      {at::kBool, DataType::boolean},
+      {at::kByte, DataType::u8},          {at::kChar, DataType::i8},
+      {at::kInt, DataType::i32},          {at::kLong, DataType::i64},
+      {at::kHalf, DataType::f16},         {at::kBFloat16, DataType::bf16},
+      {at::kFloat, DataType::f32},        {at::kDouble, DataType::f64},
+      {at::kUInt16, DataType::u16},       {at::kBool, DataType::boolean},
+      {at::kComplexFloat, DataType::c64},
   };
   for (const auto& [theirs, ours] : types) {
     EXPECT_EQ(view_of(at::zeros({1}, theirs)).type, ours);
@@ -52,7 +54,7 @@ TEST(TensorView, RefusesWhatNoCollectiveCanTake) {
             "x.contiguous() and copy the result back");
   EXPECT_THAT(refusal(at::zeros({1}, at::kShort)),
               HasSubstr("no collective for elements of type Short: convert the tensor to one of u8 "
-                        "i8 i32 i64 f16 bf16 f32 f64 u16 bool"));
+                        "i8 i32 i64 f16 bf16 f32 f64 u16 bool c64"));
   EXPECT_THAT(refusal(at::zeros({2, 2}).to_sparse()),
               HasSubstr("a Sparse tensor on cpu where a strided one on the CPU is needed"));
 }
