@@ -11,6 +11,7 @@
 #include "bench/comm/task.h"
 #include "bp/version.h"
 #include "comm/backend/algorithm.h"
+#include "comm/backend/registry.h"
 
 namespace bp::bench {
 namespace {
@@ -20,6 +21,21 @@ std::vector<std::string> type_names() {
   names.reserve(kDataTypes.size());
   for (const DataType type : kDataTypes) names.emplace_back(name_of(type));
   return names;
+}
+
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names = {std::string(kAutomaticBackend)};
+  for (const BackendEntry& backend : backend_registry()) names.emplace_back(backend.name);
+  return names;
+}
+
+// "What moves the data; shm: memory that ...; gloo: ..."
+std::string backends_help() {
+  std::string text = "What moves the data";
+  for (const BackendEntry& backend : backend_registry()) {
+    text += concat("; ", backend.name, ": ", backend.what);
+  }
+  return text;
 }
 
 DataType type_named(const std::string& name) {
@@ -69,10 +85,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   const CLI::Validator sizes(read_size, "", "size");
   app.option_defaults()->always_capture_default();
   app.add_option("--op", options.op, "Which collective")->check(CLI::IsMember(operation_names()));
-  app.add_option("--backend", options.backend,
-                 "What moves the data; gloo-native runs Gloo's own collectives, for comparison, "
-                 "gloo-native-batch those with Gloo's thread scheduled as for ours")
-      ->check(CLI::IsMember({"auto", "shm", "gloo", "gloo-native", "gloo-native-batch"}));
+  app.add_option("--backend", options.backend, backends_help())
+      ->check(CLI::IsMember(backend_names()));
   app.add_option("--algorithm", options.algorithm, "Of all_reduce")
       ->check(CLI::IsMember(algorithm_names()));
   app.add_option("--dtype", type, "Type of the elements")->check(CLI::IsMember(type_names()));

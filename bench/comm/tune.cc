@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "bench/comm/algorithm.h"
 #include "bp/error.h"
+#include "comm/backend/registry.h"
 #include "comm/engine/impl.h"
 
 namespace bp::bench {
@@ -18,10 +19,8 @@ struct Best {
 };
 
 void check_choice(const Communicator& comm) {
-  if (comm.size() > 1 && algorithm_used(comm, "all_reduce", 0) != "direct" &&
-      !comm.backend().starts_with("gloo-native")) {
-    return;
-  }
+  const BackendEntry* const backend = find_backend(comm.backend());
+  if (comm.size() > 1 && (backend == nullptr || backend->no_choice.empty())) return;
   throw Error(ErrorCode::invalid_argument,
               concat("--tune: the backend ", comm.backend(),
                      " has one algorithm only (ranks of one host: try --backend gloo)"));

@@ -2,9 +2,28 @@
 
 #include <utility>
 
+#include "base/check.h"
+#include "comm/backend/gloo_native.h"
 #include "comm/backend/self.h"
 
 namespace bp {
+
+std::unique_ptr<Backend> make_chosen_backend(const BackendEntry* chosen, GlooTransport& transport) {
+  if (chosen == nullptr) return nullptr;
+  switch (chosen->id) {
+    case BackendId::shm:
+    case BackendId::gloo:
+      return nullptr;
+    case BackendId::gloo_native:
+    case BackendId::gloo_native_batch:
+      return std::make_unique<GlooNativeBackend>(std::string(chosen->name), transport);
+  }
+  BP_CHECK(false, "a backend without a factory");
+}
+
+bool runs_gloo_as_packaged(const BackendEntry* chosen) {
+  return chosen != nullptr && chosen->id == BackendId::gloo_native;
+}
 
 std::unique_ptr<Backend> make_backend(BackendParts parts) {
   CpuSetup setup;

@@ -53,6 +53,7 @@ Communicator make_world(Topology topology,
   setup.trace = std::move(parts.trace);
   setup.rank = topology.rank;
   for (int rank = 0; rank < topology.size(); ++rank) setup.members.push_back(rank);
+  setup.transport_name = parts.transport_name;
   setup.backend = std::move(parts.backend);
   if (!setup.backend) {
     BackendParts backend{.topology = topology,

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "comm/backend/gloo_native.h"
+#include "comm/backend/registry.h"
 #include "comm/engine/impl.h"
 #include "comm/shared/connect_host.h"
 #include "comm/store/roll_call.h"
@@ -66,16 +66,17 @@ auto report_failure(const WorldPlan& plan, Store& store, const Connecting& conne
 // Returns null if ranks of one host share no memory.
 std::shared_ptr<SharedHost> share_memory(const WorldPlan& plan, Store& store) {
   const CommunicatorOptions& options = plan.options;
-  const bool asked = options.backend == "shm";
+  const BackendEntry* const backend = find_backend(options.backend);
+  const bool asked = backend != nullptr && backend->id == BackendId::shm;
   const bool inside = options.algorithm == "hierarchical";
   const Topology& topology = plan.topology;
-  if (asked && topology.hosts() > 1) {
+  if (backend != nullptr && !backend->spans_hosts && topology.hosts() > 1) {
     throw Error(ErrorCode::unavailable,
-                concat("the backend shm is for ranks of one host; this job has ", topology.hosts(),
-                       " hosts (auto chooses what fits)"));
+                concat("the backend ", backend->name, " is for ranks of one host; this job has ",
+                       topology.hosts(), " hosts (auto chooses what fits)"));
   }
   // An algorithm that the program asks for works by messages, or by messages between hosts only.
-  if (!asked && (options.backend != "auto" || (options.algorithm != "auto" && !inside))) {
+  if (!asked && (backend != nullptr || (options.algorithm != "auto" && !inside))) {
     return nullptr;
   }
   if (std::ranges::max(topology.local_sizes) == 1) return nullptr;
@@ -91,21 +92,20 @@ std::shared_ptr<SharedHost> share_memory(const WorldPlan& plan, Store& store) {
 
 Communicator connect_world(const WorldPlan& plan, std::shared_ptr<Store> store) {
   const CommunicatorOptions& options = plan.options;
-  const bool packaged = options.backend == "gloo-native";
-  const bool native = packaged || options.backend == "gloo-native-batch";
+  const BackendEntry* const chosen = find_backend(options.backend);
   wait_for_all(plan, *store);
   const auto for_gloo = prefix_store(*store, concat("comm/", plan.name, "/gloo/"));
   auto transport = report_failure(plan, *store, [&] {
-    return std::make_unique<GlooTransport>(GlooOptions{.rank = plan.topology.rank,
-                                                       .size = plan.topology.size(),
-                                                       .listen = plan.listen,
-                                                       .key = plan.key,
-                                                       .timeout = options.start_timeout,
-                                                       .as_packaged = packaged},
-                                           *for_gloo);
+    return std::make_unique<GlooTransport>(
+        GlooOptions{.rank = plan.topology.rank,
+                    .size = plan.topology.size(),
+                    .listen = plan.listen,
+                    .key = plan.key,
+                    .timeout = options.start_timeout,
+                    .as_packaged = runs_gloo_as_packaged(chosen)},
+        *for_gloo);
   });
-  std::unique_ptr<Backend> backend;
-  if (native) backend = std::make_unique<GlooNativeBackend>(options.backend, *transport);
+  std::unique_ptr<Backend> backend = make_chosen_backend(chosen, *transport);
   const auto for_memory = prefix_store(*store, concat("comm/", plan.name, "/"));
   auto shared = report_failure(plan, *store, [&] { return share_memory(plan, *for_memory); });
   return make_world(plan.topology, options,

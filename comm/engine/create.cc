@@ -1,15 +1,14 @@
 // Communicator::create(): from the environment to a world that is connected.
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "base/text.h"
 #include "bp/environment.h"
 #include "bp/store.h"
+#include "comm/backend/registry.h"
 #include "comm/engine/connect.h"
 #include "comm/engine/impl.h"
 #include "comm/engine/trace_file.h"
@@ -38,21 +37,18 @@ CommunicatorOptions with_variables(CommunicatorOptions options) {
 }
 
 void check_backend(const std::string& backend) {
-  constexpr std::array<std::string_view, 5> kBackends = {"auto", "shm", "gloo", "gloo-native",
-                                                         "gloo-native-batch"};
-  if (std::ranges::find(kBackends, backend) != kBackends.end()) return;
+  if (backend == kAutomaticBackend || find_backend(backend) != nullptr) return;
   throw Error(ErrorCode::invalid_argument,
-              concat("there is no backend '", backend,
-                     "'; there are: auto, shm, gloo, gloo-native, gloo-native-batch"));
+              concat("there is no backend '", backend, "'; there are: ", backend_choices()));
 }
 
 void check_algorithm(const CommunicatorOptions& options, const Topology& topology) {
   (void)parse_algorithm(options.algorithm, topology.local_sizes);
-  if (options.algorithm == "auto" || options.backend == "auto" || options.backend == "gloo") return;
+  const BackendEntry* const backend = find_backend(options.backend);
+  if (options.algorithm == "auto" || backend == nullptr || backend->no_choice.empty()) return;
   throw Error(ErrorCode::invalid_argument,
               concat("the backend ", options.backend, " has no algorithm '", options.algorithm,
-                     "': it ", options.backend == "shm" ? "sends no messages" : "uses Gloo's own",
-                     "; possible here: auto"));
+                     "': ", backend->no_choice, "; possible here: auto"));
 }
 
 // Every world of a job has its own: ranks create theirs equally often.

@@ -28,8 +28,9 @@ struct EngineSetup {
   std::vector<int> members;  // ranks in the transport, by rank in the communicator
   int rank = 0;              // in the communicator
   std::unique_ptr<Backend> backend;
-  std::string algorithm;    // see Communicator::algorithm(); all ranks must agree on it
-  SelectionTable measured;  // all ranks must agree on it too
+  std::string transport_name;  // "gloo"; the backend of a group uses it too
+  std::string algorithm;       // see Communicator::algorithm(); all ranks must agree on it
+  SelectionTable measured;     // all ranks must agree on it too
   std::chrono::milliseconds timeout{0};
   std::string output;            // the folder for the record of a failed communicator, or empty
   std::shared_ptr<Trace> trace;  // may be null

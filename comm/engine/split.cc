@@ -11,11 +11,6 @@
 namespace bp {
 namespace {
 
-// Returns the transport that a backend of this name uses.
-std::string transport_name(std::string_view backend) {
-  return std::string(backend.starts_with("gloo") ? "gloo" : backend.substr(0, backend.find('+')));
-}
-
 // The ranks that have passed the same color, and where each shares memory with the group.
 struct Members {
   std::vector<int> ranks;  // in the parent
@@ -69,6 +64,7 @@ Communicator split_with(Communicator& comm, int color, CommunicatorOptions optio
   EngineSetup setup = setup_of(options, parent.measured);
   setup.stall_after = parent.stall_after;
   setup.trace = parent.trace;
+  setup.transport_name = parent.transport_name;
   setup.rank = topology.rank;
   for (const int rank : members.ranks) {
     setup.members.push_back(parent.members[static_cast<std::size_t>(rank)]);
@@ -77,7 +73,7 @@ Communicator split_with(Communicator& comm, int color, CommunicatorOptions optio
   setup.group = concat(parent.group, ".", comm.impl().engine().sequence(), ".", color);
   BackendParts parts{.topology = topology,
                      .algorithm = options.algorithm,
-                     .transport = transport_name(parent.backend->name()),
+                     .transport = parent.transport_name,
                      .measured = parent.measured,
                      .shared = shared};
   for (int local = 0; shared && local < topology.local_size(); ++local) {

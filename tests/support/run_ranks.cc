@@ -9,7 +9,6 @@
 #include <span>
 #include <thread>
 
-#include "comm/backend/gloo_native.h"
 #include "comm/engine/impl.h"
 #include "comm/transport/gloo.h"
 #include "comm/transport/inproc.h"
@@ -24,7 +23,6 @@ Communicator join(InprocHub& hub,
                   std::shared_ptr<SharedHost> shared,
                   const RanksOptions& options) {
   auto store = server.connect(topology.rank);
-  const std::string& backend = options.communicator.backend;
   std::unique_ptr<Transport> transport;
   std::unique_ptr<Backend> native;
   if (options.wire == Wire::gloo) {
@@ -34,7 +32,7 @@ Communicator join(InprocHub& hub,
                                                     .listen = {"", "127.0.0.1"},
                                                     .timeout = options.communicator.timeout},
                                         *store);
-    if (backend == "gloo-native") native = std::make_unique<GlooNativeBackend>(backend, *gloo);
+    native = make_chosen_backend(find_backend(options.communicator.backend), *gloo);
     transport = std::move(gloo);
   } else {
     transport = hub.join(topology.rank);

@@ -1,0 +1,61 @@
+#include "comm/backend/registry.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "bp/error.h"
+#include "comm/transport/gloo.h"
+
+namespace bp {
+namespace {
+
+// All of them use Gloo's transport: ranks that share memory send their messages by it.
+std::string problem_of_gloo() {
+  try {
+    static_cast<void>(load_gloo_plugin());
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+constexpr std::array kBackends = {
+    BackendEntry{.id = BackendId::shm,
+                 .name = "shm",
+                 .what = "memory that the ranks of one host share",
+                 .spans_hosts = false,
+                 .no_choice = "it sends no messages",
+                 .problem = problem_of_gloo},
+    BackendEntry{.id = BackendId::gloo,
+                 .name = "gloo",
+                 .what = "bp's algorithms over Gloo's connections",
+                 .problem = problem_of_gloo},
+    BackendEntry{.id = BackendId::gloo_native,
+                 .name = "gloo-native",
+                 .what = "Gloo's own collectives, for comparison",
+                 .no_choice = "it uses Gloo's own",
+                 .problem = problem_of_gloo},
+    BackendEntry{.id = BackendId::gloo_native_batch,
+                 .name = "gloo-native-batch",
+                 .what = "the same, with Gloo's thread scheduled as for gloo",
+                 .no_choice = "it uses Gloo's own",
+                 .problem = problem_of_gloo},
+};
+
+}  // namespace
+
+std::span<const BackendEntry> backend_registry() { return kBackends; }
+
+const BackendEntry* find_backend(std::string_view name) {
+  const auto* const found = std::ranges::find(kBackends, name, &BackendEntry::name);
+  return found == kBackends.end() ? nullptr : found;
+}
+
+std::string backend_choices() {
+  std::string text(kAutomaticBackend);
+  for (const BackendEntry& backend : kBackends) text += concat(", ", backend.name);
+  return text;
+}
+
+}  // namespace bp
