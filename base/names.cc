@@ -1,8 +1,25 @@
 // The names of the public enumerators.
+#include "bp/device.h"
 #include "bp/error.h"
 #include "bp/types.h"
 
 namespace bp {
+
+std::string_view name_of(Device::Kind kind) {
+  switch (kind) {
+    case Device::Kind::host:
+      return "host";
+    case Device::Kind::cuda:
+      return "cuda";
+  }
+  return "unknown device";
+}
+
+std::string name_of(const Device& device) {
+  std::string name(name_of(device.kind));
+  if (device.kind != Device::Kind::host) name += ":" + std::to_string(device.index);
+  return name;
+}
 
 std::string_view name_of(DataType type) {
   switch (type) {

@@ -18,7 +18,7 @@ Operation::Kind kind_named(const std::string& op) {
 }  // namespace
 
 std::string algorithm_used(const Communicator& comm, const std::string& op, std::size_t bytes) {
-  const Backend& backend = *comm.impl().engine().setup().backend;
+  const Backend& backend = comm.impl().engine().setup().backends.host();
   return std::string(backend.algorithm_of(kind_named(op), bytes));
 }
 

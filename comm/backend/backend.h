@@ -1,10 +1,11 @@
-// Carries out the collectives of one communicator.
+// Carries out the collectives of one communicator on some kinds of device.
 //
 // Threads: one at a time.
 #pragma once
 
 #include <string_view>
 
+#include "bp/device.h"
 #include "comm/backend/collective_call.h"
 #include "comm/backend/operation.h"
 
@@ -21,8 +22,12 @@ class Backend {
   // Returns what would carry out such an operation, for reports: "ring", "direct".
   [[nodiscard]] virtual std::string_view algorithm_of(Operation::Kind kind,
                                                       std::size_t bytes) const = 0;
-  // Blocks until the operation is complete on this rank. After an Error the content of the output
-  // is undefined.
+  // Returns whether it takes memory of such devices.
+  [[nodiscard]] virtual bool serves(Device::Kind kind) const { return kind == Device::Kind::host; }
+  // All memory of `operation` lies on operation.device, which this backend serves. On host memory
+  // run() returns when this rank's output is complete. On a device that orders work in streams,
+  // run() may return earlier: when all of its work is enqueued, in the order of these calls. Throws
+  // Error, after which the content of the output is undefined.
   virtual void run(const Operation& operation, CollectiveCall& call) = 0;
 };
 

@@ -31,6 +31,7 @@ struct Operation {
   };
 
   Kind kind = Kind::barrier;
+  Device device = {};               // of all its memory
   ReduceOp reduce = ReduceOp::sum;  // all_reduce, reduce_scatter, reduce
   int root = 0;                     // broadcast, reduce, gather, scatter; of a message: its sender
   int receiver = 0;                 // of a message

@@ -20,25 +20,31 @@ std::string problem_of_gloo() {
   }
 }
 
+constexpr std::array kHostMemory = {Device::Kind::host};
+
 constexpr std::array kBackends = {
     BackendEntry{.id = BackendId::shm,
                  .name = "shm",
                  .what = "memory that the ranks of one host share",
+                 .devices = kHostMemory,
                  .spans_hosts = false,
                  .no_choice = "it sends no messages",
                  .problem = problem_of_gloo},
     BackendEntry{.id = BackendId::gloo,
                  .name = "gloo",
                  .what = "bp's algorithms over Gloo's connections",
+                 .devices = kHostMemory,
                  .problem = problem_of_gloo},
     BackendEntry{.id = BackendId::gloo_native,
                  .name = "gloo-native",
                  .what = "Gloo's own collectives, for comparison",
+                 .devices = kHostMemory,
                  .no_choice = "it uses Gloo's own",
                  .problem = problem_of_gloo},
     BackendEntry{.id = BackendId::gloo_native_batch,
                  .name = "gloo-native-batch",
                  .what = "the same, with Gloo's thread scheduled as for gloo",
+                 .devices = kHostMemory,
                  .no_choice = "it uses Gloo's own",
                  .problem = problem_of_gloo},
 };
@@ -50,6 +56,15 @@ std::span<const BackendEntry> backend_registry() { return kBackends; }
 const BackendEntry* find_backend(std::string_view name) {
   const auto* const found = std::ranges::find(kBackends, name, &BackendEntry::name);
   return found == kBackends.end() ? nullptr : found;
+}
+
+std::string backends_serving(Device::Kind kind) {
+  std::string text;
+  for (const BackendEntry& backend : kBackends) {
+    if (std::ranges::find(backend.devices, kind) == backend.devices.end()) continue;
+    text += concat(text.empty() ? "" : ", ", backend.name);
+  }
+  return text;
 }
 
 std::string backend_choices() {

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "bp/device.h"
+
 namespace bp {
 
 enum class BackendId : std::uint8_t { shm, gloo, gloo_native, gloo_native_batch };
@@ -17,7 +19,8 @@ struct BackendEntry {
   BackendId id = BackendId::gloo;
   std::string_view name = {};  // "gloo-native"
   std::string_view what = {};  // what moves the data, for help texts
-  bool spans_hosts = true;     // false: all ranks must be on one host
+  std::span<const Device::Kind> devices = {};
+  bool spans_hosts = true;  // false: all ranks must be on one host
   // Why all_reduce has no choice of algorithms; empty where it has.
   std::string_view no_choice = {};
   // Looks for what the backend needs. Returns why this process cannot use the backend and what to
@@ -32,6 +35,9 @@ inline constexpr std::string_view kAutomaticBackend = "auto";
 
 // Null for a name that is not in the registry, such as "auto".
 [[nodiscard]] const BackendEntry* find_backend(std::string_view name);
+
+// "shm, gloo": those that serve such devices; empty for none.
+[[nodiscard]] std::string backends_serving(Device::Kind kind);
 
 // "auto, shm, gloo, ...": all values of CommunicatorOptions::backend.
 [[nodiscard]] std::string backend_choices();

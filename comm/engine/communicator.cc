@@ -54,8 +54,9 @@ Communicator make_world(Topology topology,
   setup.rank = topology.rank;
   for (int rank = 0; rank < topology.size(); ++rank) setup.members.push_back(rank);
   setup.transport_name = parts.transport_name;
-  setup.backend = std::move(parts.backend);
-  if (!setup.backend) {
+  if (parts.backend) {
+    setup.backends.add(std::move(parts.backend));
+  } else {
     BackendParts backend{.topology = topology,
                          .algorithm = options.algorithm,
                          .transport = parts.transport_name,
@@ -67,7 +68,7 @@ Communicator make_world(Topology topology,
       backend.channels =
           channels_of_world(*parts.shared, topology.local_size(), parts.shared_chunk);
     }
-    setup.backend = make_backend(std::move(backend));
+    setup.backends.add(make_backend(std::move(backend)));
   }
   if (parts.store) {
     if (parts.launcher_ranks.empty()) parts.launcher_ranks = setup.members;
@@ -86,7 +87,9 @@ Communicator::~Communicator() = default;
 int Communicator::rank() const { return impl_->topology().rank; }
 int Communicator::size() const { return impl_->engine().size(); }
 const Topology& Communicator::topology() const { return impl_->topology(); }
-std::string_view Communicator::backend() const { return impl_->engine().setup().backend->name(); }
+std::string_view Communicator::backend() const {
+  return impl_->engine().setup().backends.host().name();
+}
 std::string_view Communicator::algorithm() const { return impl_->engine().setup().algorithm; }
 Store* Communicator::store() const { return impl_->job() ? &impl_->job()->store() : nullptr; }
 Trace* Communicator::trace() const { return impl_->engine().setup().trace.get(); }
@@ -109,6 +112,7 @@ Communicator Communicator::split(int color) { return split_with(*this, color, im
 struct Buffer::State {
   std::byte* data = nullptr;
   std::size_t size = 0;
+  Device device;
   std::shared_ptr<void> keeper;  // frees the memory at its end
 };
 
@@ -119,10 +123,17 @@ Buffer& Buffer::operator=(Buffer&&) noexcept = default;
 Buffer::~Buffer() = default;
 std::byte* Buffer::data() const { return state_ ? state_->data : nullptr; }
 std::size_t Buffer::bytes() const { return state_ ? state_->size : 0; }
+Device Buffer::device() const { return state_ ? state_->device : Device{}; }
 
-Buffer Communicator::allocate(std::size_t bytes) {
+Buffer Communicator::allocate(std::size_t bytes, Device device) {
+  if (impl_->engine().setup().backends.find(device.kind) == nullptr) {
+    throw Error(ErrorCode::unavailable,
+                concat("allocate: no backend of this communicator (", backend(), ") serves ",
+                       name_of(device), "; allocate host memory"));
+  }
   Buffer::State state;
   state.size = bytes;
+  state.device = device;
   if (const auto shared = impl_->job() ? impl_->job()->shared() : nullptr) {
     const std::size_t offset = shared->own().allocate(bytes);
     state.data = shared->own().at(offset);

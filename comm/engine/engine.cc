@@ -185,7 +185,7 @@ void Engine::carry_out_one(const Operation& operation, Clock::time_point begin) 
   context.timeout = setup().timeout_of(operation);
   context.stall_after = setup().stall_after;
   CollectiveCall call(std::move(context));
-  perform(*setup().backend, operation, call, packing_);
+  perform(setup().backends.on(operation.device), operation, call, packing_);
   supervisor_.end();
 }
 

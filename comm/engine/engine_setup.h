@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bp/trace.h"
-#include "comm/backend/backend.h"
+#include "comm/backend/backend_set.h"
 #include "comm/backend/operation.h"
 #include "comm/backend/selection_table.h"
 #include "comm/engine/job.h"
@@ -27,7 +27,7 @@ struct EngineSetup {
   bool is_world = false;     // a world's failure is the job's; a group's is not
   std::vector<int> members;  // ranks in the transport, by rank in the communicator
   int rank = 0;              // in the communicator
-  std::unique_ptr<Backend> backend;
+  BackendSet backends;
   std::string transport_name;  // "gloo"; the backend of a group uses it too
   std::string algorithm;       // see Communicator::algorithm(); all ranks must agree on it
   SelectionTable measured;     // all ranks must agree on it too

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "bp/error.h"
+#include "comm/backend/registry.h"
 #include "comm/engine/impl.h"
 
 namespace bp {
@@ -43,7 +44,23 @@ void Request::refuse(const std::string& why) const {
   throw Error(ErrorCode::invalid_argument, concat(called_, name, ": ", why));
 }
 
-void Request::check_memory(const char* what, const ConstView& memory) const {
+void Request::check_device(const char* what, const Device& device) {
+  if (has_memory_ && device != operation.device) {
+    refuse(concat(what, " lies on ", name_of(device), ", and the memory before it on ",
+                  name_of(operation.device),
+                  "; all memory of one operation must lie on one device"));
+  }
+  has_memory_ = true;
+  operation.device = device;
+  const BackendSet& backends = comm_.impl().engine().setup().backends;
+  if (backends.find(device.kind) != nullptr) return;
+  const std::string others = backends_serving(device.kind);
+  refuse(concat(what, " lies on ", name_of(device), ", and no backend of this communicator (",
+                comm_.backend(), ") serves ", name_of(device.kind), " memory; ",
+                others.empty() ? "copy it to host memory first" : "create it with ", others));
+}
+
+void Request::check_memory(const char* what, const ConstView& memory) {
   if (memory.data == nullptr && memory.count > 0) {
     refuse(concat(what, " has ", memory.count, " elements at no address"));
   }
@@ -57,6 +74,7 @@ void Request::check_memory(const char* what, const ConstView& memory) const {
     refuse(concat(what, " has ", memory.count, " ", name_of(memory.type),
                   " elements, more bytes than there are addresses"));
   }
+  if (memory.count > 0) check_device(what, memory.device);
 }
 
 void Request::check_reducible(DataType type) const {
@@ -72,7 +90,7 @@ void Request::check_reducible(DataType type) const {
                 " elements; use one of ", defined));
 }
 
-void Request::check_pair(const ConstView& input, const View& output) const {
+void Request::check_pair(const ConstView& input, const View& output) {
   check_memory("input", input);
   check_memory("output", output);
   if (input.type != output.type) {

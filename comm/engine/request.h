@@ -23,10 +23,12 @@ class Request {
           std::string_view called = {});
 
   // Each throws invalid_argument: "all_gather 'x': output has 2 elements; it must have 4".
-  void check_memory(const char* what, const ConstView& memory) const;
+  // Also sets operation.device: all memory of an operation lies on one device, which one of the
+  // communicator's backends serves.
+  void check_memory(const char* what, const ConstView& memory);
   // For a reduction: its types have the operation asked for.
   void check_reducible(DataType type) const;
-  void check_pair(const ConstView& input, const View& output) const;  // memory and types
+  void check_pair(const ConstView& input, const View& output);  // memory and types
   void check_count(const char* what, std::size_t given, std::size_t wanted) const;
   // There must be one count for each rank, and `memory` must have as many elements as their sum.
   void check_counts(const char* what,
@@ -51,7 +53,10 @@ class Request {
   Operation operation;  // the constructor sets kind, name and options
 
  private:
+  void check_device(const char* what, const Device& device);
+
   Communicator& comm_;
+  bool has_memory_ = false;  // operation.device is that of memory that was checked
   std::string_view called_;
 };
 

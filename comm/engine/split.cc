@@ -81,7 +81,7 @@ Communicator split_with(Communicator& comm, int color, CommunicatorOptions optio
     parts.channels.push_back({setup.members[member] - shared->first(), members.channels[member]});
   }
   if (topology.size() > 1) setup.job = parent.job;
-  setup.backend = make_backend(std::move(parts));
+  setup.backends.add(make_backend(std::move(parts)));
   return Communicator(
       std::make_unique<Communicator::Impl>(topology, std::move(options), std::move(setup)));
 }

@@ -105,6 +105,7 @@ class Buffer {
 
   [[nodiscard]] std::byte* data() const;
   [[nodiscard]] std::size_t bytes() const;
+  [[nodiscard]] Device device() const;
 
   struct BP_HIDDEN State;
   explicit Buffer(std::shared_ptr<State> state);
@@ -145,8 +146,9 @@ class Communicator {
   // here. Collective: every rank of this communicator must call it.
   [[nodiscard]] Communicator split(int color);
 
-  // Returns memory that collectives use in place. Throws `io` where no shared memory is left.
-  [[nodiscard]] Buffer allocate(std::size_t bytes);
+  // Returns memory on `device` that collectives use in place. Throws `io` where no shared memory is
+  // left, and `unavailable` for a device that no backend of this communicator serves.
+  [[nodiscard]] Buffer allocate(std::size_t bytes, Device device = {});
 
   // Fails this communicator on all its ranks and, if it is the world, the job: their pending and
   // later operations throw `aborted` with the text `why`. Any thread may call it.

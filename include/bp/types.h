@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "bp/device.h"
 #include "bp/export.h"
 
 namespace BP_API bp {
@@ -138,12 +139,13 @@ inline constexpr DataType kDataTypeOf = [] {
 BP_DATA_TYPES(BP_ROW)
 #undef BP_ROW
 
-// Memory that a collective reads and writes: `count` elements of `type`. A view owns nothing. The
-// memory must live until the collective has returned or its Work is done.
+// Memory that a collective reads and writes: `count` elements of `type` on `device`. A view owns
+// nothing. The memory must live until the collective has returned or its Work is done.
 struct View {
   std::byte* data = nullptr;
   std::size_t count = 0;
   DataType type = DataType::u8;
+  Device device = {};
   [[nodiscard]] std::size_t bytes() const { return count * size_of(type); }
 };
 
@@ -152,15 +154,18 @@ struct ConstView {
   const std::byte* data = nullptr;
   std::size_t count = 0;
   DataType type = DataType::u8;
+  Device device = {};
   ConstView() = default;
-  ConstView(const std::byte* d, std::size_t n, DataType t) : data(d), count(n), type(t) {}
+  ConstView(const std::byte* d, std::size_t n, DataType t, Device where = {})
+      : data(d), count(n), type(t), device(where) {}
   // NOLINTNEXTLINE(google-explicit-constructor): what may be written may be read.
-  ConstView(const View& view) : data(view.data), count(view.count), type(view.type) {}
+  ConstView(const View& view)
+      : data(view.data), count(view.count), type(view.type), device(view.device) {}
   [[nodiscard]] std::size_t bytes() const { return count * size_of(type); }
 };
 
-// Returns a view of a contiguous container or span of one of the element types. A temporary
-// container does not compile.
+// Returns a view of a contiguous container or span, in host memory, of one of the element types. A
+// temporary container does not compile.
 template <std::ranges::borrowed_range Range>
 [[nodiscard]] View view(Range&& range) {
   std::span elements(range);

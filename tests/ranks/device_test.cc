@@ -1,0 +1,119 @@
+// Memory of devices: a collective takes views of one device, which a backend of the communicator
+// must serve.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "bp/collective.h"
+#include "bp/error.h"
+#include "comm/backend/backend_set.h"
+#include "comm/engine/failure.h"
+#include "tests/support/run_ranks.h"
+
+namespace bp::test {
+namespace {
+
+constexpr Device kSecondGpu{Device::Kind::cuda, 1};
+
+template <class Call>
+std::string refusal(const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return to_text(error);
+  }
+  return "not refused";
+}
+
+View on(const Device& device, View view) {
+  view.device = device;
+  return view;
+}
+
+class Devices : public testing::TestWithParam<Wire> {};
+INSTANTIATE_TEST_SUITE_P(Wires, Devices, testing::Values(Wire::inproc, Wire::shm));
+
+TEST_P(Devices, MemoryThatNoBackendServesIsRefusedBeforeAnythingIsSent) {
+  const bool shared = GetParam() == Wire::shm;
+  const std::string why = std::string(" lies on cuda:1, and no backend of this communicator (") +
+                          (shared ? "shm" : "test") +
+                          ") serves cuda memory; copy it to host memory first";
+  run_ranks(2,
+            [&](Communicator& comm) {
+              std::vector<float> data(4, 1);
+              std::vector<float> other(8);
+              const View there = on(kSecondGpu, view(data));
+              const View all_there = on(kSecondGpu, view(other));
+              EXPECT_EQ(refusal([&] { all_reduce(comm, there, {.name = "x"}); }),
+                        "invalid_argument: all_reduce 'x': data" + why);
+              EXPECT_EQ(refusal([&] { broadcast(comm, there); }),
+                        "invalid_argument: broadcast: data" + why);
+              EXPECT_EQ(refusal([&] { all_gather(comm, there, all_there); }),
+                        "invalid_argument: all_gather: input" + why);
+              EXPECT_EQ(refusal([&] { send(comm, there, 1 - comm.rank()); }),
+                        "invalid_argument: send: data" + why);
+              all_reduce(comm, view(data));  // the communicator stays usable
+              EXPECT_THAT(data, testing::Each(2));
+            },
+            {.wire = GetParam()});
+}
+
+TEST_P(Devices, MemoryOfTwoDevicesIsRefused) {
+  run_ranks(
+      2,
+      [&](Communicator& comm) {
+        std::vector<float> input(4);
+        std::vector<float> output(8);
+        const std::string why =
+            " lies on cuda:1, and the memory before it on host; all memory of one operation must "
+            "lie on one device";
+        EXPECT_EQ(
+            refusal([&] { all_gather(comm, const_view(input), on(kSecondGpu, view(output))); }),
+            "invalid_argument: all_gather: output" + why);
+        const std::vector<View> tensors = {view(input), on(kSecondGpu, view(output))};
+        EXPECT_EQ(refusal([&] { all_reduce_grouped(comm, tensors); }),
+                  "invalid_argument: all_reduce_grouped: tensor 1" + why);
+      },
+      {.wire = GetParam()});
+}
+
+TEST_P(Devices, BuffersSayWhereTheyLie) {
+  run_ranks(2,
+            [&](Communicator& comm) {
+              EXPECT_EQ(comm.allocate(10).device(), Device{});
+              EXPECT_THAT(
+                  refusal([&] { static_cast<void>(comm.allocate(10, kSecondGpu)); }),
+                  testing::MatchesRegex("unavailable: allocate: no backend of this communicator "
+                                        "\\((shm|test)\\) serves cuda:1; allocate host memory"));
+            },
+            {.wire = GetParam()});
+}
+
+// A backend of one kind of device that says what it is.
+class OnlyOn : public Backend {
+ public:
+  explicit OnlyOn(Device::Kind kind) : kind_(kind) {}
+  [[nodiscard]] std::string_view name() const override { return name_of(kind_); }
+  [[nodiscard]] std::string_view algorithm_of(Operation::Kind, std::size_t) const override {
+    return "none";
+  }
+  [[nodiscard]] bool serves(Device::Kind kind) const override { return kind == kind_; }
+  void run(const Operation&, CollectiveCall&) override {}
+
+ private:
+  Device::Kind kind_;
+};
+
+TEST(BackendSets, HaveOneBackendForEachKindOfDevice) {
+  BackendSet set;
+  set.add(std::make_unique<OnlyOn>(Device::Kind::host));
+  EXPECT_EQ(set.find(Device::Kind::cuda), nullptr);
+  set.add(std::make_unique<OnlyOn>(Device::Kind::cuda));
+  EXPECT_EQ(set.on(kSecondGpu).name(), "cuda");
+  EXPECT_EQ(set.host().name(), "host");
+}
+
+}  // namespace
+}  // namespace bp::test
