@@ -28,16 +28,6 @@ class Waiting {
 
 }  // namespace
 
-std::span<std::byte> Scratch::at_least(std::size_t bytes) {
-  const std::size_t needed = (bytes + sizeof(Line) - 1) / sizeof(Line);
-  if (needed > count_) {
-    lines_.reset();  // first, so that the old and the new memory never exist at once
-    lines_ = std::make_unique_for_overwrite<Line[]>(needed);
-    count_ = needed;
-  }
-  return std::as_writable_bytes(std::span(lines_.get(), count_)).first(bytes);
-}
-
 CollectiveCall::CollectiveCall(CallContext context)
     : context_(std::move(context)), timeout_(context_.timeout, context_.begin) {}
 

@@ -20,6 +20,7 @@
 #include "base/pausable_timeout.h"
 #include "bp/error.h"
 #include "comm/backend/operation.h"
+#include "comm/device/scratch.h"
 #include "comm/transport/transport.h"
 
 namespace bp {
@@ -49,21 +50,6 @@ class CallSupervisor {
                                      const TransportFailure& why) = 0;
   // A wait for `peer`, which began at `since`, is over.
   virtual void waited(int peer, std::chrono::steady_clock::time_point since) = 0;
-};
-
-// Memory that outlives a call, so that the next call need not allocate.
-class Scratch {
- public:
-  // Returns `bytes` at a multiple of 64, with undefined content. The next call of this function
-  // invalidates them.
-  [[nodiscard]] std::span<std::byte> at_least(std::size_t bytes);
-
- private:
-  struct alignas(64) Line {
-    std::byte bytes[64];
-  };
-  std::unique_ptr<Line[]> lines_;
-  std::size_t count_ = 0;
 };
 
 // What the flight recorder keeps of a call.

@@ -1,26 +1,24 @@
 #include "comm/backend/perform.h"
 
-#include "comm/reduce/copy.h"
-#include "comm/reduce/reduce.h"
+#include "comm/device/device.h"
 
 namespace bp {
 namespace {
 
 using Kind = Operation::Kind;
 
-// What the caller gave, times prescale: in place where the result goes there, else in `room`.
+// Multiplies the caller's input by prescale: in place where the result goes there, else in `room`.
 void scale_before(Operation& operation, const CollectiveCall& call, Scratch& room) {
+  const Memory& memory = memory_of(operation.device);
   const bool in_place = operation.kind == Kind::all_reduce ||
                         (operation.kind == Kind::reduce && call.rank() == operation.root);
-  if (in_place) {
-    return scale(operation.output.type, operation.output.data, operation.output.count,
-                 operation.prescale);
-  }
+  if (in_place) return memory.scale(operation.output, operation.prescale);
   const bool only_input = operation.kind == Kind::reduce_scatter;
   const ConstView given = only_input ? operation.input : ConstView(operation.output);
-  const View copy{room.at_least(given.bytes()).data(), given.count, given.type};
-  copy_bytes(copy.data, given.data, given.bytes());
-  scale(copy.type, copy.data, copy.count, operation.prescale);
+  const View copy{room.at_least(given.bytes(), operation.device).data(), given.count, given.type,
+                  operation.device};
+  memory.copy(copy.data, given.data, given.bytes());
+  memory.scale(copy, operation.prescale);
   only_input ? operation.input = copy : operation.output = copy;
 }
 
@@ -30,21 +28,22 @@ void perform_scaled(Backend& backend, Operation operation, CollectiveCall& call,
   if (over_some) operation.reduce = ReduceOp::sum;
   backend.run(operation, call);
   const View& result = operation.output;
-  if (over_some) finish_average(result.type, result.data, result.count, operation.contributors);
+  if (over_some) memory_of(operation.device).finish_average(result, operation.contributors);
   if (operation.postscale == 1) return;
   if (operation.kind == Kind::reduce && call.rank() != operation.root) return;
-  scale(result.type, result.data, result.count, operation.postscale);
+  memory_of(operation.device).scale(result, operation.postscale);
 }
 
-// All short tensors of one type as one vector.
+// Carries out all short tensors of one type as one vector.
 void perform_packed(Backend& backend,
                     Operation& one,
                     const std::vector<View>& tensors,
                     CollectiveCall& call,
                     Scratch& room) {
+  const Memory& memory = memory_of(one.device);
   std::size_t bytes = 0;
   for (const View& tensor : tensors) bytes += tensor.bytes();
-  const auto pack = room.at_least(bytes);
+  const auto pack = room.at_least(bytes, one.device);
   const auto for_each = [&](const auto& copy) {
     std::size_t at = 0;
     for (const View& tensor : tensors) {
@@ -52,13 +51,14 @@ void perform_packed(Backend& backend,
       at += tensor.bytes();
     }
   };
-  for_each([](const View& tensor, std::byte* packed) {
-    copy_bytes(packed, tensor.data, tensor.bytes());
+  for_each([&](const View& tensor, std::byte* packed) {
+    memory.copy(packed, tensor.data, tensor.bytes());
   });
-  one.output = {pack.data(), bytes / size_of(tensors.front().type), tensors.front().type};
+  const DataType type = tensors.front().type;
+  one.output = {pack.data(), bytes / size_of(type), type, one.device};
   perform_scaled(backend, one, call, room);
-  for_each([](const View& tensor, const std::byte* packed) {
-    copy_bytes(tensor.data, packed, tensor.bytes());
+  for_each([&](const View& tensor, const std::byte* packed) {
+    memory.copy(tensor.data, packed, tensor.bytes());
   });
 }
 

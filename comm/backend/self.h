@@ -1,4 +1,4 @@
-// Collectives of one rank: what arrives is what was given.
+// Collectives of one rank: the output is the input.
 #pragma once
 
 #include "comm/backend/backend.h"

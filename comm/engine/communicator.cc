@@ -1,19 +1,16 @@
 #include "bp/communicator.h"
 
-#include <algorithm>
-#include <new>
 #include <utility>
 
 #include "base/check.h"
 #include "base/text.h"
 #include "bp/log.h"
 #include "bp/store.h"
+#include "comm/device/device.h"
 #include "comm/engine/impl.h"
 
 namespace bp {
 namespace {
-
-constexpr std::size_t kBufferAlignment = 64;  // a cache line, and the widest vector
 
 // Returns the channels of the world, which have the same offset in the arena of every rank.
 std::vector<PhaseBarrier::Place> channels_of_world(SharedHost& host,
@@ -113,7 +110,7 @@ struct Buffer::State {
   std::byte* data = nullptr;
   std::size_t size = 0;
   Device device;
-  std::shared_ptr<void> keeper;  // frees the memory at its end
+  std::shared_ptr<std::byte> keeper;  // frees the memory at its end
 };
 
 Buffer::Buffer() = default;
@@ -134,18 +131,17 @@ Buffer Communicator::allocate(std::size_t bytes, Device device) {
   Buffer::State state;
   state.size = bytes;
   state.device = device;
-  if (const auto shared = impl_->job() ? impl_->job()->shared() : nullptr) {
+  const bool on_host = device.kind == Device::Kind::host;
+  if (const auto shared = on_host && impl_->job() ? impl_->job()->shared() : nullptr) {
     const std::size_t offset = shared->own().allocate(bytes);
     state.data = shared->own().at(offset);
-    state.keeper = std::shared_ptr<void>(
-        state.data, [shared, offset](void*) { shared->own().release(offset); });
+    state.keeper = std::shared_ptr<std::byte>(
+        state.data, [shared, offset](std::byte*) { shared->own().release(offset); });
   } else {
-    const auto size = std::max(bytes, std::size_t{1});
-    state.data = static_cast<std::byte*>(::operator new (size, std::align_val_t{kBufferAlignment}));
-    std::fill_n(state.data, size, std::byte{0});
-    state.keeper = std::shared_ptr<void>(state.data, [](void* data) {
-      ::operator delete (data, std::align_val_t{kBufferAlignment});
-    });
+    const Memory& memory = memory_of(device);
+    state.keeper = memory.allocate(bytes);
+    state.data = state.keeper.get();
+    memory.fill(state.data, std::byte{0}, bytes);
   }
   return Buffer(std::make_shared<Buffer::State>(std::move(state)));
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "comm/device/device.h"
 
 namespace bp {
 namespace {
@@ -57,8 +58,8 @@ Operation operation_of(const Record& record, Scratch& zeros) {
   operation.name.assign(record.name.data(), record.name_bytes);
   operation.output = {nullptr, record.count, record.type};
   if (operation.kind != Kind::all_reduce) return operation;
-  operation.output.data = zeros.at_least(operation.output.bytes()).data();
-  std::fill_n(operation.output.data, operation.output.bytes(), std::byte{0});
+  operation.output.data = zeros.at_least(operation.output.bytes(), operation.device).data();
+  memory_of(operation.device).fill(operation.output.data, std::byte{0}, operation.output.bytes());
   return operation;
 }
 

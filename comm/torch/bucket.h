@@ -11,9 +11,11 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "bp/communicator.h"
+#include "comm/device/device.h"
 #include "comm/torch/bucket_layout.h"
 
 namespace bp {
@@ -30,7 +32,9 @@ class Bucket {
   [[nodiscard]] const std::shared_ptr<std::byte>& memory() const { return memory_; }
   // Their residuals, f32. Null if nothing is narrowed, or without error feedback.
   [[nodiscard]] const std::shared_ptr<std::byte>& residuals() const { return residuals_; }
-  [[nodiscard]] float* extra() const;
+  // Writes and reads the elements behind the slots: `values` has as many as the constructor's `extra`.
+  void write_extra(std::span<const float> values);
+  void read_extra(std::span<float> values) const;  // after wait()
   void clear(const Slot& slot);
 
   // Until finish(), the caller must not touch the gradients and the extra elements.
@@ -45,11 +49,15 @@ class Bucket {
 
  private:
   [[nodiscard]] bool is_narrowed() const { return plan_.wire != plan_.type; }
-  // Only if is_narrowed().
-  [[nodiscard]] float* gradients() const { return reinterpret_cast<float*>(memory_.get()); }
-  [[nodiscard]] float* errors() const { return reinterpret_cast<float*>(residuals_.get()); }
+  [[nodiscard]] std::byte* extra() const;
+  // What is on the wire, without what is behind the slots.
+  [[nodiscard]] View on_wire() const;
+  // Only if is_narrowed(): f32.
+  [[nodiscard]] View gradients() const;
+  [[nodiscard]] View errors() const;
 
   Communicator& comm_;
+  const Memory& device_memory_;
   BucketPlan plan_;
   std::size_t extra_;
   std::shared_ptr<Buffer> buffer_;     // what is summed

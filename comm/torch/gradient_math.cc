@@ -72,34 +72,7 @@ double square_in_order(const std::byte* data, std::size_t count, ToDouble to_dou
   return sum_of_lanes(lanes);
 }
 
-// A value is finite unless all bits of its exponent are set.
-template <class Bits>
-bool all_finite(const std::byte* data, std::size_t count, Bits exponent) {
-  std::size_t others = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    Bits bits;
-    std::memcpy(&bits, data + i * sizeof bits, sizeof bits);
-    others += static_cast<Bits>(bits & exponent) == exponent ? 1U : 0U;
-  }
-  return others == 0;
-}
-
 }  // namespace
-
-bool all_finite(DataType type, const std::byte* data, std::size_t count) {
-  switch (type) {
-    case DataType::f16:
-      return all_finite<std::uint16_t>(data, count, 0x7c00);
-    case DataType::bf16:
-      return all_finite<std::uint16_t>(data, count, 0x7f80);
-    case DataType::f32:
-      return all_finite<std::uint32_t>(data, count, 0x7f800000);
-    case DataType::f64:
-      return all_finite<std::uint64_t>(data, count, 0x7ff0000000000000);
-    default:
-      BP_CHECK(false, "a gradient that is not floating");
-  }
-}
 
 void add(float* into, const float* what, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {

@@ -23,9 +23,6 @@ struct SquaresOfFloats {
 };
 [[nodiscard]] std::vector<SquaresOfFloats> ways_to_square_floats();
 
-// No infinity and no NaN among `count` elements of a floating type.
-[[nodiscard]] bool all_finite(DataType type, const std::byte* data, std::size_t count);
-
 // into[i] += what[i]
 void add(float* into, const float* what, std::size_t count);
 

@@ -3,10 +3,11 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "base/text.h"
-#include "comm/torch/gradient_math.h"
+#include "comm/device/device.h"
 #include "comm/torch/gradients.h"
 #include "comm/torch/refuse.h"
 #include "comm/torch/sparse_rows.h"
@@ -82,10 +83,9 @@ void Gradients::start(Bucket& bucket) {
     entry.version = entry.slot._version();
   }
   if (&bucket == &buckets_.back()) {
-    float* const totals = bucket.extra();
-    totals[0] = static_cast<float>(mine_.weight);
-    totals[1] = static_cast<float>(mine_.weighted_loss);
-    totals[2] = static_cast<float>(mine_.stops);
+    bucket.write_extra(std::array<float, kTotals>{static_cast<float>(mine_.weight),
+                                                  static_cast<float>(mine_.weighted_loss),
+                                                  static_cast<float>(mine_.stops)});
   }
   bucket.start(name_of(bucket));
   ++started_;
@@ -104,9 +104,9 @@ std::string Gradients::name_of(const Bucket& bucket) const {
 
 bool Gradients::are_all_finite() const {
   const auto is_finite = [](const at::Tensor& values) {
-    return all_finite(*data_type_of(values.scalar_type()),
-                      static_cast<const std::byte*>(values.const_data_ptr()),
-                      static_cast<std::size_t>(values.numel()));
+    return host_memory().is_finite({static_cast<const std::byte*>(values.const_data_ptr()),
+                                    static_cast<std::size_t>(values.numel()),
+                                    *data_type_of(values.scalar_type())});
   };
   return std::ranges::all_of(buckets_, &Bucket::is_finite) &&
          std::ranges::all_of(outside_buckets(), is_finite);
@@ -150,7 +150,8 @@ Totals Gradients::finish() {
     bucket.wait();
   }
   if (!buckets_.empty()) {
-    const float* const totals = buckets_.back().extra();
+    std::array<float, kTotals> totals{};
+    buckets_.back().read_extra(totals);
     all.weight = totals[0];
     all.weighted_loss = totals[1];
     all.stops = totals[2];

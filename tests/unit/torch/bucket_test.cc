@@ -115,7 +115,9 @@ class SomeGradients {
             << "gradient " << slot.parameter << " of window " << window;
       }
     }
-    EXPECT_EQ(*buckets_.back().extra(), ranks * static_cast<float>(window));
+    float total = 0;
+    buckets_.back().read_extra({&total, 1});
+    EXPECT_EQ(total, ranks * static_cast<float>(window));
   }
 
  private:
@@ -135,7 +137,10 @@ class SomeGradients {
   void start_complete() {
     while (const auto next = progress_.next()) {
       Bucket& bucket = buckets_[*next];
-      if (&bucket == &buckets_.back()) *bucket.extra() = static_cast<float>(window_);
+      if (&bucket == &buckets_.back()) {
+        const auto total = static_cast<float>(window_);
+        bucket.write_extra({&total, 1});
+      }
       bucket.start(concat("bucket ", *next));
     }
   }

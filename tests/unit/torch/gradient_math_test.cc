@@ -87,29 +87,5 @@ TEST(SumOfSquares, IsInTheSameOrderInEveryType) {
             wanted_squares(brains, 0, [](BFloat16 x) { return double{to_float(x)}; }));
 }
 
-TEST(AllFinite, SeesOneInfinityOrNaNAnywhere) {
-  for (const float odd : {std::numeric_limits<float>::infinity(),
-                          -std::numeric_limits<float>::infinity(), std::nanf("")}) {
-    for (const std::size_t at : {0U, 33U, 66U}) {
-      std::vector<float> x(67, std::numeric_limits<float>::max());
-      std::vector<double> wide(67, std::numeric_limits<double>::max());
-      std::vector<Float16> halves(67, Float16{0x7bff});
-      std::vector<BFloat16> brains(67, BFloat16{0x7f7f});
-      EXPECT_TRUE(all_finite(DataType::f32, bytes_of(x), 67));
-      EXPECT_TRUE(all_finite(DataType::f64, bytes_of(wide), 67));
-      EXPECT_TRUE(all_finite(DataType::f16, bytes_of(halves), 67));
-      EXPECT_TRUE(all_finite(DataType::bf16, bytes_of(brains), 67));
-      x[at] = odd;
-      wide[at] = double{odd};
-      halves[at] = to_float16(odd);
-      brains[at] = to_bfloat16(odd);
-      EXPECT_FALSE(all_finite(DataType::f32, bytes_of(x), 67));
-      EXPECT_FALSE(all_finite(DataType::f64, bytes_of(wide), 67));
-      EXPECT_FALSE(all_finite(DataType::f16, bytes_of(halves), 67));
-      EXPECT_FALSE(all_finite(DataType::bf16, bytes_of(brains), 67));
-    }
-  }
-}
-
 }  // namespace
 }  // namespace bp

@@ -1,0 +1,49 @@
+// Memory wherever it lies: what code that serves every kind of device does with memory itself. Each
+// kind of device has one Memory.
+//
+// Addresses may have any alignment. Ranges do not overlap, unless they are the same. Calls return
+// when they are done. Threads: any.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "bp/types.h"
+
+namespace bp {
+
+class Memory {
+ public:
+  Memory() = default;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  virtual ~Memory() = default;
+
+  // Returns `bytes` of memory, aligned to 64 bytes and of undefined content. It is freed with the
+  // last copy of the pointer. Throws std::bad_alloc.
+  [[nodiscard]] virtual std::shared_ptr<std::byte> allocate(std::size_t bytes) const = 0;
+
+  virtual void fill(std::byte* at, std::byte value, std::size_t bytes) const = 0;
+  virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) const = 0;
+  // Copies between this memory and the host's.
+  virtual void write(std::byte* to, const std::byte* host, std::size_t bytes) const = 0;
+  virtual void read(std::byte* host, const std::byte* from, std::size_t bytes) const = 0;
+
+  // Multiplies each element by `factor`, and divides it by `ranks`: comm/reduce/reduce.h has the
+  // rules of rounding.
+  virtual void scale(const View& data, double factor) const = 0;
+  virtual void finish_average(const View& data, int ranks) const = 0;
+  // Converts `from` to the type of `to`: one of them is f32, the other f16 or bf16. Both have as
+  // many elements (comm/reduce/halves.h). `to` may begin where `from` does if it is the narrower.
+  virtual void convert(const View& to, const ConstView& from) const = 0;
+  // Returns whether there is no infinity and no NaN. Integers and truth values are finite.
+  [[nodiscard]] virtual bool is_finite(const ConstView& data) const = 0;
+};
+
+// Returns the memory of a device. Throws `unavailable` for a kind that this build does not serve.
+[[nodiscard]] const Memory& memory_of(const Device& device);
+
+// The host's memory, which every build serves.
+[[nodiscard]] const Memory& host_memory();
+
+}  // namespace bp
