@@ -14,11 +14,11 @@
 namespace bp::bench {
 namespace {
 
-// How far whole numbers go in a type. Integers wrap, which is exact however far it goes.
+// Which whole numbers are exact in a type. Integers wrap, which stays exact.
 struct Range {
   int sum_bits = 8;    // sums of all ranks' inputs stay below 2^sum_bits
-  int exact_bits = 0;  // all numbers below 2^exact_bits are exact, 0: all there are
-  int bits = 0;        // so are those of sum_bits times a power of two below 2^bits
+  int exact_bits = 0;  // all numbers below 2^exact_bits are exact; 0: all numbers are
+  int bits = 0;        // numbers of sum_bits times a power of two are exact below 2^bits
 };
 
 Range range_of(DataType type) {
@@ -48,7 +48,7 @@ Range range_of(DataType type) {
   return {};
 }
 
-// A rank's inputs are below this.
+// Returns the bound below which a rank's inputs lie.
 std::uint64_t share_of(DataType type, int ranks) {
   return std::max<std::uint64_t>(
       (std::uint64_t{1} << range_of(type).sum_bits) / static_cast<unsigned>(ranks), 2);
@@ -61,7 +61,7 @@ std::uint64_t element(DataType type, int r, int ranks, std::size_t j) {
   return (x >> 13) % share_of(type, ranks);
 }
 
-// `value` times ranks^more.
+// Returns `value` times ranks^more.
 template <class T>
 T grown(std::uint64_t value, int ranks, int more) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -83,7 +83,7 @@ T grown(std::uint64_t value, int ranks, int more) {
   }
 }
 
-// make(T, j) for the type's T and j = first..first+count.
+// Returns the bytes of make(T, j) for the type's T and j = first..first+count.
 template <class T, class Make>
 std::vector<std::byte> fill(std::size_t first, std::size_t count, const Make& make) {
   std::vector<std::byte> bytes(count * sizeof(T));

@@ -47,7 +47,7 @@ DataType type_named(const std::string& name) {
 
 constexpr std::size_t kLargestSize = std::size_t{1} << 40;
 
-// "64K" to "65536", in place; what is wrong with it, or nothing.
+// Replaces "64K" by "65536". Returns what is wrong with the text, or nothing.
 std::string read_size(std::string& text) {
   std::size_t value = 0;
   const char* const end = text.data() + text.size();

@@ -20,12 +20,13 @@ NativeCall native_call(const Operation& operation, const CollectiveCall& call) {
   native.output = operation.output.data;
   native.output_count = operation.output.count;
   native.root = operation.root;
-  native.timeout_ms = call.time_left().count();  // on Gloo's own clock
+  native.timeout_ms = call.time_left().count();  // which Gloo measures by its own clock
   native.stop = &call.stop();
   return native;
 }
 
-// Where nothing would be sent, Gloo lets a rank go alone; some of its collectives fail.
+// Gloo does not wait for the other ranks where there is nothing to send, and some of its
+// collectives fail then.
 bool moves_nothing(const Operation& operation) {
   return operation.kind != Operation::Kind::barrier && operation.whole().count == 0;
 }
@@ -67,7 +68,7 @@ void GlooNativeBackend::run(const Operation& operation, CollectiveCall& call) {
       break;
     case Operation::Kind::reduce_scatter:
       check_reduce_scatter(op);
-      Barrier(call).finish();  // this one has no tag: agree first
+      Barrier(call).finish();  // Gloo gives this one no tag, so the ranks agree first
       native.kind = NativeCall::reduce_scatter_f32_sum;
       native.counts = op.counts.data();
       break;

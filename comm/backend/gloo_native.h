@@ -1,7 +1,7 @@
-// Gloo's own collectives, for comparison with ours: comm_bench --backend gloo-native, which leaves
-// Gloo's thread as Gloo starts it, or gloo-native-batch, which runs it as we do for ours
-// (gloo_plugin/context.cc). Ranks that disagree are found out only when the collective's time is
-// up. reduce_scatter is there for sums of f32, by the only algorithm that this Gloo has.
+// Gloo's own collectives, to compare bp's with. `gloo-native` leaves Gloo's thread as Gloo starts
+// it; `gloo-native-batch` schedules it as bp does for its own collectives (gloo_plugin/context.cc).
+// Ranks that disagree learn it only when the collective's timeout has passed. reduce_scatter exists
+// for sums of f32 only, by the one algorithm that this version of Gloo has.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ class GlooNativeBackend : public Backend {
 
  private:
   std::string name_;
-  GlooTransport& transport_;  // the job's
+  GlooTransport& transport_;  // of the job
 };
 
 }  // namespace bp

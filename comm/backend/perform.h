@@ -1,5 +1,5 @@
-// The parts of a collective that are the same for all backends: factors before and after a reduction,
-// groups of tensors, and averages over some of the ranks only.
+// The parts of a collective that are the same for all backends: factors before and after a
+// reduction, groups of tensors, and averages over some of the ranks only.
 #pragma once
 
 #include "comm/backend/backend.h"

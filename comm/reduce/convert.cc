@@ -4,7 +4,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "comm/reduce/convert.cc"
-#include <hwy/foreach_target.h>  // includes this file once for each kind of machine
+#include <hwy/foreach_target.h>  // includes this file once for each instruction set
 
 #include "comm/reduce/lanes-inl.h"
 
@@ -26,7 +26,7 @@ struct ConvertBFloat16 {
   }
 };
 
-// One step is as many elements as a vector holds f32.
+// One step converts as many elements as a vector holds f32.
 template <class Convert>
 struct Widen {
   static constexpr std::size_t kIn = 2;

@@ -8,14 +8,14 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "comm/reduce/copy.cc"
 #include <hwy/cache_control.h>
-#include <hwy/foreach_target.h>  // includes this file once for each kind of machine
+#include <hwy/foreach_target.h>  // includes this file once for each instruction set
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace bp::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Four vectors at a time, all read before they are written: a loop of one is made a memcpy again.
+// Reads four vectors before it writes them: the compiler turns a loop over one into memcpy.
 void copy_vectors(std::byte* to, const std::byte* from, std::size_t bytes) {
   const hn::ScalableTag<std::uint8_t> d;
   const std::size_t lanes = hn::Lanes(d);
@@ -31,7 +31,7 @@ void copy_vectors(std::byte* to, const std::byte* from, std::size_t bytes) {
     hn::StoreU(c, d, out + at + 2 * lanes);
     hn::StoreU(e, d, out + at + 3 * lanes);
   };
-  // The first and the last four overlap those between, which begin at a boundary of `to`.
+  // The first and the last four overlap the others, which begin at a vector's boundary of `to`.
   const std::size_t four = 4 * lanes;
   copy_four(0);
   for (std::size_t at = lanes - reinterpret_cast<std::uintptr_t>(to) % lanes; at + four <= bytes;
@@ -59,7 +59,8 @@ HWY_EXPORT(copy_vectors);
 HWY_EXPORT(stream_lines);
 
 void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
-  constexpr std::size_t kByVectorsAnyway = 2048;  // in memcpy; and no less than four of any machine
+  // Up to here memcpy uses vectors, too. Four vectors of every instruction set are shorter.
+  constexpr std::size_t kByVectorsAnyway = 2048;
   if (to == from) return;
   if (bytes > kByVectorsAnyway) return HWY_DYNAMIC_DISPATCH(copy_vectors)(to, from, bytes);
   if (bytes > 0) std::memcpy(to, from, bytes);

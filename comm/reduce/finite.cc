@@ -8,8 +8,8 @@
 namespace bp {
 namespace {
 
-// A number is finite unless all bits of its exponent are set. Counts instead of leaving the loop, so
-// that the compiler makes vectors of it.
+// A number is finite unless all bits of its exponent are set. Counts instead of leaving the loop,
+// so that the compiler makes vectors of it.
 template <class Bits>
 bool has_no_exponent(const std::byte* data, std::size_t count, Bits exponent) {
   std::size_t others = 0;

@@ -1,7 +1,7 @@
-// f16 and bf16 to and from f32. Narrowing rounds to nearest, ties to even; values too large become
-// infinities; f16 keeps its subnormals. Widening is exact. A NaN becomes the canonical quiet NaN
-// (0x7e00, 0x7fc0, 0x7fc00000) in every direction. One by one here, whole arrays below; both give
-// the same bits.
+// Converts f16 and bf16 to and from f32. Narrowing rounds to the nearest value, ties to even.
+// Values that are too large become infinities, and f16 keeps its subnormals. Widening is exact. A
+// NaN becomes the canonical quiet NaN (0x7e00, 0x7fc0, 0x7fc00000) in every direction. The
+// functions for one number and those for arrays, below, give the same bits.
 #pragma once
 
 #include <bit>
@@ -32,7 +32,7 @@ inline constexpr std::uint32_t kQuietNan32 = 0x7fc00000;
   const std::uint32_t rest = bits & 0x7fffU;
   if (rest > 0x7c00U) return std::bit_cast<float>(kQuietNan32);
   if (rest == 0x7c00U) return std::bit_cast<float>(sign | 0x7f800000U);
-  if (rest < 0x0400U) {  // zero or subnormal: a multiple of 2^-24
+  if (rest < 0x0400U) {  // zero or a subnormal, which is a multiple of 2^-24
     const float magnitude = static_cast<float>(rest) * 0x1p-24F;
     return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
   }
@@ -46,21 +46,23 @@ inline constexpr std::uint32_t kQuietNan32 = 0x7fc00000;
   if (rest > 0x7f800000U) return Float16{0x7e00};
   std::uint32_t half = 0x7c00;
   if (rest < 0x38800000U) {
-    // Below 2^-14, f16's smallest normal. Next to 0.5 the spacing of f32 is that of f16's
-    // subnormals, so this addition rounds as wanted.
+    // The value is below 2^-14, f16's smallest normal. Above 0.5 the spacing of f32 is that of
+    // f16's subnormals, so this addition rounds to them.
     const float shifted = std::bit_cast<float>(rest) + 0.5F;
     half = std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(0.5F);
-  } else if (rest < 0x47800000U) {  // below 2^16: may still round up to infinity
+  } else if (rest < 0x47800000U) {  // below 2^16; it may still round up to infinity
     const std::uint32_t odd = (rest >> 13) & 1;
     half = (rest - (std::uint32_t{127 - 15} << 23) + 0x0fffU + odd) >> 13;
   }
   return Float16{static_cast<std::uint16_t>(sign | half)};
 }
 
-// count elements of `half` (f16 or bf16) at `in` become f32 at `out`; any alignment, no overlap.
+// Converts `count` elements of `half` (f16 or bf16) at `in` to f32 at `out`. Both may have any
+// alignment, and must not overlap.
 void widen(DataType half, std::byte* out, const std::byte* in, std::size_t count);
 
-// count f32 at `in` become elements of `half` at `out`. in == out is allowed, other overlap is not.
+// Converts `count` f32 at `in` to elements of `half` at `out`. `out` may be `in`; they must not
+// overlap otherwise.
 void narrow(DataType half, std::byte* out, const std::byte* in, std::size_t count);
 
 }  // namespace bp

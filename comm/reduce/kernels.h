@@ -1,5 +1,6 @@
-// Which vector kernel serves an element type, and which a reduction of it. A kernel knows neither
-// types nor reductions that are the same for its lanes: it gets `count * lanes` lanes.
+// Which vector kernel serves an element type, and which serves a reduction of it. A kernel works on
+// lanes. Types that differ for the caller only share one: bool uses the lanes of u8, and an element
+// of c64 is two lanes of f32.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +10,15 @@
 
 namespace bp {
 
-// What the kernels are compiled for. Each costs one copy of every kernel for each instruction set.
+// The lane types. Each costs a copy of every kernel for each instruction set.
 enum class Lane : std::uint8_t { u8, i8, u16, i32, i64, f16, bf16, f32, f64 };
 
 struct Kernel {
   Lane lane = Lane::u8;
-  std::size_t lanes = 1;  // of one element
+  std::size_t lanes = 1;  // in one element
 };
 
-// The kernel for the arithmetic of `type`: sums, products, minima, quotients and factors.
+// Returns the kernel for the arithmetic of `type`: sums, products, minima, quotients and factors.
 [[nodiscard]] constexpr Kernel kernel_of(DataType type) {
   switch (type) {
     case DataType::u8:
@@ -46,7 +47,7 @@ struct Kernel {
   return {};
 }
 
-// The kernel for a pair that can_reduce() allows.
+// Returns the kernel for a pair that can_reduce() allows.
 [[nodiscard]] constexpr Kernel kernel_of(ReduceOp op, DataType type) {
   switch (op) {
     case ReduceOp::sum:

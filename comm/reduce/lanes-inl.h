@@ -1,12 +1,13 @@
-// Vectors of each element type over unaligned memory, compiled once for every kind of machine.
-// Included after foreach_target.h by each file of kernels.
+// Vectors of each lane type over unaligned memory, compiled once for each instruction set. Each
+// file of kernels includes this after foreach_target.h.
 //
-// Two ways to go over arrays, each in steps of Lanes<T>::bytes() bytes; halves reach `op` as f32:
+// There are two ways to go over arrays, each in steps of Lanes<T>::bytes() bytes. Halves reach `op`
+// as f32.
 //   map   out[i] = op(d, in[i]...), for a number of arrays known here (Lanes<T>::apply)
 //   fold  outs[.][i] = op.finish(d, op(d, op(d, parts[0][i], parts[1][i]), ...)), for any number
-//         of arrays, all of them in registers until the end (Lanes<T>::fold)
-// What is left at the end goes through the same code by way of a buffer, so no element has a path
-// of its own.
+//         of arrays; the result stays in registers until the end (Lanes<T>::fold)
+// Elements behind the last whole vector go through the same code by way of a buffer, so no element
+// has code of its own.
 #if defined(BP_COMM_REDUCE_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BP_COMM_REDUCE_LANES_INL_H_
 #undef BP_COMM_REDUCE_LANES_INL_H_
@@ -55,7 +56,7 @@ struct Lanes {
     hn::StoreU(op(d, hn::LoadU(d, as<T>(in))...), d, as<T>(out));
   }
 
-  // in(p) is where part p lies; out(d, v) stores.
+  // in(p) returns the address of part p; out(d, v) stores.
   template <class Op, class In, class Out>
   static HWY_INLINE void fold(const Op& op, std::size_t parts, const In& in, const Out& out) {
     const D d;
@@ -69,14 +70,15 @@ HWY_INLINE VF32 canonical(VF32 v) {
   return hn::IfThenElse(hn::IsNaN(v), hn::BitCast(F32(), hn::Set(U32(), 0x7fc00000)), v);
 }
 
-// f32 lanes rounded to bf16, left in the upper halves of the lanes; the lower halves are rubbish.
-// NaNs must be canonical: of others it might make infinities or zeros.
+// Rounds f32 lanes to bf16 in their upper halves; the lower halves are undefined. NaNs must be
+// canonical: others could become infinities or zeros.
 HWY_INLINE VU32 round_to_upper_half(VF32 v) {
   const U32 d;
   const VU32 bits = hn::BitCast(d, v);
   const VU32 down = hn::Add(bits, hn::Set(d, 0x7fff));
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-  const auto is_odd = hn::TestBit(bits, hn::Set(d, 0x10000));  // one instruction, the choice none
+  // The test is one instruction, and the masked addition needs no other.
+  const auto is_odd = hn::TestBit(bits, hn::Set(d, 0x10000));
   return hn::IfThenElse(is_odd, hn::Add(bits, hn::Set(d, 0x8000)), down);
 #else
   return hn::Add(down, hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1)));
@@ -89,13 +91,13 @@ struct Lanes<BFloat16> {
   static constexpr std::size_t kMaxBytes = hn::MaxLanes(U32()) * 4;
   static HWY_INLINE std::size_t bytes() { return hn::Lanes(U32()) * 4; }
 
-  // A 32-bit lane holds two elements. Each is a f32 when it stands in the upper half above zeros.
+  // A 32-bit lane holds two elements. Each is an f32 in the upper half above zeros.
   static HWY_INLINE VF32 even(VU32 pair) { return hn::BitCast(F32(), hn::ShiftLeft<16>(pair)); }
   static HWY_INLINE VF32 odd(VU32 pair) {
     return hn::BitCast(F32(), hn::And(pair, hn::Set(U32(), 0xffff0000)));
   }
   static HWY_INLINE VU32 pair_of(VF32 even, VF32 odd) {
-    // Where no lane of the sum is one, no lane of either is.
+    // Where no lane of the sum is NaN, no lane of either is.
     if (HWY_UNLIKELY(!hn::AllFalse(F32(), hn::IsNaN(hn::Add(even, odd))))) {
       even = canonical(even);
       odd = canonical(odd);
@@ -127,12 +129,12 @@ struct Lanes<BFloat16> {
   }
 };
 
-// Half as many bytes as a vector has, so that they fill one when widened.
+// A vector of halves has half as many bytes as one of f32, so that it fills one when widened.
 using U16 = hn::Rebind<std::uint16_t, F32>;
 using VU16 = hn::Vec<U16>;
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-// The machine converts f16, rounding to nearest even and keeping NaNs and subnormals.
+// The processor converts f16. It rounds to nearest even and keeps NaNs and subnormals.
 HWY_INLINE VF32 from_f16(VU16 bits) {
   return hn::PromoteTo(F32(), hn::BitCast(hn::Rebind<hwy::float16_t, F32>(), bits));
 }
@@ -140,7 +142,8 @@ HWY_INLINE VU16 to_f16(VF32 v) {
   return hn::BitCast(U16(), hn::DemoteTo(hn::Rebind<hwy::float16_t, F32>(), canonical(v)));
 }
 #else
-// Highway 1.0.3 truncates here and makes numbers of infinities. As in halves.h.
+// Highway 1.0.3 truncates here and turns infinities into numbers, so this converts as halves.h
+// does.
 HWY_INLINE VF32 from_f16(VU16 bits16) {
   const F32 df;
   const U32 d;
@@ -150,7 +153,7 @@ HWY_INLINE VF32 from_f16(VU16 bits16) {
   const VU32 normal = hn::Add(hn::ShiftLeft<13>(rest), hn::Set(d, std::uint32_t{127 - 15} << 23));
   const VF32 small = hn::Mul(hn::ConvertTo(df, hn::BitCast(hn::RebindToSigned<U32>(), rest)),
                              hn::Set(df, 0x1p-24F));
-  // Above infinity only NaNs: shifted they keep their bits, and stay NaNs.
+  // Above infinity there are only NaNs, which stay NaNs when shifted.
   const VU32 huge = hn::Or(hn::Set(d, 0x7f800000), hn::ShiftLeft<13>(rest));
   VU32 result = hn::IfThenElse(hn::Lt(rest, hn::Set(d, 0x0400)), hn::BitCast(d, small), normal);
   result = hn::IfThenElse(hn::Gt(rest, hn::Set(d, 0x7bff)), huge, result);
@@ -199,7 +202,7 @@ struct Lanes<Float16> {
   }
 };
 
-// The first `size` bytes of `in`, above zeros; lives as long as the full expression it stands in.
+// The first `size` bytes of `in`, followed by zeros.
 template <std::size_t kBytes>
 struct Padded {
   HWY_INLINE Padded(const std::byte* in, std::size_t size) { std::memcpy(bytes, in, size); }
@@ -220,8 +223,8 @@ HWY_INLINE void map(const Op& op, std::byte* out, std::size_t count, const In*..
   std::memcpy(out + done, last, total - done);
 }
 
-// Whole vectors, `at` bytes into arrays. A number that is known here (0: it is not) keeps the
-// addresses in registers.
+// The beginnings of arrays. A number of arrays that is known at compile time (0: it is not) keeps
+// them in registers.
 template <class Byte, std::size_t kKnown>
 struct Arrays {
   HWY_INLINE explicit Arrays(std::span<Byte* const> from) {
@@ -255,7 +258,7 @@ struct StoreTo {
   std::size_t at;
 };
 
-// The same for what is left: `bytes` of them, above zeros.
+// The same for the `bytes` bytes behind the last whole vector, which zeros follow.
 template <class In, std::size_t kBytes>
 struct LoadRest {
   HWY_INLINE const std::byte* operator()(std::size_t part) const {
@@ -280,7 +283,8 @@ struct StoreRest {
   std::size_t bytes;
 };
 
-// outs[.][i] = all parts' [i], folded. kOuts and kParts: how many, or 0.
+// Folds element i of all parts into element i of each out. kOuts and kParts are their numbers, or 0
+// where these are not known at compile time.
 template <class T, std::size_t kOuts, std::size_t kParts, class Op>
 HWY_INLINE void fold(const Op& op,
                      std::span<std::byte* const> outs,

@@ -1,9 +1,9 @@
-// The arithmetic of the collectives, over raw memory: what two ranks' data become when they meet.
-// Vector code for the machine at hand is chosen at run time (Highway); every code path gives the
-// same bits.
+// The arithmetic of the collectives over raw memory: it combines the data of two or more ranks.
+// Highway chooses the vector code for this processor at run time; every choice gives the same bits.
 //
-// Memory may lie at any address, aligned to nothing. `out` may be one of the inputs; ranges that
-// overlap otherwise are not allowed. Nothing allocates, throws or keeps state.
+// Memory may have any alignment. `out` may be one of the inputs; ranges must not overlap otherwise.
+// A pair that can_reduce() does not allow ends the process. Nothing allocates, throws or keeps
+// state.
 //
 //   type         sum, product                   min, max                 bit_and, bit_or, bit_xor
 //   u8 i8 u16    wrap modulo 2^bits             the smaller, the larger  each bit by itself
@@ -26,17 +26,17 @@
 
 namespace bp {
 
-// outs[.][i] = parts[0][i] op parts[1][i] op ..., in this order, of two parts or more; halves stay
-// f32 until the end and are rounded once. An `out` may be one of the parts. `average` adds: divide
-// by finish_average when all ranks' data are in.
+// Sets outs[.][i] = parts[0][i] op parts[1][i] op ..., in this order, for two parts or more. Halves
+// stay f32 until the end and are rounded once. An `out` may be one of the parts. `average` only
+// adds: finish_average() divides once the data of all ranks are added.
 void reduce_parts(DataType type,
                   ReduceOp op,
                   std::span<std::byte* const> outs,
                   std::span<const std::byte* const> parts,
                   std::size_t count);
 
-// outs[.][i] = (parts[0][i] + parts[1][i] + ...) / parts.size(): halves are divided before they are
-// rounded, integers truncated towards zero.
+// Sets outs[.][i] = (parts[0][i] + parts[1][i] + ...) / parts.size(). Halves are divided before
+// they are rounded. Integers are truncated towards zero.
 void average_parts(DataType type,
                    std::span<std::byte* const> outs,
                    std::span<const std::byte* const> parts,
@@ -58,12 +58,13 @@ inline void reduce(
   reduce_to(type, op, into, into, from, count);
 }
 
-// data[i] = data[i] / ranks: integers truncated towards zero, halves divided in f32 and rounded.
+// Divides data[i] by `ranks`. Integers are truncated towards zero; halves are divided in f32 and
+// rounded.
 void finish_average(DataType type, std::byte* data, std::size_t count, int ranks);
 
-// data[i] = data[i] * factor; of c64 both parts. f64 in f64; f32 and halves in f32 with the factor
-// rounded to f32; integers in f64, truncated towards zero, and what does not fit becomes the
-// nearest value of the type (NaN: 0).
+// Multiplies data[i] by `factor`: f64 in f64; f32, both parts of c64, and halves in f32 with the
+// factor rounded to f32; integers in f64, truncated towards zero. An integer that does not fit
+// becomes the nearest value of its type, and NaN becomes 0.
 void scale(DataType type, std::byte* data, std::size_t count, double factor);
 
 }  // namespace bp

@@ -112,7 +112,7 @@ void map_integers(Lane lane, std::byte* data, std::size_t count, const Op& op) {
 template <class T>
 T truncated(double value) {
   using Limits = std::numeric_limits<T>;
-  // -lowest and highest + 1 are powers of two, hence exact in f64 for every T.
+  // -lowest and highest + 1 are powers of two, so f64 holds them exactly for every T.
   const double end = std::ldexp(1.0, Limits::digits);
   if (std::isnan(value)) return 0;
   if (value >= end) return Limits::max();
