@@ -102,7 +102,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   app.add_option("--memory", memory, "The communicator's own, or any memory")
       ->check(CLI::IsMember(kMemories));
   app.add_flag("--touch", options.touch,
-               "Each rank writes its input anew before every timed run, as a training step does")
+               "Each rank writes its input again before every timed run, as a training step does")
       ->default_str("");
   app.add_option("--iterations", options.iterations, "Timed runs a size (default: by size)")
       ->check(CLI::Range(1, 1'000'000))

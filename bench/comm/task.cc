@@ -12,7 +12,7 @@
 namespace bp::bench {
 namespace {
 
-// What to make a task of.
+// What a task is made of.
 struct Shape {
   DataType type = DataType::u8;
   std::size_t count = 0;
@@ -99,8 +99,8 @@ Task all_gather_task(Communicator& comm, const Shape& shape) {
   return task;
 }
 
-// To rank 0 the largest of all ranks' elements, which is the same after any number of runs. Types
-// without an order are added, once more with each run.
+// Reduces to rank 0 by the maximum, which is the same after any number of runs. Elements of a type
+// without an order are added, so each run adds the other ranks' once more.
 Task reduce_task(Communicator& comm, const Shape& shape) {
   Task task = in_place(comm, shape);
   task.bus_factor = comm.size() > 1 ? 1 : 0;
@@ -139,7 +139,7 @@ Task gather_task(Communicator& comm, const Shape& shape) {
   return task;
 }
 
-// Each rank has a vector for all, cut into equal shares.
+// Each rank has a vector that is cut into equal shares, one for each rank.
 Task shared_out(Communicator& comm, const Shape& shape) {
   const auto ranks = static_cast<unsigned>(comm.size());
   const std::size_t share = std::max<std::size_t>(shape.count / ranks, 1);
@@ -195,7 +195,7 @@ Task all_to_all_v_task(Communicator& comm, const Shape& shape) {
   return task;
 }
 
-// From rank 0 to the last rank and back.
+// A message from rank 0 to the last rank, and one back.
 Task message_task(Communicator& comm, const Shape& shape) {
   Task task = in_place(comm, shape);
   const int rank = comm.rank();

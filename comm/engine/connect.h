@@ -1,4 +1,4 @@
-// How ranks that share a store become a world.
+// Makes a world of ranks that share a store.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Communicator::create(): from the environment to a world that is connected.
+// Communicator::create(): reads the environment and connects a world.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -25,7 +25,7 @@ void read_variable(const char* variable, const char* unset, std::string& option)
   if (option == unset && value != nullptr && *value != '\0') option = value;
 }
 
-// What the program asked for wins over the environment, which wins over the default.
+// The program's choice wins over the environment, and that wins over the default.
 CommunicatorOptions with_variables(CommunicatorOptions options) {
   read_variable("BP_BACKEND", "auto", options.backend);
   read_variable("BP_ALGORITHM", "auto", options.algorithm);
@@ -51,7 +51,8 @@ void check_algorithm(const CommunicatorOptions& options, const Topology& topolog
                      "': ", backend->no_choice, "; possible here: auto"));
 }
 
-// Every world of a job has its own: ranks create theirs equally often.
+// Returns the name of this world. All ranks create the same number of worlds, so their counts
+// agree.
 std::string world_name(Store& store, int rank) {
   const std::int64_t number = store.add(concat("comm/worlds/", rank, "."), 1);
   return number == 1 ? "world" : concat("world#", number);
@@ -80,7 +81,7 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
     if (trace) trace->start({});
     return make_world(environment.topology, chosen, {.trace = std::move(trace)});
   }
-  // What can go wrong here alone comes before the others know of us.
+  // Steps that can fail on this rank alone come before it joins the other ranks.
   load_gloo_plugin();
   const Deadline start(chosen.start_timeout);
   const ListenOn listen = listen_on(chosen.interface, *environment.store, start);
@@ -91,9 +92,9 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
   client.rank = environment.topology.rank;
   client.connect_timeout = chosen.start_timeout;
   client.answer_within = std::clamp<std::chrono::milliseconds>(chosen.timeout, 1s, 30s);
-  // The store's server lives at least as long as its client here.
+  // The store's server must live at least as long as its client here.
   const std::shared_ptr<Store> store(connect_store(client).release(),
-                                     [host](Store* ours) { delete ours; });
+                                     [host](Store* client) { delete client; });
   WorldPlan plan;
   plan.name = world_name(*store, client.rank);
   plan.topology = environment.topology;
