@@ -13,11 +13,11 @@
 namespace bp::trainer {
 namespace {
 
-constexpr std::size_t kMostPoints = 300;    // more than that many pixels tell nobody more
-constexpr std::ptrdiff_t kSmoothFrom = 40;  // points; fewer show their own line
-constexpr double kSide = 1000;              // of the SVG's own coordinates
+constexpr std::size_t kMostPoints = 300;    // more points would not be visible
+constexpr std::ptrdiff_t kSmoothFrom = 40;  // number of points; shorter curves are not smoothed
+constexpr double kSide = 1000;              // width and height in the SVG's own coordinates
 constexpr int kTicks = 4;
-constexpr double kMargin = 0.05;  // of the range, above and below the curves
+constexpr double kMargin = 0.05;  // share of the range, above and below the curves
 constexpr std::array<const char*, 3> kColours = {"first", "second", "third"};
 
 Series thinned(const Series& series) {
@@ -39,7 +39,8 @@ Series thinned(const Series& series) {
   return out;
 }
 
-// The mean of each point's neighbourhood, the nearer the weightier; not finite stays so.
+// Replaces each point by the mean of its neighbourhood, weighted by nearness. Values that are not
+// finite stay.
 Series smoothed(Series series) {
   const std::vector<double> exact = series.y;
   const auto points = static_cast<std::ptrdiff_t>(exact.size());
@@ -86,7 +87,7 @@ Frame frame_of(const std::vector<Series>& all) {
   }
   const double height = frame.y.high - frame.y.low;
   const double margin = height > 0 ? height * kMargin : std::max(std::abs(frame.y.low), 1.0) / 2;
-  // Nothing drawn here is negative unless a value is.
+  // The axis does not go below 0 unless a value does.
   frame.y.low = frame.y.low >= 0 ? std::max(frame.y.low - margin, 0.0) : frame.y.low - margin;
   frame.y.high += margin;
   return frame;
@@ -108,7 +109,7 @@ std::string path_of(const Series& series, const Frame& frame, bool dots) {
     }
     path += concat(pen_down ? 'L' : 'M', coordinate(share(frame.x, series.x[i])), ' ',
                    coordinate(1 - share(frame.y, series.y[i])));
-    // A stroke of no length with round ends is a dot, however the drawing is stretched.
+    // A stroke of length 0 with round ends is a dot, however the drawing is stretched.
     path += dots || (!pen_down && series.x.size() == 1) ? "h0" : "";
     pen_down = !dots;
   }

@@ -1,5 +1,5 @@
-// Line charts as HTML: an SVG that stretches to any width, with its lettering beside it, so that it
-// is as readable on a telephone as on a desk.
+// Line charts as HTML: an SVG that stretches to any width, with its text outside it, so that it is
+// readable on a phone and on a large screen.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,26 @@ struct Series {
   enum class Look : std::uint8_t {
     line,
     noisy,  // a smoothed line over a faint exact one
-    dots,   // joined, for few points
+    dots,   // a line with a dot at each point; for few points
   };
 
   std::string name = {};
   Look look = Look::line;
   std::vector<double> x = {};  // ascending
-  std::vector<double> y = {};  // one an x; what is not finite is a gap
+  std::vector<double> y = {};  // one per x; a value that is not finite is a gap
 };
 
 struct Chart {
-  std::string title = {};  // for those who cannot see it
+  std::string title = {};  // for readers who cannot see the chart
   std::string x_name = "step";
   std::vector<Series> series = {};  // at most three
 };
 
-// A <figure>; says so where nothing finite is there to draw. Long series are drawn as the means of
-// neighbouring points.
+// Returns a <figure>, which says so if there is nothing finite to draw. Draws long series as the
+// means of neighbouring points.
 [[nodiscard]] std::string render_chart(const Chart& chart);
 
-// Round numbers (1, 2, 5 times a power of ten apart) that lie in [low, high], about `count` of
-// them.
+// The range of an axis.
 struct Range {
   double low = 0;
   double high = 0;

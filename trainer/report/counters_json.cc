@@ -5,10 +5,10 @@
 namespace bp::trainer {
 namespace {
 
-// Seconds, of which nobody needs more than microseconds.
+// Rounds seconds to microseconds, which is precise enough.
 Json to_microseconds(double seconds) { return number(std::round(seconds * 1e6) / 1e6); }
 
-// One total, or one kind: they have the same numbers.
+// Adds a total or a kind: both have the same numbers.
 template <class Counted>
 void add_counted(Json& json, const Counted& counted) {
   json["operations"] = counted.operations;

@@ -1,4 +1,4 @@
-// A communicator's counters (bp/activity.h) as JSON, by the same names.
+// A communicator's counters (bp/activity.h) as JSON, with the same names.
 #pragma once
 
 #include "bp/activity.h"
@@ -7,7 +7,7 @@
 namespace bp::trainer {
 
 [[nodiscard]] Json to_json(const Counters& counters);
-// Throws Json::exception or Error (invalid_argument) where `json` is no such thing.
+// Throws Json::exception or Error (invalid_argument) if `json` does not hold counters.
 [[nodiscard]] Counters read_counters(const Json& json);
 
 }  // namespace bp::trainer

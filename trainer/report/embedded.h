@@ -1,4 +1,4 @@
-// The files of page/, carried inside the program.
+// The files of page/, compiled into the program.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// An evaluation as summary.json and the state of a checkpoint hold it.
+// An evaluation as JSON, as summary.json and the state of a checkpoint store it.
 #pragma once
 
 #include "trainer/report/json.h"

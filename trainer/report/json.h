@@ -1,4 +1,4 @@
-// Numbers as our files write them and read them back.
+// Writes and reads numbers in bert_train's JSON files.
 #pragma once
 
 #include <cmath>
@@ -12,11 +12,11 @@
 
 namespace bp::trainer {
 
-// Keys stay in the order in which they are added.
+// Keeps keys in the order in which they are added.
 using Json = nlohmann::ordered_json;
 
-// Shortest text that reads back as the same double; whole numbers without ".0"; null when not
-// finite.
+// Returns a JSON number whose text is the shortest that reads back as the same double. Whole
+// numbers have no ".0". Returns null if `value` is not finite.
 [[nodiscard]] inline Json number(double value) {
   constexpr double kExactIntegers = 1LL << 53;
   if (!std::isfinite(value)) {
@@ -28,19 +28,20 @@ using Json = nlohmann::ordered_json;
   return value;
 }
 
-// json[key], which must be a whole number that fits; 1e300 would be turned into one without a word.
-// Throws Json::exception when there is none, Error (invalid_argument) when it is something else.
+// Returns json[key], which must be a whole number that fits; a plain conversion would silently
+// accept 1e300. Throws Json::exception if the key is missing, Error (invalid_argument) if the value
+// is anything else.
 [[nodiscard]] inline std::int64_t count_at(const Json& json, const char* key) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
   const Json& value = json.at(key);
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMost) {
     throw Error(ErrorCode::invalid_argument,
-                concat("\"", key, "\" is ", value.dump(), ", no whole number from 0 up"));
+                concat("\"", key, "\" is ", value.dump(), ", not a whole number from 0 up"));
   }
   return value.get<std::int64_t>();
 }
 
-// Of measured times and rates nobody needs more than three decimals.
+// Rounds measured times and rates to three decimals, which are precise enough.
 [[nodiscard]] inline Json measured(double value) { return number(std::round(value * 1000) / 1000); }
 
 }  // namespace bp::trainer

@@ -25,7 +25,7 @@ constexpr int kFileMode = 0644;
   throw Error(ErrorCode::io, concat("cannot ", doing, " ", path, ": ", error_text(error_number)));
 }
 
-// Adds "key": value, and notes what JSON cannot say.
+// Adds "key": value pairs, and records the values that JSON cannot represent.
 class Line {
  public:
   template <class Value>
@@ -96,7 +96,8 @@ EvaluationRecord read_evaluation(const Json& line) {
                      .log_loss = read_number(line, "log_loss")}};
 }
 
-// Bytes of the complete lines of steps up to `last_step`, which stand at the file's beginning.
+// Returns the length of the complete lines of steps up to `last_step`, which are at the start of
+// the file.
 off_t length_up_to(const std::string& path, std::int64_t last_step) {
   std::ifstream in(path, std::ios::binary);
   std::string line;
@@ -180,7 +181,7 @@ void MetricsWriter::append(const std::string& line) {
   const int reason = errno;
   struct stat status = {};
   if (written > 0 && ::fstat(file_.get(), &status) == 0) {
-    // Half a line is none; should that fail too, readers pass over it.
+    // Removes the partial line. If that fails too, readers skip the line.
     [[maybe_unused]] const int cut =
         ::ftruncate(file_.get(), status.st_size - static_cast<off_t>(written));
   }

@@ -44,7 +44,7 @@ void PredictionsWriter::add(const Prediction& prediction) {
   if (prediction.sample_id <= last_id_) {
     throw Error(ErrorCode::invalid_argument,
                 concat("prediction of sample ", prediction.sample_id, " after that of sample ",
-                       last_id_, ": each sample stands once, in order"));
+                       last_id_, ": each sample must be added once, in order"));
   }
   if (prediction.probabilities.size() != labels_.size()) {
     throw Error(

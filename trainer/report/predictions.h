@@ -1,10 +1,10 @@
-// predictions.csv: what the model says of every test sample, in order.
+// predictions.csv: the model's prediction for every test sample, in order.
 //
 //   sample_id,text_id,label,prediction,p_negative,p_positive
 //   8012,1,positive,positive,0.012345,0.987655
 //
-// Fields are quoted as RFC 4180 says, where they need it; lines end with a line feed. Labels are
-// written by name; a sample without one has an empty field. Probabilities have six decimals.
+// Fields that need it are quoted by RFC 4180; lines end with a line feed. Labels are written by
+// name; a sample without a label has an empty field. Probabilities have six decimals.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@ namespace bp::trainer {
 struct Prediction {
   std::int64_t sample_id = 0;
   std::int64_t text_id = 0;
-  int label = -1;  // -1: none known
+  int label = -1;  // -1: the sample has none
   int prediction = 0;
-  std::span<const float> probabilities = {};  // one a class
+  std::span<const float> probabilities = {};  // one per class
 };
 
 class PredictionsWriter {
  public:
-  // Writes beside `path`, which appears complete by finish() or not at all. Throws io.
+  // Writes to a temporary file, which finish() moves to `path`. Throws io.
   PredictionsWriter(const std::string& path, const std::vector<std::string>& labels);
   PredictionsWriter(const PredictionsWriter&) = delete;
   PredictionsWriter& operator=(const PredictionsWriter&) = delete;
 
-  // Throws invalid_argument unless sample ids ascend: every sample once, in order.
+  // Throws invalid_argument unless sample ids ascend: each sample must be added once, in order.
   void add(const Prediction& prediction);
   void finish();  // throws io
 
@@ -43,7 +43,7 @@ class PredictionsWriter {
   std::string line_;
 };
 
-// `text` as one field of a CSV line.
+// Returns `text` as one field of a CSV line.
 [[nodiscard]] std::string csv_field(std::string_view text);
 
 }  // namespace bp::trainer

@@ -26,12 +26,13 @@ constexpr double kWeightOfNewStep = 0.05;
 constexpr int kBarWidth = 20;
 constexpr int kUsualColumns = 80;
 
-// Should nobody read: progress is not worth failing for.
+// Ignores errors: a lost progress line is not worth a failure.
 void write_to_stderr(std::string_view text) {
   (void)write_all(STDERR_FILENO, text.data(), text.size());
 }
 
-// Of the terminal that bprun redraws our line on; 0 where stderr does not lead there.
+// Returns the width of the terminal on which bprun redraws this process's line; 0 if stderr does
+// not lead there.
 int columns_behind_bprun() {
   struct stat status {};
   const char* const text = std::getenv(kTerminalColumns);
@@ -74,7 +75,8 @@ void Progress::update(const State& state) {
   }
 }
 
-// The first update of a resumed run may jump over any number of steps: it only sets the mark.
+// The first update of a resumed run may jump over any number of steps, so it only sets the
+// reference point.
 void Progress::measure(const State& state, Clock::time_point now) {
   const auto steps = static_cast<double>(state.step - state_.step);
   const bool first_of_resumed = state_.step == 0 && state.step != 1 && measured_steps_ == 0;
@@ -82,7 +84,7 @@ void Progress::measure(const State& state, Clock::time_point now) {
     return;
   }
   measured_steps_ += state.step - state_.step;
-  // A plain mean at first, so that the first step (slow) does not weigh on the next fifty.
+  // Starts with a plain mean, so that the slow first step does not distort the next fifty.
   const double weight = std::max(1 - std::pow(1 - kWeightOfNewStep, steps),
                                  steps / static_cast<double>(measured_steps_));
   const double seconds = duration<double>(now - updated_).count() / steps;
@@ -128,7 +130,7 @@ void Progress::show(Clock::time_point now) {
 
 void Progress::erase() {
   if (drawn_) {
-    output_.write("\r\x1b[K");  // to the line's beginning, and clear it
+    output_.write("\r\x1b[K");  // moves to the start of the line and clears it
     drawn_ = false;
   }
 }
@@ -155,7 +157,7 @@ std::string Progress::redrawn_line() const {
   bar += done < kBarWidth ? ">" : "";
   bar.resize(kBarWidth, ' ');
   const std::string text = concat('[', bar, "] ", state_.step, '/', steps_, numbers());
-  // A line as long as the terminal is wide would wrap, and could not be redrawn.
+  // A line as wide as the terminal would wrap and could not be redrawn.
   return text.substr(0, static_cast<std::size_t>(std::max(output_.columns() - 1, 0)));
 }
 

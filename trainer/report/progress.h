@@ -1,17 +1,18 @@
-// How far training is, for the person who waits.
+// Shows the user how far training has come.
 //
-// On a terminal, bprun's for rank 0 too, one line that is redrawn, at most ten times a second:
+// On a terminal, also on bprun's terminal for rank 0, it is one line, redrawn at most ten times per
+// second:
 //
 //   [========>           ] 412/936  loss 0.4821  1,204 samples/s  1:12 left
 //
-// elsewhere (a file, a pipe) one line every ten seconds:
+// Elsewhere (a file, a pipe) it is one line every ten seconds:
 //
 //   step 412/936 (44%)  loss 0.4821  1,204 samples/s  1:12 left
 //
-// Speed and remaining time are exponential averages over the last 20 steps or so; the remaining
-// time is shown after five steps.
+// Speed and remaining time are exponential averages over about the last 20 steps. The remaining
+// time appears after five steps.
 //
-// Threads: any thread may call; one mutex guards all, and is held while writing.
+// Any thread may call every function. One mutex guards all state and is held while writing.
 #pragma once
 
 #include <chrono>
@@ -27,35 +28,36 @@ class Progress {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // What a test replaces; stderr_output() is what programs take.
+  // The output and clock, which a test replaces; programs use stderr_output().
   struct Output {
     bool terminal = false;
     std::function<void(std::string_view)> write;
     std::function<Clock::time_point()> now;
-    std::function<int()> columns;  // of the terminal, asked at each redraw
+    std::function<int()> columns;  // width of the terminal, read at each redraw
   };
   [[nodiscard]] static Output stderr_output();
 
   explicit Progress(std::int64_t steps, Output output = stderr_output());
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  ~Progress();  // as finish()
+  ~Progress();  // calls finish()
 
   struct State {
-    std::int64_t step = 0;     // done so far, of those given to the constructor
-    std::int64_t samples = 0;  // done so far, by all ranks
+    std::int64_t step = 0;     // steps done, of those given to the constructor
+    std::int64_t samples = 0;  // samples done, by all ranks
     double loss = 0;
-    std::int64_t skipped = 0;  // of the steps done: those that made no update
+    std::int64_t skipped = 0;  // steps done that made no update
   };
-  void update(const State& state);  // after a step; cheap when nothing is to be shown
+  void update(const State& state);  // call it after a step; cheap if it shows nothing
 
-  // Time since the last update was not training (an evaluation, a checkpoint): it does not count.
+  // Excludes the time since the last update, which was not training (an evaluation, a checkpoint).
   void resume_clock();
 
-  // A line of its own, above the redrawn one: also the way for log lines while this lives.
+  // Prints a line above the redrawn one. While this object exists, log lines must be printed this
+  // way too.
   void say(std::string_view text);
 
-  // Shows the last state if it is not on show yet, and ends the redrawn line.
+  // Shows the last state if it has not been shown, and ends the redrawn line.
   void finish();
 
  private:
@@ -69,13 +71,13 @@ class Progress {
   const std::int64_t steps_;
   const Output output_;
   State state_;
-  bool fresh_ = false;  // state_ was not shown yet
+  bool fresh_ = false;  // state_ has not been shown
   std::int64_t measured_steps_ = 0;
-  double seconds_per_step_ = 0;  // averages
+  double seconds_per_step_ = 0;  // averages over recent steps
   double samples_per_step_ = 0;
   Clock::time_point updated_;
   Clock::time_point shown_;
-  bool drawn_ = false;  // the terminal's last line is ours
+  bool drawn_ = false;  // the terminal's last line is the redrawn one
 };
 
 }  // namespace bp::trainer

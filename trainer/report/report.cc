@@ -30,7 +30,7 @@ std::string value_of(const std::vector<Setting>& settings, const std::string& ke
 }
 
 std::string render_report(const Report& report) {
-  // The policy makes browsers refuse what this page never asks for: anything from elsewhere.
+  // The policy makes browsers refuse anything from other sources, which this page never requests.
   return concat(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"

@@ -1,6 +1,6 @@
-// report.html: one file that shows a run to a person, without a network, a script library or a
-// server. It reads well at any width, in light and dark, on paper, and without JavaScript (which
-// only adds a reading of the curves under the pointer).
+// report.html: one file that shows a run, without a network, a script library or a server. It is
+// readable at any width, in light and dark mode, on paper, and without JavaScript, which only shows
+// the values of the curves under the pointer.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@
 
 namespace bp::trainer {
 
-// A sample that the model got wrong, or nearly.
+// A sample that the model got wrong, or nearly so.
 struct WorstRow {
   std::int64_t sample_id = 0;
   std::int64_t text_id = 0;
   int label = 0;
   int prediction = 0;
-  double probability = 0;  // given to the true label
-  std::string text = {};   // filled in for those that are kept
+  double probability = 0;  // probability that the model gave to the true label
+  std::string text = {};   // set only for the rows that are kept
 };
 
-// Keeps the `limit` rows with the highest loss, that is the lowest probability of the true label;
-// among equals the lower sample id, so the choice does not depend on the order of coming.
+// Keeps the `limit` rows with the highest loss, that is, the lowest probability of the true label.
+// Of equal rows it keeps the lower sample id, so the result does not depend on the order of add().
 class WorstRows {
  public:
   explicit WorstRows(std::size_t limit = 5) : limit_(limit) {}
@@ -38,7 +38,7 @@ class WorstRows {
   std::vector<WorstRow> rows_;
 };
 
-// The detailed result of one split: what the confusion matrix and the tables show.
+// The detailed result of one split, for the confusion matrix and the tables.
 struct EvaluationDetail {
   std::string split = {};  // "test"
   Tally tally;
@@ -51,7 +51,7 @@ struct Setting {
   std::string origin = {};  // "command line", "default"; may be empty
 };
 
-// Of the setting with this key; "" where there is none.
+// Returns the value of the setting with this key; "" if there is none.
 [[nodiscard]] std::string value_of(const std::vector<Setting>& settings, const std::string& key);
 
 struct Host {
@@ -65,12 +65,12 @@ struct Report {
   Metrics metrics = {};
   std::vector<std::string> labels = {};
   std::optional<EvaluationDetail> evaluation =
-      {};  // of the test split, or of dev where there is none
+      {};  // of the test split, or of dev if there is no test split
   std::vector<Setting> settings = {};
   std::vector<Host> hosts = {};
 };
 
-// The whole page; any text may hold anything.
+// Returns the whole page. Escapes all texts, which may hold anything.
 [[nodiscard]] std::string render_report(const Report& report);
 
 }  // namespace bp::trainer

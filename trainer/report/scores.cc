@@ -5,7 +5,7 @@
 namespace bp::trainer {
 namespace {
 
-// How often each class was true, predicted, and both.
+// How often each class was the true one, the predicted one, and both.
 struct Margins {
   std::vector<double> labels;
   std::vector<double> predictions;
@@ -51,7 +51,8 @@ double matthews(const Margins& margins) {
   return quotient(covariance, std::sqrt(label_variance * prediction_variance));
 }
 
-// Weighted first and divided last, as numpy.average does, so that rounded tables agree.
+// Computes a mean as numpy.average does: multiplies by the weights first and divides last, so that
+// rounded tables agree.
 class Mean {
  public:
   void add(const ClassScores& term, double weight) {

@@ -1,5 +1,5 @@
-// The numbers that a confusion matrix gives, equal to scikit-learn's. Where a quotient has no
-// meaning (a class never seen or never predicted) it is 0, as with zero_division=0.
+// Scores from a confusion matrix, equal to scikit-learn's. A quotient without a meaning (for a
+// class that never occurs or is never predicted) is 0, as with zero_division=0.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 namespace bp::trainer {
 
 struct ClassScores {
-  double precision = 0;  // of those predicted as this class, the share that is
-  double recall = 0;     // of those that are this class, the share predicted so
+  double precision = 0;  // share of the samples predicted as this class that are this class
+  double recall = 0;     // share of the samples of this class that are predicted as such
   double f1 = 0;
-  std::int64_t support = 0;  // samples that are this class
+  std::int64_t support = 0;  // number of samples of this class
 };
 
 struct Scores {
   std::int64_t samples = 0;
-  double loss = 0;  // mean over samples
+  double loss = 0;  // mean over the samples
   double accuracy = 0;
   double mcc = 0;        // Matthews correlation, multi-class
   ClassScores macro;     // plain mean over classes; support: all samples

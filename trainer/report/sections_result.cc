@@ -1,4 +1,4 @@
-// What the model can do: heading, tiles, confusion matrix, classes, worst rows.
+// The sections about the model's results: heading, tiles, confusion matrix, classes, worst rows.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -13,7 +13,7 @@ namespace bp::trainer {
 namespace {
 
 constexpr int kDigits = 3;
-constexpr std::size_t kLongestText = 600;  // code points of a text that is shown
+constexpr std::size_t kLongestText = 600;  // code points shown of a text
 constexpr std::size_t kLongestLabel = 24;
 
 std::string counted(std::int64_t n, const std::string& singular) {
@@ -23,7 +23,7 @@ std::string counted(std::int64_t n, const std::string& singular) {
 std::string label_at(const Report& report, int index) {
   const auto place = static_cast<std::size_t>(index);
   const std::string name = place < report.labels.size() ? report.labels[place] : concat('#', index);
-  return html(shortened(mended_utf8(name), kLongestLabel));
+  return html(shortened(repaired_utf8(name), kLongestLabel));
 }
 
 std::string tile(const std::string& name, const std::string& value, const std::string& note = "") {
@@ -38,7 +38,7 @@ std::string class_row(const std::string& name, const ClassScores& of) {
 }
 
 std::string matrix_cell(std::int64_t count, double share, bool right) {
-  // The root makes also the few mistakes of a good model visible.
+  // The square root makes even the few mistakes of a good model visible.
   const double shade = right ? share : std::sqrt(share);
   return concat("<td class=\"", right ? "right" : "wrong",
                 "\" style=\"--share:", fixed(shade, kDigits), "\">", with_commas(count), "<small>",
@@ -47,16 +47,17 @@ std::string matrix_cell(std::int64_t count, double share, bool right) {
 
 struct MatrixRow {
   std::string name;
-  std::size_t place = 0;   // among the labels, or behind them: of all others together
-  std::size_t labels = 0;  // that have a row of their own
-  bool dense = false;      // many columns: zeros would hide the rest
+  std::size_t place = 0;   // index among the labels; `labels` for the row of all others together
+  std::size_t labels = 0;  // number of labels with a row of their own
+  bool dense = false;      // there are many columns, so zeros are left out
 };
 
 std::string matrix_row(const MatrixRow& row, const std::vector<std::int64_t>& counts) {
   const std::int64_t sum = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   std::string cells;
   for (std::size_t k = 0; k < counts.size(); ++k) {
-    const bool mixed = k == row.place && k == row.labels;  // right and wrong ones in one cell
+    // The cell counts right and wrong predictions.
+    const bool mixed = k == row.place && k == row.labels;
     if (row.dense && (mixed || counts[k] == 0)) {
       cells += concat("<td class=\"sum\">", counts[k] == 0 ? "" : with_commas(counts[k]), "</td>");
       continue;
@@ -146,7 +147,7 @@ std::string confusion_section(const Report& report) {
                 "</tbody></table></div></section>\n");
 }
 
-// What a matrix of many labels hides. Of a few it shows as much.
+// Shows what a matrix of many labels hides. A matrix of few labels shows this itself.
 std::string confusions_section(const Report& report) {
   constexpr std::size_t kFew = 6;
   if (!report.evaluation || report.evaluation->tally.classes() <= static_cast<int>(kFew)) {
@@ -209,7 +210,7 @@ std::string worst_section(const Report& report) {
   }
   std::string rows;
   for (const WorstRow& row : report.evaluation->worst) {
-    rows += concat("<li><blockquote>", html(shortened(mended_utf8(row.text), kLongestText)),
+    rows += concat("<li><blockquote>", html(shortened(repaired_utf8(row.text), kLongestText)),
                    "</blockquote><p>is <b>", label_at(report, row.label), "</b>, predicted <b>",
                    label_at(report, row.prediction), "</b>. Probability of the true label ",
                    brief(row.probability), ", loss ", fixed(-std::log(row.probability), 2),

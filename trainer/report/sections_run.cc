@@ -1,4 +1,4 @@
-// How the run went: curves, time, hosts, settings.
+// The sections about the course of the run: curves, time, hosts, settings.
 #include <cmath>
 
 #include "base/text.h"
@@ -32,7 +32,7 @@ Series of_dev(const Report& report, const std::string& name, double EvaluationSu
   return series;
 }
 
-// "train loss 0.693 at first, 0.102 at last": what a curve says to those who cannot see it.
+// Returns "train loss 0.693 at first, 0.102 at last": the curve for readers who cannot see it.
 std::string spoken(const Series& series) {
   return series.y.empty() ? ""
                           : concat(series.name, ' ', brief(series.y.front()), " at first, ",

@@ -42,7 +42,7 @@ std::string shortened(std::string_view text, std::size_t limit) {
   return std::string(text.substr(0, end)).append(limit == 0 ? "" : kEllipsis);
 }
 
-std::string mended_utf8(std::string_view text) {
+std::string repaired_utf8(std::string_view text) {
   std::string out;
   for (;;) {
     const std::size_t bad = find_invalid_utf8(text);
@@ -57,7 +57,7 @@ std::string mended_utf8(std::string_view text) {
 
 std::string html(std::string_view text) {
   std::string out;
-  for (const char c : mended_utf8(text)) {
+  for (const char c : repaired_utf8(text)) {
     switch (c) {
       case '&':
         out += "&amp;";

@@ -1,4 +1,4 @@
-// Text made fit to be shown: counting, cutting, mending, escaping.
+// Prepares texts and numbers for display: counts, cuts, repairs and escapes them.
 #pragma once
 
 #include <chrono>
@@ -9,24 +9,25 @@
 
 namespace bp::trainer {
 
-// In valid UTF-8.
+// Returns the number of code points of valid UTF-8.
 [[nodiscard]] std::size_t code_points(std::string_view text);
 
-// At most `limit` code points; where something was cut, the last of them is an ellipsis.
+// Returns at most `limit` code points of `text`. If it cuts something, the last code point is an
+// ellipsis.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t limit);
 
-// Each byte that is not part of valid UTF-8 becomes U+FFFD.
-[[nodiscard]] std::string mended_utf8(std::string_view text);
+// Replaces each byte that is not part of valid UTF-8 by U+FFFD.
+[[nodiscard]] std::string repaired_utf8(std::string_view text);
 
-// For element content and quoted attributes: & < > " ' are escaped, UTF-8 is mended and control
-// characters that HTML forbids become U+FFFD.
+// Escapes & < > " ' for element content and quoted attributes. Repairs UTF-8, and replaces control
+// characters that HTML forbids by U+FFFD.
 [[nodiscard]] std::string html(std::string_view text);
 
 [[nodiscard]] std::string fixed(double value, int digits);  // as "%.*f"
-[[nodiscard]] std::string brief(double value);              // as "%.4g", but 12345 as 12345
-// 1204.4 to "1,204", 7.36 to "7.4", 0.042 to "0.042".
+[[nodiscard]] std::string brief(double value);  // as "%.4g", but whole numbers in full: 12345
+// Returns "1,204" for 1204.4, "7.4" for 7.36, "0.042" for 0.042.
 [[nodiscard]] std::string rate_text(double per_second);
-// "0:07", "1:12", "2:05:33".
+// Returns "0:07", "1:12", "2:05:33".
 [[nodiscard]] std::string clock_text(std::chrono::seconds duration);
 
 }  // namespace bp::trainer

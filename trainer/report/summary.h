@@ -12,14 +12,14 @@ namespace bp::trainer {
 struct TrainSummary {
   double samples_per_s = 0;  // of the whole world, over `seconds`
   double tokens_per_s = 0;
-  double seconds = 0;        // in training steps: without preparation, evaluation and saving
-  double loss = 0;           // of the last logged step
-  std::int64_t skipped = 0;  // of the run's steps: those that made no update, see report.md
+  double seconds = 0;        // time in training steps, without preparation, evaluation and saving
+  double loss = 0;           // loss of the last logged step
+  std::int64_t skipped = 0;  // steps of the run that made no update, see report.md
 };
 
 struct CommSummary {
-  std::int64_t bytes = 0;      // sent by rank 0 for gradients
-  double seconds_exposed = 0;  // of rank 0: waiting that no computation hid
+  std::int64_t bytes = 0;      // bytes that rank 0 sent for gradients
+  double seconds_exposed = 0;  // rank 0's waiting time that no computation hid
 };
 
 struct RunSummary {
@@ -28,14 +28,15 @@ struct RunSummary {
   int world = 1;
   int hosts = 1;
   std::int64_t steps = 0;
-  double epochs = 0;  // 3 is written as 3
+  double epochs = 0;  // a whole number is written without ".0"
   TrainSummary train = {};
-  std::optional<EvaluationSummary> dev = {};  // a split that was not evaluated has no key
+  // A split that was not evaluated has no key in the file.
+  std::optional<EvaluationSummary> dev = {};
   std::optional<EvaluationSummary> test = {};
   CommSummary comm = {};
 };
 
-// Indented, ends with a line feed. A value that is not finite is null.
+// Returns indented JSON that ends with a line feed. A value that is not finite is null.
 [[nodiscard]] std::string to_json(const RunSummary& summary);
 
 }  // namespace bp::trainer

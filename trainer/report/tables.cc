@@ -13,14 +13,14 @@
 namespace bp::trainer {
 namespace {
 
-constexpr std::size_t kNumberWidth = 9;      // scikit-learn's, without the blank before it
-constexpr std::size_t kLongestInTable = 20;  // in a confusion table
+constexpr std::size_t kNumberWidth = 9;      // as in scikit-learn, without the preceding blank
+constexpr std::size_t kLongestInTable = 20;  // longest label in a confusion table
 // A terminal has 80 columns, and bprun writes "[12] " before each line.
 constexpr std::size_t kWidest = 75;
-// Of a table for a terminal: with its head and its sums it fits a screen.
+// The largest number of lines of a table. With its head and sums it then fits a screen.
 constexpr std::size_t kMostLines = 20;
 
-// Right-aligned to `width` code points, as Python's "{:>width}".
+// Aligns to the right in `width` code points, as Python's "{:>width}" does.
 std::string padded(const std::string& text, std::size_t width) {
   const std::size_t length = code_points(text);
   return std::string(width > length ? width - length : 0, ' ') + text;
@@ -55,7 +55,8 @@ std::vector<std::string> shortened_all(const std::vector<std::string>& labels, s
   return names;
 }
 
-// How far labels are cut, and the blanks between columns: from the most readable to the narrowest.
+// The length to which labels are cut, and the gap between columns, from the most readable to the
+// narrowest.
 struct MatrixShape {
   std::size_t longest = kLongestInTable;
   std::size_t gap = 2;
@@ -72,7 +73,7 @@ class Matrix {
                           std::string("sum").size()}) +
                 shape.gap) {}
 
-  // Labels that were cut to one and the same text say nothing.
+  // Returns whether the matrix fits a line and no two labels are cut to the same text.
   [[nodiscard]] bool fits() const {
     return width() <= kWidest && std::set(names_.begin(), names_.end()).size() == names_.size();
   }
@@ -116,11 +117,11 @@ class Matrix {
   std::size_t column_;
 };
 
-// For more labels than a line has room for.
+// Lists confusions, for more labels than fit a line.
 std::string confusion_list(const Tally& tally, const std::vector<std::string>& names) {
   const std::vector<Confusion> all = confusions_of(tally);
   if (all.empty()) {
-    return "no label was taken for another\n";
+    return "no label was confused with another\n";
   }
   const std::size_t shown = std::min(all.size(), kMostLines);
   const auto row = [](const std::string& label, const std::string& prediction,
@@ -160,8 +161,9 @@ std::string classification_table(const Scores& scores,
     out += row(labels.at(static_cast<std::size_t>(k)), scores.classes[static_cast<std::size_t>(k)]);
   }
   if (shown.size() < scores.classes.size()) {
-    out += concat("(of ", with_commas(static_cast<std::int64_t>(scores.classes.size())),
-                  " labels those with the lowest f1-score)\n");
+    out += concat("(the ", shown.size(), " of ",
+                  with_commas(static_cast<std::int64_t>(scores.classes.size())),
+                  " labels with the lowest f1-score)\n");
   }
   out += '\n';
   out +=

@@ -1,4 +1,4 @@
-// Results as plain text for a terminal.
+// Formats results as plain text for a terminal.
 #pragma once
 
 #include <string>
@@ -8,15 +8,16 @@
 
 namespace bp::trainer {
 
-// Byte for byte what scikit-learn's classification_report(labels=all, target_names=labels,
-// digits=digits, zero_division=0) prints, for up to 20 labels. Of more the 20 with the lowest F1
-// are listed, and a line says so. `labels` has one name a class.
+// Returns exactly what scikit-learn's classification_report(labels=all, target_names=labels,
+// digits=digits, zero_division=0) prints, for up to 20 labels. For more labels it lists the 20 with
+// the lowest F1, and a line says so. `labels` has one name per class.
 [[nodiscard]] std::string classification_table(const Scores& scores,
                                                const std::vector<std::string>& labels,
                                                int digits = 3);
 
-// Rows: true label; columns: prediction; the last row and column are sums. Long labels are cut.
-// Where that is wider than a terminal: a list of the 20 most frequent confusions.
+// Returns a table with a row per true label, a column per prediction, and sums as the last row and
+// column. Long labels are cut. If the table would be wider than a terminal, returns a list of the
+// 20 most frequent confusions.
 [[nodiscard]] std::string confusion_table(const Tally& tally,
                                           const std::vector<std::string>& labels);
 

@@ -11,8 +11,8 @@
 namespace bp::trainer {
 namespace {
 
-// Losses are summed in units of 2^-30: integers add up to the same in any order, and there is room
-// for 8 million samples at kLargestLoss.
+// Losses are summed in units of 2^-30. The sum of integers does not depend on the order, and there
+// is room for 8 million samples at kLargestLoss.
 constexpr double kUnitsPerNat = 1 << 30;
 constexpr std::size_t kExtraValues = 2;
 

@@ -1,6 +1,6 @@
-// What an evaluation counts: a confusion matrix and a sum of losses, as plain integers. So adding
-// up ranks is one all_reduce(sum) of values(), and the result does not depend on how many ranks
-// there were nor on their order, to the last bit.
+// The counts of an evaluation: a confusion matrix and a sum of losses, as integers. Adding up ranks
+// is one all_reduce(sum) of values(), and the result is bit-identical for any number and order of
+// ranks.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace bp::trainer {
 
 class Tally {
  public:
-  explicit Tally(int classes);  // throws invalid_argument below 2
+  explicit Tally(int classes);  // throws invalid_argument for fewer than 2
 
   struct Result {
     int label = 0;       // the true class
     int prediction = 0;  // the class with the highest probability
     double loss = 0;     // -log(probability of the true class)
   };
-  // A loss above kLargestLoss counts as kLargestLoss; a NaN makes mean_loss() NaN. Throws
-  // invalid_argument for a class that is not there.
+  // Adds a sample. A loss above kLargestLoss counts as kLargestLoss; a NaN makes mean_loss() NaN.
+  // Throws invalid_argument for a class that does not exist.
   void add(const Result& result);
 
   [[nodiscard]] int classes() const { return classes_; }
@@ -31,8 +31,8 @@ class Tally {
   [[nodiscard]] std::int64_t count(const Cell& cell) const;
   [[nodiscard]] double mean_loss() const;  // 0 without samples; exact to 1e-9
 
-  // Everything above, to be summed over ranks in place. The layout is this class's own; its size
-  // depends on the number of classes only.
+  // Returns all counts, which the caller may sum over ranks in place. The layout is private to this
+  // class; the size depends only on the number of classes.
   [[nodiscard]] std::span<std::int64_t> values() { return values_; }
 
   static constexpr double kLargestLoss = 1000;

@@ -279,9 +279,10 @@ TEST_F(Files, PredictionsRefuseRowsOutOfOrderAndLeaveNoFile) {
       writer.add({.sample_id = 4, .probabilities = kHalves});
       FAIL();
     } catch (const Error& error) {
-      EXPECT_STREQ(error.what(),
-                   "prediction of sample 4 after that of sample 4: each sample stands once, in "
-                   "order");
+      EXPECT_STREQ(
+          error.what(),
+          "prediction of sample 4 after that of sample 4: each sample must be added once, in "
+          "order");
     }
     EXPECT_THROW(writer.add({.sample_id = 5, .probabilities = {}}), Error);
   }

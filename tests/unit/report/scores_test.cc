@@ -151,15 +151,15 @@ TEST(Tables, OfManyLabelsAPageIsShown) {
                                          " less frequent confusions\n")));
     EXPECT_LE(longest_line(confusions), 75U);
     const std::string scores = classification_table(scores_of(tally), many_labels(classes));
-    EXPECT_THAT(scores,
-                testing::HasSubstr(concat("(of ", classes == 1000 ? "1,000" : concat(classes),
-                                          " labels those with the lowest f1-score)\n")));
+    EXPECT_THAT(scores, testing::HasSubstr(concat("(the 20 of ",
+                                                  classes == 1000 ? "1,000" : concat(classes),
+                                                  " labels with the lowest f1-score)\n")));
     EXPECT_LE(longest_line(scores), 75U);
     EXPECT_LE(std::count(scores.begin(), scores.end(), '\n'), 27);
   }
   Tally right(30);
   for (int i = 0; i < 30; ++i) right.add({.label = i, .prediction = i});
-  EXPECT_EQ(confusion_table(right, many_labels(30)), "no label was taken for another\n");
+  EXPECT_EQ(confusion_table(right, many_labels(30)), "no label was confused with another\n");
 }
 
 TEST(Confusions, AreCountedAndGrouped) {

@@ -17,9 +17,9 @@ TEST(ShownText, EscapesHtmlMarkup) {
 
 TEST(ShownText, ReplacesInvalidUtf8) {
   EXPECT_EQ(html("a\xFFz"), "a\xEF\xBF\xBDz");
-  EXPECT_EQ(mended_utf8("caf\xC3\xA9"), "caf\xC3\xA9");
-  EXPECT_EQ(mended_utf8("\xC3"), "\xEF\xBF\xBD");
-  EXPECT_EQ(mended_utf8(""), "");
+  EXPECT_EQ(repaired_utf8("caf\xC3\xA9"), "caf\xC3\xA9");
+  EXPECT_EQ(repaired_utf8("\xC3"), "\xEF\xBF\xBD");
+  EXPECT_EQ(repaired_utf8(""), "");
 }
 
 TEST(ShownText, CutsBetweenCodePoints) {

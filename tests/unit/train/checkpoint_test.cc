@@ -368,7 +368,7 @@ TEST(CheckpointFiles, RequireWholeNumbers) {
     (void)parse_state(state);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.what(), std::string("\"step\" is 1e+300, no whole number from 0 up"));
+    EXPECT_EQ(error.what(), std::string("\"step\" is 1e+300, not a whole number from 0 up"));
   }
 }
 
