@@ -79,7 +79,7 @@ TEST_F(ModelFiles, BadConfigsAreRefusedByName) {
     return test::refusal([&] { (void)read_config(write("config.json", text)); });
   };
   EXPECT_THAT(refusal("{"), HasSubstr("config.json: "));
-  EXPECT_THAT(refusal("[]"), HasSubstr("no JSON object"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("not a JSON object"));
   EXPECT_THAT(refusal("{}"), HasSubstr("'vocab_size' is missing"));
   EXPECT_THAT(refusal(R"({"model_type": "roberta"})"), HasSubstr("model_type is 'roberta'"));
   EXPECT_THAT(refusal(R"({"hidden_act": "relu"})"), HasSubstr("hidden_act is 'relu'"));
@@ -123,16 +123,17 @@ TEST(Config, ModelsThatBpDoesNotHaveAreRefused) {
     return test::refusal([&] { (void)parse_config(sizes_and(more)); });
   };
   EXPECT_EQ(refusal(R"("model_type": "distilbert")"),
-            "model_type is 'distilbert', and bp has 'bert' only");
-  EXPECT_EQ(refusal(R"("model_type": 3)"), "model_type is 3, and bp has 'bert' only");
-  EXPECT_EQ(refusal(R"("hidden_act": ["gelu"])"), "hidden_act is a list, and bp has 'gelu' only");
+            "model_type is 'distilbert'; bp supports only 'bert'");
+  EXPECT_EQ(refusal(R"("model_type": 3)"), "model_type is 3; bp supports only 'bert'");
+  EXPECT_EQ(refusal(R"("hidden_act": ["gelu"])"), "hidden_act is a list; bp supports only 'gelu'");
   EXPECT_EQ(refusal(R"("position_embedding_type": "relative_key")"),
-            "position_embedding_type is 'relative_key', and bp has 'absolute' only");
-  EXPECT_EQ(refusal(R"("is_decoder": true)"), "is_decoder is set, and bp has no such models");
+            "position_embedding_type is 'relative_key'; bp supports only 'absolute'");
+  EXPECT_EQ(refusal(R"("is_decoder": true)"),
+            "is_decoder is set, but bp does not support such models");
   EXPECT_EQ(refusal(R"("pruned_heads": {"0": [1]})"),
-            "pruned_heads is set, and bp has no such models");
+            "pruned_heads is set, but bp does not support such models");
   EXPECT_EQ(refusal(R"("quantization_config": {"bits": 8})"),
-            "quantization_config is set, and bp has no such models");
+            "quantization_config is set, but bp does not support such models");
 }
 
 TEST(Config, ValuesThatMakeNoSenseAreRefused) {
@@ -155,21 +156,21 @@ TEST(Config, ValuesThatMakeNoSenseAreRefused) {
   EXPECT_EQ(refusal(R"("classifier_dropout": -1)"),
             "classifier_dropout is -1; it must be at least 0 and below 1");
   EXPECT_EQ(refusal(R"("vocab_size": 2000000000)"),
-            "its shape has 2e+10 parameters; the most that bp takes is 8.58993e+09");
+            "its shape has 2e+10 parameters; the largest number that bp supports is 8.58993e+09");
   EXPECT_EQ(refusal(R"("max_position_embeddings": 4097)"),
-            "max_position_embeddings is 4097; the most that bp takes is 4096");
+            "max_position_embeddings is 4097; the largest that bp supports is 4096");
   EXPECT_EQ(refusal(R"("pad_token_id": 9)"), "pad_token_id 9 is outside the vocabulary of 9");
   std::string labels;
   for (int i = 0; i <= 100'000; ++i)
     labels += concat(i == 0 ? "" : ",", "\"", i, "\":\"a", i, "\"");
   EXPECT_EQ(refusal("\"id2label\": {" + labels + "}"),
-            "it has 100001 labels; the most that bp takes is 100000");
-  EXPECT_EQ(refusal(R"("id2label": ["a"])"), "id2label or label2id is no object");
+            "it has 100001 labels; the largest number that bp supports is 100000");
+  EXPECT_EQ(refusal(R"("id2label": ["a"])"), "id2label or label2id is not an object");
   EXPECT_EQ(refusal(R"("id2label": {"1": "a"})"), "id2label has no label 0");
   EXPECT_EQ(refusal(R"("id2label": {"0": 7})"), "id2label's 0 is 7, not a name");
   EXPECT_EQ(refusal(R"("id2label": {"0": "a", "1": "a"})"), "two labels are called 'a'");
   EXPECT_EQ(refusal(R"("label2id": {"a": 0, "b": 2})"),
-            "label2id gives 'b' the number 2; each of 0 to 1 must be there once");
+            "label2id gives 'b' the number 2; each of 0 to 1 must occur once");
 }
 
 TEST_F(ModelFiles, AConfigIsNoLargeFile) {
@@ -184,7 +185,7 @@ TEST(Config, DeepNestingIsHarmless) {
   EXPECT_EQ(test::refusal([&] {
               (void)parse_config(R"({"model_type": )" + deep + std::string(deep.size(), ']') + "}");
             }),
-            "model_type is a list, and bp has 'bert' only");
+            "model_type is a list; bp supports only 'bert'");
 }
 
 TEST_F(ModelFiles, TokenizerConfigGoesThroughItsFile) {
@@ -204,17 +205,17 @@ TEST_F(ModelFiles, TokenizersThatBpDoesNotHaveAreRefused) {
     return test::refusal([&] { (void)parse_tokenizer_config(text); });
   };
   EXPECT_EQ(refusal(R"({"tokenizer_class": "BertJapaneseTokenizer"})"),
-            "tokenizer_class is 'BertJapaneseTokenizer', and bp has 'BertTokenizer' only");
+            "tokenizer_class is 'BertJapaneseTokenizer'; bp supports only 'BertTokenizer'");
   EXPECT_EQ(refusal(R"({"tokenize_chinese_chars": false})"),
-            "tokenize_chinese_chars is false, and bp's tokenizer has true only");
+            "tokenize_chinese_chars is false; bp's tokenizer supports only true");
   EXPECT_EQ(refusal(R"({"do_lower_case": false, "strip_accents": true})"),
-            "strip_accents is true, and bp's tokenizer has false only");
+            "strip_accents is true; bp's tokenizer supports only false");
   EXPECT_EQ(refusal(R"({"do_basic_tokenize": false})"),
-            "do_basic_tokenize is false, and bp's tokenizer has true only");
+            "do_basic_tokenize is false; bp's tokenizer supports only true");
   EXPECT_EQ(refusal(R"({"do_lower_case": 1})"), "'do_lower_case' is 1, not true or false");
   EXPECT_EQ(refusal(R"({"model_max_length": 2})"),
             "model_max_length is 2; it must be a number of 3 or more");
-  EXPECT_EQ(refusal("[]"), "it is no JSON object");
+  EXPECT_EQ(refusal("[]"), "it is not a JSON object");
   EXPECT_THAT(test::refusal([&] { (void)read_tokenizer_config(write("t.json", "{")); }),
               HasSubstr("t.json: it is broken JSON: "));
 }
@@ -280,10 +281,10 @@ TEST(Safetensors, BrokenHeadersAreRefused) {
               12),
       HasSubstr("'b' begins at byte 4"));
   EXPECT_THAT(refusal("{" + one("a", "F32", "[1]", "[0,4]") + "}", 5),
-              HasSubstr("describes 4 bytes, but 5 are there"));
+              HasSubstr("describes 4 bytes, but 5 follow it"));
   EXPECT_THAT(refusal(R"({"__metadata__":{"a":1}})", 0),
-              HasSubstr("__metadata__ 'a' is no string"));
-  EXPECT_THAT(refusal(R"({"__metadata__":1})", 0), HasSubstr("__metadata__ is no object"));
+              HasSubstr("__metadata__ 'a' is not a string"));
+  EXPECT_THAT(refusal(R"({"__metadata__":1})", 0), HasSubstr("__metadata__ is not an object"));
   EXPECT_THAT(refusal(R"({"a":[[[[[1]]]]]})", 0), HasSubstr("nested too deeply"));
   EXPECT_THAT(refusal(R"({"\u001b[31m":1})", 0), HasSubstr("'?[31m' lacks"));
 }
@@ -293,7 +294,7 @@ TEST_F(ModelFiles, BrokenSafetensorsFilesAreRefusedByName) {
     return test::refusal([&] { SafetensorsReader reader(write("bad.safetensors", bytes)); });
   };
   EXPECT_THAT(refusal("1234"),
-              HasSubstr("bad.safetensors is no valid safetensors file: it has only 4"));
+              HasSubstr("bad.safetensors is not a valid safetensors file: it has only 4"));
   EXPECT_THAT(refusal(std::string(8, '\xff') + "{}"), HasSubstr("header is said to have"));
   EXPECT_THAT(refusal(std::string("\x03\0\0\0\0\0\0\0{}", 10)), HasSubstr("the file has 10"));
   EXPECT_THAT(test::refusal([&] { SafetensorsReader reader(path("none")); }, ErrorCode::io),

@@ -1,5 +1,5 @@
-// Attention as batched products of small matrices, one for each sample and head, with one fused
-// pass for scale, softmax and dropout between them. Padding exists in here only, as zero rows.
+// Attention as batched products of small matrices, one per sample and head, with one fused pass for
+// scale, softmax and dropout between them. Only this file pads samples, with zero rows.
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
@@ -24,14 +24,14 @@ struct Heads {
   int size = 0;
 };
 
-// Row by row of tokens [tokens, parts * heads * size], and one matrix [rows * heads, length, size]
-// a part. A part of length 1 holds the first token only.
+// The tokens' rows [tokens, parts * heads * size] as one matrix [rows * heads, length, size] per
+// part. A part of length 1 holds only the first token of each sample.
 struct Parts {
   std::vector<Tensor> matrices;
   std::vector<int> lengths;
 };
 
-// Where token `place` of sample `row` lies in the matrices.
+// Returns where token `place` of sample `row` is in the matrices.
 template <class Number>
 typename kernels::Kernels<Number>::Heads locate(const Parts& parts,
                                                 const Heads& heads,
@@ -50,7 +50,7 @@ typename kernels::Kernels<Number>::Heads locate(const Parts& parts,
   return at;
 }
 
-// Zeros behind the samples' ends: a product must not meet what memory held before.
+// Writes zeros after the samples' ends, so that a product never reads uninitialized memory.
 template <class Number>
 void clear_padding(const Layout& layout, const Parts& parts, const Heads& heads, std::int64_t row) {
   for (std::size_t p = 0; p < parts.lengths.size(); ++p) {
@@ -64,7 +64,7 @@ void clear_padding(const Layout& layout, const Parts& parts, const Heads& heads,
   }
 }
 
-// The tokens' rows `x`, plus bias, as matrices.
+// Returns the tokens' rows `x`, plus bias, as matrices.
 Parts split(const Layout& layout,
             const Heads& heads,
             const Tensor& x,
@@ -95,9 +95,9 @@ Parts split(const Layout& layout,
   return parts;
 }
 
-// The other way round: [tokens, parts * heads * size], or [rows, ...] for parts of first tokens,
-// with zeros in the rows that belong to no sample. `bias_sum` becomes the sum over rows unless
-// null.
+// The reverse of split(): returns [tokens, parts * heads * size], or [rows, ...] for parts of first
+// tokens, with zeros in the rows that belong to no sample. Unless it is null, `bias_sum` is set to
+// the sum over rows.
 Tensor merge(const Layout& layout, const Heads& heads, const Parts& parts, Tensor* bias_sum) {
   const std::int64_t width =
       static_cast<std::int64_t>(parts.lengths.size()) * heads.count * heads.size;
@@ -131,8 +131,9 @@ Tensor merge(const Layout& layout, const Heads& heads, const Parts& parts, Tenso
   return x;
 }
 
-// Calls body(Number{}, row, head, query, offset) for each row of the square matrices
-// [rows * heads, queries, longest], in parallel; offset is where it begins.
+// Calls body(Number{}, row, head, query, offset, valid) for each row of the matrices [rows * heads,
+// queries, longest], in parallel. `offset` is where the row begins, and `valid` the number of its
+// columns that are not padding.
 template <class Body>
 void for_queries(const Layout& layout, const Heads& heads, const Tensor& scores, const Body& body) {
   const std::int64_t queries = scores.size(1);
@@ -143,7 +144,7 @@ void for_queries(const Layout& layout, const Heads& heads, const Tensor& scores,
         const auto row = static_cast<int>(matrix / heads.count);
         const auto head = static_cast<int>(matrix % heads.count);
         for (std::int64_t query = 0; query < queries; ++query) {
-          // Rows of padding have no valid column: all their numbers become 0.
+          // Padding rows have no valid column, so all their numbers become 0.
           const int valid = query < layout.length(row) ? layout.length(row) : 0;
           body(tag, row, head, static_cast<int>(query), (matrix * queries + query) * width, valid);
         }

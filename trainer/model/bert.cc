@@ -23,7 +23,7 @@ namespace {
 
 using at::Tensor;
 
-// A matrix with the bias that the operation after the product adds.
+// A matrix, and the bias that the operation after the product adds.
 struct Linear {
   Weight weight;
   Tensor bias;
@@ -38,7 +38,7 @@ struct Layer {
   Norm norm;
 };
 
-// The places of dropout in one forward pass; each layer has three, one after another.
+// The dropout sites of one forward pass. Each layer has three successive ones.
 constexpr std::uint32_t kEmbeddingSite = 0;
 constexpr std::uint32_t kHeadSite = 1;
 constexpr std::uint32_t kProbabilitySite = 2;
@@ -46,18 +46,20 @@ constexpr std::uint32_t kAttentionSite = 3;
 constexpr std::uint32_t kOutputSite = 4;
 constexpr std::uint32_t kLayerSites = 3;
 
-// One forward pass under way.
+// The state of one forward pass.
 struct Pass {
   LayoutPtr layout;
   LayoutPtr first_layout;
   const Bert::Step* step = nullptr;
-  bool first_tokens_only = true;  // the last layer's, all that the head reads
+  // The last layer computes only the first tokens, which are all that the head reads.
+  bool first_tokens_only = true;
 
   [[nodiscard]] Dropout dropout(double share, std::uint32_t site) const {
     if (step == nullptr) return {};
     return {share, step->seed, step->number, site};
   }
-  // The activation `x` of layer `index`, or of none when that is below 0. Returns x.
+  // Reports the activation `x` of layer `index`, or of no layer if `index` is below 0, to the
+  // observer. Returns x.
   Tensor seen(int index, const char* name, Tensor x) const {
     if (step != nullptr && step->observe) {
       step->observe(index < 0 ? name : concat("encoder.layer.", index, ".", name), x);
@@ -158,8 +160,8 @@ Norm Bert::Impl::norm(const std::string& name) {
   return result;
 }
 
-// Casts the weights that products use. The copies are new tensors each time: a graph that is still
-// alive keeps those that it was made with.
+// Casts the weights that products use. The copies are new tensors each time, because an autograd
+// graph that still exists keeps the copies with which it was made.
 void Bert::Impl::refresh() {
   const auto cast = [this](Weight& weight) {
     weight.compute = precision_ == Precision::bf16 ? weight.master.detach().to(at::kBFloat16)
@@ -208,7 +210,8 @@ Pass Bert::Impl::begin(const Batch& batch, const Step* step) const {
   return pass;
 }
 
-// The last layer's states: of the first tokens, [rows, hidden], or of all, [tokens, hidden].
+// Returns the last layer's states: of the first tokens, [rows, hidden], or of all tokens, [tokens,
+// hidden].
 Tensor Bert::Impl::encode(const Pass& pass, const Batch& batch) const {
   Tensor ids = at::empty({pass.layout->offsets.back()}, at::kLong);
   auto* packed = ids.data_ptr<std::int64_t>();
@@ -224,8 +227,8 @@ Tensor Bert::Impl::encode(const Pass& pass, const Batch& batch) const {
   return x;
 }
 
-// [tokens, hidden] to the same; the last layer may compute each sample's first token only, [rows,
-// hidden].
+// Maps [tokens, hidden] to the same shape. The last layer may compute only the first token of each
+// sample, [rows, hidden].
 Tensor Bert::Impl::layer(const Pass& pass,
                          const Layer& l,
                          const Tensor& x,

@@ -18,7 +18,7 @@ namespace {
   throw Error(ErrorCode::io, concat("cannot ", what, " ", path, ": ", error_text(error)));
 }
 
-// offset + bytes may be anything at all, so they are not added.
+// Does not compute offset + bytes, which may overflow.
 bool inside(std::uint64_t offset, std::uint64_t bytes, std::uint64_t size) {
   return offset <= size && bytes <= size - offset;
 }

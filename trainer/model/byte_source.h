@@ -1,4 +1,4 @@
-// Bytes that are read at any place: a file, or memory (in tests). No LibTorch here.
+// Sources of bytes with random access: a file, or memory (in tests). No LibTorch here.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
   [[nodiscard]] virtual std::uint64_t size() const = 0;
-  // Bytes [offset, offset + bytes) to `to`. What lies beyond size() throws io.
+  // Reads bytes [offset, offset + bytes) to `to`. Throws io if they reach beyond size().
   virtual void read(std::uint64_t offset, void* to, std::uint64_t bytes) const = 0;
 };
 
 class FileBytes : public ByteSource {
  public:
-  // Throws io, naming `path`, which every later error names too.
+  // Opens the file. Throws io, naming `path`, as do all later errors.
   explicit FileBytes(std::string path);
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   void read(std::uint64_t offset, void* to, std::uint64_t bytes) const override;
@@ -40,12 +40,13 @@ class MemoryBytes : public ByteSource {
   std::vector<std::uint8_t> bytes_;
 };
 
-// `bytes` bytes from `offset` on. Memory is taken only for what is there; else throws io.
+// Returns `bytes` bytes from `offset` on. Allocates memory only if the source has that many;
+// otherwise throws io.
 [[nodiscard]] std::string read_text(const ByteSource& source,
                                     std::uint64_t offset,
                                     std::uint64_t bytes);
 
-// The little-endian number of sizeof(T) bytes at `at`, which need not be aligned.
+// Returns the little-endian number of sizeof(T) bytes at `at`, which need not be aligned.
 template <class T>
 [[nodiscard]] T little_endian(const void* at) {
   const auto* bytes = static_cast<const unsigned char*>(at);
@@ -54,8 +55,8 @@ template <class T>
   return static_cast<T>(value);
 }
 
-// A name from a file fit for a message: shortened, without control characters and bytes beyond
-// ASCII, which could do something to a terminal. in_quotes(): between quotes.
+// Returns a name from a file in the form for a message: shortened, without control characters and
+// bytes beyond ASCII, which could control a terminal. in_quotes() also puts it between quotes.
 [[nodiscard]] std::string printable(const std::string& name);
 [[nodiscard]] std::string in_quotes(const std::string& name);
 

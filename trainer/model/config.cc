@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMaxParameters = 0x1p33;
 
-// Weights and biases; in floating point, since what a file says may be anything.
+// The number of weights and biases. In floating point, because the sizes in a file may be anything.
 double parameters_of(const BertConfig& c) {
   const double hidden = c.hidden;
   const double layer =
@@ -44,7 +44,7 @@ std::optional<BertConfig> preset(std::string_view name) {
     config.hidden = kShapes[i].hidden;
     config.heads = config.hidden / 64;
     config.intermediate = 4 * config.hidden;
-    // BERT's 0.02 belongs to base: a narrower product needs larger weights to keep its gain.
+    // BERT's 0.02 is for the base model: a narrower product needs larger weights to keep its gain.
     config.initializer_range *= std::sqrt(std::max(1.0, 768.0 / config.hidden));
     return config;
   }
@@ -64,13 +64,13 @@ void check(const BertConfig& c) {
   positive(c.token_types, "type_vocab_size");
   const auto narrow = [](int value, const char* name) {
     if (value > kernels::kMaxRow) {
-      refuse(concat(name, " is ", value, "; the most that bp takes is ", kernels::kMaxRow));
+      refuse(concat(name, " is ", value, "; the largest that bp supports is ", kernels::kMaxRow));
     }
   };
   narrow(c.hidden, "hidden_size");
   narrow(c.positions, "max_position_embeddings");
   if (c.hidden % c.heads != 0) {
-    refuse(concat("hidden_size ", c.hidden, " is no multiple of num_attention_heads ", c.heads));
+    refuse(concat("hidden_size ", c.hidden, " is not a multiple of num_attention_heads ", c.heads));
   }
   if (c.pad_id < 0 || c.pad_id >= c.vocabulary) {
     refuse(concat("pad_token_id ", c.pad_id, " is outside the vocabulary of ", c.vocabulary));
@@ -89,8 +89,8 @@ void check(const BertConfig& c) {
     refuse(concat("initializer_range is ", c.initializer_range, "; it must be at least 0"));
   }
   if (const double count = parameters_of(c); count > kMaxParameters) {
-    refuse(
-        concat("its shape has ", count, " parameters; the most that bp takes is ", kMaxParameters));
+    refuse(concat("its shape has ", count, " parameters; the largest number that bp supports is ",
+                  kMaxParameters));
   }
 }
 

@@ -17,11 +17,11 @@ constexpr int kMaxInt = std::numeric_limits<int>::max();
   refuse(concat("'", key, "' is ", shown(value), "; it must be ", wanted));
 }
 
-// They set `value` when `key` is there and not null.
+// Both functions set `value` if `key` exists and is not null.
 void take(const Json& json, const char* key, int& value) {
   const Json& found = find(json, key);
   if (found.is_null()) return;
-  // Narrowing would make another size of it.
+  // Narrowing would change the value.
   const bool fits =
       found.is_number_unsigned()
           ? found.get<std::uint64_t>() <= kMaxInt
@@ -41,19 +41,20 @@ void require(const Json& json, const char* key, int& value) {
   take(json, key, value);
 }
 
-// What bp has one kind of only, and what it is when the key is not there.
+// only() refuses a key that is set to anything but the one kind that bp has. never() refuses a key
+// that is set at all.
 void only(const Json& json, const char* key, const std::string& kind) {
   const Json& found = find(json, key);
   if (found.is_null() || (found.is_string() && found.get<std::string>() == kind)) return;
-  refuse(concat(key, " is ", shown(found), ", and bp has '", kind, "' only"));
+  refuse(concat(key, " is ", shown(found), "; bp supports only '", kind, "'"));
 }
 void never(const Json& json, const char* key) {
   const Json& found = find(json, key);
   const bool is_off = found.is_null() || found == Json(false) || found.empty();
-  if (!is_off) refuse(concat(key, " is set, and bp has no such models"));
+  if (!is_off) refuse(concat(key, " is set, but bp does not support such models"));
 }
 
-// {"0": "bad", "1": "good"} in any order.
+// Reads {"0": "bad", "1": "good"}, in any order.
 std::vector<std::string> labels_by_id(const Json& names) {
   std::vector<std::string> labels;
   for (std::size_t id = 0; id < names.size(); ++id) {
@@ -65,7 +66,7 @@ std::vector<std::string> labels_by_id(const Json& names) {
   return labels;
 }
 
-// {"bad": 0, "good": 1} in any order.
+// Reads {"bad": 0, "good": 1}, in any order.
 std::vector<std::string> labels_by_name(const Json& ids) {
   std::vector<std::string> labels(ids.size());
   std::vector<bool> seen(ids.size(), false);
@@ -74,7 +75,7 @@ std::vector<std::string> labels_by_name(const Json& ids) {
                       !seen[id.get<std::size_t>()];
     if (!fits) {
       refuse(concat("label2id gives ", in_quotes(name), " the number ", shown(id),
-                    "; each of 0 to ", ids.size() - 1, " must be there once"));
+                    "; each of 0 to ", ids.size() - 1, " must occur once"));
     }
     labels[id.get<std::size_t>()] = name;
     seen[id.get<std::size_t>()] = true;
@@ -86,9 +87,10 @@ std::vector<std::string> labels_of(const Json& json) {
   const Json& by_id = find(json, "id2label");
   const Json& by_name = find(json, "label2id");
   for (const Json* map : {&by_id, &by_name}) {
-    if (!map->is_null() && !map->is_object()) refuse("id2label or label2id is no object");
+    if (!map->is_null() && !map->is_object()) refuse("id2label or label2id is not an object");
     if (map->size() > kMaxLabels) {
-      refuse(concat("it has ", map->size(), " labels; the most that bp takes is ", kMaxLabels));
+      refuse(concat("it has ", map->size(), " labels; the largest number that bp supports is ",
+                    kMaxLabels));
     }
   }
   std::vector<std::string> labels = by_id.empty() ? labels_by_name(by_name) : labels_by_id(by_id);

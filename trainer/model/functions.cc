@@ -1,4 +1,5 @@
-// 300 lines: one autograd Function after another, each a forward, a backward and its entry point.
+// 300 lines: the autograd Functions in sequence, each with a forward, a backward and an entry
+// point.
 #include "trainer/model/functions.h"
 
 #include <ATen/ops/addmm.h>
@@ -23,7 +24,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-// What a Function keeps for its backward pass beside tensors.
+// What a Function keeps for its backward pass besides tensors.
 struct KeptLayout : torch::CustomClassHolder {
   LayoutPtr layout;
   Dropout dropout;
@@ -79,8 +80,8 @@ struct Embed : Function<Embed> {
     return out;
   }
 
-  // One thread: rows of the same word must not be added to at once, and the order of additions is
-  // then the same on every machine. It is a small part of a step.
+  // Uses one thread: two rows of the same word must not be added at once, and the order of
+  // additions is then the same on every machine. This is a small part of a step.
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const Layout& layout = *kept_by(ctx)->layout;
     const Tensor d_out = gradients[0].contiguous().to(at::kFloat);
@@ -310,7 +311,7 @@ Tensor add_norm(const LayoutPtr& layout,
                 const Tensor& residual,
                 const Norm& norm,
                 const Dropout& dropout) {
-  // An undefined tensor can be passed as an empty optional only.
+  // An undefined tensor can only be passed as an empty optional.
   const auto maybe = [](const Tensor& t) { return t.defined() ? std::optional(t) : std::nullopt; };
   return AddNorm::apply(layout, x, maybe(bias), maybe(residual), norm.gamma, norm.beta,
                         norm.epsilon, dropout);

@@ -1,8 +1,9 @@
-// The encoder's operations with their derivatives: matrix products by LibTorch (oneDNN, MKL), all
-// between them by our kernels. Activations are [tokens, width] without padding (layout.h), fp32 or
-// bf16; parameters are fp32.
+// The encoder's operations and their derivatives. LibTorch (oneDNN, MKL) computes the matrix
+// products, and bp's own kernels everything between them. Activations are [tokens, width] without
+// padding (layout.h), fp32 or bf16; parameters are fp32.
 //
-// Bias and dropout belong to the operation that follows a product, where they cost no extra pass.
+// The operation that follows a product also applies its bias and dropout, so that they need no
+// extra pass.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,18 +16,19 @@
 
 namespace bp::trainer {
 
-// One place where dropout happens in one step. The same seed, step, site and sample drop the same
-// elements, whatever the batch, the rank and the number of threads.
+// One dropout site in one step. The same seed, step, site and sample drop the same elements for any
+// batch, rank and number of threads.
 struct Dropout {
-  double share = 0;  // 0: none
+  double share = 0;  // share of elements to drop; 0: no dropout
   std::uint64_t seed = 0;
   std::uint64_t step = 0;
-  std::uint32_t site = 0;  // tells the places of one step apart
+  std::uint32_t site = 0;  // distinguishes the sites of one step
 };
 
 using LayoutPtr = std::shared_ptr<const Layout>;
 
-// Word, position and token type 0, added: [tokens, hidden] of `type`.
+// Returns the sum of the embeddings of the word, the position and token type 0: [tokens, hidden] of
+// type `number`.
 at::Tensor embed(const LayoutPtr& layout,
                  const at::Tensor& token_ids,  // i64 [offsets.back()]
                  const at::Tensor& word,
@@ -34,16 +36,16 @@ at::Tensor embed(const LayoutPtr& layout,
                  const at::Tensor& type,
                  at::ScalarType number);
 
-// A weight, and what products use: itself, or its copy in bf16.
+// A weight, and the tensor that products use: the weight itself or its copy in bf16.
 struct Weight {
   at::Tensor master;   // [out, in], fp32, the parameter
   at::Tensor compute;  // the same values in the activations' type
 };
 
-// x weight^T, without a bias.
+// Returns x weight^T, without a bias.
 at::Tensor product(const at::Tensor& x, const Weight& weight);
 
-// gelu(x + bias)
+// Returns gelu(x + bias).
 at::Tensor bias_gelu(const at::Tensor& x, const at::Tensor& bias);
 
 struct Norm {
@@ -51,7 +53,7 @@ struct Norm {
   at::Tensor beta;
   double epsilon = 1e-12;
 };
-// norm(residual + dropout(x + bias)). `bias` and `residual` may be undefined.
+// Returns norm(residual + dropout(x + bias)). `bias` and `residual` may be undefined.
 at::Tensor add_norm(const LayoutPtr& layout,
                     const at::Tensor& x,
                     const at::Tensor& bias,
@@ -59,12 +61,12 @@ at::Tensor add_norm(const LayoutPtr& layout,
                     const Norm& norm,
                     const Dropout& dropout);
 
-// dropout(x), row by row.
+// Returns dropout(x), row by row.
 at::Tensor drop(const LayoutPtr& layout, const at::Tensor& x, const Dropout& dropout);
 
-// Multi-head attention inside each sample. qkv: [tokens, 3 * hidden] (queries, keys, values, each
-// head by head), bias: [3 * hidden]. With `first_only`, only the first token of each sample asks:
-// [rows, hidden], else [tokens, hidden].
+// Returns multi-head attention inside each sample. qkv: [tokens, 3 * hidden] (queries, keys,
+// values, each head by head); bias: [3 * hidden]. With `first_only`, only the first token of each
+// sample is a query and the result is [rows, hidden]; else it is [tokens, hidden].
 at::Tensor attention(const LayoutPtr& layout,
                      const at::Tensor& qkv,
                      const at::Tensor& bias,

@@ -28,7 +28,8 @@ void fill_normal(at::Tensor& tensor, double deviation, std::uint64_t seed, std::
   row.key[1] = static_cast<std::uint32_t>(seed >> 32);
   row.sample = static_cast<std::uint32_t>(name_hash);
   row.site = static_cast<std::uint32_t>(name_hash >> 32);
-  // A block's 128 numbers of 16 bits are 32 pairs of 32 bits, by Box and Muller 64 normal ones.
+  // The 128 numbers of 16 bits in a block make 64 numbers of 32 bits, from which Box and Muller's
+  // method makes 64 normal ones in pairs.
   constexpr std::int64_t kNormals = 64;
   std::uint16_t random[128];
   for (std::int64_t begin = 0; begin < count; begin += kNormals) {

@@ -1,4 +1,4 @@
-// First weights of a model from scratch.
+// Initial weights of a model that is trained from scratch.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@ class Tensor;
 
 namespace bp::trainer {
 
-// Normal numbers that depend on seed, name and place in the tensor only: not on threads, on the
-// order in which parameters are made, or on the processor's vector width.
+// Fills the tensor with normal numbers that depend only on the seed, the name and the index in the
+// tensor: not on threads, on the order in which parameters are made, or on the processor's vector
+// width.
 void fill_normal(at::Tensor& tensor, double deviation, std::uint64_t seed, std::string_view name);
 
 }  // namespace bp::trainer

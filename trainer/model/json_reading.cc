@@ -7,7 +7,8 @@
 namespace bp::trainer {
 namespace {
 
-constexpr std::uint64_t kMaxFile = 4 << 20;  // a config.json has 1 KiB, and more for many labels
+// A config.json has about 1 KiB, and more with many labels.
+constexpr std::uint64_t kMaxFile = 4 << 20;
 
 }  // namespace
 
@@ -18,7 +19,7 @@ Json parse_object(const std::string& text) {
   } catch (const Json::exception& error) {
     refuse(concat("it is broken JSON: ", printable(error.what())));
   }
-  if (!json.is_object()) refuse("it is no JSON object");
+  if (!json.is_object()) refuse("it is not a JSON object");
   return json;
 }
 

@@ -1,4 +1,5 @@
-// Reading JSON that others wrote. Only for the .cc files that do it: the header is large.
+// Reads JSON files of other programs. Include it only in .cc files that do that, because it
+// includes a large header.
 #pragma once
 
 #include <string>
@@ -11,16 +12,18 @@ namespace bp::trainer {
 
 using Json = nlohmann::json;
 
-// Throws invalid_argument (no JSON, or no object); the text does not name the file.
+// Parses a JSON object. Throws invalid_argument if `text` is not JSON or not an object; the error
+// does not name the file.
 [[nodiscard]] Json parse_object(const std::string& text);
 
-// The value of `key`, null where it is not there.
+// Returns the value of `key`; null if it is absent.
 [[nodiscard]] const Json& find(const Json& json, const char* key);
 
-// A value for a message. What lies deeper is not shown: it might be very deep.
+// Returns a value for a message. Lists and objects are not shown in full, because they may be
+// nested deeply.
 [[nodiscard]] std::string shown(const Json& value);
 
-// The whole of a small file. Throws invalid_argument when it has more than 4 MiB.
+// Returns the content of a small file. Throws invalid_argument if it has more than 4 MiB.
 [[nodiscard]] std::string read_json_file(const ByteSource& file);
 
 }  // namespace bp::trainer

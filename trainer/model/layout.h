@@ -1,5 +1,5 @@
-// How a batch lies in memory inside the encoder: its tokens one after another without padding, so
-// that nothing is computed for padding.
+// The memory layout of a batch inside the encoder: its tokens in sequence without padding, so that
+// nothing is computed for padding.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@ namespace bp::trainer {
 
 struct Layout {
   int rows = 0;
-  int longest = 0;                         // the width of attention's square matrices
+  int longest = 0;                         // width of attention's square matrices
   std::vector<std::int64_t> offsets;       // [rows + 1], where each sample's tokens begin
-  std::vector<std::int64_t> samples;       // [rows], sample ids: they choose what dropout drops
-  std::vector<std::int32_t> row_of_token;  // [tokens], -1 for those that only fill up
+  std::vector<std::int64_t> samples;       // [rows], sample ids, which determine what dropout drops
+  std::vector<std::int32_t> row_of_token;  // [tokens], -1 for tokens that only fill up
   std::int64_t tokens = 0;                 // offsets.back(), rounded up
 
   [[nodiscard]] int length(int row) const {
@@ -21,12 +21,12 @@ struct Layout {
   }
 };
 
-// `longest` and `tokens` are rounded up to a few sizes, since oneDNN builds and keeps code for each
-// shape that it meets.
+// Makes a layout. Rounds `longest` and `tokens` up, so that there are few sizes: oneDNN compiles
+// and keeps code for each shape.
 [[nodiscard]] Layout make_layout(const std::vector<std::int32_t>& lengths,
                                  const std::vector<std::int64_t>& samples);
 
-// The same samples with their first tokens alone.
+// Returns the layout of the same samples with only their first tokens.
 [[nodiscard]] Layout first_tokens(const Layout& layout);
 
 }  // namespace bp::trainer

@@ -16,7 +16,7 @@ namespace {
 
 using at::Tensor;
 
-// The name that a file's tensor has in our model.
+// Returns the name that a file's tensor has in bp's model.
 std::string modern_name(std::string name) {
   if (name.starts_with("module.")) name.erase(0, 7);
   const auto rename_suffix = [&name](std::string_view from, std::string_view to) {
@@ -55,7 +55,7 @@ at::ScalarType scalar_type(const StoredTensor& tensor, const std::string& path) 
                      "; weights must be of a floating-point type"));
 }
 
-// A model's parameters, and which tensor of the file set each.
+// Loads the tensors of a file into a model's parameters, and records which tensor set each.
 class Loading {
  public:
   Loading(const Bert& model, std::string path, Head head)
@@ -82,7 +82,7 @@ class Loading {
     if (head_ == Head::leave && name.starts_with("classifier.")) return;
     const auto found = wanted_.find(name);
     if (found == wanted_.end()) {
-      // A buffer of 0, 1, 2, ... that some versions of transformers stored.
+      // Ignores a buffer of 0, 1, 2, ... that some versions of transformers stored.
       if (!name.ends_with("embeddings.position_ids"))
         report_.unexpected.push_back(printable(tensor.name));
       return;
@@ -99,7 +99,7 @@ class Loading {
                                          " in the file, ", shape_text(values.sizes()), " here"));
       return;
     }
-    // What is stored as we keep it is read to where it belongs.
+    // Reads a tensor that is stored in the parameter's own format directly into the parameter.
     const at::ScalarType type = scalar_type(tensor, path_);
     if (type == at::kFloat && values.is_contiguous()) {
       file_->read(index, values.data_ptr());
@@ -114,7 +114,7 @@ class Loading {
   Head head_;
   std::unique_ptr<TensorFile> file_;
   std::map<std::string, Tensor> wanted_;
-  std::map<std::string, std::string> taken_;  // the file's name by ours
+  std::map<std::string, std::string> taken_;  // the file's name for each of bp's names
   LoadReport report_;
 };
 

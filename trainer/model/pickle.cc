@@ -18,7 +18,7 @@ constexpr std::size_t kMaxTensors = 100'000;
 constexpr std::size_t kMaxDimensions = 16;
 constexpr std::size_t kMaxStorageName = 100;  // "0", "1", ...
 
-// Of storages, and what safetensors calls their elements.
+// The types of storages, and what safetensors calls their elements.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kTypes = {{
     {"torch FloatStorage", "F32"},
     {"torch HalfStorage", "F16"},
@@ -32,7 +32,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kTypes =
     {"torch BoolStorage", "BOOL"},
 }};
 
-// What one tensor of the dictionary is; errors name it.
+// Parses one tensor of the dictionary; errors name it.
 class TensorParser {
  public:
   TensorParser(const PickleValues& values, const std::string& name)
@@ -59,13 +59,13 @@ class TensorParser {
   }
   [[nodiscard]] std::int64_t natural(const PickleValue& value, std::string_view what) const {
     if (value.kind != PickleKind::integer || value.number < 0) {
-      refuse(concat("is broken: ", what, " is no natural number"));
+      refuse(concat("is broken: ", what, " is not a natural number"));
     }
     return value.number;
   }
   [[nodiscard]] std::vector<std::int64_t> naturals(const PickleValue& value,
                                                    std::string_view what) const {
-    if (value.kind != PickleKind::tuple) refuse(concat("is broken: ", what, " is no tuple"));
+    if (value.kind != PickleKind::tuple) refuse(concat("is broken: ", what, " is not a tuple"));
     if (value.items.size() > kMaxDimensions) {
       refuse(concat("has ", value.items.size(), " dimensions; the most that bp reads is ",
                     kMaxDimensions));
@@ -75,7 +75,7 @@ class TensorParser {
     return numbers;
   }
 
-  // ("storage", a type of storage, its name, where it was ("cpu"), its elements)
+  // Reads ("storage", type of storage, name, device ("cpu"), number of elements).
   void take_storage(const PickleValue& storage, PickledTensor& result) const {
     const bool complete = storage.kind == PickleKind::persistent &&
                           item(storage, 0).text == "storage" &&
@@ -129,7 +129,7 @@ bool PickledTensor::contiguous() const {
   if (elements() == 0) return true;
   std::int64_t expected = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
-    if (shape[i] == 1) continue;  // its stride moves nothing
+    if (shape[i] == 1) continue;  // the stride of a dimension of size 1 has no effect
     if (strides[i] != expected) return false;
     expected *= shape[i];
   }
@@ -166,7 +166,7 @@ std::vector<PickledTensor> parse_state_dict(const std::string& pickle) {
       refuse(concat(in_quotes(key.text), " is a ", name_of(value.kind),
                     ", not a tensor: save the state_dict alone"));
     }
-    if (!names.insert(key.text).second) refuse(concat(in_quotes(key.text), " is there twice"));
+    if (!names.insert(key.text).second) refuse(concat(in_quotes(key.text), " occurs twice"));
     tensors.push_back(TensorParser(values, key.text)(value));
   }
   return tensors;

@@ -1,9 +1,9 @@
-// The pickle in a pytorch_model.bin, as far as torch.save writes it for a state_dict: a dictionary
-// of tensors, each a view of a storage that lies elsewhere in the file. No LibTorch here.
+// The pickle in a pytorch_model.bin, as torch.save writes it for a state_dict: a dictionary of
+// tensors, each a view of a storage elsewhere in the file. No LibTorch here.
 //
 // Nothing is ever executed. A pickle is a program for a small stack machine that may name any
-// function of Python; here eight kinds of value exist, three functions and ten types of storage are
-// known by name, and anything else is refused, naming it and its place.
+// function of Python. This reader has nine kinds of value, knows three functions and ten types of
+// storage by name, and refuses anything else, naming it and its position.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,11 @@
 
 namespace bp::trainer {
 
-// A view of a storage: element (i, j, ...) lies at offset + i * strides[0] + j * strides[1] + ...
+// A view of a storage: element (i, j, ...) is at index offset + i * strides[0] + j * strides[1] +
+// ...
 struct PickledTensor {
   std::string name;
-  std::string type;  // as safetensors names it: "F32", "BF16", "I64", ...
+  std::string type;  // safetensors' name: "F32", "BF16", "I64", ...
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;  // in elements
   std::int64_t offset = 0;            // in elements
@@ -24,12 +25,12 @@ struct PickledTensor {
 
   [[nodiscard]] std::int64_t elements() const;
   [[nodiscard]] bool contiguous() const;
-  // One beyond the last element of the storage that it reaches.
+  // Returns the index after the last element of the storage that the view uses.
   [[nodiscard]] std::int64_t end() const;
 };
 
-// The tensors in the order in which they were saved; every one of them lies inside of its storage.
-// Throws invalid_argument, naming the tensor or the byte of the pickle, not the file.
+// Returns the tensors in the order in which they were saved; each lies inside its storage. Throws
+// invalid_argument, naming the tensor or the byte of the pickle, not the file.
 [[nodiscard]] std::vector<PickledTensor> parse_state_dict(const std::string& pickle);
 
 }  // namespace bp::trainer

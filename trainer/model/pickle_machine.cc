@@ -23,9 +23,8 @@ constexpr std::array<std::string_view, 13> kGlobals = {
     "torch IntStorage",  "torch ShortStorage",    "torch CharStorage",   "torch ByteStorage",
     "torch BoolStorage"};
 
-// Items are copied, so their number is bounded: ("storage", type, name, where it was, elements),
-// and (storage, offset, shape, strides, requires_grad, hooks), of which later versions have one
-// more.
+// Limits on the number of items, which are copied: ("storage", type, name, device, elements), and
+// (storage, offset, shape, strides, requires_grad, hooks), to which later versions add one more.
 constexpr std::size_t kStorageItems = 5;
 constexpr std::size_t kMinTensorItems = 6;
 constexpr std::size_t kMaxTensorItems = 7;
@@ -57,7 +56,8 @@ class Machine {
  private:
   static constexpr unsigned kStop = '.';
 
-  // The operations, with their names in Python's pickletools. False: it is none of these.
+  // Handle the operations, with their names in Python's pickletools. Each returns false if the
+  // operation is not one of its own.
   bool push_constant(unsigned operation) {
     switch (operation) {
       case 0x80:  // PROTO
@@ -172,7 +172,7 @@ class Machine {
   }
   void push_number(std::int64_t number) { push({PickleKind::integer, number, {}, {}}); }
 
-  // The values above the last mark are all that an operation may take.
+  // An operation may only take the values above the last mark.
   [[nodiscard]] std::size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
   std::vector<Id> pop(std::size_t count) {
     if (stack_.size() - floor() < count) reader_.refuse("the stack has too few values");
@@ -253,7 +253,7 @@ class Machine {
     }
   }
 
-  // A state_dict's attributes: {"_metadata": ...}.
+  // Drops a state_dict's attributes: {"_metadata": ...}.
   void drop_state() {
     (void)pop(1);
     if (top().kind != PickleKind::dictionary) {

@@ -18,12 +18,12 @@ enum class PickleKind : std::uint8_t {
   tuple,       // items
   dictionary,  // items: key, value, key, value, ...
   global,      // text: "torch FloatStorage"
-  persistent,  // items: those of its tuple, 5; an object that lies outside of the pickle
+  persistent,  // items: the 5 of its tuple; an object outside of the pickle
   tensor,      // items: the arguments of torch._utils._rebuild_tensor_v2, 6 or 7
 };
 [[nodiscard]] std::string_view name_of(PickleKind kind);
 
-// Values refer to each other by their index, so that the same one may be meant in many places.
+// A value refers to others by their index, so that several values may refer to the same one.
 struct PickleValue {
   PickleKind kind = PickleKind::none;
   std::int64_t number = 0;
@@ -40,7 +40,7 @@ struct PickleValues {
 inline constexpr std::size_t kMaxPickle = 16 << 20;  // bytes; a large BERT needs 60 KiB
 inline constexpr std::size_t kMaxPickleValues = 1 << 20;
 
-// Throws invalid_argument, naming the byte.
+// Runs the pickle and returns its values. Throws invalid_argument, naming the byte.
 [[nodiscard]] PickleValues run_pickle(const std::string& pickle);
 
 }  // namespace bp::trainer

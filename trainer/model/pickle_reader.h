@@ -1,4 +1,4 @@
-// Numbers and names out of the bytes of a pickle, never beyond their end. Only for
+// Reads numbers and names from the bytes of a pickle, never beyond their end. Only for
 // pickle_machine.cc.
 #pragma once
 
@@ -14,12 +14,12 @@
 
 namespace bp::trainer {
 
-// The bytes of the pickle, and where we are in them.
+// The bytes of the pickle, and the position in them.
 class PickleReader {
  public:
   explicit PickleReader(std::string_view bytes) : bytes_(bytes) {}
 
-  // What is said belongs to the operation that began last.
+  // Throws `text` with the position of the current operation.
   [[noreturn]] void refuse(const std::string& text) const {
     throw Error(ErrorCode::invalid_argument, concat("the pickle's byte ", begin_, ": ", text));
   }
@@ -29,7 +29,7 @@ class PickleReader {
   }
   std::string_view take(std::size_t count) {
     if (count > bytes_.size() - at_) {
-      refuse(concat(count, " bytes are wanted, and ", bytes_.size() - at_, " are left"));
+      refuse(concat(count, " bytes are needed, but ", bytes_.size() - at_, " are left"));
     }
     at_ += count;
     return bytes_.substr(at_ - count, count);
@@ -45,7 +45,7 @@ class PickleReader {
     ++at_;
     return text;
   }
-  // A number of up to 8 bytes, in two's complement.
+  // Reads a number of up to 8 bytes, in two's complement.
   std::int64_t long_number() {
     const std::size_t count = number<std::uint8_t>();
     if (count > 8) refuse(concat("a number of ", count, " bytes"));

@@ -5,7 +5,7 @@
 namespace bp::trainer {
 namespace {
 
-// The finaliser of splitmix64: every bit of the input moves every bit of the output.
+// The finaliser of splitmix64: each bit of the input affects each bit of the output.
 std::uint64_t mix(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15ULL;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -20,7 +20,8 @@ DropoutRows::DropoutRows(const Dropout& dropout, const Layout& layout) : layout_
   row_.key[0] = static_cast<std::uint32_t>(key);
   row_.key[1] = static_cast<std::uint32_t>(key >> 32);
   row_.site = dropout.site;
-  // The share is rounded to 1/65536; scaling by what is really kept leaves the mean exact.
+  // The share is rounded to 1/65536. Scaling by the share that is really kept leaves the mean
+  // exact.
   row_.threshold = static_cast<std::uint16_t>(std::min(65535L, std::lround(dropout.share * 65536)));
   row_.scale = 65536.0F / (65536.0F - static_cast<float>(row_.threshold));
 }

@@ -1,4 +1,4 @@
-// Helpers of the functions' loops over rows.
+// Helpers for the loops over rows in functions.cc and attention.cc.
 #pragma once
 
 #include <ATen/Parallel.h>
@@ -16,7 +16,7 @@
 
 namespace bp::trainer {
 
-// The kernels' number type of a tensor's memory.
+// Returns a tensor's memory as the kernels' number type; null for an undefined tensor.
 template <class Number>
 Number* data(const at::Tensor& tensor) {
   return tensor.defined() ? static_cast<Number*>(tensor.data_ptr()) : nullptr;
@@ -32,7 +32,8 @@ void by_type(const at::Tensor& tensor, const Body& body) {
   }
 }
 
-// Runs body(begin, end) over 0..rows-1 in parallel; at least `grain` numbers a thread.
+// Runs body(begin, end) over the rows 0..rows-1 in parallel, with at least 16384 numbers per
+// thread.
 template <class Body>
 void for_rows(std::int64_t rows, std::int64_t width, const Body& body) {
   constexpr std::int64_t kGrain = 16384;
@@ -40,8 +41,9 @@ void for_rows(std::int64_t rows, std::int64_t width, const Body& body) {
                    body);
 }
 
-// The same for bodies that sum over rows: body(begin, end, sums) adds to `sums`, [width], and the
-// sums of fixed pieces are added in a fixed order, so that the number of threads does not show.
+// The same for bodies that sum over rows: body(begin, end, sums) adds to `sums`, [width]. The sums
+// of fixed pieces are added in a fixed order, so that the result does not depend on the number of
+// threads.
 template <class Body>
 at::Tensor sum_rows(std::int64_t rows, std::int64_t width, const Body& body) {
   constexpr std::int64_t kPieces = 16;
@@ -56,19 +58,19 @@ at::Tensor sum_rows(std::int64_t rows, std::int64_t width, const Body& body) {
   return at::sum(partial, {0});
 }
 
-// A Dropout as the kernels take it, for any row of `layout`, which must outlive it.
+// Converts a Dropout to the kernels' form for any row of `layout`, which must outlive this object.
 class DropoutRows {
  public:
   DropoutRows(const Dropout& dropout, const Layout& layout);
 
   [[nodiscard]] bool active() const { return row_.threshold != 0; }
-  // Of the activations' row `token`.
+  // Returns the form for the activations' row `token`.
   [[nodiscard]] kernels::DropoutRow of(std::int64_t token) const;
-  // Of the probabilities with which `token` of sample `row` looks at the others.
+  // Returns the form for the attention probabilities of the query `token` of sample `row`.
   [[nodiscard]] kernels::DropoutRow of(int row, int head, int token) const;
 
  private:
-  kernels::DropoutRow row_;  // all but row and sample
+  kernels::DropoutRow row_;  // everything except row and sample
   const Layout& layout_;
 };
 

@@ -40,7 +40,7 @@ std::uint64_t bytes_of(const SafetensorsEntry& entry) {
   return bytes;
 }
 
-// nlohmann's parser merges doubled keys silently; this throws instead.
+// Throws for duplicate keys, which nlohmann's parser would merge silently.
 Json parse_strictly(const std::string& text) {
   std::vector<std::set<std::string>> open;
   const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
@@ -61,7 +61,7 @@ Json parse_strictly(const std::string& text) {
 
 std::uint64_t natural(const Json& json, const std::string& name, const char* what) {
   if (!json.is_number_unsigned()) {
-    refuse(concat(in_quotes(name), ": a number in ", what, " is no natural number"));
+    refuse(concat(in_quotes(name), ": a number in ", what, " is not a natural number"));
   }
   return json.get<std::uint64_t>();
 }
@@ -119,9 +119,9 @@ SafetensorsHeader parse_safetensors_header(const std::string& text, std::uint64_
       header.entries.push_back(parse_entry(name, value));
       continue;
     }
-    if (!value.is_object()) refuse("__metadata__ is no object");
+    if (!value.is_object()) refuse("__metadata__ is not an object");
     for (const auto& [key, word] : value.items()) {
-      if (!word.is_string()) refuse(concat("__metadata__ ", in_quotes(key), " is no string"));
+      if (!word.is_string()) refuse(concat("__metadata__ ", in_quotes(key), " is not a string"));
       header.metadata[key] = word.get<std::string>();
     }
   }
@@ -138,7 +138,7 @@ SafetensorsHeader parse_safetensors_header(const std::string& text, std::uint64_
     expected = entry.end;
   }
   if (expected != data_bytes) {
-    refuse(concat("the header describes ", expected, " bytes, but ", data_bytes, " are there"));
+    refuse(concat("the header describes ", expected, " bytes, but ", data_bytes, " follow it"));
   }
   return header;
 }
@@ -158,7 +158,7 @@ class SafetensorsReader::Impl {
           parse_safetensors_header(read_text(*source_, kLengthBytes, length), size - data_begin_);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::invalid_argument) throw;
-      refuse(concat(name, " is no valid safetensors file: ", error.what()));
+      refuse(concat(name, " is not a valid safetensors file: ", error.what()));
     }
   }
 
@@ -192,7 +192,7 @@ void write_safetensors(const std::string& path, std::vector<SafetensorsItem> ite
     offset = end;
   }
   std::string text = json.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the data is aligned
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // aligns the data
 
   const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file) {

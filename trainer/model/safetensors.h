@@ -1,5 +1,5 @@
-// The safetensors format: named arrays in one file, a JSON header before them. No LibTorch here.
-// A file is trusted in nothing: every length and offset is checked before it is used.
+// The safetensors format: named arrays in one file, after a JSON header. No LibTorch here. Every
+// length and offset of a file is checked before it is used.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@
 
 namespace bp::trainer {
 
-// Bytes of one element of a type as the format names it; 0 for a name that it does not know.
+// Returns the bytes per element of a type in the format's notation; 0 for an unknown name.
 [[nodiscard]] std::uint64_t element_bytes(std::string_view type);
 
 struct SafetensorsEntry {
   std::string name;
   std::string type;                 // "F32", "F16", "BF16", "I64", ...
   std::vector<std::int64_t> shape;  // empty: a scalar
-  std::uint64_t begin = 0;          // bytes, from the end of the header
+  std::uint64_t begin = 0;          // in bytes, from the end of the header
   std::uint64_t end = 0;
 };
 
@@ -30,24 +30,24 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-// Checks and reads the header's JSON for a file with `data_bytes` bytes behind it. Throws
-// invalid_argument (doubled names, unknown types, sizes that contradict, holes, overlaps, bytes
-// left over); the text does not name the file.
+// Checks and parses the header's JSON for a file with `data_bytes` bytes after it. Throws
+// invalid_argument for duplicate names, unknown types, contradicting sizes, gaps, overlaps and
+// leftover bytes; the error does not name the file.
 [[nodiscard]] SafetensorsHeader parse_safetensors_header(const std::string& json,
                                                          std::uint64_t data_bytes);
 
 class SafetensorsReader {
  public:
-  // Throws io (can't be read) or invalid_argument (see above), naming `path`.
+  // Opens a file. Throws io if it cannot be read, or invalid_argument (see above), naming `path`.
   explicit SafetensorsReader(const std::string& path);
-  // The same from anywhere; errors call it `name`.
+  // The same for any source; errors name it `name`.
   SafetensorsReader(std::unique_ptr<ByteSource> source, const std::string& name);
   ~SafetensorsReader();
   SafetensorsReader(const SafetensorsReader&) = delete;
   SafetensorsReader& operator=(const SafetensorsReader&) = delete;
 
   [[nodiscard]] const SafetensorsHeader& header() const;
-  // Its bytes, (end - begin) of them, to `to`. Throws io.
+  // Reads the entry's (end - begin) bytes to `to`. Throws io.
   void read(const SafetensorsEntry& entry, void* to) const;
 
  private:
@@ -62,8 +62,8 @@ struct SafetensorsItem {
   const void* data = nullptr;  // row-major, little-endian
 };
 
-// Writes `path` (over what is there) with __metadata__ {"format": "pt"}, as transformers wants it,
-// and puts it on disk before it returns. Items are ordered by name. Throws io, naming `path`.
+// Writes `path`, replacing an existing file, with __metadata__ {"format": "pt"}, which transformers
+// requires, and syncs it to disk. Items are ordered by name. Throws io, naming `path`.
 void write_safetensors(const std::string& path, std::vector<SafetensorsItem> items);
 
 }  // namespace bp::trainer

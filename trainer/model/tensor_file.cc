@@ -15,7 +15,7 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::string_view kZip = "PK\3\4";
-// torch.save before 1.6: a pickle that begins with the number 0x1950a86a20f9469cfc6c.
+// torch.save before 1.6 wrote a pickle that begins with the number 0x1950a86a20f9469cfc6c.
 constexpr std::string_view kOldTorch = "\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"sv;
 constexpr std::string_view kPointer = "version https://git-lfs";
 
@@ -65,7 +65,7 @@ std::unique_ptr<TensorFile> open_tensor_file(std::unique_ptr<ByteSource> source,
     return open_torch_file(std::move(source));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_argument) throw;
-    refuse(concat("is no valid file of torch.save: ", error.what()));
+    refuse(concat("is not a valid file of torch.save: ", error.what()));
   }
   return nullptr;
 }

@@ -1,5 +1,5 @@
-// Weights by name, whatever file they lie in: model.safetensors or pytorch_model.bin. No LibTorch
-// here.
+// Reads weights by name from either kind of file: model.safetensors or pytorch_model.bin. No
+// LibTorch here.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,16 @@ class TensorFile {
  public:
   virtual ~TensorFile() = default;
   [[nodiscard]] virtual const std::vector<StoredTensor>& tensors() const = 0;
-  // All elements of tensors()[index], row-major, to `to`, which has room for them. Throws io.
+  // Reads all elements of tensors()[index], row-major, to `to`, which must have room for them.
+  // Throws io.
   virtual void read(std::size_t index, void* to) const = 0;
 };
 
-// Tells the format by the first bytes. Throws io (can't be read) or invalid_argument (broken, or
-// not of these two formats), naming `path`.
+// Opens a file and recognizes the format by its first bytes. Throws io if it cannot be read, or
+// invalid_argument if it is broken or in neither format, naming `path`.
 [[nodiscard]] std::unique_ptr<TensorFile> open_tensor_file(const std::string& path);
 
-// For tests: errors call it `name`.
+// For tests; errors name the source `name`.
 [[nodiscard]] std::unique_ptr<TensorFile> open_tensor_file(std::unique_ptr<ByteSource> source,
                                                            const std::string& name);
 

@@ -13,7 +13,7 @@
 namespace bp::trainer {
 namespace {
 
-// Those whose vocab.txt is used as ours; the last two say nothing of how.
+// The classes whose vocab.txt bp's tokenizer can use. The last two do not say how they tokenize.
 constexpr std::array<std::string_view, 6> kClasses = {
     "BertTokenizer",           "BertTokenizerFast",       "DistilBertTokenizer",
     "DistilBertTokenizerFast", "PreTrainedTokenizerFast", "TokenizersBackend"};
@@ -27,8 +27,8 @@ bool flag(const Json& json, const char* key, bool otherwise) {
 
 void require(const Json& json, const char* key, bool only) {
   if (flag(json, key, only) == only) return;
-  refuse(concat(key, " is ", only ? "false" : "true", ", and bp's tokenizer has ",
-                only ? "true" : "false", " only"));
+  refuse(concat(key, " is ", only ? "false" : "true", "; bp's tokenizer supports only ",
+                only ? "true" : "false"));
 }
 
 }  // namespace
@@ -40,14 +40,14 @@ TokenizerConfig parse_tokenizer_config(const std::string& text) {
       kind.is_null() || (kind.is_string() && std::find(kClasses.begin(), kClasses.end(),
                                                        kind.get<std::string>()) != kClasses.end());
   if (!known) {
-    refuse(concat("tokenizer_class is ", shown(kind), ", and bp has 'BertTokenizer' only"));
+    refuse(concat("tokenizer_class is ", shown(kind), "; bp supports only 'BertTokenizer'"));
   }
   TokenizerConfig config;
   config.lower_case = flag(json, "do_lower_case", true);
   require(json, "strip_accents", config.lower_case);
   require(json, "tokenize_chinese_chars", true);
   require(json, "do_basic_tokenize", true);
-  // Where there is no bound transformers writes 10^30.
+  // transformers writes 10^30 if there is no bound.
   const Json& length = find(json, "model_max_length");
   if (!length.is_null() && !(length.is_number() && length.get<double>() >= 3)) {
     refuse(concat("model_max_length is ", shown(length), "; it must be a number of 3 or more"));

@@ -1,5 +1,4 @@
-// How a model's texts become tokens, as Hugging Face's tokenizer_config.json says it. No LibTorch
-// here.
+// The tokenizer settings of a model, as in Hugging Face's tokenizer_config.json. No LibTorch here.
 #pragma once
 
 #include <optional>
@@ -9,19 +8,21 @@ namespace bp::trainer {
 
 struct TokenizerConfig {
   bool lower_case = true;
-  std::optional<int> max_length;  // the longest sample that the model is meant for, in tokens
+  std::optional<int> max_length;  // longest sample for which the model is meant, in tokens
   bool operator==(const TokenizerConfig&) const = default;
 };
 
-// Keys that it does not know are passed over. Throws invalid_argument, naming `path`, for broken
-// JSON and tokenizers that bp does not have (see parse_tokenizer_config); io when it can't be read.
+// Reads a file. Ignores unknown keys. Throws invalid_argument, naming `path`, for broken JSON and
+// tokenizers that bp does not have (see parse_tokenizer_config); throws io if the file cannot be
+// read.
 [[nodiscard]] TokenizerConfig read_tokenizer_config(const std::string& path);
 
-// The same from the file's text; errors don't name it. Refused: other classes than BERT's,
-// strip_accents other than do_lower_case, and texts that are not split at ideographs or not at all.
+// Parses the file's text; errors do not name the file. Refuses classes other than BERT's,
+// strip_accents that differs from do_lower_case, and tokenizers that do not split at ideographs or
+// do not split texts into words.
 [[nodiscard]] TokenizerConfig parse_tokenizer_config(const std::string& text);
 
-// The file's text, for BertTokenizer.
+// Returns the file's text for BertTokenizer.
 [[nodiscard]] std::string tokenizer_config_json(const TokenizerConfig& config);
 
 }  // namespace bp::trainer

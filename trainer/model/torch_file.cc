@@ -16,7 +16,8 @@
 namespace bp::trainer {
 namespace {
 
-// Copies the elements of a view that lies anyhow in `from`, whose first byte is the view's first.
+// Copies the elements of a view with any strides from `from`, whose first byte is that of the
+// view's first element.
 void gather(const PickledTensor& view, std::size_t element, const char* from, char* to) {
   std::vector<std::int64_t> index(view.shape.size(), 0);
   std::int64_t place = 0;
@@ -74,13 +75,13 @@ class TorchFile : public TensorFile {
 
   static std::string take_folder(const std::string& before, const std::string& name) {
     if (!before.empty()) refuse("it has several data.pkl");
-    if (name.size() == kPickle.size()) refuse("its data.pkl lies in no folder");
+    if (name.size() == kPickle.size()) refuse("its data.pkl is not in a folder");
     return name.substr(0, name.size() - kPickle.size());
   }
 
   void check_byte_order(const std::string& folder) const {
     const auto order = entries_.find(folder + "/byteorder");
-    if (order == entries_.end()) return;  // before PyTorch 2.1
+    if (order == entries_.end()) return;  // PyTorch before 2.1 did not write it
     const std::string text =
         read_text(*source_, order->second.offset, std::min<std::uint64_t>(order->second.bytes, 16));
     if (text != "little") refuse(concat("its byte order is ", in_quotes(text), ", not 'little'"));
@@ -90,7 +91,7 @@ class TorchFile : public TensorFile {
     const auto found = entries_.find(folder + "/data/" + view.storage);
     if (found == entries_.end()) {
       refuse(concat("the storage ", in_quotes(view.storage), " of ", in_quotes(view.name),
-                    " is not there"));
+                    " is missing"));
     }
     std::int64_t bytes = 0;
     const auto element = static_cast<std::int64_t>(element_bytes(view.type));
@@ -106,8 +107,8 @@ class TorchFile : public TensorFile {
   std::unique_ptr<ByteSource> source_;
   std::map<std::string, ZipEntry> entries_;
   std::vector<StoredTensor> tensors_;
-  std::vector<PickledTensor> views_;       // of the same tensors
-  std::vector<const ZipEntry*> storages_;  // of the same tensors, in entries_
+  std::vector<PickledTensor> views_;       // parallel to tensors_
+  std::vector<const ZipEntry*> storages_;  // parallel to tensors_, pointing into entries_
 };
 
 }  // namespace

@@ -22,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder in the making, or what has taken its name: gone unless it was renamed.
+// A temporary folder, which the destructor removes under its name: the new folder, or after an
+// exchange the old one.
 class PartFolder {
  public:
   explicit PartFolder(fs::path path) : path_(std::move(path)) {
@@ -42,9 +43,8 @@ class PartFolder {
   fs::path path_;
 };
 
-// Puts `part` in the place of `target`. What was there lies under the name of `part` then, or, on a
-// file system that cannot exchange two names (NFS), under `old`. Such a file system shows no
-// `target` for a moment.
+// Replaces `target` by `part`. The old target is afterwards at the name of `part`, or, on a file
+// system that cannot exchange two names (NFS), at `old`; there, `target` is absent for a moment.
 void put_in_place(const fs::path& part, const fs::path& target, const fs::path& old) {
   if (fs::exists(target)) {
     if (::renameat2(AT_FDCWD, part.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0) return;
@@ -108,7 +108,8 @@ void save_model(const Bert& model, const TokenizerFiles& tokenizer, const std::s
     const PartFolder part(concat(folder, ".part-", ::getpid()));
     save_weights(model, (part.path() / "model.safetensors").string());
     for (const auto& [name, text] : model_texts(model.config(), tokenizer)) {
-      write_whole_file((part.path() / name).string(), text);  // and all names before it, on disk
+      // Also syncs the folder with all earlier names.
+      write_whole_file((part.path() / name).string(), text);
     }
     put_in_place(part.path(), target, old);
     sync_folder(target.parent_path().string());

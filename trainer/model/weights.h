@@ -1,4 +1,4 @@
-// A model as a Hugging Face folder: config.json, model.safetensors, vocab.txt,
+// Saves and loads a model as a Hugging Face folder: config.json, model.safetensors, vocab.txt,
 // tokenizer_config.json.
 #pragma once
 
@@ -13,15 +13,16 @@ namespace bp::trainer {
 
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
-// Tensors with the names of Bert::parameters() (they themselves, or their gradients) under Hugging
-// Face's names: query, key and value apart. The results share memory with what is given, not its
-// graph.
+// Returns tensors that are named as in Bert::parameters() (the parameters, or their gradients)
+// under Hugging Face's names, with query, key and value separate. The results share the given
+// tensors' memory, not their graph.
 [[nodiscard]] NamedTensors hugging_face_names(const NamedTensors& tensors);
 
-// What a file of weights and a model have not in common. `missing` has Hugging Face's names, the
-// others the file's. All are sorted.
+// The differences between a file of weights and a model. `missing` has Hugging Face's names, the
+// others have the file's. All are sorted.
 struct LoadReport {
-  std::vector<std::string> missing;  // in the model, not in the file: they keep their first values
+  // In the model, not in the file: they keep their initial values.
+  std::vector<std::string> missing;
   std::vector<std::string> unexpected;  // in the file, not in the model: ignored
   std::vector<std::string> misshaped;   // "classifier.weight: [3, 128] in the file, [2, 128] here"
   [[nodiscard]] bool complete() const { return missing.empty() && misshaped.empty(); }
@@ -29,16 +30,18 @@ struct LoadReport {
 
 enum class Head : std::uint8_t { take, leave };
 
-// Sets what the file, model.safetensors or pytorch_model.bin, has. Floating point of any width is
-// taken. The prefix "bert." may be missing, DDP's "module." may stand before, and LayerNorm's
-// parameters may be called gamma and beta, as in old files. With Head::leave classifier.* keeps its
-// first values, and counts as missing. Calls parameters_changed(). Throws io or invalid_argument,
-// naming the file: broken, weights of whole numbers, two that mean the same.
+// Sets the parameters that the file (model.safetensors or pytorch_model.bin) has, from any
+// floating-point type. The prefix "bert." may be missing, names may have DDP's prefix "module.",
+// and LayerNorm's parameters may be called gamma and beta, as in old files. With Head::leave,
+// classifier.* keeps its initial values and counts as missing. Calls parameters_changed(). Throws
+// io or invalid_argument, naming the file, if it is broken, has weights of whole numbers, or has
+// two tensors for one parameter.
 LoadReport load_weights(Bert& model, const std::string& path, Head head = Head::take);
 
 void save_weights(const Bert& model, const std::string& path);
 
-// The model's parameters by the names and shapes of model.safetensors: views of its memory.
+// Returns the model's parameters with the names and shapes of model.safetensors, as views of its
+// memory.
 [[nodiscard]] NamedTensors named_weights(const Bert& model);
 
 struct TokenizerFiles {
@@ -47,16 +50,16 @@ struct TokenizerFiles {
   int max_length = 128;
 };
 
-// What a model's folder holds besides its weights, as (name, content): config.json,
+// Returns the files of a model's folder besides its weights, as (name, content): config.json,
 // tokenizer_config.json, vocab.txt.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> model_texts(
     const BertConfig& config, const TokenizerFiles& tokenizer);
 
-// Writes all four files into a folder beside `folder` and gives it that name, in exchange for a
-// `folder` that is there, so that readers see the old model or the new one, whole; all of it is
-// then on disk. Where the file system cannot exchange two names (NFS), no model is there for a
-// moment. Throws io, naming the file and, where the disk is full, how much is missing; a full disk
-// leaves `folder` as it was.
+// Writes all four files into a new folder next to `folder`, then exchanges it with `folder` if that
+// exists, so that readers see either the old or the new model, complete. Afterwards all of it is on
+// disk. If the file system cannot exchange two names (NFS), no model exists for a moment. Throws
+// io, naming the file and, if the disk is full, the missing space; a full disk leaves `folder` as
+// it was.
 void save_model(const Bert& model, const TokenizerFiles& tokenizer, const std::string& folder);
 
 }  // namespace bp::trainer

@@ -18,7 +18,7 @@ constexpr std::string_view kEnd = "PK\5\6";
 constexpr std::string_view kEnd64 = "PK\6\6";
 constexpr std::string_view kLocator64 = "PK\6\7";
 
-// Bytes of each record without its variable part.
+// The bytes of each record without its variable part.
 constexpr std::uint64_t kLocalBytes = 30;
 constexpr std::uint64_t kCentralBytes = 46;
 constexpr std::uint64_t kEndBytes = 22;
@@ -27,7 +27,7 @@ constexpr std::uint64_t kLocator64Bytes = 20;
 
 constexpr std::uint64_t kMaxComment = 0xffff;
 constexpr std::uint64_t kMaxDirectory = 32 << 20;  // a large BERT needs 40 KiB
-constexpr std::uint32_t kIn64 = 0xffffffff;        // "the number is in the 64-bit record"
+constexpr std::uint32_t kIn64 = 0xffffffff;        // means: the number is in the 64-bit record
 constexpr std::uint16_t kExtra64 = 1;
 
 std::uint16_t u16(const std::string& record, std::size_t at) {
@@ -44,10 +44,11 @@ struct Directory {
   std::uint64_t entries = 0;
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t limit = 0;  // where the records begin that tell of it: it must end before
+  // Offset of the records that describe the directory, which must end before them.
+  std::uint64_t limit = 0;
 };
 
-// The last record whose comment ends with the file.
+// Finds the last end record whose comment ends with the file.
 std::uint64_t find_end(const ByteSource& source) {
   const std::uint64_t size = source.size();
   if (size < kEndBytes) refuse(concat("it has only ", size, " bytes"));
@@ -57,7 +58,7 @@ std::uint64_t find_end(const ByteSource& source) {
     if (std::string_view(tail).substr(at, kEnd.size()) != kEnd) continue;
     if (at + kEndBytes + u16(tail, at + 20) == tail.size()) return begin + at;
   }
-  refuse("it has no directory at its end: it is cut off, or no zip file");
+  refuse("it has no directory at its end: it is cut off, or not a zip file");
 }
 
 Directory read_end64(const ByteSource& source,
@@ -95,7 +96,8 @@ Directory find_directory(const ByteSource& source) {
   return directory;
 }
 
-// Numbers that did not fit into 32 bits stand in an extra field, in this order.
+// Reads the numbers that did not fit into 32 bits from an extra field, which has them in this
+// order.
 void take_extra64(const std::string& extra, ZipEntry& entry, std::uint64_t& stored) {
   std::size_t at = 0;
   while (extra.size() - at >= 4) {
@@ -117,7 +119,7 @@ void take_extra64(const std::string& extra, ZipEntry& entry, std::uint64_t& stor
   }
 }
 
-// Moves entry.offset from the entry's local record to the bytes behind it.
+// Moves entry.offset from the entry's local record to the bytes after it.
 void pass_local_record(const ByteSource& source, std::uint64_t limit, ZipEntry& entry) {
   const std::uint64_t at = entry.offset;
   const auto outside = [&] {
@@ -138,7 +140,7 @@ void pass_local_record(const ByteSource& source, std::uint64_t limit, ZipEntry& 
   }
 }
 
-// The entry at `at` of the directory's text; moves `at` behind it.
+// Parses the entry at offset `at` of the directory's text and moves `at` behind it.
 ZipEntry parse_entry(const std::string& text, std::size_t& at) {
   if (text.size() - at < kCentralBytes || text.compare(at, kCentral.size(), kCentral) != 0) {
     refuse(concat("its directory is broken at its byte ", at));
@@ -173,7 +175,7 @@ std::vector<ZipEntry> read_zip_directory(const ByteSource& source) {
   for (std::size_t at = 0; at < text.size();) {
     ZipEntry entry = parse_entry(text, at);
     pass_local_record(source, directory.offset, entry);
-    if (!names.insert(entry.name).second) refuse(concat(in_quotes(entry.name), " is there twice"));
+    if (!names.insert(entry.name).second) refuse(concat(in_quotes(entry.name), " occurs twice"));
     entries.push_back(std::move(entry));
   }
   if (entries.size() != directory.entries) {

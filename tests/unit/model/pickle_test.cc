@@ -92,10 +92,10 @@ TEST(Pickle, RefusesOtherOperationsAndProtocols) {
 }
 
 TEST(Pickle, NeverReadsBeyondItsBytes) {
-  EXPECT_EQ(refused(""), "the pickle's byte 0: 1 bytes are wanted, and 0 are left");
-  EXPECT_THAT(refused(kProtocol + "J\1\2"), HasSubstr("4 bytes are wanted, and 2 are left"));
+  EXPECT_EQ(refused(""), "the pickle's byte 0: 1 bytes are needed, but 0 are left");
+  EXPECT_THAT(refused(kProtocol + "J\1\2"), HasSubstr("4 bytes are needed, but 2 are left"));
   EXPECT_THAT(refused(kProtocol + "X\xff\xff\xff\xff"s + "abc"),
-              HasSubstr("4294967295 bytes are wanted, and 3 are left"));
+              HasSubstr("4294967295 bytes are needed, but 3 are left"));
   EXPECT_THAT(refused(kProtocol + "\x8a\x09"s + "123456789"), HasSubstr("a number of 9 bytes"));
   EXPECT_THAT(refused(kProtocol + "ctorch"), HasSubstr("a name does not end"));
   const std::string whole = OneTensor().pickle();
@@ -136,7 +136,7 @@ TEST(Pickle, WantsADictionaryOfTensors) {
   EXPECT_EQ(refused(many + "u."), "it has 100001 tensors; the most that bp reads is 100000");
   const std::string whole = OneTensor().pickle();
   const std::string item = whole.substr(3, whole.size() - 4);  // w and its tensor
-  EXPECT_EQ(refused(kProtocol + "}" + item + item + "."), "'w' is there twice");
+  EXPECT_EQ(refused(kProtocol + "}" + item + item + "."), "'w' occurs twice");
 }
 
 TEST(Pickle, RefusesTensorsBeyondTheirStorage) {
@@ -154,11 +154,11 @@ TEST(Pickle, RefusesTensorsBeyondTheirStorage) {
   EXPECT_EQ(refused_if([](OneTensor& o) { o.storage_elements = 0; }),
             "tensor 'w' reaches element 5 of a storage of 0");
   EXPECT_EQ(refused_if([](OneTensor& o) { o.offset = ~0ULL; }),
-            "tensor 'w' is broken: its offset is no natural number");
+            "tensor 'w' is broken: its offset is not a natural number");
   EXPECT_EQ(refused_if([](OneTensor& o) {
               o.strides = tuple({3, ~0ULL});
             }),
-            "tensor 'w' is broken: its strides is no natural number");
+            "tensor 'w' is broken: its strides is not a natural number");
   EXPECT_EQ(refused_if([](OneTensor& o) {
               o.shape = tuple({1ULL << 40, 1ULL << 40});
             }),
@@ -170,7 +170,7 @@ TEST(Pickle, RefusesTensorsBeyondTheirStorage) {
   EXPECT_EQ(refused_if([](OneTensor& o) { o.strides = tuple({1}); }),
             "tensor 'w' is broken: 2 dimensions and 1 strides");
   EXPECT_EQ(refused_if([](OneTensor& o) { o.shape = "N"; }),
-            "tensor 'w' is broken: its shape is no tuple");
+            "tensor 'w' is broken: its shape is not a tuple");
   EXPECT_EQ(refused_if([](OneTensor& o) { o.shape = tuple(std::vector<std::uint64_t>(17, 1)); }),
             "tensor 'w' has 17 dimensions; the most that bp reads is 16");
   EXPECT_THAT(refused_if([](OneTensor& o) { o.storage_type = "ComplexFloatStorage"; }),

@@ -91,9 +91,9 @@ TEST(TorchFile, RefusesOtherFilesByName) {
                "one, or convert it to safetensors"));
   EXPECT_THAT(
       refused(kGolden + "checkpoint.bin"),
-      EndsWith("checkpoint.bin is no valid file of torch.save: 'model' is a dictionary, not "
+      EndsWith("checkpoint.bin is not a valid file of torch.save: 'model' is a dictionary, not "
                "a tensor: save the state_dict alone"));
-  EXPECT_THAT(refused(kGolden + "make.py"), HasSubstr("make.py is no valid safetensors file: "));
+  EXPECT_THAT(refused(kGolden + "make.py"), HasSubstr("make.py is not a valid safetensors file: "));
   EXPECT_THAT(refusal([] { (void)open_tensor_file("/nowhere/x.bin"); }, ErrorCode::io),
               HasSubstr("cannot open /nowhere/x.bin: No such file"));
   EXPECT_THAT(refusal([] { (void)open_tensor_file(kGolden); }, ErrorCode::io),
@@ -110,7 +110,7 @@ class Handmade : public ::testing::Test {
           "x.bin");
     });
   }
-  const std::string is_none_ = "x.bin is no valid file of torch.save: ";
+  const std::string is_none_ = "x.bin is not a valid file of torch.save: ";
   // "a" of two float32.
   const std::string one_ =
       "\x80\2}X\1\0\0\0actorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nFloatStorage\n"
@@ -118,14 +118,14 @@ class Handmade : public ::testing::Test {
 };
 
 TEST_F(Handmade, StoragesMustBeThereAndFit) {
-  EXPECT_EQ(refused({{"m/data.pkl", one_}}), is_none_ + "the storage '0' of 'a' is not there");
+  EXPECT_EQ(refused({{"m/data.pkl", one_}}), is_none_ + "the storage '0' of 'a' is missing");
   EXPECT_EQ(refused({{"m/data.pkl", one_}, {"m/data/0", "1234567"}}),
             is_none_ + "the storage '0' of 'a' has 7 bytes, not 2 elements of 4");
 }
 
 TEST_F(Handmade, TheArchiveMustBeOne) {
   EXPECT_EQ(refused({{"m/x", ""}}), is_none_ + "it has no data.pkl");
-  EXPECT_EQ(refused({{"/data.pkl", one_}}), is_none_ + "its data.pkl lies in no folder");
+  EXPECT_EQ(refused({{"/data.pkl", one_}}), is_none_ + "its data.pkl is not in a folder");
   EXPECT_EQ(refused({{"m/data.pkl", one_}, {"n/data.pkl", one_}}),
             is_none_ + "it has several data.pkl");
   EXPECT_EQ(refused({{"m/data.pkl", one_}, {"m/byteorder", "big"}}),

@@ -52,7 +52,7 @@ TEST(ZipReader, RefusesWhatTorchSaveNeverWrites) {
   EXPECT_EQ(refused({{{"a", "x", 8}}}),
             "'a' is compressed; torch.save stores its entries as they are");
   EXPECT_EQ(refused({{{"a", "x", 0, 1}}}), "'a' is encrypted");
-  EXPECT_EQ(refused({{{"a", "x"}, {"a", "y"}}}), "'a' is there twice");
+  EXPECT_EQ(refused({{{"a", "x"}, {"a", "y"}}}), "'a' occurs twice");
   SmallZip disks{{{"a", "x"}}};
   disks.disk = 1;
   EXPECT_EQ(refused(disks), "it is spread over several disks");
@@ -78,7 +78,7 @@ TEST(ZipReader, RefusesWhatIsCutOffOrChanged) {
   const std::string whole = zip.bytes();
   EXPECT_EQ(refused_bytes("PK\3\4"), "it has only 4 bytes");
   EXPECT_EQ(refused_bytes(whole.substr(0, whole.size() - 1)),
-            "it has no directory at its end: it is cut off, or no zip file");
+            "it has no directory at its end: it is cut off, or not a zip file");
   const auto changed = [&](std::size_t at, const std::string& bytes) {
     std::string text = whole;
     return refused_bytes(text.replace(at, bytes.size(), bytes));

@@ -204,8 +204,9 @@ TEST_F(ModelSourceTest, AModelThatDoesNotFitIsRefused) {
 
   std::ofstream(path("model/model.safetensors")) << "rubbish";
   EXPECT_THAT(refusal(65, [&] { (void)find_model(path("model")); }),
-              HasSubstr("no valid safetensors"));
-  EXPECT_THAT(refusal(65, [&] { (void)load_model(lacking); }), HasSubstr("no valid safetensors"));
+              HasSubstr("not a valid safetensors"));
+  EXPECT_THAT(refusal(65, [&] { (void)load_model(lacking); }),
+              HasSubstr("not a valid safetensors"));
   std::filesystem::remove(path("model/model.safetensors"));
   EXPECT_THAT(refusal(66, [&] { (void)load_model(find_model(path("model"))); }),
               HasSubstr("no model.safetensors"));

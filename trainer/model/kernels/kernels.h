@@ -1,10 +1,11 @@
-// The element-wise half of the encoder: what lies between two matrix products, one pass over memory
-// each. Plain loops (loops.cc), compiled for several instruction sets; kernels() picks the best
-// that this processor has.
+// The element-wise half of the encoder: the operations between two matrix products, each in one
+// pass over memory. They are plain loops (loops.cc), compiled for several instruction sets;
+// kernels() chooses the best one that the processor supports.
 //
-// Each function works on one row, so that callers cut the work among threads as they like. Which
-// elements dropout drops is the same on every processor; sums may differ in their last bits.
-// `Number` is float or BFloat16; all arithmetic is in fp32. Sums (`*_sum`) are added to.
+// Each function processes one row, so that callers may divide the work among threads as they like.
+// Dropout drops the same elements on every processor; sums may differ in their last bits. `Number`
+// is float or BFloat16; all arithmetic is in fp32. Functions add to sums (`*_sum`) and do not set
+// them.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +14,19 @@
 
 namespace bp::trainer::kernels {
 
-// The widest row: scratch of this many floats stands on the stack.
+// The widest row. Functions have scratch arrays of this many floats on the stack.
 inline constexpr int kMaxRow = 4096;
 
-// Which numbers a row's dropout draws: Philox4x32-10 keyed by (seed, step), counted by (site,
-// sample, row, element). `row` is the token, with the head above it for attention probabilities.
+// Determines the numbers that a row's dropout draws: Philox4x32-10 keyed by (seed, step), with the
+// counter (site, sample, row, element). `row` is the token, with the head in its upper 16 bits for
+// attention probabilities.
 struct DropoutRow {
   std::uint32_t key[2] = {0, 0};
   std::uint32_t row = 0;
   std::uint32_t sample = 0;
   std::uint32_t site = 0;
-  std::uint16_t threshold = 0;  // an element is dropped when its 16 random bits are below it
-  float scale = 1;              // what kept elements are multiplied by: 1 / (share kept)
+  std::uint16_t threshold = 0;  // an element is dropped if its 16 random bits are below this
+  float scale = 1;              // factor of the kept elements: 1 / (share kept)
 };
 
 template <class Number>
@@ -33,12 +35,12 @@ struct Kernels {
   void (*embed)(
       Number* out, const float* word, const float* position, const float* type, int width);
 
-  // z = residual + dropout(x + bias); y = gamma * (z - mean) * rstd + beta. Without bias, residual
-  // or dropout: null. `z` is kept for the backward pass.
+  // z = residual + dropout(x + bias); y = gamma * (z - mean) * rstd + beta. bias, residual and
+  // dropout may be null. `z` is kept for the backward pass.
   struct AddNorm {
     Number* z = nullptr;
     Number* y = nullptr;
-    float* mean = nullptr;  // one number each
+    float* mean = nullptr;  // one number; rstd also
     float* rstd = nullptr;
     const Number* x = nullptr;
     const float* bias = nullptr;
@@ -51,8 +53,8 @@ struct Kernels {
   };
   void (*add_norm)(const AddNorm& row);
 
-  // dz = the norm's backward of dy, the residual's gradient; dx = dropout's backward of dz. Without
-  // dropout dx may be dz.
+  // dz is the gradient of z and so of the residual, by the norm's backward of dy; dx is dropout's
+  // backward of dz. Without dropout, dx may be dz.
   struct AddNormBackward {
     Number* dz = nullptr;
     Number* dx = nullptr;
@@ -69,13 +71,13 @@ struct Kernels {
   };
   void (*add_norm_backward)(const AddNormBackward& row);
 
-  // y = gelu(x + bias), with erf as BERT has it.
+  // y = gelu(x + bias), with erf, as in BERT.
   void (*gelu)(Number* y, const Number* x, const float* bias, int width);
   void (*gelu_backward)(
       Number* dx, float* bias_sum, const Number* dy, const Number* x, const float* bias, int width);
 
-  // p = softmax(scale * scores) over the first `valid` columns, 0 behind; dropped = dropout(p).
-  // `p` may be `scores`. Without dropout `dropped` is null.
+  // p = softmax(scale * scores) over the first `valid` columns, 0 in the others; dropped =
+  // dropout(p). `p` may be `scores`. Without dropout, `dropped` is null.
   void (*softmax)(Number* p,
                   Number* dropped,
                   const Number* scores,
@@ -83,8 +85,8 @@ struct Kernels {
                   int width,
                   float scale,
                   const DropoutRow* dropout);
-  // The scores' gradient from that of `dropped`, which it may overwrite. Without dropout `dropped`
-  // is `p`.
+  // Computes the scores' gradient from that of `dropped`, which it may overwrite. Without dropout,
+  // `dropped` is `p`.
   void (*softmax_backward)(Number* d_scores,
                            const Number* p,
                            const Number* dropped,
@@ -95,8 +97,8 @@ struct Kernels {
 
   void (*dropout)(Number* y, const Number* x, int width, const DropoutRow& dropout);
 
-  // One token's row [parts, heads, size] to and from matrices of one head each: part p, head h lies
-  // at heads[p] + h * stride[p]. Where heads[p] is null, split leaves the part out and merge
+  // Copy one token's row [parts, heads, size] to and from matrices of one head each: part p, head h
+  // is at heads[p] + h * stride[p]. If heads[p] is null, split_heads skips the part and merge_heads
   // writes zeros. `bias` and `bias_sum` may be null.
   struct Heads {
     Number* heads[3] = {nullptr, nullptr, nullptr};
@@ -109,15 +111,16 @@ struct Kernels {
   void (*merge_heads)(Number* row, float* bias_sum, const Heads& from);
 };
 
-// The instruction sets that the loops are compiled for: on x86-64 these three, elsewhere the first.
+// The instruction sets for which the loops are compiled: all three on x86-64, only the first
+// elsewhere.
 enum class Isa : std::uint8_t { baseline, avx2, avx512 };
 
-// Whether this processor has it.
+// Returns whether this processor supports it.
 [[nodiscard]] bool is_supported(Isa isa);
-// The last one that it has.
+// Returns the last one that this processor supports.
 [[nodiscard]] Isa best_isa();
 
-// The loops for `isa`, which must be supported.
+// Returns the loops for `isa`, which this processor must support.
 template <class Number>
 [[nodiscard]] const Kernels<Number>& kernels(Isa isa);
 template <>
@@ -125,13 +128,14 @@ const Kernels<float>& kernels<float>(Isa isa);
 template <>
 const Kernels<BFloat16>& kernels<BFloat16>(Isa isa);
 
-// Those for the best instruction set.
+// Returns the loops for the best instruction set.
 template <class Number>
 [[nodiscard]] const Kernels<Number>& kernels() {
   return kernels<Number>(best_isa());
 }
 
-// 128 uniform 16-bit numbers, the `block`th of the row: what dropout compares with its threshold.
+// Returns 128 uniform 16-bit numbers, the `block`th of the row, which dropout compares with its
+// threshold.
 void random_block(std::uint16_t out[128], std::uint32_t block, const DropoutRow& row);
 
 }  // namespace bp::trainer::kernels

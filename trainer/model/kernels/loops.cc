@@ -1,28 +1,29 @@
-// The loops of kernels.h. This file is compiled once for each instruction set, with BP_ISA naming
-// it, and left to the compiler's vectoriser. It must not call inline functions of the standard
+// The loops of kernels.h. This file is compiled once for each instruction set, which BP_ISA names,
+// and relies on the compiler's vectoriser. It must not call inline functions of the standard
 // library: the linker keeps one copy of those, perhaps one that an older processor cannot run.
 #include "trainer/model/kernels/loops.h"
 
 namespace bp::trainer::kernels::BP_ISA {
 namespace {
 
-constexpr int kLanes = 16;  // of a random block; a fixed number, so that vector width never shows
+// Lanes of a random block; fixed, so that results do not depend on the vector width.
+constexpr int kLanes = 16;
 constexpr int kBlock = 128;
 
 float load(float x) { return x; }
 float load(BFloat16 x) { return __builtin_bit_cast(float, static_cast<std::uint32_t>(x) << 16); }
 void store(float& to, float x) { to = x; }
-// Rounds to nearest even; NaN stays NaN.
+// Rounds to the nearest even; NaN stays NaN.
 void store(BFloat16& to, float x) {
   const auto bits = __builtin_bit_cast(std::uint32_t, x);
   const std::uint32_t rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
   to = static_cast<BFloat16>(static_cast<std::uint16_t>(x != x ? 0x7fc0U : rounded));
 }
 
-// e^x for x <= 0, relative error below 2e-7; e^-87 for all below.
+// Returns e^x for x <= 0, with a relative error below 2e-7; e^-87 for all x below -87.
 float exponential(float x) {
   constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it leaves the nearest integer
-  const float clamped = x < -87.0F ? -87.0F : x;  // in this order NaN stays NaN
+  const float clamped = x < -87.0F ? -87.0F : x;  // in this order, NaN stays NaN
   const float n = (clamped * 1.44269504F + kRound) - kRound;
   const float r = (clamped - n * 0.693359375F) - n * -2.12194440e-4F;
   float p = 1.9875691500e-4F;
@@ -36,8 +37,8 @@ float exponential(float x) {
   return p * __builtin_bit_cast(float, power);
 }
 
-// The standard normal distribution at x: `below` its integral, `density` itself. Formula 7.1.26 of
-// Abramowitz and Stegun, absolute error below 1e-7.
+// The standard normal distribution at x: `below` is its integral up to x, `density` its density. By
+// formula 7.1.26 of Abramowitz and Stegun, with an absolute error below 1e-7.
 struct Normal {
   float below;
   float density;
@@ -94,7 +95,8 @@ void philox(std::uint16_t* __restrict out, std::uint32_t block, const DropoutRow
   }
 }
 
-// factor[i] = 0 where element i is dropped, else the scale; `width` rounded up to a block.
+// Sets factor[i] to 0 if element i is dropped, else to the scale. Writes `width` numbers rounded up
+// to a block.
 void dropout_factors(float* __restrict factor, int width, const DropoutRow& row) {
   const float scale = row.scale;
   const std::uint16_t threshold = row.threshold;
@@ -253,7 +255,7 @@ void softmax_backward(Number* d_scores,
                       int valid,
                       int width,
                       float scale) {
-  // d_p = d_dropped * factor, and p * factor = dropped: the factors themselves are not needed.
+  // d_p = d_dropped * factor, and p * factor = dropped, so the factors themselves are not needed.
   float product[kMaxRow];
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
