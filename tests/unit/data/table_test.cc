@@ -156,7 +156,7 @@ TEST(Separator, IsNamedOrACharacter) {
   expect_input_error(2, "--separator: 'semikolon' cannot separate fields",
                      "did you mean 'semicolon'?", [] { (void)parse_separator("semikolon"); });
   for (const char* none : {"", "x", "7", "\"", "\n", ";;"}) {
-    expect_input_error(2, "separates no fields", "one punctuation mark",
+    expect_input_error(2, "cannot separate fields", "one punctuation mark",
                        [&] { (void)parse_separator(none); });
   }
 }

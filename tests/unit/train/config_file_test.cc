@@ -103,7 +103,7 @@ TEST_F(ConfigFile, BadValuesNameTheirLine) {
   refused_in_line_2("batch: many", "--batch: 'many' is not a whole number", "--help");
   refused_in_line_2("precision: bf61", "--precision: 'bf61' is none of", "did you mean 'bf16'?");
   refused_in_line_2("split: [0.8, 0.2]", "--split: '0.8,0.2' is not three shares", "0.8,0.1,0.1");
-  refused_in_line_2("split: [0.8, 0.1, 0.2]", "split 0.8,0.1,0.2 is not a division", "sum to 1");
+  refused_in_line_2("split: [0.8, 0.1, 0.2]", "split 0.8,0.1,0.2 does not divide", "sum to 1");
   refused_in_line_2("separator: semikolon", "--separator: 'semikolon'",
                     "did you mean 'semicolon'?");
   refused_in_line_2("rebuild: maybe", "rebuild: 'maybe' is neither true nor false",
