@@ -265,9 +265,9 @@ TEST(Safetensors, BrokenHeadersAreRefused) {
   EXPECT_THAT(refusal("{" + one("a", "F31", "[1]", "[0,4]") + "}", 4),
               HasSubstr("unknown type 'F31'"));
   EXPECT_THAT(refusal("{" + one("a", "F32", "[-1]", "[0,4]") + "}", 4),
-              HasSubstr("no natural number"));
+              HasSubstr("not a natural number"));
   EXPECT_THAT(refusal("{" + one("a", "F32", "[1.5]", "[0,4]") + "}", 4),
-              HasSubstr("no natural number"));
+              HasSubstr("not a natural number"));
   EXPECT_THAT(refusal("{" + one("a", "F32", "[4294967296,4294967296]", "[0,0]") + "}", 0),
               HasSubstr("too large"));
   EXPECT_THAT(refusal("{" + one("a", "F32", "[9223372036854775808]", "[0,4]") + "}", 4),

@@ -119,7 +119,7 @@ TEST_F(Files, MetricsHoldTheCommunicatorsCounters) {
 
   std::ofstream(path("m")) << older << R"(,"comm":{"operations":-1}})" << '\n';
   EXPECT_THAT([&] { (void)read_metrics(path("m")); },
-              ThrowsMessage<Error>(HasSubstr("\"operations\" is -1, no whole number")));
+              ThrowsMessage<Error>(HasSubstr("\"operations\" is -1, not a whole number")));
 }
 
 TEST_F(Files, MetricsHoldValuesThatJsonLacks) {
@@ -191,7 +191,7 @@ TEST_F(Files, MetricsErrorsNameTheFileAndLine) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr(path("m") + ", line 2 is not a line of metrics: "
-                                                    "\"step\" is \"two\", no whole number"));
+                                                    "\"step\" is \"two\", not a whole number"));
   }
 }
 
