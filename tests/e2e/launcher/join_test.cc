@@ -182,7 +182,7 @@ TEST_F(JoinTest, ADryRunSaysWhatWouldBeWaitedFor) {
   EXPECT_THAT(
       with({"train", "a b"}),
       ContainsRegex("^program: train 'a b'\nwould serve on port [0-9]+; 3 of 4 ranks are "
-                    "there: .* \\(3 slots\\)\nwould wait 30.0 s \\(--start-timeout\\) for 1 "
+                    "present: .* \\(3 slots\\)\nwould wait 30.0 s \\(--start-timeout\\) for 1 "
                     "rank; on each other machine: bprun --join .*:[0-9]+ --slots N\n$"));
   const auto json = nlohmann::json::parse(with({"--json", "train"}));
   EXPECT_EQ(json.at("ranks"), 4);
