@@ -176,24 +176,25 @@ void OutputHub::show_all() {
 // Warns once about stdout and once about the files.
 void OutputHub::look_for_loss() {
   if (out_.lost() > 0 && !std::exchange(loss_reported_, true)) {
-    say_aloud(concat("bprun: warning: ", in_words(out_), " cannot be written: ",
-                     error_text(out_.error()), "; the job continues, and this output is lost"));
+    print_always(concat("bprun: warning: ", in_words(out_), " cannot be written: ",
+                        error_text(out_.error()), "; the job continues, and this output is lost"));
   }
   const RankFiles::Loss& loss = files_.loss();
   if (loss.bytes > 0 && !std::exchange(file_loss_reported_, true)) {
-    say_aloud(concat("bprun: warning: ", loss.path, " cannot be written: ", error_text(loss.error),
-                     "; the job continues, and the files of --output are incomplete"));
+    print_always(concat("bprun: warning: ", loss.path,
+                        " cannot be written: ", error_text(loss.error),
+                        "; the job continues, and the files of --output are incomplete"));
   }
 }
 
 void OutputHub::say_losses() {
   if (out_.lost() > 0) {
-    say_aloud(concat("bprun: ", out_.lost(), " bytes of output are lost: ", in_words(out_), ": ",
-                     error_text(out_.error())));
+    print_always(concat("bprun: ", out_.lost(), " bytes of output are lost: ", in_words(out_), ": ",
+                        error_text(out_.error())));
   }
   if (const RankFiles::Loss& loss = files_.loss(); loss.bytes > 0) {
-    say_aloud(concat("bprun: ", loss.bytes, " bytes are missing in the files of --output: ",
-                     loss.path, ": ", error_text(loss.error)));
+    print_always(concat("bprun: ", loss.bytes, " bytes are missing in the files of --output: ",
+                        loss.path, ": ", error_text(loss.error)));
   }
 }
 
@@ -219,11 +220,11 @@ void OutputHub::acknowledge() {
 
 void OutputHub::say(std::string_view text) {
   if (!options_.quiet) {
-    say_aloud(text);
+    print_always(text);
   }
 }
 
-void OutputHub::say_aloud(std::string_view text) {
+void OutputHub::print_always(std::string_view text) {
   const bool yellow = err_colours_ && text.find("warning:") != std::string_view::npos;
   const std::string_view begin = err_.at_line_start() || live_ ? "" : "\n";
   print(err_, concat(begin, yellow ? kYellow : "", printable(text), yellow ? kNoColour : "", "\n"));

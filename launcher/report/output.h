@@ -56,7 +56,7 @@ class OutputHub {
   // Returns the width of the line that rank 0 may redraw on the terminal; 0 without a terminal.
   [[nodiscard]] int live_columns() const;
   [[nodiscard]] bool all_written() const { return out_.pending() == 0 && err_.pending() == 0; }
-  [[nodiscard]] bool nobody_reads() const { return out_.broken(); }
+  [[nodiscard]] bool stdout_has_no_reader() const { return out_.broken(); }
   // Returns whether some output could not be written although a reader or a file exists.
   [[nodiscard]] bool has_lost() const { return out_.lost() + files_.loss().bytes > 0; }
   // Prints the number of bytes lost, if any.
@@ -80,7 +80,7 @@ class OutputHub {
   void show(const Output& output, RankStream& stream);
   void look_for_loss();
   void look_for_cut(const Output& output, const RankStream& stream);
-  void say_aloud(std::string_view text);  // prints also if the launcher is quiet
+  void print_always(std::string_view text);  // prints also if the launcher is quiet
   void set_live_line();
   void print(Sink& sink, std::string_view lines);
   void show_due_warnings();

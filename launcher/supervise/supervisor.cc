@@ -185,7 +185,7 @@ void Supervisor::look_for_failure() {
   }
   if (auto failure = monitor_.failure(Clock::now())) {
     fail(std::move(*failure));
-  } else if (output_.nobody_reads()) {
+  } else if (output_.stdout_has_no_reader()) {
     output_.say("bprun: no process reads the output any more");
     on_signal(SIGPIPE);
   }
