@@ -31,7 +31,7 @@ void Descendants::reap() {
 
 std::string Descendants::cause_of(const siginfo_t& end) {
   const bool killed = end.si_code == CLD_KILLED && end.si_status == SIGKILL;
-  return killed && !killing_ ? oom_killer_.word_about(end.si_pid) : "";
+  return killed && !killing_ ? oom_killer_.explain_kill(end.si_pid) : "";
 }
 
 void Descendants::stop_leftovers(std::optional<pid_t> spared) {

@@ -93,7 +93,7 @@ std::string group_of(const std::string& process) {
 
 }  // namespace
 
-std::string oom_word(std::string_view record, pid_t pid) {
+std::string explain_log_record(std::string_view record, pid_t pid) {
   if (record.find(concat("Killed process ", pid, " (")) == std::string_view::npos) {
     return "";
   }
@@ -140,15 +140,15 @@ OomKiller::OomKiller()
   }
 }
 
-std::string OomKiller::word_about(pid_t pid) {
-  if (std::string word = word_of_log(pid); !word.empty()) {
-    return word;
+std::string OomKiller::explain_kill(pid_t pid) {
+  if (std::string text = explanation_in_log(pid); !text.empty()) {
+    return text;
   }
   // The process may have been moved to a group of its own. Version 1 does not show the group of a
   // process that has ended.
   const std::string group = group_of(std::to_string(pid));
-  std::string word = word_of_group(group);
-  return word.empty() && group != own_group_ ? word_of_group(own_group_) : word;
+  std::string text = explanation_of_group(group);
+  return text.empty() && group != own_group_ ? explanation_of_group(own_group_) : text;
 }
 
 // Each read() returns one record.
@@ -169,16 +169,16 @@ void OomKiller::read_log() {
   }
 }
 
-std::string OomKiller::word_of_log(pid_t pid) {
+std::string OomKiller::explanation_in_log(pid_t pid) {
   read_log();
-  std::string word;
+  std::string text;
   for (const std::string& record : records_) {
-    word = word.empty() ? oom_word(record, pid) : word;
+    text = text.empty() ? explain_log_record(record, pid) : text;
   }
-  return word;
+  return text;
 }
 
-std::string OomKiller::word_of_group(const std::string& folder) {
+std::string OomKiller::explanation_of_group(const std::string& folder) {
   const auto kills = kills_in(folder);
   if (!kills || *kills <= known_[folder]) {
     return "";

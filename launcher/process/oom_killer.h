@@ -21,12 +21,12 @@ class OomKiller {
   // Explains the end of a child that SIGKILL ended and that is not reaped yet: from the kernel's
   // log, else from the kill counts of its control group. Returns an empty text if neither can be
   // read or neither shows such a kill.
-  [[nodiscard]] std::string word_about(pid_t pid);
+  [[nodiscard]] std::string explain_kill(pid_t pid);
 
  private:
   void read_log();
-  [[nodiscard]] std::string word_of_log(pid_t pid);
-  [[nodiscard]] std::string word_of_group(const std::string& folder);
+  [[nodiscard]] std::string explanation_in_log(pid_t pid);
+  [[nodiscard]] std::string explanation_of_group(const std::string& folder);
 
   Fd log_;                            // empty if this process may not read the log
   std::vector<std::string> records_;  // the log's records about kills
@@ -37,7 +37,7 @@ class OomKiller {
 
 // Returns what a record of the kernel's log says about the process; empty if the record is not
 // about it.
-[[nodiscard]] std::string oom_word(std::string_view record, pid_t pid);
+[[nodiscard]] std::string explain_log_record(std::string_view record, pid_t pid);
 
 // Returns the number of kills from the text of a group's memory.events (version 2) or
 // memory.oom_control (version 1); nothing if the text has no such count.

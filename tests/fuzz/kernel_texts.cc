@@ -8,7 +8,7 @@
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace bp::launcher;
   const std::string text = bp::test::text_of(data, size);
-  const std::string word = oom_word(text, 4711);
+  const std::string word = explain_log_record(text, 4711);
   if (word.find('\n') != std::string::npos) std::abort();
   (void)oom_kills(text);
   const std::size_t end = std::min(text.find('\0'), text.size());

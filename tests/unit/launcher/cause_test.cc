@@ -66,10 +66,10 @@ constexpr const char* kRecord =
     "anon-rss:64776kB, file-rss:1532kB, shmem-rss:0kB, UID:0 pgtables:232kB oom_score_adj:0";
 
 TEST(OomKillerWords, AreFoundInTheKernelsLog) {
-  EXPECT_EQ(oom_word(kRecord, 4711),
+  EXPECT_EQ(explain_log_record(kRecord, 4711),
             "the kernel killed it because its control group is out of memory; it held 63 MiB");
-  EXPECT_EQ(oom_word(kRecord, 471), "");
-  EXPECT_EQ(oom_word("3,1,2,-;Out of memory: Killed process 5 (x)", 5),
+  EXPECT_EQ(explain_log_record(kRecord, 471), "");
+  EXPECT_EQ(explain_log_record("3,1,2,-;Out of memory: Killed process 5 (x)", 5),
             "the kernel killed it because the host is out of memory");
 }
 
