@@ -35,12 +35,13 @@ std::vector<int> least_busy(std::vector<Gpu> gpus) {
 
 void check_available(const GpuHost& host, const std::vector<int>& wanted) {
   for (const int index : wanted) {
-    if (find_gpu(host.there, index) == nullptr) {
-      throw Error(ErrorCode::unavailable,
-                  concat("host ", host.name, " has no GPU ", index, ": ",
-                         host.there.gpus.empty() ? host.there.problem
-                                                 : concat("it has ", host.there.gpus.size()),
-                         " (bprun gpus lists them)"));
+    if (find_gpu(host.available, index) == nullptr) {
+      throw Error(
+          ErrorCode::unavailable,
+          concat("host ", host.name, " has no GPU ", index, ": ",
+                 host.available.gpus.empty() ? host.available.problem
+                                             : concat("it has ", host.available.gpus.size()),
+                 " (bprun gpus lists them)"));
     }
   }
 }
@@ -53,14 +54,14 @@ std::vector<int> candidates(const GpuHost& host) {
     check_available(host, wanted);
     return wanted;
   }
-  if (host.there.gpus.empty()) {
-    throw Error(
-        ErrorCode::unavailable,
-        concat("host ", host.name, " has no GPU: ",
-               host.there.problem.empty() ? "its driver reports none" : host.there.problem));
+  if (host.available.gpus.empty()) {
+    throw Error(ErrorCode::unavailable,
+                concat("host ", host.name, " has no GPU: ",
+                       host.available.problem.empty() ? "its driver reports none"
+                                                      : host.available.problem));
   }
-  return request.kind == GpuRequest::Kind::least ? least_busy(host.there.gpus)
-                                                 : indices_of(host.there.gpus);
+  return request.kind == GpuRequest::Kind::least ? least_busy(host.available.gpus)
+                                                 : indices_of(host.available.gpus);
 }
 
 std::size_t wanted_number(const GpuHost& host, std::size_t left) {
@@ -98,20 +99,20 @@ std::vector<std::vector<int>> choose_gpus(const std::vector<GpuHost>& hosts, boo
   std::map<std::string, std::set<int>> given;  // by machine
   std::vector<std::vector<int>> chosen;
   for (const GpuHost& host : hosts) {
-    std::set<int>& gone = given[host.machine];
+    std::set<int>& taken = given[host.machine];
     std::vector<int> gpus = candidates(host);
     if (!shared) {
-      std::erase_if(gpus, [&gone](int gpu) { return gone.contains(gpu); });
+      std::erase_if(gpus, [&taken](int gpu) { return taken.contains(gpu); });
     }
     const std::size_t number = wanted_number(host, gpus.size());
     if (gpus.empty() || number > gpus.size()) {
       throw Error(ErrorCode::unavailable,
                   concat("host ", host.name, " has ", gpus.size(), " of the ",
                          std::max<std::size_t>(number, 1), " GPUs requested",
-                         gone.empty() ? "" : "; other hosts of that machine have the rest"));
+                         taken.empty() ? "" : "; other hosts of that machine have the rest"));
     }
     gpus.resize(number);
-    gone.insert(gpus.begin(), gpus.end());
+    taken.insert(gpus.begin(), gpus.end());
     chosen.push_back(std::move(gpus));
   }
   return chosen;
@@ -122,7 +123,7 @@ std::vector<std::string> taken_gpus(const std::vector<GpuHost>& hosts,
   std::vector<std::string> lines;
   for (std::size_t host = 0; host < hosts.size(); ++host) {
     for (const int index : chosen[host]) {
-      const Gpu* gpu = find_gpu(hosts[host].there, index);
+      const Gpu* gpu = find_gpu(hosts[host].available, index);
       if (gpu != nullptr && !gpu->processes.empty()) {
         lines.push_back(concat("warning: GPU ", index, " on ", hosts[host].name, " is in use by ",
                                owners_of(*gpu), "; load ", gpu->load, " %, ",

@@ -25,7 +25,7 @@ struct GpuHost {
   // The GPUs that the host list names; they override the request.
   std::optional<std::vector<int>> named;
   std::optional<int> ranks;  // unset: one rank per GPU that it gets
-  GpuList there;
+  GpuList available;
   GpuRequest request = {};
 };
 

@@ -14,7 +14,7 @@ std::vector<std::string> give_gpus(const std::vector<GpuWish>& wishes, bool shar
                      .machine = wish.machine,
                      .named = wish.host->gpus,
                      .ranks = wish.host->slots,
-                     .there = wish.available,
+                     .available = wish.available,
                      .request = parse_gpu_request(wish.gpus)});
   }
   const auto chosen = choose_gpus(hosts, shared);

@@ -12,8 +12,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 GpuHost host(const std::string& name, std::vector<Gpu> gpus, std::optional<int> ranks = {}) {
-  GpuHost host{.name = name, .machine = name, .named = {}, .ranks = ranks, .there = {}};
-  host.there.gpus = std::move(gpus);
+  GpuHost host{.name = name, .machine = name, .named = {}, .ranks = ranks, .available = {}};
+  host.available.gpus = std::move(gpus);
   return host;
 }
 
@@ -105,7 +105,7 @@ TEST(GpuChoice, HostsOfOneMachineDivideItsGpus) {
 
 TEST(GpuChoice, AHostWithoutGpusSaysWhy) {
   GpuHost none = host("b", {});
-  none.there.problem = "no NVIDIA driver";
+  none.available.problem = "no NVIDIA driver";
   EXPECT_EQ(refusal({none}, "all"), "host b has no GPU: no NVIDIA driver");
   EXPECT_EQ(refusal({none}, "0"), "host b has no GPU 0: no NVIDIA driver (bprun gpus lists them)");
 }
