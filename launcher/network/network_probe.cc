@@ -15,9 +15,9 @@ constexpr std::size_t kMostAddresses = 8;  // per host; the likeliest come first
 }  // namespace
 
 HostToProbe host_to_probe(const Host& host, const Hello& hello, const std::string& interface) {
-  const bool ours = hello.machine == make_hello(0).machine;
-  const bool meant = host.interface.empty() && (ours || !address_bytes(interface));
-  return {host.name, hello.machine, hello.server_address, meant ? interface : host.interface};
+  const bool same_machine = hello.machine == make_hello(0).machine;
+  const bool applies = host.interface.empty() && (same_machine || !address_bytes(interface));
+  return {host.name, hello.machine, hello.server_address, applies ? interface : host.interface};
 }
 
 HostToProbe launcher_to_probe(const std::string& seen, const std::string& interface) {

@@ -42,8 +42,8 @@ bool has_open(int pid, const std::string& target) {
   std::error_code error;
   std::filesystem::directory_iterator entry(concat("/proc/", pid, "/fd"), error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    std::error_code gone;
-    if (std::filesystem::read_symlink(entry->path(), gone) == target) {
+    std::error_code ignored;
+    if (std::filesystem::read_symlink(entry->path(), ignored) == target) {
       return true;
     }
   }

@@ -164,28 +164,28 @@ Plan make_plan(const PrepareOptions& options) {
   return plan;
 }
 
-std::string difference(const Fingerprint& there, const Fingerprint& here) {
+std::string difference(const Fingerprint& stored, const Fingerprint& wanted) {
   std::string text;
   const auto compare = [&](const std::string& key) {
-    const std::string a = value_in(there, key);
-    const std::string b = value_in(here, key);
+    const std::string a = value_in(stored, key);
+    const std::string b = value_in(wanted, key);
     if (a != b) {
       text += concat(text.empty() ? "" : "; ", key, " is ", a, " there, ", b, " here");
     }
   };
-  for (const auto& entry : here) {
+  for (const auto& entry : wanted) {
     compare(entry.first);
   }
-  for (const auto& entry : there) {
-    if (value_in(here, entry.first) == "not given") {
+  for (const auto& entry : stored) {
+    if (value_in(wanted, entry.first) == "not given") {
       compare(entry.first);
     }
   }
   return text;
 }
 
-std::string changed_source(const Fingerprint& there, const Plan& plan) {
-  Fingerprint as_now = there;
+std::string changed_source(const Fingerprint& stored, const Plan& plan) {
+  Fingerprint as_now = stored;
   std::string text;
   for (const SourceFile& source : plan.sources) {
     const std::string key = source_key(source);

@@ -52,11 +52,11 @@ void require_split(const std::array<double, 3>& split);
 // Throws InputError (2, 65, 66) for options that cannot be right and for files that are not tables.
 [[nodiscard]] Plan make_plan(const PrepareOptions& options);
 
-// Returns "max length is 128 there, 64 here; ...", or "" if they are equal.
-[[nodiscard]] std::string difference(const Fingerprint& there, const Fingerprint& here);
+// Returns "max length is 128 there, 64 here; ..."; "" if the fingerprints are equal.
+[[nodiscard]] std::string difference(const Fingerprint& stored, const Fingerprint& wanted);
 
 // Returns "the data file reviews.csv has changed (1,200 bytes, XXH3 ... then, 1,234 bytes, XXH3 ...
 // now)" if only the content of source files differs, else "".
-[[nodiscard]] std::string changed_source(const Fingerprint& there, const Plan& plan);
+[[nodiscard]] std::string changed_source(const Fingerprint& stored, const Plan& plan);
 
 }  // namespace bp::trainer

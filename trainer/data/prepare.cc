@@ -27,9 +27,9 @@ std::string needed_by(const Plan& plan, const SampleStore& store) {
 // Returns whether the existing store is the one that `plan` would make. If not, only --rebuild may
 // replace it, and not even that while a run needs it.
 bool matches(const Plan& plan, const SampleStore& store) {
-  const Fingerprint there = store.fingerprint();
-  const std::string difference_here = difference(there, plan.fingerprint);
-  if (difference_here.empty()) return true;
+  const Fingerprint stored = store.fingerprint();
+  const std::string differences = difference(stored, plan.fingerprint);
+  if (differences.empty()) return true;
   const std::string run = needed_by(plan, store);
   if (plan.options.rebuild) {
     if (run.empty()) return false;
@@ -39,10 +39,10 @@ bool matches(const Plan& plan, const SampleStore& store) {
                      kStoreHint);
   }
   const char* const hint = plan.options.may_rebuild && run.empty() ? kRebuildHint : kStoreHint;
-  if (const std::string change = changed_source(there, plan); !change.empty()) {
+  if (const std::string change = changed_source(stored, plan); !change.empty()) {
     throw InputError(65, concat(change, " since the store ", plan.store, " was made"), hint);
   }
-  throw InputError(2, concat("the store ", plan.store, " was made differently: ", difference_here),
+  throw InputError(2, concat("the store ", plan.store, " was made differently: ", differences),
                    hint);
 }
 

@@ -82,8 +82,8 @@ class TensorParser {
                           item(storage, 2).kind == PickleKind::text &&
                           item(storage, 2).text.size() <= kMaxStorageName;
     if (!complete) refuse("is broken: it has no storage");
-    for (const auto& [theirs, ours] : kTypes) {
-      if (item(storage, 1).text == theirs) result.type = ours;
+    for (const auto& [torch_type, type] : kTypes) {
+      if (item(storage, 1).text == torch_type) result.type = type;
     }
     if (result.type.empty()) refuse("is broken: its storage has no type");
     result.storage = item(storage, 2).text;
