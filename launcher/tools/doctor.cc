@@ -68,14 +68,14 @@ int Diagnosis::count(Grade grade) const {
 }
 
 Diagnosis diagnose(const JobPlan& plan, const Survey& survey) {
-  const Hello ours = make_hello(0);
+  const Hello own = make_hello(0);
   const std::vector<HostAnswer>& answers = survey.hosts;
   Diagnosis diagnosis;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const HostAnswer& answer = answers[i];
     HostDiagnosis host{plan.placement[i].host.name, {check_reach(plan.hosts[i], answer)}};
     if (answer.hello) {
-      host.checks.push_back(check_version(*answer.hello, ours));
+      host.checks.push_back(check_version(*answer.hello, own));
     }
     if (answer.facts) {
       check_facts(answer, plan.placement[i].host, host.checks);

@@ -37,16 +37,16 @@ std::string limit_text(std::uint64_t bytes) {
 
 }  // namespace
 
-Check check_version(const Hello& theirs, const Hello& ours) {
+Check check_version(const Hello& remote, const Hello& own) {
   Check check{.topic = "version",
-              .text = concat(theirs.version, " (build ", theirs.build.substr(0, 12), ")")};
-  if (theirs.protocol != ours.protocol || theirs.version != ours.version) {
+              .text = concat(remote.version, " (build ", remote.build.substr(0, 12), ")")};
+  if (remote.protocol != own.protocol || remote.version != own.version) {
     check.grade = Grade::fail;
-    check.text += concat("; here it is ", ours.version, " (build ", ours.build.substr(0, 12), ")");
+    check.text += concat("; here it is ", own.version, " (build ", own.build.substr(0, 12), ")");
     check.fix = "install the same bprun there, or name another by --remote-bprun PATH";
-  } else if (theirs.build != ours.build) {
+  } else if (remote.build != own.build) {
     check.grade = Grade::warn;
-    check.text += concat("; here it is build ", ours.build.substr(0, 12));
+    check.text += concat("; here it is build ", own.build.substr(0, 12));
     check.fix = "install the same build on all hosts";
   }
   return check;

@@ -7,7 +7,7 @@
 
 namespace bp::launcher {
 
-[[nodiscard]] Check check_version(const Hello& theirs, const Hello& ours);
+[[nodiscard]] Check check_version(const Hello& remote, const Hello& own);
 [[nodiscard]] Check check_clock(const HostAnswer& answer);
 [[nodiscard]] Check check_cores(const Hello& hello, const HostFacts& facts);
 [[nodiscard]] Check check_open_files(const HostFacts& facts);
