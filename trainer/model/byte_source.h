@@ -1,4 +1,4 @@
-// Sources of bytes with random access: a file, or memory (in tests). No LibTorch here.
+// Sources of bytes with random access: a file, or memory (in tests). Does not use LibTorch.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The configuration of a BERT, as in Hugging Face's config.json. No LibTorch here.
+// The configuration of a BERT, as in Hugging Face's config.json. Does not use LibTorch.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The pickle in a pytorch_model.bin, as torch.save writes it for a state_dict: a dictionary of
-// tensors, each a view of a storage elsewhere in the file. No LibTorch here.
+// tensors, each a view of a storage elsewhere in the file. Does not use LibTorch.
 //
 // Nothing is ever executed. A pickle is a program for a small stack machine that may name any
 // function of Python. This reader has nine kinds of value, knows three functions and ten types of

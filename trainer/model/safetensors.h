@@ -1,5 +1,5 @@
-// The safetensors format: named arrays in one file, after a JSON header. No LibTorch here. Every
-// length and offset of a file is checked before it is used.
+// The safetensors format: named arrays in one file, after a JSON header. Does not use LibTorch.
+// Every length and offset of a file is checked before it is used.
 #pragma once
 
 #include <cstddef>

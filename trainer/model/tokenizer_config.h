@@ -1,4 +1,5 @@
-// The tokenizer settings of a model, as in Hugging Face's tokenizer_config.json. No LibTorch here.
+// The tokenizer settings of a model, as in Hugging Face's tokenizer_config.json. Does not use
+// LibTorch.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // A pytorch_model.bin is a zip of one pickle, NAME/data.pkl, and the bytes of each storage,
-// NAME/data/0, NAME/data/1, ... No LibTorch here.
+// NAME/data/0, NAME/data/1, ... Does not use LibTorch.
 #pragma once
 
 #include "trainer/model/tensor_file.h"

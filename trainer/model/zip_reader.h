@@ -1,5 +1,5 @@
 // The zip container as PyTorch writes it: stored (not compressed) entries, listed in a central
-// directory at the end of the file, with or without the 64-bit extension. No LibTorch here.
+// directory at the end of the file, with or without the 64-bit extension. Does not use LibTorch.
 //
 // Every count, length and offset of a file is checked before it is used. Refuses what PyTorch never
 // writes (compression, encryption, several disks). Ignores check sums, because torch.save can leave
