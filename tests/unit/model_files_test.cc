@@ -85,7 +85,7 @@ TEST_F(ModelFiles, BadConfigsAreRefusedByName) {
   EXPECT_THAT(refusal(R"({"hidden_act": "relu"})"), HasSubstr("hidden_act is 'relu'"));
   const std::string sizes =
       R"("vocab_size": 9, "hidden_size": 10, "num_hidden_layers": 1, "intermediate_size": 4)";
-  EXPECT_THAT(refusal("{" + sizes + R"(, "num_attention_heads": 3})"), HasSubstr("no multiple"));
+  EXPECT_THAT(refusal("{" + sizes + R"(, "num_attention_heads": 3})"), HasSubstr("not a multiple"));
   EXPECT_THAT(refusal("{" + sizes + R"(, "num_attention_heads": 0})"),
               HasSubstr("num_attention_heads is 0; it must be at least 1"));
   EXPECT_THAT(refusal("{" + sizes + R"(, "num_attention_heads": 2, "hidden_dropout_prob": 1})"),

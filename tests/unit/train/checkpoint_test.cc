@@ -329,7 +329,7 @@ TEST(CheckpointState, RefusesMalformedText) {
   EXPECT_EQ(parse_state(to_json(state)).position.used, 99);
   EXPECT_THAT(refused("{}"), HasSubstr("format"));
   EXPECT_THAT(refused(R"({"format": 9})"), HasSubstr("its format is 9, and this program knows 1"));
-  EXPECT_THAT(refused(R"({"format": 1, "step": "x"})"), HasSubstr(R"("step" is "x", no whole)"));
+  EXPECT_THAT(refused(R"({"format": 1, "step": "x"})"), HasSubstr(R"("step" is "x", not a whole)"));
 }
 
 // Parsing every prefix, and every text with one replaced byte, succeeds or throws an Error.
