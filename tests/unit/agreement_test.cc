@@ -21,7 +21,7 @@ Operation operation(Operation::Kind kind, std::size_t count) {
   return result;
 }
 
-TEST(Describe, TellsApartWhatMustAgree) {
+TEST(Describe, DiffersForWhateverMustAgree) {
   Operation sum = operation(Operation::Kind::all_reduce, 12);
   EXPECT_EQ(describe(sum), "all_reduce sum of 12 bf16");
   sum.name = "loss";
@@ -67,15 +67,15 @@ TEST(Header, EveryPartChangesTheSlot) {
   EXPECT_EQ(slots.size(), 1 + others.size());
 }
 
-// Each rank of an all_to_all_v has counts of its own.
-TEST(Header, CountsOfAnAllToAllVAreEachRanksOwn) {
+// Each rank of an all_to_all_v has counts of its own, so they must not change the slot.
+TEST(Header, CountsOfAnAllToAllVDoNotChangeTheSlot) {
   Operation one = operation(Operation::Kind::all_to_all_v, 0);
   Operation other = one;
   other.counts = {1, 2};
   EXPECT_EQ((Header{"world", 3, &other, "auto"}).slot(), (Header{"world", 3, &one, "auto"}).slot());
 }
 
-TEST(Agreement, ShowsWhatEachRankAsksForUntilItIsForgotten) {
+TEST(Agreement, ShowsWhatEachRankAsksForUntilForgotten) {
   test::MemoryStoreServer server;
   const auto store = server.connect(0);
   const std::vector<int> members = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
@@ -93,7 +93,8 @@ TEST(Agreement, ShowsWhatEachRankAsksForUntilItIsForgotten) {
                                    testing::Pair(2, "nothing more, having finished"),
                                    testing::Pair(10, "all_reduce sum of 12 bf16")));
   EXPECT_THAT(agreement.shown(4), testing::IsEmpty());
-  EXPECT_THAT(agreement.shown(31), testing::IsEmpty()) << "rank 10's of 3 is not rank 0's of 31";
+  EXPECT_THAT(agreement.shown(31), testing::IsEmpty())
+      << "the key of rank 10 and collective 3 must differ from that of rank 0 and collective 31";
   EXPECT_THAT(Agreement(*store, "world.2", members).shown(3), testing::IsEmpty());
   agreement.forget(1, by_ring);
   EXPECT_FALSE(agreement.shown(3).contains(1));
@@ -101,8 +102,8 @@ TEST(Agreement, ShowsWhatEachRankAsksForUntilItIsForgotten) {
   store->goodbye();
 }
 
-// Each part of a grouped reduction by itself: the same tensors but for one type, one count, or the
-// place of an end between two.
+// Changes each part of a grouped reduction by itself: one type, one count, or the boundary between
+// two tensors.
 TEST(Header, EveryTensorOfAGroupChangesTheSlot) {
   const auto grouped = [](std::vector<View> tensors) {
     Operation group = operation(Operation::Kind::all_reduce_grouped, 0);
@@ -139,7 +140,7 @@ TEST(Header, EachScaleChangesTheSlot) {
   EXPECT_EQ(slots.size(), 6U);
 }
 
-// The data of a message travel by a slot of their own.
+// The data of a message travel in a slot of their own.
 TEST(MessageSlot, ChangesWithEveryPart) {
   const MessageRoute route{.group = 7, .sender = 1, .receiver = 2, .tag = 3, .bytes = 4};
   EXPECT_EQ(message_slot(route), message_slot(route));
@@ -155,12 +156,12 @@ TEST(MessageSlot, ChangesWithEveryPart) {
   EXPECT_EQ(slots.size(), 1 + others.size());
 }
 
-TEST(Disagreement, IsNoneWhereAllThatIsShownIsTheSame) {
+TEST(Disagreement, IsNoneIfAllRanksAskForTheSame) {
   EXPECT_FALSE(disagreement({}, 1, "world"));
   EXPECT_FALSE(disagreement({{0, "barrier"}, {2, "barrier"}}, 1, "world"));
 }
 
-TEST(Disagreement, ListsWhoAskedForWhat) {
+TEST(Disagreement, ListsWhatEachRankAskedFor) {
   EXPECT_EQ(
       disagreement({{0, "a"}, {1, "b"}, {2, "a"}, {3, "c"}}, 17, "world"),
       "ranks disagree on collective 17 of world: ranks 0, 2 asked for a; rank 1 for b; rank 3 "

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What docs/acceptance.md names must exist: check_acceptance.py SOURCE_FOLDER
+"""Checks that everything docs/acceptance.md names exists: check_acceptance.py SOURCE_FOLDER
 
 - tests as `Suite.Name`, then `Name` of the same suite in the same row; a `*` stands for any letters;
-- the file beside a test, as "(unit: store_test.cc)", which must define the last test before it;
+- the file after a test, as "(unit: store_test.cc)", which must define the last test before it;
 - checks as `scripts/acceptance NAME`; fuzz targets as `scripts/fuzz NAME`, then `NAME`;
-- CTest's names with a `*`.
-An id of a row stands in one row only.
+- names of CTest with a `*`.
+Each id must appear in one row only.
 """
 import collections
 import fnmatch
@@ -14,7 +14,7 @@ import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
-files_of = collections.defaultdict(set)  # of a test, "Suite.Name"
+files_of = collections.defaultdict(set)  # by the test's "Suite.Name"
 for source in (root / "tests").rglob("*.cc"):
     for suite, name in re.findall(r"^(?:TYPED_)?TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\)", source.read_text(), re.M):
         files_of[f"{suite}.{name}"].add(source.relative_to(root / "tests").as_posix())

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares the table docs/layers with the includes of the tree at ROOT: check_layers.py [ROOT]. Prints each include
-that the table does not allow, each entry of the table that no include needs, and each circle of folders."""
+that the table does not allow, each entry of the table that no include needs, and each cycle of folders."""
 
 import graphlib
 import pathlib
@@ -11,14 +11,14 @@ SOURCES = ("include", "base", "comm", "launcher", "trainer")
 
 
 def read_table(text):
-    """{folder: folders that it may include}. A line that begins with a blank continues the one before it."""
+    """Returns {folder: folders that it may include}. A line that begins with a blank continues the previous one."""
     lines = re.sub(r"\n[ \t]+", " ", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)).splitlines()
     entries = [line.split(":") for line in lines if line.strip()]
     return {folder.strip(): set(allowed.split()) for folder, allowed in entries}
 
 
 def includes_of(root):
-    """(file, included file, its folder, the other's) of every #include "..." that leaves its folder."""
+    """Yields (file, included file, its folder, the other's folder) for every #include "..." that leaves its folder."""
     for top in SOURCES:
         for file in sorted((root / top).rglob("*")):
             if file.suffix not in (".h", ".cc"):

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Man pages have every option of --help, and groff accepts them: check_man_pages.py SOURCE BIN PROGRAM...
+"""Checks that man pages have every option of --help and that groff accepts them.
 
-Exits with 77 where groff is not installed.
+check_man_pages.py SOURCE BIN PROGRAM...
+
+Exits with 77 if groff is not installed.
 """
 import pathlib
 import re

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Holds the rules of scripts/mutate against lines of code: check_mutation.py SOURCE_FOLDER
+"""Applies the rules of scripts/mutate to lines of code: check_mutation.py SOURCE_FOLDER
 
-The generator comes from PyPI, so that no test of every day needs it: what is held here are our filter of what it makes,
-the list of equivalent mutants, the draw and the count.
+The generator comes from PyPI, so this test does not use it. It checks the filter of the generated mutants, the list of
+equivalent mutants, the sampling and the count.
 """
 import contextlib
 import importlib.machinery
@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True
 loader = importlib.machinery.SourceFileLoader("mutate", str(root / "scripts/mutate"))
 mutate = importlib.util.module_from_spec(importlib.util.spec_from_loader("mutate", loader))
 loader.exec_module(mutate)
-import mutants  # noqa: E402  scripts/mutate made it known
+import mutants  # noqa: E402  found through scripts/mutate
 import trial  # noqa: E402
 
 problems = []
@@ -42,9 +42,9 @@ for old, new, wanted in [
         ("return a->x;", "return a+>x;", False),
         ("return a <= b;", "return a === b;", False),
         ("int x1 = a;", "int x0 = a;", False),
-        ("return 0;", "return (0+1);", False),  # 1 is made too
+        ("return 0;", "return (0+1);", False),  # 1 is generated too
         ("if (a && f(b)) x();", "if (a && (1==1);", False),  # parentheses
-        ("f(begin_);", "f(end_);", False)]:  # no such word in the file
+        ("f(begin_);", "f(end_);", False)]:  # no such word exists in the file
     expect(mutants.means_something(old, new, KNOWN | {"begin_"}), wanted, f"{old} ==> {new}")
 
 expect(mutants.without_statement("  f(a);", "x = 1;"), ";", "a statement")

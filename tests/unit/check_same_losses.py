@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/run_train_compare tells losses that are the same from those that are not."""
+"""Checks that bench/run_train_compare distinguishes equal losses from different ones."""
 import math
 import pathlib
 import sys

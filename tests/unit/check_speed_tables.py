@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/run_speed_comm judges right: which times pass which target, and that who is missing is shown."""
+"""Checks how bench/run_speed_comm judges times by its targets, and that it shows missing measurements."""
 import contextlib
 import io
 import pathlib
@@ -24,7 +24,7 @@ def results_of(allocated, any_memory, peer, gloo):
     results = tables.Results()
     for system, times in ((OURS["allocated"], allocated), (OURS["any"], any_memory), (PEERS["impi"], peer),
                           (PEERS["gloo"], gloo)):
-        # The median counts, not what happened once.
+        # The median decides, not a single outlier.
         for factor in (1, 50, 1):
             results.add(system, CASE, dict(zip(CASE.sizes, (time * factor for time in times))))
     return results
@@ -100,7 +100,7 @@ class Ending(unittest.TestCase):
     SKIPPED = checks.Check("c", "no such program", "2", None)
 
     def end(self, *found):
-        """The exit code, and the last line."""
+        """Returns the exit code and the last line."""
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             code = checks.finish(list(found))

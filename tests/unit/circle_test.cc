@@ -1,4 +1,4 @@
-// Ranks that wait for each other in a circle, told from ranks that are only late.
+// Ranks that wait for each other in a cycle, as opposed to ranks that are only late.
 #include "comm/message/circle.h"
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@ namespace {
 
 using Kind = WaitNote::Kind;
 
-// Rank 0 waits to receive from 1, 1 from 2, 2 from 0; nothing is in flight.
+// Rank 0 waits to receive from 1, 1 from 2, and 2 from 0. Nothing is in flight.
 std::map<int, WaitNote> circle_of_three() {
   std::map<int, WaitNote> notes;
   for (int rank = 0; rank < 3; ++rank) {
@@ -31,7 +31,7 @@ NoteOf from(const std::map<int, WaitNote>& notes) {
   };
 }
 
-TEST(Circle, NotesComeBackFromTheirText) {
+TEST(Circle, NotesSurviveTheirText) {
   const WaitNote note{.kind = Kind::send,
                       .peer = 2,
                       .number = 7,
@@ -70,7 +70,7 @@ TEST(Circle, NeedsANoteOfEachRank) {
 
 TEST(Circle, IsNoneWhileAPacketIsInFlight) {
   auto notes = circle_of_three();
-  notes[2].posted[1] = 5;  // for rank 1, which has handled 4
+  notes[2].posted[1] = 5;  // for rank 1, which has handled 4 packets
   for (int rank = 0; rank < 3; ++rank) EXPECT_FALSE(find_circle(rank, 0, from(notes)));
 }
 
@@ -96,8 +96,9 @@ TEST(Circle, LeadsIntoACollectiveThatThisRankHasNotBegun) {
   auto notes = circle_of_three();
   notes[1] = {.kind = Kind::collective, .number = 3, .posted = {4, 4, 4}, .handled = {4, 4, 4}};
   EXPECT_TRUE(find_circle(0, 3, from(notes)));
-  EXPECT_FALSE(find_circle(0, 4, from(notes)));  // it takes part, asynchronously
-  EXPECT_FALSE(find_circle(1, 3, from(notes)));  // which waits for no message
+  EXPECT_FALSE(find_circle(0, 4, from(notes)));  // this rank already takes part, asynchronously
+  // rank 1 itself is in the collective, not in a message
+  EXPECT_FALSE(find_circle(1, 3, from(notes)));
 }
 
 TEST(Circle, IsNotSeenThroughAReceiveFromAnyRank) {
@@ -106,8 +107,8 @@ TEST(Circle, IsNotSeenThroughAReceiveFromAnyRank) {
   EXPECT_FALSE(find_circle(0, 0, from(notes)));
 }
 
-// A chain into a circle of others is told by those.
-TEST(Circle, OfOthersHasOnlyThose) {
+// A chain that leads into a cycle of other ranks is reported by those ranks only.
+TEST(Circle, OfOtherRanksHoldsOnlyThose) {
   auto notes = circle_of_three();
   notes[0].peer = 1;
   notes[1].peer = 2;

@@ -1,4 +1,4 @@
-// comm_bench without ranks: its command line, its inputs, its arithmetic.
+// Tests comm_bench without ranks: its command line, inputs and arithmetic.
 #include <gmock/gmock.h>
 
 #include <set>
@@ -24,7 +24,7 @@ CommandLine parse(std::vector<const char*> arguments) {
   return parse_command_line(static_cast<int>(arguments.size()), arguments.data());
 }
 
-TEST(CommBenchOptions, DefaultsAreThoseOfTheDesign) {
+TEST(CommBenchOptions, DefaultsAreAsDocumented) {
   const CommandLine line = parse({});
   ASSERT_TRUE(line.options);
   EXPECT_EQ(line.options->op, "all_reduce");
@@ -57,7 +57,7 @@ TEST(CommBenchOptions, SizesMayBeListed) {
   EXPECT_FALSE(pace_for(*parse({}).options, 4).touch);
 }
 
-TEST(CommBenchOptions, WhatIsWrongIsNamedWithAHint) {
+TEST(CommBenchOptions, ErrorsNameTheMistakeWithAHint) {
   const std::vector<std::pair<std::vector<const char*>, const char*>> cases = {
       {{"--op", "all_redduce"}, "all_redduce not in {all_reduce,reduce"},
       {{"--backend", "nccl"}, "nccl not in {auto,shm,gloo,gloo-native,gloo-native-batch}"},
@@ -96,7 +96,8 @@ TEST(CommBenchOptions, HelpAndVersionAreNoErrors) {
   EXPECT_THAT(parse({"--version"}).text, StartsWith("comm_bench "));
 }
 
-// Adding rank by rank in the type itself, in any order, must not round: then one answer is right.
+// Adding rank by rank in the type itself must not round, in any order, so that there is only one
+// right answer.
 TEST(CommBenchInputs, SumsAreExactInEveryType) {
   for (const DataType type : kDataTypes) {
     for (const int ranks : {1, 2, 7, 64}) {
@@ -114,8 +115,8 @@ TEST(CommBenchInputs, SumsAreExactInEveryType) {
   }
 }
 
-// What an all-reduce in place makes of its own result, as often as most_repetitions() says.
-TEST(CommBenchInputs, SumsOfSumsAreExactAsOftenAsIsSaid) {
+// An all-reduce in place sums its own result again, up to most_repetitions() times.
+TEST(CommBenchInputs, SumsOfSumsAreExactUpToTheMostRepetitions) {
   for (const DataType type : kDataTypes) {
     for (const int ranks : {2, 3, 4, 7, 8}) {
       const int most = std::min(most_repetitions(type, ranks), 9);
@@ -143,7 +144,7 @@ TEST(CommBenchInputs, PatternsRepeat) {
   EXPECT_EQ(pattern.wrong_elements(memory.data(), DataType::f16), 2U);
 }
 
-TEST(CommBenchInputs, TellRanksAndElementsApart) {
+TEST(CommBenchInputs, DifferBetweenRanksAndElements) {
   std::set<std::vector<std::byte>> seen;
   for (int r = 0; r < 4; ++r) {
     for (std::size_t j = 0; j < 1000; ++j) seen.insert(input_of(DataType::f64, r, 4, j, 1));
@@ -176,7 +177,7 @@ TEST(CommBenchReport, BandwidthIsTenToTheNineBytesASecond) {
   EXPECT_DOUBLE_EQ(kRow.bus_bandwidth(), 3.0);
 }
 
-TEST(CommBenchReport, JsonHasTheColumnsOfTheDesignInOrder) {
+TEST(CommBenchReport, JsonHasTheDocumentedColumnsInOrder) {
   std::ostringstream out;
   print_json(out, kRow);
   EXPECT_EQ(out.str(), R"({"op":"all_reduce","backend":"gloo","algorithm":"ring","dtype":"bf16",)"

@@ -1,4 +1,4 @@
-// Whole jobs of engines, their ranks as threads with variables of their own.
+// Whole jobs of engines, whose ranks are threads with environment variables of their own.
 #include "comm/rendezvous/engine_job.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 class EngineJobTest : public testing::Test {
  protected:
-  // Of a Slurm step of 3 ranks on two nodes.
+  // Returns the variables of a Slurm step of 3 ranks on two nodes.
   [[nodiscard]] Variables variables(int rank) const {
     return Variables(Variables::Map{{"BP_SHARED_FOLDER", folder_.path()},
                                     {"SLURM_JOB_ID", "5"},
@@ -36,7 +36,7 @@ class EngineJobTest : public testing::Test {
   const Scratch folder_;
 };
 
-TEST_F(EngineJobTest, RanksLearnAllThatBprunWouldHaveToldThem) {
+TEST_F(EngineJobTest, RanksLearnWhatBprunProvides) {
   std::vector<EngineJob> jobs(3);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < 3; ++rank) {
@@ -59,30 +59,31 @@ TEST_F(EngineJobTest, RanksLearnAllThatBprunWouldHaveToldThem) {
     EXPECT_EQ(environment.key, jobs[0].environment.key);
     EXPECT_EQ(job.host != nullptr, rank == 0);
   }
-  EXPECT_TRUE(folder_.names().empty()) << "nobody else shall find the store";
+  EXPECT_TRUE(folder_.names().empty())
+      << "the file must be gone, so that no other process finds the store";
 }
 
 TEST_F(EngineJobTest, RankZeroServesUntilTheOthersHaveLeft) {
   StoreHost host({.job = "j", .world_size = 2});
   const StoreClientOptions client{.address = host.address(), .job = "j", .rank = 1};
   auto store = connect_store(client);
-  store->set("here", "");  // its answer comes after the server has counted us
+  store->set("here", "");  // the answer comes after the server has counted this client
   EXPECT_FALSE(host.wait_until_left(10ms));
   store->goodbye();
   EXPECT_TRUE(host.wait_until_left(20s));
   store = connect_store(client);
   store->set("here", "");
-  store.reset();  // lost
+  store.reset();  // the connection is lost
   EXPECT_TRUE(host.wait_until_left(20s));
 }
 
-TEST_F(EngineJobTest, WhoDoesNotComeIsNamed) {
+TEST_F(EngineJobTest, AbsentRanksAreNamed) {
   CommunicatorOptions options;
   options.interface = "127.0.0.1";
   options.start_timeout = 1500ms;  // enough to connect on a busy machine
   try {
     (void)join_engine_job(variables(0), options);
-    FAIL() << "alone";
+    FAIL() << "rank 0 got a job without the other ranks";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::timeout);
     EXPECT_THAT(error.what(), AllOf(HasSubstr("ranks 1, 2 of 3 did not connect to the job's store"),

@@ -1,5 +1,5 @@
-// The variables below are what the engines really set: Slurm 22.05, Open MPI 4.1.4, MPICH 4.0.2 and
-// torchrun 2.11 asked with `env`, the others from their sources or manuals.
+// The variables below are what the engines set. Slurm 22.05, Open MPI 4.1.4, MPICH 4.0.2 and
+// torchrun 2.11 were asked with `env`; the others are from their sources or manuals.
 #include "comm/topology/engine.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ const Map kOpenMpi = {
 const Map kMpich = {{"PMI_RANK", "2"},        {"PMI_SIZE", "4"},
                     {"PMI_FD", "8"},          {"MPI_LOCALRANKID", "0"},
                     {"MPI_LOCALNRANKS", "2"}, {"MPIR_CVAR_CH3_INTERFACE_HOSTNAME", "h1"},
-                    {"SLURM_STEP_ID", "0"},  // mpiexec started its proxies by srun
+                    {"SLURM_STEP_ID", "0"},  // mpiexec started its proxies with srun
                     {"SLURM_PROCID", "0"}};
 const Map kSlurm = {{"SLURM_JOB_ID", "17"},
                     {"SLURM_STEP_ID", "0"},
@@ -88,7 +88,7 @@ std::string found_in(const Map& map) {
   }
 }
 
-TEST(Engine, ReadsWhatEachSets) {
+TEST(Engine, ReadsTheVariablesOfEach) {
   EXPECT_EQ(found_in({}), "none");
   EXPECT_EQ(found_in(kTorchrun),
             "torchrun 3/4 by TORCHELASTIC_RUN_ID=none node 1 job none.0 at 10.0.0.1:29500");
@@ -110,7 +110,7 @@ TEST(Engine, ReadsWhatEachSets) {
             "indexed 0/3 by JOB_COMPLETION_INDEX=0 node  job  at :");
 }
 
-TEST(Engine, OneHostIsWhatTheEngineSays) {
+TEST(Engine, OneHostIsAsTheEngineSays) {
   EXPECT_THAT(found_in(with(kTorchrun, "LOCAL_WORLD_SIZE", "4")), HasSubstr("3/4 one host"));
   EXPECT_THAT(found_in(with(kMpich, "MPI_LOCALNRANKS", "4")), HasSubstr("2/4 one host"));
   EXPECT_THAT(found_in(with(kSlurm, "SLURM_STEP_NUM_NODES", "1")), HasSubstr("2/3 one host"));
@@ -124,7 +124,7 @@ TEST(Engine, ABatchScriptAndAnInteractiveShellOfSlurmAreNoStep) {
   EXPECT_EQ(found_in(with(script, "SLURM_STEP_ID", "4294967290")), "none");
 }
 
-TEST(Engine, APartOfASetNamesWhatIsMissing) {
+TEST(Engine, IncompleteVariablesNameTheMissingOne) {
   struct Case {
     Map variables;
     const char* missing;
@@ -155,7 +155,7 @@ TEST(Engine, APartOfASetNamesWhatIsMissing) {
   }
 }
 
-TEST(Engine, NamesWhatIsWrong) {
+TEST(Engine, ErrorsNameTheWrongVariable) {
   EXPECT_EQ(found_in(with(kPlain, "RANK", "4")), "RANK=4: is not below WORLD_SIZE, which is 4");
   EXPECT_EQ(found_in(with(kPlain, "RANK", "")), "RANK=: is empty");
   EXPECT_EQ(found_in(with(kSlurm, "SLURM_NTASKS", "3x")),
@@ -168,7 +168,7 @@ TEST(Engine, NamesWhatIsWrong) {
             "WORLD_SIZE=2000000000: is more than 1048576 ranks");
 }
 
-TEST(Engine, OneCanBeAskedForAndAllTurnedOff) {
+TEST(Engine, CanBeChosenOrTurnedOff) {
   EXPECT_EQ(found_in(with(kSlurm, "BP_ENGINE", "none")), "none");
   EXPECT_THAT(found_in(with(kSlurm, "BP_ENGINE", "pmi")), StartsWith("pmi 2/3 by PMI_RANK=2 "));
   EXPECT_THAT(found_in(with(kPlain, "BP_ENGINE", "slurm")),
@@ -178,7 +178,7 @@ TEST(Engine, OneCanBeAskedForAndAllTurnedOff) {
             "mpich, jsrun, slurm, pmi, pmix, plain, pet, indexed");
 }
 
-TEST(Engine, AnEngineWithinAnotherComesFirst) {
+TEST(Engine, InnerEngineComesFirst) {
   Map both = kTorchrun;
   both.insert(kSlurm.begin(), kSlurm.end());
   EXPECT_THAT(found_in(both), StartsWith("torchrun 3/4"));

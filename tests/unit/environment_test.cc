@@ -98,13 +98,13 @@ TEST_F(EnvironmentTest, ReadsWhatBprunSet) {
   EXPECT_EQ(Environment::current().key, key_) << "the key can be read again";
 }
 
-TEST_F(EnvironmentTest, HostNamesMayBeLeftOut) {
+TEST_F(EnvironmentTest, HostNamesAreOptional) {
   set_all();
   ::unsetenv("BP_HOST_NAMES");
   EXPECT_THAT(Environment::current().topology.host_names, ElementsAre());
 }
 
-TEST_F(EnvironmentTest, NamesWhatIsMissing) {
+TEST_F(EnvironmentTest, ErrorsNameTheMissingVariable) {
   for (const char* name :
        {"RANK", "WORLD_SIZE", "BP_LOCAL_SIZES", "BP_STORE", "BP_JOB", "BP_KEY_FD"}) {
     set_all();
@@ -121,7 +121,7 @@ TEST_F(EnvironmentTest, OneVariableAloneIsRefused) {
                                HasSubstr("BP_ENGINE=none")));
 }
 
-TEST_F(EnvironmentTest, NamesWhatIsWrong) {
+TEST_F(EnvironmentTest, ErrorsNameTheWrongVariable) {
   struct Case {
     const char* name;
     const char* value;
@@ -151,7 +151,7 @@ TEST_F(EnvironmentTest, NamesWhatIsWrong) {
   }
 }
 
-TEST_F(EnvironmentTest, StoreAddressMayBeIPv6) {
+TEST_F(EnvironmentTest, StoreAddressCanBeIPv6) {
   set_all();
   set("BP_STORE", "[fe80::1%eth0]:80");
   const Environment environment = Environment::current();
@@ -182,7 +182,7 @@ TEST_F(EnvironmentTest, UnderAnEngineRankAndSizeAreKnownAndTheHostsAreNot) {
   EXPECT_FALSE(environment.store.has_value());
 }
 
-TEST_F(EnvironmentTest, AnEngineCanBeTurnedOff) {
+TEST_F(EnvironmentTest, EngineCanBeTurnedOff) {
   set_all();
   set("BP_ENGINE", "none");
   EXPECT_EQ(refusal(), "launcher none");

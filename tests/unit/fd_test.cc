@@ -57,8 +57,8 @@ struct Pipe {
   Fd write;
 };
 
-// A signal ends write(2) before all is written, or before anything is.
-TEST(WriteAll, GoesOnAfterPieces) {
+// A signal can end write(2) after a part of the bytes, or before the first.
+TEST(WriteAll, ContinuesAfterPartialWrites) {
   struct sigaction ignoring {};
   struct sigaction before {};
   ignoring.sa_handler = [](int) {};  // without SA_RESTART
@@ -83,7 +83,7 @@ TEST(WriteAll, GoesOnAfterPieces) {
   ::sigaction(SIGUSR1, &before, nullptr);
 }
 
-TEST(WriteAll, TellsHowFarItCameAndWhy) {
+TEST(WriteAll, ReportsTheBytesWrittenAndTheError) {
   const Pipe pipe(O_NONBLOCK);
   const auto room = static_cast<std::size_t>(::fcntl(pipe.write.get(), F_GETPIPE_SZ));
   const std::string text(2 * room, 'x');

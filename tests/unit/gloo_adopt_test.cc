@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 // Two ends of a TCP connection.
 struct Ends {
   Fd a;
-  Fd b;  // empty where the connection was reset
+  Fd b;  // empty if the connection was reset
 };
 Ends connection(bool reset) {
   const Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -36,7 +36,8 @@ Ends connection(bool reset) {
   EXPECT_EQ(::getsockname(listener.get(), name, &size), 0);
   Fd connected(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   EXPECT_EQ(::connect(connected.get(), name, size), 0);
-  if (reset) return {std::move(connected), Fd()};  // with the listener goes what it had not taken
+  // closing the listener resets the connection that it has not accepted
+  if (reset) return {std::move(connected), Fd()};
   return {std::move(connected), Fd(::accept(listener.get(), nullptr, nullptr))};
 }
 
@@ -45,11 +46,11 @@ std::shared_ptr<gloo::transport::Context> context(int rank, const std::vector<in
   return adopt_connections(gloo::transport::tcp::CreateDevice("127.0.0.1"), rank, taken, 10s);
 }
 
-TEST(AdoptConnections, MessagesGoOverThem) {
+TEST(AdoptConnections, CarryMessages) {
   Ends ends = connection(false);
   const auto zero = context(0, {-1, ends.a.release()});
   const auto one = context(1, {ends.b.release(), -1});
-  std::string sent = "over a connection of ours";
+  std::string sent = "over an adopted connection";
   std::string received(sent.size(), '\0');
   const auto from = zero->createUnboundBuffer(sent.data(), sent.size());
   const auto into = one->createUnboundBuffer(received.data(), received.size());
@@ -60,8 +61,8 @@ TEST(AdoptConnections, MessagesGoOverThem) {
   EXPECT_EQ(received, sent);
 }
 
-// Gloo asks the kernel who is at the other end, and the kernel does not know that any more.
-TEST(AdoptConnections, OneThatHasBeenResetFailsAtItsUse) {
+// Gloo asks the kernel for the address of the peer, which the kernel no longer knows after a reset.
+TEST(AdoptConnections, ResetConnectionFailsWhenUsed) {
   Ends ends = connection(true);
   const auto zero = context(0, {-1, ends.a.release()});
   std::string data = "for nobody";

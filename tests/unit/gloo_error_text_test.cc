@@ -5,13 +5,13 @@
 namespace bp::gloo_plugin {
 namespace {
 
-TEST(GlooErrorText, LosesThePlaceInGloosSource) {
+TEST(GlooErrorText, OmitsTheLocationInGloosSource) {
   EXPECT_EQ(readable("[./gloo/transport/tcp/pair.cc:598] Connection reset\nsecond line"),
             "Connection reset");
   EXPECT_EQ(readable("plain"), "plain");
 }
 
-// Gloo prints a port as it lies in memory: 42069 is 0xA455, and 21924 is 0x55A4.
+// Gloo prints a port in network byte order: 42069 is 0xA455, and 21924 is 0x55A4.
 TEST(GlooErrorText, HasPortsAsNumbers) {
   EXPECT_EQ(readable("[./pair.cc:575] Connection closed by peer [127.0.0.1]:21924"),
             "Connection closed by peer [127.0.0.1]:42069");

@@ -11,22 +11,22 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A job may fail between the look at its stop flag and the wait: nobody rings for it again.
-TEST(GlooWaits, WhatBeginsAfterTheStopIsGivenUpToo) {
-  std::promise<void> given_up;
-  Waits waits([&] { given_up.set_value(); });
+// A job can fail between the check of its stop flag and the wait. No further wake() follows then.
+TEST(GlooWaits, WaitThatBeginsAfterTheStopEndsToo) {
+  std::promise<void> stopped;
+  Waits waits([&] { stopped.set_value(); });
   const std::atomic<bool> stop = true;
-  waits.run([&] { EXPECT_EQ(given_up.get_future().wait_for(20s), std::future_status::ready); },
+  waits.run([&] { EXPECT_EQ(stopped.get_future().wait_for(20s), std::future_status::ready); },
             stop);
 }
 
-TEST(GlooWaits, WhatIsUnderWayIsGivenUpAtTheStop) {
-  std::promise<void> given_up;
-  Waits waits([&] { given_up.set_value(); });
+TEST(GlooWaits, WaitInProgressEndsAtTheStop) {
+  std::promise<void> stopped;
+  Waits waits([&] { stopped.set_value(); });
   std::atomic<bool> stop = false;
   waits.run(
       [&] {
-        auto until = given_up.get_future();
+        auto until = stopped.get_future();
         EXPECT_EQ(until.wait_for(1ms), std::future_status::timeout);
         stop = true;
         waits.wake();

@@ -1,5 +1,5 @@
-// Both halves, all 65,536 patterns, against an oracle that knows only what the bits mean: the
-// nearest of all values there are, the even one of two that are equally near.
+// Checks all 65,536 patterns of both formats against an oracle that knows only the meaning of the
+// bits: the nearest of all values, and the even one of two equally near.
 #include "comm/reduce/halves.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Format {
   DataType type;
   int mantissa_bits;
   int bias;
-  int top_exponent;  // that of infinities and NaNs
+  int top_exponent;  // the exponent of infinities and NaNs
   std::uint16_t quiet_nan;
 };
 constexpr Format kF16{DataType::f16, 10, 15, 31, 0x7e00};
@@ -44,7 +44,7 @@ class Oracle {
     for (int bits = 0; bits < format.top_exponent << format.mantissa_bits; ++bits) {
       values_.push_back(meaning(format, static_cast<std::uint16_t>(bits)));
     }
-    // Where infinity would be if the exponents went on.
+    // The value that infinity would have if the exponents continued.
     values_.push_back(std::ldexp(1.0, format.top_exponent - format.bias));
   }
 
@@ -85,8 +85,8 @@ std::uint16_t scalar_narrow(const Format& format, float value) {
                                       : static_cast<std::uint16_t>(to_bfloat16(value));
 }
 
-// Every value of the format, every midpoint of two neighbours, what is next to either, and values
-// that are nowhere near.
+// Every value of the format, every midpoint of two neighbours, the floats next to either, and
+// values far away from them.
 std::vector<float> hard_values(const Format& format) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   std::vector<float> values = {kInfinity,
@@ -148,7 +148,7 @@ TEST_P(Halves, NarrowToTheNearestAndTiesToEven) {
   }
 }
 
-TEST_P(Halves, ThereAndBackIsTheSame) {
+TEST_P(Halves, WideningAndNarrowingIsExact) {
   for (const Format& format : {kF16, kBf16}) {
     for (int i = 0; i < kPatterns; ++i) {
       const auto bits = static_cast<std::uint16_t>(i);
@@ -158,8 +158,8 @@ TEST_P(Halves, ThereAndBackIsTheSame) {
   }
 }
 
-// Lengths that are no multiple of any vector, addresses that are aligned to nothing, and nothing
-// written beyond the end.
+// Lengths that are no multiple of any vector and unaligned addresses. Nothing may be written beyond
+// the end.
 TEST_P(Halves, AnyLengthAndAlignment) {
   for (const Format& format : {kF16, kBf16}) {
     for (std::size_t count = 0; count <= 67; ++count) {

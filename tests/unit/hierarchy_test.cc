@@ -1,4 +1,4 @@
-// The hierarchical all-reduce, for hosts of any sizes: in several orders of delivery.
+// The hierarchical all-reduce on hosts of any sizes, in several orders of delivery.
 #include "comm/schedule/hierarchy.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ constexpr int kAny = std::numeric_limits<int>::max();
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-// A ring among this host's ranks; a cell is a share, and only the first ranks have one.
+// Adds a ring among this host's ranks. A cell is a share, and only the first ranks have one.
 void add_inside(Program& program, const Hierarchy& hierarchy, bool reduce) {
   const std::vector<int> host = hierarchy.host_ranks();
   const Ring ring(hierarchy.local_rank(), hierarchy.local_size());
@@ -58,7 +58,7 @@ void add_between(Program& program, const Hierarchy& hierarchy) {
   }
 }
 
-// What is wrong with it, or nothing.
+// Returns the first error, or "".
 std::string check(const std::vector<int>& hosts, int most, std::uint64_t seed) {
   const int ranks = std::accumulate(hosts.begin(), hosts.end(), 0);
   const int rails = Hierarchy(0, hosts, most).rails();

@@ -17,7 +17,7 @@ std::string hex(const Bytes32& bytes) {
   return text;
 }
 
-// RFC 4231, 4.3: a short key is the same as one padded with zeros.
+// RFC 4231, 4.3: a short key equals one padded with zeros.
 TEST(Hmac, IsHmacSha256) {
   Bytes32 key{};
   std::copy_n("Jefe", 4, key.begin());

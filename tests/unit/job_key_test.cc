@@ -22,7 +22,7 @@ TEST(JobKey, SurvivesExec) {
   EXPECT_EQ(::fcntl(fd.get(), F_GETFD) & FD_CLOEXEC, 0);
 }
 
-TEST(JobKey, NobodyCanChangeItAnyMore) {
+TEST(JobKey, CanNoLongerBeChanged) {
   const Fd fd = share_job_key(random_job_key());
   const char byte = 0;
   EXPECT_EQ(::pwrite(fd.get(), &byte, 1, 0), -1);

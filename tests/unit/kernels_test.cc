@@ -1,5 +1,5 @@
-// The element-wise kernels of every instruction set that this processor has, against the same
-// formulas in double; and what dropout draws.
+// Checks the element-wise kernels of every instruction set that this processor has against the same
+// formulas in double, and what dropout draws.
 #include "trainer/model/kernels/kernels.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ BFloat16 number(double x) {  // exact for the inputs used here
   return static_cast<BFloat16>(__builtin_bit_cast(std::uint32_t, static_cast<float>(x)) >> 16);
 }
 
-// Numbers -4 .. 4 that bf16 holds exactly, different in each place.
+// Numbers -4 .. 4 that bf16 holds exactly, different at each index.
 template <class Number>
 std::vector<Number> numbers(int count, int salt) {
   std::vector<Number> result;
@@ -57,8 +57,8 @@ struct CaseName {
 template <class Case>
 class Kernel : public ::testing::Test {
  protected:
-  // All arithmetic is in fp32, so of numbers up to `size` a result is off by a little of fp32; a
-  // bf16 is then rounded once, to 8 significant bits.
+  // All arithmetic is in f32, so a result of numbers up to `size` has a small f32 error. A bf16 is
+  // then rounded once, to 8 significant bits.
   static double tolerance(double wanted, double size = 1) {
     const bool is_float = std::is_same_v<typename Case::Number, float>;
     return 3e-6 * size + (is_float ? 0 : std::ldexp(std::abs(wanted), -8));
@@ -163,7 +163,7 @@ TYPED_TEST(Kernel, SoftmaxBackwardIsTheDerivativeOfWhatIsValid) {
   double dot = 0;
   const auto d_p = numbers<Number>(48, 7);
   for (std::size_t i = 0; i < 48; ++i) {
-    p.push_back(number<Number>(static_cast<double>(i % 8) / 128));  // exact
+    p.push_back(number<Number>(static_cast<double>(i % 8) / 128));  // exact in both types
     if (i < 37) dot += value(p[i]) * value(d_p[i]);
   }
   std::vector<Number> d_scores(48, number<Number>(1));
@@ -221,7 +221,7 @@ TYPED_TEST(Kernel, NothingHidesANaN) {
   EXPECT_TRUE(std::isnan(value(y[0])));
 }
 
-TYPED_TEST(Kernel, HeadsThereAndBack) {
+TYPED_TEST(Kernel, SplitAndMergedHeadsAreUnchanged) {
   using Number = typename TypeParam::Number;
   const int count = 3;
   const int size = 5;
@@ -250,7 +250,7 @@ TYPED_TEST(Kernel, HeadsThereAndBack) {
   EXPECT_EQ(sum[29], 1.0F + value(second[18 + 4]));
 }
 
-// Which elements are dropped is the same everywhere.
+// Every kernel drops the same elements.
 TYPED_TEST(Kernel, DropoutDropsWhatTheBaselineDraws) {
   using Number = typename TypeParam::Number;
   DropoutRow row;
@@ -269,7 +269,7 @@ TYPED_TEST(Kernel, DropoutDropsWhatTheBaselineDraws) {
   }
 }
 
-// The known answer of Random123 for Philox4x32-10 with counter 0 and key 0.
+// Random123's known answer for Philox4x32-10 with counter 0 and key 0.
 TEST(Random, IsPhilox) {
   DropoutRow row;
   std::uint16_t out[128];
@@ -280,7 +280,7 @@ TEST(Random, IsPhilox) {
   EXPECT_EQ(out[96] | std::uint32_t{out[112]} << 16, 0x9b00dbd8U);
 }
 
-// Frequencies within 5 standard deviations; neighbours in the stream, rows, samples, sites and
+// Frequencies lie within 5 standard deviations. Neighbours in the stream, rows, samples, sites and
 // steps draw independently.
 TEST(Random, DropsTheShareThatWasAskedFor) {
   const int rows = 400;

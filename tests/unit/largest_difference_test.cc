@@ -20,7 +20,7 @@ TEST(LargestDifference, IsTheLargest) {
   EXPECT_EQ(difference.value(), 3);
 }
 
-TEST(LargestDifference, ANanAnywhereFailsEveryTolerance) {
+TEST(LargestDifference, NanAnywhereFailsEveryTolerance) {
   for (const int at : {0, 1, 2}) {
     LargestDifference difference;
     for (int i = 0; i < 3; ++i) {

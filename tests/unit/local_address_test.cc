@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 const StoreAddress kStore{"127.0.0.1", 4711};
 
-TEST(ListenOn, IsLoopbackWhereTheStoreIs) {
+TEST(ListenOn, IsLoopbackIfTheStoreIs) {
   EXPECT_EQ(listen_on("", kStore, Deadline(30s)).address, "127.0.0.1");
 }
 
@@ -32,7 +32,7 @@ TEST(ListenOn, TakesAHostNameAsItsAddress) {
               testing::AnyOf("127.0.0.1", "::1"));
 }
 
-TEST(ListenOn, NamesTheInterfacesThereAre) {
+TEST(ListenOn, NamesTheExistingInterfaces) {
   try {
     static_cast<void>(listen_on("no-such interface", kStore, Deadline(30s)));
     FAIL();

@@ -1,4 +1,4 @@
-// Which message a receive gets.
+// Tests which message a receive gets.
 #include "comm/message/matching.h"
 
 #include <gtest/gtest.h>
@@ -15,18 +15,18 @@ struct Item {
 };
 using Queue = Matching<Item, Item>;
 
-// The number of the receive that gets it, or -1.
+// Returns the number of the receive that gets the message, or -1.
 int arrive(Queue& queue, Item message) {
   const auto receive = queue.arrive(message);
   return receive ? receive->number : -1;
 }
-// The number of the message that it gets, or -1.
+// Returns the number of the message that the receive gets, or -1.
 int post(Queue& queue, const Item& receive) {
   const auto message = queue.post(receive);
   return message ? message->number : -1;
 }
 
-TEST(MatchingOrder, AReceiveGetsTheFirstMessageThatItMatches) {
+TEST(MatchingOrder, ReceiveGetsTheFirstMessageThatItMatches) {
   Queue queue;
   EXPECT_EQ(arrive(queue, {0, 1, 7}), -1);
   EXPECT_EQ(arrive(queue, {1, 2, 7}), -1);
@@ -39,7 +39,7 @@ TEST(MatchingOrder, AReceiveGetsTheFirstMessageThatItMatches) {
   EXPECT_EQ(post(queue, {0, kAnySource, kAnyTag}), -1);
 }
 
-TEST(MatchingOrder, AMessageGoesToTheFirstReceiveThatMatchesIt) {
+TEST(MatchingOrder, MessageGoesToTheFirstReceiveThatMatchesIt) {
   Queue queue;
   EXPECT_EQ(post(queue, {0, 2, 7}), -1);
   EXPECT_EQ(post(queue, {1, kAnySource, 7}), -1);
@@ -51,7 +51,7 @@ TEST(MatchingOrder, AMessageGoesToTheFirstReceiveThatMatchesIt) {
   EXPECT_EQ(queue.arrived().size(), 1U);
 }
 
-TEST(MatchingOrder, AReceiveThatIsWithdrawnGetsNothing) {
+TEST(MatchingOrder, WithdrawnReceiveGetsNothing) {
   Queue queue;
   EXPECT_EQ(post(queue, {0, 1, 7}), -1);
   queue.withdraw([](const Item& receive) { return receive.number == 0; });

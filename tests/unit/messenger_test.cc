@@ -1,4 +1,4 @@
-// Packets between the ranks of a job, where one of them leaves.
+// Packets between the ranks of a job, one of which leaves.
 #include "comm/message/messenger.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 constexpr std::uint64_t kGroup = 7;
 
-// Refuses to post anything towards a peer that has left, as Gloo does.
+// Refuses to post anything to a peer that has left, as Gloo does.
 class Refusing final : public Transport {
  public:
   explicit Refusing(Transport& below) : below_(below) {}
@@ -41,14 +41,14 @@ class Refusing final : public Transport {
   std::atomic<bool> left_{false};
 };
 
-// Handles its first packet when it is told to, and keeps the numbers of all.
+// Blocks in its first packet until the test releases it, and keeps the numbers of all packets.
 class SlowListener final : public PacketListener {
  public:
   void on_packet(int /*peer*/, const Packet& packet) override {
     std::unique_lock lock(mutex_);
     numbers_.push_back(packet.header.number);
     changed_.notify_all();
-    changed_.wait_for(lock, 30s, [&] { return goes_on_; });
+    changed_.wait_for(lock, 30s, [&] { return released_; });
   }
   void on_lost(int /*peer*/, const std::string& why) override {
     const std::lock_guard lock(mutex_);
@@ -61,10 +61,10 @@ class SlowListener final : public PacketListener {
   }
   void go_on() {
     const std::lock_guard lock(mutex_);
-    goes_on_ = true;
+    released_ = true;
     changed_.notify_all();
   }
-  // The numbers of all packets that came before the peer was lost.
+  // Returns the numbers of all packets that arrived before the peer was lost.
   std::vector<std::uint64_t> wait_for_loss() {
     std::unique_lock lock(mutex_);
     EXPECT_TRUE(changed_.wait_for(lock, 30s, [&] { return !lost_.empty(); }));
@@ -75,13 +75,13 @@ class SlowListener final : public PacketListener {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool goes_on_ = false;
+  bool released_ = false;
   std::vector<std::uint64_t> numbers_;
   std::string lost_;
 };
 
-// The last credits of a rank that has finished may be all that the others wait for.
-TEST(Messenger, PacketsThatHaveArrivedAreHandledAlthoughTheirSenderHasLeft) {
+// The others may wait only for the last credits of a rank that has finished.
+TEST(Messenger, ArrivedPacketsAreHandledAfterTheirSenderLeft) {
   InprocHub hub(2);
   const auto here = hub.join(0);
   Refusing transport(*here);

@@ -1,4 +1,5 @@
-// config.json and safetensors: what comes out must go in again, and nothing broken may.
+// config.json and safetensors: what bp writes must be readable again, and broken files must be
+// refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -53,7 +54,7 @@ TEST(Config, PresetsAreThePublishedShapes) {
   EXPECT_FALSE(preset("huge").has_value());
 }
 
-TEST_F(ModelFiles, ConfigGoesThroughItsFile) {
+TEST_F(ModelFiles, ConfigSurvivesItsFile) {
   BertConfig config = preset("mini").value();
   config.vocabulary = 777;
   config.labels = {"bad", "good \"quoted\""};
@@ -94,7 +95,7 @@ TEST_F(ModelFiles, BadConfigsAreRefusedByName) {
               HasSubstr("none.json: No such file"));
 }
 
-// A config.json with all sizes and `more`.
+// Returns a config.json with all sizes and `more`.
 std::string sizes_and(const std::string& more) {
   return R"({"vocab_size": 9, "hidden_size": 10, "num_hidden_layers": 1, "intermediate_size": 4,
              "num_attention_heads": 2)" +
@@ -111,14 +112,14 @@ TEST(Config, LabelsComeFromEitherMap) {
               ElementsAre("a", "b"));
 }
 
-TEST(Config, UnknownKeysArePassedOver) {
+TEST(Config, UnknownKeysAreIgnored) {
   EXPECT_EQ(parse_config(sizes_and(R"("transformers_version": "9", "is_decoder": false,
                                       "pruned_heads": {}, "torch_dtype": null, "x": [1, {}])"))
                 .hidden,
             10);
 }
 
-TEST(Config, ModelsThatBpDoesNotHaveAreRefused) {
+TEST(Config, UnsupportedModelsAreRefused) {
   const auto refusal = [](const std::string& more) {
     return test::refusal([&] { (void)parse_config(sizes_and(more)); });
   };
@@ -136,7 +137,7 @@ TEST(Config, ModelsThatBpDoesNotHaveAreRefused) {
             "quantization_config is set, but bp does not support such models");
 }
 
-TEST(Config, ValuesThatMakeNoSenseAreRefused) {
+TEST(Config, InvalidValuesAreRefused) {
   const auto refusal = [](const std::string& more) {
     return test::refusal([&] { (void)parse_config(sizes_and(more)); });
   };
@@ -173,7 +174,7 @@ TEST(Config, ValuesThatMakeNoSenseAreRefused) {
             "label2id gives 'b' the number 2; each of 0 to 1 must occur once");
 }
 
-TEST_F(ModelFiles, AConfigIsNoLargeFile) {
+TEST_F(ModelFiles, LargeConfigIsRefused) {
   EXPECT_THAT(test::refusal([&] {
                 (void)read_config(write("config.json", std::string((4 << 20) + 1, ' ')));
               }),
@@ -188,7 +189,7 @@ TEST(Config, DeepNestingIsHarmless) {
             "model_type is a list; bp supports only 'bert'");
 }
 
-TEST_F(ModelFiles, TokenizerConfigGoesThroughItsFile) {
+TEST_F(ModelFiles, TokenizerConfigSurvivesItsFile) {
   const TokenizerConfig config =
       read_tokenizer_config(write("t.json", tokenizer_config_json({false, 77})));
   EXPECT_FALSE(config.lower_case);
@@ -200,7 +201,7 @@ TEST_F(ModelFiles, TokenizerConfigGoesThroughItsFile) {
             std::nullopt);
 }
 
-TEST_F(ModelFiles, TokenizersThatBpDoesNotHaveAreRefused) {
+TEST_F(ModelFiles, UnsupportedTokenizersAreRefused) {
   const auto refusal = [](const std::string& text) {
     return test::refusal([&] { (void)parse_tokenizer_config(text); });
   };
@@ -220,7 +221,7 @@ TEST_F(ModelFiles, TokenizersThatBpDoesNotHaveAreRefused) {
               HasSubstr("t.json: it is broken JSON: "));
 }
 
-TEST_F(ModelFiles, SafetensorsGoThroughTheirFile) {
+TEST_F(ModelFiles, SafetensorsSurviveTheirFile) {
   const float numbers[6] = {1, 2, 3, 4, 5, 6};
   const std::int64_t one = 42;
   write_safetensors(
@@ -301,7 +302,7 @@ TEST_F(ModelFiles, BrokenSafetensorsFilesAreRefusedByName) {
               HasSubstr("No such file"));
 }
 
-TEST_F(ModelFiles, AFolderThatIsNotThereTakesNoSafetensors) {
+TEST_F(ModelFiles, SafetensorsNeedAnExistingFolder) {
   EXPECT_EQ(test::refusal([&] { write_safetensors(path("none/x"), {}); }, ErrorCode::io),
             concat("cannot create ", path("none/x"), ": No such file or directory"));
 }

@@ -1,4 +1,4 @@
-// The model against transformers, and the promises of bert.h and weights.h.
+// Compares the model with transformers and checks the promises of bert.h and weights.h.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <gmock/gmock.h>
@@ -51,7 +51,7 @@ Batch golden_batch(const std::map<std::string, at::Tensor>& expected) {
   return batch;
 }
 
-// Rows `rows` of a batch, padded no wider than they need.
+// Returns the rows `rows` of a batch, padded no wider than they need.
 Batch part_of(const Batch& batch, const std::vector<int>& rows) {
   Batch part;
   part.rows = static_cast<int>(rows.size());
@@ -76,7 +76,7 @@ class Golden : public ::testing::Test {
   Bert::Step step_{1, 1};
 };
 
-// The gradient of one of our parameters under transformers' name; query, key and value apart.
+// Returns the gradients under transformers' names, with query, key and value separate.
 std::map<std::string, at::Tensor> gradients(const Bert& model) {
   std::map<std::string, at::Tensor> result;
   for (const auto& [name, parameter] : model.parameters()) {
@@ -97,7 +97,7 @@ std::map<std::string, at::Tensor> gradients(const Bert& model) {
   return result;
 }
 
-TEST_F(Golden, LogitsLossAndEveryGradientAreThoseOfTransformers) {
+TEST_F(Golden, LogitsLossAndEveryGradientEqualTransformers) {
   Bert model(golden_config(0), Precision::fp32, 1);
   const LoadReport report = load_weights(model, kGolden + "/model.safetensors");
   EXPECT_THAT(report.missing, IsEmpty());
@@ -130,13 +130,13 @@ TEST_F(Golden, EvaluationIsTheSameAndRecordsNothing) {
   EXPECT_FALSE(logits.requires_grad());
 }
 
-// The length of the difference, as a share of the length of what is right.
+// Returns the norm of the difference, as a share of the norm of `right`.
 double relative_error(const at::Tensor& got, const at::Tensor& right) {
   return (got - right).norm().item<double>() / right.norm().item<double>();
 }
 
-// bf16 rounds to 8 significant bits, so a rounding is off by at most 2^-8 of a number. A few of
-// them lie between the input and the logits, some more before each gradient.
+// bf16 rounds to 8 significant bits, so a rounding changes a number by at most 2^-8 of it. A few
+// roundings lie between the input and the logits, some more before each gradient.
 TEST_F(Golden, Bf16IsNear) {
   constexpr double kRounding = 0x1p-8;
   Bert model(golden_config(0), Precision::bf16, 1);
@@ -147,14 +147,14 @@ TEST_F(Golden, Bf16IsNear) {
   classification_loss(logits, batch_).backward();
   for (const auto& [name, gradient] : gradients(model)) {
     EXPECT_EQ(gradient.scalar_type(), at::kFloat);
-    if (name.ends_with("key.bias")) {  // softmax does not depend on it: 0 but for rounding
+    if (name.ends_with("key.bias")) {  // softmax does not depend on it, so it is 0 but for rounding
       const at::Tensor& weight = expected_.at("grad." + name.substr(0, name.size() - 4) + "weight");
       EXPECT_LE(gradient.norm().item<double>(), kRounding * weight.norm().item<double>()) << name;
     } else {
       EXPECT_LE(relative_error(gradient, expected_.at("grad." + name)), 10 * kRounding) << name;
     }
   }
-  // One other token in one of the texts is told from rounding.
+  // Changing one token of one text must exceed the rounding.
   batch_.token_ids[3] = batch_.token_ids[3] == 5 ? 6 : 5;
   const double other = relative_error(model.forward(batch_, &step_), expected_.at("logits"));
   EXPECT_GT(other, 6 * kRounding);
@@ -167,7 +167,8 @@ TEST_F(Golden, ParametersChangedBringsNewWeightsIntoBf16) {
   EXPECT_FALSE(at::allclose(model.forward(batch_, &step_), before, 0.05, 0.05));
 }
 
-// The derivative along the gradient, dropout on: the masks of the backward pass are the forward's.
+// The derivative along the gradient with dropout on: the backward pass must use the masks of the
+// forward pass.
 TEST_F(Golden, GradientOfDropoutIsThatOfItsMask) {
   Bert model(golden_config(0.3), Precision::fp32, 1);
   (void)load_weights(model, kGolden + "/model.safetensors");
@@ -205,7 +206,7 @@ TEST_F(Golden, DropoutDependsOnSampleStepAndSeedOnly) {
   EXPECT_FALSE(at::allclose(model.forward(others, &step_), whole, 1e-3, 1e-3));
 }
 
-TEST_F(Golden, ThreadsDoNotShow) {
+TEST_F(Golden, ResultsDoNotDependOnThreads) {
   const auto run = [&](int threads) {
     at::set_num_threads(threads);
     Bert model(golden_config(0.3), Precision::fp32, 7);
@@ -219,7 +220,7 @@ TEST_F(Golden, ThreadsDoNotShow) {
   EXPECT_TRUE(at::equal(one.second, two.second));
 }
 
-TEST(Model, FirstWeightsAreNormalAsTheConfigSays) {
+TEST(Model, InitialWeightsAreNormalAsConfigured) {
   BertConfig config = preset("tiny").value();
   config.vocabulary = 1000;
   config.labels = {"a", "b"};
@@ -247,9 +248,9 @@ TEST(Model, FirstWeightsAreNormalAsTheConfigSays) {
                          model.parameters()[0].second.flatten().slice(0, 128, 228)));
 }
 
-TEST(Model, RefusesWhatItCannotRun) {
+TEST(Model, RefusesUnsupportedConfigs) {
   BertConfig config = preset("tiny").value();
-  EXPECT_THROW(Bert(config, Precision::fp32, 1), Error);  // no labels
+  EXPECT_THROW(Bert(config, Precision::fp32, 1), Error);  // the config has no labels
   config.labels = {"a", "b"};
   config.vocabulary = 10;
   config.positions = 4;
@@ -269,8 +270,8 @@ TEST(Model, RefusesWhatItCannotRun) {
   }
 }
 
-// Saved by torch.save, by DDP, long ago: halves under an old name.
-TEST_F(Golden, ATorchFileIsTaken) {
+// An old file of torch.save and DDP: halves under an old name.
+TEST_F(Golden, TorchFileIsAccepted) {
   Bert model(golden_config(0.1), Precision::fp32, 5);
   const LoadReport report = load_weights(model, BP_SOURCE_DIR "/tests/golden/torch_file/types.bin");
   EXPECT_EQ(report.missing.size(), kGoldenParameters - 1);
@@ -279,7 +280,7 @@ TEST_F(Golden, ATorchFileIsTaken) {
   EXPECT_EQ(model.parameters()[3].second[7].item<float>(), 7.0F);
 }
 
-TEST_F(Golden, AHeadCanBeLeft) {
+TEST_F(Golden, HeadCanBeOmitted) {
   Bert model(golden_config(0), Precision::fp32, 1);
   const LoadReport report = load_weights(model, kGolden + "/model.safetensors", Head::leave);
   EXPECT_THAT(report.missing, ElementsAre("classifier.bias", "classifier.weight"));
@@ -287,7 +288,7 @@ TEST_F(Golden, AHeadCanBeLeft) {
   EXPECT_EQ(model.parameters().back().second.abs().max().item<float>(), 0.0F);
 }
 
-// The head reads first tokens only; hidden_states() has all tokens, and the same first ones.
+// The head reads first tokens only. hidden_states() returns all tokens, with the same first ones.
 TEST_F(Golden, HiddenStatesLeadToTheLogits) {
   Bert model(golden_config(0), Precision::fp32, 1);
   (void)load_weights(model, kGolden + "/model.safetensors");

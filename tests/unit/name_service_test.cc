@@ -9,11 +9,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Resolve, TakesNumbersWithoutAsking) {
+TEST(Resolve, AcceptsNumericAddressesWithoutALookup) {
   std::string why;
   const auto only_numbers = [](const char* host, const char* port, const addrinfo* hints,
                                addrinfo** found) {
-    EXPECT_NE(hints->ai_flags & AI_NUMERICHOST, 0) << "the name service was asked";
+    EXPECT_NE(hints->ai_flags & AI_NUMERICHOST, 0) << "a numeric address must not be looked up";
     return ::getaddrinfo(host, port, hints, found);
   };
   for (const char* host : {"127.0.0.1", "::1"}) {
@@ -28,7 +28,7 @@ TEST(Resolve, FindsNames) {
   EXPECT_TRUE(resolve({"localhost", "80", SOCK_DGRAM}, Deadline(30s), why)) << why;
 }
 
-TEST(Resolve, SaysThatANameHasNoAddress) {
+TEST(Resolve, ReportsAnUnknownName) {
   std::string why;
   const auto nobody = [](const char*, const char*, const addrinfo*, addrinfo**) {
     return EAI_NONAME;
@@ -37,7 +37,7 @@ TEST(Resolve, SaysThatANameHasNoAddress) {
   EXPECT_EQ(why, "Name or service not known");
 }
 
-TEST(Resolve, ASilentNameServiceEndsAtTheDeadline) {
+TEST(Resolve, SilentNameServiceEndsAtTheDeadline) {
   std::promise<void> over;
   const auto asked = std::make_shared<std::promise<void>>();
   std::string why;
@@ -52,7 +52,7 @@ TEST(Resolve, ASilentNameServiceEndsAtTheDeadline) {
   EXPECT_FALSE(resolve({"far-away", "80"}, Deadline(20ms), why, silent));
   EXPECT_EQ(why, "the name service has not answered for far-away");
   auto late = asked->get_future();
-  over.set_value();  // its answer comes after all, and harms nobody
+  over.set_value();  // the late answer must do no harm
   EXPECT_EQ(late.wait_for(30s), std::future_status::ready);
 }
 

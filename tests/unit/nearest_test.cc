@@ -5,7 +5,7 @@
 namespace bp {
 namespace {
 
-TEST(Nearest, FindsWhatWasMeant) {
+TEST(Nearest, FindsTheIntendedWord) {
   const std::vector<std::string> names = {"review", "stars", "id"};
   EXPECT_EQ(nearest_name("Review", names), "review");
   EXPECT_EQ(nearest_name("star", names), "stars");

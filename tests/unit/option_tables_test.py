@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows that scripts/option_tables makes tables from a help text, and that its --check fails on every other table:
+"""Checks that scripts/option_tables makes tables from a help text, and that its --check fails on every other table:
 option_tables_test.py ROOT. It runs in a small tree of its own, with a program that only prints a help text."""
 
 import pathlib
@@ -43,7 +43,7 @@ PAGE = f"# prog\n\n<!-- options: prog -->\n\n{TABLES}\n<!-- end of options -->\n
 
 
 class Tree:
-    """A tree with the script, a program and its page."""
+    """Makes a tree with the script, a program and its page."""
 
     def __init__(self, folder, page):
         self.root = pathlib.Path(folder)

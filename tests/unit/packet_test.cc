@@ -14,7 +14,7 @@ namespace {
 
 using Kind = PacketHeader::Kind;
 
-// What a rank reads where this header came; none where it refuses that.
+// Returns the packet that a rank reads if this header arrives, or nothing if it refuses the header.
 std::optional<Packet> read(const PacketHeader& header) {
   static std::vector<std::byte> memory(kPacketBytes);
   std::memcpy(memory.data(), &header, sizeof(header));
@@ -34,7 +34,7 @@ PacketHeader header_of(Kind kind, std::uint64_t count, DataType type) {
   return header;
 }
 
-TEST(Packets, AnEagerMessageHasItsBytesBehindTheHeader) {
+TEST(Packets, EagerMessageHasItsBytesBehindTheHeader) {
   EXPECT_EQ(read(header_of(Kind::eager, 3, DataType::i64))->payload.size(), 24U);
   EXPECT_EQ(read(header_of(Kind::eager, 0, DataType::f32))->payload.size(), 0U);
   EXPECT_EQ(read(header_of(Kind::eager, kEagerBytes, DataType::u8))->payload.size(), kEagerBytes);
@@ -45,7 +45,7 @@ TEST(Packets, AnEagerMessageHasItsBytesBehindTheHeader) {
 TEST(Packets, HeadersThatNoRankSendsAreRefused) {
   EXPECT_FALSE(read(header_of(Kind::eager, kEagerBytes + 1, DataType::u8)));
   EXPECT_FALSE(read(header_of(Kind::eager, kEagerBytes / 8 + 1, DataType::f64)));
-  // 2^61 times eight bytes are 0 in 64 bits.
+  // 2^61 times eight bytes overflow to 0 in 64 bits.
   for (const Kind kind : {Kind::eager, Kind::rendezvous}) {
     EXPECT_FALSE(read(header_of(kind, std::uint64_t{1} << 61, DataType::i64)));
   }
@@ -56,7 +56,7 @@ TEST(Packets, HeadersThatNoRankSendsAreRefused) {
   EXPECT_FALSE(read(long_name));
 }
 
-TEST(Packets, APayloadThatWasCutOffIsRefused) {
+TEST(Packets, TruncatedPayloadIsRefused) {
   std::vector<std::byte> memory(sizeof(PacketHeader) + 7);
   const PacketHeader header = header_of(Kind::eager, 2, DataType::f32);
   std::memcpy(memory.data(), &header, sizeof(header));

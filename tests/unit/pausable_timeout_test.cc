@@ -12,30 +12,30 @@ using namespace std::chrono_literals;
 constexpr PausableTimeout::Clock::time_point kBegin{1h};
 
 TEST(PausableTimeout, IsOverAfterItsLimit) {
-  PausableTimeout patience(8s, kBegin);
+  PausableTimeout timeout(8s, kBegin);
   for (auto now = kBegin; now < kBegin + 8s; now += 500ms) {
-    patience.look(now);
-    EXPECT_FALSE(patience.over());
-    EXPECT_EQ(patience.left(), kBegin + 8s - now);
+    timeout.look(now);
+    EXPECT_FALSE(timeout.over());
+    EXPECT_EQ(timeout.left(), kBegin + 8s - now);
   }
-  patience.look(kBegin + 8s);
-  EXPECT_TRUE(patience.over());
-  EXPECT_EQ(patience.left(), 0ms);
+  timeout.look(kBegin + 8s);
+  EXPECT_TRUE(timeout.over());
+  EXPECT_EQ(timeout.left(), 0ms);
 }
 
 TEST(PausableTimeout, SlicesEndWithTheLimit) {
-  PausableTimeout patience(3s, kBegin);
-  EXPECT_EQ(patience.slice().at(), kBegin + 375ms);  // the half of a quarter
-  for (int looks = 1; looks <= 7; ++looks) patience.look(kBegin + looks * 400ms);
-  EXPECT_EQ(patience.slice().at(), kBegin + 3s);
+  PausableTimeout timeout(3s, kBegin);
+  EXPECT_EQ(timeout.slice().at(), kBegin + 375ms);  // half of a quarter
+  for (int reads = 1; reads <= 7; ++reads) timeout.look(kBegin + reads * 400ms);
+  EXPECT_EQ(timeout.slice().at(), kBegin + 3s);
 }
 
-TEST(PausableTimeout, LooksAreAtMostASecondApart) {
+TEST(PausableTimeout, ReadsAreAtMostASecondApart) {
   EXPECT_EQ(PausableTimeout(1h, kBegin).slice().at(), kBegin + 1s);
 }
 
-// Each time in which the process stood counts for a quarter of the limit, or two seconds.
-TEST(PausableTimeout, ANightCountsLittle) {
+// Each stop of the process counts for a quarter of the limit, or two seconds if that is less.
+TEST(PausableTimeout, LongStopCountsLittle) {
   PausableTimeout short_one(4s, kBegin);
   short_one.look(kBegin + 12h);
   EXPECT_EQ(short_one.left(), 3s);
@@ -47,34 +47,34 @@ TEST(PausableTimeout, ANightCountsLittle) {
   EXPECT_EQ(long_one.left(), 296s);
 }
 
-// A machine so busy that every look is late by as much again: nothing is lost.
-TEST(PausableTimeout, LooksThatAreLateCountInFull) {
-  PausableTimeout patience(300s, kBegin);
+// On a machine so busy that every read of the clock is a second late, all time still counts.
+TEST(PausableTimeout, LateReadsCountInFull) {
+  PausableTimeout timeout(300s, kBegin);
   auto now = kBegin;
-  int looks = 0;
-  for (; !patience.over(); ++looks) {
-    now = patience.slice().at() + 1s;
-    patience.look(now);
+  int reads = 0;
+  for (; !timeout.over(); ++reads) {
+    now = timeout.slice().at() + 1s;
+    timeout.look(now);
   }
   EXPECT_EQ(now, kBegin + 300s);
-  EXPECT_EQ(looks, 150);
+  EXPECT_EQ(reads, 150);
 }
 
-TEST(PausableTimeout, EndsHoweverLateItsLooksAre) {
-  PausableTimeout patience(300s, kBegin);
+TEST(PausableTimeout, EndsHoweverLateItsReadsAre) {
+  PausableTimeout timeout(300s, kBegin);
   auto now = kBegin;
-  int looks = 0;
-  for (; !patience.over(); ++looks) patience.look(now += 1h);
-  EXPECT_EQ(looks, 150);
+  int reads = 0;
+  for (; !timeout.over(); ++reads) timeout.look(now += 1h);
+  EXPECT_EQ(reads, 150);
 }
 
-TEST(PausableTimeout, NoLimitIsOverAtOnce) {
-  const PausableTimeout patience(0ms);
-  EXPECT_TRUE(patience.over());
-  EXPECT_TRUE(patience.slice().passed());
+TEST(PausableTimeout, ZeroIsOverAtOnce) {
+  const PausableTimeout timeout(0ms);
+  EXPECT_TRUE(timeout.over());
+  EXPECT_TRUE(timeout.slice().passed());
 }
 
-TEST(PausableTimeout, WaitsForAConditionNoLongerThanItLasts) {
+TEST(PausableTimeout, WaitsForAConditionUpToItsLimit) {
   std::mutex mutex;
   std::condition_variable changed;
   bool done = false;

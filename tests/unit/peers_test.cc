@@ -1,4 +1,4 @@
-// How ranks connect to each other while strangers come to their ports.
+// Tests how ranks connect to each other while unauthenticated connections arrive at their ports.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -69,7 +69,7 @@ TEST(PeerHandshakeTest, BothSidesProveTheKey) {
   EXPECT_TRUE(listening.check_proof(connecting.proof()));
 }
 
-TEST(PeerHandshakeTest, NothingRecordedIsOfUse) {
+TEST(PeerHandshakeTest, RecordedMessagesAreUseless) {
   const JobKey key = random_job_key();
   const Bytes32 identity = random_bytes();
   PeerHandshake connecting(key, identity);
@@ -81,7 +81,7 @@ TEST(PeerHandshakeTest, NothingRecordedIsOfUse) {
   const std::string proof = connecting.proof();
 
   PeerHandshake again(key, identity);
-  EXPECT_TRUE(again.take_hello(hello));  // an old one is as good as a new one, and proves nothing
+  EXPECT_TRUE(again.take_hello(hello));  // a replayed hello is accepted but proves nothing
   (void)again.answer();
   EXPECT_FALSE(again.check_proof(proof));
   EXPECT_FALSE(again.check_proof(answer.substr(32)));
@@ -94,14 +94,14 @@ TEST(PeerHandshakeTest, NothingRecordedIsOfUse) {
   EXPECT_FALSE(later.check_answer(answer));
 }
 
-// What handshake.h draws, made by hand, with a nonce of 32 times 'a'.
+// Makes the opening that handshake.h describes by hand, with a nonce of 32 times 'a'.
 std::string opening_by_hand(const std::string& magic, std::uint32_t rank) {
   std::string opening = magic;
   for (int byte = 0; byte < 4; ++byte) opening += static_cast<char>(rank >> (8 * byte) & 0xff);
   return opening + std::string(32, 'a');
 }
 
-TEST(PeerHandshakeTest, SendsAndTakesTheBytesThatTheHeaderDraws) {
+TEST(PeerHandshakeTest, UsesTheBytesThatTheHeaderDescribes) {
   const JobKey key = random_job_key();
   const Bytes32 identity = random_bytes();
   Hmac hmac(key);
@@ -122,7 +122,7 @@ TEST(PeerHandshakeTest, SendsAndTakesTheBytesThatTheHeaderDraws) {
   const std::string newer = opening_by_hand("bp peer2", kRank);
   EXPECT_FALSE(PeerHandshake(key, identity)
                    .take_hello(newer + mac({"bp peer hello ", view_of(identity), newer})))
-      << "another version, though it knows the key";
+      << "another version is refused although it knows the key";
 }
 
 TEST(PeerHandshakeTest, BytesOfAnotherLengthAreRefused) {
@@ -155,7 +155,7 @@ class ConnectPeersTest : public testing::Test {
   }
   ~ConnectPeersTest() override { set_log_sink({}); }
 
-  // What rank `rank` of `count` ends with: its connections, or its error.
+  // The connections of rank `rank` of `count`, or its error.
   struct Result {
     std::vector<Fd> connections;
     std::string error;
@@ -188,7 +188,7 @@ class ConnectPeersTest : public testing::Test {
     std::string why;
     (void)send_all(fd.get(), bytes, Deadline(10s), why);
   }
-  // Whether what one end writes comes out at the other.
+  // Returns whether the bytes that are written to `a` arrive at `b`.
   static bool are_one_connection(const Fd& a, const Fd& b, const std::string& text) {
     send(a, text);
     std::string got;
@@ -223,9 +223,9 @@ TEST_F(ConnectPeersTest, EachPairGetsAConnection) {
   EXPECT_THAT(logged_, ElementsAre());
 }
 
-// They come before the rank does, and more of them than the listener remembers at a time. BP_SIEGE
-// says how many (scripts/acceptance: 2,000).
-TEST_F(ConnectPeersTest, StrangersThatComeFirstDoNotKeepTheRankOut) {
+// Opens the connections before the rank connects, more of them than the listener keeps at a time.
+// BP_SIEGE gives their number (scripts/acceptance: 2,000).
+TEST_F(ConnectPeersTest, EarlierUnauthenticatedConnectionsDoNotBlockTheRank) {
   Listening own = listen_tcp(kLoopback);
   const Endpoint at = own.at;
   std::vector<Fd> strangers;
@@ -253,8 +253,8 @@ TEST_F(ConnectPeersTest, StrangersThatComeFirstDoNotKeepTheRankOut) {
                            EndsWith(")"))));
 }
 
-// Between two ranks stands one that passes everything on and remembers it.
-TEST_F(ConnectPeersTest, WhatARankSaidAdmitsNobodyElse) {
+// A process between two ranks forwards and records everything.
+TEST_F(ConnectPeersTest, RecordedHandshakeAdmitsNoOtherPeer) {
   Listening own = listen_tcp(kLoopback);
   const Endpoint at = own.at;
   Result lower;
@@ -282,7 +282,7 @@ TEST_F(ConnectPeersTest, WhatARankSaidAdmitsNobodyElse) {
   }
   EXPECT_EQ(got.size(), kPeerAnswer);  // a new challenge, and then the end
 
-  const auto store = server_.connect(1);  // rank 1 has its connection, and needs no more
+  const auto store = server_.connect(1);  // rank 1 has its connection and needs nothing else
   store->set("peer/1", listen_tcp(kLoopback).at.encode());
   PeerHandshake last(key_, at.identity);
   const Fd second = stranger(at);
@@ -301,14 +301,14 @@ TEST_F(ConnectPeersTest, WhatARankSaidAdmitsNobodyElse) {
                                    "(from 127.0.0.1: it does not know the job's key)"));
 }
 
-TEST_F(ConnectPeersTest, WhoDoesNotComeIsNamedAndWhere) {
+TEST_F(ConnectPeersTest, AbsentRanksAreNamedWithTheAddress) {
   Listening own = listen_tcp(kLoopback);
   const std::string name = own.at.name();
   EXPECT_EQ(connect(0, 3, std::move(own), 50ms).error,
             concat("timeout: rank 0 waited 50 ms for ranks 1, 2 to connect at ", name, " (hint)"));
 }
 
-TEST_F(ConnectPeersTest, AnAddressThatRefusesIsNamedAtOnce) {
+TEST_F(ConnectPeersTest, RefusingAddressIsNamedAtOnce) {
   const std::string gone = listen_tcp(kLoopback).at.encode();
   const auto store = server_.connect(0);
   store->set("peer/0", gone);
@@ -317,7 +317,7 @@ TEST_F(ConnectPeersTest, AnAddressThatRefusesIsNamedAtOnce) {
   store->goodbye();
 }
 
-TEST_F(ConnectPeersTest, AnAddressThatMakesNoSenseIsNamed) {
+TEST_F(ConnectPeersTest, InvalidAddressIsNamed) {
   const auto store = server_.connect(0);
   store->set("peer/0", "rubbish");
   EXPECT_THAT(connect(1, 2, listen_tcp(kLoopback)).error,
@@ -326,8 +326,8 @@ TEST_F(ConnectPeersTest, AnAddressThatMakesNoSenseIsNamed) {
   store->goodbye();
 }
 
-// What rank 1 says where another process has taken the place of rank 0: it answers hello with what
-// `answer` makes of it, and a proof with an 'x'.
+// Returns the error of rank 1 if another process has replaced rank 0. That process answers hello
+// with `answer` and a proof with an 'x'.
 class ImpostorTest : public ConnectPeersTest {
  protected:
   std::string meet(const std::function<std::string(PeerHandshake&, const std::string&)>& answer) {
@@ -347,7 +347,7 @@ class ImpostorTest : public ConnectPeersTest {
     store->goodbye();
     return error;
   }
-  // What comes, or less where the other end closes.
+  // Returns the received bytes, fewer than `size` if the other end closes.
   static std::string receive(const Fd& fd, std::size_t size) {
     std::string got;
     std::string why;
@@ -372,7 +372,7 @@ TEST_F(ImpostorTest, ThatBreaksTheProtocolIsNamed) {
                        "(hint)"));
 }
 
-TEST_F(ConnectPeersTest, AFailedJobEndsTheWait) {
+TEST_F(ConnectPeersTest, FailedJobEndsTheWait) {
   std::thread other([this] {
     const auto store = server_.connect(1);
     (void)store->get("peer/0", 10s);

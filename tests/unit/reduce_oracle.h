@@ -1,4 +1,4 @@
-// What comm/reduce promises, one element at a time and without vectors.
+// What comm/reduce promises, computed one element at a time and without vectors.
 #pragma once
 
 #include <bit>
@@ -107,7 +107,7 @@ T divide(T value, int ranks) {
   }
 }
 
-// All of `parts` (one element of each), and for `average` divided by their number, rounded once.
+// Reduces all of `parts` (one element each). For `average` divides by their number. Rounds once.
 template <class T>
 T reduce_parts(ReduceOp op, const std::vector<T>& parts) {
   if constexpr (kIsHalf<T>) {

@@ -1,5 +1,5 @@
-// Every type, every reduction, every length up to a few vectors and any alignment, bit for bit
-// against the scalar rules of tests/unit/reduce_oracle.h.
+// Checks every type, every reduction, every length up to a few vectors and any alignment, bit for
+// bit against the scalar rules of tests/unit/reduce_oracle.h.
 #include "comm/reduce/reduce.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ std::vector<T> special_values() {
   }
 }
 
-// Random bits are the best mixture of signs, exponents and NaNs; every third is a special value.
+// Random bits mix signs, exponents and NaNs best. Every third element is a special value.
 template <class T>
 std::vector<T> values(std::size_t count, unsigned seed) {
   std::mt19937_64 random(seed);
@@ -67,7 +67,7 @@ std::vector<T> values(std::size_t count, unsigned seed) {
   return result;
 }
 
-// `count` elements at an address that is `shift` bytes off, between guards.
+// `count` elements at an address that is `shift` bytes unaligned, between guards.
 template <class T>
 class Shifted {
  public:
@@ -81,7 +81,7 @@ class Shifted {
     std::memcpy(&value, data() + i * sizeof(T), sizeof(T));
     return value;
   }
-  bool guards_stand() {
+  bool guards_intact() {
     const auto end = static_cast<std::size_t>(data() - bytes_.data()) + count_ * sizeof(T);
     const auto is_guard = [](std::byte b) { return b == kGuard; };
     return std::all_of(bytes_.begin(), bytes_.begin() + (data() - bytes_.data()), is_guard) &&
@@ -95,7 +95,7 @@ class Shifted {
   std::vector<std::byte> bytes_;
 };
 
-// Equal bits; where reduce.h leaves open which NaN it is, any quiet one.
+// Returns whether the bits are equal. If reduce.h leaves the NaN open, any quiet NaN is accepted.
 template <class T>
 bool same(ReduceOp op, T got, T wanted) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -129,7 +129,7 @@ void check_reduce(ReduceOp op, std::size_t count, std::size_t shift) {
     ASSERT_TRUE(same(op, into[i], wanted));
     ASSERT_TRUE(same(op, from[i], wanted));
   }
-  ASSERT_TRUE(out.guards_stand() && into.guards_stand() && from.guards_stand());
+  ASSERT_TRUE(out.guards_intact() && into.guards_intact() && from.guards_intact());
 }
 
 template <class T>
@@ -143,7 +143,7 @@ void check_all() {
   }
 }
 
-// What Highway does not find is not tested. AVX3 is its name for AVX-512.
+// A target that Highway does not find is not tested. AVX3 is Highway's name for AVX-512.
 TEST(SimdTargets, AreAllThatThisProcessorHas) {
   std::string run;
   for (const std::int64_t target : simd_targets())
@@ -171,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(Machines, Reduce, testing::ValuesIn(simd_targets()), si
 BP_DATA_TYPES(BP_ROW)
 #undef BP_ROW
 
-// Each part is also an out, and there is one out more.
+// Each part is also used as the output, and so is one more buffer.
 template <class T>
 void check_parts(ReduceOp op, std::size_t count, std::size_t ranks) {
   std::vector<std::vector<T>> given;
@@ -199,7 +199,7 @@ void check_parts(ReduceOp op, std::size_t count, std::size_t ranks) {
           << ranks << " parts";
     }
   }
-  for (Shifted<T>& array : arrays) ASSERT_TRUE(array.guards_stand());
+  for (Shifted<T>& array : arrays) ASSERT_TRUE(array.guards_intact());
 }
 
 template <class T>
@@ -217,7 +217,7 @@ TEST_P(Reduce, AnyNumberOfParts) {
   test::for_each_type([]<class T>(std::type_identity<T>) { check_all_parts<T>(); });
 }
 
-// 256 + 1 + 1 in bf16: rounded at each step it stays 256.
+// 256 + 1 + 1 in bf16 stays 256 if each step is rounded.
 TEST_P(Reduce, HalvesAreRoundedOnceForAllParts) {
   const BFloat16 big = to_bfloat16(256.0F);
   const BFloat16 one = to_bfloat16(1.0F);
@@ -231,7 +231,7 @@ TEST_P(Reduce, HalvesAreRoundedOnceForAllParts) {
   EXPECT_EQ(to_float(out), 258.0F);
 }
 
-// All pairs of bytes: the products are made of 16-bit ones.
+// Checks all pairs of bytes, because byte products are computed from 16-bit ones.
 TEST_P(Reduce, AllPairsOfBytes) {
   std::vector<std::uint8_t> a(65536);
   std::vector<std::uint8_t> b(a.size());
@@ -259,8 +259,8 @@ TEST_P(Reduce, HalvesAreRoundedToNearestEven) {
   std::vector<BFloat16> out(2);
   reduce_to(DataType::bf16, ReduceOp::sum, view(out).data, const_view(one).data,
             const_view(half_step).data, 2);
-  EXPECT_EQ(out[0], BFloat16{0x3f80});  // a tie, down to even
-  EXPECT_EQ(out[1], BFloat16{0x3f82});  // a tie, up to even
+  EXPECT_EQ(out[0], BFloat16{0x3f80});  // a tie, rounded down to even
+  EXPECT_EQ(out[1], BFloat16{0x3f82});  // a tie, rounded up to even
 }
 
 TEST_P(Reduce, StreamingCopies) {
@@ -276,14 +276,14 @@ TEST_P(Reduce, StreamingCopies) {
   }
 }
 
-TEST_P(Reduce, CopiesKeepToTheirBounds) {
+TEST_P(Reduce, CopiesStayWithinTheirBounds) {
   for (const std::size_t count : {0U, 1U, 2048U, 2049U, 2111U, 4096U, 70'001U}) {
     const std::vector<std::uint8_t> from = values<std::uint8_t>(count + 1, 9);
     for (const std::size_t shift : {0U, 1U, 31U, 32U}) {
       Shifted<std::uint8_t> to(std::vector<std::uint8_t>(count), shift);
       copy_bytes(to.data(), const_view(from).data + 1, count);
       EXPECT_EQ(std::memcmp(to.data(), from.data() + 1, count), 0) << count << " at " << shift;
-      EXPECT_TRUE(to.guards_stand()) << count << " at " << shift;
+      EXPECT_TRUE(to.guards_intact()) << count << " at " << shift;
     }
   }
 }
@@ -297,7 +297,7 @@ void check_average(int ranks) {
     const T wanted = ranks == 1 ? sums[i] : oracle::divide(sums[i], ranks);
     ASSERT_TRUE(same(ReduceOp::average, data[i], wanted)) << i << " over " << ranks;
   }
-  ASSERT_TRUE(data.guards_stand());
+  ASSERT_TRUE(data.guards_intact());
 }
 
 TEST_P(Reduce, AverageDividesAndIntegersAreTruncatedTowardsZero) {

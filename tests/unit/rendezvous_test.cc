@@ -1,4 +1,5 @@
-// How ranks of an engine meet: each channel by itself, against what stands in for the engine.
+// Tests how the ranks of an engine find the store: each channel by itself, with a stand-in for the
+// engine.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -74,7 +75,7 @@ TEST(StoreEndpoint, ThatIsBrokenIsRefusedWithoutShowingTheKey) {
               StartsWith("invalid_argument: is not host:port"));
 }
 
-TEST_F(StoreRendezvousTest, AFileTellsUntilItIsWithdrawn) {
+TEST_F(StoreRendezvousTest, FileHoldsTheEndpointUntilWithdrawn) {
   const Variables variables(Map{{"BP_SHARED_FOLDER", folder_.path()}});
   const auto first = choose_rendezvous(rank_, variables);
   const auto other = choose_rendezvous(rank_, variables);
@@ -89,7 +90,7 @@ TEST_F(StoreRendezvousTest, AFileTellsUntilItIsWithdrawn) {
   EXPECT_TRUE(folder_.names().empty());
 }
 
-TEST_F(StoreRendezvousTest, AFileThatAJobLeftBehindIsPassedOver) {
+TEST_F(StoreRendezvousTest, FileOfAnEarlierJobIsIgnored) {
   folder_.write("bp-openmpi-7-3-", to_text(an_endpoint()));
   const Variables variables(Map{{"BP_SHARED_FOLDER", folder_.path()}});
   EXPECT_THAT(refusal([&] { (void)choose_rendezvous(rank_, variables)->look_up(Deadline(30ms)); }),
@@ -99,7 +100,7 @@ TEST_F(StoreRendezvousTest, AFileThatAJobLeftBehindIsPassedOver) {
   EXPECT_EQ(choose_rendezvous(rank_, variables)->look_up(kSoon).store.host, "10.0.0.2");
 }
 
-TEST_F(StoreRendezvousTest, AFolderThatIsNotThereIsNamed) {
+TEST_F(StoreRendezvousTest, MissingFolderIsNamed) {
   const Variables variables(Map{{"BP_SHARED_FOLDER", folder_.path("no")}});
   EXPECT_THAT(
       refusal([&] { choose_rendezvous(rank_, variables)->publish(an_endpoint(), kSoon); }),
@@ -107,27 +108,29 @@ TEST_F(StoreRendezvousTest, AFolderThatIsNotThereIsNamed) {
             HasSubstr("No such file")));
 }
 
-// TMPDIR for as long as it lives.
-class TemporaryPlace {
+// Sets TMPDIR until it is destroyed.
+class TemporaryFolderVariable {
  public:
-  explicit TemporaryPlace(const std::string& place) {
+  explicit TemporaryFolderVariable(const std::string& place) {
     if (const char* const before = std::getenv("TMPDIR")) before_ = before;
     ::setenv("TMPDIR", place.c_str(), 1);
   }
-  ~TemporaryPlace() { before_ ? ::setenv("TMPDIR", before_->c_str(), 1) : ::unsetenv("TMPDIR"); }
-  TemporaryPlace(const TemporaryPlace&) = delete;
-  TemporaryPlace& operator=(const TemporaryPlace&) = delete;
+  ~TemporaryFolderVariable() {
+    before_ ? ::setenv("TMPDIR", before_->c_str(), 1) : ::unsetenv("TMPDIR");
+  }
+  TemporaryFolderVariable(const TemporaryFolderVariable&) = delete;
+  TemporaryFolderVariable& operator=(const TemporaryFolderVariable&) = delete;
 
  private:
   std::optional<std::string> before_;
 };
 
-// Where ranks of one host meet no other user may put a file.
-TEST_F(StoreRendezvousTest, AFolderThatOthersCouldUseIsRefused) {
+// No other user may be able to write the folder in which the ranks of one host meet.
+TEST_F(StoreRendezvousTest, FolderThatOtherUsersCanWriteIsRefused) {
   EngineRank here = rank_;
   here.one_host = true;
   const auto meet = [&] { (void)choose_rendezvous(here, Variables(Map{})); };
-  const TemporaryPlace place(folder_.path());
+  const TemporaryFolderVariable place(folder_.path());
   const std::string own = folder_.path(concat("bp-", ::getuid()));
   const std::string text =
       concat("io: rendezvous at ", own, ": is not a folder of this user with mode 0700; remove it");
@@ -139,16 +142,16 @@ TEST_F(StoreRendezvousTest, AFolderThatOthersCouldUseIsRefused) {
   EXPECT_EQ(refusal(meet), text);
 }
 
-TEST_F(StoreRendezvousTest, ATemporaryFolderThatIsNotThereIsNamed) {
+TEST_F(StoreRendezvousTest, MissingTemporaryFolderIsNamed) {
   EngineRank here = rank_;
   here.one_host = true;
-  const TemporaryPlace place(folder_.path("no"));
+  const TemporaryFolderVariable place(folder_.path("no"));
   EXPECT_THAT(refusal([&] { (void)choose_rendezvous(here, Variables(Map{})); }),
               AllOf(StartsWith("io: rendezvous at TMPDIR: names no folder ("),
                     HasSubstr("); set it to one")));
 }
 
-TEST_F(StoreRendezvousTest, AKeyFileAndAMasterNeedNoChannel) {
+TEST_F(StoreRendezvousTest, KeyFileAndMasterNeedNoChannel) {
   const std::string path = folder_.write("key", "a secret of enough bytes");
   ::chmod(path.c_str(), 0600);
   EngineRank rank = rank_;
@@ -162,7 +165,7 @@ TEST_F(StoreRendezvousTest, AKeyFileAndAMasterNeedNoChannel) {
   EXPECT_EQ(rendezvous->known().key, endpoint.key);
   rank.job = "7/4";
   EXPECT_NE(choose_rendezvous(rank, variables)->known().key, endpoint.key)
-      << "each job has its own";
+      << "each job must have a key of its own";
   EXPECT_THAT(refusal([&] { (void)choose_rendezvous(rank_, variables); }),
               StartsWith("invalid_argument: MASTER_ADDR is not set"));
   EngineRank wrong = rank;
@@ -182,40 +185,41 @@ TEST_F(StoreRendezvousTest, AKeyFileAndAMasterNeedNoChannel) {
               HasSubstr("BP_JOB_KEY_FILE=/no/key: the file cannot be read"));
 }
 
-TEST_F(StoreRendezvousTest, WithoutAnyWayTheListIsShown) {
+TEST_F(StoreRendezvousTest, WithoutAnyChannelTheErrorListsThem) {
   EXPECT_THAT(refusal([&] { (void)choose_rendezvous(rank_, Variables(Map{})); }),
               AllOf(StartsWith("unavailable: X=1: the engine openmpi started 2 ranks"),
                     HasSubstr("BP_SHARED_FOLDER"), HasSubstr("BP_JOB_KEY_FILE"),
                     HasSubstr("--mpi=pmi2"), HasSubstr("bprun")));
 }
 
-// Answers the lines of one rank as Hydra did.
+// Answers the lines of one rank as Hydra does.
 class Pmi {
  public:
   explicit Pmi(std::vector<std::string> answers) {
     int pair[2] = {};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-    ours_ = Fd(pair[0]);
-    theirs_ = Fd(pair[1]);
+    server_end_ = Fd(pair[0]);
+    rank_end_ = Fd(pair[1]);
     thread_ = std::thread([this, answers = std::move(answers)] {
       char line[2048];
       for (const std::string& answer : answers) {
-        const ssize_t size = ::recv(ours_.get(), line, sizeof(line), 0);
+        const ssize_t size = ::recv(server_end_.get(), line, sizeof(line), 0);
         if (size <= 0) return;
         asked_.append(line, static_cast<std::size_t>(size));
-        (void)write_all(ours_.get(), answer.data(), answer.size());
+        (void)write_all(server_end_.get(), answer.data(), answer.size());
       }
-      ours_.reset();
+      server_end_.reset();
     });
   }
   ~Pmi() {
-    theirs_.reset();
+    rank_end_.reset();
     if (thread_.joinable()) thread_.join();
   }
 
   [[nodiscard]] std::unique_ptr<StoreRendezvous> rendezvous() const {
-    return choose_rendezvous({.engine = "mpich", .found_by = "MPI_LOCALRANKID=0", .size = 2},
-                             Variables(Map{{"PMI_FD", concat(theirs_.get())}, {"PMI_RANK", "0"}}));
+    return choose_rendezvous(
+        {.engine = "mpich", .found_by = "MPI_LOCALRANKID=0", .size = 2},
+        Variables(Map{{"PMI_FD", concat(rank_end_.get())}, {"PMI_RANK", "0"}}));
   }
   std::string asked() {
     thread_.join();
@@ -223,8 +227,8 @@ class Pmi {
   }
 
  private:
-  Fd ours_;
-  Fd theirs_;
+  Fd server_end_;
+  Fd rank_end_;
   std::string asked_;
   std::thread thread_;
 };
@@ -248,7 +252,7 @@ TEST(PmiRendezvous, GetsAfterTheBarrier) {
   EXPECT_EQ(pmi.rendezvous()->look_up(kSoon).key, an_endpoint().key);
 }
 
-TEST(PmiRendezvous, SaysWhatItWasTold) {
+TEST(PmiRendezvous, ErrorShowsTheAnswer) {
   Pmi pmi({kInit, kSpace, "cmd=put_result rc=-1 msg=duplicate_key\n"});
   EXPECT_THAT(refusal([&] { pmi.rendezvous()->publish(an_endpoint(), kSoon); }),
               AllOf(StartsWith("io: MPI_LOCALRANKID=0: PMI answers 'cmd=put_result rc=-1 msg="
@@ -256,7 +260,7 @@ TEST(PmiRendezvous, SaysWhatItWasTold) {
                     Not(HasSubstr("0f00"))));
 }
 
-TEST(PmiRendezvous, AnEndedSessionAndASilentOneAreErrors) {
+TEST(PmiRendezvous, EndedAndSilentSessionsAreErrors) {
   Pmi ended({kInit});
   EXPECT_THAT(refusal([&] { (void)ended.rendezvous()->look_up(kSoon); }),
               AllOf(StartsWith("io: MPI_LOCALRANKID=0: cmd=get_my_kvsname on PMI_FD="),
@@ -276,7 +280,7 @@ TEST(Hosts, NeighboursOnOneHostAreItsRanks) {
   EXPECT_THAT(topology_of(0, std::array{a, b, a}).local_sizes, ElementsAre(1, 1, 1));
 }
 
-TEST(Hosts, AnEngineMayMakeTwoOfOneMachine) {
+TEST(Hosts, EngineCanMakeTwoHostsOfOneMachine) {
   const HostIdentity one = own_host_identity("node1");
   EXPECT_NE(one.host, own_host_identity("node2").host);
   EXPECT_EQ(one.host, own_host_identity("node1").host);

@@ -1,4 +1,4 @@
-// What the tests of schedules share.
+// Constants and helpers that the tests of schedules share.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@ namespace bp {
 using Use = SimulatedTransfer::Use;
 inline constexpr int kMostRanks = 64;
 
-// Orders of delivery that are tried; many ranks make many deliveries of every kind by themselves.
+// Returns the number of delivery orders to try. Many ranks make many deliveries of every kind
+// anyway.
 inline std::uint64_t orders(int ranks) { return ranks <= 16 ? 4 : 1; }
 
 inline std::size_t at(int index) { return static_cast<std::size_t>(index); }

@@ -20,7 +20,7 @@ std::uint64_t mix(std::uint64_t left, std::uint64_t right) {
 struct RankState {
   std::size_t step = 0;
   std::size_t open = 0;  // transfers of this step that are not complete
-  std::vector<std::pair<SimulatedTransfer, Cell>> arrived;  // to be reduced at the step's end
+  std::vector<std::pair<SimulatedTransfer, Cell>> arrived;  // to be reduced at the end of the step
 };
 
 struct Link {  // from one rank to another, in order
@@ -47,7 +47,7 @@ class Simulation {
   }
 
  private:
-  // Posts rank r's step, and those after it as long as there is nothing to wait for.
+  // Posts the step of rank r, and the following ones while there is nothing to wait for.
   void post(std::size_t r) {
     RankState& state = ranks_[r];
     for (; state.step < programs_[r].size(); ++state.step) {

@@ -1,6 +1,6 @@
-// Executes a schedule without sockets. A rank's memory is cells (a block, a segment, a vector);
-// what a cell holds is kept as the expression by which it came about, so that a test can tell
-// whether each rank's data went in once and in which order.
+// Executes a schedule without sockets. A rank's memory consists of cells (a block, a segment, a
+// vector). Each cell records the expression that produced it, so a test can tell whether each
+// rank's data went in once and in which order.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ struct Cell {
 };
 
 struct SimulatedTransfer {
-  enum class Use : std::uint8_t { none, replace, lower, upper };  // what a receiver does with it
+  enum class Use : std::uint8_t { none, replace, lower, upper };  // how the receiver combines it
   int peer = 0;
   int cell = 0;
   Use use = Use::none;
 };
 
-// Its sends and receives are posted together; the rank goes on when all are complete, and reduces
-// then. A send reads its memory when it is delivered, as zero-copy transports do.
+// The sends and receives of a step are posted together. The rank continues when all are complete,
+// and reduces then. A send reads its memory when it is delivered, as zero-copy transports do.
 struct SimulatedStep {
   std::vector<SimulatedTransfer> sends;
   std::vector<SimulatedTransfer> receives;
@@ -35,12 +35,11 @@ using Memory = std::vector<Cell>;            // of one rank
 
 [[nodiscard]] Cell combine(const Cell& lower, const Cell& upper);
 
-// Rank r's own data, the same in each of its cells.
+// Returns rank r's own data, the same in each of its cells.
 [[nodiscard]] Memory own_data(int rank, int ranks, int cells);
 
-// Delivers in an order drawn from `seed`. Returns what went wrong, empty when nothing did: a
-// deadlock, a message nobody takes, a message for another cell than was expected, an empty cell
-// sent.
+// Delivers in an order drawn from `seed`. Returns the first error, or "": a deadlock, a message
+// that no rank receives, a message for another cell than expected, an empty cell sent.
 [[nodiscard]] std::string simulate(const std::vector<Program>& programs,
                                    std::vector<Memory>& memory,
                                    std::uint64_t seed);

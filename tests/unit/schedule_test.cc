@@ -1,5 +1,5 @@
-// Every schedule but the trees' (tree_schedule_test.cc), for every number of ranks from 1 to 64, in
-// several orders of delivery.
+// Tests every schedule but the trees' (tree_schedule_test.cc), for 1 to 64 ranks, in several orders
+// of delivery.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 namespace bp {
 namespace {
 
-// One ring step with every block cut into `segments`, so that segments of one step may overtake
-// nothing but interleave with those of the next.
+// Adds one ring step with every block cut into `segments`. Segments of one step keep their order
+// but can interleave with those of the next.
 void add_ring_step(Program& program, const Ring& ring, const RingStep& step, int segments) {
   for (int s = 0; s < segments; ++s) {
     const Use use = step.reduce ? Use::upper : Use::replace;
@@ -58,8 +58,8 @@ std::vector<Program> doubling_programs(int ranks) {
   return programs;
 }
 
-// The order recursive_doubling.h promises: pairs of neighbours are folded where the ranks are no
-// power of two, then neighbours are joined until one is left.
+// The order that recursive_doubling.h promises: if the number of ranks is no power of two, pairs of
+// neighbours are folded first; then neighbours are joined until one is left.
 Cell joined_in_rank_order(int ranks) {
   int core = 1;
   while (2 * core <= ranks) core *= 2;
@@ -149,8 +149,8 @@ TEST_P(Schedule, RingAllReduceGivesAllRanksTheSameBits) {
   }
 }
 
-// What lets a rank receive in place: see ring.h.
-TEST_P(Schedule, RingSendsABlockInReduceScatterAtTheStepAtWhichAllGatherBringsIt) {
+// This lets a rank receive in place; see ring.h.
+TEST_P(Schedule, RingSendsABlockInTheStepInWhichAllGatherReturnsIt) {
   const int ranks = GetParam();
   for (int r = 0; r < ranks; ++r) {
     const Ring ring(r, ranks);
@@ -186,7 +186,7 @@ void add_range(std::vector<SimulatedTransfer>& out, int peer, const BlockRange& 
   for (int b = 0; b < range.count; ++b) out.push_back({peer, range.first + b, use});
 }
 
-TEST_P(Schedule, HalvingDoublingGivesAllRanksWhatRecursiveDoublingDoes) {
+TEST_P(Schedule, HalvingDoublingGivesTheResultOfRecursiveDoubling) {
   const int ranks = GetParam();
   const int blocks = HalvingDoubling(0, ranks).blocks();
   std::vector<Program> programs(at(ranks));
@@ -208,8 +208,8 @@ TEST_P(Schedule, HalvingDoublingGivesAllRanksWhatRecursiveDoublingDoes) {
   }
 }
 
-// What lets a rank reduce in place, and divide its own block before others get it.
-TEST_P(Schedule, HalvingDoublingKeepsApartWhatIsSentAndReceived) {
+// This lets a rank reduce in place, and divide its own block before others get it.
+TEST_P(Schedule, HalvingDoublingNeverSendsAndReceivesOneBlockAtOnce) {
   const int ranks = GetParam();
   std::vector<int> owners;
   for (int r = 0; r < ranks; ++r) {
@@ -227,7 +227,7 @@ TEST_P(Schedule, HalvingDoublingKeepsApartWhatIsSentAndReceived) {
     }
     const bool folds = schedule.blocks() != ranks;
     if (!folds) {
-      EXPECT_EQ(sent, at(2 * (ranks - 1)));  // of `ranks` blocks: the least there can be
+      EXPECT_EQ(sent, at(2 * (ranks - 1)));  // of `ranks` blocks: the minimum
     }
   }
   std::ranges::sort(owners);
@@ -236,7 +236,7 @@ TEST_P(Schedule, HalvingDoublingKeepsApartWhatIsSentAndReceived) {
   EXPECT_EQ(owners, each);
 }
 
-TEST_P(Schedule, DisseminationHearsOfEveryRank) {
+TEST_P(Schedule, DisseminationReachesEveryRank) {
   const int ranks = GetParam();
   std::vector<Program> programs(at(ranks));
   for (int r = 0; r < ranks; ++r) {
@@ -270,8 +270,8 @@ TEST_P(Schedule, BlocksCoverAllElementsOnceAndDifferByAtMostOne) {
   }
 }
 
-// The simulator would pass anything if it saw nothing.
-TEST(ScheduleSimulator, SeesWhatIsWrong) {
+// A simulator that detected nothing would pass every schedule.
+TEST(ScheduleSimulator, DetectsErrors) {
   auto memory = own_data_of_all(2, 2);
   const Program waits = {{{}, {{1, 0, Use::replace}}}};
   EXPECT_EQ(simulate({waits, {}}, memory, 0), "rank 0 waits for ever at step 0 of 1");
@@ -286,11 +286,11 @@ TEST(ScheduleSimulator, SeesWhatIsWrong) {
             "rank 0 sent cell 0 to rank 1 and had nothing in it");
 }
 
-TEST(Blocks, ABlockThatIsNotThereIsRefused) {
+TEST(Blocks, BlockOutOfRangeIsRefused) {
   for (const auto& [ranks, r] : {std::pair{0, 0}, {3, 3}, {3, -1}}) {
     try {
       (void)block_of(10, ranks, r);
-      ADD_FAILURE() << "block " << r << " of " << ranks << " was given";
+      ADD_FAILURE() << "block " << r << " of " << ranks << " was accepted";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
       EXPECT_NE(std::string(error.what()).find("there is no block"), std::string::npos);
@@ -298,7 +298,7 @@ TEST(Blocks, ABlockThatIsNotThereIsRefused) {
   }
 }
 
-TEST(Segments, AreFewButTwoWhereItPays) {
+TEST(Segments, AreFewButAtLeastTwoIfThatPays) {
   constexpr SegmentLimits kLimits{.max_bytes = 1000, .min_bytes = 100};
   EXPECT_EQ(segment_count(0, kLimits), 1);
   EXPECT_EQ(segment_count(199, kLimits), 1);
@@ -316,7 +316,7 @@ TEST(Segments, OfABlockLieInsideIt) {
   EXPECT_EQ(segment_of(block, 7, 6).count, 0U);
 }
 
-TEST(Schedule, PairwiseMeetsEachPairOnceAndNobodyTwiceAtATime) {
+TEST(Schedule, PairwiseConnectsEachPairOnceAndEachRankOncePerStep) {
   for (int ranks = 1; ranks <= kMostRanks; ++ranks) {
     std::vector<std::vector<int>> met(at(ranks), std::vector<int>(at(ranks)));
     for (int r = 0; r < ranks; ++r) {

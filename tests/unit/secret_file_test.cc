@@ -35,14 +35,14 @@ TEST_F(SecretFileTest, IsReadByteForByte) {
   EXPECT_EQ(read_secret_file(file(secret, 0400)), secret);
 }
 
-TEST_F(SecretFileTest, IsNoSecretWhereOthersCanReadIt) {
+TEST_F(SecretFileTest, IsRefusedIfOthersCanReadIt) {
   for (const mode_t mode : {0640, 0604, 0660, 0644}) {
     const std::string path = file("0123456789abcdef", mode);
     EXPECT_EQ(refusal(path), "the file can be read by others; chmod 600 " + path);
   }
 }
 
-TEST_F(SecretFileTest, RefusesWhatIsNone) {
+TEST_F(SecretFileTest, RefusesInvalidFiles) {
   EXPECT_EQ(refusal(file("short")), "the file holds 5 bytes; a secret needs at least 16");
   EXPECT_EQ(refusal(folder_.path("no")), "the file cannot be read: No such file or directory");
   EXPECT_EQ(refusal(folder_.path()), "the file cannot be read: Is a directory");

@@ -1,4 +1,4 @@
-// Which algorithm is chosen, and where the cost model puts the crossings.
+// Tests which algorithm is chosen, and at which sizes the cost model changes its choice.
 #include "comm/backend/selection.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ std::size_t crossing_kb(Algorithm shorter, Algorithm longer, int ranks, const Li
 
 // The formulas of ring.h and recursive_doubling.h, with the constants of docs/collectives.md, cross
 // at these sizes in kB. For 4 ranks at 10 Gb/s: 50 us + 2.068 ns S = 150 us + 1.457 ns S.
-TEST(CostModel, RingBeatsRecursiveDoublingFromWhereTheFormulasCross) {
+TEST(CostModel, RingBeatsRecursiveDoublingFromTheSizeAtWhichTheFormulasCross) {
   const auto ring_from = [](int ranks, const Link& link) {
     return crossing_kb(Algorithm::recursive_doubling, Algorithm::ring, ranks, link);
   };
@@ -37,7 +37,7 @@ TEST(CostModel, RingBeatsRecursiveDoublingFromWhereTheFormulasCross) {
   EXPECT_EQ(ring_from(8, kLoopback), 588U);
 }
 
-TEST(CostModel, TheDoubleTreePaysOnlyForManyRanks) {
+TEST(CostModel, DoubleTreePaysOnlyForManyRanks) {
   for (const std::size_t bytes : {1U << 10, 1U << 16, 1U << 20, 1U << 26}) {
     EXPECT_GT(all_reduce_ps(Algorithm::double_tree, 8, bytes, kTenGigabit),
               all_reduce_ps(Algorithm::ring, 8, bytes, kTenGigabit));
@@ -46,7 +46,7 @@ TEST(CostModel, TheDoubleTreePaysOnlyForManyRanks) {
             all_reduce_ps(Algorithm::ring, 64, 1 << 20, kTenGigabit));
 }
 
-// Terabytes and a thousand ranks stay whole numbers.
+// Costs of terabytes and a thousand ranks must not overflow.
 TEST(CostModel, DoesNotOverflow) {
   for (const auto algorithm : {Algorithm::ring, Algorithm::recursive_doubling,
                                Algorithm::halving_doubling, Algorithm::tree}) {
@@ -54,7 +54,7 @@ TEST(CostModel, DoesNotOverflow) {
   }
 }
 
-TEST(Selection, ShortByDoublingLongByTheRing) {
+TEST(Selection, ShortVectorsUseDoublingAndLongOnesTheRing) {
   for (const int ranks : {2, 3, 4, 5, 7, 8, 16, 64}) {
     for (const int hosts : {1, ranks}) {
       const Selection selection({.ranks = ranks, .hosts = hosts});
@@ -67,7 +67,7 @@ TEST(Selection, ShortByDoublingLongByTheRing) {
   EXPECT_EQ(eight.all_reduce(256 << 10), Algorithm::halving_doubling);
 }
 
-TEST(Selection, WhereHostsShareMemoryOnlyLeadersSend) {
+TEST(Selection, OnlyLeadersSendIfHostsShareMemory) {
   const Selection selection({.backend = "gloo+shm", .ranks = 4, .hosts = 2});
   EXPECT_EQ(selection.all_reduce(4), Algorithm::hierarchical);
   EXPECT_EQ(selection.all_reduce(64 << 20), Algorithm::hierarchical);
@@ -88,7 +88,7 @@ TEST(SelectionTable, IsReadAsItWasWritten) {
   const Selection selection(key, read);
   EXPECT_EQ(selection.all_reduce(65535), Algorithm::recursive_doubling);
   EXPECT_EQ(selection.all_reduce(65536), Algorithm::double_tree);
-  // Not measured: by the cost model.
+  // Not measured, so the cost model decides.
   EXPECT_EQ(Selection({.ranks = 8, .hosts = 8}, read).all_reduce(256 << 10),
             Algorithm::halving_doubling);
 }
@@ -104,7 +104,7 @@ std::string wrong_table(const std::string& text) {
   return "";
 }
 
-TEST(SelectionTable, WhatIsWrongIsNamedWithItsLine) {
+TEST(SelectionTable, ErrorsNameTheLine) {
   EXPECT_EQ(wrong_table("# nothing\n\n  # more\n"), "");
   EXPECT_EQ(wrong_table("all_reduce gloo 4 1 - ring # as ever\n"), "");
   EXPECT_EQ(wrong_table("\nall_reduce gloo 4 1 ring"),
@@ -122,12 +122,12 @@ TEST(SelectionTable, WhatIsWrongIsNamedWithItsLine) {
   EXPECT_THROW((void)SelectionTable::read("/nowhere/table"), Error);
 }
 
-TEST(SelectionTable, CannotAskForWhatHostsCannotRun) {
+TEST(SelectionTable, RefusesAlgorithmsThatTheHostsCannotRun) {
   SelectionTable table;
   table.add({.ranks = 4, .hosts = 1}, {kAllThatIsLonger, Algorithm::hierarchical});
   try {
     const Selection selection({.ranks = 4, .hosts = 1}, table);
-    ADD_FAILURE() << "it was taken";
+    ADD_FAILURE() << "it was accepted";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
                  "the selection has hierarchical for 4 ranks on 1 host, which cannot run it");
@@ -144,7 +144,7 @@ std::string refusal(std::string_view name, std::vector<int> local_sizes) {
   return "";
 }
 
-TEST(Algorithms, UnknownAndImpossibleNamesAreRefusedNamingThePossible) {
+TEST(Algorithms, UnknownAndImpossibleNamesAreRefusedWithTheChoices) {
   EXPECT_EQ(refusal("rign", {3}),
             "there is no algorithm 'rign'; possible here: auto, ring, recursive_doubling, "
             "halving_doubling, tree, double_tree");

@@ -1,5 +1,5 @@
-// Runs a test once for each kind of machine that this one can act as: with AVX-512, with AVX2, ...
-// down to no vectors at all.
+// Runs a test once for each instruction set that this machine can run: AVX-512, AVX2, ... down to
+// no vectors at all.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,8 @@ class SimdTest : public testing::TestWithParam<std::int64_t> {
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
     hwy::ChosenTarget wanted;
     wanted.Update(GetParam());
-    ASSERT_EQ(hwy::GetChosenTarget().GetIndex(), wanted.GetIndex()) << "another one would run";
+    ASSERT_EQ(hwy::GetChosenTarget().GetIndex(), wanted.GetIndex())
+        << "Highway would run another target";
   }
   void TearDown() override {
     hwy::SetSupportedTargetsForTest(0);

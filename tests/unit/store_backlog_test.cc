@@ -1,4 +1,4 @@
-// Clients that ask for much and read little: what the server keeps for them, and how it serves the
+// Clients that request much and read little: what the server keeps for them, and how it serves
 // others meanwhile.
 #include <unistd.h>
 
@@ -16,13 +16,13 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kResidentMemoryTells = false;  // the sanitizer's own is counted as well
+constexpr bool kResidentMemoryTells = false;  // the sanitizer's own memory is counted too
 #else
 constexpr bool kResidentMemoryTells = true;
 #endif
 
 constexpr std::size_t kMebi = std::size_t{1} << 20;
-// What the kernel may take from the server for a client that does not read (net.ipv4.tcp_wmem and
+// The most that the kernel buffers for a client that does not read (net.ipv4.tcp_wmem and
 // tcp_rmem).
 constexpr std::size_t kSocketBuffers = 16 * kMebi;
 
@@ -39,7 +39,7 @@ std::string value_of(std::size_t i) {
 
 class StoreBacklogTest : public StoreTest {
  protected:
-  // Asks for `count` values of a mebibyte, one of ten after the other, and counts each in "asked".
+  // Asks for `count` values of 1 MiB, ten different ones in turn, and counts each in "asked".
   static void ask_for_values(RawPeer& peer, std::size_t count) {
     std::string frames;
     for (std::size_t i = 0; i < count; ++i) {
@@ -54,7 +54,7 @@ class StoreBacklogTest : public StoreTest {
   }
 };
 
-TEST_F(StoreBacklogTest, AClientThatDoesNotReadIsNotAnsweredOn) {
+TEST_F(StoreBacklogTest, ClientThatDoesNotReadGetsNoFurtherAnswers) {
   const auto store = client();
   set_values(*store);
   RawPeer peer(server_->address());
@@ -65,11 +65,12 @@ TEST_F(StoreBacklogTest, AClientThatDoesNotReadIsNotAnsweredOn) {
     EXPECT_EQ(store->find("round"), concat(i));
   }
   const std::size_t answered = std::stoul(store->find("asked").value_or("0"));
-  EXPECT_LE(answered * kMebi, kSocketBuffers + 2 * kMebi) << "a limit of 1 MiB and one answer";
+  EXPECT_LE(answered * kMebi, kSocketBuffers + 2 * kMebi)
+      << "at most the limit of 1 MiB and one answer may be queued";
   EXPECT_FALSE(store->job_failure().has_value()) << store->job_failure()->text;
 }
 
-TEST_F(StoreBacklogTest, WhoeverReadsLateGetsAllAnswersInOrder) {
+TEST_F(StoreBacklogTest, LateReaderGetsAllAnswersInOrder) {
   const auto store = client();
   set_values(*store);
   RawPeer peer(server_->address());
@@ -87,7 +88,7 @@ TEST_F(StoreBacklogTest, WhoeverReadsLateGetsAllAnswersInOrder) {
   EXPECT_FALSE(store->job_failure().has_value());
 }
 
-TEST_F(StoreBacklogTest, TheServersMemoryDoesNotGrowWithWhatIsAskedFor) {
+TEST_F(StoreBacklogTest, ServerMemoryDoesNotGrowWithRequests) {
   const auto store = client();
   store->set("large", std::string(kMaxStoreValue, 'x'));
   RawPeer peer(server_->address());
@@ -102,11 +103,11 @@ TEST_F(StoreBacklogTest, TheServersMemoryDoesNotGrowWithWhatIsAskedFor) {
   const std::size_t after = resident_memory();
   EXPECT_FALSE(store->job_failure().has_value()) << store->job_failure()->text;
   if (kResidentMemoryTells) {
-    EXPECT_LT(after, before + 8 * kMebi) << "the value is there once";
+    EXPECT_LT(after, before + 8 * kMebi) << "the server must hold the value once";
   }
 }
 
-// Together they are 128 MiB to send, but one value to hold.
+// The answers are 128 MiB in all, but the server holds the value only once.
 TEST_F(StoreBacklogTest, WaitsForOneValueAreAllAnswered) {
   const auto store = client();
   RawPeer peer(server_->address());
@@ -127,13 +128,13 @@ TEST_F(StoreBacklogTest, WaitsForOneValueAreAllAnswered) {
   }
 }
 
-// The server's listener holds up its thread until another member's request has come as well.
-TEST(StoreFairness, OneClientsBatchDoesNotOccupyTheServer) {
+// The server's listener blocks until another member's request has been sent too.
+TEST(StoreFairness, BatchOfOneClientDoesNotBlockOthers) {
   constexpr int kBatch = 100;
   const JobKey key = random_job_key();
   std::promise<void> first_came;
   std::promise<void> other_sent;
-  std::vector<int> order;  // the ranks that asked to stop
+  std::vector<int> order;  // the ranks that requested a stop
   std::promise<void> all;
   const auto listener = [&](const StoreEvent& event) {
     if (event.kind != StoreEvent::Kind::stop_requested) return;
@@ -158,7 +159,7 @@ TEST(StoreFairness, OneClientsBatchDoesNotOccupyTheServer) {
   other_sent.set_value();
   ASSERT_EQ(all.get_future().wait_for(kSoon), std::future_status::ready);
   const auto served = std::find(order.begin(), order.end(), 2) - order.begin();
-  EXPECT_LE(served, 3) << "requests of one client came before the other's";
+  EXPECT_LE(served, 3) << "requests of the first client were served before the other's";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How a client gets in, or says why it does not.
+// Tests how a client connects, and the errors if it cannot.
 #include <future>
 
 #include "tests/unit/store_raw_peer.h"
@@ -14,7 +14,7 @@ using ::testing::StartsWith;
 
 class StoreConnectTest : public StoreTest {
  protected:
-  // What connect_store() says of a server that answers hello with `answer`.
+  // Returns the error of connect_store() if the server answers hello with `answer`.
   std::string meet_server_that_says(const std::string& answer) {
     const BoundPort port;
     port.listen();
@@ -29,7 +29,7 @@ class StoreConnectTest : public StoreTest {
   }
 };
 
-TEST_F(StoreConnectTest, ServerMayComeUpLate) {
+TEST_F(StoreConnectTest, ServerCanStartLate) {
   const BoundPort port;
   StoreClientOptions early = options(3);
   early.address = port.address();
@@ -43,7 +43,7 @@ TEST_F(StoreConnectTest, ServerMayComeUpLate) {
   EXPECT_EQ(events_.until("goodbye 3").back(), "goodbye 3");
 }
 
-TEST_F(StoreConnectTest, NobodyThereIsATimeoutThatSaysWhy) {
+TEST_F(StoreConnectTest, NoServerIsATimeoutThatSaysWhy) {
   const BoundPort port;
   StoreClientOptions alone = options(3);
   alone.address = port.address();
@@ -54,7 +54,7 @@ TEST_F(StoreConnectTest, NobodyThereIsATimeoutThatSaysWhy) {
                     HasSubstr("Connection refused; is bprun running there, and does a firewall")));
 }
 
-TEST_F(StoreConnectTest, ServerThatSaysNothingIsATimeout) {
+TEST_F(StoreConnectTest, SilentServerIsATimeout) {
   const BoundPort port;
   port.listen();
   StoreClientOptions waiting = options(3);
@@ -88,21 +88,21 @@ TEST_F(StoreConnectTest, UnknownHostIsNamed) {
               StartsWith("timeout: rank 3 cannot join the store no-such-host.invalid:1: "));
 }
 
-TEST_F(StoreConnectTest, ServerOfAnotherVersionIsToldAtOnce) {
+TEST_F(StoreConnectTest, ServerOfAnotherVersionIsReportedAtOnce) {
   EXPECT_THAT(meet_server_that_says(
                   plain_frame(encode_handshake({.op = StoreOp::refusal, .number = 1}, 7))),
               AllOf(StartsWith("invalid_argument: rank 3 cannot join the store 127.0.0.1:"),
                     HasSubstr("it speaks version 7 of the protocol, this program version 2")));
 }
 
-TEST_F(StoreConnectTest, ARefusalForAnUnknownReasonIsToldByItsNumber) {
+TEST_F(StoreConnectTest, UnknownRefusalIsReportedByItsNumber) {
   EXPECT_THAT(
       meet_server_that_says(plain_frame(encode_handshake({.op = StoreOp::refusal, .number = 9}))),
       AllOf(StartsWith("invalid_argument: rank 3 cannot join the store 127.0.0.1:"),
             EndsWith(": it refused for reason 9")));
 }
 
-TEST_F(StoreConnectTest, AnythingButAStoreIsToldAtOnce) {
+TEST_F(StoreConnectTest, OtherServicesAreReportedAtOnce) {
   for (const char* answer : {"SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n"}) {
     EXPECT_THAT(meet_server_that_says(answer),
                 AllOf(StartsWith("invalid_argument: "), HasSubstr("is not a bp store")));
@@ -119,7 +119,7 @@ TEST_F(StoreConnectTest, ServerWithoutTheKeyIsNotTrusted) {
               HasSubstr("it broke the protocol of the handshake"));
 }
 
-// A server that has let rank 3 in; what it says then is up to the test.
+// A server that has accepted rank 3 and then sends what the test wants.
 struct Host {
   RawPeer peer;
   FrameSeal seal;
@@ -157,10 +157,10 @@ TEST_F(HostTest, ReplayedFrameOfTheServerEndsTheConnection) {
   host.peer.send(frame);
   EXPECT_THAT(error_of([&] { return host.store->get("a", kSoon); }),
               AllOf(StartsWith("peer_lost: "), HasSubstr("altered, replayed or out of order")));
-  EXPECT_TRUE(host.store->stop_requested()) << "the first one counts";
+  EXPECT_TRUE(host.store->stop_requested()) << "the first frame must count";
 }
 
-TEST_F(HostTest, AServerThatEndsWithinAFrameIsLost) {
+TEST_F(HostTest, ServerThatEndsWithinAFrameIsLost) {
   Host host = let_in();
   auto wait = std::async(std::launch::async,
                          [&] { return error_of([&] { return host.store->get("a", kSoon); }); });
@@ -172,7 +172,7 @@ TEST_F(HostTest, AServerThatEndsWithinAFrameIsLost) {
               AllOf(StartsWith("peer_lost: rank 3, get \"a\""), HasSubstr("is lost (")));
 }
 
-TEST_F(HostTest, ASilentServerEndsCallsAtTheirDeadline) {
+TEST_F(HostTest, SilentServerEndsCallsAtTheirDeadline) {
   Host host = let_in();
   EXPECT_THAT(error_of([&] { host.store->set("a", "1"); }),
               AllOf(StartsWith("timeout: rank 3, set \"a\" at the store 127.0.0.1:"),
@@ -184,7 +184,7 @@ TEST_F(HostTest, ASilentServerEndsCallsAtTheirDeadline) {
               HasSubstr(": timeout after 0.02 s: the server has not answered for 0.1 s; "));
 }
 
-TEST_F(StoreConnectTest, WithoutADescriptorLeftItIsSaidAtOnce) {
+TEST_F(StoreConnectTest, MissingDescriptorIsReportedAtOnce) {
   const StoreClientOptions patient = options(3);
   const LimitedFiles limited(3);
   EXPECT_EQ(error_of([&] { return connect_store(patient); }),

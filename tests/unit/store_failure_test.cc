@@ -1,4 +1,4 @@
-// How a job ends by way of the store: failures, losses, stops and goodbyes.
+// How a job ends through the store: failures, lost ranks, stops and goodbyes.
 #include <future>
 
 #include "tests/unit/store_fixture.h"
@@ -13,20 +13,20 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// The failure that a client's listener hears of.
-class Heard {
+// The failure that a client's listener receives.
+class FailureListener {
  public:
-  explicit Heard(Store& store) : store_(store) {
+  explicit FailureListener(Store& store) : store_(store) {
     store_.on_job_failure([this](const JobFailure& failure) { failure_.set_value(failure); });
   }
-  ~Heard() { store_.on_job_failure({}); }
-  Heard(const Heard&) = delete;
-  Heard& operator=(const Heard&) = delete;
+  ~FailureListener() { store_.on_job_failure({}); }
+  FailureListener(const FailureListener&) = delete;
+  FailureListener& operator=(const FailureListener&) = delete;
 
   JobFailure get() {
     auto future = failure_.get_future();
     if (future.wait_for(kSoon) != std::future_status::ready) {
-      return {.cause = -99, .text = "nothing was heard"};
+      return {.cause = -99, .text = "the listener was not called"};
     }
     return future.get();
   }
@@ -38,7 +38,7 @@ class Heard {
 
 class StoreFailureTest : public StoreTest {};
 
-TEST_F(StoreFailureTest, TheOwnerReadsWhatRanksLeftForItsReport) {
+TEST_F(StoreFailureTest, OwnerReadsTheValuesOfRanksForItsReport) {
   const auto rank = client(1);
   rank->set("report/1.", "barrier");
   rank->set("report/2.", "all_reduce");
@@ -50,10 +50,10 @@ TEST_F(StoreFailureTest, TheOwnerReadsWhatRanksLeftForItsReport) {
   rank->goodbye();
 }
 
-TEST_F(StoreFailureTest, FailureIsPushedToEveryoneAndEndsWaits) {
+TEST_F(StoreFailureTest, FailureIsPushedToAllClientsAndEndsWaits) {
   const auto failing = client(1);
   const auto waiting = client(2);
-  Heard heard(*waiting);
+  FailureListener heard(*waiting);
   auto wait = std::async(std::launch::async, [&] {
     return error_of([&] { return waiting->get("never", kSoon * 10); });
   });
@@ -73,7 +73,7 @@ TEST_F(StoreFailureTest, FailureIsPushedToEveryoneAndEndsWaits) {
 TEST_F(StoreFailureTest, AfterAFailureWaitsAreRefusedAndTheRestWorks) {
   const auto store = client(0);
   store->set("key", "value");
-  Heard heard(*store);
+  FailureListener heard(*store);
   server_->fail_job({.cause = -1, .text = "host b is gone"});
   EXPECT_EQ(heard.get().cause, -1);
   EXPECT_THAT(error_of([&] { return store->get("key", 0ms); }),
@@ -86,20 +86,20 @@ TEST_F(StoreFailureTest, FirstFailureIsKept) {
   const auto second = client(2);
   first->fail_job({.cause = 1, .text = "first"});
   second->fail_job({.cause = 2, .text = "second"});
-  Heard heard(*second);
+  FailureListener heard(*second);
   EXPECT_EQ(heard.get().text, "first");
 }
 
-TEST_F(StoreFailureTest, LateJoinerKnowsAtOnce) {
+TEST_F(StoreFailureTest, LateClientGetsTheFailureAtOnce) {
   client(1)->fail_job({.cause = 1, .text = "early"});
   const auto late = client(2);
   ASSERT_TRUE(late->job_failure().has_value());
   EXPECT_EQ(late->job_failure()->text, "early");
-  Heard heard(*late);
+  FailureListener heard(*late);
   EXPECT_EQ(heard.get().text, "early");
 }
 
-TEST_F(StoreFailureTest, EndBecauseOfAnotherRankIsAConsequence) {
+TEST_F(StoreFailureTest, ExitBecauseOfAnotherRankIsAConsequence) {
   const auto store = client(2);
   store->fail_job({.cause = 1, .text = "rank 1 closed its connection"});
   store->goodbye();
@@ -107,10 +107,10 @@ TEST_F(StoreFailureTest, EndBecauseOfAnotherRankIsAConsequence) {
               ElementsAre("joined 2", "consequence 2 because of 1", "goodbye 2"));
 }
 
-TEST_F(StoreFailureTest, EndAfterAnotherRanksFailureIsAConsequence) {
+TEST_F(StoreFailureTest, ExitAfterAnotherRanksFailureIsAConsequence) {
   const auto first = client(1);
   const auto second = client(2);
-  Heard heard(*second);
+  FailureListener heard(*second);
   first->fail_job({.cause = 1, .text = "enough"});
   EXPECT_EQ(heard.get().cause, 1);
   second->goodbye();
@@ -123,8 +123,8 @@ TEST_F(StoreFailureTest, RankLostWithoutGoodbyeFailsTheJob) {
   auto lost = client(3);
   const auto left = client(4);
   const auto observer = client();
-  Heard heard(*left);
-  Heard observed(*observer);
+  FailureListener heard(*left);
+  FailureListener observed(*observer);
   lost.reset();
   const JobFailure failure = heard.get();
   EXPECT_EQ(failure.cause, 3);
@@ -137,14 +137,14 @@ TEST_F(StoreFailureTest, RankLostWithoutGoodbyeFailsTheJob) {
       ElementsAre("joined 3", "joined 4", "lost 3 because of 3", "consequence 4 because of 3"));
 }
 
-TEST_F(StoreFailureTest, ObserverMayLeaveAtAnyTime) {
+TEST_F(StoreFailureTest, ObserverCanLeaveAtAnyTime) {
   client().reset();
   const auto store = client(0);
   store->set("a", "1");
   EXPECT_FALSE(store->job_failure().has_value());
 }
 
-TEST_F(StoreFailureTest, RankZeroMayLeaveFirst) {
+TEST_F(StoreFailureTest, RankZeroCanLeaveFirst) {
   std::vector<std::unique_ptr<Store>> ranks;
   for (int rank = 0; rank < 4; ++rank) {
     ranks.push_back(client(rank));
@@ -161,19 +161,20 @@ TEST_F(StoreFailureTest, RankZeroMayLeaveFirst) {
                           "goodbye 2", "goodbye 3"));
 }
 
-TEST_F(StoreFailureTest, NothingButLocalQuestionsAfterGoodbye) {
+TEST_F(StoreFailureTest, OnlyLocalCallsWorkAfterGoodbye) {
   const auto store = client(0);
-  Heard heard(*store);
+  FailureListener heard(*store);
   store->goodbye();
   EXPECT_EQ(error_of([&] { store->set("a", ""); }),
             concat("invalid_argument: rank 0, set \"a\" at the store ", server_->address().text(),
                    ": called after goodbye()"));
   EXPECT_FALSE(store->stop_requested());
   server_.reset();
-  EXPECT_FALSE(store->job_failure().has_value()) << "the server may leave once all said goodbye";
+  EXPECT_FALSE(store->job_failure().has_value())
+      << "the server can end once all ranks have said goodbye";
 }
 
-TEST_F(StoreFailureTest, RankMayComeBackAfterGoodbye) {
+TEST_F(StoreFailureTest, RankCanReconnectAfterGoodbye) {
   const auto first = client(0);
   first->goodbye();
   const auto second = client(0);
@@ -185,7 +186,7 @@ TEST_F(StoreFailureTest, RankMayComeBackAfterGoodbye) {
 
 TEST_F(StoreFailureTest, LostServerEndsWaitsAndAllLaterCalls) {
   const auto store = client(5);
-  Heard heard(*store);
+  FailureListener heard(*store);
   auto wait = std::async(std::launch::async,
                          [&] { return error_of([&] { return store->get("never", kSoon * 10); }); });
   const std::string address = server_->address().text();
@@ -199,9 +200,9 @@ TEST_F(StoreFailureTest, LostServerEndsWaitsAndAllLaterCalls) {
               StartsWith(concat("peer_lost: the job's store ", address, " is lost: ")));
 }
 
-TEST_F(StoreFailureTest, WhatTheServerPushedLastArrivesBeforeItsEnd) {
+TEST_F(StoreFailureTest, LastPushArrivesBeforeTheServersEnd) {
   const auto store = client(0);
-  Heard heard(*store);
+  FailureListener heard(*store);
   server_->fail_job({.cause = 7, .text = "why"});
   server_.reset();
   EXPECT_EQ(heard.get().text, "why");
@@ -209,21 +210,22 @@ TEST_F(StoreFailureTest, WhatTheServerPushedLastArrivesBeforeItsEnd) {
               AllOf(StartsWith("peer_lost: "), HasSubstr("before that the job had failed: why")));
 }
 
-TEST_F(StoreFailureTest, RemovedListenerHearsNothing) {
+TEST_F(StoreFailureTest, RemovedListenerIsNotCalled) {
   const auto store = client(0);
-  store->on_job_failure([](const JobFailure&) { ADD_FAILURE() << "was removed"; });
+  store->on_job_failure(
+      [](const JobFailure&) { ADD_FAILURE() << "the removed listener was called"; });
   store->on_job_failure({});
   server_->fail_job({.cause = -1, .text = "why"});
-  Heard heard(*store);
+  FailureListener heard(*store);
   EXPECT_EQ(heard.get().text, "why");
 }
 
-TEST_F(StoreFailureTest, StopIsPushedToEveryone) {
+TEST_F(StoreFailureTest, StopIsPushedToAllClients) {
   const auto asking = client(0);
   const auto other = client(1);
   EXPECT_FALSE(other->stop_requested());
   asking->request_stop();
-  other->set("a", "");  // its answer comes behind the push
+  other->set("a", "");  // its answer comes after the push
   EXPECT_TRUE(other->stop_requested());
   const auto late = client(2);
   EXPECT_TRUE(late->stop_requested());
@@ -231,7 +233,7 @@ TEST_F(StoreFailureTest, StopIsPushedToEveryone) {
               ElementsAre("joined 0", "joined 1", "stop_requested 0", "joined 2"));
 }
 
-TEST_F(StoreFailureTest, ServerMayAskForAStop) {
+TEST_F(StoreFailureTest, ServerCanRequestAStop) {
   const auto store = client(0);
   server_->request_stop();
   const auto late = client(1);

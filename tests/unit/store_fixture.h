@@ -1,4 +1,4 @@
-// A server on a free port of loopback with the events it told, and clients of it.
+// A server on a free port of loopback, a log of its events, and clients of it.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -20,10 +20,10 @@
 
 namespace bp {
 
-// How long a wait that should succeed may take on a loaded machine.
+// The time limit for waits that should succeed, even on a loaded machine.
 inline constexpr std::chrono::seconds kSoon{30};
 
-// "joined 2", "lost 1 because of 1", in the order in which they happened.
+// Events such as "joined 2" or "lost 1 because of 1", in order.
 class EventLog {
  public:
   void add(const StoreEvent& event) {
@@ -38,8 +38,8 @@ class EventLog {
     added_.notify_all();
   }
 
-  // The events up to and with the last `event`, which others may have followed; all of them when
-  // it does not come.
+  // Waits for `event`. Returns the events up to and including its last occurrence, or all events if
+  // it does not occur in time.
   std::vector<std::string> until(const std::string& event) {
     std::unique_lock lock(mutex_);
     auto last = events_.rend();
@@ -94,8 +94,8 @@ class StoreTest : public testing::Test {
   std::unique_ptr<StoreServer> server_;
 };
 
-// For as long as it lives no descriptor of this process may have the number `most` or a higher one;
-// those that are open stay so.
+// While it exists, new descriptors of this process get numbers below `most`. Open descriptors stay
+// open.
 class LimitedFiles {
  public:
   explicit LimitedFiles(rlim_t most) {
@@ -111,7 +111,7 @@ class LimitedFiles {
   rlimit before_{};
 };
 
-// "timeout: ..." of the Error that `call` throws.
+// Returns "code: text" of the Error that `call` throws, or "no error".
 template <class Call>
 std::string error_of(const Call& call) {
   try {

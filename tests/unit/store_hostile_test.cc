@@ -1,4 +1,4 @@
-// Who does not belong to the job, or breaks the protocol, and what becomes of it.
+// Connections that do not belong to the job or break the protocol, and how the server treats them.
 #include <fcntl.h>
 #include <netinet/in.h>
 
@@ -25,7 +25,7 @@ class StoreHostileTest : public StoreTest {
     return error_of([&] { return connect_store(options); });
   }
 
-  // The server still does its work, and nothing that happened was taken for a rank's failure.
+  // The server still works, and it has not taken what happened for a rank's failure.
   void expect_unharmed() {
     const auto store = client();
     store->set("key", "value");
@@ -33,18 +33,19 @@ class StoreHostileTest : public StoreTest {
     EXPECT_FALSE(store->job_failure().has_value());
   }
 
-  // A member breaks the protocol by `frame`, and is lost for it.
+  // A member breaks the protocol with `frame`, and the server must end its connection.
   void expect_lost(RawPeer& peer, const std::string& frame, const std::string& why) {
     const auto witness = client();
     peer.send(frame);
     EXPECT_TRUE(peer.is_closed());
     EXPECT_EQ(events_.until("lost 1 because of 1").back(), "lost 1 because of 1");
-    EXPECT_EQ(witness->find("forged"), std::nullopt) << "the frame had no effect";
+    EXPECT_EQ(witness->find("forged"), std::nullopt) << "the frame must have no effect";
     EXPECT_THAT(client()->job_failure()->text, HasSubstr(why));
   }
 };
 
-// One line a second after the first, and one with the total at the end if more came.
+// The log has one line a second after the first refusal and, if more followed, one with the total
+// at the end.
 TEST_F(StoreHostileTest, RefusedConnectionsAreCountedInTheLog) {
   std::mutex mutex;
   std::vector<std::string> lines;
@@ -66,7 +67,7 @@ TEST_F(StoreHostileTest, RefusedConnectionsAreCountedInTheLog) {
             "127.0.0.1: it sent a frame longer than the limit)");
 }
 
-TEST_F(StoreHostileTest, WrongKeyIsToldAtOnce) {
+TEST_F(StoreHostileTest, WrongKeyIsReportedAtOnce) {
   StoreClientOptions wrong = options(3);
   wrong.key = random_job_key();
   EXPECT_EQ(refusal(wrong),
@@ -76,7 +77,7 @@ TEST_F(StoreHostileTest, WrongKeyIsToldAtOnce) {
   expect_unharmed();
 }
 
-TEST_F(StoreHostileTest, WrongJobIsToldAtOnce) {
+TEST_F(StoreHostileTest, WrongJobIsReportedAtOnce) {
   StoreClientOptions wrong = options(3);
   wrong.job = "job-2";
   EXPECT_THAT(refusal(wrong), AllOf(StartsWith("invalid_argument: rank 3 cannot join the store "),
@@ -94,7 +95,7 @@ TEST_F(StoreHostileTest, RankBeyondTheWorldOrTwiceIsRefused) {
   expect_unharmed();
 }
 
-TEST_F(StoreHostileTest, OtherVersionIsToldOurs) {
+TEST_F(StoreHostileTest, OtherVersionGetsTheServersVersion) {
   RawPeer peer(server_->address());
   peer.send(plain_frame("bpst\0\0\0\x63, and what only version 99 knows"s));
   const auto answer = peer.receive_handshake();
@@ -123,11 +124,11 @@ TEST_F(StoreHostileTest, HandshakeOfAnotherConnectionIsNoProof) {
   expect_unharmed();
 }
 
-TEST_F(StoreHostileTest, RequestsBeforeTheProofAreNotHeard) {
+TEST_F(StoreHostileTest, RequestsBeforeTheProofHaveNoEffect) {
   RawPeer peer(server_->address());
   peer.meet(1);
-  peer.send(
-      plain_frame(encode_handshake({.op = StoreOp::set, .strings = {"key", "by a stranger"}})));
+  peer.send(plain_frame(
+      encode_handshake({.op = StoreOp::set, .strings = {"key", "by an unauthenticated peer"}})));
   EXPECT_TRUE(peer.is_closed());
   EXPECT_EQ(client()->find("key"), std::nullopt);
 }
@@ -159,7 +160,7 @@ TEST_F(StoreHostileTest, AlteredFrameIsRefused) {
   expect_lost(peer, frame, "altered, replayed or out of order");
 }
 
-TEST_F(StoreHostileTest, AConnectionThatBreaksWithinAFrameHasNoEffect) {
+TEST_F(StoreHostileTest, BrokenConnectionWithinAFrameHasNoEffect) {
   RawPeer peer(server_->address());
   peer.join(key_, 1);
   const auto witness = client();
@@ -197,7 +198,7 @@ TEST_F(StoreHostileTest, RequestIdOfAWaitInProgressIsRejected) {
   expect_unharmed();
 }
 
-TEST_F(StoreHostileTest, LengthsOutOfTheWorldAreRefusedBeforeAndAfterTheHandshake) {
+TEST_F(StoreHostileTest, ExcessiveLengthsAreRefusedBeforeAndAfterTheHandshake) {
   const std::string two_to_the_63("\x80\0\0\0\0\0\0\0", 8);
   RawPeer stranger(server_->address());
   stranger.send(two_to_the_63);
@@ -208,7 +209,7 @@ TEST_F(StoreHostileTest, LengthsOutOfTheWorldAreRefusedBeforeAndAfterTheHandshak
   expect_lost(member, two_to_the_63, "longer than the limit");
 }
 
-TEST_F(StoreHostileTest, RandomBytesAreShownTheDoor) {
+TEST_F(StoreHostileTest, RandomBytesCloseTheConnection) {
   std::mt19937 random(20240607);
   for (int round = 0; round < 50; ++round) {
     RawPeer peer(server_->address());
@@ -223,7 +224,7 @@ TEST_F(StoreHostileTest, RandomBytesAreShownTheDoor) {
   expect_unharmed();
 }
 
-TEST_F(StoreHostileTest, ThreeHundredStrangersCloseTheOldestOnly) {
+TEST_F(StoreHostileTest, UnauthenticatedConnectionsBeyondTheLimitCloseTheOldest) {
   std::vector<RawPeer> strangers;
   for (int i = 0; i < 300; ++i) {
     strangers.emplace_back(server_->address());
@@ -235,7 +236,7 @@ TEST_F(StoreHostileTest, ThreeHundredStrangersCloseTheOldestOnly) {
   expect_unharmed();
 }
 
-TEST_F(StoreHostileTest, MemberThatDoesNotReadIsLostAndHarmsNobody) {
+TEST_F(StoreHostileTest, MemberThatDoesNotReadIsLostAndHarmsNoOther) {
   const auto store = client();
   RawPeer peer(server_->address());
   peer.join(key_, 1);
@@ -258,7 +259,7 @@ TEST_F(StoreHostileTest, MemberThatDoesNotReadIsLostAndHarmsNobody) {
   EXPECT_EQ(store->find("large0")->size(), kMaxStoreValue);
 }
 
-// A TCP socket that is not connected, so that it takes its descriptor before any is short.
+// A TCP socket that is not connected yet, so it has its descriptor before descriptors run out.
 class LateSocket {
  public:
   LateSocket() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
@@ -277,15 +278,15 @@ class LateSocket {
   Fd fd_;
 };
 
-// The limit of files that leaves `count` free: a new descriptor gets the lowest free number, and
-// numbers above that may be in use.
+// Returns the limit of descriptors that leaves `count` free. A new descriptor gets the lowest free
+// number, and higher numbers may be in use.
 rlim_t after_free_descriptors(int count) {
   std::vector<Fd> free;
   for (int i = 0; i < count; ++i) free.emplace_back(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
   return static_cast<rlim_t>(free.back().get()) + 1;
 }
 
-TEST_F(StoreHostileTest, StrangersGiveWayWhenTheServerRunsOutOfDescriptors) {
+TEST_F(StoreHostileTest, OutOfDescriptorsUnauthenticatedConnectionsAreClosed) {
   std::vector<LateSocket> sockets(4);
   const LimitedFiles limited(after_free_descriptors(2));
   std::vector<RawPeer> strangers;
@@ -299,28 +300,28 @@ TEST_F(StoreHostileTest, StrangersGiveWayWhenTheServerRunsOutOfDescriptors) {
   member.receive_sealed(StoreOp::done);
 }
 
-// UBSan needs descriptors of its own to look at memory.
+// UBSan needs descriptors of its own to check memory.
 #ifndef __SANITIZE_ADDRESS__
-// accept() fails for want of another descriptor although no other connection waits.
-TEST_F(StoreHostileTest, AMemberMayHaveTheLastDescriptor) {
+// accept() fails for lack of another descriptor although no other connection waits.
+TEST_F(StoreHostileTest, MemberCanHaveTheLastDescriptor) {
   RawPeer other(server_->address());
-  other.join(key_, 0);  // the server has opened what it needs
+  other.join(key_, 0);  // the server has opened all that it needs
   std::vector<LateSocket> sockets(1);
   const LimitedFiles limited(after_free_descriptors(1));
   RawPeer member = sockets[0].connect(server_->address());
-  std::this_thread::sleep_for(50ms);  // the server may refuse it in this time
+  std::this_thread::sleep_for(50ms);  // the server could refuse the connection in this time
   member.join(key_, 1);
   member.send(member.sealed({.op = StoreOp::set, .strings = {"key", "value"}}));
   member.receive_sealed(StoreOp::done);
 }
 #endif
 
-class ImpatientStoreTest : public StoreHostileTest {
+class StoreHandshakeTimeoutTest : public StoreHostileTest {
  protected:
-  ImpatientStoreTest() : StoreHostileTest(50ms) {}
+  StoreHandshakeTimeoutTest() : StoreHostileTest(50ms) {}
 };
 
-TEST_F(ImpatientStoreTest, StrangersThatFallSilentAreClosed) {
+TEST_F(StoreHandshakeTimeoutTest, SilentUnauthenticatedConnectionsAreClosed) {
   RawPeer silent(server_->address());
   RawPeer half(server_->address());
   const std::string hello = half.hello(1);

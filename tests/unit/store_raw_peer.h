@@ -1,4 +1,4 @@
-// One end of a store connection that can be made to misbehave.
+// One end of a store connection that can break the protocol.
 #pragma once
 
 #include <netinet/in.h>
@@ -28,13 +28,13 @@ class RawPeer {
 
   void send(std::string_view bytes) {
     std::string why;
-    // The other side may have hung up by now: what it did is what is tested.
+    // The other side may have closed by now. Tests check what it did, so the result is ignored.
     static_cast<void>(send_all(socket_.get(), bytes, Deadline(kSoon), why));
   }
 
   void hang_up() { socket_.reset(); }
 
-  // The next frame, or nothing once the other side has closed.
+  // Returns the next frame, or nothing once the other side has closed.
   std::optional<std::string> receive_frame(const FrameLimits& limits) {
     std::string why;
     while (true) {
@@ -50,13 +50,13 @@ class RawPeer {
     }
   }
 
-  // The body of the next handshake frame.
+  // Returns the body of the next handshake frame.
   std::optional<HandshakeBody> receive_handshake() {
     const auto frame = receive_frame({.body = kMaxHandshakeBody, .mac = 0});
     return frame ? decode_handshake(std::string_view(*frame).substr(kFrameHeader)) : std::nullopt;
   }
 
-  // A whole sealed frame with one of `op` inside, after those that have others.
+  // Returns the next sealed frame whose message is an `op`, and skips the ones before it.
   std::string receive_sealed(StoreOp op) {
     while (const auto frame = receive_frame({.body = kMaxStoreBody, .mac = kFrameMac})) {
       const auto body = std::string_view(*frame).substr(0, frame->size() - kFrameMac);
@@ -69,7 +69,7 @@ class RawPeer {
     return {};
   }
 
-  // What the next sealed frame holds.
+  // Returns the message in the next sealed frame.
   StoreMessage receive_message() {
     const auto frame = receive_frame({.body = kMaxStoreBody, .mac = kFrameMac});
     const auto message = frame ? decode_message(std::string_view(*frame).substr(
@@ -79,7 +79,7 @@ class RawPeer {
     return message.value_or(StoreMessage{});
   }
 
-  // True when the other side closes, whatever it sends before.
+  // Returns whether the other side closes, whatever it sends before that.
   bool is_closed() {
     std::string why;
     while (receive_some(socket_.get(), received_, Deadline(kSoon), why)) {
@@ -96,12 +96,12 @@ class RawPeer {
                           .strings = {job, std::string(view_of(facts_.client_nonce))}}));
   }
 
-  // Sends hello, and returns the server's proof.
+  // Sends hello and returns the server's proof.
   std::string meet(int rank) {
     send(hello(rank));
     const auto challenge = receive_handshake();
     if (!challenge || !challenge->message || challenge->message->op != StoreOp::challenge) {
-      ADD_FAILURE() << "no challenge";
+      ADD_FAILURE() << "the server sent no challenge";
       return {};
     }
     const auto& strings = challenge->message->strings;
@@ -113,7 +113,7 @@ class RawPeer {
     return plain_frame(encode_handshake({.op = StoreOp::proof, .strings = {std::string(bytes)}}));
   }
 
-  // The whole handshake. Returns the frames that it sent.
+  // Runs the whole handshake. Returns the frame with the proof.
   std::string join(const JobKey& key, int rank) {
     meet(rank);
     const std::string frame = proof(view_of(derive(key, HandshakeRole::client_proof, facts_)));
@@ -136,7 +136,8 @@ class RawPeer {
   std::optional<FrameSeal> outgoing_;
 };
 
-// A socket bound to a free port of loopback. As long as it does not listen, a server may.
+// A socket bound to a free port of loopback. While it does not listen, a server can listen on the
+// port.
 class BoundPort {
  public:
   BoundPort() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

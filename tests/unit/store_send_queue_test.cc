@@ -1,4 +1,4 @@
-// What waits for one client of the store, counted to the byte.
+// Tests what is queued for one client of the store, counted to the byte.
 #include <gtest/gtest.h>
 
 #include "comm/store/send_queue.h"
@@ -21,7 +21,7 @@ SharedValue shared_value(std::size_t size, char c) {
 
 class SendQueueTest : public testing::Test {
  protected:
-  // Takes one batch out of the queue, as the network does.
+  // Takes one batch out of the queue, as the network thread does.
   std::string send() {
     std::string bytes = together(queue_.next_batch(&seal_));
     queue_.batch_sent();
@@ -51,20 +51,20 @@ TEST_F(SendQueueTest, BytesAreThoseOfSealedMessagesInOrder) {
   EXPECT_TRUE(queue_.empty());
 }
 
-TEST_F(SendQueueTest, CountsWhatIsInTheBatchUntilThatIsSent) {
+TEST_F(SendQueueTest, CountsTheBatchUntilItIsSent) {
   const std::size_t size = 3 * StoreSendQueue::kBatch;
   queue_.push({.op = StoreOp::found, .id = 1}, shared_value(size, 'a'));
   queue_.push({.op = StoreOp::done, .id = 2});
   const std::size_t first = kFrame + kEmptyMessage + 4 + size;
   EXPECT_EQ(queue_.unsent(), first + kFrame + kEmptyMessage);
-  EXPECT_EQ(together(queue_.next_batch(&seal_)).size(), first) << "one large value a batch";
+  EXPECT_EQ(together(queue_.next_batch(&seal_)).size(), first) << "a batch holds one large value";
   EXPECT_EQ(queue_.unsent(), first + kFrame + kEmptyMessage);
   queue_.batch_sent();
   EXPECT_EQ(queue_.unsent(), kFrame + kEmptyMessage);
   EXPECT_FALSE(queue_.empty());
 }
 
-TEST_F(SendQueueTest, AValueThatMessagesShareIsHeldOnceUntilTheLastOfThem) {
+TEST_F(SendQueueTest, ValueSharedByMessagesIsHeldOnceUntilTheLast) {
   constexpr std::size_t kSize = std::size_t{1} << 20;
   constexpr std::size_t kOwn = 1'000;  // more than a message without its value takes
   const SharedValue value = shared_value(kSize, 'a');

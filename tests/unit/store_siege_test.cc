@@ -1,6 +1,6 @@
-// Thousands of strangers at once: members are served as before, in bounded memory. BP_SIEGE says
-// how many (scripts/acceptance: 10,000); the default is 1,000. Fewer would show nothing, so the
-// test is skipped where the limit of open files does not allow them.
+// Thousands of unauthenticated connections at once: members are served as before, and the memory is
+// bounded. BP_SIEGE gives their number (scripts/acceptance: 10,000); the default is 1,000. Fewer
+// would show nothing, so the test is skipped if the limit of open files is too low.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -17,14 +17,14 @@ namespace {
 using namespace std::string_literals;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kMemoryTells = false;  // it is the sanitizer's as well
+constexpr bool kMemoryTells = false;  // the sanitizer's own memory is counted too
 #else
 constexpr bool kMemoryTells = true;
 #endif
 
-// What strangers may hold in all.
+// The most memory that unauthenticated connections may take in all.
 constexpr std::size_t kMostMemory = std::size_t{16} << 20;
-constexpr std::size_t kOwnFiles = 400;  // 256 of the server's, and those of the test itself
+constexpr std::size_t kOwnFiles = 400;  // 256 of the server, and those of the test itself
 
 std::size_t resident_bytes() {
   std::size_t all = 0;
@@ -38,7 +38,7 @@ std::size_t connections() {
   return asked == nullptr ? 1'000 : std::stoul(asked);
 }
 
-// How many files this process may open at most, which it may from here on.
+// Raises the limit of open files to the hard limit and returns it.
 std::size_t raise_file_limit() {
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
@@ -49,7 +49,7 @@ std::size_t raise_file_limit() {
 
 class StoreSiegeTest : public StoreTest {
  protected:
-  // What a stranger says at first, and perhaps at last.
+  // Returns the first bytes of an unauthenticated connection, for some also the last.
   std::string opening(std::size_t i) {
     switch (i % 5) {
       case 0:
@@ -62,14 +62,14 @@ class StoreSiegeTest : public StoreTest {
       case 2:
         return "\x80\0\0\0\0\0\0\0"s;  // 2^63
       case 3:
-        return "\0\0\x04\0bpst"s;  // the longest handshake there is, and the rest never comes
+        return "\0\0\x04\0bpst"s;  // the longest possible handshake, whose rest never arrives
       default:
         return plain_frame(encode_handshake(
             {.op = StoreOp::hello, .number = 1, .strings = {"job-1", std::string(32, 'n')}}));
     }
   }
 
-  // Members of the job may turn bad too.
+  // Members of the job can also break the protocol.
   void replay_and_reflect() {
     RawPeer replays(server_->address());
     replays.join(key_, -1);
@@ -88,10 +88,12 @@ class StoreSiegeTest : public StoreTest {
 };
 
 TEST_F(StoreSiegeTest, MembersAreServedInBoundedMemory) {
-  constexpr std::size_t kRound = 200;  // fewer than would push out whoever joins meanwhile
+  // so few that they do not evict a client that joins meanwhile
+  constexpr std::size_t kRound = 200;
   const std::size_t count = connections();
   if (const std::size_t limit = raise_file_limit(); limit < count + kOwnFiles) {
-    GTEST_SKIP() << "ulimit -Hn is " << limit << ", " << count + kOwnFiles << " are needed";
+    GTEST_SKIP() << "ulimit -Hn is " << limit << ", " << count + kOwnFiles
+                 << " descriptors are needed";
   }
   const auto member = client(0);
   std::vector<Fd> strangers;

@@ -1,4 +1,4 @@
-// Ranks that give no sign of life.
+// Ranks that send no heartbeats.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -22,27 +22,27 @@ class StoreSilenceTest : public StoreTest {
   explicit StoreSilenceTest(std::chrono::milliseconds limit = 500ms) : StoreTest(kSoon, limit) {}
 };
 
-// For tests in which nobody has to be heard in time.
+// For tests in which no heartbeat has to arrive in time.
 class StoreShortSilenceTest : public StoreSilenceTest {
  protected:
   StoreShortSilenceTest() : StoreSilenceTest(100ms) {}
 };
 
-TEST_F(StoreSilenceTest, OnlyWhoGivesNoSignOfLifeIsSilent) {
-  const auto idle = client(2);  // its program does nothing, its client says alive
+TEST_F(StoreSilenceTest, OnlyARankWithoutHeartbeatsIsSilent) {
+  const auto idle = client(2);  // the program is idle, but its client sends heartbeats
   client(3)->goodbye();
   RawPeer stopped(server_->address());
   stopped.join(key_, 1);
   EXPECT_THAT(events_.until("silent 1"),
               AllOf(Contains("silent 1"), Not(Contains("silent 2")), Not(Contains("silent 3"))));
-  EXPECT_FALSE(idle->job_failure().has_value()) << "being silent is no failure";
+  EXPECT_FALSE(idle->job_failure().has_value()) << "a silent rank is no failure of the job";
   stopped.send(stopped.sealed({.op = StoreOp::alive}));
   EXPECT_EQ(events_.until("back 1").back(), "back 1");
   client()->set("key", "value");
 }
 
-// Its requests wait while it reads what it has asked for, and so would its heartbeats behind them.
-TEST_F(StoreSilenceTest, AClientThatReadsSlowlyIsNotSilent) {
+// Its requests wait while it reads the answers, and its heartbeats would wait behind them.
+TEST_F(StoreSilenceTest, SlowReaderIsNotSilent) {
   const auto store = client();
   store->set("value", std::string(std::size_t{1} << 20, 'v'));
   RawPeer slow(server_->address());
@@ -61,7 +61,7 @@ TEST_F(StoreSilenceTest, AClientThatReadsSlowlyIsNotSilent) {
   EXPECT_THAT(events_.until("goodbye 2"), Not(Contains("silent 1")));
 }
 
-TEST_F(StoreShortSilenceTest, HalfAFrameIsASignOfLife) {
+TEST_F(StoreShortSilenceTest, HalfAFrameCountsAsAHeartbeat) {
   RawPeer slow(server_->address());
   slow.join(key_, 1);
   EXPECT_EQ(events_.until("silent 1").back(), "silent 1");
@@ -73,7 +73,7 @@ TEST_F(StoreShortSilenceTest, HalfAFrameIsASignOfLife) {
   EXPECT_EQ(client()->find("key"), "value");
 }
 
-TEST(StoreSocket, IsNotGivenUpBeforeTheSilenceIsOver) {
+TEST(StoreSocket, IsKeptUntilTheSilenceLimit) {
   const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   prepare_store_socket(socket.get(), std::chrono::seconds{30});
   const auto value_of = [&](int option) {

@@ -1,4 +1,4 @@
-// What the server keeps of waits that ended otherwise than by their keys.
+// Tests what the server keeps of waits that end without their keys.
 #include <gtest/gtest.h>
 
 #include "comm/store/table.h"
@@ -28,7 +28,7 @@ TEST(StoreTable, AnswersEachWaiterOnce) {
   EXPECT_EQ(table.waits(), 0U);
 }
 
-TEST(StoreTable, CancelledWaitIsToldWhatIsMissingAndForgotten) {
+TEST(StoreTable, CancelledWaitGetsTheMissingKeysAndIsForgotten) {
   StoreTable table;
   EXPECT_TRUE(table.handle(1, wait_for(10, {"b", "a", "c"})).empty());
   EXPECT_EQ(table.handle(2, set("a")).size(), 1U);
@@ -68,7 +68,7 @@ class StoreTableLimits : public testing::Test {
   StoreTable table_{StoreTable::Limits{.bytes = 10 * 1'024, .awaited = 1'000}};
 };
 
-TEST_F(StoreTableLimits, ValuesTogetherHaveAMost) {
+TEST_F(StoreTableLimits, TotalSizeOfValuesIsLimited) {
   EXPECT_EQ(set("a", 8 * 1'024 - 1).op, StoreOp::done);
   EXPECT_EQ(set("b", 1).op, StoreOp::done);
   EXPECT_EQ(set("c", 2'048).op, StoreOp::rejected);
@@ -89,14 +89,14 @@ TEST_F(StoreTableLimits, ValuesTogetherHaveAMost) {
   EXPECT_TRUE(table_.values("d").empty());
   EXPECT_EQ(ask(1, {.op = StoreOp::append, .strings = {"b", std::string(1'022, 'v')}}).op,
             StoreOp::done)
-      << "a short value has room to grow";
+      << "a key counts as at least 1024 bytes, so a short value can grow";
   EXPECT_EQ(set("a", 1).op, StoreOp::done);
   EXPECT_EQ(ask(1, {.op = StoreOp::erase, .strings = {"b"}}).number, 1);
-  EXPECT_EQ(set("d", 7 * 1'024 + 1'023).op, StoreOp::done) << "all but a and c is free again";
+  EXPECT_EQ(set("d", 7 * 1'024 + 1'023).op, StoreOp::done) << "only a and c may take space now";
   EXPECT_EQ(set("e", 1).op, StoreOp::rejected);
 }
 
-TEST_F(StoreTableLimits, TheKeysThatAClientWaitsForHaveAMost) {
+TEST_F(StoreTableLimits, KeysThatAClientWaitsForAreLimited) {
   const std::string key(200, 'k');
   EXPECT_EQ(ask(1, wait_for(1, {key + "1", key + "2"})).op, StoreOp::alive);
   EXPECT_EQ(ask(1, wait_for(2, {key + "3"})).op, StoreOp::alive);
@@ -105,9 +105,10 @@ TEST_F(StoreTableLimits, TheKeysThatAClientWaitsForHaveAMost) {
                           .id = 3,
                           .strings = {"the keys that this process waits for would take 1116 bytes; "
                                       "the limit is 1000; wait for fewer at a time"}}));
-  EXPECT_EQ(ask(2, wait_for(3, {"4"})).op, StoreOp::alive) << "of another client";
+  EXPECT_EQ(ask(2, wait_for(3, {"4"})).op, StoreOp::alive) << "the limit is for each client";
   EXPECT_EQ(set((key + "1").c_str(), 1).op, StoreOp::done);
-  EXPECT_EQ(ask(1, wait_for(3, {"4"})).op, StoreOp::rejected) << "its wait has not ended";
+  EXPECT_EQ(ask(1, wait_for(3, {"4"})).op, StoreOp::rejected)
+      << "the wait for the first two keys has not ended";
   EXPECT_EQ(table_.handle(3, {.op = StoreOp::set, .strings = {key + "2", ""}}).size(), 2U);
   EXPECT_EQ(ask(1, wait_for(3, {"4"})).op, StoreOp::alive);
   EXPECT_EQ(ask(1, {.op = StoreOp::cancel, .id = 2}).op, StoreOp::missing);
@@ -116,7 +117,7 @@ TEST_F(StoreTableLimits, TheKeysThatAClientWaitsForHaveAMost) {
   EXPECT_EQ(ask(1, wait_for(2, {key + "6"})).op, StoreOp::rejected);
 }
 
-TEST(StoreTable, AppendLeavesAnAnswerThatIsNotSentYetAsItWas) {
+TEST(StoreTable, AppendDoesNotChangeAnUnsentAnswer) {
   StoreTable table;
   EXPECT_EQ(table.handle(1, set("a")).size(), 1U);
   const auto found = table.handle(1, {.op = StoreOp::find, .strings = {"a"}});

@@ -1,4 +1,4 @@
-// What a program sees of the store: values, waits, views.
+// Tests what a program sees of the store: values, waits, views.
 #include "bp/store.h"
 
 #include <chrono>
@@ -29,7 +29,7 @@ TEST_F(StoreTest, AddCountsFromZeroAndKeepsDecimalText) {
   EXPECT_EQ(store->add("b", -22), -1);
 }
 
-TEST_F(StoreTest, AddToWhatIsNoNumberIsRefused) {
+TEST_F(StoreTest, AddToATextIsRefused) {
   const auto store = client(2);
   store->set("text", "six");
   EXPECT_EQ(error_of([&] { return store->add("text", 1); }),
@@ -55,7 +55,7 @@ TEST_F(StoreTest, ValuesAreAnyBytes) {
   EXPECT_THAT(store->find(""), Optional(std::string("the empty key")));
 }
 
-TEST_F(StoreTest, ValuesMayHaveSixteenMebibytes) {
+TEST_F(StoreTest, ValuesCanHaveSixteenMebibytes) {
   const auto store = client();
   std::string most(std::size_t{16} << 20, 'x');
   most[12345] = 'y';
@@ -77,7 +77,7 @@ TEST_F(StoreTest, ValuesMayHaveSixteenMebibytes) {
   EXPECT_EQ(store->get(std::string(4096, 'k'), 0ms), "longest");
 }
 
-TEST_F(StoreTest, EraseTakesAllKeysWithThePrefix) {
+TEST_F(StoreTest, EraseRemovesAllKeysWithThePrefix) {
   const auto store = client();
   for (const char* key : {"a", "a/1", "a/2", "b", "a0"}) {
     store->set(key, key);
@@ -90,9 +90,9 @@ TEST_F(StoreTest, EraseTakesAllKeysWithThePrefix) {
   EXPECT_EQ(store->erase(""), 3);
 }
 
-TEST_F(StoreTest, CompareSetChangesOnlyWhatIsExpected) {
+TEST_F(StoreTest, CompareSetChangesOnlyTheExpectedValue) {
   const auto store = client();
-  EXPECT_EQ(store->compare_set("k", "old", "new"), "") << "not there, so not \"old\"";
+  EXPECT_EQ(store->compare_set("k", "old", "new"), "") << "the key is absent, so it is not \"old\"";
   EXPECT_EQ(store->find("k"), std::nullopt);
   EXPECT_EQ(store->compare_set("k", "", "first"), "first");
   EXPECT_EQ(store->compare_set("k", "", "second"), "first");
@@ -152,7 +152,7 @@ TEST_F(StoreTest, ListOfManyMissingKeysIsCut) {
               AllOf(HasSubstr("\"\\x0a10\", \"\\x0a11\""), EndsWith("\"\\x0a29\" and 5 more")));
 }
 
-TEST_F(StoreTest, WaitEndsWhenTheLastKeyComes) {
+TEST_F(StoreTest, WaitEndsWhenTheLastKeyIsSet) {
   const auto waiting = client();
   const auto setting = client();
   std::thread thread([&] {
@@ -166,7 +166,7 @@ TEST_F(StoreTest, WaitEndsWhenTheLastKeyComes) {
   thread.join();
 }
 
-TEST_F(StoreTest, ManyThreadsMayUseOneClient) {
+TEST_F(StoreTest, ManyThreadsCanUseOneClient) {
   constexpr int kThreads = 8;
   constexpr int kRounds = 100;
   const auto store = client();
@@ -187,7 +187,7 @@ TEST_F(StoreTest, ManyThreadsMayUseOneClient) {
   EXPECT_EQ(store->get("sum", 0ms), concat(kRounds * kThreads * (kThreads - 1) / 2));
 }
 
-TEST_F(StoreTest, PrefixedViewsDoNotMeet) {
+TEST_F(StoreTest, PrefixedViewsAreSeparate) {
   const auto store = client();
   const auto a = prefix_store(*store, "a/");
   const auto b = prefix_store(*store, "b/");
@@ -204,10 +204,10 @@ TEST_F(StoreTest, PrefixedViewsDoNotMeet) {
   const std::vector<std::string> keys = {"key", "other"};
   EXPECT_THAT(error_of([&] { b->wait(keys, 0ms); }), EndsWith("still missing: \"b/other\""));
   a->fail_job({.cause = -1, .text = "the disk is full"});
-  EXPECT_EQ(store->job_failure()->text, "the disk is full") << "the job is that of all views";
+  EXPECT_EQ(store->job_failure()->text, "the disk is full") << "all views belong to one job";
 }
 
-TEST_F(StoreTest, MoreKeysThanOneWaitMayNameAreRefused) {
+TEST_F(StoreTest, TooManyKeysInOneWaitAreRefused) {
   const auto store = client();
   const std::vector<std::string> keys((std::size_t{64} << 10) + 1, "key");
   EXPECT_EQ(
@@ -216,9 +216,9 @@ TEST_F(StoreTest, MoreKeysThanOneWaitMayNameAreRefused) {
              server_->address().text(), ": the limit is 65536 keys; wait for fewer at a time"));
 }
 
-TEST_F(StoreTest, MoreBytesOfKeysThanOneWaitMayNameAreRefused) {
+TEST_F(StoreTest, TooManyBytesOfKeysInOneWaitAreRefused) {
   const auto store = client();
-  // 21 bytes, and for each key its length in 4 and itself in 4096.
+  // 21 bytes, and for each key 4 bytes of length and 4096 of text.
   const std::vector<std::string> keys(8200, std::string(4096, 'k'));
   EXPECT_EQ(error_of([&] { store->wait(keys, 0ms); }),
             concat("invalid_argument: an observer, wait for 8200 keys at the store ",

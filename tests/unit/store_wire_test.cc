@@ -1,4 +1,5 @@
-// The protocol's bytes: messages, frames, proofs and MACs. docs/store.md shows the same example.
+// The bytes of the protocol: messages, frames, proofs and MACs. docs/store.md shows the same
+// example.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +41,7 @@ TEST(StoreMessage, IsTheBytesOfTheExample) {
             "33");  // "3"
 }
 
-TEST(StoreMessage, ComesBackAsItWas) {
+TEST(StoreMessage, SurvivesEncodingAndDecoding) {
   for (const StoreMessage& message :
        {kExample, StoreMessage{.op = StoreOp::add, .id = ~0ULL, .number = -7, .strings = {"n"}},
         StoreMessage{.op = StoreOp::missing, .id = 1}, StoreMessage{.op = StoreOp::goodbye},
@@ -82,13 +83,13 @@ TEST(StoreMessage, NumberAndSizesOfStringsAreThoseOfTheOp) {
   EXPECT_FALSE(decodes({.op = StoreOp::found, .strings = {std::string(kMaxStoreValue + 1, 'v')}}));
 }
 
-TEST(StoreMessage, CountBeyondTheBytesThatAreThereIsRefusedBeforeAllocation) {
+TEST(StoreMessage, CountBeyondTheBytesIsRefusedBeforeAllocation) {
   std::string body = encode_message({.op = StoreOp::missing});
   body.replace(body.size() - 4, 4, "\xff\xff\xff\xff");
   EXPECT_EQ(decode_message(body), std::nullopt);
 }
 
-TEST(StoreHandshake, StrangersAndOtherVersionsAreToldApart) {
+TEST(StoreHandshake, OtherProtocolsAndOtherVersionsAreDistinguished) {
   EXPECT_FALSE(decode_handshake("SSH-2.0-OpenSSH_9.2").has_value());
   EXPECT_FALSE(decode_handshake("bpst").has_value());
   const auto other = decode_handshake(std::string("bpst\0\0\0\1whatever", 16));
@@ -152,8 +153,8 @@ TEST(StoreProof, IsBoundToKeyRoleAndEveryFact) {
   EXPECT_TRUE(differs([](HandshakeFacts& facts) { facts.server_nonce[31] ^= 1; }));
 }
 
-// Made with Python's hmac module by the recipe in docs/store.md.
-// A client's proof, as the server of the same nonces takes it with `bit` of it turned over.
+// Returns the problem that the server finds in a client's proof with bit `bit` inverted. The bytes
+// were made with Python's hmac module by the recipe in docs/store.md.
 std::string problem_of_proof(std::optional<std::size_t> bit) {
   const JobKey key{};
   ServerHandshake server(key, "job");
@@ -210,13 +211,16 @@ TEST(StoreSeal, AcceptsEachFrameOnceInOrderAndDirection) {
   const std::string second = mac_of(sender.seal("a"));
   EXPECT_THAT(second, Not(first));
   EXPECT_TRUE(FrameSeal(session, FrameDirection::to_server).accept("a", first));
-  EXPECT_FALSE(FrameSeal(session, FrameDirection::to_server).accept("b", first)) << "altered";
-  EXPECT_FALSE(FrameSeal(session, FrameDirection::to_server).accept("a", second)) << "one left out";
-  EXPECT_FALSE(FrameSeal(session, FrameDirection::to_client).accept("a", first)) << "reflected";
+  EXPECT_FALSE(FrameSeal(session, FrameDirection::to_server).accept("b", first))
+      << "an altered frame";
+  EXPECT_FALSE(FrameSeal(session, FrameDirection::to_server).accept("a", second))
+      << "a frame is missing before it";
+  EXPECT_FALSE(FrameSeal(session, FrameDirection::to_client).accept("a", first))
+      << "a reflected frame";
   EXPECT_FALSE(FrameSeal(random_bytes(), FrameDirection::to_server).accept("a", first));
   FrameSeal receiver(session, FrameDirection::to_server);
   EXPECT_TRUE(receiver.accept("a", first));
-  EXPECT_FALSE(receiver.accept("a", first)) << "replayed";
+  EXPECT_FALSE(receiver.accept("a", first)) << "a replayed frame";
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ TEST(StartThread, LeavesSignalsToTheProgramAndHasAName) {
   }).join();
   EXPECT_STREQ(name.data(), "a-name-of-twent");
   EXPECT_TRUE(child_blocks);
-  EXPECT_FALSE(blocks(SIGTERM)) << "the caller's mask is as it was";
+  EXPECT_FALSE(blocks(SIGTERM)) << "the caller's mask must not change";
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ TEST(Topology, NumbersRanksHostByHost) {
   EXPECT_EQ(kUneven.leader_of(2), 4);
 }
 
-TEST(Topology, KnowsItsOwnPlace) {
+TEST(Topology, KnowsTheHostAndLocalRank) {
   EXPECT_EQ(kUneven.host(), 1);
   EXPECT_EQ(kUneven.local_rank(), 0);
   EXPECT_EQ(kUneven.local_size(), 1);
@@ -41,7 +41,7 @@ TEST(Topology, NamesHosts) {
   EXPECT_EQ(Topology{}.host_name(0), "host 0");
 }
 
-TEST(Topology, RefusesRanksAndHostsThatAreNotThere) {
+TEST(Topology, RefusesRanksAndHostsOutOfRange) {
   EXPECT_EQ(refusal_of([] { return kUneven.place_of(6); }),
             "rank 6 is not one of the 6 ranks 0 to 5");
   EXPECT_EQ(refusal_of([] { return kUneven.place_of(-1); }),

@@ -1,4 +1,4 @@
-// The bytes that PyTorch 2.11's TCPStore was seen to take and give.
+// The bytes that PyTorch 2.11's TCPStore was observed to accept and send.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Takes one client, and answers each text that it expects with the one beside it.
+// Accepts one client, and answers each expected text with the one beside it.
 class ScriptedStore {
  public:
   explicit ScriptedStore(std::vector<std::pair<std::string, std::string>> script)
@@ -69,13 +69,14 @@ class ScriptedStore {
   std::thread thread_;
 };
 
-const std::string kHello = "\0\xce\xf7\x85\x3c"s;  // little-endian, as all machines of bp
+// little-endian, like all machines that bp supports
+const std::string kHello = "\0\xce\xf7\x85\x3c"s;
 const std::string kKey = "\x0c\0\0\0\0\0\0\0bp/r.0/store"s;
 const std::string kWait = "\6\1\0\0\0\0\0\0\0"s + kKey;
 const std::string kEndpoint = concat("10.0.0.1:4711/", std::string(64, 'a'));
 const std::string kValue = "\x4e\0\0\0\0\0\0\0"s + kEndpoint;
 
-TEST(TorchrunRendezvous, SetsAndMakesSureAndDeletes) {
+TEST(TorchrunRendezvous, SetsChecksAndDeletes) {
   const ScriptedStore store({{kHello + "\1" + kKey + kValue + kWait, "\0"s}, {"\x08" + kKey, ""}});
   const auto rendezvous = store.rendezvous();
   rendezvous->publish(parse_endpoint(kEndpoint), Deadline(20s));
@@ -88,7 +89,7 @@ TEST(TorchrunRendezvous, WaitsAndGets) {
   EXPECT_EQ(to_text(endpoint), kEndpoint);
 }
 
-TEST(TorchrunRendezvous, WhatGoesWrongNamesTheStore) {
+TEST(TorchrunRendezvous, ErrorsNameTheStore) {
   const auto refusal = [](const ScriptedStore& store) {
     try {
       (void)store.rendezvous()->look_up(Deadline(20s));

@@ -1,4 +1,4 @@
-// The trees, for every number of ranks from 1 to 64, in several orders of delivery.
+// Tests the trees for 1 to 64 ranks, in several orders of delivery.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ TEST_P(TreeSchedule, BinomialTreeBringsRootsDataFromEveryRoot) {
   }
 }
 
-// Up with a reduction at each rank, down again with copies: what TreeFlow does with each cell.
+// Adds what TreeFlow does with each cell: up with a reduction at each rank, down again with copies.
 void add_up(Program& program, int cell, int parent, const std::vector<SimulatedTransfer>& takes) {
   for (const SimulatedTransfer& take : takes) program.push_back({{}, {take}});
   if (parent >= 0) program.push_back({{{parent, cell}}, {}});
@@ -54,7 +54,7 @@ TEST_P(TreeSchedule, BinomialTreeReducesEachRankOnceAndBringsTheSameBitsToAll) {
   for (int r = 0; r < ranks; ++r) {
     const BinomialTree tree(r, ranks, 0);
     std::vector<SimulatedTransfer> takes;
-    int end = r + 1;  // of the ranks that are reduced here so far: a run of neighbours
+    int end = r + 1;  // end of the run of neighbours that are reduced so far
     for (int i = tree.children() - 1; i >= 0; --i) {
       ASSERT_EQ(tree.child(i), end);
       end += i == 0 ? 0 : tree.child(i - 1) - tree.child(i);
@@ -71,7 +71,7 @@ TEST_P(TreeSchedule, BinomialTreeReducesEachRankOnceAndBringsTheSameBitsToAll) {
   }
 }
 
-// Two segments a tree; cells 0 and 1 go by tree 0, cells 2 and 3 by tree 1.
+// Each tree has two segments: cells 0 and 1 use tree 0, cells 2 and 3 use tree 1.
 TEST_P(TreeSchedule, DoubleTreeReducesEachRankOnceAndBringsTheSameBitsToAll) {
   const int ranks = GetParam();
   std::vector<Program> programs(at(ranks));
@@ -99,7 +99,7 @@ TEST_P(TreeSchedule, DoubleTreeReducesEachRankOnceAndBringsTheSameBitsToAll) {
   }
 }
 
-// What it is made for: nobody has nothing but leaves' work, and nobody waits for long chains.
+// The purpose of two trees: each rank is a leaf in one of them, and no chain of ranks is long.
 TEST_P(TreeSchedule, DoubleTreeHasEachRankAsALeafInOneTreeAndIsNotDeep) {
   const int ranks = GetParam();
   const int depth_allowed = Dissemination(0, ranks).steps() + 1;
@@ -108,7 +108,7 @@ TEST_P(TreeSchedule, DoubleTreeHasEachRankAsALeafInOneTreeAndIsNotDeep) {
     for (const int tree : {0, 1}) {
       TreePlace place = DoubleTree(r, ranks).place(tree);
       leaf_in += place.left < 0 && place.right < 0 ? 1 : 0;
-      // In the order of ranks: what is left is lower, what is right is higher.
+      // In the order of ranks: everything on the left is lower, everything on the right is higher.
       EXPECT_TRUE(place.left < r);
       EXPECT_TRUE(place.right < 0 || place.right > r);
       int depth = 0;
@@ -119,7 +119,8 @@ TEST_P(TreeSchedule, DoubleTreeHasEachRankAsALeafInOneTreeAndIsNotDeep) {
   }
 }
 
-// Depth d and the i-th child add up to the step at which a rank is reached.
+// A rank is reached in the step that is its depth plus its number among its siblings, summed over
+// the path.
 TEST_P(TreeSchedule, BinomialTreeReachesAllInLogarithmicallyManySteps) {
   const int ranks = GetParam();
   const int steps = Dissemination(0, ranks).steps();  // ceil(log2 ranks)

@@ -1,4 +1,4 @@
-// Checkpoints and power cuts: a step-N is complete or not there, and stays once it is published.
+// Checkpoints and power cuts: a step-N is complete or absent, and stays once it is published.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,8 +37,8 @@ constexpr std::int64_t kBetween = 10;  // steps between two checkpoints
 
 std::string weights_file(const std::string& folder) { return folder + "/model.safetensors"; }
 
-// By the functions that a run writes a checkpoint with, and one file that its writer has not
-// synced.
+// Writes a checkpoint with the functions that a run uses, and one file that its writer does not
+// sync.
 void write_small_checkpoint(const std::string& folder, std::int64_t step) {
   const std::array<float, 4> weights{static_cast<float>(step), 2, 3, 4};
   write_safetensors(weights_file(folder), {{"classifier.bias", "F32", {4}, weights.data()}});
@@ -63,7 +63,8 @@ void save_steps(const std::string& checkpoints, int count, const std::vector<std
   }
 }
 
-// The bytes of one step, so that a mix with another would be seen.
+// Checks the content of one step, so that files of different steps in one checkpoint would be
+// found.
 void expect_whole(const std::string& folder, std::int64_t step) {
   EXPECT_EQ(damage_of(folder), "") << folder;
   EXPECT_EQ(parse_state(read_file(folder + "/state.json")).step, step);
@@ -74,14 +75,14 @@ void expect_whole(const std::string& folder, std::int64_t step) {
   EXPECT_EQ(values[0], static_cast<float>(step));
 }
 
-// What a link of a checkpoints' folder leads to, where it is there.
+// Checks the target of a link of the checkpoints' folder, if the link exists.
 void expect_link_leads_to_a_checkpoint(const std::string& link) {
   if (!fs::is_symlink(link)) return;
-  EXPECT_TRUE(fs::exists(link)) << link << " leads to nothing";
+  EXPECT_TRUE(fs::exists(link)) << link << " is a dangling link";
   EXPECT_EQ(damage_of(link), "");
 }
 
-TEST(CheckpointDurability, EachPartIsOnDiskBeforeWhatNamesIt) {
+TEST(CheckpointDurability, EachPartIsOnDiskBeforeTheNameThatRefersToIt) {
   const Scratch scratch;
   FileRecording recording(scratch.path());
   save_steps(scratch.path("checkpoints"), 2, {});
@@ -107,7 +108,7 @@ TEST(CheckpointDurability, EachPartIsOnDiskBeforeWhatNamesIt) {
       "");
 }
 
-TEST(CheckpointDurability, APowerCutLeavesTheLastOnesWhole) {
+TEST(CheckpointDurability, PowerCutLeavesTheLastCheckpointsComplete) {
   const Scratch scratch;
   FileRecording recording(scratch.path());
   save_steps(scratch.path("checkpoints"), 3, {10});
@@ -125,7 +126,7 @@ TEST(CheckpointDurability, APowerCutLeavesTheLastOnesWhole) {
     expect_link_leads_to_a_checkpoint(path + "/best");
     if (saved == 0) return;
     EXPECT_TRUE(fs::is_symlink(path + "/latest"));
-    EXPECT_THAT(folder.steps(), Contains(10)) << "the best one stays";
+    EXPECT_THAT(folder.steps(), Contains(10)) << "the best checkpoint must stay";
     folder.resume_after(newest, std::vector<std::int64_t>{10});
     expect_whole(path + "/latest", newest);
     expect_whole(path + "/best", 10);
@@ -133,8 +134,8 @@ TEST(CheckpointDurability, APowerCutLeavesTheLastOnesWhole) {
   EXPECT_GE(states, 100U);
 }
 
-// The run gives up steps 20 and 30 and goes on from 10.
-TEST(CheckpointDurability, APowerCutWhileARunGoesOnLosesNoCheckpointThatItNeeds) {
+// The run drops steps 20 and 30 and resumes from step 10.
+TEST(CheckpointDurability, PowerCutInAResumedRunLosesNoNeededCheckpoint) {
   const Scratch scratch;
   const CheckpointFolder folder(scratch.path("checkpoints"));
   for (const std::int64_t step : {10, 20, 30}) {
@@ -174,7 +175,8 @@ void run(const std::string& path) {
   FileRecording::mark("reported");
 }
 
-// After a boot this process is not the lease's holder; LeaseDurability shows that it is taken over.
+// After a reboot this process no longer holds the lease. LeaseDurability shows that another takes
+// it over.
 FileRecord without_lease(FileRecord record) {
   std::erase_if(record.operations, [](const test::FileOperation& operation) {
     return operation.path.ends_with("mine/lease");
@@ -183,8 +185,8 @@ FileRecord without_lease(FileRecord record) {
   return record;
 }
 
-// The same command finds its way after a power cut.
-TEST(RunDurability, APowerCutLeavesARunThatGoesOnOrIsFinishedWhole) {
+// After a power cut the same command must resume the run or find it finished.
+TEST(RunDurability, PowerCutLeavesAResumableOrAFinishedRun) {
   const Scratch scratch;
   FileRecording recording(scratch.path());
   run(scratch.path("runs/mine"));
@@ -207,8 +209,9 @@ TEST(RunDurability, APowerCutLeavesARunThatGoesOnOrIsFinishedWhole) {
   EXPECT_GE(states, 100U);
 }
 
-// A finished run goes on with more epochs: its report goes before the results that it stands for.
-TEST(RunDurability, APowerCutWhileResultsAreRemovedLeavesNoReportWithoutThem) {
+// If a finished run continues with more epochs, its report must be removed before the results that
+// it describes.
+TEST(RunDurability, PowerCutNeverLeavesAReportWithoutItsResults) {
   const Scratch scratch;
   run(scratch.path("mine"));
   FileRecording recording(scratch.path());

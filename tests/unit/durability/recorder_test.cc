@@ -1,5 +1,5 @@
-// The recorder sees what a process does to its files, and the simulated disk loses what may be
-// lost: otherwise the tests beside this one would show nothing.
+// The recorder must see what a process does to its files, and the simulated disk must lose what a
+// power cut can lose. Otherwise the other tests of this folder would show nothing.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ void sync_path(const std::string& path) {
   ASSERT_EQ(::fsync(file.get()), 0);
 }
 
-// The contents that `name` has in the states after a power cut; "-" where it is absent.
+// Returns the contents of `name` in the states after a power cut, "-" if it is absent.
 std::multiset<std::string> contents(const FileRecord& record, const std::string& name) {
   std::multiset<std::string> contents;
   SimulatedDisk disk(record.before);
@@ -55,7 +55,7 @@ std::multiset<std::string> contents(const FileRecord& record, const std::string&
   return contents;
 }
 
-TEST(FileRecorder, SeesWhatChangesFilesAndWhatSyncsThem) {
+TEST(FileRecorder, RecordsChangesAndSyncs) {
   const Scratch scratch;
   const Scratch elsewhere;
   scratch.write("old", "0123456789");
@@ -92,7 +92,7 @@ TEST(FileRecorder, SeesWhatChangesFilesAndWhatSyncsThem) {
                           "unlink link", "rmdir a/b", "sync ."));
 }
 
-TEST(FileRecorder, WhatItMissesFailsTheTest) {
+TEST(FileRecorder, MissedOperationFailsTheTest) {
   const Scratch scratch;
   EXPECT_NONFATAL_FAILURE((void)record_of(scratch,
                                           [&] {
@@ -110,7 +110,7 @@ TEST(SimulatedDisk, LosesWhatIsNotSynced) {
               UnorderedElementsAre("-", "", "wx", "wxyz", std::string(4, '\0')));
 }
 
-TEST(SimulatedDisk, KeepsContentFromTheSyncOfTheFileAndItsNameFromThatOfTheFolder) {
+TEST(SimulatedDisk, FileSyncKeepsContentAndFolderSyncKeepsNames) {
   const Scratch scratch;
   FileRecord record = record_of(scratch, [&] {
     write_fd(scratch.path("a"), "wxyz");
@@ -126,7 +126,7 @@ TEST(SimulatedDisk, KeepsContentFromTheSyncOfTheFileAndItsNameFromThatOfTheFolde
   EXPECT_THAT(contents(record, "a"), UnorderedElementsAre("wxyz"));
 }
 
-TEST(SimulatedDisk, WritesMayArriveInAnyOrder) {
+TEST(SimulatedDisk, WritesReachTheDiskInAnyOrder) {
   const Scratch scratch;
   scratch.write("a", "----");
   const FileRecord record = record_of(scratch, [&] {
@@ -138,7 +138,7 @@ TEST(SimulatedDisk, WritesMayArriveInAnyOrder) {
               UnorderedElementsAre("----", "1234", "123-", "--34", std::string(4, '\0')));
 }
 
-TEST(SimulatedDisk, ARenameIsWholeAndMayComeBeforeTheContent) {
+TEST(SimulatedDisk, RenameIsAtomicAndCanPrecedeTheContent) {
   const Scratch scratch;
   scratch.write("a", "old");
   const FileRecord record = record_of(scratch, [&] {
@@ -146,13 +146,13 @@ TEST(SimulatedDisk, ARenameIsWholeAndMayComeBeforeTheContent) {
     fs::rename(scratch.path("b"), scratch.path("a"));
   });
   const std::multiset<std::string> found = contents(record, "a");
-  EXPECT_TRUE(found.contains("")) << "a file system that delays allocation does this";
+  EXPECT_TRUE(found.contains("")) << "a file system that delays allocation can leave this";
   EXPECT_TRUE(found.contains("new"));
   EXPECT_TRUE(found.contains("old"));
   EXPECT_FALSE(found.contains("-"));
 }
 
-TEST(SimulatedDisk, NamesMayArriveInAnyOrder) {
+TEST(SimulatedDisk, NamesReachTheDiskInAnyOrder) {
   const Scratch scratch;
   std::set<std::set<std::string>> seen;
   const FileRecord record = record_of(scratch, [&] {
@@ -163,7 +163,7 @@ TEST(SimulatedDisk, NamesMayArriveInAnyOrder) {
     for (const auto& [path, entry] : tree_of(cut.folder)) names.insert(path);
     seen.insert(names);
   });
-  EXPECT_EQ(seen.size(), 8U) << "each subset of three names";
+  EXPECT_EQ(seen.size(), 8U) << "each subset of the three names must occur";
 }
 
 TEST(PowerCuts, CountTheMarksAndEndWithThem) {

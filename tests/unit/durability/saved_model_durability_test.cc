@@ -1,4 +1,4 @@
-// A saved model and power cuts: it is there whole or not at all.
+// A saved model and power cuts: the model is complete or absent.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ class SavedModelDurability : public testing::Test {
     for (const char* file : kFiles) contents.push_back(read_file(folder + "/" + file));
     return contents;
   }
-  // As eval and --model read it.
+  // Reads the model as eval and --model do.
   static void expect_readable(const std::string& folder) {
     Bert model(read_config(folder + "/config.json"), Precision::fp32, 7);
     EXPECT_TRUE(load_weights(model, folder + "/model.safetensors").complete());
@@ -47,7 +47,7 @@ TEST_F(SavedModelDurability, EveryFileIsOnDiskBeforeTheModelHasItsName) {
   FileRecording recording(scratch.path());
   save_new(scratch.path("model"));
   std::vector<std::string> lines = recording.stop().lines();
-  const std::string part = fs::path(lines.front().substr(6)).string();  // "mkdir PART"
+  const std::string part = fs::path(lines.front().substr(6)).string();  // the path after "mkdir "
   EXPECT_EQ(
       test::out_of_order(
           lines, {"write " + part + "/model.safetensors", "sync " + part + "/model.safetensors",
@@ -57,7 +57,7 @@ TEST_F(SavedModelDurability, EveryFileIsOnDiskBeforeTheModelHasItsName) {
       "");
 }
 
-TEST_F(SavedModelDurability, APowerCutLeavesNoModelOrAWholeOne) {
+TEST_F(SavedModelDurability, PowerCutLeavesNoModelOrACompleteOne) {
   const Scratch scratch;
   FileRecording recording(scratch.path());
   save_new(scratch.path("model"));
@@ -73,7 +73,7 @@ TEST_F(SavedModelDurability, APowerCutLeavesNoModelOrAWholeOne) {
   EXPECT_GE(states, 20U);
 }
 
-TEST_F(SavedModelDurability, APowerCutWhileAModelIsReplacedLeavesOneOfTheTwo) {
+TEST_F(SavedModelDurability, PowerCutDuringAReplacementLeavesOneOfTheTwo) {
   const Scratch scratch;
   save_old(scratch.path("model"));
   const auto before = contents(scratch.path("model"));
@@ -92,7 +92,7 @@ TEST_F(SavedModelDurability, APowerCutWhileAModelIsReplacedLeavesOneOfTheTwo) {
   EXPECT_GE(states, 20U);
 }
 
-TEST_F(SavedModelDurability, AModelIsReplacedWhereNamesCannotBeExchanged) {
+TEST_F(SavedModelDurability, ModelIsReplacedEvenIfNamesCannotBeExchanged) {
   const Scratch scratch;
   save_new(scratch.path("model"));
   const auto wanted = contents(scratch.path("model"));

@@ -1,5 +1,5 @@
-// Stores and power cuts: the data that `bert_train prep` makes are there whole or not at all, and
-// what a preparer left half made leads to the same bytes.
+// Stores and power cuts: the store that `bert_train prep` makes is complete or absent, and a part
+// that a preparer left leads to the same bytes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using test::FileRecording;
 using test::PowerCut;
 using ::testing::AnyOf;
 
-// The source lies outside the folder that is recorded: it was there long before.
+// The source lies outside the recorded folder, because it existed long before.
 class StoreDurability : public testing::Test {
  protected:
   static constexpr int kRows = 20;
@@ -48,7 +48,8 @@ class StoreDurability : public testing::Test {
     options.rebuild = rebuild;
     prepare(options, [](const std::string&) {});
   }
-  // After a boot this process is not its holder; LeaseDurability shows that it is taken over.
+  // After a reboot this process no longer holds the lease. LeaseDurability shows that another takes
+  // it over.
   static FileRecord without_lease(FileRecord record) {
     std::erase_if(record.operations, [](const test::FileOperation& operation) {
       return operation.path == "s.sqlite.lease";
@@ -65,12 +66,12 @@ class StoreDurability : public testing::Test {
   Scratch sources_;
 };
 
-TEST_F(StoreDurability, TheStoreIsOnDiskBeforeItHasItsName) {
+TEST_F(StoreDurability, StoreIsOnDiskBeforeItHasItsName) {
   const Scratch scratch;
   FileRecording recording(scratch.path());
   make(scratch.path("s.sqlite"), 16);
   std::vector<std::string> lines = recording.stop().lines();
-  for (std::string& line : lines) {  // the lease's token
+  for (std::string& line : lines) {  // replaces the lease's token
     if (const std::size_t at = line.find(".part-"); at != std::string::npos) {
       line.erase(at + 6, 16);
     }
@@ -81,7 +82,7 @@ TEST_F(StoreDurability, TheStoreIsOnDiskBeforeItHasItsName) {
             "");
 }
 
-TEST_F(StoreDurability, APowerCutLeavesNoStoreOrAWholeOneAndTheNextPreparerMakesTheSame) {
+TEST_F(StoreDurability, PowerCutLeavesNoStoreOrACompleteOneAndTheNextIsTheSame) {
   const Scratch scratch;
   FileRecording recording(scratch.path());
   make(scratch.path("s.sqlite"), 16);
@@ -96,12 +97,12 @@ TEST_F(StoreDurability, APowerCutLeavesNoStoreOrAWholeOneAndTheNextPreparerMakes
       EXPECT_EQ(SampleStore::open(store).size(Split::train), kRows * 8 / 10);
     }
     make(store, 16);
-    EXPECT_TRUE(read_file(store) == whole) << "what was left half made has come in";
+    EXPECT_TRUE(read_file(store) == whole) << "the left part must not change the bytes";
   });
   EXPECT_GE(states, 50U);
 }
 
-TEST_F(StoreDurability, APowerCutWhileAnotherIsMadeInItsPlaceLeavesOneOfThem) {
+TEST_F(StoreDurability, PowerCutDuringARebuildLeavesOneOfTheTwo) {
   const Scratch scratch;
   make(scratch.path("s.sqlite"), 16);
   const std::string before = identity(scratch.path("s.sqlite"));
@@ -118,8 +119,8 @@ TEST_F(StoreDurability, APowerCutWhileAnotherIsMadeInItsPlaceLeavesOneOfThem) {
   EXPECT_GE(states, 50U);
 }
 
-// Whatever is left of a lease, it expires.
-TEST(LeaseDurability, WhatAPowerCutLeavesIsTakenOver) {
+// Whatever a power cut leaves of a lease, it expires.
+TEST(LeaseDurability, LeaseLeftByAPowerCutIsTakenOver) {
   const Scratch scratch;
   FileRecording recording(scratch.path());
   {
@@ -128,7 +129,8 @@ TEST(LeaseDurability, WhatAPowerCutLeavesIsTakenOver) {
   }
   const std::size_t states = test::for_each_power_cut(recording.stop(), [](const PowerCut& cut) {
     const std::string path = cut.folder + "/lease";
-    if (fs::exists(path)) {  // the name of the boot, so that the process seems to be another's
+    // changes the name of the boot, so that the holder seems to be of another one
+    if (fs::exists(path)) {
       std::string text = read_file(path);
       if (const std::size_t line = text.find('\n'); line + 2 < text.size()) text[line + 1] ^= 1;
       std::ofstream(path, std::ios::binary) << text;

@@ -1,4 +1,4 @@
-// Files that are there complete or not at all, and that stay: after a power cut too.
+// Files that are complete or absent, and that stay, after a power cut too.
 #include "trainer/data/whole_file.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ using test::FileRecording;
 using test::PowerCut;
 using ::testing::ElementsAre;
 
-TEST(WholeFileDurability, IsTheOldOneOrTheNewOneAndTheNewOneOnceItIsKept) {
+TEST(WholeFileDurability, PowerCutLeavesTheOldFileOrTheNewAndAfterKeepTheNew) {
   const Scratch scratch;
   scratch.write("summary.json", "the old content");
   FileRecording recording(scratch.path());
@@ -43,7 +43,7 @@ TEST(WholeFileDurability, IsTheOldOneOrTheNewOneAndTheNewOneOnceItIsKept) {
   EXPECT_GE(states, 7U);
 }
 
-// `bert_train eval --out`: of a file that was not there before.
+// `bert_train eval --out` writes a file that did not exist before.
 TEST(WholeFileDurability, OfPredictionsHoldsAllOfThem) {
   const Scratch scratch;
   const std::string path = scratch.path("out.csv");
@@ -64,12 +64,12 @@ TEST(WholeFileDurability, OfPredictionsHoldsAllOfThem) {
   EXPECT_GE(states, 5U);
 }
 
-TEST(WholeFileDurability, AFolderAndThoseAboveItStay) {
+TEST(WholeFileDurability, FoldersAndTheirParentsStay) {
   const Scratch scratch;
   FileRecording recording(scratch.path());
   make_folders(scratch.path("a/b/c/"));
   FileRecording::mark("made");
-  make_folders(scratch.path("a/b/c"));  // is there: nothing to do
+  make_folders(scratch.path("a/b/c"));  // exists: nothing to do
   const FileRecord record = recording.stop();
   EXPECT_EQ(record.lines().back(), "mark made");
   test::for_each_power_cut(record, [](const PowerCut& cut) {
@@ -77,9 +77,9 @@ TEST(WholeFileDurability, AFolderAndThoseAboveItStay) {
   });
 }
 
-// A folder that takes files and does not show them, as for hand-ins: it cannot be opened, and so
-// not synced.
-TEST(WholeFile, GoesIntoAFolderThatCannotBeRead) {
+// A folder that accepts files but cannot be listed, such as one for hand-ins. It cannot be opened,
+// and therefore not synced.
+TEST(WholeFile, CanBeWrittenToAFolderThatCannotBeRead) {
   const Scratch scratch;
   const std::string folder = scratch.path("in");
   ASSERT_EQ(::mkdir(folder.c_str(), 0777), 0);

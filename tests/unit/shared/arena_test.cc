@@ -24,13 +24,13 @@ TEST(SharedMemory, IsOneMemoryInBothMappings) {
   EXPECT_EQ(theirs.bytes()[5000], std::byte{7});
 }
 
-TEST(SharedMemory, CannotBeCutOff) {
+TEST(SharedMemory, CannotBeTruncated) {
   const SharedMemory memory = SharedMemory::create("bp test", kPage);
   EXPECT_NE(::ftruncate(memory.file().get(), 0), 0);
   EXPECT_NE(::ftruncate(memory.file().get(), 2 * kPage), 0);
 }
 
-TEST(SharedMemory, WhatCouldBeCutOffIsNotTaken) {
+TEST(SharedMemory, TruncatableMemoryIsRefused) {
   Fd loose(::memfd_create("bp test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(::ftruncate(loose.get(), kPage), 0);
   try {
@@ -47,7 +47,7 @@ class ArenaTest : public testing::Test {
   Arena arena_{SharedMemory::create("bp test", 10 * kPage)};
 };
 
-TEST_F(ArenaTest, GivesPagesOfZerosAndTakesThemBack) {
+TEST_F(ArenaTest, AllocatesZeroedPagesAndFreesThem) {
   const std::size_t a = arena_.allocate(1);
   const std::size_t b = arena_.allocate(kPage + 1);
   EXPECT_EQ(a, 0);
@@ -71,7 +71,7 @@ TEST_F(ArenaTest, JoinsGaps) {
   }
 }
 
-TEST_F(ArenaTest, SaysWhenItIsFull) {
+TEST_F(ArenaTest, ReportsThatItIsFull) {
   (void)arena_.allocate(10 * kPage);
   try {
     (void)arena_.allocate(5000);
@@ -81,7 +81,7 @@ TEST_F(ArenaTest, SaysWhenItIsFull) {
   }
 }
 
-TEST_F(ArenaTest, KnowsWhatLiesInIt) {
+TEST_F(ArenaTest, KnowsWhichAddressesLieInIt) {
   const std::byte other{};
   EXPECT_EQ(arena_.offset_of(arena_.at(100), 8), 100);
   EXPECT_EQ(arena_.offset_of(arena_.at(10 * kPage - 8), 8), 10 * kPage - 8);

@@ -67,7 +67,7 @@ class ConnectHostTest : public testing::Test {
   const JobKey key_ = random_job_key();
 };
 
-TEST_F(ConnectHostTest, EachSeesTheMemoryOfAll) {
+TEST_F(ConnectHostTest, EachRankSeesTheMemoryOfAll) {
   const auto ranks = connect(2, {key_, key_, key_}, 20s);
   for (const Connected& each : ranks) ASSERT_EQ(each.error, "");
   for (int writer = 0; writer < 3; ++writer) {
@@ -82,7 +82,7 @@ TEST_F(ConnectHostTest, EachSeesTheMemoryOfAll) {
   }
 }
 
-TEST_F(ConnectHostTest, ARankThatHasGoneIsNoticed) {
+TEST_F(ConnectHostTest, RankThatLeftIsDetected) {
   auto ranks = connect(0, {key_, key_}, 20s);
   ASSERT_TRUE(ranks[0].host && ranks[1].host);
   ranks[1].host.reset();
@@ -98,7 +98,7 @@ TEST_F(ConnectHostTest, AnotherJobsKeyIsRefused) {
   EXPECT_EQ(ranks[0].error, "rank 0 waited 300 ms for rank 1 to share memory");
 }
 
-TEST_F(ConnectHostTest, AMissingRankIsNamed) {
+TEST_F(ConnectHostTest, AbsentRanksAreNamed) {
   auto store = server_.connect(0);
   try {
     (void)connect_host({0, 0, 3, key_, 50ms}, *store);
@@ -110,7 +110,7 @@ TEST_F(ConnectHostTest, AMissingRankIsNamed) {
   store->goodbye();
 }
 
-TEST_F(ConnectHostTest, AFailedJobEndsTheWait) {
+TEST_F(ConnectHostTest, FailedJobEndsTheWait) {
   std::thread other([this] {
     auto store = server_.connect(1);
     (void)store->get("shm/0", 10s);
@@ -131,7 +131,7 @@ TEST_F(ConnectHostTest, AFailedJobEndsTheWait) {
 
 // Strangers of the same user: fifty that send nothing, one that sends nonsense, one that reflects
 // what it receives, and one that leaves at once. None delays the ranks, and none gets a descriptor.
-TEST_F(ConnectHostTest, StrangersAreTurnedAway) {
+TEST_F(ConnectHostTest, StrangersAreRefused) {
   std::thread strangers([this] {
     std::vector<Fd> silent(50);
     for (Fd& each : silent) each = connect_to(0);

@@ -18,7 +18,7 @@ struct Piece {
 };
 bool overlap(const Piece& a, const Piece& b) { return a.begin < b.end && b.begin < a.end; }
 
-TEST(StageRing, NeverGivesAPlaceThatMayStillBeRead) {
+TEST(StageRing, NeverReturnsAnOffsetThatMayStillBeRead) {
   EXPECT_TRUE(rc::check("collectives of some chunk length and number of steps", [] {
     const auto collectives =
         *rc::gen::container<std::vector<std::tuple<std::size_t, std::size_t, bool>>>(
@@ -43,7 +43,7 @@ TEST(StageRing, NeverGivesAPlaceThatMayStillBeRead) {
   }));
 }
 
-TEST(StageRing, TakesLittleOfIt) {
+TEST(StageRing, UsesFewBytes) {
   StageRing ring(kLongest);
   for (std::size_t i = 0; i < 9; ++i) {
     ring.begin(4);
@@ -52,7 +52,7 @@ TEST(StageRing, TakesLittleOfIt) {
   }
 }
 
-TEST(StageRing, ComesBackOnlyAfterAllOfIt) {
+TEST(StageRing, ReturnsToAnOffsetOnlyAfterAFullRound) {
   StageRing ring(kLongest);
   std::vector<std::size_t> places;
   for (int i = 0; i < 9; ++i) {

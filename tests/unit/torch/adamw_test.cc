@@ -62,10 +62,10 @@ void copy_state(const torch::optim::Optimizer& from, torch::optim::Optimizer& to
 TEST(FusedAdamW, EqualsTorchsAdamWWithGroups) {
   const Mlp model;
   const Mlp other;
-  const auto ours = fused(model);
-  const auto theirs = reference(other);
-  train(model, *ours, 0, 20);
-  train(other, *theirs, 0, 20);
+  const auto fused_optimizer = fused(model);
+  const auto torch_optimizer = reference(other);
+  train(model, *fused_optimizer, 0, 20);
+  train(other, *torch_optimizer, 0, 20);
   EXPECT_LT(distance(model.parameters(), other.parameters()), 2e-6);
   EXPECT_GT(distance(model.parameters(), Mlp().parameters()), 1e-2);
 }
@@ -79,7 +79,7 @@ TEST(FusedAdamW, LearningRateOfAGroupCanBeSet) {
   EXPECT_EQ(bits({model.parameters()[1]}), bits({Mlp().parameters()[1]}));
 }
 
-TEST(FusedAdamW, GoesOnFromSavedStateAsIfItHadNotStopped) {
+TEST(FusedAdamW, ContinuesFromSavedStateBitForBit) {
   const Mlp model;
   const auto optimizer = fused(model);
   train(model, *optimizer, 0, 10);
@@ -93,18 +93,18 @@ TEST(FusedAdamW, GoesOnFromSavedStateAsIfItHadNotStopped) {
   EXPECT_EQ(bits(model.parameters()), bits(resumed.parameters()));
 }
 
-TEST(FusedAdamW, LoadsWhatTorchsAdamWSaved) {
+TEST(FusedAdamW, LoadsStateThatTorchsAdamWSaved) {
   const Mlp model;
   const Mlp other;
-  const auto theirs = reference(other);
+  const auto torch_optimizer = reference(other);
   train(model, *reference(model), 0, 5);
-  train(other, *theirs, 0, 5);
-  const auto ours = fused(other);
-  copy_state(*theirs, *ours);
-  const auto still_theirs = reference(model);
-  copy_state(*theirs, *still_theirs);
-  train(other, *ours, 5, 10);
-  train(model, *still_theirs, 5, 10);
+  train(other, *torch_optimizer, 0, 5);
+  const auto fused_optimizer = fused(other);
+  copy_state(*torch_optimizer, *fused_optimizer);
+  const auto uninterrupted = reference(model);
+  copy_state(*torch_optimizer, *uninterrupted);
+  train(other, *fused_optimizer, 5, 10);
+  train(model, *uninterrupted, 5, 10);
   EXPECT_LT(distance(model.parameters(), other.parameters()), 2e-6);
 }
 
@@ -115,21 +115,21 @@ TEST(FusedAdamW, LeavesParametersWithoutGradientAlone) {
   model.parameter(0).mutable_grad().reset();
   optimizer->step();
   EXPECT_EQ(bits({model.parameters()[0]}), bits({Mlp().parameters()[0]}));
-  // Its first step comes later than the others'.
+  // Its first step comes later than those of the others.
   train(model, *optimizer, 0, 1);
   EXPECT_NE(bits({model.parameters()[0]}), bits({Mlp().parameters()[0]}));
 }
 
-TEST(FusedAdamW, TakesGradientsOfAnotherLayout) {
+TEST(FusedAdamW, AcceptsGradientsOfAnotherLayout) {
   Mlp model;
   Mlp other;
-  const auto ours = fused(model);
-  const auto theirs = reference(other);
+  const auto fused_optimizer = fused(model);
+  const auto torch_optimizer = reference(other);
   const at::Tensor gradient = at::arange(8 * 16, at::kFloat).reshape({8, 16}).t();
   model.parameter(0).mutable_grad() = gradient;
   other.parameter(0).mutable_grad() = gradient;
-  ours->step();
-  theirs->step();
+  fused_optimizer->step();
+  torch_optimizer->step();
   EXPECT_LT(distance(model.parameters(), other.parameters()), 2e-6);
 }
 

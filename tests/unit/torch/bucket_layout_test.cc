@@ -47,7 +47,7 @@ TEST(BucketLayout, SlotsBeginAt64BytesAndDoNotOverlap) {
 }
 
 TEST(BucketLayout, FirstBucketIsSmallerThanTheOthers) {
-  const std::vector<GradientSize> sizes(40, f32(kMiB / 16));  // a quarter MiB each
+  const std::vector<GradientSize> sizes(40, f32(kMiB / 16));  // 256 KiB each
   const auto plan = reverse(sizes);
   ASSERT_EQ(plan.size(), 4U);
   EXPECT_EQ(plan[0].slots.size(), 4U);
@@ -56,7 +56,7 @@ TEST(BucketLayout, FirstBucketIsSmallerThanTheOthers) {
   EXPECT_EQ(plan[3].slots.size(), 4U);
 }
 
-TEST(BucketLayout, OneThatIsLargerThanTheLimitStandsAlone) {
+TEST(BucketLayout, GradientLargerThanTheLimitHasItsOwnBucket) {
   const GradientSize sizes[] = {f32(10), f32(2 * kMiB), f32(10)};
   const auto plan = reverse(sizes);
   ASSERT_EQ(plan.size(), 3U);
@@ -99,7 +99,7 @@ TEST(BucketLayout, NarrowsF32OnTheWireAndNothingElse) {
   EXPECT_EQ(plan[0].wire, DataType::bf16);
   EXPECT_EQ(plan[1].type, DataType::f32);
   EXPECT_EQ(plan[1].wire, DataType::f16);
-  EXPECT_EQ(plan[2].wire, DataType::f32) << "for the totals";
+  EXPECT_EQ(plan[2].wire, DataType::f32) << "the totals must be f32";
 }
 
 TEST(BucketLayout, HalvesAlignInBytes) {

@@ -1,5 +1,6 @@
-// Buckets without LibTorch: in which order they start, and gradients that are written into one
-// while others are being summed. Here ThreadSanitizer sees both sides of each hand-over.
+// Buckets without LibTorch: the order in which they start, and gradients that are written into one
+// bucket while others are summed. Without LibTorch, ThreadSanitizer sees both sides of each
+// hand-over.
 #include "comm/torch/bucket.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +31,7 @@ std::vector<std::size_t> started(BucketProgress& progress) {
 
 using Buckets = std::vector<std::size_t>;
 
-TEST(BucketProgressTest, ABucketWaitsForAllItsGradientsAndForThoseBeforeIt) {
+TEST(BucketProgressTest, BucketWaitsForItsGradientsAndForEarlierBuckets) {
   BucketProgress progress(3);
   for (int window = 0; window < 2; ++window) {
     for (const std::size_t bucket : {0, 0, 1, 2, 2}) progress.expect(bucket);
@@ -49,7 +50,7 @@ TEST(BucketProgressTest, ABucketWaitsForAllItsGradientsAndForThoseBeforeIt) {
   }
 }
 
-TEST(BucketProgressTest, TheRestStartsOnceNothingIsExpected) {
+TEST(BucketProgressTest, RestStartsOnceNoGradientIsExpected) {
   BucketProgress progress(3);
   progress.expect(1);
   EXPECT_EQ(started(progress), Buckets{0});
@@ -61,7 +62,7 @@ TEST(BucketProgressTest, TheRestStartsOnceNothingIsExpected) {
   EXPECT_EQ(started(none), Buckets{});
 }
 
-// Gradients of different sizes; the order in which they come is each rank's own.
+// Gradients of different sizes, which arrive on each rank in an order of its own.
 class SomeGradients {
  public:
   SomeGradients(Communicator& comm, DataType wire) : comm_(comm) {
@@ -122,9 +123,9 @@ class SomeGradients {
 
  private:
   static constexpr std::size_t kGradients = 30;
-  static constexpr std::size_t kMissing = 5;  // rank 1 has none
+  static constexpr std::size_t kMissing = 5;  // rank 1 has no gradient for it
 
-  // Integers so small that every type sums them exactly.
+  // Returns integers so small that every type sums them exactly.
   static float gradient(int window, std::size_t i) {
     return static_cast<float>(window + static_cast<int>(i % 8));
   }
@@ -154,7 +155,7 @@ class SomeGradients {
 class BucketTest : public testing::TestWithParam<Wire> {};
 INSTANTIATE_TEST_SUITE_P(Wires, BucketTest, testing::Values(Wire::inproc, Wire::gloo, Wire::shm));
 
-TEST_P(BucketTest, GradientsComeInAnyOrderWhileOthersAreSummed) {
+TEST_P(BucketTest, GradientsArriveInAnyOrderWhileOthersAreSummed) {
   RanksOptions options;
   options.wire = GetParam();
   for (const DataType wire : {DataType::f32, DataType::bf16}) {
@@ -172,8 +173,8 @@ TEST_P(BucketTest, GradientsComeInAnyOrderWhileOthersAreSummed) {
   }
 }
 
-// 1 + 2^-10 is 1 in bf16; the rest is added to the next window's gradient until 2^-7 has come
-// together.
+// 1 + 2^-10 is 1 in bf16. The remainder is added to the next window's gradient until the sum of
+// remainders is 2^-7.
 TEST(BucketErrors, OfRoundingAreAddedToTheNextWindow) {
   run_ranks(2, [](Communicator& comm) {
     constexpr std::size_t kCount = 100;

@@ -1,4 +1,4 @@
-// Every way to sum squares has the same bits, on every kind of processor.
+// Every way to sum squares gives the same bits, on every kind of processor.
 #include "comm/torch/gradient_math.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,8 @@ const std::byte* bytes_of(const std::vector<T>& x) {
   return reinterpret_cast<const std::byte*>(x.data());
 }
 
-// What gradient_math.h promises: element i goes to sum i mod 16, and these are added in order.
+// What gradient_math.h promises: element i is added to sum i mod 16, and the sums are added in
+// order.
 template <class T, class ToDouble>
 double wanted_squares(const std::vector<T>& x, std::size_t from, ToDouble to_double) {
   std::array<double, 16> lanes{};
@@ -64,7 +65,7 @@ TEST(SquaresOfFloats, HaveTheSameBitsByEveryInstructionSet) {
       }
     }
   }
-  EXPECT_TRUE(last) << "the last way is for every processor";
+  EXPECT_TRUE(last) << "the last implementation must run on every processor";
 }
 
 TEST(SumOfSquares, IsInTheSameOrderInEveryType) {

@@ -1,4 +1,4 @@
-// The factor on the loss by itself: what it becomes, window by window.
+// Tests the loss scale by itself, window by window.
 #include "comm/torch/loss_scale.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-TEST(LossScaleRule, FollowsWhatHappens) {
+TEST(LossScaleRule, FollowsOverflowsAndGoodWindows) {
   LossScale scale({.initial = 8, .growth = 4, .backoff = 0.25, .interval = 2});
   EXPECT_EQ(scale.value(), 8);
   EXPECT_EQ(scale.update(false), 1);
@@ -23,13 +23,13 @@ TEST(LossScaleRule, FollowsWhatHappens) {
   EXPECT_EQ(scale.update(false), 1);
   EXPECT_EQ(scale.update(true), 0.25);
   EXPECT_EQ(scale.value(), 8);
-  EXPECT_EQ(scale.good_windows(), 0) << "an overflow begins the count again";
+  EXPECT_EQ(scale.good_windows(), 0) << "an overflow must reset the count";
   scale.restore(16, 1);
   EXPECT_EQ(scale.update(false), 4);
   EXPECT_EQ(scale.value(), 64);
 }
 
-TEST(LossScaleRule, StopsWhereAFactorIsTooLargeOrTooSmall) {
+TEST(LossScaleRule, StopsAtTheLargestAndTheSmallestFactor) {
   LossScale large({.initial = 0x1p59, .interval = 1});
   EXPECT_EQ(large.update(false), 2);
   EXPECT_EQ(large.value(), 0x1p60);

@@ -1,4 +1,4 @@
-// Every misuse of DistributedOptimizer says which call is missing or too many.
+// Every misuse of DistributedOptimizer gives an error that names the missing or superfluous call.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/zeros.h>
@@ -58,7 +58,7 @@ TEST_F(Misuse, TooManyBackwards) {
   EXPECT_EQ(text_of([&] { backward(*optimizer); }),
             "DistributedOptimizer: backward() for a window that already has its 2 micro-batches: "
             "call step() first, or raise micro_batches");
-  EXPECT_TRUE(optimizer->step()) << "nothing is lost";
+  EXPECT_TRUE(optimizer->step()) << "the window must still be complete";
 }
 
 TEST_F(Misuse, BackwardAfterReduce) {
@@ -81,14 +81,15 @@ TEST_F(Misuse, WindowBeforeReduce) {
   optimizer->reduce();
   EXPECT_EQ(optimizer->window().weight, 4);
   optimizer->step();
-  EXPECT_EQ(optimizer->window().weight, 4) << "that of the last window, until the next begins";
+  EXPECT_EQ(optimizer->window().weight, 4)
+      << "the weight is the last window's until the next begins";
   backward(*optimizer);
   EXPECT_EQ(text_of([&] { (void)optimizer->window(); }), text);
 }
 
 TEST_F(Misuse, ZeroGradInsideTheWindow) {
   const auto optimizer = make(model.named_parameters(), {.micro_batches = 2});
-  optimizer->optimizer().zero_grad();  // at its beginning: harmless
+  optimizer->optimizer().zero_grad();  // at the beginning of a window: harmless
   backward(*optimizer);
   optimizer->optimizer().zero_grad();
   const std::string text =
@@ -98,22 +99,22 @@ TEST_F(Misuse, ZeroGradInsideTheWindow) {
   EXPECT_EQ(text_of([&] { optimizer->step(); }), text);
 }
 
-TEST_F(Misuse, ZeroGradOfItsOwnIsForTheBeginningOfAWindow) {
+TEST_F(Misuse, ZeroGradIsAllowedOnlyAtTheBeginningOfAWindow) {
   const auto optimizer = make(model.named_parameters(), {.micro_batches = 2});
   optimizer->zero_grad();
   backward(*optimizer);
   EXPECT_EQ(text_of([&] { optimizer->zero_grad(); }),
             "DistributedOptimizer: zero_grad in the middle of a window: call step() first");
-  EXPECT_TRUE(optimizer->step()) << "nothing is lost";
+  EXPECT_TRUE(optimizer->step()) << "the window must still be complete";
   optimizer->zero_grad();
 }
 
-TEST_F(Misuse, ASecondBackwardOfAGraphThatWasNotRetained) {
+TEST_F(Misuse, SecondBackwardOfAGraphThatWasNotRetained) {
   const auto optimizer = make(model.named_parameters(), {.micro_batches = 3});
   const at::Tensor loss = model.loss(rows);
   optimizer->backward(loss, 4, /*retain_graph=*/true);
   optimizer->backward(loss, 4);
-  EXPECT_ANY_THROW(optimizer->backward(loss, 4)) << "autograd's own error";
+  EXPECT_ANY_THROW(optimizer->backward(loss, 4)) << "autograd must report the error";
 }
 
 TEST_F(Misuse, ZeroGradBetweenBackwardAndStep) {
@@ -135,7 +136,7 @@ TEST_F(Misuse, BackwardOfTheLossItself) {
                         "of loss.backward() for every loss that runs through it"));
 }
 
-TEST_F(Misuse, WeightsAndLossesThatMakeNoSense) {
+TEST_F(Misuse, InvalidWeightsAndLosses) {
   const auto optimizer = make(model.named_parameters());
   for (const double weight : {-1.0, double{NAN}, double{INFINITY}}) {
     EXPECT_THAT(text_of([&] { optimizer->backward(model.loss(rows), weight); }),
@@ -149,7 +150,7 @@ TEST_F(Misuse, WeightsAndLossesThatMakeNoSense) {
   EXPECT_THAT(text_of([&] { (void)optimizer->clip_grad_norm(0); }),
               HasSubstr("clip_grad_norm to 0: the limit must be positive"));
   backward(*optimizer);
-  EXPECT_TRUE(optimizer->step()) << "none of these has done harm";
+  EXPECT_TRUE(optimizer->step()) << "none of the refused calls may change the window";
 }
 
 TEST_F(Misuse, BroadcastInsideAWindow) {
@@ -207,7 +208,7 @@ TEST_F(Misuse, OptionsAtConstruction) {
             "set wire to f16 or bf16");
 }
 
-TEST_F(Misuse, StatesThatCannotBe) {
+TEST_F(Misuse, InvalidStates) {
   const auto optimizer = make(model.named_parameters());
   const DistributedOptimizer::State fine = optimizer->state();
   const auto refusal = [&](auto change) {
@@ -235,13 +236,13 @@ TEST_F(Misuse, TwoOptimizersOfOneParameter) {
             "DistributedOptimizer: parameter layer0.weight already belongs to another one: destroy "
             "that first");
   backward(*first);
-  EXPECT_TRUE(first->step()) << "the first is as it was";
+  EXPECT_TRUE(first->step()) << "the first optimizer must stay usable";
   first.reset();
   EXPECT_EQ(refused(model.named_parameters()), "no error");
   model.loss(rows).backward();  // no hook is left
 }
 
-TEST_F(Misuse, ThawingWhatWasFrozenAtConstruction) {
+TEST_F(Misuse, ThawingAParameterFrozenAtConstruction) {
   model.parameter(0).set_requires_grad(false);
   const auto optimizer = make(model.named_parameters());
   backward(*optimizer);
@@ -262,7 +263,7 @@ TEST_F(Misuse, SparseGradient) {
             "sparse(false), or name it in sparse_gradients");
 }
 
-TEST_F(Misuse, SparseGradientsThatAreNone) {
+TEST_F(Misuse, SparseGradientsThatAreNotSparse) {
   EXPECT_EQ(
       refused(model.named_parameters(), {.sparse_gradients = {"words"}}),
       "DistributedOptimizer: sparse_gradients names words, which is no trained parameter with "

@@ -1,4 +1,4 @@
-// DistributedOptimizer on one rank: what it hands to the wrapped optimizer.
+// DistributedOptimizer on one rank: what it passes to the wrapped optimizer.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/ones.h>
 #include <gmock/gmock.h>
@@ -95,7 +95,7 @@ TEST(Optimizer, WithoutAnyWeightNothingIsStepped) {
   run.optimizer.backward(at::Tensor(), 0);
   EXPECT_EQ(run.optimizer.clip_grad_norm(1), 0);
   EXPECT_FALSE(run.optimizer.step());
-  EXPECT_FALSE(run.optimizer.step()) << "not even a micro-batch";
+  EXPECT_FALSE(run.optimizer.step()) << "a window without micro-batches must not step";
   EXPECT_EQ(run.optimizer.window().weight, 0);
   EXPECT_EQ(run.optimizer.window().loss, 0);
   EXPECT_EQ(bits(run.model.parameters()), bits(Mlp().parameters()));
@@ -107,11 +107,11 @@ TEST(Optimizer, WindowsDoNotLeakIntoEachOther) {
   run.optimizer.backward(run.model.loss(make_rows(8, 2)), 8);
   run.optimizer.step();
   const Mlp& model = run.model;
-  EXPECT_FALSE(model.parameters()[0].grad().defined()) << "step() empties the window";
+  EXPECT_FALSE(model.parameters()[0].grad().defined()) << "step() must empty the window";
   const auto before = bits(model.parameters());
   run.optimizer.backward(model.loss(rows), rows.weight());
   run.optimizer.reduce();
-  EXPECT_EQ(before, bits(model.parameters())) << "reduce() does not step";
+  EXPECT_EQ(before, bits(model.parameters())) << "reduce() must not step";
   const auto gradient = model.parameters()[0].grad().clone();
   model.parameters()[0].mutable_grad().reset();
   Mlp other;
@@ -134,7 +134,7 @@ TEST(Optimizer, ClipsTheNormOfTheMeanGradient) {
   run.optimizer.backward(run.model.loss(rows), rows.weight());
   const double norm = run.optimizer.clip_grad_norm(0.1);
   EXPECT_NEAR(norm, std::sqrt(squares), 1e-6);
-  EXPECT_GT(norm, 0.2) << "or there is nothing to clip";
+  EXPECT_GT(norm, 0.2) << "the norm must exceed the limit, else nothing is clipped";
   const double clipped = run.optimizer.clip_grad_norm(0.1);
   EXPECT_LE(clipped, 0.1);
   EXPECT_GT(clipped, 0.0999);
@@ -187,9 +187,9 @@ TEST(Optimizer, OfManyParametersWithoutGradientFiveAreNamed) {
                                                     "more); it counts as zero")));
 }
 
-TEST(Optimizer, FrozenParameterIsLeftAloneAndMayThawAgain) {
+TEST(Optimizer, FrozenParameterIsLeftAloneAndCanThaw) {
   const Warnings warnings;
-  Trainer run({}, "adamw");  // which would decay it
+  Trainer run({}, "adamw");  // adamw would decay the weights
   const auto rows = make_rows(32, 1);
   run.model.parameter(0).set_requires_grad(false);
   run.optimizer.backward(run.model.loss(rows), rows.weight());
@@ -217,14 +217,14 @@ TEST(Optimizer, StopRidesWithTheNextWindow) {
   Trainer run;
   const auto rows = make_rows(4, 1);
   run.optimizer.backward(run.model.loss(rows), 4);
-  run.optimizer.request_stop();  // too late for this one
+  run.optimizer.request_stop();  // too late for this window
   run.optimizer.step();
   EXPECT_FALSE(run.optimizer.window().stop);
   run.optimizer.backward(run.model.loss(rows), 4);
   run.optimizer.step();
   EXPECT_TRUE(run.optimizer.window().stop);
   run.optimizer.step();
-  EXPECT_FALSE(run.optimizer.window().stop) << "once";
+  EXPECT_FALSE(run.optimizer.window().stop) << "the stop must be reported once";
 }
 
 TEST(Optimizer, OneRankHasNoBucketsAndNoCollectives) {
@@ -239,7 +239,7 @@ TEST(Optimizer, OneRankHasNoBucketsAndNoCollectives) {
   EXPECT_EQ(run.optimizer.nominal_weight(), 4);
 }
 
-TEST(Optimizer, GradientsFromBeforeItAreDropped) {
+TEST(Optimizer, EarlierGradientsAreDropped) {
   Communicator world = Communicator::create();
   Mlp model;
   const auto rows = make_rows(32, 1);

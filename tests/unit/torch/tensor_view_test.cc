@@ -47,7 +47,7 @@ TEST(TensorView, KnowsEveryTypeOfBp) {
   EXPECT_EQ(std::size(types), kDataTypes.size());
 }
 
-TEST(TensorView, RefusesWhatNoCollectiveCanTake) {
+TEST(TensorView, RefusesUnsupportedTensors) {
   EXPECT_EQ(refusal(at::Tensor()), "view_of: the tensor is undefined");
   EXPECT_EQ(refusal(at::zeros({2, 3}).t()),
             "view_of: the tensor of shape [3, 2] has strides [1, 3] and is not contiguous: pass "
@@ -60,7 +60,8 @@ TEST(TensorView, RefusesWhatNoCollectiveCanTake) {
 }
 
 TEST(TensorView, SquaresAreSummedExactlyInEveryTypeAndLayout) {
-  // 0..40 squared is exact in every type, and 41 elements leave a rest behind the lanes.
+  // The squares of 0..40 are exact in every type, and 41 elements leave a remainder after the
+  // vector lanes.
   for (const auto type : {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16}) {
     EXPECT_EQ(sum_of_squares(at::arange(41, type)), 22140.0) << type;
   }
@@ -72,7 +73,8 @@ TEST(OwnRows, AreTheBlockOfThisRankAndNeedRows) {
   const Communicator alone = Communicator::create();
   const at::Tensor whole = at::zeros({5, 2});
   EXPECT_TRUE(own_rows(alone, whole).is_same_size(whole));
-  EXPECT_EQ(own_rows(alone, whole).data_ptr(), whole.data_ptr()) << "a view";
+  EXPECT_EQ(own_rows(alone, whole).data_ptr(), whole.data_ptr())
+      << "one rank must get a view without a copy";
   EXPECT_THROW((void)own_rows(alone, at::zeros({})), Error);
   EXPECT_THROW((void)own_rows(alone, at::Tensor()), Error);
 }

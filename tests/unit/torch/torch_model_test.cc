@@ -11,7 +11,7 @@ namespace {
 
 using test::distance;
 
-TEST(Distance, ANanIsFartherThanAnyToleranceWhereverItStands) {
+TEST(Distance, NanAnywhereExceedsEveryTolerance) {
   const at::Tensor zeros = at::zeros({3});
   at::Tensor with_nan = at::zeros({3});
   with_nan[1] = std::numeric_limits<float>::quiet_NaN();
