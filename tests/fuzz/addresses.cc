@@ -1,5 +1,6 @@
-// Addresses as a user, a launcher or another host writes them: of a store, of a store with its key,
-// of a network and of GPUs, a line each. What is taken must come back from what we write.
+// Addresses from a user, a launcher or another host: of a store, of a store with its key, of a
+// network and of GPUs, one per line. An accepted address must be the same after it is written and
+// read again.
 #include <cstdlib>
 #include <sstream>
 
@@ -11,7 +12,7 @@
 
 namespace {
 
-// Whether the network is written with a prefix of no bits, which alone has every address in it.
+// Returns whether the network's prefix has no bits. Only such a network contains every address.
 bool has_prefix_of_none(const std::string& network) {
   const std::string bits = network.substr(network.find('/') + 1);
   return !bits.empty() && bits.find_first_not_of('0') == std::string::npos;

@@ -1,5 +1,5 @@
-// What goes over the pipes between bprun and its agents, in two pieces. What is taken must come
-// back from what we write.
+// The messages between bprun and its agents, which arrive in two pieces. An accepted message must
+// be the same after it is written and read again.
 #include <cstdlib>
 
 #include "fuzz.h"
@@ -10,7 +10,7 @@ namespace {
 
 using namespace bp::launcher;
 
-// The message after a second way through a stream.
+// Returns the message after it is encoded and decoded again.
 template <class Decode>
 auto sent_again(Decode decode, const Frame& frame) {
   const std::string once = encode(decode(frame));

@@ -1,5 +1,5 @@
-// The words of bprun's command line, one a line. They are options that name a program, or a refusal
-// with something to say.
+// The words of bprun's command line, one per line. They must give options with a program, or an
+// error with a text.
 #include <cstdlib>
 #include <sstream>
 #include <string>
@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::istringstream text(bp::test::text_of(data, size));
   std::vector<std::string> words;
   for (std::string word; std::getline(text, word); words.push_back(word)) {
-    if (word.starts_with("--check-build")) return 0;  // loads plugins, as a sanitizer forbids
+    if (word.starts_with("--check-build")) return 0;  // loads plugins, which a sanitizer forbids
   }
   bp::test::read_anything([&] {
     const auto options = parse_options(words);
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       const bool known = exit->code == 0 || exit->code == kExitUsage;
       if (!known || exit->text.empty()) std::abort();
     } else if (const auto& found = std::get<Options>(options); found.program.empty()) {
-      if (!found.join) std::abort();  // who joins may leave it to the others
+      if (!found.join) std::abort();  // a machine that joins may leave the program to the others
     }
   });
   return 0;

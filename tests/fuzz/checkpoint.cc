@@ -1,4 +1,5 @@
-// manifest.json and state.json of a checkpoint. What is taken is written the same way again.
+// manifest.json and state.json of a checkpoint. An accepted file must be the same after it is
+// written and read again.
 #include <cstdlib>
 
 #include "fuzz.h"

@@ -1,5 +1,5 @@
-// A --config file of bert_train. The options that it gives must come back from the config.yaml that
-// a run writes of them, but for values that are not UTF-8, which YAML does not have.
+// A --config file of bert_train. Its options must be the same after a run writes them to
+// config.yaml and reads them again, except for values that are not UTF-8, which YAML cannot hold.
 #include <cstdlib>
 
 #include "fuzz.h"

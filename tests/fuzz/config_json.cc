@@ -1,4 +1,4 @@
-// A model's config.json. Each field that is taken must come back from what we write.
+// A model's config.json. Each accepted field must be the same after it is written and read again.
 #include <cstdlib>
 
 #include "fuzz.h"

@@ -1,4 +1,4 @@
-// The environment of a rank, of bprun or of another engine: a variable a line.
+// The environment of a rank that bprun or another engine started, one variable per line.
 #include <cstdlib>
 #include <sstream>
 

@@ -1,5 +1,5 @@
-// Any text as we write it for others: a field of a CSV file, which must be read back as it was; a
-// page in HTML; a message with quotes.
+// Any text as bp writes it for other programs: a field of a CSV file, which must be readable
+// unchanged; an HTML page; a message with quotes.
 #include <cstdlib>
 
 #include "comm/store/quote.h"
@@ -18,7 +18,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-// NUL is not of any text that comes from a table, whose reader refuses it.
+// A text with NUL never comes from a table, because the table reader refuses it.
 void check_csv(const std::string& text) {
   static const bp::test::InputFile file(".csv");
   if (text.find('\0') != std::string::npos) return;

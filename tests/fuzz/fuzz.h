@@ -1,4 +1,4 @@
-// What the targets have in common.
+// Helpers that the targets share.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ inline std::string text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// Runs a reader. A bp::Error is its right to refuse; anything else that it throws is a finding.
+// Runs a reader. It may refuse the input with a bp::Error; any other exception is a finding.
 template <class Body>
 void read_anything(const Body& body) {
   try {
@@ -27,13 +27,13 @@ void read_anything(const Body& body) {
   }
 }
 
-// Returns what a reader makes of something that we have written, which it may not refuse.
+// Returns the result of reading something that bp has written. The reader must not refuse it.
 template <class Body>
 auto read_own(const Body& body) {
   try {
     return body();
   } catch (const std::exception& refusal) {
-    std::fprintf(stderr, "what we write ourselves is refused: %s\n", refusal.what());
+    std::fprintf(stderr, "a reader refuses what bp has written: %s\n", refusal.what());
     std::abort();
   }
 }

@@ -1,4 +1,4 @@
-// The hosts of -H. Hosts that are taken can be given ranks, or are told to be too few.
+// The hosts of -H. Accepted hosts must get ranks, or an error that they are too few.
 #include "launcher/hosts/host_list.h"
 
 #include "fuzz.h"

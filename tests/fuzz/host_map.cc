@@ -1,4 +1,4 @@
-// A host map in JSON. Hosts that are taken can be given ranks, or are told to be too few.
+// A host map in JSON. Accepted hosts must get ranks, or an error that they are too few.
 #include "launcher/hosts/host_map.h"
 
 #include "fuzz.h"

@@ -1,4 +1,4 @@
-// A hostfile. Hosts that are taken can be given ranks, or are told to be too few.
+// A hostfile. Accepted hosts must get ranks, or an error that they are too few.
 #include "launcher/hosts/hostfile.h"
 
 #include "fuzz.h"

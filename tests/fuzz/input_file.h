@@ -1,4 +1,4 @@
-// For readers that open a path: a file of this process, written anew for each input.
+// A file for readers that open a path. It is rewritten for each input.
 #pragma once
 
 #include <unistd.h>
@@ -39,7 +39,7 @@ class InputFile {
   std::string path_;
 };
 
-// Like read_anything(), for readers whose refusals are InputErrors too.
+// Like read_anything(), for readers that may also refuse with an InputError.
 template <class Body>
 void read_input(const Body& body) {
   try {

@@ -1,5 +1,6 @@
-// What a machine that joins and its server read of each other: the frames of the handshake, then
-// records with a MAC, as they come (of which none may be taken) and with the right one around them.
+// The bytes between a machine that joins and its server: frames of the handshake, then records with
+// a MAC. Records made of the input alone must all be refused; records with the right MAC around the
+// input are opened.
 #include <cstdlib>
 
 #include "comm/store/handshake.h"
@@ -15,7 +16,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string bytes = bp::test::text_of(data, size);
   ServerHandshake server(JobKey{}, kJoinHandshake);
   static_cast<void>(server.take_hello(bytes));
-  if (server.take_proof(bytes).problem.empty()) std::abort();  // nobody guesses the nonce
+  if (server.take_proof(bytes).problem.empty()) std::abort();  // the input cannot know the nonce
   if (const auto body = decode_handshake(bytes)) {
     if (!ClientHandshake(JobKey{}, kJoinHandshake, -1).take_challenge(*body).frame.empty()) {
       std::abort();

@@ -1,5 +1,5 @@
-// What the kernel says about memory: a record of its log, a control group's counts, and by which
-// group and mounts these are found. NUL separates the two texts of the last.
+// The kernel's texts about memory: a record of its log, a control group's counts, and the group and
+// the mounts by which the counts are found. NUL separates the last two.
 #include <cstdlib>
 
 #include "fuzz.h"

@@ -1,4 +1,4 @@
-// The file that another process keeps as its lease.
+// The file of a lease that another process holds.
 #include "trainer/data/lease.h"
 
 #include "fuzz.h"
@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string& path = file.write(bp::test::text_of(data, size));
   bp::test::read_anything([&] {
     Lease lease(path);
-    if (lease.try_take()) __builtin_trap();  // somebody's file lies there
+    if (lease.try_take()) __builtin_trap();  // the file of another holder exists
     (void)lease.holder();
     (void)lease.holder_is_alive();
     (void)lease.lost();

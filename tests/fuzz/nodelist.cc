@@ -1,4 +1,4 @@
-// What Slurm says of nodes: a line of names in short form, a line of counts, and both as an
+// Slurm's lists of nodes: a line of names in short form, a line of counts, and both as an
 // allocation.
 #include "launcher/hosts/nodelist.h"
 
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       if (count < 1) std::abort();
     }
   });
-  // All pairs of names are compared there.
+  // find_allocation() compares all pairs of names, so long lists are left out.
   constexpr std::size_t kFew = 64;
   bp::test::read_anything([&] {
     if (parse_nodelist(names, "names").size() > kFew) return;

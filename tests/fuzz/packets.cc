@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const Packet packet = read_packet(memory);
     const PacketHeader& header = packet.header;
     if (header.name_bytes > PacketHeader::kNameShown) std::abort();
-    // No receive may take more bytes than its own count says.
+    // No receive may copy more bytes than its own count.
     const bool eager = header.kind == PacketHeader::Kind::eager;
     if (eager && header.count > kEagerBytes) std::abort();
     if (packet.payload.size() != (eager ? header.bytes() : 0)) std::abort();

@@ -1,5 +1,6 @@
-// The handshake of two ranks. Frames as they come are never taken. Those of a rank that knows the
-// key are, and no longer once the input has changed a bit or the length of one of them.
+// The handshake of two ranks. Frames made of the input must all be refused. The frames of a rank
+// that knows the key must be accepted, unless the input has changed a bit or the length of one of
+// them.
 #include <cstdlib>
 #include <optional>
 
@@ -10,7 +11,7 @@ namespace {
 
 using bp::PeerHandshake;
 
-// A change of a frame: three bytes of the input, or none where it has ended.
+// Changes frames by three bytes of the input each, until the input ends.
 class Changes {
  public:
   explicit Changes(std::string bytes) : bytes_(std::move(bytes)) {}
@@ -50,9 +51,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string bytes = bp::test::text_of(data, size);
   const bp::JobKey key{7};
   const bp::Bytes32 identity{9};
-  PeerHandshake stranger(key, identity);
-  require(!stranger.take_hello(bytes) && !stranger.check_answer(bytes) &&
-          !stranger.check_proof(bytes));
+  PeerHandshake unauthenticated(key, identity);
+  require(!unauthenticated.take_hello(bytes) && !unauthenticated.check_answer(bytes) &&
+          !unauthenticated.check_proof(bytes));
 
   Changes changes(bytes);
   PeerHandshake connecting(key, identity);

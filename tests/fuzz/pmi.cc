@@ -1,4 +1,5 @@
-// What a process manager answers a rank that looks for the job's store by PMI-1: an answer a line.
+// The answers of a process manager to a rank that looks up the job's store with PMI-1, one per
+// line.
 #include <sys/socket.h>
 
 #include <cstdlib>
@@ -10,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace bp;
-  // A packet for each line: the rank reads one answer before it asks for the next.
+  // Sends a packet for each line, because the rank reads one answer before it asks for the next.
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
   const Fd rank(ends[0]);

@@ -1,5 +1,5 @@
-// What a rank writes, on its way to bprun's terminal and report. The first byte chooses the mode
-// and where the output is cut in two.
+// The output of a rank on its way to bprun's terminal and report. The first byte selects the mode
+// and the position at which the output is cut in two.
 #include <algorithm>
 #include <cstdlib>
 
@@ -18,7 +18,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-// Valid UTF-8, and no character that steers a terminal.
+// The text must be valid UTF-8 without control characters of a terminal.
 void require_harmless(std::string_view text) {
   require(bp::trainer::find_invalid_utf8(text) == std::string_view::npos);
   for (std::size_t at = 0; at < text.size();) {
@@ -33,7 +33,8 @@ void show_line(std::string_view line) {
   const std::string quoted = quoted_line(line, kMost);
   require_harmless(quoted);
   require(quoted.find('\n') == std::string::npos);
-  require(quoted.size() <= 4 * kMost + 60);  // a byte takes four at most, and the middle a note
+  // a byte takes at most four, and the note in the middle some more
+  require(quoted.size() <= 4 * kMost + 60);
   const std::string_view warning = warning_part(line);
   require(warning.empty() || line.ends_with(warning));
   const std::string cause = likely_cause({.exit_code = 1, .last_errors = {std::string(line)}});

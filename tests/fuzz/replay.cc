@@ -1,4 +1,4 @@
-// replay FOLDER...: calls a fuzz target once for each file of the folders, without libFuzzer.
+// replay FOLDER... calls a fuzz target once for each file of the folders, without libFuzzer.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

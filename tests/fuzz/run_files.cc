@@ -1,5 +1,5 @@
-// The files of a run that later commands read: config.yaml and metrics.jsonl. What is taken must
-// come back from what we write.
+// The files of a run that later commands read: config.yaml and metrics.jsonl. An accepted file must
+// be the same after it is written and read again.
 #include <cstdlib>
 
 #include "fuzz.h"
@@ -11,7 +11,7 @@ namespace {
 
 using namespace bp::trainer;
 
-// What the file holds, as we write it.
+// Reads the settings and returns them as bp writes them.
 std::string settings_at(const std::string& path) { return settings_yaml(read_settings(path)); }
 
 std::string metrics_at(const std::string& path) {

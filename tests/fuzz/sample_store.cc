@@ -1,6 +1,6 @@
-// A store with changes: each three bytes of the input are a place and what stands there instead; a
-// place beyond the end cuts the file. The first byte chooses between a store that is finished and
-// one that is to be gone on with.
+// A changed store. Each three bytes of the input are an offset and the new byte at it; an offset
+// beyond the end truncates the file. The first byte selects a finished store or an unfinished one
+// that is resumed.
 #include "trainer/data/sample_store.h"
 
 #include <iterator>

@@ -1,5 +1,5 @@
-// What --include or --exclude (by the number of bytes) says of some hosts, up to a line's end, and
-// the hosts. What is left of them can be given ranks.
+// The text of --include or --exclude (selected by the parity of the length) up to the end of its
+// line, then the hosts. The hosts that are left must get ranks.
 #include "launcher/hosts/selection.h"
 
 #include <cstdlib>

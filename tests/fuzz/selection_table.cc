@@ -1,5 +1,5 @@
-// The file by which ranks choose algorithms (comm_bench --tune). What is taken must come back from
-// what we write.
+// The file by which ranks choose algorithms (comm_bench --tune). An accepted file must be the same
+// after it is written and read again.
 #include "comm/backend/selection_table.h"
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// A first line such as "sep=;", and a separator as a user names it. What is taken can separate
-// fields, and comes back from its name.
+// A first line such as "sep=;", and a separator as a user names it. An accepted separator must be
+// able to separate fields, and its name must give it again.
 #include "trainer/data/separator.h"
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Words as a user writes them for a shell (--ssh), and any word as we write it for one.
+// Words that a user writes for a shell (--ssh), and any word as bp quotes it for one.
 #include "launcher/process/shell_words.h"
 
 #include <cstdlib>

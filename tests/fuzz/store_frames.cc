@@ -1,5 +1,5 @@
-// The store's bytes as either end reads them: the first byte says whether before or after the
-// handshake. What is taken must be what we would have written.
+// The store's bytes as either end reads them. The first byte selects frames before or after the
+// handshake. Accepted bytes must equal what bp writes for the same message.
 #include <cstdlib>
 
 #include "comm/store/seal.h"

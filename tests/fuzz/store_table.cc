@@ -1,5 +1,5 @@
-// Requests of three clients to the store's table, as frames without MAC behind a byte that names
-// the client. Whatever it answers must be a message that a client can read.
+// Requests of three clients to the store's table: a byte that selects the client, then a frame
+// without MAC. Every answer must be a message that a client can read.
 #include <cstdlib>
 
 #include "comm/store/table.h"
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   while (!rest.empty()) {
     const auto client = static_cast<StoreTable::Client>(static_cast<unsigned char>(rest[0]) % 4);
     rest.remove_prefix(1);
-    if (client == 3) {  // one leaves, or all stop waiting
+    if (client == 3) {  // client 0 leaves, or all clients stop waiting
       rest.size() % 2 == 0 ? table.forget_client(0) : table.forget_waits();
       continue;
     }

@@ -1,6 +1,6 @@
-// Values that ranks leave in the job's store for others: what a rank waits for (the first byte is
-// even), and with which arguments a program resumes. What is taken must come back from what we
-// write.
+// Values that ranks store for other ranks: what a rank waits for (if the first byte is even), or
+// the arguments with which a program resumes. An accepted value must be the same after it is
+// written and read again.
 #include <cstdlib>
 
 #include "base/resume_words.h"
@@ -17,7 +17,7 @@ void read_note(const std::string& text) {
   const std::string once = to_text(*note);
   const auto again = wait_note_of(once);
   if (!again || to_text(*again) != once) std::abort();
-  // All ranks show the same note: the search for a circle of them ends.
+  // All ranks have the same note, and the search for a cycle must end.
   (void)find_circle(0, 0, [&](int) { return note; });
 }
 

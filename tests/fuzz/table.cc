@@ -1,4 +1,5 @@
-// A CSV or TSV file: what its first rows are taken for, then every row. The first byte chooses.
+// A CSV or TSV file: first its layout is detected, then every row is read. The first byte selects
+// the options.
 #include "trainer/data/table.h"
 
 #include "fuzz.h"

@@ -1,4 +1,4 @@
-// Any bytes as a text, valid UTF-8 or not. The first byte chooses the case.
+// Any bytes as a text, whether or not they are UTF-8. The first byte selects cased or uncased.
 #include "trainer/text/tokenizer.h"
 
 #include "fuzz.h"

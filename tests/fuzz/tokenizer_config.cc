@@ -1,4 +1,5 @@
-// A model's tokenizer_config.json. What is taken must come back from what we write.
+// A model's tokenizer_config.json. An accepted file must be the same after it is written and read
+// again.
 #include "trainer/model/tokenizer_config.h"
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What a TCPStore of PyTorch answers a rank that looks for the job's store.
+// The answers of PyTorch's TCPStore to a rank that looks up the job's store.
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using namespace bp;
 
-// Says the same to each client that connects, whatever that asks.
+// Sends the same bytes to each client, whatever the client asks.
 class AnswerServer {
  public:
   AnswerServer() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -42,7 +42,7 @@ class AnswerServer {
     for (;;) {
       const Fd client(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
       if (!client) std::abort();
-      // No port may stay in TIME_WAIT: the next input needs one soon.
+      // No port may stay in TIME_WAIT, because the next input needs one soon.
       const linger reset = {.l_onoff = 1, .l_linger = 0};
       ::setsockopt(client.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
       {
@@ -65,7 +65,7 @@ class AnswerServer {
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static AnswerServer& server = *new AnswerServer;  // as long as its thread
+  static AnswerServer& server = *new AnswerServer;  // lives as long as its thread
   server.set_answer(bp::test::text_of(data, std::min<std::size_t>(size, 16384)));
   const EngineRank rank = {.engine = "torchrun",
                            .found_by = "TORCHELASTIC_RUN_ID=a",

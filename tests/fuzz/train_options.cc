@@ -1,5 +1,5 @@
-// The words of bert_train's command line, one a line. They are options, or a refusal with something
-// to say.
+// The words of bert_train's command line, one per line. They must give options, or an error with a
+// text.
 #include <cstdlib>
 #include <sstream>
 
@@ -12,7 +12,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::istringstream text(bp::test::text_of(data, size));
   std::vector<std::string> words;
   for (std::string word; std::getline(text, word); words.push_back(word)) {
-    if (word.starts_with("--config")) return 0;  // a file of this machine: config_file.cc
+    // a file of this machine; config_file.cc tests such files
+    if (word.starts_with("--config")) return 0;
   }
   try {
     const CommandLine line = parse_command_line(words);
