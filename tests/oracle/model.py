@@ -21,7 +21,7 @@ figures, failed = {}, []  # the largest difference of each group
 
 
 def check(group, what, difference, bound):
-    """`difference` is at most `bound`; a bound of 0 says that all bits are equal."""
+    """Checks that `difference` is at most `bound`. A bound of 0 requires equal bits."""
     ok = difference <= bound
     figures[group] = max(figures.get(group, 0.0), difference)
     print(f"  {'ok  ' if ok else 'FAIL'} {what}: {difference:.2e} (at most {bound:g})", flush=True)
@@ -40,7 +40,7 @@ def numbers(action, model, samples, *more):
 
 
 def difference(a, b):
-    """The largest absolute difference. max() keeps its first argument when the second is NaN, so NaN stops here."""
+    """Returns the largest absolute difference. It must be finite, because max(a, NaN) is a."""
     assert a.shape == b.shape, (a.shape, b.shape)
     largest = (a - b).abs().max().item()
     assert math.isfinite(largest), largest
@@ -64,7 +64,7 @@ def mask_of(samples):
 
 
 def folder_with(name, weights):
-    """A copy of the model's folder with pytorch_model.bin instead of model.safetensors."""
+    """Makes a copy of the model's folder with pytorch_model.bin instead of model.safetensors."""
     folder = scratch / name
     shutil.copytree(minilm, folder, ignore=shutil.ignore_patterns("model.safetensors"))
     torch.save(weights, folder / "pytorch_model.bin")
@@ -122,7 +122,8 @@ def compare_training(samples):
         optimizer.zero_grad()
     names = [name for name, _ in model.named_parameters()]
     head = [name for name in names if name.startswith(("classifier", "bert.pooler"))]
-    # The first and the last step have every gradient, the steps between them those of the head.
+    # The first and the last step have every gradient. The steps between them have those of the
+    # head.
     assert compared == 2 * len(names) + (STEPS - 2) * len(head), compared
     print(f"  {compared} gradients")
     for what, value in worst.items():
@@ -130,7 +131,7 @@ def compare_training(samples):
 
 
 def compare_export(tokenizer):
-    """What bert_train wrote, read by transformers."""
+    """Reads the model that bert_train wrote with transformers."""
     train = data / "sst2/sentiment-dev"
     run(build / "bin/bert_train", train, "--dev", train, "--test", train, "--text", 1, "--label", 2, "--model", minilm,
         "--steps", 3, "--batch", 8, "--max-length", 64, "--store", scratch / "s.sqlite", "--run", scratch / "run")

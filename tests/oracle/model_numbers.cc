@@ -1,11 +1,12 @@
-// model_numbers evaluate MODEL IN OUT: what the model makes of samples.
-// model_numbers train MODEL IN OUT BATCH LR: the same samples, BATCH in each step of AdamW.
+// model_numbers evaluate MODEL IN OUT: writes what the model computes for samples.
+// model_numbers train MODEL IN OUT BATCH LR: trains on the same samples, BATCH in each step of
+// AdamW.
 //
-// MODEL is a Hugging Face folder; IN and OUT are safetensors. IN has `ids` [rows, length],
+// MODEL is a Hugging Face folder. IN and OUT are safetensors. IN has `ids` [rows, length],
 // `lengths` and `labels` [rows] (I64), and for training `classifier.weight` and `classifier.bias`,
-// where the head begins. OUT of evaluate: `hidden` [tokens, hidden], `pooled`, and with a head
-// `logits`. OUT of train, for each step N from 0: `N.logits`, `N.loss`, and `N.grad.NAME` of the
-// parameters, those of the encoder at the first step and the last only.
+// the initial head. OUT of evaluate has `hidden` [tokens, hidden], `pooled`, and with a head
+// `logits`. OUT of train has, for each step N from 0, `N.logits`, `N.loss`, and `N.grad.NAME` of
+// the parameters. The gradients of the encoder are written at the first and the last step only.
 #include <ATen/ATen.h>
 #include <torch/optim/optimizer.h>
 
@@ -88,7 +89,7 @@ Tensors evaluate(const ModelSource& source, const Tensors& in) {
   return out;
 }
 
-// As bert_train makes it by default.
+// The optimizer that bert_train makes by default.
 std::unique_ptr<torch::optim::Optimizer> adamw_of(const Bert& model, double lr) {
   DecayGroup decayed{{}, 0.01};
   DecayGroup others{{}, 0};

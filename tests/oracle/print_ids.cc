@@ -1,5 +1,5 @@
-// print_ids VOCAB.txt cased|uncased FILE.tsv COLUMN header|none: the ids of each row's text, a line
-// a row.
+// print_ids VOCAB.txt cased|uncased FILE.tsv COLUMN header|none: prints the ids of each row's text,
+// one row per line.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>

@@ -7,7 +7,7 @@ from tokenizers import BertWordPieceTokenizer, __version__
 
 print_ids, data = sys.argv[1], pathlib.Path(sys.argv[2])
 vocabulary = str(data / "bert-base-uncased/vocab.txt")
-# file, column of the text from 1, whether there is a header
+# (file, column of the text from 1, whether the file has a header)
 FILES = [(path, 1, False) for path in sorted((data / "sst2").glob("sentiment-*"))]
 FILES += [(path, 2, True) for path in sorted((data / "gap").glob("*.tsv"))]
 
