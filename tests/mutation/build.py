@@ -13,13 +13,14 @@ import signal
 import subprocess
 import time
 
-# Without optimisation, since compiling is most of a mutant's cost. HWY_...: in libraries, kernels without vectors only.
+# No optimisation, because compiling is most of a mutant's cost. HWY_... makes libraries hold only
+# kernels without vectors.
 FLAGS = "-O0 -D_GLIBCXX_ASSERTIONS -DHWY_COMPILE_ONLY_STATIC"
-MEMORY = 8 << 20  # KiB of addresses that a test program may take
+MEMORY = 8 << 20  # KiB of address space that a test program may use
 # The library that a file belongs to, by the first prefix of its path that is listed here.
 LIBRARIES = {"comm/torch/": "bp_torch", "comm/": "bp_comm", "launcher/": "bp_launcher", "trainer/data/": "bp_data",
              "trainer/": "bp_run"}
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]  # a mutant may remove the wrong file
+AS_USER_NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]  # a mutant may remove the wrong file
 
 
 class BuildError(Exception):
@@ -36,15 +37,15 @@ def run(argv, **options):
 
 @dataclasses.dataclass
 class Object:
-    source: str  # in the tree
+    source: str  # relative to the tree
     command: list  # without -o and the source
-    path: str  # as the link command names it
+    path: str  # as in the link command
 
 
 @dataclasses.dataclass
 class Outcome:
     verdict: str  # "survived", "killed" or "killed by time limit"
-    seconds: float = 0  # of processors
+    seconds: float = 0  # processor time
     by: str = ""  # the first test that failed
 
 
@@ -68,7 +69,7 @@ class Build:
             (self.tree / ".deps").symlink_to(self.checkout / ".deps")
 
     def configure(self, programs, torch):
-        """Adds each program to the copy's build, and has each file to be mutated compiled by itself."""
+        """Adds each program to the copy's build, and makes it compile each file to be mutated by itself."""
         text = ""
         for program in programs:
             own = [name for name in program.files if name.endswith(".cc")]
@@ -91,7 +92,7 @@ class Build:
         run(["cmake", "--build", self.folder, "--parallel", str(jobs), "--target", *[each.target for each in programs]])
 
     def program(self, program):
-        """The program's objects and the command that links it, as CMake wrote them."""
+        """Returns the program's objects and the command that links it, as CMake wrote them."""
         prefix = f"CMakeFiles/{program.target}.dir/"
         objects = []
         for entry in json.loads((self.folder / "compile_commands.json").read_text()):
@@ -107,7 +108,7 @@ class Build:
         return objects, [word for word in shlex.split(last) if word not in {":", "&&"}]
 
     def depends(self, built, name):
-        """Whether the object is compiled from that file, or includes it."""
+        """Returns whether the object is compiled from that file, or includes it."""
         known = run(["ninja", "-C", self.folder, "-t", "deps", built.path]).splitlines()
         return built.source == name or any(os.path.realpath(self.folder / line.strip()) == str(self.tree / name)
                                            for line in known[1:] if line.startswith(" "))
@@ -119,7 +120,7 @@ def write_if_new(path, text):
 
 
 class Worker:
-    """Builds and runs one mutant at a time, in a folder beside the build's programs: those find plugins at ../"""
+    """Builds and runs one mutant at a time, in a folder beside the build's programs, which find plugins at ../"""
 
     def __init__(self, build, number):
         self.build, self.folder = build, build.folder / f"worker-{number}"
@@ -129,8 +130,8 @@ class Worker:
         self.binary = self.folder / "program"
 
     def compile(self, name, text, objects, extra=()):
-        """The objects' bytes with `name` holding `text`, or nothing where they do not compile."""
-        shutil.rmtree(self.folder / "source", ignore_errors=True)  # the last mutant
+        """Returns the objects' bytes with `text` in the file `name`, or None if they do not compile."""
+        shutil.rmtree(self.folder / "source", ignore_errors=True)  # of the last mutant
         place = self.folder / "source" / name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
@@ -157,7 +158,7 @@ class Worker:
         shutil.rmtree(self.scratch, ignore_errors=True)
         self.scratch.mkdir()
         self.scratch.chmod(0o777)
-        argv = [*(NOBODY if os.geteuid() == 0 else []), "bash", "-c",
+        argv = [*(AS_USER_NOBODY if os.geteuid() == 0 else []), "bash", "-c",
                 f"ulimit -t {int(cpu_limit) + 1} -v {MEMORY} -c 0 && exec \"$@\"", "bash", self.binary,
                 f"--gtest_filter={pattern}", "--gtest_fail_fast", "--gtest_brief=1"]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -167,7 +168,7 @@ class Worker:
             child = subprocess.Popen(argv, cwd=self.scratch, env=environment, stdout=output, stderr=output,
                                      stdin=subprocess.DEVNULL, start_new_session=True)
             in_time = ends_within(child, wall_limit)
-            os.killpg(child.pid, signal.SIGKILL)  # and what it has started
+            os.killpg(child.pid, signal.SIGKILL)  # also kills the processes that it has started
             status = child.wait()
             output.seek(0)
             text = output.read()
@@ -182,7 +183,7 @@ class Worker:
 
 
 def ends_within(child, seconds):
-    """Whether the child ends in time. It stays unreaped, so no other process can get its number."""
+    """Returns whether the child ends in time. It stays unreaped, so no other process can get its pid."""
     end = time.monotonic() + seconds
     while os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
         if time.monotonic() > end:

@@ -10,7 +10,8 @@ import pathlib
 import re
 import sys
 
-# REGEX ==> REPLACEMENT, as universalmutator reads them. Its own rules do not cover these.
+# REGEX ==> REPLACEMENT, in the form that universalmutator reads. Its own rules do not include
+# these.
 OWN_RULES = r"""
 \btrue\b ==> false
 \bfalse\b ==> true
@@ -51,13 +52,13 @@ class Mutant:
 
 
 def code_of(line):
-    """Without the contents of strings and without what // begins."""
+    """Returns the line without the contents of strings and without // comments."""
     line = re.sub(r'"(?:[^"\\]|\\.)*"', '""', line)
     return re.sub(r"\s*//.*", "", line).rstrip()
 
 
 def changed(old, new):
-    """Where they begin to differ, and what differs, in whole operators and numbers."""
+    """Returns where the lines begin to differ, and what differs, in whole operators and numbers."""
     begin = 0
     while begin < min(len(old), len(new)) and old[begin] == new[begin]:
         begin += 1
@@ -72,8 +73,8 @@ def changed(old, new):
 
 
 def means_something(old, new, known):
-    """Whether an operator is replaced by another one of its kind, a whole number by another one, and so on, and all
-    words are `known`: that it has a chance to compile.
+    """Returns whether the mutant can compile: an operator is replaced by another one of its kind, a whole number by
+    another one, and so on, and all words are `known`.
     """
     if new.count("(") - new.count(")") != old.count("(") - old.count(")"):
         return False
@@ -92,7 +93,7 @@ def means_something(old, new, known):
 
 
 def without_statement(line, before):
-    """The line with its statement dropped, or nothing where it is not a statement of its own."""
+    """Returns the line without its statement, or None if the line is not a statement of its own."""
     code = code_of(line)
     own = not before or before[-1] in ";{}:)" or before.endswith("else")
     if not own or not code.endswith(";") or re.search(r"[{}]", code) or DECLARATION.match(code) or "return" in code:
@@ -101,7 +102,7 @@ def without_statement(line, before):
 
 
 def outside_checks(lines):
-    """The lines that are no part of a BP_CHECK, with their numbers and the code before each."""
+    """Yields the lines that are no part of a BP_CHECK, with their numbers and the code before each."""
     before, depth = "", 0
     for number, line in enumerate(lines, 1):
         code = code_of(line)
@@ -116,14 +117,14 @@ def outside_checks(lines):
 
 
 def mutants_of(path, text, library):
-    """All of them, in the order of lines. `library`: the folder that universalmutator was installed into."""
+    """Returns all mutants, in the order of lines. `library` is the folder that universalmutator was installed into."""
     if str(library) not in sys.path:
         sys.path.insert(0, str(library))
     mutator = importlib.import_module("universalmutator.mutator")
     own_rules = pathlib.Path(library) / "own.rules"
     own_rules.write_text(OWN_RULES)
     lines = text.splitlines(keepends=True)
-    with contextlib.redirect_stdout(io.StringIO()):  # it says which rules it reads
+    with contextlib.redirect_stdout(io.StringIO()):  # it prints which rules it reads
         raw = mutator.mutants_regexp(lines, ["universal.rules", "c_like.rules", "cpp.rules", str(own_rules)],
                                      ignorePatterns=[])
     by_line = {}

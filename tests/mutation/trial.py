@@ -9,7 +9,7 @@ import time
 from build import BuildError
 from mutants import Mutant
 
-TELLING = {"killed", "killed by time limit", "survived"}  # of the tests; of the other verdicts none ran
+TELLING = {"killed", "killed by time limit", "survived"}  # verdicts for which tests ran
 
 
 @dataclasses.dataclass
@@ -31,7 +31,7 @@ class File:
         self.unchanged = self.optimised = self.limits = None
 
     def prepare(self, worker):
-        """Builds the file unchanged. Its tests must pass; how long they take sets the limits for mutants."""
+        """Builds the file unchanged. Its tests must pass, and their duration sets the limits for mutants."""
         code = worker.compile(self.name, self.text, self.objects)
         if code is None or not self.objects:
             raise BuildError(f"{self.name} is compiled into no object of {self.program.target}, or does not compile")
@@ -41,7 +41,8 @@ class File:
         outcome = worker.test(self.program.files[self.name], 600, 600)
         if outcome.verdict != "survived":
             raise BuildError(f"the tests of {self.name} fail without any mutant: {outcome.by}")
-        # Of processors' time and of the clock's, where other programs run beside.
+        # Limits of processor time and of elapsed time; the latter is wider because other programs
+        # run too.
         self.limits = 3 + 10 * outcome.seconds, 60 + 20 * (time.monotonic() - begin)
 
     def attempt(self, mutant, worker):
@@ -68,8 +69,8 @@ def digest(code):
 
 
 class Journal:
-    """The results of earlier runs. A kill is valid as long as the mutated file is the same. A survivor is tried again
-    once any source of the tree has changed.
+    """The results of earlier runs. A kill is valid until the mutated file changes. A survivor is tried again once any
+    source of the tree has changed.
     """
 
     def __init__(self, path, tree):
@@ -111,7 +112,7 @@ def one_of(workers):
 
 
 def try_file(file, drawn, quota, workers, journal, deadline):
-    """The results of the first mutants of `drawn`, until `quota` of them say something of the tests."""
+    """Returns the results of the first mutants of `drawn`, until `quota` of them have run tests."""
     results, seen, jobs = [], {}, workers.qsize()
     while drawn and quota > 0 and time.monotonic() < deadline:
         batch, drawn = drawn[:quota], drawn[quota:]
