@@ -1,1 +1,1 @@
-// Only there to precompile headers for.
+// Exists only so that headers can be precompiled for it.

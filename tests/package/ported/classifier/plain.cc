@@ -1,4 +1,4 @@
-// A convolutional network that tells which quarter of a small noisy image is bright.
+// A convolutional network that finds the bright quarter of a small noisy image.
 #include <torch/torch.h>
 
 #include <cstdio>
@@ -9,7 +9,7 @@ constexpr int64_t kTestRows = 100;
 constexpr int64_t kBatch = 32;
 constexpr int kEpochs = 4;
 
-// Rows that depend on their number alone.
+// Each row depends on its number alone.
 struct Quarters : torch::data::datasets::Dataset<Quarters> {
   Quarters(int64_t first, int64_t count) : first(first), count(count) {}
 

@@ -1,5 +1,5 @@
-// Two networks with an optimizer each: a generator learns to draw points of a shifted, stretched
-// cloud, a discriminator to tell them from real ones.
+// Two networks with an optimizer each. The generator learns to draw points of a shifted, stretched
+// cloud, and the discriminator learns to distinguish them from real ones.
 #include <torch/torch.h>
 
 #include <cstdio>
@@ -40,7 +40,7 @@ int main() {
     generated_loss.backward();
     d_optimizer.step();
 
-    // The generator learns from what the discriminator says of them now.
+    // The generator learns from the new output of the discriminator for these points.
     g_optimizer.zero_grad();
     labels.fill_(1);
     auto generator_loss = torch::binary_cross_entropy(discriminator->forward(generated), labels);

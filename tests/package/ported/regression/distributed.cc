@@ -1,4 +1,4 @@
-// A line of four features that is fitted to a polynomial, on batches drawn until the loss is small.
+// Fits a linear model of four features to a polynomial, on batches drawn until the loss is small.
 #include <bp/torch/torch.h>
 #include <torch/torch.h>
 
