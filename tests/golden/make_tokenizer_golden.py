@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes tokenizer_vocab.txt and tokenizer_golden.txt: 10,000 odd strings and the ids that the
+"""Writes tokenizer_vocab.txt and tokenizer_golden.txt: 10,000 unusual strings and the ids that the
 tokenizers wheel gives them. Made with tokenizers 0.23.3 under Python 3.11.7 (unicodedata 14.0.0):
 
     python3 -m venv V && V/bin/pip install tokenizers==0.23.3
     V/bin/python tests/golden/make_tokenizer_golden.py
 
-A line of the golden file: u (uncased) or c (cased), the string with \\u{HEX} for what does not print
-or is a backslash, and the ids; between them tabs.
+A line of the golden file holds u (uncased) or c (cased), the string with \\u{HEX} for backslashes and
+characters that do not print, and the ids, separated by tabs.
 """
 import pathlib
 import random
@@ -18,7 +18,7 @@ from tokenizers import BertWordPieceTokenizer, normalizers
 HERE = pathlib.Path(__file__).parent
 TABLES = HERE.parent.parent / "trainer/text/unicode_tables.inc"
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-CASED = 2000  # of the strings are cased
+CASED = 2000  # the number of strings that are cased
 
 
 def is_character(c):
@@ -26,7 +26,7 @@ def is_character(c):
 
 
 def make_pool(rng):
-    """The edges of every range that decides something, and a choice of all the rest."""
+    """Returns the edges of every range that the tokenizer distinguishes, and a sample of all other characters."""
     pool = set()
     for table in TABLES.read_text().split("constexpr")[1:]:
         edges = [int(x, 16) for row in re.findall(r"\{(0x\w+, 0x\w+)", table) for x in row.split(", ")]
@@ -58,7 +58,7 @@ def make_strings(rng, pool):
 
 
 def make_vocabulary(pool):
-    """Each character that can remain, alone and after another, and some pairs of letters."""
+    """Returns each character that can remain, alone and as a continuation, and some pairs of letters."""
     lower = normalizers.BertNormalizer(lowercase=True)
     cased = normalizers.BertNormalizer(lowercase=False)
     characters = set(map(chr, range(33, 127)))

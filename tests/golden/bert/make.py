@@ -20,7 +20,7 @@ config = BertConfig(
     id2label={0: "no", 1: "perhaps", 2: "yes"}, label2id={"no": 0, "perhaps": 1, "yes": 2},
     attn_implementation="eager")
 model = BertForSequenceClassification(config).eval()
-with torch.no_grad():  # larger weights than BERT's first ones, so that every term shows
+with torch.no_grad():  # larger than BERT's initial weights, so that every term matters
     for parameter in model.parameters():
         parameter.add_(torch.randn_like(parameter) * 0.2)
 

@@ -1,5 +1,5 @@
 """Makes the files of this folder: what torch.save writes for small dictionaries of tensors. Each
-tensor's elements count 0, 1, 2, ... in its own order, so that each value is unique to its place.
+tensor's elements count 0, 1, 2, ... in its own order, so that each value is unique to its index.
 
     pip install torch==2.11.0
     python make.py
@@ -44,6 +44,6 @@ save("views.bin", {
     "parameter": torch.nn.Parameter(counting(2)),
 })
 
-# What is refused: a checkpoint with more than tensors, and the format before PyTorch 1.6.
+# Files that are refused: a checkpoint with more than tensors, and the format before PyTorch 1.6.
 save("checkpoint.bin", {"model": types, "epoch": 3})
 save("legacy.bin", {"a": counting(2)}, _use_new_zipfile_serialization=False)
