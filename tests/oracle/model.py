@@ -72,26 +72,26 @@ def folder_with(name, weights):
 
 
 def compare_hidden_states(samples):
-    theirs = BertModel.from_pretrained(minilm, attn_implementation="eager").eval()
+    reference = BertModel.from_pretrained(minilm, attn_implementation="eager").eval()
     mask = mask_of(samples)
 
     def compare(what, model, folder):
         with torch.no_grad():
             expected = model(input_ids=samples["ids"], attention_mask=mask)
-        ours = numbers("evaluate", folder, samples)
-        check("hidden states", f"{what} hidden", difference(ours["hidden"], expected.last_hidden_state[mask.bool()]), 1e-5)
-        check("hidden states", f"{what} pooled", difference(ours["pooled"], expected.pooler_output), 1e-5)
-        return ours["hidden"]
+        of_bp = numbers("evaluate", folder, samples)
+        check("hidden states", f"{what} hidden", difference(of_bp["hidden"], expected.last_hidden_state[mask.bool()]), 1e-5)
+        check("hidden states", f"{what} pooled", difference(of_bp["pooled"], expected.pooler_output), 1e-5)
+        return of_bp["hidden"]
 
-    whole = compare("safetensors", theirs, minilm)
-    weights = theirs.state_dict()
-    check("pytorch_model.bin from safetensors", "bin and safetensors", difference(compare("bin", theirs, folder_with("bin", weights)), whole), 0)
+    whole = compare("safetensors", reference, minilm)
+    weights = reference.state_dict()
+    check("pytorch_model.bin from safetensors", "bin and safetensors", difference(compare("bin", reference, folder_with("bin", weights)), whole), 0)
     for name, dtype in (("f16", torch.float16), ("bf16", torch.bfloat16)):
         old = {}
-        for key, value in theirs.to(dtype).state_dict().items():
+        for key, value in reference.to(dtype).state_dict().items():
             key = key.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
             old["module.bert." + key] = value
-        compare(name, theirs.float(), folder_with(name, old))
+        compare(name, reference.float(), folder_with(name, old))
 
 
 def compare_training(samples):
@@ -103,18 +103,18 @@ def compare_training(samples):
     excepted = [p for name, p in model.named_parameters() if name.endswith(".bias") or "LayerNorm" in name]
     decayed = [p for name, p in model.named_parameters() if not (name.endswith(".bias") or "LayerNorm" in name)]
     optimizer = torch.optim.AdamW([{"params": decayed, "weight_decay": 0.01}, {"params": excepted, "weight_decay": 0.0}], lr=LR)
-    ours = numbers("train", minilm, samples | head, BATCH, LR)
+    of_bp = numbers("train", minilm, samples | head, BATCH, LR)
     mask, worst = mask_of(samples), {"logits": 0.0, "loss": 0.0, "gradient": 0.0}
     compared = 0
     for step in range(STEPS):
         rows = slice(step * BATCH, (step + 1) * BATCH)
         out = model(input_ids=samples["ids"][rows], attention_mask=mask[rows], labels=samples["labels"][rows])
         out.loss.backward()
-        worst["logits"] = max(worst["logits"], difference(ours[f"{step}.logits"], out.logits.detach()))
-        worst["loss"] = max(worst["loss"], difference(ours[f"{step}.loss"], out.loss.detach()))
+        worst["logits"] = max(worst["logits"], difference(of_bp[f"{step}.logits"], out.logits.detach()))
+        worst["loss"] = max(worst["loss"], difference(of_bp[f"{step}.loss"], out.loss.detach()))
         for name, parameter in model.named_parameters():
-            if f"{step}.grad.{name}" in ours:
-                worst["gradient"] = max(worst["gradient"], difference(ours[f"{step}.grad.{name}"], parameter.grad))
+            if f"{step}.grad.{name}" in of_bp:
+                worst["gradient"] = max(worst["gradient"], difference(of_bp[f"{step}.grad.{name}"], parameter.grad))
                 compared += 1
             else:
                 assert 0 < step < STEPS - 1 and not name.startswith(("classifier", "bert.pooler")), name
@@ -141,14 +141,14 @@ def compare_export(tokenizer):
     assert not any(report.values()), f"transformers finds {report}"
     assert type(model).__name__ == "BertForSequenceClassification", type(model)
     model.eval()
-    ours = AutoTokenizer.from_pretrained(exported)
-    samples = samples_of(ours, 100)
+    of_bp = AutoTokenizer.from_pretrained(exported)
+    samples = samples_of(of_bp, 100)
     texts, _ = sentences(100)
-    assert ours(texts)["input_ids"] == tokenizer(texts)["input_ids"], "the exported tokenizer gives other ids"
+    assert of_bp(texts)["input_ids"] == tokenizer(texts)["input_ids"], "the exported tokenizer gives other ids"
     lines = subprocess.run([str(build / "tests/print_ids"), str(exported / "vocab.txt"), "uncased", str(train), "1", "none"],
                            check=True, capture_output=True, text=True).stdout.splitlines()
     for text, line in zip(texts, lines):
-        assert ours(text, add_special_tokens=False)["input_ids"] == [int(i) for i in line.split()], text
+        assert of_bp(text, add_special_tokens=False)["input_ids"] == [int(i) for i in line.split()], text
     with torch.no_grad():
         logits = model(input_ids=samples["ids"], attention_mask=mask_of(samples)).logits
     check("exported logits", "logits", difference(numbers("evaluate", exported, samples)["logits"], logits), 1e-5)

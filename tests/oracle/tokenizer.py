@@ -25,14 +25,14 @@ for case in ("uncased", "cased"):
         texts = texts_of(path, column, header)
         command = [print_ids, vocabulary, case, str(path), str(column), "header" if header else "none"]
         lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-        ours = [[int(word) for word in line.split()] for line in lines]
-        theirs = [encoding.ids for encoding in wheel.encode_batch(texts, add_special_tokens=False)]
-        assert len(ours) == len(theirs), f"{path}: {len(ours)} rows, not {len(theirs)}"
-        for text, a, b in zip(texts, ours, theirs):
+        bp_ids = [[int(word) for word in line.split()] for line in lines]
+        wheel_ids = [encoding.ids for encoding in wheel.encode_batch(texts, add_special_tokens=False)]
+        assert len(bp_ids) == len(wheel_ids), f"{path}: {len(bp_ids)} rows, not {len(wheel_ids)}"
+        for text, a, b in zip(texts, bp_ids, wheel_ids):
             if a != b:
                 different += 1
                 if different <= 5:
-                    print(f"{path.name}: {text!r}\n  ours  {a}\n  wheel {b}", file=sys.stderr)
+                    print(f"{path.name}: {text!r}\n  bp    {a}\n  wheel {b}", file=sys.stderr)
         rows += len(texts)
 
 verdict = "pass" if rows and not different else "FAIL"

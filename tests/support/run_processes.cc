@@ -132,11 +132,11 @@ void watch(std::vector<Child>& children,
   bool killed = options.victim < 0;
   for (;;) {
     std::vector<pollfd> waiting;
-    std::vector<Child*> whose;
+    std::vector<Child*> waiting_children;
     for (Child& child : children) {
       if (child.ended) continue;
       waiting.push_back({child.output.get(), POLLIN, 0});
-      whose.push_back(&child);
+      waiting_children.push_back(&child);
     }
     if (waiting.empty()) return;
     const bool ends_store = options.store == ProcessesOptions::StoreTrouble::ends;
@@ -146,14 +146,14 @@ void watch(std::vector<Child>& children,
     }
     if (::poll(waiting.data(), waiting.size(), static_cast<int>(limit.left().count())) == 0) {
       limit = Deadline(kKilledWithin);
-      for (Child* child : whose) {
+      for (Child* child : waiting_children) {
         ADD_FAILURE() << "rank " << child - children.data() << " did not end in time. Its output:\n"
                       << child->result.output;
         ::kill(child->pid, SIGKILL);
       }
     }
     for (std::size_t i = 0; i < waiting.size(); ++i) {
-      if (waiting[i].revents != 0) collect(*whose[i], since);
+      if (waiting[i].revents != 0) collect(*waiting_children[i], since);
     }
     if (killed) continue;
     Child& victim = children[static_cast<std::size_t>(options.victim)];

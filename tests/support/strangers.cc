@@ -165,8 +165,8 @@ bool Strangers::is_below_this_process(const std::string& inode) {
     std::error_code error;
     std::filesystem::directory_iterator entry(concat("/proc/", pid, "/fd"), error);
     for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-      std::error_code gone;
-      if (std::filesystem::read_symlink(entry->path(), gone) == target) return true;
+      std::error_code closed;
+      if (std::filesystem::read_symlink(entry->path(), closed) == target) return true;
     }
   }
   return false;
@@ -195,17 +195,17 @@ void Strangers::connect_some(Target& target) {
 void Strangers::talk(Stranger& stranger) {
   if (!stranger.socket) return;
   const int fd = stranger.socket.get();
-  const std::size_t left = stranger.says.size() - stranger.said;
+  const std::size_t left = stranger.to_send.size() - stranger.sent;
   const std::size_t most = mode_ == Mode::slow ? std::min<std::size_t>(left, 1) : left;
   if (most > 0) {
     const ssize_t sent =
-        ::send(fd, stranger.says.data() + stranger.said, most, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent > 0) stranger.said += static_cast<std::size_t>(sent);
+        ::send(fd, stranger.to_send.data() + stranger.sent, most, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent > 0) stranger.sent += static_cast<std::size_t>(sent);
   }
   if (mode_ != Mode::replay) return;
-  char heard[4096];
-  const ssize_t got = ::recv(fd, heard, sizeof heard, MSG_DONTWAIT);
-  if (got > 0) stranger.says.append(heard, static_cast<std::size_t>(got));
+  char received[4096];
+  const ssize_t got = ::recv(fd, received, sizeof received, MSG_DONTWAIT);
+  if (got > 0) stranger.to_send.append(received, static_cast<std::size_t>(got));
 }
 
 std::string Strangers::opening() {

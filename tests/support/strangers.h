@@ -39,8 +39,8 @@ class Strangers {
   };
   struct Stranger {
     Fd socket;
-    std::string says;
-    std::size_t said = 0;
+    std::string to_send;
+    std::size_t sent = 0;
   };
   void run();
   void look_for_ports();

@@ -65,7 +65,7 @@ TEST(AdoptConnections, CarryMessages) {
 TEST(AdoptConnections, ResetConnectionFailsWhenUsed) {
   Ends ends = connection(true);
   const auto zero = context(0, {-1, ends.a.release()});
-  std::string data = "for nobody";
+  std::string data = "never read";
   const auto buffer = zero->createUnboundBuffer(data.data(), data.size());
   try {
     buffer->send(1, 7);

@@ -109,17 +109,17 @@ TEST_F(Golden, LogitsLossAndEveryGradientEqualTransformers) {
   const at::Tensor loss = classification_loss(logits, batch_);
   EXPECT_NEAR(loss.item<float>(), expected_.at("loss").item<float>(), 2e-6);
   loss.backward();
-  const auto ours = gradients(model);
+  const auto computed = gradients(model);
   std::size_t compared = 0;
-  for (const auto& [name, theirs] : expected_) {
+  for (const auto& [name, expected] : expected_) {
     if (!name.starts_with("grad.")) continue;
-    const at::Tensor& gradient = ours.at(name.substr(5));
+    const at::Tensor& gradient = computed.at(name.substr(5));
     ASSERT_TRUE(gradient.defined()) << name;
-    EXPECT_TRUE(at::allclose(gradient, theirs, 1e-4, 2e-6))
-        << name << " differs by " << (gradient - theirs).abs().max().item<float>();
+    EXPECT_TRUE(at::allclose(gradient, expected, 1e-4, 2e-6))
+        << name << " differs by " << (gradient - expected).abs().max().item<float>();
     ++compared;
   }
-  EXPECT_EQ(compared, ours.size());
+  EXPECT_EQ(compared, computed.size());
 }
 
 TEST_F(Golden, EvaluationIsTheSameAndRecordsNothing) {

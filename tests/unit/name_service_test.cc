@@ -30,10 +30,10 @@ TEST(Resolve, FindsNames) {
 
 TEST(Resolve, ReportsAnUnknownName) {
   std::string why;
-  const auto nobody = [](const char*, const char*, const addrinfo*, addrinfo**) {
+  const auto no_such_name = [](const char*, const char*, const addrinfo*, addrinfo**) {
     return EAI_NONAME;
   };
-  EXPECT_FALSE(resolve({"nobody", "80"}, Deadline(30s), why, nobody));
+  EXPECT_FALSE(resolve({"no_such_name", "80"}, Deadline(30s), why, no_such_name));
   EXPECT_EQ(why, "Name or service not known");
 }
 

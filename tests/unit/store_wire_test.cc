@@ -96,9 +96,9 @@ TEST(StoreHandshake, OtherProtocolsAndOtherVersionsAreDistinguished) {
   ASSERT_TRUE(other.has_value());
   EXPECT_EQ(other->version, 1U);
   EXPECT_FALSE(other->message.has_value());
-  const auto ours = decode_handshake(encode_handshake(kExample));
-  ASSERT_TRUE(ours.has_value());
-  EXPECT_THAT(ours->message, Optional(kExample));
+  const auto same_version = decode_handshake(encode_handshake(kExample));
+  ASSERT_TRUE(same_version.has_value());
+  EXPECT_THAT(same_version->message, Optional(kExample));
 }
 
 TEST(StoreFrame, EndsWhereItsLengthSays) {

@@ -193,11 +193,11 @@ TEST(RunDurability, PowerCutLeavesAResumableOrAFinishedRun) {
   const FileRecord record = without_lease(recording.stop());
   const std::size_t states = test::for_each_power_cut(record, [](const PowerCut& cut) {
     const RunFolder folder = RunFolder::open(cut.folder + "/runs/mine", RunFolder::IfExists::reuse);
-    std::vector<std::string> said;
+    std::vector<std::string> messages;
     const auto saved = static_cast<std::int64_t>(std::min<std::size_t>(cut.marks, 2)) * kBetween;
-    const ResumePoint point =
-        choose_resume_point(folder, "auto", [&](const std::string& text) { said.push_back(text); });
-    EXPECT_THAT(said, IsEmpty());
+    const ResumePoint point = choose_resume_point(
+        folder, "auto", [&](const std::string& text) { messages.push_back(text); });
+    EXPECT_THAT(messages, IsEmpty());
     EXPECT_GE(point.state.step, saved);
     if (saved > 0) expect_whole(point.folder, point.state.step);
     EXPECT_TRUE(folder.finished() || cut.marks < 3);

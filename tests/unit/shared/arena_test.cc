@@ -16,12 +16,12 @@ namespace {
 constexpr std::size_t kPage = 4096;
 
 TEST(SharedMemory, IsOneMemoryInBothMappings) {
-  const SharedMemory ours = SharedMemory::create("bp test", 3 * kPage);
-  const SharedMemory theirs = SharedMemory::open(Fd(::dup(ours.file().get())));
-  ASSERT_EQ(theirs.bytes().size(), 3 * kPage);
-  EXPECT_EQ(std::ranges::count(ours.bytes(), std::byte{0}), 3 * kPage);
-  ours.bytes()[5000] = std::byte{7};
-  EXPECT_EQ(theirs.bytes()[5000], std::byte{7});
+  const SharedMemory created = SharedMemory::create("bp test", 3 * kPage);
+  const SharedMemory opened = SharedMemory::open(Fd(::dup(created.file().get())));
+  ASSERT_EQ(opened.bytes().size(), 3 * kPage);
+  EXPECT_EQ(std::ranges::count(created.bytes(), std::byte{0}), 3 * kPage);
+  created.bytes()[5000] = std::byte{7};
+  EXPECT_EQ(opened.bytes()[5000], std::byte{7});
 }
 
 TEST(SharedMemory, CannotBeTruncated) {

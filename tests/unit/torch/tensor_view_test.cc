@@ -41,8 +41,8 @@ TEST(TensorView, KnowsEveryTypeOfBp) {
       {at::kUInt16, DataType::u16},       {at::kBool, DataType::boolean},
       {at::kComplexFloat, DataType::c64},
   };
-  for (const auto& [theirs, ours] : types) {
-    EXPECT_EQ(view_of(at::zeros({1}, theirs)).type, ours);
+  for (const auto& [torch_type, bp_type] : types) {
+    EXPECT_EQ(view_of(at::zeros({1}, torch_type)).type, bp_type);
   }
   EXPECT_EQ(std::size(types), kDataTypes.size());
 }
