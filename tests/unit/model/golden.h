@@ -1,4 +1,4 @@
-// The golden model: weights and expected numbers that transformers wrote (tests/golden/bert).
+// The golden model: its weights and expected numbers, which transformers wrote (tests/golden/bert).
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 namespace bp::trainer {
 
-// Tensors in its file: 5 of the embeddings, 16 a layer, 2 each of pooler and head.
+// Its file has 5 tensors of the embeddings, 16 of each of two layers, and 2 each of pooler and
+// head.
 inline constexpr std::size_t kGoldenParameters = 41;
 inline const std::string kGolden = BP_SOURCE_DIR "/tests/golden/bert";
 

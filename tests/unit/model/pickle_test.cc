@@ -1,5 +1,5 @@
-// The pickle of a state_dict. Whole ones, as torch.save writes them, are in torch_file_test.cc;
-// here are those that must not do what they ask for.
+// Reading the pickle of a state_dict. torch_file_test.cc tests complete ones that torch.save wrote;
+// this file tests mostly malicious and broken ones.
 #include "trainer/model/pickle.h"
 
 #include <gmock/gmock.h>
@@ -68,7 +68,7 @@ TEST(Pickle, ReadsATensor) {
   EXPECT_TRUE(tensors[0].contiguous());
 }
 
-TEST(Pickle, CallsNothingThatItDoesNotKnow) {
+TEST(Pickle, CallsOnlyKnownFunctions) {
   EXPECT_EQ(refused(kProtocol + global("posix", "system") + "(" + text("rm -rf /") + "tR."),
             "the pickle's byte 2: it asks for 'posix system', which no file of weights needs");
   EXPECT_THAT(refused(kProtocol + global("builtins", "eval") + "."), HasSubstr("'builtins eval'"));
@@ -126,7 +126,7 @@ TEST(Pickle, BoundsItsMemory) {
               HasSubstr("more than 1048576 values"));
 }
 
-TEST(Pickle, WantsADictionaryOfTensors) {
+TEST(Pickle, RequiresADictionaryOfTensors) {
   EXPECT_EQ(refused(kProtocol + "N."), "it holds a None, not a state_dict");
   EXPECT_EQ(refused(kProtocol + "}" + text("epoch") + "K\3s."),
             "'epoch' is a number, not a tensor: save the state_dict alone");

@@ -1,4 +1,4 @@
-// The text with which something is refused.
+// Returns the text of the Error that `body` throws.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Weights on disk: the promises of weights.h.
+// Tests what weights.h promises of weights on disk.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/equal.h>
 #include <gmock/gmock.h>
@@ -34,12 +34,12 @@ class SavedModel : public ::testing::Test {
   std::string folder_ = ::testing::TempDir() + concat("bp_model_", ::getpid());
 };
 
-TEST_F(SavedModel, ComesBackBitForBit) {
+TEST_F(SavedModel, RoundTripsBitForBit) {
   const std::string path = folder_ + "/model";
   Bert model(golden_config(0.1), Precision::fp32, 5);
   const TokenizerFiles tokenizer{{"[PAD]", "[UNK]", "a"}, false, 11};
   save_model(model, tokenizer, path);
-  save_model(model, tokenizer, path);  // over what is there
+  save_model(model, tokenizer, path);  // replaces the folder
   Bert again(read_config(path + "/config.json"), Precision::fp32, 6);
   const LoadReport report = load_weights(again, path + "/model.safetensors");
   EXPECT_TRUE(report.complete());
@@ -52,10 +52,11 @@ TEST_F(SavedModel, ComesBackBitForBit) {
   std::ifstream settings(path + "/tokenizer_config.json");
   std::string text((std::istreambuf_iterator<char>(settings)), {});
   EXPECT_THAT(text, HasSubstr("\"do_lower_case\": false"));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);  // no left-overs
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}),
+            1);  // nothing else may be left
 }
 
-TEST_F(SavedModel, OnAFullDiskTheOldOneStaysAndNoPartDoes) {
+TEST_F(SavedModel, OnAFullDiskKeepsTheOldOneAndLeavesNoPart) {
   const Scratch scratch;
   const std::string path = scratch.path("model");
   const Bert model(golden_config(0.1), Precision::fp32, 5);
@@ -66,7 +67,7 @@ TEST_F(SavedModel, OnAFullDiskTheOldOneStaysAndNoPartDoes) {
   EXPECT_THAT(error_on_full_disk(scratch, 1000, save),
               ContainsRegex("^cannot write .*/model\\.part-[0-9]+/model\\.safetensors" + missing));
   const std::uintmax_t weights = std::filesystem::file_size(path + "/model.safetensors");
-  tokenizer.vocabulary.assign(weights, "a");  // two bytes each
+  tokenizer.vocabulary.assign(weights, "a");  // two bytes per token
   EXPECT_THAT(error_on_full_disk(scratch, weights, save),
               ContainsRegex("^cannot write .*/model\\.part-[0-9]+/vocab\\.txt" + missing));
   EXPECT_THAT(scratch.names(), ElementsAre("model"));
@@ -81,7 +82,7 @@ TEST_F(SavedModel, AFolderThatCannotBeMadeIsNamed) {
   const std::string path = file + "/model";
   try {
     save_model(model, tokenizer, path);
-    FAIL() << "below a file";
+    FAIL() << "the model was saved below a file";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::io);
     EXPECT_EQ(error.what(), concat("cannot save the model: filesystem error: cannot remove: Not a "
@@ -91,7 +92,7 @@ TEST_F(SavedModel, AFolderThatCannotBeMadeIsNamed) {
   EXPECT_EQ(read_file(file), "kept");
 }
 
-TEST_F(SavedModel, WhatDoesNotFitIsNamed) {
+TEST_F(SavedModel, WeightsThatDoNotFitAreNamed) {
   const float numbers[4] = {1, 2, 3, 4};
   const std::string path = folder_ + "/x.safetensors";
   write_safetensors(path, {{"embeddings.LayerNorm.gamma", "F32", {4}, numbers},
@@ -107,7 +108,7 @@ TEST_F(SavedModel, WhatDoesNotFitIsNamed) {
   EXPECT_EQ(report.missing.size(), kGoldenParameters - 2);
 }
 
-TEST_F(SavedModel, OldNamesAndHalvesAreTaken) {
+TEST_F(SavedModel, OldNamesAndHalvesAreLoaded) {
   const std::vector<std::uint16_t> ones(24, 0x3f80);  // 1.0 in bf16
   const std::string path = folder_ + "/x.safetensors";
   write_safetensors(path, {{"embeddings.LayerNorm.beta", "BF16", {24}, ones.data()}});
@@ -142,7 +143,7 @@ TEST_F(SavedModel, EveryFloatingPointTypeIsWidened) {
   }
 }
 
-TEST_F(SavedModel, TwoWeightsThatMeanTheSameAreRefused) {
+TEST_F(SavedModel, TwoNamesOfTheSameWeightAreRefused) {
   const std::vector<float> values(24, 1);
   const std::string path = folder_ + "/x.safetensors";
   write_safetensors(path, {{"embeddings.LayerNorm.beta", "F32", {24}, values.data()},

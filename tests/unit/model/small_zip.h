@@ -1,4 +1,4 @@
-// Zip files made by hand, so that each of their fields can be wrong.
+// Builds zip files of which every field can be wrong.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ struct SmallEntry {
   std::string content = {};
   int method = 0;  // stored
   int flags = 0;
-  std::string other_name = {};  // in the entry's own record
-  bool in_64 = false;           // its sizes stand in the 64-bit extra field
+  std::string other_name = {};  // the name in the local header
+  bool in_64 = false;           // the sizes are in the 64-bit extra field
 };
 
 struct SmallZip {
   std::vector<SmallEntry> entries = {};
-  std::uint64_t more_entries = 0;  // than there are, says the end record
+  std::uint64_t more_entries = 0;  // the end record counts these entries in excess
   std::string comment = {};
-  bool with_64 = false;  // the 64-bit end record too
+  bool with_64 = false;  // also writes the 64-bit end record
   std::uint64_t directory_moved = 0;
   int disk = 0;
 

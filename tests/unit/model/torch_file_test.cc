@@ -1,4 +1,5 @@
-// pytorch_model.bin as PyTorch wrote it (tests/golden/torch_file/make.py), and what is refused.
+// Reading a pytorch_model.bin that PyTorch wrote (tests/golden/torch_file/make.py), and refusing
+// other files.
 #include "trainer/model/torch_file.h"
 
 #include <gmock/gmock.h>
@@ -81,7 +82,7 @@ TEST(TorchFile, ReadsViewsOfASharedStorage) {
   EXPECT_THAT(numbers("parameter"), ElementsAre(0, 1));
 }
 
-TEST(TorchFile, RefusesOtherFilesByName) {
+TEST(TorchFile, RefusesAndNamesOtherFiles) {
   const auto refused = [](const std::string& path) {
     return refusal([&] { (void)open_tensor_file(path); });
   };
@@ -117,13 +118,13 @@ class Handmade : public ::testing::Test {
       "X\1\0\0\0000X\3\0\0\0cpuK\2tQK\0K\2\x85K\1\x85\x89)tRs."s;
 };
 
-TEST_F(Handmade, StoragesMustBeThereAndFit) {
+TEST_F(Handmade, StoragesMustExistAndFit) {
   EXPECT_EQ(refused({{"m/data.pkl", one_}}), is_none_ + "the storage '0' of 'a' is missing");
   EXPECT_EQ(refused({{"m/data.pkl", one_}, {"m/data/0", "1234567"}}),
             is_none_ + "the storage '0' of 'a' has 7 bytes, not 2 elements of 4");
 }
 
-TEST_F(Handmade, TheArchiveMustBeOne) {
+TEST_F(Handmade, TheArchiveMustHaveOnePickle) {
   EXPECT_EQ(refused({{"m/x", ""}}), is_none_ + "it has no data.pkl");
   EXPECT_EQ(refused({{"/data.pkl", one_}}), is_none_ + "its data.pkl is not in a folder");
   EXPECT_EQ(refused({{"m/data.pkl", one_}, {"n/data.pkl", one_}}),

@@ -1,4 +1,5 @@
-// The zip container of pytorch_model.bin: what PyTorch writes goes in, anything else does not.
+// The zip container of pytorch_model.bin. The reader takes what PyTorch writes and refuses anything
+// else.
 #include "trainer/model/zip_reader.h"
 
 #include <gmock/gmock.h>
@@ -48,7 +49,7 @@ TEST(ZipReader, TakesThe64BitExtensionAndAComment) {
   EXPECT_EQ(content(zip.bytes(), 1), "second");
 }
 
-TEST(ZipReader, RefusesWhatTorchSaveNeverWrites) {
+TEST(ZipReader, RefusesFeaturesThatTorchSaveNeverUses) {
   EXPECT_EQ(refused({{{"a", "x", 8}}}),
             "'a' is compressed; torch.save stores its entries as they are");
   EXPECT_EQ(refused({{{"a", "x", 0, 1}}}), "'a' is encrypted");
@@ -58,7 +59,7 @@ TEST(ZipReader, RefusesWhatTorchSaveNeverWrites) {
   EXPECT_EQ(refused(disks), "it is spread over several disks");
 }
 
-TEST(ZipReader, RefusesWhatContradictsItself) {
+TEST(ZipReader, RefusesContradictoryRecords) {
   EXPECT_EQ(refused({{{"a", "x", 0, 0, "b"}}}),
             "the entry at byte 0 is not 'a', as the directory says");
   SmallZip more{{{"a", "x"}}};
@@ -73,7 +74,7 @@ TEST(ZipReader, RefusesWhatContradictsItself) {
               HasSubstr("its directory is said to lie at byte 18446744073709551607"));
 }
 
-TEST(ZipReader, RefusesWhatIsCutOffOrChanged) {
+TEST(ZipReader, RefusesTruncatedOrChangedFiles) {
   const SmallZip zip{{{"name", "content"}}};
   const std::string whole = zip.bytes();
   EXPECT_EQ(refused_bytes("PK\3\4"), "it has only 4 bytes");
