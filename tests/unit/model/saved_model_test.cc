@@ -52,8 +52,8 @@ TEST_F(SavedModel, RoundTripsBitForBit) {
   std::ifstream settings(path + "/tokenizer_config.json");
   std::string text((std::istreambuf_iterator<char>(settings)), {});
   EXPECT_THAT(text, HasSubstr("\"do_lower_case\": false"));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}),
-            1);  // nothing else may be left
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1)
+      << "save_model() must leave nothing but the model";
 }
 
 TEST_F(SavedModel, OnAFullDiskKeepsTheOldOneAndLeavesNoPart) {

@@ -146,8 +146,8 @@ TEST_F(Files, MetricsOfAResumedRunHaveEachStepOnce) {
     }
     writer.write(EvaluationRecord{.step = 150, .split = "dev"});
   }
-  std::ofstream(path("m"), std::ios::app)
-      << R"({"step":175,"lo)";  // the run was killed while it wrote this line
+  // The run was killed while it wrote this line.
+  std::ofstream(path("m"), std::ios::app) << R"({"step":175,"lo)";
   EXPECT_EQ(read_metrics(path("m")).steps.size(), 3U);
 
   MetricsWriter(path("m"), 100).write(step_record(150));
