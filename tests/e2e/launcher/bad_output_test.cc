@@ -1,4 +1,4 @@
-// Output that cannot be written, that would overwrite another job's, or that would steer a
+// Output that cannot be written, that would overwrite another job's, or that would control the
 // terminal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -58,10 +58,10 @@ TEST(LostOutput, AFullDiskDoesNotEndTheJob) {
   EXPECT_EQ(run(concat("[ $RANK = 0 ] || { until [ -e ", folder.path(),
                        "/0 ]; do sleep 0.01; done; exit 3; }")),
             3)
-      << "a failure's own code";
+      << "the code of a failed rank takes precedence";
 }
 
-TEST(LostOutput, AFileAtItsLargestIsOne) {
+TEST(LostOutput, AFileAtItsSizeLimitDoesNotEndTheJob) {
   const Scratch folder;
   const std::string file = folder.path() + "/log";
   BprunProcess bprun(
@@ -80,7 +80,7 @@ TEST(LostOutput, AFileAtItsLargestIsOne) {
               ContainsRegex("bprun: 982 bytes are missing in the files of --output: .*/out/"));
 }
 
-TEST(OutputFolder, IsOfOneJobAndLatestLeadsToTheNewest) {
+TEST(OutputFolder, BelongsToOneJobAndLatestPointsToTheNewest) {
   const Scratch folder;
   const std::string parent = folder.path() + "/out";
   const auto run = [&](const std::string& text) {
@@ -88,10 +88,11 @@ TEST(OutputFolder, IsOfOneJobAndLatestLeadsToTheNewest) {
                          concat("echo ", text, "; echo $BP_OUTPUT; exit 4")}});
     EXPECT_EQ(bprun.finish(), 4);
     const std::string latest = std::filesystem::canonical(parent + "/latest").string();
-    EXPECT_THAT(bprun.out(), HasSubstr(concat("[0] ", latest, "\n"))) << "where records go";
+    EXPECT_THAT(bprun.out(), HasSubstr(concat("[0] ", latest, "\n")))
+        << "ranks must get the folder for their records";
     EXPECT_THAT(bprun.err(), HasSubstr(concat("\n  logs: ", latest, "/rank.0/stderr\n")));
     EXPECT_THAT(bprun.err(), HasSubstr(concat(" --output ", parent, " ")))
-        << "run again: keeps this job's files";
+        << "the command to run again must not reuse this job's folder";
     return latest;
   };
   const std::string first = run("one");
@@ -106,7 +107,7 @@ TEST(OutputFolder, IsOfOneJobAndLatestLeadsToTheNewest) {
   EXPECT_EQ(found, (std::set{first, second, parent + "/latest"}));
 }
 
-TEST(OutputFolder, ThatCannotBeMadeIsNamed) {
+TEST(OutputFolder, ThatCannotBeCreatedIsNamed) {
   BprunProcess bprun({{"-n", "1", "--output", "/dev/null/out", "true"}});
   EXPECT_NE(bprun.finish(), 0);
   EXPECT_THAT(bprun.first_error_line(),
@@ -114,7 +115,7 @@ TEST(OutputFolder, ThatCannotBeMadeIsNamed) {
                             "Not a directory"));
 }
 
-// A rank's lines pass as they are; what the report quotes of them does not steer the terminal.
+// bprun passes a rank's lines unchanged, but escapes what the report quotes of them.
 TEST(Quoting, TheReportEscapesAndCutsWhatARankWrote) {
   BprunProcess bprun({{"-n", "1", "sh", "-c",
                        "printf '\\033[31mred\\033]0;title\\007\\n' >&2; "
@@ -132,7 +133,7 @@ TEST(Quoting, TheReportEscapesAndCutsWhatARankWrote) {
   EXPECT_THAT(small.err(), HasSubstr("\n    | \\x1b[31mred\\x9b\n"));
 }
 
-TEST(Quoting, WhatARemoteShellPrintsDoesNotSteerTheTerminal) {
+TEST(Quoting, TheOutputOfARemoteShellIsEscaped) {
   BprunProcess bprun({{"-H", "nosuch.invalid:1", "--ssh",
                        fake_ssh("printf '\\033]0;title\\007\\033[2Jno entry' >&2; "
                                 "head -c 9000 /dev/zero | tr '\\0' y >&2; exit 255"),
@@ -144,7 +145,7 @@ TEST(Quoting, WhatARemoteShellPrintsDoesNotSteerTheTerminal) {
   EXPECT_LT(bprun.err().size(), 2000U);
 }
 
-TEST(Lines, ALineThatIsShownInPiecesIsSaidOnce) {
+TEST(Lines, WarnsOnceOfLinesThatAreShownInPieces) {
   BprunProcess bprun({{"-n", "2", "sh", "-c",
                        "head -c 1500000 /dev/zero | tr '\\0' x; echo; "
                        "head -c 1500000 /dev/zero | tr '\\0' x; echo"}});

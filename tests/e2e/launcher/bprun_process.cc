@@ -33,7 +33,7 @@ std::string new_mark() {
   return concat("BP_TEST_MARK=", ::getpid(), "-", count++);
 }
 
-// A pipe would have to be fed; this holds any amount.
+// A file holds any amount of input, whereas a pipe would have to be fed.
 Fd file_with(const std::string& text) {
   Fd file(::memfd_create("input", MFD_CLOEXEC));
   if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
@@ -43,7 +43,7 @@ Fd file_with(const std::string& text) {
   return file;
 }
 
-// Its two ends; what is written to it arrives as it is.
+// Both ends of a terminal that passes bytes unchanged.
 launcher::Pipe make_terminal() {
   Fd ours(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
   if (!ours || ::grantpt(ours.get()) != 0 || ::unlockpt(ours.get()) != 0) {

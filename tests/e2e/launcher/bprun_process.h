@@ -1,4 +1,4 @@
-// A running bprun, its output, and the processes that carry its mark.
+// A running bprun, its output, and its processes, which a mark in their environment identifies.
 #pragma once
 
 #include <sys/types.h>
@@ -16,30 +16,32 @@ namespace bp::test {
 struct BprunInput {
   std::vector<std::string> arguments;
   std::string standard_input = {};
-  std::vector<std::string> environment = {};  // NAME=VALUE, over our own
-  bool terminal = false;  // stdout and stderr are one, of 40 columns; out() is what it was sent
-  std::vector<std::string> before = {};  // a command that becomes the one after it: nsenter
+  std::vector<std::string> environment = {};  // NAME=VALUE; replaces variables of this process
+  // stdout and stderr are one terminal of 40 columns, and out() returns what bprun sent to it.
+  bool terminal = false;
+  std::vector<std::string> before = {};  // a command that executes its arguments, such as nsenter
 };
 
 class BprunProcess {
  public:
   explicit BprunProcess(const BprunInput& input);
 
-  // Reads until `text` has appeared on stdout or stderr; false after 30 s.
+  // Reads until `text` has appeared on stdout or stderr. Returns false if both end first or after
+  // 30 s.
   [[nodiscard]] bool wait_for(const std::string& text);
   void signal(int number) const;
-  // Reads to the end; bprun's exit code (128 + signal), or -1 after a minute.
+  // Reads to the end. Returns bprun's exit code (128 + signal), or -1 after a minute.
   [[nodiscard]] int finish();
 
   [[nodiscard]] pid_t pid() const { return pid_; }
   [[nodiscard]] const std::string& out() const { return out_; }
   [[nodiscard]] const std::string& err() const { return err_; }
   [[nodiscard]] std::string first_error_line() const { return err_.substr(0, err_.find('\n')); }
-  // Living processes that were started with this run's mark in their environment, bprun included.
+  // The number of living processes with this run's mark in their environment, including bprun.
   [[nodiscard]] int marked() const;
-  // Waits until there are none; the number that is left after 10 s.
+  // Waits until there are none. Returns the number that is left after 10 s.
   [[nodiscard]] int marked_at_last() const;
-  // Waits until so many of them are stopped by a signal; false after 10 s.
+  // Waits until exactly `count` of them are stopped by a signal. Returns false after 10 s.
   [[nodiscard]] bool wait_until_stopped(int count) const;
 
  private:
@@ -55,13 +57,14 @@ class BprunProcess {
   std::unique_ptr<launcher::Child> child_;
 };
 
-// A stand-in for ssh, for --ssh: runs the command here, after the shell commands `before`.
+// A command for --ssh that runs the shell commands `before` and then bprun's command on this
+// machine.
 [[nodiscard]] std::string fake_ssh(const std::string& before);
 
-// The helper program's path.
+// The path of the program that tests run as ranks.
 [[nodiscard]] std::string rank_program();
 
-// For LD_LIBRARY_PATH: has the GPUs of fake_nvml.cc in place of real ones.
+// The folder of fake_nvml.cc's library, which LD_LIBRARY_PATH can name to replace real GPUs.
 [[nodiscard]] std::string fake_nvml_folder();
 
 }  // namespace bp::test

@@ -1,5 +1,5 @@
-// The causes that the report guesses, each brought about for real, and the command that it ends
-// with.
+// Programs that really fail in the ways whose causes the failure report guesses, and the command at
+// the end of the report.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -33,7 +33,8 @@ TEST(Cause, ABusyPort) {
                                      "by another program (ss -ltnp shows which)\n"));
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they have words of their own
+// Sanitizers report this in other words.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(Cause, TooLargeAnAllocation) {
   BprunProcess bprun({{"-n", "1", rank_program(), "allocate"}});
   EXPECT_EQ(bprun.finish(), 128 + SIGABRT);
@@ -41,7 +42,7 @@ TEST(Cause, TooLargeAnAllocation) {
 }
 #endif
 
-TEST(Cause, ALossThatIsNoNumber) {
+TEST(Cause, ALossThatIsNaN) {
   BprunProcess bprun({{"-n", "1", "sh", "-c", "echo 'step 7/9 (77%)  loss nan' >&2; exit 70"}});
   EXPECT_EQ(bprun.finish(), 70);
   EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: the loss became NaN; "));
@@ -54,13 +55,14 @@ TEST(Cause, TheProgramsOwnHintIsRepeated) {
   EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: ask Eve\n"));
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // else bprun is the largest
+// With sanitizers, bprun would be the largest process.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(Cause, TheKernelsOomKiller) {
   const MemoryLimit limit;
   if (!limit.exists()) {
-    GTEST_SKIP() << "control groups cannot be made here";
+    GTEST_SKIP() << "this machine permits no new control groups";
   }
-  // bprun, its agent and both ranks are in it; the greedy one is the largest.
+  // bprun, its agent and both ranks are in the group. Rank 1 reads without end and is the largest.
   BprunProcess bprun(
       {{"-n", "1", "--prefix", "none", "sh", "-c",
         concat("echo $$ >", limit.members(), "; exec ", bprun_path(),
@@ -72,7 +74,7 @@ TEST(Cause, TheKernelsOomKiller) {
 }
 #endif
 
-TEST(NextCommandLine, IsTheSameForAProgramThatDoesNotTell) {
+TEST(NextCommandLine, IsTheSameWithoutInformationFromTheProgram) {
   BprunProcess bprun({{"-n", "2", "--start-timeout", "9s", "--", "sh", "-c", "exit 3", "it's"}});
   EXPECT_EQ(bprun.finish(), 3);
   EXPECT_THAT(bprun.err(),
@@ -80,22 +82,22 @@ TEST(NextCommandLine, IsTheSameForAProgramThatDoesNotTell) {
                               " -n 2 --start-timeout 9s -- sh -c 'exit 3' 'it'\\''s'\n")));
 }
 
-TEST(NextCommandLine, ResumesAProgramThatTellsHow) {
+TEST(NextCommandLine, ResumesAProgramThatStoresItsArguments) {
   BprunProcess bprun({{"-n", "2", rank_program(), "join", "resumable"}});
   EXPECT_EQ(bprun.finish(), 3);
   const std::string command = concat(bprun_path(), " -n 2 ", rank_program(), " join done 'a b'");
   EXPECT_THAT(bprun.err(), EndsWith(concat("\n  resume: ", command, "\n")));
   BprunProcess again({{"-n", "1", "--prefix", "none", "sh", "-c", command}});
-  EXPECT_EQ(again.finish(), 0) << "as printed, by a shell";
+  EXPECT_EQ(again.finish(), 0) << "a shell must be able to run the printed command";
 }
 
-TEST(NextCommandLine, IsNotThereWhereNothingRan) {
+TEST(NextCommandLine, IsAbsentIfNoRankRan) {
   BprunProcess bprun({{"-n", "2", "no_such_program"}});
   EXPECT_EQ(bprun.finish(), 127);
   EXPECT_THAT(bprun.err(), Not(HasSubstr("run again")));
 }
 
-TEST(NextCommandLine, StandsAtTheEndOfAllRestarts) {
+TEST(NextCommandLine, IsPrintedOnceAfterAllRestarts) {
   BprunProcess bprun({{"-n", "1", "--max-restarts", "1", "sh", "-c", "exit 3"}});
   EXPECT_EQ(bprun.finish(), 3);
   const std::string line =

@@ -1,4 +1,4 @@
-// What bprun says and returns when a rank fails.
+// What bprun prints and returns when a rank fails.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -47,7 +47,7 @@ TEST(Failure, AnEmptyCommandForOtherHostsIsRefused) {
   EXPECT_EQ(bprun.first_error_line(), "bprun: --ssh is empty");
 }
 
-TEST(Failure, ACommandForOtherHostsThatIsNotThereIsNamed) {
+TEST(Failure, AMissingCommandForOtherHostsIsNamed) {
   const std::string text = "cannot run /nowhere/ssh: there is no /nowhere/ssh";
   BprunProcess bprun({{"-H", "elsewhere", "--ssh", "/nowhere/ssh", "true"}});
   EXPECT_EQ(bprun.finish(), 70);
@@ -76,7 +76,7 @@ TEST(Failure, NamesTheSignal) {
   EXPECT_THAT(bprun.err(), HasSubstr("rank 1 wrote nothing to stderr"));
 }
 
-TEST(Failure, TheFirstOfTwoCounts) {
+TEST(Failure, NamesTheFirstOfTwoFailures) {
   BprunProcess bprun(
       {{"-n", "2", "sh", "-c",
         "[ $RANK = 1 ] && exit 5; trap 'exit 7' TERM; while :; do sleep 0.01; done"}});
@@ -84,7 +84,7 @@ TEST(Failure, TheFirstOfTwoCounts) {
   EXPECT_THAT(bprun.err(), ContainsRegex("bprun: FAILED  rank 1 on .* exited with code 5"));
 }
 
-TEST(Failure, AMissingProgramIsSaidOnceAndNothingStarts) {
+TEST(Failure, AMissingProgramIsReportedOnceAndNoRankStarts) {
   BprunProcess bprun({{"-H", kTwoHosts, "no_such_program"}});
   EXPECT_EQ(bprun.finish(), 127);
   EXPECT_THAT(
@@ -99,7 +99,7 @@ TEST(Failure, AMissingProgramIsSaidOnceAndNothingStarts) {
       "(chmod +x makes it so)");
 }
 
-TEST(Failure, KillsWhoeverIgnoresSigterm) {
+TEST(Failure, KillsARankThatIgnoresSigterm) {
   BprunProcess bprun(
       {{"-n", "2", "sh", "-c",
         "if [ $RANK = 0 ]; then trap '' TERM; echo set; sleep 1000 & wait; wait; fi; "
@@ -109,7 +109,7 @@ TEST(Failure, KillsWhoeverIgnoresSigterm) {
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
-TEST(Failure, BlamesTheKilledRankAndNotThoseThatFollow) {
+TEST(Failure, NamesTheKilledRankAndNotThoseThatFailBecauseOfIt) {
   BprunProcess bprun({{"-H", kTwoHosts, rank_program(), "join", "die"}});
   EXPECT_EQ(bprun.finish(), 137);
   EXPECT_THAT(bprun.err(),
@@ -125,7 +125,7 @@ std::string content(const std::filesystem::path& path) {
   return text.str();
 }
 
-TEST(Failure, TellsWhatTheOthersWereInAndKeepsTheirRecords) {
+TEST(Failure, NamesTheCollectiveOfTheOthersAndKeepsTheirRecords) {
   const auto folder = std::filesystem::path(testing::TempDir()) / concat("records-", ::getpid());
   for (const char* backend : {"BP_BACKEND=auto", "BP_BACKEND=gloo"}) {
     BprunProcess bprun(
@@ -143,7 +143,7 @@ TEST(Failure, TellsWhatTheOthersWereInAndKeepsTheirRecords) {
   }
 }
 
-TEST(Failure, BlamesTheRankThatGaveUpAndNotThoseThatFollow) {
+TEST(Failure, NamesTheRankThatGaveUpAndNotThoseThatFailBecauseOfIt) {
   BprunProcess bprun({{"-n", "3", rank_program(), "give-up"}});
   EXPECT_EQ(bprun.finish(), 9);
   EXPECT_THAT(bprun.err(),
@@ -157,8 +157,9 @@ TEST(Failure, AnAbortFailsTheJobThoughEveryRankEndsWith0) {
                                          "failed: .*rank 0 has enough"));
 }
 
-// Rank 1 of the store alone, and the last rank of a world of 2 and of 4 of which the others wait.
-TEST(Failure, LeavingWithoutFinishNamesTheRankAndSaysWhatToWrite) {
+// First rank 1 leaves a job that uses only the store; then one rank leaves a world of 2, of 4 and
+// of 3 ranks, of which the others wait in a collective.
+TEST(Failure, LeavingWithoutFinishNamesTheRankAndTheMissingCall) {
   const auto run = [](const std::vector<std::string>& arguments, int rank) {
     BprunProcess bprun({arguments});
     EXPECT_EQ(bprun.finish(), 70);
@@ -177,8 +178,8 @@ TEST(Failure, LeavingWithoutFinishNamesTheRankAndSaysWhatToWrite) {
   run({"-H", kTwoHosts, rank_program(), "forget", "0", "more"}, 0);
 }
 
-// Whether the others notice is a matter of moments; what comes of it is not.
-TEST(Success, OfRanksThatAllForgetToFinishButAWarning) {
+// Whether the other ranks notice depends on timing, but the result must not.
+TEST(Success, WithAWarningIfAllRanksForgetToFinish) {
   for (const char* ranks : {"2", "4"}) {
     BprunProcess bprun({{"-n", ranks, rank_program(), "forget", "0123"}});
     EXPECT_EQ(bprun.finish(), 0) << bprun.err();
@@ -199,9 +200,9 @@ TEST(Failure, NamesRanksThatNeverJoined) {
                             "first that did"));
 }
 
-#ifndef __SANITIZE_ADDRESS__  // UBSan's look at a vptr needs descriptors of its own
-// Whichever step wants one descriptor too many: one line, and no process is left.
-TEST(Failure, FewDescriptorsAreSaid) {
+#ifndef __SANITIZE_ADDRESS__  // UBSan needs descriptors itself to check a vptr
+// Whichever step lacks a descriptor, bprun must report it in one line.
+TEST(Failure, TooFewDescriptorsAreReported) {
   const std::string again =
       concat("for n in 4 6 8 10 12 14 16 18 20 22 24 32; do prlimit --nofile=$n ", BP_BIN_DIR,
              "/bprun -n 2 true 2>&1; echo code $? of $n; done");
@@ -217,16 +218,16 @@ TEST(Failure, FewDescriptorsAreSaid) {
     }
     if (line.starts_with("code 0 ")) {
       ++went_well;
-    } else if (!line.starts_with("code 127 ")) {  // that is the loader's, without its libraries
+    } else if (!line.starts_with("code 127 ")) {  // the loader cannot open its libraries
       EXPECT_THAT(line, HasSubstr("code 70 ")) << said;
       EXPECT_THAT(said, HasSubstr("Too many open files"));
     }
     said.clear();
   }
-  EXPECT_GT(went_well, 0) << "32 are enough";
+  EXPECT_GT(went_well, 0) << "32 descriptors must be enough";
 }
 
-TEST(Failure, ALimitThatIsTooLowIsHintedAt) {
+TEST(Failure, ATooLowLimitGetsAHint) {
   BprunProcess bprun({.arguments = {"-n", "16", "sleep", "10"},
                       .before = {"/bin/sh", "-c", "ulimit -n 30 && exec \"$0\" \"$@\""}});
   EXPECT_EQ(bprun.finish(), 70);
@@ -235,7 +236,7 @@ TEST(Failure, ALimitThatIsTooLowIsHintedAt) {
 }
 #endif
 
-TEST(Failure, ASilentRankIsKilledWhenAskedTo) {
+TEST(Failure, ASilentRankIsKilledOnRequest) {
   BprunProcess bprun({{"-n", "3", "--kill-silent=2s", rank_program(), "join", "stop"}});
   EXPECT_EQ(bprun.finish(), 70);
   EXPECT_THAT(bprun.err(), ContainsRegex("bprun: FAILED  rank 1 on localhost \\(local rank 1, pid "
@@ -245,24 +246,24 @@ TEST(Failure, ASilentRankIsKilledWhenAskedTo) {
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
-TEST(Success, OfARankThatIsOnlySlow) {
+TEST(Success, WithARankThatIsOnlySlow) {
   BprunProcess bprun({{"-n", "2", "--kill-silent=2s", rank_program(), "join", "slow"}});
   EXPECT_EQ(bprun.finish(), 0) << bprun.err();
   EXPECT_EQ(bprun.out() + bprun.err(), "");
 }
 
-TEST(Success, TracesOfAllRanksHaveOneClock) {
+TEST(Success, WithTracesOfAllRanksByOneClock) {
   const auto folder = std::filesystem::path(testing::TempDir()) / concat("traces-", ::getpid());
   BprunProcess bprun({{"-H", kTwoHosts, "--trace", folder.string(), rank_program(), "traced"}});
   EXPECT_EQ(bprun.finish(), 0) << bprun.err();
   std::vector<double> ends;
-  bool waited = false;  // somebody, though it need not be everybody
+  bool waited = false;  // at least one rank must have waited
   for (int rank = 0; rank < 3; ++rank) {
-    std::map<std::string, double> begins;  // of spans, by name
+    std::map<std::string, double> begins;  // of spans and rows, by name
     for (const auto& event :
          nlohmann::json::parse(content(folder / concat("rank-", rank, ".json")))) {
       EXPECT_EQ(event["pid"], rank);
-      if (event["ph"] == "M") begins[event["args"]["name"]] = 0;  // rows
+      if (event["ph"] == "M") begins[event["args"]["name"]] = 0;  // a row
       if (event["ph"] == "X" || event["ph"] == "b") begins[event["name"]] = event["ts"];
       if (event["name"] == "all_reduce sum of 16 f32 'first'") {
         ends.push_back(event["ts"].get<double>() + event["dur"].get<double>());
@@ -277,7 +278,8 @@ TEST(Success, TracesOfAllRanksHaveOneClock) {
   EXPECT_TRUE(waited);
   ASSERT_EQ(ends.size(), 3U);
   const auto [first, last] = std::ranges::minmax(ends);
-  EXPECT_LT(last - first, 10e6) << "the machine may be busy, but a clock is off by more";
+  EXPECT_LT(last - first, 10e6)
+      << "clocks that are not aligned differ by more, even on a busy machine";
   std::filesystem::remove_all(folder);
 }
 
@@ -308,7 +310,7 @@ TEST(Usage, IsRefusedInALine) {
           "network; it has ");
 }
 
-TEST(Usage, AWorkingDirectoryThatIsGoneIsSaid) {
+TEST(Usage, ADeletedWorkingDirectoryIsReported) {
   const Scratch scratch;
   BprunProcess bprun(
       {.arguments = {"-n", "1", "true"},

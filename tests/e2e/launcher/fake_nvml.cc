@@ -1,6 +1,6 @@
-// A libnvidia-ml.so.1 for machines without GPUs: the functions that bprun calls, as NVIDIA's
-// documentation declares them. FAKE_NVML says which GPUs there are, a GPU a line:
-// "NAME|MEMORY|USED|LOAD|PID,PID"; "broken" for a driver that is not loaded.
+// A libnvidia-ml.so.1 for machines without GPUs. It has the functions that bprun calls, as NVIDIA's
+// documentation declares them. The variable FAKE_NVML has one line per GPU,
+// "NAME|MEMORY|USED|LOAD|PID,PID"; "broken" stands for a driver that is not loaded.
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -30,7 +30,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-// A handle is the GPU's number and 1.
+// A handle is the GPU's index plus 1.
 std::vector<std::string> fields(void* device) {
   const auto number = reinterpret_cast<std::uintptr_t>(device) - 1;
   auto parts = split(split(described(), '\n').at(number), '|');

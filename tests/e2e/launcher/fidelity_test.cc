@@ -1,4 +1,4 @@
-// What goes in comes out: arguments, environment, stdin, output.
+// Arguments, environment, stdin and output arrive unchanged.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -50,21 +50,21 @@ TEST(Fidelity, EveryByteButNulArrives) {
   EXPECT_THAT(entries, Contains("EMPTY="));
 }
 
-TEST(Fidelity, EachRankKnowsItsPlace) {
+TEST(Fidelity, EachRankGetsItsVariables) {
   const Scratch folder;
   BprunProcess bprun({{"-H", "localhost:2,127.0.0.1:1", "--env", "GIVEN=1", rank_program(), "dump",
                        folder.path() + "/dump"},
                       "",
                       {"OMP_NUM_THREADS=7", "BP_ENGINE=none"}});
   ASSERT_EQ(bprun.finish(), 0) << bprun.err();
-  const std::vector<std::vector<std::string>> places = {
+  const std::vector<std::vector<std::string>> expected = {
       {"RANK=0", "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=2", "GROUP_RANK=0", "BP_HOST_RANK=0"},
       {"RANK=1", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2", "GROUP_RANK=0", "BP_HOST_RANK=0"},
       {"RANK=2", "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=1", "GROUP_RANK=1", "BP_HOST_RANK=1"}};
-  for (std::size_t rank = 0; rank < places.size(); ++rank) {
+  for (std::size_t rank = 0; rank < expected.size(); ++rank) {
     SCOPED_TRACE(rank);
     const auto entries = entries_of(folder.path() + "/dump." + std::to_string(rank));
-    for (const std::string& entry : places[rank]) {
+    for (const std::string& entry : expected[rank]) {
       EXPECT_THAT(entries, Contains(entry));
     }
     for (const char* entry :
@@ -104,7 +104,7 @@ TEST(Fidelity, OnlyRankZeroGetsStdin) {
             (std::multiset<std::string>{"[0] " + std::to_string(text.size()), "[1] 0", "[2] 0"}));
 }
 
-TEST(Fidelity, StdinThatNobodyReadsDoesNoHarm) {
+TEST(Fidelity, StdinThatNoRankReadsDoesNoHarm) {
   BprunProcess bprun({{"-n", "2", "true"}, std::string(3'000'000, 'x')});
   EXPECT_EQ(bprun.finish(), 0);
 }
@@ -126,14 +126,14 @@ TEST(Output, NoLineIsLostOrTorn) {
   EXPECT_EQ(next, std::vector<int>(3, kLines));
 }
 
-TEST(Output, StreamsStayApartAndLastLinesComplete) {
+TEST(Output, StreamsStaySeparateAndLastLinesAreCompleted) {
   BprunProcess bprun({{"-n", "1", "sh", "-c", "printf 'out a\\nout b'; printf 'err a' >&2"}});
   EXPECT_EQ(bprun.finish(), 0);
   EXPECT_EQ(bprun.out(), "[0] out a\n[0] out b\n");
   EXPECT_EQ(bprun.err(), "[0] err a\n");
 }
 
-TEST(Output, WithoutPrefixBytesAreAsTheyWere) {
+TEST(Output, WithoutPrefixBytesAreUnchanged) {
   BprunProcess bprun({{"-n", "1", "--prefix", "none", "printf", "a\\000b\\r\\nc"}});
   EXPECT_EQ(bprun.finish(), 0);
   EXPECT_EQ(bprun.out(), std::string("a\0b\r\nc", 6));
@@ -154,7 +154,7 @@ TEST(Output, GoesToFilesToo) {
               ContainsRegex("  logs: " + folder.path() + "/one/[-0-9a-f]*/rank.0/stderr\n"));
 }
 
-TEST(Output, EndsTheJobWhenNobodyReads) {
+TEST(Output, EndsTheJobWhenItsReaderEnds) {
   BprunProcess bprun(
       {{"-n", "1", "sh", "-c", "exec " + std::string(BP_BIN_DIR) + "/bprun yes | head -1"}});
   EXPECT_EQ(bprun.finish(), 0);
@@ -175,7 +175,7 @@ TEST(DryRun, ShowsEverythingAndStartsNothing) {
   EXPECT_FALSE(std::filesystem::exists(folder.path() + "/x y"));
 }
 
-TEST(DryRun, SaysWhichHostWasNotReached) {
+TEST(DryRun, NamesTheUnreachableHost) {
   BprunProcess bprun({{"-H", "localhost:1,h1:2", "--ssh", "ssh -F 'a b'", "--dry-run", "true"}});
   EXPECT_EQ(bprun.finish(), 75);
   EXPECT_THAT(bprun.out(),

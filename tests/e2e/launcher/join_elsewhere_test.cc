@@ -1,4 +1,4 @@
-// bprun --join at a port where something else answers than bprun --serve of the same release.
+// bprun --join at a port where another program or another release of bprun answers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -19,19 +19,19 @@ class JoinElsewhereTest : public testing::Test {
   }
 
   [[nodiscard]] BprunProcess join(const StoreAddress& server,
-                                  const std::string& patience = "30s") const {
-    return BprunProcess({{"--join", server.text(), "--start-timeout", patience},
+                                  const std::string& start_timeout = "30s") const {
+    return BprunProcess({{"--join", server.text(), "--start-timeout", start_timeout},
                          "",
                          {"BP_JOB_KEY_FILE=" + scratch_.path("key")}});
   }
-  // What bprun --join says of a server that answers hello with `answer`.
-  [[nodiscard]] std::string meet_server_that_says(const std::string& answer) const {
-    BprunProcess guest = join(port_.address());
+  // Returns the error of bprun --join if the server answers its hello with `answer`.
+  [[nodiscard]] std::string error_after_answer(const std::string& answer) const {
+    BprunProcess machine = join(port_.address());
     RawPeer server = port_.accept();
     EXPECT_TRUE(server.receive_handshake());
     server.send(answer);
-    EXPECT_EQ(guest.finish(), 2);
-    return guest.first_error_line();
+    EXPECT_EQ(machine.finish(), 2);
+    return machine.first_error_line();
   }
   [[nodiscard]] std::string refusal(const std::string& why) const {
     return concat("bprun: cannot join ", port_.address().text(), ": ", why);
@@ -51,7 +51,7 @@ TEST_F(JoinElsewhereTest, AServerWithMoreSlotsThanRanksIsRefused) {
 }
 
 TEST_F(JoinElsewhereTest, AServerOfAnotherVersionIsNamed) {
-  EXPECT_EQ(meet_server_that_says(plain_frame(
+  EXPECT_EQ(error_after_answer(plain_frame(
                 encode_handshake({.op = StoreOp::refusal, .number = 1}, kStoreVersion + 1))),
             refusal("it has another version of bp"));
   EXPECT_EQ(
@@ -59,17 +59,17 @@ TEST_F(JoinElsewhereTest, AServerOfAnotherVersionIsNamed) {
       refusal("it has another version of bp"));
 }
 
-TEST_F(JoinElsewhereTest, WhatIsNoServerOfBprunIsNamed) {
+TEST_F(JoinElsewhereTest, AnotherProgramIsRefused) {
   for (const char* answer : {"SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n"}) {
     EXPECT_EQ(meet_server_that_says(answer),
               refusal("the program that answers there is not bprun --serve"));
   }
-  EXPECT_EQ(meet_server_that_says(
+  EXPECT_EQ(error_after_answer(
                 plain_frame(encode_handshake({.op = StoreOp::challenge, .strings = {"", ""}}))),
             refusal("the program that answers there is not bprun --serve"));
 }
 
-TEST_F(JoinElsewhereTest, TheStoreOfAJobIsNoServerOfBprun) {
+TEST_F(JoinElsewhereTest, TheStoreOfAJobIsRefused) {
   const StoreServer store({.bind_address = "127.0.0.1", .job = "job-1"}, [](const auto&) {});
   BprunProcess guest = join(store.address());
   EXPECT_EQ(guest.finish(), 2);
@@ -78,12 +78,12 @@ TEST_F(JoinElsewhereTest, TheStoreOfAJobIsNoServerOfBprun) {
                    ": the program that answers there is not bprun --serve"));
 }
 
-// The second time it gets no answer.
-TEST_F(JoinElsewhereTest, AServerThatHangsUpIsTriedAgainUntilTheDeadline) {
-  BprunProcess guest = join(port_.address(), "1s");
+// bprun connects again after the server hangs up, and gets no answer.
+TEST_F(JoinElsewhereTest, AServerThatHangsUpIsRetriedUntilTheDeadline) {
+  BprunProcess machine = join(port_.address(), "1s");
   EXPECT_TRUE(port_.accept().receive_handshake());
-  EXPECT_EQ(guest.finish(), 75);
-  EXPECT_EQ(guest.first_error_line(),
+  EXPECT_EQ(machine.finish(), 75);
+  EXPECT_EQ(machine.first_error_line(),
             concat("bprun: no bprun --serve has answered at ", port_.address().text(),
                    " within 1.0 s (--start-timeout): no answer; is it running, and has its job not "
                    "begun without this machine?"));

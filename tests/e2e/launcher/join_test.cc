@@ -1,4 +1,4 @@
-// Machines that join by themselves: bprun --serve and bprun --join, all on this one.
+// bprun --serve and machines that join by bprun --join. All of them are this machine.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -65,12 +65,12 @@ class JoinTest : public testing::Test {
 
   const Scratch scratch_;
   const std::string folder_ = scratch_.path();
-  Words environment_;  // of all, beside the key
+  Words environment_;  // of all processes, in addition to the key
   std::optional<BprunProcess> server_;
   int port_ = 0;
 };
 
-TEST_F(JoinTest, RanksAreInTheOrderOfComing) {
+TEST_F(JoinTest, RanksAreInTheOrderOfJoining) {
   serve({"-n", "4", "--slots", "1", rank_program(), "dump", folder_ + "/dump"});
   BprunProcess first = join({"--slots", "2"});
   ASSERT_TRUE(server_->wait_for("3 of 4 ranks are present")) << server_->err();
@@ -90,20 +90,20 @@ TEST_F(JoinTest, RanksAreInTheOrderOfComing) {
   }
 }
 
-TEST_F(JoinTest, RanksMeetAndTheirOutputIsTheServers) {
+TEST_F(JoinTest, RanksConnectAndTheServerShowsTheirOutput) {
   serve({"-n", "3", "--slots", "1", "sh", "-c",
          concat(rank_program(), " traced && echo rank $RANK is done")});
-  BprunProcess guest = join({"--slots", "2"});
+  BprunProcess machine = join({"--slots", "2"});
   EXPECT_EQ(server_->finish(), 0) << server_->err();
-  EXPECT_EQ(guest.finish(), 0) << guest.err();
+  EXPECT_EQ(machine.finish(), 0) << machine.err();
   for (const char* line :
        {"[0] rank 0 is done\n", "[1] rank 1 is done\n", "[2] rank 2 is done\n"}) {
     EXPECT_THAT(server_->out(), HasSubstr(line));
   }
-  EXPECT_EQ(guest.out(), "");
+  EXPECT_EQ(machine.out(), "");
 }
 
-TEST_F(JoinTest, AGuestMayHaveTheFirstRankAndTheServerNone) {
+TEST_F(JoinTest, AJoinedMachineMayHaveTheFirstRankAndTheServerNone) {
   serve({"-n", "2", "--slots", "0", "sh", "-c", "echo $RANK of $BP_LOCAL_SIZES; cat"});
   BprunProcess last = join({"--first-rank", "1"});
   ASSERT_TRUE(server_->wait_for("1 of 2 ranks are present")) << server_->err();
@@ -121,13 +121,13 @@ TEST_F(JoinTest, AMachineKeepsItsOwnFolderAndVariables) {
   BprunInput input = with_key({"--join", address(), "--slots", "2"});
   input.environment.insert(input.environment.end(), {"OWN=mine", "GIVEN=no", "OMP_NUM_THREADS=7"});
   input.before = {"/bin/sh", "-c", "cd " + folder_ + " && exec \"$@\"", "sh"};
-  BprunProcess guest(input);
+  BprunProcess machine(input);
   EXPECT_EQ(server_->finish(), 0) << server_->err();
   EXPECT_THAT(server_->out(), HasSubstr("[1] mine yes 7\n[1] " + folder_ + "\n"));
-  EXPECT_EQ(guest.finish(), 0);
+  EXPECT_EQ(machine.finish(), 0);
 }
 
-// All on one machine of three GPUs, which they share out.
+// The server and the joined machines divide the three GPUs of this machine.
 class JoinGpusTest : public JoinTest {
  protected:
   JoinGpusTest() {
@@ -137,7 +137,7 @@ class JoinGpusTest : public JoinTest {
   }
 };
 
-TEST_F(JoinGpusTest, EachMachineGetsThoseItWantsOrTheServer) {
+TEST_F(JoinGpusTest, EachMachineGetsItsOwnRequestOrTheServers) {
   serve({"-n", "3", "--gpus", "all", "sh", "-c", "echo rank $RANK has $CUDA_VISIBLE_DEVICES"});
   BprunProcess first = join({"--gpus", "2"});
   ASSERT_TRUE(server_->wait_for("2 of 3 ranks are present")) << server_->err();
@@ -150,26 +150,26 @@ TEST_F(JoinGpusTest, EachMachineGetsThoseItWantsOrTheServer) {
   EXPECT_EQ(second.finish(), 0);
 }
 
-TEST_F(JoinGpusTest, OnlyThoseWhoWantAnyAreAsked) {
+TEST_F(JoinGpusTest, OnlyMachinesThatRequestGpusAreAssignedAny) {
   serve({"-n", "2", "sh", "-c", "echo rank $RANK has ${CUDA_VISIBLE_DEVICES-all}"});
-  BprunProcess guest = join({"--gpus", "least:1"});
+  BprunProcess machine = join({"--gpus", "least:1"});
   EXPECT_EQ(server_->finish(), 0) << server_->err();
   EXPECT_THAT(server_->out(),
               AllOf(HasSubstr("[0] rank 0 has all\n"), HasSubstr("[1] rank 1 has 0\n")));
-  EXPECT_EQ(guest.finish(), 0);
+  EXPECT_EQ(machine.finish(), 0);
 }
 
-TEST_F(JoinGpusTest, AGpuThatIsNotThereEndsAllByName) {
+TEST_F(JoinGpusTest, AMissingGpuIsNamedAndEndsTheJob) {
   serve({"-n", "2", "--gpus", "0", "true"});
-  BprunProcess guest = join({"--gpus", "7"});
+  BprunProcess machine = join({"--gpus", "7"});
   EXPECT_EQ(server_->finish(), 69);
   const std::string why = "host .*#2 has no GPU 7: it has 3 \\(bprun gpus lists them\\)\n";
   EXPECT_THAT(server_->err(), ContainsRegex("bprun: FAILED  " + why));
-  EXPECT_EQ(guest.finish(), 69);
-  EXPECT_THAT(guest.err(), ContainsRegex("bprun: .*: " + why));
+  EXPECT_EQ(machine.finish(), 69);
+  EXPECT_THAT(machine.err(), ContainsRegex("bprun: .*: " + why));
 }
 
-TEST_F(JoinTest, ADryRunSaysWhatWouldBeWaitedFor) {
+TEST_F(JoinTest, ADryRunSaysWhatTheServerWouldWaitFor) {
   const Words words{"--serve", "0", "-n", "4", "--slots", "3", "--dry-run"};
   const auto with = [&](const Words& more) {
     Words all = words;
@@ -190,12 +190,12 @@ TEST_F(JoinTest, ADryRunSaysWhatWouldBeWaitedFor) {
   EXPECT_EQ(json.at("seconds"), 30.0);
 }
 
-TEST_F(JoinTest, ContradictionsAreRefusedAndTheOthersGoOnWaiting) {
+TEST_F(JoinTest, ConflictsAreRefusedAndTheServerKeepsWaiting) {
   serve({"-n", "3", "--slots", "1", "--first-rank", "0", "true"});
   const auto refusal = [this](Words words) {
-    BprunProcess guest = join(std::move(words));
-    EXPECT_EQ(guest.finish(), 2) << guest.err();
-    return guest.err();
+    BprunProcess machine = join(std::move(words));
+    EXPECT_EQ(machine.finish(), 2) << machine.err();
+    return machine.err();
   };
   EXPECT_THAT(refusal({"--slots", "2", "--first-rank", "0"}),
               ContainsRegex("bprun: .* refuses: .*#2 wants ranks 0-1, but .* has rank 0\n"));
@@ -205,13 +205,13 @@ TEST_F(JoinTest, ContradictionsAreRefusedAndTheOthersGoOnWaiting) {
               ContainsRegex("#2 has -n 4, but .* has -n 3\n"));
   EXPECT_THAT(refusal({"--slots", "2", "false", "a b"}),
               ContainsRegex("#2 would run false 'a b', but .* runs true\n"));
-  BprunProcess guest = join({"--slots", "2", "true"});
-  EXPECT_EQ(guest.finish(), 0) << guest.err();
+  BprunProcess machine = join({"--slots", "2", "true"});
+  EXPECT_EQ(machine.finish(), 0) << machine.err();
   EXPECT_EQ(server_->finish(), 0) << server_->err();
   EXPECT_THAT(server_->err(), HasSubstr("bprun: refused 127.0.0.1: "));
 }
 
-TEST_F(JoinTest, WhoDoesNotKnowTheSecretIsRefused) {
+TEST_F(JoinTest, AMachineWithoutTheSecretIsRefused) {
   serve({"-n", "2", "true"});
   write_key("other", "another secret, as long");
   BprunProcess stranger = join({}, "other");
@@ -228,15 +228,16 @@ TEST_F(JoinTest, WhoDoesNotKnowTheSecretIsRefused) {
   BprunProcess without({{"--join", address()}, "", {"BP_JOB_KEY_FILE="}});
   EXPECT_EQ(without.finish(), 2);
   EXPECT_THAT(without.first_error_line(), HasSubstr("set BP_JOB_KEY_FILE to a file of it"));
-  BprunProcess guest = join({});
-  EXPECT_EQ(guest.finish(), 0) << guest.err();
+  BprunProcess machine = join({});
+  EXPECT_EQ(machine.finish(), 0) << machine.err();
   EXPECT_EQ(server_->finish(), 0) << server_->err();
   EXPECT_THAT(server_->err(), HasSubstr("bprun: refused 127.0.0.1: it closed the connection before "
                                         "it proved that it knows the key"));
 }
 
-// More than it remembers at a time. The first is told of, the rest are counted.
-TEST_F(JoinTest, StrangersKeepNoMachineOut) {
+// 300 connections are more than the server keeps at a time. It reports the first that it refuses
+// and counts the rest.
+TEST_F(JoinTest, StrangersDoNotPreventMachinesFromJoining) {
   serve({"-n", "2", "true"});
   std::vector<Fd> strangers;
   for (int i = 0; i < 300; ++i) {
@@ -244,8 +245,8 @@ TEST_F(JoinTest, StrangersKeepNoMachineOut) {
     strangers.push_back(connect_tcp({"127.0.0.1", port_}, Deadline(10s), why));
     ASSERT_TRUE(strangers.back()) << why;
   }
-  BprunProcess guest = join({});
-  EXPECT_EQ(guest.finish(), 0) << guest.err();
+  BprunProcess machine = join({});
+  EXPECT_EQ(machine.finish(), 0) << machine.err();
   EXPECT_EQ(server_->finish(), 0) << server_->err();
   EXPECT_THAT(server_->err(),
               AllOf(HasSubstr("bprun: refused 127.0.0.1: it did not prove that it knows the key "
@@ -254,67 +255,67 @@ TEST_F(JoinTest, StrangersKeepNoMachineOut) {
                                   "key \\(the last from 127.0.0.1: ")));
 }
 
-TEST_F(JoinTest, AMachineThatNeverComesIsNamed) {
+TEST_F(JoinTest, AMachineThatNeverJoinsIsReported) {
   serve({"-n", "6", "--slots", "3", "--start-timeout", "1s", "true"});
-  BprunProcess guest = join({"--slots", "1", "--first-rank", "5"});
+  BprunProcess machine = join({"--slots", "1", "--first-rank", "5"});
   EXPECT_EQ(server_->finish(), 75);
   const std::string why =
       "only 4 of 6 ranks are present: .* \\(3 slots\\), .*#2 \\(rank 5\\), after 1.0 s "
       "\\(--start-timeout\\)\n";
   EXPECT_THAT(server_->err(), ContainsRegex("bprun: FAILED  " + why));
-  EXPECT_EQ(guest.finish(), 75);
-  EXPECT_THAT(guest.err(), ContainsRegex("bprun: .*: " + why));
+  EXPECT_EQ(machine.finish(), 75);
+  EXPECT_THAT(machine.err(), ContainsRegex("bprun: .*: " + why));
 }
 
-TEST_F(JoinTest, AServerThatIsNotThereIsNamed) {
-  BprunProcess guest(with_key({"--join", "127.0.0.1:1", "--start-timeout", "300ms"}));
-  EXPECT_EQ(guest.finish(), 75);
-  EXPECT_EQ(guest.first_error_line(),
+TEST_F(JoinTest, AMissingServerIsReported) {
+  BprunProcess machine(with_key({"--join", "127.0.0.1:1", "--start-timeout", "300ms"}));
+  EXPECT_EQ(machine.finish(), 75);
+  EXPECT_EQ(machine.first_error_line(),
             "bprun: no bprun --serve has answered at 127.0.0.1:1 within 0.3 s (--start-timeout): "
             "Connection refused; is it running, and has its job not begun without this machine?");
 }
 
-TEST_F(JoinTest, AFailureIsReportedByTheServerAndItsCodeIsEverybodys) {
+TEST_F(JoinTest, TheServerReportsAFailureAndAllEndWithItsCode) {
   serve({"-n", "3", "--slots", "1", rank_program(), "exit", "2", "7"});
-  BprunProcess guest = join({"--slots", "2"});
+  BprunProcess machine = join({"--slots", "2"});
   EXPECT_EQ(server_->finish(), 7);
   EXPECT_THAT(server_->err(), ContainsRegex("bprun: FAILED  rank 2 on .*#2 \\(local rank 1, pid "
                                             "[0-9]+\\) exited with code 7"));
   EXPECT_THAT(server_->err(), HasSubstr("    | rank 2 has enough\n"));
-  EXPECT_EQ(guest.finish(), 7);
-  EXPECT_THAT(guest.err(), ContainsRegex("bprun: FAILED  rank 2 on .* exited with code 7\n"
-                                         "  the report is with bprun on "));
-  EXPECT_THAT(guest.err(), Not(HasSubstr("has enough")));
+  EXPECT_EQ(machine.finish(), 7);
+  EXPECT_THAT(machine.err(), ContainsRegex("bprun: FAILED  rank 2 on .* exited with code 7\n"
+                                           "  the report is with bprun on "));
+  EXPECT_THAT(machine.err(), Not(HasSubstr("has enough")));
   EXPECT_EQ(server_->marked_at_last(), 0);
 }
 
-TEST_F(JoinTest, ALostGuestEndsTheJob) {
+TEST_F(JoinTest, ALostMachineEndsTheJob) {
   serve({"-n", "2", rank_program(), "wait"});
-  BprunProcess guest = join({});
+  BprunProcess machine = join({});
   ASSERT_TRUE(server_->wait_for("[1] ready")) << server_->err();
-  guest.signal(SIGKILL);
+  machine.signal(SIGKILL);
   EXPECT_EQ(server_->finish(), 75);
   EXPECT_THAT(server_->err(),
               ContainsRegex("bprun: FAILED  host .*#2 was lost \\(its connection ended\\)"));
   EXPECT_EQ(server_->marked_at_last(), 0);
 }
 
-TEST_F(JoinTest, ALostServerEndsTheGuests) {
+TEST_F(JoinTest, ALostServerEndsTheJoinedMachines) {
   serve({"-n", "2", rank_program(), "family"});
-  BprunProcess guest = join({});
+  BprunProcess machine = join({});
   ASSERT_TRUE(server_->wait_for("[1] ready")) << server_->err();
   server_->signal(SIGKILL);
-  EXPECT_EQ(guest.finish(), 75);
-  EXPECT_THAT(guest.err(),
+  EXPECT_EQ(machine.finish(), 75);
+  EXPECT_THAT(machine.err(),
               HasSubstr(concat("bprun: lost bprun at ", address(), ": its connection ended\n")));
   EXPECT_EQ(server_->marked_at_last(), 0);
 }
 
-TEST_F(JoinTest, AGuestThatLeavesBeforeTheStartMakesRoom) {
+TEST_F(JoinTest, AMachineThatLeavesBeforeTheStartMakesRoom) {
   serve({"-n", "2", "true"});
-  BprunProcess guest = join({"--first-rank", "0"});
-  // The server's own slot is the first that is left, so both can be seated.
-  EXPECT_EQ(guest.finish(), 0) << guest.err();
+  BprunProcess machine = join({"--first-rank", "0"});
+  // The server takes the first rank that is left, so both get one.
+  EXPECT_EQ(machine.finish(), 0) << machine.err();
   EXPECT_EQ(server_->finish(), 0) << server_->err();
 
   serve({"-n", "3", "true"});
@@ -328,28 +329,28 @@ TEST_F(JoinTest, AGuestThatLeavesBeforeTheStartMakesRoom) {
   EXPECT_EQ(server_->finish(), 0) << server_->err();
 }
 
-TEST_F(JoinTest, CtrlCOnAGuestStopsTheJobEverywhere) {
+TEST_F(JoinTest, CtrlCOnAJoinedMachineStopsTheJobEverywhere) {
   serve({"-n", "2", rank_program(), "wait"});
-  BprunProcess guest = join({});
+  BprunProcess machine = join({});
   ASSERT_TRUE(server_->wait_for("[1] ready")) << server_->err();
-  guest.signal(SIGINT);
-  EXPECT_EQ(guest.finish(), 130) << guest.err();
+  machine.signal(SIGINT);
+  EXPECT_EQ(machine.finish(), 130) << machine.err();
   EXPECT_EQ(server_->finish(), 130) << server_->err();
   EXPECT_THAT(server_->err(), HasSubstr("bprun: SIGINT: stopping 2 ranks"));
   EXPECT_EQ(server_->marked_at_last(), 0);
 }
 
-TEST_F(JoinTest, AServerThatIsStoppedWhileItWaitsSendsAllHome) {
+TEST_F(JoinTest, AServerThatIsStoppedWhileItWaitsEndsTheJoinedMachines) {
   serve({"-n", "3", "true"});
-  BprunProcess guest = join({});
+  BprunProcess machine = join({});
   ASSERT_TRUE(server_->wait_for("has joined")) << server_->err();
   server_->signal(SIGTERM);
   EXPECT_EQ(server_->finish(), 143);
-  EXPECT_EQ(guest.finish(), 143);
-  EXPECT_THAT(guest.err(), HasSubstr(": SIGTERM: stopped before the job began\n"));
+  EXPECT_EQ(machine.finish(), 143);
+  EXPECT_THAT(machine.err(), HasSubstr(": SIGTERM: stopped before the job began\n"));
 }
 
-TEST_F(JoinTest, APortThatIsTakenIsNamed) {
+TEST_F(JoinTest, ABusyPortIsNamed) {
   serve({"-n", "2", "true"});
   BprunProcess second(with_key({"--serve", std::to_string(port_), "-n", "2", "true"}));
   EXPECT_EQ(second.finish(), 2);

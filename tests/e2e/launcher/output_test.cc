@@ -1,4 +1,4 @@
-// What bprun shows of what the ranks print.
+// Which output of the ranks bprun shows, and how.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-TEST(Output, ShowsTheRanksAskedForAndKeepsAllInFiles) {
+TEST(Output, ShowsTheChosenRanksAndKeepsAllInFiles) {
   const auto folder = std::filesystem::path(testing::TempDir()) / concat("shown-", ::getpid());
   BprunProcess bprun({{"-n", "4", "--show-ranks", "3,0-1", "--output", folder.string(), "sh", "-c",
                        "echo out $RANK; echo err $RANK >&2"}});
@@ -44,7 +44,7 @@ TEST(Output, TheReportQuotesARankThatIsNotShown) {
   EXPECT_THAT(bprun.err(), StartsWith("bprun: FAILED  rank 1 "));
 }
 
-TEST(Output, RanksToShowMustBeOfTheJob) {
+TEST(Output, RanksToShowMustExist) {
   BprunProcess beyond({{"-n", "2", "--show-ranks", "0-2", "true"}});
   EXPECT_EQ(beyond.finish(), 2);
   EXPECT_EQ(beyond.first_error_line(),
@@ -54,7 +54,7 @@ TEST(Output, RanksToShowMustBeOfTheJob) {
   EXPECT_EQ(wrong.first_error_line(), "bprun: --show-ranks must be ranks such as 0,2-3, not 'all'");
 }
 
-TEST(Output, QuietIsForBprunsOwnWordsButTheReport) {
+TEST(Output, QuietHidesBprunsMessagesExceptTheReport) {
   BprunProcess stopped({{"-q", "-n", "1", rank_program(), "pause"}});
   ASSERT_TRUE(stopped.wait_for("[0] ready\n"));
   stopped.signal(SIGTERM);
@@ -66,7 +66,7 @@ TEST(Output, QuietIsForBprunsOwnWordsButTheReport) {
   EXPECT_THAT(failed.err(), StartsWith("bprun: FAILED  rank 0 "));
 }
 
-TEST(Output, ColoursAreForWhoAsks) {
+TEST(Output, ColoursAreOffByDefaultAndOnByRequest) {
   const std::string program = "echo out; exit 3";
   BprunProcess plain({{"-n", "1", "sh", "-c", program}});
   EXPECT_EQ(plain.finish(), 3);
@@ -81,7 +81,8 @@ TEST(Output, ColoursAreForWhoAsks) {
             "bprun: --color must be auto, always or never, not 'sometimes'");
 }
 
-// They meet first, so that even on a busy machine some warn within the same moment.
+// The ranks wait for each other first, so that even on a busy machine some warn at almost the same
+// time.
 TEST(Output, AWarningOfSeveralRanksIsShownOnce) {
   const auto folder = std::filesystem::path(testing::TempDir()) / concat("warn-", ::getpid());
   std::filesystem::create_directories(folder);
@@ -108,7 +109,8 @@ TEST(Output, AWarningOfSeveralRanksIsShownOnce) {
   std::filesystem::remove_all(folder);
 }
 
-// A bar stands below everything else, is as wide as the terminal allows, and leaves its last state.
+// A progress bar stays below all other output, fits the width of the terminal, and leaves its last
+// state.
 TEST(Output, OnATerminalTheBarOfRankZeroIsRedrawnBelowTheRest) {
   const auto file = [](const char* name) {
     return (std::filesystem::path(testing::TempDir()) / concat(name, "-", ::getpid())).string();
@@ -134,22 +136,22 @@ TEST(Output, OnATerminalTheBarOfRankZeroIsRedrawnBelowTheRest) {
   std::ofstream{end};
   EXPECT_EQ(bprun.finish(), 0);
   EXPECT_THAT(bprun.out(), EndsWith(bar + "\r\x1b[K[0] [====] 4 in 35\n"));
-  EXPECT_THAT(bprun.out(), Not(HasSubstr(std::string(24, 'x')))) << "a wider one would wrap";
+  EXPECT_THAT(bprun.out(), Not(HasSubstr(std::string(24, 'x')))) << "a wider bar would wrap";
   for (const std::string& made : {log, other, end}) {
     std::filesystem::remove(made);
   }
 }
 
-TEST(Output, ColoursAreThereOnATerminal) {
-  const auto said = [](const char* variable) {
+TEST(Output, ColoursAreOnForATerminal) {
+  const auto output_with = [](const char* variable) {
     BprunProcess bprun({.arguments = {"-n", "1", "echo", "hi"},
                         .environment = {"TERM=xterm", variable},
                         .terminal = true});
     EXPECT_EQ(bprun.finish(), 0);
     return bprun.out();
   };
-  EXPECT_EQ(said("NO_COLOR="), "\x1b[36m[0]\x1b[0m hi\n");
-  EXPECT_EQ(said("NO_COLOR=1"), "[0] hi\n");
+  EXPECT_EQ(output_with("NO_COLOR="), "\x1b[36m[0]\x1b[0m hi\n");
+  EXPECT_EQ(output_with("NO_COLOR=1"), "[0] hi\n");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Jobs that go on with those that are left: bprun --on-failure continue.
+// Jobs that continue with the survivors of a failure: bprun --on-failure continue.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ struct Case {
 
 class Recovery : public testing::TestWithParam<Case> {};
 
-TEST_P(Recovery, ThoseThatAreLeftGoOnExactly) {
+TEST_P(Recovery, SurvivorsContinueWithExactResults) {
   const auto& [hosts, backend, victims] = GetParam();
   BprunProcess bprun(
       {.arguments = {"-H", hosts, "--on-failure", "continue", rank_program(), "recover", victims},
@@ -57,14 +57,14 @@ INSTANTIATE_TEST_SUITE_P(Jobs,
                                          Case{"localhost:3,127.0.0.1:1", "auto", "01"},
                                          Case{"localhost:4", "auto", "012"}));
 
-TEST(RecoveryEnd, AJobOfWhichNobodyIsLeftHasFailedByTheFirst) {
+TEST(RecoveryEnd, AJobWithoutSurvivorsFailsWithItsFirstFailure) {
   BprunProcess bprun({{"-n", "2", "--on-failure", "continue", rank_program(), "recover", "10"}});
   EXPECT_EQ(bprun.finish(), 137);
   EXPECT_THAT(bprun.err(), ContainsRegex("bprun: FAILED  rank 1 on localhost .*was killed by"));
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
-TEST(RecoveryEnd, AnUnknownWishIsRefused) {
+TEST(RecoveryEnd, AnUnknownValueIsRefused) {
   BprunProcess bprun({{"--on-failure", "ignore", rank_program()}});
   EXPECT_EQ(bprun.finish(), 2);
   EXPECT_EQ(bprun.first_error_line(), "bprun: --on-failure must be stop or continue, not 'ignore'");

@@ -1,4 +1,4 @@
-// Jobs that begin anew after a failure: bprun --max-restarts.
+// Jobs that restart after a failure: bprun --max-restarts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -23,7 +23,7 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-// Says where it is, then does what the test wants of this generation and rank.
+// A program that prints its generation, rank and hosts, and then runs the shell commands `then`.
 std::vector<std::string> program(const std::string& then) {
   return {"sh", "-c",
           concat("echo \"$BP_GENERATION: $RANK of $WORLD_SIZE on $BP_HOST_NAMES\"; ", then)};
@@ -35,7 +35,7 @@ class Restart : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  // Hosts that are not localhost are out of reach while a file of this test, `down`, is there.
+  // Hosts other than localhost are unreachable while this test's file `down` exists.
   [[nodiscard]] BprunProcess run(std::vector<std::string> options, const std::string& then) const {
     const std::string down = path("down");
     options.insert(options.begin(),
@@ -61,7 +61,7 @@ TEST_F(Restart, ListsARestartThatStartedNoRank) {
                     "be reached: No route to host\n"));
 }
 
-TEST_F(Restart, WhatFailsOnceSucceedsInItsSecondGeneration) {
+TEST_F(Restart, AJobThatFailsOnceSucceedsInItsSecondGeneration) {
   BprunProcess bprun = run({"-H", "localhost:2,127.0.0.1:1", "--max-restarts", "2"},
                            concat("if [ $BP_GENERATION = 0 ]; then [ $RANK = 1 ] && exit 7; "
                                   "exec sleep 1000; fi; exec ",
@@ -85,7 +85,7 @@ TEST_F(Restart, WhatFailsOnceSucceedsInItsSecondGeneration) {
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
-TEST_F(Restart, TheyAreBounded) {
+TEST_F(Restart, StopsAtMaxRestarts) {
   BprunProcess bprun =
       run({"-n", "1", "--max-restarts", "1", "--output", path("out")}, "kill -SEGV $$");
   EXPECT_EQ(bprun.finish(), 139);
@@ -95,7 +95,7 @@ TEST_F(Restart, TheyAreBounded) {
             "0: 0 of 1 on localhost\n1: 0 of 1 on localhost\n");
 }
 
-TEST_F(Restart, WhatCannotHealIsNotTriedAgain) {
+TEST_F(Restart, ALastingErrorIsNotRetried) {
   for (const int code : {2, 65, 66, 75, 126, 127}) {
     BprunProcess bprun = run({"-n", "1", "--max-restarts", "3"}, concat("exit ", code));
     EXPECT_EQ(bprun.finish(), code);
@@ -121,7 +121,7 @@ TEST_F(Restart, AHostThatFailsTwiceIsLeftOut) {
   EXPECT_THAT(bprun.out(), HasSubstr("[1] 2: 1 of 2 on localhost\n"));
 }
 
-TEST_F(Restart, AHostThatFailsTwiceStaysWhereTheOthersHoldTooFew) {
+TEST_F(Restart, AHostThatFailsTwiceStaysIfTheOthersHoldTooFewRanks) {
   BprunProcess bprun = run({"-H", "localhost:1,far:1", "--max-restarts", "2"},
                            "[ $BP_GENERATION = 2 ] && exit 0; [ $RANK = 1 ] && exit 9; "
                            "exec sleep 1000");
@@ -131,8 +131,8 @@ TEST_F(Restart, AHostThatFailsTwiceStaysWhereTheOthersHoldTooFew) {
   EXPECT_THAT(bprun.err(), Not(HasSubstr("left out")));
 }
 
-// Generation 0 loses host far, 1 goes without it, 2 has it again.
-TEST_F(Restart, AHostThatIsLostIsLeftOutUntilItIsBack) {
+// Generation 0 loses host far, generation 1 runs without it, and generation 2 uses it again.
+TEST_F(Restart, ALostHostIsLeftOutUntilItIsReachableAgain) {
   BprunProcess bprun = run({"-H", "far:2,localhost:1", "--max-restarts", "2", "--min-ranks", "1"},
                            "[ $BP_GENERATION = 2 ] && exit 0; "
                            "[ $BP_GENERATION = 1 ] && rm $DOWN && exit 5; "
@@ -151,7 +151,7 @@ TEST_F(Restart, AHostThatIsLostIsLeftOutUntilItIsBack) {
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
-TEST_F(Restart, FewerRanksThanWantedAreTheEnd) {
+TEST_F(Restart, FewerRanksThanMinRanksEndTheJob) {
   BprunProcess bprun = run({"-H", "localhost:2,far:2", "--max-restarts", "2", "--min-ranks", "3"},
                            "[ $RANK = 0 ] && touch $DOWN && exit 5; exec sleep 1000");
   EXPECT_EQ(bprun.finish(), 75) << bprun.err();
@@ -181,7 +181,7 @@ TEST_F(Restart, TheHostfileIsReadAgain) {
   EXPECT_THAT(bprun.out(), HasSubstr("[2] 1: 2 of 3 on localhost,far\n"));
 }
 
-TEST_F(Restart, AHostfileThatIsGoneIsSaid) {
+TEST_F(Restart, AMissingHostfileIsReported) {
   const std::string hosts = path("hosts");
   std::ofstream(hosts) << "localhost\n";
   BprunProcess bprun =
@@ -191,7 +191,7 @@ TEST_F(Restart, AHostfileThatIsGoneIsSaid) {
                                             ": No such file or directory\n")));
 }
 
-TEST_F(Restart, ASignalMeanwhileEndsTheJob) {
+TEST_F(Restart, ASignalBeforeTheRestartEndsTheJob) {
   for (const auto& [number, name, code] :
        {std::tuple{SIGTERM, "SIGTERM", 75}, std::tuple{SIGUSR1, "SIGUSR1", 75},
         std::tuple{SIGINT, "SIGINT", 130}}) {
@@ -223,8 +223,8 @@ TEST_F(Restart, AWarningWhileHostsAreAskedEndsTheJob) {
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
-// A batch system says that the time is nearly up: to begin anew would be in vain.
-TEST_F(Restart, NotAfterAWarning) {
+// The signal means that the batch system will soon end the job, so a restart would be useless.
+TEST_F(Restart, NotAfterAWarningOfTheBatchSystem) {
   BprunProcess bprun = run({"-n", "1", "--max-restarts", "2"},
                            "trap 'exit 5' USR1; echo ready; while :; do sleep 0.01; done");
   ASSERT_TRUE(bprun.wait_for("[0] ready\n"));
@@ -233,7 +233,7 @@ TEST_F(Restart, NotAfterAWarning) {
   EXPECT_THAT(bprun.err(), HasSubstr("bprun: received SIGUSR1 and does not restart the job\n"));
 }
 
-TEST_F(Restart, WrongWishesAreRefused) {
+TEST_F(Restart, WrongOptionsAreRefused) {
   const auto refused = [](std::vector<std::string> options, const std::string& text) {
     options.push_back("true");
     BprunProcess bprun({std::move(options)});

@@ -69,7 +69,7 @@ void SshTest::SetUp() {
     GTEST_SKIP() << "sshd, ssh or ssh-keygen is not installed";
   }
   if (::geteuid() == 0) {
-    std::filesystem::create_directories("/run/sshd");  // sshd wants it when root starts it
+    std::filesystem::create_directories("/run/sshd");  // sshd needs this folder if root starts it
   }
   for (const char* key : {"key", "host_key"}) {
     const std::string command = concat("ssh-keygen -q -t ed25519 -N '' -f ", folder(), "/", key);
@@ -98,7 +98,7 @@ void SshTest::write_client_config() const {
 }
 
 BprunProcess SshTest::run(std::vector<std::string> arguments) const {
-  // A tool's name comes first.
+  // The name of a tool must stay the first argument.
   const bool tool = !arguments.empty() && !arguments.front().starts_with('-');
   arguments.insert(arguments.begin() + (tool ? 1 : 0),
                    {"--ssh", "ssh -F " + launcher::quote_shell_word(folder() + "/config")});

@@ -1,5 +1,5 @@
-// Two hosts behind ssh: sshd of the test's own on this machine, which bprun knows as h1 and h2.
-// Names from ssh's configuration are no names of this machine, so they count as other hosts.
+// Two hosts behind ssh: two sshd that the test starts on this machine, which bprun reaches as h1
+// and h2. bprun takes them for other hosts, because only ssh's configuration knows these names.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace bp::test {
 
-// One sshd on a port of its own; dies with the test.
+// An sshd on its own port. It ends with the test.
 class Sshd {
  public:
   Sshd(const std::string& folder, const std::string& name);
@@ -28,13 +28,13 @@ class Sshd {
   std::unique_ptr<launcher::Child> child_;
 };
 
-// Skips the test where there is no sshd.
+// Skips the test if sshd is not installed.
 class SshTest : public testing::Test {
  protected:
   void SetUp() override;
 
-  [[nodiscard]] std::string folder() const { return scratch_.path(); }  // the test's own
-  // bprun, or the tool of it that the first argument names, that reaches h1 and h2.
+  [[nodiscard]] std::string folder() const { return scratch_.path(); }  // of this test
+  // Starts bprun, or its tool that the first argument names, with an ssh that reaches h1 and h2.
   [[nodiscard]] BprunProcess run(std::vector<std::string> arguments) const;
 
   const Scratch scratch_;

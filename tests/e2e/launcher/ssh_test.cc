@@ -1,4 +1,4 @@
-// Agents behind ssh: two sshd of the test's own on this machine, which bprun knows as h1 and h2.
+// Agents behind ssh, on two hosts of the fixture: h1 and h2.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -21,14 +21,14 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
-TEST_F(SshTest, RanksOfTwoHostsMeetInTheStore) {
+TEST_F(SshTest, RanksOfTwoHostsConnectToTheStore) {
   BprunProcess bprun = run({"-H", "h1:2,h2:1", rank_program(), "join", "done"});
   EXPECT_EQ(bprun.finish(), 0);
   EXPECT_EQ(bprun.out() + bprun.err(), "");
 }
 
-TEST_F(SshTest, ArgumentsNeverMeetAShell) {
-  // Two lines a rank, of which bprun keeps each whole, but not the ranks' order.
+TEST_F(SshTest, NoShellInterpretsTheArguments) {
+  // Each rank prints two lines. bprun keeps lines whole, but does not order the ranks.
   BprunProcess bprun =
       run({"-H", "h1:1,h2:1", "printf", "%s|%s|%s|%s|\n", "a  b", "$HOME", "'", "\"\n"});
   EXPECT_EQ(bprun.finish(), 0);
@@ -50,7 +50,7 @@ TEST_F(SshTest, ARankThatFailsIsNamedWithItsHost) {
   EXPECT_EQ(bprun.marked(), 0);
 }
 
-TEST_F(SshTest, SigkillOfBprunLeavesNobody) {
+TEST_F(SshTest, SigkillOfBprunLeavesNoProcess) {
   BprunProcess bprun = run({"-H", "h1:1,h2:1", rank_program(), "family"});
   ASSERT_TRUE(bprun.wait_for("[0] ready\n"));
   ASSERT_TRUE(bprun.wait_for("[1] ready\n"));
@@ -59,7 +59,7 @@ TEST_F(SshTest, SigkillOfBprunLeavesNobody) {
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
-TEST_F(SshTest, AHostThatRefusesIsNamed) {
+TEST_F(SshTest, AHostThatRefusesConnectionsIsNamed) {
   h2_.reset();
   BprunProcess bprun = run({"-H", "h1:2,h2:1", rank_program(), "pause"});
   EXPECT_EQ(bprun.finish(), 75);
@@ -87,7 +87,7 @@ TEST_F(SshTest, AMissingBprunIsExplained) {
   EXPECT_THAT(bprun.first_error_line(), HasSubstr("there is no /no such/bprun on h1: "));
 }
 
-TEST(FakeSsh, WhatTheRemoteShellPrintsFirstDoesNoHarm) {
+TEST(FakeSsh, OutputOfTheRemoteShellDoesNoHarm) {
   BprunProcess bprun(
       {{"--ssh", fake_ssh("echo Welcome; echo news >&2"), "-H", "a:1,b:1", "echo", "hi"}});
   EXPECT_EQ(bprun.finish(), 0);
@@ -107,7 +107,7 @@ TEST(FakeSsh, AHostThatDoesNotAnswerIsNamedInTime) {
   EXPECT_EQ(bprun.marked(), 0);
 }
 
-TEST(FakeSsh, AConnectionThatBreaksLosesTheHost) {
+TEST(FakeSsh, ABrokenConnectionLosesTheHost) {
   BprunProcess bprun({{"--ssh", fake_ssh("echo $$ >&2"), "-H", "localhost:1,far:1", "sh", "-c",
                        "if [ $RANK = 1 ]; then kill -9 $PPID; fi; exec sleep 1000"}});
   EXPECT_EQ(bprun.finish(), 75);
@@ -117,14 +117,14 @@ TEST(FakeSsh, AConnectionThatBreaksLosesTheHost) {
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
-// bprun heard nothing of the host for longer than a host may be silent: it did not listen.
+// While bprun is stopped, it hears nothing of the host for longer than a host may be silent.
 TEST(FakeSsh, CtrlZLosesNoHost) {
   BprunProcess bprun(
       {{"--ssh", fake_ssh(":"), "-H", "localhost:1,far:1", rank_program(), "pause"}});
   ASSERT_TRUE(bprun.wait_for("[0] ready\n"));
   ASSERT_TRUE(bprun.wait_for("[1] ready\n"));
   bprun.signal(SIGTSTP);
-  ASSERT_TRUE(bprun.wait_until_stopped(3)) << "bprun and the ranks, but no agent";
+  ASSERT_TRUE(bprun.wait_until_stopped(3)) << "bprun and both ranks must stop, but no agent";
   ::sleep(10);
   bprun.signal(SIGCONT);
   ASSERT_TRUE(bprun.wait_until_stopped(0));
@@ -134,7 +134,7 @@ TEST(FakeSsh, CtrlZLosesNoHost) {
   EXPECT_THAT(bprun.err(), testing::Not(HasSubstr("lost")));
 }
 
-TEST(FakeSsh, AMissingSshIsSaid) {
+TEST(FakeSsh, AMissingSshIsReported) {
   BprunProcess bprun({{"--ssh", "/no/such/ssh", "-H", "a:1", "true"}});
   EXPECT_EQ(bprun.finish(), 70);
   EXPECT_EQ(bprun.err(), "bprun: cannot run /no/such/ssh: there is no /no/such/ssh\n");

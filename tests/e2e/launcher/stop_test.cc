@@ -1,4 +1,4 @@
-// However bprun ends, nobody is left.
+// However bprun ends, no process of the job is left.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -13,20 +13,21 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// Waits until both ranks have their families: 2 x 4 processes beside bprun and its agents.
+// Waits until both ranks have started their descendants: 2 x 4 processes besides bprun and its
+// agents.
 void wait_for_families(BprunProcess& bprun) {
   ASSERT_TRUE(bprun.wait_for("[0] ready\n"));
   ASSERT_TRUE(bprun.wait_for("[1] ready\n"));
   ASSERT_GE(bprun.marked(), 8);
 }
 
-TEST(Stop, CtrlCKillsWhatDoesNotListen) {
+TEST(Stop, CtrlCKillsRanksThatIgnoreIt) {
   BprunProcess bprun(
       {{"-H", "localhost:1,127.0.0.1:1", "--grace", "100ms", rank_program(), "family"}});
   wait_for_families(bprun);
   bprun.signal(SIGINT);
   EXPECT_EQ(bprun.finish(), 130);
-  EXPECT_EQ(bprun.marked(), 0) << "before bprun ends, not soon after";
+  EXPECT_EQ(bprun.marked(), 0) << "no process may be left when bprun has ended";
   EXPECT_THAT(bprun.err(),
               HasSubstr("bprun: SIGINT: stopping 2 ranks, at most 0.1 s (press Ctrl-C again to "
                         "kill)\nbprun: ranks 0,1 still run after 0.1 s (--grace): killing them\n"));
@@ -43,7 +44,7 @@ TEST(Stop, ASecondCtrlCKillsAtOnce) {
   EXPECT_THAT(bprun.err(), HasSubstr("\nbprun: SIGINT again: killing ranks 0,1\n"));
 }
 
-TEST(Stop, SigkillOfBprunLeavesNobody) {
+TEST(Stop, SigkillOfBprunLeavesNoProcess) {
   BprunProcess bprun({{"-H", "localhost:1,127.0.0.1:1", rank_program(), "family"}});
   wait_for_families(bprun);
   bprun.signal(SIGKILL);
@@ -51,7 +52,7 @@ TEST(Stop, SigkillOfBprunLeavesNobody) {
   EXPECT_EQ(bprun.finish(), 128 + SIGKILL);
 }
 
-TEST(Stop, LeftoversOfAGoodRunAreStopped) {
+TEST(Stop, LeftoverProcessesOfASuccessfulRunAreStopped) {
   BprunProcess bprun({{"-n", "2", "sh", "-c", "setsid sleep 1000 & sleep 1000 & exit 0"}});
   EXPECT_EQ(bprun.finish(), 0);
   EXPECT_EQ(bprun.marked(), 0);
@@ -79,13 +80,13 @@ TEST(Stop, RanksThatSaveEndTheJobWith75) {
   }
 }
 
-// For longer than a silent rank is borne, and then for as long again.
-TEST(Stop, CtrlZSuspendsAllAndNobodyCountsAsSilentAfterwards) {
+// The job is stopped for 2 s and then runs for 2 s; a rank may be silent for 1 s.
+TEST(Stop, CtrlZSuspendsAllAndNoRankCountsAsSilentAfterwards) {
   BprunProcess bprun({{"-n", "2", "--kill-silent=1s", rank_program(), "join", "save"}});
   ASSERT_TRUE(bprun.wait_for("[0] joined\n"));
   ASSERT_TRUE(bprun.wait_for("[1] joined\n"));
   bprun.signal(SIGTSTP);
-  ASSERT_TRUE(bprun.wait_until_stopped(3)) << "bprun and the ranks, but not the agent";
+  ASSERT_TRUE(bprun.wait_until_stopped(3)) << "bprun and both ranks must stop, but not the agent";
   ::sleep(2);
   bprun.signal(SIGCONT);
   ASSERT_TRUE(bprun.wait_until_stopped(0));
@@ -96,13 +97,13 @@ TEST(Stop, CtrlZSuspendsAllAndNobodyCountsAsSilentAfterwards) {
   EXPECT_THAT(bprun.out(), HasSubstr("[0] saved\n"));
 }
 
-// For longer than a collective or a wait in the store may last: between hosts, within one, and
-// between collectives.
+// The job is stopped for 9 s. A collective and a wait in the store have a timeout of 8 s, between
+// hosts, within a host, and between collectives.
 TEST(Stop, CtrlZDoesNotCountAgainstTheTimeoutOfACollective) {
   BprunProcess bprun({{"-H", "localhost:2,127.0.0.1:2", rank_program(), "be-suspended", "8000"}});
   ASSERT_TRUE(bprun.wait_for("[3] waiting\n")) << bprun.err();
   bprun.signal(SIGTSTP);
-  ASSERT_TRUE(bprun.wait_until_stopped(5)) << "bprun and the ranks";
+  ASSERT_TRUE(bprun.wait_until_stopped(5)) << "bprun and the four ranks must stop";
   ::sleep(9);
   bprun.signal(SIGCONT);
   ASSERT_TRUE(bprun.wait_until_stopped(0));
@@ -113,7 +114,7 @@ TEST(Stop, CtrlZDoesNotCountAgainstTheTimeoutOfACollective) {
   }
 }
 
-TEST(Stop, UserSignalsArePassedOn) {
+TEST(Stop, UserSignalsAreForwarded) {
   BprunProcess bprun({{"-n", "1", "sh", "-c",
                        "trap 'echo one' USR1; trap 'echo two; exit 0' USR2; echo ready; "
                        "while :; do sleep 0.01; done"}});
@@ -125,9 +126,9 @@ TEST(Stop, UserSignalsArePassedOn) {
   EXPECT_THAT(bprun.out(), HasSubstr("[0] two\n"));
 }
 
-// The ranks begin with what bprun ignores ignored, too. SIGHUP and SIGINT come before SIGUSR1 where
-// all are pending.
-TEST(Stop, ASignalThatWasIgnoredFromTheStartStaysSo) {
+// The ranks begin with the ignored signals of bprun. If several are pending, SIGHUP and SIGINT are
+// delivered before SIGUSR1.
+TEST(Stop, ASignalThatBprunInheritsAsIgnoredStaysIgnored) {
   const auto run = [](std::vector<std::string> before, const std::vector<int>& signals) {
     BprunProcess bprun({.arguments = {"-n", "1", "sh", "-c",
                                       "trap 'echo one; exit 0' USR1; grep SigIgn "
@@ -149,7 +150,7 @@ TEST(Stop, ASignalThatWasIgnoredFromTheStartStaysSo) {
             "[0] SigIgn:\t0000000000000000\n[0] one\n");
 }
 
-// srun passes a batch system's warning to what it started itself: the agents.
+// srun sends a batch system's warning only to the processes that it started, which are the agents.
 TEST(Stop, UserSignalsToAnAgentReachItsRanks) {
   BprunProcess bprun({{"-n", "1", "sh", "-c",
                        "trap 'echo one; exit 0' USR1; kill -USR1 $PPID; "

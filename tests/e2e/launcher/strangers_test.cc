@@ -1,4 +1,4 @@
-// Jobs while strangers connect to every port that opens, from the moment that it opens.
+// Jobs under attack: foreign clients connect to every port as soon as it opens.
 #include "tests/support/strangers.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // bprun doctor and bprun gpus, on this machine and on hosts behind ssh. The GPUs are those of
-// fake_nvml.cc, which lies on LD_LIBRARY_PATH.
+// fake_nvml.cc, whose library is on LD_LIBRARY_PATH.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ std::string two_gpus() {
                 ",999999999\nNVIDIA B|85899345920|0|0|");
 }
 
-TEST(Doctor, LooksAtThisMachine) {
+TEST(Doctor, ChecksThisMachine) {
   BprunProcess bprun({{"doctor", "/etc/passwd"}});
   EXPECT_EQ(bprun.finish(), 0) << bprun.out();
   EXPECT_THAT(bprun.out(), ContainsRegex("^localhost\n  ok    reach    this machine, "));
@@ -40,7 +40,7 @@ TEST(Doctor, LooksAtThisMachine) {
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
-TEST(Doctor, FailsForDataThatIsNotThereAndSaysWhatMendsIt) {
+TEST(Doctor, FailsForMissingDataAndSuggestsAFix) {
   BprunProcess bprun({{"doctor", "no such data"}});
   EXPECT_EQ(bprun.finish(), 1);
   EXPECT_THAT(bprun.out(), HasSubstr("\n  fail  data     no such data: No such file or directory\n"
@@ -48,7 +48,7 @@ TEST(Doctor, FailsForDataThatIsNotThereAndSaysWhatMendsIt) {
   EXPECT_THAT(bprun.out(), HasSubstr(" 1 fail\n"));
 }
 
-TEST(Doctor, NamesAHostThatIsOutOfReachAndGoesOn) {
+TEST(Doctor, NamesAnUnreachableHostAndContinues) {
   BprunProcess bprun(
       {{"doctor", "-H", "localhost,far", "--ssh", "sh -c 'echo no way >&2; exit 9'", "--json"}});
   EXPECT_EQ(bprun.finish(), 1);
@@ -68,16 +68,17 @@ TEST(Doctor, GivesUpOnAHostThatDoesNotAnswer) {
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }
 
-TEST(Doctor, RefusesWhatItDoesNotKnow) {
+TEST(Doctor, RefusesUnknownOptions) {
   BprunProcess bprun({{"doctor", "--grace", "1s"}});
   EXPECT_EQ(bprun.finish(), 2);
   EXPECT_THAT(bprun.err(), HasSubstr("bprun doctor: "));
   EXPECT_THAT(bprun.err(), HasSubstr("\n  hint: bprun doctor --help"));
 }
 
-// Builds with sanitizers have another linker.
+// Builds with sanitizers use another linker.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// The start of a job pays for each twice: libhwy, which kernels of bp::comm need, takes 4 ms.
+// Every library delays the start of a job twice, in bprun and in its agent. Loading libhwy, which
+// the kernels of bp::comm need, takes 4 ms.
 TEST(Start, LoadsNoLibraryThatOnlyRanksNeed) {
   BprunProcess bprun({.arguments = {}, .environment = {"LD_TRACE_LOADED_OBJECTS=1"}});
   EXPECT_EQ(bprun.finish(), 0);
@@ -87,7 +88,7 @@ TEST(Start, LoadsNoLibraryThatOnlyRanksNeed) {
 }
 #endif
 
-TEST(Tools, HelpBearsTheirNameAndFitsATerminal) {
+TEST(Tools, HelpHasTheirNameAndFitsATerminal) {
   for (const std::string tool : {"doctor", "gpus"}) {
     BprunProcess bprun({{tool, "--help"}});
     EXPECT_EQ(bprun.finish(), 0);
@@ -120,7 +121,7 @@ TEST(Doctor, IsStillAProgramsNameAfterTwoDashes) {
   EXPECT_THAT(bprun.first_error_line(), HasSubstr("doctor was not found on localhost"));
 }
 
-TEST(Gpus, AreListedWithWhoUsesThem) {
+TEST(Gpus, AreListedWithTheirProcesses) {
   BprunProcess bprun({.arguments = {"gpus"}, .environment = {two_gpus()}});
   EXPECT_EQ(bprun.finish(), 0);
   EXPECT_THAT(bprun.out(), HasSubstr("localhost: 2 GPUs, driver 550.54\n"));
@@ -155,7 +156,7 @@ TEST(Gpus, OfAMachineWithoutADriverAreNone) {
   BprunProcess bprun({.arguments = {"gpus"}, .environment = {"LD_LIBRARY_PATH="}});
   EXPECT_EQ(bprun.finish(), 0);
   if (bprun.out().find("none") == std::string::npos) {
-    GTEST_SKIP() << "this machine has a driver of its own";
+    GTEST_SKIP() << "this machine has a real driver";
   }
   EXPECT_EQ(bprun.out(), "localhost: none: no NVIDIA driver (libnvidia-ml.so.1 was not found)\n");
 }
@@ -176,7 +177,7 @@ BprunProcess with_gpus(std::vector<std::string> arguments) {
   return BprunProcess({.arguments = std::move(arguments), .environment = {two_gpus()}});
 }
 
-TEST(GpuJob, EachRankFindsTheGpusOfItsHost) {
+TEST(GpuJob, EachRankSeesTheGpusOfItsHost) {
   BprunProcess bprun = with_gpus(
       {"-n", "2", "--gpus", "least:2", "printenv", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"});
   EXPECT_EQ(bprun.finish(), 0);
@@ -188,13 +189,13 @@ TEST(GpuJob, EachRankFindsTheGpusOfItsHost) {
                                    ::getpid(), " \\(.*load 97 %, 12.0 GiB of 80.0 GiB used$")));
 }
 
-TEST(GpuJob, HasARankForEachGpuWhereNobodySaysHowMany) {
+TEST(GpuJob, HasOneRankPerGpuByDefault) {
   BprunProcess bprun = with_gpus({"--gpus", "all", "printenv", "WORLD_SIZE"});
   EXPECT_EQ(bprun.finish(), 0);
   EXPECT_THAT(bprun.out(), HasSubstr("[1] 2\n"));
 }
 
-TEST(GpuJob, LogicalHostsOfAMachineShareItsGpusOut) {
+TEST(GpuJob, LogicalHostsOfAMachineDivideItsGpus) {
   BprunProcess bprun = with_gpus(
       {"-H", "localhost:1,127.0.0.1:1", "--gpus", "all", "printenv", "CUDA_VISIBLE_DEVICES"});
   EXPECT_EQ(bprun.finish(), 0);
@@ -202,7 +203,7 @@ TEST(GpuJob, LogicalHostsOfAMachineShareItsGpusOut) {
   EXPECT_THAT(bprun.out(), HasSubstr("[1] 1\n"));
 }
 
-TEST(GpuJob, SharesGpusOnlyWhenAskedTo) {
+TEST(GpuJob, SharesGpusOnlyOnRequest) {
   BprunProcess refused = with_gpus({"-n", "3", "--gpus", "0,1", "true"});
   EXPECT_EQ(refused.finish(), 69);
   EXPECT_EQ(refused.err(),
@@ -216,13 +217,13 @@ TEST(GpuJob, SharesGpusOnlyWhenAskedTo) {
   }
 }
 
-TEST(GpuJob, IsRefusedWhereAGpuIsNotThere) {
+TEST(GpuJob, IsRefusedIfAGpuDoesNotExist) {
   BprunProcess bprun = with_gpus({"--gpus", "7", "true"});
   EXPECT_EQ(bprun.finish(), 69);
   EXPECT_EQ(bprun.err(), "bprun: host localhost has no GPU 7: it has 2 (bprun gpus lists them)\n");
 }
 
-// What bash would offer for the last of these words.
+// Returns what bash offers to complete the last of these words.
 std::string completed(const std::string& words, int last) {
   const std::string script =
       concat("source <(", BP_BIN_DIR, "/bprun --completion bash); COMP_WORDS=(", words,
@@ -239,7 +240,8 @@ TEST(Completion, KnowsOptionsTheirValuesAndTools) {
   EXPECT_EQ(completed("bprun --prefix h", 2), "horovod\n");
   EXPECT_EQ(completed("bprun -n ''", 2), "\n");
   EXPECT_EQ(completed("bprun docto", 1), "doctor\n");
-  EXPECT_EQ(completed("bprun -n 2 sh /proc/cpuinf", 4), "/proc/cpuinfo\n") << "the program's own";
+  EXPECT_EQ(completed("bprun -n 2 sh /proc/cpuinf", 4), "/proc/cpuinfo\n")
+      << "bash must complete the program's arguments as files";
 }
 
 using SshDoctor = SshTest;
