@@ -1,4 +1,4 @@
-// The main job over real ssh: two uneven hosts behind sshd of the test's own.
+// The main job over real ssh, on two hosts of unequal size behind sshd that the test starts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,10 +26,10 @@ TEST_F(BertTrainOverSsh, Trains) {
   EXPECT_EQ(bprun.marked(), 0);
 }
 
-TEST_F(BertTrainOverSsh, AMistakeIsSaidOnceAndNobodyStays) {
+TEST_F(BertTrainOverSsh, AMistakeEndsTheJobAndLeavesNoProcess) {
   BprunProcess bprun = run({"-H", "h1:2,h2:1", BP_BIN_DIR "/bert_train", folder() + "/none.csv"});
   EXPECT_EQ(bprun.finish(), 66) << bprun.err();
-  // The leader of each host finds out; whoever is first speaks.
+  // The leader of each host finds the mistake, and bprun reports the one that ends first.
   EXPECT_THAT(bprun.err(), ContainsRegex("bprun: FAILED  rank (0 on h1|2 on h2)"));
   EXPECT_EQ(bprun.marked_at_last(), 0);
 }

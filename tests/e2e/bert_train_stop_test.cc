@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM on bert_train without bprun: in training, preparing and scoring.
+// Ctrl-C and SIGTERM while bert_train trains, prepares and scores, mostly without bprun.
 #include <gmock/gmock.h>
 
 #include "tests/e2e/trained_run.h"
@@ -12,8 +12,9 @@ using ::testing::Not;
 
 class BertTrainStop : public test::TrainedRun {
  protected:
-  // Starts bert_train as from a terminal, waits until `ready` succeeds, then does `then` with its
-  // $pid. The code and the output are bert_train's.
+  // Starts bert_train with the default action of SIGINT, as a terminal does, waits until the
+  // command `ready` succeeds, and runs `then`, in which $pid is bert_train. Returns the code and
+  // output of bert_train.
   static Ended stopped(const std::string& arguments,
                        const std::string& ready,
                        const std::string& then) {
@@ -27,7 +28,7 @@ class BertTrainStop : public test::TrainedRun {
   }
 };
 
-TEST_F(BertTrainStop, CtrlCInTrainingSavesAndSaysHowToContinue) {
+TEST_F(BertTrainStop, CtrlCWhileTrainingSavesAndPrintsHowToResume) {
   const Ended ended = stopped(trains("c"), "grep step.:1, c/metrics.jsonl", "kill -INT $pid");
   EXPECT_EQ(ended.code, 130) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("bert_train: Ctrl-C: stopping (press Ctrl-C again to end at "
@@ -41,7 +42,7 @@ TEST_F(BertTrainStop, CtrlCInTrainingSavesAndSaysHowToContinue) {
 }
 
 TEST_F(BertTrainStop, ASecondCtrlCEndsAtOnce) {
-  // Suspended between the two, so that the first cannot have been acted upon.
+  // bert_train is stopped while the first signal arrives, but it may still save before the second.
   const Ended ended = stopped(trains("s"), "grep step.:1, s/metrics.jsonl",
                               "kill -STOP $pid; kill -INT $pid; kill -CONT $pid; "
                               "until grep -q Ctrl-C log; do :; done; kill -INT $pid");
@@ -52,7 +53,7 @@ TEST_F(BertTrainStop, ASecondCtrlCEndsAtOnce) {
   }
 }
 
-TEST_F(BertTrainStop, InPreparingKeepsWhatIsPrepared) {
+TEST_F(BertTrainStop, WhilePreparingKeepsWhatIsPrepared) {
   write_rows("many.csv", 150'000, 0);
   const Ended ended = stopped("prep many.csv", "ls many.sqlite.part-*", "kill -INT $pid");
   EXPECT_EQ(ended.code, 130) << ended.output;
@@ -64,7 +65,7 @@ TEST_F(BertTrainStop, InPreparingKeepsWhatIsPrepared) {
   (void)in_folder("rm many.*");
 }
 
-TEST_F(BertTrainStop, InEvaluationLeavesNothingBehind) {
+TEST_F(BertTrainStop, WhileScoringLeavesNoFiles) {
   write_rows("long.csv", 60'000, 0);
   const auto before = names();
   for (const char* ready : {"ls tmp/bert_train-*/store.sqlite.part-*", "test -z \"$(ls tmp)\""}) {
@@ -79,7 +80,7 @@ TEST_F(BertTrainStop, InEvaluationLeavesNothingBehind) {
   std::filesystem::remove(path("long.csv"));
 }
 
-TEST_F(BertTrainStop, UnderBprunTooPreparingEndsInGoodOrder) {
+TEST_F(BertTrainStop, UnderBprunPreparingAlsoEndsProperly) {
   write_rows("many.csv", 150'000, 0);
   const Ended ended = in_folder(
       "{ " BP_BIN_DIR

@@ -1,4 +1,4 @@
-// bert_train as a user meets it: alone and under bprun, by its exit codes, lines and files.
+// bert_train through its program, alone and under bprun: its exit codes, output and files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -48,8 +48,8 @@ std::vector<TraceLine> read_trace(const std::string& path) {
   return lines;
 }
 
-// A timeline with all that a step does, and the all-reduce of a bucket that begins before backward
-// has ended.
+// Expects a timeline with all parts of a step, and at least one all-reduce of a bucket that begins
+// before backward has ended.
 void expect_buckets_beside_backward(const std::string& path) {
   SCOPED_TRACE(path);
   std::ifstream in(path);
@@ -65,7 +65,7 @@ void expect_buckets_beside_backward(const std::string& path) {
   }
   for (const char* name : {"wait for data", "forward", "backward", "wait for gradients", "step",
                            "records", "evaluation", "checkpoint"}) {
-    // Rank 0 alone saves.
+    // Only rank 0 saves.
     if (std::string(name) != "checkpoint" || path.ends_with("-0.json")) {
       EXPECT_EQ(names.count(name), 1U) << name;
     }
@@ -77,7 +77,7 @@ void expect_buckets_beside_backward(const std::string& path) {
   EXPECT_TRUE(std::ranges::any_of(buckets, in_backward)) << buckets.size() << " buckets";
 }
 
-// The largest difference between two files of F32 tensors of the same names.
+// The largest difference between two files of F32 tensors with the same names.
 double largest_difference(const std::string& a, const std::string& b) {
   const auto floats = [](const std::string& path) {
     SafetensorsReader reader(path);
@@ -173,7 +173,7 @@ TEST_F(BertTrain, FourLayoutsTrainTheSameModel) {
   }
 }
 
-TEST_F(BertTrain, ARunLeavesAllItsFilesAndItsScoresComeAgain) {
+TEST_F(BertTrain, ARunWritesAllItsFilesAndItsScoresAreReproducible) {
   const Ended trained = bprun("-H localhost:2,127.0.0.1:1",
                               "data.csv --model tiny --epochs 2 --batch 8 --run r --trace t");
   ASSERT_EQ(trained.code, 0) << trained.output;
@@ -184,7 +184,8 @@ TEST_F(BertTrain, ARunLeavesAllItsFilesAndItsScoresComeAgain) {
                            "predictions.csv", "summary.json", "report.html"}) {
     EXPECT_TRUE(std::filesystem::exists(path(concat("r/", file)))) << file;
   }
-  // Each of the 240 rows for training once an epoch, by what the ranks really used.
+  // By the traces of all ranks, each of the 240 rows for training was used once in each of two
+  // epochs.
   std::multiset<std::int64_t> seen;
   for (int rank = 0; rank < 3; ++rank) {
     for (const TraceLine& line : read_trace(path(concat("t/rank-", rank, ".jsonl")))) {
@@ -219,7 +220,7 @@ TEST_F(BertTrain, ARunLeavesAllItsFilesAndItsScoresComeAgain) {
   EXPECT_TRUE(summary.contains("dev") && summary.contains("test"));
 }
 
-TEST_F(BertTrain, MistakesHaveOneLineAHintAndTheirCode) {
+TEST_F(BertTrain, MistakesHaveOneLineAHintAndTheirExitCode) {
   std::ofstream(path("empty.csv"));
   std::ofstream(path("same.csv")) << "text,label\none,a\ntwo,a\n";
   std::ofstream(path("quote.csv")) << "text,label\n\"a,b\n";
@@ -253,28 +254,28 @@ TEST_F(BertTrain, MistakesHaveOneLineAHintAndTheirCode) {
     EXPECT_EQ(std::count(ended.output.begin(), ended.output.end(), '\n'), 2) << ended.output;
     EXPECT_FALSE(std::filesystem::exists(path("runs/data")));
   }
-  // Nothing half made is left.
+  // No unfinished store may be left.
   for (const auto& entry : std::filesystem::directory_iterator(path(""))) {
-    if (entry.path().filename() == "same.sqlite") continue;  // nothing is wrong with the store
+    if (entry.path().filename() == "same.sqlite") continue;  // this store itself is valid
     EXPECT_THAT(entry.path().string(), Not(HasSubstr(".sqlite"))) << entry.path();
   }
-  // On several ranks one line does too, and the code stays.
+  // Several ranks must print the hint once, too, and end with the same code.
   const Ended ranks = bprun("-n 3", "quote.csv");
   EXPECT_EQ(ranks.code, 65) << ranks.output;
-  std::size_t said = 0;
+  std::size_t hints = 0;
   for (std::size_t at = 0; (at = ranks.output.find("] hint: ", at)) != std::string::npos; ++at) {
-    ++said;
+    ++hints;
   }
-  EXPECT_EQ(said, 1U) << ranks.output;
+  EXPECT_EQ(hints, 1U) << ranks.output;
 }
 
-TEST_F(BertTrain, ABackendThatIsNotThereHasItsOwnCode) {
+TEST_F(BertTrain, AMissingBackendHasItsOwnExitCode) {
   const Ended ended = bprun("-n 2 --env BP_BACKEND=gloo --env BP_PLUGIN_DIR=/nowhere", "data.csv");
   EXPECT_EQ(ended.code, 69) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("libbp_gloo.so was not found in: /nowhere"));
 }
 
-TEST_F(BertTrain, Bf16IsWarnedOfWhereItIsSlow) {
+TEST_F(BertTrain, WarnsOfBf16WhereItIsSlow) {
   const std::string processor = read("/proc/cpuinfo");
   const bool x86 = processor.find("GenuineIntel") != std::string::npos ||
                    processor.find("AuthenticAMD") != std::string::npos;
@@ -298,7 +299,7 @@ TEST_F(BertTrain, SigtermSavesACheckpointAndExits75) {
   EXPECT_THAT(ended.output,
               HasSubstr("bert_train data.csv --model tiny --steps 1000000 --run r\n"));
   EXPECT_TRUE(std::filesystem::exists(path("r/checkpoints/latest/model.safetensors")));
-  EXPECT_EQ(bert_train("eval r").code, 0) << "with the model of the last checkpoint";
+  EXPECT_EQ(bert_train("eval r").code, 0) << "eval must use the model of the last checkpoint";
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks what the ranks of a finished run really did, by the --trace FOLDER that they wrote: in every
-epoch each sample of the store's train split was used exactly once over all ranks, and after every step
-all ranks held the same parameters. A run may have gone on with another number of ranks; no step lies in
-two epochs. Prints one line; exits 1 with the first thing that is not so.
+"""Checks what the ranks of a finished run did, by the folder that they wrote with --trace: in every epoch, all
+ranks together used each sample of the store's train split exactly once, and after every step all ranks held the
+same parameters. The run may have been resumed with another number of ranks. No step lies in two epochs. Prints one
+line, or exits with 1 and the first violation.
 
   check_trace.py TRACE STORE EPOCHS"""
 
@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 
 
 def read(folder):
-    """The lines of all ranks, by step."""
+    """Returns the lines of all ranks, by step."""
     steps = defaultdict(list)
     for path in sorted(folder.glob("rank-*.jsonl")):
         with path.open() as lines:
@@ -29,7 +29,7 @@ def main():
     with sqlite3.connect(store) as database:
         expected = {row[0] for row in database.execute("SELECT sample_id FROM train_samples")}
     if not steps or sorted(steps) != list(range(1, len(steps) + 1)):
-        sys.exit(f"the {len(steps)} steps are not those from 1 on without a gap")
+        sys.exit(f"the {len(steps)} steps do not run from 1 to {len(steps)} without a gap")
     worlds, used, epoch = [], Counter(), 0
     for step in range(1, len(steps) + 1):
         lines = steps[step]

@@ -1,4 +1,4 @@
-// Data on a bad day: hosts without it, no memory, no room on the disk.
+// Faults with data: a host without it, too little memory, a full disk.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@ class DataFaults : public ::testing::Test {
     }
   }
 
-  // Runs a script in the folder, with the programs on PATH; `by` goes before it.
+  // Runs a script in the folder, with the programs on PATH. The words `by` precede its command.
   [[nodiscard]] Ended script(const std::string& text, const std::string& by = "") const {
     std::ofstream(path("job.sh")) << "PATH=" BP_BIN_DIR ":$PATH\n" << text;
     return shell(concat("cd ", folder_, " && ", by, " sh ./job.sh"));
@@ -48,11 +48,11 @@ class DataFaults : public ::testing::Test {
   std::string folder_;
 };
 
-TEST_F(DataFaults, AHostWithoutTheDataIsSentTheStore) {
+TEST_F(DataFaults, AHostWithoutTheDataReceivesTheStore) {
   write_rows(200, 5);
   std::filesystem::create_directory(path("host0"));
   std::filesystem::rename(path("data.csv"), path("host0/data.csv"));
-  // Each host has a folder of its own; the second has none yet.
+  // Each logical host has its own folder. That of the second is empty.
   const std::string job =
       "mkdir -p host$GROUP_RANK\ncd host$GROUP_RANK\n"
       "exec bert_train data.csv --model tiny --steps 2 --batch 8 --run run";
@@ -69,7 +69,7 @@ TEST_F(DataFaults, AHostWithoutTheDataIsSentTheStore) {
   EXPECT_EQ(read(path("host0/data.sqlite")) == read(path("host1/data.sqlite")), true);
 }
 
-TEST_F(DataFaults, WithoutMemoryTheBatchIsNamedAndASmallerOne) {
+TEST_F(DataFaults, WithoutMemoryNamesTheBatchAndSuggestsASmallerOne) {
   write_rows(300, 400);
   const std::string common =
       "bert_train data.csv --model tiny --max-length 512 --vocab-size 100 --split 1,0,0 ";
@@ -88,9 +88,9 @@ TEST_F(DataFaults, WithoutMemoryTheBatchIsNamedAndASmallerOne) {
   EXPECT_THAT(ended.output, HasSubstr("hint: try --batch 150 --accumulate 2"));
 }
 
-TEST_F(DataFaults, OnAFullDiskOneLineNamesTheFileAndWhatIsMissing) {
+TEST_F(DataFaults, OnAFullDiskOneLineNamesTheFileAndTheMissingRoom) {
   if (shell("unshare -rm true").code != 0) {
-    GTEST_SKIP() << "mount namespaces are not permitted here";
+    GTEST_SKIP() << "this machine permits no mount namespaces";
   }
   write_rows(3000, 20);
   const auto on_disk_of = [&](const std::string& size, const std::string& job) {
@@ -105,7 +105,7 @@ TEST_F(DataFaults, OnAFullDiskOneLineNamesTheFileAndWhatIsMissing) {
   EXPECT_THAT(store.output, HasSubstr("database or disk is full"));
   EXPECT_THAT(store.output, HasSubstr(" more are needed, "));
   EXPECT_EQ(std::count(store.output.begin(), store.output.end(), '\n'), 2)
-      << "nothing is left: " << store.output;
+      << "no file may be left: " << store.output;
   const Ended run =
       on_disk_of("400k", "bert_train data.csv --model tiny --steps 2 --batch 8 --run full/r");
   EXPECT_EQ(run.code, 70) << run.output;

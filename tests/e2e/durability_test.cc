@@ -1,6 +1,7 @@
-// bert_train as it is, with the recorder before its C library: what a power cut at any moment of a
-// preparation, a run and a scoring leaves, as the readers of the product see it. unit_durability
-// and unit_model_durability look at more states of each part.
+// Records the file operations of the real bert_train by a library that is loaded before the C
+// library, and reads with the product's readers what a power cut at any moment of preparing,
+// training and scoring would leave. unit_durability and unit_model_durability check more states of
+// each part.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +31,7 @@ using ::testing::IsEmpty;
 
 class Durability : public ::testing::Test {
  protected:
-  // Few weights, so that hundreds of states are soon looked at.
+  // The model has few weights, so that hundreds of states can be checked quickly.
   void SetUp() override {
     fs::create_directories(scratch_.path("work"));
     scratch_.write("config.json",
@@ -47,7 +48,8 @@ class Durability : public ::testing::Test {
 
   [[nodiscard]] std::string work() const { return scratch_.path("work"); }
 
-  // What the program does in the folder `work` until it ends with 0; then comes a mark.
+  // Records the operations of the program in the folder `work` until it ends with 0, followed by a
+  // mark.
   FileRecord record_of(const std::string& arguments) {
     const test::FileTree before = test::tree_of(work());
     const std::string record = scratch_.write("record", "");
@@ -68,7 +70,7 @@ constexpr const char* kTraining =
     "rows.csv --store work/rows.sqlite --vocab vocab.txt --model . --run work/run --epochs 2 "
     "--max-length 16 --batch 8 --save-every 3";
 
-// Absent, or as it is at the end.
+// The file must be absent or complete, and complete if the program had ended.
 void expect_none_or_whole(const PowerCut& cut, const std::string& whole, const std::string& name) {
   const std::string path = cut.folder + "/" + name;
   EXPECT_TRUE(fs::exists(path) || cut.marks == 0) << name;
@@ -77,7 +79,7 @@ void expect_none_or_whole(const PowerCut& cut, const std::string& whole, const s
   }
 }
 
-TEST_F(Durability, OfARunFromItsDataToItsReport) {
+TEST_F(Durability, ARunSurvivesAPowerCutAtAnyMoment) {
   const FileRecord record = record_of(kTraining);
   ASSERT_FALSE(HasFailure());
   const auto look = [&](const PowerCut& cut) {
@@ -95,7 +97,8 @@ TEST_F(Durability, OfARunFromItsDataToItsReport) {
     const CheckpointFolder checkpoints(run.checkpoints());
     const CheckpointFolder::Found found = checkpoints.newest_complete();
     EXPECT_THAT(found.skipped, IsEmpty());
-    EXPECT_TRUE(found.step || !fs::exists(run.file("model"))) << "nothing to resume from";
+    EXPECT_TRUE(found.step || !fs::exists(run.file("model")))
+        << "a model without a complete checkpoint";
     if (found.step) {
       const ResumePoint point = choose_resume_point(run, "auto", [](const std::string&) {});
       EXPECT_EQ(point.state.step, *found.step);

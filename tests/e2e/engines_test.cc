@@ -1,4 +1,5 @@
-// Ranks that the real launchers of other engines start, where they are installed.
+// Ranks that the launchers of other engines start. A test is skipped if its engine is not
+// installed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,16 +35,16 @@ TEST_P(Engine, RanksMeetAndReduce) {
                                   HasSubstr(two_nodes ? "3 ranks on 2 hosts" : "on 1 hosts")));
 }
 
-TEST_P(Engine, TurnedOffEachIsAlone) {
+TEST_P(Engine, WithEngineNoneEachRankRunsAlone) {
   const Ended ended = under("BP_ENGINE=none", "consumer");
   if (ended.code == 77) GTEST_SKIP() << ended.output;
   EXPECT_EQ(ended.code, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("mean of 1 measurements on 1 ranks: 1.00"));
 }
 
-// What the engine makes of it is its own: the exit code, and whether the others have the time to
-// say what they saw (Hydra kills them at once). Rank 0 takes the job's store along.
-TEST_P(Engine, TheOthersSayThatARankHasDied) {
+// The exit code depends on the engine, and so does the time that the other ranks have to report the
+// failure: Hydra, MPICH's launcher, kills them at once. The job's store ends with rank 0.
+TEST_P(Engine, TheOtherRanksReportTheDeadRank) {
   const std::map<std::string, int> codes{
       {"openmpi", 137}, {"mpich", 9}, {"torchrun", 1}, {"slurm", 137}};
   for (const int victim : {1, 0}) {
@@ -64,7 +65,8 @@ TEST_P(Engine, TheOthersSayThatARankHasDied) {
   }
 }
 
-// salloc's shell is no step: bprun places the ranks, on two nodes that are this machine.
+// The shell of salloc is no step of the job, so bprun places the ranks itself, on two nodes that
+// are this machine.
 TEST(Allocation, BprunTakesTheHostsOfSlurm) {
   const Ended ended = shell(concat(BP_SOURCE_DIR, "/tests/e2e/with_slurm salloc -N2 -n3 ",
                                    BP_BIN_DIR, "/bprun ", BP_BIN_DIR, "/consumer"));

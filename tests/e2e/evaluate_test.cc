@@ -1,4 +1,5 @@
-// bert_train eval, and what protects the store that a run needs, as a user meets them.
+// bert_train eval, and the protection of the store that a run needs, through the program that users
+// run.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -16,7 +17,7 @@ using ::testing::Not;
 
 class EvaluateRun : public test::TrainedRun {};
 
-TEST_F(EvaluateRun, AFileIsScoredWholeAndNothingIsLeftBesideIt) {
+TEST_F(EvaluateRun, AFileIsScoredWholeAndLeavesNoFiles) {
   const auto before = names();
   const Ended run = bert_train("eval r other.csv");
   ASSERT_EQ(run.code, 0) << run.output;
@@ -37,7 +38,7 @@ TEST_F(EvaluateRun, AFileIsScoredWholeAndNothingIsLeftBesideIt) {
   EXPECT_EQ(names(), before);
 }
 
-TEST_F(EvaluateRun, TheRunsOwnSplitsNeedNeitherItsStoreNorLeaveOne) {
+TEST_F(EvaluateRun, TheRunsOwnSplitsNeedNoStoreAndLeaveNone) {
   const auto line = [](const std::string& arguments, const std::string& begin) {
     const Ended ended = bert_train("eval " + arguments);
     EXPECT_EQ(ended.code, 0) << ended.output;
@@ -54,7 +55,7 @@ TEST_F(EvaluateRun, TheRunsOwnSplitsNeedNeitherItsStoreNorLeaveOne) {
   const auto before = names();
   EXPECT_EQ(line("r", "test: "), test);
   EXPECT_EQ(names(), before);
-  // Another file in the place of the run's has other splits.
+  // A file that replaces the run's data would have other splits.
   std::filesystem::rename(path("data.csv"), path("data.away"));
   std::filesystem::copy(path("other.csv"), path("data.csv"));
   const Ended changed = bert_train("eval r");
@@ -120,7 +121,7 @@ TEST_F(EvaluateRun, AStoreThatARunNeedsIsNeverReplaced) {
   EXPECT_THAT(resumed.output, HasSubstr("resuming from r/checkpoints/step-30"));
 }
 
-TEST_F(EvaluateRun, ASplitThatIsNoneIsNamed) {
+TEST_F(EvaluateRun, AnUnknownOrEmptySplitIsNamed) {
   const Ended misspelt = bert_train("eval r --on trian");
   EXPECT_EQ(misspelt.code, 2);
   EXPECT_EQ(misspelt.output,
@@ -141,14 +142,14 @@ TEST_F(EvaluateRun, ATraceThatCannotBeWrittenIsNamed) {
   EXPECT_THAT(ended.output, HasSubstr("cannot create the trace /dev/null/t/"));
 }
 
-TEST_F(EvaluateRun, WithoutAPlaceForItsFilesTMPDIRIsNamed) {
+TEST_F(EvaluateRun, WithoutAFolderForItsFilesTMPDIRIsNamed) {
   const Ended ended = in_folder("TMPDIR=/dev/null/no " BP_BIN_DIR "/bert_train eval r other.csv");
   EXPECT_EQ(ended.code, 70);
   EXPECT_THAT(ended.output, HasSubstr("cannot make the folder /dev/null/no/bert_train-"));
   EXPECT_THAT(ended.output, HasSubstr("hint: set TMPDIR to a folder that you may write to\n"));
 }
 
-TEST_F(EvaluateRun, APlaceForPredictionsThatIsNoneIsSaidBeforeScoring) {
+TEST_F(EvaluateRun, AMissingFolderForPredictionsIsReportedBeforeScoring) {
   const Ended ended = bert_train("eval r other.csv --out nodir/p.csv");
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(ended.output,

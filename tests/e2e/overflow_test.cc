@@ -1,4 +1,4 @@
-// Gradients that overflow on an f16 wire, as a user meets them.
+// Gradients that overflow on an f16 wire, through the programs that users run.
 #include <gmock/gmock.h>
 
 #include <cstdint>
@@ -18,8 +18,8 @@ using ::testing::Not;
 
 class Overflow : public test::TrainedRun {
  protected:
-  // A copy of the run's model with its classifier times -2^40: wrong on every row by a loss that is
-  // finite and gradients are beyond 65,504.
+  // Copies the run's model with its classifier multiplied by -2^40. The copy is wrong on every row:
+  // the loss is finite, but gradients are beyond 65,504.
   static void make_huge_model() {
     if (std::filesystem::exists(path("huge"))) return;
     std::filesystem::copy(path("r/model"), path("huge"));
@@ -45,7 +45,7 @@ class Overflow : public test::TrainedRun {
   }
 };
 
-TEST_F(Overflow, StepsAreSkippedCountedAndTheRunGoesOn) {
+TEST_F(Overflow, StepsAreSkippedAndCountedAndTheRunContinues) {
   make_huge_model();
   const Ended ended = train("--wire fp16 --steps 10 --run few");
   EXPECT_EQ(ended.code, 0) << ended.output;
@@ -56,7 +56,7 @@ TEST_F(Overflow, StepsAreSkippedCountedAndTheRunGoesOn) {
   EXPECT_EQ(summary["steps"], 10);
   EXPECT_THAT(read(path("few/report.html")), HasSubstr("10 of them skipped for overflow"));
   EXPECT_EQ(read(path("few/model/model.safetensors")), read(path("huge/model.safetensors")))
-      << "no step made an update";
+      << "no step may make an update";
 }
 
 TEST_F(Overflow, TwentyInARowEndTheRunWithOneLine) {

@@ -1,5 +1,5 @@
-// examples/recipes, followed as far as one machine allows: the pods and hosts of a recipe are
-// processes here, and its commands, arguments and variables are taken from it as they stand.
+// Follows examples/recipes as far as one machine allows. Processes stand for the pods and hosts of
+// a recipe, and its commands, arguments and variables are used unchanged.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ constexpr const char* kRecipes = BP_SOURCE_DIR "/examples/recipes/";
 #ifdef BP_TORCH
 constexpr bool kTrains = true;
 #else
-constexpr bool kTrains = false;  // without LibTorch there is only the consumer to run
+constexpr bool kTrains = false;  // without LibTorch, only the consumer can run
 #endif
 
 class Recipe : public ::testing::Test {
@@ -50,7 +50,8 @@ class Recipe : public ::testing::Test {
                         command));
   }
 
-  // A container's command and arguments. What it mounts at /data and /key lies in our folder.
+  // The command and arguments of a container. The test's folder holds what it mounts at /data and
+  // /key.
   [[nodiscard]] std::string command_of(const YAML::Node& container) const {
     std::string command;
     for (const char* part : {"command", "args"}) {
@@ -69,9 +70,9 @@ class Recipe : public ::testing::Test {
   const std::string folder_ = concat(testing::TempDir(), "bp_recipes_", ::getpid());
 };
 
-// Commands that run beside each other. The shell ends with the last exit code that is not 0, and
-// says whose it was.
-std::string beside_each_other(const std::vector<std::string>& commands) {
+// A shell command that runs these commands at the same time. It ends with the last exit code that
+// is not 0 and prints which process had it.
+std::string at_the_same_time(const std::vector<std::string>& commands) {
   std::string start = "code=0; pids=; ";
   for (const std::string& command : commands) start += concat(command, " & pids=\"$pids $!\"; ");
   return start +
@@ -94,10 +95,12 @@ TEST_F(Recipe, OpenMpi) {
              kRecipes, "openmpi.sh hosts consumer; code=$?; ls; exit $code"));
   EXPECT_EQ(ended.code, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("mean of 6 measurements on 3 ranks: 3.50"));
-  EXPECT_THAT(ended.output, ::testing::Not(HasSubstr("bp-meeting"))) << "left behind";
+  EXPECT_THAT(ended.output, ::testing::Not(HasSubstr("bp-meeting")))
+      << "the recipe must remove this file";
 }
 
-// Two hosts, with two ranks and one, of which one fails at first: torchrun starts all anew.
+// Two hosts with two ranks and one. Rank 1 fails in the first attempt, and torchrun restarts all
+// ranks.
 TEST_F(Recipe, Torchrun) {
   const std::string python = BP_SOURCE_DIR "/.deps/peers/bin/python";
   if (shell(concat(python, " -c \"import torch.distributed.run\"")).code != 0) {
@@ -110,7 +113,7 @@ TEST_F(Recipe, Torchrun) {
     return concat("TORCHRUN=\"", python, " -m torch.distributed.run\" ", kRecipes, "torchrun.sh 2 ",
                   ranks, " localhost:", port, " ./program");
   };
-  const Ended ended = in_folder(beside_each_other({host(2), host(1)}));
+  const Ended ended = in_folder(at_the_same_time({host(2), host(1)}));
   EXPECT_EQ(ended.code, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("mean of 6 measurements on 3 ranks: 3.50"));
 }
@@ -125,7 +128,7 @@ TEST_F(Recipe, KubernetesJob) {
   EXPECT_EQ(service["kind"].as<std::string>(), "Service");
   EXPECT_EQ(parts[1]["kind"].as<std::string>(), "Job");
   EXPECT_EQ(job["completionMode"].as<std::string>(), "Indexed");
-  EXPECT_EQ(pod["restartPolicy"].as<std::string>(), "Never") << "podFailurePolicy wants that";
+  EXPECT_EQ(pod["restartPolicy"].as<std::string>(), "Never") << "podFailurePolicy requires Never";
   const int ranks = job["completions"].as<int>();
   EXPECT_EQ(job["parallelism"].as<int>(), ranks);
   const auto name = parts[1]["metadata"]["name"].as<std::string>();
@@ -153,7 +156,7 @@ TEST_F(Recipe, KubernetesJob) {
     pods.push_back(concat("JOB_COMPLETION_INDEX=", rank, " OMP_NUM_THREADS=1 ", variables,
                           command_of(container)));
   }
-  const Ended ended = in_folder(beside_each_other(pods));
+  const Ended ended = in_folder(at_the_same_time(pods));
   EXPECT_EQ(ended.code, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr(kTrains ? "3 ranks, started by indexed"
                                               : "mean of 6 measurements on 3 ranks: 3.50"));
@@ -168,7 +171,7 @@ TEST_F(Recipe, MpiOperator) {
   const YAML::Node worker = replicas["Worker"]["template"]["spec"]["containers"][0];
   EXPECT_EQ(launcher["image"].as<std::string>(), worker["image"].as<std::string>());
 
-  std::string hosts;  // as the operator writes them
+  std::string hosts;  // in the form in which the operator writes them
   for (int i = 0; i < replicas["Worker"]["replicas"].as<int>(); ++i) {
     hosts += concat("bp-worker-", i, ".bp.default.svc slots=", job["spec"]["slotsPerWorker"], "\n");
   }
@@ -185,8 +188,7 @@ TEST_F(Recipe, MpiOperator) {
               HasSubstr(kTrains ? "samples, 4 ranks" : "mean of 10 measurements on 4 ranks: 5.50"));
 }
 
-// Warned by the batch system, the job saves and goes back into the queue, and its second life ends
-// well.
+// The job gets the batch system's warning, saves and is requeued, and its second run succeeds.
 TEST_F(Recipe, Slurm) {
   write("program",
         "#!/bin/sh\necho \"rank $RANK of $WORLD_SIZE\"\n[ -e second ] && exec consumer\n"

@@ -1,4 +1,5 @@
-// Runs that are stopped or killed and go on, as a user meets them: three ranks here and one there.
+// Runs that are stopped or killed and then resumed, through the programs that users run. Most have
+// three ranks on one logical host and one on another.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -36,14 +37,15 @@ class Resume : public ::testing::Test {
   static Ended in_folder(const std::string& command) {
     return shell(concat("cd ", folder_, " && ", command));
   }
-  // 50 steps an epoch; few enough to be short, and enough to be interrupted.
+  // A run of 50 steps per epoch: short, but long enough to be interrupted.
   static std::string bprun(const std::string& placing, const std::string& options) {
     return concat(BP_BIN_DIR "/bprun ", placing,
                   " bert_train reviews.csv --text review --label label --model tiny --batch 16 "
                   "--epochs 2 --save-every 20 ",
                   options);
   }
-  // Starts the command, waits until `line` is in metrics.jsonl of the run, then does `then`.
+  // Starts the command, waits until metrics.jsonl of the run has a line that matches `line`, and
+  // runs the shell commands `then`.
   static Ended interrupted(const std::string& command,
                            const std::string& run,
                            const std::string& line,
@@ -73,13 +75,14 @@ class Resume : public ::testing::Test {
 std::string Resume::folder_;
 Ended Resume::whole_;
 
-TEST_F(Resume, AStoppedRunGoesOnByTheCommandItPrints) {
+TEST_F(Resume, AStoppedRunIsResumedByTheCommandItPrints) {
   const std::string placing = concat(kUneven, " --output out --env BP_MINE=1 --grace 20s");
   const Ended stopped = interrupted(bprun(placing, "--run stopped --resume never"), "stopped",
                                     "step.:30,", "kill -TERM $pid");
   ASSERT_EQ(stopped.code, 75) << stopped.output;
   const std::string command = line_after(stopped.output, "resume with: ");
-  EXPECT_EQ(command, bprun(placing, "--run stopped --resume auto")) << "all of bprun's options";
+  EXPECT_EQ(command, bprun(placing, "--run stopped --resume auto"))
+      << "the command must have all of bprun's options";
   const Ended resumed = in_folder(command);
   ASSERT_EQ(resumed.code, 0) << resumed.output;
   EXPECT_THAT(resumed.output, HasSubstr("resuming from stopped/checkpoints/step-"));
@@ -93,8 +96,8 @@ TEST_F(Resume, AStoppedRunGoesOnByTheCommandItPrints) {
   EXPECT_THAT(never.output, HasSubstr("the run's folder stopped already exists"));
 }
 
-// It offered to resume, by a command that says --resume never.
-TEST_F(Resume, ARunThatFailsBeforeItSavesIsBegunAgainByTheCommandItPrints) {
+// bprun once offered to resume such a run, by a command with --resume never.
+TEST_F(Resume, ARunThatFailsBeforeItSavesIsRestartedByTheCommandItPrints) {
   std::ofstream(path("begun")) << "#!/bin/sh\necho $$ > begun.$RANK\nexec " BP_BIN_DIR
                                   "/bert_train \"$@\"\n";
   fs::permissions(path("begun"), fs::perms::owner_all);
@@ -110,7 +113,7 @@ TEST_F(Resume, ARunThatFailsBeforeItSavesIsBegunAgainByTheCommandItPrints) {
   EXPECT_THAT(begun.output, HasSubstr("no checkpoint yet in early: starting at step 0"));
 }
 
-TEST_F(Resume, AKilledRunGoesOnByTheSameCommand) {
+TEST_F(Resume, AKilledRunIsResumedByTheSameCommand) {
   const std::string command = bprun(kUneven, "--run killed");
   for (const char* step : {"step.:7,", "step.:33,"}) {
     const Ended killed = interrupted(command, "killed", step, "kill -KILL $pid");
@@ -122,8 +125,9 @@ TEST_F(Resume, AKilledRunGoesOnByTheSameCommand) {
   expect_same_result("killed");
 }
 
-// The same hosts in both generations, so the same parameters as undisturbed, bit for bit.
-TEST_F(Resume, ARankThatIsKilledIsNoEndWithRestarts) {
+// Both generations have the same hosts, so the parameters must equal those of an undisturbed run,
+// bit for bit.
+TEST_F(Resume, WithRestartsARunSurvivesAKilledRank) {
   std::ofstream(path("rank")) << "#!/bin/sh\necho $$ > pid.$RANK\nexec " BP_BIN_DIR
                                  "/bert_train \"$@\"\n";
   fs::permissions(path("rank"), fs::perms::owner_all);
@@ -142,24 +146,25 @@ TEST_F(Resume, ARankThatIsKilledIsNoEndWithRestarts) {
   expect_same_result("again");
 }
 
-TEST_F(Resume, StopAsksTheRunAtWork) {
+TEST_F(Resume, StopAsksTheRunningRunToSaveAndEnd) {
   const Ended stopped = interrupted(bprun("-n 2", "--run asked"), "asked", "step.:10,",
                                     BP_BIN_DIR "/bert_train stop asked");
   EXPECT_EQ(stopped.code, 75) << stopped.output;
   EXPECT_THAT(stopped.output, HasSubstr("asked the run in asked to save and end"));
   EXPECT_FALSE(fs::exists(path("asked/stop")));
-  const Ended nobody = in_folder(BP_BIN_DIR "/bert_train stop asked");
-  EXPECT_EQ(nobody.code, 66);
-  EXPECT_THAT(nobody.output, HasSubstr("no run is active in asked"));
+  const Ended not_running = in_folder(BP_BIN_DIR "/bert_train stop asked");
+  EXPECT_EQ(not_running.code, 66);
+  EXPECT_THAT(not_running.output, HasSubstr("no run is active in asked"));
   const Ended other = in_folder(bprun("-n 2", "--run asked --model mini"));
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.output,
               HasSubstr("the model's hidden_size is 128 in the checkpoint, 256 here"));
 }
 
-TEST_F(Resume, FourRanksThenTwoThenOneUseEachRowOnceAnEpoch) {
+TEST_F(Resume, FourRanksThenTwoThenOneUseEachRowOncePerEpoch) {
   const auto part = [](const std::string& placing) {
-    // One thread each: two that wait for each other crawl on a busy machine.
+    // Each rank has one thread, because ranks of several threads that wait for each other are very
+    // slow on a busy machine.
     return "BP_SELECTION=selection OMP_NUM_THREADS=1 " +
            bprun(placing, "--run worlds --trace worlds-trace");
   };

@@ -1,4 +1,4 @@
-// Commands as a user types them.
+// Runs shell commands and collects their output.
 #pragma once
 
 #include <sys/wait.h>
@@ -15,10 +15,10 @@ namespace bp::test {
 
 struct Ended {
   int code = -1;
-  std::string output;  // of both streams
+  std::string output;  // of stdout and stderr
 };
 
-// A shell command without single quotes, ended by `timeout` when it hangs.
+// Runs a shell command, which must not contain single quotes. `timeout` ends it after 240 s.
 inline Ended shell(const std::string& command) {
   Ended ended;
   FILE* pipe = ::popen(concat("timeout -k 5 240 sh -c 'exec 2>&1; ", command, "'").c_str(), "r");

@@ -1,4 +1,4 @@
-// A folder with a small run in it that was trained once for all tests of a suite.
+// A folder with a small run, which is trained once for all tests of a suite.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@
 
 namespace bp::test {
 
-// data.csv with 300 rows and the labels "no" and "yes"; data.sqlite and the run r made from it;
-// other.csv with 200 more rows; tmp, which is TMPDIR.
+// The folder holds data.csv with 300 rows and the labels "no" and "yes", data.sqlite and the run r
+// that are made from it, other.csv with 200 more rows, and tmp, which is TMPDIR.
 class TrainedRun : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -50,7 +50,7 @@ class TrainedRun : public ::testing::Test {
     return in_folder(BP_BIN_DIR "/bert_train " + arguments);
   }
 
-  // What lies in the folder and in tmp.
+  // The names of the entries of the folder and of tmp.
   static std::vector<std::string> names() {
     std::vector<std::string> names;
     for (const std::string& folder : {path(""), path("tmp")}) {
@@ -62,7 +62,7 @@ class TrainedRun : public ::testing::Test {
     return names;
   }
 
-  // The line that begins so, or "".
+  // The line that begins with `begin`, or "".
   static std::string line_of(const std::string& output, const std::string& begin) {
     const std::size_t at = concat("\n", output).find("\n" + begin);
     return at == std::string::npos ? "" : output.substr(at, output.find('\n', at) - at);
