@@ -29,16 +29,17 @@ TEST_F(DoubtfulData, LabelsThatDifferByBlanks) {
   }
   PrepareOptions with = of(content);
   const PrepareResult apart = run(with);
-  EXPECT_THAT(said_, Contains("the labels 'neg' and 'neg ' and another pair differ only by blanks "
-                              "around them, and are different classes; --trim-labels --rebuild "
-                              "makes them one"));
+  EXPECT_THAT(messages_,
+              Contains("the labels 'neg' and 'neg ' and another pair differ only by blanks "
+                       "around them, and are different classes; --trim-labels --rebuild "
+                       "makes them one"));
   EXPECT_EQ(SampleStore::open(apart.store).labels().size(), 5U);
 
   with.label_form.trim = true;
   expect_refused(with, 2, "blanks around labels is not given there, removed here", "--rebuild");
   with.rebuild = true;
   EXPECT_THAT(SampleStore::open(run(with).store).labels(), ElementsAre("neg", "pos", "so so"));
-  EXPECT_THAT(said_, Not(Contains(HasSubstr("blanks"))));
+  EXPECT_THAT(messages_, Not(Contains(HasSubstr("blanks"))));
 }
 
 TEST_F(DoubtfulData, NumbersWithDecimalsAsLabels) {
@@ -46,14 +47,14 @@ TEST_F(DoubtfulData, NumbersWithDecimalsAsLabels) {
   for (int row = 0; row < 200; ++row) content += concat("a b,", row / 50, ".", row % 50 + 10, "\n");
   PrepareOptions with = of(content);
   (void)run(with);
-  EXPECT_THAT(said_,
+  EXPECT_THAT(messages_,
               Contains(HasSubstr(
                   "r.csv has 200 different numbers in 200 rows, and each is a class by itself; "
                   "--round-labels --rebuild rounds them, --label names another column")));
   with.label_form.round = true;
   with.rebuild = true;
   EXPECT_THAT(SampleStore::open(run(with).store).labels(), ElementsAre("0", "1", "2", "3", "4"));
-  EXPECT_THAT(said_, Not(Contains(HasSubstr("different numbers"))));
+  EXPECT_THAT(messages_, Not(Contains(HasSubstr("different numbers"))));
 }
 
 TEST_F(DoubtfulData, ALabelThatIsNoNumberCannotBeRounded) {
@@ -66,7 +67,7 @@ TEST_F(DoubtfulData, AsManyDifferentLabelsAsRows) {
   std::string content = "text,label\n";
   for (int row = 0; row < 30; ++row) content += concat("a,name ", row, "\n");
   (void)run(of(content));
-  EXPECT_THAT(said_, Contains(HasSubstr("has 30 different labels in 30 rows")));
+  EXPECT_THAT(messages_, Contains(HasSubstr("has 30 different labels in 30 rows")));
 }
 
 TEST_F(DoubtfulData, EqualTextsInTrainAndTest) {
@@ -86,13 +87,14 @@ TEST_F(DoubtfulData, EqualTextsInTrainAndTest) {
     }
   }
   ASSERT_GT(leaked, 0);
-  EXPECT_THAT(said_, Contains(concat("0 of dev's texts and ", leaked,
-                                     " of test's are in train too, which makes scores too good; "
-                                     "--dedupe --rebuild keeps each text once")));
+  EXPECT_THAT(messages_,
+              Contains(concat("0 of dev's texts and ", leaked,
+                              " of test's are in train too, which makes scores too good; "
+                              "--dedupe --rebuild keeps each text once")));
   with.dedupe = true;
   with.rebuild = true;
   (void)run(with);
-  EXPECT_THAT(said_, Contains(HasSubstr("--dedupe leaves out 100 of 200 rows")));
+  EXPECT_THAT(messages_, Contains(HasSubstr("--dedupe leaves out 100 of 200 rows")));
   const SampleStore store = SampleStore::open(scratch_.path("r.sqlite"));
   EXPECT_EQ(store.size(Split::train), 50);
   EXPECT_EQ(store.size(Split::test), 50);

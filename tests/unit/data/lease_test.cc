@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr LeaseTimes kTimes{.renewal = 20ms, .expiry = 2000ms};
-constexpr LeaseTimes kPatient{.renewal = 10ms, .expiry = 1h};  // no pause of a test is that long
+constexpr LeaseTimes kLongExpiry{.renewal = 10ms, .expiry = 1h};  // no pause of a test is that long
 // The lease of a holder on another machine.
 constexpr std::string_view kForeign = "abc\nother boot\n1\n7\nfar\nprepared 5 of 9 rows\n";
 
@@ -114,7 +114,7 @@ TEST_F(LeaseTest, OfAnotherMachineIsTakenOverOnlyAfterItsExpiry) {
 
 TEST_F(LeaseTest, OfAKilledHolderIsTakenAtOnceOnTheSameMachine) {
   leave_a_killed_holders();
-  Lease lease(path(), kPatient);
+  Lease lease(path(), kLongExpiry);
   EXPECT_TRUE(taken_within(lease, 20s));
 }
 
@@ -132,7 +132,7 @@ TEST_F(LeaseTest, AnotherProcessWithTheIdOfTheDeadHolderIsNotTheHolder) {
     scratch_.write("copy", text);
   }
   std::filesystem::rename(scratch_.path("copy"), path());
-  Lease lease(path(), kPatient);
+  Lease lease(path(), kLongExpiry);
   EXPECT_TRUE(taken_within(lease, 20s));
 }
 
@@ -147,7 +147,7 @@ TEST_F(LeaseTest, AHolderIsRunningIfItLivesHereOrRenews) {
     scratch_.write("next", concat("abc\nother boot\n1\n", renewals, "\nfar\n\n"));
     std::filesystem::rename(scratch_.path("next"), scratch_.path("far.lease"));
   };
-  Lease watching(scratch_.path("far.lease"), kPatient);
+  Lease watching(scratch_.path("far.lease"), kLongExpiry);
   foreign(1);
   EXPECT_FALSE(watching.try_take());
   EXPECT_FALSE(watching.holder_is_alive());
@@ -163,7 +163,7 @@ TEST_F(LeaseTest, OnlyOneOfManyHoldsItAtATime) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 6; ++i) {
     threads.emplace_back([&] {
-      Lease lease(path(), kPatient);
+      Lease lease(path(), kLongExpiry);
       ASSERT_TRUE(taken_within(lease, 50s));
       most = std::max(most.load(), ++holding);
       std::this_thread::sleep_for(30ms);

@@ -39,9 +39,9 @@ class PrepareTest : public testing::Test {
   }
 
   PrepareResult run(const PrepareOptions& with) {
-    said_.clear();
+    messages_.clear();
     return prepare(
-        with, [&](const std::string& line) { said_.push_back(line); }, kQuick);
+        with, [&](const std::string& line) { messages_.push_back(line); }, kQuick);
   }
 
   void expect_refused(const PrepareOptions& with,
@@ -54,7 +54,7 @@ class PrepareTest : public testing::Test {
   }
 
   Scratch scratch_;
-  std::vector<std::string> said_;
+  std::vector<std::string> messages_;
 };
 
 }  // namespace bp::trainer

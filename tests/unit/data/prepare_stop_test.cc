@@ -79,7 +79,7 @@ TEST_F(PrepareStopped, KeepsWhatIsPreparedForTheNextWithTheSameBytes) {
   EXPECT_THAT(text, HasSubstr(" of 40,000 rows are prepared and kept"));
   EXPECT_FALSE(std::filesystem::exists(with.store));
   run(with);
-  EXPECT_THAT(said_[0], HasSubstr("continuing where an earlier preparer stopped, after "));
+  EXPECT_THAT(messages_[0], HasSubstr("continuing where an earlier preparer stopped, after "));
   EXPECT_TRUE(read_file(with.store) == whole);
   EXPECT_THAT(scratch_.names(), ElementsAre("r.csv", "r.sqlite", "vocab.txt", "whole.sqlite"));
 }

@@ -39,7 +39,7 @@ TEST_F(PrepareTest, MakesAStoreBesideTheSource) {
   const PrepareResult result = run(options(write_rows("reviews.v2.csv", 10)));
   EXPECT_EQ(result.store, scratch_.path("reviews.v2.sqlite"));
   EXPECT_FALSE(result.reused);
-  EXPECT_THAT(said_.back(), HasSubstr("prepared 10 rows in "));
+  EXPECT_THAT(messages_.back(), HasSubstr("prepared 10 rows in "));
   const SampleStore store = SampleStore::open(result.store);
   EXPECT_EQ(store.size(Split::train), 8);
   EXPECT_EQ(store.size(Split::dev), 1);
@@ -124,7 +124,7 @@ TEST_F(PrepareTest, ReusesAStoreThatMatches) {
   const std::string bytes = read_file(first.store);
   const PrepareResult second = run(with);
   EXPECT_TRUE(second.reused);
-  EXPECT_THAT(said_, ElementsAre(HasSubstr("using the store ")));
+  EXPECT_THAT(messages_, ElementsAre(HasSubstr("using the store ")));
   EXPECT_EQ(read_file(first.store), bytes);
 }
 

@@ -134,7 +134,7 @@ TEST_F(PrepareTrouble, StartsOverWithOtherOptionsOrDamageAndSaysSo) {
   leave_half();
   (void)run(with);
   EXPECT_THAT(
-      said_,
+      messages_,
       Contains(AllOf(
           HasSubstr("starting over, because the leftovers of an earlier preparer cannot be used: "),
           HasSubstr("max length is 64 there, 128 here"))));
@@ -144,7 +144,7 @@ TEST_F(PrepareTrouble, StartsOverWithOtherOptionsOrDamageAndSaysSo) {
   bytes.resize(bytes.size() / 2);
   scratch_.write("r.sqlite.part-0123456789abcdef", bytes);
   (void)run(with);
-  EXPECT_THAT(said_, Contains(HasSubstr("cannot be used: it is damaged: ")));
+  EXPECT_THAT(messages_, Contains(HasSubstr("cannot be used: it is damaged: ")));
   EXPECT_THAT(scratch_.names(), ElementsAre("r.csv", "r.sqlite", "vocab.txt"));
 }
 

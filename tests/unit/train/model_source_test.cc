@@ -39,9 +39,9 @@ class ModelSourceTest : public test::SmallData {
     save_model(Bert(shape, Precision::fp32, 3), {store.vocabulary(), true, 16}, path("model"));
     return path("model");
   }
-  std::vector<std::string> said_;
-  std::function<void(const std::string&)> say_ = [this](const std::string& s) {
-    said_.push_back(s);
+  std::vector<std::string> messages_;
+  std::function<void(const std::string&)> log_ = [this](const std::string& s) {
+    messages_.push_back(s);
   };
 };
 
@@ -56,7 +56,7 @@ TEST_F(ModelSourceTest, FromScratchFitsTheVocabulary) {
   const SampleStore store = SampleStore::open(store_path());
   Options options;
   options.dropout = 0.3;
-  const auto model = make_model(find_model("tiny"), options, store, say_);
+  const auto model = make_model(find_model("tiny"), options, store, log_);
   EXPECT_EQ(model->config().vocabulary, static_cast<int>(store.vocabulary().size()));
   EXPECT_EQ(model->config().hidden_dropout, 0.3);
   EXPECT_THAT(model->config().labels, ElementsAre("no", "yes"));
@@ -66,14 +66,14 @@ TEST_F(ModelSourceTest, WeightsAreLoadedAndANewHeadIsReported) {
   const SampleStore store = SampleStore::open(store_path());
   const ModelSource whole = find_model(saved(config(store, 0.1)));
   EXPECT_TRUE(whole.pretrained());
-  const auto model = make_model(whole, Options{}, store, say_);
-  EXPECT_THAT(said_, IsEmpty());
+  const auto model = make_model(whole, Options{}, store, log_);
+  EXPECT_THAT(messages_, IsEmpty());
   EXPECT_NO_THROW((void)load_model(whole));
 
   BertConfig other = config(store, 0.1);
   other.labels = {"a", "b", "c"};
-  (void)make_model(find_model(saved(other)), Options{}, store, say_);
-  EXPECT_THAT(said_,
+  (void)make_model(find_model(saved(other)), Options{}, store, log_);
+  EXPECT_THAT(messages_,
               ElementsAre("newly initialized: 2 weights: classifier.bias, classifier.weight (the "
                           "model's labels are not the data's)"));
 }
@@ -83,8 +83,8 @@ TEST_F(ModelSourceTest, AHeadForOtherLabelsIsInitialized) {
   const SampleStore store = SampleStore::open(store_path());
   BertConfig other = config(store, 0.1);
   std::swap(other.labels[0], other.labels[1]);
-  const auto model = make_model(find_model(saved(other)), Options{}, store, say_);
-  ASSERT_EQ(said_.size(), 1U);
+  const auto model = make_model(find_model(saved(other)), Options{}, store, log_);
+  ASSERT_EQ(messages_.size(), 1U);
   EXPECT_THAT(model->config().labels, ElementsAre("no", "yes"));
 }
 
@@ -106,11 +106,11 @@ TEST_F(ModelSourceTest, AnEncoderAloneIsLoadedAndUnusedWeightsAreReported) {
     items.push_back({"cls.predictions.bias", "F32", {1}, &one});
     write_safetensors(path("model/model.safetensors"), items);
   }
-  (void)make_model(find_model(path("model")), Options{}, store, say_);
-  EXPECT_THAT(said_, ElementsAre("newly initialized: 4 weights: bert.pooler.dense.bias, "
-                                 "bert.pooler.dense.weight, classifier.bias, classifier.weight",
-                                 concat("not used of ", path("model/model.safetensors"),
-                                        ": 1 weight: cls.predictions.bias")));
+  (void)make_model(find_model(path("model")), Options{}, store, log_);
+  EXPECT_THAT(messages_, ElementsAre("newly initialized: 4 weights: bert.pooler.dense.bias, "
+                                     "bert.pooler.dense.weight, classifier.bias, classifier.weight",
+                                     concat("not used of ", path("model/model.safetensors"),
+                                            ": 1 weight: cls.predictions.bias")));
   EXPECT_THAT(refusal(65, [&] { (void)load_model(find_model(path("model"))); }),
               HasSubstr("lacks 4 weights: bert.pooler.dense.bias"));
 }
@@ -181,7 +181,7 @@ TEST_F(ModelSourceTest, AModelThatDoesNotFitIsRefused) {
   BertConfig brief = config(store, 0.1);
   brief.positions = 8;
   const ModelSource few_positions = find_model(saved(brief));
-  EXPECT_THAT(refusal(2, [&] { (void)make_model(few_positions, Options{}, store, say_); }),
+  EXPECT_THAT(refusal(2, [&] { (void)make_model(few_positions, Options{}, store, log_); }),
               HasSubstr("--max-length 8"));
 
   BertConfig deeper = config(store, 0.1);
@@ -189,7 +189,7 @@ TEST_F(ModelSourceTest, AModelThatDoesNotFitIsRefused) {
   deeper.layers = 3;
   std::ofstream(path("model/config.json")) << config_json(deeper);
   const ModelSource lacking = find_model(path("model"));
-  EXPECT_THAT(refusal(65, [&] { (void)make_model(lacking, Options{}, store, say_); }),
+  EXPECT_THAT(refusal(65, [&] { (void)make_model(lacking, Options{}, store, log_); }),
               HasSubstr("lacks 16 weights: bert.encoder.layer.2."));
   EXPECT_THAT(refusal(65, [&] { (void)load_model(lacking); }), HasSubstr("lacks 16 weights"));
 

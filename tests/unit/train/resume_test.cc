@@ -24,7 +24,7 @@ class ResumeTest : public test::CheckpointTest {
   }
   void begin_run() { write("run/config.yaml", "seed: 1\n"); }
 
-  std::string said_;
+  std::string messages_;
 };
 
 TEST_F(ResumeTest, WithoutCheckpointsARunBegins) {
@@ -41,8 +41,8 @@ TEST_F(ResumeTest, AutoTakesTheNewestCompleteOneAndNamesTheSkipped) {
   EXPECT_EQ(point.folder, path("run/checkpoints/step-50"));
   EXPECT_TRUE(point.own);
   EXPECT_EQ(point.state.step, 50);
-  EXPECT_EQ(said_, concat("skipped ", path("run/checkpoints/step-100"),
-                          ": model.safetensors: No such file or directory"));
+  EXPECT_EQ(messages_, concat("skipped ", path("run/checkpoints/step-100"),
+                              ": model.safetensors: No such file or directory"));
 }
 
 TEST_F(ResumeTest, WithoutACompleteOneTheRunDoesNotSilentlyStartOver) {

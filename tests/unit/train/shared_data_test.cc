@@ -43,7 +43,7 @@ class SharedData : public testing::Test {
   }
 
   std::vector<std::string> errors() {
-    said_.clear();
+    messages_.clear();
     return bp::test::try_ranks(5,
                                [&](Communicator& world) {
                                  const int host = world.topology().host();
@@ -54,7 +54,7 @@ class SharedData : public testing::Test {
                                  const std::string path = prepare_everywhere(
                                      world, options, [&](const std::string& line) {
                                        const std::lock_guard lock(mutex_);
-                                       said_.push_back(concat(world.rank(), ": ", line));
+                                       messages_.push_back(concat(world.rank(), ": ", line));
                                      });
                                  EXPECT_EQ(path, store(host));
                                },
@@ -74,7 +74,7 @@ class SharedData : public testing::Test {
   Scratch scratch_;
   Options options_;
   std::mutex mutex_;
-  std::vector<std::string> said_;
+  std::vector<std::string> messages_;
 };
 
 TEST_F(SharedData, EachHostPreparesItsOwnStoreAndAllAreEqual) {
@@ -119,14 +119,14 @@ TEST_F(SharedData, ADamagedStoreIsFoundOnTheHostThatHasIt) {
 TEST_F(SharedData, StagingPreparesOnceAndSendsTheStoreToHostsWithoutIt) {
   options_.stage = true;
   EXPECT_THAT(errors(), Each(""));
-  EXPECT_THAT(said_, Contains(HasSubstr("0: sending the store to 2 hosts: 0 bytes of ")));
+  EXPECT_THAT(messages_, Contains(HasSubstr("0: sending the store to 2 hosts: 0 bytes of ")));
   for (int host = 0; host < 3; ++host) {
     EXPECT_EQ(read_file(store(host)) == read_file(store(0)), true) << host;
     EXPECT_THAT(names(host), ElementsAre("r.sqlite"));
   }
   // If all hosts have the store, rank 0 sends nothing.
   EXPECT_THAT(errors(), Each(""));
-  EXPECT_THAT(said_, testing::Not(Contains(HasSubstr("sending"))));
+  EXPECT_THAT(messages_, testing::Not(Contains(HasSubstr("sending"))));
   // Another store, a damaged one, and a file that a killed receiver left.
   write_rows(310);
   options_.prepare.rebuild = true;

@@ -33,7 +33,7 @@ class TellBprun : public testing::Test {
     set_.push_back(name);
     ASSERT_EQ(::setenv(name.c_str(), value.c_str(), 1), 0);
   }
-  [[nodiscard]] Words told() {
+  [[nodiscard]] Words stored_arguments() {
     const auto values = server_.values(std::string(kResumeArguments));
     return values.empty() ? Words{} : words_told(values.begin()->second).instead;
   }
@@ -49,25 +49,25 @@ class TellBprun : public testing::Test {
 TEST_F(TellBprun, UsesTheStoreOfTheWorld) {
   const auto store = connect_store({.address = server_.address(), .job = "job", .key = key_});
   tell_bprun(store.get(), {.instead = {"data.csv", "--text", "a b"}});
-  EXPECT_EQ(told(), (Words{"data.csv", "--text", "a b"}));
+  EXPECT_EQ(stored_arguments(), (Words{"data.csv", "--text", "a b"}));
 }
 
 TEST_F(TellBprun, AWorldOfOneConnectsToTheStoreWithoutJoining) {
   tell_bprun(nullptr, {.instead = {"data.csv"}});
-  EXPECT_EQ(told(), Words{"data.csv"});
+  EXPECT_EQ(stored_arguments(), Words{"data.csv"});
   EXPECT_TRUE(events_.empty()) << "the connection must neither join the job nor count as lost";
 }
 
 TEST_F(TellBprun, WithoutBprunDoesNothing) {
   set("BP_ENGINE", "none");
   tell_bprun(nullptr, {.instead = {"data.csv"}});
-  EXPECT_EQ(told(), Words{});
+  EXPECT_EQ(stored_arguments(), Words{});
 }
 
 TEST_F(TellBprun, ARefusalByTheStoreIsNoFailure) {
   set("BP_JOB", "another");
   tell_bprun(nullptr, {.instead = {"data.csv"}});
-  EXPECT_EQ(told(), Words{});
+  EXPECT_EQ(stored_arguments(), Words{});
 }
 
 }  // namespace
