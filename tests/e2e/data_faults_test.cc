@@ -113,8 +113,8 @@ TEST_F(DataFaults, OnAFullDiskOneLineNamesTheFileAndTheMissingRoom) {
   EXPECT_THAT(run.output, HasSubstr("checkpoints"));
 }
 
-// bprun waits 1.5 s for the exit code of a rank that has failed. Where the destructors of LibTorch
-// took longer, it reported the code 70 of a rank that this one had ended.
+// bprun waits 1.5 s for the exit code of a failed rank. If the destructors of LibTorch took longer,
+// bprun once reported the code 70 of another rank, which had ended because of the failed one.
 TEST_F(DataFaults, ARankThatFailsExitsBeforeTheDestructorsOfLibraries) {
   write_rows(200, 5);
   std::ofstream(path("run")) << "a file";

@@ -26,7 +26,7 @@ TEST_F(FailureOnHosts, KeepsTheCodeOfTheRankAndNamesItsHost) {
   const auto start = std::chrono::steady_clock::now();
   BprunProcess bprun = run({"-H", kUneven, rank_program(), "exit", "4", "7"});
   EXPECT_EQ(bprun.finish(), 7);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 20s) << "2 s on a quiet machine";
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 20s) << "a quiet machine takes 2 s";
   EXPECT_THAT(bprun.err(),
               ContainsRegex(
                   "bprun: FAILED  rank 4 on c \\(local rank 1, pid [0-9]+\\) exited with code 7"));
@@ -72,7 +72,8 @@ TEST_F(FailureOnHosts, NamesTheKilledRankAndNotThoseThatFailBecauseOfIt) {
 TEST_F(FailureOnHosts, SigkillOfBprunLeavesNoProcess) {
   BprunProcess bprun = run({"-H", "a:2,b:1", rank_program(), "family"});
   ASSERT_TRUE(all_say(bprun, 3, "ready"));
-  EXPECT_GE(hosts().processes("a").size(), 9U) << "an agent and two families";
+  EXPECT_GE(hosts().processes("a").size(), 9U)
+      << "an agent, and two ranks with three descendants each";
   bprun.signal(SIGKILL);
   EXPECT_EQ(bprun.finish(), 137);
 }

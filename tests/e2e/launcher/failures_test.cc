@@ -31,7 +31,7 @@ TEST(Failure, KeepsTheCodeAndNamesRankHostAndReason) {
   const auto start = std::chrono::steady_clock::now();
   BprunProcess bprun({{"-H", kTwoHosts, rank_program(), "exit", "2", "7"}});
   EXPECT_EQ(bprun.finish(), 7);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 20s) << "2 s on a quiet machine";
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 20s) << "a quiet machine takes 2 s";
   EXPECT_THAT(bprun.err(),
               ContainsRegex("bprun: FAILED  rank 2 on 127\\.0\\.0\\.1 \\(local rank 0, pid "
                             "[0-9]+\\) exited with code 7 after "));

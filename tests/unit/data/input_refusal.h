@@ -17,7 +17,7 @@ std::string input_refusal(const Action& action) {
   } catch (const InputError& error) {
     return concat(error.exit_code(), ": ", error.what(), " | ", error.hint());
   }
-  ADD_FAILURE() << "nothing was refused";
+  ADD_FAILURE() << "the action threw no InputError";
   return "";
 }
 

@@ -141,7 +141,7 @@ TEST(Sampler, CountsTheStepsThatAreLeft) {
 TEST(Sampler, SaysWhatIsWrongWithItsOptions) {
   try {
     const Sampler sampler({.rows = 5, .seed = 1, .ranks = 0});
-    FAIL() << "no error";
+    FAIL() << "the sampler took invalid options";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
     EXPECT_THAT(error.what(),

@@ -147,7 +147,7 @@ TEST(Store, AnInvalidSampleIsRefused) {
     EXPECT_NO_THROW((void)store.load(Split::train, 0));
     try {
       (void)store.load(Split::train, 1);
-      ADD_FAILURE() << "nothing was refused";
+      ADD_FAILURE() << "load() took an invalid sample";
     } catch (const StoreError& error) {
       EXPECT_THAT(error.what(), HasSubstr("is damaged: sample 1 of train is invalid"));
     }

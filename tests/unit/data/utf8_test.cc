@@ -26,8 +26,8 @@ TEST(Utf8, FindsTheFirstBadByte) {
   EXPECT_EQ(find_invalid_utf8("twelve bytes\xFF"), 12U);
   EXPECT_EQ(find_invalid_utf8("a\xC3"), 1U) << "an incomplete character";
   EXPECT_EQ(find_invalid_utf8("a\x80"), 1U) << "a continuation byte alone";
-  EXPECT_EQ(find_invalid_utf8("\xC0\xAF"), 0U) << "overlong";
-  EXPECT_EQ(find_invalid_utf8("\xE0\x9F\xBF"), 0U) << "overlong";
+  EXPECT_EQ(find_invalid_utf8("\xC0\xAF"), 0U) << "an overlong form";
+  EXPECT_EQ(find_invalid_utf8("\xE0\x9F\xBF"), 0U) << "an overlong form";
   EXPECT_EQ(find_invalid_utf8("\xED\xA0\x80"), 0U) << "a surrogate";
   EXPECT_EQ(find_invalid_utf8("\xF4\x90\x80\x80"), 0U) << "a value past the last code point";
   EXPECT_EQ(find_invalid_utf8("\xF5\x80\x80\x80"), 0U);

@@ -79,7 +79,7 @@ TEST(LineAssembler, ShowsOnlyTheLastStateOfARedrawnLine) {
 // bert_train clears its progress bar in this way to print another line.
 TEST(LineAssembler, ShowsNothingOfClearedLines) {
   EXPECT_EQ(whole("[=>  ] 1\r\x1b[K[==> ] 2\r\x1b[Ksaved\n[===>] 3\n"), "saved|[===>] 3|");
-  EXPECT_EQ(whole("[=>  ]\r\x1b[K"), "") << "nothing is left on the line";
+  EXPECT_EQ(whole("[=>  ]\r\x1b[K"), "") << "a cleared line must show nothing";
   EXPECT_EQ(whole("1\r\x1b[2K2\n"), "2|");
 }
 

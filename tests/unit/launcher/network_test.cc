@@ -289,7 +289,7 @@ class TwoAgents {
 };
 
 TEST(NetworkProbe, FindsAnAddressOfEachHostAndOfTheLauncher) {
-  if (candidates(own_addresses(), "", "").empty()) GTEST_SKIP() << "no address but loopback here";
+  if (candidates(own_addresses(), "", "").empty()) GTEST_SKIP() << "this host has only loopback";
   TwoAgents agents("");
   const Reach& reach = agents.run();
   EXPECT_FALSE(reach.failure) << reach.failure->headline;
@@ -298,7 +298,7 @@ TEST(NetworkProbe, FindsAnAddressOfEachHostAndOfTheLauncher) {
 }
 
 TEST(NetworkProbe, TheLauncherBesideAnAgentHasTheAgentsAddress) {
-  if (candidates(own_addresses(), "", "").empty()) GTEST_SKIP() << "no address but loopback here";
+  if (candidates(own_addresses(), "", "").empty()) GTEST_SKIP() << "this host has only loopback";
   TwoAgents agents("", "machine b");
   const Reach& reach = agents.run();
   ASSERT_FALSE(reach.failure) << reach.failure->headline;

@@ -70,7 +70,7 @@ TEST_F(RootCauseDetectorTest, FirstFailureWins) {
 TEST_F(RootCauseDetectorTest, WaitsForWhatARankMayHaveReportedToTheStore) {
   join_all();
   end(10, 1, kSegv);
-  EXPECT_FALSE(detector.root_cause(at(10))) << "the store has not yet seen its end";
+  EXPECT_FALSE(detector.root_cause(at(10))) << "the store has not reported the end of rank 1 yet";
   report(11, Event::lost, 1);
   EXPECT_EQ(detector.root_cause(at(11))->rank, 1);
 }

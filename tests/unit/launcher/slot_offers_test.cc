@@ -38,7 +38,7 @@ TEST(SlotOffers, AreAssignedAtTheirFirstRankIfTheyNameIt) {
 TEST(SlotOffers, ThatFitIntoNoGapAreRefused) {
   try {
     (void)assign_ranks({{"a", 2, {}}, {"b", 1, 1}}, 3);
-    ADD_FAILURE() << "no error";
+    ADD_FAILURE() << "assign_ranks() took an offer that fits into no gap";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
                  "no 2 ranks side by side are left for a: give its --first-rank, or other slots; "

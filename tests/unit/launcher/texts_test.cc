@@ -156,7 +156,8 @@ TEST(Report, FitsOnOneScreen) {
 TEST(Texts, SayHowARankEnded) {
   EXPECT_EQ(describe_status(7 << 8), "exited with code 7");
   EXPECT_EQ(describe_status(11), "was killed by signal 11 (SIGSEGV)");
-  EXPECT_EQ(describe_status(11 | 0x80), "was killed by signal 11 (SIGSEGV)") << "with a core file";
+  EXPECT_EQ(describe_status(11 | 0x80), "was killed by signal 11 (SIGSEGV)")
+      << "the status of a process that left a core file";
   EXPECT_EQ(exit_code_of(7 << 8), 7);
   EXPECT_EQ(exit_code_of(11), 139);
 }
@@ -330,7 +331,7 @@ TEST(Quoting, EscapesControlCharactersAndInvalidUtf8Only) {
   EXPECT_EQ(printable("\xf0\x80\x80\x9b"), "\\xf0\\x80\\x80\\x9b")
       << "an overlong form in four bytes";
   EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "a surrogate";
-  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80") << "beyond U+10FFFF";
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80") << "a value beyond U+10FFFF";
   for (const char* limit : {"\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xf0\x90\x80\x80",
                             "\xf4\x8f\xbf\xbf", "\xc2\xa0", "\xdf\xbf"}) {
     EXPECT_EQ(printable(limit), limit);

@@ -17,7 +17,7 @@ std::string refusal(const Body& body, ErrorCode code = ErrorCode::invalid_argume
     EXPECT_EQ(error.code(), code) << error.what();
     return error.what();
   }
-  ADD_FAILURE() << "nothing was thrown";
+  ADD_FAILURE() << "the body threw no Error";
   return "";
 }
 

@@ -140,7 +140,7 @@ TEST_F(Checkpoint, AFolderThatCannotBeMadeIsNamedWithTheReason) {
   }
 }
 
-// Both threw other exceptions than an Error, which callers do not expect.
+// In both cases publish() once threw another exception than an Error, which callers do not expect.
 TEST_F(Checkpoint, PublishThrowsAnErrorWhateverIsWrongWithTheFolder) {
   const auto expect_io_error = [&](const std::string& text) {
     try {

@@ -27,7 +27,7 @@ std::string refusal(const std::vector<std::string>& arguments) {
     EXPECT_EQ(error.exit_code(), 2);
     return concat(error.what(), " | ", error.hint());
   }
-  ADD_FAILURE() << "nothing was refused";
+  ADD_FAILURE() << "the command line was accepted";
   return "";
 }
 

@@ -111,7 +111,7 @@ TEST_F(ConfigFile, BadValuesNameTheirLine) {
   refused_in_line_2("batch_size: 8", "unknown key 'batch_size'", "here it is called --batch");
   try {
     (void)parse("batch: 8\n", {"d.csv", "--batch", "none"});
-    ADD_FAILURE() << "nothing was refused";
+    ADD_FAILURE() << "the command line was accepted";
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), testing::StartsWith("--batch: 'none'"))
         << "the value is not from the file";

@@ -31,7 +31,7 @@ class ModelSourceTest : public test::SmallData {
       EXPECT_EQ(error.exit_code(), code) << error.what();
       return concat(error.what(), " | ", error.hint());
     }
-    ADD_FAILURE() << "nothing was refused";
+    ADD_FAILURE() << "the body threw no InputError";
     return "";
   }
   std::string saved(const BertConfig& shape) const {

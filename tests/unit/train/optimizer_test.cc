@@ -1,4 +1,4 @@
-// The optimizer that a run's options ask for, and its state as a checkpoint sees it.
+// The optimizer that the options of a run select, and its state in the form that checkpoints use.
 #include "trainer/optim/optimizer.h"
 
 #include <ATen/ATen.h>
@@ -68,7 +68,8 @@ TEST(Optimizer, ItsStateMovesToAnotherOne) {
   const NamedParameters all = parameters();
   const auto optimizer = make_optimizer(all, options);
   EXPECT_EQ(state_of(*optimizer).moment_names(), moment_names(options));
-  EXPECT_EQ(state_of(*optimizer).state_of(all[0].second).step, 0) << "before the first step";
+  EXPECT_EQ(state_of(*optimizer).state_of(all[0].second).step, 0)
+      << "there is no state before the first step";
   for (const double g : {1.0, -0.5, 2.0}) make_step(all, *optimizer, g);
 
   const NamedParameters others = parameters();

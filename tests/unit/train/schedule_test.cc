@@ -43,7 +43,8 @@ TEST(TotalSteps, AreStepsOrEpochs) {
   options.epochs = 3;
   EXPECT_EQ(total_steps(options, sampler, 0, {}), 30);
   EXPECT_EQ(total_steps(options, sampler, 12, {1, 20}), 30);
-  EXPECT_EQ(total_steps(options, sampler, 5, {1, 75}), 5 + 3 + 10);  // five longer steps before
+  // The five steps before were longer.
+  EXPECT_EQ(total_steps(options, sampler, 5, {1, 75}), 5 + 3 + 10);
   options.steps = 7;
   EXPECT_EQ(total_steps(options, sampler, 5, {1, 75}), 7);
 }

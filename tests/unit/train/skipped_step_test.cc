@@ -35,7 +35,7 @@ class SkippedStep : public test::SmallData {
     std::string run;
     std::int64_t from = 0;  // the step of a checkpoint, or 0 to start from the beginning
     std::int64_t first_bad = 0;
-    std::int64_t last_bad = 0;  // these steps overflow
+    std::int64_t last_bad = 0;  // the gradients of first_bad to last_bad overflow
     DataType wire = DataType::f16;
   };
   struct Result {

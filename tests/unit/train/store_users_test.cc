@@ -62,7 +62,8 @@ TEST_F(StoreUsers, AStoreThatARunNeedsIsNotReplacedAndNoHintOffersIt) {
   const std::string identity = SampleStore::open(store).identity();
   list_store_user(store, path("run"));
   with.max_length = 64;
-  EXPECT_THAT(test::input_refusal(run), HasSubstr("--rebuild rebuilds it"));  // not saved yet
+  // The run has no checkpoint yet.
+  EXPECT_THAT(test::input_refusal(run), HasSubstr("--rebuild rebuilds it"));
 
   checkpoint("run", 5, identity);
   EXPECT_THAT(test::input_refusal(run), HasSubstr("was made differently: max length is 128 there"));
