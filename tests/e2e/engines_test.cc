@@ -25,7 +25,7 @@ class Engine : public testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(Engine, RanksMeetAndReduce) {
+TEST_P(Engine, RanksConnectAndReduce) {
   const Ended ended = under("BP_LOG=info", "consumer");
   if (ended.code == 77) GTEST_SKIP() << ended.output;
   EXPECT_EQ(ended.code, 0) << ended.output;

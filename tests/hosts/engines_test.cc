@@ -42,7 +42,7 @@ class EngineOnHosts : public ProgramOnHosts, public testing::WithParamInterface<
   }
 };
 
-TEST_P(EngineOnHosts, RanksMeetAndReduce) {
+TEST_P(EngineOnHosts, RanksConnectAndReduce) {
   const Ended ended = under("BP_LOG=info", kConsumer);
   if (ended.code == 77) GTEST_SKIP() << ended.output;
   EXPECT_EQ(ended.code, 0) << ended.output;

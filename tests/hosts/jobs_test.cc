@@ -50,7 +50,7 @@ TEST_F(JobOnHosts, RanksReduceOverTheNetwork) {
   }
 }
 
-TEST_F(JobOnHosts, FolderUmaskLimitsAndSomeVariablesTravel) {
+TEST_F(JobOnHosts, FolderUmaskLimitsAndSomeVariablesAreSent) {
   const std::string show =
       "echo $(pwd) $(umask) $(ulimit -S -n) $(ulimit -S -c) $(ulimit -S -s) ${OMP_PLACES-unset} "
       "${HOMELY-unset} ${CHOSEN-unset} ${GIVEN-unset}";

@@ -177,7 +177,7 @@ TEST_F(LeaseTest, OnlyOneOfManyHoldsItAtATime) {
   EXPECT_THAT(scratch_.names(), testing::IsEmpty());
 }
 
-TEST_F(LeaseTest, AHolderRemovesWhatOneThatWasKilledWhileRenewingLeft) {
+TEST_F(LeaseTest, RemovesTheLeftoversOfAHolderThatWasKilledWhileRenewing) {
   scratch_.write("s.lease.0123456789abcdef", kForeign);
   scratch_.write("s.leased", "of another program");
   {

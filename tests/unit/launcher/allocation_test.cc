@@ -142,7 +142,7 @@ TEST_F(AllocationTest, ThatCannotBeReadNamesItsVariable) {
   EXPECT_THAT(error({{"LSB_MCPU_HOSTS", "-x 1"}}), HasSubstr("is not a host name"));
 }
 
-TEST(SrunCommand, IsOneTaskOnThatNodeBesideOthers) {
+TEST(SrunCommand, StartsOneTaskOnTheNodeBesideOtherSteps) {
   Host host;
   host.name = "n2";
   EXPECT_THAT(srun_command(host, "/opt/b p/bprun"),

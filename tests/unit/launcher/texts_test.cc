@@ -81,7 +81,7 @@ TEST(RankVariables, ThreadsAreCountedPerMachine) {
               ElementsAre(2, 2, 4, 1));
 }
 
-TEST(RankVariables, OnlySomeTravelByDefault) {
+TEST(RankVariables, OnlySomeAreSentByDefault) {
   for (const char* name : {"PATH", "LC_ALL", "OMP_NUM_THREADS", "NCCL_DEBUG", "BP_LOG"}) {
     EXPECT_TRUE(travels(name)) << name;
   }
@@ -95,7 +95,7 @@ TEST(RankVariables, OnlySomeTravelByDefault) {
 
 // BP_ENGINE says how bprun itself was started. A rank that read it would run alone or refuse to
 // start.
-TEST(RankVariables, TheEngineOfBprunTravelsOnlyOnRequest) {
+TEST(RankVariables, TheEngineOfBprunIsSentOnlyOnRequest) {
   const std::vector<std::string> own = {"BP_ENGINE=none", "BP_ENGINES=2", "BP_LOG=debug"};
   for (const bool whole : {false, true}) {
     EXPECT_THAT(sent_environment(own, {.whole = whole}, {}),
