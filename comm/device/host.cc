@@ -17,9 +17,9 @@ constexpr std::align_val_t kAlignment{64};  // a cache line, and the widest vect
 class HostMemory final : public Memory {
  public:
   [[nodiscard]] std::shared_ptr<std::byte> allocate(std::size_t bytes) const override {
-    void* const memory = ::operator new (std::max(bytes, std::size_t{1}), kAlignment);
+    void* const memory = ::operator new(std::max(bytes, std::size_t{1}), kAlignment);
     return {static_cast<std::byte*>(memory),
-            [](std::byte* freed) { ::operator delete (freed, kAlignment); }};
+            [](std::byte* freed) { ::operator delete(freed, kAlignment); }};
   }
   void fill(std::byte* at, std::byte value, std::size_t bytes) const override {
     std::fill_n(at, bytes, value);

@@ -32,7 +32,8 @@ class Bucket {
   [[nodiscard]] const std::shared_ptr<std::byte>& memory() const { return memory_; }
   // Their residuals, f32. Null if nothing is narrowed, or without error feedback.
   [[nodiscard]] const std::shared_ptr<std::byte>& residuals() const { return residuals_; }
-  // Writes and reads the elements behind the slots: `values` has as many as the constructor's `extra`.
+  // Writes and reads the elements behind the slots: `values` has as many as the constructor's
+  // `extra`.
   void write_extra(std::span<const float> values);
   void read_extra(std::span<float> values) const;  // after wait()
   void clear(const Slot& slot);

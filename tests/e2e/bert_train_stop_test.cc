@@ -37,7 +37,7 @@ TEST_F(BertTrainStop, CtrlCWhileTrainingSavesAndPrintsHowToResume) {
   EXPECT_THAT(ended.output, HasSubstr("; saved in c/checkpoints/step-"));
   EXPECT_THAT(ended.output, HasSubstr("bert_train " + trains("c") + "\n"));
   EXPECT_TRUE(std::filesystem::exists(path("c/checkpoints/latest/optimizer.safetensors")));
-  const Ended again = stopped(trains("c"), "grep going.on.from log", "kill -HUP $pid");
+  const Ended again = stopped(trains("c"), "grep resuming.from log", "kill -HUP $pid");
   EXPECT_EQ(again.code, 75) << again.output;
 }
 

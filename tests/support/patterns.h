@@ -26,7 +26,8 @@ template <class T>
 }
 
 // At most 23, so that the sum over 8 ranks is exact in bf16 (below 256). For products the value is
-// 1 or 2, because a 0 of one rank would hide all the others. Where bits are combined, all bits vary.
+// 1 or 2, because a 0 of one rank would hide all the others. Where bits are combined, all bits
+// vary.
 [[nodiscard]] inline std::int64_t value_at(int rank, std::size_t j, ReduceOp op) {
   const std::size_t mixed = j * 7 + static_cast<std::size_t>(rank) * 5 + j / 24;
   switch (op) {

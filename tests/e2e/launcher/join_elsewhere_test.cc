@@ -55,13 +55,13 @@ TEST_F(JoinElsewhereTest, AServerOfAnotherVersionIsNamed) {
                 encode_handshake({.op = StoreOp::refusal, .number = 1}, kStoreVersion + 1))),
             refusal("it has another version of bp"));
   EXPECT_EQ(
-      meet_server_that_says(plain_frame(encode_handshake({.op = StoreOp::refusal, .number = 1}))),
+      error_after_answer(plain_frame(encode_handshake({.op = StoreOp::refusal, .number = 1}))),
       refusal("it has another version of bp"));
 }
 
 TEST_F(JoinElsewhereTest, AnotherProgramIsRefused) {
   for (const char* answer : {"SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n"}) {
-    EXPECT_EQ(meet_server_that_says(answer),
+    EXPECT_EQ(error_after_answer(answer),
               refusal("the program that answers there is not bprun --serve"));
   }
   EXPECT_EQ(error_after_answer(

@@ -48,7 +48,7 @@ TEST_F(RowSourceTest, CountsRowsWithoutTheHeaderAndNamesTheirPlace) {
   ASSERT_TRUE(rows.next());
   EXPECT_EQ(rows.number(), 2);
   EXPECT_THAT(rows.place(), EndsWith("a.csv, row 2 (line 5)"));
-  expect_input_error(65, "row 3 (line 6): has 1 fields, the first line has 2", "stands in quotes",
+  expect_input_error(65, "row 3 (line 6): has 1 fields, the first line has 2", "must be in quotes",
                      [&] { rows.next(); });
 }
 
