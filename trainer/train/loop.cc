@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
+#include <torch/optim/optimizer.h>
 
 #include <algorithm>
 #include <chrono>
