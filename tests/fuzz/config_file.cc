@@ -5,7 +5,7 @@
 #include "fuzz.h"
 #include "input_file.h"
 #include "trainer/commands/command_line.h"
-#include "trainer/run/run_folder.h"
+#include "trainer/run/run_settings.h"
 #include "trainer/text/utf8.h"
 
 namespace {

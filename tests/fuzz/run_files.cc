@@ -5,7 +5,7 @@
 #include "fuzz.h"
 #include "input_file.h"
 #include "trainer/report/metrics.h"
-#include "trainer/run/run_folder.h"
+#include "trainer/run/run_settings.h"
 
 namespace {
 

@@ -7,6 +7,7 @@
 #include "trainer/data/input_error.h"
 #include "trainer/data/plan.h"
 #include "trainer/run/run_folder.h"
+#include "trainer/run/run_settings.h"
 
 namespace bp::trainer {
 namespace {

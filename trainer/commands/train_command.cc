@@ -26,6 +26,7 @@
 #include "trainer/report/scores.h"
 #include "trainer/run/command_again.h"
 #include "trainer/run/run_folder.h"
+#include "trainer/run/run_settings.h"
 #include "trainer/run/start.h"
 #include "trainer/run/store_users.h"
 #include "trainer/run/tell_bprun.h"

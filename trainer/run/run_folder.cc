@@ -5,11 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <thread>
-
-#include <yaml-cpp/yaml.h>
+#include <vector>
 
 #include "base/text.h"
 #include "bp/error.h"
@@ -139,30 +136,6 @@ void ask_to_stop(const std::string& run, const LeaseTimes& times) {
         "a run that has ended needs no stopping; the same command as before resumes it");
   }
   write_whole_file(stop_file(run), "");
-}
-
-std::string settings_yaml(const std::vector<Setting>& settings) {
-  YAML::Emitter out;
-  out << YAML::Comment("The options of this run, each with where its value comes from.");
-  out << YAML::BeginMap;
-  for (const Setting& setting : settings) {
-    out << YAML::Key << setting.key << YAML::Value << setting.value
-        << YAML::Comment(setting.origin);
-  }
-  out << YAML::EndMap << YAML::Newline;
-  return out.c_str();
-}
-
-std::vector<Setting> read_settings(const std::string& path) {
-  try {
-    std::vector<Setting> settings;
-    for (const auto& entry : YAML::LoadFile(path)) {
-      settings.push_back({entry.first.as<std::string>(), entry.second.as<std::string>(""), path});
-    }
-    return settings;
-  } catch (const YAML::Exception& error) {
-    throw InputError(65, concat(path, ": ", error.what()), "it was written by bert_train as YAML");
-  }
 }
 
 std::string model_folder(const std::string& source) {

@@ -5,10 +5,8 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "trainer/data/lease.h"
-#include "trainer/options/options.h"
 
 namespace bp::trainer {
 
@@ -53,12 +51,6 @@ class RunFolder {
 [[nodiscard]] std::string stop_file(const std::string& run);
 // Makes that file. Throws InputError (66) if `run` is not a run's folder or no process is using it.
 void ask_to_stop(const std::string& run, const LeaseTimes& times = {});
-
-// Returns the text of config.yaml: keys are the long options, comments say where each value comes
-// from.
-[[nodiscard]] std::string settings_yaml(const std::vector<Setting>& settings);
-// Reads that text. Throws InputError (65) with the file and the line.
-[[nodiscard]] std::vector<Setting> read_settings(const std::string& path);
 
 // Returns the folder of the model in `source`, the folder of a model or a run. For an unfinished
 // run it is the last checkpoint. Throws InputError (66) if there is no model.

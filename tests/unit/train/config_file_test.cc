@@ -13,7 +13,7 @@
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
 #include "trainer/commands/command_line.h"
-#include "trainer/run/run_folder.h"
+#include "trainer/run/run_settings.h"
 
 namespace bp::trainer {
 namespace {

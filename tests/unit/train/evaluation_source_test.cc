@@ -10,7 +10,7 @@
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_refusal.h"
 #include "trainer/commands/command_line.h"
-#include "trainer/run/run_folder.h"
+#include "trainer/run/run_settings.h"
 
 namespace bp::trainer {
 namespace {

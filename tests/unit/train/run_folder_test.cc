@@ -13,6 +13,7 @@
 #include "bp/error.h"
 #include "tests/unit/data/input_refusal.h"
 #include "trainer/data/input_error.h"
+#include "trainer/run/run_settings.h"
 
 namespace bp::trainer {
 namespace {
