@@ -1,4 +1,4 @@
-// The rows of a table, whatever its format.
+// Reading the rows of a table of any format.
 #include "trainer/data/row_source.h"
 
 #include <gmock/gmock.h>

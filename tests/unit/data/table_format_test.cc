@@ -18,7 +18,7 @@ using namespace std::string_literals;
 
 class TableFormatTest : public testing::Test {
  protected:
-  // For a table with the columns "text" and "label".
+  // Asks for the format of a table with the columns "text" and "label".
   FormatQuestion ask(const std::string& name, const std::string& content) {
     return {.path = scratch_.write(name, content),
             .by_name = true,

@@ -116,7 +116,7 @@ TEST_F(TableTest, AFirstLineOrAnOptionNamesTheSeparator) {
   given.path = scratch_.write("a.txt", "text:label\na\tb:1\n");
   given.label_column = "label";
   EXPECT_EQ(inspect_table(given).format.text, TextFormat::csv)
-      << "a tab in a text is no separator then";
+      << "with --separator, a tab in a text separates nothing";
 }
 
 TEST_F(TableTest, SeveralSeparatorsThatFitAreRefused) {

@@ -1,5 +1,5 @@
-// Which failure of a rank ends a job: RankMonitor joins root causes, heartbeats and ranks that
-// never came.
+// RankMonitor decides which failure of a rank ends a job, from root causes, heartbeats, and ranks
+// that never join.
 #include "launcher/failure/rank_monitor.h"
 
 #include <gmock/gmock.h>

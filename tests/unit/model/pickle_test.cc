@@ -135,7 +135,7 @@ TEST(Pickle, RequiresADictionaryOfTensors) {
   for (int i = 0; i <= 100'000; ++i) many += text(concat(i)) + "N";
   EXPECT_EQ(refused(many + "u."), "it has 100001 tensors; the most that bp reads is 100000");
   const std::string whole = OneTensor().pickle();
-  const std::string item = whole.substr(3, whole.size() - 4);  // w and its tensor
+  const std::string item = whole.substr(3, whole.size() - 4);  // the key w and its tensor
   EXPECT_EQ(refused(kProtocol + "}" + item + item + "."), "'w' occurs twice");
 }
 

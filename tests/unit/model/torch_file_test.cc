@@ -112,7 +112,7 @@ class Handmade : public ::testing::Test {
     });
   }
   const std::string is_none_ = "x.bin is not a valid file of torch.save: ";
-  // "a" of two float32.
+  // The pickle of one tensor "a" of two float32 elements.
   const std::string one_ =
       "\x80\2}X\1\0\0\0actorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nFloatStorage\n"
       "X\1\0\0\0000X\3\0\0\0cpuK\2tQK\0K\2\x85K\1\x85\x89)tRs."s;
