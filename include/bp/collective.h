@@ -27,10 +27,12 @@
 namespace BP_API bp {
 
 struct CollectiveOptions {
-  ReduceOp op = ReduceOp::sum;  // all_reduce, reduce, reduce_scatter(_v) only
+  // all_reduce, reduce, reduce_scatter(_v) only. can_reduce() (bp/types.h) says for which types it
+  // is defined; any other is an invalid_argument Error.
+  ReduceOp op = ReduceOp::sum;
   // For the same four. Each rank's input is multiplied by `prescale`, and the result by
   // `postscale`: in f64 for f64 and for integers, which are then truncated towards zero, and in f32
-  // for the other types.
+  // for the other types. Elements of bool cannot be scaled.
   double prescale = 1;
   double postscale = 1;
   int root = 0;                          // broadcast, reduce, gather, scatter only

@@ -165,7 +165,8 @@ struct ConstView {
 };
 
 // Returns a view of a contiguous container or span, in host memory, of one of the element types. A
-// temporary container does not compile.
+// temporary container does not compile. Neither does std::vector<bool>, which packs its elements:
+// use an array of bool.
 template <std::ranges::borrowed_range Range>
 [[nodiscard]] View view(Range&& range) {
   std::span elements(range);
