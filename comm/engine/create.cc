@@ -94,7 +94,7 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
   client.answer_within = std::clamp<std::chrono::milliseconds>(chosen.timeout, 1s, 30s);
   // The store's server must live at least as long as its client here.
   const std::shared_ptr<Store> store(connect_store(client).release(),
-                                     [host](Store* client) { delete client; });
+                                     [host](Store* connected) { delete connected; });
   WorldPlan plan;
   plan.name = world_name(*store, client.rank);
   plan.topology = environment.topology;
