@@ -103,6 +103,31 @@ TEST_P(Join, MaximumNeedsAllRanks) {
                                     "all_reduce max of 10 f32")));
 }
 
+// A joined rank contributes zeros, which is right for sums and averages only: any other reduction
+// of the table must be refused.
+TEST_P(Join, EveryReductionIsRightOrRefused) {
+  for (const ReduceOp op : kReduceOps) {
+    const std::vector<std::string> texts = try_ranks(
+        2,
+        [op](Communicator& comm) {
+          if (comm.rank() == 1) {
+            std::vector<std::int32_t> data = {5, -3};
+            all_reduce(comm, view(data), {.op = op});
+            EXPECT_THAT(data, testing::ElementsAre(5, -3)) << name_of(op);
+          }
+          static_cast<void>(join(comm));
+        },
+        options());
+    if (op == ReduceOp::sum || op == ReduceOp::average) {
+      EXPECT_THAT(texts, Each("")) << name_of(op);
+    } else {
+      EXPECT_THAT(texts, Each(HasSubstr(concat("rank 0 of world has joined, and the others asked "
+                                               "for all_reduce ",
+                                               name_of(op), " of 2 i32"))));
+    }
+  }
+}
+
 TEST_P(Join, DeadRankIsNamed) {
   const auto texts = try_ranks(
       3,
