@@ -84,7 +84,7 @@ std::vector<int> JoinProtocol::exchange_records(const Operation& own, const Carr
   round.input = {mine.data(), mine.size(), DataType::u8};
   round.output = {records_.data(), records_.size(), DataType::u8};
   round.counts.assign(setup.members.size(), sizeof(Record));
-  round.name = "who has joined";
+  round.name = "which ranks have joined";
   round.timeout = own.timeout;
   carry_out(round);
   std::vector<int> joined;
