@@ -19,7 +19,11 @@ void scale_before(Operation& operation, const CollectiveCall& call, Scratch& roo
                   operation.device};
   memory.copy(copy.data, given.data, given.bytes());
   memory.scale(copy, operation.prescale);
-  only_input ? operation.input = copy : operation.output = copy;
+  if (only_input) {
+    operation.input = copy;
+  } else {
+    operation.output = copy;
+  }
 }
 
 void perform_scaled(Backend& backend, Operation operation, CollectiveCall& call, Scratch& room) {
