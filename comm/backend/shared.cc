@@ -11,7 +11,7 @@
 namespace bp {
 
 SharedBackend::SharedBackend(std::shared_ptr<SharedHost> host,
-                             std::vector<PhaseBarrier::Place> channels,
+                             std::vector<PhaseBarrier::Location> channels,
                              int rank,
                              std::size_t chunk)
     : vectors_(std::move(host), std::move(channels), rank, chunk) {}

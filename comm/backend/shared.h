@@ -18,7 +18,7 @@ class SharedBackend : public Backend {
  public:
   // As SharedVectors has them.
   SharedBackend(std::shared_ptr<SharedHost> host,
-                std::vector<PhaseBarrier::Place> channels,
+                std::vector<PhaseBarrier::Location> channels,
                 int rank,
                 std::size_t chunk = SharedChannel::kChunk);
 

@@ -15,7 +15,7 @@ constexpr std::size_t kInFirstCaches = std::size_t{8} << 10;
 }  // namespace
 
 SharedVectors::SharedVectors(std::shared_ptr<SharedHost> host,
-                             std::vector<PhaseBarrier::Place> channels,
+                             std::vector<PhaseBarrier::Location> channels,
                              int rank,
                              std::size_t chunk)
     : host_(std::move(host)),
@@ -66,7 +66,7 @@ std::byte* SharedVectors::direct(int peer, std::size_t offset) const {
 
 // Without it, the first access to each page is a fault in each process.
 void SharedVectors::map_stages() const {
-  for (const PhaseBarrier::Place& channel : channels_) {
+  for (const PhaseBarrier::Location& channel : channels_) {
     host_->map(channel.rank, channel.offset + SharedChannel::kStage, StageRing::kChunks * chunk_);
   }
 }
@@ -87,7 +87,7 @@ std::size_t SharedVectors::enter_stage(std::size_t bytes, std::size_t pieces) {
 }
 
 std::byte* SharedVectors::stage(int peer, std::size_t step) const {
-  const PhaseBarrier::Place& channel = channels_[static_cast<std::size_t>(peer)];
+  const PhaseBarrier::Location& channel = channels_[static_cast<std::size_t>(peer)];
   return host_->at(channel.rank, channel.offset + SharedChannel::kStage + ring_.offset(step));
 }
 

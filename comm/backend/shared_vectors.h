@@ -37,7 +37,7 @@ class SharedVectors {
   // `channels` by rank in the communicator: SharedChannel::bytes(chunk) of zeros each. `rank` is
   // this rank.
   SharedVectors(std::shared_ptr<SharedHost> host,
-                std::vector<PhaseBarrier::Place> channels,
+                std::vector<PhaseBarrier::Location> channels,
                 int rank,
                 std::size_t chunk);
 
@@ -95,7 +95,7 @@ class SharedVectors {
   void map_stages() const;
 
   std::shared_ptr<SharedHost> host_;
-  std::vector<PhaseBarrier::Place> channels_;
+  std::vector<PhaseBarrier::Location> channels_;
   int rank_;
   std::size_t chunk_;
   PhaseBarrier barrier_;

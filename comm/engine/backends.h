@@ -23,7 +23,7 @@ struct BackendParts {
   // Null where ranks of one host share no memory, which is so on all hosts or on none.
   std::shared_ptr<SharedHost> shared = nullptr;
   // The memory that each rank of the communicator on this host has given to it (SharedChannel).
-  std::vector<PhaseBarrier::Place> channels = {};
+  std::vector<PhaseBarrier::Location> channels = {};
   std::size_t shared_chunk = SharedChannel::kChunk;
 };
 

@@ -62,15 +62,17 @@ struct PhaseBarrier::Lines {
   static_assert(sizeof(Line) == 64);
 };
 
-PhaseBarrier::PhaseBarrier(std::shared_ptr<SharedHost> host, std::vector<Place> places, int rank)
-    : host_(std::move(host)), places_(std::move(places)), rank_(rank) {
+PhaseBarrier::PhaseBarrier(std::shared_ptr<SharedHost> host,
+                           std::vector<Location> locations,
+                           int rank)
+    : host_(std::move(host)), locations_(std::move(locations)), rank_(rank) {
   static_assert(sizeof(Lines) == kBytes);
-  crowded_ = static_cast<long>(places_.size()) > ::sysconf(_SC_NPROCESSORS_ONLN);
+  crowded_ = static_cast<long>(locations_.size()) > ::sysconf(_SC_NPROCESSORS_ONLN);
   const int cores = usable_cores();
-  fair_share_ = (static_cast<int>(places_.size()) + cores - 1) / cores;
-  for (const Place& place : places_) {
+  fair_share_ = (static_cast<int>(locations_.size()) + cores - 1) / cores;
+  for (const Location& location : locations_) {
     // Zeroed memory is an atomic that holds 0, in every process.
-    lines_.push_back(reinterpret_cast<Lines*>(host_->at(place.rank, place.offset)));
+    lines_.push_back(reinterpret_cast<Lines*>(host_->at(location.rank, location.offset)));
   }
 }
 
@@ -183,7 +185,7 @@ bool PhaseBarrier::wait(int peer, const Deadline& deadline, const std::atomic<bo
   const std::atomic<std::uint32_t>& word = theirs.lines[phase_ % 2].phase;
   while (!has_arrived(peer)) {
     if (stop.load(std::memory_order_acquire) || deadline.passed()) return false;
-    const bool gone = host_->is_gone(places_[static_cast<std::size_t>(peer)].rank);
+    const bool gone = host_->is_gone(locations_[static_cast<std::size_t>(peer)].rank);
     theirs.sleepers.fetch_add(1, std::memory_order_seq_cst);
     const std::uint32_t seen = word.load(std::memory_order_seq_cst);
     if (seen != phase_ && !gone) futex_wait(word, seen, std::min(kSlice, deadline.left()));

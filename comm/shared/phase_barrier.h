@@ -38,14 +38,14 @@ class PhaseBarrier {
   };
   // Where the lines of a rank of the communicator are: in the arena of which of the host's ranks,
   // and at which offset.
-  struct Place {
+  struct Location {
     int rank = 0;
     std::size_t offset = 0;
   };
   static constexpr std::size_t kBytes = 3 * 64;  // of zeros, for one rank
 
-  // `places` by rank in the communicator. `rank` is this rank.
-  PhaseBarrier(std::shared_ptr<SharedHost> host, std::vector<Place> places, int rank);
+  // `locations` by rank in the communicator. `rank` is this rank.
+  PhaseBarrier(std::shared_ptr<SharedHost> host, std::vector<Location> locations, int rank);
 
   // Begins the next phase.
   void arrive(const Announcement& announcement);
@@ -75,7 +75,7 @@ class PhaseBarrier {
   [[nodiscard]] bool is_one_too_many() const;
 
   std::shared_ptr<SharedHost> host_;
-  std::vector<Place> places_;
+  std::vector<Location> locations_;
   std::vector<Lines*> lines_;
   int rank_;
   std::uint32_t phase_ = 0;
