@@ -32,8 +32,7 @@ class Bucket {
   [[nodiscard]] const std::shared_ptr<std::byte>& memory() const { return memory_; }
   // Their residuals, f32. Null if nothing is narrowed, or without error feedback.
   [[nodiscard]] const std::shared_ptr<std::byte>& residuals() const { return residuals_; }
-  // Writes and reads the elements behind the slots: `values` has as many as the constructor's
-  // `extra`.
+  // Write and read the extra elements. `values` must have as many as the constructor's `extra`.
   void write_extra(std::span<const float> values);
   void read_extra(std::span<float> values) const;  // after wait()
   void clear(const Slot& slot);
@@ -51,7 +50,7 @@ class Bucket {
  private:
   [[nodiscard]] bool is_narrowed() const { return plan_.wire != plan_.type; }
   [[nodiscard]] std::byte* extra() const;
-  // What is on the wire, without what is behind the slots.
+  // Returns what is summed, without the extra elements.
   [[nodiscard]] View on_wire() const;
   // Only if is_narrowed(): f32.
   [[nodiscard]] View gradients() const;
