@@ -9,23 +9,13 @@
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "comm/backend/backend_set.h"
-#include "comm/engine/failure.h"
+#include "tests/support/refusal.h"
 #include "tests/support/run_ranks.h"
 
 namespace bp::test {
 namespace {
 
 constexpr Device kSecondGpu{Device::Kind::cuda, 1};
-
-template <class Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return to_text(error);
-  }
-  return "not refused";
-}
 
 View on(const Device& device, View view) {
   view.device = device;
@@ -46,13 +36,13 @@ TEST_P(Devices, MemoryThatNoBackendServesIsRefusedBeforeAnythingIsSent) {
               std::vector<float> other(8);
               const View there = on(kSecondGpu, view(data));
               const View all_there = on(kSecondGpu, view(other));
-              EXPECT_EQ(refusal([&] { all_reduce(comm, there, {.name = "x"}); }),
+              EXPECT_EQ(error_of([&] { all_reduce(comm, there, {.name = "x"}); }),
                         "invalid_argument: all_reduce 'x': data" + why);
-              EXPECT_EQ(refusal([&] { broadcast(comm, there); }),
+              EXPECT_EQ(error_of([&] { broadcast(comm, there); }),
                         "invalid_argument: broadcast: data" + why);
-              EXPECT_EQ(refusal([&] { all_gather(comm, there, all_there); }),
+              EXPECT_EQ(error_of([&] { all_gather(comm, there, all_there); }),
                         "invalid_argument: all_gather: input" + why);
-              EXPECT_EQ(refusal([&] { send(comm, there, 1 - comm.rank()); }),
+              EXPECT_EQ(error_of([&] { send(comm, there, 1 - comm.rank()); }),
                         "invalid_argument: send: data" + why);
               all_reduce(comm, view(data));  // the communicator stays usable
               EXPECT_THAT(data, testing::Each(2));
@@ -70,10 +60,10 @@ TEST_P(Devices, MemoryOfTwoDevicesIsRefused) {
             " lies on cuda:1, and the memory before it on host; all memory of one operation must "
             "lie on one device";
         EXPECT_EQ(
-            refusal([&] { all_gather(comm, const_view(input), on(kSecondGpu, view(output))); }),
+            error_of([&] { all_gather(comm, const_view(input), on(kSecondGpu, view(output))); }),
             "invalid_argument: all_gather: output" + why);
         const std::vector<View> tensors = {view(input), on(kSecondGpu, view(output))};
-        EXPECT_EQ(refusal([&] { all_reduce_grouped(comm, tensors); }),
+        EXPECT_EQ(error_of([&] { all_reduce_grouped(comm, tensors); }),
                   "invalid_argument: all_reduce_grouped: tensor 1" + why);
       },
       {.wire = GetParam()});
@@ -84,7 +74,7 @@ TEST_P(Devices, BuffersSayWhereTheyLie) {
             [&](Communicator& comm) {
               EXPECT_EQ(comm.allocate(10).device(), Device{});
               EXPECT_THAT(
-                  refusal([&] { static_cast<void>(comm.allocate(10, kSecondGpu)); }),
+                  error_of([&] { static_cast<void>(comm.allocate(10, kSecondGpu)); }),
                   testing::MatchesRegex("unavailable: allocate: no backend of this communicator "
                                         "\\((shm|test)\\) serves cuda:1; allocate host memory"));
             },

@@ -10,8 +10,8 @@
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "comm/backend/perform.h"
-#include "comm/engine/failure.h"
 #include "tests/ranks/exact.h"
+#include "tests/support/refusal.h"
 #include "tests/support/run_ranks.h"
 #include "tests/support/types.h"
 
@@ -69,16 +69,6 @@ void expect_exact(Communicator& comm, ReduceOp op) {
   }
 }
 
-template <class Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return to_text(error);
-  }
-  return "not refused";
-}
-
 template <class T>
 void expect_refused(Communicator& comm, ReduceOp op) {
   std::vector<T> data(3);
@@ -86,13 +76,13 @@ void expect_refused(Communicator& comm, ReduceOp op) {
   const std::vector<View> tensors = {view(data)};
   const std::string why = concat(": the reduction ", name_of(op), " is not defined for ",
                                  name_of(kDataTypeOf<T>), " elements; use one of ");
-  EXPECT_THAT(refusal([&] { all_reduce(comm, view(data), {.op = op}); }),
+  EXPECT_THAT(error_of([&] { all_reduce(comm, view(data), {.op = op}); }),
               StartsWith("invalid_argument: all_reduce" + why));
-  EXPECT_THAT(refusal([&] { reduce(comm, view(data), {.op = op}); }),
+  EXPECT_THAT(error_of([&] { reduce(comm, view(data), {.op = op}); }),
               StartsWith("invalid_argument: reduce" + why));
-  EXPECT_THAT(refusal([&] { reduce_scatter(comm, const_view(input), view(data), {.op = op}); }),
+  EXPECT_THAT(error_of([&] { reduce_scatter(comm, const_view(input), view(data), {.op = op}); }),
               StartsWith("invalid_argument: reduce_scatter" + why));
-  EXPECT_THAT(refusal([&] { all_reduce_grouped(comm, tensors, {.op = op}); }),
+  EXPECT_THAT(error_of([&] { all_reduce_grouped(comm, tensors, {.op = op}); }),
               StartsWith("invalid_argument: all_reduce_grouped" + why));
 }
 
@@ -135,10 +125,10 @@ TEST(PairsAsGiven, NumbersThatAreNoTypeOrReductionAreRefused) {
     std::vector<float> data(3);
     View odd = view(data);
     odd.type = static_cast<DataType>(200);
-    EXPECT_THAT(refusal([&] { all_reduce(comm, odd); }),
+    EXPECT_THAT(error_of([&] { all_reduce(comm, odd); }),
                 HasSubstr("data has elements of type number 200, which bp does not have"));
-    EXPECT_THAT(refusal([&] { broadcast(comm, odd); }), HasSubstr("type number 200"));
-    EXPECT_THAT(refusal([&] { all_reduce(comm, view(data), {.op = static_cast<ReduceOp>(77)}); }),
+    EXPECT_THAT(error_of([&] { broadcast(comm, odd); }), HasSubstr("type number 200"));
+    EXPECT_THAT(error_of([&] { all_reduce(comm, view(data), {.op = static_cast<ReduceOp>(77)}); }),
                 HasSubstr("the reduction unknown reduction is not defined for f32 elements; use "
                           "one of sum, average, min, max, product"));
   });

@@ -16,6 +16,7 @@
 #include "bp/error.h"
 #include "comm/rendezvous/hosts.h"
 #include "comm/rendezvous/store_rendezvous.h"
+#include "tests/support/refusal.h"
 #include "tests/support/scratch.h"
 
 namespace bp {
@@ -31,16 +32,6 @@ using ::testing::StartsWith;
 using Map = Variables::Map;
 
 const Deadline kSoon(20s);
-
-template <class Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-    return "no error";
-  } catch (const Error& error) {
-    return concat(name_of(error.code()), ": ", error.what());
-  }
-}
 
 StoreEndpoint an_endpoint() {
   StoreEndpoint endpoint{{"10.0.0.1", 4711}, {}};
@@ -68,10 +59,10 @@ TEST(StoreEndpoint, ThatIsBrokenIsRefusedWithoutShowingTheKey) {
   const std::string text = to_text(an_endpoint());
   for (const std::string& broken : {std::string("10.0.0.1:4711"), text.substr(0, text.size() - 1),
                                     text + "0", text.substr(0, text.size() - 1) + "g"}) {
-    EXPECT_THAT(refusal([&] { (void)parse_endpoint(broken); }),
+    EXPECT_THAT(test::error_of([&] { (void)parse_endpoint(broken); }),
                 AllOf(StartsWith("invalid_argument: "), Not(HasSubstr("0f00"))));
   }
-  EXPECT_THAT(refusal([&] { (void)parse_endpoint("x" + text.substr(text.find('/'))); }),
+  EXPECT_THAT(test::error_of([&] { (void)parse_endpoint("x" + text.substr(text.find('/'))); }),
               StartsWith("invalid_argument: is not host:port"));
 }
 
@@ -84,8 +75,9 @@ TEST_F(StoreRendezvousTest, FileHoldsTheEndpointUntilWithdrawn) {
   later.join();
   const fs::path file = folder_.path("bp-openmpi-7-3-");
   EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
-  EXPECT_THAT(refusal([&] { choose_rendezvous(rank_, variables)->publish(an_endpoint(), kSoon); }),
-              HasSubstr("another job uses this file now"));
+  EXPECT_THAT(
+      test::error_of([&] { choose_rendezvous(rank_, variables)->publish(an_endpoint(), kSoon); }),
+      HasSubstr("another job uses this file now"));
   first->withdraw();
   EXPECT_TRUE(folder_.names().empty());
 }
@@ -93,8 +85,9 @@ TEST_F(StoreRendezvousTest, FileHoldsTheEndpointUntilWithdrawn) {
 TEST_F(StoreRendezvousTest, FileOfAnEarlierJobIsIgnored) {
   folder_.write("bp-openmpi-7-3-", to_text(an_endpoint()));
   const Variables variables(Map{{"BP_SHARED_FOLDER", folder_.path()}});
-  EXPECT_THAT(refusal([&] { (void)choose_rendezvous(rank_, variables)->look_up(Deadline(30ms)); }),
-              AllOf(StartsWith("timeout: rendezvous at "), HasSubstr("rank 0 has not written")));
+  EXPECT_THAT(
+      test::error_of([&] { (void)choose_rendezvous(rank_, variables)->look_up(Deadline(30ms)); }),
+      AllOf(StartsWith("timeout: rendezvous at "), HasSubstr("rank 0 has not written")));
   const auto first = choose_rendezvous(rank_, variables);
   first->publish({{"10.0.0.2", 1}, {}}, kSoon);
   EXPECT_EQ(choose_rendezvous(rank_, variables)->look_up(kSoon).store.host, "10.0.0.2");
@@ -103,7 +96,7 @@ TEST_F(StoreRendezvousTest, FileOfAnEarlierJobIsIgnored) {
 TEST_F(StoreRendezvousTest, MissingFolderIsNamed) {
   const Variables variables(Map{{"BP_SHARED_FOLDER", folder_.path("no")}});
   EXPECT_THAT(
-      refusal([&] { choose_rendezvous(rank_, variables)->publish(an_endpoint(), kSoon); }),
+      test::error_of([&] { choose_rendezvous(rank_, variables)->publish(an_endpoint(), kSoon); }),
       AllOf(StartsWith(concat("io: rendezvous at ", folder_.path("no"), "/bp-openmpi-7-3-")),
             HasSubstr("No such file")));
 }
@@ -134,19 +127,19 @@ TEST_F(StoreRendezvousTest, FolderThatOtherUsersCanWriteIsRefused) {
   const std::string own = folder_.path(concat("bp-", ::getuid()));
   const std::string text =
       concat("io: rendezvous at ", own, ": is not a folder of this user with mode 0700; remove it");
-  EXPECT_EQ(refusal(meet), "no error");
+  EXPECT_EQ(test::error_of(meet), "no error");
   ::chmod(own.c_str(), 0770);
-  EXPECT_EQ(refusal(meet), text);
+  EXPECT_EQ(test::error_of(meet), text);
   fs::remove(own);
   std::ofstream(own) << "a file";
-  EXPECT_EQ(refusal(meet), text);
+  EXPECT_EQ(test::error_of(meet), text);
 }
 
 TEST_F(StoreRendezvousTest, MissingTemporaryFolderIsNamed) {
   EngineRank here = rank_;
   here.one_host = true;
   const TemporaryFolderVariable place(folder_.path("no"));
-  EXPECT_THAT(refusal([&] { (void)choose_rendezvous(here, Variables(Map{})); }),
+  EXPECT_THAT(test::error_of([&] { (void)choose_rendezvous(here, Variables(Map{})); }),
               AllOf(StartsWith("io: rendezvous at TMPDIR: names no folder ("),
                     HasSubstr("); set it to one")));
 }
@@ -166,27 +159,27 @@ TEST_F(StoreRendezvousTest, KeyFileAndMasterNeedNoChannel) {
   rank.job = "7/4";
   EXPECT_NE(choose_rendezvous(rank, variables)->known().key, endpoint.key)
       << "each job must have a key of its own";
-  EXPECT_THAT(refusal([&] { (void)choose_rendezvous(rank_, variables); }),
+  EXPECT_THAT(test::error_of([&] { (void)choose_rendezvous(rank_, variables); }),
               StartsWith("invalid_argument: MASTER_ADDR is not set"));
   EngineRank wrong = rank;
   wrong.master_port = "none";
-  EXPECT_THAT(refusal([&] { (void)choose_rendezvous(wrong, variables)->look_up(kSoon); }),
+  EXPECT_THAT(test::error_of([&] { (void)choose_rendezvous(wrong, variables)->look_up(kSoon); }),
               StartsWith("invalid_argument: MASTER_ADDR and MASTER_PORT, 10.0.0.9:none: "));
   ::chmod(path.c_str(), 0640);
-  EXPECT_THAT(refusal([&] { (void)choose_rendezvous(rank, variables); }),
+  EXPECT_THAT(test::error_of([&] { (void)choose_rendezvous(rank, variables); }),
               HasSubstr("key: the file can be read by others; chmod 600 "));
   ::chmod(path.c_str(), 0600);
   folder_.write("key", "short");
-  EXPECT_THAT(refusal([&] { (void)choose_rendezvous(rank, variables); }),
+  EXPECT_THAT(test::error_of([&] { (void)choose_rendezvous(rank, variables); }),
               HasSubstr("key: the file holds 5 bytes; a secret needs at least 16"));
-  EXPECT_THAT(refusal([&] {
+  EXPECT_THAT(test::error_of([&] {
                 (void)choose_rendezvous(rank, Variables(Map{{"BP_JOB_KEY_FILE", "/no/key"}}));
               }),
               HasSubstr("BP_JOB_KEY_FILE=/no/key: the file cannot be read"));
 }
 
 TEST_F(StoreRendezvousTest, WithoutAnyChannelTheErrorListsThem) {
-  EXPECT_THAT(refusal([&] { (void)choose_rendezvous(rank_, Variables(Map{})); }),
+  EXPECT_THAT(test::error_of([&] { (void)choose_rendezvous(rank_, Variables(Map{})); }),
               AllOf(StartsWith("unavailable: X=1: the engine openmpi started 2 ranks"),
                     HasSubstr("BP_SHARED_FOLDER"), HasSubstr("BP_JOB_KEY_FILE"),
                     HasSubstr("--mpi=pmi2"), HasSubstr("bprun")));
@@ -254,7 +247,7 @@ TEST(PmiRendezvous, GetsAfterTheBarrier) {
 
 TEST(PmiRendezvous, ErrorShowsTheAnswer) {
   Pmi pmi({kInit, kSpace, "cmd=put_result rc=-1 msg=duplicate_key\n"});
-  EXPECT_THAT(refusal([&] { pmi.rendezvous()->publish(an_endpoint(), kSoon); }),
+  EXPECT_THAT(test::error_of([&] { pmi.rendezvous()->publish(an_endpoint(), kSoon); }),
               AllOf(StartsWith("io: MPI_LOCALRANKID=0: PMI answers 'cmd=put_result rc=-1 msg="
                                "duplicate_key' to cmd=put"),
                     Not(HasSubstr("0f00"))));
@@ -262,11 +255,11 @@ TEST(PmiRendezvous, ErrorShowsTheAnswer) {
 
 TEST(PmiRendezvous, EndedAndSilentSessionsAreErrors) {
   Pmi ended({kInit});
-  EXPECT_THAT(refusal([&] { (void)ended.rendezvous()->look_up(kSoon); }),
+  EXPECT_THAT(test::error_of([&] { (void)ended.rendezvous()->look_up(kSoon); }),
               AllOf(StartsWith("io: MPI_LOCALRANKID=0: cmd=get_my_kvsname on PMI_FD="),
                     HasSubstr("split() makes more")));
   Pmi silent({kInit, kSpace, "cmd=barrier", "never"});
-  EXPECT_THAT(refusal([&] { (void)silent.rendezvous()->look_up(Deadline(30ms)); }),
+  EXPECT_THAT(test::error_of([&] { (void)silent.rendezvous()->look_up(Deadline(30ms)); }),
               AllOf(StartsWith("timeout: "), HasSubstr(" on PMI_FD="), HasSubstr("no answer")));
 }
 

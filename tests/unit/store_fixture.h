@@ -17,6 +17,7 @@
 #include "bp/error.h"
 #include "bp/store.h"
 #include "comm/store/server.h"
+#include "tests/support/refusal.h"
 
 namespace bp {
 
@@ -111,15 +112,6 @@ class LimitedFiles {
   rlimit before_{};
 };
 
-// Returns "code: text" of the Error that `call` throws, or "no error".
-template <class Call>
-std::string error_of(const Call& call) {
-  try {
-    static_cast<void>(call());
-    return "no error";
-  } catch (const Error& error) {
-    return concat(name_of(error.code()), ": ", error.what());
-  }
-}
+using test::error_of;
 
 }  // namespace bp

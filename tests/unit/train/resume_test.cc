@@ -18,9 +18,9 @@ using ::testing::IsEmpty;
 class ResumeTest : public test::CheckpointTest {
  protected:
   ResumePoint choose(const std::string& resume) {
-    said_.clear();
+    messages_.clear();
     const RunFolder run = RunFolder::open(path("run"), RunFolder::IfExists::reuse);
-    return choose_resume_point(run, resume, [this](const std::string& text) { said_ += text; });
+    return choose_resume_point(run, resume, [this](const std::string& text) { messages_ += text; });
   }
   void begin_run() { write("run/config.yaml", "seed: 1\n"); }
 
