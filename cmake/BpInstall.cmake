@@ -45,9 +45,10 @@ install(FILES ${CMAKE_BINARY_DIR}/bpConfig.cmake ${CMAKE_BINARY_DIR}/bpConfigVer
 if(BP_TORCH)
   # bp::torch uses these sources of bp::comm, which libbp_comm.so does not export, so it has its own copy. None has
   # state.
-  add_library(bp_torch_shared SHARED $<TARGET_OBJECTS:bp_torch> base/check.cc base/permutation.cc
-                                     base/text.cc
-                                     comm/reduce/convert.cc)
+  set(_kernels comm/reduce/convert.cc comm/reduce/copy.cc comm/reduce/reduce.cc comm/reduce/scale.cc)
+  add_library(bp_torch_shared SHARED $<TARGET_OBJECTS:bp_torch> base/check.cc base/names.cc base/permutation.cc
+                                     base/text.cc comm/device/host.cc comm/reduce/finite.cc ${_kernels})
+  set_source_files_properties(${_kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON) # as in comm/reduce
   target_link_libraries(bp_torch_shared PRIVATE bp_flags hwy::hwy PUBLIC bp_comm_shared LibTorch::torch)
   bp_shared_library(bp_torch_shared torch)
   set_target_properties(bp_torch_shared PROPERTIES INSTALL_RPATH "\$ORIGIN;${LibTorch_ROOT_DIR}/lib")

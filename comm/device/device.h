@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <memory>
 
-#include "bp/export.h"
 #include "bp/types.h"
 
 namespace bp {
@@ -44,7 +43,7 @@ class Memory {
 // Returns the memory of a device. Throws `unavailable` for a kind that this build does not serve.
 [[nodiscard]] const Memory& memory_of(const Device& device);
 
-// The host's memory, which every build serves. libbp_comm.so exports it for bp::torch.
-[[nodiscard]] BP_API const Memory& host_memory();
+// The host's memory, which every build serves.
+[[nodiscard]] const Memory& host_memory();
 
 }  // namespace bp

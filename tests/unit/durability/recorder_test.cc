@@ -99,7 +99,7 @@ TEST(FileRecorder, MissedOperationFailsTheTest) {
                                             write_fd(scratch.path("seen"), "1");
                                             std::ofstream(scratch.path("not seen")) << "1";
                                           }),
-                          "not seen is there, and no operation made it");
+                          "not seen exists, but no operation created it");
   EXPECT_NONFATAL_FAILURE((void)record_of(scratch, [] {}), "nothing was recorded");
 }
 
