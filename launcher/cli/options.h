@@ -28,14 +28,14 @@ struct Options {
   std::string ssh = "ssh";
   std::string remote_bprun;  // empty: the path of this bprun
   std::string gpus;          // --gpus; empty: those of the host list, if it has any
-  bool share_gpus = false;
   std::string interface;
+  bool share_gpus = false;
   bool probe = true;  // hosts must reach each other before ranks start
+  bool quiet = false;
   int store_port = 0;
   PrefixStyle prefix = PrefixStyle::rank;
   ColourChoice colours = ColourChoice::automatic;
   std::vector<int> shown_ranks;  // empty: all
-  bool quiet = false;
   std::string output;
   std::string trace;
   std::chrono::milliseconds start_timeout = std::chrono::seconds{30};
@@ -45,10 +45,10 @@ struct Options {
   std::vector<std::string> environment;                  // NAME or NAME=VALUE
   bool whole_environment = false;
   bool survivors_continue = false;  // --on-failure continue
-  int max_restarts = 0;
-  std::optional<int> min_ranks;  // for a restart; unset: as many as the job began with
   bool dry_run = false;
-  bool json = false;                 // print lists as JSON
+  bool json = false;  // print lists as JSON
+  int max_restarts = 0;
+  std::optional<int> min_ranks;      // for a restart; unset: as many as the job began with
   std::vector<std::string> program;  // with its arguments; may be empty with --join
   std::vector<std::string> own;      // the words of the command line before it
 };
