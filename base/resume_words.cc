@@ -1,6 +1,7 @@
 #include "base/resume_words.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace bp {
 

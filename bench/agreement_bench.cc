@@ -3,6 +3,7 @@
 // of a named all-reduce.
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdio>
 
 #include "bench/repeat.h"

@@ -1,6 +1,8 @@
 #include "comm/backend/collective_call.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <thread>
 #include <utility>
 

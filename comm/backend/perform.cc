@@ -1,5 +1,7 @@
 #include "comm/backend/perform.h"
 
+#include <vector>
+
 #include "comm/device/device.h"
 
 namespace bp {

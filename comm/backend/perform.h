@@ -2,6 +2,8 @@
 // reduction, groups of tensors, and averages over some of the ranks only.
 #pragma once
 
+#include <cstddef>
+
 #include "comm/backend/backend.h"
 
 namespace bp {

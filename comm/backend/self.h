@@ -1,6 +1,9 @@
 // Collectives of one rank: the output is the input.
 #pragma once
 
+#include <cstddef>
+#include <string_view>
+
 #include "comm/backend/backend.h"
 
 namespace bp {

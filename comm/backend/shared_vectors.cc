@@ -1,6 +1,7 @@
 #include "comm/backend/shared_vectors.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "comm/backend/shared_parts.h"

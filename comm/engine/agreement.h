@@ -5,6 +5,7 @@
 // Threads: one at a time. All calls throw what the store throws.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>

@@ -1,6 +1,7 @@
 #include "comm/engine/flight_recorder.h"
 
 #include <algorithm>
+#include <string>
 
 namespace bp {
 namespace {

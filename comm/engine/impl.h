@@ -1,8 +1,10 @@
 // The implementation of Communicator, and how to make one over any transport.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bp/communicator.h"

@@ -1,6 +1,7 @@
 #include "comm/engine/job.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/text.h"

@@ -1,7 +1,9 @@
 #include "comm/engine/message_supervisor.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "bp/log.h"

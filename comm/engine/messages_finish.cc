@@ -1,5 +1,6 @@
 // How the messages of a communicator end, and what other ranks learn of those that have not.
 #include <algorithm>
+#include <string_view>
 
 #include "base/pausable_timeout.h"
 #include "base/text.h"

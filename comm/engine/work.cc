@@ -1,4 +1,5 @@
 #include <exception>
+#include <memory>
 #include <utility>
 
 #include "comm/engine/work_state.h"

@@ -1,5 +1,7 @@
 // Rendezvous by a key file: all ranks know the key and the address from the start, so rank 0 need
 // not publish them.
+#include <utility>
+
 #include "base/hmac.h"
 #include "base/secret_file.h"
 #include "base/text.h"

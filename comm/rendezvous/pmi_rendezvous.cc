@@ -9,6 +9,8 @@
 //
 // The process manager takes a rank that sent init and ends without finalize for failed, and accepts
 // no init after finalize. So a process can use PMI only once.
+#include <utility>
+
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/rendezvous/channels.h"

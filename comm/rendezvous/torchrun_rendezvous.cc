@@ -2,7 +2,9 @@
 // protocol's numbers have the machine's byte order. A string is its length in 8 bytes and then its
 // bytes. The TCPStore has no authentication: any process that reaches the master's port can read
 // the job's key, and could also join the job through torchrun itself.
+#include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "base/text.h"
 #include "bp/error.h"

@@ -1,4 +1,5 @@
 // The Store interface on top of StoreClient::ask().
+#include <chrono>
 #include <cstdlib>
 #include <utility>
 

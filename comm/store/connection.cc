@@ -1,7 +1,9 @@
 #include "comm/store/connection.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
+#include <vector>
 
 #include <asio/buffer.hpp>
 #include <asio/post.hpp>

@@ -1,6 +1,7 @@
 #include "comm/store/handshake.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <utility>
 

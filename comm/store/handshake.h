@@ -3,6 +3,7 @@
 // frames out.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,5 +1,6 @@
 #include "comm/store/send_queue.h"
 
+#include <cstdint>
 #include <utility>
 
 #include "base/check.h"

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <utility>
 
 #include "base/text.h"
 #include "bp/error.h"

@@ -1,10 +1,12 @@
 // Environment variables, and the ones among them that a launcher sets together.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace bp {
 

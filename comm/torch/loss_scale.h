@@ -2,6 +2,8 @@
 // windows and shrinks after an overflow, so ranks that have the same windows have the same factor.
 #pragma once
 
+#include <cstdint>
+
 #include "bp/torch/distributed_optimizer.h"
 
 namespace bp {

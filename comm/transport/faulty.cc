@@ -1,5 +1,6 @@
 #include "comm/transport/faulty.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <csignal>
 #include <mutex>

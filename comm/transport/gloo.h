@@ -8,7 +8,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 
 #include "bp/environment.h"
 #include "bp/store.h"

@@ -1,6 +1,7 @@
 #include "comm/transport/inproc.h"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <deque>

@@ -16,8 +16,10 @@
 #include <torch/nn/modules/linear.h>
 #include <torch/optim/adamw.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 int main() {
   bp::Communicator world = bp::Communicator::create();

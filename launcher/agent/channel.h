@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/fd.h"
 #include "launcher/agent/sealed_stream.h"

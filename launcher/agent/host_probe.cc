@@ -1,5 +1,6 @@
 #include "launcher/agent/host_probe.h"
 
+#include <chrono>
 #include <utility>
 
 #include "launcher/hosts/address.h"

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>

@@ -7,6 +7,7 @@
 #include <list>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "launcher/agent/liveness_check.h"
 #include "launcher/process/event_loop.h"

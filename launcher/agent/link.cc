@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "base/text.h"
 #include "bp/error.h"

@@ -2,6 +2,7 @@
 // flow-control window allows.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "base/fd.h"

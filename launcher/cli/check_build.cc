@@ -1,6 +1,9 @@
 #include "launcher/cli/check_build.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>

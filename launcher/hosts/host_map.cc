@@ -1,6 +1,7 @@
 #include "launcher/hosts/host_map.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <set>
 #include <string>
 #include <utility>

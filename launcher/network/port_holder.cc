@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 
 #include "base/text.h"
 #include "launcher/process/process_owner.h"

@@ -5,6 +5,7 @@
 
 #include <list>
 #include <string>
+#include <string_view>
 
 #include "base/fd.h"
 #include "base/refusals.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <variant>
 
 #include "base/text.h"
 #include "bp/error.h"

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <utility>
 
 #include "base/text.h"
 #include "launcher/process/read_file.h"

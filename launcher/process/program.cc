@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "base/text.h"
 

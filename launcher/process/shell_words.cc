@@ -1,5 +1,7 @@
 #include "launcher/process/shell_words.h"
 
+#include <utility>
+
 #include "base/text.h"
 #include "bp/error.h"
 

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <system_error>
 
 #include "base/text.h"
 #include "launcher/process/environment_list.h"

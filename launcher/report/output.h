@@ -2,6 +2,7 @@
 // lines and to files.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>

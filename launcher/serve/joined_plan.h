@@ -2,6 +2,7 @@
 #pragma once
 
 #include <list>
+#include <vector>
 
 #include "launcher/cli/options.h"
 #include "launcher/hosts/slot_offers.h"

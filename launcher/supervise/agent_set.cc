@@ -1,7 +1,10 @@
 #include "launcher/supervise/agent_set.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
 #include <utility>
+#include <variant>
 
 #include "launcher/failure/host_texts.h"
 #include "launcher/protocol/timing.h"

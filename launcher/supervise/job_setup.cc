@@ -1,5 +1,6 @@
 #include "launcher/supervise/job_setup.h"
 
+#include <chrono>
 #include <utility>
 #include <vector>
 

@@ -2,6 +2,7 @@
 // which all hosts reach each other, the store, and a JobSpec for each host.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>

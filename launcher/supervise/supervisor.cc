@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
+#include <variant>
 
 #include "base/job_key.h"
 #include "base/text.h"

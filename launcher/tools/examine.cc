@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <vector>
 
 #include "base/text.h"
 #include "launcher/report/clock_text.h"

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <utility>
 
 #include "base/text.h"
 #include "launcher/protocol/facts_json.h"

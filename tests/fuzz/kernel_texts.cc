@@ -1,5 +1,6 @@
 // The kernel's texts about memory: a record of its log, a control group's counts, and the group and
 // the mounts by which the counts are found. NUL separates the last two.
+#include <algorithm>
 #include <cstdlib>
 
 #include "fuzz.h"

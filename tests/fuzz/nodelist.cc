@@ -2,6 +2,7 @@
 // allocation.
 #include "launcher/hosts/nodelist.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "fuzz.h"

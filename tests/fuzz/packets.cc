@@ -1,4 +1,5 @@
 // The header of a message between two ranks, and the message that follows it.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <vector>

@@ -3,6 +3,7 @@
 // them.
 #include <cstdlib>
 #include <optional>
+#include <utility>
 
 #include "comm/peers/handshake.h"
 #include "fuzz.h"

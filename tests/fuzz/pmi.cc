@@ -2,6 +2,7 @@
 // line.
 #include <sys/socket.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <sstream>
 

@@ -3,6 +3,7 @@
 // that is resumed.
 #include "trainer/data/sample_store.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "fuzz.h"

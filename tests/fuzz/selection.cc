@@ -2,6 +2,7 @@
 // line, then the hosts. The hosts that are left must get ranks.
 #include "launcher/hosts/selection.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "fuzz.h"

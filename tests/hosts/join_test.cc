@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "base/text.h"
 #include "tests/hosts/hosts.h"

@@ -2,6 +2,7 @@
 // algorithm. Hosts have different sizes, with and without shared memory inside them.
 #include <gmock/gmock.h>
 
+#include <cstdint>
 #include <latch>
 #include <tuple>
 

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "bp/collective.h"
 #include "tests/support/run_ranks.h"

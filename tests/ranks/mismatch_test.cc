@@ -2,6 +2,8 @@
 // asked for.
 #include <gmock/gmock.h>
 
+#include <cstdint>
+
 #include "bp/collective.h"
 #include "trouble_fixture.h"
 

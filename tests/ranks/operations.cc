@@ -1,6 +1,8 @@
 #include "tests/ranks/operations.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <numeric>
 #include <set>

@@ -1,8 +1,10 @@
 #include "tests/support/memory_store.h"
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 

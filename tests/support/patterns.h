@@ -2,6 +2,7 @@
 // integer made of both, so sums are exact in every type and every wrong element shows.
 #pragma once
 
+#include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <cstdlib>

@@ -37,8 +37,7 @@ int problems_without_the_plugin() {
   ::setenv("BP_PLUGIN_DIR", "/nowhere", 1);
   int problems = 0;
   for (const BackendState& state : backend_states()) {
-    problems +=
-        state.problem.starts_with("libbp_gloo.so is not there; looked in: /nowhere") ? 1 : 0;
+    problems += state.problem.starts_with("libbp_gloo.so was not found in: /nowhere") ? 1 : 0;
   }
   return problems;
 }

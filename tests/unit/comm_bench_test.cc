@@ -1,8 +1,10 @@
 // Tests comm_bench without ranks: its command line, inputs and arithmetic.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 

@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 #include <fstream>
 #include <future>
 #include <thread>
+#include <vector>
 
 #include "tests/unit/store_raw_peer.h"
 

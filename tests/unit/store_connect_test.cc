@@ -1,5 +1,6 @@
 // Tests how a client connects, and the errors if it cannot.
 #include <future>
+#include <memory>
 
 #include "tests/unit/store_raw_peer.h"
 

@@ -1,5 +1,6 @@
 // How a job ends through the store: failures, lost ranks, stops and goodbyes.
 #include <future>
+#include <map>
 
 #include "tests/unit/store_fixture.h"
 

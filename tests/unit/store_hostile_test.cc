@@ -4,6 +4,8 @@
 
 #include <mutex>
 #include <random>
+#include <thread>
+#include <vector>
 
 #include "bp/log.h"
 #include "tests/unit/store_raw_peer.h"

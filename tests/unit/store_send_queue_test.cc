@@ -1,6 +1,9 @@
 // Tests what is queued for one client of the store, counted to the byte.
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <memory>
+
 #include "comm/store/send_queue.h"
 
 namespace bp {

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iostream>
 #include <random>
+#include <vector>
 
 #include "tests/unit/store_raw_peer.h"
 

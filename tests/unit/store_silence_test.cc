@@ -3,6 +3,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <cstdint>
 #include <thread>
 
 #include "base/fd.h"

@@ -1,5 +1,8 @@
 #include "trainer/data/content_hash.h"
 
+#include <cstdint>
+#include <vector>
+
 namespace bp::trainer {
 namespace {
 

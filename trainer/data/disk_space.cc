@@ -3,6 +3,7 @@
 #include <sys/statvfs.h>
 
 #include <filesystem>
+#include <system_error>
 
 #include "base/text.h"
 

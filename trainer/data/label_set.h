@@ -1,6 +1,7 @@
 // The labels of a classification task, numbered in a fixed order.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>

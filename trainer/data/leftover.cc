@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
+#include <system_error>
 #include <vector>
 
 #include "base/text.h"

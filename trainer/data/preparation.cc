@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <filesystem>
 #include <numeric>
+#include <system_error>
 
 #include "base/text.h"
 #include "bp/error.h"

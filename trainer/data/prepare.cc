@@ -1,6 +1,7 @@
 #include "trainer/data/prepare.h"
 
 #include <filesystem>
+#include <system_error>
 #include <thread>
 
 #include "base/text.h"

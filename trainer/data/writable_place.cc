@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <system_error>
 
 #include "base/home_path.h"
 

@@ -5,8 +5,10 @@
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "trainer/model/functions.h"
 #include "trainer/model/rows.h"

@@ -11,6 +11,9 @@
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
+#include <cstddef>
+
 #include "base/check.h"
 #include "base/text.h"
 #include "bp/error.h"

@@ -1,5 +1,6 @@
 #include "trainer/model/rows.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace bp::trainer {

@@ -6,6 +6,7 @@
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,6 @@
 #include "trainer/model/torch_file.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <string_view>

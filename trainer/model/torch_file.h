@@ -2,6 +2,8 @@
 // NAME/data/0, NAME/data/1, ... Does not use LibTorch.
 #pragma once
 
+#include <memory>
+
 #include "trainer/model/tensor_file.h"
 
 namespace bp::trainer {

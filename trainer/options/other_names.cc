@@ -5,6 +5,7 @@
 #include <cctype>
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "base/nearest.h"
 #include "base/text.h"

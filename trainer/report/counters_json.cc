@@ -1,6 +1,7 @@
 #include "trainer/report/counters_json.h"
 
 #include <cmath>
+#include <cstdint>
 
 namespace bp::trainer {
 namespace {

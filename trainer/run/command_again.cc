@@ -1,6 +1,7 @@
 #include "trainer/run/command_again.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <string_view>
 
 #include "base/shell_word.h"

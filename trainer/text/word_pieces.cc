@@ -1,6 +1,7 @@
 #include "trainer/text/word_pieces.h"
 
 #include <algorithm>
+#include <string>
 
 namespace bp::trainer {
 namespace {

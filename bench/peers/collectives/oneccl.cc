@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+
 #include <oneapi/ccl.hpp>
 
 #include "protocol.h"

@@ -2,7 +2,10 @@
 
 #include <gloo/common/error.h>
 
+#include <chrono>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace bp::gloo_plugin {
 namespace {

@@ -2,7 +2,10 @@
 
 #include <gloo/transport/tcp/device.h>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <exception>
 #include <utility>
 

@@ -4,7 +4,9 @@
 #include <gloo/context.h>
 #include <gloo/transport/unbound_buffer.h>
 
+#include <atomic>
 #include <csignal>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>

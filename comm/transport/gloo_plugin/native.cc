@@ -6,6 +6,7 @@
 #include <gloo/broadcast.h>
 #include <gloo/reduce_scatter.h>
 
+#include <chrono>
 #include <cstring>
 #include <stdexcept>
 #include <vector>

@@ -1,6 +1,7 @@
 // A libnvidia-ml.so.1 for machines without GPUs. It has the functions that bprun calls, as NVIDIA's
 // documentation declares them. The variable FAKE_NVML has one line per GPU,
 // "NAME|MEMORY|USED|LOAD|PID,PID"; "broken" stands for a driver that is not loaded.
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>

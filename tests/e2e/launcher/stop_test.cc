@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "base/text.h"
 #include "tests/e2e/launcher/bprun_process.h"
 

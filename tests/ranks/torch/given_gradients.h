@@ -8,6 +8,7 @@
 #include <ATen/ops/zeros.h>
 #include <torch/optim/optimizer.h>
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 

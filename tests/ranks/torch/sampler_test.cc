@@ -12,6 +12,7 @@
 #include <torch/serialize/archive.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <sstream>
 

@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "base/text.h"
 #include "bp/error.h"
 #include "tests/support/scratch.h"

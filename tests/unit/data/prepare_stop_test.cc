@@ -7,6 +7,7 @@
 #include <atomic>
 #include <csignal>
 #include <filesystem>
+#include <system_error>
 #include <thread>
 
 #include "base/text.h"

@@ -5,8 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <ios>
 #include <mutex>
 #include <random>
+#include <system_error>
 #include <thread>
 
 #include "base/deadline.h"

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "bp/error.h"
 #include "launcher/gpus/choice.h"
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <optional>
+#include <utility>
 
 #include "base/hmac.h"
 #include "bp/error.h"

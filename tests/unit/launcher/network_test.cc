@@ -8,6 +8,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <variant>
 
 #include "base/deadline.h"
 #include "base/fd.h"

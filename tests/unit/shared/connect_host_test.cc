@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <chrono>
+#include <cstddef>
 #include <thread>
 #include <vector>
 

@@ -6,6 +6,7 @@
 #include <torch/optim/adamw.h>
 
 #include <filesystem>
+#include <utility>
 
 #include "bp/error.h"
 #include "tests/unit/model/refusal.h"

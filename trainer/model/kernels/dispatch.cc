@@ -1,3 +1,5 @@
+#include <cstdint>
+
 #include "trainer/model/kernels/loops.h"
 
 namespace bp::trainer::kernels {

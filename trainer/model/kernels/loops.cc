@@ -3,6 +3,8 @@
 // library: the linker keeps one copy of those, perhaps one that an older processor cannot run.
 #include "trainer/model/kernels/loops.h"
 
+#include <cstdint>
+
 namespace bp::trainer::kernels::BP_ISA {
 namespace {
 

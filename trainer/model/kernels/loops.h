@@ -1,6 +1,8 @@
 // The tables that each compilation of loops.cc exports.
 #pragma once
 
+#include <cstdint>
+
 #include "trainer/model/kernels/kernels.h"
 
 #define BP_DECLARE_ISA(name)                                                         \

@@ -4,6 +4,8 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <utility>
 
 constexpr int64_t kTrainRows = 200;
 constexpr int64_t kTestRows = 100;
