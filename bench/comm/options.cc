@@ -71,6 +71,19 @@ CommandLine refused(const std::string& why) {
   return {{}, 2, concat("comm_bench: ", why, "\nhint: comm_bench --help lists the options\n")};
 }
 
+void describe_sizes(CLI::App& app, Options& options) {
+  const CLI::Validator sizes(read_size, "", "size");
+  app.add_option("--min", options.min_bytes, "Smallest size in bytes; K, M and G are 2^10 to 2^30")
+      ->transform(sizes);
+  app.add_option("--max", options.max_bytes, "Largest size; each is twice the one before")
+      ->default_str("256M")
+      ->transform(sizes);
+  app.add_option("--sizes", options.sizes, "These sizes instead, as 4,64K,16M")
+      ->delimiter(',')
+      ->transform(sizes)
+      ->default_str("");
+}
+
 }  // namespace
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
@@ -82,7 +95,6 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       "bench/README.md says what the columns mean.",
       "comm_bench");
   app.set_version_flag("--version", "comm_bench " BP_VERSION);
-  const CLI::Validator sizes(read_size, "", "size");
   app.option_defaults()->always_capture_default();
   app.add_option("--op", options.op, "Which collective")->check(CLI::IsMember(operation_names()));
   app.add_option("--backend", options.backend, backends_help())
@@ -90,15 +102,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   app.add_option("--algorithm", options.algorithm, "Of all_reduce")
       ->check(CLI::IsMember(algorithm_names()));
   app.add_option("--dtype", type, "Type of the elements")->check(CLI::IsMember(type_names()));
-  app.add_option("--min", options.min_bytes, "Smallest size in bytes; K, M and G are 2^10 to 2^30")
-      ->transform(sizes);
-  app.add_option("--max", options.max_bytes, "Largest size; each is twice the one before")
-      ->default_str("256M")
-      ->transform(sizes);
-  app.add_option("--sizes", options.sizes, "These sizes instead, as 4,64K,16M")
-      ->delimiter(',')
-      ->transform(sizes)
-      ->default_str("");
+  describe_sizes(app, options);
   app.add_option("--memory", memory, "The communicator's own, or any memory")
       ->check(CLI::IsMember(kMemories));
   app.add_flag("--touch", options.touch,

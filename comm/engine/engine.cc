@@ -67,7 +67,7 @@ void Engine::run(const Operation& operation) {
 void Engine::enter(const Operation& operation, bool on_callers_thread) {
   is_busy_ = true;
   const auto now = Clock::now();
-  in_progress_ = {.ticket = state_.recorder().begin(operation, sequence_, now),
+  in_progress_ = {.entry_id = state_.recorder().begin(operation, sequence_, now),
                   .begin = now,
                   .on_callers_thread = on_callers_thread};
 }
@@ -75,7 +75,7 @@ void Engine::enter(const Operation& operation, bool on_callers_thread) {
 void Engine::leave(const Operation& operation, bool good) {
   const auto now = Clock::now();
   const InProgress& ended = in_progress_;
-  state_.recorder().end(ended.ticket, good, ended.record, now);
+  state_.recorder().end(ended.entry_id, good, ended.record, now);
   if (trace_.is_on()) {
     trace_.add_collective(operation, supervisor_.sequence(), ended.record, ended.begin, now);
   }

@@ -73,7 +73,7 @@ class Engine {
   };
   // The operation that has the token. It is one collective, or several where ranks may join.
   struct InProgress {
-    FlightRecorder::Ticket ticket = 0;
+    FlightRecorder::EntryId entry_id = 0;
     Clock::time_point begin = {};
     CallRecord record = {};
     bool on_callers_thread = false;

@@ -19,23 +19,26 @@ FlightRecorder::FlightRecorder() : ring_(kKept) {
   sums_.reserve(kKinds);
 }
 
-FlightRecorder::Ticket FlightRecorder::begin(const Operation& operation,
-                                             std::uint64_t sequence,
-                                             Clock::time_point now) {
-  const Ticket ticket = begun_++;
-  Entry& entry = ring_[ticket % kKept];
-  entry.ticket = ticket;
+FlightRecorder::EntryId FlightRecorder::begin(const Operation& operation,
+                                              std::uint64_t sequence,
+                                              Clock::time_point now) {
+  const EntryId entry_id = begun_++;
+  Entry& entry = ring_[entry_id % kKept];
+  entry.id = entry_id;
   entry.state = RecordedOperation::State::under_way;
   entry.sequence = sequence;
   entry.operation = operation;  // into the memory that the entry's name and counts have already
   entry.call = {};
   entry.begin = now;
-  return ticket;
+  return entry_id;
 }
 
-void FlightRecorder::end(Ticket ticket, bool good, const CallRecord& call, Clock::time_point now) {
-  Entry& entry = ring_[ticket % kKept];
-  if (entry.ticket != ticket) return;  // kKept others have begun since this message did
+void FlightRecorder::end(EntryId entry_id,
+                         bool good,
+                         const CallRecord& call,
+                         Clock::time_point now) {
+  Entry& entry = ring_[entry_id % kKept];
+  if (entry.id != entry_id) return;  // kKept others have begun since this message did
   entry.state = good ? RecordedOperation::State::done : RecordedOperation::State::failed;
   entry.call = call;
   entry.end = now;

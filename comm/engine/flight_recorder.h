@@ -27,10 +27,10 @@ class FlightRecorder {
   FlightRecorder();
 
   // An operation begins, with the number `sequence`. Several may be in flight at a time.
-  using Ticket = std::uint64_t;
-  Ticket begin(const Operation& operation, std::uint64_t sequence, Clock::time_point now);
-  // The operation with this ticket ends.
-  void end(Ticket ticket, bool good, const CallRecord& call, Clock::time_point now);
+  using EntryId = std::uint64_t;
+  EntryId begin(const Operation& operation, std::uint64_t sequence, Clock::time_point now);
+  // The operation with this id ends.
+  void end(EntryId entry_id, bool good, const CallRecord& call, Clock::time_point now);
 
   [[nodiscard]] std::vector<RecordedOperation> recent() const;  // oldest first
   [[nodiscard]] Counters counters() const;
@@ -39,7 +39,7 @@ class FlightRecorder {
   struct Entry {
     RecordedOperation::State state = RecordedOperation::State::done;
     std::uint64_t sequence = 0;
-    Ticket ticket = 0;
+    EntryId id = 0;
     Operation operation;  // its views are not dereferenced
     CallRecord call;
     Clock::time_point begin;

@@ -31,8 +31,8 @@ class MessageSupervisor {
   [[nodiscard]] EngineState& state() { return state_; }
   [[nodiscard]] WaitNotes& notes() { return notes_; }
 
-  [[nodiscard]] FlightRecorder::Ticket record_begin(const Operation& operation,
-                                                    FlightRecorder::Clock::time_point now);
+  [[nodiscard]] FlightRecorder::EntryId record_begin(const Operation& operation,
+                                                     FlightRecorder::Clock::time_point now);
   void record_end(const MessageWork& work, bool good);
 
   // A message and its receive do not fit.

@@ -41,7 +41,7 @@ struct MessageWork final : Work::State {
   int peer = kAnySource;            // in the communicator
   MessageStatus* report = nullptr;  // the caller's
   std::uint64_t number = 0;         // of the message that it sends
-  FlightRecorder::Ticket ticket = 0;
+  FlightRecorder::EntryId entry_id = 0;
   FlightRecorder::Clock::time_point begun;
   // Guarded by the core's mutex:
   Phase phase = Phase::posted;

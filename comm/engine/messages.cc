@@ -102,7 +102,7 @@ std::shared_ptr<MessageWork> Messages::start(const std::shared_ptr<MessageWork>&
   {
     const Lock lock(core_->mutex);
     work->begun = FlightRecorder::Clock::now();
-    work->ticket = supervisor_.record_begin(work->operation, work->begun);
+    work->entry_id = supervisor_.record_begin(work->operation, work->begun);
     in_flight_.insert(work);
     disagreement = work->sends ? send(work) : post(work);
   }

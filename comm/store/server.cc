@@ -369,9 +369,7 @@ void StoreServer::Impl::keep_stop() {
 }
 
 void StoreServer::Impl::push(const StoreMessage& message) {
-  for (const auto& [id, client] : clients_) {
-    client->send(message);
-  }
+  for (const auto& [id, client] : clients_) client->send(message);
 }
 
 void StoreServer::Impl::answer(StoreConnection& connection, std::uint64_t id) {
@@ -381,9 +379,7 @@ void StoreServer::Impl::answer(StoreConnection& connection, std::uint64_t id) {
 void StoreServer::Impl::notify_owner(StoreEvent::Kind kind,
                                      int rank,
                                      const JobFailure& failure) const {
-  if (listener_) {
-    listener_({.kind = kind, .rank = rank, .failure = failure});
-  }
+  if (listener_) listener_({.kind = kind, .rank = rank, .failure = failure});
 }
 
 StoreServer::StoreServer(const StoreServerOptions& options,

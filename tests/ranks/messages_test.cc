@@ -296,25 +296,45 @@ std::vector<Edge> random_messages(std::mt19937& random, int ranks) {
   return edges;
 }
 
+// Messages with tag 3 are received from any rank, in the order of their arrival.
+struct RandomReceive {
+  std::vector<std::int64_t> data = std::vector<std::int64_t>(kLong / 10);
+  const Edge* edge = nullptr;  // null: a message with tag 3
+  MessageStatus status;
+  Work work;
+};
+using RandomReceives = std::vector<std::unique_ptr<RandomReceive>>;
+using SentMessages = std::map<std::pair<int, int>, std::vector<const Edge*>>;  // by sender and tag
+
+// `receives` are in the order in which they were posted.
+void expect_received(const RandomReceives& receives, SentMessages& sent) {
+  std::map<int, std::size_t> any_taken;
+  for (const auto& receive : receives) {
+    const Edge* edge = receive->edge;
+    if (edge == nullptr) {
+      const int from = receive->status.sender;
+      edge = sent[{from, 3}].at(any_taken[from]++);
+    }
+    ASSERT_EQ(receive->status.count, edge->count);
+    ASSERT_EQ(receive->status.sender, edge->from);
+    ASSERT_EQ(receive->status.tag, edge->tag);
+    receive->data.resize(edge->count);
+    ASSERT_EQ(receive->data, content(edge->from, edge->to, edge->what, edge->count));
+  }
+}
+
 void exchange_at_random(Communicator& comm, unsigned seed) {
   std::mt19937 random(seed);
   const auto edges = random_messages(random, comm.size());
   std::mt19937 own(seed * 64 + static_cast<unsigned>(comm.rank()));
-  // Messages with tag 3 are received from any rank, in the order of their arrival.
-  struct Receive {
-    std::vector<std::int64_t> data = std::vector<std::int64_t>(kLong / 10);
-    const Edge* edge = nullptr;  // null: a message with tag 3
-    MessageStatus status;
-    Work work;
-  };
-  std::vector<std::unique_ptr<Receive>> receives;
-  std::map<std::pair<int, int>, std::vector<const Edge*>> sent;  // to this rank, by sender and tag
+  RandomReceives receives;
+  SentMessages sent;  // to this rank
   std::vector<const Edge*> outgoing;
   for (const Edge& edge : edges) {
     if (edge.from == comm.rank()) outgoing.push_back(&edge);
     if (edge.to != comm.rank()) continue;
     sent[{edge.from, edge.tag}].push_back(&edge);
-    receives.push_back(std::make_unique<Receive>());
+    receives.push_back(std::make_unique<RandomReceive>());
     if (edge.tag != 3) receives.back()->edge = &edge;
   }
   // Messages of one sender and tag keep their order, so the shuffle must keep the order of their
@@ -330,7 +350,7 @@ void exchange_at_random(Communicator& comm, unsigned seed) {
   std::vector<Work> sends;
   std::size_t started = 0;
   const auto start_receive = [&] {
-    Receive& receive = *receives[started++];
+    RandomReceive& receive = *receives[started++];
     const Edge* edge = receive.edge;
     const bool at_most = edge == nullptr || edge->what % 3 == 0;
     if (!at_most) receive.data.resize(edge->count);
@@ -345,24 +365,12 @@ void exchange_at_random(Communicator& comm, unsigned seed) {
     sends.push_back(send_async(comm, const_view(data.back()), edge->to, {.tag = edge->tag}));
   }
   while (started < receives.size()) start_receive();
-  std::vector<Receive*> order;
+  std::vector<RandomReceive*> order;
   for (auto& receive : receives) order.push_back(receive.get());
   std::ranges::shuffle(order, own);
-  for (Receive* receive : order) receive->work.wait();
+  for (RandomReceive* receive : order) receive->work.wait();
   for (Work& work : sends) work.wait();
-  std::map<int, std::size_t> any_taken;
-  for (const auto& receive : receives) {  // in the order in which they were posted
-    const Edge* edge = receive->edge;
-    if (edge == nullptr) {
-      const int from = receive->status.sender;
-      edge = sent[{from, 3}].at(any_taken[from]++);
-    }
-    ASSERT_EQ(receive->status.count, edge->count);
-    ASSERT_EQ(receive->status.sender, edge->from);
-    ASSERT_EQ(receive->status.tag, edge->tag);
-    receive->data.resize(edge->count);
-    ASSERT_EQ(receive->data, content(edge->from, edge->to, edge->what, edge->count));
-  }
+  expect_received(receives, sent);
 }
 
 TEST_P(Messages, AtRandom) {

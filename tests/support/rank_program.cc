@@ -325,6 +325,7 @@ int bind_twice() {
 
 }  // namespace
 
+// Longer than a screen, because it is the list of all commands.
 int main(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
   const std::string argument = argc > 2 ? argv[2] : "";

@@ -87,7 +87,8 @@ TYPED_TEST(Kernel, EmbedIsTheSumOfThree) {
   for (std::size_t i = 0; i < 67; ++i) EXPECT_EQ(value(out[i]), word[i] + position[i] + type[i]);
 }
 
-// The sums are exact in both types.
+// The sums are exact in both types. Longer than a screen, because the derivative is compared with
+// one that the results of the forward pass give.
 TYPED_TEST(Kernel, AddNormIsTheNormOfTheSumAndItsBackwardTheDerivative) {
   using Number = typename TypeParam::Number;
   constexpr int kWidth = 67;
