@@ -25,7 +25,7 @@ struct BackendEntry {
   std::string_view no_choice = {};
   // Looks for what the backend needs. Returns why this process cannot use the backend and what to
   // do about it, or nothing.
-  std::string (*problem)() = nullptr;
+  std::string (*find_problem)() = nullptr;
 };
 
 // The name that leaves the choice to bp.

@@ -7,7 +7,7 @@ namespace bp {
 std::vector<BackendState> backend_states() {
   std::vector<BackendState> states;
   for (const BackendEntry& backend : backend_registry()) {
-    states.push_back({std::string(backend.name), backend.problem()});
+    states.push_back({std::string(backend.name), backend.find_problem()});
   }
   return states;
 }
