@@ -30,8 +30,8 @@ class Waiting {
 
 }  // namespace
 
-CollectiveCall::CollectiveCall(CallContext context)
-    : context_(std::move(context)), timeout_(context_.timeout, context_.begin) {}
+CollectiveCall::CollectiveCall(const CallContext& context)
+    : context_(context), timeout_(context_.timeout, context_.begin) {}
 
 std::uint64_t CollectiveCall::next_slot(Posted& posted, int peer, Lane lane) const {
   const auto index = static_cast<std::size_t>(lane);

@@ -91,7 +91,9 @@ class CollectiveCall {
     std::size_t received_ = 0;  // the bytes that it adds to received() when it is complete
   };
 
-  explicit CollectiveCall(CallContext context);
+  // `context` must outlive this object.
+  explicit CollectiveCall(const CallContext& context);
+  explicit CollectiveCall(CallContext&&) = delete;
 
   // While a Team exists, the call is restricted to `members`: ranks of the communicator, ascending,
   // with this rank. rank(), size() and every peer then count within the team. A call has at most
@@ -170,7 +172,7 @@ class CollectiveCall {
   using Posted = std::vector<std::array<std::uint64_t, kLanes>>;
   [[nodiscard]] std::uint64_t next_slot(Posted& posted, int peer, Lane lane) const;
 
-  CallContext context_;
+  const CallContext& context_;
   const Team* team_ = nullptr;
   PausableTimeout timeout_;
   std::optional<Deadline> stall_;  // from the first wait on

@@ -24,6 +24,24 @@ CollectiveSupervisor::CollectiveSupervisor(EngineState& state,
                                            Messages& messages)
     : state_(state), setup_(state.setup()), trace_(trace), notes_(notes), messages_(messages) {
   if (setup_.job) agreement_.emplace(setup_.job->store(), setup_.group, setup_.members);
+  current_.header.group = setup_.group;
+  current_.header.algorithm = setup_.algorithm;
+}
+
+// Each field by itself, as in Engine::enter().
+const Header& CollectiveSupervisor::begin(std::uint64_t sequence,
+                                          const Operation& operation,
+                                          bool on_callers_thread,
+                                          CallRecord& record) {
+  current_.header.sequence = sequence;
+  current_.header.operation = &operation;
+  current_.on_callers_thread = on_callers_thread;
+  current_.record = &record;
+  current_.is_shown = false;
+  current_.has_warned = false;
+  current_.received = 0;
+  current_.store_is_silent = false;
+  return current_.header;
 }
 
 void CollectiveSupervisor::leave(std::uint64_t collectives) {

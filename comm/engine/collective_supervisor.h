@@ -30,10 +30,12 @@ class CollectiveSupervisor final : public CallSupervisor {
                        WaitNotes& notes,
                        Messages& messages);
 
-  // A collective begins. What `header` refers to must live until the collective's end.
-  void begin(const Header& header, bool on_callers_thread, CallRecord& record) {
-    current_ = {.header = header, .on_callers_thread = on_callers_thread, .record = &record};
-  }
+  // The collective number `sequence` begins. `operation` and `record` must live until its end.
+  // Returns its header, which stays until the next begin().
+  const Header& begin(std::uint64_t sequence,
+                      const Operation& operation,
+                      bool on_callers_thread,
+                      CallRecord& record);
   // It has ended well.
   void end() {
     if (current_.is_shown) forget_shown();

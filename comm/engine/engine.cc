@@ -66,10 +66,13 @@ void Engine::run(const Operation& operation) {
 
 void Engine::enter(const Operation& operation, bool on_callers_thread) {
   is_busy_ = true;
-  const auto now = Clock::now();
-  in_progress_ = {.entry_id = state_.recorder().begin(operation, sequence_, now),
-                  .begin = now,
-                  .on_callers_thread = on_callers_thread};
+  // Each field by itself. A copy of a temporary would load several fields at once, before the
+  // processor has stored them: a stall of 10 ns.
+  in_progress_.begin = Clock::now();
+  in_progress_.entry_id = state_.recorder().begin(operation, sequence_, in_progress_.begin);
+  in_progress_.record.algorithm = {};
+  in_progress_.record.waited = {};
+  in_progress_.on_callers_thread = on_callers_thread;
 }
 
 void Engine::leave(const Operation& operation, bool good) {
@@ -169,8 +172,11 @@ void Engine::carry_out(const Operation& operation) {
 }
 
 void Engine::carry_out_one(const Operation& operation, Clock::time_point begin) {
-  const Header header{setup().group, sequence_++, &operation, setup().algorithm};
-  supervisor_.begin(header, in_progress_.on_callers_thread, in_progress_.record);
+  // Only the operation that has the token counts, so nothing needs an atomic increment.
+  const std::uint64_t sequence = sequence_.load(std::memory_order_relaxed);
+  sequence_.store(sequence + 1, std::memory_order_relaxed);
+  const Header& header =
+      supervisor_.begin(sequence, operation, in_progress_.on_callers_thread, in_progress_.record);
   CallContext context;
   context.transport = setup().job ? &setup().job->transport() : nullptr;
   context.supervisor = &supervisor_;
@@ -184,7 +190,7 @@ void Engine::carry_out_one(const Operation& operation, Clock::time_point begin) 
   context.begin = begin;
   context.timeout = setup().timeout_of(operation);
   context.stall_after = setup().stall_after;
-  CollectiveCall call(std::move(context));
+  CollectiveCall call(context);
   perform(setup().backends.on(operation.device), operation, call, packing_);
   supervisor_.end();
 }
