@@ -18,6 +18,7 @@ class Launcher:
     key: str
     title: str
     start: object  # (ranks, what the program is to do, a word each) -> the command
+    program: object = None  # the launcher itself, for those that take "-n RANKS PROGRAM" and no more
 
     def missing(self):
         """Why it cannot be measured here; empty where it can."""
@@ -28,7 +29,7 @@ class Launcher:
 def ours(build):
     programs = build / "bin"
     return Launcher("bprun", "bprun", lambda ranks, *what: [
-        programs / "bprun", "-n", ranks, programs / "launcher_bench", *what])
+        programs / "bprun", "-n", ranks, programs / "launcher_bench", *what], programs / "bprun")
 
 
 def peers():
@@ -37,7 +38,7 @@ def peers():
         Launcher("openmpi", "mpirun (Open MPI)", lambda ranks, *what: [
             "mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", ranks, PEERS / "openmpi", *what]),
         Launcher("mpich", "mpiexec.hydra (MPICH)", lambda ranks, *what: [
-            "mpiexec.hydra", "-n", ranks, PEERS / "mpich", *what]),
+            "mpiexec.hydra", "-n", ranks, PEERS / "mpich", *what], "mpiexec.hydra"),
         Launcher("torchrun", "torchrun", lambda ranks, *what: [
             python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", ranks,
             HERE / "meet.py", "torch", *what]),
