@@ -18,8 +18,8 @@ import time
 FLAGS = "-O0 -D_GLIBCXX_ASSERTIONS -DHWY_COMPILE_ONLY_STATIC"
 MEMORY = 8 << 20  # KiB of address space that a test program may use
 # The library that a file belongs to, by the first prefix of its path that is listed here.
-LIBRARIES = {"comm/torch/": "bp_torch", "comm/": "bp_comm", "launcher/": "bp_launcher", "trainer/data/": "bp_data",
-             "trainer/": "bp_run"}
+LIBRARIES = {"base/": "bp_comm", "comm/torch/": "bp_torch", "comm/": "bp_comm", "launcher/": "bp_launcher",
+             "trainer/data/": "bp_data", "trainer/": "bp_run"}
 AS_USER_NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]  # a mutant may remove the wrong file
 
 
@@ -68,6 +68,11 @@ class Build:
         if not (self.tree / ".deps").exists() and (self.checkout / ".deps").exists():
             (self.tree / ".deps").symlink_to(self.checkout / ".deps")
 
+    @staticmethod
+    def library(name):
+        """Returns the target that compiles a file of the tree; None for a folder that LIBRARIES does not have."""
+        return next((target for prefix, target in LIBRARIES.items() if name.startswith(prefix)), None)
+
     def configure(self, programs, torch):
         """Adds each program to the copy's build, and makes it compile each file to be mutated by itself."""
         text = ""
@@ -78,7 +83,7 @@ class Build:
             text += f"set_target_properties({program.target} PROPERTIES UNITY_BUILD OFF)\n"
             text += "".join(f"target_compile_options({program.target} PRIVATE \"{flag}\")\n" for flag in program.flags)
             for name in own:
-                home = next(target for prefix, target in LIBRARIES.items() if name.startswith(prefix))
+                home = self.library(name)
                 text += (f"if(TARGET {home})\n  set_source_files_properties(${{CMAKE_SOURCE_DIR}}/{name}"
                          f" TARGET_DIRECTORY {home} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)\nendif()\n")
         write_if_new(self.tree / "mutation.cmake", text)

@@ -18,7 +18,8 @@ sys.dont_write_bytecode = True
 loader = importlib.machinery.SourceFileLoader("mutate", str(root / "scripts/mutate"))
 mutate = importlib.util.module_from_spec(importlib.util.spec_from_loader("mutate", loader))
 loader.exec_module(mutate)
-import mutants  # noqa: E402  found through scripts/mutate
+import build  # noqa: E402  found through scripts/mutate
+import mutants  # noqa: E402
 import trial  # noqa: E402
 
 problems = []
@@ -64,6 +65,12 @@ with tempfile.TemporaryDirectory() as folder:
     expect(mutate.read_equivalent(path), {("x.cc", "a", "b"): "both give 0", ("x.cc", "c", "d"): "both give 0",
                                           ("y.cc", "e", "f"): "never read"}, "the list of equivalent mutants")
 mutate.check_equivalent(mutate.read_equivalent(root / "scripts/equivalent-mutants"))
+
+for program in mutate.PROGRAMS:
+    for name in [*program.files, *program.sources]:
+        expect((root / name).is_file(), True, f"{name}, a file of {program.name}, exists")
+    for name in program.files:
+        expect(build.Build.library(name) is not None, True, f"tests/mutation/build.py knows the library of {name}")
 
 expect(mutate.quotas({"large": [0] * 300, "small": [0] * 3}, 100), {"large": 99, "small": 5}, "a draw of 100")
 expect(mutate.quotas({"large": [0] * 300}, None), {"large": 300}, "no draw")
