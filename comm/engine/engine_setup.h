@@ -18,9 +18,6 @@ namespace bp {
 // A collective that makes no progress for this time makes its ranks compare what they asked for.
 constexpr std::chrono::milliseconds kStall{1000};
 
-// Where ranks may join, a collective's name travels in a record of fixed length.
-inline constexpr std::size_t kLongestJoinableName = 200;
-
 struct EngineSetup {
   std::shared_ptr<Job> job;  // null for one rank
   std::string group;         // "world"; unique among the job's communicators

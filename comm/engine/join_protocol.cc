@@ -1,8 +1,6 @@
 #include "comm/engine/join_protocol.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
 #include <cstring>
 #include <iterator>
 #include <span>
@@ -10,53 +8,23 @@
 
 #include "base/text.h"
 #include "comm/device/device.h"
+#include "comm/engine/join_record.h"
 
 namespace bp {
 namespace {
 
 using Kind = Operation::Kind;
 
-struct Record {
-  Kind kind = Kind::join;
-  ReduceOp reduce = ReduceOp::sum;
-  DataType type = DataType::u8;
-  std::uint8_t name_bytes = 0;
-  std::uint32_t unused = 0;
-  std::uint64_t count = 0;
-  double prescale = 1;
-  double postscale = 1;
-  std::array<char, kLongestJoinableName> name = {};
-};
-
-Record record_of(const Operation& operation) {
-  Record record;
-  const ConstView whole = operation.whole();
-  record.kind = operation.kind;
-  record.reduce = operation.reduce;
-  record.type = whole.type;
-  record.count = whole.count;
-  record.prescale = operation.prescale;
-  record.postscale = operation.postscale;
-  record.name_bytes = static_cast<std::uint8_t>(operation.name.size());
-  std::ranges::copy(operation.name, record.name.begin());
-  return record;
-}
-
-Record record_at(std::span<const std::byte> records, int rank) {
-  Record record;
-  std::memcpy(&record, &records[static_cast<std::size_t>(rank) * sizeof(Record)], sizeof(Record));
+JoinRecord record_at(std::span<const std::byte> records, int rank) {
+  JoinRecord record;
+  std::memcpy(&record, &records[static_cast<std::size_t>(rank) * sizeof(JoinRecord)],
+              sizeof(JoinRecord));
   return record;
 }
 
 // Returns what the others do, with zeros as the data of this rank.
-Operation operation_of(const Record& record, Scratch& zeros) {
-  Operation operation;
-  operation.kind = record.kind;
-  operation.reduce = record.reduce;
-  operation.prescale = record.prescale;
-  operation.postscale = record.postscale;
-  operation.name.assign(record.name.data(), record.name_bytes);
-  operation.output = {nullptr, record.count, record.type};
+Operation operation_with_zeros(const JoinRecord& record, Scratch& zeros) {
+  Operation operation = operation_of(record);
   if (operation.kind != Kind::all_reduce) return operation;
   operation.output.data = zeros.at_least(operation.output.bytes(), operation.device).data();
   memory_of(operation.device).fill(operation.output.data, std::byte{0}, operation.output.bytes());
@@ -74,16 +42,16 @@ bool takes_zeros(const Operation& operation) {
 // Returns the ranks that have joined, ascending.
 std::vector<int> JoinProtocol::exchange_records(const Operation& own, const CarryOut& carry_out) {
   const EngineSetup& setup = state_.setup();
-  records_.resize(setup.members.size() * sizeof(Record));
+  records_.resize(setup.members.size() * sizeof(JoinRecord));
   const auto mine = std::span(records_).subspan(
-      static_cast<std::size_t>(setup.rank) * sizeof(Record), sizeof(Record));
-  const Record record = record_of(own);
-  std::memcpy(mine.data(), &record, sizeof(Record));
+      static_cast<std::size_t>(setup.rank) * sizeof(JoinRecord), sizeof(JoinRecord));
+  const JoinRecord record = join_record_of(own);
+  std::memcpy(mine.data(), &record, sizeof(JoinRecord));
   Operation round;
   round.kind = Kind::all_gather;
   round.input = {mine.data(), mine.size(), DataType::u8};
   round.output = {records_.data(), records_.size(), DataType::u8};
-  round.counts.assign(setup.members.size(), sizeof(Record));
+  round.counts.assign(setup.members.size(), sizeof(JoinRecord));
   round.name = "which ranks have joined";
   round.timeout = own.timeout;
   carry_out(round);
@@ -126,7 +94,7 @@ void JoinProtocol::run(const Operation& operation, const CarryOut& carry_out) {
     }
     int active = 0;
     while (std::ranges::binary_search(joined, active)) ++active;
-    Operation next = operation_of(record_at(records_, active), zeros_);
+    Operation next = operation_with_zeros(record_at(records_, active), zeros_);
     next.timeout = operation.timeout;
     run_among_joined(std::move(next), joined, carry_out);
   }

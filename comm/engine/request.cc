@@ -9,6 +9,7 @@
 #include "bp/error.h"
 #include "comm/backend/registry.h"
 #include "comm/engine/impl.h"
+#include "comm/engine/join_record.h"
 
 namespace bp {
 
