@@ -4,6 +4,7 @@
 #include <cstring>
 #include <iterator>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "base/text.h"
@@ -57,7 +58,14 @@ std::vector<int> JoinProtocol::exchange_records(const Operation& own, const Carr
   carry_out(round);
   std::vector<int> joined;
   for (int rank = 0; rank < setup.size(); ++rank) {
-    if (record_at(records_, rank).kind == Kind::join) joined.push_back(rank);
+    const JoinRecord theirs = record_at(records_, rank);
+    if (const std::string problem = problem_of(theirs); !problem.empty()) {
+      throw state_.declare(
+          setup.transport_rank(rank), ErrorCode::io,
+          concat(setup.rank_text(rank), " sent a broken record of its next operation: ", problem,
+                 " (do all ranks run the same version of bp?)"));
+    }
+    if (theirs.kind == Kind::join) joined.push_back(rank);
   }
   return joined;
 }

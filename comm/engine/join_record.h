@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "bp/types.h"
 #include "comm/backend/operation.h"
@@ -31,7 +32,10 @@ struct JoinRecord {
 
 [[nodiscard]] JoinRecord join_record_of(const Operation& operation);
 
-// Returns the operation of a record, without memory.
+// Returns what is wrong with a record that no rank of this version of bp sends; else "".
+[[nodiscard]] std::string problem_of(const JoinRecord& record);
+
+// Returns the operation of a record that has no problem, without memory.
 [[nodiscard]] Operation operation_of(const JoinRecord& record);
 
 }  // namespace bp

@@ -2,11 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
+#include "comm/engine/impl.h"
+#include "comm/engine/join_record.h"
 #include "tests/support/run_ranks.h"
 
 namespace bp::test {
@@ -139,6 +146,57 @@ TEST_P(Join, DeadRankIsNamed) {
       },
       options());
   for (const std::size_t rank : {0, 1}) EXPECT_THAT(texts[rank], HasSubstr("rank 2"));
+}
+
+// Rank 1 sends an altered record of an all_reduce to rank 0, which joins. Returns rank 0's error.
+std::string error_after_record(const std::function<void(JoinRecord&)>& alter) {
+  return try_ranks(2, [&](Communicator& comm) {
+    CommunicatorOptions options = comm.impl().options();
+    options.joinable = comm.rank() == 0;
+    Communicator group = split_with(comm, 0, options);
+    if (comm.rank() == 0) {
+      static_cast<void>(join(group));
+      return;
+    }
+    JoinRecord record{.kind = Operation::Kind::all_reduce, .type = DataType::f32, .count = 10};
+    alter(record);
+    std::vector<std::uint8_t> own(sizeof(record));
+    std::memcpy(own.data(), &record, sizeof(record));
+    std::vector<std::uint8_t> all(2 * own.size());
+    all_gather(group, const_view(own), view(all), {.name = "which ranks have joined"});
+    std::vector<float> data(10);
+    all_reduce(group, view(data));
+  })[0];
+}
+
+TEST(JoinRecords, ThatNoRankOfThisVersionSendsNameTheirRank) {
+  struct Case {
+    std::function<void(JoinRecord&)> alter;
+    std::string problem;
+  };
+  const std::vector<Case> cases = {
+      {[](JoinRecord& record) { record.name_bytes = 201; },
+       "its name has 201 bytes, and the longest has 200"},
+      {[](JoinRecord& record) { record.name_bytes = 255; },
+       "its name has 255 bytes, and the longest has 200"},
+      {[](JoinRecord& record) { record.kind = static_cast<Operation::Kind>(13); },
+       "it asks for operation number 13, which does not exist"},
+      {[](JoinRecord& record) { record.kind = Operation::Kind::message; },
+       "it asks for operation number 10, which is no collective"},
+      {[](JoinRecord& record) { record.type = static_cast<DataType>(kDataTypes.size()); },
+       "it has elements of type number 11, which does not exist"},
+      {[](JoinRecord& record) { record.reduce = static_cast<ReduceOp>(kReduceOps.size()); },
+       "it asks for reduction number 8, which does not exist"},
+      {[](JoinRecord& record) { record.type = DataType::boolean; },
+       "it asks for the reduction sum of bool elements, which is not defined"},
+      {[](JoinRecord& record) { record.count = std::uint64_t{1} << 61; },
+       "it has 2305843009213693952 f32 elements, more bytes than there are addresses"}};
+  for (const Case& one : cases) {
+    EXPECT_EQ(error_after_record(one.alter),
+              concat("io: rank 1 of world.1.0 (world rank 1) sent a broken record of its next "
+                     "operation: ",
+                     one.problem, " (do all ranks run the same version of bp?)"));
+  }
 }
 
 TEST(JoinArguments, AreChecked) {
