@@ -172,7 +172,7 @@ void check_samples(const SampleStore& store, const ModelSource& source) {
 std::unique_ptr<Bert> make_model(const ModelSource& source,
                                  const Options& options,
                                  const SampleStore& store,
-                                 const std::function<void(const std::string&)>& say) {
+                                 const Say& say) {
   if (store.labels().size() < 2) {
     throw InputError(65, concat("all samples have the same label, '", store.labels().front(), "'"),
                      "there is nothing to learn; is --label the right column?");

@@ -1,11 +1,11 @@
 // Where a model comes from: the name of a preset, or a Hugging Face folder.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "trainer/data/sample_store.h"
+#include "trainer/data/say.h"
 #include "trainer/model/bert.h"
 #include "trainer/model/tokenizer_config.h"
 #include "trainer/options/options.h"
@@ -43,7 +43,7 @@ void check_samples(const SampleStore& store, const ModelSource& source);
 [[nodiscard]] std::unique_ptr<Bert> make_model(const ModelSource& source,
                                                const Options& options,
                                                const SampleStore& store,
-                                               const std::function<void(const std::string&)>& say);
+                                               const Say& say);
 
 // Loads the model for evaluation, with its own labels. Throws InputError (65) if a weight is
 // missing, and 66 if there are no weights.

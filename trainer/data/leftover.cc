@@ -90,7 +90,7 @@ std::string part_path(const std::string& store, const std::string& token) {
 
 std::unique_ptr<StoreWriter> continue_leftover(const Plan& plan,
                                                const std::string& part,
-                                               const std::function<void(const std::string&)>& say) {
+                                               const Say& say) {
   std::unique_ptr<StoreWriter> writer;
   for (const fs::path& leftover : leftovers(plan.store)) {
     const std::string reason = try_copy(plan, leftover, part, writer);

@@ -1,11 +1,11 @@
 // The files that killed preparers left next to a store: `<store>.part-<token of their lease>`.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "trainer/data/plan.h"
+#include "trainer/data/say.h"
 #include "trainer/data/store_writer.h"
 
 namespace bp::trainer {
@@ -19,8 +19,9 @@ namespace bp::trainer {
 //
 // The writer continues a copy: if the maker of the leftover was only suspended, the two write to
 // different files. The hash shows if the copy was made while the file was being written.
-[[nodiscard]] std::unique_ptr<StoreWriter> continue_leftover(
-    const Plan& plan, const std::string& part, const std::function<void(const std::string&)>& say);
+[[nodiscard]] std::unique_ptr<StoreWriter> continue_leftover(const Plan& plan,
+                                                             const std::string& part,
+                                                             const Say& say);
 
 // Removes all leftovers except `part` and its journal.
 void remove_leftovers(const std::string& store, const std::string& part);

@@ -12,14 +12,13 @@
 #include "trainer/data/kept_rows.h"
 #include "trainer/data/lease.h"
 #include "trainer/data/plan.h"
+#include "trainer/data/say.h"
 #include "trainer/data/split.h"
 #include "trainer/data/store_writer.h"
 #include "trainer/data/survey.h"
 #include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {
-
-using Say = std::function<void(const std::string&)>;
 
 class Preparation {
  public:

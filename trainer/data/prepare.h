@@ -11,6 +11,7 @@
 
 #include "trainer/data/label_form.h"
 #include "trainer/data/lease.h"
+#include "trainer/data/say.h"
 #include "trainer/data/table.h"
 
 namespace bp::trainer {
@@ -64,7 +65,7 @@ struct PrepareResult {
 // A store appears by a rename when it is complete. The next preparer continues a killed one's
 // leftover or removes it. Equal input gives equal bytes, with any number of interruptions.
 PrepareResult prepare(const PrepareOptions& options,
-                      const std::function<void(const std::string&)>& progress,
+                      const Say& progress,
                       const LeaseTimes& times = {});
 
 }  // namespace bp::trainer

@@ -17,8 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Say = std::function<void(const std::string&)>;
-
 CheckpointState read_checkpoint(const std::string& folder) {
   std::ifstream in(folder + "/state.json", std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "trainer/checkpoint/checkpoint_state.h"
+#include "trainer/data/say.h"
 #include "trainer/model/config.h"
 #include "trainer/options/options.h"
 #include "trainer/run/run_folder.h"
@@ -27,7 +27,7 @@ struct ResumePoint {
 // run that has saved something; 65 if no checkpoint is complete; 66 if PATH does not exist.
 [[nodiscard]] ResumePoint choose_resume_point(const RunFolder& run,
                                               const std::string& resume,
-                                              const std::function<void(const std::string&)>& say);
+                                              const Say& say);
 
 // What decides the steps of this run, to be compared with a checkpoint.
 struct CurrentRun {

@@ -13,8 +13,6 @@
 namespace bp::trainer {
 namespace {
 
-using Say = std::function<void(const std::string&)>;
-
 void check_resume_point(Communicator& world,
                         const Options& options,
                         const RunFolder& folder,

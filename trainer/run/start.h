@@ -1,10 +1,10 @@
 // From which step all ranks of a job start.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "bp/communicator.h"
+#include "trainer/data/say.h"
 #include "trainer/options/options.h"
 #include "trainer/run/resume.h"
 #include "trainer/run/run_folder.h"
@@ -19,7 +19,7 @@ namespace bp::trainer {
                                          const Options& options,
                                          const RunFolder* folder,
                                          const CurrentRun& current,
-                                         const std::function<void(const std::string&)>& say);
+                                         const Say& say);
 
 // Prepares the folder for a run that starts there. Until then nothing in it has changed.
 void prepare_folder(const RunFolder& folder, const ResumePoint& start);

@@ -7,6 +7,7 @@
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/store_error.h"
 #include "trainer/run/store_users.h"
+#include "trainer/share/shared_data.h"
 #include "trainer/share/temporary_folder.h"
 
 namespace bp::trainer {

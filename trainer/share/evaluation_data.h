@@ -7,8 +7,8 @@
 
 #include "bp/communicator.h"
 #include "trainer/data/sample_store.h"
+#include "trainer/data/say.h"
 #include "trainer/options/options.h"
-#include "trainer/share/shared_data.h"
 
 namespace bp::trainer {
 

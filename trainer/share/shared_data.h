@@ -1,16 +1,14 @@
 // The data of a job: prepared once, the same on every host.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "bp/communicator.h"
 #include "trainer/data/sample_store.h"
+#include "trainer/data/say.h"
 #include "trainer/options/options.h"
 
 namespace bp::trainer {
-
-using Say = std::function<void(const std::string&)>;
 
 // Collective. The leader of each host prepares the store from options.data, or opens options.data
 // if that is a store, and reads all of it. Then all ranks compare the identities of their stores.

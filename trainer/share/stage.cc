@@ -133,10 +133,7 @@ class Incoming {
 };
 
 // Rank 0 of the group.
-void send(Communicator& group,
-          const std::string& path,
-          const Offer& offer,
-          const std::function<void(const std::string&)>& say) {
+void send(Communicator& group, const std::string& path, const Offer& offer, const Say& say) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) fail("read", path, errno);
   const std::string what =
@@ -184,9 +181,7 @@ void receive(Communicator& group, const std::string& path, const Offer& offer) {
 
 }  // namespace
 
-void stage_store(Communicator& world,
-                 const std::string& path,
-                 const std::function<void(const std::string&)>& say) {
+void stage_store(Communicator& world, const std::string& path, const Say& say) {
   const Topology& topology = world.topology();
   Offer offer;
   if (world.rank() == 0) offer = make_offer(path);

@@ -1,10 +1,10 @@
 // --stage: sends the store of rank 0 to the hosts that lack it.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "bp/communicator.h"
+#include "trainer/data/say.h"
 
 namespace bp::trainer {
 
@@ -14,8 +14,6 @@ namespace bp::trainer {
 // `say` gets progress lines on rank 0. Throws on the rank that met the problem: InputError with the
 // host's name if a file that is not a store lies there (65) or the disk has too little room (70);
 // Error (io).
-void stage_store(Communicator& world,
-                 const std::string& path,
-                 const std::function<void(const std::string&)>& say);
+void stage_store(Communicator& world, const std::string& path, const Say& say);
 
 }  // namespace bp::trainer
