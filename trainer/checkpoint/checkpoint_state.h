@@ -15,7 +15,7 @@
 
 #include "trainer/data/sampler.h"
 #include "trainer/report/metrics.h"
-#include "trainer/report/report.h"
+#include "trainer/report/setting.h"
 
 namespace bp::trainer {
 

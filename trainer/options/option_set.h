@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "trainer/options/config_file.h"
-#include "trainer/report/report.h"
+#include "trainer/report/setting.h"
 
 namespace CLI {
 class App;

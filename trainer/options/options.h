@@ -8,7 +8,7 @@
 #include "bp/types.h"
 #include "trainer/data/prepare.h"
 #include "trainer/model/bert.h"
-#include "trainer/report/report.h"
+#include "trainer/report/setting.h"
 
 namespace bp::trainer {
 

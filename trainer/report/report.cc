@@ -20,15 +20,6 @@ void WorstRows::add(WorstRow row) {
   }
 }
 
-std::string value_of(const std::vector<Setting>& settings, const std::string& key) {
-  for (const Setting& setting : settings) {
-    if (setting.key == key) {
-      return setting.value;
-    }
-  }
-  return "";
-}
-
 std::string render_report(const Report& report) {
   // The policy makes browsers refuse anything from other sources, which this page never requests.
   return concat(

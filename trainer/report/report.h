@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "trainer/report/metrics.h"
+#include "trainer/report/setting.h"
 #include "trainer/report/summary.h"
 #include "trainer/report/tally.h"
 
@@ -44,15 +45,6 @@ struct EvaluationDetail {
   Tally tally;
   std::vector<WorstRow> worst = {};
 };
-
-struct Setting {
-  std::string key = {};
-  std::string value = {};
-  std::string origin = {};  // "command line", "default"; may be empty
-};
-
-// Returns the value of the setting with this key; "" if there is none.
-[[nodiscard]] std::string value_of(const std::vector<Setting>& settings, const std::string& key);
 
 struct Host {
   std::string name = {};

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/report/report.h"
+#include "trainer/report/setting.h"
 
 namespace bp::trainer {
 
