@@ -1,10 +1,24 @@
 #include "comm/engine/wait_notes.h"
 
+#include <cstddef>
+#include <utility>
+
 #include "base/text.h"
 #include "bp/log.h"
 #include "comm/store/report_keys.h"
 
 namespace bp {
+namespace {
+
+// Returns false for a note that no rank of this version of bp shows in a communicator of `size`
+// ranks.
+bool can_be_of(const WaitNote& note, int size) {
+  const auto ranks = static_cast<std::size_t>(size);
+  return note.peer >= -1 && note.peer < size && note.posted.size() == ranks &&
+         note.handled.size() == ranks;
+}
+
+}  // namespace
 
 std::string WaitNotes::key(int rank) const {
   return concat("comm/", setup_.group, "/waits/", rank, ".");  // no key is a prefix of another
@@ -17,7 +31,8 @@ std::string WaitNotes::activity_key() const {
 std::optional<WaitNote> WaitNotes::find(int rank) const {
   if (!setup_.job) return std::nullopt;
   const auto text = setup_.job->store().find(key(rank));
-  return text ? wait_note_of(*text) : std::nullopt;
+  auto note = text ? wait_note_of(*text) : std::nullopt;
+  return note && can_be_of(*note, setup_.size()) ? std::move(note) : std::nullopt;
 }
 
 std::optional<WaitNote> WaitNotes::find_finished(int rank) const {

@@ -62,7 +62,7 @@ std::optional<WaitNote> wait_note_of(const std::string& text) {
     in >> sender >> number;
     note.unreceived.emplace(sender, number);
   }
-  if (!in) return std::nullopt;
+  if (!in || kind < 0 || kind > static_cast<int>(WaitNote::Kind::finished)) return std::nullopt;
   in.ignore(1);
   std::getline(in, note.what, '\0');
   return note;

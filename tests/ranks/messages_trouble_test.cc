@@ -3,11 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <semaphore>
+#include <stdexcept>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "bp/store.h"
+#include "comm/engine/impl.h"
+#include "comm/message/circle.h"
 #include "tests/support/refusal.h"
 #include "trouble_fixture.h"
 
@@ -51,6 +57,30 @@ TEST(MessageArguments, AreCheckedBeforeAnythingIsSent) {
                 HasSubstr("this rank has posted no receive for this message to itself"));
     barrier(comm);  // the communicator is still usable
   });
+}
+
+// finish() reads how many packets a finished peer has posted for this rank.
+TEST(MessageNotes, ThatAreTooShortAreIgnored) {
+  RanksOptions options;
+  options.communicator.timeout = 600ms;
+  options.stall_after = 20ms;
+  std::binary_semaphore is_over(0);
+  const auto texts = try_ranks(
+      2,
+      [&](Communicator& comm) {
+        std::vector<float> data(10);
+        if (comm.rank() == 0) {
+          send(comm, view(data), 1);
+          const std::string text = test::error_of([&] { comm.finish(); });
+          is_over.release();
+          throw std::runtime_error(text);
+        }
+        comm.impl().job()->store().set("comm/world/waits/1.", to_text(WaitNote{}));
+        is_over.acquire();
+      },
+      options);
+  EXPECT_EQ(texts[0],
+            "timeout: rank 0 waited 600 ms in finish() for rank 1 to receive 1 message of it");
 }
 
 TEST_P(MessageTrouble, OtherCountsTypesAndNamesAreReportedToAllRanks) {

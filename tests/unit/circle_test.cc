@@ -51,6 +51,12 @@ TEST(Circle, NotesSurviveTheirText) {
   EXPECT_FALSE(wait_note_of("nothing of the kind"));
 }
 
+TEST(Circle, NotesOfAKindThatDoesNotExistAreNone) {
+  const std::string rest = " 1 0\n0\n0\n0\nmessage";
+  EXPECT_TRUE(wait_note_of("3" + rest));
+  for (const char* const kind : {"-1", "4", "256"}) EXPECT_FALSE(wait_note_of(kind + rest)) << kind;
+}
+
 TEST(Circle, OfReceivesIsFoundByEachOfItsRanks) {
   const auto notes = circle_of_three();
   for (int rank = 0; rank < 3; ++rank) {
