@@ -132,6 +132,13 @@ class CollectiveCall {
     throw context_.supervisor->mismatched(text);
   }
 
+  // `peer` has shown something that no rank of this version of bp does.
+  [[noreturn]] void refuse(int peer, const std::string& why) {
+    throw context_.supervisor->failed(
+        *this, in_communicator(peer),
+        TransportFailure(ErrorCode::io, why + " (do all ranks run the same version of bp?)"));
+  }
+
   // Runs an action that waits by itself, and turns its TransportFailure into an Error without a
   // peer.
   void guard(const std::function<void()>& action);

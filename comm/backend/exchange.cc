@@ -146,6 +146,11 @@ CountTable agree_on_counts(const Operation& operation,
         call.disagree(concat("ranks disagree in ", describe(operation), ": rank ", from, " sends ",
                              sent, " elements to rank ", to, ", which expects ", expected));
       }
+      if (sent < 0) {
+        call.disagree(concat("in ", describe(operation), " rank ", from, " sends ", sent,
+                             " elements to rank ", to,
+                             ", which cannot be (do all ranks run the same version of bp?)"));
+      }
       table[from * ranks + to] = static_cast<std::size_t>(sent);
     }
   }

@@ -29,7 +29,7 @@ void shared_all_gather(SharedVectors& vectors,
   };
   call.expect(data.bytes() - own_bytes);
   bring(0);
-  vectors.announce(call, own, own_bytes);
+  vectors.announce(call, own, own_bytes, bytes_of);
   const bool all_direct = vectors.are_all_direct();
   const std::size_t a_step = all_direct ? std::max(longest, std::size_t{1}) : chunk;
   const std::size_t steps = steps_of(longest, a_step);

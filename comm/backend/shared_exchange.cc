@@ -33,7 +33,10 @@ void shared_exchange(SharedVectors& vectors,
   };
   call.expect(exchange.received_bytes(rank));
   bring(0);
-  vectors.announce(call, exchange.input, input_bytes);
+  vectors.announce(call, exchange.input, input_bytes, [&exchange](int peer) {
+    const auto index = static_cast<std::size_t>(peer);
+    return exchange.source[index].offset + exchange.receive[index].count;
+  });
   copy_own_block(exchange, rank);
   bool all_direct = true;  // the inputs of all ranks that give something
   for (int peer = 0; peer < ranks; ++peer) {

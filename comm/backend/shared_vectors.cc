@@ -4,6 +4,8 @@
 #include <atomic>
 #include <utility>
 
+#include "base/text.h"
+#include "bp/error.h"
 #include "comm/backend/shared_parts.h"
 #include "comm/reduce/copy.h"
 
@@ -26,7 +28,19 @@ SharedVectors::SharedVectors(std::shared_ptr<SharedHost> host,
       barrier_(host_, channels_, rank),
       offsets_(channels_.size(), PhaseBarrier::kNowhere),
       ring_(chunk),
-      sources_(channels_.size()) {}
+      sources_(channels_.size()) {
+  for (const PhaseBarrier::Location& channel : channels_) {
+    if (channel.offset % kCacheLine == 0 &&
+        host_->has(channel.rank, channel.offset, SharedChannel::bytes(chunk))) {
+      continue;
+    }
+    throw Error(ErrorCode::io,
+                concat("rank ", host_->first() + channel.rank, " of the world announced byte ",
+                       channel.offset,
+                       " of its shared memory as the place of a communicator, which cannot lie "
+                       "there (do all ranks run the same version of bp?)"));
+  }
+}
 
 void SharedVectors::pass_barrier(CollectiveCall& call,
                                  std::uint64_t offset,
@@ -45,9 +59,22 @@ void SharedVectors::pass_barrier(CollectiveCall& call,
 }
 
 void SharedVectors::announce(CollectiveCall& call, const std::byte* vector, std::size_t bytes) {
+  announce(call, vector, bytes, [bytes](int) { return bytes; });
+}
+
+void SharedVectors::announce(CollectiveCall& call,
+                             const std::byte* vector,
+                             std::size_t bytes,
+                             const std::function<std::size_t(int peer)>& read) {
   pass_barrier(call, host_->own().offset_of(vector, bytes).value_or(PhaseBarrier::kNowhere));
   for (int peer = 0; peer < size(); ++peer) {
-    offsets_[static_cast<std::size_t>(peer)] = barrier_.announcement_of(peer).offset;
+    const auto index = static_cast<std::size_t>(peer);
+    offsets_[index] = barrier_.announcement_of(peer).offset;
+    if (is_direct(peer) && !host_->has(channels_[index].rank, offsets_[index], read(peer))) {
+      call.refuse(
+          peer, concat("it announced a vector at byte ", offsets_[index],
+                       " of its shared memory, which does not have ", read(peer), " bytes there"));
+    }
   }
   call.use(are_all_direct() ? "direct" : "staged");
 }

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -56,8 +57,14 @@ class SharedVectors {
   [[nodiscard]] const std::byte* inline_bytes(int peer) const {
     return barrier_.announcement_of(peer).bytes.data();
   }
-  // A barrier after which all ranks know which vectors are direct, and where. Null: staged.
+  // A barrier after which all ranks know which vectors are direct, and where. Null: staged. This
+  // rank will access the first read(peer) bytes of a peer's vector; without `read`, the first
+  // `bytes`. A direct vector that does not have them in its arena fails the communicator.
   void announce(CollectiveCall& call, const std::byte* vector, std::size_t bytes);
+  void announce(CollectiveCall& call,
+                const std::byte* vector,
+                std::size_t bytes,
+                const std::function<std::size_t(int peer)>& read);
 
   // Whether this rank's memory lies in its arena.
   [[nodiscard]] bool can_be_direct(const std::byte* data, std::size_t bytes) const {

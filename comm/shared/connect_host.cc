@@ -1,6 +1,8 @@
 #include "comm/shared/connect_host.h"
 
 #include <cerrno>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,8 +24,8 @@ SharedHost::Neighbour take_memory(const HostGroup& group, Fd link, const Deadlin
                        error_text(EMFILE), "; raise the limit (ulimit -n)"));
   }
   SharedMemory memory = SharedMemory::open(std::move(message.file));
-  std::byte* const at = memory.bytes().data();
-  return {at, std::move(link), std::move(memory)};
+  const std::span<std::byte> mapped = memory.bytes();
+  return {mapped, std::move(link), std::move(memory)};
 }
 
 }  // namespace
@@ -49,7 +51,7 @@ std::shared_ptr<SharedHost> connect_host(const HostGroup& group, Store& store) {
   std::vector<SharedHost::Neighbour> neighbours;
   for (Fd& link : links) {
     neighbours.push_back(link ? take_memory(group, std::move(link), deadline)
-                              : SharedHost::Neighbour{own->at(0), Fd(), SharedMemory()});
+                              : SharedHost::Neighbour{own->memory().bytes(), Fd(), SharedMemory()});
   }
   return std::make_shared<SharedHost>(own, std::move(neighbours), group.first);
 }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace bp {
 class SharedHost {
  public:
   struct Neighbour {
-    std::byte* memory = nullptr;  // the neighbour's arena, as mapped here
+    std::span<std::byte> memory;  // the neighbour's arena, as mapped here
     Fd link;                      // none for this rank itself
     SharedMemory mapping;         // none if another owner keeps it
   };
@@ -31,7 +32,12 @@ class SharedHost {
   [[nodiscard]] Arena& own() { return *own_; }
   [[nodiscard]] int first() const { return first_; }
   [[nodiscard]] std::byte* at(int rank, std::size_t offset) const {
-    return neighbours_[static_cast<std::size_t>(rank)].memory + offset;
+    return neighbours_[static_cast<std::size_t>(rank)].memory.data() + offset;
+  }
+  // Whether `bytes` bytes from `offset` on lie in the arena of that rank.
+  [[nodiscard]] bool has(int rank, std::size_t offset, std::size_t bytes) const {
+    const std::size_t size = neighbours_[static_cast<std::size_t>(rank)].memory.size();
+    return offset <= size && bytes <= size - offset;
   }
   // Gets memory for a part of an arena, and maps it into this process before its first access.
   void map(int rank, std::size_t offset, std::size_t bytes) const;

@@ -2,14 +2,24 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <latch>
+#include <limits>
 #include <mutex>
+#include <semaphore>
+#include <span>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "base/text.h"
 #include "bp/collective.h"
 #include "bp/error.h"
 #include "bp/log.h"
 #include "bp/store.h"
+#include "comm/engine/header.h"
+#include "comm/engine/impl.h"
+#include "comm/shared/phase_barrier.h"
 #include "tests/support/refusal.h"
 #include "trouble_fixture.h"
 
@@ -263,6 +273,106 @@ TEST_P(OperationTrouble, DeadRankIsNamedByAllRanks) {
     }
     EXPECT_LT(took_, kSoon);
   }
+}
+
+// What a rank of another version of bp could send: rank 1 does by hand what rank 0 asks of bp.
+class BrokenRecords : public testing::Test {
+ protected:
+  // Returns the error of rank 0.
+  std::string error_of_rank_0(const Body& asks, const Body& by_hand) {
+    return try_ranks(
+        2, [&](Communicator& comm) { comm.rank() == 0 ? asks(comm) : by_hand(comm); }, options_)[0];
+  }
+  RanksOptions options_;
+};
+
+TEST_F(BrokenRecords, LengthsOfObjectsAreChecked) {
+  const std::string hint =
+      " bytes, which cannot be (do all ranks run the same version of bp and "
+      "of the program?)";
+  for (const std::int64_t length : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()}) {
+    EXPECT_EQ(error_of_rank_0([](Communicator& comm) { (void)all_gather_object(comm, "mine"); },
+                              [&](Communicator& comm) {
+                                std::vector<std::int64_t> all(2);
+                                all_gather(comm, const_view(std::span(&length, 1)), view(all));
+                              }),
+              concat("io: all_gather_object: rank 1 announced an object of ", length, hint));
+  }
+  EXPECT_EQ(error_of_rank_0(
+                [](Communicator& comm) {
+                  std::string object;
+                  broadcast_object(comm, object, {.root = 1});
+                },
+                [](Communicator& comm) {
+                  std::vector<std::int64_t> length = {-7};
+                  broadcast(comm, view(length), {.root = 1});
+                }),
+            concat("io: broadcast_object: rank 1 announced an object of -7", hint));
+}
+
+TEST_F(BrokenRecords, CountsOfAnExchangeAreChecked) {
+  const auto exchange = [](std::uint64_t to_itself) {
+    return [to_itself](Communicator& comm) {
+      std::vector<std::int32_t> data(4);
+      Operation operation;
+      operation.kind = Operation::Kind::all_to_all_v;
+      operation.input = view(data);
+      operation.output = view(data);
+      operation.counts = {1, 1};
+      operation.counts[static_cast<std::size_t>(comm.rank())] = to_itself;
+      operation.receive_counts = operation.counts;
+      comm.impl().engine().run(operation);
+    };
+  };
+  for (const Wire wire : {Wire::inproc, Wire::shm}) {
+    options_.wire = wire;
+    EXPECT_EQ(error_of_rank_0(exchange(1), exchange(std::uint64_t{1} << 63)),
+              "mismatch: in all_to_all_v of i32 rank 1 sends -9223372036854775808 elements to rank "
+              "1, which cannot be (do all ranks run the same version of bp?)");
+  }
+}
+
+TEST_F(BrokenRecords, PlacesOfCommunicatorsInSharedMemoryAreChecked) {
+  options_.wire = Wire::shm;
+  for (const std::int64_t place : {std::int64_t{1} << 60, std::int64_t{1'000'001}}) {
+    EXPECT_EQ(error_of_rank_0([](Communicator& comm) { (void)comm.split(0); },
+                              [&](Communicator& comm) {
+                                const std::vector<std::int64_t> own = {0, place};
+                                std::vector<std::int64_t> all(4);
+                                all_gather(comm, const_view(own), view(all), {.name = "split"});
+                              }),
+              concat("io: rank 1 of the world announced byte ", place,
+                     " of its shared memory as the place of a communicator, which cannot lie there "
+                     "(do all ranks run the same version of bp?)"));
+  }
+}
+
+TEST_F(BrokenRecords, PlacesOfVectorsInSharedMemoryAreChecked) {
+  options_.wire = Wire::shm;
+  std::string error;
+  std::binary_semaphore is_over(0);
+  (void)error_of_rank_0(
+      [&](Communicator& comm) {
+        std::vector<float> data(100);
+        error = test::error_of([&] { broadcast(comm, view(data), {.root = 1}); });
+        is_over.release();
+      },
+      [&](Communicator& comm) {
+        std::vector<float> data(100);
+        Operation operation;
+        operation.kind = Operation::Kind::broadcast;
+        operation.root = 1;
+        operation.output = view(data);
+        const Header header{"world", 0, &operation, "auto"};
+        PhaseBarrier barrier(comm.impl().job()->shared(), {{0, 0}, {1, 0}}, 1);
+        barrier.arrive({.header = header.slot(), .offset = std::uint64_t{1} << 60});
+        is_over.acquire();
+      });
+  EXPECT_THAT(error,
+              AllOf(StartsWith("io: rank 0 lost rank 1 "),
+                    HasSubstr("it announced a vector at byte 1152921504606846976 of its shared "
+                              "memory, which does not have 400 bytes there (do all ranks run the "
+                              "same version of bp?)")));
 }
 
 }  // namespace

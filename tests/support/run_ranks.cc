@@ -57,7 +57,8 @@ std::vector<std::shared_ptr<SharedHost>> share_memory(
   const std::size_t ranks = arenas.size();
   std::vector<std::vector<SharedHost::Neighbour>> all(ranks);
   for (auto& neighbours : all) {
-    for (const auto& arena : arenas) neighbours.push_back({arena->at(0), Fd(), SharedMemory()});
+    for (const auto& arena : arenas)
+      neighbours.push_back({arena->memory().bytes(), Fd(), SharedMemory()});
   }
   for (std::size_t a = 0; a < ranks; ++a) {
     for (std::size_t b = 0; b < a; ++b) {
