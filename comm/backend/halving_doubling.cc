@@ -80,8 +80,9 @@ class HalvingAllReduce {
                        scratch_.subspan(block.offset * element).data());
       });
     }
-    for (CollectiveCall::Message& message : sends)
+    for (CollectiveCall::Message& message : sends) {
       call_.wait(message);  // before its memory changes
+    }
   }
 
   // Its owner divides each block once, and all other ranks get a copy.

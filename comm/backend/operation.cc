@@ -36,8 +36,9 @@ std::string group_text(const std::vector<View>& group) {
   std::string text;
   MixHash all;
   for (std::size_t i = 0; i < group.size(); ++i) {
-    if (i < kShown)
+    if (i < kShown) {
       text += concat(i == 0 ? "" : " + ", group[i].count, " ", name_of(group[i].type));
+    }
     all.add(group[i].count);
     all.add(static_cast<std::uint64_t>(group[i].type));
   }

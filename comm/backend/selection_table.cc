@@ -37,8 +37,9 @@ std::string read_line(const std::vector<std::string>& words, SelectionKey& key, 
     return concat("has ", words.size(),
                   " words, not 6: operation, backend, ranks, hosts, below, algorithm");
   }
-  if (words[0] != "all_reduce")
+  if (words[0] != "all_reduce") {
     return concat("'", words[0], "': only all_reduce can be chosen for");
+  }
   key.backend = words[1];
   if (!read_number(words[2], key.ranks)) return concat("'", words[2], "' is no number of ranks");
   if (!read_number(words[3], key.hosts)) return concat("'", words[3], "' is no number of hosts");

@@ -27,8 +27,9 @@ void tree_broadcast(CollectiveCall& call, View data, int root, const SegmentLimi
   }
   for (int s = 0; s < segments; ++s) {
     if (!tree.is_root()) call.wait(receives[static_cast<std::size_t>(s)]);
-    for (int i = 0; i < tree.children(); ++i)
+    for (int i = 0; i < tree.children(); ++i) {
       sends.push_back(call.send(tree.child(i), bytes_of(s)));
+    }
   }
   barrier.finish();
   for (CollectiveCall::Message& message : sends) call.wait(message);

@@ -128,8 +128,9 @@ int TraceFile::row_number(std::string_view row) {
 
 void TraceFile::write_if_due() {
   if (unwritten_.size() >= kWriteAt ||
-      std::chrono::steady_clock::now() - written_at_ >= kWriteEvery)
+      std::chrono::steady_clock::now() - written_at_ >= kWriteEvery) {
     write();
+  }
 }
 
 // Writes the events and the end of the file in one piece, so that the file is complete at any time.

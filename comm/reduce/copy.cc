@@ -45,8 +45,9 @@ void stream_lines(std::byte* to, const std::byte* from, std::size_t bytes) {
   const hn::ScalableTag<std::uint8_t> d;
   auto* const out = reinterpret_cast<std::uint8_t*>(to);
   const auto* const in = reinterpret_cast<const std::uint8_t*>(from);
-  for (std::size_t i = 0; i < bytes; i += hn::Lanes(d))
+  for (std::size_t i = 0; i < bytes; i += hn::Lanes(d)) {
     hn::Stream(hn::LoadU(d, in + i), d, out + i);
+  }
 }
 
 }  // namespace bp::HWY_NAMESPACE

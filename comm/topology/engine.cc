@@ -143,8 +143,9 @@ EngineRank read(const Variables& variables, const EngineRow& engine, const std::
                      "this engine does not start several processes of a node itself: start the "
                      "program with torchrun, or set one process per node");
   }
-  if (const auto local = contract.number(engine.local_size, 1))
+  if (const auto local = contract.number(engine.local_size, 1)) {
     found.one_host = *local == found.size;
+  }
   if (const auto hosts = contract.number(engine.hosts, 1)) found.one_host = *hosts == 1;
   found.node = variables.text(engine.node);
   found.job = variables.text(engine.job);

@@ -114,8 +114,9 @@ class BertTrain : public ::testing::Test {
     csv << "text,label\n";
     constexpr const char* kWords[] = {"red", "blue", "green", "stone", "river", "cloud"};
     for (int row = 0; row < 300; ++row) {
-      for (int word = 0; word <= row % 17; ++word)
+      for (int word = 0; word <= row % 17; ++word) {
         csv << kWords[(row * 5 + word * word) % 6] << ' ';
+      }
       csv << row << (row % 3 == 0 ? " not good,no\n" : " good,yes\n");
     }
   }

@@ -37,8 +37,9 @@ class TrainedRun : public ::testing::Test {
     csv << "text,label\n";
     constexpr const char* kWords[] = {"red", "blue", "green", "stone", "river", "cloud"};
     for (int row = first; row < first + rows; ++row) {
-      for (int word = 0; word <= row % 17; ++word)
+      for (int word = 0; word <= row % 17; ++word) {
         csv << kWords[(row * 5 + word * word) % 6] << ' ';
+      }
       csv << row << (row % 3 == 0 ? " not good,no\n" : " good,yes\n");
     }
   }

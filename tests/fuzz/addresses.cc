@@ -33,8 +33,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   for (std::string line; std::getline(lines, line);) {
     bp::test::read_anything([&] {
       const std::string once = parse_store_address(line).text();
-      if (bp::test::read_own([&] { return parse_store_address(once).text(); }) != once)
+      if (bp::test::read_own([&] { return parse_store_address(once).text(); }) != once) {
         std::abort();
+      }
     });
     bp::test::read_anything([&] {
       const std::string once = to_text(parse_endpoint(line));

@@ -57,8 +57,9 @@ TEST(CommBench, ReportsWhetherMemoryWasReadInPlace) {
                     [&](Communicator& comm) {
                       Task task = make_task(comm, "all_reduce", DataType::f32, 64 << 10, memory);
                       EXPECT_EQ(measure(comm, task, {.iterations = 2}).wrong, 0);
-                      if (comm.rank() == 0)
+                      if (comm.rank() == 0) {
                         algorithm = algorithm_that_ran(comm, "all_reduce", task.bytes);
+                      }
                     },
                     {.wire = test::Wire::shm});
     return algorithm;

@@ -35,8 +35,9 @@ TEST_P(Operations, AreExactInSharedMemory) {
   run_ranks(GetParam(),
             [](Communicator& comm) {
               EXPECT_EQ(check_all_operations(comm, 512), "") << comm.rank();
-              for (int own = 0; own <= comm.size(); ++own)
+              for (int own = 0; own <= comm.size(); ++own) {
                 EXPECT_EQ(check_allocated(comm, own), "");
+              }
             },
             {.wire = Wire::shm});
 }

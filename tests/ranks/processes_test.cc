@@ -111,8 +111,9 @@ RANK_BODY(native) {
     std::vector<float> all(count * 3);
     all_gather(world, const_view(input(world.rank(), count)), view(all));
     std::vector<float> wanted;
-    for (int rank = 0; rank < 3; ++rank)
+    for (int rank = 0; rank < 3; ++rank) {
       std::ranges::copy(input(rank, count), std::back_inserter(wanted));
+    }
     EXPECT_EQ(differences(all, wanted), "");
     if (count == 1) continue;  // Gloo's reduce_scatter needs more than one element
     const Block own = block_of(count * 3, 3, world.rank());

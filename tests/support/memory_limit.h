@@ -17,8 +17,9 @@ namespace bp::test {
 class MemoryLimit {
  public:
   MemoryLimit() {
-    if (!make("/sys/fs/cgroup/memory", "memory.limit_in_bytes"))
+    if (!make("/sys/fs/cgroup/memory", "memory.limit_in_bytes")) {
       make("/sys/fs/cgroup", "memory.max");
+    }
   }
   ~MemoryLimit() { remove(); }
   MemoryLimit(const MemoryLimit&) = delete;

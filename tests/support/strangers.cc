@@ -127,8 +127,9 @@ void Strangers::look_at_table(const char* table, bool v6) {
     if (state != "0A") return;
     for (int skipped = 0; skipped < 5; ++skipped) words >> word;
     words >> inode;
-    if (is_new(inode))
+    if (is_new(inode)) {
       targets_.push_back({tcp_address(local, v6), SOCK_STREAM, connections_a_port_});
+    }
   }
 }
 

@@ -74,8 +74,9 @@ double distance(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>&
   if (a.size() != b.size()) throw std::invalid_argument("lists of different lengths are compared");
   LargestDifference difference;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i].sizes() != b[i].sizes())
+    if (a[i].sizes() != b[i].sizes()) {
       throw std::invalid_argument("tensors of different shapes are compared");
+    }
     // max() propagates NaN and throws for an empty tensor.
     difference.add(a[i].sub(b[i]).abs().max().item<double>());
   }

@@ -126,8 +126,9 @@ TEST(CommBenchInputs, SumsOfSumsAreExactUpToTheMostRepetitions) {
       std::vector<std::byte> sums = reduced_inputs(type, ranks, 0, 100);
       for (int more = 1; more <= most; ++more) {
         const std::vector<std::byte> one = sums;
-        for (int r = 1; r < ranks; ++r)
+        for (int r = 1; r < ranks; ++r) {
           reduce(type, reduction_of(type), sums.data(), one.data(), 100);
+        }
         ASSERT_EQ(sums, reduced_inputs(type, ranks, 0, 100, more)) << name_of(type) << ' ' << ranks;
       }
     }

@@ -102,8 +102,9 @@ std::vector<float> hard_values(const Format& format) {
     const double value = meaning(format, bits);
     if (!std::isfinite(value)) continue;
     double next = meaning(format, static_cast<std::uint16_t>(bits + 1));
-    if (std::isinf(next))
+    if (std::isinf(next)) {
       next = std::copysign(std::ldexp(1.0, format.top_exponent - format.bias), value);
+    }
     for (const double hard : {value, value + (next - value) / 2}) {
       const auto exact = static_cast<float>(hard);
       values.push_back(exact);
@@ -112,8 +113,9 @@ std::vector<float> hard_values(const Format& format) {
     }
   }
   std::mt19937 random(7);
-  for (int i = 0; i < 100'000; ++i)
+  for (int i = 0; i < 100'000; ++i) {
     values.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(random())));
+  }
   return values;
 }
 
@@ -123,8 +125,9 @@ INSTANTIATE_TEST_SUITE_P(Machines, Halves, testing::ValuesIn(simd_targets()), si
 TEST_P(Halves, WidenAllPatterns) {
   for (const Format& format : {kF16, kBf16}) {
     std::vector<std::uint16_t> halves(kPatterns);
-    for (int i = 0; i < kPatterns; ++i)
+    for (int i = 0; i < kPatterns; ++i) {
       halves[static_cast<std::size_t>(i)] = static_cast<std::uint16_t>(i);
+    }
     std::vector<float> wide(halves.size());
     widen(format.type, view(wide).data, reinterpret_cast<const std::byte*>(halves.data()),
           halves.size());

@@ -31,8 +31,9 @@ BFloat16 number(double x) {  // exact for the inputs used here
 template <class Number>
 std::vector<Number> numbers(int count, int salt) {
   std::vector<Number> result;
-  for (int i = 0; i < count; ++i)
+  for (int i = 0; i < count; ++i) {
     result.push_back(number<Number>(((i * 37 + salt * 11) % 65 - 32) / 8.0));
+  }
   return result;
 }
 

@@ -162,8 +162,9 @@ TEST(Config, InvalidValuesAreRefused) {
             "max_position_embeddings is 4097; the largest that bp supports is 4096");
   EXPECT_EQ(refusal(R"("pad_token_id": 9)"), "pad_token_id 9 is outside the vocabulary of 9");
   std::string labels;
-  for (int i = 0; i <= 100'000; ++i)
+  for (int i = 0; i <= 100'000; ++i) {
     labels += concat(i == 0 ? "" : ",", "\"", i, "\":\"a", i, "\"");
+  }
   EXPECT_EQ(refusal("\"id2label\": {" + labels + "}"),
             "it has 100001 labels; the largest number that bp supports is 100000");
   EXPECT_EQ(refusal(R"("id2label": ["a"])"), "id2label or label2id is not an object");

@@ -175,8 +175,9 @@ TEST_F(Golden, GradientOfDropoutIsThatOfItsMask) {
   (void)load_weights(model, kGolden + "/model.safetensors");
   classification_loss(model.forward(batch_, &step_), batch_).backward();
   double squares = 0;
-  for (const auto& [name, p] : model.parameters())
+  for (const auto& [name, p] : model.parameters()) {
     squares += p.grad().square().sum().item<double>();
+  }
   const auto loss_at = [&](double distance) {
     for (const auto& [name, p] : model.parameters()) {
       p.detach().add_(p.grad(), distance / std::sqrt(squares));

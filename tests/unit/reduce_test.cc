@@ -146,8 +146,9 @@ void check_all() {
 // A target that Highway does not find is not tested. AVX3 is Highway's name for AVX-512.
 TEST(SimdTargets, AreAllThatThisProcessorHas) {
   std::string run;
-  for (const std::int64_t target : simd_targets())
+  for (const std::int64_t target : simd_targets()) {
     run += std::string(" ") + hwy::TargetName(target);
+  }
   std::string left;
   for (std::int64_t rest = HWY_TARGETS & ~hwy::SupportedTargets(); rest != 0; rest &= rest - 1) {
     left += std::string(" ") + hwy::TargetName(rest & ~(rest - 1));
@@ -207,8 +208,9 @@ void check_all_parts() {
   for (const ReduceOp op : kReduceOps) {
     if (!can_reduce(op, kDataTypeOf<T>)) continue;
     for (const std::size_t ranks : {2U, 3U, 4U, 8U}) {
-      for (const std::size_t count : {0U, 1U, 7U, 64U, 67U, 1031U})
+      for (const std::size_t count : {0U, 1U, 7U, 64U, 67U, 1031U}) {
         check_parts<T>(op, count, ranks);
+      }
     }
   }
 }

@@ -25,8 +25,9 @@ TEST_P(TreeSchedule, BinomialTreeBringsRootsDataFromEveryRoot) {
       const BinomialTree tree(r, ranks, root);
       ASSERT_EQ(tree.is_root(), r == root);
       for (int s = 0; s < kSegments; ++s) {
-        if (tree.parent() != -1)
+        if (tree.parent() != -1) {
           programs[at(r)].push_back({{}, {{tree.parent(), s, Use::replace}}});
+        }
         SimulatedStep& forward = programs[at(r)].emplace_back();
         for (int i = 0; i < tree.children(); ++i) forward.sends.push_back({tree.child(i), s});
       }

@@ -49,8 +49,9 @@ Manifest parse_manifest(const std::string& json) {
     if (format != kManifestFormat) {
       refuse(concat("its format is ", format, ", and this program knows ", kManifestFormat));
     }
-    if (parsed.at("hash").get<std::string>() != kHashName)
+    if (parsed.at("hash").get<std::string>() != kHashName) {
       refuse(concat("its hash is not ", kHashName));
+    }
     Manifest manifest;
     for (const auto& [name, file] : parsed.at("files").items()) {
       if (name.empty() || name.front() == '.' || name.find('/') != std::string::npos) {

@@ -83,8 +83,9 @@ void check(const BertConfig& c) {
   share(c.hidden_dropout, "hidden_dropout_prob");
   share(c.attention_dropout, "attention_probs_dropout_prob");
   share(c.classifier_dropout.value_or(0), "classifier_dropout");
-  if (!(c.norm_epsilon > 0))
+  if (!(c.norm_epsilon > 0)) {
     refuse(concat("layer_norm_eps is ", c.norm_epsilon, "; it must be above 0"));
+  }
   if (!(c.initializer_range >= 0)) {
     refuse(concat("initializer_range is ", c.initializer_range, "; it must be at least 0"));
   }

@@ -83,8 +83,9 @@ class Loading {
     const auto found = wanted_.find(name);
     if (found == wanted_.end()) {
       // Ignores a buffer of 0, 1, 2, ... that some versions of transformers stored.
-      if (!name.ends_with("embeddings.position_ids"))
+      if (!name.ends_with("embeddings.position_ids")) {
         report_.unexpected.push_back(printable(tensor.name));
+      }
       return;
     }
     const auto [before, is_first] = taken_.emplace(name, tensor.name);

@@ -30,8 +30,9 @@ constexpr int kMaxDepth = 4;  // {"name": {"shape": [1, 2]}}
 
 std::uint64_t bytes_of(const SafetensorsEntry& entry) {
   std::uint64_t bytes = element_bytes(entry.type);
-  if (bytes == 0)
+  if (bytes == 0) {
     refuse(concat(in_quotes(entry.name), " has unknown type ", in_quotes(entry.type)));
+  }
   for (const std::int64_t size : entry.shape) {
     if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes)) {
       refuse(concat("the shape of ", in_quotes(entry.name), " is too large"));

@@ -128,8 +128,9 @@ void pass_local_record(const ByteSource& source, std::uint64_t limit, ZipEntry& 
   };
   if (at > limit || limit - at < kLocalBytes) outside();
   const std::string local = read_text(source, at, kLocalBytes);
-  if (!local.starts_with(kLocal))
+  if (!local.starts_with(kLocal)) {
     refuse(concat("no entry ", in_quotes(entry.name), " at byte ", at));
+  }
   const std::uint64_t names = std::uint64_t{u16(local, 26)} + u16(local, 28);
   if (limit - at - kLocalBytes < names) outside();
   entry.offset = at + kLocalBytes + names;

@@ -112,8 +112,9 @@ std::shared_ptr<gloo::transport::Context> adopt_connections(
   context->setTimeout(timeout);
   OnDeviceThread adoption(*of_tcp, [&] {
     for (std::size_t peer = 0; peer < connections.size(); ++peer) {
-      if (static_cast<int>(peer) != rank)
+      if (static_cast<int>(peer) != rank) {
         context->add(static_cast<int>(peer), connections.take(peer));
+      }
     }
   });
   adoption.run();

@@ -120,8 +120,9 @@ TEST(BucketOrder, IsPartOfTheState) {
     rank.optimizer.step();
     ASSERT_EQ(test::bits(rank.model.parameters()), parameters);
     Opposite again(world);
-    for (std::size_t i = 0; i < 6; ++i)
+    for (std::size_t i = 0; i < 6; ++i) {
       again.model.parameter(i).set_data(rank.model.parameter(i).detach().clone());
+    }
     again.optimizer.load_state(saved);
     EXPECT_EQ(again.optimizer.state().bucket_order, saved.bucket_order);
     std::vector<std::uint64_t> early;

@@ -75,8 +75,9 @@ std::optional<std::string> place_of(int folder, const char* name) {
   if (!path.starts_with('/')) path = (folder == AT_FDCWD ? "." : path_of(folder)) + "/" + path;
   const std::size_t slash = path.rfind('/');
   std::array<char, PATH_MAX> resolved{};
-  if (::realpath(path.substr(0, slash + 1).c_str(), resolved.data()) == nullptr)
+  if (::realpath(path.substr(0, slash + 1).c_str(), resolved.data()) == nullptr) {
     return std::nullopt;
+  }
   return below_folder(std::string(resolved.data()) + path.substr(slash));
 }
 

@@ -131,8 +131,9 @@ TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRun) {
       // Repeated steps must have only one line each.
       const Metrics metrics = read_metrics(path(copy + "/metrics.jsonl"));
       ASSERT_EQ(metrics.steps.size(), 16U);
-      for (std::size_t i = 0; i < 16; ++i)
+      for (std::size_t i = 0; i < 16; ++i) {
         EXPECT_EQ(metrics.steps[i].step, static_cast<std::int64_t>(i) + 1);
+      }
     }
   }
 }

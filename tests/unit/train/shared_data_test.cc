@@ -48,8 +48,9 @@ class SharedData : public testing::Test {
                                [&](Communicator& world) {
                                  const int host = world.topology().host();
                                  Options options = options_;
-                                 if (options.data.ends_with(".csv"))
+                                 if (options.data.ends_with(".csv")) {
                                    options.prepare.store = store(host);
+                                 }
                                  if (options.data == "store.sqlite") options.data = store(host);
                                  const std::string path = prepare_everywhere(
                                      world, options, [&](const std::string& line) {
