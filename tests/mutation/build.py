@@ -153,6 +153,7 @@ class Worker:
         return results
 
     def link(self, command, objects):
+        """Raises BuildError if the program cannot be linked."""
         replaced = {each.path: str(self.folder / f"{number}.o") for number, each in enumerate(objects)}
         argv = [replaced.get(word, word) for word in command]
         argv[argv.index("-o") + 1] = str(self.binary)

@@ -52,7 +52,10 @@ class File:
             return Result(mutant, "does not compile")
         if digest(code) == self.unchanged:
             return Result(mutant, "same code")
-        worker.link(self.link, self.objects)
+        try:
+            worker.link(self.link, self.objects)
+        except BuildError:  # such as a mutant that renames what another file uses
+            return Result(mutant, "does not compile")
         outcome = worker.test(self.program.files[self.name], *self.limits)
         if outcome.verdict == "survived" and self.is_optimised_away(text, worker):
             return Result(mutant, "same code")
