@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/checkpoint/manifest.h"
+#include "trainer/data/look_up.h"
 #include "trainer/data/whole_file.h"
 
 namespace bp::trainer {
@@ -46,9 +47,8 @@ std::string CheckpointFolder::of_step(std::int64_t step) const {
 
 std::vector<std::int64_t> CheckpointFolder::steps() const {
   std::vector<std::int64_t> steps;
-  std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(path_, missing)) {
-    const std::int64_t step = step_of(entry.path().filename().string());
+  for (const std::string& name : entries_of(path_)) {
+    const std::int64_t step = step_of(name);
     if (step >= 0) steps.push_back(step);
   }
   std::sort(steps.begin(), steps.end(), std::greater<>());

@@ -21,6 +21,7 @@ class CheckpointFolder {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string of_step(std::int64_t step) const;
   // Returns the steps of all step-N, complete or not, the highest first; none without the folder.
+  // This and what calls it throw InputError (66) if the folder cannot be read.
   [[nodiscard]] std::vector<std::int64_t> steps() const;
 
   struct Found {

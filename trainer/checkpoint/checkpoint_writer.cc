@@ -18,11 +18,13 @@ namespace fs = std::filesystem;
 
 std::uint64_t size_of(const std::string& folder) {
   std::uint64_t bytes = 0;
-  std::error_code ignored;
-  for (const auto& entry : fs::recursive_directory_iterator(folder, ignored)) {
-    if (!entry.is_regular_file(ignored)) continue;
-    const std::uint64_t size = entry.file_size(ignored);
-    if (!ignored) bytes += size;
+  std::error_code end;  // what cannot be read does not count
+  for (fs::recursive_directory_iterator entry(folder, end);
+       !end && entry != fs::recursive_directory_iterator(); entry.increment(end)) {
+    std::error_code error;
+    if (!entry->is_regular_file(error)) continue;
+    const std::uint64_t size = entry->file_size(error);
+    if (!error) bytes += size;
   }
   return bytes;
 }

@@ -9,6 +9,7 @@
 #include "trainer/commands/model_source.h"
 #include "trainer/commands/results.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/look_up.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/share/evaluation_data.h"
 #include "trainer/train/evaluate.h"
@@ -33,11 +34,12 @@ Split chosen_split(const std::string& name, const SampleStore& store) {
 // The error comes before hours of scoring, not after them.
 void require_writable(const std::string& file) {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::absolute(file).parent_path();
+  const fs::path parent = fs::path(file).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
   const char* problem = nullptr;
-  if (!fs::is_directory(folder)) {
+  if (!folder_exists(folder)) {
     problem = "its folder does not exist";
-  } else if (fs::is_directory(file)) {
+  } else if (folder_exists(file)) {
     problem = "it is a folder";
   } else if (::access(folder.c_str(), W_OK) != 0) {
     problem = "you may not write into its folder";

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_settings.h"
@@ -23,7 +24,7 @@ bool same_file(const std::string& a, const std::string& b) {
 // Returns the options of the run in `folder`, none if it is not a run's folder.
 std::vector<Setting> settings_of_run(const std::string& folder) {
   const std::string config = folder + "/config.yaml";
-  return fs::exists(config) ? read_settings(config) : std::vector<Setting>();
+  return path_exists(config) ? read_settings(config) : std::vector<Setting>();
 }
 
 // Returns the run whose model or checkpoint is in `folder`, or "".
@@ -52,7 +53,7 @@ bool typed_in(const Options& typed, const std::string& key) {
 
 EvaluationSource find_evaluation_source(const std::string& source) {
   const std::string model = model_folder(source);
-  if (model != source) return {model, fs::exists(source + "/config.yaml") ? source : ""};
+  if (model != source) return {model, path_exists(source + "/config.yaml") ? source : ""};
   return {model, run_around(source)};
 }
 
@@ -91,7 +92,7 @@ EvaluationPlan plan_evaluation(const Options& typed) {
     if (value_of(settings, flag) == "true") plan.arguments.push_back("--" + flag);
   }
   const std::string vocabulary = plan.source.model + "/vocab.txt";
-  if (fs::exists(vocabulary)) pass("vocab", vocabulary);
+  if (path_exists(vocabulary)) pass("vocab", vocabulary);
   return plan;
 }
 

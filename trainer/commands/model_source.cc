@@ -1,7 +1,6 @@
 #include "trainer/commands/model_source.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
 #include "trainer/model/tensor_file.h"
 #include "trainer/model/weights.h"
@@ -18,8 +18,6 @@
 
 namespace bp::trainer {
 namespace {
-
-namespace fs = std::filesystem;
 
 const std::string kFolderHint =
     "a Hugging Face folder has config.json, and vocab.txt and model.safetensors (or "
@@ -73,12 +71,12 @@ void require_weights(const LoadReport& report,
 // Returns the file with the weights, or "".
 std::string find_weights(const std::string& folder) {
   for (const char* name : {"/model.safetensors", "/pytorch_model.bin"}) {
-    if (fs::exists(folder + name)) return folder + name;
+    if (path_exists(folder + name)) return folder + name;
   }
   // A user with weights in another format does not want to train from scratch.
   for (const char* name : {"/model.safetensors.index.json", "/pytorch_model.bin.index.json",
                            "/tf_model.h5", "/flax_model.msgpack", "/model.ckpt.index"}) {
-    if (!fs::exists(folder + name)) continue;
+    if (!path_exists(folder + name)) continue;
     throw InputError(65, concat("bp cannot read the weights of ", folder + name),
                      "load and save them with transformers as one model.safetensors");
   }
@@ -110,7 +108,7 @@ ModelSource find_model(const std::string& model) {
     source.config = *config;
     return source;
   }
-  if (!fs::is_directory(model)) {
+  if (!folder_exists(model)) {
     const std::string nearest = nearest_name(model, preset_names());
     throw InputError(2, concat("--model: '", model, "' is neither a preset nor a folder"),
                      nearest.empty() ? "presets are tiny, mini, small, medium, base and large"
@@ -118,7 +116,7 @@ ModelSource find_model(const std::string& model) {
   }
   const auto existing = [&](const char* name) {
     const std::string path = model + name;
-    return fs::exists(path) ? path : "";
+    return path_exists(path) ? path : "";
   };
   source.weights = find_weights(model);
   source.vocabulary = existing("/vocab.txt");

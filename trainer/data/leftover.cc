@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "bp/error.h"
+#include "trainer/data/look_up.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/store_error.h"
 
@@ -21,17 +22,8 @@ constexpr const char* kJournal = "-journal";
 
 // Returns the leftovers of `store`, with their journals.
 std::vector<fs::path> files_left(const std::string& store) {
-  const fs::path path(store);
-  const std::string prefix = path.filename().string() + kPart;
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  std::vector<fs::path> files;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    if (entry.path().filename().string().starts_with(prefix)) {
-      files.push_back(entry.path());
-    }
-  }
-  return files;
+  const std::vector<std::string> files = files_that_begin(store + kPart);
+  return {files.begin(), files.end()};
 }
 
 std::uintmax_t size_of(const fs::path& file) {

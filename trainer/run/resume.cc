@@ -11,6 +11,7 @@
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/checkpoint/manifest.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/look_up.h"
 
 namespace bp::trainer {
 namespace {
@@ -41,14 +42,17 @@ std::optional<std::string> newest(const std::string& checkpoints, const Say& say
 }
 
 std::string named_checkpoint(const std::string& path, const Say& say) {
-  if (!fs::exists(path)) {
+  if (!path_exists(path)) {
     throw InputError(66, concat("--resume: ", path, " does not exist"),
                      "auto, never, a checkpoint's folder or a run's");
   }
-  if (fs::exists(path + "/checkpoints")) {
+  if (path_exists(path + "/checkpoints")) {
     if (const auto found = newest(path + "/checkpoints", say)) return *found;
   }
-  const std::string folder = fs::canonical(path).string();  // not `latest`, which will change
+  std::error_code error;
+  const std::string folder =
+      fs::canonical(path, error).string();  // not `latest`, which will change
+  if (error) refuse_look_up(path, error);
   if (const std::string damage = damage_of(folder); !damage.empty()) {
     throw InputError(65, concat("--resume: ", path, " is not a complete checkpoint: ", damage),
                      "--resume auto takes the newest complete one of the run");
@@ -94,7 +98,7 @@ std::vector<std::string> shape_differences(const std::string& folder, const Bert
 // False for a run that was stopped before it had saved anything: starting over loses nothing.
 bool holds_something(const RunFolder& run) {
   const CheckpointFolder::Found found = CheckpointFolder(run.checkpoints()).newest_complete();
-  return found.step || !found.skipped.empty() || run.finished() || fs::exists(run.file("model"));
+  return found.step || !found.skipped.empty() || run.finished() || path_exists(run.file("model"));
 }
 
 }  // namespace
@@ -105,7 +109,7 @@ ResumePoint choose_resume_point(const RunFolder& run, const std::string& resume,
   if (resume == "auto") {
     if (const auto found = newest(run.checkpoints(), say)) {
       point.folder = *found;
-    } else if (run.finished() || fs::exists(run.file("model"))) {
+    } else if (run.finished() || path_exists(run.file("model"))) {
       throw InputError(2, concat("the run's folder ", run.path(), " already holds a result"),
                        "choose another with --run, or remove it");
     }

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/look_up.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/data/writable_place.h"
 
@@ -31,9 +32,7 @@ bool is_run_folder(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return false;
   if (fs::exists(path + "/config.yaml", error)) return true;
-  const fs::directory_iterator all(path, error);
-  return !error && std::all_of(begin(all), end(all), [](const fs::directory_entry& entry) {
-    const std::string name = entry.path().filename().string();
+  return std::ranges::all_of(entries_of(path), [](const std::string& name) {
     return name.starts_with(kLease) || name.ends_with(".part");
   });
 }
@@ -90,7 +89,7 @@ RunFolder RunFolder::open(const std::string& path, IfExists if_exists, const Lea
   }
 }
 
-bool RunFolder::finished() const { return fs::exists(file(kWrittenLast)); }
+bool RunFolder::finished() const { return path_exists(file(kWrittenLast)); }
 
 void RunFolder::remove_results() const {
   if (finished()) {  // first, and on disk, since it says that the others are complete
@@ -100,11 +99,10 @@ void RunFolder::remove_results() const {
   }
   std::vector<fs::path> unneeded = {file("summary.json"), file("predictions.csv"),
                                     file("classes.csv"), file("confusion.csv"), stop_file(path_)};
-  for (const auto& entry : fs::directory_iterator(path_)) {
-    const std::string name = entry.path().filename().string();
+  for (const std::string& name : entries_of(path_)) {
     const bool unfinished = name.ends_with(".part") || name.starts_with("model.part-") ||
                             name.starts_with("model.old-");
-    if (unfinished) unneeded.push_back(entry.path());
+    if (unfinished) unneeded.push_back(file(name));
   }
   for (const fs::path& one : unneeded) {
     std::error_code ignored;  // writing the file will tell
@@ -126,12 +124,12 @@ void RunFolder::remove_if_empty() {
 std::string stop_file(const std::string& run) { return run + "/stop"; }
 
 void ask_to_stop(const std::string& run, const LeaseTimes& times) {
-  if (!fs::is_directory(run) || !is_run_folder(run)) {
+  if (!folder_exists(run) || !is_run_folder(run)) {
     throw InputError(66, concat(run, " is not a run's folder"), "bert_train stop RUN");
   }
   Lease lease(lease_path(run), times);
   // try_take() removes the lease of a dead process.
-  if (lease.try_take() || !fs::exists(lease_path(run))) {
+  if (lease.try_take() || !path_exists(lease_path(run))) {
     throw InputError(
         66, concat("no run is active in ", run),
         "a run that has ended needs no stopping; the same command as before resumes it");
@@ -141,7 +139,7 @@ void ask_to_stop(const std::string& run, const LeaseTimes& times) {
 
 std::string model_folder(const std::string& source) {
   for (const std::string& folder : {source + "/model", source, source + "/checkpoints/latest"}) {
-    if (fs::exists(folder + "/config.json")) return folder;
+    if (path_exists(folder + "/config.json")) return folder;
   }
   throw InputError(66, concat("no model in ", source),
                    "a run's folder with model/, or a folder with config.json, model.safetensors "

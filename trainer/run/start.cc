@@ -1,12 +1,12 @@
 #include "trainer/run/start.h"
 
-#include <filesystem>
 #include <optional>
 #include <vector>
 
 #include "base/text.h"
 #include "bp/collective.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
+#include "trainer/data/look_up.h"
 #include "trainer/data/numbers.h"
 #include "trainer/optim/schedule.h"
 
@@ -51,7 +51,7 @@ ResumePoint agree_on_start(Communicator& world,
     start = choose_resume_point(*folder, options.resume, say);
     if (!start.folder.empty()) {
       check_resume_point(world, options, *folder, start, current, say);
-    } else if (std::filesystem::exists(folder->file("config.yaml"))) {
+    } else if (path_exists(folder->file("config.yaml"))) {
       say(concat("no checkpoint yet in ", folder->path(), ": starting at step 0"));
     }
     if (!start.own) start.state.best.clear();  // another run's

@@ -21,6 +21,7 @@
 #include "trainer/data/disk_space.h"
 #include "trainer/data/hash.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/look_up.h"
 #include "trainer/data/sample_store.h"
 #include "trainer/data/store_error.h"
 
@@ -53,7 +54,7 @@ Offer make_offer(const std::string& path) {
   const std::string identity = SampleStore::open(path).identity();
   std::copy_n(identity.begin(), std::min(identity.size(), offer.identity.size()),
               offer.identity.begin());
-  offer.bytes = fs::file_size(path);
+  offer.bytes = size_of_file(path);
   return offer;
 }
 
@@ -88,14 +89,9 @@ void check_room(const std::string& path, std::uint64_t bytes, const std::string&
 // Makes the folder of `path`, and removes what killed receivers left there. It ignores errors,
 // since the opening of the file will report them.
 void prepare_folder_of(const std::string& path, const std::string& prefix) {
-  const fs::path folder = fs::absolute(path).parent_path();
   std::error_code ignored;
-  fs::create_directories(folder, ignored);
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    if (entry.path().string().starts_with(fs::absolute(prefix).string())) {
-      fs::remove(entry.path(), ignored);
-    }
-  }
+  fs::create_directories(fs::path(path).parent_path(), ignored);
+  for (const std::string& file : files_that_begin(prefix)) fs::remove(file, ignored);
 }
 
 // The file that is being received. The destructor removes it unless keep() was called.

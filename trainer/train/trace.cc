@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/data/hash.h"
+#include "trainer/data/look_up.h"
 
 namespace bp::trainer {
 namespace {
@@ -31,14 +32,19 @@ std::string path_of(const std::string& folder, int rank) {
 
 // Keeps the complete lines up to `last_step`, which are the first ones of the file.
 void cut(const std::string& path, std::int64_t last_step) {
-  if (!fs::exists(path)) return;
+  if (!path_exists(path)) return;
   std::uintmax_t length = 0;
   std::ifstream in(path, std::ios::binary);
   for (std::string line; std::getline(in, line) && !in.eof(); length += line.size() + 1) {
     const auto json = nlohmann::json::parse(line, nullptr, false);
     if (!json.is_object() || json.value("step", last_step + 1) > last_step) break;
   }
-  fs::resize_file(path, length);
+  std::error_code error;
+  fs::resize_file(path, length, error);
+  if (error) {
+    throw Error(ErrorCode::io, concat("cannot cut the trace ", path, " after step ", last_step,
+                                      ": ", error.message(), " (move it to another place)"));
+  }
 }
 
 }  // namespace
@@ -49,7 +55,7 @@ Trace::Trace(const std::string& folder, const Rank& rank, std::int64_t resumed_s
   fs::create_directories(folder, ignored);
   path_ = path_of(folder, rank.rank);
   cut(path_, resumed_step);
-  for (int other = rank.size; rank.rank == 0 && fs::exists(path_of(folder, other)); ++other) {
+  for (int other = rank.size; rank.rank == 0 && path_exists(path_of(folder, other)); ++other) {
     cut(path_of(folder, other), resumed_step);
   }
   out_.open(path_, std::ios::app);

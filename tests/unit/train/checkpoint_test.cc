@@ -10,6 +10,7 @@
 #include "bp/error.h"
 #include "checkpoint_fixture.h"
 #include "tests/unit/model/refusal.h"
+#include "trainer/data/input_error.h"
 #include "trainer/report/json.h"
 
 namespace bp::trainer {
@@ -62,6 +63,19 @@ TEST(Manifest, RefusesMalformedText) {
   for (const char* const name : {"", ".x", "a/b"}) {
     EXPECT_THAT(refusal(to_json(Manifest{{"state.json", {}}, {name, {}}})),
                 HasSubstr("is not a file of a checkpoint"));
+  }
+}
+
+// A run that took its checkpoints for absent would start over.
+TEST_F(Checkpoint, AFolderThatCannotBeReadIsAnError) {
+  const std::string loop = path("loop");
+  fs::create_symlink(loop, loop);
+  try {
+    (void)CheckpointFolder(loop).newest_complete();
+    FAIL() << "the folder was taken for absent";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.exit_code(), 66);
+    EXPECT_EQ(error.what(), concat("cannot read ", loop, ": Too many levels of symbolic links"));
   }
 }
 

@@ -111,6 +111,15 @@ TEST_F(RunFolderTest, StoppingNeedsARunningRun) {
   EXPECT_TRUE(std::filesystem::exists(stop_file(path("run"))));
 }
 
+TEST_F(RunFolderTest, NamesThatAreTooLongAreErrorsWithAHint) {
+  const std::string name = path(std::string(256, 'n'));
+  EXPECT_EQ(input_refusal([&] { ask_to_stop(name); }),
+            concat("66: cannot read ", name, ": File name too long | choose a shorter name"));
+  EXPECT_EQ(input_refusal([&] { (void)model_folder(name); }),
+            concat("66: cannot read ", name,
+                   "/model/config.json: File name too long | choose a shorter name"));
+}
+
 TEST_F(RunFolderTest, ResumingRemovesResultsAndUnfinishedFiles) {
   for (const char* name :
        {"config.yaml", "metrics.jsonl", "summary.json", "report.html", "predictions.csv",
