@@ -113,10 +113,10 @@ int launcher_main(const std::string& called, const std::vector<std::string>& arg
   if (std::get<Options>(options).join) {
     return join_main(std::get<Options>(options));
   }
+  static_cast<void>(std::filesystem::current_path());  // throws if it was deleted
   if (std::get<Options>(options).serve_port) {
     return serve_main(std::get<Options>(options));
   }
-  static_cast<void>(std::filesystem::current_path());  // throws if it was deleted
   const auto plan = make_plan(std::get<Options>(options));
   if (const auto* exit = std::get_if<EarlyExit>(&plan)) {
     return print(*exit);

@@ -311,14 +311,18 @@ TEST(Usage, IsRefusedInALine) {
 }
 
 TEST(Usage, ADeletedWorkingDirectoryIsReported) {
-  const Scratch scratch;
-  BprunProcess bprun(
-      {.arguments = {"-n", "1", "true"},
-       .before = {"/bin/sh", "-c", "cd $0 && rmdir $0 && exec \"$@\"", scratch.path()}});
-  EXPECT_EQ(bprun.finish(), 66);
-  EXPECT_EQ(bprun.err(),
-            "bprun: the working directory no longer exists: No such file or directory\n"
-            "  hint: it was deleted or moved; cd to a folder that exists\n");
+  const std::vector<std::vector<std::string>> commands = {{"-n", "1", "true"},
+                                                          {"--serve", "0", "-n", "1", "true"}};
+  for (const auto& command : commands) {
+    const Scratch scratch;
+    BprunProcess bprun(
+        {.arguments = command,
+         .before = {"/bin/sh", "-c", "cd $0 && rmdir $0 && exec \"$@\"", scratch.path()}});
+    EXPECT_EQ(bprun.finish(), 66);
+    EXPECT_EQ(bprun.err(),
+              "bprun: the working directory no longer exists: No such file or directory\n"
+              "  hint: it was deleted or moved; cd to a folder that exists\n");
+  }
 }
 
 TEST(Usage, ABusyStorePortIsRefused) {
