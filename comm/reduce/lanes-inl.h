@@ -266,8 +266,8 @@ struct LoadRest {
     return buffer;
   }
   const In& in;
-  std::size_t at;
-  std::size_t bytes;
+  std::size_t at = 0;
+  std::size_t bytes = 0;
   mutable std::byte buffer[kBytes] = {};
 };
 template <class Out, std::size_t kBytes>

@@ -33,7 +33,7 @@ struct Average : Sum {
   HWY_INLINE V finish(D d, V v) const {
     return hn::Div(v, hn::Set(d, static_cast<hn::TFromD<D>>(divisor)));
   }
-  double divisor;
+  double divisor = 1;
 };
 
 struct Product : Unfinished {

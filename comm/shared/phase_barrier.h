@@ -42,7 +42,7 @@ class PhaseBarrier {
     int rank = 0;
     std::size_t offset = 0;
   };
-  static constexpr std::size_t kBytes = 3 * 64;  // of zeros, for one rank
+  static constexpr std::size_t kBytes = std::size_t{3} * 64;  // of zeros, for one rank
 
   // `locations` by rank in the communicator. `rank` is this rank.
   PhaseBarrier(std::shared_ptr<SharedHost> host, std::vector<Location> locations, int rank);

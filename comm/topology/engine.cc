@@ -13,10 +13,10 @@ namespace bp {
 namespace {
 
 struct EngineRow {
-  const char* name;
-  const char* sign;  // the variable that shows the engine; "" in another field: it has none
-  const char* rank;
-  const char* size;
+  const char* name = "";
+  const char* sign = "";  // the variable that shows the engine; "" in another field: it has none
+  const char* rank = "";
+  const char* size = "";
   const char* local_size = "";  // the number of ranks on this host, or
   const char* hosts = "";       // the number of hosts
   const char* node = "";

@@ -96,7 +96,7 @@ inline constexpr std::array kReduceOps = {
 #define BP_ROW(name, text, number, Element, type_class) \
   case DataType::name:                                  \
     return TypeClass::type_class;
-    BP_DATA_TYPES(BP_ROW)
+    BP_DATA_TYPES(BP_ROW)  // NOLINT(bugprone-branch-clone): rows may have one class
 #undef BP_ROW
   }
   return TypeClass::integer;
@@ -119,7 +119,7 @@ inline constexpr std::array kReduceOps = {
         return complexes;                                          \
     }                                                              \
     break;
-    BP_REDUCE_OPS(BP_ROW)
+    BP_REDUCE_OPS(BP_ROW)  // NOLINT(bugprone-branch-clone): rows may have equal columns
 #undef BP_ROW
   }
   return false;

@@ -106,7 +106,7 @@ PrepareResult prepare(const PrepareOptions& options, const Say& progress, const 
   const Plan plan = make_plan(options);
   bool rebuild = options.rebuild;
   for (;;) {
-    const PrepareResult reused{plan.store, true};
+    PrepareResult reused{plan.store, true};
     if (usable_store_exists(plan, rebuild)) {
       progress("using the store " + plan.store + ", which matches");
       return reused;
