@@ -146,6 +146,18 @@ TEST_F(RootCauseDetectorTest, LeavingIsFineWhenAllLeave) {
   EXPECT_FALSE(detector.root_cause(at(1000)));
 }
 
+TEST_F(RootCauseDetectorTest, LeavingIsFineWhenTheOthersSayGoodbye) {
+  join_all();
+  report(10, Event::goodbye, 0);
+  for (int rank = 0; rank < 3; ++rank) {
+    end(11 + rank, rank, 0);
+  }
+  report(20, Event::lost, 1);
+  EXPECT_TRUE(detector.latest()) << "a goodbye of rank 2 may still come";
+  report(21, Event::lost, 2);
+  EXPECT_FALSE(detector.latest());
+}
+
 TEST_F(RootCauseDetectorTest, LeavingIsFineWhenAllLeaveAndSomeNotice) {
   join_all();
   end(10, 1, 0);
@@ -357,6 +369,13 @@ TEST_F(RootCauseDetectorTest, ListsRanksThatLeftWithoutGoodbye) {
     end(11, rank, 0);
   }
   EXPECT_THAT(detector.left_without_goodbye(), ElementsAre(2)) << "rank 1 never joined";
+}
+
+TEST_F(RootCauseDetectorTest, ARankThatFailedHasNotLeft) {
+  join_all();
+  end(10, 0, 0);
+  end(11, 1, exit_status(1));
+  EXPECT_THAT(detector.left_without_goodbye(), ElementsAre(0));
 }
 
 TEST_F(RootCauseDetectorTest, NamesRanksThatNeverJoined) {

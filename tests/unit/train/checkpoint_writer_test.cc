@@ -108,6 +108,12 @@ TEST(Space, IsCheckedBeforeTraining) {
                  "and the one being written) need 605 MB more");
     EXPECT_THAT(error.hint(), EndsWith("--keep 1 --keep-best 1"));
   }
+  try {
+    require_space("r", {0, 0}, 10'000'000, {1, 2});
+    ADD_FAILURE();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("(--keep 1, the 2 best, and the one being written)"));
+  }
   require_space(::testing::TempDir(), 1000, {1, 1});
 }
 
