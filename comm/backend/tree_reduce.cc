@@ -46,7 +46,7 @@ class TreeReduction {
   // Child 0 is the one with the smallest subtree.
   [[nodiscard]] int child(int i) const { return tree_.child(tree_.children() - 1 - i); }
   [[nodiscard]] std::size_t slot(int i, int s) const {
-    return static_cast<std::size_t>(i * kInFlight + s % kInFlight);
+    return static_cast<std::size_t>(i) * kInFlight + static_cast<std::size_t>(s % kInFlight);
   }
   [[nodiscard]] std::byte* memory(std::size_t slot) const {
     return landing_.data() + slot * longest_;

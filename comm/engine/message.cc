@@ -62,8 +62,8 @@ Work receive_async(Communicator& comm,
                    View data,
                    int sender,
                    const CollectiveOptions& options,
-                   MessageStatus* received) {
-  return receive_request(comm, data, sender, options).start_receive(received);
+                   MessageStatus* status) {
+  return receive_request(comm, data, sender, options).start_receive(status);
 }
 
 }  // namespace bp

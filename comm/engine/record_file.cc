@@ -15,7 +15,7 @@
 namespace bp {
 namespace {
 
-using namespace std::chrono;
+namespace chrono = std::chrono;
 
 std::string_view name_of(RecordedOperation::State state) {
   switch (state) {
@@ -30,19 +30,23 @@ std::string_view name_of(RecordedOperation::State state) {
 }
 
 // "2026-11-22 00:10:11.123456", in UTC: ranks of several hosts are compared.
-std::string time_text(system_clock::time_point time) {
-  const std::time_t whole = system_clock::to_time_t(time);
+std::string time_text(chrono::system_clock::time_point time) {
+  const std::time_t whole = chrono::system_clock::to_time_t(time);
   std::tm parts{};
   ::gmtime_r(&whole, &parts);
   std::array<char, 32> text{};
   std::strftime(text.data(), text.size(), "%F %T", &parts);
-  const auto micros = duration_cast<microseconds>(time - floor<seconds>(time)).count();
+  const auto micros =
+      chrono::duration_cast<chrono::microseconds>(time - chrono::floor<chrono::seconds>(time))
+          .count();
   std::array<char, 16> fraction{};
   std::snprintf(fraction.data(), fraction.size(), ".%06d", static_cast<int>(micros));
   return concat(text.data(), fraction.data());
 }
 
-double micros_of(nanoseconds time) { return duration<double, std::micro>(time).count(); }
+double micros_of(chrono::nanoseconds time) {
+  return chrono::duration<double, std::micro>(time).count();
+}
 
 }  // namespace
 

@@ -77,7 +77,8 @@ Communicator split_with(Communicator& comm, int color, CommunicatorOptions optio
                      .measured = parent.measured,
                      .shared = shared};
   for (int local = 0; shared && local < topology.local_size(); ++local) {
-    const auto member = static_cast<std::size_t>(topology.leader_of(topology.host()) + local);
+    const int rank = topology.leader_of(topology.host()) + local;
+    const auto member = static_cast<std::size_t>(rank);
     parts.channels.push_back({setup.members[member] - shared->first(), members.channels[member]});
   }
   if (topology.size() > 1) setup.job = parent.job;

@@ -43,7 +43,7 @@ std::string own_folder() {
   std::error_code error;
   const fs::path temporary = fs::temp_directory_path(error);
   if (error) fail("TMPDIR", concat("names no folder (", error.message(), "); set it to one"));
-  const std::string path = (temporary / concat("bp-", ::getuid())).string();
+  std::string path = (temporary / concat("bp-", ::getuid())).string();
   struct stat status = {};
   if ((::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) ||
       ::lstat(path.c_str(), &status) != 0) {

@@ -82,6 +82,7 @@ void add(float* into, const float* what, std::size_t count) {
 
 void rounding_errors(DataType half, float* errors, const float* values, std::size_t count) {
   constexpr std::size_t kPiece = 1024;
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): narrow() writes what widen() reads
   std::array<std::uint16_t, kPiece> rounded;
   auto* const halves = reinterpret_cast<std::byte*>(rounded.data());
   for (std::size_t at = 0; at < count; at += kPiece) {

@@ -44,8 +44,8 @@ Allocator find_all() {
 // Found at the first use, which may be in an initializer of a library that is loaded with the
 // plugin.
 const Allocator& program() {
-  static const Allocator found = find_all();
-  return found;
+  static const Allocator kFound = find_all();
+  return kFound;
 }
 
 }  // namespace
