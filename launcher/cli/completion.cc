@@ -68,7 +68,7 @@ std::string names_of(const CLI::Option& option) {
   return names;
 }
 
-std::string either(std::string names) {
+std::string either(const std::string& names) {
   std::string text;
   for (const char c : names) {
     text += c == ' ' ? std::string(" | ") : std::string(1, c);

@@ -33,7 +33,7 @@ std::vector<std::string> parts_of(const std::string& entry) {
 }
 
 bool is_ipv6(const std::string& text) {
-  in6_addr address;
+  in6_addr address = {};
   return ::inet_pton(AF_INET6, text.substr(0, text.find('%')).c_str(), &address) == 1;
 }
 

@@ -46,7 +46,7 @@ class OutputHub {
   // Prints a line of the launcher's own on stderr. Escapes what could control a terminal.
   void say(std::string_view text);
   // Prints why the job failed, after everything that was held back.
-  void say_report(std::string_view text);
+  void say_report(std::string_view report);
   void show_all();        // prints everything that was held back
   void leave_terminal();  // call it before the launcher is suspended: it erases the live line
 

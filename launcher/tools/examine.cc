@@ -12,14 +12,14 @@
 namespace bp::launcher {
 namespace {
 
-constexpr double kClockWarn =
-    0.5;  // in seconds; above it, the logs of two hosts cannot be compared by time
+// In seconds; above it, the logs of two hosts cannot be compared by time.
+constexpr double kClockWarn = 0.5;
 // In seconds; another process takes over a lease on shared files after 10.
 constexpr double kClockFail = 5;
 constexpr std::uint64_t kMega = 1U << 20U;
 constexpr std::uint64_t kFewFiles = 1024;
 constexpr std::uint64_t kLittleShared = 64 * kMega;  // the default size in a container
-constexpr std::uint64_t kDiskWarn = 5 * 1024 * kMega;
+constexpr std::uint64_t kDiskWarn = 5UL * 1024 * kMega;
 constexpr std::uint64_t kDiskFail = 100 * kMega;
 
 // Returns "0.3 ms", "12.0 s", "03:00:00".

@@ -19,7 +19,7 @@ namespace bp::launcher {
 // the first.
 [[nodiscard]] Check check_data(const PathFacts& path, const PathFacts* first);
 // `wanted` lists the GPUs that the host list names for this host.
-[[nodiscard]] Check check_gpus(const GpuList& gpus, const std::vector<int>& wanted);
+[[nodiscard]] Check check_gpus(const GpuList& list, const std::vector<int>& wanted);
 
 [[nodiscard]] Check check_network(const Reach& reach);
 

@@ -95,7 +95,7 @@ void CheckpointFolder::remove_hidden() const {
 }
 
 std::string CheckpointFolder::begin(std::int64_t step) const {
-  const std::string part = concat(path_, "/.part-", kPrefix, step);
+  std::string part = concat(path_, "/.part-", kPrefix, step);
   as_io_error(path_, [&] {
     fs::remove_all(part);
     make_folders(path_);

@@ -77,10 +77,11 @@ void require_space(const std::string& folder,
                    std::int64_t parameters,
                    const KeptCheckpoints& keep) {
   // Weights and two moments of four bytes each; names, vocabulary and the rest take little.
-  constexpr std::uint64_t kBytes = 3 * 4;
+  constexpr std::uint64_t kBytes = 12;
   constexpr std::uint64_t kBesides = 1'000'000;
   const std::uint64_t one = static_cast<std::uint64_t>(parameters) * kBytes + kBesides;
-  const auto count = static_cast<std::uint64_t>(keep.last + keep.best + 1);
+  const std::uint64_t count = std::uint64_t{1} + static_cast<std::uint64_t>(keep.last) +
+                              static_cast<std::uint64_t>(keep.best);
   const std::uint64_t needed = one * count;
   if (disk.free + disk.present >= needed) return;
   throw InputError(

@@ -30,7 +30,7 @@ class Hash {
 struct Digest {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
-  auto operator<=>(const Digest&) const = default;
+  auto operator<=>(const Digest&) const = default;  // NOLINT(modernize-use-nullptr): false alarm
 };
 [[nodiscard]] Digest digest_of(std::string_view bytes);
 

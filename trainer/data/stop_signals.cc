@@ -15,6 +15,7 @@ namespace {
 constexpr std::array kStopSignals{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 // A signal handler can access only globals.
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 volatile sig_atomic_t noted_signal = 0;
 volatile sig_atomic_t answers_ctrl_c = 0;
 std::mutex scopes_mutex;  // guards the next two

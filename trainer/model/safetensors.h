@@ -33,7 +33,7 @@ struct SafetensorsHeader {
 // Checks and parses the header's JSON for a file with `data_bytes` bytes after it. Throws
 // invalid_argument for duplicate names, unknown types, contradicting sizes, gaps, overlaps and
 // leftover bytes; the error does not name the file.
-[[nodiscard]] SafetensorsHeader parse_safetensors_header(const std::string& json,
+[[nodiscard]] SafetensorsHeader parse_safetensors_header(const std::string& text,
                                                          std::uint64_t data_bytes);
 
 class SafetensorsReader {

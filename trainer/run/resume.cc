@@ -50,8 +50,7 @@ std::string named_checkpoint(const std::string& path, const Say& say) {
     if (const auto found = newest(path + "/checkpoints", say)) return *found;
   }
   std::error_code error;
-  const std::string folder =
-      fs::canonical(path, error).string();  // not `latest`, which will change
+  std::string folder = fs::canonical(path, error).string();  // not `latest`, which will change
   if (error) refuse_look_up(path, error);
   if (const std::string damage = damage_of(folder); !damage.empty()) {
     throw InputError(65, concat("--resume: ", path, " is not a complete checkpoint: ", damage),

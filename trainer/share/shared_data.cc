@@ -78,7 +78,7 @@ void compare_identities(Communicator& world, const std::string& identity) {
 std::string prepare_everywhere(Communicator& world, const Options& options, const Say& say) {
   const CollectiveOptions patient{.name = "store prepared", .timeout = kPrepareTimeout};
   const Topology& topology = world.topology();
-  const std::string path = is_store(options) ? options.data : store_path(prepare_options(options));
+  std::string path = is_store(options) ? options.data : store_path(prepare_options(options));
   std::string identity;
   if (world.rank() == 0) {
     identity = make_store(options, path, say);
