@@ -46,7 +46,7 @@ older_libtorch() {
     ((status)) || OMP_NUM_THREADS=1 "$build/tests/$program" >>"$work/older.log" 2>&1 || status=1
   done
   ((status)) || "$build/bin/bprun" -H localhost:3,127.0.0.1:1 own_model >>"$work/older.log" 2>&1 || status=1
-  ((status)) || ldd "$build/bin/own_model" | grep -q "libtorch_cpu.so => $site" || status=1
+  ((status)) || grep -q "libtorch_cpu.so => $site" <<<"$(ldd "$build/bin/own_model")" || status=1
   ((status)) && tail -n 20 "$work/older.log"
   tests=$(grep -c '^\[       OK' "$work/older.log")
   rm -rf "$site" "$build"
