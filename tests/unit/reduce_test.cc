@@ -172,9 +172,15 @@ INSTANTIATE_TEST_SUITE_P(Machines, Reduce, testing::ValuesIn(simd_targets()), si
 BP_DATA_TYPES(BP_ROW)
 #undef BP_ROW
 
-// Each part is also used as the output, and so is one more buffer.
+struct PartsCase {
+  std::size_t count = 0;
+  std::size_t ranks = 0;    // the number of parts
+  std::size_t outputs = 0;  // the first ones of the parts and of one more buffer
+};
+
 template <class T>
-void check_parts(ReduceOp op, std::size_t count, std::size_t ranks) {
+void check_parts(ReduceOp op, const PartsCase& of) {
+  const auto [count, ranks, outputs] = of;
   std::vector<std::vector<T>> given;
   std::vector<Shifted<T>> arrays;
   std::vector<const std::byte*> parts;
@@ -185,6 +191,7 @@ void check_parts(ReduceOp op, std::size_t count, std::size_t ranks) {
   }
   for (Shifted<T>& array : arrays) outs.push_back(array.data());
   parts.assign(outs.begin(), outs.begin() + static_cast<std::ptrdiff_t>(ranks));
+  outs.resize(outputs);
   if (op == ReduceOp::average) {
     average_parts(kDataTypeOf<T>, outs, parts, count);
   } else {
@@ -194,11 +201,15 @@ void check_parts(ReduceOp op, std::size_t count, std::size_t ranks) {
     std::vector<T> elements(ranks);
     for (std::size_t rank = 0; rank < ranks; ++rank) elements[rank] = given[rank][i];
     const T wanted = oracle::reduce_parts(op, elements);
-    for (Shifted<T>& array : arrays) {
-      ASSERT_TRUE(same(op, array[i], wanted))
+    for (std::size_t k = 0; k < outputs; ++k) {
+      ASSERT_TRUE(same(op, arrays[k][i], wanted))
           << name_of(kDataTypeOf<T>) << ' ' << name_of(op) << ' ' << i << " of " << count << ", "
-          << ranks << " parts";
+          << ranks << " parts, output " << k << " of " << outputs;
     }
+  }
+  for (std::size_t k = outputs; k < arrays.size(); ++k) {
+    ASSERT_TRUE(count == 0 ||
+                std::memcmp(arrays[k].data(), given[k].data(), count * sizeof(T)) == 0);
   }
   for (Shifted<T>& array : arrays) ASSERT_TRUE(array.guards_intact());
 }
@@ -209,7 +220,9 @@ void check_all_parts() {
     if (!can_reduce(op, kDataTypeOf<T>)) continue;
     for (const std::size_t ranks : {2U, 3U, 4U, 8U}) {
       for (const std::size_t count : {0U, 1U, 7U, 64U, 67U, 1031U}) {
-        check_parts<T>(op, count, ranks);
+        check_parts<T>(op, {count, ranks, ranks + 1});
+        check_parts<T>(op, {count, ranks, 1});
+        check_parts<T>(op, {count, ranks, 2});
       }
     }
   }
