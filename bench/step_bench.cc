@@ -20,6 +20,7 @@
 #include "bp/torch/distributed_optimizer.h"
 #include "trainer/model/bert.h"
 #include "trainer/optim/adamw.h"
+#include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {
 namespace {
@@ -65,15 +66,15 @@ std::unique_ptr<torch::optim::Optimizer> adamw_of(const Bert& model) {
 class Plain {
  public:
   Plain() : optimizer_(adamw_of(model_)) {}
-  void step(const Batch& batch, const Bert::Step& number) {
+  void step(const Batch& batch, const TrainingStep& number) {
     optimizer_->zero_grad();
-    classification_loss(model_.forward(batch, &number), batch).backward();
+    model_.loss(model_.forward(batch, &number), batch).mean.backward();
     optimizer_->step();
     model_.parameters_changed();
   }
 
  private:
-  Bert model_{minilm(), precision(), 1};
+  Bert model_{minilm(), make_classifier_head, precision(), 1};
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
 };
 
@@ -81,19 +82,20 @@ class Distributed {
  public:
   explicit Distributed(Communicator& world)
       : optimizer_(world, model_.parameters(), adamw_of(model_)) {}
-  void step(const Batch& batch, const Bert::Step& number) {
-    optimizer_.backward(classification_loss(model_.forward(batch, &number), batch), batch.rows);
+  void step(const Batch& batch, const TrainingStep& number) {
+    const Loss loss = model_.loss(model_.forward(batch, &number), batch);
+    optimizer_.backward(loss.mean, loss.weight);
     optimizer_.step();
     model_.parameters_changed();
   }
 
  private:
-  Bert model_{minilm(), precision(), 1};
+  Bert model_{minilm(), make_classifier_head, precision(), 1};
   DistributedOptimizer optimizer_;
 };
 
 template <class Trained>
-double milliseconds(Trained& trained, const Batch& batch, const Bert::Step& number) {
+double milliseconds(Trained& trained, const Batch& batch, const TrainingStep& number) {
   const auto begin = std::chrono::steady_clock::now();
   trained.step(batch, number);
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
@@ -123,7 +125,7 @@ void run(int steps) {
   std::vector<double> wrapped;
   std::vector<double> quotients;
   for (int i = -kWarmUps; i < steps; ++i) {
-    const Bert::Step number{.seed = 1, .number = static_cast<std::uint64_t>(i + kWarmUps)};
+    const TrainingStep number{.seed = 1, .number = static_cast<std::uint64_t>(i + kWarmUps)};
     // The second of a pair finds other data in the caches, so the order alternates.
     double a = 0;
     if (i % 2 == 0) a = milliseconds(plain, batch, number);

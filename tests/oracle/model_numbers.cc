@@ -24,6 +24,7 @@
 #include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
 #include "trainer/optim/adamw.h"
+#include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {
 namespace {
@@ -74,7 +75,7 @@ std::unique_ptr<Bert> model_of(const ModelSource& source, std::int64_t labels) {
   config.hidden_dropout = config.attention_dropout = 0;
   config.classifier_dropout.reset();
   config.labels.resize(static_cast<std::size_t>(labels));
-  auto model = std::make_unique<Bert>(config, Precision::fp32, 1);
+  auto model = std::make_unique<Bert>(config, make_classifier_head, Precision::fp32, 1);
   for (const std::string& name : load_weights(*model, source.weights).missing) {
     if (!name.starts_with("classifier.")) throw std::runtime_error("no " + name);
   }
@@ -115,9 +116,9 @@ Tensors train(const ModelSource& source, const Tensors& in, std::int64_t rows, d
   const std::int64_t steps = in.at("ids").size(0) / rows;
   for (std::int64_t n = 0; n < steps; ++n) {
     const Batch batch = batch_of(in, n * rows, (n + 1) * rows);
-    const Bert::Step step{1, static_cast<std::uint64_t>(n)};
+    const TrainingStep step{1, static_cast<std::uint64_t>(n)};
     const at::Tensor logits = model->forward(batch, &step);
-    const at::Tensor loss = classification_loss(logits, batch);
+    const at::Tensor loss = model->loss(logits, batch).mean;
     loss.backward();
     out[concat(n, ".logits")] = logits.detach();
     out[concat(n, ".loss")] = loss.detach();

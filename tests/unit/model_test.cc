@@ -13,6 +13,7 @@
 #include "trainer/model/bert.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
+#include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {
 namespace {
@@ -74,7 +75,7 @@ class Golden : public ::testing::Test {
  protected:
   std::map<std::string, at::Tensor> expected_ = read_tensors(kGolden + "/expected.safetensors");
   Batch batch_ = golden_batch(expected_);
-  Bert::Step step_{1, 1};
+  TrainingStep step_{1, 1};
 };
 
 // Returns the gradients under transformers' names, with query, key and value separate.
@@ -99,7 +100,7 @@ std::map<std::string, at::Tensor> gradients(const Bert& model) {
 }
 
 TEST_F(Golden, LogitsLossAndEveryGradientEqualTransformers) {
-  Bert model(golden_config(0), Precision::fp32, 1);
+  Bert model(golden_config(0), make_classifier_head, Precision::fp32, 1);
   const LoadReport report = load_weights(model, kGolden + "/model.safetensors");
   EXPECT_THAT(report.missing, IsEmpty());
   EXPECT_THAT(report.unexpected, IsEmpty());
@@ -107,7 +108,7 @@ TEST_F(Golden, LogitsLossAndEveryGradientEqualTransformers) {
 
   const at::Tensor logits = model.forward(batch_, &step_);
   EXPECT_TRUE(at::allclose(logits, expected_.at("logits"), 1e-5, 2e-6));
-  const at::Tensor loss = classification_loss(logits, batch_);
+  const at::Tensor loss = model.loss(logits, batch_).mean;
   EXPECT_NEAR(loss.item<float>(), expected_.at("loss").item<float>(), 2e-6);
   loss.backward();
   const auto computed = gradients(model);
@@ -124,7 +125,7 @@ TEST_F(Golden, LogitsLossAndEveryGradientEqualTransformers) {
 }
 
 TEST_F(Golden, EvaluationIsTheSameAndRecordsNothing) {
-  Bert model(golden_config(0.5), Precision::fp32, 1);
+  Bert model(golden_config(0.5), make_classifier_head, Precision::fp32, 1);
   (void)load_weights(model, kGolden + "/model.safetensors");
   const at::Tensor logits = model.forward(batch_, nullptr);
   EXPECT_TRUE(at::allclose(logits, expected_.at("logits"), 1e-5, 2e-6));
@@ -140,12 +141,12 @@ double relative_error(const at::Tensor& got, const at::Tensor& right) {
 // roundings lie between the input and the logits, some more before each gradient.
 TEST_F(Golden, Bf16IsNear) {
   constexpr double kRounding = 0x1p-8;
-  Bert model(golden_config(0), Precision::bf16, 1);
+  Bert model(golden_config(0), make_classifier_head, Precision::bf16, 1);
   (void)load_weights(model, kGolden + "/model.safetensors");
   const at::Tensor logits = model.forward(batch_, &step_);
   EXPECT_EQ(logits.scalar_type(), at::kFloat);
   EXPECT_LE(relative_error(logits, expected_.at("logits")), 5 * kRounding);
-  classification_loss(logits, batch_).backward();
+  model.loss(logits, batch_).mean.backward();
   for (const auto& [name, gradient] : gradients(model)) {
     EXPECT_EQ(gradient.scalar_type(), at::kFloat);
     if (name.ends_with("key.bias")) {  // softmax does not depend on it, so it is 0 but for rounding
@@ -162,7 +163,7 @@ TEST_F(Golden, Bf16IsNear) {
 }
 
 TEST_F(Golden, ParametersChangedBringsNewWeightsIntoBf16) {
-  Bert model(golden_config(0), Precision::bf16, 1);
+  Bert model(golden_config(0), make_classifier_head, Precision::bf16, 1);
   const at::Tensor before = model.forward(batch_, &step_).detach();
   (void)load_weights(model, kGolden + "/model.safetensors");
   EXPECT_FALSE(at::allclose(model.forward(batch_, &step_), before, 0.05, 0.05));
@@ -171,9 +172,9 @@ TEST_F(Golden, ParametersChangedBringsNewWeightsIntoBf16) {
 // The derivative along the gradient with dropout on: the backward pass must use the masks of the
 // forward pass.
 TEST_F(Golden, GradientOfDropoutIsThatOfItsMask) {
-  Bert model(golden_config(0.3), Precision::fp32, 1);
+  Bert model(golden_config(0.3), make_classifier_head, Precision::fp32, 1);
   (void)load_weights(model, kGolden + "/model.safetensors");
-  classification_loss(model.forward(batch_, &step_), batch_).backward();
+  model.loss(model.forward(batch_, &step_), batch_).mean.backward();
   double squares = 0;
   for (const auto& [name, p] : model.parameters()) {
     squares += p.grad().square().sum().item<double>();
@@ -182,7 +183,7 @@ TEST_F(Golden, GradientOfDropoutIsThatOfItsMask) {
     for (const auto& [name, p] : model.parameters()) {
       p.detach().add_(p.grad(), distance / std::sqrt(squares));
     }
-    const double loss = classification_loss(model.forward(batch_, &step_), batch_).item<double>();
+    const double loss = model.loss(model.forward(batch_, &step_), batch_).mean.item<double>();
     for (const auto& [name, p] : model.parameters()) {
       p.detach().sub_(p.grad(), distance / std::sqrt(squares));
     }
@@ -193,14 +194,14 @@ TEST_F(Golden, GradientOfDropoutIsThatOfItsMask) {
 }
 
 TEST_F(Golden, DropoutDependsOnSampleStepAndSeedOnly) {
-  Bert model(golden_config(0.3), Precision::fp32, 1);
+  Bert model(golden_config(0.3), make_classifier_head, Precision::fp32, 1);
   (void)load_weights(model, kGolden + "/model.safetensors");
   const at::Tensor whole = model.forward(batch_, &step_).detach();
   const at::Tensor part = model.forward(part_of(batch_, {2, 0}), &step_).detach();
   EXPECT_TRUE(at::allclose(part[0], whole[2], 1e-5, 1e-5));
   EXPECT_TRUE(at::allclose(part[1], whole[0], 1e-5, 1e-5));
-  const Bert::Step other_step{1, 2};
-  const Bert::Step other_seed{2, 1};
+  const TrainingStep other_step{1, 2};
+  const TrainingStep other_seed{2, 1};
   EXPECT_FALSE(at::allclose(model.forward(batch_, &other_step), whole, 1e-3, 1e-3));
   EXPECT_FALSE(at::allclose(model.forward(batch_, &other_seed), whole, 1e-3, 1e-3));
   Batch others = batch_;
@@ -211,8 +212,8 @@ TEST_F(Golden, DropoutDependsOnSampleStepAndSeedOnly) {
 TEST_F(Golden, ResultsDoNotDependOnThreads) {
   const auto run = [&](int threads) {
     at::set_num_threads(threads);
-    Bert model(golden_config(0.3), Precision::fp32, 7);
-    const at::Tensor loss = classification_loss(model.forward(batch_, &step_), batch_);
+    Bert model(golden_config(0.3), make_classifier_head, Precision::fp32, 7);
+    const at::Tensor loss = model.loss(model.forward(batch_, &step_), batch_).mean;
     loss.backward();
     return std::make_pair(loss.item<float>(), model.parameters()[0].second.grad().clone());
   };
@@ -226,9 +227,9 @@ TEST(Model, InitialWeightsAreNormalAsConfigured) {
   BertConfig config = preset("tiny").value();
   config.vocabulary = 1000;
   config.labels = {"a", "b"};
-  const Bert model(config, Precision::fp32, 3);
-  const Bert same(config, Precision::bf16, 3);
-  const Bert other(config, Precision::fp32, 4);
+  const Bert model(config, make_classifier_head, Precision::fp32, 3);
+  const Bert same(config, make_classifier_head, Precision::bf16, 3);
+  const Bert other(config, make_classifier_head, Precision::fp32, 4);
   for (std::size_t i = 0; i < model.parameters().size(); ++i) {
     const auto& [name, p] = model.parameters()[i];
     EXPECT_TRUE(p.requires_grad() && p.is_leaf()) << name;
@@ -252,11 +253,12 @@ TEST(Model, InitialWeightsAreNormalAsConfigured) {
 
 TEST(Model, RefusesUnsupportedConfigs) {
   BertConfig config = preset("tiny").value();
-  EXPECT_THROW(Bert(config, Precision::fp32, 1), Error);  // the config has no labels
+  EXPECT_THROW(Bert(config, make_classifier_head, Precision::fp32, 1),
+               Error);  // the config has no labels
   config.labels = {"a", "b"};
   config.vocabulary = 10;
   config.positions = 4;
-  Bert model(config, Precision::fp32, 1);
+  Bert model(config, make_classifier_head, Precision::fp32, 1);
   Batch batch;
   batch.rows = 1;
   batch.length = 5;
@@ -274,7 +276,7 @@ TEST(Model, RefusesUnsupportedConfigs) {
 
 // An old file of torch.save and DDP: halves under an old name.
 TEST_F(Golden, TorchFileIsAccepted) {
-  Bert model(golden_config(0.1), Precision::fp32, 5);
+  Bert model(golden_config(0.1), make_classifier_head, Precision::fp32, 5);
   const LoadReport report = load_weights(model, BP_SOURCE_DIR "/tests/golden/torch_file/types.bin");
   EXPECT_EQ(report.missing.size(), kGoldenParameters - 1);
   EXPECT_THAT(report.unexpected, ElementsAre("brain", "double", "half", "long", "none", "single"));
@@ -283,8 +285,8 @@ TEST_F(Golden, TorchFileIsAccepted) {
 }
 
 TEST_F(Golden, HeadCanBeOmitted) {
-  Bert model(golden_config(0), Precision::fp32, 1);
-  const LoadReport report = load_weights(model, kGolden + "/model.safetensors", Head::leave);
+  Bert model(golden_config(0), make_classifier_head, Precision::fp32, 1);
+  const LoadReport report = load_weights(model, kGolden + "/model.safetensors", {"classifier."});
   EXPECT_THAT(report.missing, ElementsAre("classifier.bias", "classifier.weight"));
   EXPECT_THAT(report.unexpected, IsEmpty());
   EXPECT_EQ(model.parameters().back().second.abs().max().item<float>(), 0.0F);
@@ -292,7 +294,7 @@ TEST_F(Golden, HeadCanBeOmitted) {
 
 // The head reads first tokens only. hidden_states() returns all tokens, with the same first ones.
 TEST_F(Golden, HiddenStatesLeadToTheLogits) {
-  Bert model(golden_config(0), Precision::fp32, 1);
+  Bert model(golden_config(0), make_classifier_head, Precision::fp32, 1);
   (void)load_weights(model, kGolden + "/model.safetensors");
   const at::Tensor hidden = model.hidden_states(batch_);
   EXPECT_THAT(hidden.sizes().vec(), ElementsAre(7 + 11 + 2 + 9, 24));

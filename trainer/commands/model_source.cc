@@ -14,6 +14,7 @@
 #include "trainer/data/plan.h"
 #include "trainer/model/tensor_file.h"
 #include "trainer/model/weights.h"
+#include "trainer/tasks/classify/classifier_head.h"
 #include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {
@@ -185,12 +186,15 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
     config.attention_dropout = options.dropout;
     config.classifier_dropout.reset();
   }
-  auto model = std::make_unique<Bert>(std::move(config), options.precision, options.seed);
+  auto model = std::make_unique<Bert>(std::move(config), make_classifier_head, options.precision,
+                                      options.seed);
   if (!source.pretrained()) return model;
 
   const bool same_labels = source.config.labels == store.labels();
-  const LoadReport report = as_input_error(
-      [&] { return load_weights(*model, source.weights, same_labels ? Head::take : Head::leave); });
+  std::vector<std::string> left;
+  if (!same_labels) left.emplace_back("classifier.");
+  const LoadReport report =
+      as_input_error([&] { return load_weights(*model, source.weights, left); });
   require_weights(report, source.weights, {"classifier.", "bert.pooler."});
   if (!report.missing.empty()) {
     const bool why = !same_labels && !source.config.labels.empty();
@@ -212,7 +216,7 @@ std::unique_ptr<Bert> load_model(const ModelSource& source) {
     throw InputError(65, concat(source.name, "/config.json names no labels (id2label)"),
                      "only a model for classification can be scored");
   }
-  auto model = std::make_unique<Bert>(source.config, Precision::fp32, 0);
+  auto model = std::make_unique<Bert>(source.config, make_classifier_head, Precision::fp32, 0);
   require_weights(as_input_error([&] { return load_weights(*model, source.weights); }),
                   source.weights, {});
   return model;

@@ -58,8 +58,8 @@ at::ScalarType scalar_type(const StoredTensor& tensor, const std::string& path) 
 // Loads the tensors of a file into a model's parameters, and records which tensor set each.
 class Loading {
  public:
-  Loading(const Bert& model, std::string path, Head head)
-      : path_(std::move(path)), head_(head), file_(open_tensor_file(path_)) {
+  Loading(const Bert& model, std::string path, std::vector<std::string> left)
+      : path_(std::move(path)), left_(std::move(left)), file_(open_tensor_file(path_)) {
     for (auto& [name, values] : named_weights(model)) {
       wanted_.emplace(name, values);
     }
@@ -79,7 +79,8 @@ class Loading {
   void take(std::size_t index) {
     const StoredTensor& tensor = file_->tensors()[index];
     const std::string name = modern_name(tensor.name);
-    if (head_ == Head::leave && name.starts_with("classifier.")) return;
+    const auto begins = [&name](const std::string& prefix) { return name.starts_with(prefix); };
+    if (std::ranges::any_of(left_, begins)) return;
     const auto found = wanted_.find(name);
     if (found == wanted_.end()) {
       // Ignores a buffer of 0, 1, 2, ... that some versions of transformers stored.
@@ -112,7 +113,7 @@ class Loading {
   }
 
   std::string path_;
-  Head head_;
+  std::vector<std::string> left_;
   std::unique_ptr<TensorFile> file_;
   std::map<std::string, Tensor> wanted_;
   std::map<std::string, std::string> taken_;  // the file's name for each of bp's names
@@ -121,9 +122,11 @@ class Loading {
 
 }  // namespace
 
-LoadReport load_weights(Bert& model, const std::string& path, Head head) {
+LoadReport load_weights(Bert& model,
+                        const std::string& path,
+                        const std::vector<std::string>& left) {
   const at::NoGradGuard no_grad;
-  LoadReport report = Loading(model, path, head)();
+  LoadReport report = Loading(model, path, left)();
   model.parameters_changed();
   return report;
 }

@@ -11,8 +11,6 @@
 
 namespace bp::trainer {
 
-using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
-
 // Returns tensors that are named as in Bert::parameters() (the parameters, or their gradients)
 // under Hugging Face's names, with query, key and value separate. The results share the given
 // tensors' memory, not their graph.
@@ -28,15 +26,15 @@ struct LoadReport {
   [[nodiscard]] bool complete() const { return missing.empty() && misshaped.empty(); }
 };
 
-enum class Head : std::uint8_t { take, leave };
-
 // Sets the parameters that the file (model.safetensors or pytorch_model.bin) has, from any
 // floating-point type. The prefix "bert." may be missing, names may have DDP's prefix "module.",
-// and LayerNorm's parameters may be called gamma and beta, as in old files. With Head::leave,
-// classifier.* keeps its initial values and counts as missing. Calls parameters_changed(). Throws
-// io or invalid_argument, naming the file, if it is broken, has weights of whole numbers, or has
-// two tensors for one parameter.
-LoadReport load_weights(Bert& model, const std::string& path, Head head = Head::take);
+// and LayerNorm's parameters may be called gamma and beta, as in old files. Parameters whose names
+// begin with one of `left` keep their initial values and count as missing. Calls
+// parameters_changed(). Throws io or invalid_argument, naming the file, if it is broken, has
+// weights of whole numbers, or has two tensors for one parameter.
+LoadReport load_weights(Bert& model,
+                        const std::string& path,
+                        const std::vector<std::string>& left = {});
 
 void save_weights(const Bert& model, const std::string& path);
 

@@ -7,7 +7,7 @@
 
 #include "bp/types.h"
 #include "trainer/data/prepare.h"
-#include "trainer/model/bert.h"
+#include "trainer/model/precision.h"
 #include "trainer/report/setting.h"
 
 namespace bp::trainer {

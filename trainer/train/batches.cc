@@ -63,6 +63,7 @@ class Batches::Impl {
     for (int rank = 0; rank < options_.sampler.ranks; ++rank) {
       for (int micro = 0; micro < options_.sampler.micro_batches; ++micro) {
         const auto rows = sampler_.rows({position, rank, micro});
+        result.world_rows += static_cast<std::int64_t>(rows.size());
         for (const std::int64_t row : rows) {
           result.world_tokens += lengths_[static_cast<std::size_t>(row)];
         }

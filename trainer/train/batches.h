@@ -15,6 +15,7 @@ namespace bp::trainer {
 struct StepBatches {
   std::int64_t step = 0;             // of the run, from 0
   std::vector<Batch> micro_batches;  // the same number on all ranks; some may have no rows
+  std::int64_t world_rows = 0;       // of all ranks in this step
   std::int64_t world_tokens = 0;     // of all ranks' samples in this step, without padding
 };
 

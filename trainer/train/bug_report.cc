@@ -42,11 +42,11 @@ class NotFinite {
 // Returns what a rank found in one of its batches.
 Json examine(const Batch& batch, const FailedStep& failed) {
   NotFinite activations;
-  Bert::Step step = failed.step;
+  TrainingStep step = failed.step;
   step.observe = [&](const std::string& name, const at::Tensor& x) { activations.look(name, x); };
   const at::NoGradGuard no_grad;
-  const at::Tensor logits = failed.model.forward(batch, &step);
-  const auto loss = classification_loss(logits, batch).item<double>();
+  const at::Tensor outputs = failed.model.forward(batch, &step);
+  const auto loss = failed.model.loss(outputs, batch).mean.item<double>();
   return {{"loss", std::isfinite(loss) ? Json(loss) : Json(text_of(loss))},
           {"sample_ids", batch.sample_ids},
           {"text_ids", batch.text_ids},

@@ -20,7 +20,7 @@ struct FailedStep {
   double lr = 0;
   const Bert& model;  // its gradients are still those of the step
   const StepBatches& batches;
-  const Bert::Step& step;  // with which the batches were computed
+  const TrainingStep& step;  // with which the batches were computed
 };
 
 // Collective. Every rank computes its batches once more and examines each activation; rank 0 writes

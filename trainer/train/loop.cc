@@ -52,9 +52,11 @@ class Loop {
   void make_step();
   [[nodiscard]] StepBatches next_batches();
   [[nodiscard]] double next_rate() const;
-  void compute_gradient(const StepBatches& batches, const Bert::Step& step);
-  [[nodiscard]] at::Tensor loss_of(const Batch& batch, const Bert::Step& step) const;
-  [[nodiscard]] double clip_gradient(const StepBatches& batches, const Bert::Step& step, double lr);
+  void compute_gradient(const StepBatches& batches, const TrainingStep& step);
+  [[nodiscard]] Loss loss_of(const Batch& batch, const TrainingStep& step) const;
+  [[nodiscard]] double clip_gradient(const StepBatches& batches,
+                                     const TrainingStep& step,
+                                     double lr);
   void finish_step(const StepBatches& batches, const StepFacts& measured);
   void evaluate();
   void save();
@@ -130,7 +132,7 @@ void Loop::make_step() {
   if (stop_.requested(world_.store())) optimizer_.request_stop();
   const double lr = next_rate();
   set_learning_rate(optimizer_.optimizer(), lr);
-  const Bert::Step drawn{options_.seed, static_cast<std::uint64_t>(now_.step)};
+  const TrainingStep drawn{options_.seed, static_cast<std::uint64_t>(now_.step)};
   const std::uint64_t bytes = world_.counters().bytes;
   advise_on_memory(batches, options_, [&] { compute_gradient(batches, drawn); });
 
@@ -148,10 +150,9 @@ void Loop::make_step() {
   now_.skipped_in_a_row = skipped ? now_.skipped_in_a_row + 1 : 0;
   now_.position = sampler_.after(now_.position);
   stopped_ = window.stop;
-  finish_step(batches,
-              {static_cast<std::int64_t>(std::llround(window.weight)), batches.world_tokens,
-               epochs_done(now_), window.loss, lr, norm, skipped, fed - begin, reduced - computed,
-               Clock::now() - begin, gradient_bytes, world_.counters()});
+  finish_step(batches, {batches.world_rows, batches.world_tokens, epochs_done(now_), window.loss,
+                        lr, norm, skipped, fed - begin, reduced - computed, Clock::now() - begin,
+                        gradient_bytes, world_.counters()});
 }
 
 StepBatches Loop::next_batches() {
@@ -172,26 +173,27 @@ double Loop::next_rate() const {
 }
 
 // Every rank computes the same number of micro-batches; one without rows has weight 0.
-void Loop::compute_gradient(const StepBatches& batches, const Bert::Step& step) {
+void Loop::compute_gradient(const StepBatches& batches, const TrainingStep& step) {
   for (const Batch& batch : batches.micro_batches) {
     if (batch.rows == 0) {
       optimizer_.backward(at::zeros({}), 0);
     } else {
-      optimizer_.backward(loss_of(batch, step), batch.rows);
+      const Loss loss = loss_of(batch, step);
+      optimizer_.backward(loss.mean, loss.weight);
     }
   }
 }
 
-at::Tensor Loop::loss_of(const Batch& batch, const Bert::Step& step) const {
+Loss Loop::loss_of(const Batch& batch, const TrainingStep& step) const {
   const TraceScope scope(world_.trace(), kTraceRow, "forward");
-  return classification_loss(model_.forward(batch, &step), batch);
+  return model_.loss(model_.forward(batch, &step), batch);
 }
 
 // Clips the reduced gradient and returns its norm before that. Ends the run if the loss or the norm
 // is not finite, except that an f16 wire may have caused an infinite norm: the optimizer then skips
 // the step on all ranks. After kMostSkippedInARow of these the gradient itself is taken to be
 // infinite.
-double Loop::clip_gradient(const StepBatches& batches, const Bert::Step& step, double lr) {
+double Loop::clip_gradient(const StepBatches& batches, const TrainingStep& step, double lr) {
   const DistributedOptimizer::Window window = optimizer_.window();
   const auto refuse = [&](const char* what, double value, const std::string& since) {
     report_not_finite(world_,

@@ -10,6 +10,7 @@
 #include "tests/support/files/power_cut.h"
 #include "tests/unit/model/golden.h"
 #include "trainer/model/weights.h"
+#include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {
 namespace {
@@ -25,10 +26,12 @@ const char* const kFiles[] = {"config.json", "model.safetensors", "tokenizer_con
 class SavedModelDurability : public testing::Test {
  protected:
   void save_old(const std::string& folder) const {
-    save_model(Bert(golden_config(0.1), Precision::fp32, 5), {{"[PAD]", "a"}, false, 11}, folder);
+    save_model(Bert(golden_config(0.1), make_classifier_head, Precision::fp32, 5),
+               {{"[PAD]", "a"}, false, 11}, folder);
   }
   void save_new(const std::string& folder) const {
-    save_model(Bert(golden_config(0.2), Precision::fp32, 6), {{"[PAD]", "b"}, true, 12}, folder);
+    save_model(Bert(golden_config(0.2), make_classifier_head, Precision::fp32, 6),
+               {{"[PAD]", "b"}, true, 12}, folder);
   }
   static std::vector<std::string> contents(const std::string& folder) {
     std::vector<std::string> contents;
@@ -37,7 +40,7 @@ class SavedModelDurability : public testing::Test {
   }
   // Reads the model as eval and --model do.
   static void expect_readable(const std::string& folder) {
-    Bert model(read_config(folder + "/config.json"), Precision::fp32, 7);
+    Bert model(read_config(folder + "/config.json"), make_classifier_head, Precision::fp32, 7);
     EXPECT_TRUE(load_weights(model, folder + "/model.safetensors").complete());
   }
 };

@@ -19,6 +19,7 @@
 #include "trainer/model/bert.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
+#include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {
 namespace {
@@ -36,11 +37,11 @@ class SavedModel : public ::testing::Test {
 
 TEST_F(SavedModel, RoundTripsBitForBit) {
   const std::string path = folder_ + "/model";
-  Bert model(golden_config(0.1), Precision::fp32, 5);
+  Bert model(golden_config(0.1), make_classifier_head, Precision::fp32, 5);
   const TokenizerFiles tokenizer{{"[PAD]", "[UNK]", "a"}, false, 11};
   save_model(model, tokenizer, path);
   save_model(model, tokenizer, path);  // replaces the folder
-  Bert again(read_config(path + "/config.json"), Precision::fp32, 6);
+  Bert again(read_config(path + "/config.json"), make_classifier_head, Precision::fp32, 6);
   const LoadReport report = load_weights(again, path + "/model.safetensors");
   EXPECT_TRUE(report.complete());
   for (std::size_t i = 0; i < model.parameters().size(); ++i) {
@@ -59,7 +60,7 @@ TEST_F(SavedModel, RoundTripsBitForBit) {
 TEST_F(SavedModel, OnAFullDiskKeepsTheOldOneAndLeavesNoPart) {
   const Scratch scratch;
   const std::string path = scratch.path("model");
-  const Bert model(golden_config(0.1), Precision::fp32, 5);
+  const Bert model(golden_config(0.1), make_classifier_head, Precision::fp32, 5);
   TokenizerFiles tokenizer{{"[PAD]", "[UNK]", "a"}, false, 11};
   const auto save = [&] { save_model(model, tokenizer, path); };
   save();
@@ -75,7 +76,7 @@ TEST_F(SavedModel, OnAFullDiskKeepsTheOldOneAndLeavesNoPart) {
 }
 
 TEST_F(SavedModel, AFolderThatCannotBeMadeIsNamed) {
-  const Bert model(golden_config(0.1), Precision::fp32, 5);
+  const Bert model(golden_config(0.1), make_classifier_head, Precision::fp32, 5);
   const TokenizerFiles tokenizer{{"[PAD]", "[UNK]", "a"}, false, 11};
   const std::string file = folder_ + "/file";
   std::ofstream(file) << "kept";
@@ -98,7 +99,7 @@ TEST_F(SavedModel, WeightsThatDoNotFitAreNamed) {
   write_safetensors(path, {{"embeddings.LayerNorm.gamma", "F32", {4}, numbers},
                            {"classifier.weight", "F32", {2, 2}, numbers},
                            {"cls.predictions.bias", "F32", {1}, numbers}});
-  Bert model(golden_config(0.1), Precision::fp32, 5);
+  Bert model(golden_config(0.1), make_classifier_head, Precision::fp32, 5);
   const LoadReport report = load_weights(model, path);
   EXPECT_FALSE(report.complete());
   EXPECT_THAT(report.unexpected, ElementsAre("cls.predictions.bias"));
@@ -112,7 +113,7 @@ TEST_F(SavedModel, OldNamesAndHalvesAreLoaded) {
   const std::vector<std::uint16_t> ones(24, 0x3f80);  // 1.0 in bf16
   const std::string path = folder_ + "/x.safetensors";
   write_safetensors(path, {{"embeddings.LayerNorm.beta", "BF16", {24}, ones.data()}});
-  Bert model(golden_config(0.1), Precision::fp32, 5);
+  Bert model(golden_config(0.1), make_classifier_head, Precision::fp32, 5);
   EXPECT_EQ(load_weights(model, path).missing.size(), kGoldenParameters - 1);
   EXPECT_EQ(model.parameters()[4].first, "bert.embeddings.LayerNorm.bias");
   EXPECT_EQ(model.parameters()[4].second[7].item<float>(), 1.0F);
@@ -125,7 +126,7 @@ TEST_F(SavedModel, EveryFloatingPointTypeIsWidened) {
   const auto first_of = [&](const std::string& type, const void* values) {
     const std::string path = folder_ + "/x.safetensors";
     write_safetensors(path, {{"embeddings.LayerNorm.bias", type, {24}, values}});
-    Bert model(golden_config(0.1), Precision::fp32, 5);
+    Bert model(golden_config(0.1), make_classifier_head, Precision::fp32, 5);
     EXPECT_EQ(load_weights(model, path).missing.size(), kGoldenParameters - 1);
     return model.parameters()[4].second[7].item<float>();
   };
@@ -148,7 +149,7 @@ TEST_F(SavedModel, TwoNamesOfTheSameWeightAreRefused) {
   const std::string path = folder_ + "/x.safetensors";
   write_safetensors(path, {{"embeddings.LayerNorm.beta", "F32", {24}, values.data()},
                            {"bert.embeddings.LayerNorm.bias", "F32", {24}, values.data()}});
-  Bert model(golden_config(0.1), Precision::fp32, 5);
+  Bert model(golden_config(0.1), make_classifier_head, Precision::fp32, 5);
   try {
     (void)load_weights(model, path);
     ADD_FAILURE();

@@ -13,6 +13,7 @@
 #include "train_fixture.h"
 #include "trainer/commands/results.h"
 #include "trainer/data/input_error.h"
+#include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {
 namespace {
@@ -31,7 +32,7 @@ class Evaluate : public test::SmallData {
       const SampleStore store = SampleStore::open(store_path());
       BertConfig shape = config(store, 0.1);
       shape.initializer_range = 0.5;
-      const Bert model(shape, Precision::bf16, 1);
+      const Bert model(shape, make_classifier_head, Precision::bf16, 1);
       Evaluation evaluation = evaluate(world, model, store, Split::train, map_labels(store, model));
       EXPECT_EQ(evaluation.tally.samples(), 120);
       EXPECT_GT(evaluation.tally.mean_loss(), 0.0);
@@ -56,7 +57,7 @@ TEST_F(Evaluate, IsTheSameForAnyNumberOfRanksAndThreads) {
 TEST_F(Evaluate, PredictionsHaveEverySampleOnceInOrder) {
   bp::test::run_ranks(1, [&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
-    const Bert model(config(store, 0.1), Precision::fp32, 1);
+    const Bert model(config(store, 0.1), make_classifier_head, Precision::fp32, 1);
     const auto map = map_labels(store, model);
     const Evaluation evaluation = evaluate(world, model, store, Split::test, map);
     const Scored scored{evaluation, store, Split::test, map, model.config().labels};
@@ -76,10 +77,11 @@ TEST_F(Evaluate, LabelsAreMatchedByName) {
   const SampleStore store = SampleStore::open(store_path());
   BertConfig other = config(store, 0);
   other.labels = {"yes", "perhaps", "no"};
-  EXPECT_THAT(map_labels(store, Bert(other, Precision::fp32, 1)), ElementsAre(2, 0));
+  EXPECT_THAT(map_labels(store, Bert(other, make_classifier_head, Precision::fp32, 1)),
+              ElementsAre(2, 0));
   other.labels = {"yes", "perhaps"};
   try {
-    (void)map_labels(store, Bert(other, Precision::fp32, 1));
+    (void)map_labels(store, Bert(other, make_classifier_head, Precision::fp32, 1));
     ADD_FAILURE();
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("label 'no', which the model lacks"));

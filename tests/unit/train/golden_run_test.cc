@@ -14,6 +14,7 @@
 #include "trainer/commands/model_source.h"
 #include "trainer/data/sample_store.h"
 #include "trainer/optim/optimizer.h"
+#include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {
 namespace {
@@ -53,7 +54,7 @@ TEST(GoldenRun, ItsCheckpointIsReadAndWrittenAgainByteForByte) {
   EXPECT_EQ(state.store, SampleStore::open(kStore).identity());
 
   const ModelSource source = find_model(kCheckpoint);
-  Bert model(source.config, Precision::fp32, 7);
+  Bert model(source.config, make_classifier_head, Precision::fp32, 7);
   const Options options;
   const auto optimizer = make_optimizer(model.parameters(), options);
   restore(kCheckpoint, model, *optimizer);

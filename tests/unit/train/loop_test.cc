@@ -19,6 +19,7 @@
 #include "tests/support/torch_model.h"
 #include "train_fixture.h"
 #include "trainer/report/metrics.h"
+#include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {
 namespace {
@@ -65,7 +66,7 @@ class Train : public test::SmallData {
     bp::test::run_ranks(ranks, [&](Communicator& world) {
       const SampleStore store = SampleStore::open(store_path());
       // Each rank begins with other weights. train() must broadcast those of rank 0.
-      Bert model(config(store, dropout), options.precision,
+      Bert model(config(store, dropout), make_classifier_head, options.precision,
                  static_cast<std::uint64_t>(world.rank() + 1));
       TrainJob with_metrics = job(store, options);
       if (world.rank() == 0) with_metrics.metrics = path("metrics.jsonl");
@@ -217,7 +218,7 @@ TEST_F(Train, AGradientThatIsNotFiniteEndsTheRunAndNamesTheStep) {
   options.clip = 0;
   const std::string error = end_of_both([&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
-    Bert model(config(store, 0), Precision::fp32, 1);
+    Bert model(config(store, 0), make_classifier_head, Precision::fp32, 1);
     (void)train(world, options, job(store, options), model);
   });
   EXPECT_THAT(error,
@@ -229,7 +230,7 @@ TEST_F(Train, ALossThatIsNaNRecordsItsSamplesAndTensors) {
   options.run = path("run");
   const std::string error = end_of_both([&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
-    Bert model(config(store, 0), Precision::fp32, 1);
+    Bert model(config(store, 0), make_classifier_head, Precision::fp32, 1);
     at::Tensor weight = model.parameters().back().second.detach();
     ASSERT_EQ(model.parameters().back().first, "classifier.bias");
     weight.fill_(std::numeric_limits<float>::quiet_NaN());
@@ -276,7 +277,7 @@ TEST_F(Train, ASignalEndsTheRunAtTheStep) {
     TrainResult result;
     bp::test::run_ranks(1, [&](Communicator& world) {
       const SampleStore store = SampleStore::open(store_path());
-      Bert model(config(store, 0), Precision::fp32, 1);
+      Bert model(config(store, 0), make_classifier_head, Precision::fp32, 1);
       TrainJob signalled = job(store, options);
       signalled.evaluate = [number] {
         (void)std::raise(number);
@@ -296,7 +297,7 @@ TEST_F(Train, TheStopFileEndsTheRunOnAllRanks) {
   std::atomic<std::int64_t> ends{0};
   bp::test::run_ranks(2, [&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
-    Bert model(config(store, 0), Precision::fp32, 1);
+    Bert model(config(store, 0), make_classifier_head, Precision::fp32, 1);
     TrainJob stopping = job(store, options);
     if (world.rank() == 0) stopping.stop_file = path("stop");
     stopping.evaluate = [this] {

@@ -13,6 +13,7 @@
 #include "trainer/data/input_error.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
+#include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {
 namespace {
@@ -36,7 +37,8 @@ class ModelSourceTest : public test::SmallData {
   }
   std::string saved(const BertConfig& shape) const {
     const SampleStore store = SampleStore::open(store_path());
-    save_model(Bert(shape, Precision::fp32, 3), {store.vocabulary(), true, 16}, path("model"));
+    save_model(Bert(shape, make_classifier_head, Precision::fp32, 3),
+               {store.vocabulary(), true, 16}, path("model"));
     return path("model");
   }
   std::vector<std::string> messages_;
@@ -93,7 +95,7 @@ TEST_F(ModelSourceTest, AnEncoderAloneIsLoadedAndUnusedWeightsAreReported) {
   const BertConfig shape = config(store, 0.1);
   saved(shape);
   {
-    const Bert model(shape, Precision::fp32, 3);
+    const Bert model(shape, make_classifier_head, Precision::fp32, 3);
     std::vector<SafetensorsItem> items;
     const NamedTensors all = hugging_face_names(model.parameters());
     for (const auto& [name, values] : all) {

@@ -19,6 +19,7 @@
 #include "trainer/checkpoint/manifest.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/report/metrics.h"
+#include "trainer/tasks/classify/classifier_head.h"
 #include "trainer/train/loop.h"
 
 namespace bp::trainer {
@@ -44,7 +45,7 @@ class ResumeLoop : public test::SmallData {
     std::filesystem::create_directories(path(part.run));
     bp::test::run_ranks(part.ranks, [&](Communicator& world) {
       const SampleStore store = SampleStore::open(store_path());
-      Bert model(config(store, 0.1), options.precision,
+      Bert model(config(store, 0.1), make_classifier_head, options.precision,
                  static_cast<std::uint64_t>(world.rank() + 1));
       TrainJob job;
       job.store = store_path();

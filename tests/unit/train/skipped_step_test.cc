@@ -20,6 +20,7 @@
 #include "trainer/model/safetensors.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/report/metrics.h"
+#include "trainer/tasks/classify/classifier_head.h"
 #include "trainer/train/loop.h"
 
 namespace bp::trainer {
@@ -80,7 +81,7 @@ class SkippedStep : public test::SmallData {
     std::filesystem::create_directories(path(part.run));
     bp::test::run_ranks(2, [&](Communicator& world) {
       const SampleStore store = SampleStore::open(store_path());
-      Bert model(config(store, 0.1), Precision::fp32, 1);
+      Bert model(config(store, 0.1), make_classifier_head, Precision::fp32, 1);
       TrainJob job;
       job.store = store_path();
       job.rows = store.size(Split::train);
@@ -207,7 +208,7 @@ TEST_F(SkippedStep, TwentyInARowEndTheRunWithTheirSamples) {
   options.save_every = 1000;
   const std::string error = end_of_both_ranks([&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
-    Bert model(config(store, 0), Precision::fp32, 1);
+    Bert model(config(store, 0), make_classifier_head, Precision::fp32, 1);
     scale(model, "classifier.weight", kHuge);
     TrainJob job;
     job.store = store_path();
@@ -227,7 +228,7 @@ TEST_F(SkippedStep, IsAnErrorOnAWireThatDoesNotRound) {
   Options options = SkippedStep::options();
   const std::string error = end_of_both_ranks([&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
-    Bert model(config(store, 0), Precision::fp32, 1);
+    Bert model(config(store, 0), make_classifier_head, Precision::fp32, 1);
     // The loss is finite. The first layer norm multiplies the gradient by a million, because its
     // input has almost no variance.
     scale(model, "classifier.weight", 0x1p120);

@@ -13,6 +13,7 @@
 #include "train_fixture.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/optim/adamw.h"
+#include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {
 namespace {
@@ -28,7 +29,7 @@ class SnapshotTest : public test::SmallData {
   Bert make(std::uint64_t seed, int hidden = 16) {
     BertConfig shape = config(SampleStore::open(store_path()), 0);
     shape.hidden = hidden;
-    return {shape, Precision::fp32, seed};
+    return {shape, make_classifier_head, Precision::fp32, seed};
   }
   static std::unique_ptr<torch::optim::Optimizer> optimizer_of(const Bert& model) {
     DecayGroup all{{}, 0.01};

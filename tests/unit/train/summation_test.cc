@@ -9,6 +9,7 @@
 
 #include "tests/support/run_ranks.h"
 #include "train_fixture.h"
+#include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {
 namespace {
@@ -26,7 +27,8 @@ class SummationTest : public test::SmallData {
         2,
         [&](Communicator& world) {
           const SampleStore store = SampleStore::open(store_path());
-          const Summation summation = summation_of(world, Bert(config(store, 0), {}, 1));
+          const Summation summation =
+              summation_of(world, Bert(config(store, 0), make_classifier_head, {}, 1));
           if (world.rank() != 0) return;
           const auto found =
               std::ranges::find(summation, "algorithm", &Summation::value_type::first);

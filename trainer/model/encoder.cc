@@ -1,0 +1,141 @@
+#include "trainer/model/encoder.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/tanh.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "bp/error.h"
+
+namespace bp::trainer {
+namespace {
+
+using at::Tensor;
+
+// The dropout sites of a layer.
+constexpr std::uint32_t kProbabilitySite = 0;
+constexpr std::uint32_t kAttentionSite = 1;
+constexpr std::uint32_t kOutputSite = 2;
+constexpr std::uint32_t kLayerSites = 3;
+
+}  // namespace
+
+Encoder::Encoder(const BertConfig& config, Precision precision, Parameters& parameters)
+    : config_(config), precision_(precision) {
+  const std::int64_t hidden = config.hidden;
+  const auto norm = [&](const std::string& name) {
+    return parameters.norm(name, hidden, config.norm_epsilon);
+  };
+  const std::string embeddings = "bert.embeddings.";
+  words_ = parameters.matrix(embeddings + "word_embeddings.weight", {config.vocabulary, hidden});
+  words_.slice(0, config.pad_id, config.pad_id + 1).zero_();
+  positions_ =
+      parameters.matrix(embeddings + "position_embeddings.weight", {config.positions, hidden});
+  types_ =
+      parameters.matrix(embeddings + "token_type_embeddings.weight", {config.token_types, hidden});
+  embedding_norm_ = norm(embeddings + "LayerNorm");
+  for (int i = 0; i < config.layers; ++i) {
+    const std::string name = concat("bert.encoder.layer.", i, ".");
+    Layer l;
+    l.qkv = parameters.linear(name + "attention.self.qkv", 3 * hidden, hidden);
+    l.attention_output = parameters.linear(name + "attention.output.dense", hidden, hidden);
+    l.attention_norm = norm(name + "attention.output.LayerNorm");
+    l.intermediate = parameters.linear(name + "intermediate.dense", config.intermediate, hidden);
+    l.output = parameters.linear(name + "output.dense", hidden, config.intermediate);
+    l.norm = norm(name + "output.LayerNorm");
+    layers_.push_back(l);
+  }
+  pooler_ = parameters.linear("bert.pooler.dense", hidden, hidden);
+  parameters_changed();
+}
+
+// The copies are new tensors each time, because an autograd graph that still exists keeps the
+// copies with which it was made.
+void Encoder::parameters_changed() {
+  const auto cast = [this](Weight& weight) {
+    weight.compute = precision_ == Precision::bf16 ? weight.master.detach().to(at::kBFloat16)
+                                                   : weight.master.detach();
+  };
+  for (Layer& l : layers_) {
+    cast(l.qkv.weight);
+    cast(l.attention_output.weight);
+    cast(l.intermediate.weight);
+    cast(l.output.weight);
+  }
+}
+
+Pass Encoder::begin(const Batch& batch, const TrainingStep* step) const {
+  BP_CHECK(batch.rows > 0, "a forward pass needs at least one sample");
+  if (batch.length > config_.positions) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("a sample of ", batch.length, " tokens is longer than the model's ",
+                       config_.positions, " positions"));
+  }
+  Pass pass;
+  pass.step = step;
+  pass.layout = std::make_shared<Layout>(make_layout(batch.lengths, batch.sample_ids));
+  pass.first_layout = std::make_shared<Layout>(first_tokens(*pass.layout));
+  return pass;
+}
+
+Tensor Encoder::encode(const Pass& pass, const Batch& batch, States states) const {
+  Tensor ids = at::empty({pass.layout->offsets.back()}, at::kLong);
+  auto* packed = ids.data_ptr<std::int64_t>();
+  for (int row = 0; row < batch.rows; ++row) {
+    const auto from = batch.token_ids.begin() + std::ptrdiff_t{row} * batch.length;
+    packed = std::copy(from, from + pass.layout->length(row), packed);
+  }
+  const bool bf16 = pass.step != nullptr && precision_ == Precision::bf16;
+  Tensor x = embed(pass.layout, ids, words_, positions_, types_, bf16 ? at::kBFloat16 : at::kFloat);
+  x = pass.seen("embeddings", add_norm(pass.layout, x, {}, {}, embedding_norm_, {}));
+  x = drop(pass.layout, x, pass.dropout(config_.hidden_dropout, kEmbeddingSite));
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    x = layer(pass, i, x, states == States::first_tokens && i + 1 == layers_.size());
+  }
+  return x;
+}
+
+// Maps [tokens, hidden] to the same shape, or with `first_only` to the first token of each sample,
+// [rows, hidden].
+Tensor Encoder::layer(const Pass& pass, std::size_t index, const Tensor& x, bool first_only) const {
+  const Layer& l = layers_[index];
+  const auto site = kFirstLayerSite + static_cast<std::uint32_t>(index) * kLayerSites;
+  const double hidden = config_.hidden_dropout;
+  const auto seen = [&](const char* name, Tensor made) {
+    return pass.step == nullptr ? made
+                                : pass.seen(concat("encoder.layer.", index, ".", name), made);
+  };
+
+  Tensor y = product(x, pass.weight(l.qkv));
+  y = seen("attention.self",
+           attention(pass.layout, y, l.qkv.bias, config_.heads, first_only,
+                     pass.dropout(config_.attention_dropout, site + kProbabilitySite)));
+  Tensor residual = x;
+  if (first_only) {
+    const Tensor firsts = at::from_blob(const_cast<std::int64_t*>(pass.layout->offsets.data()),
+                                        {pass.layout->rows}, at::kLong);
+    residual = at::index_select(x, 0, firsts.clone());
+  }
+  const LayoutPtr& layout = first_only ? pass.first_layout : pass.layout;
+  const Tensor attended =
+      seen("attention.output",
+           add_norm(layout, product(y, pass.weight(l.attention_output)), l.attention_output.bias,
+                    residual, l.attention_norm, pass.dropout(hidden, site + kAttentionSite)));
+  y = seen("intermediate",
+           bias_gelu(product(attended, pass.weight(l.intermediate)), l.intermediate.bias));
+  return seen("output", add_norm(layout, product(y, pass.weight(l.output)), l.output.bias, attended,
+                                 l.norm, pass.dropout(hidden, site + kOutputSite)));
+}
+
+Tensor Encoder::pool(const Tensor& first) const {
+  return at::tanh(at::linear(first.to(at::kFloat), pooler_.weight.master, pooler_.bias));
+}
+
+}  // namespace bp::trainer

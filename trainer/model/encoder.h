@@ -1,0 +1,68 @@
+// BERT's encoder: embeddings, layers with a layer norm after each sum and erf GELU, and the pooler.
+// It computes the same as transformers' BertModel.
+//
+// Parameters are always fp32. Precision::bf16 keeps activations and the weights of products in
+// bf16, as autocast does, but casts each weight once per step; sums, norms and softmax compute in
+// fp32. The pooler, which processes one row per sample, is fp32.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "trainer/data/batch.h"
+#include "trainer/model/config.h"
+#include "trainer/model/parameters.h"
+#include "trainer/model/pass.h"
+#include "trainer/model/precision.h"
+
+namespace bp::trainer {
+
+// Which states the reader of the encoder needs. The last layer computes no others.
+enum class States : std::uint8_t { first_tokens, all_tokens };
+
+class Encoder {
+ public:
+  // Adds its parameters, under Hugging Face's names, except that query, key and value are one
+  // tensor: "...self.qkv.weight", [3 * hidden, hidden]. `config` must be valid.
+  Encoder(const BertConfig& config, Precision precision, Parameters& parameters);
+
+  // Casts the weights that products use. The caller must call it after each change of parameters.
+  void parameters_changed();
+
+  // Throws invalid_argument if a sample is longer than the model's positions.
+  [[nodiscard]] Pass begin(const Batch& batch, const TrainingStep* step) const;
+  // Returns the last layer's states: of each sample's first token, [rows, hidden], or of all
+  // tokens, sample after sample without padding, [pass.layout->tokens, hidden]; the rows after
+  // layout->offsets.back() only fill up.
+  [[nodiscard]] at::Tensor encode(const Pass& pass, const Batch& batch, States states) const;
+  // Returns the pooler's output for the states of first tokens: fp32 [rows, hidden].
+  [[nodiscard]] at::Tensor pool(const at::Tensor& first) const;
+
+ private:
+  struct Layer {
+    Linear qkv;
+    Linear attention_output;
+    Norm attention_norm;
+    Linear intermediate;
+    Linear output;
+    Norm norm;
+  };
+  [[nodiscard]] at::Tensor layer(const Pass& pass,
+                                 std::size_t index,
+                                 const at::Tensor& x,
+                                 bool first_only) const;
+
+  BertConfig config_;
+  Precision precision_;
+  at::Tensor words_;
+  at::Tensor positions_;
+  at::Tensor types_;
+  Norm embedding_norm_;
+  std::vector<Layer> layers_;
+  Linear pooler_;
+};
+
+}  // namespace bp::trainer

@@ -1,0 +1,44 @@
+// What a task adds to the encoder: parameters, outputs, and the loss.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <memory>
+
+#include "trainer/data/batch.h"
+#include "trainer/model/config.h"
+#include "trainer/model/encoder.h"
+#include "trainer/model/parameters.h"
+#include "trainer/model/pass.h"
+
+namespace bp::trainer {
+
+// The mean loss of a batch, a scalar, and the number of things that the mean is over, such as
+// samples or masked tokens. The gradient of a step is the mean over these things of all ranks.
+struct Loss {
+  at::Tensor mean;
+  double weight = 0;
+};
+
+// Threads: any number of threads may call the const functions at once.
+class Head {
+ public:
+  virtual ~Head() = default;
+
+  // Which of the encoder's states forward() reads.
+  [[nodiscard]] virtual States reads() const = 0;
+  // Returns the outputs, fp32; the first dimension is the samples' or the tokens'. `states` are
+  // what Encoder::encode() returned for reads().
+  [[nodiscard]] virtual at::Tensor forward(const Encoder& encoder,
+                                           const Pass& pass,
+                                           const at::Tensor& states,
+                                           const Batch& batch) const = 0;
+  [[nodiscard]] virtual Loss loss(const at::Tensor& outputs, const Batch& batch) const = 0;
+};
+
+// Makes a head and adds its parameters, under Hugging Face's names.
+using HeadMaker =
+    std::function<std::unique_ptr<Head>(const BertConfig& config, Parameters& parameters)>;
+
+}  // namespace bp::trainer

@@ -1,0 +1,43 @@
+#include "trainer/model/parameters.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+
+#include "trainer/model/init.h"
+
+namespace bp::trainer {
+
+using at::Tensor;
+
+Tensor Parameters::add(const std::string& name, const Tensor& parameter) {
+  all_.emplace_back(name, parameter);
+  return parameter;
+}
+
+Tensor Parameters::matrix(const std::string& name, std::vector<std::int64_t> shape) {
+  Tensor parameter = at::empty(shape, at::kFloat);
+  fill_normal(parameter, deviation_, seed_, name);
+  return add(name, parameter);
+}
+
+Tensor Parameters::bias(const std::string& name, std::int64_t size) {
+  return add(name, at::zeros({size}, at::kFloat));
+}
+
+Linear Parameters::linear(const std::string& name, std::int64_t out, std::int64_t in) {
+  Linear result;
+  result.weight.master = matrix(name + ".weight", {out, in});
+  result.bias = bias(name + ".bias", out);
+  return result;
+}
+
+Norm Parameters::norm(const std::string& name, std::int64_t size, double epsilon) {
+  Norm result;
+  result.gamma = add(name + ".weight", at::ones({size}, at::kFloat));
+  result.beta = bias(name + ".bias", size);
+  result.epsilon = epsilon;
+  return result;
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,47 @@
+// The parameters of a model, by name.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trainer/model/functions.h"
+
+namespace bp::trainer {
+
+using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
+
+// A matrix, and the bias that the operation after the product adds.
+struct Linear {
+  Weight weight;
+  at::Tensor bias;
+};
+
+// Makes the parameters of a model under construction, in the order of the forward pass. Initial
+// weights are BERT's: normal for matrices, 0 for biases, 1 for norms. They depend only on the seed
+// and each parameter's name, so all ranks draw the same ones.
+class Parameters {
+ public:
+  // `deviation`: of the normal numbers.
+  Parameters(double deviation, std::uint64_t seed) : deviation_(deviation), seed_(seed) {}
+
+  at::Tensor matrix(const std::string& name, std::vector<std::int64_t> shape);
+  at::Tensor bias(const std::string& name, std::int64_t size);
+  // A product's weight [out, in] and bias [out]: "<name>.weight", "<name>.bias".
+  Linear linear(const std::string& name, std::int64_t out, std::int64_t in);
+  Norm norm(const std::string& name, std::int64_t size, double epsilon);
+
+  [[nodiscard]] const NamedTensors& all() const { return all_; }
+
+ private:
+  at::Tensor add(const std::string& name, const at::Tensor& parameter);
+
+  double deviation_;
+  std::uint64_t seed_;
+  NamedTensors all_;
+};
+
+}  // namespace bp::trainer

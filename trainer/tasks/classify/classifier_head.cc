@@ -1,0 +1,55 @@
+#include "trainer/tasks/classify/classifier_head.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/linear.h>
+
+#include <cstdint>
+
+#include "bp/error.h"
+
+namespace bp::trainer {
+namespace {
+
+using at::Tensor;
+
+class ClassifierHead : public Head {
+ public:
+  ClassifierHead(const BertConfig& config, Parameters& parameters)
+      : dropout_(config.classifier_dropout.value_or(config.hidden_dropout)),
+        classifier_(parameters.linear(
+            "classifier", static_cast<std::int64_t>(config.labels.size()), config.hidden)) {}
+
+  [[nodiscard]] States reads() const override { return States::first_tokens; }
+
+  [[nodiscard]] Tensor forward(const Encoder& encoder,
+                               const Pass& pass,
+                               const Tensor& states,
+                               const Batch& /*batch*/) const override {
+    const Tensor pooled = pass.seen("pooler", encoder.pool(states));
+    const Tensor x = drop(pass.first_layout, pooled, pass.dropout(dropout_, kHeadSite));
+    return pass.seen("classifier", at::linear(x, classifier_.weight.master, classifier_.bias));
+  }
+
+  [[nodiscard]] Loss loss(const Tensor& outputs, const Batch& batch) const override {
+    const Tensor labels =
+        at::from_blob(const_cast<std::int64_t*>(batch.labels.data()), {batch.rows}, at::kLong);
+    return {at::cross_entropy_loss(outputs, labels.clone()), static_cast<double>(batch.rows)};
+  }
+
+ private:
+  double dropout_;
+  Linear classifier_;
+};
+
+}  // namespace
+
+std::unique_ptr<Head> make_classifier_head(const BertConfig& config, Parameters& parameters) {
+  if (config.labels.empty()) {
+    throw Error(ErrorCode::invalid_argument, "a classification head needs at least one label");
+  }
+  return std::make_unique<ClassifierHead>(config, parameters);
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,16 @@
+// The head of a model that gives each sample one label: dropout and a linear layer over the
+// pooler's output. It computes the same as transformers' BertForSequenceClassification.
+#pragma once
+
+#include <memory>
+
+#include "trainer/model/head.h"
+
+namespace bp::trainer {
+
+// Its outputs are logits, [rows, labels], and its loss is the mean cross entropy over the samples.
+// Throws invalid_argument if config.labels is empty.
+[[nodiscard]] std::unique_ptr<Head> make_classifier_head(const BertConfig& config,
+                                                         Parameters& parameters);
+
+}  // namespace bp::trainer
