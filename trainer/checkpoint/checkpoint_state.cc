@@ -19,14 +19,6 @@ double read_number(const Json& json, const char* key) {
   return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
 }
 
-EvaluationSummary read_evaluation(const Json& json) {
-  return {.loss = read_number(json, "loss"),
-          .accuracy = read_number(json, "accuracy"),
-          .mcc = read_number(json, "mcc"),
-          .f1_macro = read_number(json, "f1_macro"),
-          .log_loss = read_number(json, "log_loss")};
-}
-
 Json to_object(const RunTotals& totals) {
   return {{"samples", totals.samples},
           {"tokens", totals.tokens},
@@ -154,13 +146,12 @@ std::vector<std::int64_t> steps_of(const std::vector<BestResult>& best) {
   return steps;
 }
 
-bool better(const EvaluationSummary& a, const EvaluationSummary& b) {
-  return a.accuracy > b.accuracy || (a.accuracy == b.accuracy && a.loss < b.loss);
-}
-
-void rank_result(std::vector<BestResult>& best, const BestResult& result, int most) {
+void rank_result(std::vector<BestResult>& best,
+                 const BestResult& result,
+                 const MainScore& main,
+                 int most) {
   const auto behind = std::ranges::find_if(
-      best, [&](const BestResult& other) { return better(result.dev, other.dev); });
+      best, [&](const BestResult& other) { return better(result.dev, other.dev, main); });
   best.insert(behind, result);
   best.resize(std::min(best.size(), static_cast<std::size_t>(most)));
 }

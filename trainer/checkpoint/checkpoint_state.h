@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "trainer/data/sampler.h"
-#include "trainer/report/metrics.h"
+#include "trainer/report/evaluation_summary.h"
 #include "trainer/report/setting.h"
 
 namespace bp::trainer {
@@ -62,9 +62,10 @@ struct CheckpointState {
 
 [[nodiscard]] std::vector<std::int64_t> steps_of(const std::vector<BestResult>& best);
 
-// Returns whether `a` has more right answers than `b`, or as many and a lower loss.
-[[nodiscard]] bool better(const EvaluationSummary& a, const EvaluationSummary& b);
 // Inserts `result` behind the results that are as good, and keeps the `most` best ones.
-void rank_result(std::vector<BestResult>& best, const BestResult& result, int most);
+void rank_result(std::vector<BestResult>& best,
+                 const BestResult& result,
+                 const MainScore& main,
+                 int most);
 
 }  // namespace bp::trainer

@@ -155,6 +155,7 @@ class Run {
     job.store = store_path_;
     job.rows = store_->size(Split::train);
     job.lr = options_.lr;
+    job.main_score = accuracy_score();
     job.start = start_.state;
     job.evaluate = [this]() -> DevScores {
       if (store_->size(Split::dev) == 0) return {};
@@ -257,6 +258,7 @@ class Run {
     report.title = options_.run;
     report.summary = summary;
     report.metrics = read_metrics(folder_->file("metrics.jsonl"));
+    report.main_score = accuracy_score().key;
     report.labels = model_->config().labels;
     report.evaluation = std::move(detail);
     report.settings = options_.settings;

@@ -4,11 +4,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <exception>
 #include <fstream>
+#include <iterator>
 #include <limits>
+#include <string_view>
+#include <utility>
 
 #include "base/text.h"
 #include "bp/error.h"
@@ -32,7 +36,7 @@ class Line {
   void add(const char* key, const Value& value) {
     json_[key] = value;
   }
-  void add_number(const char* key, double value) {
+  void add_number(const std::string& key, double value) {
     json_[key] = number(value);
     note(key, value);
   }
@@ -48,7 +52,7 @@ class Line {
   }
 
  private:
-  void note(const char* key, double value) {
+  void note(const std::string& key, double value) {
     if (!std::isfinite(value)) {
       not_finite_[key] = std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
     }
@@ -84,16 +88,19 @@ StepRecord read_step(const Json& line) {
           .comm = line.contains("comm") ? read_counters(line["comm"]) : Counters()};
 }
 
-EvaluationRecord read_evaluation(const Json& line) {
+// All keys but those of the record itself are scores.
+EvaluationRecord read_evaluation_record(const Json& line) {
+  constexpr std::string_view kOthers[] = {"step", "epoch", "samples", "split", "not_finite"};
+  EvaluationSummary result;
+  for (const auto& [key, value] : line.items()) {
+    if (std::ranges::find(kOthers, key) != std::end(kOthers)) continue;
+    result.scores.emplace_back(key, read_number(line, key.c_str()));
+  }
   return {.step = count_at(line, "step"),
           .epoch = read_number(line, "epoch"),
           .samples = count_at(line, "samples"),
           .split = line.at("split"),
-          .result = {.loss = read_number(line, "loss"),
-                     .accuracy = read_number(line, "accuracy"),
-                     .mcc = read_number(line, "mcc"),
-                     .f1_macro = read_number(line, "f1_macro"),
-                     .log_loss = read_number(line, "log_loss")}};
+          .result = std::move(result)};
 }
 
 // Returns the length of the complete lines of steps up to `last_step`, which are at the start of
@@ -115,18 +122,6 @@ off_t length_up_to(const std::string& path, std::int64_t last_step) {
 }
 
 }  // namespace
-
-EvaluationSummary summary_of(const Scores& scores) {
-  if (scores.samples == 0) {
-    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-    return {kNone, kNone, kNone, kNone, kNone};
-  }
-  return {.loss = scores.loss,
-          .accuracy = scores.accuracy,
-          .mcc = scores.mcc,
-          .f1_macro = scores.macro.f1,
-          .log_loss = scores.loss};
-}
 
 std::string to_json_line(const StepRecord& record) {
   Line line;
@@ -152,11 +147,7 @@ std::string to_json_line(const EvaluationRecord& record) {
   line.add_number("epoch", record.epoch);
   line.add("samples", record.samples);
   line.add("split", record.split);
-  line.add_number("loss", record.result.loss);
-  line.add_number("accuracy", record.result.accuracy);
-  line.add_number("mcc", record.result.mcc);
-  line.add_number("f1_macro", record.result.f1_macro);
-  line.add_number("log_loss", record.result.log_loss);
+  for (const auto& [key, value] : record.result.scores) line.add_number(key, value);
   return line.text();
 }
 
@@ -199,7 +190,7 @@ Metrics read_metrics(const std::string& path) {
     try {
       const Json line = Json::parse(text);
       if (line.contains("split")) {
-        metrics.evaluations.push_back(read_evaluation(line));
+        metrics.evaluations.push_back(read_evaluation_record(line));
       } else {
         metrics.steps.push_back(read_step(line));
       }

@@ -18,7 +18,7 @@
 
 #include "base/fd.h"
 #include "bp/activity.h"
-#include "trainer/report/scores.h"
+#include "trainer/report/evaluation_summary.h"
 
 namespace bp::trainer {
 
@@ -41,17 +41,6 @@ struct StepRecord {
   // included.
   Counters comm = {};
 };
-
-// The keys of summary.json's "dev" and "test".
-struct EvaluationSummary {
-  double loss = 0;
-  double accuracy = 0;
-  double mcc = 0;
-  double f1_macro = 0;
-  double log_loss = 0;
-};
-// Returns NaN for every score if no sample had a label; JSON writes them as null.
-[[nodiscard]] EvaluationSummary summary_of(const Scores& scores);
 
 struct EvaluationRecord {
   std::int64_t step = 0;

@@ -55,6 +55,7 @@ struct Report {
   std::string title = {};  // the run's name
   RunSummary summary = {};
   Metrics metrics = {};
+  std::string main_score = {};  // its key
   std::vector<std::string> labels = {};
   std::optional<EvaluationDetail> evaluation =
       {};  // of the test split, or of dev if there is no test split

@@ -1,6 +1,7 @@
 #include "trainer/report/scores.h"
 
 #include <cmath>
+#include <limits>
 
 namespace bp::trainer {
 namespace {
@@ -100,6 +101,19 @@ Scores scores_of(const Tally& tally) {
   scores.weighted = weighted.result();
   scores.accuracy = quotient(correct, static_cast<double>(scores.samples));
   return scores;
+}
+
+MainScore accuracy_score() { return {.key = "accuracy", .higher_is_better = true}; }
+
+EvaluationSummary summary_of(const Scores& scores) {
+  const auto known = [&](double score) {
+    return scores.samples == 0 ? std::numeric_limits<double>::quiet_NaN() : score;
+  };
+  return {{{"loss", known(scores.loss)},
+           {"accuracy", known(scores.accuracy)},
+           {"mcc", known(scores.mcc)},
+           {"f1_macro", known(scores.macro.f1)},
+           {"log_loss", known(scores.loss)}}};
 }
 
 }  // namespace bp::trainer

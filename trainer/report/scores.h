@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "trainer/report/evaluation_summary.h"
 #include "trainer/report/tally.h"
 
 namespace bp::trainer {
@@ -27,5 +28,10 @@ struct Scores {
 };
 
 [[nodiscard]] Scores scores_of(const Tally& tally);
+
+// The score by which classifiers are ranked.
+[[nodiscard]] MainScore accuracy_score();
+// Returns loss, accuracy, mcc, f1_macro and log_loss; NaN for each if no sample had a label.
+[[nodiscard]] EvaluationSummary summary_of(const Scores& scores);
 
 }  // namespace bp::trainer

@@ -89,13 +89,13 @@ std::string heading_section(const Report& report) {
 std::string tiles_section(const Report& report) {
   const RunSummary& run = report.summary;
   std::string tiles;
-  const bool tested = run.test && std::isfinite(run.test->accuracy);
+  const bool tested = run.test && std::isfinite(run.test->at("accuracy"));
   if (const auto& result = tested ? run.test : run.dev) {
     const std::string split = tested ? "test" : "dev";
-    tiles += tile("Accuracy", fixed(kPercent * result->accuracy, 1) + " %", split);
-    tiles += tile("Matthews correlation", fixed(result->mcc, kDigits), split);
-    tiles += tile("F1, mean of classes", fixed(result->f1_macro, kDigits), split);
-    tiles += tile("Log loss", fixed(result->log_loss, kDigits), split);
+    tiles += tile("Accuracy", fixed(kPercent * result->at("accuracy"), 1) + " %", split);
+    tiles += tile("Matthews correlation", fixed(result->at("mcc"), kDigits), split);
+    tiles += tile("F1, mean of classes", fixed(result->at("f1_macro"), kDigits), split);
+    tiles += tile("Log loss", fixed(result->at("log_loss"), kDigits), split);
   }
   const double seconds = run.train.seconds;
   tiles += tile("Throughput", rate_text(run.train.samples_per_s), "samples/s");

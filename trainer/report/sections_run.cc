@@ -21,12 +21,12 @@ Series of_steps(const Report& report,
   return series;
 }
 
-Series of_dev(const Report& report, const std::string& name, double EvaluationSummary::*value) {
-  Series series{.name = name, .look = Series::Look::dots};
+Series of_dev(const Report& report, const std::string& key) {
+  Series series{.name = "dev " + key, .look = Series::Look::dots};
   for (const EvaluationRecord& record : report.metrics.evaluations) {
     if (record.split == "dev") {
       series.x.push_back(static_cast<double>(record.step));
-      series.y.push_back(record.result.*value);
+      series.y.push_back(record.result.at(key));
     }
   }
   return series;
@@ -57,7 +57,7 @@ struct Share {
 
 std::string loss_section(const Report& report) {
   const Series train = of_steps(report, "train loss", &StepRecord::loss);
-  const Series dev = of_dev(report, "dev loss", &EvaluationSummary::loss);
+  const Series dev = of_dev(report, "loss");
   Chart chart{.title = spoken(train)};
   if (!train.x.empty()) {
     chart.series.push_back(train);
@@ -73,7 +73,7 @@ std::string loss_section(const Report& report) {
 
 std::string course_section(const Report& report) {
   const std::string charts =
-      small_chart(of_dev(report, "dev accuracy", &EvaluationSummary::accuracy)) +
+      small_chart(of_dev(report, report.main_score)) +
       small_chart(of_steps(report, "learning rate", &StepRecord::lr, Series::Look::line)) +
       small_chart(of_steps(report, "gradient norm", &StepRecord::grad_norm)) +
       small_chart(of_steps(report, "samples/s", &StepRecord::samples_per_s));

@@ -239,8 +239,8 @@ void Loop::evaluate() {
   now_.evaluation_due = stopped;
   if (!result || stopped) return;
   now_.dev = result;
-  rank_result(now_.best, {now_.step, *result}, options_.keep_best);
-  log_.evaluated(epochs_done(now_), name_of(Split::dev), *result);
+  rank_result(now_.best, {now_.step, *result}, job_.main_score, options_.keep_best);
+  log_.evaluated(epochs_done(now_), name_of(Split::dev), *result, job_.main_score);
 }
 
 void Loop::save() {

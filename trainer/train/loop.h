@@ -24,6 +24,7 @@ struct TrainJob {
   std::string store;      // its path
   std::int64_t rows = 0;  // of its train split
   double lr = 0;          // the schedule's highest rate
+  MainScore main_score;   // ranks the results of the dev split
   // Scores the dev split, on all ranks. train() calls it after each step at which an evaluation is
   // due, the last step included. If it returns `stopped`, training ends, and the resumed run
   // repeats the evaluation.

@@ -99,10 +99,13 @@ void TrainLog::write_record(const StepFacts& last) {
   if (metrics_) metrics_->write(record);
 }
 
-void TrainLog::evaluated(double epoch, const std::string& split, const EvaluationSummary& result) {
+void TrainLog::evaluated(double epoch,
+                         const std::string& split,
+                         const EvaluationSummary& result,
+                         const MainScore& main) {
   if (metrics_) metrics_->write(EvaluationRecord{done_, epoch, totals_.samples, split, result});
-  say(concat("step ", done_, ", epoch ", brief(epoch), ": ", split, " accuracy ",
-             fixed(result.accuracy, 4), ", loss ", fixed(result.loss, 4)));
+  say(concat("step ", done_, ", epoch ", brief(epoch), ": ", split, " ", main.key, " ",
+             fixed(result.at(main.key), 4), ", loss ", fixed(result.at("loss"), 4)));
   resume_clock();
 }
 

@@ -44,7 +44,10 @@ class TrainLog {
 
   void step(const StepFacts& facts);
   // Records an evaluation. Its time does not count as training.
-  void evaluated(double epoch, const std::string& split, const EvaluationSummary& result);
+  void evaluated(double epoch,
+                 const std::string& split,
+                 const EvaluationSummary& result,
+                 const MainScore& main);
   void say(const std::string& text);
   void resume_clock();  // the time since the last step does not count as training
   void finish();

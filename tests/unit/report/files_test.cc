@@ -14,6 +14,7 @@
 #include "trainer/data/whole_file.h"
 #include "trainer/report/metrics.h"
 #include "trainer/report/predictions.h"
+#include "trainer/report/scores.h"
 #include "trainer/report/summary.h"
 
 namespace bp::trainer {
@@ -87,17 +88,18 @@ TEST_F(Files, MetricsLinesAreAsDocumented) {
             R"({"operation":"broadcast","algorithm":"staged","operations":2,)"
             R"("bytes":8000,"seconds_busy":0.125,"seconds_waiting":0.125}]}})"
             "\n");
-  EXPECT_EQ(
-      to_json_line(
-          {.step = 200,
-           .epoch = 1,
-           .samples = 12800,
-           .split = "dev",
-           .result =
-               {.loss = 0.5, .accuracy = 0.75, .mcc = -0.5, .f1_macro = 0.7, .log_loss = 0.5}}),
-      R"({"step":200,"epoch":1,"samples":12800,"split":"dev","loss":0.5,"accuracy":0.75,)"
-      R"("mcc":-0.5,"f1_macro":0.7,"log_loss":0.5})"
-      "\n");
+  EXPECT_EQ(to_json_line({.step = 200,
+                          .epoch = 1,
+                          .samples = 12800,
+                          .split = "dev",
+                          .result = {{{"loss", 0.5},
+                                      {"accuracy", 0.75},
+                                      {"mcc", -0.5},
+                                      {"f1_macro", 0.7},
+                                      {"log_loss", 0.5}}}}),
+            R"({"step":200,"epoch":1,"samples":12800,"split":"dev","loss":0.5,"accuracy":0.75,)"
+            R"("mcc":-0.5,"f1_macro":0.7,"log_loss":0.5})"
+            "\n");
 }
 
 TEST_F(Files, MetricsHoldTheCommunicatorsCounters) {
@@ -209,23 +211,24 @@ TEST_F(Files, ScoresWithoutASingleLabelAreNull) {
 }
 
 TEST_F(Files, SummaryIsAsDocumented) {
-  RunSummary summary{
-      .task = "classify",
-      .model = "tiny",
-      .world = 4,
-      .hosts = 2,
-      .steps = 1580,
-      .epochs = 3,
-      .train = {.samples_per_s = 812.5,
-                .tokens_per_s = 9301.1234,
-                .seconds = 248.7,
-                .loss = 0.25,
-                .skipped = 2},
-      .dev =
-          EvaluationSummary{
-              .loss = 0.5, .accuracy = 0.8, .mcc = 0.6, .f1_macro = 0.79, .log_loss = 0.5},
-      .test = {},
-      .comm = {.bytes = 123456789012, .seconds_exposed = 1.25}};
+  RunSummary summary{.task = "classify",
+                     .model = "tiny",
+                     .world = 4,
+                     .hosts = 2,
+                     .steps = 1580,
+                     .epochs = 3,
+                     .train = {.samples_per_s = 812.5,
+                               .tokens_per_s = 9301.1234,
+                               .seconds = 248.7,
+                               .loss = 0.25,
+                               .skipped = 2},
+                     .dev = EvaluationSummary{{{"loss", 0.5},
+                                               {"accuracy", 0.8},
+                                               {"mcc", 0.6},
+                                               {"f1_macro", 0.79},
+                                               {"log_loss", 0.5}}},
+                     .test = {},
+                     .comm = {.bytes = 123456789012, .seconds_exposed = 1.25}};
   EXPECT_EQ(to_json(summary), R"({
   "task": "classify",
   "model": "tiny",

@@ -29,11 +29,11 @@ Metrics sample_metrics() {
     metrics.evaluations.push_back({.step = k * kSteps / 6,
                                    .epoch = k / 2.0,
                                    .split = "dev",
-                                   .result = {.loss = loss,
-                                              .accuracy = 0.83 - 0.2 / k,
-                                              .mcc = 0.6,
-                                              .f1_macro = 0.8,
-                                              .log_loss = loss}});
+                                   .result = {{{"loss", loss},
+                                               {"accuracy", 0.83 - 0.2 / k},
+                                               {"mcc", 0.6},
+                                               {"f1_macro", 0.8},
+                                               {"log_loss", loss}}}});
   }
   return metrics;
 }
@@ -79,10 +79,12 @@ Report sample_report() {
       .steps = 1580,
       .epochs = 3,
       .train = {.samples_per_s = 1184.3, .tokens_per_s = 15804, .seconds = 170.8, .loss = 0.14},
-      .dev = EvaluationSummary{.loss = 0.4, .accuracy = 0.8},
-      .test =
-          EvaluationSummary{
-              .loss = 0.306, .accuracy = 0.912, .mcc = 0.868, .f1_macro = 0.911, .log_loss = 0.306},
+      .dev = EvaluationSummary{{{"loss", 0.4}, {"accuracy", 0.8}}},
+      .test = EvaluationSummary{{{"loss", 0.306},
+                                 {"accuracy", 0.912},
+                                 {"mcc", 0.868},
+                                 {"f1_macro", 0.911},
+                                 {"log_loss", 0.306}}},
       .comm = {.bytes = 27'000'000'000, .seconds_exposed = 10.1}};
   report.metrics = sample_metrics();
   report.labels = {"negative", "neutral <&>", "positive"};

@@ -260,8 +260,9 @@ TEST(CheckpointState, RoundTrips) {
   state.nominal_weight = 127.3;
   state.bucket_order = {2, 0, 1};
   state.evaluation_due = true;
-  state.dev = EvaluationSummary{.loss = 0.1, .accuracy = 0.9};
-  state.best = {{200, {.loss = 0.2, .accuracy = 0.95}}, {150, {.loss = 0.3, .accuracy = 0.94}}};
+  state.dev = EvaluationSummary{{{"loss", 0.1}, {"accuracy", 0.9}}};
+  state.best = {{200, {{{"loss", 0.2}, {"accuracy", 0.95}}}},
+                {150, {{{"loss", 0.3}, {"accuracy", 0.94}}}}};
   state.totals = {1, 2, 0.3, 0.4, 5, 0.6, 7};
   state.store = "id";
   state.hosts = "a,b";
@@ -273,9 +274,9 @@ TEST(CheckpointState, RoundTrips) {
   EXPECT_EQ(again.nominal_weight, 127.3);
   EXPECT_EQ(again.bucket_order, state.bucket_order);
   EXPECT_TRUE(again.evaluation_due);
-  EXPECT_EQ(again.dev->accuracy, 0.9);
+  EXPECT_EQ(again.dev->at("accuracy"), 0.9);
   EXPECT_THAT(steps_of(again.best), ElementsAre(200, 150));
-  EXPECT_EQ(again.best[0].dev.loss, 0.2);
+  EXPECT_EQ(again.best[0].dev.at("loss"), 0.2);
   EXPECT_EQ(again.totals.seconds_exposed, 0.4);
   EXPECT_EQ(again.totals.gradient_bytes, 5);
   EXPECT_EQ(again.totals.skipped, 7);
@@ -287,10 +288,11 @@ TEST(CheckpointState, RoundTrips) {
 
 TEST(CheckpointState, ValuesThatAreNotFiniteAreReadAsNaN) {
   CheckpointState state;
-  state.dev = EvaluationSummary{.loss = std::numeric_limits<double>::infinity(), .accuracy = 0.5};
+  state.dev =
+      EvaluationSummary{{{"loss", std::numeric_limits<double>::infinity()}, {"accuracy", 0.5}}};
   const CheckpointState again = parse_state(to_json(state));
-  EXPECT_TRUE(std::isnan(again.dev->loss));
-  EXPECT_EQ(again.dev->accuracy, 0.5);
+  EXPECT_TRUE(std::isnan(again.dev->at("loss")));
+  EXPECT_EQ(again.dev->at("accuracy"), 0.5);
 }
 
 TEST(CheckpointState, OfAnOlderVersionHasNoSkippedStepsAndNoBucketOrder) {
@@ -313,7 +315,7 @@ TEST(CheckpointState, OfAnOlderVersionHasNoSkippedStepsAndNoBucketOrder) {
 TEST(CheckpointState, RanksTheBestFirstAndBreaksTiesByTheEarlierStep) {
   std::vector<BestResult> best;
   const auto ranked = [&](std::int64_t step, double accuracy, int most) {
-    rank_result(best, {step, {.loss = 1, .accuracy = accuracy}}, most);
+    rank_result(best, {step, {{{"loss", 1}, {"accuracy", accuracy}}}}, {"accuracy"}, most);
     return steps_of(best);
   };
   EXPECT_THAT(ranked(10, 0.5, 1), ElementsAre(10));
@@ -388,12 +390,22 @@ TEST(CheckpointFiles, RequireWholeNumbers) {
 }
 
 TEST(BestResult, HasAHigherAccuracyThenALowerLoss) {
-  const EvaluationSummary good{.loss = 0.3, .accuracy = 0.9};
-  EXPECT_TRUE(better({.loss = 0.9, .accuracy = 0.91}, good));
-  EXPECT_TRUE(better({.loss = 0.2, .accuracy = 0.9}, good));
-  EXPECT_FALSE(better(good, good));
-  EXPECT_FALSE(better({.loss = 0.4, .accuracy = 0.9}, good));
-  EXPECT_FALSE(better({.loss = 0.1, .accuracy = 0.89}, good));
+  const EvaluationSummary good{{{"loss", 0.3}, {"accuracy", 0.9}}};
+  EXPECT_TRUE(better({{{"loss", 0.9}, {"accuracy", 0.91}}}, good, {"accuracy"}));
+  EXPECT_TRUE(better({{{"loss", 0.2}, {"accuracy", 0.9}}}, good, {"accuracy"}));
+  EXPECT_FALSE(better(good, good, {"accuracy"}));
+  EXPECT_FALSE(better({{{"loss", 0.4}, {"accuracy", 0.9}}}, good, {"accuracy"}));
+  EXPECT_FALSE(better({{{"loss", 0.1}, {"accuracy", 0.89}}}, good, {"accuracy"}));
+}
+
+TEST(BestResult, MayHaveTheLowestScore) {
+  const MainScore log_loss{"log_loss", false};
+  EXPECT_TRUE(better({{{"log_loss", 0.4}}}, {{{"log_loss", 0.5}}}, log_loss));
+  EXPECT_FALSE(better({{{"log_loss", 0.5}}}, {{{"log_loss", 0.4}}}, log_loss));
+}
+
+TEST(BestResult, IsNoneWithoutTheScore) {
+  EXPECT_FALSE(better({{{"loss", 0.1}}}, {{{"loss", 0.2}}}, {"accuracy"}));
 }
 
 }  // namespace

@@ -51,9 +51,10 @@ class ResumeLoop : public test::SmallData {
       job.store = store_path();
       job.rows = store.size(Split::train);
       job.lr = options.lr;
+      job.main_score = {"accuracy"};
       job.evaluate = [&]() -> DevScores {
         const int number = ++evaluations;
-        return {EvaluationSummary{.loss = 1, .accuracy = 0.5 + 0.01 * (number % 3)}};
+        return {EvaluationSummary{{{"loss", 1}, {"accuracy", 0.5 + 0.01 * (number % 3)}}}};
       };
       const std::string folder = path(part.run + "/checkpoints");
       const std::string from = concat(folder, "/step-", part.from);
@@ -152,7 +153,7 @@ TEST_F(ResumeLoop, SavesWhenDueAndWhenDevIsTheBest) {
   EXPECT_THAT(saved, ::testing::ElementsAre(4, 6, 8, 12, 18, 24, 30));
   const CheckpointState end = parse_state(read(path("run/checkpoints/step-30/state.json")));
   EXPECT_THAT(steps_of(end.best), ::testing::ElementsAre(8));
-  EXPECT_EQ(end.best[0].dev.accuracy, 0.52);
+  EXPECT_EQ(end.best[0].dev.at("accuracy"), 0.52);
   EXPECT_EQ(std::filesystem::read_symlink(path("run/checkpoints/best")), "step-8");
 }
 
