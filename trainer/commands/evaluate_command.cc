@@ -63,23 +63,20 @@ int run_evaluate(Communicator& world, const Options& options) {
   if (options.whole) on_data.prepare.labels = model->config().labels;
   const SampleStore store = open_evaluation_data(world, on_data, say);
   check_samples(store, source);
-  const std::vector<int> label_map = map_labels(store, *model);
   const Split split = chosen_split(options.on, store);
   const std::string name = options.whole ? options.data : name_of(split);
   if (options.seen) {
     say(concat("note: ", options.scored_run, " was trained on a part of ", name,
                "; without DATA its own test split is scored"));
   }
-  const Evaluation evaluation = evaluate(world, *model, store, split, label_map);
-  if (evaluation.stopped) {
+  const auto scorer = source.task->make_scorer(store, split, model->config());
+  if (!evaluate(world, *model, store, split, *scorer)) {
     say(concat("stopped on request while scoring ", name, "; nothing was written"));
     return stop_exit_code();
   }
   if (world.rank() != 0) return 0;
-  const Scored scored{evaluation, store,      split, label_map, model->config().labels,
-                      name,       options.out};
-  if (!options.out.empty()) write_predictions(options.out, scored);
-  print_scores(scored);
+  if (!options.out.empty()) scorer->write_predictions(options.out);
+  print_results(*scorer, name, options.out);
   if (!options.out.empty()) print_line("predictions  " + options.out);
   return 0;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,7 +13,7 @@
 #include "trainer/data/plan.h"
 #include "trainer/model/tensor_file.h"
 #include "trainer/model/weights.h"
-#include "trainer/tasks/classify/classifier_head.h"
+#include "trainer/tasks/classify/classify_task.h"
 #include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {
@@ -46,11 +45,11 @@ std::string list(const std::vector<std::string>& names) {
 }
 
 std::vector<std::string> without(const std::vector<std::string>& names,
-                                 const std::vector<std::string_view>& prefixes) {
+                                 const std::vector<std::string>& prefixes) {
   std::vector<std::string> result;
   std::copy_if(names.begin(), names.end(), std::back_inserter(result), [&](const std::string& n) {
     return std::none_of(prefixes.begin(), prefixes.end(),
-                        [&](std::string_view prefix) { return n.starts_with(prefix); });
+                        [&](const std::string& prefix) { return n.starts_with(prefix); });
   });
   return result;
 }
@@ -58,7 +57,7 @@ std::vector<std::string> without(const std::vector<std::string>& names,
 // Throws if a weight is missing whose name begins with none of `replaceable`.
 void require_weights(const LoadReport& report,
                      const std::string& path,
-                     const std::vector<std::string_view>& replaceable) {
+                     const std::vector<std::string>& replaceable) {
   if (!report.misshaped.empty()) {
     throw InputError(
         65, concat(path, " has other shapes than config.json says in ", list(report.misshaped)),
@@ -105,6 +104,7 @@ int ModelSource::max_length() const {
 ModelSource find_model(const std::string& model) {
   ModelSource source;
   source.name = model;
+  source.task = &classify_task();
   if (const auto config = preset(model)) {
     source.config = *config;
     return source;
@@ -172,34 +172,27 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
                                  const Options& options,
                                  const SampleStore& store,
                                  const Say& say) {
-  if (store.labels().size() < 2) {
-    throw InputError(65, concat("all samples have the same label, '", store.labels().front(), "'"),
-                     "there is nothing to learn; is --label the right column?");
-  }
-  check_samples(store, source);
   BertConfig config = source.config;
+  source.task->configure(config, store);
+  check_samples(store, source);
   if (!source.pretrained()) config.vocabulary = static_cast<int>(store.vocabulary().size());
   config.pad_id = store.pad_id();
-  config.labels = store.labels();
   if (options.dropout >= 0) {
     config.hidden_dropout = options.dropout;
     config.attention_dropout = options.dropout;
     config.classifier_dropout.reset();
   }
-  auto model = std::make_unique<Bert>(std::move(config), make_classifier_head, options.precision,
+  auto model = std::make_unique<Bert>(std::move(config), source.task->head(), options.precision,
                                       options.seed);
   if (!source.pretrained()) return model;
 
-  const bool same_labels = source.config.labels == store.labels();
-  std::vector<std::string> left;
-  if (!same_labels) left.emplace_back("classifier.");
+  const Task::TakenWeights taken = source.task->taken_weights(source.config, model->config());
   const LoadReport report =
-      as_input_error([&] { return load_weights(*model, source.weights, left); });
-  require_weights(report, source.weights, {"classifier.", "bert.pooler."});
+      as_input_error([&] { return load_weights(*model, source.weights, taken.replaced); });
+  require_weights(report, source.weights, taken.optional);
   if (!report.missing.empty()) {
-    const bool why = !same_labels && !source.config.labels.empty();
     say(concat("newly initialized: ", list(report.missing),
-               why ? " (the model's labels are not the data's)" : ""));
+               taken.reason.empty() ? "" : concat(" (", taken.reason, ")")));
   }
   if (!report.unexpected.empty()) {
     say(concat("not used of ", source.weights, ": ", list(report.unexpected)));
@@ -212,11 +205,8 @@ std::unique_ptr<Bert> load_model(const ModelSource& source) {
     throw InputError(66, concat("no model.safetensors or pytorch_model.bin in ", source.name),
                      kFolderHint);
   }
-  if (source.config.labels.empty()) {
-    throw InputError(65, concat(source.name, "/config.json names no labels (id2label)"),
-                     "only a model for classification can be scored");
-  }
-  auto model = std::make_unique<Bert>(source.config, make_classifier_head, Precision::fp32, 0);
+  source.task->require_trained(source.config, source.name);
+  auto model = std::make_unique<Bert>(source.config, source.task->head(), Precision::fp32, 0);
   require_weights(as_input_error([&] { return load_weights(*model, source.weights); }),
                   source.weights, {});
   return model;

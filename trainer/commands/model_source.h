@@ -9,15 +9,17 @@
 #include "trainer/model/bert.h"
 #include "trainer/model/tokenizer_config.h"
 #include "trainer/options/options.h"
+#include "trainer/tasks/task.h"
 
 namespace bp::trainer {
 
 struct ModelSource {
   std::string name;  // as typed
   BertConfig config;
-  std::string weights;        // model.safetensors or pytorch_model.bin; empty: from scratch
-  std::string vocabulary;     // vocab.txt; empty: none there
-  TokenizerConfig tokenizer;  // tokenizer_config.json's
+  std::string weights;         // model.safetensors or pytorch_model.bin; empty: from scratch
+  std::string vocabulary;      // vocab.txt; empty: none there
+  TokenizerConfig tokenizer;   // tokenizer_config.json's
+  const Task* task = nullptr;  // what the model is trained for
   [[nodiscard]] bool pretrained() const { return !weights.empty(); }
   // The longest sample that it takes, in tokens.
   [[nodiscard]] int max_length() const;
@@ -36,16 +38,16 @@ void prepare_for(const ModelSource& source, Options& options);
 // than the model takes.
 void check_samples(const SampleStore& store, const ModelSource& source);
 
-// Makes a model for the store's labels. From scratch it has the size of the store's vocabulary.
-// With weights, a missing pooler or head is newly initialized, and so is a head for other labels;
-// `say` gets a line for these, and one for weights that the model does not use. Throws InputError
-// (65) if any other weight is missing or has another shape.
+// Makes a model to train on the store. From scratch it has the size of the store's vocabulary. With
+// weights, the task says which are newly initialized; `say` gets a line for these, and one for
+// weights that the model does not use. Throws InputError (65) if any other weight is missing or has
+// another shape.
 [[nodiscard]] std::unique_ptr<Bert> make_model(const ModelSource& source,
                                                const Options& options,
                                                const SampleStore& store,
                                                const Say& say);
 
-// Loads the model for evaluation, with its own labels. Throws InputError (65) if a weight is
+// Loads the model for evaluation, as it was trained. Throws InputError (65) if a weight is
 // missing, and 66 if there are no weights.
 [[nodiscard]] std::unique_ptr<Bert> load_model(const ModelSource& source);
 

@@ -1,5 +1,6 @@
 #include <errno.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -21,9 +22,7 @@
 #include "trainer/model/weights.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
-#include "trainer/report/confusions.h"
 #include "trainer/report/report.h"
-#include "trainer/report/scores.h"
 #include "trainer/run/command_again.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_settings.h"
@@ -106,7 +105,6 @@ class Run {
         prepare_everywhere(world_, options_, [this](const std::string& text) { say(text); });
     store_.emplace(SampleStore::open(store_path_));
     model_ = make_model(source_, options_, *store_, [this](const std::string& text) { say(text); });
-    label_map_ = map_labels(*store_, *model_);
   }
 
   // Chooses the values that the command line left open.
@@ -145,7 +143,7 @@ class Run {
     write_whole_file(folder_->file("config.yaml"), settings_yaml(options_.settings));
     list_store_user(store_path_, folder_->path());
     say(concat("training ", source_.name, " (", config.layers, " layers, hidden ", config.hidden,
-               ", ", config.vocabulary, " words, ", config.labels.size(), " labels) on ",
+               ", ", config.vocabulary, " words, ", task().describe(config), ") on ",
                store_->size(Split::train), " samples, ", world_.size(),
                world_.size() == 1 ? " rank" : " ranks", started_by(Environment::current())));
   }
@@ -155,12 +153,13 @@ class Run {
     job.store = store_path_;
     job.rows = store_->size(Split::train);
     job.lr = options_.lr;
-    job.main_score = accuracy_score();
+    job.main_score = task().main_score();
     job.start = start_.state;
     job.evaluate = [this]() -> DevScores {
       if (store_->size(Split::dev) == 0) return {};
-      const Evaluation evaluation = score(Split::dev);
-      return {summary_of(scores_of(evaluation.tally)), evaluation.stopped};
+      const auto scorer = score(Split::dev);
+      if (!scorer) return {.stopped = true};
+      return {scorer->summary()};
     };
     if (!writes()) return train(world_, options_, job, *model_);
 
@@ -207,6 +206,7 @@ class Run {
   // Scores the finished model and writes the results. Returns false if it was asked to stop.
   bool finish(const TrainResult& trained) {
     RunSummary summary;
+    summary.task = task().name();
     summary.model = options_.model;
     summary.world = world_.size();
     summary.hosts = world_.topology().hosts();
@@ -217,56 +217,71 @@ class Run {
     summary.comm.bytes = trained.end.totals.gradient_bytes;
     summary.comm.seconds_exposed = trained.end.totals.seconds_exposed;
 
-    std::optional<EvaluationDetail> detail;
+    std::unique_ptr<Scorer> scorer;
     if (const std::optional<Split> split = judged_split(*store_)) {
-      const Evaluation evaluation = score(*split);
-      if (evaluation.stopped) return false;
-      if (!writes()) return true;
-      if (*split == Split::test) summary.test = summary_of(scores_of(evaluation.tally));
-      Scored scored{evaluation, *store_, *split, label_map_, model_->config().labels};
-      scored.predictions = folder_->file("predictions.csv");
-      write_predictions(scored.predictions, scored);
-      print_scores(scored);
-      if (evaluation.tally.samples() > 0) {
-        write_tables_of_classes(evaluation.tally);
-        detail = EvaluationDetail{name_of(*split), evaluation.tally, worst_rows(scored)};
-      }
+      scorer = score(*split);
+      if (!scorer) return false;
+      if (*split == Split::test) summary.test = scorer->summary();
+      if (writes()) write_results(*scorer, name_of(*split));
     }
     if (!writes()) return true;
-    write_summary(summary, std::move(detail));
+    write_summary(summary, scorer.get());
     print_line("model   " + folder_->file("model"));
     print_line("report  " + folder_->file("report.html"));
     return true;
   }
 
-  // The terminal and the report show these only for few labels.
-  void write_tables_of_classes(const Tally& tally) const {
-    const std::vector<std::string>& labels = model_->config().labels;
-    write_whole_file(folder_->file("classes.csv"), classes_csv(tally, labels));
-    write_whole_file(folder_->file("confusion.csv"), confusion_csv(tally, labels));
-    if (labels.size() > kMostInMatrix) {
-      print_line(
-          concat("labels  ", folder_->file("classes.csv"), ", ", folder_->file("confusion.csv")));
+  void write_results(const Scorer& scorer, const std::string& split) const {
+    const std::string predictions = folder_->file("predictions.csv");
+    scorer.write_predictions(predictions);
+    print_results(scorer, split, predictions);
+    std::string mentioned;
+    for (const ResultFile& file : scorer.files()) {
+      write_whole_file(folder_->file(file.name), file.content);
+      if (!file.mentioned) continue;
+      mentioned += (mentioned.empty() ? "" : ", ") + folder_->file(file.name);
     }
+    if (!mentioned.empty()) print_line("tables  " + mentioned);
   }
 
   // The report comes last: if it exists, all other files do, even after a power cut.
-  void write_summary(const RunSummary& summary, std::optional<EvaluationDetail> detail) const {
+  void write_summary(const RunSummary& summary, const Scorer* scorer) const {
     sync_file(folder_->file("metrics.jsonl"));
     write_whole_file(folder_->file("summary.json"), to_json(summary));
     Report report;
     report.title = options_.run;
     report.summary = summary;
     report.metrics = read_metrics(folder_->file("metrics.jsonl"));
-    report.main_score = accuracy_score().key;
-    report.labels = model_->config().labels;
-    report.evaluation = std::move(detail);
+    report.main_score = task().main_score().key;
+    report.tiles = tiles_of(summary);
+    if (scorer != nullptr) {
+      report.results = scorer->sections();
+      report.result_files = {"predictions.csv"};
+      for (const ResultFile& file : scorer->files()) report.result_files.push_back(file.name);
+    }
     report.settings = options_.settings;
     report.hosts = hosts_of(world_.topology());
     write_whole_file(folder_->file("report.html"), render_report(report));
   }
 
-  Evaluation score(Split split) { return evaluate(world_, *model_, *store_, split, label_map_); }
+  // Of the test split, or of dev if test has nothing to compare with.
+  [[nodiscard]] std::vector<Tile> tiles_of(const RunSummary& summary) const {
+    const bool tested = summary.test && std::isfinite(summary.test->at(task().main_score().key));
+    const std::optional<EvaluationSummary>& shown = tested ? summary.test : summary.dev;
+    if (!shown) return {};
+    std::vector<Tile> tiles = task().tiles(*shown);
+    for (Tile& tile : tiles) tile.note = name_of(tested ? Split::test : Split::dev);
+    return tiles;
+  }
+
+  [[nodiscard]] const Task& task() const { return *source_.task; }
+
+  // Returns null if a rank was asked to stop.
+  std::unique_ptr<Scorer> score(Split split) {
+    auto scorer = task().make_scorer(*store_, split, model_->config());
+    if (!evaluate(world_, *model_, *store_, split, *scorer)) return nullptr;
+    return scorer;
+  }
 
   Communicator& world_;
   Options options_;
@@ -275,7 +290,6 @@ class Run {
   std::string store_path_;
   std::optional<SampleStore> store_;
   std::unique_ptr<Bert> model_;
-  std::vector<int> label_map_;
   ResumePoint start_;
 };
 

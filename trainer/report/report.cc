@@ -1,8 +1,5 @@
 #include "trainer/report/report.h"
 
-#include <algorithm>
-#include <tuple>
-
 #include "base/text.h"
 #include "trainer/report/embedded.h"
 #include "trainer/report/sections.h"
@@ -10,15 +7,16 @@
 
 namespace bp::trainer {
 
-void WorstRows::add(WorstRow row) {
-  const auto worse = [](const WorstRow& a, const WorstRow& b) {
-    return std::tie(a.probability, a.sample_id) < std::tie(b.probability, b.sample_id);
-  };
-  rows_.insert(std::upper_bound(rows_.begin(), rows_.end(), row, worse), std::move(row));
-  if (rows_.size() > limit_) {
-    rows_.pop_back();
-  }
+namespace {
+
+// Returns "summary.json, metrics.jsonl and predictions.csv".
+std::string files_behind(const Report& report) {
+  std::string text = "summary.json";
+  for (const std::string& file : report.result_files) text += ", " + html(file);
+  return text + " and metrics.jsonl";
 }
+
+}  // namespace
 
 std::string render_report(const Report& report) {
   // The policy makes browsers refuse anything from other sources, which this page never requests.
@@ -30,13 +28,10 @@ std::string render_report(const Report& report) {
       "<link rel=\"icon\" href=\"data:,\">\n<title>",
       html(report.title), "</title>\n<style>\n", page_style(),
       "</style>\n</head>\n<body>\n<main>\n", heading_section(report), tiles_section(report),
-      loss_section(report), "<div class=\"pair\">\n", confusion_section(report),
-      confusions_section(report), classes_section(report), "</div>\n", worst_section(report),
-      course_section(report), "<div class=\"pair\">\n", time_section(report), hosts_section(report),
-      "</div>\n", settings_section(report),
-      "<footer>Written by bert_train. The numbers behind this page: summary.json, metrics.jsonl, "
-      "predictions.csv, classes.csv and confusion.csv beside it.</footer>\n</main>\n<script>\n",
-      page_script(), "</script>\n</body>\n</html>\n");
+      loss_section(report), report.results, course_section(report), "<div class=\"pair\">\n",
+      time_section(report), hosts_section(report), "</div>\n", settings_section(report),
+      "<footer>Written by bert_train. The numbers behind this page: ", files_behind(report),
+      " beside it.</footer>\n</main>\n<script>\n", page_script(), "</script>\n</body>\n</html>\n");
 }
 
 }  // namespace bp::trainer

@@ -10,15 +10,11 @@ namespace bp::trainer {
 
 inline constexpr int kPercent = 100;
 
-[[nodiscard]] std::string heading_section(const Report& report);     // title, and what ran where
-[[nodiscard]] std::string tiles_section(const Report& report);       // the most important numbers
-[[nodiscard]] std::string loss_section(const Report& report);        // train and dev loss
-[[nodiscard]] std::string confusion_section(const Report& report);   // matrix
-[[nodiscard]] std::string confusions_section(const Report& report);  // as a list, for many labels
-[[nodiscard]] std::string classes_section(const Report& report);     // precision, recall, F1
-[[nodiscard]] std::string worst_section(const Report& report);
-[[nodiscard]] std::string course_section(const Report& report);  // accuracy, norm, rate
-[[nodiscard]] std::string time_section(const Report& report);    // what a step's time was spent on
+[[nodiscard]] std::string heading_section(const Report& report);  // title, and what ran where
+[[nodiscard]] std::string tiles_section(const Report& report);    // the most important numbers
+[[nodiscard]] std::string loss_section(const Report& report);     // train and dev loss
+[[nodiscard]] std::string course_section(const Report& report);   // accuracy, norm, rate
+[[nodiscard]] std::string time_section(const Report& report);     // what a step's time was spent on
 [[nodiscard]] std::string hosts_section(const Report& report);
 [[nodiscard]] std::string settings_section(const Report& report);
 

@@ -49,9 +49,9 @@ TEST(WholeFileDurability, OfPredictionsHoldsAllOfThem) {
   const Scratch scratch;
   const std::string path = scratch.path("out.csv");
   FileRecording recording(scratch.path());
-  PredictionsWriter writer(path, {"bad", "good"});
-  const std::vector<float> probabilities{0.25F, 0.75F};
-  for (int i = 1; i <= 3; ++i) writer.add({i, i, 1, 1, probabilities});
+  PredictionsWriter writer(path, {"prediction"});
+  const std::vector<std::string> fields{"good"};
+  for (int i = 1; i <= 3; ++i) writer.add({i, i, fields});
   writer.finish();
   FileRecording::mark("finished");
   const std::string whole = read_file(path);

@@ -14,8 +14,8 @@
 #include "trainer/data/whole_file.h"
 #include "trainer/report/metrics.h"
 #include "trainer/report/predictions.h"
-#include "trainer/report/scores.h"
 #include "trainer/report/summary.h"
+#include "trainer/tasks/classify/scores.h"
 
 namespace bp::trainer {
 namespace {
@@ -261,26 +261,26 @@ TEST_F(Files, SummaryIsAsDocumented) {
 }
 
 TEST_F(Files, PredictionsAreAsDocumented) {
-  constexpr std::array<float, 2> kFirst = {0.25F, 0.75F};
-  constexpr std::array<float, 2> kSecond = {1.0F, 1e-9F};
-  PredictionsWriter writer(path("p.csv"), {"so, so", "said \"no\""});
-  writer.add({.sample_id = 7, .text_id = 3, .label = 0, .prediction = 1, .probabilities = kFirst});
-  writer.add({.sample_id = 9, .text_id = 3, .prediction = 0, .probabilities = kSecond});
+  const std::string first[] = {"so, so", "said \"no\"", probability_text(0.25)};
+  const std::string second[] = {"", "so, so", probability_text(1e-9)};
+  PredictionsWriter writer(path("p.csv"), {"label", "prediction", "p_so, so"});
+  writer.add({.sample_id = 7, .text_id = 3, .fields = first});
+  writer.add({.sample_id = 9, .text_id = 3, .fields = second});
   EXPECT_FALSE(std::filesystem::exists(path("p.csv")));
   writer.finish();
   EXPECT_EQ(content_of(path("p.csv")),
-            "sample_id,text_id,label,prediction,\"p_so, so\",\"p_said \"\"no\"\"\"\n"
-            "7,3,\"so, so\",\"said \"\"no\"\"\",0.250000,0.750000\n"
-            "9,3,,\"so, so\",1.000000,0.000000\n");
+            "sample_id,text_id,label,prediction,\"p_so, so\"\n"
+            "7,3,\"so, so\",\"said \"\"no\"\"\",0.250000\n"
+            "9,3,,\"so, so\",0.000000\n");
 }
 
 TEST_F(Files, PredictionsRefuseRowsOutOfOrderAndLeaveNoFile) {
   {
-    constexpr std::array<float, 2> kHalves = {0.5F, 0.5F};
-    PredictionsWriter writer(path("p.csv"), {"a", "b"});
-    writer.add({.sample_id = 4, .probabilities = kHalves});
+    const std::string fields[] = {"a", "b"};
+    PredictionsWriter writer(path("p.csv"), {"label", "prediction"});
+    writer.add({.sample_id = 4, .fields = fields});
     try {
-      writer.add({.sample_id = 4, .probabilities = kHalves});
+      writer.add({.sample_id = 4, .fields = fields});
       FAIL();
     } catch (const Error& error) {
       EXPECT_STREQ(
@@ -288,7 +288,7 @@ TEST_F(Files, PredictionsRefuseRowsOutOfOrderAndLeaveNoFile) {
           "prediction of sample 4 after that of sample 4: each sample must be added once, in "
           "order");
     }
-    EXPECT_THROW(writer.add({.sample_id = 5, .probabilities = {}}), Error);
+    EXPECT_THROW(writer.add({.sample_id = 5, .fields = {}}), Error);
   }
   EXPECT_EQ(files(), 0U);
 }

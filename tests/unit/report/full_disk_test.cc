@@ -38,10 +38,10 @@ TEST(FullDisk, PredictionsKeepTheOldFile) {
   const std::string path = scratch.write("predictions.csv", "old");
   EXPECT_THAT(error_on_full_disk(scratch, kRoom,
                                  [&] {
-                                   PredictionsWriter writer(path, {"no", "yes"});
-                                   const float probabilities[] = {0.25F, 0.75F};
+                                   PredictionsWriter writer(path, {"prediction"});
+                                   const std::string fields[] = {"yes"};
                                    for (int i = 1; i < 100; ++i) {
-                                     writer.add({i, i, 0, 1, probabilities});
+                                     writer.add({i, i, fields});
                                    }
                                    writer.finish();
                                  }),

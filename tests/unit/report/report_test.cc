@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "sample_report.h"
 #include "trainer/report/chart.h"
+#include "trainer/tasks/classify/worst_rows.h"
 
 namespace bp::trainer {
 namespace {
@@ -28,6 +29,9 @@ TEST(Report, ShowsWhatHappened) {
   EXPECT_THAT(page, HasSubstr(">612<small>93.4%</small>"));
   EXPECT_THAT(page, HasSubstr("<th scope=\"row\">neutral &lt;&amp;&gt;</th><td>0.903</td>"));
   EXPECT_THAT(page, HasSubstr("ranks 0 to 2"));
+  EXPECT_THAT(
+      page,
+      HasSubstr("this page: summary.json, predictions.csv, classes.csv and metrics.jsonl beside"));
   EXPECT_THAT(page, HasSubstr("<td>config file</td>"));
   EXPECT_THAT(page, HasSubstr("communication that nothing hid: 6.2 ms (5.9%)"));
 }

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <string>
 
+#include "trainer/tasks/classify/sections.h"
+
 namespace bp::trainer {
 namespace {
 
@@ -38,8 +40,9 @@ Metrics sample_metrics() {
   return metrics;
 }
 
-EvaluationDetail sample_evaluation() {
-  EvaluationDetail detail{.split = "test", .tally = Tally(3)};
+ClassDetail sample_evaluation() {
+  ClassDetail detail{
+      .split = "test", .labels = {"negative", "neutral <&>", "positive"}, .tally = Tally(3)};
   const int counts[3][3] = {{612, 31, 12}, {44, 540, 38}, {9, 27, 508}};
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < 3; ++j) {
@@ -87,8 +90,10 @@ Report sample_report() {
                                  {"log_loss", 0.306}}},
       .comm = {.bytes = 27'000'000'000, .seconds_exposed = 10.1}};
   report.metrics = sample_metrics();
-  report.labels = {"negative", "neutral <&>", "positive"};
-  report.evaluation = sample_evaluation();
+  report.main_score = "accuracy";
+  report.tiles = {{"Accuracy", "91.2 %", "test"}, {"Log loss", "0.306", "test"}};
+  report.results = class_sections(sample_evaluation());
+  report.result_files = {"predictions.csv", "classes.csv"};
   report.settings = {{.key = "data", .value = "examples/reviews.csv", .origin = "command line"},
                      {.key = "model", .value = "tiny", .origin = "default"},
                      {.key = "batch", .value = "32", .origin = "default"},
@@ -102,17 +107,16 @@ Report sample_report() {
 
 Report sample_report_of(int classes) {
   Report report = sample_report();
-  report.labels.clear();
-  EvaluationDetail detail{.split = "test", .tally = Tally(classes)};
+  ClassDetail detail{.split = "test", .tally = Tally(classes)};
   for (int i = 0; i < classes; ++i) {
-    report.labels.push_back("a topic of number " + std::to_string(i));
+    detail.labels.push_back("a topic of number " + std::to_string(i));
     for (int n = 0; n < 40; ++n) {
       const bool wrong = n < i % 7;
       detail.tally.add({.label = i, .prediction = wrong ? (i * 13 + n) % classes : i, .loss = 1});
     }
   }
-  detail.worst = report.evaluation->worst;
-  report.evaluation = detail;
+  detail.worst = sample_evaluation().worst;
+  report.results = class_sections(detail);
   return report;
 }
 

@@ -2,7 +2,7 @@
 // matrix and L = range(classes):
 //   matthews_corrcoef(t, p), f1_score(t, p, labels=L, average="macro", zero_division=0),
 //   classification_report(t, p, labels=L, target_names=names, digits=3, zero_division=0)
-#include "trainer/report/scores.h"
+#include "trainer/tasks/classify/scores.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,9 +16,9 @@
 
 #include "base/text.h"
 #include "bp/error.h"
-#include "trainer/report/confusions.h"
 #include "trainer/report/shown_text.h"
-#include "trainer/report/tables.h"
+#include "trainer/tasks/classify/confusions.h"
+#include "trainer/tasks/classify/tables.h"
 
 namespace bp::trainer {
 namespace {

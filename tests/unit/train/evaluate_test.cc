@@ -11,9 +11,10 @@
 
 #include "tests/support/run_ranks.h"
 #include "train_fixture.h"
-#include "trainer/commands/results.h"
 #include "trainer/data/input_error.h"
+#include "trainer/tasks/classify/class_scorer.h"
 #include "trainer/tasks/classify/classifier_head.h"
+#include "trainer/tasks/classify/classify_task.h"
 
 namespace bp::trainer {
 namespace {
@@ -33,11 +34,12 @@ class Evaluate : public test::SmallData {
       BertConfig shape = config(store, 0.1);
       shape.initializer_range = 0.5;
       const Bert model(shape, make_classifier_head, Precision::bf16, 1);
-      Evaluation evaluation = evaluate(world, model, store, Split::train, map_labels(store, model));
-      EXPECT_EQ(evaluation.tally.samples(), 120);
-      EXPECT_GT(evaluation.tally.mean_loss(), 0.0);
+      ClassScorer scorer(store, Split::train, shape.labels, map_labels(store, shape));
+      EXPECT_TRUE(evaluate(world, model, store, Split::train, scorer));
+      EXPECT_EQ(scorer.tally().samples(), 120);
+      EXPECT_GT(scorer.tally().mean_loss(), 0.0);
       const std::lock_guard lock(mutex);
-      results.push_back(std::move(evaluation.probabilities));
+      results.push_back(std::move(scorer.kept()));
     });
     for (const auto& result : results) EXPECT_EQ(result, results.front());
     return results.front();
@@ -58,15 +60,14 @@ TEST_F(Evaluate, PredictionsHaveEverySampleOnceInOrder) {
   bp::test::run_ranks(1, [&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
     const Bert model(config(store, 0.1), make_classifier_head, Precision::fp32, 1);
-    const auto map = map_labels(store, model);
-    const Evaluation evaluation = evaluate(world, model, store, Split::test, map);
-    const Scored scored{evaluation, store, Split::test, map, model.config().labels};
-    write_predictions(path("predictions.csv"), scored);
+    const auto scorer = classify_task().make_scorer(store, Split::test, model.config());
+    EXPECT_TRUE(evaluate(world, model, store, Split::test, *scorer));
+    scorer->write_predictions(path("predictions.csv"));
     std::ifstream in(path("predictions.csv"));
     const std::string text((std::istreambuf_iterator<char>(in)), {});
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 16);
     EXPECT_TRUE(text.starts_with("sample_id,text_id,label,prediction,p_no,p_yes\n"));
-    const auto worst = worst_rows(scored);
+    const auto worst = dynamic_cast<ClassScorer&>(*scorer).worst_rows();
     ASSERT_EQ(worst.size(), 5U);
     EXPECT_THAT(worst[0].text, HasSubstr("good"));
     EXPECT_LE(worst[0].probability, worst[4].probability);
@@ -77,11 +78,10 @@ TEST_F(Evaluate, LabelsAreMatchedByName) {
   const SampleStore store = SampleStore::open(store_path());
   BertConfig other = config(store, 0);
   other.labels = {"yes", "perhaps", "no"};
-  EXPECT_THAT(map_labels(store, Bert(other, make_classifier_head, Precision::fp32, 1)),
-              ElementsAre(2, 0));
+  EXPECT_THAT(map_labels(store, other), ElementsAre(2, 0));
   other.labels = {"yes", "perhaps"};
   try {
-    (void)map_labels(store, Bert(other, make_classifier_head, Precision::fp32, 1));
+    (void)map_labels(store, other);
     ADD_FAILURE();
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("label 'no', which the model lacks"));

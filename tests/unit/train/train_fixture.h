@@ -7,6 +7,7 @@
 
 #include "trainer/data/batch.h"
 #include "trainer/data/sample_store.h"
+#include "trainer/model/config.h"
 #include "trainer/options/options.h"
 
 namespace bp::trainer::test {

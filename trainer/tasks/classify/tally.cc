@@ -1,4 +1,4 @@
-#include "trainer/report/tally.h"
+#include "trainer/tasks/classify/tally.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/report/scores.h"
+#include "trainer/tasks/classify/scores.h"
 
 namespace bp::trainer {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "trainer/report/evaluation_summary.h"
-#include "trainer/report/tally.h"
+#include "trainer/tasks/classify/tally.h"
 
 namespace bp::trainer {
 

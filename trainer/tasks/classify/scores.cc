@@ -1,4 +1,4 @@
-#include "trainer/report/scores.h"
+#include "trainer/tasks/classify/scores.h"
 
 #include <cmath>
 #include <limits>

@@ -1,34 +1,26 @@
-// The sections about the model's results: heading, tiles, confusion matrix, classes, worst rows.
+#include "trainer/tasks/classify/sections.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "base/text.h"
 #include "trainer/data/numbers.h"
-#include "trainer/report/confusions.h"
-#include "trainer/report/sections.h"
 #include "trainer/report/shown_text.h"
+#include "trainer/tasks/classify/confusions.h"
 
 namespace bp::trainer {
 namespace {
 
 constexpr int kDigits = 3;
+constexpr int kPercent = 100;
 constexpr std::size_t kLongestText = 600;  // code points shown of a text
 constexpr std::size_t kLongestLabel = 24;
 
-std::string counted(std::int64_t n, const std::string& singular) {
-  return concat(with_commas(n), ' ', singular, n == 1 ? "" : "s");
-}
-
-std::string label_at(const Report& report, int index) {
+std::string label_at(const ClassDetail& detail, int index) {
   const auto place = static_cast<std::size_t>(index);
-  const std::string name = place < report.labels.size() ? report.labels[place] : concat('#', index);
+  const std::string name = place < detail.labels.size() ? detail.labels[place] : concat('#', index);
   return html(shortened(repaired_utf8(name), kLongestLabel));
-}
-
-std::string tile(const std::string& name, const std::string& value, const std::string& note = "") {
-  return concat("<div class=\"tile\"><dt>", name, "</dt><dd>", value,
-                note.empty() ? "" : concat(" <small>", note, "</small>"), "</dd></div>\n");
 }
 
 std::string class_row(const std::string& name, const ClassScores& of) {
@@ -75,49 +67,14 @@ std::string of_many(std::size_t shown, std::size_t all) {
 
 }  // namespace
 
-std::string heading_section(const Report& report) {
-  const RunSummary& run = report.summary;
-  return concat("<header><h1>", html(report.title), "</h1>\n<p class=\"quiet\">", html(run.task),
-                " with a ", html(run.model), " model, trained for ", counted(run.steps, "step"),
-                run.train.skipped > 0
-                    ? concat(", ", with_commas(run.train.skipped), " of them skipped for overflow")
-                    : "",
-                " (", brief(run.epochs), run.epochs == 1 ? " epoch" : " epochs", ") on ",
-                counted(run.world, "rank"), " on ", counted(run.hosts, "host"), ".</p></header>\n");
-}
-
-std::string tiles_section(const Report& report) {
-  const RunSummary& run = report.summary;
-  std::string tiles;
-  const bool tested = run.test && std::isfinite(run.test->at("accuracy"));
-  if (const auto& result = tested ? run.test : run.dev) {
-    const std::string split = tested ? "test" : "dev";
-    tiles += tile("Accuracy", fixed(kPercent * result->at("accuracy"), 1) + " %", split);
-    tiles += tile("Matthews correlation", fixed(result->at("mcc"), kDigits), split);
-    tiles += tile("F1, mean of classes", fixed(result->at("f1_macro"), kDigits), split);
-    tiles += tile("Log loss", fixed(result->at("log_loss"), kDigits), split);
-  }
-  const double seconds = run.train.seconds;
-  tiles += tile("Throughput", rate_text(run.train.samples_per_s), "samples/s");
-  const double exposed = seconds > 0 ? kPercent * run.comm.seconds_exposed / seconds : 0;
-  tiles += tile("Communication", fixed(exposed, 1) + " %", "of training time");
-  const std::string time =
-      std::isfinite(seconds) ? clock_text(std::chrono::seconds(std::llround(seconds))) : "?";
-  tiles += tile("Training time", time, seconds < 3600 ? "min:s" : "h:min:s");
-  return concat("<dl class=\"tiles\">\n", tiles, "</dl>\n");
-}
-
-std::string confusion_section(const Report& report) {
-  if (!report.evaluation) {
-    return "";
-  }
-  const Tally& tally = report.evaluation->tally;
+std::string confusion_section(const ClassDetail& detail) {
+  const Tally& tally = detail.tally;
   const auto classes = static_cast<std::size_t>(tally.classes());
   const std::vector<int> shown = most_confused(tally, kMostInMatrix);
   std::vector<std::vector<std::int64_t>> matrix = grouped_matrix(tally, shown);
   std::vector<std::string> names;
   for (const int k : shown) {
-    names.push_back(label_at(report, k));
+    names.push_back(label_at(detail, k));
   }
   std::string note;
   if (shown.size() < classes) {
@@ -138,7 +95,7 @@ std::string confusion_section(const Report& report) {
     rows += matrix_row({names[i], i, shown.size(), dense}, matrix[i]);
   }
   return concat("<section class=\"card", dense ? " wide" : "", "\"><h2>Confusion matrix, ",
-                html(report.evaluation->split),
+                html(detail.split),
                 " split</h2>\n<p class=\"quiet\">Rows: what is true. Columns: what was predicted. "
                 "Shares are of the row.",
                 note, "</p>\n<div class=\"scroll\" tabindex=\"0\"><table class=\"matrix",
@@ -148,12 +105,12 @@ std::string confusion_section(const Report& report) {
 }
 
 // Shows what a matrix of many labels hides. A matrix of few labels shows this itself.
-std::string confusions_section(const Report& report) {
+std::string confusions_section(const ClassDetail& detail) {
   constexpr std::size_t kFew = 6;
-  if (!report.evaluation || report.evaluation->tally.classes() <= static_cast<int>(kFew)) {
+  if (detail.tally.classes() <= static_cast<int>(kFew)) {
     return "";
   }
-  const std::vector<Confusion> all = confusions_of(report.evaluation->tally);
+  const std::vector<Confusion> all = confusions_of(detail.tally);
   if (all.empty()) {
     return "";
   }
@@ -161,8 +118,8 @@ std::string confusions_section(const Report& report) {
   std::string rows;
   for (std::size_t i = 0; i < shown; ++i) {
     rows +=
-        concat("<tr><th scope=\"row\">", label_at(report, all[i].label), "</th><td class=\"text\">",
-               label_at(report, all[i].prediction), "</td><td>", with_commas(all[i].count),
+        concat("<tr><th scope=\"row\">", label_at(detail, all[i].label), "</th><td class=\"text\">",
+               label_at(detail, all[i].prediction), "</td><td>", with_commas(all[i].count),
                "</td><td>", fixed(kPercent * all[i].share, 1), "%</td></tr>\n");
   }
   const std::string rest = shown == all.size()
@@ -170,8 +127,7 @@ std::string confusions_section(const Report& report) {
                                : concat("<p class=\"quiet\">And ",
                                         with_commas(static_cast<std::int64_t>(all.size() - shown)),
                                         " less frequent ones: confusion.csv.</p>");
-  return concat("<section class=\"card\"><h2>Most frequent confusions, ",
-                html(report.evaluation->split),
+  return concat("<section class=\"card\"><h2>Most frequent confusions, ", html(detail.split),
                 " split</h2>\n<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>"
                 "<th scope=\"col\">true</th><th scope=\"col\" class=\"text\">predicted</th>"
                 "<th scope=\"col\">samples</th><th scope=\"col\">of true</th></tr></thead>\n"
@@ -179,23 +135,19 @@ std::string confusions_section(const Report& report) {
                 rows, "</tbody></table></div>", rest, "</section>\n");
 }
 
-std::string classes_section(const Report& report) {
-  if (!report.evaluation) {
-    return "";
-  }
-  const Scores scores = scores_of(report.evaluation->tally);
+std::string classes_section(const ClassDetail& detail) {
+  const Scores scores = scores_of(detail.tally);
   const std::vector<int> shown = lowest_scores(scores, kMostInTable);
   std::string rows;
   for (const int k : shown) {
-    rows += class_row(label_at(report, k), scores.classes[static_cast<std::size_t>(k)]);
+    rows += class_row(label_at(detail, k), scores.classes[static_cast<std::size_t>(k)]);
   }
   const std::string note =
       shown.size() == scores.classes.size()
           ? ""
           : concat("<p class=\"quiet\">", of_many(shown.size(), scores.classes.size()),
                    ": those with the lowest F1. All: classes.csv.</p>\n");
-  return concat("<section class=\"card\"><h2>Classes, ", html(report.evaluation->split),
-                " split</h2>\n", note,
+  return concat("<section class=\"card\"><h2>Classes, ", html(detail.split), " split</h2>\n", note,
                 "<div class=\"scroll tall\" tabindex=\"0\"><table><thead><tr>"
                 "<th scope=\"col\">label</th><th scope=\"col\">precision</th>"
                 "<th scope=\"col\">recall</th><th scope=\"col\">F1</th>"
@@ -204,23 +156,28 @@ std::string classes_section(const Report& report) {
                 class_row("weighted mean", scores.weighted), "</tfoot></table></div></section>\n");
 }
 
-std::string worst_section(const Report& report) {
-  if (!report.evaluation || report.evaluation->worst.empty()) {
+std::string worst_section(const ClassDetail& detail) {
+  if (detail.worst.empty()) {
     return "";
   }
   std::string rows;
-  for (const WorstRow& row : report.evaluation->worst) {
+  for (const WorstRow& row : detail.worst) {
     rows += concat("<li><blockquote>", html(shortened(repaired_utf8(row.text), kLongestText)),
-                   "</blockquote><p>is <b>", label_at(report, row.label), "</b>, predicted <b>",
-                   label_at(report, row.prediction), "</b>. Probability of the true label ",
+                   "</blockquote><p>is <b>", label_at(detail, row.label), "</b>, predicted <b>",
+                   label_at(detail, row.prediction), "</b>. Probability of the true label ",
                    brief(row.probability), ", loss ", fixed(-std::log(row.probability), 2),
                    ". <span class=\"quiet\">text ", row.text_id, ", sample ", row.sample_id,
                    "</span></p></li>\n");
   }
-  return concat("<section class=\"card\"><h2>Worst rows, ", html(report.evaluation->split),
+  return concat("<section class=\"card\"><h2>Worst rows, ", html(detail.split),
                 " split</h2>\n<p class=\"quiet\">Those with the highest loss. Often they show "
                 "what is wrong with the data.</p>\n<ol class=\"rows\">\n",
                 rows, "</ol></section>\n");
+}
+
+std::string class_sections(const ClassDetail& detail) {
+  return concat("<div class=\"pair\">\n", confusion_section(detail), confusions_section(detail),
+                classes_section(detail), "</div>\n", worst_section(detail));
 }
 
 }  // namespace bp::trainer

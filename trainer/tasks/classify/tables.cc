@@ -1,4 +1,4 @@
-#include "trainer/report/tables.h"
+#include "trainer/tasks/classify/tables.h"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "trainer/data/numbers.h"
-#include "trainer/report/confusions.h"
 #include "trainer/report/shown_text.h"
+#include "trainer/tasks/classify/confusions.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/report/confusions.h"
+#include "trainer/tasks/classify/confusions.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,0 +1,51 @@
+// The first sections of the report: the title, and the most important numbers.
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+
+#include "base/text.h"
+#include "trainer/data/numbers.h"
+#include "trainer/report/sections.h"
+#include "trainer/report/shown_text.h"
+
+namespace bp::trainer {
+namespace {
+
+std::string counted(std::int64_t n, const std::string& singular) {
+  return concat(with_commas(n), ' ', singular, n == 1 ? "" : "s");
+}
+
+std::string shown(const Tile& tile) {
+  return concat("<div class=\"tile\"><dt>", html(tile.name), "</dt><dd>", html(tile.value),
+                tile.note.empty() ? "" : concat(" <small>", html(tile.note), "</small>"),
+                "</dd></div>\n");
+}
+
+}  // namespace
+
+std::string heading_section(const Report& report) {
+  const RunSummary& run = report.summary;
+  return concat("<header><h1>", html(report.title), "</h1>\n<p class=\"quiet\">", html(run.task),
+                " with a ", html(run.model), " model, trained for ", counted(run.steps, "step"),
+                run.train.skipped > 0
+                    ? concat(", ", with_commas(run.train.skipped), " of them skipped for overflow")
+                    : "",
+                " (", brief(run.epochs), run.epochs == 1 ? " epoch" : " epochs", ") on ",
+                counted(run.world, "rank"), " on ", counted(run.hosts, "host"), ".</p></header>\n");
+}
+
+std::string tiles_section(const Report& report) {
+  const RunSummary& run = report.summary;
+  const double seconds = run.train.seconds;
+  const double exposed = seconds > 0 ? kPercent * run.comm.seconds_exposed / seconds : 0;
+  const std::string time =
+      std::isfinite(seconds) ? clock_text(std::chrono::seconds(std::llround(seconds))) : "?";
+  std::string tiles;
+  for (const Tile& tile : report.tiles) tiles += shown(tile);
+  tiles += shown({"Throughput", rate_text(run.train.samples_per_s), "samples/s"});
+  tiles += shown({"Communication", fixed(exposed, 1) + " %", "of training time"});
+  tiles += shown({"Training time", time, seconds < 3600 ? "min:s" : "h:min:s"});
+  return concat("<dl class=\"tiles\">\n", tiles, "</dl>\n");
+}
+
+}  // namespace bp::trainer

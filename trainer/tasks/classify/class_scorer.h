@@ -1,0 +1,60 @@
+// Scores a classifier on a split: probabilities of each sample, a confusion matrix, and what is
+// shown of them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trainer/tasks/classify/tally.h"
+#include "trainer/tasks/classify/worst_rows.h"
+#include "trainer/tasks/task.h"
+
+namespace bp::trainer {
+
+class ClassScorer : public Scorer {
+ public:
+  // `labels`: the model's; `label_map`: the model's class of each of the store's labels.
+  ClassScorer(const SampleStore& store,
+              Split split,
+              std::vector<std::string> labels,
+              std::vector<int> label_map);
+
+  // outputs: logits, [rows, labels].
+  void add(const Batch& block, const at::Tensor& outputs) override;
+  [[nodiscard]] std::span<std::int64_t> counts() override { return tally_.values(); }
+  // Probabilities, [samples, labels].
+  [[nodiscard]] std::vector<float>& kept() override { return probabilities_; }
+
+  [[nodiscard]] EvaluationSummary summary() const override;
+  void write_predictions(const std::string& path) const override;
+  [[nodiscard]] std::vector<std::string> lines(const std::string& name,
+                                               const std::string& predictions) const override;
+  [[nodiscard]] std::string sections() const override;
+  [[nodiscard]] std::vector<ResultFile> files() const override;
+
+  [[nodiscard]] const Tally& tally() const { return tally_; }
+  [[nodiscard]] std::vector<WorstRow> worst_rows() const;
+
+ private:
+  struct Scored {
+    const Sample& sample;
+    int label = -1;  // the true class; -1: the sample has none
+    int prediction = 0;
+    std::span<const float> probabilities;
+  };
+  // In the store's order.
+  void for_each(const std::function<void(const Scored&)>& body) const;
+  [[nodiscard]] int class_of(std::int64_t label) const;
+
+  const SampleStore& store_;
+  Split split_;
+  std::vector<std::string> labels_;
+  std::vector<int> label_map_;
+  Tally tally_;
+  std::vector<float> probabilities_;
+};
+
+}  // namespace bp::trainer

@@ -1,0 +1,88 @@
+#include "trainer/tasks/classify/classify_task.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/label_set.h"
+#include "trainer/report/shown_text.h"
+#include "trainer/tasks/classify/class_scorer.h"
+#include "trainer/tasks/classify/classifier_head.h"
+#include "trainer/tasks/classify/scores.h"
+
+namespace bp::trainer {
+namespace {
+
+class ClassifyTask : public Task {
+ public:
+  [[nodiscard]] std::string name() const override { return "classify"; }
+  [[nodiscard]] HeadMaker head() const override { return make_classifier_head; }
+  [[nodiscard]] MainScore main_score() const override { return {"accuracy", true}; }
+
+  [[nodiscard]] std::vector<Tile> tiles(const EvaluationSummary& summary) const override {
+    constexpr int kPercent = 100;
+    constexpr int kDigits = 3;
+    return {{"Accuracy", fixed(kPercent * summary.at("accuracy"), 1) + " %"},
+            {"Matthews correlation", fixed(summary.at("mcc"), kDigits)},
+            {"F1, mean of classes", fixed(summary.at("f1_macro"), kDigits)},
+            {"Log loss", fixed(summary.at("log_loss"), kDigits)}};
+  }
+
+  void configure(BertConfig& config, const SampleStore& store) const override {
+    if (store.labels().size() < 2) {
+      throw InputError(65,
+                       concat("all samples have the same label, '", store.labels().front(), "'"),
+                       "there is nothing to learn; is --label the right column?");
+    }
+    config.labels = store.labels();
+  }
+
+  [[nodiscard]] std::string describe(const BertConfig& config) const override {
+    return concat(config.labels.size(), " labels");
+  }
+
+  [[nodiscard]] TakenWeights taken_weights(const BertConfig& stored,
+                                           const BertConfig& wanted) const override {
+    TakenWeights taken{.optional = {"classifier.", "bert.pooler."}};
+    if (stored.labels != wanted.labels) {
+      taken.replaced = {"classifier."};
+      if (!stored.labels.empty()) taken.reason = "the model's labels are not the data's";
+    }
+    return taken;
+  }
+
+  void require_trained(const BertConfig& config, const std::string& model) const override {
+    if (!config.labels.empty()) return;
+    throw InputError(65, concat(model, "/config.json names no labels (id2label)"),
+                     "only a model for classification can be scored");
+  }
+
+  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const SampleStore& store,
+                                                    Split split,
+                                                    const BertConfig& config) const override {
+    return std::make_unique<ClassScorer>(store, split, config.labels, map_labels(store, config));
+  }
+};
+
+}  // namespace
+
+const Task& classify_task() {
+  static const ClassifyTask kTask;
+  return kTask;
+}
+
+std::vector<int> map_labels(const SampleStore& store, const BertConfig& config) {
+  const std::vector<std::string>& known = config.labels;
+  std::vector<int> map;
+  for (const std::string& label : store.labels()) {
+    const auto found = std::find(known.begin(), known.end(), label);
+    if (found == known.end()) {
+      throw InputError(65, concat("the data has the label '", label, "', which the model lacks"),
+                       concat("the model's labels are ", shown_labels(known)));
+    }
+    map.push_back(static_cast<int>(found - known.begin()));
+  }
+  return map;
+}
+
+}  // namespace bp::trainer

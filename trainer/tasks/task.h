@@ -1,0 +1,92 @@
+// What a model is trained for. A task has its folder below this one, and nothing outside it knows
+// what a model of the task predicts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trainer/data/batch.h"
+#include "trainer/data/sample_store.h"
+#include "trainer/model/config.h"
+#include "trainer/model/head.h"
+#include "trainer/report/evaluation_summary.h"
+#include "trainer/report/report.h"
+
+namespace bp::trainer {
+
+// A file with results, in the run's folder.
+struct ResultFile {
+  std::string name = {};  // "classes.csv"
+  std::string content = {};
+  bool mentioned = false;  // the terminal names the file, because it does not show its content
+};
+
+// Adds up the results of one split on one rank. After evaluate(), which adds up the ranks', each
+// rank's object has the results of the whole split.
+class Scorer {
+ public:
+  virtual ~Scorer() = default;
+
+  // Adds a block of samples with the head's outputs for it. Called once for each block of this
+  // rank's share of the split, in the store's order.
+  virtual void add(const Batch& block, const at::Tensor& outputs) = 0;
+  // The counts that ranks sum in place. They are integers, so that the result is the same for any
+  // number and order of ranks.
+  [[nodiscard]] virtual std::span<std::int64_t> counts() = 0;
+  // What is kept of each sample, in the store's order. evaluate() replaces it by that of all ranks.
+  [[nodiscard]] virtual std::vector<float>& kept() = 0;
+
+  // Of the whole split. All scores are NaN if no sample had a true answer to compare with.
+  [[nodiscard]] virtual EvaluationSummary summary() const = 0;
+  // Writes predictions.csv: every sample of the split once, in the store's order. Throws io.
+  virtual void write_predictions(const std::string& path) const = 0;
+  // Returns the lines for the terminal. `name`: what was scored, as the terminal calls it ("test");
+  // `predictions`: the file that holds them, or empty.
+  [[nodiscard]] virtual std::vector<std::string> lines(const std::string& name,
+                                                       const std::string& predictions) const = 0;
+  // Return the sections of report.html, and the files besides predictions.csv; nothing if no sample
+  // had a true answer.
+  [[nodiscard]] virtual std::string sections() const = 0;
+  [[nodiscard]] virtual std::vector<ResultFile> files() const = 0;
+};
+
+// Threads: any number of threads may use it at once.
+class Task {
+ public:
+  virtual ~Task() = default;
+
+  [[nodiscard]] virtual std::string name() const = 0;  // "classify"
+  [[nodiscard]] virtual HeadMaker head() const = 0;
+  [[nodiscard]] virtual MainScore main_score() const = 0;
+  // The most important numbers of an evaluation, for the report.
+  [[nodiscard]] virtual std::vector<Tile> tiles(const EvaluationSummary& summary) const = 0;
+
+  // Completes the configuration of a model that is to be trained on the store. Throws InputError
+  // (65) if the store has nothing to learn.
+  virtual void configure(BertConfig& config, const SampleStore& store) const = 0;
+  // Returns what a model with this configuration predicts: "2 labels".
+  [[nodiscard]] virtual std::string describe(const BertConfig& config) const = 0;
+  // How a model with the configuration `wanted` takes over weights of one with `stored`.
+  struct TakenWeights {
+    // Prefixes of the names of weights that may be missing in a file, and then are newly drawn.
+    std::vector<std::string> optional = {};
+    // Prefixes of those that are newly drawn in any case, and why.
+    std::vector<std::string> replaced = {};
+    std::string reason = {};  // "the model's labels are not the data's"; empty: nothing to say
+  };
+  [[nodiscard]] virtual TakenWeights taken_weights(const BertConfig& stored,
+                                                   const BertConfig& wanted) const = 0;
+  // Throws InputError (65), naming the model, if a model with this configuration cannot be scored.
+  virtual void require_trained(const BertConfig& config, const std::string& model) const = 0;
+
+  // Returns a Scorer without samples for a split of the store and a model with this configuration;
+  // both must outlive it. Throws InputError (65) if the model cannot score this store.
+  [[nodiscard]] virtual std::unique_ptr<Scorer> make_scorer(const SampleStore& store,
+                                                            Split split,
+                                                            const BertConfig& config) const = 0;
+};
+
+}  // namespace bp::trainer
