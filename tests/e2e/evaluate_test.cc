@@ -50,6 +50,7 @@ TEST_F(EvaluateRun, TheRunsOwnSplitsNeedNoStoreAndLeaveNone) {
   EXPECT_THAT(line("r data.csv", "data.csv: "), EndsWith(", 300 samples"));
   EXPECT_THAT(line("r --on train", "train: "), EndsWith(", 240 samples"));
   EXPECT_THAT(line("r/checkpoints/best", "test: "), EndsWith(", 30 samples"));
+  EXPECT_EQ(line("r --checkpoint best", "test: "), line("r/checkpoints/best", "test: "));
 
   std::filesystem::rename(path("data.sqlite"), path("away"));
   const auto before = names();

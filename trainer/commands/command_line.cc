@@ -165,6 +165,9 @@ void add_evaluate_options(OptionSet& set, Options& options) {
   set.text({"on", "Split of the run's data or of a store to score",
             "test, or dev where there is no test", "train|dev|test"},
            options.on);
+  set.text({"checkpoint", "Checkpoint of RUN to score: best, latest, step-N, or a folder",
+            "RUN's model, or latest without one", "NAME"},
+           options.checkpoint);
   set.path({"out", "File for predictions", "none", "FILE"}, options.out);
 }
 

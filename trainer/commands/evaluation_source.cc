@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
@@ -49,16 +50,52 @@ bool typed_in(const Options& typed, const std::string& key) {
   });
 }
 
+// "it has best, latest, step-30 and step-60", or the nearest name.
+std::string hint_for_checkpoint(const std::string& checkpoint, const std::string& checkpoints) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(checkpoints, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with('.')) names.push_back(name);
+  }
+  if (names.empty()) return "the run has no checkpoint; leave out --checkpoint to score its model";
+  if (const std::string nearest = nearest_name(checkpoint, names); !nearest.empty()) {
+    return concat("did you mean '", nearest, "'?");
+  }
+  std::ranges::sort(names);
+  std::string text = "it has " + names.front();
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    text += (i + 1 == names.size() ? " and " : ", ") + names[i];
+  }
+  return text;
+}
+
+// Returns the folder of a checkpoint of the run `source`.
+std::string checkpoint_of(const std::string& source, const std::string& checkpoint) {
+  if (!path_exists(source + "/config.yaml")) {
+    throw InputError(2, concat("--checkpoint: ", source, " is not a run's folder"),
+                     "bert_train eval RUN --checkpoint best; without --checkpoint, RUN may be any "
+                     "model's folder");
+  }
+  const std::string checkpoints = source + "/checkpoints";
+  for (const std::string& folder : {concat(checkpoints, "/", checkpoint), checkpoint}) {
+    if (path_exists(folder + "/config.json")) return folder;
+  }
+  throw InputError(2, concat("--checkpoint: ", source, " has no checkpoint '", checkpoint, "'"),
+                   hint_for_checkpoint(checkpoint, checkpoints));
+}
+
 }  // namespace
 
-EvaluationSource find_evaluation_source(const std::string& source) {
+EvaluationSource find_evaluation_source(const std::string& source, const std::string& checkpoint) {
+  if (!checkpoint.empty()) return {checkpoint_of(source, checkpoint), source};
   const std::string model = model_folder(source);
   if (model != source) return {model, path_exists(source + "/config.yaml") ? source : ""};
   return {model, run_around(source)};
 }
 
 EvaluationPlan plan_evaluation(const Options& typed) {
-  EvaluationPlan plan{find_evaluation_source(typed.source), typed.data};
+  EvaluationPlan plan{find_evaluation_source(typed.source, typed.checkpoint), typed.data};
   const std::vector<Setting> settings = settings_of_run(plan.source.run);
   const std::string run_data = value_of(settings, "data");
   const auto given = [&](const char* key) { return typed_in(typed, key); };

@@ -53,7 +53,8 @@ struct Options {
   bool own = false;             // the run's own data is scored, as it was split for training
   bool store_is_typed = false;  // prepare.store is from the command line, not the run's
   std::string on;   // "train", "dev" or "test"; empty: test, or dev where there is no test
-  std::string out;  // a file for predictions; empty: none
+  std::string checkpoint;  // of the run in `source`: its name or folder; empty: the run's model
+  std::string out;         // a file for predictions; empty: none
 
   std::vector<std::string> arguments;  // as typed, to print them again
   // Every option of the action as text, with its origin, for config.yaml and the report.

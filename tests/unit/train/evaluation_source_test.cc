@@ -128,6 +128,35 @@ TEST_F(EvaluationSourceTest, AnUnfinishedRunHasTheModelOfItsLastCheckpoint) {
   EXPECT_EQ(source.run, path("run"));
 }
 
+TEST_F(EvaluationSourceTest, ACheckpointOfARunIsScoredOnTheRunsData) {
+  std::filesystem::create_directory_symlink("step-8", path("run/checkpoints/best"));
+  for (const std::string& name :
+       {std::string("best"), std::string("step-8"), path("run/checkpoints/step-8")}) {
+    SCOPED_TRACE(name);
+    const Options o = parsed({path("run"), "--checkpoint", name});
+    EXPECT_TRUE(same(o.scored, path("run/checkpoints/step-8")));
+    EXPECT_EQ(o.scored_run, path("run"));
+    EXPECT_TRUE(o.own);
+    EXPECT_EQ(o.data, path("data.csv"));
+    EXPECT_EQ(o.prepare.vocabulary, o.scored + "/vocab.txt");
+  }
+}
+
+TEST_F(EvaluationSourceTest, ACheckpointThatDoesNotExistIsRefusedWithThoseThatDo) {
+  std::filesystem::create_directory_symlink("step-8", path("run/checkpoints/best"));
+  const auto refusal = [&](const std::string& source, const std::string& name) {
+    return input_refusal([&] { (void)parsed({path(source), "--checkpoint", name}); });
+  };
+  EXPECT_EQ(refusal("run", "bets"), concat("2: --checkpoint: ", path("run"),
+                                           " has no checkpoint 'bets' | did you mean 'best'?"));
+  EXPECT_EQ(refusal("run", "the one of yesterday"),
+            concat("2: --checkpoint: ", path("run"),
+                   " has no checkpoint 'the one of yesterday' | it has best and step-8"));
+  EXPECT_THAT(refusal("model", "best"), HasSubstr(path("model") + " is not a run's folder"));
+  std::filesystem::remove_all(path("run/checkpoints"));
+  EXPECT_THAT(refusal("run", "best"), HasSubstr("the run has no checkpoint; leave out"));
+}
+
 TEST_F(EvaluationSourceTest, AnyOtherModelBelongsToNoRun) {
   const Options o = parsed({path("model"), path("other.csv")});
   EXPECT_EQ(o.scored_run, "");
