@@ -20,6 +20,7 @@
 #include "bp/torch/distributed_optimizer.h"
 #include "trainer/model/bert.h"
 #include "trainer/optim/adamw.h"
+#include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {
@@ -39,7 +40,7 @@ BertConfig minilm() {
   config.layers = 6;
   config.heads = 12;
   config.intermediate = 1536;
-  config.labels = {"negative", "positive"};
+  config.head = head_of({.labels = {"negative", "positive"}});
   return config;
 }
 

@@ -1,8 +1,10 @@
-// A model's config.json. Each accepted field must be the same after it is written and read again.
+// A model's config.json. Each accepted field must be the same after it is written and read again,
+// and so must the part of a classifier's head.
 #include <cstdlib>
 
 #include "fuzz.h"
 #include "trainer/model/config.h"
+#include "trainer/tasks/classify/class_config.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace bp::trainer;
@@ -10,6 +12,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const BertConfig config = parse_config(bp::test::text_of(data, size));
     const auto again = bp::test::read_own([&] { return parse_config(config_json(config)); });
     if (again != config) std::abort();
+    ClassConfig own = class_config_of(config);
+    BertConfig written = config;
+    written.head = head_of(own);
+    if (bp::test::read_own([&] { return class_config_of(written); }) != own) std::abort();
   });
   return 0;
 }

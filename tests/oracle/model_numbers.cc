@@ -24,6 +24,7 @@
 #include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
 #include "trainer/optim/adamw.h"
+#include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {
@@ -73,8 +74,10 @@ Batch batch_of(const Tensors& in, std::int64_t begin, std::int64_t end) {
 std::unique_ptr<Bert> model_of(const ModelSource& source, std::int64_t labels) {
   BertConfig config = source.config;
   config.hidden_dropout = config.attention_dropout = 0;
-  config.classifier_dropout.reset();
-  config.labels.resize(static_cast<std::size_t>(labels));
+  ClassConfig own{class_config_of(config).labels};
+  own.labels.resize(static_cast<std::size_t>(labels));
+  for (std::size_t i = 0; i < own.labels.size(); ++i) own.labels[i] = concat("label ", i);
+  config.head = head_of(own);
   auto model = std::make_unique<Bert>(config, make_classifier_head, Precision::fp32, 1);
   for (const std::string& name : load_weights(*model, source.weights).missing) {
     if (!name.starts_with("classifier.")) throw std::runtime_error("no " + name);
@@ -83,7 +86,7 @@ std::unique_ptr<Bert> model_of(const ModelSource& source, std::int64_t labels) {
 }
 
 Tensors evaluate(const ModelSource& source, const Tensors& in) {
-  const auto labels = static_cast<std::int64_t>(source.config.labels.size());
+  const auto labels = static_cast<std::int64_t>(class_config_of(source.config).labels.size());
   const auto model = model_of(source, std::max<std::int64_t>(labels, 1));
   const Batch batch = batch_of(in, 0, in.at("ids").size(0));
   Tensors out = {{"hidden", model->hidden_states(batch).contiguous()},

@@ -13,6 +13,7 @@
 #include "trainer/model/bert.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
+#include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {
@@ -226,7 +227,7 @@ TEST_F(Golden, ResultsDoNotDependOnThreads) {
 TEST(Model, InitialWeightsAreNormalAsConfigured) {
   BertConfig config = preset("tiny").value();
   config.vocabulary = 1000;
-  config.labels = {"a", "b"};
+  config.head = head_of({.labels = {"a", "b"}});
   const Bert model(config, make_classifier_head, Precision::fp32, 3);
   const Bert same(config, make_classifier_head, Precision::bf16, 3);
   const Bert other(config, make_classifier_head, Precision::fp32, 4);
@@ -255,7 +256,7 @@ TEST(Model, RefusesUnsupportedConfigs) {
   BertConfig config = preset("tiny").value();
   EXPECT_THROW(Bert(config, make_classifier_head, Precision::fp32, 1),
                Error);  // the config has no labels
-  config.labels = {"a", "b"};
+  config.head = head_of({.labels = {"a", "b"}});
   config.vocabulary = 10;
   config.positions = 4;
   Bert model(config, make_classifier_head, Precision::fp32, 1);

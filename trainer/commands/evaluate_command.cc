@@ -60,7 +60,7 @@ int run_evaluate(Communicator& world, const Options& options) {
   const auto model = load_model(source);
   Options on_data = options;
   on_data.prepare.lower_case = source.tokenizer.lower_case;
-  if (options.whole) on_data.prepare.labels = model->config().labels;
+  if (options.whole) on_data.prepare.labels = source.task->answers(model->config());
   const SampleStore store = open_evaluation_data(world, on_data, say);
   check_samples(store, source);
   const Split split = chosen_split(options.on, store);

@@ -122,7 +122,13 @@ ModelSource find_model(const std::string& model) {
   source.weights = find_weights(model);
   source.vocabulary = existing("/vocab.txt");
   as_input_error([&] {
-    source.config = read_config(model + "/config.json");
+    const std::string config = model + "/config.json";
+    source.config = read_config(config);
+    try {
+      source.task->check(source.config);
+    } catch (const Error& error) {
+      throw Error(error.code(), concat(config, ": ", error.what()));
+    }
     const std::string tokenizer = existing("/tokenizer_config.json");
     if (!tokenizer.empty()) source.tokenizer = read_tokenizer_config(tokenizer);
     // Errors show before the data is prepared.
@@ -173,15 +179,15 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
                                  const SampleStore& store,
                                  const Say& say) {
   BertConfig config = source.config;
+  if (options.dropout >= 0) {
+    config.hidden_dropout = options.dropout;
+    config.attention_dropout = options.dropout;
+    config.head.clear();  // with the head's own dropout
+  }
   source.task->configure(config, store);
   check_samples(store, source);
   if (!source.pretrained()) config.vocabulary = static_cast<int>(store.vocabulary().size());
   config.pad_id = store.pad_id();
-  if (options.dropout >= 0) {
-    config.hidden_dropout = options.dropout;
-    config.attention_dropout = options.dropout;
-    config.classifier_dropout.reset();
-  }
   auto model = std::make_unique<Bert>(std::move(config), source.task->head(), options.precision,
                                       options.seed);
   if (!source.pretrained()) return model;

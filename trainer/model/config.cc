@@ -13,14 +13,15 @@ namespace {
 
 constexpr double kMaxParameters = 0x1p33;
 
-// The number of weights and biases. In floating point, because the sizes in a file may be anything.
+// The number of weights and biases, without the head's. In floating point, because the sizes in a
+// file may be anything.
 double parameters_of(const BertConfig& c) {
   const double hidden = c.hidden;
   const double layer =
       4 * hidden * hidden + 2 * hidden * c.intermediate + 9 * hidden + c.intermediate;
   const double embeddings = double{2} + c.vocabulary + c.positions + c.token_types;
-  const double head = (hidden + 1) * (hidden + static_cast<double>(c.labels.size()));
-  return embeddings * hidden + c.layers * layer + head;
+  const double pooler = (hidden + 1) * hidden;
+  return embeddings * hidden + c.layers * layer + pooler;
 }
 
 }  // namespace
@@ -82,7 +83,6 @@ void check(const BertConfig& c) {
   };
   share(c.hidden_dropout, "hidden_dropout_prob");
   share(c.attention_dropout, "attention_probs_dropout_prob");
-  share(c.classifier_dropout.value_or(0), "classifier_dropout");
   if (!(c.norm_epsilon > 0)) {
     refuse(concat("layer_norm_eps is ", c.norm_epsilon, "; it must be above 0"));
   }

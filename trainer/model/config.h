@@ -1,7 +1,7 @@
 // The configuration of a BERT, as in Hugging Face's config.json. Does not use LibTorch.
 #pragma once
 
-#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,9 +21,10 @@ struct BertConfig {
   double norm_epsilon = 1e-12;
   double hidden_dropout = 0.1;
   double attention_dropout = 0.1;
-  std::optional<double> classifier_dropout;  // unset: the same as hidden_dropout
   double initializer_range = 0.02;
-  std::vector<std::string> labels;  // of the classification head; index = id
+  // The keys that belong to the head, which the encoder does not know, with their values as JSON:
+  // {"problem_type", "\"regression\""}. No value holds lists or objects in others.
+  std::map<std::string, std::string> head;
   bool operator==(const BertConfig&) const = default;
 };
 
@@ -38,16 +39,15 @@ struct BertConfig {
 // 2^33 parameters.
 void check(const BertConfig& config);
 
-// Reads a BERT's config.json. Ignores unknown keys. Absent keys keep BERT's defaults, except the
-// sizes, which are required. Labels come from id2label, else from label2id. Throws
-// invalid_argument, naming `path`, for broken JSON, invalid values, and models that bp does not
-// have (another model_type, an activation other than "gelu", relative positions, decoders,
-// quantised or pruned models); throws io if the file cannot be read.
+// Reads a BERT's config.json. Other keys go into `head`. Absent keys keep BERT's defaults, except
+// the sizes, which are required. Throws invalid_argument, naming `path`, for broken JSON, invalid
+// values, and models that bp does not have (another model_type, an activation other than "gelu",
+// relative positions, decoders, quantised or pruned models); throws io if the file cannot be read.
 [[nodiscard]] BertConfig read_config(const std::string& path);
 // Parses the file's text; errors do not name the file.
 [[nodiscard]] BertConfig parse_config(const std::string& text);
 
-// Returns the text of config.json for BertForSequenceClassification.
+// Returns the text of config.json.
 [[nodiscard]] std::string config_json(const BertConfig& config);
 
 }  // namespace bp::trainer

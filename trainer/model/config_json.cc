@@ -1,5 +1,9 @@
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "base/refuse.h"
 #include "base/text.h"
@@ -10,7 +14,6 @@
 namespace bp::trainer {
 namespace {
 
-constexpr std::size_t kMaxLabels = 100'000;
 constexpr int kMaxInt = std::numeric_limits<int>::max();
 
 [[noreturn]] void refuse_value(const char* key, const Json& value, const char* wanted) {
@@ -54,51 +57,41 @@ void never(const Json& json, const char* key) {
   if (!is_off) refuse(concat(key, " is set, but bp does not support such models"));
 }
 
-// Reads {"0": "bad", "1": "good"}, in any order.
-std::vector<std::string> labels_by_id(const Json& names) {
-  std::vector<std::string> labels;
-  for (std::size_t id = 0; id < names.size(); ++id) {
-    const auto name = names.find(std::to_string(id));
-    if (name == names.end()) refuse(concat("id2label has no label ", id));
-    if (!name->is_string()) refuse(concat("id2label's ", id, " is ", shown(*name), ", not a name"));
-    labels.push_back(name->get<std::string>());
-  }
-  return labels;
+Json encoder_json(const BertConfig& config) {
+  return {{"attention_probs_dropout_prob", config.attention_dropout},
+          {"gradient_checkpointing", false},
+          {"hidden_act", "gelu"},
+          {"hidden_dropout_prob", config.hidden_dropout},
+          {"hidden_size", config.hidden},
+          {"initializer_range", config.initializer_range},
+          {"intermediate_size", config.intermediate},
+          {"layer_norm_eps", config.norm_epsilon},
+          {"max_position_embeddings", config.positions},
+          {"model_type", "bert"},
+          {"num_attention_heads", config.heads},
+          {"num_hidden_layers", config.layers},
+          {"pad_token_id", config.pad_id},
+          {"position_embedding_type", "absolute"},
+          {"type_vocab_size", config.token_types},
+          {"use_cache", true},
+          {"vocab_size", config.vocabulary}};
 }
 
-// Reads {"bad": 0, "good": 1}, in any order.
-std::vector<std::string> labels_by_name(const Json& ids) {
-  std::vector<std::string> labels(ids.size());
-  std::vector<bool> seen(ids.size(), false);
-  for (const auto& [name, id] : ids.items()) {
-    const bool fits = id.is_number_unsigned() && id.get<std::uint64_t>() < labels.size() &&
-                      !seen[id.get<std::size_t>()];
-    if (!fits) {
-      refuse(concat("label2id gives ", in_quotes(name), " the number ", shown(id),
-                    "; each of 0 to ", ids.size() - 1, " must occur once"));
-    }
-    labels[id.get<std::size_t>()] = name;
-    seen[id.get<std::size_t>()] = true;
-  }
-  return labels;
+// Returns false for lists and objects in lists or objects, which no head has. They could be nested
+// so deeply that dump() runs out of stack.
+bool is_flat(const Json& value) {
+  return std::ranges::none_of(value, [](const Json& part) { return part.is_structured(); });
 }
 
-std::vector<std::string> labels_of(const Json& json) {
-  const Json& by_id = find(json, "id2label");
-  const Json& by_name = find(json, "label2id");
-  for (const Json* map : {&by_id, &by_name}) {
-    if (!map->is_null() && !map->is_object()) refuse("id2label or label2id is not an object");
-    if (map->size() > kMaxLabels) {
-      refuse(concat("it has ", map->size(), " labels; the largest number that bp supports is ",
-                    kMaxLabels));
-    }
-  }
-  std::vector<std::string> labels = by_id.empty() ? labels_by_name(by_name) : labels_by_id(by_id);
-  std::vector<std::string> sorted = labels;
-  std::sort(sorted.begin(), sorted.end());
-  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end()) refuse(concat("two labels are called ", in_quotes(*twice)));
-  return labels;
+// The keys that config_json() writes for the encoder.
+const std::set<std::string>& encoder_keys() {
+  static const std::set<std::string> kKeys = [] {
+    std::set<std::string> keys;
+    const Json json = encoder_json({});
+    for (const auto& [key, value] : json.items()) keys.insert(key);
+    return keys;
+  }();
+  return kKeys;
 }
 
 }  // namespace
@@ -125,10 +118,9 @@ BertConfig parse_config(const std::string& text) {
   take(json, "hidden_dropout_prob", config.hidden_dropout);
   take(json, "attention_probs_dropout_prob", config.attention_dropout);
   take(json, "initializer_range", config.initializer_range);
-  double classifier_dropout = -1;
-  take(json, "classifier_dropout", classifier_dropout);
-  if (!find(json, "classifier_dropout").is_null()) config.classifier_dropout = classifier_dropout;
-  config.labels = labels_of(json);
+  for (const auto& [key, value] : json.items()) {
+    if (!encoder_keys().contains(key) && is_flat(value)) config.head.emplace(key, value.dump());
+  }
   check(config);
   return config;
 }
@@ -143,35 +135,14 @@ BertConfig read_config(const std::string& path) {
   }
 }
 
+// Sorts the keys, but keeps the order inside the head's values.
 std::string config_json(const BertConfig& config) {
+  std::map<std::string, nlohmann::ordered_json> sorted;
+  const Json encoder = encoder_json(config);
+  for (const auto& [key, value] : encoder.items()) sorted[key] = value;
+  for (const auto& [key, value] : config.head) sorted[key] = nlohmann::ordered_json::parse(value);
   nlohmann::ordered_json json;
-  json["architectures"] = {"BertForSequenceClassification"};
-  json["attention_probs_dropout_prob"] = config.attention_dropout;
-  json["classifier_dropout"] =
-      config.classifier_dropout ? Json(*config.classifier_dropout) : Json(nullptr);
-  json["gradient_checkpointing"] = false;
-  json["hidden_act"] = "gelu";
-  json["hidden_dropout_prob"] = config.hidden_dropout;
-  json["hidden_size"] = config.hidden;
-  json["id2label"] = Json::object();
-  json["initializer_range"] = config.initializer_range;
-  json["intermediate_size"] = config.intermediate;
-  json["label2id"] = Json::object();
-  for (std::size_t id = 0; id < config.labels.size(); ++id) {
-    json["id2label"][std::to_string(id)] = config.labels[id];
-    json["label2id"][config.labels[id]] = id;
-  }
-  json["layer_norm_eps"] = config.norm_epsilon;
-  json["max_position_embeddings"] = config.positions;
-  json["model_type"] = "bert";
-  json["num_attention_heads"] = config.heads;
-  json["num_hidden_layers"] = config.layers;
-  json["pad_token_id"] = config.pad_id;
-  json["position_embedding_type"] = "absolute";
-  json["problem_type"] = "single_label_classification";
-  json["type_vocab_size"] = config.token_types;
-  json["use_cache"] = true;
-  json["vocab_size"] = config.vocabulary;
+  for (auto& [key, value] : sorted) json[key] = std::move(value);
   return json.dump(2) + "\n";
 }
 

@@ -64,6 +64,11 @@ class Task {
   // The most important numbers of an evaluation, for the report.
   [[nodiscard]] virtual std::vector<Tile> tiles(const EvaluationSummary& summary) const = 0;
 
+  // Throws invalid_argument, without a file's name, if the head's part of a configuration is
+  // invalid.
+  virtual void check(const BertConfig& config) const = 0;
+  // The answers that a row of a file to score may have; empty: any.
+  [[nodiscard]] virtual std::vector<std::string> answers(const BertConfig& config) const = 0;
   // Completes the configuration of a model that is to be trained on the store. Throws InputError
   // (65) if the store has nothing to learn.
   virtual void configure(BertConfig& config, const SampleStore& store) const = 0;

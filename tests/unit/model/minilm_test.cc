@@ -8,6 +8,7 @@
 
 #include "trainer/model/bert.h"
 #include "trainer/model/weights.h"
+#include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {
@@ -29,7 +30,7 @@ TEST(MiniLm, ComputesTheNumbersOfTransformers) {
     GTEST_SKIP() << "MiniLM-L6 is missing; run tests/oracle/setup or set BP_TEST_MINILM";
   }
   BertConfig config = read_config(folder() + "/config.json");
-  config.labels = {"one"};
+  config.head = head_of({.labels = {"one"}});
   Bert model(config, make_classifier_head, Precision::fp32, 1);
   const LoadReport report = load_weights(model, folder() + "/model.safetensors");
   EXPECT_EQ(report.missing, (std::vector<std::string>{"classifier.bias", "classifier.weight"}));

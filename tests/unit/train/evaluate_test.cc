@@ -12,6 +12,7 @@
 #include "tests/support/run_ranks.h"
 #include "train_fixture.h"
 #include "trainer/data/input_error.h"
+#include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/class_scorer.h"
 #include "trainer/tasks/classify/classifier_head.h"
 #include "trainer/tasks/classify/classify_task.h"
@@ -34,7 +35,7 @@ class Evaluate : public test::SmallData {
       BertConfig shape = config(store, 0.1);
       shape.initializer_range = 0.5;
       const Bert model(shape, make_classifier_head, Precision::bf16, 1);
-      ClassScorer scorer(store, Split::train, shape.labels, map_labels(store, shape));
+      ClassScorer scorer(store, Split::train, store.labels(), map_labels(store, shape));
       EXPECT_TRUE(evaluate(world, model, store, Split::train, scorer));
       EXPECT_EQ(scorer.tally().samples(), 120);
       EXPECT_GT(scorer.tally().mean_loss(), 0.0);
@@ -77,9 +78,9 @@ TEST_F(Evaluate, PredictionsHaveEverySampleOnceInOrder) {
 TEST_F(Evaluate, LabelsAreMatchedByName) {
   const SampleStore store = SampleStore::open(store_path());
   BertConfig other = config(store, 0);
-  other.labels = {"yes", "perhaps", "no"};
+  other.head = head_of({.labels = {"yes", "perhaps", "no"}});
   EXPECT_THAT(map_labels(store, other), ElementsAre(2, 0));
-  other.labels = {"yes", "perhaps"};
+  other.head = head_of({.labels = {"yes", "perhaps"}});
   try {
     (void)map_labels(store, other);
     ADD_FAILURE();

@@ -13,6 +13,7 @@
 #include "trainer/data/input_error.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
+#include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/classifier_head.h"
 
 namespace bp::trainer {
@@ -61,7 +62,7 @@ TEST_F(ModelSourceTest, FromScratchFitsTheVocabulary) {
   const auto model = make_model(find_model("tiny"), options, store, log_);
   EXPECT_EQ(model->config().vocabulary, static_cast<int>(store.vocabulary().size()));
   EXPECT_EQ(model->config().hidden_dropout, 0.3);
-  EXPECT_THAT(model->config().labels, ElementsAre("no", "yes"));
+  EXPECT_THAT(class_config_of(model->config()).labels, ElementsAre("no", "yes"));
 }
 
 TEST_F(ModelSourceTest, WeightsAreLoadedAndANewHeadIsReported) {
@@ -73,7 +74,7 @@ TEST_F(ModelSourceTest, WeightsAreLoadedAndANewHeadIsReported) {
   EXPECT_NO_THROW((void)load_model(whole));
 
   BertConfig other = config(store, 0.1);
-  other.labels = {"a", "b", "c"};
+  other.head = head_of({{"a", "b", "c"}});
   (void)make_model(find_model(saved(other)), Options{}, store, log_);
   EXPECT_THAT(messages_,
               ElementsAre("newly initialized: 2 weights: classifier.bias, classifier.weight (the "
@@ -84,10 +85,10 @@ TEST_F(ModelSourceTest, WeightsAreLoadedAndANewHeadIsReported) {
 TEST_F(ModelSourceTest, AHeadForOtherLabelsIsInitialized) {
   const SampleStore store = SampleStore::open(store_path());
   BertConfig other = config(store, 0.1);
-  std::swap(other.labels[0], other.labels[1]);
+  other.head = head_of({{"yes", "no"}});
   const auto model = make_model(find_model(saved(other)), Options{}, store, log_);
   ASSERT_EQ(messages_.size(), 1U);
-  EXPECT_THAT(model->config().labels, ElementsAre("no", "yes"));
+  EXPECT_THAT(class_config_of(model->config()).labels, ElementsAre("no", "yes"));
 }
 
 TEST_F(ModelSourceTest, AnEncoderAloneIsLoadedAndUnusedWeightsAreReported) {
@@ -197,7 +198,7 @@ TEST_F(ModelSourceTest, AModelThatDoesNotFitIsRefused) {
 
   BertConfig nameless = config(store, 0.1);
   saved(nameless);
-  nameless.labels.clear();
+  nameless.head.clear();
   std::ofstream(path("model/config.json")) << config_json(nameless);
   EXPECT_EQ(refusal(65, [&] { (void)load_model(find_model(path("model"))); }),
             path("model") +

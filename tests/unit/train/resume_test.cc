@@ -112,7 +112,6 @@ class Differences : public ResumeTest {
     current_.seed = 1;
     current_.store = "identity";
     current_.rows = 100;
-    current_.config.labels = {"no", "yes"};
     current_.summation = {{"ranks of each host", "3,1"}};
     write("step-50/config.json", config_json(current_.config));
     point_.folder = path("step-50");

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "trainer/data/prepare.h"
+#include "trainer/tasks/classify/class_config.h"
 
 namespace bp::trainer::test {
 
@@ -42,7 +43,7 @@ BertConfig SmallData::config(const SampleStore& store, double dropout) {
   config.pad_id = store.pad_id();
   config.hidden_dropout = dropout;
   config.attention_dropout = dropout;
-  config.labels = store.labels();
+  config.head = head_of({store.labels()});
   return config;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "bp/error.h"
+#include "trainer/tasks/classify/class_config.h"
 
 namespace bp::trainer {
 namespace {
@@ -16,10 +17,10 @@ using at::Tensor;
 
 class ClassifierHead : public Head {
  public:
-  ClassifierHead(const BertConfig& config, Parameters& parameters)
-      : dropout_(config.classifier_dropout.value_or(config.hidden_dropout)),
+  ClassifierHead(const ClassConfig& own, const BertConfig& config, Parameters& parameters)
+      : dropout_(own.dropout.value_or(config.hidden_dropout)),
         classifier_(parameters.linear(
-            "classifier", static_cast<std::int64_t>(config.labels.size()), config.hidden)) {}
+            "classifier", static_cast<std::int64_t>(own.labels.size()), config.hidden)) {}
 
   [[nodiscard]] States reads() const override { return States::first_tokens; }
 
@@ -46,10 +47,11 @@ class ClassifierHead : public Head {
 }  // namespace
 
 std::unique_ptr<Head> make_classifier_head(const BertConfig& config, Parameters& parameters) {
-  if (config.labels.empty()) {
+  const ClassConfig own = class_config_of(config);
+  if (own.labels.empty()) {
     throw Error(ErrorCode::invalid_argument, "a classification head needs at least one label");
   }
-  return std::make_unique<ClassifierHead>(config, parameters);
+  return std::make_unique<ClassifierHead>(own, config, parameters);
 }
 
 }  // namespace bp::trainer

@@ -9,7 +9,7 @@
 namespace bp::trainer {
 
 // Its outputs are logits, [rows, labels], and its loss is the mean cross entropy over the samples.
-// Throws invalid_argument if config.labels is empty.
+// Throws invalid_argument if the configuration names no labels.
 [[nodiscard]] std::unique_ptr<Head> make_classifier_head(const BertConfig& config,
                                                          Parameters& parameters);
 

@@ -6,6 +6,7 @@
 #include "trainer/data/input_error.h"
 #include "trainer/data/label_set.h"
 #include "trainer/report/shown_text.h"
+#include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/class_scorer.h"
 #include "trainer/tasks/classify/classifier_head.h"
 #include "trainer/tasks/classify/scores.h"
@@ -28,31 +29,37 @@ class ClassifyTask : public Task {
             {"Log loss", fixed(summary.at("log_loss"), kDigits)}};
   }
 
+  void check(const BertConfig& config) const override { (void)class_config_of(config); }
+  [[nodiscard]] std::vector<std::string> answers(const BertConfig& config) const override {
+    return class_config_of(config).labels;
+  }
+
   void configure(BertConfig& config, const SampleStore& store) const override {
     if (store.labels().size() < 2) {
       throw InputError(65,
                        concat("all samples have the same label, '", store.labels().front(), "'"),
                        "there is nothing to learn; is --label the right column?");
     }
-    config.labels = store.labels();
+    config.head = head_of({store.labels(), class_config_of(config).dropout});
   }
 
   [[nodiscard]] std::string describe(const BertConfig& config) const override {
-    return concat(config.labels.size(), " labels");
+    return concat(class_config_of(config).labels.size(), " labels");
   }
 
   [[nodiscard]] TakenWeights taken_weights(const BertConfig& stored,
                                            const BertConfig& wanted) const override {
     TakenWeights taken{.optional = {"classifier.", "bert.pooler."}};
-    if (stored.labels != wanted.labels) {
+    const std::vector<std::string> labels = class_config_of(stored).labels;
+    if (labels != class_config_of(wanted).labels) {
       taken.replaced = {"classifier."};
-      if (!stored.labels.empty()) taken.reason = "the model's labels are not the data's";
+      if (!labels.empty()) taken.reason = "the model's labels are not the data's";
     }
     return taken;
   }
 
   void require_trained(const BertConfig& config, const std::string& model) const override {
-    if (!config.labels.empty()) return;
+    if (!class_config_of(config).labels.empty()) return;
     throw InputError(65, concat(model, "/config.json names no labels (id2label)"),
                      "only a model for classification can be scored");
   }
@@ -60,7 +67,8 @@ class ClassifyTask : public Task {
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const SampleStore& store,
                                                     Split split,
                                                     const BertConfig& config) const override {
-    return std::make_unique<ClassScorer>(store, split, config.labels, map_labels(store, config));
+    return std::make_unique<ClassScorer>(store, split, class_config_of(config).labels,
+                                         map_labels(store, config));
   }
 };
 
@@ -72,7 +80,7 @@ const Task& classify_task() {
 }
 
 std::vector<int> map_labels(const SampleStore& store, const BertConfig& config) {
-  const std::vector<std::string>& known = config.labels;
+  const std::vector<std::string> known = class_config_of(config).labels;
   std::vector<int> map;
   for (const std::string& label : store.labels()) {
     const auto found = std::find(known.begin(), known.end(), label);

@@ -1,0 +1,69 @@
+// The part of config.json that belongs to a classifier's head.
+#include "trainer/tasks/classify/class_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "tests/unit/model/refusal.h"
+
+namespace bp::trainer {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+BertConfig with(std::map<std::string, std::string> head) {
+  BertConfig config;
+  config.head = std::move(head);
+  return config;
+}
+
+TEST(ClassConfig, SurvivesItsFile) {
+  ClassConfig own{.labels = {"bad", "good \"quoted\""}, .dropout = 0.25};
+  for (int i = 2; i < 12; ++i) own.labels.push_back(concat("label ", i));
+  BertConfig config;
+  config.head = head_of(own);
+  const std::string text = config_json(config);
+  EXPECT_EQ(class_config_of(parse_config(text)), own);
+  EXPECT_LT(text.find("\"9\": \"label 9\""), text.find("\"10\": \"label 10\""));
+}
+
+TEST(ClassConfig, LabelsComeFromEitherMap) {
+  EXPECT_THAT(class_config_of({}).labels, IsEmpty());
+  EXPECT_THAT(class_config_of(with({{"label2id", R"({"yes": 1, "no": 0})"}})).labels,
+              ElementsAre("no", "yes"));
+  EXPECT_THAT(class_config_of(with({{"id2label", R"({"1": "b", "0": "a"})"},
+                                    {"label2id", R"({"LABEL_0": 0, "LABEL_1": 1})"}}))
+                  .labels,
+              ElementsAre("a", "b"));
+}
+
+TEST(ClassConfig, InvalidValuesAreRefused) {
+  const auto refusal = [](const std::string& key, const std::string& value) {
+    return test::refusal([&] { (void)class_config_of(with({{key, value}})); });
+  };
+  EXPECT_EQ(refusal("classifier_dropout", "-1"),
+            "classifier_dropout is -1; it must be at least 0 and below 1");
+  EXPECT_EQ(refusal("classifier_dropout", "\"some\""),
+            "'classifier_dropout' is 'some'; it must be a number");
+  std::string labels;
+  for (int i = 0; i <= 100'000; ++i) {
+    labels += concat(i == 0 ? "" : ",", "\"", i, "\":\"a", i, "\"");
+  }
+  EXPECT_EQ(refusal("id2label", "{" + labels + "}"),
+            "it has 100001 labels; the largest number that bp supports is 100000");
+  EXPECT_EQ(refusal("id2label", R"(["a"])"), "id2label or label2id is not an object");
+  EXPECT_EQ(refusal("id2label", R"({"1": "a"})"), "id2label has no label 0");
+  EXPECT_EQ(refusal("id2label", R"({"0": 7})"), "id2label's 0 is 7, not a name");
+  EXPECT_EQ(refusal("id2label", R"({"0": "a", "1": "a"})"), "two labels are called 'a'");
+  EXPECT_EQ(refusal("label2id", R"({"a": 0, "b": 2})"),
+            "label2id gives 'b' the number 2; each of 0 to 1 must occur once");
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,26 @@
+// The part of config.json that belongs to a classifier's head. Does not use LibTorch.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trainer/model/config.h"
+
+namespace bp::trainer {
+
+struct ClassConfig {
+  std::vector<std::string> labels = {};  // index = class; empty: the model is no classifier
+  std::optional<double> dropout = {};    // before the head; unset: the encoder's
+  bool operator==(const ClassConfig&) const = default;
+};
+
+// Labels come from id2label, else from label2id. Throws invalid_argument, without a file's name,
+// for invalid values.
+[[nodiscard]] ClassConfig class_config_of(const BertConfig& config);
+
+// Returns the keys of a BertForSequenceClassification, for BertConfig::head.
+[[nodiscard]] std::map<std::string, std::string> head_of(const ClassConfig& config);
+
+}  // namespace bp::trainer
