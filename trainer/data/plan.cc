@@ -9,6 +9,7 @@
 #include "trainer/data/hash.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"
+#include "trainer/data/open_input.h"
 
 namespace bp::trainer {
 namespace {
@@ -36,7 +37,8 @@ void check_options(const PrepareOptions& options) {
 
 constexpr const char* kStoreSuffix = ".sqlite";
 
-std::string default_store(const std::string& source) {
+std::string default_store(const std::string& file) {
+  const std::string source = unpacked_name(file);
   const std::size_t slash = source.find_last_of('/');
   const std::size_t dot = source.find_last_of('.');
   const std::size_t name = slash == std::string::npos ? 0 : slash + 1;

@@ -7,11 +7,13 @@
 #include "base/text.h"
 #include "trainer/data/first_rows.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/open_input.h"
 
 namespace bp::trainer {
 namespace {
 
-std::string lower_suffix(const std::string& path) {
+std::string lower_suffix(const std::string& file) {
+  const std::string path = unpacked_name(file);
   const std::size_t dot = path.find_last_of("./");
   if (dot == std::string::npos || path[dot] == '/') return {};
   std::string suffix = path.substr(dot);

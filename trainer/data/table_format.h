@@ -39,11 +39,11 @@ struct FormatQuestion {
 };
 
 // Decides in this order.
-//   Format: what the user asked for; the suffix .csv, .tsv or .tab; CSV if the user names another
-//   separator than a tab; TSV if the first row has a tab; else CSV.
-//   Separator: what the user asked for; for TSV a tab; for CSV what a first line "sep=;" names,
-//   else the one of kUsualSeparators with which the first row holds the columns and all rows have
-//   the same number of fields. A comma wins in doubt.
+//   Format: what the user asked for; the suffix .csv, .tsv or .tab (before .gz or .zst); CSV if the
+//   user names another separator than a tab; TSV if the first row has a tab; else CSV. Separator:
+//   what the user asked for; for TSV a tab; for CSV what a first line "sep=;" names, else the one
+//   of kUsualSeparators with which the first row holds the columns and all rows have the same
+//   number of fields. A comma wins in doubt.
 //
 // Throws InputError: what TableReader throws for a file that is not text (65) or cannot be read
 // (66); 2 with the candidates if several separators fit and a comma does not.

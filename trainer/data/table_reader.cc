@@ -1,36 +1,18 @@
 #include "trainer/data/table_reader.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <cstring>
 
-#include "base/regular_file.h"
 #include "base/text.h"
-#include "trainer/data/file_kind.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/open_input.h"
 #include "trainer/data/separator.h"
 #include "trainer/text/utf8.h"
 
 namespace bp::trainer {
 namespace {
-
-constexpr std::size_t kFirstBuffer = std::size_t{1} << 18;
-// A quote that is never closed extends to the end of the file; this limit detects it at the latest.
-constexpr std::size_t kLongestRecord = std::size_t{1} << 28;
-
-Fd open_file(const std::string& path) {
-  OpenedFile file = open_regular_file(path);
-  if (file.problem.empty()) return std::move(file.fd);
-  throw InputError(66, concat("cannot read ", path, ": ", file.problem),
-                   file.error == ENOENT ? "check the name, and the folder in which it is looked for"
-                   : file.error == 0
-                       ? "give a CSV or TSV file; a pipe must be written to a file first"
-                       : "check the file's permissions");
-}
 
 // Returns the first offset in [at, end) of one of three bytes. It searches eight bytes at a time.
 std::size_t find_any(const char* data,
@@ -66,10 +48,9 @@ std::size_t find_any(const char* data,
 }  // namespace
 
 TableReader::TableReader(std::string path, const Dialect& dialect)
-    : path_(std::move(path)), dialect_(dialect), fd_(open_file(path_)), buffer_(kFirstBuffer) {
+    : path_(std::move(path)), dialect_(dialect), in_(open_input(path_)) {
   row_ = dialect_.header ? -1 : 0;
   refill();
-  refuse_other_kinds(path_, {buffer_.data(), filled_});
   skip_byte_order_mark();
   skip_separator_line();
 }
@@ -103,14 +84,14 @@ std::string TableReader::place() const {
 TableReader::Scan TableReader::scan() {
   spans_.clear();
   std::size_t at = begin_;
-  if (at == filled_) {
-    return at_end_ ? Scan::end_of_file : Scan::need_more;
+  if (at == in_.size()) {
+    return in_.at_end() ? Scan::end_of_file : Scan::need_more;
   }
   for (;;) {
     if (!scan_field(at)) {
       return Scan::need_more;
     }
-    if (at == filled_ || buffer_[at] != dialect_.separator) {
+    if (at == in_.size() || in_.data()[at] != dialect_.separator) {
       break;
     }
     ++at;
@@ -126,17 +107,17 @@ TableReader::Scan TableReader::scan() {
 }
 
 bool TableReader::scan_field(std::size_t& at) {
-  if (dialect_.quotes && at < filled_ && buffer_[at] == '"') {
+  if (dialect_.quotes && at < in_.size() && in_.data()[at] == '"') {
     return scan_quoted(at);
   }
   const std::size_t begin = at;
   at = find_field_end(at);
-  if (at == filled_ && !at_end_) {
+  if (at == in_.size() && !in_.at_end()) {
     return false;
   }
   std::size_t end = at;
-  const bool line_end = at == filled_ || buffer_[at] == '\n';
-  if (!dialect_.quotes && line_end && end > begin && buffer_[end - 1] == '\r') {
+  const bool line_end = at == in_.size() || in_.data()[at] == '\n';
+  if (!dialect_.quotes && line_end && end > begin && in_.data()[end - 1] == '\r') {
     --end;
   }
   spans_.push_back({begin, end, false});
@@ -146,27 +127,27 @@ bool TableReader::scan_field(std::size_t& at) {
 std::size_t TableReader::find_field_end(std::size_t at) const {
   // In a TSV, a lone CR is part of the text.
   const char carriage_return = dialect_.quotes ? '\r' : '\n';
-  return find_any(buffer_.data(), at, filled_, {dialect_.separator, '\n', carriage_return});
+  return find_any(in_.data(), at, in_.size(), {dialect_.separator, '\n', carriage_return});
 }
 
 bool TableReader::scan_quoted(std::size_t& at) {
   const std::size_t begin = ++at;
   bool doubled = false;
   for (;;) {
-    const void* quote = std::memchr(buffer_.data() + at, '"', filled_ - at);
+    const void* quote = std::memchr(in_.data() + at, '"', in_.size() - at);
     if (quote == nullptr) {
-      if (!at_end_) {
+      if (!in_.at_end()) {
         return false;
       }
       ++row_;
       throw InputError(65, concat(place(), ": a quote is opened and never closed"),
                        "a quote inside a quoted field is written twice: \"\"");
     }
-    at = static_cast<std::size_t>(static_cast<const char*>(quote) - buffer_.data());
-    if (at + 1 == filled_ && !at_end_) {
+    at = static_cast<std::size_t>(static_cast<const char*>(quote) - in_.data());
+    if (at + 1 == in_.size() && !in_.at_end()) {
       return false;
     }
-    if (at + 1 == filled_ || buffer_[at + 1] != '"') {
+    if (at + 1 == in_.size() || in_.data()[at + 1] != '"') {
       break;
     }
     doubled = true;
@@ -174,8 +155,8 @@ bool TableReader::scan_quoted(std::size_t& at) {
   }
   spans_.push_back({begin, at, doubled});
   ++at;
-  if (at < filled_ && buffer_[at] != dialect_.separator && buffer_[at] != '\n' &&
-      buffer_[at] != '\r') {
+  if (at < in_.size() && in_.data()[at] != dialect_.separator && in_.data()[at] != '\n' &&
+      in_.data()[at] != '\r') {
     ++row_;
     throw InputError(
         65, concat(place(), ": field ", spans_.size(), " continues after its closing quote"),
@@ -185,47 +166,39 @@ bool TableReader::scan_quoted(std::size_t& at) {
 }
 
 bool TableReader::scan_line_end(std::size_t& at) {
-  if (at == filled_) {
+  if (at == in_.size()) {
     return true;
   }
-  const bool carriage_return = buffer_[at] == '\r';
-  if (carriage_return && at + 1 == filled_ && !at_end_) {
+  const bool carriage_return = in_.data()[at] == '\r';
+  if (carriage_return && at + 1 == in_.size() && !in_.at_end()) {
     return false;
   }
   ++at;
-  if (carriage_return && at < filled_ && buffer_[at] == '\n') {
+  if (carriage_return && at < in_.size() && in_.data()[at] == '\n') {
     ++at;
   }
   return true;
 }
 
 void TableReader::refill() {
-  std::memmove(buffer_.data(), buffer_.data() + next_, filled_ - next_);
-  offset_ += static_cast<std::int64_t>(next_);
-  filled_ -= next_;
-  next_ = 0;
-  if (filled_ == buffer_.size()) {
-    if (filled_ >= kLongestRecord) {
+  try {
+    if (!in_.refill(next_)) {
       ++row_;
-      throw InputError(65, concat(place(), ": is longer than ", kLongestRecord >> 20, " MiB"),
+      throw InputError(65,
+                       concat(place(), ": is longer than ", InputBuffer::kLongestRow >> 20, " MiB"),
                        "look for a quote that is opened there and never closed");
     }
-    buffer_.resize(buffer_.size() * 2);
+  } catch (const BrokenInput& broken) {
+    const bool in_record = in_.size() > 0;
+    row_ += in_record ? 1 : 0;
+    throw InputError(broken.exit_code(), concat(in_record ? place() : path_, ": ", broken.what()),
+                     broken.hint());
   }
-  ssize_t count = 0;
-  do {
-    count = ::read(fd_.get(), buffer_.data() + filled_, buffer_.size() - filled_);
-  } while (count < 0 && errno == EINTR);
-  if (count < 0) {
-    throw InputError(66, concat("cannot read ", path_, ": ", error_text(errno)),
-                     "check the disk or the network folder it lies on");
-  }
-  at_end_ = count == 0;
-  filled_ += static_cast<std::size_t>(count);
+  next_ = 0;
 }
 
 void TableReader::check_encoding(std::size_t end) {
-  const std::string_view record(buffer_.data() + begin_, end - begin_);
+  const std::string_view record(in_.data() + begin_, end - begin_);
   const std::size_t bad = find_invalid_utf8(record);
   if (bad == std::string_view::npos) {
     return;
@@ -233,21 +206,20 @@ void TableReader::check_encoding(std::size_t end) {
   constexpr char kHex[] = "0123456789ABCDEF";
   const auto byte = static_cast<unsigned char>(record[bad]);
   ++row_;
-  throw InputError(
-      65,
-      concat(place(), ": is not UTF-8: byte 0x", kHex[byte >> 4], kHex[byte & 0xFU], " at offset ",
-             offset_ + static_cast<std::int64_t>(begin_ + bad), " of the file"),
-      "save it as UTF-8, for instance: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW");
+  throw InputError(65,
+                   concat(place(), ": is not UTF-8: byte 0x", kHex[byte >> 4], kHex[byte & 0xFU],
+                          " at ", in_.offset_text(begin_ + bad)),
+                   "save it as UTF-8, for instance: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW");
 }
 
 void TableReader::skip_byte_order_mark() {
-  if (std::string_view(buffer_.data(), filled_).starts_with("\xEF\xBB\xBF")) {
+  if (std::string_view(in_.data(), in_.size()).starts_with("\xEF\xBB\xBF")) {
     next_ = 3;
   }
 }
 
 void TableReader::skip_separator_line() {
-  const std::string_view rest(buffer_.data() + next_, filled_ - next_);
+  const std::string_view rest(in_.data() + next_, in_.size() - next_);
   const SeparatorLine line = find_separator_line(rest);
   if (dialect_.quotes && line.length > 0) {
     announced_separator_ = line.separator;
@@ -259,8 +231,8 @@ void TableReader::skip_separator_line() {
 void TableReader::make_fields() {
   fields_.clear();
   for (const Span& span : spans_) {
-    char* begin = buffer_.data() + span.begin;
-    char* end = buffer_.data() + span.end;
+    char* begin = in_.data() + span.begin;
+    char* end = in_.data() + span.end;
     if (dialect_.quotes && span.begin > 0 && begin[-1] == '"') {
       next_line_ += std::count(begin, end, '\n');
     }

@@ -1,6 +1,7 @@
-// Reads a CSV (RFC 4180) or TSV file record by record in constant memory. Lines may end with LF or
-// CRLF, and in CSV also with a lone CR, as in Python's csv module. Skips blank lines, a byte order
-// mark and, in CSV, a first line such as "sep=;", in which Excel names the separator.
+// Reads a CSV (RFC 4180) or TSV file, perhaps compressed, record by record in constant memory.
+// Lines may end with LF or CRLF, and in CSV also with a lone CR, as in Python's csv module. Skips
+// blank lines, a byte order mark and, in CSV, a first line such as "sep=;", in which Excel names
+// the separator.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fd.h"
+#include "trainer/data/input_buffer.h"
 
 namespace bp::trainer {
 
@@ -23,13 +24,12 @@ inline constexpr Dialect kTsv{.separator = '\t', .quotes = false};
 
 class TableReader {
  public:
-  // Opens the file. Throws InputError: 66 if it cannot be read or is not a regular file, 65 if it
-  // is a known format other than UTF-8 text (see file_kind.h). Never waits for another process.
+  // Opens the file. Throws what open_input() throws, and 65 if the first bytes cannot be unpacked.
   TableReader(std::string path, const Dialect& dialect);
 
   // Moves to the next record; returns false at the end. Throws InputError 65 naming row and line
-  // for broken quotes, for bytes that are not UTF-8 (naming the byte), and for a number of fields
-  // that differs from the first record's.
+  // for broken quotes, for bytes that are not UTF-8 (naming the byte), for a number of fields that
+  // differs from the first record's, and for damaged compression.
   bool next();
 
   // Returns the fields of the record; valid until next().
@@ -42,7 +42,7 @@ class TableReader {
 
  private:
   struct Span {
-    std::size_t begin = 0;  // offsets in buffer_
+    std::size_t begin = 0;  // offsets in in_
     std::size_t end = 0;
     bool doubled_quotes = false;
   };
@@ -63,13 +63,9 @@ class TableReader {
 
   std::string path_;
   Dialect dialect_;
-  Fd fd_;
-  std::vector<char> buffer_;
-  std::size_t begin_ = 0;    // offset of the record in buffer_
-  std::size_t next_ = 0;     // offset of the next record
-  std::size_t filled_ = 0;   // bytes in buffer_
-  std::int64_t offset_ = 0;  // offset of buffer_[0] in the file
-  bool at_end_ = false;      // the end of the file is reached
+  InputBuffer in_;
+  std::size_t begin_ = 0;  // offset of the record in in_
+  std::size_t next_ = 0;   // offset of the next record
   std::vector<Span> spans_;
   std::vector<std::string_view> fields_;
   std::optional<char> announced_separator_;

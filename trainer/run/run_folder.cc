@@ -13,6 +13,7 @@
 #include "bp/error.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
+#include "trainer/data/open_input.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/data/writable_place.h"
 
@@ -63,7 +64,7 @@ std::unique_ptr<Lease> take_lease(const std::string& run, const LeaseTimes& time
 }  // namespace
 
 std::string default_run(const std::string& data) {
-  return (fs::path("runs") / fs::path(data).stem()).string();
+  return (fs::path("runs") / fs::path(unpacked_name(data)).stem()).string();
 }
 
 RunFolder RunFolder::open(const std::string& path, IfExists if_exists, const LeaseTimes& times) {

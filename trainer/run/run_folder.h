@@ -10,7 +10,7 @@
 
 namespace bp::trainer {
 
-// runs/reviews for examples/reviews.csv.
+// runs/reviews for examples/reviews.csv and examples/reviews.csv.gz.
 [[nodiscard]] std::string default_run(const std::string& data);
 
 class RunFolder {

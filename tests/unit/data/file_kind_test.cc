@@ -33,7 +33,7 @@ class FileKind : public testing::Test {
 };
 
 TEST_F(FileKind, BinaryFormatsAreNamed) {
-  expect_refused("\x1F\x8B\x08\0\0\0\0\0\0\3"s, "compressed by gzip", "gunzip -c OLD > NEW");
+  expect_refused("BZh91AY&SY\0\0"s, "compressed by bzip2", "bunzip2 -c OLD > NEW");
   expect_refused("\x89HDF\r\n\x1A\n\0\0"s, "an HDF5 file", "export its texts");
   expect_refused("PAR1\x15\x04\0"s, "a Parquet file", "read_parquet(OLD).to_csv(NEW");
   expect_refused("PK\3\4\x14\0\0\0\x08\0[Content_Types].xml"s, "an Office file (.xlsx)",

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "tests/support/compressed.h"
 #include "tests/unit/data/prepare_fixture.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/sample_store.h"
@@ -57,6 +58,20 @@ TEST_F(PrepareTest, AStoreIsKnownByItsSuffix) {
   EXPECT_TRUE(is_store_name(run(options(write_rows("r.csv", 10))).store));
   EXPECT_FALSE(is_store_name("reviews.csv"));
   EXPECT_FALSE(is_store_name("reviews.sqlite.csv"));
+}
+
+TEST_F(PrepareTest, ACompressedFileGivesTheStoreOfItsContent) {
+  const std::string plain = write_rows("plain.csv", 50);
+  const std::string identity = SampleStore::open(run(options(plain)).store).identity();
+  const std::string content = read_file(plain);
+  const std::string gzip = scratch_.write("one.csv.gz", gzip_of(content));
+  const std::string zstd = scratch_.write("two.csv.zst", zstd_of(content));
+  for (const std::string& path : {gzip, zstd}) {
+    const std::string store = run(options(path)).store;
+    EXPECT_EQ(store, path.substr(0, path.find(".csv")) + ".sqlite");
+    EXPECT_EQ(SampleStore::open(store).identity(), identity);
+  }
+  EXPECT_TRUE(run(options(gzip)).reused);
 }
 
 TEST_F(PrepareTest, EveryRowIsInOneSplitAndTheSplitDependsOnSeedAndRowAlone) {

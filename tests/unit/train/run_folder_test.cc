@@ -38,6 +38,7 @@ class RunFolderTest : public ::testing::Test {
 
 TEST_F(RunFolderTest, IsNamedAfterTheData) {
   EXPECT_EQ(default_run("examples/reviews.csv"), "runs/reviews");
+  EXPECT_EQ(default_run("reviews.csv.gz"), "runs/reviews");
   EXPECT_EQ(default_run("sentiment-train"), "runs/sentiment-train");
 }
 

@@ -1,0 +1,59 @@
+// The content of a file, read once from its first byte to its last. A subclass may unpack or
+// convert it on the way.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace bp::trainer {
+
+// Why a ByteInput cannot continue. The text names neither the file nor the row. The reader of rows
+// knows both, and makes an InputError of it.
+class BrokenInput : public std::runtime_error {
+ public:
+  BrokenInput(int exit_code, const std::string& text, std::string hint)
+      : std::runtime_error(text), exit_code_(exit_code), hint_(std::move(hint)) {}
+  [[nodiscard]] int exit_code() const { return exit_code_; }
+  [[nodiscard]] const std::string& hint() const { return hint_; }
+
+ private:
+  int exit_code_;
+  std::string hint_;
+};
+
+class ByteInput {
+ public:
+  ByteInput() = default;
+  ByteInput(const ByteInput&) = delete;
+  ByteInput& operator=(const ByteInput&) = delete;
+  virtual ~ByteInput() = default;
+
+  // Returns the first 16 KiB; fewer bytes if the content ends or is broken before. Does not consume
+  // them: read() returns them again. Must be called before the first read(), or not at all. Never
+  // throws BrokenInput.
+  [[nodiscard]] std::string_view start();
+
+  // Reads at least one byte and at most `room.size()` bytes, which must not be 0. Returns their
+  // number, or 0 at the end. Throws BrokenInput when all bytes before the broken one have been
+  // read.
+  [[nodiscard]] std::size_t read(std::span<char> room);
+
+  // Returns whether offsets in the content are offsets in the file, too.
+  [[nodiscard]] virtual bool is_file_itself() const { return false; }
+
+ protected:
+  // As read().
+  virtual std::size_t read_next(std::span<char> room) = 0;
+
+ private:
+  std::string start_;
+  std::size_t start_used_ = 0;
+  std::exception_ptr failure_;  // met by start()
+};
+
+}  // namespace bp::trainer
