@@ -56,18 +56,20 @@ struct Raw {
 // How to read a table and what becomes of its rows.
 void add_data_options(OptionSet& set, PrepareOptions& prepare, Raw& raw) {
   set.group("Data");
-  set.text({"text", "Column of the text: a name, or a number from 1", "", "COLUMN"},
+  set.text({"text", "Column or JSON key of the text: a name, or a number from 1", "", "COLUMN"},
            prepare.text_column);
-  set.text({"label", "Column of the label: a name, or a number from 1", "", "COLUMN"},
+  set.text({"label", "Column or JSON key of the label: a name, or a number from 1", "", "COLUMN"},
            prepare.label_column);
   set.path({"dev", "File with dev samples, instead of a share of DATA", "", "FILE"},
            prepare.dev_source);
   set.path({"test", "File with test samples, instead of a share of DATA", "", "FILE"},
            prepare.test_source);
   set.text({"split", "Shares of DATA's texts for train, dev and test", "", "T,D,E"}, raw.split);
-  set.choice<TextFormat>(
-      {"format", "Format of the text files"}, prepare.format,
-      {{"auto", TextFormat::automatic}, {"csv", TextFormat::csv}, {"tsv", TextFormat::tsv}});
+  set.choice<TextFormat>({"format", "Format of the text files"}, prepare.format,
+                         {{"auto", TextFormat::automatic},
+                          {"csv", TextFormat::csv},
+                          {"tsv", TextFormat::tsv},
+                          {"jsonl", TextFormat::jsonl}});
   set.choice<HeaderMode>(
       {"header", "Whether the first line names the columns"}, prepare.header,
       {{"auto", HeaderMode::automatic}, {"yes", HeaderMode::yes}, {"no", HeaderMode::no}});
@@ -192,7 +194,7 @@ CommandLine parse_train(const std::vector<std::string>& arguments) {
   Options o;
   Raw raw;
   OptionSet set("bert_train", kTrainAbout, kTrainFooter);
-  set.path({"DATA", "A .csv or .tsv file, or a store (.sqlite) made from one"}, o.data);
+  set.path({"DATA", "A .csv, .tsv or .jsonl file, or a store (.sqlite) made from one"}, o.data);
   add_data_options(set, o.prepare, raw);
   add_rebuild_option(set, o.prepare);
   add_model_options(set, o);
@@ -208,7 +210,7 @@ CommandLine parse_prepare(const std::vector<std::string>& arguments) {
   Raw raw;
   OptionSet set("bert_train prep",
                 "Prepares the store of DATA: samples as token ids, ready to train on.", "");
-  set.path({"DATA", "A .csv or .tsv file"}, o.data);
+  set.path({"DATA", "A .csv, .tsv or .jsonl file"}, o.data);
   add_data_options(set, o.prepare, raw);
   add_rebuild_option(set, o.prepare);
   set.number({"seed", "Seed of the split"}, o.seed, 0, 9e18);

@@ -14,11 +14,12 @@ namespace {
 Fd open_file(const std::string& path) {
   OpenedFile file = open_regular_file(path);
   if (file.problem.empty()) return std::move(file.fd);
-  throw InputError(66, concat("cannot read ", path, ": ", file.problem),
-                   file.error == ENOENT ? "check the name, and the folder in which it is looked for"
-                   : file.error == 0
-                       ? "give a CSV or TSV file; a pipe must be written to a file first"
-                       : "check the file's permissions");
+  throw InputError(
+      66, concat("cannot read ", path, ": ", file.problem),
+      file.error == ENOENT ? "check the name, and the folder in which it is looked for"
+      : file.error == 0
+          ? "give a CSV, TSV or JSON lines file; a pipe must be written to a file first"
+          : "check the file's permissions");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "trainer/data/input_error.h"
+#include "trainer/text/utf8.h"
 
 namespace bp::trainer {
 namespace {
@@ -97,33 +98,13 @@ void refuse_wide_text(const std::string& path, std::string_view start) {
   }
 }
 
-// Refuses a file that starts with {"text": or [{"text":. No header and hardly any text starts so.
-void refuse_json(const std::string& path, std::string_view start) {
-  std::size_t at = 0;
-  const auto skip = [&](std::string_view skipped) {
-    at = std::min(start.find_first_not_of(skipped, at), start.size());
-  };
-  const auto take = [&](char wanted) {
-    const bool found = at < start.size() && start[at] == wanted;
-    at += found ? 1 : 0;
-    return found;
-  };
+// Refuses a file that starts with [{"text":. No header and hardly any text starts so.
+void refuse_json_array(const std::string& path, std::string_view start) {
   constexpr std::string_view kBlanks = " \t\r\n";
-  skip(kBlanks);
-  const bool list = take('[');
-  skip(kBlanks);
-  if (!take('{')) return;
-  skip(kBlanks);
-  if (!take('"')) return;
-  at = std::min(start.find('"', at), start.size());
-  if (!take('"')) return;
-  skip(kBlanks);
-  if (!take(':')) return;
-  refuse_kind(path, list ? "a JSON file" : "a JSON or JSON lines file",
-              list ? "with jq: jq -r '.[] | [.text, .label] | @csv' OLD > NEW.csv, then --text 1 "
-                     "--label 2 --header no"
-                   : "with jq: jq -r '[.text, .label] | @csv' OLD > NEW.csv, then --text 1 --label "
-                     "2 --header no");
+  start.remove_prefix(std::min(start.find_first_not_of(kBlanks), start.size()));
+  if (!start.starts_with('[') || !begins_with_object(start.substr(1))) return;
+  throw InputError(65, concat(path, " is a JSON array, not JSON lines"),
+                   "make one line of each element with jq: jq -c '.[]' OLD > NEW");
 }
 
 }  // namespace
@@ -138,8 +119,21 @@ void refuse_other_kinds(const std::string& path, std::string_view start) {
   for (const Signature& signature : kSignatures) {
     if (start.starts_with(signature.bytes)) refuse_kind(path, signature.name, signature.hint);
   }
-  if (start.starts_with("\xEF\xBB\xBF")) start.remove_prefix(3);
-  refuse_json(path, start);
+  if (start.starts_with(kByteOrderMark)) start.remove_prefix(kByteOrderMark.size());
+  refuse_json_array(path, start);
+}
+
+bool begins_with_object(std::string_view start) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const auto skip_blanks = [&] {
+    start.remove_prefix(std::min(start.find_first_not_of(kBlanks), start.size()));
+  };
+  if (start.starts_with(kByteOrderMark)) start.remove_prefix(kByteOrderMark.size());
+  skip_blanks();
+  if (!start.starts_with('{')) return false;
+  start.remove_prefix(1);
+  skip_blanks();
+  return start.starts_with('"') || start.starts_with('}');
 }
 
 }  // namespace bp::trainer

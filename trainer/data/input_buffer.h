@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "trainer/data/byte_input.h"
+#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 
@@ -22,8 +23,8 @@ class InputBuffer {
   [[nodiscard]] const char* data() const { return bytes_.data(); }
   [[nodiscard]] std::size_t size() const { return filled_; }
   [[nodiscard]] bool at_end() const { return at_end_; }  // no byte follows
-  // Returns "offset 15 of the file" for data()[at].
-  [[nodiscard]] std::string offset_text(std::size_t at) const;
+  // Returns the error (65) for data()[at], a byte that is not UTF-8.
+  [[nodiscard]] InputError not_utf8(const std::string& place, std::size_t at) const;
 
   // Drops the first `used` bytes and reads more behind the others. data() changes. Returns false,
   // without reading, if the others are kLongestRow bytes. Throws BrokenInput, with the others still

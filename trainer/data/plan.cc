@@ -53,8 +53,13 @@ SourceFile add_source(const PrepareOptions& options,
                       HeaderMode header) {
   return {path,
           inspect_table({path, options.format, header, options.text_column, options.label_column,
-                         options.separator}),
+                         options.separator, split != Split::test}),
           split, stamp_of(path)};
+}
+
+HeaderMode header_of_others(const PrepareOptions& options, const TableLayout& layout) {
+  if (layout.format.text == TextFormat::jsonl) return options.header;
+  return layout.header ? HeaderMode::yes : HeaderMode::no;
 }
 
 std::string content_of(const std::string& path) {
@@ -67,9 +72,12 @@ std::string source_key(const SourceFile& source) {
 }
 
 std::string describe(const SourceFile& source) {
-  return concat(source.layout.format.name(),
-                source.layout.header ? " with a header" : " without header", ", text in column ",
-                source.layout.text + 1, ", label in column ", source.layout.label + 1);
+  const TableLayout& layout = source.layout;
+  const char* const header = layout.format.text == TextFormat::jsonl ? ""
+                             : layout.header                         ? " with a header"
+                                                                     : " without header";
+  return concat(layout.format.name(), header, ", text in ", layout.text_name(), ", label in ",
+                layout.label_name());
 }
 
 Fingerprint make_fingerprint(const Plan& plan) {
@@ -149,7 +157,7 @@ Plan make_plan(const PrepareOptions& options) {
   plan.split_by_share = !scored && options.dev_source.empty() && options.test_source.empty();
   plan.sources.push_back(
       add_source(options, options.source, scored ? Split::test : Split::train, options.header));
-  const HeaderMode header = plan.sources[0].layout.header ? HeaderMode::yes : HeaderMode::no;
+  const HeaderMode header = header_of_others(options, plan.sources[0].layout);
   if (!options.dev_source.empty()) {
     plan.sources.push_back(add_source(options, options.dev_source, Split::dev, header));
   }

@@ -26,7 +26,7 @@ struct PrepareOptions {
   std::string test_source;
   std::string store;  // empty: <source without suffix>.sqlite next to the source
   std::string text_column = "text";
-  std::string label_column = "label";  // both by name, or by number from 1
+  std::string label_column = "label";  // both by name, or by number from 1; keys in JSON lines
   TextFormat format = TextFormat::automatic;
   HeaderMode header = HeaderMode::automatic;
   char separator = kFindSeparator;  // between the fields of a CSV file

@@ -1,15 +1,48 @@
 #include "trainer/data/row_source.h"
 
 namespace bp::trainer {
+namespace {
+
+using Reader = std::variant<TableReader, JsonLinesReader>;
+
+Reader make_reader(const std::string& path, const TableLayout& layout) {
+  if (layout.format.text == TextFormat::jsonl) {
+    return Reader(std::in_place_type<JsonLinesReader>, path, layout.keys);
+  }
+  return Reader(std::in_place_type<TableReader>, path, layout.format.dialect(layout.header));
+}
+
+}  // namespace
 
 RowSource::RowSource(const std::string& path, const TableLayout& layout)
-    : layout_(layout), reader_(path, layout.format.dialect(layout.header)) {}
+    : layout_(layout), reader_(make_reader(path, layout)) {}
 
 bool RowSource::next() {
-  while (reader_.next()) {
-    if (reader_.row() > 0) return true;
-  }
-  return false;
+  return std::visit([this](auto& reader) { return next_row(reader); }, reader_);
+}
+
+bool RowSource::next_row(TableReader& reader) {
+  do {
+    if (!reader.next()) return false;
+  } while (reader.row() == 0);  // the header
+  text_ = reader.fields()[layout_.text];
+  label_ = reader.fields()[layout_.label];
+  return true;
+}
+
+bool RowSource::next_row(JsonLinesReader& reader) {
+  if (!reader.next()) return false;
+  text_ = reader.text();
+  label_ = reader.label();
+  return true;
+}
+
+std::int64_t RowSource::number() const {
+  return std::visit([](const auto& reader) { return reader.row(); }, reader_);
+}
+
+std::string RowSource::place() const {
+  return std::visit([](const auto& reader) { return reader.place(); }, reader_);
 }
 
 RowSource open_source(const std::string& path, const TableLayout& layout) { return {path, layout}; }

@@ -24,7 +24,7 @@ void check_label(const Plan& plan,
   if (row.label.empty()) {
     throw InputError(
         65, concat(row.source->place(), ": has no label"),
-        concat("column ", source.layout.label + 1, " is empty there; remove the row or label it"));
+        concat(source.layout.label_name(), " is empty there; remove the row or label it"));
   }
   if (source.split == Split::train ||
       std::find(labels.begin(), labels.end(), row.label) != labels.end()) {
@@ -46,7 +46,7 @@ void check_labels(const SourceFile& source, std::size_t labels, std::int64_t row
   if (labels > kMany && 2 * static_cast<std::int64_t>(labels) > rows) {
     throw InputError(
         65, concat(source.path, " has ", labels, " different labels in ", rows, " rows"),
-        concat("column ", source.layout.label + 1,
+        concat(source.layout.label_name(),
                " is not a label; name the right one with --label, or round labels that "
                "are numbers with --round-labels"));
   }
@@ -79,7 +79,7 @@ std::string remark_on_many(const SourceFile& source,
       std::all_of(labels.begin(), labels.end(), [](const auto& l) { return label_number(l); }) &&
       std::any_of(labels.begin(), labels.end(),
                   [](const auto& l) { return std::trunc(*label_number(l)) != *label_number(l); });
-  return concat("column ", source.layout.label + 1, " of ", source.path, " has ", labels.size(),
+  return concat(source.layout.label_name(), " of ", source.path, " has ", labels.size(),
                 fractions ? " different numbers" : " different labels", " in ", rows,
                 " rows, and each is a class by itself; ",
                 fractions ? "--round-labels --rebuild rounds them, " : "",

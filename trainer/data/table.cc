@@ -9,7 +9,9 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/json_keys.h"
 #include "trainer/data/numbers.h"
+#include "trainer/data/shown_names.h"
 
 namespace bp::trainer {
 namespace {
@@ -39,18 +41,6 @@ TableFormat find_format(const TableQuestion& question) {
        .holds_columns = [&](const TableRow& row) {
          return holds(row, question.text_column) && holds(row, question.label_column);
        }});
-}
-
-std::string shown_columns(const TableRow& names) {
-  constexpr std::size_t kMost = 20;
-  constexpr std::size_t kLongest = 40;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) {
-    const std::string& name = names[i];
-    text += text.empty() ? "" : ", ";
-    text += name.size() <= kLongest ? name : concat(name.substr(0, kLongest), "...");
-  }
-  return names.size() <= kMost ? text : concat(text, " and ", names.size() - kMost, " others");
 }
 
 std::size_t find_by_number(const TableQuestion& question, std::size_t number, std::size_t columns) {
@@ -97,7 +87,7 @@ std::size_t find_by_name(const TableQuestion& question,
   }
   const std::string nearest = nearest_name(name, names);
   throw InputError(
-      2, concat(question.path, " has no column '", name, "': it has ", shown_columns(names)),
+      2, concat(question.path, " has no column '", name, "': it has ", shown_names(names)),
       nearest.empty() ? "name the columns with --text and --label; where there is no header, by "
                         "number from 1"
                       : concat("did you mean '", nearest, "'?"));
@@ -142,9 +132,23 @@ bool looks_like_header(const std::vector<TableRow>& rows, std::size_t label) {
   return names && distinct.size() == first.size() && rows.size() > 1 && !met_again;
 }
 
+std::string TableLayout::text_name() const {
+  if (format.text == TextFormat::jsonl) return concat("key '", keys.text, "'");
+  return concat("column ", text + 1);
+}
+
+std::string TableLayout::label_name() const {
+  if (format.text == TextFormat::jsonl) return concat("key '", keys.label, "'");
+  return concat("column ", label + 1);
+}
+
 TableLayout inspect_table(const TableQuestion& question) {
   TableLayout layout;
   layout.format = find_format(question);
+  if (layout.format.text == TextFormat::jsonl) {
+    layout.keys = find_json_keys(question);
+    return layout;
+  }
   // A broken row further down is reported when all of the table is read: only then is it known
   // whether the first record is a header, and so the row's number.
   const FirstRows first = read_first_rows(question.path, layout.format.dialect(false));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "trainer/data/file_kind.h"
 #include "trainer/data/first_rows.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/open_input.h"
@@ -24,10 +25,17 @@ std::string lower_suffix(const std::string& file) {
 }
 
 TextFormat find_text_format(const FormatQuestion& question) {
+  if (question.format == TextFormat::jsonl) return question.format;
+  if (begins_with_object(open_input(question.path)->start())) {
+    if (question.format == TextFormat::automatic) return TextFormat::jsonl;
+    throw InputError(65, concat(question.path, " is a JSON or JSON lines file, not a table"),
+                     "leave out --format, or give --format jsonl");
+  }
   if (question.format != TextFormat::automatic) return question.format;
   const std::string suffix = lower_suffix(question.path);
   if (suffix == ".csv") return TextFormat::csv;
   if (suffix == ".tsv" || suffix == ".tab") return TextFormat::tsv;
+  if (suffix == ".jsonl" || suffix == ".ndjson") return TextFormat::jsonl;
   if (question.separator != kFindSeparator && question.separator != kTsv.separator) {
     return TextFormat::csv;
   }
@@ -94,10 +102,12 @@ Dialect TableFormat::dialect(bool header) const {
 }
 
 bool TableFormat::has_usual_separator() const {
+  if (text == TextFormat::jsonl) return true;
   return separator == (text == TextFormat::csv ? kCsv.separator : kTsv.separator);
 }
 
 std::string TableFormat::name() const {
+  if (text == TextFormat::jsonl) return "jsonl";
   return concat(text == TextFormat::csv ? "csv" : "tsv",
                 has_usual_separator() ? "" : concat(" separated by ", separator_name(separator)));
 }
@@ -105,6 +115,7 @@ std::string TableFormat::name() const {
 TableFormat find_table_format(const FormatQuestion& question) {
   TableFormat format;
   format.text = find_text_format(question);
+  if (format.text == TextFormat::jsonl) return format;
   if (question.separator != kFindSeparator) {
     format.separator = question.separator;
   } else if (format.text == TextFormat::tsv) {

@@ -198,23 +198,17 @@ void TableReader::refill() {
 }
 
 void TableReader::check_encoding(std::size_t end) {
-  const std::string_view record(in_.data() + begin_, end - begin_);
-  const std::size_t bad = find_invalid_utf8(record);
+  const std::size_t bad = find_invalid_utf8({in_.data() + begin_, end - begin_});
   if (bad == std::string_view::npos) {
     return;
   }
-  constexpr char kHex[] = "0123456789ABCDEF";
-  const auto byte = static_cast<unsigned char>(record[bad]);
   ++row_;
-  throw InputError(65,
-                   concat(place(), ": is not UTF-8: byte 0x", kHex[byte >> 4], kHex[byte & 0xFU],
-                          " at ", in_.offset_text(begin_ + bad)),
-                   "save it as UTF-8, for instance: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW");
+  throw in_.not_utf8(place(), begin_ + bad);
 }
 
 void TableReader::skip_byte_order_mark() {
-  if (std::string_view(in_.data(), in_.size()).starts_with("\xEF\xBB\xBF")) {
-    next_ = 3;
+  if (std::string_view(in_.data(), in_.size()).starts_with(kByteOrderMark)) {
+    next_ = kByteOrderMark.size();
   }
 }
 

@@ -38,7 +38,7 @@ std::string make_store(const Options& options, const std::string& path, const Sa
   } else if (options.prepare.rebuild) {
     throw InputError(
         2, concat("--rebuild needs the text file, and ", path, " is a store"),
-        "give the .csv or .tsv file that it came from, and name the store with --store");
+        "give the text file that it came from, and name the store with --store");
   }
   const SampleStore store = SampleStore::open(path);
   store.verify();

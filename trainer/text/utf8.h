@@ -7,6 +7,8 @@
 
 namespace bp::trainer {
 
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 // Returns the offset of the first byte that is not part of valid UTF-8 (overlong forms, surrogates
 // and values past U+10FFFF are invalid), or npos.
 [[nodiscard]] std::size_t find_invalid_utf8(std::string_view text);

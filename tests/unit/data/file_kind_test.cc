@@ -44,12 +44,11 @@ TEST_F(FileKind, BinaryFormatsAreNamed) {
   expect_refused("SQLite format 3\0\x10\0"s, "an SQLite file", "its name ends in .sqlite");
 }
 
-TEST_F(FileKind, JsonIsNamed) {
-  const std::string hint = "@csv' OLD > NEW.csv, then --text 1 --label 2 --header no";
-  expect_refused("{\"text\": \"fine, so\", \"label\": 1}\n{\"text\": \"b\", \"label\": 0}\n",
-                 "a JSON or JSON lines file", "jq -r '[.text, .label] | " + hint);
-  expect_refused("[\n  { \"text\" : \"a\" } ]", "a JSON file",
-                 "jq -r '.[] | [.text, .label] | " + hint);
+TEST_F(FileKind, AJsonArrayIsNamed) {
+  for (const char* array : {"[{\"text\": \"a\"}]", "[\n  { \"text\" : \"a\" } ]", " [{},{}]",
+                            "\xEF\xBB\xBF[ {\"a\":1}]"}) {
+    expect_refused(array, "a JSON array, not JSON lines", "jq -c '.[]' OLD > NEW");
+  }
   const TableQuestion braces{.path = scratch_.write("a.csv", "text,label\n{\"a\": 1},x\n{b},y\n"),
                              .text_column = "text",
                              .label_column = "label"};
