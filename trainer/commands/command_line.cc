@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "trainer/commands/evaluation_source.h"
+#include "trainer/data/encoding.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/plan.h"
 #include "trainer/options/option_set.h"
@@ -49,6 +50,7 @@ std::array<double, 3> parse_split(const std::string& text) {
 struct Raw {
   std::string split = "0.8,0.1,0.1";
   std::string separator = "auto";
+  std::string encoding = "auto";
   bool stage = false;
   std::string config;
 };
@@ -76,6 +78,9 @@ void add_data_options(OptionSet& set, PrepareOptions& prepare, Raw& raw) {
   set.text({"separator", "Character between fields, or comma, semicolon, tab, bar, colon, space",
             "", "NAME"},
            raw.separator);
+  set.text(
+      {"encoding", "Encoding of the text files: utf-8, latin-1, windows-1252, ...", "", "NAME"},
+      raw.encoding);
   set.flag({"trim-labels", "Remove blanks around labels"}, prepare.label_form.trim);
   set.flag({"round-labels", "Round numeric labels to whole numbers"}, prepare.label_form.round);
   set.flag({"dedupe", "Keep each text once, preferably in the test or dev file"}, prepare.dedupe);
@@ -184,6 +189,7 @@ CommandLine parse(OptionSet& set,
   if (std::string text = set.parse(arguments); !text.empty()) return {{}, std::move(text)};
   set.use("split", [&] { o.prepare.split = parse_split(raw.split); });
   set.use("separator", [&] { o.prepare.separator = parse_separator(raw.separator); });
+  set.use("encoding", [&] { o.prepare.encoding = parse_encoding(raw.encoding); });
   o.stage = raw.stage;
   o.settings = set.settings();
   o.arguments = arguments;

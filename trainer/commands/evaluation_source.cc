@@ -119,8 +119,8 @@ EvaluationPlan plan_evaluation(const Options& typed) {
     if (!value.empty()) plan.arguments.insert(plan.arguments.end(), {"--" + key, value});
   };
   // How to read a file, and for the run's own data what else decides the samples.
-  std::vector<std::string> keys = {"text",   "label",      "format",   "separator",
-                                   "header", "max-length", "long-text"};
+  std::vector<std::string> keys = {"text",   "label",    "format",     "separator",
+                                   "header", "encoding", "max-length", "long-text"};
   if (plan.own) keys.insert(keys.end(), {"dev", "test", "split", "store", "seed"});
   for (const std::string& key : keys) pass(key, value_of(settings, key));
   std::vector<std::string> flags = {"trim-labels", "round-labels"};

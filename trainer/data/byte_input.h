@@ -43,8 +43,8 @@ class ByteInput {
   // read.
   [[nodiscard]] std::size_t read(std::span<char> room);
 
-  // Returns whether offsets in the content are offsets in the file, too.
-  [[nodiscard]] virtual bool is_file_itself() const { return false; }
+  // Returns what offsets in the content are relative to: "the file", "the unpacked file".
+  [[nodiscard]] virtual const char* content_name() const = 0;
 
  protected:
   // As read().

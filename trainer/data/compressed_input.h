@@ -15,6 +15,9 @@
 namespace bp::trainer {
 
 class CompressedInput : public ByteInput {
+ public:
+  [[nodiscard]] const char* content_name() const override { return "the unpacked file"; }
+
  protected:
   // `program`, which also unpacks such files, has the name of the format: "gzip".
   CompressedInput(std::unique_ptr<ByteInput> packed, std::string program);

@@ -15,7 +15,7 @@ class FileInput final : public ByteInput {
   // another process.
   explicit FileInput(const std::string& path);
 
-  [[nodiscard]] bool is_file_itself() const override { return true; }
+  [[nodiscard]] const char* content_name() const override { return "the file"; }
 
  private:
   std::size_t read_next(std::span<char> room) override;

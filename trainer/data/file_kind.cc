@@ -80,37 +80,13 @@ bool looks_like_utf16(std::string_view start) {
          2 * std::max(zeros[0], zeros[1]) > units;
 }
 
-void refuse_wide_text(const std::string& path, std::string_view start) {
-  const auto refuse = [&](const char* name, const char* source) {
-    throw InputError(65, concat(path, " is ", name, ", not UTF-8"),
-                     concat("save it as UTF-8 (in Excel: \"CSV UTF-8\"), for instance: iconv -f ",
-                            source, " -t UTF-8 OLD > NEW"));
-  };
-  if (start.starts_with("\xFF\xFE\0\0"sv) || start.starts_with("\0\0\xFE\xFF"sv)) {
-    refuse("UTF-32", "UTF-32");
-  }
-  if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF")) {
-    refuse("UTF-16", "UTF-16");
-  }
-  if (looks_like_utf16(start)) {
-    const bool little = start[0] != '\0';
-    refuse("UTF-16 without a byte order mark", little ? "UTF-16LE" : "UTF-16BE");
-  }
-}
-
-// Refuses a file that starts with [{"text":. No header and hardly any text starts so.
-void refuse_json_array(const std::string& path, std::string_view start) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  start.remove_prefix(std::min(start.find_first_not_of(kBlanks), start.size()));
-  if (!start.starts_with('[') || !begins_with_object(start.substr(1))) return;
-  throw InputError(65, concat(path, " is a JSON array, not JSON lines"),
-                   "make one line of each element with jq: jq -c '.[]' OLD > NEW");
+bool has_utf32_mark(std::string_view start) {
+  return start.starts_with("\xFF\xFE\0\0"sv) || start.starts_with("\0\0\xFE\xFF"sv);
 }
 
 }  // namespace
 
-void refuse_other_kinds(const std::string& path, std::string_view start) {
-  refuse_wide_text(path, start);
+void refuse_binary_kinds(const std::string& path, std::string_view start) {
   if (start.starts_with("PK\3\4"sv) || start.starts_with("PK\5\6"sv)) {
     std::string_view hint;
     const std::string_view name = kind_of_zip(start, hint);
@@ -119,8 +95,31 @@ void refuse_other_kinds(const std::string& path, std::string_view start) {
   for (const Signature& signature : kSignatures) {
     if (start.starts_with(signature.bytes)) refuse_kind(path, signature.name, signature.hint);
   }
+}
+
+bool has_utf16_mark(std::string_view start) {
+  return (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF")) && !has_utf32_mark(start);
+}
+
+void refuse_wide_text(const std::string& path, std::string_view start) {
+  const auto refuse = [&](const char* name, const char* encoding) {
+    throw InputError(65, concat(path, " is ", name, ", not UTF-8"),
+                     concat("name the encoding: --encoding ", encoding));
+  };
+  if (has_utf32_mark(start)) refuse("UTF-32", "utf-32");
+  if (has_utf16_mark(start)) refuse("UTF-16", "utf-16");
+  if (looks_like_utf16(start)) {
+    refuse("UTF-16 without a byte order mark", start[0] != '\0' ? "utf-16le" : "utf-16be");
+  }
+}
+
+void refuse_json_array(const std::string& path, std::string_view start) {
+  constexpr std::string_view kBlanks = " \t\r\n";
   if (start.starts_with(kByteOrderMark)) start.remove_prefix(kByteOrderMark.size());
-  refuse_json_array(path, start);
+  start.remove_prefix(std::min(start.find_first_not_of(kBlanks), start.size()));
+  if (!start.starts_with('[') || !begins_with_object(start.substr(1))) return;
+  throw InputError(65, concat(path, " is a JSON array, not JSON lines"),
+                   "make one line of each element with jq: jq -c '.[]' OLD > NEW");
 }
 
 bool begins_with_object(std::string_view start) {

@@ -6,10 +6,20 @@
 
 namespace bp::trainer {
 
-// Throws InputError (65) if `start`, the first bytes of the file at `path`, are those of another
-// kind of file: UTF-16 or UTF-32 text, a JSON array, or a known binary format. The error names the
-// kind and a command or step that converts the file.
-void refuse_other_kinds(const std::string& path, std::string_view start);
+// `start` are the first bytes of the file at `path`. Each error is an InputError (65) that names
+// the kind of the file, and a command, step or option that helps.
+
+// Refuses known binary formats.
+void refuse_binary_kinds(const std::string& path, std::string_view start);
+
+// Returns whether the file begins with the byte order mark of UTF-16.
+[[nodiscard]] bool has_utf16_mark(std::string_view start);
+
+// Refuses UTF-16 and UTF-32, with or without a byte order mark, where UTF-8 is expected.
+void refuse_wide_text(const std::string& path, std::string_view start);
+
+// Refuses a JSON array of objects: [{"text". No header and hardly any text of a table begins so.
+void refuse_json_array(const std::string& path, std::string_view start);
 
 // Returns whether the file begins with a JSON object: {"text" or {}. No header and hardly any text
 // of a table begins so.

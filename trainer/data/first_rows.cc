@@ -3,9 +3,11 @@
 #include "trainer/data/input_error.h"
 
 namespace bp::trainer {
-FirstRows read_first_rows(const std::string& path, const Dialect& dialect) {
+FirstRows read_first_rows(const std::string& path,
+                          const Dialect& dialect,
+                          const std::string& encoding) {
   constexpr std::size_t kEnough = 1000;
-  TableReader reader(path, dialect);
+  TableReader reader(path, dialect, encoding);
   FirstRows first;
   try {
     while (first.rows.size() < kEnough && reader.next()) {

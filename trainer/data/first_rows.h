@@ -17,6 +17,8 @@ struct FirstRows {
 };
 // Reads at most 1000 rows, and none after the first broken one. Throws what the constructor of
 // TableReader throws.
-[[nodiscard]] FirstRows read_first_rows(const std::string& path, const Dialect& dialect);
+[[nodiscard]] FirstRows read_first_rows(const std::string& path,
+                                        const Dialect& dialect,
+                                        const std::string& encoding);
 
 }  // namespace bp::trainer

@@ -32,7 +32,7 @@ JsonKeys find_json_keys(const TableQuestion& question) {
     throw InputError(2, concat("text and label are both key '", keys.text, "' of ", question.path),
                      "name two keys with --text and --label");
   }
-  JsonLinesReader reader(question.path, keys);
+  JsonLinesReader reader(question.path, keys, question.encoding);
   std::vector<std::string> names;
   bool has_text = false;
   bool has_label = !question.needs_label;

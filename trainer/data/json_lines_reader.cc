@@ -12,9 +12,11 @@
 
 namespace bp::trainer {
 
-JsonLinesReader::JsonLinesReader(std::string path, const JsonKeys& keys)
+JsonLinesReader::JsonLinesReader(std::string path,
+                                 const JsonKeys& keys,
+                                 const std::string& encoding)
     : path_(std::move(path)),
-      in_(open_input(path_)),
+      in_(open_input(path_, encoding)),
       fields_{JsonField(keys.text), JsonField(keys.label)} {
   refill();
   if (std::string_view(in_.data(), in_.size()).starts_with(kByteOrderMark)) {

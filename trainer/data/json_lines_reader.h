@@ -21,7 +21,7 @@ struct JsonKeys {
 class JsonLinesReader {
  public:
   // Opens the file. Throws what open_input() throws, and 65 if the first bytes cannot be unpacked.
-  JsonLinesReader(std::string path, const JsonKeys& keys);
+  JsonLinesReader(std::string path, const JsonKeys& keys, const std::string& encoding = {});
 
   // Moves to the next row; returns false at the end. Throws InputError 65 naming row and line for
   // what read_json_object() refuses, for bytes that are not UTF-8 (naming the byte), and for

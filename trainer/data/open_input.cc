@@ -5,26 +5,50 @@
 #include <utility>
 
 #include "base/text.h"
+#include "trainer/data/encoded_input.h"
+#include "trainer/data/encoding.h"
 #include "trainer/data/file_input.h"
 #include "trainer/data/file_kind.h"
 #include "trainer/data/gzip_input.h"
 #include "trainer/data/zstd_input.h"
 
 namespace bp::trainer {
+namespace {
 
-std::unique_ptr<ByteInput> open_input(const std::string& path) {
+struct NamedInput {
+  std::unique_ptr<ByteInput> bytes;
+  std::string name;  // for errors about the content
+};
+
+// Returns the file, or what is packed in it.
+NamedInput open_packed(const std::string& path) {
   std::unique_ptr<ByteInput> file = std::make_unique<FileInput>(path);
-  std::unique_ptr<ByteInput> unpacked;
+  const std::string unpacked = path + " (unpacked)";
   if (GzipInput::recognizes(file->start())) {
-    unpacked = std::make_unique<GzipInput>(std::move(file));
-  } else if (ZstdInput::recognizes(file->start())) {
-    unpacked = std::make_unique<ZstdInput>(std::move(file));
-  } else {
-    refuse_other_kinds(path, file->start());
-    return file;
+    return {std::make_unique<GzipInput>(std::move(file)), unpacked};
   }
-  refuse_other_kinds(concat(path, " (unpacked)"), unpacked->start());
-  return unpacked;
+  if (ZstdInput::recognizes(file->start())) {
+    return {std::make_unique<ZstdInput>(std::move(file)), unpacked};
+  }
+  return {std::move(file), path};
+}
+
+}  // namespace
+
+std::unique_ptr<ByteInput> open_input(const std::string& path, const std::string& encoding) {
+  NamedInput opened = open_packed(path);
+  std::unique_ptr<ByteInput> input = std::move(opened.bytes);
+  const std::string& name = opened.name;
+  refuse_binary_kinds(name, input->start());
+  std::string found = encoding;
+  if (encoding == kFindEncoding && has_utf16_mark(input->start())) found = "utf-16";
+  if (found == kFindEncoding || found == "utf-8") {
+    refuse_wide_text(name, input->start());
+  } else {
+    input = std::make_unique<EncodedInput>(std::move(input), found);
+  }
+  refuse_json_array(name, input->start());
+  return input;
 }
 
 std::string unpacked_name(const std::string& path) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "trainer/data/encoding.h"
 #include "trainer/data/hash.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"
@@ -53,7 +54,7 @@ SourceFile add_source(const PrepareOptions& options,
                       HeaderMode header) {
   return {path,
           inspect_table({path, options.format, header, options.text_column, options.label_column,
-                         options.separator, split != Split::test}),
+                         options.separator, options.encoding, split != Split::test}),
           split, stamp_of(path)};
 }
 
@@ -76,8 +77,9 @@ std::string describe(const SourceFile& source) {
   const char* const header = layout.format.text == TextFormat::jsonl ? ""
                              : layout.header                         ? " with a header"
                                                                      : " without header";
+  const bool is_utf8 = layout.encoding == kFindEncoding || layout.encoding == "utf-8";
   return concat(layout.format.name(), header, ", text in ", layout.text_name(), ", label in ",
-                layout.label_name());
+                layout.label_name(), is_utf8 ? "" : ", encoding ", is_utf8 ? "" : layout.encoding);
 }
 
 Fingerprint make_fingerprint(const Plan& plan) {

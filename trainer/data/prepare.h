@@ -30,6 +30,7 @@ struct PrepareOptions {
   TextFormat format = TextFormat::automatic;
   HeaderMode header = HeaderMode::automatic;
   char separator = kFindSeparator;  // between the fields of a CSV file
+  std::string encoding;             // of the text files; see parse_encoding()
   LabelForm label_form;
   bool dedupe = false;     // keeps each text once: see TextRows::repeats()
   std::string vocabulary;  // a vocab.txt; empty: trains one on the train texts

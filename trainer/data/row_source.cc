@@ -7,9 +7,10 @@ using Reader = std::variant<TableReader, JsonLinesReader>;
 
 Reader make_reader(const std::string& path, const TableLayout& layout) {
   if (layout.format.text == TextFormat::jsonl) {
-    return Reader(std::in_place_type<JsonLinesReader>, path, layout.keys);
+    return Reader(std::in_place_type<JsonLinesReader>, path, layout.keys, layout.encoding);
   }
-  return Reader(std::in_place_type<TableReader>, path, layout.format.dialect(layout.header));
+  return Reader(std::in_place_type<TableReader>, path, layout.format.dialect(layout.header),
+                layout.encoding);
 }
 
 }  // namespace

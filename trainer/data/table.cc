@@ -37,6 +37,7 @@ TableFormat find_format(const TableQuestion& question) {
       {.path = question.path,
        .format = question.format,
        .separator = question.separator,
+       .encoding = question.encoding,
        .by_name = !column_number(question.text_column) || !column_number(question.label_column),
        .holds_columns = [&](const TableRow& row) {
          return holds(row, question.text_column) && holds(row, question.label_column);
@@ -143,7 +144,7 @@ std::string TableLayout::label_name() const {
 }
 
 TableLayout inspect_table(const TableQuestion& question) {
-  TableLayout layout;
+  TableLayout layout{.encoding = question.encoding};
   layout.format = find_format(question);
   if (layout.format.text == TextFormat::jsonl) {
     layout.keys = find_json_keys(question);
@@ -151,7 +152,8 @@ TableLayout inspect_table(const TableQuestion& question) {
   }
   // A broken row further down is reported when all of the table is read: only then is it known
   // whether the first record is a header, and so the row's number.
-  const FirstRows first = read_first_rows(question.path, layout.format.dialect(false));
+  const FirstRows first =
+      read_first_rows(question.path, layout.format.dialect(false), question.encoding);
   const std::vector<TableRow>& rows = first.rows;
   if (rows.empty() && first.error) {
     std::rethrow_exception(first.error);

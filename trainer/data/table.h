@@ -23,6 +23,7 @@ struct TableQuestion {
   std::string text_column;  // by name, or by number from 1; in JSON lines a key
   std::string label_column;
   char separator = kFindSeparator;  // between fields
+  std::string encoding = {};        // see parse_encoding()
   bool needs_label = true;          // false: the key of the label may be absent in JSON lines
 };
 
@@ -32,6 +33,7 @@ struct TableLayout {
   std::size_t text = 0;  // columns from 0, of a table
   std::size_t label = 0;
   JsonKeys keys = {};  // of JSON lines
+  std::string encoding = {};
 
   // Returns "column 2" or "key 'label'".
   [[nodiscard]] std::string text_name() const;

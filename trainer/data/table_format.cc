@@ -26,7 +26,7 @@ std::string lower_suffix(const std::string& file) {
 
 TextFormat find_text_format(const FormatQuestion& question) {
   if (question.format == TextFormat::jsonl) return question.format;
-  if (begins_with_object(open_input(question.path)->start())) {
+  if (begins_with_object(open_input(question.path, question.encoding)->start())) {
     if (question.format == TextFormat::automatic) return TextFormat::jsonl;
     throw InputError(65, concat(question.path, " is a JSON or JSON lines file, not a table"),
                      "leave out --format, or give --format jsonl");
@@ -39,7 +39,7 @@ TextFormat find_text_format(const FormatQuestion& question) {
   if (question.separator != kFindSeparator && question.separator != kTsv.separator) {
     return TextFormat::csv;
   }
-  TableReader reader(question.path, kTsv);
+  TableReader reader(question.path, kTsv, question.encoding);
   return reader.next() && reader.fields().size() > 1 ? TextFormat::tsv : TextFormat::csv;
 }
 
@@ -52,7 +52,8 @@ struct Reading {
 };
 
 Reading read_with(char separator, const FormatQuestion& question) {
-  const FirstRows first = read_first_rows(question.path, {.separator = separator});
+  const FirstRows first =
+      read_first_rows(question.path, {.separator = separator}, question.encoding);
   Reading reading{.separator = separator};
   if (first.rows.empty()) return reading;
   reading.columns = first.rows[0].size();
@@ -72,7 +73,8 @@ Reading read_with(char separator, const FormatQuestion& question) {
 }
 
 char find_csv_separator(const FormatQuestion& question) {
-  if (const auto announced = TableReader(question.path, kCsv).announced_separator()) {
+  if (const auto announced =
+          TableReader(question.path, kCsv, question.encoding).announced_separator()) {
     return *announced;
   }
   std::vector<Reading> readings;

@@ -33,6 +33,7 @@ struct FormatQuestion {
   std::string path;
   TextFormat format = TextFormat::automatic;  // what the user asked for
   char separator = kFindSeparator;            // what the user asked for
+  std::string encoding = {};                  // what the user asked for
   // Whether a column is asked for by its name: a first row that holds it is then a header.
   bool by_name = false;
   // Whether the first row, read with one of the separators, holds the columns that are asked for.

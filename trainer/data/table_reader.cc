@@ -47,8 +47,8 @@ std::size_t find_any(const char* data,
 
 }  // namespace
 
-TableReader::TableReader(std::string path, const Dialect& dialect)
-    : path_(std::move(path)), dialect_(dialect), in_(open_input(path_)) {
+TableReader::TableReader(std::string path, const Dialect& dialect, const std::string& encoding)
+    : path_(std::move(path)), dialect_(dialect), in_(open_input(path_, encoding)) {
   row_ = dialect_.header ? -1 : 0;
   refill();
   skip_byte_order_mark();

@@ -25,7 +25,7 @@ inline constexpr Dialect kTsv{.separator = '\t', .quotes = false};
 class TableReader {
  public:
   // Opens the file. Throws what open_input() throws, and 65 if the first bytes cannot be unpacked.
-  TableReader(std::string path, const Dialect& dialect);
+  TableReader(std::string path, const Dialect& dialect, const std::string& encoding = {});
 
   // Moves to the next record; returns false at the end. Throws InputError 65 naming row and line
   // for broken quotes, for bytes that are not UTF-8 (naming the byte), for a number of fields that

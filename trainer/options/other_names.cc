@@ -42,6 +42,7 @@ constexpr std::array kOtherOptions{
     OtherName{"max-grad-norm", "clip"},
     OtherName{"delimiter", "separator"},
     OtherName{"sep", "separator"},
+    OtherName{"charset", "encoding"},
     OtherName{"text-column", "text"},
     OtherName{"label-column", "label"},
     OtherName{"target", "label"},

@@ -68,11 +68,11 @@ TEST_F(CompressedInputTest, IsRecognizedByItsFirstBytesAndReadInPiecesOfAnySize)
     for (const std::size_t at_once : {7U, 1000U, 1U << 16U, 1U << 20U}) {
       EXPECT_TRUE(content(path, at_once) == table) << program.name << " " << at_once;
     }
-    EXPECT_FALSE(open_input(path)->is_file_itself());
+    EXPECT_STREQ(open_input(path)->content_name(), "the unpacked file");
   }
   const std::string plain = scratch_.write("named-like-packed.csv.gz", table);
   EXPECT_TRUE(content(plain, 1000) == table);
-  EXPECT_TRUE(open_input(plain)->is_file_itself());
+  EXPECT_STREQ(open_input(plain)->content_name(), "the file");
 }
 
 TEST_F(CompressedInputTest, TheStartIsNotConsumedAndAtMost16KiB) {
@@ -175,7 +175,7 @@ TEST_F(CompressedInputTest, ContentThatIsNoTableIsNamed) {
     expect_broken(program.pack("\x89HDF\r\n\x1A\n"), "a.csv (unpacked) is an HDF5 file", "");
     expect_broken(program.pack("a,1\ncaf\xE9,2\n"),
                   "row 2 (line 2): is not UTF-8: byte 0xE9 at offset 7 of the unpacked file",
-                  "iconv");
+                  "--encoding windows-1252");
   }
 }
 

@@ -153,7 +153,7 @@ TEST_F(JsonLines, WhatIsNotJsonIsRefusedWithItsPlace) {
   refused("{\"text\": \"" + std::string(1000, 'x'), "is not JSON at byte 1011 of the line: ");
   refused("{\"text\": 1e999}", "is not JSON at byte 14 of the line: number overflow parsing");
   expect_refused_row("{\"text\": \"caf\xE9\"}", "is not UTF-8: byte 0xE9 at offset 63 of the file",
-                     "iconv");
+                     "--encoding windows-1252");
 }
 
 TEST_F(JsonLines, ALongErrorIsCut) {

@@ -183,7 +183,8 @@ TEST_F(PrepareTest, RefusesBadContentAndLeavesNothingBehind) {
   expect_refused(csv("text,label\na,1\n\"b,2\n"), 65,
                  "r.csv, row 2 (line 3): a quote is opened and never closed", "twice");
   expect_refused(csv("text,label\na,1\nb\xFF,2\n"), 65,
-                 "r.csv, row 2 (line 3): is not UTF-8: byte 0xFF at offset 16", "iconv");
+                 "r.csv, row 2 (line 3): is not UTF-8: byte 0xFF at offset 16",
+                 "--encoding windows-1252");
   expect_refused(csv("text,label\na,1\nb,\n"), 65, "r.csv, row 2 (line 3): has no label",
                  "column 2");
   PrepareOptions dev = csv("text,label\na,good\nb,bad\n");

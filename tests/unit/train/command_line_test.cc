@@ -91,7 +91,8 @@ TEST(CommandLine, ValuesReachTheirOptions) {
                            "--vocab-size",   "500",
                            "--save-every",   "50",
                            "--keep=3",       "--keep-best=4",
-                           "--resume",       "runs/a"});
+                           "--resume",       "runs/a",
+                           "--encoding",     "Latin-1"});
   EXPECT_EQ(o.steps, 20);
   EXPECT_EQ(o.accumulate, 2);
   EXPECT_EQ(o.lr, 1e-4);
@@ -108,6 +109,7 @@ TEST(CommandLine, ValuesReachTheirOptions) {
   EXPECT_EQ(o.prepare.format, TextFormat::tsv);
   EXPECT_EQ(o.prepare.header, HeaderMode::no);
   EXPECT_EQ(o.prepare.separator, ';');
+  EXPECT_EQ(o.prepare.encoding, "iso-8859-1");
   EXPECT_TRUE(o.prepare.label_form.trim);
   EXPECT_TRUE(o.prepare.label_form.round);
   EXPECT_TRUE(o.prepare.dedupe);
@@ -163,6 +165,7 @@ TEST(CommandLine, OptionsOfOtherTrainersGetAHint) {
   EXPECT_EQ(hint("--output_dir"), "here it is called --run");
   EXPECT_EQ(hint("--weight_decay"), "did you mean '--weight-decay'?");
   EXPECT_EQ(hint("--delimiter"), "here it is called --separator");
+  EXPECT_EQ(hint("--charset"), "here it is called --encoding");
   EXPECT_EQ(hint("--bf16"), "here it is called --precision bf16");
   EXPECT_EQ(hint("-np"), "the number of ranks is bprun's: bprun -n 2 bert_train ...");
   EXPECT_EQ(refusal({"stop", "runs/a", "--output_dir", "b"}),
