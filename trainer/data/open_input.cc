@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "trainer/data/binary_kind.h"
 #include "trainer/data/encoded_input.h"
 #include "trainer/data/encoding.h"
 #include "trainer/data/file_input.h"
@@ -44,6 +45,7 @@ std::unique_ptr<ByteInput> open_input(const std::string& path, const std::string
   if (encoding == kFindEncoding && has_utf16_mark(input->start())) found = "utf-16";
   if (found == kFindEncoding || found == "utf-8") {
     refuse_wide_text(name, input->start());
+    refuse_binary_content(name, input->start());
   } else {
     input = std::make_unique<EncodedInput>(std::move(input), found);
   }
