@@ -18,21 +18,12 @@ import time
 import numpy
 from tokenizers import BertWordPieceTokenizer
 
-from measuring import HERE, ROOT, end_unmeasured, print_machine, program, run, spread
+from measuring import HERE, PEAK, ROOT, end_unmeasured, print_machine, program, run, spread
 from same_losses import require_same_losses
 
 LIMITS = {"memory": 1.2, "first step": 2.0, "stop": 150.0}  # GB a rank, s, ms
 BATCH, LENGTH = 32, 128
 FIRST_STEP = '"step":1,'
-
-# Runs the rest of its arguments and leaves the highest resident memory (KiB) in a file a rank.
-PEAK = """
-import os, sys
-pid = os.spawnvp(os.P_NOWAIT, sys.argv[2], sys.argv[2:])
-_, status, usage = os.wait4(pid, 0)
-open(sys.argv[1] + os.environ.get("RANK", "0"), "w").write(str(usage.ru_maxrss))
-sys.exit(os.waitstatus_to_exitcode(status))
-"""
 
 
 def measure(command, folder, first_step, **environment):

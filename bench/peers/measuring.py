@@ -12,6 +12,15 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 
+# Runs the rest of its arguments and leaves the highest resident memory (KiB) in a file a rank.
+PEAK = """
+import os, sys
+pid = os.spawnvp(os.P_NOWAIT, sys.argv[2], sys.argv[2:])
+_, status, usage = os.wait4(pid, 0)
+open(sys.argv[1] + os.environ.get("RANK", "0"), "w").write(str(usage.ru_maxrss))
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
 
 def run(command, **options):
     """Standard output of a program; ends the comparison with its complaint when it fails."""
