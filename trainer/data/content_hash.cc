@@ -36,6 +36,14 @@ void ContentHash::add_sample(Split split, const SampleRow& sample) {
   hash.add(sample.tokens);
 }
 
+void ContentHash::add_texts(Split split, std::string_view rows) {
+  texts_[static_cast<std::size_t>(split)].add_pieces(rows);
+}
+
+void ContentHash::add_samples(Split split, std::string_view rows) {
+  samples_[static_cast<std::size_t>(split)].add_pieces(rows);
+}
+
 std::string ContentHash::hex() const {
   Hash all;
   all.add(settings_.hex());

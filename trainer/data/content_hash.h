@@ -25,6 +25,9 @@ class ContentHash {
     std::string_view tokens;  // the bytes of the token ids
   };
   void add_sample(Split split, const SampleRow& sample);
+  // Adds the texts or the samples of a split, as a StoreBlock holds them.
+  void add_texts(Split split, std::string_view rows);
+  void add_samples(Split split, std::string_view rows);
   // Returns the hash of everything added so far. More may be added afterwards.
   [[nodiscard]] std::string hex() const;
 

@@ -28,6 +28,10 @@ void Hash::add(std::string_view bytes) {
 
 void Hash::add_number(std::int64_t number) { XXH3_128bits_update(state_, &number, sizeof(number)); }
 
+void Hash::add_pieces(std::string_view pieces) {
+  XXH3_128bits_update(state_, pieces.data(), pieces.size());
+}
+
 std::string Hash::hex() const {
   XXH128_canonical_t canonical;
   XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state_));

@@ -20,6 +20,9 @@ class Hash {
   // Two sequences of additions give the same hash only if they are equal piece by piece.
   void add(std::string_view bytes);
   void add_number(std::int64_t number);
+  // Adds pieces that add() and add_number() would have added: each number as 8 bytes of this
+  // machine, and other bytes behind their size.
+  void add_pieces(std::string_view pieces);
   [[nodiscard]] std::string hex() const;  // 32 hex digits
 
  private:

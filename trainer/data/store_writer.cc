@@ -10,6 +10,8 @@
 
 #include "base/text.h"
 #include "bp/error.h"
+#include "trainer/data/block_tables.h"
+#include "trainer/data/content_hash.h"
 #include "trainer/data/store_error.h"
 #include "trainer/data/store_tables.h"
 #include "trainer/data/whole_file.h"
@@ -18,10 +20,6 @@ namespace bp::trainer {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "stores hold little-endian tokens");
-
-// A commit takes less than a millisecond. A killed process loses what it has not committed.
-constexpr std::int64_t kTextsBetweenCommits = 1000;
-constexpr std::size_t kBytesBetweenCommits = std::size_t{4} << 20;
 
 }  // namespace
 
@@ -38,7 +36,7 @@ class StoreWriter::Impl {
       put_settings(*database_, settings_);
       hash_.add_settings(settings_);
       commit();
-      begin_inserts();
+      prepare_inserts();
     });
   }
 
@@ -46,55 +44,39 @@ class StoreWriter::Impl {
     try {
       open(SQLite::OPEN_READWRITE);
       read_back();
-      begin_inserts();
+      prepare_inserts();
     } catch (const SQLite::Exception& error) {
       throw StoreError(StoreError::Kind::replaceable, concat("it is damaged: ", error.what()));
     }
   }
 
-  void add_text(Split split, std::int64_t text_id, std::string_view text) {
+  void add(StoreBlock& block) {
     writing([&] {
-      if (texts_since_ >= kTextsBetweenCommits || bytes_since_ >= kBytesBetweenCommits) {
-        commit();
-        database_->exec("BEGIN");
-      }
-      SQLite::Statement& insert = insert_texts_[static_cast<std::size_t>(split)];
-      insert.bind(1, text_id);
-      text_.assign(text);
-      insert.bindNoCopy(2, text_);
-      insert.exec();
-      insert.reset();
-      hash_.add_text(split, text_id, text);
-      ++rows_.texts;
-      ++texts_since_;
-      bytes_since_ += text.size();
+      database_->exec("BEGIN");
+      insert(block);
+      commit();
     });
+  }
+
+  void add_text(Split split, std::int64_t text_id, std::string_view text) {
+    if (block_.size().full()) {
+      add(block_);
+      block_.clear();
+    }
+    block_.add_text(split, text_id, text);
   }
 
   void add_sample(Split split,
                   std::int64_t text_id,
                   int label,
                   std::span<const std::int32_t> token_ids) {
-    writing([&] {
-      const auto which = static_cast<std::size_t>(split);
-      SQLite::Statement& insert = insert_samples_[which];
-      insert.bind(1, rows_.samples[which]++);
-      insert.bind(2, ++rows_.last_sample_id);
-      insert.bind(3, text_id);
-      insert.bind(4, label);
-      insert.bindNoCopy(5, token_ids.data(), static_cast<int>(token_ids.size_bytes()));
-      insert.exec();
-      insert.reset();
-      hash_.add_sample(split,
-                       {rows_.last_sample_id,
-                        text_id,
-                        label,
-                        {reinterpret_cast<const char*>(token_ids.data()), token_ids.size_bytes()}});
-    });
+    block_.add_sample(split, text_id, label, token_ids);
   }
 
   void finish() {
     writing([&] {
+      database_->exec("BEGIN");
+      insert(block_);
       database_->exec(concat("PRAGMA user_version=", kStoreVersion));
       commit();
       close();
@@ -119,8 +101,8 @@ class StoreWriter::Impl {
   Impl& operator=(const Impl&) = delete;
 
   [[nodiscard]] const StoreSettings& settings() const { return settings_; }
-  [[nodiscard]] std::int64_t texts() const { return rows_.texts; }
-  [[nodiscard]] std::int64_t committed_texts() const { return rows_.texts - texts_since_; }
+  [[nodiscard]] std::int64_t texts() const { return rows_.texts + block_.size().texts(); }
+  [[nodiscard]] std::int64_t committed_texts() const { return committed_texts_; }
 
  private:
   template <class Action>
@@ -136,26 +118,47 @@ class StoreWriter::Impl {
   // kill, the journal restores the last commit. Without syncs a power cut may damage the file; the
   // process that continues it would detect that by its hash.
   void open(int flags) {
-    database_.emplace(path_, flags, 0, "unix-none");
+    database_.emplace(path_, flags | SQLite::OPEN_NOMUTEX, 0, "unix-none");
     database_->exec("PRAGMA journal_mode=DELETE; PRAGMA synchronous=OFF");
   }
 
-  void begin_inserts() {
-    database_->exec("BEGIN");
+  void prepare_inserts() {
+    shown_.emplace(database_->getHandle());
     for (const Split split : kSplits) {
+      insert_texts_.emplace_back(
+          *database_, concat("INSERT INTO ", texts_table(split), " SELECT * FROM block_texts"));
       insert_samples_.emplace_back(
-          *database_, concat("INSERT INTO ", samples_table(split), " VALUES(?, ?, ?, ?, ?)"));
-      insert_texts_.emplace_back(*database_,
-                                 concat("INSERT INTO ", texts_table(split), " VALUES(?, ?)"));
+          *database_, concat("INSERT INTO ", samples_table(split), " SELECT * FROM block_samples"));
     }
+  }
+
+  void insert(StoreBlock& block) {
+    block.number_samples(rows_.last_sample_id + 1);
+    for (const Split split : kSplits) {
+      const auto which = static_cast<std::size_t>(split);
+      shown_->show_texts(block.text_rows(split));
+      (void)insert_all(insert_texts_[which]);
+      shown_->show_samples(block.sample_rows(split), rows_.samples[which]);
+      rows_.samples[which] += insert_all(insert_samples_[which]);
+      hash_.add_texts(split, block.text_rows(split));
+      hash_.add_samples(split, block.sample_rows(split));
+    }
+    rows_.texts += block.size().texts();
+    rows_.last_sample_id += block.samples();
+  }
+
+  // Returns the number of rows that the statement has inserted.
+  static int insert_all(SQLite::Statement& insert) {
+    const int rows = insert.exec();
+    insert.reset();
+    return rows;
   }
 
   void commit() {
     put_value(*database_, "texts", concat(rows_.texts));
     put_value(*database_, "identity", hash_.hex());
     database_->exec("COMMIT");
-    texts_since_ = 0;
-    bytes_since_ = 0;
+    committed_texts_ = rows_.texts;
   }
 
   void read_back() {
@@ -167,6 +170,7 @@ class StoreWriter::Impl {
     settings_ = get_settings(*database_);
     hash_.add_settings(settings_);
     rows_ = hash_rows(*database_, hash_);
+    committed_texts_ = rows_.texts;
     if (hash_.hex() != get_value(*database_, "identity") ||
         concat(rows_.texts) != get_value(*database_, "texts")) {
       throw SQLite::Exception("its content is not what was written");
@@ -177,17 +181,18 @@ class StoreWriter::Impl {
     insert_samples_.clear();
     insert_texts_.clear();
     database_.reset();
+    shown_.reset();
   }
 
   std::string path_;
   StoreSettings settings_;
+  std::optional<BlockTables> shown_;
   std::optional<SQLite::Database> database_;
   std::vector<SQLite::Statement> insert_samples_;  // indexed by split
   std::vector<SQLite::Statement> insert_texts_;
   StoreRows rows_;
-  std::int64_t texts_since_ = 0;  // since the last commit
-  std::size_t bytes_since_ = 0;
-  std::string text_;
+  std::int64_t committed_texts_ = 0;
+  StoreBlock block_;  // of add_text() and add_sample()
   ContentHash hash_;
   bool keep_ = false;
 };
@@ -204,6 +209,8 @@ StoreWriter::~StoreWriter() = default;
 const StoreSettings& StoreWriter::settings() const { return impl_->settings(); }
 std::int64_t StoreWriter::texts() const { return impl_->texts(); }
 std::int64_t StoreWriter::committed_texts() const { return impl_->committed_texts(); }
+
+void StoreWriter::add(StoreBlock& block) { impl_->add(block); }
 
 void StoreWriter::add_text(Split split, std::int64_t text_id, std::string_view text) {
   impl_->add_text(split, text_id, text);

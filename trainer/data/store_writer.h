@@ -1,7 +1,7 @@
 // Writes a store that SampleStore reads. The file is not a valid store until finish() has returned.
 //
-// The writer commits about every thousand texts, so that a killed writer leaves a file that another
-// can continue. The commit points depend on the texts alone, so a store made with interruptions has
+// The writer commits block by block, so that a killed writer leaves a file that another can
+// continue. The ends of blocks depend on the texts alone, so a store made with interruptions has
 // the same bytes as one made at once.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "trainer/data/sample_store.h"
+#include "trainer/data/store_block.h"
 #include "trainer/data/store_format.h"
 
 namespace bp::trainer {
@@ -35,7 +36,9 @@ class StoreWriter {
   // Returns the number of texts that would be left after a kill now.
   [[nodiscard]] std::int64_t committed_texts() const;
 
-  // Adds a text, then its samples: one, or several if it was folded.
+  // Adds and commits a full block, or the last one. Changes the numbers of its samples.
+  void add(StoreBlock& block);
+  // Adds a text, then its samples, to a block of the writer itself.
   void add_text(Split split, std::int64_t text_id, std::string_view text);
   void add_sample(Split split,
                   std::int64_t text_id,
