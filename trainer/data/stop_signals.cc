@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <string_view>
 
@@ -16,8 +17,10 @@ constexpr std::array kStopSignals{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 // A signal handler can access only globals.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
-volatile sig_atomic_t noted_signal = 0;
-volatile sig_atomic_t answers_ctrl_c = 0;
+std::atomic<int> noted_signal = 0;
+std::atomic<bool> answers_ctrl_c = false;
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
+              "a handler must not wait");
 std::mutex scopes_mutex;  // guards the next two
 int nested_scopes = 0;
 std::array<struct sigaction, kStopSignals.size()> actions_before{};
@@ -29,14 +32,14 @@ void say_in_handler(std::string_view text) {
 
 void note_stop_signal(int number) {
   if (number == SIGINT && noted_signal != 0) {
-    if (answers_ctrl_c != 0) say_in_handler("\nbert_train: ended at once by Ctrl-C\n");
+    if (answers_ctrl_c) say_in_handler("\nbert_train: ended at once by Ctrl-C\n");
     ::signal(SIGINT, SIG_DFL);
     ::raise(SIGINT);  // delivered when this handler returns
     return;
   }
   if (noted_signal != 0) return;
   noted_signal = number;
-  if (number == SIGINT && answers_ctrl_c != 0) {
+  if (number == SIGINT && answers_ctrl_c) {
     say_in_handler("\nbert_train: Ctrl-C: stopping (press Ctrl-C again to end at once)\n");
   }
 }
@@ -50,7 +53,7 @@ bool is_ignored(const struct sigaction& action) {
 StopSignals::StopSignals(bool speaks) {
   const std::lock_guard lock(scopes_mutex);
   if (nested_scopes++ > 0) return;
-  answers_ctrl_c = speaks ? 1 : 0;
+  answers_ctrl_c = speaks;
   struct sigaction action {};
   action.sa_handler = note_stop_signal;
   action.sa_flags = SA_RESTART;
