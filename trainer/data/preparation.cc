@@ -9,13 +9,18 @@
 #include <filesystem>
 #include <numeric>
 #include <system_error>
+#include <thread>
 
 #include "base/text.h"
 #include "bp/error.h"
+#include "trainer/data/block_pipeline.h"
 #include "trainer/data/disk_space.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/kept_row_reader.h"
 #include "trainer/data/leftover.h"
 #include "trainer/data/numbers.h"
+#include "trainer/data/row_block.h"
+#include "trainer/data/source_rows.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/text/vocabulary_training.h"
@@ -38,6 +43,13 @@ void put_name_on_disk(const std::string& path) {
 std::string separator_text(const TableFormat& format) {
   if (format.has_usual_separator()) return "";
   return concat(", with a ", separator_name(format.separator), " between its fields");
+}
+
+// The writer has no use for more.
+std::size_t encoding_threads(const PrepareOptions& options) {
+  constexpr unsigned kMost = 8;
+  if (options.threads > 0) return static_cast<std::size_t>(options.threads);
+  return std::clamp(std::thread::hardware_concurrency(), 1U, kMost);
 }
 
 }  // namespace
@@ -79,12 +91,7 @@ void Preparation::make() {
   }
   const StoreSettings& settings = writer_->settings();
   all_rows_ = std::accumulate(settings.source_rows.begin(), settings.source_rows.end(), all_rows_);
-  written_before_ = writer_->texts();
-  const Vocabulary vocabulary{settings.vocabulary};
-  Tokenizer tokenizer(vocabulary, settings.lower_case);
-  for (std::size_t source = 0; source < plan_.sources.size(); ++source) {
-    write_source(source, tokenizer);
-  }
+  write_rows();
   check_sources();
   writer_->finish();
   publish();
@@ -156,16 +163,6 @@ Split Preparation::split_of(std::size_t source, std::int64_t place) const {
   return shares_ ? shares_->of(place) : plan_.sources[source].split;
 }
 
-// Calls `body` with each kept row and its split.
-void Preparation::for_each_kept_row(
-    std::size_t source, const std::function<void(const SourceRow&, Split split)>& body) {
-  for_each_row(plan_, plan_.sources[source], [&](const SourceRow& row) {
-    if (const std::int64_t place = kept_.place(source, row.number); place > 0) {
-      body(row, split_of(source, place));
-    }
-  });
-}
-
 Vocabulary Preparation::make_vocabulary() {
   if (!plan_.options.vocabulary.empty()) {
     try {
@@ -176,60 +173,56 @@ Vocabulary Preparation::make_vocabulary() {
   }
   say("training a vocabulary");
   VocabularyTrainer trainer(plan_.options.lower_case);
-  for_each_kept_row(0, [&](const SourceRow& row, Split split) {
-    if (split == Split::train) {
-      trainer.add(row.text);
+  for (SourceRows rows(plan_, plan_.sources.front()); rows.next();) {
+    const std::int64_t place = kept_.place(0, rows.row().number);
+    if (place > 0 && split_of(0, place) == Split::train) {
+      trainer.add(rows.row().text);
     }
-  });
+  }
   return trainer.train(plan_.options.vocabulary_size);
 }
 
-void Preparation::write_source(std::size_t source, Tokenizer& tokenizer) {
-  for_each_kept_row(source, [&](const SourceRow& row, Split split) {
-    if (done_ >= written_before_) {
-      write_text(row, split, tokenizer);
-    }
-    count_row();
-  });
+// Several threads read and encode; this one writes.
+void Preparation::write_rows() {
+  struct Block {
+    RowBlock rows;
+    StoreBlock store;
+    [[nodiscard]] std::size_t bytes() const { return rows.bytes(); }
+  };
+  const PipelineLimits limits{.workers = encoding_threads(plan_.options)};
+  KeptRowReader reader(plan_, kept_, writer_->texts());
+  std::vector<RowEncoder> encoders = make_encoders(limits.workers);
+  BlockPipeline<Block>(
+      {.read = [&](Block& block) { return reader.read(block.rows); },
+       .work = [&](Block& block,
+                   std::size_t worker) { encoders[worker].encode(block.rows, block.store); },
+       .take =
+           [&](Block& block) {
+             writer_->add(block.store);
+             report();
+           }},
+      limits)
+      .run();
 }
 
-// Writes the windows of a text in order, each as [CLS] window [SEP]. An empty text becomes [CLS]
-// [SEP].
-void Preparation::write_text(const SourceRow& row, Split split, Tokenizer& tokenizer) {
-  const int label = label_of(row);
-  writer_->add_text(split, row.number, row.text);
-  ids_.clear();
-  tokenizer.encode(row.text, ids_);
-  const auto window = static_cast<std::size_t>(plan_.options.max_length - 2);
-  if (plan_.options.long_text == LongText::truncate) {
-    ids_.resize(std::min(ids_.size(), window));
+std::vector<RowEncoder> Preparation::make_encoders(std::size_t count) const {
+  const StoreSettings& settings = writer_->settings();
+  const Tokenizer tokenizer(Vocabulary{settings.vocabulary}, settings.lower_case);
+  std::vector<RowEncoder> encoders;
+  for (std::size_t i = 0; i < count; ++i) {
+    encoders.emplace_back(
+        plan_.options, settings,
+        [this](std::size_t source, std::int64_t place) { return split_of(source, place); },
+        tokenizer.another());
   }
-  std::size_t begin = 0;
-  do {
-    const std::size_t end = std::min(begin + window, ids_.size());
-    sample_.assign(1, tokenizer.cls_id());
-    sample_.insert(sample_.end(), ids_.begin() + static_cast<std::ptrdiff_t>(begin),
-                   ids_.begin() + static_cast<std::ptrdiff_t>(end));
-    sample_.push_back(tokenizer.sep_id());
-    writer_->add_sample(split, row.number, label, sample_);
-    begin = end;
-  } while (begin < ids_.size());
+  return encoders;
 }
 
-int Preparation::label_of(const SourceRow& row) const {
-  const auto& labels = writer_->settings().labels;
-  const auto label = std::find(labels.begin(), labels.end(), row.label);
-  return label == labels.end() ? -1 : static_cast<int>(label - labels.begin());
-}
-
-void Preparation::count_row() {
-  constexpr std::int64_t kBetween = 1000;
-  ++done_;
-  if (done_ % kBetween == 0 && Clock::now() >= next_report_) {
-    check_lease();
-    next_report_ = Clock::now() + kBetweenReports;
-    say(concat("prepared ", with_commas(done_), " of ", with_commas(all_rows_), " rows"));
-  }
+void Preparation::report() {
+  if (Clock::now() < next_report_) return;
+  check_lease();
+  next_report_ = Clock::now() + kBetweenReports;
+  say(concat("prepared ", with_commas(writer_->texts()), " of ", with_commas(all_rows_), " rows"));
 }
 
 void Preparation::check_lease() const {

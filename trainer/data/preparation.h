@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include "trainer/data/kept_rows.h"
 #include "trainer/data/lease.h"
 #include "trainer/data/plan.h"
+#include "trainer/data/row_encoder.h"
 #include "trainer/data/say.h"
 #include "trainer/data/split.h"
 #include "trainer/data/store_writer.h"
@@ -40,13 +40,10 @@ class Preparation {
   void say_remarks(Survey& found);
   // `place` is the row's number among the kept rows of the source.
   [[nodiscard]] Split split_of(std::size_t source, std::int64_t place) const;
-  void for_each_kept_row(std::size_t source,
-                         const std::function<void(const SourceRow&, Split split)>& body);
   [[nodiscard]] Vocabulary make_vocabulary();
-  void write_source(std::size_t source, Tokenizer& tokenizer);
-  void write_text(const SourceRow& row, Split split, Tokenizer& tokenizer);
-  [[nodiscard]] int label_of(const SourceRow& row) const;
-  void count_row();
+  void write_rows();
+  [[nodiscard]] std::vector<RowEncoder> make_encoders(std::size_t count) const;
+  void report();
   void check_lease() const;
   void check_sources() const;
   void publish();
@@ -60,11 +57,7 @@ class Preparation {
   KeptRows kept_;
   std::optional<SplitByShare> shares_;
   std::int64_t all_rows_ = 0;
-  std::int64_t done_ = 0;            // rows so far, with those of earlier preparers
-  std::int64_t written_before_ = 0;  // rows that earlier preparers had written
   Clock::time_point next_report_;
-  std::vector<std::int32_t> ids_;
-  std::vector<std::int32_t> sample_;
 };
 
 }  // namespace bp::trainer

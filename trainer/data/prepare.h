@@ -45,6 +45,9 @@ struct PrepareOptions {
   // the test split, and each row has one of these labels or none. Requires `vocabulary`. May be
   // empty.
   std::vector<std::string> labels = {};
+  // Threads that encode rows; 0: one per core that this process may use, at most 8. The store does
+  // not depend on it.
+  int threads = 0;
   bool rebuild = false;
   bool may_rebuild = true;  // hints may offer --rebuild
   // Returns the run that needs the store with this path and identity, or "". A store that a run

@@ -35,8 +35,8 @@ void StoreBlock::add_sample(Split split,
 void StoreBlock::clear() {
   size_ = {};
   samples_ = 0;
-  for (std::string& rows : texts_) rows.clear();
-  for (std::string& rows : sample_rows_) rows.clear();
+  for (std::string& rows : texts_) empty_for_reuse(rows);
+  for (std::string& rows : sample_rows_) empty_for_reuse(rows);
 }
 
 void StoreBlock::number_samples(std::int64_t first) {

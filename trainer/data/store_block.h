@@ -72,6 +72,14 @@ class StoreBlock {
   Rows sample_rows_;
 };
 
+// Empties a buffer for the next block, and frees it if one long text has made it much larger than
+// blocks are.
+inline void empty_for_reuse(std::string& buffer) {
+  constexpr std::size_t kMostKept = std::size_t{8} << 20;
+  buffer.clear();
+  if (buffer.capacity() > kMostKept) buffer.shrink_to_fit();
+}
+
 // Takes a number or a sized run of bytes from the start of `rows`.
 [[nodiscard]] inline std::int64_t take_number(std::string_view& rows) {
   std::int64_t number = 0;

@@ -9,21 +9,22 @@
 #include "trainer/data/input_error.h"
 #include "trainer/data/label_form.h"
 #include "trainer/data/label_set.h"
-#include "trainer/data/stop_signals.h"
+#include "trainer/data/source_rows.h"
 
 namespace bp::trainer {
 namespace {
 
 void check_label(const Plan& plan,
                  const SourceFile& source,
-                 const SourceRow& row,
+                 const SourceRows& rows,
                  const std::vector<std::string>& labels) {
+  const SourceRow& row = rows.row();
   if (row.label.empty() && source.split == Split::test) {
     return;
   }
   if (row.label.empty()) {
     throw InputError(
-        65, concat(row.source->place(), ": has no label"),
+        65, concat(rows.place(), ": has no label"),
         concat(source.layout.label_name(), " is empty there; remove the row or label it"));
   }
   if (source.split == Split::train ||
@@ -33,7 +34,7 @@ void check_label(const Plan& plan,
   const std::string nearest = nearest_name(row.label, labels);
   throw InputError(
       65,
-      concat(row.source->place(), ": label '", row.label, "' is not among those ",
+      concat(rows.place(), ": label '", row.label, "' is not among those ",
              plan.options.labels.empty() ? "in " + plan.sources[0].path : "of the model", ": ",
              shown_labels(labels)),
       nearest.empty() ? "is --label the right column, and has the file a header? see --header"
@@ -88,22 +89,6 @@ std::string remark_on_many(const SourceFile& source,
 
 }  // namespace
 
-void for_each_row(const Plan& plan,
-                  const SourceFile& source,
-                  const std::function<void(const SourceRow&)>& row) {
-  RowSource rows = open_source(source.path, source.layout);
-  while (rows.next()) {
-    throw_if_stopping("reading", source.path);
-    const auto label = formed_label(rows.label(), plan.options.label_form);
-    if (!label) {
-      throw InputError(65, concat(rows.place(), ": label '", rows.label(), "' is not a number"),
-                       "--round-labels is for labels that are numbers; leave it out, or "
-                       "remove the row");
-    }
-    row({rows.number(), rows.text(), *label, &rows});
-  }
-}
-
 Survey survey(const Plan& plan) {
   Survey survey;
   survey.labels = plan.options.labels;
@@ -111,14 +96,13 @@ Survey survey(const Plan& plan) {
     LabelSet labels;
     std::int64_t rows = 0;
     survey.texts.begin_source();
-    for_each_row(plan, source, [&](const SourceRow& row) {
-      check_label(plan, source, row, survey.labels);
+    for (SourceRows reader(plan, source); reader.next(); ++rows) {
+      check_label(plan, source, reader, survey.labels);
       if (source.split == Split::train) {
-        labels.add(row.label);
+        labels.add(reader.row().label);
       }
-      survey.texts.add(row.text);
-      ++rows;
-    });
+      survey.texts.add(reader.row().text);
+    }
     if (rows == 0) {
       throw InputError(65, concat(source.path, " has a header but no rows"),
                        "see --header, if its first line is a row");

@@ -3,14 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "trainer/data/plan.h"
 #include "trainer/data/repeated_texts.h"
-#include "trainer/data/row_source.h"
 
 namespace bp::trainer {
 
@@ -30,17 +27,5 @@ struct Survey {
 // Returns remarks on the labels for the user, one line each with the option that helps: on labels
 // that differ only by blanks, and on almost as many labels as rows.
 [[nodiscard]] std::vector<std::string> remarks_on_labels(const Plan& plan, const Survey& survey);
-
-// Calls `row` for each row of a source with its number (from 1), its text, and its label in the
-// form that the plan's options request. Throws Interrupted if this process is asked to stop.
-struct SourceRow {
-  std::int64_t number = 0;
-  std::string_view text;
-  std::string_view label;
-  const RowSource* source = nullptr;  // for place()
-};
-void for_each_row(const Plan& plan,
-                  const SourceFile& source,
-                  const std::function<void(const SourceRow&)>& row);
 
 }  // namespace bp::trainer

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <utility>
 
 #include "trainer/text/utf8.h"
 #include "trainer/text/word_cache.h"
@@ -43,23 +45,33 @@ constexpr std::array<std::string_view, 5> kSpecialTokens = {"[PAD]", "[UNK]", "[
 // Longer stretches (Chinese, links) rarely occur twice.
 constexpr std::size_t kLongestCached = 48;
 
+// What the tokenizers of one vocabulary share.
+struct Tokens {
+  Tokens(const Vocabulary& of, bool lower) : vocabulary(of), lower_case(lower) {
+    for (std::size_t i = 0; i < kSpecialTokens.size(); ++i) {
+      special_ids[i] = pieces.find(kSpecialTokens[i]);
+    }
+    for (std::size_t c = 0; c < punctuation_ids.size(); ++c) {
+      const std::int32_t id = pieces.find(std::string(1, static_cast<char>(c)));
+      punctuation_ids[c] = id < 0 ? special_ids[1] : id;
+    }
+  }
+  Tokens(const Tokens&) = delete;  // pieces has views into vocabulary
+  Tokens& operator=(const Tokens&) = delete;
+
+  Vocabulary vocabulary;
+  WordPieces pieces{vocabulary};
+  bool lower_case;
+  std::array<std::int32_t, kSpecialTokens.size()> special_ids{};
+  std::array<std::int32_t, 128> punctuation_ids{};
+};
+
 }  // namespace
 
 class Tokenizer::Impl {
  public:
-  Impl(const Vocabulary& vocabulary, bool lower_case)
-      : vocabulary_(vocabulary),
-        pieces_(vocabulary_),
-        splitter_(lower_case),
-        lower_case_(lower_case) {
-    for (std::size_t i = 0; i < kSpecialTokens.size(); ++i) {
-      special_ids_[i] = pieces_.find(kSpecialTokens[i]);
-    }
-    for (std::size_t c = 0; c < punctuation_ids_.size(); ++c) {
-      const std::int32_t id = pieces_.find(std::string(1, static_cast<char>(c)));
-      punctuation_ids_[c] = id < 0 ? special_ids_[1] : id;
-    }
-  }
+  explicit Impl(std::shared_ptr<const Tokens> tokens)
+      : tokens_(std::move(tokens)), splitter_(tokens_->lower_case) {}
 
   void encode(std::string_view text, std::vector<std::int32_t>& ids) {
     std::size_t at = 0;
@@ -82,18 +94,21 @@ class Tokenizer::Impl {
     }
   }
 
-  [[nodiscard]] std::int32_t special_id(std::size_t which) const { return special_ids_[which]; }
+  [[nodiscard]] std::int32_t special_id(std::size_t which) const {
+    return tokens_->special_ids[which];
+  }
+  [[nodiscard]] const std::shared_ptr<const Tokens>& tokens() const { return tokens_; }
 
  private:
   // Appends the token at the start of `rest` and returns its length in bytes.
   std::size_t append_punctuation(std::string_view rest, std::vector<std::int32_t>& ids) const {
     for (std::size_t i = 0; rest[0] == '[' && i < kSpecialTokens.size(); ++i) {
-      if (special_ids_[i] >= 0 && rest.starts_with(kSpecialTokens[i])) {
-        ids.push_back(special_ids_[i]);
+      if (tokens_->special_ids[i] >= 0 && rest.starts_with(kSpecialTokens[i])) {
+        ids.push_back(tokens_->special_ids[i]);
         return kSpecialTokens[i].size();
       }
     }
-    ids.push_back(punctuation_ids_[static_cast<unsigned char>(rest[0])]);
+    ids.push_back(tokens_->punctuation_ids[static_cast<unsigned char>(rest[0])]);
     return 1;
   }
 
@@ -116,33 +131,32 @@ class Tokenizer::Impl {
   void append_uncached(std::string_view stretch, std::vector<std::int32_t>& ids) {
     if (std::all_of(stretch.begin(), stretch.end(), is_plain)) {
       word_.assign(stretch);
-      if (lower_case_) {
+      if (tokens_->lower_case) {
         std::transform(word_.begin(), word_.end(), word_.begin(), lower_plain);
       }
-      pieces_.append(word_, ids);
+      tokens_->pieces.append(word_, ids);
       return;
     }
     const bool valid = find_invalid_utf8(stretch) == std::string_view::npos;
     const std::string repaired = valid ? std::string() : valid_utf8(stretch);
     for (const std::string& word : splitter_.split(valid ? stretch : repaired)) {
-      pieces_.append(word, ids);
+      tokens_->pieces.append(word, ids);
     }
   }
 
-  Vocabulary vocabulary_;
-  WordPieces pieces_;
+  std::shared_ptr<const Tokens> tokens_;
   WordSplitter splitter_;
   WordCache cache_;
-  bool lower_case_;
   std::string word_;
-  std::array<std::int32_t, kSpecialTokens.size()> special_ids_{};
-  std::array<std::int32_t, 128> punctuation_ids_{};
 };
 
 Tokenizer::Tokenizer(const Vocabulary& vocabulary, bool lower_case)
-    : impl_(std::make_unique<Impl>(vocabulary, lower_case)) {}
+    : impl_(std::make_unique<Impl>(std::make_shared<const Tokens>(vocabulary, lower_case))) {}
+Tokenizer::Tokenizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
+
+Tokenizer Tokenizer::another() const { return Tokenizer(std::make_unique<Impl>(impl_->tokens())); }
 
 void Tokenizer::encode(std::string_view text, std::vector<std::int32_t>& ids) {
   impl_->encode(text, ids);

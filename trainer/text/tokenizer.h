@@ -27,6 +27,10 @@ class Tokenizer {
   Tokenizer(Tokenizer&&) noexcept;
   ~Tokenizer();
 
+  // Returns another one of the same vocabulary, for another thread. The two share all but the
+  // cache.
+  [[nodiscard]] Tokenizer another() const;
+
   // Appends the ids of `text`, without [CLS] and [SEP]. Skips bytes that are not UTF-8, as BERT
   // skips U+FFFD.
   void encode(std::string_view text, std::vector<std::int32_t>& ids);
@@ -38,6 +42,7 @@ class Tokenizer {
 
  private:
   class Impl;
+  explicit Tokenizer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

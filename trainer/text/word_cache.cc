@@ -8,7 +8,7 @@ namespace bp::trainer {
 namespace {
 
 constexpr std::size_t kFirstSlots = std::size_t{1} << 12;
-constexpr std::size_t kMostSlots = std::size_t{1} << 20;  // half a million words, about 50 MB
+constexpr std::size_t kMostSlots = std::size_t{1} << 18;  // 131,072 words, about 13 MB
 
 }  // namespace
 
