@@ -20,6 +20,7 @@
 #include "trainer/data/leftover.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/row_block.h"
+#include "trainer/data/row_set.h"
 #include "trainer/data/source_rows.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
@@ -126,8 +127,7 @@ Survey Preparation::survey_again() const {
 }
 
 void Preparation::choose_rows(Survey& found) {
-  kept_ = KeptRows(found.rows,
-                   plan_.options.dedupe ? found.texts.repeats() : std::vector<std::int64_t>{});
+  kept_ = KeptRows(found.rows, plan_.options.dedupe ? found.texts->repeats() : RowSet());
   for (std::size_t source = 0; source < plan_.sources.size(); ++source) {
     if (kept_.counts()[source] == 0) {
       throw InputError(65, concat("--dedupe leaves no row of ", plan_.sources[source].path),
@@ -150,7 +150,7 @@ void Preparation::say_remarks(Survey& found) {
                with_commas(found.all_rows), " rows, whose texts other rows have too"));
     return;
   }
-  const TextRows::Leaks leaks = found.texts.leaks(
+  const TextRows::Leaks leaks = found.texts->leaks(
       [this](std::size_t source, std::int64_t row) { return split_of(source, row); });
   if (leaks.dev + leaks.test > 0) {
     say(concat(with_commas(leaks.dev), " of dev's texts and ", with_commas(leaks.test),

@@ -3,24 +3,33 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "trainer/data/hash.h"
+#include "trainer/data/row_set.h"
 #include "trainer/data/sample_store.h"
+#include "trainer/data/sorted_digests.h"
 
 namespace bp::trainer {
 
-// The rows of all sources, in order of the sources, numbered from 0. Takes 24 bytes per row.
+// The rows of all sources, in order of the sources, numbered from 0. All functions throw io if the
+// temporary file of SortedDigests cannot be used. Call either repeats() or leaks(), once.
 class TextRows {
  public:
-  void begin_source() { first_rows_.push_back(next_row_); }
-  void add(std::string_view text) { rows_.push_back({digest_of(text), next_row_++}); }
+  // More texts than `most_in_memory` take 24 bytes each in a temporary file in `folder`.
+  explicit TextRows(std::string folder, std::size_t most_in_memory = SortedDigests::kMostInMemory)
+      : digests_(std::move(folder), most_in_memory) {}
 
-  // Returns the rows to leave out, in ascending order, so that each text stays once: at its first
-  // row in the last source that has it. (The sources are in the order train, dev, test, so no text
-  // that is tested on is trained on.)
-  [[nodiscard]] std::vector<std::int64_t> repeats();
+  void begin_source() { first_rows_.push_back(next_row_); }
+  void add(std::string_view text) { digests_.add({digest_of(text), next_row_++}); }
+
+  // Returns the rows to leave out, so that each text stays once: at its first row in the last
+  // source that has it. (The sources are in the order train, dev, test, so no text that is tested
+  // on is trained on.)
+  [[nodiscard]] RowSet repeats();
 
   // Returns the number of rows of dev and of test whose text a row of train has too. `split_of`
   // receives the source and the row's number in it, from 1.
@@ -32,17 +41,12 @@ class TextRows {
       const std::function<Split(std::size_t source, std::int64_t row)>& split_of);
 
  private:
-  struct Row {
-    Digest text;
-    std::int64_t row = 0;
-  };
-  // Calls `body` with each group of two or more rows that have the same text, in ascending order of
-  // rows.
-  template <class Body>
-  void for_each_group(const Body& body);
+  // Calls `body` for each row whose text occurs more than once, text by text in ascending order of
+  // rows. `is_first` marks the first row of each text.
+  void for_each_repeated(const std::function<void(std::int64_t row, bool is_first)>& body);
   [[nodiscard]] std::size_t source_of(std::int64_t row) const;
 
-  std::vector<Row> rows_;
+  SortedDigests digests_;
   std::vector<std::int64_t> first_rows_;  // the first row of each source
   std::int64_t next_row_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 
 #include "base/nearest.h"
@@ -92,16 +93,17 @@ std::string remark_on_many(const SourceFile& source,
 Survey survey(const Plan& plan) {
   Survey survey;
   survey.labels = plan.options.labels;
+  survey.texts.emplace(std::filesystem::path(plan.store).parent_path().string());
   for (const SourceFile& source : plan.sources) {
     LabelSet labels;
     std::int64_t rows = 0;
-    survey.texts.begin_source();
+    survey.texts->begin_source();
     for (SourceRows reader(plan, source); reader.next(); ++rows) {
       check_label(plan, source, reader, survey.labels);
       if (source.split == Split::train) {
         labels.add(reader.row().label);
       }
-      survey.texts.add(reader.row().text);
+      survey.texts->add(reader.row().text);
     }
     if (rows == 0) {
       throw InputError(65, concat(source.path, " has a header but no rows"),

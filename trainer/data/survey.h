@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ struct Survey {
   std::int64_t all_rows = 0;
   // Sorted labels of the source to train on; or the model's labels.
   std::vector<std::string> labels;
-  TextRows texts;  // of all sources
+  std::optional<TextRows> texts;  // of all sources
 };
 
 // Throws InputError 65: what RowSource throws, no rows, a row without a label (only a test file

@@ -1,0 +1,46 @@
+#include "trainer/data/row_set.h"
+
+#include <algorithm>
+
+namespace bp::trainer {
+namespace {
+
+constexpr std::size_t kBits = 64;
+constexpr std::size_t kWordsBetweenCounts = 8;
+
+}  // namespace
+
+void RowSet::insert(std::int64_t row) {
+  const auto at = static_cast<std::size_t>(row);
+  if (at / kBits >= words_.size()) words_.resize(at / kBits + 1);
+  words_[at / kBits] |= std::uint64_t{1} << at % kBits;
+  ++size_;
+}
+
+bool RowSet::contains(std::int64_t row) const {
+  const auto at = static_cast<std::size_t>(row);
+  return at / kBits < words_.size() && (words_[at / kBits] >> at % kBits & 1U) != 0;
+}
+
+void RowSet::index() {
+  before_.clear();
+  std::int64_t count = 0;
+  for (std::size_t word = 0; word < words_.size(); ++word) {
+    if (word % kWordsBetweenCounts == 0) before_.push_back(count);
+    count += std::popcount(words_[word]);
+  }
+}
+
+std::int64_t RowSet::count_below(std::int64_t row) const {
+  const auto at = static_cast<std::size_t>(row);
+  if (at / kBits >= words_.size()) return size_;
+  const std::size_t last = at / kBits;
+  std::int64_t count = before_[last / kWordsBetweenCounts];
+  for (std::size_t word = last - last % kWordsBetweenCounts; word < last; ++word) {
+    count += std::popcount(words_[word]);
+  }
+  const std::uint64_t below = (std::uint64_t{1} << at % kBits) - 1;
+  return count + std::popcount(words_[last] & below);
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,34 @@
+// A set of row numbers, in one bit for each row.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+namespace bp::trainer {
+
+class RowSet {
+ public:
+  RowSet() = default;
+  RowSet(std::initializer_list<std::int64_t> rows) {
+    for (const std::int64_t row : rows) insert(row);
+  }
+
+  // Rows count from 0 and may come in any order, each once.
+  void insert(std::int64_t row);
+  [[nodiscard]] bool contains(std::int64_t row) const;
+  // Prepares for count_below(); call it after the last insert().
+  void index();
+  // Returns the number of rows in the set that are less than `row`.
+  [[nodiscard]] std::int64_t count_below(std::int64_t row) const;
+  [[nodiscard]] std::int64_t size() const { return size_; }
+
+ private:
+  std::vector<std::uint64_t> words_;
+  std::vector<std::int64_t> before_;  // rows before every eighth word
+  std::int64_t size_ = 0;
+};
+
+}  // namespace bp::trainer
