@@ -22,20 +22,6 @@ void ContentHash::add_settings(const StoreSettings& settings) {
   settings_.add_number(settings.max_length);
 }
 
-void ContentHash::add_text(Split split, std::int64_t text_id, std::string_view text) {
-  Hash& hash = texts_[static_cast<std::size_t>(split)];
-  hash.add_number(text_id);
-  hash.add(text);
-}
-
-void ContentHash::add_sample(Split split, const SampleRow& sample) {
-  Hash& hash = samples_[static_cast<std::size_t>(split)];
-  hash.add_number(sample.sample_id);
-  hash.add_number(sample.text_id);
-  hash.add_number(sample.label);
-  hash.add(sample.tokens);
-}
-
 void ContentHash::add_texts(Split split, std::string_view rows) {
   texts_[static_cast<std::size_t>(split)].add_pieces(rows);
 }

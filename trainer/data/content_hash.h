@@ -16,16 +16,8 @@ namespace bp::trainer {
 class ContentHash {
  public:
   void add_settings(const StoreSettings& settings);
-  // Within a split, texts must be added in order, and so must samples. Splits may alternate.
-  void add_text(Split split, std::int64_t text_id, std::string_view text);
-  struct SampleRow {
-    std::int64_t sample_id = 0;
-    std::int64_t text_id = 0;
-    int label = -1;
-    std::string_view tokens;  // the bytes of the token ids
-  };
-  void add_sample(Split split, const SampleRow& sample);
-  // Adds the texts or the samples of a split, as a StoreBlock holds them.
+  // Add texts or samples of a split, as a StoreBlock holds them. Within a split, texts must be
+  // added in order, and so must samples. Calls for different tables may run at the same time.
   void add_texts(Split split, std::string_view rows);
   void add_samples(Split split, std::string_view rows);
   // Returns the hash of everything added so far. More may be added afterwards.

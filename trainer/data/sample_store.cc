@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 #include <sqlite3.h>
 
@@ -14,6 +15,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "trainer/data/store_error.h"
+#include "trainer/data/store_hash.h"
 #include "trainer/data/store_tables.h"
 
 namespace bp::trainer {
@@ -32,6 +34,15 @@ std::string uri_of(const std::string& path) {
     }
   }
   return uri + "?immutable=1";
+}
+
+// Only one thread may use the connection. With a mapped file, a broken disk or a process that
+// truncates the file would cause a SIGBUS.
+SQLite::Database connect_to(const std::string& path) {
+  SQLite::Database database(uri_of(path),
+                            SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLite::OPEN_NOMUTEX);
+  database.exec("PRAGMA mmap_size=0");
+  return database;
 }
 
 using Kind = StoreError::Kind;
@@ -101,12 +112,9 @@ const char* name_of(Split split) {
 
 class SampleStore::Impl {
  public:
-  explicit Impl(const std::string& path)
-      : path_(path), database_(uri_of(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI) {
+  explicit Impl(const std::string& path) : path_(path), database_(connect_to(path)) {
     check_kind(database_, path);
     check_schema();
-    // With a mapped file, a broken disk or a process that truncates the file would cause a SIGBUS.
-    database_.exec("PRAGMA mmap_size=0");
     read_settings();
     for (const Split split : kSplits) {
       sizes_.push_back(database_
@@ -158,7 +166,7 @@ class SampleStore::Impl {
   void verify() {
     ContentHash hash;
     hash.add_settings(settings_);
-    const StoreRows rows = hash_rows(database_, hash);
+    const StoreRows rows = hash_rows_in_parallel([&] { return connect_to(path_); }, hash);
     if (hash.hex() != identity_ || concat(rows.texts) != get_value(database_, "texts")) {
       throw SQLite::Exception("its content is not what was written");
     }

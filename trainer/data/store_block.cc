@@ -1,19 +1,6 @@
 #include "trainer/data/store_block.h"
 
 namespace bp::trainer {
-namespace {
-
-void put_number(std::string& rows, std::int64_t number) {
-  rows.append(reinterpret_cast<const char*>(&number), sizeof(number));
-}
-
-void put_bytes(std::string& rows, std::string_view bytes) {
-  put_number(rows, static_cast<std::int64_t>(bytes.size()));
-  rows.append(bytes);
-}
-
-}  // namespace
-
 void StoreBlock::add_text(Split split, std::int64_t text_id, std::string_view text) {
   std::string& rows = texts_[static_cast<std::size_t>(split)];
   put_number(rows, text_id);

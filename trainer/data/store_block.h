@@ -80,6 +80,15 @@ inline void empty_for_reuse(std::string& buffer) {
   if (buffer.capacity() > kMostKept) buffer.shrink_to_fit();
 }
 
+// Append a number or a sized run of bytes to `rows`.
+inline void put_number(std::string& rows, std::int64_t number) {
+  rows.append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+inline void put_bytes(std::string& rows, std::string_view bytes) {
+  put_number(rows, static_cast<std::int64_t>(bytes.size()));
+  rows.append(bytes);
+}
+
 // Takes a number or a sized run of bytes from the start of `rows`.
 [[nodiscard]] inline std::int64_t take_number(std::string_view& rows) {
   std::int64_t number = 0;

@@ -50,43 +50,6 @@ std::int64_t whole_number(const std::string& text, const char* what) {
   return number;
 }
 
-std::string_view bytes_of(const SQLite::Column& column) {
-  const auto* bytes = static_cast<const char*>(column.getBlob());
-  return {bytes, static_cast<std::size_t>(column.getBytes())};
-}
-
-void hash_texts(SQLite::Database& database, Split split, ContentHash& hash, StoreRows& rows) {
-  SQLite::Statement select(
-      database, concat("SELECT text_id, text FROM ", texts_table(split), " ORDER BY text_id"));
-  std::int64_t last = 0;
-  while (select.executeStep()) {
-    const std::int64_t text_id = select.getColumn(0).getInt64();
-    if (text_id <= last) {
-      throw SQLite::Exception(concat("the texts of ", name_of(split), " are out of order"));
-    }
-    hash.add_text(split, text_id, bytes_of(select.getColumn(1)));
-    last = text_id;
-    ++rows.texts;
-  }
-}
-
-void hash_samples(SQLite::Database& database, Split split, ContentHash& hash, StoreRows& rows) {
-  SQLite::Statement select(database,
-                           concat("SELECT position, sample_id, text_id, label, tokens FROM ",
-                                  samples_table(split), " ORDER BY position"));
-  std::int64_t& count = rows.samples[static_cast<std::size_t>(split)];
-  while (select.executeStep()) {
-    if (select.getColumn(0).getInt64() != count) {
-      throw SQLite::Exception(concat("sample ", count, " of ", name_of(split), " is missing"));
-    }
-    const std::int64_t sample_id = select.getColumn(1).getInt64();
-    hash.add_sample(split, {sample_id, select.getColumn(2).getInt64(), select.getColumn(3).getInt(),
-                            bytes_of(select.getColumn(4))});
-    rows.last_sample_id = std::max(rows.last_sample_id, sample_id);
-    ++count;
-  }
-}
-
 }  // namespace
 
 void make_tables(SQLite::Database& database) {
@@ -167,15 +130,6 @@ std::string get_value(SQLite::Database& database, const std::string& key) {
   SQLite::Statement select(database, "SELECT value FROM settings WHERE key = ?");
   select.bind(1, key);
   return select.executeStep() ? select.getColumn(0).getString() : std::string();
-}
-
-StoreRows hash_rows(SQLite::Database& database, ContentHash& hash) {
-  StoreRows rows;
-  for (const Split split : kSplits) {
-    hash_texts(database, split, hash, rows);
-    hash_samples(database, split, hash, rows);
-  }
-  return rows;
 }
 
 }  // namespace bp::trainer

@@ -2,11 +2,8 @@
 // whose text says what is wrong but does not name the file.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <string>
 
-#include "trainer/data/content_hash.h"
 #include "trainer/data/store_format.h"
 
 namespace SQLite {
@@ -23,13 +20,5 @@ void put_settings(SQLite::Database& database, const StoreSettings& settings);
 // Write and read one value by its key; an absent key reads as "".
 void put_value(SQLite::Database& database, const std::string& key, const std::string& value);
 [[nodiscard]] std::string get_value(SQLite::Database& database, const std::string& key);
-
-struct StoreRows {
-  std::array<std::int64_t, 3> samples{};  // indexed by split
-  std::int64_t texts = 0;
-  std::int64_t last_sample_id = 0;
-};
-// Adds every text and sample to `hash`. Throws unless the positions are 0, 1, 2, ...
-StoreRows hash_rows(SQLite::Database& database, ContentHash& hash);
 
 }  // namespace bp::trainer

@@ -13,6 +13,7 @@
 #include "trainer/data/block_tables.h"
 #include "trainer/data/content_hash.h"
 #include "trainer/data/store_error.h"
+#include "trainer/data/store_hash.h"
 #include "trainer/data/store_tables.h"
 #include "trainer/data/whole_file.h"
 
