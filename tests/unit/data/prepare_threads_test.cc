@@ -68,7 +68,7 @@ TEST_F(PrepareThreads, TheFirstBadRowIsNamed) {
   PrepareOptions with = options(scratch_.write("r.csv", content));
   for (const int threads : {1, 2, 3, 8}) {
     with.threads = threads;
-    expect_refused(with, 65, "r.csv, row 4321 (line 4322): is not UTF-8", "iconv");
+    expect_refused(with, 65, "r.csv, row 4321 (line 4322): is not UTF-8", "--encoding");
   }
 }
 
