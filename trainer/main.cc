@@ -71,6 +71,8 @@ int run(Communicator& world, const Options& options) {
       return run_train(world, options);
     case Action::prepare:
       return run_prepare(world, options);
+    case Action::check:
+      return run_check(world, options);
     case Action::evaluate:
       return run_evaluate(world, options);
     case Action::stop:

@@ -48,6 +48,20 @@ class DataFaults : public ::testing::Test {
   std::string folder_;
 };
 
+TEST_F(DataFaults, CheckSaysWhatIsWrongAndWritesNothing) {
+  write_rows(30, 3);
+  const Ended good = script("exec bert_train check data.csv\n");
+  EXPECT_EQ(good.code, 0) << good.output;
+  EXPECT_THAT(good.output,
+              HasSubstr("\nlabels                  2\n  yes                   20 rows"));
+  std::ofstream(path("data.csv"), std::ios::app) << "one more,\n";
+  const Ended bad = script("exec bert_train check data.csv\n", BP_BIN_DIR "/bprun -n 2 --");
+  EXPECT_EQ(bad.code, 65) << bad.output;
+  EXPECT_THAT(bad.output, HasSubstr("bert_train: 1 row without a label, the first: data.csv, "
+                                    "row 31 (line 32)\n"));
+  EXPECT_FALSE(std::filesystem::exists(path("data.sqlite")));
+}
+
 TEST_F(DataFaults, AHostWithoutTheDataReceivesTheStore) {
   write_rows(200, 5);
   std::filesystem::create_directory(path("host0"));

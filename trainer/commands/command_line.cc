@@ -25,6 +25,7 @@ const std::string kTrainAbout =
 const std::string kTrainFooter =
     "Other commands (each with its own --help):\n"
     "  bert_train prep DATA      prepare the store only\n"
+    "  bert_train check DATA     say what DATA holds, and what is wrong with it\n"
     "  bert_train eval RUN DATA  score a trained model again\n"
     "  bert_train stop RUN       ask the run in RUN to save and end\n";
 
@@ -224,6 +225,21 @@ CommandLine parse_prepare(const std::vector<std::string>& arguments) {
   return parse(set, arguments, raw, o);
 }
 
+CommandLine parse_check(const std::vector<std::string>& arguments) {
+  Options o;
+  o.action = Action::check;
+  Raw raw;
+  OptionSet set("bert_train check",
+                "Says what DATA holds (rows, labels, lengths, repeated texts) and what would keep\n"
+                "bert_train from training on it, which makes the exit code 65. Writes nothing.",
+                "");
+  set.path({"DATA", "A .csv, .tsv or .jsonl file"}, o.data);
+  add_data_options(set, o.prepare, raw);
+  set.number({"seed", "Seed of the split"}, o.seed, 0, 9e18);
+  add_config_option(set, raw);
+  return parse(set, arguments, raw, o);
+}
+
 CommandLine parse_evaluate(const std::vector<std::string>& arguments) {
   Options o;
   o.action = Action::evaluate;
@@ -258,6 +274,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   const std::string first = arguments.empty() ? "" : arguments.front();
   const auto rest = [&] { return std::vector(arguments.begin() + 1, arguments.end()); };
   if (first == "prep") return parse_prepare(rest());
+  if (first == "check") return parse_check(rest());
   if (first == "stop") return parse_stop(rest());
   if (first != "eval") {
     if (const std::string hint = hint_for_command(first); !hint.empty()) {

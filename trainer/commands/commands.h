@@ -10,6 +10,7 @@ namespace bp::trainer {
 
 int run_train(Communicator& world, Options options);
 int run_prepare(Communicator& world, const Options& options);
+int run_check(Communicator& world, const Options& options);
 int run_evaluate(Communicator& world, const Options& options);
 int run_stop(Communicator& world, const Options& options);
 

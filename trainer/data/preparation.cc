@@ -150,10 +150,11 @@ void Preparation::say_remarks(Survey& found) {
                with_commas(found.all_rows), " rows, whose texts other rows have too"));
     return;
   }
-  const TextRows::Leaks leaks = found.texts->leaks(
+  const TextRows::Findings repeats = found.texts->findings(
       [this](std::size_t source, std::int64_t row) { return split_of(source, row); });
-  if (leaks.dev + leaks.test > 0) {
-    say(concat(with_commas(leaks.dev), " of dev's texts and ", with_commas(leaks.test),
+  if (repeats.dev_in_train + repeats.test_in_train > 0) {
+    say(concat(with_commas(repeats.dev_in_train), " of dev's texts and ",
+               with_commas(repeats.test_in_train),
                " of test's are in train too, which makes scores too good; --dedupe --rebuild "
                "keeps each text once"));
   }

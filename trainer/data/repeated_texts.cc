@@ -36,29 +36,30 @@ RowSet TextRows::repeats() {
   return dropped;
 }
 
-TextRows::Leaks TextRows::leaks(
+TextRows::Findings TextRows::findings(
     const std::function<Split(std::size_t source, std::int64_t row)>& split_of) {
-  Leaks leaks;
-  Leaks of_text;
+  Findings found;
+  Findings of_text;
   bool trained_on = false;
   const auto end_text = [&] {
     if (trained_on) {
-      leaks.dev += of_text.dev;
-      leaks.test += of_text.test;
+      found.dev_in_train += of_text.dev_in_train;
+      found.test_in_train += of_text.test_in_train;
     }
     of_text = {};
     trained_on = false;
   };
   for_each_repeated([&](std::int64_t row, bool is_first) {
     if (is_first) end_text();
+    found.repeated += is_first ? 0 : 1;
     const std::size_t source = source_of(row);
     const Split split = split_of(source, row - first_rows_[source] + 1);
     trained_on = trained_on || split == Split::train;
-    of_text.dev += split == Split::dev ? 1 : 0;
-    of_text.test += split == Split::test ? 1 : 0;
+    of_text.dev_in_train += split == Split::dev ? 1 : 0;
+    of_text.test_in_train += split == Split::test ? 1 : 0;
   });
   end_text();
-  return leaks;
+  return found;
 }
 
 }  // namespace bp::trainer

@@ -16,7 +16,7 @@
 namespace bp::trainer {
 
 // The rows of all sources, in order of the sources, numbered from 0. All functions throw io if the
-// temporary file of SortedDigests cannot be used. Call either repeats() or leaks(), once.
+// temporary file of SortedDigests cannot be used. Call either repeats() or findings(), once.
 class TextRows {
  public:
   // More texts than `most_in_memory` take 24 bytes each in a temporary file in `folder`.
@@ -31,13 +31,14 @@ class TextRows {
   // on is trained on.)
   [[nodiscard]] RowSet repeats();
 
-  // Returns the number of rows of dev and of test whose text a row of train has too. `split_of`
-  // receives the source and the row's number in it, from 1.
-  struct Leaks {
-    std::int64_t dev = 0;
-    std::int64_t test = 0;
+  // `split_of` receives the source and the row's number in it, from 1.
+  struct Findings {
+    std::int64_t repeated = 0;  // rows whose text an earlier row has
+    // Rows of dev and of test whose text a row of train has too.
+    std::int64_t dev_in_train = 0;
+    std::int64_t test_in_train = 0;
   };
-  [[nodiscard]] Leaks leaks(
+  [[nodiscard]] Findings findings(
       const std::function<Split(std::size_t source, std::int64_t row)>& split_of);
 
  private:

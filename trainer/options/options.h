@@ -12,7 +12,7 @@
 
 namespace bp::trainer {
 
-enum class Action : std::uint8_t { train, prepare, evaluate, stop };
+enum class Action : std::uint8_t { train, prepare, check, evaluate, stop };
 
 struct Options {
   Action action = Action::train;
@@ -52,7 +52,7 @@ struct Options {
   bool seen = false;            // the run was trained on a part of that file
   bool own = false;             // the run's own data is scored, as it was split for training
   bool store_is_typed = false;  // prepare.store is from the command line, not the run's
-  std::string on;   // "train", "dev" or "test"; empty: test, or dev where there is no test
+  std::string on;          // "train", "dev" or "test"; empty: test, or dev where there is no test
   std::string checkpoint;  // of the run in `source`: its name or folder; empty: the run's model
   std::string out;         // a file for predictions; empty: none
 

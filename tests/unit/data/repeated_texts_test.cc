@@ -125,24 +125,26 @@ TEST_F(TextRowsTest, KeepTheFirstRowInTheLastSource) {
 
 TEST_F(TextRowsTest, CountTextsOfDevAndTestThatTrainHasToo) {
   constexpr std::array kSplits = {Split::train, Split::dev, Split::test};
-  TextRows::Leaks expected;
+  TextRows::Findings expected;
   for (const auto& [text, places] : rows_of_) {
+    expected.repeated += static_cast<std::int64_t>(places.size()) - 1;
     if (places.front().source != 0) continue;
     for (const Place& place : places) {
-      expected.dev += place.source == 1 ? 1 : 0;
-      expected.test += place.source == 2 ? 1 : 0;
+      expected.dev_in_train += place.source == 1 ? 1 : 0;
+      expected.test_in_train += place.source == 2 ? 1 : 0;
     }
   }
-  ASSERT_GT(expected.dev, 0);
+  ASSERT_GT(expected.dev_in_train, 0);
   for (const std::size_t in_memory : {50, 100'000}) {
-    const TextRows::Leaks leaks =
-        text_rows(scratch_, in_memory).leaks([&](std::size_t source, std::int64_t row) {
+    const TextRows::Findings found =
+        text_rows(scratch_, in_memory).findings([&](std::size_t source, std::int64_t row) {
           EXPECT_GE(row, 1);
           EXPECT_LE(row, kRows[source]);
           return kSplits[source];
         });
-    EXPECT_EQ(leaks.dev, expected.dev);
-    EXPECT_EQ(leaks.test, expected.test);
+    EXPECT_EQ(found.dev_in_train, expected.dev_in_train);
+    EXPECT_EQ(found.test_in_train, expected.test_in_train);
+    EXPECT_EQ(found.repeated, expected.repeated);
   }
 }
 

@@ -1,0 +1,124 @@
+// bert_train check: what it finds in files, what it prints, and what would keep it from training.
+#include "trainer/report/data_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/text.h"
+#include "tests/support/scratch.h"
+
+namespace bp::trainer {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+class DataReport : public testing::Test {
+ protected:
+  [[nodiscard]] Plan plan_of(const std::string& train, const std::string& test = "") {
+    PrepareOptions options;
+    options.source = scratch_.write("a.csv", "text,label\n" + train);
+    if (!test.empty()) options.test_source = scratch_.write("t.csv", "text,label\n" + test);
+    options.vocabulary = scratch_.write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\nc\n");
+    options.max_length = 5;
+    return make_plan(options);
+  }
+  static DataFindings check(const Plan& plan) {
+    return check_data(plan, [](const std::string&) {});
+  }
+
+  Scratch scratch_;
+};
+
+TEST_F(DataReport, CountsWhatTheFilesHold) {
+  const Plan plan = plan_of("a b,yes\na b c a,yes\n,no\na b,no\nz,\n", "a b,yes\nb,\nc,perhaps\n");
+  const DataFindings found = check(plan);
+  ASSERT_EQ(found.files.size(), 2U);
+  EXPECT_EQ(found.files[0].rows, 5);
+  EXPECT_EQ(found.files[0].empty.count, 1);
+  EXPECT_EQ(found.files[0].empty.first, scratch_.path("a.csv") + ", row 3 (line 4)");
+  EXPECT_EQ(found.files[0].unlabelled.count, 1);
+  EXPECT_EQ(found.files[0].unlabelled.first, scratch_.path("a.csv") + ", row 5 (line 6)");
+  EXPECT_EQ(found.files[1].rows, 3);
+  EXPECT_EQ(found.files[1].unlabelled.count, 1);
+  EXPECT_EQ(found.files[1].unknown.first, scratch_.path("t.csv") + ", row 3 (line 4)");
+  EXPECT_THAT(found.labels, ElementsAre(Pair("no", 2), Pair("yes", 2)));
+  EXPECT_THAT(found.lengths, ElementsAre(Pair(0, 1), Pair(1, 3), Pair(2, 3), Pair(4, 1)));
+  EXPECT_EQ(found.tokens, 13);
+  EXPECT_EQ(found.unknown_tokens, 1);
+  EXPECT_EQ(found.vocabulary, 7);
+  EXPECT_THAT(found.rows, ElementsAre(5, 0, 3));
+  EXPECT_EQ(found.repeats.repeated, 2);
+  EXPECT_EQ(found.repeats.test_in_train, 1);
+  EXPECT_EQ(found.repeats.dev_in_train, 0);
+}
+
+TEST_F(DataReport, FitsATerminal) {
+  const Plan plan = plan_of("a b,yes\na b c a,yes\n,no\na b,no\n", "a b,yes\nb,\n");
+  const std::string train = scratch_.path("a.csv");
+  const std::string test = scratch_.path("t.csv");
+  EXPECT_EQ(data_report(check(plan), plan),
+            concat(train, " 4 rows\n", "  empty texts           1, the first: ", train,
+                   ", row 3 (line 4)\n",
+                   "  without a label       0\n",  //
+                   test, " 2 rows\n",
+                   "  empty texts           0\n"
+                   "  without a label       1, the first: ",
+                   test, ", row 2 (line 3)\n",
+                   "  with another label    0\n"
+                   "splits                  4 train, 0 dev, 2 test\n"
+                   "repeated texts          2, 33.3 %; --dedupe keeps each once\n"
+                   "  also in train         0 of dev, 1 of test\n"
+                   "labels                  2\n"
+                   "  no                    2 rows, 50.0 %\n"
+                   "  yes                   2 rows, 50.0 %\n"
+                   "tokens                  11, of them unknown 0.0 %; a vocabulary of 7\n"
+                   "  in half of the texts  at most 2\n"
+                   "  in 95 %, 99 %         at most 4, 4\n"
+                   "  in the longest        4\n"
+                   "  over 3                1 text, 16.7 %: folded into several samples by "
+                   "--max-length 5"));
+}
+
+TEST_F(DataReport, ShowsTheMostFrequentOfManyLabels) {
+  std::string rows;
+  for (int label = 0; label < 30; ++label) {
+    for (int i = 0; i <= label; ++i) rows += concat("a,", label, "\n");
+  }
+  const Plan plan = plan_of(rows);
+  const std::string text = data_report(check(plan), plan);
+  EXPECT_THAT(text, HasSubstr("\nlabels                  30\n"
+                              "  29                    30 rows, 6.5 %\n"));
+  EXPECT_THAT(text, HasSubstr("\n  others                55 rows, 11.8 %\ntokens"));
+}
+
+TEST_F(DataReport, NamesWhatWouldKeepFromTraining) {
+  const auto obstacle = [&](const std::string& train, const std::string& test = "") {
+    const Plan plan = plan_of(train, test);
+    return obstacle_to_training(check(plan), plan).what;
+  };
+  EXPECT_EQ(obstacle("a,yes\nb,no\n", "a,yes\nb,\n"), "");
+  EXPECT_EQ(obstacle("a,yes\nb,\nc,no\nc,\n"),
+            "2 rows without a label, the first: " + scratch_.path("a.csv") + ", row 2 (line 3)");
+  EXPECT_EQ(obstacle("a,yes\nb,no\n", "a,ja\n"),
+            concat("1 row with a label that ", scratch_.path("a.csv"),
+                   " lacks, the first: ", scratch_.path("t.csv"), ", row 1 (line 2)"));
+  EXPECT_EQ(obstacle("a,yes\nb,yes\n"), "all rows have the same label, 'yes'");
+}
+
+// A vocabulary is trained as prepare() trains it.
+TEST_F(DataReport, NeedsNoVocabulary) {
+  PrepareOptions options;
+  options.source = scratch_.write("a.csv", "text,label\nred red red,a\nblue blue,b\nred,a\n");
+  options.split = {1, 0, 0};
+  const DataFindings found = check(make_plan(options));
+  EXPECT_EQ(found.tokens, 6);
+  EXPECT_EQ(found.unknown_tokens, 0);
+  EXPECT_THAT(scratch_.names(), ElementsAre("a.csv"));
+}
+
+}  // namespace
+}  // namespace bp::trainer

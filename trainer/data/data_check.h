@@ -1,0 +1,49 @@
+// Finds out what data files hold, and what would keep bert_train from training on them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trainer/data/plan.h"
+#include "trainer/data/repeated_texts.h"
+#include "trainer/data/say.h"
+
+namespace bp::trainer {
+
+// Rows of one kind in a file.
+struct RowsFound {
+  std::int64_t count = 0;
+  std::string first = {};  // where: "reviews.csv, row 2 (line 3)"
+};
+
+struct FileFindings {
+  std::string path = {};
+  std::int64_t rows = 0;
+  RowsFound empty = {};       // texts without a token
+  RowsFound unlabelled = {};  // without a label
+  RowsFound unknown = {};     // with a label that no row to train on has
+};
+
+struct DataFindings {
+  std::vector<FileFindings> files = {};  // the first is the one to train on
+  // Labels of the first file and their rows, the most frequent first.
+  std::vector<std::pair<std::string, std::int64_t>> labels = {};
+  std::map<std::int64_t, std::int64_t> lengths = {};  // number of texts by their tokens
+  std::int64_t vocabulary = 0;                        // its tokens
+  std::int64_t unknown_tokens = 0;                    // [UNK] among all tokens
+  std::int64_t tokens = 0;
+  std::array<std::int64_t, 3> rows = {};  // of each split, indexed by split
+  TextRows::Findings repeats = {};
+};
+
+// Reads all files of the plan, twice if it has no vocabulary, which is then trained as prepare()
+// trains it. Writes nothing beside them. Calls `progress` before each reading. Throws InputError
+// (65, 66) for what no reader can skip, such as a broken row, and Interrupted if this process is
+// asked to stop.
+[[nodiscard]] DataFindings check_data(const Plan& plan, const Say& progress);
+
+}  // namespace bp::trainer
