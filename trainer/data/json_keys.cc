@@ -16,11 +16,16 @@ namespace {
                              const std::string& key,
                              const std::vector<std::string>& names) {
   const std::string nearest = nearest_name(key, names);
-  throw InputError(
-      2, concat(path, " has no key '", key, "': its first row has ", shown_names(names)),
-      nearest.empty() ? "name the keys with --text and --label; a dot names a key inside an "
-                        "object: --text review.body"
-                      : concat("did you mean '", nearest, "'?"));
+  const bool wrapped = names.size() == 1 && names.front().ends_with("[]");
+  throw InputError(2,
+                   concat(path, " has no key '", key, "': its first row has ",
+                          names.empty() ? "none" : shown_names(names)),
+                   wrapped ? concat("if it holds the rows, make one line of each: jq -c '.",
+                                    names.front(), "' OLD > NEW")
+                   : nearest.empty()
+                       ? "name the keys with --text and --label; a dot names a key inside an "
+                         "object: --text review.body"
+                       : concat("did you mean '", nearest, "'?"));
 }
 
 }  // namespace

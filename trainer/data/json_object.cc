@@ -30,8 +30,7 @@ class FieldFinder final : public JsonVisitor {
   std::vector<JsonField>& fields_;
 };
 
-// Lists the keys whose values are neither objects nor arrays, of the outermost object and of the
-// objects in it.
+// Lists the keys of the outermost object and of the objects in it.
 class NameFinder final : public JsonVisitor {
  public:
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
@@ -39,7 +38,8 @@ class NameFinder final : public JsonVisitor {
  private:
   void scalar(std::string_view, std::string_view) override { keep(); }
   void container(std::string_view kind) override {
-    if (kind == "an object" && depth() == 1) outer_ = std::exchange(name_, "") + ".";
+    if (kind == "an array" && !name_.empty()) names_.push_back(name_ + "[]");
+    if (kind == "an object" && depth() == 1) outer_ = name_ + ".";
     name_.clear();
   }
   void object_key(const std::string& key) override {

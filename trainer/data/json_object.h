@@ -14,8 +14,8 @@ namespace bp::trainer {
 // "false". Throws BadJson if `text` is not JSON or not an object, and what JsonField::end() throws.
 void read_json_object(std::string_view text, std::vector<JsonField>& fields);
 
-// Returns the keys with a text, a number, true, false or null, in the object and in the objects in
-// it: "text", "review.body", "label". Throws BadJson if `text` is not an object.
+// Returns the keys of the object and of the objects in it, those of arrays with brackets: "text",
+// "review.body", "tokens[]". Throws BadJson if `text` is not an object.
 [[nodiscard]] std::vector<std::string> names_in_object(std::string_view text);
 
 }  // namespace bp::trainer

@@ -239,6 +239,14 @@ TEST_F(JsonLines, AKeyThatNoRowHasIsRefusedWithTheNearest) {
   expect_input_error(2, "has no key '2'", "name the keys", inspect({"review.body", "2"}));
   expect_input_error(2, "text and label are both key 'stars'", "two keys",
                      inspect({"stars", "stars"}));
+  const auto wrapped = [&] { (void)inspect_table(ask("{\"data\": [{\"text\": \"a\"}]}\n")); };
+  expect_input_error(2, "has no key 'text': its first row has data[]",
+                     "make one line of each: jq -c '.data[]' OLD > NEW", wrapped);
+  expect_input_error(2, "its first row has none", "", [&] { (void)inspect_table(ask("{}")); });
+  expect_input_error(2, "its first row has a, b.c, b.d[], e", "", [&] {
+    (void)inspect_table(
+        ask(R"({"a": 1, "b": {"c": 2, "d": [{"x": 1}], "f": {"g": 1}}, "e": null})"));
+  });
   TableQuestion late =
       ask("{\"text\": \"a\"}\n{\"label\": null}\n{\"text\": \"b\", \"label\": 1}\n");
   EXPECT_EQ(inspect_table(late).keys.label, "label");
