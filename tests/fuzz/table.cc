@@ -22,6 +22,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const TableLayout layout =
         inspect_table({path, format, HeaderMode::automatic, by_name ? "text" : "1",
                        by_name ? "label" : "2", (data[0] & 64U) != 0 ? separator : kFindSeparator});
+    if (layout.format.text == TextFormat::jsonl) return;
     if (layout.text == layout.label || layout.format.separator == kFindSeparator) std::abort();
   });
   bp::test::read_input([&] {

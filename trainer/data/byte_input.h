@@ -39,8 +39,8 @@ class ByteInput {
   [[nodiscard]] std::string_view start();
 
   // Reads at least one byte and at most `room.size()` bytes, which must not be 0. Returns their
-  // number, or 0 at the end. Throws BrokenInput when all bytes before the broken one have been
-  // read.
+  // number, or 0 at the end. Throws BrokenInput where the file is broken. How many of the last
+  // bytes before that place are returned may depend on the sizes of the reads (zstd).
   [[nodiscard]] std::size_t read(std::span<char> room);
 
   // Returns what offsets in the content are relative to: "the file", "the unpacked file".
