@@ -49,7 +49,7 @@ bool iconv_knows(const std::string& name) {
 }  // namespace
 
 std::string parse_encoding(const std::string& word) {
-  const std::string name = lower_case(word);
+  std::string name = lower_case(word);
   std::string with_dashes = name;
   std::replace(with_dashes.begin(), with_dashes.end(), '_', '-');
   for (const EncodingName& other : kOtherEncodingNames) {

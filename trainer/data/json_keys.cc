@@ -32,7 +32,7 @@ namespace {
 
 JsonKeys find_json_keys(const TableQuestion& question) {
   constexpr int kEnough = 1000;
-  const JsonKeys keys{question.text_column, question.label_column};
+  JsonKeys keys{question.text_column, question.label_column};
   if (keys.text == keys.label) {
     throw InputError(2, concat("text and label are both key '", keys.text, "' of ", question.path),
                      "name two keys with --text and --label");
