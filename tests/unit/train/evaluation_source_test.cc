@@ -81,7 +81,7 @@ TEST_F(EvaluationSourceTest, AFileIsScoredWholeAndReadLikeTheRunsData) {
 
 TEST_F(EvaluationSourceTest, LabelsAndFieldsAreReadLikeTheRunsData) {
   Options trained = parse_command_line({"data.csv", "--separator", "semicolon", "--trim-labels",
-                                        "--round-labels", "--dedupe"})
+                                        "--round-labels", "--dedupe", "--encoding", "latin-1"})
                         .options;
   set(trained.settings, {"data", path("data.csv"), ""});
   for (const char* key : {"lr", "epochs", "steps", "dropout", "eval-every", "save-every"}) {
@@ -90,10 +90,12 @@ TEST_F(EvaluationSourceTest, LabelsAndFieldsAreReadLikeTheRunsData) {
   write("run/config.yaml", settings_yaml(trained.settings));
   const Options own = parsed({path("run")});
   EXPECT_EQ(own.prepare.separator, ';');
+  EXPECT_EQ(own.prepare.encoding, "iso-8859-1");
   EXPECT_EQ(own.prepare.label_form, (LabelForm{true, true}));
   EXPECT_TRUE(own.prepare.dedupe);
   const Options other = parsed({path("run"), path("other.csv")});
   EXPECT_EQ(other.prepare.separator, ';');
+  EXPECT_EQ(other.prepare.encoding, "iso-8859-1");
   EXPECT_EQ(other.prepare.label_form, (LabelForm{true, true}));
   EXPECT_FALSE(other.prepare.dedupe) << "all rows of another file must be scored";
 }
