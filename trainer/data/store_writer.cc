@@ -1,13 +1,17 @@
 #include "trainer/data/store_writer.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <bit>
+#include <cerrno>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/data/block_tables.h"
@@ -21,6 +25,19 @@ namespace bp::trainer {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "stores hold little-endian tokens");
+
+// SQLite counts the transactions in the header of the file, in two places. A power cut may leave a
+// count that belongs to no commit, and the bytes of a store must not depend on that. See
+// https://www.sqlite.org/fileformat.html, 1.3.7 and 1.3.20.
+void set_transaction_count(const std::string& path) {
+  constexpr std::array<char, 4> kOne = {0, 0, 0, 1};  // big-endian
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  for (const off_t place : {24, 92}) {
+    if (!file || ::pwrite(file.get(), kOne.data(), kOne.size(), place) != ssize_t{kOne.size()}) {
+      throw Error(ErrorCode::io, concat("cannot write ", path, ": ", error_text(errno)));
+    }
+  }
+}
 
 }  // namespace
 
@@ -82,6 +99,7 @@ class StoreWriter::Impl {
       commit();
       close();
     });
+    set_transaction_count(path_);
     sync_file(path_);
     keep_ = true;
   }
