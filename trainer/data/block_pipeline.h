@@ -28,8 +28,8 @@
 namespace bp::trainer {
 
 struct PipelineLimits {
-  std::size_t workers = 1;                    // threads; 0: run() does everything itself
-  std::size_t bytes = std::size_t{16} << 20;  // of the blocks in the ring, as size() counts them
+  std::size_t workers = 1;                   // threads; 0: run() does everything itself
+  std::size_t bytes = std::size_t{8} << 20;  // of the blocks in the ring, as size() counts them
   [[nodiscard]] std::size_t blocks() const { return workers + 2; }  // one is taken, one waits
 };
 

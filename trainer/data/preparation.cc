@@ -200,6 +200,8 @@ void Preparation::write_rows() {
        .take =
            [&](Block& block) {
              writer_->add(block.store);
+             block.rows.clear();  // a block that waits in the ring takes little memory
+             block.store.clear();
              report();
            }},
       limits)

@@ -35,7 +35,7 @@ class BlockSize {
  private:
   // A killed process loses what it has not committed.
   static constexpr std::int64_t kMostTexts = 1000;
-  static constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
   std::int64_t texts_ = 0;
   std::size_t bytes_ = 0;  // of the texts
@@ -72,10 +72,9 @@ class StoreBlock {
   Rows sample_rows_;
 };
 
-// Empties a buffer for the next block, and frees it if one long text has made it much larger than
-// blocks are.
+// Empties a buffer for the next block, and frees it if long texts have made it large.
 inline void empty_for_reuse(std::string& buffer) {
-  constexpr std::size_t kMostKept = std::size_t{8} << 20;
+  constexpr std::size_t kMostKept = std::size_t{1} << 20;
   buffer.clear();
   if (buffer.capacity() > kMostKept) buffer.shrink_to_fit();
 }
