@@ -1,4 +1,5 @@
-// Measures the way from text to samples: reading a table, preparing a store, loading samples.
+// Measures the way from text to samples: reading a table and the same rows as JSON lines, preparing
+// a store, loading samples.
 //
 //   data_bench SCRATCH_FOLDER TRAIN.tsv VOCAB.txt      text in column 1, label in column 2
 //
@@ -11,10 +12,14 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <string>
+
+#include <nlohmann/json.hpp>
 
 #include "base/permutation.h"
 #include "bench/build_info.h"
+#include "trainer/data/json_lines_reader.h"
 #include "trainer/data/prepare.h"
 #include "trainer/data/sample_store.h"
 #include "trainer/data/table_reader.h"
@@ -49,8 +54,33 @@ void read_table(const std::string& path, const Dialect& dialect, const char* nam
               static_cast<double>(rows) / seconds);
 }
 
+// Writes the rows of a TSV file as JSON lines with the keys "text" and "label".
+void write_json_lines(const std::string& source, const std::string& path) {
+  std::ofstream file(path, std::ios::binary);
+  TableReader reader(source, kTsv);
+  while (reader.next()) {
+    const nlohmann::json row = {{"text", reader.fields()[0]}, {"label", reader.fields()[1]}};
+    file << row.dump() << '\n';
+  }
+}
+
+void read_json_lines(const std::string& path) {
+  std::int64_t rows = 0;
+  const double seconds = median_seconds([&] {
+    JsonLinesReader reader(path, {"text", "label"});
+    while (reader.next()) rows = reader.row();
+  });
+  const auto bytes = static_cast<double>(std::filesystem::file_size(path));
+  std::printf("%-26s %9.0f MB/s %12.0f rows/s\n", "read JSON lines", bytes / seconds * 1e-6,
+              static_cast<double>(rows) / seconds);
+}
+
 void measure(const std::string& folder, const std::string& source, const std::string& vocabulary) {
   read_table(source, kTsv, "read TSV");
+  const std::string lines = folder + "/data_bench.jsonl";
+  write_json_lines(source, lines);
+  read_json_lines(lines);
+  ::unlink(lines.c_str());
   PrepareOptions options;
   options.source = source;
   options.store = folder + "/data_bench.sqlite";
