@@ -36,9 +36,8 @@ std::string make_store(const Options& options, const std::string& path, const Sa
   if (!is_store(options)) {
     (void)prepare(prepare_options(options), say);
   } else if (options.prepare.rebuild) {
-    throw InputError(
-        2, concat("--rebuild needs the text file, and ", path, " is a store"),
-        "give the text file that it came from, and name the store with --store");
+    throw InputError(2, concat("--rebuild needs the text file, and ", path, " is a store"),
+                     "give the text file that it came from, and name the store with --store");
   }
   const SampleStore store = SampleStore::open(path);
   store.verify();
