@@ -1,3 +1,5 @@
+// The rules by which the first failure of a job is found. It is over 400 lines because each rule
+// has its test, and a rule can only be judged beside the others.
 #include "launcher/failure/root_cause_detector.h"
 
 #include <gmock/gmock.h>
