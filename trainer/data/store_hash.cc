@@ -123,8 +123,9 @@ void add(const StoreRows& part, StoreRows& rows) {
 
 StoreRows hash_rows(SQLite::Database& database, ContentHash& hash) {
   StoreRows rows;
-  for (std::size_t table = 0; table < kTables; ++table)
+  for (std::size_t table = 0; table < kTables; ++table) {
     add(hash_table(database, table, hash), rows);
+  }
   return rows;
 }
 

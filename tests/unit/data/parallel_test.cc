@@ -16,8 +16,9 @@ TEST(ParallelTest, EachJobRunsOnce) {
   for (const std::size_t count : {0, 1, 2, 1000}) {
     std::array<std::atomic<int>, 1000> runs{};
     run_in_parallel(count, [&](std::size_t job) { ++runs.at(job); });
-    for (std::size_t job = 0; job < runs.size(); ++job)
+    for (std::size_t job = 0; job < runs.size(); ++job) {
       EXPECT_EQ(runs.at(job), job < count ? 1 : 0);
+    }
   }
 }
 

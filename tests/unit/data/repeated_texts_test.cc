@@ -103,9 +103,9 @@ class TextRowsTest : public testing::Test {
 TEST_F(TextRowsTest, KeepTheFirstRowInTheLastSource) {
   std::set<std::int64_t> expected;
   for (const auto& [text, places] : rows_of_) {
-    const auto kept = std::find_if(places.begin(), places.end(), [&](const Place& place) {
-      return place.source == places.back().source;
-    });
+    const std::size_t last = places.back().source;
+    const auto kept = std::find_if(places.begin(), places.end(),
+                                   [&](const Place& place) { return place.source == last; });
     for (const Place& place : places) {
       if (place.row != kept->row) expected.insert(place.row);
     }
