@@ -89,9 +89,10 @@ std::string length_lines(const DataFindings& found, const PrepareOptions& option
                                         quantile(found, texts, 0.99))) +
          line("  in the longest", concat(longest)) +
          line(concat("  over ", window),
-              concat(counted(longer, "text"), ", ", percent(longer, texts),
-                     folds ? ": folded into several samples" : ": cut off", " by --max-length ",
-                     options.max_length));
+              longer == 0 ? "0"
+                          : concat(counted(longer, "text"), ", ", percent(longer, texts),
+                                   folds ? ": folded into several samples" : ": cut off",
+                                   " by --max-length ", options.max_length));
 }
 
 }  // namespace
