@@ -124,7 +124,7 @@ std::string to_json(const CheckpointState& state) {
 
 CheckpointState parse_state(const std::string& json) {
   try {
-    const Json parsed = Json::parse(json);
+    const Json parsed = parse_own(json);
     const std::int64_t format = count_at(parsed, "format");
     if (format != kStateFormat) {
       throw Error(ErrorCode::invalid_argument, concat("its format is ", format,

@@ -44,7 +44,7 @@ std::string to_json(const Manifest& manifest) {
 
 Manifest parse_manifest(const std::string& json) {
   try {
-    const Json parsed = Json::parse(json);
+    const Json parsed = parse_own(json);
     const std::int64_t format = count_at(parsed, "format");
     if (format != kManifestFormat) {
       refuse(concat("its format is ", format, ", and this program knows ", kManifestFormat));

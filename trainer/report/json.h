@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 
 #include <nlohmann/json.hpp>
 
@@ -14,6 +15,17 @@ namespace bp::trainer {
 
 // Keeps keys in the order in which they are added.
 using Json = nlohmann::ordered_json;
+
+// Parses JSON that bert_train wrote, or that something has changed since. Throws Json::exception if
+// it is broken, and Error (invalid_argument) if it is nested deeper than bert_train writes it: Json
+// copies objects while they grow, and a deep copy runs out of stack.
+[[nodiscard]] inline Json parse_own(const std::string& text) {
+  constexpr int kMostLevels = 20;
+  return Json::parse(text, [](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
+    if (depth <= kMostLevels) return true;
+    throw Error(ErrorCode::invalid_argument, "it is nested too deeply");
+  });
+}
 
 // Returns a JSON number whose text is the shortest that reads back as the same double. Whole
 // numbers have no ".0". Returns null if `value` is not finite.

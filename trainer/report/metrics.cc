@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -103,6 +104,16 @@ EvaluationRecord read_evaluation_record(const Json& line) {
           .result = std::move(result)};
 }
 
+// Returns nothing if the line is none of metrics.
+std::optional<std::uint64_t> step_in(const std::string& line) {
+  try {
+    const Json step = parse_own(line).at("step");
+    if (step.is_number_unsigned()) return step.get<std::uint64_t>();
+  } catch (const std::exception&) {
+  }
+  return std::nullopt;
+}
+
 // Returns the length of the complete lines of steps up to `last_step`, which are at the start of
 // the file.
 off_t length_up_to(const std::string& path, std::int64_t last_step) {
@@ -110,12 +121,8 @@ off_t length_up_to(const std::string& path, std::int64_t last_step) {
   std::string line;
   std::size_t length = 0;
   while (std::getline(in, line) && !in.eof()) {
-    const Json json = Json::parse(line, nullptr, false);
-    const Json step = json.is_object() ? json.value("step", Json()) : Json();
-    if (!step.is_number_unsigned() ||
-        step.get<std::uint64_t>() > static_cast<std::uint64_t>(last_step)) {
-      break;
-    }
+    const std::optional<std::uint64_t> step = step_in(line);
+    if (!step || *step > static_cast<std::uint64_t>(last_step)) break;
     length += line.size() + 1;
   }
   return static_cast<off_t>(length);
@@ -188,7 +195,7 @@ Metrics read_metrics(const std::string& path) {
   std::string text;
   for (int number_of_line = 1; std::getline(in, text) && !in.eof(); ++number_of_line) {
     try {
-      const Json line = Json::parse(text);
+      const Json line = parse_own(text);
       if (line.contains("split")) {
         metrics.evaluations.push_back(read_evaluation_record(line));
       } else {

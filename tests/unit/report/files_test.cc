@@ -260,6 +260,20 @@ TEST_F(Files, SummaryIsAsDocumented) {
   EXPECT_THAT(to_json(summary), HasSubstr("\"loss\": null"));
 }
 
+TEST_F(Files, MetricsThatAreNestedDeeplyAreRefused) {
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  std::ofstream(path("m")) << R"({"a":)" << deep << R"(,"b":1,"c":2})" << '\n';
+  try {
+    (void)read_metrics(path("m"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.what(),
+              path("m") + ", line 1 is not a line of metrics: it is nested too deeply");
+  }
+  EXPECT_NO_THROW(MetricsWriter(path("m"), 5));
+  EXPECT_EQ(content_of(path("m")), "");
+}
+
 TEST_F(Files, PredictionsAreAsDocumented) {
   const std::string first[] = {"so, so", "said \"no\"", probability_text(0.25)};
   const std::string second[] = {"", "so, so", probability_text(1e-9)};

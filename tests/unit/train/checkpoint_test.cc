@@ -49,7 +49,11 @@ TEST(Manifest, IsReadableText) {
 )");
 }
 
+// Documents that keep the order of keys crash on so many levels.
+const std::string kDeep = std::string(200'000, '[') + std::string(200'000, ']');
+
 TEST(Manifest, RefusesMalformedText) {
+  EXPECT_EQ(refusal(R"({"a": )" + kDeep + R"(, "b": 1, "c": 2})"), "it is nested too deeply");
   EXPECT_THAT(refusal("{"), HasSubstr("parse error"));
   EXPECT_THAT(refusal("[]"), HasSubstr("type"));
   EXPECT_THAT(refusal(R"({"format": 2})"), HasSubstr("its format is 2, and this program knows 1"));
@@ -344,6 +348,7 @@ TEST(CheckpointState, RefusesMalformedText) {
   EXPECT_THAT(refused(to_json(state)), HasSubstr("nominal weight -1 are not a position in a run"));
   state.nominal_weight = 0;
   EXPECT_EQ(parse_state(to_json(state)).position.used, 99);
+  EXPECT_EQ(refused(R"({"a": )" + kDeep + R"(, "b": 1, "c": 2})"), "it is nested too deeply");
   EXPECT_THAT(refused("{}"), HasSubstr("format"));
   EXPECT_THAT(refused(R"({"format": 9})"), HasSubstr("its format is 9, and this program knows 1"));
   EXPECT_THAT(refused(R"({"format": 1, "step": "x"})"), HasSubstr(R"("step" is "x", not a whole)"));
