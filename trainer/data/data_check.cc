@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -26,10 +27,16 @@ void note(RowsFound& found, const SourceRows& rows) {
 // by name.
 constexpr std::size_t kMostLabels = 1'000'000;
 
+// A folder that does not exist matters only for files that need a temporary one.
+std::string temporary_folder() {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  return error ? "/tmp" : folder.string();
+}
+
 class DataCheck {
  public:
-  DataCheck(const Plan& plan, const Say& progress)
-      : plan_(plan), texts_(std::filesystem::temp_directory_path().string()) {
+  DataCheck(const Plan& plan, const Say& progress) : plan_(plan), texts_(temporary_folder()) {
     progress(concat("reading ", plan.options.source));
     count_labels();
     if (plan.split_by_share) {
