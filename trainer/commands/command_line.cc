@@ -53,6 +53,7 @@ struct Raw {
   std::string separator = "auto";
   std::string encoding = "auto";
   bool stage = false;
+  bool cased = false;
   std::string config;
 };
 
@@ -84,6 +85,7 @@ void add_data_options(OptionSet& set, PrepareOptions& prepare, Raw& raw) {
       raw.encoding);
   set.flag({"trim-labels", "Remove blanks around labels"}, prepare.label_form.trim);
   set.flag({"round-labels", "Round numeric labels to whole numbers"}, prepare.label_form.round);
+  set.number({"limit", "Read only the first N rows of each file; 0: all"}, prepare.limit, 0, 9e18);
   set.flag({"dedupe", "Keep each text once, preferably in the test or dev file"}, prepare.dedupe);
   set.path({"vocab", "A vocab.txt of WordPiece tokens", "trained on the texts", "FILE"},
            prepare.vocabulary);
@@ -96,6 +98,10 @@ void add_data_options(OptionSet& set, PrepareOptions& prepare, Raw& raw) {
   set.path({"store", "The prepared data set", "DATA with the suffix .sqlite", "FILE"},
            prepare.store);
   set.flag({"stage", "Prepare on rank 0 only and copy its store to other hosts"}, raw.stage);
+}
+
+void add_case_option(OptionSet& set, Raw& raw) {
+  set.flag({"cased", "Keep case and accents, as a cased vocabulary needs it"}, raw.cased);
 }
 
 void add_rebuild_option(OptionSet& set, PrepareOptions& prepare) {
@@ -192,6 +198,7 @@ CommandLine parse(OptionSet& set,
   set.use("separator", [&] { o.prepare.separator = parse_separator(raw.separator); });
   set.use("encoding", [&] { o.prepare.encoding = parse_encoding(raw.encoding); });
   o.stage = raw.stage;
+  o.prepare.lower_case = !raw.cased;
   o.settings = set.settings();
   o.arguments = arguments;
   return {std::move(o), ""};
@@ -203,6 +210,7 @@ CommandLine parse_train(const std::vector<std::string>& arguments) {
   OptionSet set("bert_train", kTrainAbout, kTrainFooter);
   set.path({"DATA", "A .csv, .tsv or .jsonl file, or a store (.sqlite) made from one"}, o.data);
   add_data_options(set, o.prepare, raw);
+  add_case_option(set, raw);
   add_rebuild_option(set, o.prepare);
   add_model_options(set, o);
   add_training_options(set, o);
@@ -219,6 +227,7 @@ CommandLine parse_prepare(const std::vector<std::string>& arguments) {
                 "Prepares the store of DATA: samples as token ids, ready to train on.", "");
   set.path({"DATA", "A .csv, .tsv or .jsonl file"}, o.data);
   add_data_options(set, o.prepare, raw);
+  add_case_option(set, raw);
   add_rebuild_option(set, o.prepare);
   set.number({"seed", "Seed of the split"}, o.seed, 0, 9e18);
   add_config_option(set, raw);
@@ -235,6 +244,7 @@ CommandLine parse_check(const std::vector<std::string>& arguments) {
                 "");
   set.path({"DATA", "A .csv, .tsv or .jsonl file"}, o.data);
   add_data_options(set, o.prepare, raw);
+  add_case_option(set, raw);
   set.number({"seed", "Seed of the split"}, o.seed, 0, 9e18);
   add_config_option(set, raw);
   return parse(set, arguments, raw, o);

@@ -121,7 +121,7 @@ EvaluationPlan plan_evaluation(const Options& typed) {
   // How to read a file, and for the run's own data what else decides the samples.
   std::vector<std::string> keys = {"text",   "label",    "format",     "separator",
                                    "header", "encoding", "max-length", "long-text"};
-  if (plan.own) keys.insert(keys.end(), {"dev", "test", "split", "store", "seed"});
+  if (plan.own) keys.insert(keys.end(), {"dev", "test", "split", "limit", "store", "seed"});
   for (const std::string& key : keys) pass(key, value_of(settings, key));
   std::vector<std::string> flags = {"trim-labels", "round-labels"};
   if (plan.own) flags.emplace_back("dedupe");  // all of another file is scored

@@ -142,7 +142,11 @@ ModelSource find_model(const std::string& model) {
 
 void prepare_for(const ModelSource& source, Options& options) {
   PrepareOptions& prepare = options.prepare;
-  prepare.lower_case = source.tokenizer.lower_case;
+  if (!prepare.lower_case && source.pretrained() && source.tokenizer.lower_case) {
+    throw InputError(2, concat("--cased: the model ", source.name, " was trained in lower case"),
+                     "leave out --cased");
+  }
+  prepare.lower_case = prepare.lower_case && source.tokenizer.lower_case;
   if (prepare.vocabulary.empty()) prepare.vocabulary = source.vocabulary;
   if (!source.pretrained() || !prepare.vocabulary.empty() || is_store_name(options.data)) {
     return;

@@ -30,7 +30,8 @@ struct ModelSource {
 [[nodiscard]] ModelSource find_model(const std::string& model);
 
 // Before training: sets the case, and the vocabulary unless the user named one, as the model needs
-// them. Throws InputError (2) if the model has weights and no vocabulary is known.
+// them. Throws InputError (2) if the model has weights and no vocabulary is known, or if the user
+// wants to keep the case and the weights are for lower case.
 void prepare_for(const ModelSource& source, Options& options);
 
 // Throws InputError if the model does not fit the store: 65 if the vocabulary or the case is not

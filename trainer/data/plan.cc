@@ -106,6 +106,9 @@ Fingerprint make_fingerprint(const Plan& plan) {
   if (options.label_form.round) {
     print.emplace_back("labels that are numbers", "rounded");
   }
+  if (options.limit > 0) {
+    print.emplace_back("rows of each file", concat("the first ", options.limit));
+  }
   if (options.dedupe) {
     print.emplace_back("repeated texts", "kept once");
   }

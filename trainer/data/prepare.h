@@ -32,6 +32,7 @@ struct PrepareOptions {
   char separator = kFindSeparator;  // between the fields of a CSV file
   std::string encoding;             // of the text files; see parse_encoding()
   LabelForm label_form;
+  std::int64_t limit = 0;  // reads only the first rows of each file; 0: all
   bool dedupe = false;     // keeps each text once: see TextRows::repeats()
   std::string vocabulary;  // a vocab.txt; empty: trains one on the train texts
   int vocabulary_size = 8000;

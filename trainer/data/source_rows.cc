@@ -14,6 +14,7 @@ SourceRows::SourceRows(const Plan& plan, const SourceFile& source)
     : plan_(plan), source_(source), rows_(open_source(source.path, source.layout)) {}
 
 bool SourceRows::next() {
+  if (plan_.options.limit > 0 && row_.number >= plan_.options.limit) return false;
   if (!rows_.next()) return false;
   throw_if_stopping("reading", source_.path);
   std::optional<std::string> label = formed_label(rows_.label(), plan_.options.label_form);

@@ -23,9 +23,9 @@ class SourceRows {
   // Throws what open_source() throws. `plan` and `source` must outlive it.
   SourceRows(const Plan& plan, const SourceFile& source);
 
-  // Moves to the next row and returns true, or false at the end. Throws what RowSource::next()
-  // throws, InputError 65 for a label that must be rounded and is not a number, and Interrupted if
-  // this process is asked to stop.
+  // Moves to the next row and returns true, or false at the end or after the plan's limit. Throws
+  // what RowSource::next() throws, InputError 65 for a label that must be rounded and is not a
+  // number, and Interrupted if this process is asked to stop.
   bool next();
 
   // Valid until next().

@@ -53,6 +53,10 @@ constexpr std::array kOtherOptions{
     OtherName{"strip-labels", "trim-labels"},
     OtherName{"bf16", "precision bf16"},
     OtherName{"predictions", "out"},
+    OtherName{"max-train-samples", "limit"},
+    OtherName{"max-samples", "limit"},
+    OtherName{"nrows", "limit"},
+    OtherName{"no-lower-case", "cased"},
 };
 
 constexpr std::array kOtherCommands{

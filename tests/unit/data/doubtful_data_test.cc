@@ -129,5 +129,26 @@ TEST(KeptRows, HaveAnIndexWithinTheirSource) {
   EXPECT_EQ(rows.place(1, 2), 1);
 }
 
+// Rows after the limit are not even looked at.
+TEST_F(DoubtfulData, OnlyTheFirstRowsWithALimit) {
+  std::string content = "text,label\n";
+  for (int row = 0; row < 10; ++row) content += concat("a b,", row % 2, "\n");
+  PrepareOptions with = of(content + "no label,\n");
+  with.test_source = scratch_.write("t.csv", "text,label\na,1\nb,0\nc,2\n");
+  with.limit = 2;
+  const SampleStore store = SampleStore::open(run(with).store);
+  EXPECT_EQ(store.size(Split::train), 2);
+  EXPECT_EQ(store.size(Split::test), 2);
+  with.test_source = "";
+  with.limit = 4;
+  with.store = scratch_.path("other.sqlite");
+  EXPECT_EQ(SampleStore::open(run(with).store).size(Split::train), 2);
+  with.limit = 5;
+  expect_refused(with, 2, "rows of each file is the first 4 there, the first 5 here", "--rebuild");
+  with.limit = 0;
+  with.rebuild = true;
+  expect_refused(with, 65, "row 11 (line 12): has no label", "remove the row");
+}
+
 }  // namespace
 }  // namespace bp::trainer

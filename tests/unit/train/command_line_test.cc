@@ -92,7 +92,9 @@ TEST(CommandLine, ValuesReachTheirOptions) {
                            "--save-every",   "50",
                            "--keep=3",       "--keep-best=4",
                            "--resume",       "runs/a",
-                           "--encoding",     "Latin-1"});
+                           "--encoding",     "Latin-1",
+                           "--limit",        "1000",
+                           "--cased"});
   EXPECT_EQ(o.steps, 20);
   EXPECT_EQ(o.accumulate, 2);
   EXPECT_EQ(o.lr, 1e-4);
@@ -113,6 +115,8 @@ TEST(CommandLine, ValuesReachTheirOptions) {
   EXPECT_TRUE(o.prepare.label_form.trim);
   EXPECT_TRUE(o.prepare.label_form.round);
   EXPECT_TRUE(o.prepare.dedupe);
+  EXPECT_EQ(o.prepare.limit, 1000);
+  EXPECT_FALSE(o.prepare.lower_case);
   EXPECT_TRUE(o.prepare.rebuild);
   EXPECT_EQ(o.eval_every, 5);
   EXPECT_EQ(o.save_every, 50);

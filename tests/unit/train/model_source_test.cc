@@ -165,6 +165,13 @@ TEST_F(ModelSourceTest, TheVocabularyMustBeThatOfTheModel) {
   EXPECT_THAT(refusal(2, [&] { prepare_for(without, options); }), HasSubstr("no vocab.txt in"));
   options.prepare.vocabulary = "named.txt";
   EXPECT_NO_THROW(prepare_for(without, options));
+  EXPECT_TRUE(options.prepare.lower_case);
+
+  options.prepare.lower_case = false;  // --cased
+  EXPECT_THAT(refusal(2, [&] { prepare_for(without, options); }),
+              HasSubstr("was trained in lower case | leave out --cased"));
+  EXPECT_NO_THROW(prepare_for(find_model("tiny"), options));
+  EXPECT_FALSE(options.prepare.lower_case);
 }
 
 TEST_F(ModelSourceTest, UnreadableWeightsAreRefusedAndNotInitialized) {
