@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "tests/support/scratch.h"
+#include "tests/unit/data/input_refusal.h"
 
 namespace bp::trainer {
 namespace {
@@ -107,6 +108,13 @@ TEST_F(DataReport, NamesWhatWouldKeepFromTraining) {
             concat("1 row with a label that ", scratch_.path("a.csv"),
                    " lacks, the first: ", scratch_.path("t.csv"), ", row 1 (line 2)"));
   EXPECT_EQ(obstacle("a,yes\nb,yes\n"), "all rows have the same label, 'yes'");
+}
+
+TEST_F(DataReport, RefusesABadVocabulary) {
+  Plan plan = plan_of("a,yes\nb,no\n");
+  (void)scratch_.write("vocab.txt", "[PAD]\n");
+  EXPECT_THAT(test::input_refusal([&] { (void)check(plan); }),
+              HasSubstr("| --vocab takes the vocab.txt of a BERT model"));
 }
 
 // A vocabulary is trained as prepare() trains it.

@@ -212,6 +212,13 @@ TEST_F(ModelSourceTest, AModelThatDoesNotFitIsRefused) {
                 "/config.json names no labels (id2label) | only a model for "
                 "classification can be scored");
 
+  nameless.head = {{"id2label", R"({"1": "a"})"}};
+  std::ofstream(path("model/config.json")) << config_json(nameless);
+  EXPECT_EQ(refusal(65, [&] { (void)find_model(path("model")); }),
+            path("model") + "/config.json: id2label has no label 0 | ");
+  nameless.head.clear();
+  std::ofstream(path("model/config.json")) << config_json(nameless);
+
   std::ofstream(path("model/model.safetensors")) << "rubbish";
   EXPECT_THAT(refusal(65, [&] { (void)find_model(path("model")); }),
               HasSubstr("not a valid safetensors"));
