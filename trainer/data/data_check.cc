@@ -9,12 +9,10 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "bp/error.h"
-#include "trainer/data/input_error.h"
+#include "trainer/data/make_vocabulary.h"
 #include "trainer/data/source_rows.h"
 #include "trainer/data/split.h"
 #include "trainer/text/tokenizer.h"
-#include "trainer/text/vocabulary_training.h"
 
 namespace bp::trainer {
 namespace {
@@ -36,59 +34,46 @@ std::string temporary_folder() {
 
 class DataCheck {
  public:
-  DataCheck(const Plan& plan, const Say& progress) : plan_(plan), texts_(temporary_folder()) {
-    progress(concat("reading ", plan.options.source));
+  explicit DataCheck(const Plan& plan) : plan_(plan), texts_(temporary_folder()) {}
+
+  DataFindings run(const Say& progress) {
+    progress(concat("reading ", plan_.options.source));
     count_labels();
-    if (plan.split_by_share) {
-      shares_.emplace(found_.files.front().rows, plan.options.split, plan.options.seed);
+    if (plan_.split_by_share) {
+      shares_.emplace(found_.files.front().rows, plan_.options.split, plan_.options.seed);
     }
-    const Vocabulary vocabulary = make_vocabulary(progress);
+    const auto trains = [this](std::int64_t row) { return split_of(0, row) == Split::train; };
+    const Vocabulary vocabulary = make_vocabulary(plan_, trains, progress);
     found_.vocabulary = static_cast<std::int64_t>(vocabulary.tokens.size());
-    Tokenizer tokenizer(vocabulary, plan.options.lower_case);
-    for (std::size_t i = 0; i < plan.sources.size(); ++i) read(i, tokenizer);
+    Tokenizer tokenizer(vocabulary, plan_.options.lower_case);
+    for (std::size_t i = 0; i < plan_.sources.size(); ++i) read(i, tokenizer);
     found_.repeats = texts_.findings(
         [this](std::size_t source, std::int64_t row) { return split_of(source, row); });
+    return std::move(found_);
   }
-
-  [[nodiscard]] DataFindings take() { return std::move(found_); }
 
  private:
   [[nodiscard]] Split split_of(std::size_t source, std::int64_t row) const {
     return shares_ ? shares_->of(row) : plan_.sources[source].split;
   }
 
-  // Of the file to train on.
+  // Counts rows and labels of the file to train on.
   void count_labels() {
     const SourceFile& source = plan_.sources.front();
     FileFindings& file = found_.files.emplace_back();
     file.path = source.path;
     for (SourceRows rows(plan_, source); rows.next(); ++file.rows) {
-      if (rows.row().label.empty()) {
+      const std::string label(rows.row().label);
+      if (label.empty()) {
         note(file.unlabelled, rows);
-      } else if (labels_.size() < kMostLabels || labels_.contains(std::string(rows.row().label))) {
-        ++labels_[std::string(rows.row().label)];
+      } else if (labels_.size() < kMostLabels || labels_.contains(label)) {
+        ++labels_[label];
       }
     }
     found_.labels.assign(labels_.begin(), labels_.end());
     std::ranges::sort(found_.labels, [](const auto& a, const auto& b) {
       return a.second != b.second ? a.second > b.second : a.first < b.first;
     });
-  }
-
-  Vocabulary make_vocabulary(const Say& progress) {
-    if (!plan_.options.vocabulary.empty()) {
-      try {
-        return Vocabulary::read(plan_.options.vocabulary);
-      } catch (const Error& error) {
-        throw InputError(65, error.what(), "--vocab takes the vocab.txt of a BERT model");
-      }
-    }
-    progress("training a vocabulary");
-    VocabularyTrainer trainer(plan_.options.lower_case);
-    for (SourceRows rows(plan_, plan_.sources.front()); rows.next();) {
-      if (split_of(0, rows.row().number) == Split::train) trainer.add(rows.row().text);
-    }
-    return trainer.train(plan_.options.vocabulary_size);
   }
 
   void read(std::size_t index, Tokenizer& tokenizer) {
@@ -131,7 +116,7 @@ class DataCheck {
 }  // namespace
 
 DataFindings check_data(const Plan& plan, const Say& progress) {
-  return DataCheck(plan, progress).take();
+  return DataCheck(plan).run(progress);
 }
 
 }  // namespace bp::trainer

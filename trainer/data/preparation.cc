@@ -18,13 +18,12 @@
 #include "trainer/data/input_error.h"
 #include "trainer/data/kept_row_reader.h"
 #include "trainer/data/leftover.h"
+#include "trainer/data/make_vocabulary.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/row_block.h"
 #include "trainer/data/row_set.h"
-#include "trainer/data/source_rows.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
-#include "trainer/text/vocabulary_training.h"
 
 namespace bp::trainer {
 namespace {
@@ -110,7 +109,12 @@ std::unique_ptr<StoreWriter> Preparation::begin() {
   Survey found = survey(plan_);
   choose_rows(found);
   say_remarks(found);
-  const Vocabulary vocabulary = make_vocabulary();
+  const auto trains = [this](std::int64_t row) {
+    const std::int64_t place = kept_.place(0, row);
+    return place > 0 && split_of(0, place) == Split::train;
+  };
+  const Vocabulary vocabulary =
+      make_vocabulary(plan_, trains, [this](const std::string& text) { say(text); });
   return std::make_unique<StoreWriter>(
       part_, StoreSettings{found.labels, vocabulary.tokens, plan_.options.lower_case,
                            plan_.options.max_length, plan_.fingerprint, kept_.counts()});
@@ -162,25 +166,6 @@ void Preparation::say_remarks(Survey& found) {
 
 Split Preparation::split_of(std::size_t source, std::int64_t place) const {
   return shares_ ? shares_->of(place) : plan_.sources[source].split;
-}
-
-Vocabulary Preparation::make_vocabulary() {
-  if (!plan_.options.vocabulary.empty()) {
-    try {
-      return Vocabulary::read(plan_.options.vocabulary);
-    } catch (const Error& error) {
-      throw InputError(65, error.what(), "--vocab takes the vocab.txt of a BERT model");
-    }
-  }
-  say("training a vocabulary");
-  VocabularyTrainer trainer(plan_.options.lower_case);
-  for (SourceRows rows(plan_, plan_.sources.front()); rows.next();) {
-    const std::int64_t place = kept_.place(0, rows.row().number);
-    if (place > 0 && split_of(0, place) == Split::train) {
-      trainer.add(rows.row().text);
-    }
-  }
-  return trainer.train(plan_.options.vocabulary_size);
 }
 
 // Several threads read and encode; this one writes.

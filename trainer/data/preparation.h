@@ -40,7 +40,6 @@ class Preparation {
   void say_remarks(Survey& found);
   // `place` is the row's number among the kept rows of the source.
   [[nodiscard]] Split split_of(std::size_t source, std::int64_t place) const;
-  [[nodiscard]] Vocabulary make_vocabulary();
   void write_rows();
   [[nodiscard]] std::vector<RowEncoder> make_encoders(std::size_t count) const;
   void report();

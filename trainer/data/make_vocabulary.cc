@@ -1,0 +1,28 @@
+#include "trainer/data/make_vocabulary.h"
+
+#include "bp/error.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/source_rows.h"
+#include "trainer/text/vocabulary_training.h"
+
+namespace bp::trainer {
+
+Vocabulary make_vocabulary(const Plan& plan,
+                           const std::function<bool(std::int64_t row)>& trains,
+                           const Say& say) {
+  if (!plan.options.vocabulary.empty()) {
+    try {
+      return Vocabulary::read(plan.options.vocabulary);
+    } catch (const Error& error) {
+      throw InputError(65, error.what(), "--vocab takes the vocab.txt of a BERT model");
+    }
+  }
+  say("training a vocabulary");
+  VocabularyTrainer trainer(plan.options.lower_case);
+  for (SourceRows rows(plan, plan.sources.front()); rows.next();) {
+    if (trains(rows.row().number)) trainer.add(rows.row().text);
+  }
+  return trainer.train(plan.options.vocabulary_size);
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,20 @@
+// The vocabulary of a data set.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "trainer/data/plan.h"
+#include "trainer/data/say.h"
+#include "trainer/text/tokenizer.h"
+
+namespace bp::trainer {
+
+// Returns the vocabulary that the plan's options name. Without one, trains it on the rows of the
+// first source for whose number, from 1, `trains` returns true; calls `say` before. Throws
+// InputError (65) for a file that is no vocabulary, and what SourceRows throws.
+[[nodiscard]] Vocabulary make_vocabulary(const Plan& plan,
+                                         const std::function<bool(std::int64_t row)>& trains,
+                                         const Say& say);
+
+}  // namespace bp::trainer
