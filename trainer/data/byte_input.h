@@ -5,25 +5,18 @@
 #include <cstddef>
 #include <exception>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
+
+#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 
 // Why a ByteInput cannot continue. The text names neither the file nor the row. The reader of rows
 // knows both, and makes an InputError of it.
-class BrokenInput : public std::runtime_error {
+class BrokenInput : public InputError {
  public:
-  BrokenInput(int exit_code, const std::string& text, std::string hint)
-      : std::runtime_error(text), exit_code_(exit_code), hint_(std::move(hint)) {}
-  [[nodiscard]] int exit_code() const { return exit_code_; }
-  [[nodiscard]] const std::string& hint() const { return hint_; }
-
- private:
-  int exit_code_;
-  std::string hint_;
+  using InputError::InputError;
 };
 
 class ByteInput {
