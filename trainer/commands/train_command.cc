@@ -264,7 +264,7 @@ class Run {
     write_whole_file(folder_->file("report.html"), render_report(report));
   }
 
-  // Of the test split, or of dev if test has nothing to compare with.
+  // Returns the tiles of the test split, or of dev if test has no true answers.
   [[nodiscard]] std::vector<Tile> tiles_of(const RunSummary& summary) const {
     const bool tested = summary.test && std::isfinite(summary.test->at(task().main_score().key));
     const std::optional<EvaluationSummary>& shown = tested ? summary.test : summary.dev;

@@ -1,6 +1,6 @@
-// What all compressed inputs share. A compressed file is a sequence of members (gzip) or frames
-// (zstd), each complete in itself. Their contents, one after the other, are the content of the
-// file.
+// The part of reading a compressed file that does not depend on its format. A compressed file is a
+// sequence of members (gzip) or frames (zstd), each complete in itself. Their contents, one after
+// the other, are the content of the file.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@
 namespace bp::trainer {
 namespace {
 
-// What iconv writes at once for one character, at most.
+// More bytes than iconv writes for one character.
 constexpr std::size_t kAnyCharacter = 64;
 
 }  // namespace

@@ -46,7 +46,7 @@ class JsonField {
   [[nodiscard]] bool found() const { return chosen().found; }
 
  private:
-  // What a key has led to.
+  // The value to which a key leads in the current row, or why there is none.
   struct Result {
     bool found = false;
     std::string value = {};

@@ -1,5 +1,5 @@
-// What json_object.cc and nlohmann's parser have in common. Include it only there, because it
-// includes a large header.
+// The functions that nlohmann's parser calls for what it finds. Only json_object.cc and
+// json_visitor.cc include this file, because it includes a large header.
 #pragma once
 
 #include <cstddef>

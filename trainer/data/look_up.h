@@ -1,6 +1,6 @@
 // Look-ups in the file system. Where the system does not answer, because a folder may not be
 // entered or a name is too long, they throw InputError (66) with the path, the reason and a hint.
-// What does not exist is an answer: a path below a file does not exist either.
+// That a path does not exist is an answer and not an error, and so it is for a path below a file.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ namespace bp::trainer {
 // Keeps keys in the order in which they are added.
 using Json = nlohmann::ordered_json;
 
-// Parses JSON that bert_train wrote, or that something has changed since. Throws Json::exception if
+// Parses JSON that bert_train wrote; something may have changed it since. Throws Json::exception if
 // it is broken, and Error (invalid_argument) if it is nested deeper than bert_train writes it: Json
 // copies objects while they grow, and a deep copy runs out of stack.
 [[nodiscard]] inline Json parse_own(const std::string& text) {

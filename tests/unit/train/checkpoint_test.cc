@@ -49,7 +49,7 @@ TEST(Manifest, IsReadableText) {
 )");
 }
 
-// Documents that keep the order of keys crash on so many levels.
+// A JSON document that keeps the order of its keys would crash with so many levels.
 const std::string kDeep = std::string(200'000, '[') + std::string(200'000, ']');
 
 TEST(Manifest, RefusesMalformedText) {
