@@ -9,6 +9,8 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "bp/error.h"
+#include "trainer/data/input_error.h"
 #include "trainer/data/make_vocabulary.h"
 #include "trainer/data/source_rows.h"
 #include "trainer/data/split.h"
@@ -34,7 +36,8 @@ std::string temporary_folder() {
 
 class DataCheck {
  public:
-  explicit DataCheck(const Plan& plan) : plan_(plan), texts_(temporary_folder()) {}
+  DataCheck(const Plan& plan, std::size_t most_in_memory)
+      : plan_(plan), texts_(temporary_folder(), most_in_memory) {}
 
   DataFindings run(const Say& progress) {
     progress(concat("reading ", plan_.options.source));
@@ -115,8 +118,13 @@ class DataCheck {
 
 }  // namespace
 
-DataFindings check_data(const Plan& plan, const Say& progress) {
-  return DataCheck(plan).run(progress);
+DataFindings check_data(const Plan& plan, const Say& progress, std::size_t most_in_memory) {
+  try {
+    return DataCheck(plan, most_in_memory).run(progress);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::io) throw;
+    throw InputError(70, error.what(), "set TMPDIR to a folder on a disk with more space");
+  }
 }
 
 }  // namespace bp::trainer

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -42,8 +43,11 @@ struct DataFindings {
 
 // Reads all files of the plan, twice if it has no vocabulary, which is then trained as prepare()
 // trains it. Writes nothing beside them. Calls `progress` before each reading. Throws InputError
-// (65, 66) for what no reader can skip, such as a broken row, and Interrupted if this process is
-// asked to stop.
-[[nodiscard]] DataFindings check_data(const Plan& plan, const Say& progress);
+// (65, 66) for what no reader can skip, such as a broken row, and 70 if a temporary file, which
+// more than `most_in_memory` texts need, cannot be written; Interrupted if this process is asked to
+// stop.
+[[nodiscard]] DataFindings check_data(const Plan& plan,
+                                      const Say& progress,
+                                      std::size_t most_in_memory = SortedDigests::kMostInMemory);
 
 }  // namespace bp::trainer

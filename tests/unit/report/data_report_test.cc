@@ -8,14 +8,18 @@
 
 #include "base/text.h"
 #include "tests/support/scratch.h"
+#include "tests/unit/data/full_disk.h"
 #include "tests/unit/data/input_refusal.h"
 
 namespace bp::trainer {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Pair;
+using testing::StartsWith;
 
 class DataReport : public testing::Test {
  protected:
@@ -115,6 +119,23 @@ TEST_F(DataReport, RefusesABadVocabulary) {
   (void)scratch_.write("vocab.txt", "[PAD]\n");
   EXPECT_THAT(test::input_refusal([&] { (void)check(plan); }),
               HasSubstr("| --vocab takes the vocab.txt of a BERT model"));
+}
+
+TEST_F(DataReport, NamesTMPDIRIfItsDiskIsFull) {
+  std::string rows;
+  for (int row = 0; row < 1000; ++row) rows += "a b,yes\n";
+  const Plan plan = plan_of(rows);
+  EXPECT_THAT(
+      error_on_full_disk(scratch_, 1000,
+                         [&] {
+                           const auto check = [&] {
+                             (void)check_data(
+                                 plan, [](const std::string&) {}, 100);
+                           };
+                           throw Error(ErrorCode::io, test::input_refusal(check));
+                         }),
+      AllOf(StartsWith("70: cannot write a temporary file in "),
+            EndsWith(": File too large | set TMPDIR to a folder on a disk with more space")));
 }
 
 // A vocabulary is trained as prepare() trains it.
