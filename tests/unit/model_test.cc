@@ -10,8 +10,8 @@
 
 #include "bp/error.h"
 #include "tests/unit/model/golden.h"
+#include "tests/unit/model/golden_tensors.h"
 #include "trainer/model/bert.h"
-#include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/classifier_head.h"
@@ -22,37 +22,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-std::map<std::string, at::Tensor> read_tensors(const std::string& path) {
-  std::map<std::string, at::Tensor> result;
-  SafetensorsReader reader(path);
-  for (const SafetensorsEntry& entry : reader.header().entries) {
-    at::Tensor tensor = at::empty(entry.shape, entry.type == "I64" ? at::kLong : at::kFloat);
-    reader.read(entry, tensor.data_ptr());
-    result.emplace(entry.name, tensor);
-  }
-  return result;
-}
-
-template <class T>
-std::vector<T> vector_of(const at::Tensor& tensor) {
-  std::vector<T> result;
-  for (std::int64_t i = 0; i < tensor.numel(); ++i) {
-    result.push_back(static_cast<T>(tensor.const_data_ptr<std::int64_t>()[i]));
-  }
-  return result;
-}
-
-Batch golden_batch(const std::map<std::string, at::Tensor>& expected) {
-  Batch batch;
-  batch.rows = 4;
-  batch.length = 11;
-  batch.token_ids = vector_of<std::int64_t>(expected.at("ids"));
-  batch.lengths = vector_of<std::int32_t>(expected.at("lengths"));
-  batch.labels = vector_of<std::int64_t>(expected.at("labels"));
-  batch.sample_ids = {100, 101, 102, 103};
-  return batch;
-}
 
 // Returns the rows `rows` of a batch, padded no wider than they need.
 Batch part_of(const Batch& batch, const std::vector<int>& rows) {
@@ -79,27 +48,6 @@ class Golden : public ::testing::Test {
   TrainingStep step_{1, 1};
 };
 
-// Returns the gradients under transformers' names, with query, key and value separate.
-std::map<std::string, at::Tensor> gradients(const Bert& model) {
-  std::map<std::string, at::Tensor> result;
-  for (const auto& [name, parameter] : model.parameters()) {
-    const std::size_t at = name.find(".qkv.");
-    if (at == std::string::npos) {
-      result[name] = parameter.grad();
-      continue;
-    }
-    const std::int64_t part = parameter.size(0) / 3;
-    int index = 0;
-    for (const char* word : {".query.", ".key.", ".value."}) {
-      std::string other = name;
-      result[other.replace(at, 5, word)] =
-          parameter.grad().slice(0, index * part, (index + 1) * part);
-      ++index;
-    }
-  }
-  return result;
-}
-
 TEST_F(Golden, LogitsLossAndEveryGradientEqualTransformers) {
   Bert model(golden_config(0), make_classifier_head, Precision::fp32, 1);
   const LoadReport report = load_weights(model, kGolden + "/model.safetensors");
@@ -112,17 +60,7 @@ TEST_F(Golden, LogitsLossAndEveryGradientEqualTransformers) {
   const at::Tensor loss = model.loss(logits, batch_).mean;
   EXPECT_NEAR(loss.item<float>(), expected_.at("loss").item<float>(), 2e-6);
   loss.backward();
-  const auto computed = gradients(model);
-  std::size_t compared = 0;
-  for (const auto& [name, expected] : expected_) {
-    if (!name.starts_with("grad.")) continue;
-    const at::Tensor& gradient = computed.at(name.substr(5));
-    ASSERT_TRUE(gradient.defined()) << name;
-    EXPECT_TRUE(at::allclose(gradient, expected, 1e-4, 2e-6))
-        << name << " differs by " << (gradient - expected).abs().max().item<float>();
-    ++compared;
-  }
-  EXPECT_EQ(compared, computed.size());
+  expect_gradients(model, expected_);
 }
 
 TEST_F(Golden, EvaluationIsTheSameAndRecordsNothing) {

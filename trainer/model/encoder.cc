@@ -5,6 +5,7 @@
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/tanh.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <memory>
@@ -24,6 +25,19 @@ constexpr std::uint32_t kProbabilitySite = 0;
 constexpr std::uint32_t kAttentionSite = 1;
 constexpr std::uint32_t kOutputSite = 2;
 constexpr std::uint32_t kLayerSites = 3;
+
+// Returns numbers of a batch's tokens, [rows, length], without those of the padding.
+Tensor without_padding(const std::vector<std::int64_t>& numbers,
+                       const Batch& batch,
+                       const Layout& layout) {
+  Tensor result = at::empty({layout.offsets.back()}, at::kLong);
+  auto* to = result.data_ptr<std::int64_t>();
+  for (int row = 0; row < batch.rows; ++row) {
+    const auto from = numbers.begin() + std::ptrdiff_t{row} * batch.length;
+    to = std::copy(from, from + layout.length(row), to);
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -85,15 +99,24 @@ Pass Encoder::begin(const Batch& batch, const TrainingStep* step) const {
   return pass;
 }
 
-Tensor Encoder::encode(const Pass& pass, const Batch& batch, States states) const {
-  Tensor ids = at::empty({pass.layout->offsets.back()}, at::kLong);
-  auto* packed = ids.data_ptr<std::int64_t>();
-  for (int row = 0; row < batch.rows; ++row) {
-    const auto from = batch.token_ids.begin() + std::ptrdiff_t{row} * batch.length;
-    packed = std::copy(from, from + pass.layout->length(row), packed);
+Tensor Encoder::token_types(const Pass& pass, const Batch& batch) const {
+  if (batch.token_types.empty()) return at::zeros({pass.layout->offsets.back()}, at::kLong);
+  BP_CHECK(batch.token_types.size() == batch.token_ids.size(), "each token has a type");
+  for (const std::int64_t type : batch.token_types) {
+    if (type < 0 || type >= config_.token_types) {
+      throw Error(ErrorCode::invalid_argument,
+                  concat("a token of type ", type, ": the model's 'type_vocab_size' is ",
+                         config_.token_types, ", so its types are 0 to ", config_.token_types - 1));
+    }
   }
+  return without_padding(batch.token_types, batch, *pass.layout);
+}
+
+Tensor Encoder::encode(const Pass& pass, const Batch& batch, States states) const {
+  const Tensor ids = without_padding(batch.token_ids, batch, *pass.layout);
   const bool bf16 = pass.step != nullptr && precision_ == Precision::bf16;
-  Tensor x = embed(pass.layout, ids, words_, positions_, types_, bf16 ? at::kBFloat16 : at::kFloat);
+  Tensor x = embed(pass.layout, ids, token_types(pass, batch), words_, positions_, types_,
+                   bf16 ? at::kBFloat16 : at::kFloat);
   x = pass.seen("embeddings", add_norm(pass.layout, x, {}, {}, embedding_norm_, {}));
   x = drop(pass.layout, x, pass.dropout(config_.hidden_dropout, kEmbeddingSite));
   for (std::size_t i = 0; i < layers_.size(); ++i) {

@@ -36,7 +36,8 @@ class Encoder {
   [[nodiscard]] Pass begin(const Batch& batch, const TrainingStep* step) const;
   // Returns the last layer's states: of each sample's first token, [rows, hidden], or of all
   // tokens, sample after sample without padding, [pass.layout->tokens, hidden]; the rows after
-  // layout->offsets.back() only fill up.
+  // layout->offsets.back() only fill up. Throws invalid_argument if a token is of a type that the
+  // model does not have.
   [[nodiscard]] at::Tensor encode(const Pass& pass, const Batch& batch, States states) const;
   // Returns the pooler's output for the states of first tokens: fp32 [rows, hidden].
   [[nodiscard]] at::Tensor pool(const at::Tensor& first) const;
@@ -50,6 +51,8 @@ class Encoder {
     Linear output;
     Norm norm;
   };
+  // Returns the type of each token, i64 [layout->offsets.back()].
+  [[nodiscard]] at::Tensor token_types(const Pass& pass, const Batch& batch) const;
   [[nodiscard]] at::Tensor layer(const Pass& pass,
                                  std::size_t index,
                                  const at::Tensor& x,

@@ -45,12 +45,13 @@ struct Embed : Function<Embed> {
   static Tensor forward(AutogradContext* ctx,
                         const LayoutPtr& layout,
                         const Tensor& token_ids,
+                        const Tensor& token_types,
                         const Tensor& word,
                         const Tensor& position,
                         const Tensor& type,
                         at::ScalarType number) {
     keep(ctx, layout, {});
-    ctx->save_for_backward({token_ids});
+    ctx->save_for_backward({token_ids, token_types});
     ctx->saved_data["words"] = word.size(0);
     ctx->saved_data["positions"] = position.size(0);
     ctx->saved_data["types"] = type.size(0);
@@ -59,7 +60,8 @@ struct Embed : Function<Embed> {
     const auto* ids = token_ids.const_data_ptr<std::int64_t>();
     const auto* words = word.const_data_ptr<float>();
     const auto* positions = position.const_data_ptr<float>();
-    const auto* first_type = type.const_data_ptr<float>();
+    const auto* types = type.const_data_ptr<float>();
+    const auto* type_of_token = token_types.const_data_ptr<std::int64_t>();
     by_type(out, [&](auto tag) {
       using Number = decltype(tag);
       const auto& k = kernels::kernels<Number>();
@@ -72,8 +74,8 @@ struct Embed : Function<Embed> {
             continue;
           }
           const std::int64_t place = t - layout->offsets[static_cast<std::size_t>(row)];
-          k.embed(to + t * width, words + ids[t] * width, positions + place * width, first_type,
-                  static_cast<int>(width));
+          k.embed(to + t * width, words + ids[t] * width, positions + place * width,
+                  types + type_of_token[t] * width, static_cast<int>(width));
         }
       });
     });
@@ -89,24 +91,26 @@ struct Embed : Function<Embed> {
     Tensor d_word = at::zeros({ctx->saved_data["words"].toInt(), width}, at::kFloat);
     Tensor d_position = at::zeros({ctx->saved_data["positions"].toInt(), width}, at::kFloat);
     Tensor d_type = at::zeros({ctx->saved_data["types"].toInt(), width}, at::kFloat);
-    const Tensor token_ids = ctx->get_saved_variables()[0];
-    const auto* ids = token_ids.const_data_ptr<std::int64_t>();
+    const variable_list saved = ctx->get_saved_variables();
+    const auto* ids = saved[0].const_data_ptr<std::int64_t>();
+    const auto* type_of_token = saved[1].const_data_ptr<std::int64_t>();
     const auto* from = d_out.const_data_ptr<float>();
     auto* words = d_word.data_ptr<float>();
     auto* positions = d_position.data_ptr<float>();
-    auto* first_type = d_type.data_ptr<float>();
+    auto* types = d_type.data_ptr<float>();
     for (std::int64_t t = 0; t < layout.offsets.back(); ++t) {
       const auto row = static_cast<std::size_t>(layout.row_of_token[static_cast<std::size_t>(t)]);
       float* word = words + ids[t] * width;
       float* position = positions + (t - layout.offsets[row]) * width;
+      float* type = types + type_of_token[t] * width;
       const float* d = from + t * width;
       for (std::int64_t i = 0; i < width; ++i) {
         word[i] += d[i];
         position[i] += d[i];
-        first_type[i] += d[i];
+        type[i] += d[i];
       }
     }
-    return {Tensor(), Tensor(), d_word, d_position, d_type, Tensor()};
+    return {Tensor(), Tensor(), Tensor(), d_word, d_position, d_type, Tensor()};
   }
 };
 
@@ -292,11 +296,12 @@ struct Drop : Function<Drop> {
 
 Tensor embed(const LayoutPtr& layout,
              const Tensor& token_ids,
+             const Tensor& token_types,
              const Tensor& word,
              const Tensor& position,
              const Tensor& type,
              at::ScalarType number) {
-  return Embed::apply(layout, token_ids, word, position, type, number);
+  return Embed::apply(layout, token_ids, token_types, word, position, type, number);
 }
 
 Tensor product(const Tensor& x, const Weight& weight) {

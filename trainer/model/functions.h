@@ -27,10 +27,11 @@ struct Dropout {
 
 using LayoutPtr = std::shared_ptr<const Layout>;
 
-// Returns the sum of the embeddings of the word, the position and token type 0: [tokens, hidden] of
-// type `number`.
+// Returns the sum of the embeddings of the word, the position and the token type: [tokens, hidden]
+// of type `number`.
 at::Tensor embed(const LayoutPtr& layout,
-                 const at::Tensor& token_ids,  // i64 [offsets.back()]
+                 const at::Tensor& token_ids,    // i64 [offsets.back()]
+                 const at::Tensor& token_types,  // i64 [offsets.back()]
                  const at::Tensor& word,
                  const at::Tensor& position,
                  const at::Tensor& type,

@@ -1,5 +1,5 @@
 """Makes the golden files of this folder: a small random BertForSequenceClassification, its logits,
-loss and gradients for a padded batch.
+loss and gradients for a padded batch, and the same with random token types.
 
     pip install torch==2.11.0 transformers==5.23.0 safetensors numpy
     python make.py
@@ -29,13 +29,25 @@ ids = torch.randint(1, 37, (4, 11))
 mask = (torch.arange(11)[None, :] < lengths[:, None]).long()
 ids = ids * mask
 labels = torch.tensor([2, 0, 1, 2])
-out = model(input_ids=ids, attention_mask=mask, labels=labels)
-out.loss.backward()
 
 model.save_pretrained(here)
-expected = {"ids": ids, "lengths": lengths, "labels": labels, "logits": out.logits.detach(),
-            "loss": out.loss.detach().reshape(1)}
-for name, parameter in model.named_parameters():
-    expected["grad." + name] = parameter.grad
-save_file(expected, os.path.join(here, "expected.safetensors"))
-print(out.loss.item(), out.logits.tolist())
+
+
+def write_expected(name, **types):
+    """Writes what the model computes for the batch, with token types or without."""
+    model.zero_grad()
+    out = model(input_ids=ids, attention_mask=mask, labels=labels, output_hidden_states=True,
+                **({"token_type_ids": types["types"]} if types else {}))
+    out.loss.backward()
+    expected = {"ids": ids, "lengths": lengths, "labels": labels, "logits": out.logits.detach(),
+                "loss": out.loss.detach().reshape(1), **types}
+    if types:
+        expected["hidden"] = out.hidden_states[-1].detach()[mask.bool()]
+    for parameter_name, parameter in model.named_parameters():
+        expected["grad." + parameter_name] = parameter.grad
+    save_file(expected, os.path.join(here, name))
+    print(out.loss.item(), out.logits.tolist())
+
+
+write_expected("expected.safetensors")
+write_expected("expected_types.safetensors", types=torch.randint(0, 2, (4, 11)))
