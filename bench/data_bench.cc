@@ -19,6 +19,7 @@
 
 #include "base/permutation.h"
 #include "bench/build_info.h"
+#include "tests/support/classify_data.h"
 #include "trainer/data/json_lines_reader.h"
 #include "trainer/data/prepare.h"
 #include "trainer/data/sample_store.h"
@@ -84,8 +85,7 @@ void measure(const std::string& folder, const std::string& source, const std::st
   PrepareOptions options;
   options.source = source;
   options.store = folder + "/data_bench.sqlite";
-  options.text_column = "1";
-  options.label_column = "2";
+  options.task = classify({"--text", "1", "--label", "2"});
   options.vocabulary = vocabulary;
   options.rebuild = true;
   const double prepared =

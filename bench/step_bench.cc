@@ -50,8 +50,9 @@ Batch make_batch() {
   batch.length = kLength;
   for (int i = 0; i < kRows * kLength; ++i) batch.token_ids.push_back(1000 + i * 7919 % 29000);
   batch.lengths.assign(kRows, kLength);
+  batch.arrays.resize(1);
   for (int row = 0; row < kRows; ++row) {
-    batch.labels.push_back(row % 2);
+    batch.arrays[0].integers.push_back(row % 2);
     batch.sample_ids.push_back(row);
     batch.text_ids.push_back(row);
   }

@@ -4,13 +4,14 @@
 
 #include "fuzz.h"
 #include "input_file.h"
+#include "tests/support/classify_data.h"
 #include "trainer/data/json_keys.h"
 #include "trainer/data/json_lines_reader.h"
 #include "trainer/text/utf8.h"
 
 namespace {
 
-using bp::trainer::JsonKeys;
+using Keys = std::vector<std::string>;
 
 void compare(const bp::trainer::JsonLinesReader& reader, const std::string& key) {
   const std::string_view line = reader.line();
@@ -18,11 +19,11 @@ void compare(const bp::trainer::JsonLinesReader& reader, const std::string& key)
   if (!row.is_object()) std::abort();
   const auto found = row.find(key);
   if (found == row.end()) return;
-  if (!reader.has_text() || found->is_structured()) std::abort();
-  if (found->is_null() && !reader.text().empty()) std::abort();
-  if (found->is_string() && found->get_ref<const std::string&>() != reader.text()) std::abort();
+  if (!reader.found(0) || found->is_structured()) std::abort();
+  if (found->is_null() && !reader.value(0).empty()) std::abort();
+  if (found->is_string() && found->get_ref<const std::string&>() != reader.value(0)) std::abort();
   const bool has_value = found->is_number() || found->is_boolean();
-  if (has_value && nlohmann::json::parse(reader.text()) != *found) std::abort();
+  if (has_value && nlohmann::json::parse(reader.value(0)) != *found) std::abort();
 }
 
 }  // namespace
@@ -32,19 +33,18 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const bp::test::InputFile file(".jsonl");
   if (size == 0) return 0;
   const std::string& path = file.write(bp::test::text_of(data + 1, size - 1));
-  const JsonKeys keys = (data[0] & 1U) != 0   ? JsonKeys{"a.b", "a.c"}
-                        : (data[0] & 2U) != 0 ? JsonKeys{"a.b.c", "a"}
-                                              : JsonKeys{"text", "label"};
+  const Keys keys = (data[0] & 1U) != 0   ? Keys{"a.b", "a.c"}
+                    : (data[0] & 2U) != 0 ? Keys{"a.b.c", "a"}
+                                          : Keys{"text", "label"};
   bp::test::read_input([&] {
-    const TableQuestion question{
-        .path = path, .text_column = keys.text, .label_column = keys.label};
-    if (find_json_keys(question).text != keys.text) std::abort();
+    const TableQuestion question{.path = path, .fields = text_and_label(keys[0], keys[1])};
+    if (find_json_keys(question) != keys) std::abort();
   });
   bp::test::read_input([&] {
     JsonLinesReader reader(path, keys);
     while (reader.next()) {
-      compare(reader, keys.text);
-      for (const std::string_view value : {reader.text(), reader.label()}) {
+      compare(reader, keys[0]);
+      for (const std::string_view value : {reader.value(0), reader.value(1)}) {
         if (find_invalid_utf8(value) != std::string_view::npos) std::abort();
       }
       if (reader.place().empty()) std::abort();

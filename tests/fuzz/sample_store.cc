@@ -8,6 +8,7 @@
 
 #include "fuzz.h"
 #include "input_file.h"
+#include "tests/support/classify_data.h"
 #include "trainer/data/store_writer.h"
 
 namespace {
@@ -17,7 +18,9 @@ using namespace bp::trainer;
 std::string make_store(bool finished) {
   static const bp::test::InputFile file(finished ? "-whole" : "-half");
   const std::string path = file.write("");
-  StoreWriter writer(path, {.labels = {"bad", "good"},
+  StoreWriter writer(path, {.task = "classify",
+                            .schema = label_schema(),
+                            .names = {"bad", "good"},
                             .vocabulary = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "fine"},
                             .max_length = 16,
                             .fingerprint = {{"max length", "16"}},
@@ -25,7 +28,7 @@ std::string make_store(bool finished) {
   const std::vector<std::int32_t> ids = {2, 4, 3};
   for (int text = 1; text <= 1100; ++text) {
     writer.add_text(text % 9 == 0 ? Split::dev : Split::train, text, "fine");
-    writer.add_sample(text % 9 == 0 ? Split::dev : Split::train, text, text % 2, ids);
+    add_labelled(writer, text % 9 == 0 ? Split::dev : Split::train, text, text % 2, ids);
   }
   if (finished) writer.finish();
   std::ifstream in(path, std::ios::binary);

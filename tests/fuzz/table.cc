@@ -4,7 +4,8 @@
 
 #include "fuzz.h"
 #include "input_file.h"
-#include "trainer/data/label_form.h"
+#include "tests/support/classify_data.h"
+#include "trainer/tasks/classify/label_form.h"
 #include "trainer/text/utf8.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -19,11 +20,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const TextFormat format = (data[0] & 8U) != 0 ? TextFormat::automatic
                               : tsv               ? TextFormat::tsv
                                                   : TextFormat::csv;
-    const TableLayout layout =
-        inspect_table({path, format, HeaderMode::automatic, by_name ? "text" : "1",
-                       by_name ? "label" : "2", (data[0] & 64U) != 0 ? separator : kFindSeparator});
+    const TableLayout layout = inspect_table({path, format, HeaderMode::automatic,
+                                              by_name ? text_and_label() : text_and_label("1", "2"),
+                                              (data[0] & 64U) != 0 ? separator : kFindSeparator});
     if (layout.format.text == TextFormat::jsonl) return;
-    if (layout.text == layout.label || layout.format.separator == kFindSeparator) std::abort();
+    if (layout.columns[0] == layout.columns[1] || layout.format.separator == kFindSeparator)
+      std::abort();
   });
   bp::test::read_input([&] {
     Dialect dialect = tsv ? kTsv : Dialect{.separator = separator};

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "tests/support/classify_data.h"
 #include "trainer/commands/model_source.h"
 #include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
@@ -66,7 +67,7 @@ Batch batch_of(const Tensors& in, std::int64_t begin, std::int64_t end) {
   batch.length = static_cast<int>(in.at("ids").size(1));
   batch.token_ids = vector_of<std::int64_t>(rows("ids"));
   batch.lengths = vector_of<std::int32_t>(rows("lengths"));
-  batch.labels = vector_of<std::int64_t>(rows("labels"));
+  batch.arrays = {{.integers = vector_of<std::int64_t>(rows("labels"))}};
   for (std::int64_t i = begin; i < end; ++i) batch.sample_ids.push_back(i);
   return batch;
 }
@@ -149,7 +150,7 @@ int run(const std::vector<std::string>& arguments) {
                  "usage: model_numbers evaluate MODEL IN OUT | train MODEL IN OUT BATCH LR\n");
     return 2;
   }
-  const ModelSource source = find_model(arguments[1]);
+  const ModelSource source = find_model(arguments[1], *classify());
   const Tensors in = read_tensors(arguments[2]);
   write_tensors(arguments[3], training ? train(source, in, std::atoll(arguments[4].c_str()),
                                                std::atof(arguments[5].c_str()))

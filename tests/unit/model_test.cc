@@ -30,12 +30,13 @@ Batch part_of(const Batch& batch, const std::vector<int>& rows) {
   for (const int r : rows) {
     part.length = std::max<int>(part.length, batch.lengths[static_cast<std::size_t>(r)]);
   }
+  part.arrays.resize(1);
   for (const int row : rows) {
     const auto r = static_cast<std::size_t>(row);
     const auto begin = batch.token_ids.begin() + std::ptrdiff_t{row} * batch.length;
     part.token_ids.insert(part.token_ids.end(), begin, begin + part.length);
     part.lengths.push_back(batch.lengths[r]);
-    part.labels.push_back(batch.labels[r]);
+    part.arrays[0].integers.push_back(batch.arrays[0].integers[r]);
     part.sample_ids.push_back(batch.sample_ids[r]);
   }
   return part;
@@ -203,7 +204,7 @@ TEST(Model, RefusesUnsupportedConfigs) {
   batch.length = 5;
   batch.token_ids = {1, 2, 3, 4, 5};
   batch.lengths = {5};
-  batch.labels = {0};
+  batch.arrays = {{.integers = {0}}};
   batch.sample_ids = {0};
   try {
     (void)model.forward(batch, nullptr);

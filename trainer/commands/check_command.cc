@@ -15,8 +15,9 @@ int run_check(Communicator& world, const Options& options) {
   const Plan plan = make_plan(reading);
   const DataFindings found = check_data(plan, print_line);
   print_line(data_report(found, plan));
-  const Obstacle obstacle = obstacle_to_training(found, plan);
-  if (!obstacle.what.empty()) throw InputError(65, obstacle.what, obstacle.hint);
+  if (!found.obstacle.what.empty()) {
+    throw InputError(65, found.obstacle.what, found.obstacle.hint);
+  }
   return 0;
 }
 

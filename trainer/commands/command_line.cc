@@ -9,9 +9,11 @@
 #include "trainer/commands/evaluation_source.h"
 #include "trainer/data/encoding.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
 #include "trainer/options/option_set.h"
 #include "trainer/options/other_names.h"
+#include "trainer/tasks/inputs.h"
 
 namespace bp::trainer {
 namespace {
@@ -57,13 +59,34 @@ struct Raw {
   std::string config;
 };
 
-// How to read a table and what becomes of its rows.
-void add_data_options(OptionSet& set, PrepareOptions& prepare, Raw& raw) {
+// The task decides which other options there are. Returns the one that is typed, in the file of
+// --config, or of the run that is an argument; else the default.
+std::string task_in(const std::vector<std::string>& arguments) {
+  if (std::string typed = typed_value(arguments, "task"); !typed.empty()) return typed;
+  if (const std::string config = config_in(arguments); !config.empty()) {
+    for (const ConfigValue& value : read_options(config)) {
+      if (value.key == "task" && !value.value.empty()) return value.value;
+    }
+  }
+  for (const std::string& argument : arguments) {
+    if (!folder_exists(argument)) continue;
+    if (std::string task = task_of_run(argument); !task.empty()) return task;
+  }
+  return task_names().front();
+}
+
+void choose_task(const std::vector<std::string>& arguments, Options& options) {
+  options.task_name = task_in(arguments);
+  options.task = make_input(options.task_name);
+  options.prepare.task = options.task;
+}
+
+// What the model learns, how to read a table and what becomes of its rows.
+void add_data_options(OptionSet& set, Options& options, Raw& raw) {
+  PrepareOptions& prepare = options.prepare;
   set.group("Data");
-  set.text({"text", "Column or JSON key of the text: a name, or a number from 1", "", "COLUMN"},
-           prepare.text_column);
-  set.text({"label", "Column or JSON key of the label: a name, or a number from 1", "", "COLUMN"},
-           prepare.label_column);
+  set.text({"task", "What the model learns: classify", "", "NAME"}, options.task_name);
+  options.task->add_options(set);
   set.path({"dev", "File with dev samples, instead of a share of DATA", "", "FILE"},
            prepare.dev_source);
   set.path({"test", "File with test samples, instead of a share of DATA", "", "FILE"},
@@ -83,8 +106,6 @@ void add_data_options(OptionSet& set, PrepareOptions& prepare, Raw& raw) {
   set.text(
       {"encoding", "Encoding of the text files: utf-8, latin-1, windows-1252, ...", "", "NAME"},
       raw.encoding);
-  set.flag({"trim-labels", "Remove blanks around labels"}, prepare.label_form.trim);
-  set.flag({"round-labels", "Round numeric labels to whole numbers"}, prepare.label_form.round);
   set.number({"limit", "Read only the first N rows of each file; 0: all"}, prepare.limit, 0, 9e18);
   set.flag({"dedupe", "Keep each text once, preferably in the test or dev file"}, prepare.dedupe);
   set.path({"vocab", "A vocab.txt of WordPiece tokens", "trained on the texts", "FILE"},
@@ -207,9 +228,10 @@ CommandLine parse(OptionSet& set,
 CommandLine parse_train(const std::vector<std::string>& arguments) {
   Options o;
   Raw raw;
+  choose_task(arguments, o);
   OptionSet set("bert_train", kTrainAbout, kTrainFooter);
   set.path({"DATA", "A .csv, .tsv or .jsonl file, or a store (.sqlite) made from one"}, o.data);
-  add_data_options(set, o.prepare, raw);
+  add_data_options(set, o, raw);
   add_case_option(set, raw);
   add_rebuild_option(set, o.prepare);
   add_model_options(set, o);
@@ -223,10 +245,11 @@ CommandLine parse_prepare(const std::vector<std::string>& arguments) {
   Options o;
   o.action = Action::prepare;
   Raw raw;
+  choose_task(arguments, o);
   OptionSet set("bert_train prep",
                 "Prepares the store of DATA: samples as token ids, ready to train on.", "");
   set.path({"DATA", "A .csv, .tsv or .jsonl file"}, o.data);
-  add_data_options(set, o.prepare, raw);
+  add_data_options(set, o, raw);
   add_case_option(set, raw);
   add_rebuild_option(set, o.prepare);
   set.number({"seed", "Seed of the split"}, o.seed, 0, 9e18);
@@ -238,12 +261,14 @@ CommandLine parse_check(const std::vector<std::string>& arguments) {
   Options o;
   o.action = Action::check;
   Raw raw;
-  OptionSet set("bert_train check",
-                "Says what DATA holds (rows, labels, lengths, repeated texts) and what would keep\n"
-                "bert_train from training on it, which makes the exit code 65. Writes nothing.",
-                "");
+  choose_task(arguments, o);
+  OptionSet set(
+      "bert_train check",
+      "Says what DATA holds (rows, answers, lengths, repeated texts) and what would keep\n"
+      "bert_train from training on it, which makes the exit code 65. Writes nothing.",
+      "");
   set.path({"DATA", "A .csv, .tsv or .jsonl file"}, o.data);
-  add_data_options(set, o.prepare, raw);
+  add_data_options(set, o, raw);
   add_case_option(set, raw);
   set.number({"seed", "Seed of the split"}, o.seed, 0, 9e18);
   add_config_option(set, raw);
@@ -254,6 +279,7 @@ CommandLine parse_evaluate(const std::vector<std::string>& arguments) {
   Options o;
   o.action = Action::evaluate;
   Raw raw;
+  choose_task(arguments, o);
   OptionSet set(
       "bert_train eval",
       "Scores a trained model: a run on its own test split, or any model on all of a file.\n"
@@ -264,7 +290,7 @@ CommandLine parse_evaluate(const std::vector<std::string>& arguments) {
   set.optional_path(
       {"DATA", "A file, which is scored whole, or a store; default: the data of the run"}, o.data);
   add_evaluate_options(set, o);
-  add_data_options(set, o.prepare, raw);
+  add_data_options(set, o, raw);
   set.number({"seed", "Seed of the split"}, o.seed, 0, 9e18);
   return parse(set, arguments, raw, o);
 }

@@ -56,11 +56,14 @@ int run_evaluate(Communicator& world, const Options& options) {
     if (world.rank() == 0) print_line(text);
   };
   if (world.rank() == 0 && !options.out.empty()) require_writable(options.out);
-  const ModelSource source = find_model(options.scored);
+  const ModelSource source = find_model(options.scored, *options.task);
   const auto model = load_model(source);
   Options on_data = options;
   on_data.prepare.lower_case = source.tokenizer.lower_case;
-  if (options.whole) on_data.prepare.labels = source.task->answers(model->config());
+  if (options.whole) {
+    on_data.prepare.scored = true;
+    options.task->score_by(model->config());
+  }
   const SampleStore store = open_evaluation_data(world, on_data, say);
   check_samples(store, source);
   const Split split = chosen_split(options.on, store);

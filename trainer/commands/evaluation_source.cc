@@ -9,8 +9,10 @@
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
+#include "trainer/options/option_set.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_settings.h"
+#include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {
 namespace {
@@ -94,6 +96,11 @@ EvaluationSource find_evaluation_source(const std::string& source, const std::st
   return {model, run_around(source)};
 }
 
+std::string task_of_run(const std::string& source) {
+  const std::string run = path_exists(source + "/config.yaml") ? source : run_around(source);
+  return run.empty() ? "" : value_of(settings_of_run(run), "task");
+}
+
 EvaluationPlan plan_evaluation(const Options& typed) {
   EvaluationPlan plan{find_evaluation_source(typed.source, typed.checkpoint), typed.data};
   const std::vector<Setting> settings = settings_of_run(plan.source.run);
@@ -119,15 +126,16 @@ EvaluationPlan plan_evaluation(const Options& typed) {
     if (!value.empty()) plan.arguments.insert(plan.arguments.end(), {"--" + key, value});
   };
   // How to read a file, and for the run's own data what else decides the samples.
-  std::vector<std::string> keys = {"text",   "label",    "format",     "separator",
-                                   "header", "encoding", "max-length", "long-text"};
+  std::vector<std::string> keys = {"task",     "format",     "separator", "header",
+                                   "encoding", "max-length", "long-text"};
   if (plan.own) keys.insert(keys.end(), {"dev", "test", "split", "limit", "store", "seed"});
   for (const std::string& key : keys) pass(key, value_of(settings, key));
-  std::vector<std::string> flags = {"trim-labels", "round-labels"};
-  if (plan.own) flags.emplace_back("dedupe");  // all of another file is scored
-  for (const std::string& flag : flags) {
-    if (value_of(settings, flag) == "true") plan.arguments.push_back("--" + flag);
-  }
+  OptionSet of_task("", "", "");
+  typed.task->add_options(of_task);
+  const std::vector<std::string> own = of_task.arguments(settings);
+  plan.arguments.insert(plan.arguments.end(), own.begin(), own.end());
+  // All of another file is scored.
+  if (plan.own && value_of(settings, "dedupe") == "true") plan.arguments.emplace_back("--dedupe");
   const std::string vocabulary = plan.source.model + "/vocab.txt";
   if (path_exists(vocabulary)) pass("vocab", vocabulary);
   return plan;

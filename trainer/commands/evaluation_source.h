@@ -20,6 +20,10 @@ struct EvaluationSource {
 [[nodiscard]] EvaluationSource find_evaluation_source(const std::string& source,
                                                       const std::string& checkpoint = "");
 
+// Returns the task of the run to which the folder belongs, or "" if it belongs to none or the run
+// does not say it.
+[[nodiscard]] std::string task_of_run(const std::string& source);
+
 // What an evaluation will do, as far as the command line does not say it.
 struct EvaluationPlan {
   EvaluationSource source;

@@ -13,7 +13,7 @@
 #include "trainer/data/plan.h"
 #include "trainer/model/tensor_file.h"
 #include "trainer/model/weights.h"
-#include "trainer/tasks/classify/classify_task.h"
+#include "trainer/tasks/tasks.h"
 #include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {
@@ -101,10 +101,10 @@ int ModelSource::max_length() const {
   return std::min(config.positions, tokenizer.max_length.value_or(config.positions));
 }
 
-ModelSource find_model(const std::string& model) {
+ModelSource find_model(const std::string& model, const TaskInput& input) {
   ModelSource source;
   source.name = model;
-  source.task = &classify_task();
+  source.task = make_task(input);
   if (const auto config = preset(model)) {
     source.config = *config;
     return source;

@@ -10,24 +10,26 @@
 #include "trainer/model/tokenizer_config.h"
 #include "trainer/options/options.h"
 #include "trainer/tasks/task.h"
+#include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {
 
 struct ModelSource {
   std::string name;  // as typed
   BertConfig config;
-  std::string weights;         // model.safetensors or pytorch_model.bin; empty: from scratch
-  std::string vocabulary;      // vocab.txt; empty: none there
-  TokenizerConfig tokenizer;   // tokenizer_config.json's
-  const Task* task = nullptr;  // what the model is trained for
+  std::string weights;               // model.safetensors or pytorch_model.bin; empty: from scratch
+  std::string vocabulary;            // vocab.txt; empty: none there
+  TokenizerConfig tokenizer;         // tokenizer_config.json's
+  std::shared_ptr<const Task> task;  // what the model is trained for
   [[nodiscard]] bool pretrained() const { return !weights.empty(); }
   // The longest sample that it takes, in tokens.
   [[nodiscard]] int max_length() const;
 };
 
-// Throws InputError: 2 with the nearest preset for a name that is neither; 65 or 66 for a folder
-// that cannot be read, whose files contradict each other, or whose model bp does not support.
-[[nodiscard]] ModelSource find_model(const std::string& model);
+// `input`: of the task that the model is trained for. Throws InputError: 2 with the nearest preset
+// for a name that is neither; 65 or 66 for a folder that cannot be read, whose files contradict
+// each other, or whose model bp does not support.
+[[nodiscard]] ModelSource find_model(const std::string& model, const TaskInput& input);
 
 // Before training: sets the case, and the vocabulary unless the user named one, as the model needs
 // them. Throws InputError (2) if the model has weights and no vocabulary is known, or if the user

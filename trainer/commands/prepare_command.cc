@@ -1,10 +1,10 @@
 #include "base/text.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/results.h"
-#include "trainer/data/label_set.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/sample_store.h"
 #include "trainer/share/shared_data.h"
+#include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {
 
@@ -14,10 +14,11 @@ int run_prepare(Communicator& world, const Options& options) {
   };
   const std::string path = prepare_everywhere(world, options, say);
   const SampleStore store = SampleStore::open(path);
+  const std::string names = options.task->describe(store.names());
   say(concat(path, ": ", with_commas(store.size(Split::train)), " train, ",
              with_commas(store.size(Split::dev)), " dev and ", with_commas(store.size(Split::test)),
-             " test samples; labels ", shown_labels(store.labels()), "; ",
-             store.vocabulary().size(), " tokens"));
+             " test samples; ", names.empty() ? "" : names + "; ", store.vocabulary().size(),
+             " tokens"));
   return 0;
 }
 

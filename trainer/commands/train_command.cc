@@ -65,7 +65,9 @@ std::vector<Host> hosts_of(const Topology& topology) {
 class Run {
  public:
   Run(Communicator& world, Options options)
-      : world_(world), options_(std::move(options)), source_(find_model(options_.model)) {
+      : world_(world),
+        options_(std::move(options)),
+        source_(find_model(options_.model, *options_.task)) {
     if (options_.run.empty()) options_.run = default_run(options_.data);
     prepare_for(source_, options_);
     if (writes()) {
@@ -206,7 +208,7 @@ class Run {
   // Scores the finished model and writes the results. Returns false if it was asked to stop.
   bool finish(const TrainResult& trained) {
     RunSummary summary;
-    summary.task = task().name();
+    summary.task = options_.task_name;
     summary.model = options_.model;
     summary.world = world_.size();
     summary.hosts = world_.topology().hosts();

@@ -9,20 +9,29 @@
 
 namespace bp::trainer {
 
-struct Batch {
-  int rows = 0;
-  int length = 0;                         // columns; 0 when rows is 0
-  std::vector<std::int64_t> token_ids;    // [rows, length], padded with pad_id
-  std::vector<std::int32_t> lengths;      // [rows], the number of tokens without padding
-  std::vector<std::int64_t> labels;       // [rows]
-  std::vector<std::int64_t> sample_ids;   // [rows]
-  std::vector<std::int64_t> text_ids;     // [rows]
-  std::vector<std::int64_t> token_types;  // [rows, length], or empty: all 0
+// An array of the samples' schema.
+struct BatchArray {
+  int width = 1;  // values per row: 1; one for each token; or as many as the longest row has
+  std::vector<std::int64_t> integers = {};  // [rows, width], padded
+  std::vector<double> reals = {};           // [rows, width], padded; empty if it holds integers
+  std::vector<std::int32_t> sizes = {};     // of a ragged array: [rows], the number without padding
 };
 
-// Makes a batch. Pads to the longest sample, rounded up to a multiple of `multiple`, but not beyond
-// `max_length` (0: no bound).
+struct Batch {
+  int rows = 0;
+  int length = 0;                              // columns; 0 when rows is 0
+  std::vector<std::int64_t> token_ids;         // [rows, length], padded with pad_id
+  std::vector<std::int32_t> lengths;           // [rows], the number of tokens without padding
+  std::vector<std::int64_t> sample_ids;        // [rows]
+  std::vector<std::int64_t> text_ids;          // [rows]
+  std::vector<std::int64_t> token_types = {};  // [rows, length], or empty: all 0
+  std::vector<BatchArray> arrays = {};         // in the order of the schema
+};
+
+// Makes a batch of samples that have this schema. Pads to the longest sample, rounded up to a
+// multiple of `multiple`, but not beyond `max_length` (0: no bound).
 [[nodiscard]] Batch make_batch(const std::vector<Sample>& samples,
+                               const SampleSchema& schema,
                                std::int32_t pad_id,
                                int multiple = 1,
                                int max_length = 0);

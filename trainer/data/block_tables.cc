@@ -2,10 +2,14 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <cstddef>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include <sqlite3.h>
 
+#include "base/text.h"
 #include "trainer/data/store_block.h"
 
 namespace bp::trainer {
@@ -19,23 +23,34 @@ struct VirtualTable {
 };
 
 struct Cursor {
+  struct Value {  // in the member for its column's kind
+    std::int64_t integer = 0;
+    double real = 0;
+    std::string_view bytes;
+  };
   sqlite3_vtab_cursor base{};
-  bool samples = false;
+  const std::vector<SampleColumn>* columns = nullptr;
   bool at_end = false;
   std::string_view rest;  // the rows behind the current one
   std::int64_t position = 0;
-  std::int64_t sample_id = 0;
-  std::int64_t text_id = 0;
-  std::int64_t label = 0;
-  std::string_view bytes;  // the text or the token ids
+  std::vector<Value> values;
 
   void read_row() {
     at_end = rest.empty();
     if (at_end) return;
-    if (samples) sample_id = take_number(rest);
-    text_id = take_number(rest);
-    if (samples) label = take_number(rest);
-    bytes = take_bytes(rest);
+    for (std::size_t i = 0; i < columns->size(); ++i) {
+      switch ((*columns)[i].kind) {
+        case SampleColumn::Kind::integer:
+          values[i].integer = take_number(rest);
+          break;
+        case SampleColumn::Kind::real:
+          values[i].real = take_real(rest);
+          break;
+        case SampleColumn::Kind::bytes:
+          values[i].bytes = take_bytes(rest);
+          break;
+      }
+    }
   }
 };
 
@@ -45,11 +60,12 @@ int connect_table(
     sqlite3* database, void* content, int, const char* const*, sqlite3_vtab** result, char**) {
   auto table = std::make_unique<VirtualTable>();
   table->content = static_cast<const BlockTables::Table*>(content);
-  const int status = sqlite3_declare_vtab(
-      database, table->content->samples
-                    ? "CREATE TABLE t(position INTEGER, sample_id INTEGER, text_id INTEGER, "
-                      "label INTEGER, tokens BLOB)"
-                    : "CREATE TABLE t(text_id INTEGER, text TEXT)");
+  std::string columns = table->content->numbered ? "position INTEGER" : "";
+  for (const SampleColumn& column : table->content->columns) {
+    columns += concat(columns.empty() ? "" : ", ", column.name, ' ', column.sql_type());
+  }
+  const int status =
+      sqlite3_declare_vtab(database, concat("CREATE TABLE t(", columns, ")").c_str());
   if (status == SQLITE_OK) *result = &table.release()->base;
   return status;
 }
@@ -74,7 +90,8 @@ int close_cursor(sqlite3_vtab_cursor* base) {
 int begin_rows(sqlite3_vtab_cursor* base, int, const char*, int, sqlite3_value**) {
   const auto& content = *reinterpret_cast<VirtualTable*>(base->pVtab)->content;
   Cursor& cursor = cursor_of(base);
-  cursor.samples = content.samples;
+  cursor.columns = &content.columns;
+  cursor.values.resize(content.columns.size());
   cursor.rest = content.rows;
   cursor.position = content.position;
   cursor.read_row();
@@ -90,25 +107,35 @@ int next_row(sqlite3_vtab_cursor* base) {
 
 int is_at_end(sqlite3_vtab_cursor* base) { return cursor_of(base).at_end ? 1 : 0; }
 
-// SQLite copies the bytes before the row changes.
 int give_text_column(sqlite3_vtab_cursor* base, sqlite3_context* to, int column) {
-  const Cursor& row = cursor_of(base);
+  const auto& values = cursor_of(base).values;
   if (column == 0) {
-    sqlite3_result_int64(to, row.text_id);
-  } else {
-    sqlite3_result_text64(to, row.bytes.data(), row.bytes.size(), SQLITE_STATIC, SQLITE_UTF8);
+    sqlite3_result_int64(to, values[0].integer);
+  } else {  // SQLite copies the bytes before the row changes
+    const std::string_view text = values[1].bytes;
+    sqlite3_result_text64(to, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
   }
   return SQLITE_OK;
 }
 
 int give_sample_column(sqlite3_vtab_cursor* base, sqlite3_context* to, int column) {
   const Cursor& row = cursor_of(base);
-  constexpr int kTokens = 4;
-  if (column == kTokens) {
-    sqlite3_result_blob64(to, row.bytes.data(), row.bytes.size(), SQLITE_STATIC);
-  } else {
-    const std::int64_t numbers[kTokens] = {row.position, row.sample_id, row.text_id, row.label};
-    sqlite3_result_int64(to, numbers[column]);
+  if (column == 0) {
+    sqlite3_result_int64(to, row.position);
+    return SQLITE_OK;
+  }
+  const auto which = static_cast<std::size_t>(column) - 1;
+  const Cursor::Value& value = row.values[which];
+  switch ((*row.columns)[which].kind) {
+    case SampleColumn::Kind::integer:
+      sqlite3_result_int64(to, value.integer);
+      break;
+    case SampleColumn::Kind::real:
+      sqlite3_result_double(to, value.real);
+      break;
+    case SampleColumn::Kind::bytes:
+      sqlite3_result_blob64(to, value.bytes.data(), value.bytes.size(), SQLITE_STATIC);
+      break;
   }
   return SQLITE_OK;
 }
@@ -146,7 +173,9 @@ void add_module(sqlite3* database,
 
 }  // namespace
 
-BlockTables::BlockTables(sqlite3* database) {
+BlockTables::BlockTables(sqlite3* database, std::vector<SampleColumn> sample_columns)
+    : texts_{.numbered = false, .columns = {{"text_id"}, {"text", SampleColumn::Kind::bytes}}},
+      samples_{.numbered = true, .columns = std::move(sample_columns)} {
   static const sqlite3_module kTexts = module_with(give_text_column);
   static const sqlite3_module kSamples = module_with(give_sample_column);
   add_module(database, "block_texts", kTexts, texts_);

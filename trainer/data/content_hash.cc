@@ -13,10 +13,23 @@ void add_names(Hash& hash, const std::vector<std::string>& names) {
   }
 }
 
+void add_schema(Hash& hash, const StoreSettings& settings) {
+  hash.add(settings.task);
+  hash.add_number(static_cast<std::int64_t>(settings.schema.size()));
+  for (const ArrayField& field : settings.schema) {
+    hash.add(field.name);
+    hash.add_number(static_cast<std::int64_t>(field.element));
+    hash.add_number(static_cast<std::int64_t>(field.shape));
+    hash.add_number(field.padding);
+    hash.add_number(field.named ? 1 : 0);
+  }
+}
+
 }  // namespace
 
 void ContentHash::add_settings(const StoreSettings& settings) {
-  add_names(settings_, settings.labels);
+  if (settings.version > kOlderStoreVersion) add_schema(settings_, settings);
+  add_names(settings_, settings.names);
   add_names(settings_, settings.vocabulary);
   settings_.add_number(settings.lower_case ? 1 : 0);
   settings_.add_number(settings.max_length);

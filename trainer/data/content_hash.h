@@ -1,5 +1,5 @@
 // The identity of a store: equal on two hosts exactly if they hold the same texts and samples, in
-// the same order, with the same labels and vocabulary.
+// the same order, for the same task with the same names and vocabulary.
 #pragma once
 
 #include <array>

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <system_error>
-#include <unordered_map>
 
 #include "base/text.h"
 #include "bp/error.h"
@@ -19,14 +19,6 @@
 namespace bp::trainer {
 namespace {
 
-void note(RowsFound& found, const SourceRows& rows) {
-  if (found.count++ == 0) found.first = rows.place();
-}
-
-// A free text taken for the label would fill the memory, so only this number of labels is counted
-// by name.
-constexpr std::size_t kMostLabels = 1'000'000;
-
 // A folder that does not exist matters only for files that need a temporary one.
 std::string temporary_folder() {
   std::error_code error;
@@ -37,13 +29,14 @@ std::string temporary_folder() {
 class DataCheck {
  public:
   DataCheck(const Plan& plan, std::size_t most_in_memory)
-      : plan_(plan), texts_(temporary_folder(), most_in_memory) {}
+      : plan_(plan),
+        task_(plan.options.task->make_check(plan)),
+        texts_(temporary_folder(), most_in_memory) {}
 
   DataFindings run(const Say& progress) {
     progress(concat("reading ", plan_.options.source));
-    count_labels();
     if (plan_.split_by_share) {
-      shares_.emplace(found_.files.front().rows, plan_.options.split, plan_.options.seed);
+      shares_.emplace(count_rows(plan_.sources.front()), plan_.options.split, plan_.options.seed);
     }
     const auto trains = [this](std::int64_t row) { return split_of(0, row) == Split::train; };
     const Vocabulary vocabulary = make_vocabulary(plan_, trains, progress);
@@ -52,6 +45,11 @@ class DataCheck {
     for (std::size_t i = 0; i < plan_.sources.size(); ++i) read(i, tokenizer);
     found_.repeats = texts_.findings(
         [this](std::size_t source, std::int64_t row) { return split_of(source, row); });
+    found_.task = task_->of_all();
+    found_.obstacle = task_->obstacle();
+    for (const FileFindings& file : found_.files) {
+      if (file.rows == 0) found_.obstacle = {concat(file.path, " has no rows"), "see --header"};
+    }
     return std::move(found_);
   }
 
@@ -60,44 +58,24 @@ class DataCheck {
     return shares_ ? shares_->of(row) : plan_.sources[source].split;
   }
 
-  // Counts rows and labels of the file to train on.
-  void count_labels() {
-    const SourceFile& source = plan_.sources.front();
-    FileFindings& file = found_.files.emplace_back();
-    file.path = source.path;
-    for (SourceRows rows(plan_, source); rows.next(); ++file.rows) {
-      const std::string label(rows.row().label);
-      if (label.empty()) {
-        note(file.unlabelled, rows);
-      } else if (labels_.size() < kMostLabels || labels_.contains(label)) {
-        ++labels_[label];
-      }
-    }
-    found_.labels.assign(labels_.begin(), labels_.end());
-    std::ranges::sort(found_.labels, [](const auto& a, const auto& b) {
-      return a.second != b.second ? a.second > b.second : a.first < b.first;
-    });
+  [[nodiscard]] std::int64_t count_rows(const SourceFile& source) const {
+    std::int64_t count = 0;
+    for (SourceRows rows(plan_, source); rows.next();) ++count;
+    return count;
   }
 
   void read(std::size_t index, Tokenizer& tokenizer) {
-    const SourceFile& source = plan_.sources[index];
-    if (index > 0) found_.files.emplace_back().path = source.path;
-    FileFindings& file = found_.files[index];
+    FileFindings& file = found_.files.emplace_back();
+    file.path = plan_.sources[index].path;
     texts_.begin_source();
-    for (SourceRows rows(plan_, source); rows.next();) {
-      const SourceRow& row = rows.row();
-      texts_.add(row.text);
-      ++found_.rows[static_cast<std::size_t>(split_of(index, row.number))];
-      add_length(row.text, tokenizer);
-      if (ids_.empty()) note(file.empty, rows);
-      if (index == 0) continue;  // count_labels() has done the rest
-      ++file.rows;
-      if (row.label.empty()) {
-        note(file.unlabelled, rows);
-      } else if (!labels_.contains(std::string(row.label))) {
-        note(file.unknown, rows);
-      }
+    for (SourceRows rows(plan_, plan_.sources[index]); rows.next(); ++file.rows) {
+      texts_.add(rows.text());
+      ++found_.rows[static_cast<std::size_t>(split_of(index, rows.number()))];
+      add_length(rows.text(), tokenizer);
+      if (ids_.empty()) file.empty.add([&] { return rows.place(); });
+      task_->add(rows, index);
     }
+    file.task = task_->of_source(index);
   }
 
   void add_length(std::string_view text, Tokenizer& tokenizer) {
@@ -110,7 +88,7 @@ class DataCheck {
 
   const Plan& plan_;
   std::optional<SplitByShare> shares_;
-  std::unordered_map<std::string, std::int64_t> labels_;
+  std::unique_ptr<RowCheck> task_;
   TextRows texts_;
   std::vector<std::int32_t> ids_;
   DataFindings found_;

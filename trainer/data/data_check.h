@@ -6,39 +6,33 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "trainer/data/plan.h"
 #include "trainer/data/repeated_texts.h"
+#include "trainer/data/rows_found.h"
 #include "trainer/data/say.h"
+#include "trainer/data/task_data.h"
 
 namespace bp::trainer {
-
-// Rows of one kind in a file.
-struct RowsFound {
-  std::int64_t count = 0;
-  std::string first = {};  // where: "reviews.csv, row 2 (line 3)"
-};
 
 struct FileFindings {
   std::string path = {};
   std::int64_t rows = 0;
-  RowsFound empty = {};       // texts without a token
-  RowsFound unlabelled = {};  // without a label
-  RowsFound unknown = {};     // with a label that no row to train on has
+  RowsFound empty = {};                   // texts without a token
+  std::vector<RowCheck::Line> task = {};  // what the task finds
 };
 
 struct DataFindings {
-  std::vector<FileFindings> files = {};  // the first is the one to train on
-  // Labels of the first file and their rows, the most frequent first.
-  std::vector<std::pair<std::string, std::int64_t>> labels = {};
+  std::vector<FileFindings> files = {};               // the first is the one to train on
   std::map<std::int64_t, std::int64_t> lengths = {};  // number of texts by their tokens
   std::int64_t vocabulary = 0;                        // its tokens
   std::int64_t unknown_tokens = 0;                    // [UNK] among all tokens
   std::int64_t tokens = 0;
   std::array<std::int64_t, 3> rows = {};  // of each split, indexed by split
   TextRows::Findings repeats = {};
+  std::vector<RowCheck::Line> task = {};  // what the task finds in all files
+  Obstacle obstacle = {};
 };
 
 // Reads all files of the plan, twice if it has no vocabulary, which is then trained as prepare()

@@ -1,12 +1,16 @@
 #include "trainer/data/json_keys.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "base/nearest.h"
 #include "base/text.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/json_lines_reader.h"
 #include "trainer/data/json_object.h"
+#include "trainer/data/shown_fields.h"
 #include "trainer/data/shown_names.h"
 
 namespace bp::trainer {
@@ -14,6 +18,7 @@ namespace {
 
 [[noreturn]] void refuse_key(const std::string& path,
                              const std::string& key,
+                             const std::vector<Field>& fields,
                              const std::vector<std::string>& names) {
   const std::string nearest = nearest_name(key, names);
   const bool wrapped = names.size() == 1 && names.front().ends_with("[]");
@@ -23,34 +28,43 @@ namespace {
                    wrapped ? concat("if it holds the rows, make one line of each: jq -c '.",
                                     names.front(), "' OLD > NEW")
                    : nearest.empty()
-                       ? "name the keys with --text and --label; a dot names a key inside an "
-                         "object: --text review.body"
+                       ? concat("name the keys with ", options_of(fields),
+                                "; a dot names a key inside an object: --text review.body")
                        : concat("did you mean '", nearest, "'?"));
 }
 
 }  // namespace
 
-JsonKeys find_json_keys(const TableQuestion& question) {
+std::vector<std::string> find_json_keys(const TableQuestion& question) {
   constexpr int kEnough = 1000;
-  JsonKeys keys{question.text_column, question.label_column};
-  if (keys.text == keys.label) {
-    throw InputError(2, concat("text and label are both key '", keys.text, "' of ", question.path),
-                     "name two keys with --text and --label");
+  std::vector<std::string> keys;
+  for (const Field& field : question.fields) {
+    const auto same = std::ranges::find(keys, field.column);
+    if (same != keys.end()) {
+      const Field& other = question.fields[static_cast<std::size_t>(same - keys.begin())];
+      throw InputError(2,
+                       concat(other.name, " and ", field.name, " are both key '", field.column,
+                              "' of ", question.path),
+                       concat("name two keys with ", options_of({other, field})));
+    }
+    keys.push_back(field.column);
   }
   JsonLinesReader reader(question.path, keys, question.encoding);
   std::vector<std::string> names;
-  bool has_text = false;
-  bool has_label = !question.needs_label;
-  while (reader.row() < kEnough && !(has_text && has_label) && reader.next()) {
+  std::vector<bool> found;
+  for (const Field& field : question.fields) {
+    found.push_back(field.answer && question.answers != Answers::needed);
+  }
+  while (reader.row() < kEnough && std::ranges::count(found, false) > 0 && reader.next()) {
     if (reader.row() == 1) names = names_in_object(reader.line());
-    has_text = has_text || reader.has_text();
-    has_label = has_label || reader.has_label();
+    for (std::size_t i = 0; i < keys.size(); ++i) found[i] = found[i] || reader.found(i);
   }
   if (reader.row() == 0) {
-    throw InputError(65, concat(question.path, " is empty"), "it needs a text and a label per row");
+    throw InputError(65, concat(question.path, " is empty"), needed_text(question.fields));
   }
-  if (!has_text) refuse_key(question.path, keys.text, names);
-  if (!has_label) refuse_key(question.path, keys.label, names);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (!found[i]) refuse_key(question.path, keys[i], question.fields, names);
+  }
   return keys;
 }
 

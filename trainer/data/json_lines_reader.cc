@@ -13,11 +13,9 @@
 namespace bp::trainer {
 
 JsonLinesReader::JsonLinesReader(std::string path,
-                                 const JsonKeys& keys,
+                                 const std::vector<std::string>& keys,
                                  const std::string& encoding)
-    : path_(std::move(path)),
-      in_(open_input(path_, encoding)),
-      fields_{JsonField(keys.text), JsonField(keys.label)} {
+    : path_(std::move(path)), in_(open_input(path_, encoding)), fields_(keys.begin(), keys.end()) {
   refill();
   if (std::string_view(in_.data(), in_.size()).starts_with(kByteOrderMark)) {
     next_ = kByteOrderMark.size();

@@ -2,6 +2,7 @@
 // with LF or CRLF. Skips a byte order mark and blank lines.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,27 +13,23 @@
 
 namespace bp::trainer {
 
-// The keys of text and label; see JsonField's constructor.
-struct JsonKeys {
-  std::string text;
-  std::string label;
-};
-
 class JsonLinesReader {
  public:
-  // Opens the file. Throws what open_input() throws, and 65 if the first bytes cannot be unpacked.
-  JsonLinesReader(std::string path, const JsonKeys& keys, const std::string& encoding = {});
+  // Opens the file. For `keys` see JsonField's constructor. Throws what open_input() throws, and 65
+  // if the first bytes cannot be unpacked.
+  JsonLinesReader(std::string path,
+                  const std::vector<std::string>& keys,
+                  const std::string& encoding = {});
 
   // Moves to the next row; returns false at the end. Throws InputError 65 naming row and line for
   // what read_json_object() refuses, for bytes that are not UTF-8 (naming the byte), and for
   // damaged compression.
   bool next();
 
-  // Of the current row, valid until next(). Empty for null and if the row lacks the key.
-  [[nodiscard]] std::string_view text() const { return fields_[0].value(); }
-  [[nodiscard]] std::string_view label() const { return fields_[1].value(); }
-  [[nodiscard]] bool has_text() const { return fields_[0].found(); }
-  [[nodiscard]] bool has_label() const { return fields_[1].found(); }
+  // Of the current row and a key, valid until next(): the value, which is empty for null and if the
+  // row lacks the key, and whether the row has the key.
+  [[nodiscard]] std::string_view value(std::size_t key) const { return fields_[key].value(); }
+  [[nodiscard]] bool found(std::size_t key) const { return fields_[key].found(); }
   [[nodiscard]] std::string_view line() const { return line_text_; }
   [[nodiscard]] std::int64_t row() const { return row_; }  // from 1
   // Returns "reviews.jsonl, row 12 (line 15)".

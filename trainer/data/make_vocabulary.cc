@@ -20,7 +20,7 @@ Vocabulary make_vocabulary(const Plan& plan,
   say("training a vocabulary");
   VocabularyTrainer trainer(plan.options.lower_case);
   for (SourceRows rows(plan, plan.sources.front()); rows.next();) {
-    if (trains(rows.row().number)) trainer.add(rows.row().text);
+    if (trains(rows.number())) trainer.add(rows.text());
   }
   return trainer.train(plan.options.vocabulary_size);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "trainer/data/encoding.h"
 #include "trainer/data/hash.h"
@@ -29,7 +30,7 @@ void check_options(const PrepareOptions& options) {
     refuse_plan(concat("a vocabulary of ", options.vocabulary_size, " tokens is too small"),
                 "8000 is the default");
   }
-  if (!options.labels.empty() && options.vocabulary.empty()) {
+  if (options.scored && options.vocabulary.empty()) {
     refuse_plan(concat("the vocabulary of the model is needed to score ", options.source),
                 "name the vocab.txt that the model was trained with: --vocab");
   }
@@ -53,8 +54,9 @@ SourceFile add_source(const PrepareOptions& options,
                       Split split,
                       HeaderMode header) {
   return {path,
-          inspect_table({path, options.format, header, options.text_column, options.label_column,
-                         options.separator, options.encoding, split != Split::test}),
+          inspect_table({path, options.format, header, options.task->fields(), options.separator,
+                         options.encoding,
+                         split == Split::test ? Answers::in_some_rows : Answers::needed}),
           split, stamp_of(path)};
 }
 
@@ -72,40 +74,36 @@ std::string source_key(const SourceFile& source) {
   return concat(name_of(source.split), " source");
 }
 
-std::string describe(const SourceFile& source) {
+std::string describe(const SourceFile& source, const std::vector<Field>& fields) {
   const TableLayout& layout = source.layout;
   const char* const header = layout.format.text == TextFormat::jsonl ? ""
                              : layout.header                         ? " with a header"
                                                                      : " without header";
   const bool is_utf8 = layout.encoding == kFindEncoding || layout.encoding == "utf-8";
-  return concat(layout.format.name(), header, ", text in ", layout.text_name(), ", label in ",
-                layout.label_name(), is_utf8 ? "" : ", encoding ", is_utf8 ? "" : layout.encoding);
+  std::string text = concat(layout.format.name(), header);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    text += concat(", ", fields[i].name, " in ", layout.name_of(i));
+  }
+  return is_utf8 ? text : concat(text, ", encoding ", layout.encoding);
 }
 
 Fingerprint make_fingerprint(const Plan& plan) {
   const PrepareOptions& options = plan.options;
-  Fingerprint print;
+  Fingerprint print = {{"task", options.task->name()}};
   for (const SourceFile& source : plan.sources) {
     const std::string name = source_key(source);
     print.emplace_back(name, content_of(source.path));
-    print.emplace_back(concat("format of the ", name), describe(source));
+    print.emplace_back(concat("format of the ", name), describe(source, options.task->fields()));
   }
   print.emplace_back("vocabulary",
                      options.vocabulary.empty()
                          ? concat("trained, at most ", options.vocabulary_size, " tokens")
                          : content_of(options.vocabulary));
-  for (const std::string& label : options.labels) {
-    print.emplace_back("label of the model", label);
-  }
   print.emplace_back("case", options.lower_case ? "lower" : "kept");
   print.emplace_back("max length", concat(options.max_length));
   print.emplace_back("long text", options.long_text == LongText::fold ? "fold" : "truncate");
-  if (options.label_form.trim) {
-    print.emplace_back("blanks around labels", "removed");
-  }
-  if (options.label_form.round) {
-    print.emplace_back("labels that are numbers", "rounded");
-  }
+  const Fingerprint own = options.task->fingerprint();
+  print.insert(print.end(), own.begin(), own.end());
   if (options.limit > 0) {
     print.emplace_back("rows of each file", concat("the first ", options.limit));
   }
@@ -154,11 +152,12 @@ std::string store_path(const PrepareOptions& options) {
 }
 
 Plan make_plan(const PrepareOptions& options) {
+  BP_CHECK(options.task != nullptr, "a preparation needs a task");
   check_options(options);
   Plan plan;
   plan.options = options;
   plan.store = store_path(options);
-  const bool scored = !options.labels.empty();
+  const bool scored = options.scored;
   plan.split_by_share = !scored && options.dev_source.empty() && options.test_source.empty();
   plan.sources.push_back(
       add_source(options, options.source, scored ? Split::test : Split::train, options.header));

@@ -5,17 +5,14 @@
 #include <array>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "trainer/data/prepare.h"
 #include "trainer/data/sample_store.h"
 #include "trainer/data/table.h"
+#include "trainer/data/task_data.h"
 
 namespace bp::trainer {
-
-// Everything that decides the content of a store, as (what, value) in a fixed order.
-using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 
 // Changes when a program writes to the file.
 struct FileStamp {

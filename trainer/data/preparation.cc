@@ -115,9 +115,14 @@ std::unique_ptr<StoreWriter> Preparation::begin() {
   };
   const Vocabulary vocabulary =
       make_vocabulary(plan_, trains, [this](const std::string& text) { say(text); });
-  return std::make_unique<StoreWriter>(
-      part_, StoreSettings{found.labels, vocabulary.tokens, plan_.options.lower_case,
-                           plan_.options.max_length, plan_.fingerprint, kept_.counts()});
+  return std::make_unique<StoreWriter>(part_, StoreSettings{.task = plan_.options.task->name(),
+                                                            .schema = plan_.options.task->schema(),
+                                                            .names = found.names,
+                                                            .vocabulary = vocabulary.tokens,
+                                                            .lower_case = plan_.options.lower_case,
+                                                            .max_length = plan_.options.max_length,
+                                                            .fingerprint = plan_.fingerprint,
+                                                            .source_rows = kept_.counts()});
 }
 
 // For a leftover, the store records the number of rows but not which rows repeat others.
@@ -146,9 +151,7 @@ void Preparation::choose_rows(Survey& found) {
 
 // Tells the user about problems of the data, with the options that help.
 void Preparation::say_remarks(Survey& found) {
-  for (const std::string& remark : remarks_on_labels(plan_, found)) {
-    say(remark);
-  }
+  for (const std::string& remark : found.remarks) say(remark);
   if (plan_.options.dedupe) {
     say(concat("--dedupe leaves out ", with_commas(kept_.dropped()), " of ",
                with_commas(found.all_rows), " rows, whose texts other rows have too"));
@@ -199,9 +202,9 @@ std::vector<RowEncoder> Preparation::make_encoders(std::size_t count) const {
   std::vector<RowEncoder> encoders;
   for (std::size_t i = 0; i < count; ++i) {
     encoders.emplace_back(
-        plan_.options, settings,
-        [this](std::size_t source, std::int64_t place) { return split_of(source, place); },
-        tokenizer.another());
+        *plan_.options.task,
+        plan_.options.task->make_maker(plan_.options, settings.names, tokenizer.another()),
+        [this](std::size_t source, std::int64_t place) { return split_of(source, place); });
   }
   return encoders;
 }

@@ -6,35 +6,33 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
-#include <vector>
 
-#include "trainer/data/label_form.h"
 #include "trainer/data/lease.h"
 #include "trainer/data/say.h"
 #include "trainer/data/table.h"
+#include "trainer/data/task_data.h"
 
 namespace bp::trainer {
 
 enum class LongText : std::uint8_t { fold, truncate };
 
 struct PrepareOptions {
-  std::string source;  // the text file to read
+  std::shared_ptr<const TaskData> task;  // what the rows become
+  std::string source;                    // the text file to read
   // Separate files for the two other splits; may be empty. If either is given, `split` and `seed`
   // are ignored and all of `source` is for training.
   std::string dev_source;
   std::string test_source;
   std::string store;  // empty: <source without suffix>.sqlite next to the source
-  std::string text_column = "text";
-  std::string label_column = "label";  // both by name, or by number from 1; keys in JSON lines
   TextFormat format = TextFormat::automatic;
   HeaderMode header = HeaderMode::automatic;
   char separator = kFindSeparator;  // between the fields of a CSV file
   std::string encoding;             // of the text files; see parse_encoding()
-  LabelForm label_form;
-  std::int64_t limit = 0;  // reads only the first rows of each file; 0: all
-  bool dedupe = false;     // keeps each text once: see TextRows::repeats()
-  std::string vocabulary;  // a vocab.txt; empty: trains one on the train texts
+  std::int64_t limit = 0;           // reads only the first rows of each file; 0: all
+  bool dedupe = false;              // keeps each text once: see TextRows::repeats()
+  std::string vocabulary;           // a vocab.txt; empty: trains one on the train texts
   int vocabulary_size = 8000;
   bool lower_case = true;
   int max_length = 128;
@@ -42,10 +40,9 @@ struct PrepareOptions {
   // Shares of the texts; all windows of a text are in one split.
   std::array<double, 3> split = {0.8, 0.1, 0.1};
   std::uint64_t seed = 1;
-  // The labels of a trained model, in its order, to score a file: all of `source` then goes into
-  // the test split, and each row has one of these labels or none. Requires `vocabulary`. May be
-  // empty.
-  std::vector<std::string> labels = {};
+  // `source` is to be scored by a trained model: all of it goes into the test split, and rows need
+  // no answer. Requires `vocabulary`.
+  bool scored = false;
   // Threads that encode rows; 0: one per core that this process may use, at most 8. The store does
   // not depend on it.
   int threads = 0;

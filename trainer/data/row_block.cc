@@ -2,28 +2,32 @@
 
 namespace bp::trainer {
 
-void RowBlock::add(const KeptRow& row) {
-  rows_.push_back({{row.source, row.number, row.place, {}, {}},
-                   bytes_.size(),
-                   row.text.size(),
-                   row.label.size()});
-  bytes_.append(row.text).append(row.label);
-  size_.add(row.text);
+void RowBlock::add(const KeptRow& row, std::string_view text, Fields fields) {
+  rows_.push_back({row, bytes_.size(), sizes_.size()});
+  for (const std::string_view field : fields) {
+    sizes_.push_back(field.size());
+    bytes_.append(field);
+  }
+  size_.add(text);
 }
 
 void RowBlock::clear() {
   size_ = {};
   rows_.clear();
+  sizes_.clear();
   empty_for_reuse(bytes_);
 }
 
-KeptRow RowBlock::operator[](std::size_t index) const {
-  const Row& at = rows_[index];
-  const std::string_view both(bytes_.data() + at.begin, at.text_size + at.label_size);
-  KeptRow row = at.row;
-  row.text = both.substr(0, at.text_size);
-  row.label = both.substr(at.text_size);
-  return row;
+Fields RowBlock::fields(std::size_t index) {
+  const Row& row = rows_[index];
+  const std::size_t last = index + 1 < rows_.size() ? rows_[index + 1].first_field : sizes_.size();
+  shown_.clear();
+  std::string_view rest = std::string_view(bytes_).substr(row.first_byte);
+  for (std::size_t i = row.first_field; i < last; ++i) {
+    shown_.push_back(rest.substr(0, sizes_[i]));
+    rest.remove_prefix(sizes_[i]);
+  }
+  return shown_;
 }
 
 }  // namespace bp::trainer

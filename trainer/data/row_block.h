@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "trainer/data/store_block.h"
+#include "trainer/data/task_data.h"
 
 namespace bp::trainer {
 
@@ -16,33 +17,33 @@ struct KeptRow {
   std::size_t source = 0;
   std::int64_t number = 0;  // of the row in its source, from 1
   std::int64_t place = 0;   // its number among the kept rows of the source
-  std::string_view text;
-  std::string_view label;
 };
 
 class RowBlock {
  public:
-  // Copies the row's text and label.
-  void add(const KeptRow& row);
+  // Copies the fields. `text`: the row's, by which the size of blocks is measured.
+  void add(const KeptRow& row, std::string_view text, Fields fields);
   void clear();
 
   [[nodiscard]] bool full() const { return size_.full(); }
   [[nodiscard]] std::size_t rows() const { return rows_.size(); }
   [[nodiscard]] std::size_t bytes() const { return bytes_.size(); }
-  // Valid until add() or clear().
-  [[nodiscard]] KeptRow operator[](std::size_t index) const;
+  [[nodiscard]] const KeptRow& operator[](std::size_t index) const { return rows_[index].row; }
+  // Returns the fields of a row, valid until the next call of any function.
+  [[nodiscard]] Fields fields(std::size_t index);
 
  private:
   struct Row {
-    KeptRow row;  // without its texts
-    std::size_t begin = 0;
-    std::size_t text_size = 0;
-    std::size_t label_size = 0;
+    KeptRow row;
+    std::size_t first_byte = 0;   // in bytes_
+    std::size_t first_field = 0;  // in sizes_
   };
 
   BlockSize size_;
   std::vector<Row> rows_;
-  std::string bytes_;  // text and label of each row
+  std::vector<std::size_t> sizes_;  // of each field of each row
+  std::string bytes_;               // the fields
+  std::vector<std::string_view> shown_;
 };
 
 }  // namespace bp::trainer

@@ -1,5 +1,8 @@
 #include "trainer/data/row_source.h"
 
+#include <algorithm>
+#include <cstddef>
+
 namespace bp::trainer {
 namespace {
 
@@ -16,7 +19,9 @@ Reader make_reader(const std::string& path, const TableLayout& layout) {
 }  // namespace
 
 RowSource::RowSource(const std::string& path, const TableLayout& layout)
-    : layout_(layout), reader_(make_reader(path, layout)) {}
+    : layout_(layout),
+      reader_(make_reader(path, layout)),
+      fields_(std::max(layout.columns.size(), layout.keys.size())) {}
 
 bool RowSource::next() {
   return std::visit([this](auto& reader) { return next_row(reader); }, reader_);
@@ -26,15 +31,16 @@ bool RowSource::next_row(TableReader& reader) {
   do {
     if (!reader.next()) return false;
   } while (reader.row() == 0);  // the header
-  text_ = reader.fields()[layout_.text];
-  label_ = reader.fields()[layout_.label];
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    const std::size_t column = layout_.columns[i];
+    if (column != TableLayout::kNoColumn) fields_[i] = reader.fields()[column];
+  }
   return true;
 }
 
 bool RowSource::next_row(JsonLinesReader& reader) {
   if (!reader.next()) return false;
-  text_ = reader.text();
-  label_ = reader.label();
+  for (std::size_t i = 0; i < fields_.size(); ++i) fields_[i] = reader.value(i);
   return true;
 }
 

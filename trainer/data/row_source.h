@@ -1,17 +1,19 @@
 // The rows of a data file of any format, one after the other.
 //
 //   RowSource rows = open_source("reviews.csv", inspect_table(question));
-//   while (rows.next()) use(rows.text(), rows.label());
+//   while (rows.next()) use(rows.fields());
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "trainer/data/json_lines_reader.h"
 #include "trainer/data/table.h"
 #include "trainer/data/table_reader.h"
+#include "trainer/data/task_data.h"
 
 namespace bp::trainer {
 
@@ -29,8 +31,8 @@ class RowSource {
   bool next();
 
   // Of the current row, valid until next(). Only after next() has returned true.
-  [[nodiscard]] std::string_view text() const { return text_; }
-  [[nodiscard]] std::string_view label() const { return label_; }
+  // A field is empty if the file or the row lacks it.
+  [[nodiscard]] Fields fields() const { return fields_; }
   [[nodiscard]] std::int64_t number() const;  // from 1
   [[nodiscard]] std::string place() const;    // "a.csv, row 2 (line 3)"
 
@@ -40,8 +42,7 @@ class RowSource {
 
   TableLayout layout_;
   std::variant<TableReader, JsonLinesReader> reader_;
-  std::string_view text_;
-  std::string_view label_;
+  std::vector<std::string_view> fields_;
 };
 
 // Opens the file `path`, whose layout inspect_table() returned. Throws InputError as the

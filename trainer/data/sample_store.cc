@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "trainer/data/sample_columns.h"
 #include "trainer/data/store_error.h"
 #include "trainer/data/store_hash.h"
 #include "trainer/data/store_tables.h"
@@ -90,10 +91,23 @@ void check_kind(SQLite::Database& database, const std::string& path) {
   if (version <= 0) {
     throw StoreError(Kind::replaceable, concat("the store ", path, " is unfinished"));
   }
-  if (version != kStoreVersion) {
-    throw StoreError(Kind::replaceable, concat("the store ", path, " is of version ", version,
-                                               ", this program reads ", kStoreVersion));
+  if (version != kStoreVersion && version != kOlderStoreVersion) {
+    throw StoreError(Kind::replaceable,
+                     concat("the store ", path, " is of version ", version, ", this program reads ",
+                            kOlderStoreVersion, " and ", kStoreVersion));
   }
+}
+
+// Returns no numbers for bytes that are none.
+template <class Number>
+std::vector<Number> numbers_in(const SQLite::Column& column) {
+  const auto bytes = static_cast<std::size_t>(column.getBytes());
+  std::vector<Number> numbers;
+  if (bytes > 0 && bytes % sizeof(Number) == 0) {
+    numbers.resize(bytes / sizeof(Number));
+    std::memcpy(numbers.data(), column.getBlob(), bytes);
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -121,8 +135,9 @@ class SampleStore::Impl {
                            .execAndGet(concat("SELECT COALESCE(MAX(position) + 1, 0) FROM ",
                                               samples_table(split)))
                            .getInt64());
-      samples_.emplace_back(database_, concat("SELECT sample_id, text_id, label, tokens FROM ",
-                                              samples_table(split), " WHERE position = ?"));
+      samples_.emplace_back(
+          database_, concat("SELECT ", column_names(sample_columns(settings_.schema)), " FROM ",
+                            samples_table(split), " WHERE position = ?"));
       texts_.emplace_back(database_,
                           concat("SELECT text FROM ", texts_table(split), " WHERE text_id = ?"));
     }
@@ -138,13 +153,7 @@ class SampleStore::Impl {
     Sample sample;
     sample.sample_id = select.getColumn(0).getInt64();
     sample.text_id = select.getColumn(1).getInt64();
-    sample.label = select.getColumn(2).getInt();
-    const SQLite::Column tokens = select.getColumn(3);
-    const auto bytes = static_cast<std::size_t>(tokens.getBytes());
-    if (bytes > 0 && bytes % sizeof(std::int32_t) == 0) {
-      sample.token_ids.resize(bytes / sizeof(std::int32_t));
-      std::memcpy(sample.token_ids.data(), tokens.getBlob(), bytes);
-    }
+    load_arrays(select, sample);
     select.reset();
     check_sample(sample, index, split);
     return sample;
@@ -166,7 +175,8 @@ class SampleStore::Impl {
   void verify() {
     ContentHash hash;
     hash.add_settings(settings_);
-    const StoreRows rows = hash_rows_in_parallel([&] { return connect_to(path_); }, hash);
+    const StoreRows rows =
+        hash_rows_in_parallel([&] { return connect_to(path_); }, settings_.schema, hash);
     if (hash.hex() != identity_ || concat(rows.texts) != get_value(database_, "texts")) {
       throw SQLite::Exception("its content is not what was written");
     }
@@ -208,6 +218,33 @@ class SampleStore::Impl {
   std::string identity_;
 
  private:
+  // Reads what follows the ids, in the order of sample_columns().
+  void load_arrays(SQLite::Statement& row, Sample& sample) const {
+    const SampleSchema& schema = settings_.schema;
+    sample.arrays.resize(schema.size());
+    int column = 2;
+    for (std::size_t i = 0; i < schema.size(); ++i) {
+      if (schema[i].shape != Shape::one) continue;
+      const SQLite::Column value = row.getColumn(column++);
+      if (schema[i].element == Element::integer) {
+        sample.arrays[i].integers.assign(1, value.getInt64());
+      } else {
+        sample.arrays[i].reals.assign(1, value.getDouble());
+      }
+    }
+    sample.token_ids = numbers_in<std::int32_t>(row.getColumn(column++));
+    for (std::size_t i = 0; i < schema.size(); ++i) {
+      if (schema[i].shape == Shape::one) continue;
+      const SQLite::Column values = row.getColumn(column++);
+      if (schema[i].element == Element::integer) {
+        const auto integers = numbers_in<std::int32_t>(values);
+        sample.arrays[i].integers.assign(integers.begin(), integers.end());
+      } else {
+        sample.arrays[i].reals = numbers_in<double>(values);
+      }
+    }
+  }
+
   // A view or a trigger could run any SQL.
   void check_schema() {
     const int others =
@@ -227,15 +264,29 @@ class SampleStore::Impl {
     pad_id_ = static_cast<std::int32_t>(pad - words.begin());
   }
 
+  [[nodiscard]] bool has_valid_arrays(const Sample& sample) const {
+    const auto names = static_cast<std::int64_t>(settings_.names.size());
+    for (std::size_t i = 0; i < settings_.schema.size(); ++i) {
+      const ArrayField& field = settings_.schema[i];
+      const ArrayValues& array = sample.arrays[i];
+      const std::size_t size = array.integers.size() + array.reals.size();
+      const bool whole = field.shape != Shape::per_token || size == sample.token_ids.size();
+      const bool known = !field.named || std::ranges::all_of(array.integers, [&](std::int64_t n) {
+        return n == field.padding || (n >= 0 && n < names);
+      });
+      if (!whole || !known) return false;
+    }
+    return true;
+  }
+
   // Checks the numbers by which a model would index its tables.
   void check_sample(const Sample& sample, std::int64_t index, Split split) const {
     const auto words = static_cast<std::int64_t>(settings_.vocabulary.size());
-    const auto labels = static_cast<std::int64_t>(settings_.labels.size());
     const auto& ids = sample.token_ids;
     const bool known =
         std::all_of(ids.begin(), ids.end(), [&](std::int32_t id) { return id >= 0 && id < words; });
     if (!known || ids.empty() || static_cast<int>(ids.size()) > settings_.max_length ||
-        sample.label < -1 || sample.label >= labels) {
+        !has_valid_arrays(sample)) {
       throw SQLite::Exception(concat("sample ", index, " of ", name_of(split), " is invalid"));
     }
   }
@@ -270,7 +321,9 @@ std::string SampleStore::text(std::int64_t text_id, Split split) const {
   return Impl::reading(impl_->path_, [&] { return impl_->text(text_id, split); });
 }
 
-const std::vector<std::string>& SampleStore::labels() const { return impl_->settings_.labels; }
+const std::string& SampleStore::task() const { return impl_->settings_.task; }
+const SampleSchema& SampleStore::schema() const { return impl_->settings_.schema; }
+const std::vector<std::string>& SampleStore::names() const { return impl_->settings_.names; }
 const std::vector<std::string>& SampleStore::vocabulary() const {
   return impl_->settings_.vocabulary;
 }

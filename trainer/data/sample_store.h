@@ -8,16 +8,18 @@
 #include <utility>
 #include <vector>
 
+#include "trainer/data/sample_schema.h"
+
 namespace bp::trainer {
 
 enum class Split : std::uint8_t { train, dev, test };
 [[nodiscard]] const char* name_of(Split split);
 
 struct Sample {
-  std::int64_t sample_id = 0;           // from 1; unique in the store; ascending within a split
-  std::int64_t text_id = 0;             // row of the source, from 1; several samples may share it
-  int label = -1;                       // index into labels(); -1: the row has none
-  std::vector<std::int32_t> token_ids;  // [CLS] ... [SEP], unpadded
+  std::int64_t sample_id = 0;            // from 1; unique in the store; ascending within a split
+  std::int64_t text_id = 0;              // row of the source, from 1; several samples may share it
+  std::vector<std::int32_t> token_ids;   // [CLS] ... [SEP], unpadded
+  std::vector<ArrayValues> arrays = {};  // in the order of schema()
 };
 
 // Read-only. Only one thread may use it at a time.
@@ -37,13 +39,16 @@ class SampleStore {
   // The text of the source.
   [[nodiscard]] std::string text(std::int64_t text_id, Split split) const;
 
-  [[nodiscard]] const std::vector<std::string>& labels() const;      // sorted; index = label
+  [[nodiscard]] const std::string& task() const;     // its name
+  [[nodiscard]] const SampleSchema& schema() const;  // of the task
+  // What the task's integers stand for, from 0.
+  [[nodiscard]] const std::vector<std::string>& names() const;
   [[nodiscard]] const std::vector<std::string>& vocabulary() const;  // lines of vocab.txt
   [[nodiscard]] bool lower_case() const;
   [[nodiscard]] int max_length() const;
   [[nodiscard]] std::int32_t pad_id() const;
   // Returns a hash of the content: equal on two hosts exactly if they hold the same texts and
-  // samples in the same order with the same labels and vocabulary.
+  // samples in the same order, for the same task with the same names and vocabulary.
   [[nodiscard]] std::string identity() const;
   // Reads everything and compares it with the store's recorded identity; throws if it differs.
   // Reads the tables on several threads.

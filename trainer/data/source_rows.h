@@ -1,6 +1,6 @@
-// The rows of a source in the form that the plan's options request.
+// The rows of a source, as far as the plan's options request them.
 //
-//   for (SourceRows rows(plan, source); rows.next();) use(rows.row());
+//   for (SourceRows rows(plan, source); rows.next();) use(rows.text(), rows.fields());
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,9 @@
 
 #include "trainer/data/plan.h"
 #include "trainer/data/row_source.h"
+#include "trainer/data/task_data.h"
 
 namespace bp::trainer {
-
-struct SourceRow {
-  std::int64_t number = 0;  // from 1
-  std::string_view text;
-  std::string_view label;
-};
 
 class SourceRows {
  public:
@@ -24,20 +19,21 @@ class SourceRows {
   SourceRows(const Plan& plan, const SourceFile& source);
 
   // Moves to the next row and returns true, or false at the end or after the plan's limit. Throws
-  // what RowSource::next() throws, InputError 65 for a label that must be rounded and is not a
-  // number, and Interrupted if this process is asked to stop.
+  // what RowSource::next() throws, and Interrupted if this process is asked to stop.
   bool next();
 
-  // Valid until next().
-  [[nodiscard]] const SourceRow& row() const { return row_; }
+  // Of the current row, valid until next().
+  [[nodiscard]] std::int64_t number() const { return rows_.number(); }  // from 1
+  [[nodiscard]] Fields fields() const { return rows_.fields(); }
+  [[nodiscard]] std::string_view text() const { return text_; }      // see TaskData::text()
   [[nodiscard]] std::string place() const { return rows_.place(); }  // "a.csv, row 2 (line 3)"
 
  private:
   const Plan& plan_;
   const SourceFile& source_;
   RowSource rows_;
-  std::string label_;
-  SourceRow row_;
+  std::string buffer_;
+  std::string_view text_;
 };
 
 }  // namespace bp::trainer

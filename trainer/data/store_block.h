@@ -4,9 +4,9 @@
 // a block is hashed by one call per table, and SQLite reads its rows from there (block_tables.h).
 //
 //   a text:   text_id, size, bytes
-//   a sample: sample_id, text_id, label, size, bytes of the token ids
+//   a sample: its columns (sample_columns.h), of which bytes have their size before them
 //
-// Each number is an int64 of the machine.
+// Each number is an int64 or a double of the machine.
 #pragma once
 
 #include <array>
@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "trainer/data/sample_store.h"
 
@@ -43,12 +44,13 @@ class BlockSize {
 
 class StoreBlock {
  public:
-  // Adds a text, then its samples: one, or several if it was folded.
+  // Adds a text, then its samples: one, or several if it was folded. `arrays`: in the order of the
+  // store's schema, in its types.
   void add_text(Split split, std::int64_t text_id, std::string_view text);
   void add_sample(Split split,
                   std::int64_t text_id,
-                  int label,
-                  std::span<const std::int32_t> token_ids);
+                  std::span<const std::int32_t> token_ids,
+                  std::span<const ArrayView> arrays);
   // Removes everything, but keeps the memory for the next block.
   void clear();
 
@@ -70,6 +72,7 @@ class StoreBlock {
   std::int64_t samples_ = 0;
   Rows texts_;
   Rows sample_rows_;
+  std::array<std::vector<std::size_t>, 3> sample_starts_;  // offsets in sample_rows_
 };
 
 // Empties a buffer for the next block, and frees it if long texts have made it large.
@@ -83,6 +86,9 @@ inline void empty_for_reuse(std::string& buffer) {
 inline void put_number(std::string& rows, std::int64_t number) {
   rows.append(reinterpret_cast<const char*>(&number), sizeof(number));
 }
+inline void put_number(std::string& rows, double number) {
+  rows.append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
 inline void put_bytes(std::string& rows, std::string_view bytes) {
   put_number(rows, static_cast<std::int64_t>(bytes.size()));
   rows.append(bytes);
@@ -91,6 +97,12 @@ inline void put_bytes(std::string& rows, std::string_view bytes) {
 // Takes a number or a sized run of bytes from the start of `rows`.
 [[nodiscard]] inline std::int64_t take_number(std::string_view& rows) {
   std::int64_t number = 0;
+  std::memcpy(&number, rows.data(), sizeof(number));
+  rows.remove_prefix(sizeof(number));
+  return number;
+}
+[[nodiscard]] inline double take_real(std::string_view& rows) {
+  double number = 0;
   std::memcpy(&number, rows.data(), sizeof(number));
   rows.remove_prefix(sizeof(number));
   return number;

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "trainer/data/parallel.h"
+#include "trainer/data/sample_columns.h"
 #include "trainer/data/store_block.h"
 #include "trainer/data/store_format.h"
 
@@ -36,6 +37,7 @@ class Rows {
   [[nodiscard]] std::int64_t number(int column) const {
     return sqlite3_column_int64(statement_, column);
   }
+  [[nodiscard]] double real(int column) const { return sqlite3_column_double(statement_, column); }
   [[nodiscard]] std::string_view bytes(int column) const {
     const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
     return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
@@ -75,8 +77,26 @@ void hash_texts(SQLite::Database& database, Split split, ContentHash& hash, Stor
   hash.add_texts(split, pieces);
 }
 
-void hash_samples(SQLite::Database& database, Split split, ContentHash& hash, StoreRows& rows) {
-  Rows select(database, concat("SELECT position, sample_id, text_id, label, tokens FROM ",
+void put_column(const Rows& row, int column, SampleColumn::Kind kind, std::string& pieces) {
+  switch (kind) {
+    case SampleColumn::Kind::integer:
+      put_number(pieces, row.number(column));
+      break;
+    case SampleColumn::Kind::real:
+      put_number(pieces, row.real(column));
+      break;
+    case SampleColumn::Kind::bytes:
+      put_bytes(pieces, row.bytes(column));
+      break;
+  }
+}
+
+void hash_samples(SQLite::Database& database,
+                  Split split,
+                  const std::vector<SampleColumn>& columns,
+                  ContentHash& hash,
+                  StoreRows& rows) {
+  Rows select(database, concat("SELECT position, ", column_names(columns), " FROM ",
                                samples_table(split), " ORDER BY position"));
   std::int64_t& count = rows.samples[static_cast<std::size_t>(split)];
   std::string pieces;
@@ -84,16 +104,13 @@ void hash_samples(SQLite::Database& database, Split split, ContentHash& hash, St
     if (select.number(0) != count) {
       throw SQLite::Exception(concat("sample ", count, " of ", name_of(split), " is missing"));
     }
-    const std::int64_t sample_id = select.number(1);
-    put_number(pieces, sample_id);
-    put_number(pieces, select.number(2));
-    put_number(pieces, select.number(3));
-    put_bytes(pieces, select.bytes(4));
+    int column = 1;
+    for (const SampleColumn& each : columns) put_column(select, column++, each.kind, pieces);
     if (pieces.size() > kPiecesAtOnce) {
       hash.add_samples(split, pieces);
       empty_for_reuse(pieces);
     }
-    rows.last_sample_id = std::max(rows.last_sample_id, sample_id);
+    rows.last_sample_id = std::max(rows.last_sample_id, select.number(1));
     ++count;
   }
   hash.add_samples(split, pieces);
@@ -102,13 +119,16 @@ void hash_samples(SQLite::Database& database, Split split, ContentHash& hash, St
 // The tables of a store, in the order in which damage is reported; a job hashes one of them.
 constexpr std::size_t kTables = 2 * std::size(kSplits);
 
-StoreRows hash_table(SQLite::Database& database, std::size_t table, ContentHash& hash) {
+StoreRows hash_table(SQLite::Database& database,
+                     std::size_t table,
+                     const SampleSchema& schema,
+                     ContentHash& hash) {
   StoreRows rows;
   const Split split = kSplits[table / 2];
   if (table % 2 == 0) {
     hash_texts(database, split, hash, rows);
   } else {
-    hash_samples(database, split, hash, rows);
+    hash_samples(database, split, sample_columns(schema), hash, rows);
   }
   return rows;
 }
@@ -121,20 +141,22 @@ void add(const StoreRows& part, StoreRows& rows) {
 
 }  // namespace
 
-StoreRows hash_rows(SQLite::Database& database, ContentHash& hash) {
+StoreRows hash_rows(SQLite::Database& database, const SampleSchema& schema, ContentHash& hash) {
   StoreRows rows;
   for (std::size_t table = 0; table < kTables; ++table) {
-    add(hash_table(database, table, hash), rows);
+    add(hash_table(database, table, schema, hash), rows);
   }
   return rows;
 }
 
 // ContentHash has a state of its own for each table.
-StoreRows hash_rows_in_parallel(const Connect& connect, ContentHash& hash) {
+StoreRows hash_rows_in_parallel(const Connect& connect,
+                                const SampleSchema& schema,
+                                ContentHash& hash) {
   std::vector<StoreRows> parts(kTables);
   run_in_parallel(kTables, [&](std::size_t table) {
     SQLite::Database database = connect();
-    parts[table] = hash_table(database, table, hash);
+    parts[table] = hash_table(database, table, schema, hash);
   });
   StoreRows rows;
   for (const StoreRows& part : parts) add(part, rows);

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "trainer/data/content_hash.h"
+#include "trainer/data/sample_schema.h"
 
 namespace SQLite {
 class Database;
@@ -20,11 +21,14 @@ struct StoreRows {
   std::int64_t last_sample_id = 0;
 };
 
-// Adds every text and sample to `hash`. Throws unless the positions are 0, 1, 2, ...
-StoreRows hash_rows(SQLite::Database& database, ContentHash& hash);
+// Adds every text and sample of a store with this schema to `hash`. Throws unless the positions are
+// 0, 1, 2, ...
+StoreRows hash_rows(SQLite::Database& database, const SampleSchema& schema, ContentHash& hash);
 
 // Does the same on several threads, each of which uses connections that `connect` returns.
 using Connect = std::function<SQLite::Database()>;
-StoreRows hash_rows_in_parallel(const Connect& connect, ContentHash& hash);
+StoreRows hash_rows_in_parallel(const Connect& connect,
+                                const SampleSchema& schema,
+                                ContentHash& hash);
 
 }  // namespace bp::trainer

@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <iterator>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
+#include "trainer/data/sample_columns.h"
 
 namespace bp::trainer {
 namespace {
@@ -40,6 +44,62 @@ std::vector<std::string> get_names(SQLite::Database& database, const std::string
   return names;
 }
 
+constexpr std::pair<Element, const char*> kElements[] = {{Element::integer, "integer"},
+                                                         {Element::real, "real"}};
+constexpr std::pair<Shape, const char*> kShapes[] = {
+    {Shape::one, "one"}, {Shape::per_token, "per token"}, {Shape::ragged, "ragged"}};
+
+template <class Table, class Value>
+const char* name_in(const Table& table, Value value) {
+  return std::ranges::find(table, value, [](const auto& entry) { return entry.first; })->second;
+}
+
+template <class Table>
+auto value_in(const Table& table, const std::string& name) {
+  const auto found = std::ranges::find(
+      table, name, [](const auto& entry) { return std::string_view(entry.second); });
+  if (found == std::end(table)) throw SQLite::Exception(concat("its arrays are of '", name, "'"));
+  return found->first;
+}
+
+void put_schema(SQLite::Database& database, const SampleSchema& schema) {
+  SQLite::Statement insert(
+      database, "INSERT INTO arrays(name, element, shape, padding, named) VALUES(?, ?, ?, ?, ?)");
+  for (const ArrayField& field : schema) {
+    insert.bind(1, field.name);
+    insert.bind(2, name_in(kElements, field.element));
+    insert.bind(3, name_in(kShapes, field.shape));
+    insert.bind(4, field.padding);
+    insert.bind(5, field.named ? 1 : 0);
+    insert.exec();
+    insert.reset();
+  }
+}
+
+// The names become part of SQL.
+bool is_column_name(const std::string& name) {
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz_";
+  return !name.empty() && name.find_first_not_of(kAllowed) == std::string::npos;
+}
+
+SampleSchema get_schema(SQLite::Database& database) {
+  constexpr std::size_t kMostArrays = 100;
+  SampleSchema schema;
+  SQLite::Statement select(
+      database, "SELECT name, element, shape, padding, named FROM arrays ORDER BY number");
+  while (select.executeStep()) {
+    schema.push_back({.name = select.getColumn(0).getString(),
+                      .element = value_in(kElements, select.getColumn(1).getString()),
+                      .shape = value_in(kShapes, select.getColumn(2).getString()),
+                      .padding = select.getColumn(3).getInt64(),
+                      .named = select.getColumn(4).getInt() != 0});
+    if (!is_column_name(schema.back().name) || schema.size() > kMostArrays) {
+      throw SQLite::Exception("its list of arrays is invalid");
+    }
+  }
+  return schema;
+}
+
 std::int64_t whole_number(const std::string& text, const char* what) {
   std::int64_t number = 0;
   const char* const end = text.data() + text.size();
@@ -52,25 +112,30 @@ std::int64_t whole_number(const std::string& text, const char* what) {
 
 }  // namespace
 
-void make_tables(SQLite::Database& database) {
+void make_tables(SQLite::Database& database, const SampleSchema& schema) {
+  std::string columns = "position INTEGER PRIMARY KEY";
+  for (const SampleColumn& column : sample_columns(schema)) {
+    columns += concat(", ", column.name, ' ', column.sql_type());
+  }
   database.exec(concat("PRAGMA application_id=", kStoreApplication));
   database.exec(concat("PRAGMA user_version=", -kStoreVersion));
   database.exec(
       "CREATE TABLE settings(key TEXT PRIMARY KEY, value TEXT);"
       "CREATE TABLE fingerprint(position INTEGER PRIMARY KEY, key TEXT, value TEXT);"
-      "CREATE TABLE labels(label INTEGER PRIMARY KEY, name TEXT);"
+      "CREATE TABLE names(number INTEGER PRIMARY KEY, name TEXT);"
+      "CREATE TABLE arrays(number INTEGER PRIMARY KEY, name TEXT, element TEXT, shape TEXT, "
+      "padding INTEGER, named INTEGER);"
       "CREATE TABLE vocabulary(id INTEGER PRIMARY KEY, token TEXT);");
   for (const Split split : kSplits) {
-    database.exec(concat("CREATE TABLE ", samples_table(split),
-                         "(position INTEGER PRIMARY KEY, sample_id INTEGER, text_id INTEGER, "
-                         "label INTEGER, tokens BLOB);"
-                         "CREATE TABLE ",
+    database.exec(concat("CREATE TABLE ", samples_table(split), "(", columns, "); CREATE TABLE ",
                          texts_table(split), "(text_id INTEGER PRIMARY KEY, text TEXT);"));
   }
 }
 
 void put_settings(SQLite::Database& database, const StoreSettings& settings) {
-  put_names(database, "labels", settings.labels);
+  put_value(database, "task", settings.task);
+  put_schema(database, settings.schema);
+  put_names(database, "names", settings.names);
   put_names(database, "vocabulary", settings.vocabulary);
   put_value(database, "lower_case", settings.lower_case ? "1" : "0");
   put_value(database, "max_length", concat(settings.max_length));
@@ -91,7 +156,16 @@ StoreSettings get_settings(SQLite::Database& database) {
   constexpr std::int64_t kMostSources = 3;
   constexpr std::int64_t kLongest = 1 << 20;
   StoreSettings settings;
-  settings.labels = get_names(database, "SELECT name FROM labels ORDER BY label");
+  settings.version = std::abs(database.execAndGet("PRAGMA user_version").getInt());
+  if (settings.version == kOlderStoreVersion) {
+    settings.task = "classify";
+    settings.schema = {{.name = "label", .padding = -1, .named = true}};
+    settings.names = get_names(database, "SELECT name FROM labels ORDER BY label");
+  } else {
+    settings.task = get_value(database, "task");
+    settings.schema = get_schema(database);
+    settings.names = get_names(database, "SELECT name FROM names ORDER BY number");
+  }
   settings.vocabulary = get_names(database, "SELECT token FROM vocabulary ORDER BY id");
   for (const char* needed : {"[PAD]", "[UNK]", "[CLS]", "[SEP]"}) {
     if (std::find(settings.vocabulary.begin(), settings.vocabulary.end(), needed) ==
@@ -107,6 +181,9 @@ StoreSettings get_settings(SQLite::Database& database) {
   for (std::int64_t i = 0; i < sources; ++i) {
     const std::string key = concat("rows of source ", i);
     settings.source_rows.push_back(whole_number(get_value(database, key), key.c_str()));
+  }
+  if (settings.version == kOlderStoreVersion) {
+    settings.fingerprint.emplace_back("task", settings.task);
   }
   SQLite::Statement select(database, "SELECT key, value FROM fingerprint ORDER BY position");
   while (select.executeStep()) {

@@ -12,9 +12,10 @@ class Database;
 
 namespace bp::trainer {
 
-void make_tables(SQLite::Database& database);
+void make_tables(SQLite::Database& database, const SampleSchema& schema);
 
 void put_settings(SQLite::Database& database, const StoreSettings& settings);
+// Also reads a store of kOlderStoreVersion, which only the task of its time can have made.
 [[nodiscard]] StoreSettings get_settings(SQLite::Database& database);
 
 // Write and read one value by its key; an absent key reads as "".

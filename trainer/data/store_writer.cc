@@ -16,6 +16,7 @@
 #include "bp/error.h"
 #include "trainer/data/block_tables.h"
 #include "trainer/data/content_hash.h"
+#include "trainer/data/sample_columns.h"
 #include "trainer/data/store_error.h"
 #include "trainer/data/store_hash.h"
 #include "trainer/data/store_tables.h"
@@ -50,7 +51,7 @@ class StoreWriter::Impl {
     writing([&] {
       open(SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
       database_->exec("BEGIN");
-      make_tables(*database_);
+      make_tables(*database_, settings_.schema);
       put_settings(*database_, settings_);
       hash_.add_settings(settings_);
       commit();
@@ -86,9 +87,9 @@ class StoreWriter::Impl {
 
   void add_sample(Split split,
                   std::int64_t text_id,
-                  int label,
-                  std::span<const std::int32_t> token_ids) {
-    block_.add_sample(split, text_id, label, token_ids);
+                  std::span<const std::int32_t> token_ids,
+                  std::span<const ArrayView> arrays) {
+    block_.add_sample(split, text_id, token_ids, arrays);
   }
 
   void finish() {
@@ -142,7 +143,7 @@ class StoreWriter::Impl {
   }
 
   void prepare_inserts() {
-    shown_.emplace(database_->getHandle());
+    shown_.emplace(database_->getHandle(), sample_columns(settings_.schema));
     for (const Split split : kSplits) {
       insert_texts_.emplace_back(
           *database_, concat("INSERT INTO ", texts_table(split), " SELECT * FROM block_texts"));
@@ -188,7 +189,7 @@ class StoreWriter::Impl {
     }
     settings_ = get_settings(*database_);
     hash_.add_settings(settings_);
-    rows_ = hash_rows(*database_, hash_);
+    rows_ = hash_rows(*database_, settings_.schema, hash_);
     committed_texts_ = rows_.texts;
     if (hash_.hex() != get_value(*database_, "identity") ||
         concat(rows_.texts) != get_value(*database_, "texts")) {
@@ -237,9 +238,9 @@ void StoreWriter::add_text(Split split, std::int64_t text_id, std::string_view t
 
 void StoreWriter::add_sample(Split split,
                              std::int64_t text_id,
-                             int label,
-                             std::span<const std::int32_t> token_ids) {
-  impl_->add_sample(split, text_id, label, token_ids);
+                             std::span<const std::int32_t> token_ids,
+                             std::span<const ArrayView> arrays) {
+  impl_->add_sample(split, text_id, token_ids, arrays);
 }
 
 void StoreWriter::finish() { impl_->finish(); }

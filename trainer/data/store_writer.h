@@ -42,8 +42,8 @@ class StoreWriter {
   void add_text(Split split, std::int64_t text_id, std::string_view text);
   void add_sample(Split split,
                   std::int64_t text_id,
-                  int label,
-                  std::span<const std::int32_t> token_ids);
+                  std::span<const std::int32_t> token_ids,
+                  std::span<const ArrayView> arrays);
   // Completes the file and syncs it to disk.
   void finish();
   // Stops at the last commit and leaves the file for another writer.

@@ -15,18 +15,12 @@ namespace bp::trainer {
 struct Survey {
   std::vector<std::int64_t> rows;  // number of rows of each source
   std::int64_t all_rows = 0;
-  // Sorted labels of the source to train on; or the model's labels.
-  std::vector<std::string> labels;
-  std::optional<TextRows> texts;  // of all sources
+  std::vector<std::string> names;    // of the task: see RowSurvey
+  std::vector<std::string> remarks;  // of the task, for the user
+  std::optional<TextRows> texts;     // of all sources
 };
 
-// Throws InputError 65: what RowSource throws, no rows, a row without a label (only a test file
-// may leave labels empty), a label in a dev or test file that is none of the training labels or of
-// the model's, a label that is to be rounded and is no number.
+// Throws InputError 65: what RowSource throws, no rows, and what the task's RowSurvey throws.
 [[nodiscard]] Survey survey(const Plan& plan);
-
-// Returns remarks on the labels for the user, one line each with the option that helps: on labels
-// that differ only by blanks, and on almost as many labels as rows.
-[[nodiscard]] std::vector<std::string> remarks_on_labels(const Plan& plan, const Survey& survey);
 
 }  // namespace bp::trainer

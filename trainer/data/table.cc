@@ -11,6 +11,7 @@
 #include "trainer/data/input_error.h"
 #include "trainer/data/json_keys.h"
 #include "trainer/data/numbers.h"
+#include "trainer/data/shown_fields.h"
 #include "trainer/data/shown_names.h"
 
 namespace bp::trainer {
@@ -32,16 +33,22 @@ bool holds(const TableRow& row, const std::string& column) {
          std::find(row.begin(), row.end(), column) != row.end();
 }
 
+bool is_needed(const TableQuestion& question, const Field& field) {
+  return !field.answer || question.answers != Answers::optional;
+}
+
 TableFormat find_format(const TableQuestion& question) {
-  return find_table_format(
-      {.path = question.path,
-       .format = question.format,
-       .separator = question.separator,
-       .encoding = question.encoding,
-       .by_name = !column_number(question.text_column) || !column_number(question.label_column),
-       .holds_columns = [&](const TableRow& row) {
-         return holds(row, question.text_column) && holds(row, question.label_column);
-       }});
+  const auto by_name = [](const Field& field) { return !column_number(field.column); };
+  return find_table_format({.path = question.path,
+                            .format = question.format,
+                            .separator = question.separator,
+                            .encoding = question.encoding,
+                            .by_name = std::ranges::any_of(question.fields, by_name),
+                            .holds_columns = [&](const TableRow& row) {
+                              return std::ranges::all_of(question.fields, [&](const Field& field) {
+                                return !is_needed(question, field) || holds(row, field.column);
+                              });
+                            }});
 }
 
 std::size_t find_by_number(const TableQuestion& question, std::size_t number, std::size_t columns) {
@@ -54,73 +61,96 @@ std::size_t find_by_number(const TableQuestion& question, std::size_t number, st
   return number - 1;
 }
 
-struct NamedColumn {
-  const std::string& name;
-  std::size_t first = 0;  // the first column with that name, from 0
-};
-
-// A name that two columns have names neither.
+// A name that two columns have names neither. `first`: the first of them, from 0.
 void refuse_second(const TableQuestion& question,
-                   const NamedColumn& column,
+                   const Field& field,
+                   std::size_t first,
                    const TableRow& names) {
-  const auto second = std::find(names.begin() + static_cast<std::ptrdiff_t>(column.first) + 1,
-                                names.end(), column.name);
+  const auto second =
+      std::find(names.begin() + static_cast<std::ptrdiff_t>(first) + 1, names.end(), field.column);
   if (second == names.end()) return;
-  const char* option = column.name == question.text_column ? "--text " : "--label ";
   throw InputError(2,
-                   concat(question.path, " has two columns named '", column.name, "', ",
-                          column.first + 1, " and ", second - names.begin() + 1),
-                   concat("give the number of the right one, and say that there is a header: ",
-                          option, column.first + 1, " --header yes"));
+                   concat(question.path, " has two columns named '", field.column, "', ", first + 1,
+                          " and ", second - names.begin() + 1),
+                   concat("give the number of the right one, and say that there is a header: --",
+                          field.name, ' ', first + 1, " --header yes"));
 }
 
-std::size_t find_by_name(const TableQuestion& question,
-                         const std::string& name,
-                         const TableRow& names) {
-  const auto found = std::find(names.begin(), names.end(), name);
+std::size_t find_by_name(const TableQuestion& question, const Field& field, const TableRow& names) {
+  const auto found = std::find(names.begin(), names.end(), field.column);
   if (found != names.end()) {
     const auto first = static_cast<std::size_t>(found - names.begin());
-    refuse_second(question, {name, first}, names);
+    refuse_second(question, field, first, names);
     return first;
   }
-  if (const auto number = column_number(name)) {
+  if (const auto number = column_number(field.column)) {
     return find_by_number(question, *number, names.size());
   }
-  const std::string nearest = nearest_name(name, names);
+  if (!is_needed(question, field)) return TableLayout::kNoColumn;
+  const std::string nearest = nearest_name(field.column, names);
   throw InputError(
-      2, concat(question.path, " has no column '", name, "': it has ", shown_names(names)),
-      nearest.empty() ? "name the columns with --text and --label; where there is no header, by "
-                        "number from 1"
+      2, concat(question.path, " has no column '", field.column, "': it has ", shown_names(names)),
+      nearest.empty() ? concat("name the columns with ", options_of(question.fields),
+                               "; where there is no header, by number from 1")
                       : concat("did you mean '", nearest, "'?"));
 }
 
 std::size_t find_without_header(const TableQuestion& question,
-                                const std::string& column,
+                                const Field& field,
                                 std::size_t columns) {
-  const auto number = column_number(column);
+  const auto number = column_number(field.column);
+  const bool needed = is_needed(question, field);
+  if (!needed && (!number || *number > columns)) return TableLayout::kNoColumn;
   if (!number) {
     throw InputError(2,
-                     concat("column '", column, "' of ", question.path,
+                     concat("column '", field.column, "' of ", question.path,
                             " is given by name, but there is no header"),
                      "give its number, from 1, or --header yes");
   }
   return find_by_number(question, *number, columns);
 }
 
+std::vector<std::size_t> answers_by_number(const TableQuestion& question, std::size_t columns) {
+  std::vector<std::size_t> answers;
+  for (const Field& field : question.fields) {
+    if (!field.answer) continue;
+    const std::size_t number = column_number(field.column).value_or(0);
+    if (is_needed(question, field) || number <= columns) {
+      answers.push_back(find_by_number(question, number, columns));
+    }
+  }
+  return answers;
+}
+
 bool decide_header(const TableQuestion& question, const std::vector<TableRow>& rows) {
   if (question.header != HeaderMode::automatic) {
     return question.header == HeaderMode::yes;
   }
-  const auto label = column_number(question.label_column);
-  if (!label || !column_number(question.text_column)) {
-    return true;
+  for (const Field& field : question.fields) {
+    if (!column_number(field.column) && is_needed(question, field)) return true;
   }
-  return looks_like_header(rows, find_by_number(question, *label, rows[0].size()));
+  return looks_like_header(rows, answers_by_number(question, rows[0].size()));
+}
+
+// Two fields cannot be in one column.
+void refuse_same(const TableQuestion& question, const TableLayout& layout) {
+  for (std::size_t b = 1; b < layout.columns.size(); ++b) {
+    for (std::size_t a = 0; a < b; ++a) {
+      if (layout.columns[a] != layout.columns[b] || layout.columns[a] == TableLayout::kNoColumn) {
+        continue;
+      }
+      throw InputError(
+          2,
+          concat(question.fields[a].name, " and ", question.fields[b].name, " are both ",
+                 layout.name_of(a), " of ", question.path),
+          concat("name two columns with ", options_of({question.fields[a], question.fields[b]})));
+    }
+  }
 }
 
 }  // namespace
 
-bool looks_like_header(const std::vector<TableRow>& rows, std::size_t label) {
+bool looks_like_header(const std::vector<TableRow>& rows, const std::vector<std::size_t>& answers) {
   constexpr std::size_t kLongestName = 64;
   const TableRow& first = rows[0];
   const bool names = std::none_of(first.begin(), first.end(), [](const std::string& cell) {
@@ -128,19 +158,14 @@ bool looks_like_header(const std::vector<TableRow>& rows, std::size_t label) {
   });
   const std::set<std::string> distinct(first.begin(), first.end());
   const bool met_again = std::any_of(rows.begin() + 1, rows.end(), [&](const TableRow& row) {
-    return row[label] == first[label];
+    return std::ranges::any_of(answers, [&](std::size_t a) { return row[a] == first[a]; });
   });
   return names && distinct.size() == first.size() && rows.size() > 1 && !met_again;
 }
 
-std::string TableLayout::text_name() const {
-  if (format.text == TextFormat::jsonl) return concat("key '", keys.text, "'");
-  return concat("column ", text + 1);
-}
-
-std::string TableLayout::label_name() const {
-  if (format.text == TextFormat::jsonl) return concat("key '", keys.label, "'");
-  return concat("column ", label + 1);
+std::string TableLayout::name_of(std::size_t field) const {
+  if (format.text == TextFormat::jsonl) return concat("key '", keys[field], "'");
+  return concat("column ", columns[field] + 1);
 }
 
 TableLayout inspect_table(const TableQuestion& question) {
@@ -159,20 +184,14 @@ TableLayout inspect_table(const TableQuestion& question) {
     std::rethrow_exception(first.error);
   }
   if (rows.empty()) {
-    throw InputError(65, concat(question.path, " is empty"), "it needs a text and a label per row");
+    throw InputError(65, concat(question.path, " is empty"), needed_text(question.fields));
   }
   layout.header = decide_header(question, rows);
-  const auto column = [&](const std::string& name) {
-    return layout.header ? find_by_name(question, name, rows[0])
-                         : find_without_header(question, name, rows[0].size());
-  };
-  layout.text = column(question.text_column);
-  layout.label = column(question.label_column);
-  if (layout.text == layout.label) {
-    throw InputError(
-        2, concat("text and label are both column ", layout.text + 1, " of ", question.path),
-        "name two columns with --text and --label");
+  for (const Field& field : question.fields) {
+    layout.columns.push_back(layout.header ? find_by_name(question, field, rows[0])
+                                           : find_without_header(question, field, rows[0].size()));
   }
+  refuse_same(question, layout);
   return layout;
 }
 

@@ -1,5 +1,5 @@
 // What a data file looks like: its format, whether it has a header, and which columns or keys hold
-// text and label.
+// the fields that a task reads.
 #pragma once
 
 #include <cstddef>
@@ -8,40 +8,46 @@
 #include <vector>
 
 #include "trainer/data/first_rows.h"
-#include "trainer/data/json_lines_reader.h"
 #include "trainer/data/separator.h"
 #include "trainer/data/table_format.h"
+#include "trainer/data/task_data.h"
 
 namespace bp::trainer {
 
 enum class HeaderMode : std::uint8_t { automatic, yes, no };
 
+// Whether a file must have the fields that hold the true answers.
+enum class Answers : std::uint8_t {
+  needed,
+  in_some_rows,  // the columns must exist; JSON lines may lack the keys
+  optional,      // the columns need not exist
+};
+
 struct TableQuestion {
   std::string path;
   TextFormat format = TextFormat::automatic;
   HeaderMode header = HeaderMode::automatic;
-  std::string text_column;  // by name, or by number from 1; in JSON lines a key
-  std::string label_column;
+  std::vector<Field> fields;
   char separator = kFindSeparator;  // between fields
   std::string encoding = {};        // see parse_encoding()
-  bool needs_label = true;          // false: the key of the label may be absent in JSON lines
+  Answers answers = Answers::needed;
 };
 
 struct TableLayout {
   TableFormat format = {};
   bool header = false;
-  std::size_t text = 0;  // columns from 0, of a table
-  std::size_t label = 0;
-  JsonKeys keys = {};  // of JSON lines
+  std::vector<std::size_t> columns = {};  // of a table: of each field, from 0, or kNoColumn
+  std::vector<std::string> keys = {};     // of JSON lines: of each field
   std::string encoding = {};
 
-  // Returns "column 2" or "key 'label'".
-  [[nodiscard]] std::string text_name() const;
-  [[nodiscard]] std::string label_name() const;
+  static constexpr std::size_t kNoColumn = static_cast<std::size_t>(-1);
+
+  // Returns where a field is: "column 2" or "key 'label'".
+  [[nodiscard]] std::string name_of(std::size_t field) const;
 };
 
 // Finds the format by find_table_format(), then the header and the columns by the first rows. If a
-// column is asked for by name, the first row is a header. If both are numbers, looks_like_header()
+// column is asked for by name, the first row is a header. If all are numbers, looks_like_header()
 // decides. In JSON lines, one of the first 1000 rows must have the key. Throws InputError: 66 if
 // the file cannot be read; 65 if it is empty, broken or another kind of file; 2 if a column or key
 // does not exist (with the existing ones and the nearest), if two columns have its name, or if
@@ -49,7 +55,9 @@ struct TableLayout {
 [[nodiscard]] TableLayout inspect_table(const TableQuestion& question);
 
 // Returns whether the first of these rows names the columns: it has no empty cell, no number, no
-// name twice and no cell as long as a text, and its label does not occur in the rows below.
-[[nodiscard]] bool looks_like_header(const std::vector<TableRow>& rows, std::size_t label);
+// name twice and no cell as long as a text, and none of the columns `answers` has the same value in
+// the rows below.
+[[nodiscard]] bool looks_like_header(const std::vector<TableRow>& rows,
+                                     const std::vector<std::size_t>& answers);
 
 }  // namespace bp::trainer

@@ -63,14 +63,18 @@ std::vector<ConfigValue> read_options(const std::string& path) {
   }
 }
 
-std::string config_in(const std::vector<std::string>& arguments) {
-  const std::string option = "--config";
-  std::string path;
+std::string typed_value(const std::vector<std::string>& arguments, const std::string& name) {
+  const std::string option = "--" + name;
+  std::string value;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] == option && i + 1 < arguments.size()) path = arguments[i + 1];
-    if (arguments[i].starts_with(option + "=")) path = arguments[i].substr(option.size() + 1);
+    if (arguments[i] == option && i + 1 < arguments.size()) value = arguments[i + 1];
+    if (arguments[i].starts_with(option + "=")) value = arguments[i].substr(option.size() + 1);
   }
-  return expand_home(path);
+  return value;
+}
+
+std::string config_in(const std::vector<std::string>& arguments) {
+  return expand_home(typed_value(arguments, "config"));
 }
 
 }  // namespace bp::trainer

@@ -17,6 +17,10 @@ struct ConfigValue {
 // twice, or has a map or a list in a list as a value.
 [[nodiscard]] std::vector<ConfigValue> read_options(const std::string& path);
 
+// Returns the value of --NAME in these arguments, or "". For options that decide which others
+// there are.
+[[nodiscard]] std::string typed_value(const std::vector<std::string>& arguments,
+                                      const std::string& name);
 // Returns the file that these arguments name with --config, or "".
 [[nodiscard]] std::string config_in(const std::vector<std::string>& arguments);
 

@@ -255,6 +255,18 @@ std::vector<Setting> OptionSet::settings() const {
   return settings;
 }
 
+std::vector<std::string> OptionSet::arguments(const std::vector<Setting>& settings) const {
+  std::vector<std::string> arguments;
+  for (const Entry& entry : entries_) {
+    const auto same = std::ranges::find(settings, key_of(entry.text.name), &Setting::key);
+    if (same == settings.end() || same->value.empty()) continue;
+    if (entry.is_flag && same->value != "true") continue;
+    arguments.push_back("--" + entry.text.name);
+    if (!entry.is_flag) arguments.push_back(same->value);
+  }
+  return arguments;
+}
+
 bool OptionSet::given(const std::string& name) const {
   return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
     return entry.text.name == name && entry.option->count() > 0;

@@ -76,6 +76,8 @@ class OptionSet {
   // Calls `use`, which reads the value of this option. If the value comes from a file, an
   // InputError that `use` throws gets the line of the file. Only after parse().
   void use(const std::string& name, const std::function<void()>& use) const;
+  // Returns arguments that give these options the values that `settings` has for them.
+  [[nodiscard]] std::vector<std::string> arguments(const std::vector<Setting>& settings) const;
   // Returns all options except --help. Only after parse().
   [[nodiscard]] std::vector<Setting> settings() const;
   [[nodiscard]] bool given(const std::string& name) const;

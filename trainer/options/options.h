@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,16 @@
 
 namespace bp::trainer {
 
+class TaskInput;  // trainer/tasks/task_input.h
+
 enum class Action : std::uint8_t { train, prepare, check, evaluate, stop };
 
 struct Options {
   Action action = Action::train;
-  std::string data;            // the text file, or a store made from one
-  bool data_is_store = false;  // `data` is a store, whatever its suffix
+  std::string task_name;            // a task of bert_train
+  std::shared_ptr<TaskInput> task;  // of that name, with its options
+  std::string data;                 // the text file, or a store made from one
+  bool data_is_store = false;       // `data` is a store, whatever its suffix
   PrepareOptions prepare;
   bool stage = false;  // rank 0 sends its store to the hosts that lack it
 

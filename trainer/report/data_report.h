@@ -11,12 +11,4 @@ namespace bp::trainer {
 // Returns lines for a terminal of 80 columns, without the last line feed.
 [[nodiscard]] std::string data_report(const DataFindings& found, const Plan& plan);
 
-// Returns why bert_train would refuse to train on the data, and what helps; both are empty if it
-// would not.
-struct Obstacle {
-  std::string what = {};
-  std::string hint = {};
-};
-[[nodiscard]] Obstacle obstacle_to_training(const DataFindings& found, const Plan& plan);
-
 }  // namespace bp::trainer

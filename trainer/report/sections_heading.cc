@@ -11,10 +11,6 @@
 namespace bp::trainer {
 namespace {
 
-std::string counted(std::int64_t n, const std::string& singular) {
-  return concat(with_commas(n), ' ', singular, n == 1 ? "" : "s");
-}
-
 std::string shown(const Tile& tile) {
   return concat("<div class=\"tile\"><dt>", html(tile.name), "</dt><dd>", html(tile.value),
                 tile.note.empty() ? "" : concat(" <small>", html(tile.note), "</small>"),

@@ -85,6 +85,16 @@ std::string html(std::string_view text) {
   return out;
 }
 
+std::string counted(std::int64_t n, const std::string& singular) {
+  return concat(with_commas(n), ' ', singular, n == 1 ? "" : "s");
+}
+
+std::string percent_text(std::int64_t part, std::int64_t whole) {
+  constexpr double kPercent = 100;
+  const double share = whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+  return fixed(kPercent * share, 1) + " %";
+}
+
 std::string fixed(double value, int digits) {
   char text[400];  // the largest double has 309 digits
   std::snprintf(text, sizeof text, "%.*f", digits, value);

@@ -23,7 +23,9 @@ namespace bp::trainer {
 // characters that HTML forbids by U+FFFD.
 [[nodiscard]] std::string html(std::string_view text);
 
-[[nodiscard]] std::string fixed(double value, int digits);  // as "%.*f"
+[[nodiscard]] std::string counted(std::int64_t n, const std::string& singular);  // "1,204 rows"
+[[nodiscard]] std::string percent_text(std::int64_t part, std::int64_t whole);   // "12.5 %"
+[[nodiscard]] std::string fixed(double value, int digits);                       // as "%.*f"
 [[nodiscard]] std::string brief(double value);  // as "%.4g", but whole numbers in full: 12345
 // Returns "1,204" for 1204.4, "7.4" for 7.36, "0.042" for 0.042.
 [[nodiscard]] std::string rate_text(double per_second);

@@ -58,7 +58,6 @@ class Task {
  public:
   virtual ~Task() = default;
 
-  [[nodiscard]] virtual std::string name() const = 0;  // "classify"
   [[nodiscard]] virtual HeadMaker head() const = 0;
   [[nodiscard]] virtual MainScore main_score() const = 0;
   // The most important numbers of an evaluation, for the report.
@@ -67,8 +66,6 @@ class Task {
   // Throws invalid_argument, without a file's name, if the head's part of a configuration is
   // invalid.
   virtual void check(const BertConfig& config) const = 0;
-  // The answers that a row of a file to score may have; empty: any.
-  [[nodiscard]] virtual std::vector<std::string> answers(const BertConfig& config) const = 0;
   // Completes the configuration of a model that is to be trained on the store. Throws InputError
   // (65) if the store has nothing to learn.
   virtual void configure(BertConfig& config, const SampleStore& store) const = 0;

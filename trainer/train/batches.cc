@@ -70,7 +70,7 @@ class Batches::Impl {
         if (rank != options_.rank) continue;
         std::vector<Sample> samples;
         for (const std::int64_t row : rows) samples.push_back(store_.load(Split::train, row));
-        result.micro_batches.push_back(make_batch(samples, store_.pad_id()));
+        result.micro_batches.push_back(make_batch(samples, store_.schema(), store_.pad_id()));
       }
     }
     return result;

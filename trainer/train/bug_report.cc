@@ -39,6 +39,15 @@ class NotFinite {
   Json list_ = Json::array();
 };
 
+// Returns the task's arrays, each padded and in one list.
+Json arrays_of(const Batch& batch) {
+  Json arrays = Json::array();
+  for (const BatchArray& array : batch.arrays) {
+    arrays.push_back(array.reals.empty() ? Json(array.integers) : Json(array.reals));
+  }
+  return arrays;
+}
+
 // Returns what a rank found in one of its batches.
 Json examine(const Batch& batch, const FailedStep& failed) {
   NotFinite activations;
@@ -50,8 +59,8 @@ Json examine(const Batch& batch, const FailedStep& failed) {
   return {{"loss", std::isfinite(loss) ? Json(loss) : Json(text_of(loss))},
           {"sample_ids", batch.sample_ids},
           {"text_ids", batch.text_ids},
-          {"labels", batch.labels},
           {"lengths", batch.lengths},
+          {"arrays", arrays_of(batch)},
           {"activations", activations.list()}};
 }
 

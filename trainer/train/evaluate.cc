@@ -58,7 +58,7 @@ std::vector<Batch> load_blocks(const SampleStore& store, Split split, const Shar
     for (std::int64_t i = first; i < std::min(share.last, first + kBlock); ++i) {
       samples.push_back(store.load(split, i));
     }
-    blocks.push_back(make_batch(samples, store.pad_id()));
+    blocks.push_back(make_batch(samples, store.schema(), store.pad_id()));
   }
   return blocks;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "tests/support/classify_data.h"
 #include "tests/support/compressed.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
@@ -182,9 +183,8 @@ TEST_F(CompressedInputTest, ContentThatIsNoTableIsNamed) {
 TEST_F(CompressedInputTest, TheFormatIsThatOfTheContentAndOfTheNameWithoutItsLastSuffix) {
   for (const Program& program : kPrograms) {
     const auto format = [&](const std::string& name, const std::string& table) {
-      return inspect_table({.path = scratch_.write(name, program.pack(table)),
-                            .text_column = "text",
-                            .label_column = "label"})
+      return inspect_table(
+                 {.path = scratch_.write(name, program.pack(table)), .fields = text_and_label()})
           .format.name();
     };
     EXPECT_EQ(format("a.tsv.gz", "text\tlabel\n\"x\t1\n"), "tsv");

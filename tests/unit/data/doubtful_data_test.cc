@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/classify_data.h"
 #include "tests/unit/data/prepare_fixture.h"
 #include "trainer/data/kept_rows.h"
 #include "trainer/data/sample_store.h"
@@ -33,12 +34,12 @@ TEST_F(DoubtfulData, LabelsThatDifferByBlanks) {
               Contains("the labels 'neg' and 'neg ' and another pair differ only by blanks "
                        "around them, and are different classes; --trim-labels --rebuild "
                        "makes them one"));
-  EXPECT_EQ(SampleStore::open(apart.store).labels().size(), 5U);
+  EXPECT_EQ(SampleStore::open(apart.store).names().size(), 5U);
 
-  with.label_form.trim = true;
+  with.task = classify({"--trim-labels"});
   expect_refused(with, 2, "blanks around labels is not given there, removed here", "--rebuild");
   with.rebuild = true;
-  EXPECT_THAT(SampleStore::open(run(with).store).labels(), ElementsAre("neg", "pos", "so so"));
+  EXPECT_THAT(SampleStore::open(run(with).store).names(), ElementsAre("neg", "pos", "so so"));
   EXPECT_THAT(messages_, Not(Contains(HasSubstr("blanks"))));
 }
 
@@ -51,15 +52,15 @@ TEST_F(DoubtfulData, NumbersWithDecimalsAsLabels) {
               Contains(HasSubstr(
                   "r.csv has 200 different numbers in 200 rows, and each is a class by itself; "
                   "--round-labels --rebuild rounds them, --label names another column")));
-  with.label_form.round = true;
+  with.task = classify({"--round-labels"});
   with.rebuild = true;
-  EXPECT_THAT(SampleStore::open(run(with).store).labels(), ElementsAre("0", "1", "2", "3", "4"));
+  EXPECT_THAT(SampleStore::open(run(with).store).names(), ElementsAre("0", "1", "2", "3", "4"));
   EXPECT_THAT(messages_, Not(Contains(HasSubstr("different numbers"))));
 }
 
 TEST_F(DoubtfulData, ALabelThatIsNoNumberCannotBeRounded) {
   PrepareOptions with = of("text,label\na,1.5\nb,good\n");
-  with.label_form.round = true;
+  with.task = classify({"--round-labels"});
   expect_refused(with, 65, "row 2 (line 3): label 'good' is not a number", "--round-labels is for");
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "tests/support/classify_data.h"
 #include "tests/support/compressed.h"
 #include "tests/unit/data/prepare_fixture.h"
 #include "trainer/data/open_input.h"
@@ -35,15 +36,14 @@ class EncodingTest : public PrepareTest {
  protected:
   TableQuestion ask(const std::string& content, const std::string& encoding = "auto") {
     return {.path = scratch_.write("a.csv", content),
-            .text_column = "text",
-            .label_column = "label",
+            .fields = text_and_label(),
             .encoding = parse_encoding(encoding)};
   }
   Texts texts(const std::string& content, const std::string& encoding = "auto") {
     const TableQuestion question = ask(content, encoding);
     RowSource rows = open_source(question.path, inspect_table(question));
     Texts texts;
-    while (rows.next()) texts.emplace_back(rows.text());
+    while (rows.next()) texts.emplace_back(rows.fields()[0]);
     return texts;
   }
 };
@@ -150,7 +150,7 @@ TEST_F(EncodingTest, IsPartOfTheFingerprintUnlessItIsFound) {
   PrepareOptions with = options(scratch_.write("a.csv", "text,label\na,1\na,\xE9\n"));
   with.encoding = "iso-8859-1";
   const std::string store = run(with).store;
-  EXPECT_EQ(SampleStore::open(store).labels(), (Texts{"1", "\u00e9"}));
+  EXPECT_EQ(SampleStore::open(store).names(), (Texts{"1", "\u00e9"}));
   EXPECT_TRUE(run(with).reused);
   with.encoding = "koi8-r";
   expect_refused(with, 2, "label in column 2, encoding iso-8859-1 there, ", "--rebuild");

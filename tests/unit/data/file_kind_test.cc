@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "bp/error.h"
+#include "tests/support/classify_data.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
 #include "trainer/data/hash.h"
@@ -23,8 +24,8 @@ class FileKind : public testing::Test {
                       const std::string& text,
                       const std::string& hint) {
     for (const char* name : {"data.csv", "data.tsv", "data"}) {
-      const TableQuestion question{
-          .path = scratch_.write(name, content), .text_column = "text", .label_column = "label"};
+      const TableQuestion question{.path = scratch_.write(name, content),
+                                   .fields = text_and_label()};
       expect_input_error(65, concat(name, " is ", text), hint,
                          [&] { (void)inspect_table(question); });
     }
@@ -92,17 +93,17 @@ TEST_F(FileKind, WhatADownloadLeftInsteadOfTheFileIsNamed) {
 TEST_F(FileKind, ABinaryFileOfAnUnknownKindIsNotCalledBadUtf8) {
   const std::string unknown = "\x01\x02\xFE\0\0\0\x90 text,label"s;
   const auto ask = [&](const std::string& content) {
-    return TableQuestion{
-        .path = scratch_.write("a.csv", content), .text_column = "text", .label_column = "label"};
+    return TableQuestion{.path = scratch_.write("a.csv", content), .fields = text_and_label()};
   };
   expect_input_error(65, "a.csv is a binary file of an unknown kind, not a text file", "as a CSV",
                      [&] { (void)inspect_table(ask(unknown)); });
-  EXPECT_EQ(inspect_table(ask("text,label\ncaf\xE9,1\n")).text, 0U)
+  EXPECT_EQ(inspect_table(ask("text,label\ncaf\xE9,1\n")).columns[0], 0U)
       << "text of another encoding has no zero byte";
-  EXPECT_EQ(inspect_table(ask("text,label\na\0b,1\n"s)).text, 0U) << "a zero byte is valid UTF-8";
+  EXPECT_EQ(inspect_table(ask("text,label\na\0b,1\n"s)).columns[0], 0U)
+      << "a zero byte is valid UTF-8";
   // A character lies across the end of the bytes that are looked at.
   const std::string cut = "text,label\n\0"s + std::string((1U << 14U) - 13, 'x') + "\u20ac,1\n";
-  EXPECT_EQ(inspect_table(ask(cut)).text, 0U);
+  EXPECT_EQ(inspect_table(ask(cut)).columns[0], 0U);
 }
 
 TEST_F(FileKind, AJsonArrayIsNamed) {
@@ -111,9 +112,8 @@ TEST_F(FileKind, AJsonArrayIsNamed) {
     expect_refused(array, "a JSON array, not JSON lines", "jq -c '.[]' OLD > NEW");
   }
   const TableQuestion braces{.path = scratch_.write("a.csv", "text,label\n{\"a\": 1},x\n{b},y\n"),
-                             .text_column = "text",
-                             .label_column = "label"};
-  EXPECT_EQ(inspect_table(braces).text, 0U) << "a brace after the first line is text";
+                             .fields = text_and_label()};
+  EXPECT_EQ(inspect_table(braces).columns[0], 0U) << "a brace after the first line is text";
 }
 
 TEST_F(FileKind, Utf16WithoutAByteOrderMarkIsNamed) {
@@ -136,7 +136,7 @@ TEST_F(FileKind, Utf32IsNamed) {
 TEST_F(FileKind, APipeIsRefusedAtOnce) {
   const std::string pipe = scratch_.path("pipe.csv");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  const TableQuestion question{.path = pipe, .text_column = "text", .label_column = "label"};
+  const TableQuestion question{.path = pipe, .fields = text_and_label()};
   expect_input_error(66, "pipe.csv: it is a pipe, not a regular file",
                      "a pipe must be written to a file first",
                      [&] { (void)inspect_table(question); });

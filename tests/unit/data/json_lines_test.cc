@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "tests/support/classify_data.h"
 #include "tests/support/compressed.h"
 #include "tests/unit/data/prepare_fixture.h"
 #include "trainer/data/row_source.h"
@@ -19,23 +20,26 @@ using namespace std::string_literals;
 using testing::ElementsAre;
 using testing::Pair;
 
+struct Keys {
+  std::string text = "text";
+  std::string label = "label";
+};
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
 class JsonLines : public PrepareTest {
  protected:
-  TableQuestion ask(const std::string& content, const JsonKeys& keys = {"text", "label"}) {
+  TableQuestion ask(const std::string& content, const Keys& keys = {"text", "label"}) {
     return {.path = scratch_.write("a.jsonl", content),
-            .text_column = keys.text,
-            .label_column = keys.label};
+            .fields = text_and_label(keys.text, keys.label)};
   }
-  Rows rows(const std::string& content, const JsonKeys& keys = {"text", "label"}) {
+  Rows rows(const std::string& content, const Keys& keys = {"text", "label"}) {
     const TableQuestion question = ask(content, keys);
     const TableLayout layout = inspect_table(question);
     EXPECT_EQ(layout.format.name(), "jsonl");
     RowSource source = open_source(question.path, layout);
     Rows rows;
     while (source.next()) {
-      rows.emplace_back(source.text(), source.label());
+      rows.emplace_back(source.fields()[0], source.fields()[1]);
       EXPECT_EQ(source.number(), static_cast<std::int64_t>(rows.size()));
     }
     return rows;
@@ -44,7 +48,7 @@ class JsonLines : public PrepareTest {
   void expect_refused_row(const std::string& row,
                           const std::string& text,
                           const std::string& hint,
-                          const JsonKeys& keys = {"text", "label"}) {
+                          const Keys& keys = {"text", "label"}) {
     const std::string good = "{\"text\": \"a\", \"label\": 1, \"a\": {\"b\": 2, \"c\": {}}}\n";
     expect_input_error(65, "a.jsonl, row 2 (line 2): " + text, hint,
                        [&] { (void)rows(good + row + "\n", keys); });
@@ -83,7 +87,7 @@ TEST_F(JsonLines, BlankLinesLineEndsAndAByteOrderMarkDoNotMatter) {
 }
 
 TEST_F(JsonLines, ADotNamesANestedKeyUnlessAKeyHasThatName) {
-  const JsonKeys keys{"review.body", "stars.n.x"};
+  const Keys keys{"review.body", "stars.n.x"};
   EXPECT_THAT(rows(R"({"review": {"title": {"body": "no"}, "body": "a"}, "stars": {"n": {"x": 1}}}
 {"stars": {"n": {"x": 2}, "x": 9}, "review.body": "b", "review": {"body": "no"}}
 {"review": {"body": "no"}, "stars": {"m": 1}, "review.body": "c"}
@@ -201,10 +205,8 @@ TEST_F(JsonLines, AHalfDownloadedFileIsNoticed) {
 
 TEST_F(JsonLines, AreFoundByTheirFirstBytesOrTheirName) {
   const auto format = [&](const std::string& name, const std::string& content, TextFormat asked) {
-    return inspect_table({.path = scratch_.write(name, content),
-                          .format = asked,
-                          .text_column = "text",
-                          .label_column = "label"})
+    return inspect_table(
+               {.path = scratch_.write(name, content), .format = asked, .fields = text_and_label()})
         .format.text;
   };
   const std::string row = "{\"text\": \"a\", \"label\": 1}\n";
@@ -229,7 +231,7 @@ TEST_F(JsonLines, AreFoundByTheirFirstBytesOrTheirName) {
 
 TEST_F(JsonLines, AKeyThatNoRowHasIsRefusedWithTheNearest) {
   const std::string content = "{\"id\": 1, \"review\": {\"body\": \"a\"}, \"stars\": 1}\n";
-  const auto inspect = [&](const JsonKeys& keys) {
+  const auto inspect = [&](const Keys& keys) {
     return [&, keys] { (void)inspect_table(ask(content, keys)); };
   };
   expect_input_error(2, "a.jsonl has no key 'text': its first row has id, review.body, stars",
@@ -249,11 +251,11 @@ TEST_F(JsonLines, AKeyThatNoRowHasIsRefusedWithTheNearest) {
   });
   TableQuestion late =
       ask("{\"text\": \"a\"}\n{\"label\": null}\n{\"text\": \"b\", \"label\": 1}\n");
-  EXPECT_EQ(inspect_table(late).keys.label, "label");
+  EXPECT_EQ(inspect_table(late).keys[1], "label");
   late.path = scratch_.write("b.jsonl", "{\"text\": \"a\"}\n");
   expect_input_error(2, "has no key 'label'", "", [&] { (void)inspect_table(late); });
-  late.needs_label = false;
-  EXPECT_EQ(inspect_table(late).label_name(), "key 'label'");
+  late.answers = Answers::in_some_rows;
+  EXPECT_EQ(inspect_table(late).name_of(1), "key 'label'");
 }
 
 TEST_F(JsonLines, GiveTheSameStoreAsATable) {
@@ -268,9 +270,9 @@ TEST_F(JsonLines, GiveTheSameStoreAsATable) {
   EXPECT_EQ(store, scratch_.path("lines.sqlite"));
   EXPECT_EQ(SampleStore::open(store).identity(), identity);
   EXPECT_TRUE(run(with).reused);
-  with.label_column = "other.label";
+  with.task = classify({"--label", "other.label"});
   expect_refused(with, 2, "has no key 'other.label'", "name the keys with --text");
-  with.label_column = "label";
+  with.task = classify({"--label", "label"});
   with.format = TextFormat::jsonl;
   EXPECT_TRUE(run(with).reused) << "the format was found before";
 }
@@ -282,7 +284,7 @@ TEST_F(JsonLines, OnlyATestFileMayLackLabels) {
   with.test_source = scratch_.write("test.jsonl", "{\"text\": \"c\"}\n{\"text\": \"d\"}\n");
   const SampleStore store = SampleStore::open(run(with).store);
   EXPECT_EQ(store.size(Split::test), 2);
-  EXPECT_EQ(store.load(Split::test, 0).label, -1);
+  EXPECT_EQ(label_of(store.load(Split::test, 0)), -1);
   with.store = scratch_.path("other.sqlite");
   with.dev_source = scratch_.write("dev.jsonl", train + "{\"text\": \"c\", \"label\": null}\n");
   expect_refused(with, 65, "dev.jsonl, row 3 (line 3): has no label",

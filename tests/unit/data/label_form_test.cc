@@ -1,15 +1,17 @@
-#include "trainer/data/label_form.h"
+#include "trainer/tasks/classify/label_form.h"
 
 #include <gtest/gtest.h>
+
+#include "trainer/data/numbers.h"
 
 namespace bp::trainer {
 namespace {
 
 TEST(LabelForm, TrimsBlanksOfEveryKind) {
-  EXPECT_EQ(trimmed_label(" \t pos\xC2\xA0\r\n"), "pos");
-  EXPECT_EQ(trimmed_label("so so"), "so so");
-  EXPECT_EQ(trimmed_label("\xC2\xA0 "), "");
-  EXPECT_EQ(trimmed_label("caf\xC3\xA0"), "caf\xC3\xA0") << "the byte A0 is a blank only after C2";
+  EXPECT_EQ(without_blanks(" \t pos\xC2\xA0\r\n"), "pos");
+  EXPECT_EQ(without_blanks("so so"), "so so");
+  EXPECT_EQ(without_blanks("\xC2\xA0 "), "");
+  EXPECT_EQ(without_blanks("caf\xC3\xA0"), "caf\xC3\xA0") << "the byte A0 is a blank only after C2";
   EXPECT_EQ(formed_label(" pos ", {}), " pos ");
   EXPECT_EQ(formed_label(" pos ", {.trim = true}), "pos");
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "tests/support/classify_data.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
 #include "trainer/data/prepare.h"
@@ -33,6 +34,7 @@ class PrepareTest : public testing::Test {
 
   PrepareOptions options(const std::string& source) {
     PrepareOptions options;
+    options.task = classify();
     options.source = source;
     options.vocabulary = scratch_.write("vocab.txt", kPrepareVocabulary);
     return options;

@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/classify_data.h"
 #include "tests/unit/data/prepare_fixture.h"
 #include "trainer/data/sample_store.h"
+#include "trainer/tasks/classify/class_config.h"
 
 namespace bp::trainer {
 namespace {
@@ -14,7 +16,12 @@ class PrepareScored : public PrepareTest {
  protected:
   PrepareOptions scored(const std::string& rows) {
     PrepareOptions with = options(scratch_.write("r.csv", "text,label\n" + rows));
-    with.labels = {"good", "fair", "bad"};
+    const auto task = classify();
+    BertConfig model;
+    model.head = head_of({.labels = {"good", "fair", "bad"}});
+    task->score_by(model);
+    with.task = task;
+    with.scored = true;
     with.store = scratch_.path("s.sqlite");
     return with;
   }
@@ -24,10 +31,10 @@ TEST_F(PrepareScored, AllRowsAreInOneSplitWithTheModelsLabels) {
   const SampleStore store = SampleStore::open(run(scored("a,bad\nb,good\nc,\n")).store);
   EXPECT_EQ(store.size(Split::train) + store.size(Split::dev), 0);
   ASSERT_EQ(store.size(Split::test), 3);
-  EXPECT_THAT(store.labels(), ElementsAre("good", "fair", "bad"));
-  EXPECT_EQ(store.load(Split::test, 0).label, 2);
-  EXPECT_EQ(store.load(Split::test, 1).label, 0);
-  EXPECT_EQ(store.load(Split::test, 2).label, -1);
+  EXPECT_THAT(store.names(), ElementsAre("good", "fair", "bad"));
+  EXPECT_EQ(label_of(store.load(Split::test, 0)), 2);
+  EXPECT_EQ(label_of(store.load(Split::test, 1)), 0);
+  EXPECT_EQ(label_of(store.load(Split::test, 2)), -1);
 }
 
 TEST_F(PrepareScored, ALabelThatTheModelLacksIsNamedWithItsRow) {

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "tests/support/classify_data.h"
 #include "tests/support/compressed.h"
 #include "tests/unit/data/prepare_fixture.h"
 #include "trainer/data/plan.h"
@@ -46,10 +47,10 @@ TEST_F(PrepareTest, MakesAStoreBesideTheSource) {
   EXPECT_EQ(store.size(Split::train), 8);
   EXPECT_EQ(store.size(Split::dev), 1);
   EXPECT_EQ(store.size(Split::test), 1);
-  EXPECT_THAT(store.labels(), ElementsAre("bad", "good"));
+  EXPECT_THAT(store.names(), ElementsAre("bad", "good"));
   const Sample sample = store.load(Split::train, 0);
   EXPECT_THAT(sample.token_ids, ElementsAre(2, 4, 5, 6, 3));
-  EXPECT_EQ(sample.label, sample.text_id % 2 == 1 ? 1 : 0);
+  EXPECT_EQ(label_of(sample), sample.text_id % 2 == 1 ? 1 : 0);
   EXPECT_EQ(store.text(sample.text_id, Split::train), "a b c");
   EXPECT_THAT(scratch_.names(), ElementsAre("reviews.v2.csv", "reviews.v2.sqlite", "vocab.txt"));
 }
@@ -107,7 +108,7 @@ TEST_F(PrepareTest, FoldsLongTextsOrCutsThem) {
     const Sample sample = folded.load(Split::train, i);
     EXPECT_EQ(sample.sample_id, i + 1);
     EXPECT_EQ(sample.text_id, i < 3 ? 1 : 2);
-    EXPECT_EQ(sample.label, i < 3 ? 1 : 0);
+    EXPECT_EQ(label_of(sample), i < 3 ? 1 : 0);
   }
   with.long_text = LongText::truncate;
   with.rebuild = true;
@@ -118,19 +119,18 @@ TEST_F(PrepareTest, FoldsLongTextsOrCutsThem) {
 
 TEST_F(PrepareTest, TakesDevAndTestFromFilesAndNumbersLabelsByValue) {
   PrepareOptions with = options(scratch_.write("train", "a\t10\nb\t9\nc\t10\n"));
-  with.text_column = "1";
-  with.label_column = "2";
+  with.task = classify({"--text", "1", "--label", "2"});
   with.dev_source = scratch_.write("dev", "a\t9\n");
   with.test_source = scratch_.write("test", "d\t10\nb\t\n");
   const SampleStore store = SampleStore::open(run(with).store);
-  EXPECT_THAT(store.labels(), ElementsAre("9", "10"));
+  EXPECT_THAT(store.names(), ElementsAre("9", "10"));
   EXPECT_EQ(store.size(Split::train), 3);
   EXPECT_EQ(store.size(Split::dev), 1);
   ASSERT_EQ(store.size(Split::test), 2);
-  EXPECT_EQ(store.load(Split::dev, 0).label, 0);
+  EXPECT_EQ(label_of(store.load(Split::dev, 0)), 0);
   EXPECT_EQ(store.load(Split::dev, 0).text_id, 1);
-  EXPECT_EQ(store.load(Split::test, 0).label, 1);
-  EXPECT_EQ(store.load(Split::test, 1).label, -1) << "a test file may leave labels empty";
+  EXPECT_EQ(label_of(store.load(Split::test, 0)), 1);
+  EXPECT_EQ(label_of(store.load(Split::test, 1)), -1) << "a test file may leave labels empty";
   EXPECT_EQ(store.text(1, Split::test), "d");
 }
 

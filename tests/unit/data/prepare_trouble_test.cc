@@ -125,7 +125,9 @@ TEST_F(PrepareTrouble, StartsOverWithOtherOptionsOrDamageAndSaysSo) {
   const std::string part = scratch_.path("r.sqlite.part-0123456789abcdef");
   const auto leave_half = [&] {
     ASSERT_EQ(in_child([&] {
-                StoreWriter writer(part, {.labels = {"0", "1", "2"},
+                StoreWriter writer(part, {.task = "classify",
+                                          .schema = label_schema(),
+                                          .names = {"0", "1", "2"},
                                           .vocabulary = {"[PAD]", "[UNK]", "[CLS]", "[SEP]"},
                                           .max_length = 64,
                                           .fingerprint = {{"max length", "64"}},

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/classify_data.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
 
@@ -22,12 +23,11 @@ class RowSourceTest : public testing::Test {
  protected:
   RowSource open(const std::string& name, const std::string& content) {
     const std::string path = scratch_.write(name, content);
-    return open_source(
-        path, inspect_table({.path = path, .text_column = "text", .label_column = "label"}));
+    return open_source(path, inspect_table({.path = path, .fields = text_and_label()}));
   }
   static std::vector<std::pair<std::string, std::string>> all(RowSource rows) {
     std::vector<std::pair<std::string, std::string>> result;
-    while (rows.next()) result.emplace_back(rows.text(), rows.label());
+    while (rows.next()) result.emplace_back(rows.fields()[0], rows.fields()[1]);
     return result;
   }
   Scratch scratch_;
@@ -54,7 +54,7 @@ TEST_F(RowSourceTest, CountsRowsWithoutTheHeaderAndNamesTheirPlace) {
 
 TEST_F(RowSourceTest, WithoutAHeaderTheFirstRecordIsARow) {
   const std::string path = scratch_.write("a.csv", "fine,5\nbad,1\n");
-  const TableLayout layout = inspect_table({.path = path, .text_column = "1", .label_column = "2"});
+  const TableLayout layout = inspect_table({.path = path, .fields = text_and_label("1", "2")});
   EXPECT_THAT(all(open_source(path, layout)), ElementsAre(Pair("fine", "5"), Pair("bad", "1")));
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "tests/support/classify_data.h"
 #include "tests/support/scratch.h"
 #include "trainer/data/prepare.h"
 #include "trainer/data/sample_store.h"
@@ -23,7 +24,7 @@ class SampleSetTest : public testing::Test {
   SampleStore prepare_reviews() {
     PrepareOptions options;
     options.source = kReviews;
-    options.text_column = "review";
+    options.task = classify({"--text", "review"});
     options.store = scratch_.path("reviews.sqlite");
     return SampleStore::open(prepare(options, [](const std::string&) {}).store);
   }
@@ -37,15 +38,15 @@ class NaiveBayes {
   explicit NaiveBayes(std::size_t tokens) : tokens_(tokens) {}
 
   void learn(const Sample& sample) {
-    ++texts_[sample.label];
+    ++texts_[label_of(sample)];
     for (const std::int32_t id : sample.token_ids) {
-      ++counts_[{sample.label, id}];
-      ++totals_[sample.label];
+      ++counts_[{label_of(sample), id}];
+      ++totals_[label_of(sample)];
     }
   }
 
-  [[nodiscard]] int guess(const Sample& sample) const {
-    int best = -1;
+  [[nodiscard]] std::int64_t guess(const Sample& sample) const {
+    std::int64_t best = -1;
     double highest = 0;
     for (const auto& [label, texts] : texts_) {
       double score = std::log(texts);
@@ -64,9 +65,9 @@ class NaiveBayes {
 
  private:
   std::size_t tokens_;
-  std::map<int, double> texts_;
-  std::map<int, double> totals_;
-  std::map<std::pair<int, std::int32_t>, double> counts_;
+  std::map<std::int64_t, double> texts_;
+  std::map<std::int64_t, double> totals_;
+  std::map<std::pair<std::int64_t, std::int32_t>, double> counts_;
 };
 
 TEST_F(SampleSetTest, CountingWordsIsNotEnough) {
@@ -79,7 +80,7 @@ TEST_F(SampleSetTest, CountingWordsIsNotEnough) {
   const std::int64_t size = store.size(Split::test);
   for (std::int64_t i = 0; i < size; ++i) {
     const Sample sample = store.load(Split::test, i);
-    right += model.guess(sample) == sample.label ? 1 : 0;
+    right += model.guess(sample) == label_of(sample) ? 1 : 0;
   }
   const double accuracy = static_cast<double>(right) / static_cast<double>(size);
   EXPECT_LT(accuracy, 0.80);
@@ -88,15 +89,15 @@ TEST_F(SampleSetTest, CountingWordsIsNotEnough) {
 
 TEST_F(SampleSetTest, IsBalancedAndHasEachTextOnce) {
   const SampleStore store = prepare_reviews();
-  EXPECT_THAT(store.labels(), testing::ElementsAre("bad", "good"));
-  std::map<int, int> classes;
+  EXPECT_THAT(store.names(), testing::ElementsAre("bad", "good"));
+  std::map<std::int64_t, int> classes;
   std::set<std::string> texts;
   std::int64_t samples = 0;
   for (const Split split : {Split::train, Split::dev, Split::test}) {
     samples += store.size(split);
     for (std::int64_t i = 0; i < store.size(split); ++i) {
       const Sample sample = store.load(split, i);
-      ++classes[sample.label];
+      ++classes[label_of(sample)];
       texts.insert(store.text(sample.text_id, split));
     }
   }

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "bp/error.h"
+#include "tests/support/classify_data.h"
 #include "tests/support/scratch.h"
 #include "trainer/data/sample_store.h"
 #include "trainer/data/store_error.h"
@@ -21,7 +22,9 @@ using testing::ThrowsMessage;
 using Ids = std::vector<std::int32_t>;
 
 StoreSettings settings() {
-  return {.labels = {"bad", "good"},
+  return {.task = "classify",
+          .schema = label_schema(),
+          .names = {"bad", "good"},
           .vocabulary = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "fine"},
           .lower_case = false,
           .max_length = 16,
@@ -32,11 +35,11 @@ StoreSettings settings() {
 void write_store(const std::string& path, const Ids& last, const StoreSettings& with = settings()) {
   StoreWriter writer(path, with);
   writer.add_text(Split::train, 1, "fine");
-  writer.add_sample(Split::train, 1, 1, Ids{2, 4, 3});
+  add_labelled(writer, Split::train, 1, 1, Ids{2, 4, 3});
   writer.add_text(Split::test, 2, "so, \"so\"\n");
-  writer.add_sample(Split::test, 2, -1, Ids{2, 1, 1, 3});
+  add_labelled(writer, Split::test, 2, -1, Ids{2, 1, 1, 3});
   writer.add_text(Split::train, 3, "");
-  writer.add_sample(Split::train, 3, 0, last);
+  add_labelled(writer, Split::train, 3, 0, last);
   writer.finish();
 }
 
@@ -63,15 +66,15 @@ TEST(Store, ReturnsWhatWasWritten) {
   const Sample second = store.load(Split::train, 1);
   EXPECT_EQ(second.sample_id, 3);
   EXPECT_EQ(second.text_id, 3);
-  EXPECT_EQ(second.label, 0);
+  EXPECT_EQ(label_of(second), 0);
   EXPECT_EQ(second.token_ids, (Ids{2, 3}));
   EXPECT_EQ(store.load(Split::train, 0).token_ids, (Ids{2, 4, 3}));
-  EXPECT_EQ(store.load(Split::test, 0).label, -1);
+  EXPECT_EQ(label_of(store.load(Split::test, 0)), -1);
   EXPECT_THAT(store.lengths(Split::train), ElementsAre(3, 2));
   EXPECT_EQ(store.text(2, Split::test), "so, \"so\"\n");
   EXPECT_THROW((void)store.text(2, Split::train), StoreError);
   EXPECT_NO_THROW(store.verify());
-  EXPECT_EQ(store.labels(), settings().labels);
+  EXPECT_EQ(store.names(), settings().names);
   EXPECT_EQ(store.vocabulary(), settings().vocabulary);
   EXPECT_EQ(store.fingerprint(), settings().fingerprint);
   EXPECT_FALSE(store.lower_case());
@@ -94,7 +97,7 @@ TEST(Store, IdentityDependsOnTheContent) {
   EXPECT_EQ(identity_with({2, 3}, settings()), first);
   EXPECT_NE(identity_with({2, 4, 3}, settings()), first);
   StoreSettings other = settings();
-  other.labels[0] = "worse";
+  other.names[0] = "worse";
   EXPECT_NE(identity_with({2, 3}, other), first);
   other = settings();
   other.vocabulary.emplace_back("more");
@@ -105,7 +108,7 @@ TEST(Store, AnUnfinishedOneIsRemoved) {
   const Scratch scratch;
   {
     StoreWriter writer(scratch.path("s"), settings());
-    writer.add_sample(Split::train, 1, 0, Ids{2, 3});
+    add_labelled(writer, Split::train, 1, 0, Ids{2, 3});
   }
   EXPECT_THAT(scratch.names(), testing::IsEmpty());
 }
@@ -122,7 +125,7 @@ TEST(Store, SaysWhyAFileIsNoStore) {
   std::string bytes = read_file(scratch.path("s"));
   bytes[63] = 9;  // the last byte of user_version
   EXPECT_THAT(error_of(scratch.write("later", bytes), Kind::replaceable),
-              HasSubstr("later is of version 9, this program reads 2"));
+              HasSubstr("later is of version 9, this program reads 2 and 3"));
   bytes[63] = 0;
   EXPECT_THAT(error_of(scratch.write("half", bytes), Kind::replaceable),
               HasSubstr("half is unfinished"));
@@ -231,7 +234,7 @@ TEST(Store, TruncationWhileItIsReadIsAnError) {
     StoreWriter writer(path, settings());
     for (int i = 1; i <= kTexts; ++i) {
       writer.add_text(Split::train, i, std::string(1000, 'x'));
-      writer.add_sample(Split::train, i, 1, Ids{2, 4, 3});
+      add_labelled(writer, Split::train, i, 1, Ids{2, 4, 3});
     }
     writer.finish();
   }
@@ -251,7 +254,7 @@ void add_texts(StoreWriter& writer, int end) {
     const Split split = i % 5 == 0 ? Split::dev : Split::train;
     writer.add_text(split, i + 1, "fine");
     for (int fold = 0; fold <= i % 3; ++fold) {
-      writer.add_sample(split, i + 1, i % 2, Ids{2, fold + 1, 3});
+      add_labelled(writer, split, i + 1, i % 2, Ids{2, fold + 1, 3});
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "tests/support/classify_data.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
 #include "trainer/data/numbers.h"
@@ -17,7 +18,7 @@ class TableTest : public testing::Test {
                     std::string_view content,
                     const std::string& text = "1",
                     const std::string& label = "2") {
-    return {.path = scratch_.write(name, content), .text_column = text, .label_column = label};
+    return {.path = scratch_.write(name, content), .fields = text_and_label(text, label)};
   }
   Scratch scratch_;
 };
@@ -36,11 +37,11 @@ TEST_F(TableTest, FindsColumnsByNameOrNumber) {
   const std::string_view content = "id,review,stars\n1,fine,5\n2,bad,1\n";
   const TableLayout by_name = inspect_table(ask("a.csv", content, "review", "stars"));
   EXPECT_TRUE(by_name.header);
-  EXPECT_EQ(by_name.text, 1U);
-  EXPECT_EQ(by_name.label, 2U);
+  EXPECT_EQ(by_name.columns[0], 1U);
+  EXPECT_EQ(by_name.columns[1], 2U);
   const TableLayout mixed = inspect_table(ask("a.csv", content, "2", "stars"));
   EXPECT_TRUE(mixed.header);
-  EXPECT_EQ(mixed.text, 1U);
+  EXPECT_EQ(mixed.columns[0], 1U);
 }
 
 TEST_F(TableTest, DetectsAHeaderIfColumnsAreNumbers) {
@@ -114,7 +115,7 @@ TEST_F(TableTest, AFirstLineOrAnOptionNamesTheSeparator) {
   given.separator = ':';
   EXPECT_EQ(inspect_table(given).format.separator, ':');
   given.path = scratch_.write("a.txt", "text:label\na\tb:1\n");
-  given.label_column = "label";
+  given.fields = text_and_label();
   EXPECT_EQ(inspect_table(given).format.text, TextFormat::csv)
       << "with --separator, a tab in a text separates nothing";
 }
@@ -139,11 +140,12 @@ TEST_F(TableTest, TwoColumnsOfTheSameNameAreRefusedAndTheHintWorks) {
   expect_input_error(2, "a.csv has two columns named 'text', 1 and 3",
                      "and say that there is a header: --text 1 --header yes",
                      [&] { (void)inspect_table(question); });
-  question.text_column = "1";
+  question.fields = text_and_label("1");
   question.header = HeaderMode::yes;
-  EXPECT_EQ(inspect_table(question).text, 0U);
+  EXPECT_EQ(inspect_table(question).columns[0], 0U);
   EXPECT_TRUE(inspect_table(question).header);
-  EXPECT_EQ(inspect_table(ask("a.csv", "x,text,label,x\na,b,1,c\n", "text", "label")).text, 1U)
+  EXPECT_EQ(inspect_table(ask("a.csv", "x,text,label,x\na,b,1,c\n", "text", "label")).columns[0],
+            1U)
       << "columns that are not used may have the same name";
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/deadline.h"
 #include "base/text.h"
+#include "tests/support/classify_data.h"
 #include "tests/support/files/file_record.h"
 #include "tests/support/files/power_cut.h"
 #include "trainer/data/prepare.h"
@@ -42,6 +43,7 @@ class StoreDurability : public testing::Test {
 
   void make(const std::string& store, int max_length, bool rebuild = false) const {
     PrepareOptions options;
+    options.task = classify();
     options.source = sources_.path("rows.csv");
     options.vocabulary = sources_.path("vocab.txt");
     options.store = store;

@@ -42,7 +42,7 @@ inline Batch golden_batch(const std::map<std::string, at::Tensor>& expected) {
   batch.length = 11;
   batch.token_ids = vector_of<std::int64_t>(expected.at("ids"));
   batch.lengths = vector_of<std::int32_t>(expected.at("lengths"));
-  batch.labels = vector_of<std::int64_t>(expected.at("labels"));
+  batch.arrays = {{.integers = vector_of<std::int64_t>(expected.at("labels"))}};
   batch.sample_ids = {100, 101, 102, 103};
   if (expected.contains("types")) {
     batch.token_types = vector_of<std::int64_t>(expected.at("types"));

@@ -42,7 +42,7 @@ TEST(MiniLm, ComputesTheNumbersOfTransformers) {
   batch.length = 4;
   batch.token_ids = {101, 7592, 2088, 102};
   batch.lengths = {4};
-  batch.labels = {0};
+  batch.arrays = {{.integers = {0}}};
   batch.sample_ids = {1};
   const at::Tensor hidden = model.hidden_states(batch);
   expect_begins(hidden, {0.176445F, 0.039366F, 0.077902F, 0.258541F, -0.158426F, -0.37371F,

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "tests/support/classify_data.h"
 #include "tests/support/scratch.h"
 #include "tests/unit/data/full_disk.h"
 #include "tests/unit/data/input_refusal.h"
@@ -25,6 +26,7 @@ class DataReport : public testing::Test {
  protected:
   [[nodiscard]] Plan plan_of(const std::string& train, const std::string& test = "") {
     PrepareOptions options;
+    options.task = classify();
     options.source = scratch_.write("a.csv", "text,label\n" + train);
     if (!test.empty()) options.test_source = scratch_.write("t.csv", "text,label\n" + test);
     options.vocabulary = scratch_.write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\nc\n");
@@ -45,12 +47,18 @@ TEST_F(DataReport, CountsWhatTheFilesHold) {
   EXPECT_EQ(found.files[0].rows, 5);
   EXPECT_EQ(found.files[0].empty.count, 1);
   EXPECT_EQ(found.files[0].empty.first, scratch_.path("a.csv") + ", row 3 (line 4)");
-  EXPECT_EQ(found.files[0].unlabelled.count, 1);
-  EXPECT_EQ(found.files[0].unlabelled.first, scratch_.path("a.csv") + ", row 5 (line 6)");
+  EXPECT_THAT(found.files[0].task,
+              ElementsAre(Pair("  without a label", concat("1, the first: ", scratch_.path("a.csv"),
+                                                           ", row 5 (line 6)"))));
   EXPECT_EQ(found.files[1].rows, 3);
-  EXPECT_EQ(found.files[1].unlabelled.count, 1);
-  EXPECT_EQ(found.files[1].unknown.first, scratch_.path("t.csv") + ", row 3 (line 4)");
-  EXPECT_THAT(found.labels, ElementsAre(Pair("no", 2), Pair("yes", 2)));
+  EXPECT_THAT(
+      found.files[1].task,
+      ElementsAre(Pair("  without a label",
+                       concat("1, the first: ", scratch_.path("t.csv"), ", row 2 (line 3)")),
+                  Pair("  with another label",
+                       concat("1, the first: ", scratch_.path("t.csv"), ", row 3 (line 4)"))));
+  EXPECT_THAT(found.task, ElementsAre(Pair("labels", "2"), Pair("  no", "2 rows, 50.0 %"),
+                                      Pair("  yes", "2 rows, 50.0 %")));
   EXPECT_THAT(found.lengths, ElementsAre(Pair(0, 1), Pair(1, 3), Pair(2, 3), Pair(4, 1)));
   EXPECT_EQ(found.tokens, 13);
   EXPECT_EQ(found.unknown_tokens, 1);
@@ -103,7 +111,7 @@ TEST_F(DataReport, ShowsTheMostFrequentOfManyLabels) {
 TEST_F(DataReport, NamesWhatWouldKeepFromTraining) {
   const auto obstacle = [&](const std::string& train, const std::string& test = "") {
     const Plan plan = plan_of(train, test);
-    return obstacle_to_training(check(plan), plan).what;
+    return check(plan).obstacle.what;
   };
   EXPECT_EQ(obstacle("a,yes\nb,no\n", "a,yes\nb,\n"), "");
   EXPECT_EQ(obstacle("a,yes\nb,\nc,no\nc,\n"),
@@ -141,6 +149,7 @@ TEST_F(DataReport, NamesTMPDIRIfItsDiskIsFull) {
 // A vocabulary is trained as prepare() trains it.
 TEST_F(DataReport, NeedsNoVocabulary) {
   PrepareOptions options;
+  options.task = classify();
   options.source = scratch_.write("a.csv", "text,label\nred red red,a\nblue blue,b\nred,a\n");
   options.split = {1, 0, 0};
   const DataFindings found = check(make_plan(options));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "tests/support/classify_data.h"
 #include "tests/support/scratch.h"
 #include "trainer/data/store_error.h"
 #include "trainer/data/store_writer.h"
@@ -27,7 +28,9 @@ class BatchesTest : public testing::Test {
  protected:
   void SetUp() override {
     StoreSettings settings;
-    settings.labels = {"bad", "good"};
+    settings.task = "classify";
+    settings.schema = label_schema();
+    settings.names = {"bad", "good"};
     settings.vocabulary = {"[PAD]", "[UNK]", "[CLS]", "[SEP]"};
     settings.vocabulary.resize(kRows, "word");
     settings.max_length = 16;
@@ -38,7 +41,7 @@ class BatchesTest : public testing::Test {
       std::vector<std::int32_t> tokens(static_cast<std::size_t>(row % 5 + 2), 4);
       tokens[1] = row;
       writer.add_text(Split::train, row + 1, "words");
-      writer.add_sample(Split::train, row + 1, row % 2, tokens);
+      add_labelled(writer, Split::train, row + 1, row % 2, tokens);
     }
     writer.finish();
   }

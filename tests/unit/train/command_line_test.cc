@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "trainer/data/input_error.h"
+#include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {
 namespace {
@@ -63,7 +64,7 @@ TEST(CommandLine, TakesAWholeCommand) {
   EXPECT_EQ(o.action, Action::train);
   EXPECT_EQ(o.data, "sentiment-train");
   EXPECT_EQ(o.prepare.dev_source, "d");
-  EXPECT_EQ(o.prepare.text_column, "1");
+  EXPECT_EQ(o.task->fields()[0].column, "1");
   EXPECT_EQ(o.prepare.vocabulary, "vocab.txt");
   EXPECT_EQ(o.prepare.store, "s.sqlite");
   EXPECT_EQ(o.run, "r");
@@ -112,8 +113,8 @@ TEST(CommandLine, ValuesReachTheirOptions) {
   EXPECT_EQ(o.prepare.header, HeaderMode::no);
   EXPECT_EQ(o.prepare.separator, ';');
   EXPECT_EQ(o.prepare.encoding, "iso-8859-1");
-  EXPECT_TRUE(o.prepare.label_form.trim);
-  EXPECT_TRUE(o.prepare.label_form.round);
+  EXPECT_EQ(o.task->fingerprint(), (Fingerprint{{"blanks around labels", "removed"},
+                                                {"labels that are numbers", "rounded"}}));
   EXPECT_TRUE(o.prepare.dedupe);
   EXPECT_EQ(o.prepare.limit, 1000);
   EXPECT_FALSE(o.prepare.lower_case);
@@ -201,10 +202,11 @@ TEST(CommandLine, UsageAndHintsNameTheCommand) {
   EXPECT_THAT(refusal({"eval"}), HasSubstr("bert_train eval --help lists all options"));
 }
 
-TEST(CommandLine, WhatIsNotBuiltIsUnknown) {
-  for (const char* option : {"--task"}) {
-    EXPECT_THAT(refusal({"x.csv", option, "x"}), HasSubstr(concat("unknown option ", option)));
-  }
+TEST(CommandLine, ATaskIsRefusedWithTheNearest) {
+  EXPECT_EQ(parse({"x.csv"}).task->name(), "classify");
+  EXPECT_THAT(refusal({"x.csv", "--task", "clasify"}),
+              HasSubstr("--task: 'clasify' is none of classify"));
+  EXPECT_THAT(refusal({"prep", "x.csv", "--task=clasify"}), HasSubstr("did you mean 'classify'?"));
 }
 
 TEST(CommandLine, HelpShowsEveryOptionWithItsDefault) {

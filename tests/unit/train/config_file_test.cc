@@ -14,6 +14,7 @@
 #include "tests/unit/data/input_error_matcher.h"
 #include "trainer/commands/command_line.h"
 #include "trainer/run/run_settings.h"
+#include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {
 namespace {
@@ -136,7 +137,7 @@ TEST_F(ConfigFile, ATildeIsTheHomeFolder) {
   EXPECT_EQ(options.prepare.test_source, "/home/me/t");
   EXPECT_EQ(options.trace, "/home/me");
   EXPECT_EQ(options.resume, "/home/me/runs/b");
-  EXPECT_EQ(options.prepare.text_column, "~text") << "a column is no path";
+  EXPECT_EQ(options.task->fields()[0].column, "~text") << "a column is no path";
   EXPECT_EQ(origin_of(options, "run"), "/home/me/runs/a by " + scratch_.path("my.yaml"));
   EXPECT_EQ(parse("", {"d.csv", "--run=~/x"}).run, "/home/me/x")
       << "a shell does not replace this tilde";

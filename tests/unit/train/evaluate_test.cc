@@ -9,6 +9,7 @@
 #include <iterator>
 #include <mutex>
 
+#include "tests/support/classify_data.h"
 #include "tests/support/run_ranks.h"
 #include "train_fixture.h"
 #include "trainer/data/input_error.h"
@@ -16,6 +17,7 @@
 #include "trainer/tasks/classify/class_scorer.h"
 #include "trainer/tasks/classify/classifier_head.h"
 #include "trainer/tasks/classify/classify_task.h"
+#include "trainer/tasks/tasks.h"
 
 namespace bp::trainer {
 namespace {
@@ -35,7 +37,7 @@ class Evaluate : public test::SmallData {
       BertConfig shape = config(store, 0.1);
       shape.initializer_range = 0.5;
       const Bert model(shape, make_classifier_head, Precision::bf16, 1);
-      ClassScorer scorer(store, Split::train, store.labels(), map_labels(store, shape));
+      ClassScorer scorer(store, Split::train, store.names(), map_labels(store, shape));
       EXPECT_TRUE(evaluate(world, model, store, Split::train, scorer));
       EXPECT_EQ(scorer.tally().samples(), 120);
       EXPECT_GT(scorer.tally().mean_loss(), 0.0);
@@ -61,7 +63,7 @@ TEST_F(Evaluate, PredictionsHaveEverySampleOnceInOrder) {
   bp::test::run_ranks(1, [&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
     const Bert model(config(store, 0.1), make_classifier_head, Precision::fp32, 1);
-    const auto scorer = classify_task().make_scorer(store, Split::test, model.config());
+    const auto scorer = make_task(*classify())->make_scorer(store, Split::test, model.config());
     EXPECT_TRUE(evaluate(world, model, store, Split::test, *scorer));
     scorer->write_predictions(path("predictions.csv"));
     std::ifstream in(path("predictions.csv"));

@@ -11,6 +11,7 @@
 #include "tests/unit/data/input_refusal.h"
 #include "trainer/commands/command_line.h"
 #include "trainer/run/run_settings.h"
+#include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {
 namespace {
@@ -58,7 +59,7 @@ TEST_F(EvaluationSourceTest, ARunIsScoredOnItsOwnDataAsItWasSplit) {
     EXPECT_TRUE(o.own);
     EXPECT_FALSE(o.whole);
     EXPECT_EQ(o.data, path("data.csv"));
-    EXPECT_EQ(o.prepare.text_column, "review");
+    EXPECT_EQ(o.task->fields()[0].column, "review");
     EXPECT_EQ(o.prepare.max_length, 64);
     EXPECT_EQ(o.prepare.store, path("s.sqlite"));
     EXPECT_FALSE(o.store_is_typed);
@@ -72,7 +73,7 @@ TEST_F(EvaluationSourceTest, AFileIsScoredWholeAndReadLikeTheRunsData) {
     EXPECT_TRUE(o.whole);
     EXPECT_FALSE(o.own);
     EXPECT_EQ(o.seen, std::string(data) == "data.csv");
-    EXPECT_EQ(o.prepare.text_column, "review");
+    EXPECT_EQ(o.task->fields()[0].column, "review");
     EXPECT_EQ(o.prepare.max_length, 64);
     EXPECT_EQ(o.prepare.store, "");
     EXPECT_EQ(o.prepare.vocabulary, path("run/model/vocab.txt"));
@@ -91,12 +92,12 @@ TEST_F(EvaluationSourceTest, LabelsAndFieldsAreReadLikeTheRunsData) {
   const Options own = parsed({path("run")});
   EXPECT_EQ(own.prepare.separator, ';');
   EXPECT_EQ(own.prepare.encoding, "iso-8859-1");
-  EXPECT_EQ(own.prepare.label_form, (LabelForm{true, true}));
+  EXPECT_EQ(own.task->fingerprint().size(), 2U);
   EXPECT_TRUE(own.prepare.dedupe);
   const Options other = parsed({path("run"), path("other.csv")});
   EXPECT_EQ(other.prepare.separator, ';');
   EXPECT_EQ(other.prepare.encoding, "iso-8859-1");
-  EXPECT_EQ(other.prepare.label_form, (LabelForm{true, true}));
+  EXPECT_EQ(other.task->fingerprint().size(), 2U);
   EXPECT_FALSE(other.prepare.dedupe) << "all rows of another file must be scored";
 }
 
@@ -171,7 +172,7 @@ TEST_F(EvaluationSourceTest, AnyOtherModelBelongsToNoRun) {
 }
 
 TEST_F(EvaluationSourceTest, TheCommandLineTakesPrecedence) {
-  EXPECT_EQ(parsed({path("run"), "--text", "words"}).prepare.text_column, "words");
+  EXPECT_EQ(parsed({path("run"), "--text", "words"}).task->fields()[0].column, "words");
   const Options divided = parsed({path("run"), path("other.csv"), "--split", "0.5,0,0.5"});
   EXPECT_FALSE(divided.whole);
   EXPECT_EQ(divided.prepare.split[2], 0.5);

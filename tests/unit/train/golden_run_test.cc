@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string>
 
+#include "tests/support/classify_data.h"
 #include "tests/support/scratch.h"
 #include "trainer/checkpoint/checkpoint_state.h"
 #include "trainer/checkpoint/manifest.h"
@@ -36,7 +37,7 @@ TEST(GoldenRun, ItsStoreIsRead) {
   EXPECT_EQ(store.size(Split::train), 20);
   EXPECT_EQ(store.size(Split::dev), 2);
   EXPECT_EQ(store.size(Split::test), 4);
-  EXPECT_THAT(store.labels(), ElementsAre("no", "yes"));
+  EXPECT_THAT(store.names(), ElementsAre("no", "yes"));
   const Sample sample = store.load(Split::train, 0);
   EXPECT_EQ(sample.text_id, 1);
   EXPECT_EQ(store.text(1, Split::train), "bad");
@@ -53,7 +54,7 @@ TEST(GoldenRun, ItsCheckpointIsReadAndWrittenAgainByteForByte) {
   EXPECT_EQ(state.step, 3);
   EXPECT_EQ(state.store, SampleStore::open(kStore).identity());
 
-  const ModelSource source = find_model(kCheckpoint);
+  const ModelSource source = find_model(kCheckpoint, *classify());
   Bert model(source.config, make_classifier_head, Precision::fp32, 7);
   const Options options;
   const auto optimizer = make_optimizer(model.parameters(), options);
@@ -68,7 +69,7 @@ TEST(GoldenRun, ItsCheckpointIsReadAndWrittenAgainByteForByte) {
 }
 
 TEST(GoldenRun, ItsModelIsLoaded) {
-  const ModelSource source = find_model(kCheckpoint);
+  const ModelSource source = find_model(kCheckpoint, *classify());
   const auto model = load_model(source);
   EXPECT_EQ(model->config().hidden, 8);
   check_samples(SampleStore::open(kStore), source);

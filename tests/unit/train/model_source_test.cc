@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "base/text.h"
+#include "tests/support/classify_data.h"
 #include "train_fixture.h"
 #include "trainer/data/input_error.h"
 #include "trainer/model/safetensors.h"
@@ -49,17 +50,18 @@ class ModelSourceTest : public test::SmallData {
 };
 
 TEST_F(ModelSourceTest, PresetsAreFoundAndMisspellingsGetAHint) {
-  EXPECT_FALSE(find_model("mini").pretrained());
-  EXPECT_EQ(refusal(2, [] { (void)find_model("tinny"); }),
+  EXPECT_FALSE(find_model("mini", *classify()).pretrained());
+  EXPECT_EQ(refusal(2, [] { (void)find_model("tinny", *classify()); }),
             "--model: 'tinny' is neither a preset nor a folder | did you mean 'tiny'?");
-  EXPECT_THAT(refusal(66, [&] { (void)find_model(path("")); }), HasSubstr("config.json"));
+  EXPECT_THAT(refusal(66, [&] { (void)find_model(path(""), *classify()); }),
+              HasSubstr("config.json"));
 }
 
 TEST_F(ModelSourceTest, FromScratchFitsTheVocabulary) {
   const SampleStore store = SampleStore::open(store_path());
   Options options;
   options.dropout = 0.3;
-  const auto model = make_model(find_model("tiny"), options, store, log_);
+  const auto model = make_model(find_model("tiny", *classify()), options, store, log_);
   EXPECT_EQ(model->config().vocabulary, static_cast<int>(store.vocabulary().size()));
   EXPECT_EQ(model->config().hidden_dropout, 0.3);
   EXPECT_THAT(class_config_of(model->config()).labels, ElementsAre("no", "yes"));
@@ -67,7 +69,7 @@ TEST_F(ModelSourceTest, FromScratchFitsTheVocabulary) {
 
 TEST_F(ModelSourceTest, WeightsAreLoadedAndANewHeadIsReported) {
   const SampleStore store = SampleStore::open(store_path());
-  const ModelSource whole = find_model(saved(config(store, 0.1)));
+  const ModelSource whole = find_model(saved(config(store, 0.1)), *classify());
   EXPECT_TRUE(whole.pretrained());
   const auto model = make_model(whole, Options{}, store, log_);
   EXPECT_THAT(messages_, IsEmpty());
@@ -75,7 +77,7 @@ TEST_F(ModelSourceTest, WeightsAreLoadedAndANewHeadIsReported) {
 
   BertConfig other = config(store, 0.1);
   other.head = head_of({{"a", "b", "c"}});
-  (void)make_model(find_model(saved(other)), Options{}, store, log_);
+  (void)make_model(find_model(saved(other), *classify()), Options{}, store, log_);
   EXPECT_THAT(messages_,
               ElementsAre("newly initialized: 2 weights: classifier.bias, classifier.weight (the "
                           "model's labels are not the data's)"));
@@ -86,7 +88,7 @@ TEST_F(ModelSourceTest, AHeadForOtherLabelsIsInitialized) {
   const SampleStore store = SampleStore::open(store_path());
   BertConfig other = config(store, 0.1);
   other.head = head_of({{"yes", "no"}});
-  const auto model = make_model(find_model(saved(other)), Options{}, store, log_);
+  const auto model = make_model(find_model(saved(other), *classify()), Options{}, store, log_);
   ASSERT_EQ(messages_.size(), 1U);
   EXPECT_THAT(class_config_of(model->config()).labels, ElementsAre("no", "yes"));
 }
@@ -109,12 +111,12 @@ TEST_F(ModelSourceTest, AnEncoderAloneIsLoadedAndUnusedWeightsAreReported) {
     items.push_back({"cls.predictions.bias", "F32", {1}, &one});
     write_safetensors(path("model/model.safetensors"), items);
   }
-  (void)make_model(find_model(path("model")), Options{}, store, log_);
+  (void)make_model(find_model(path("model"), *classify()), Options{}, store, log_);
   EXPECT_THAT(messages_, ElementsAre("newly initialized: 4 weights: bert.pooler.dense.bias, "
                                      "bert.pooler.dense.weight, classifier.bias, classifier.weight",
                                      concat("not used of ", path("model/model.safetensors"),
                                             ": 1 weight: cls.predictions.bias")));
-  EXPECT_THAT(refusal(65, [&] { (void)load_model(find_model(path("model"))); }),
+  EXPECT_THAT(refusal(65, [&] { (void)load_model(find_model(path("model"), *classify())); }),
               HasSubstr("lacks 4 weights: bert.pooler.dense.bias"));
 }
 
@@ -125,25 +127,26 @@ TEST_F(ModelSourceTest, TheFilesOfAFolderMustBelongTogether) {
   larger.vocabulary += 2000;
   std::ofstream(path("model/config.json")) << config_json(larger);
   EXPECT_THAT(
-      refusal(65, [&] { (void)find_model(folder); }),
+      refusal(65, [&] { (void)find_model(folder, *classify()); }),
       HasSubstr(concat("vocab.txt has ", store.vocabulary().size(), " tokens, but vocab_size in ",
                        folder, "/config.json is ", larger.vocabulary)));
   BertConfig wider = config(store, 0.1);
   wider.intermediate = 48;
   std::ofstream(path("model/config.json")) << config_json(wider);
   EXPECT_THAT(
-      refusal(65, [&] { (void)load_model(find_model(folder)); }),
+      refusal(65, [&] { (void)load_model(find_model(folder, *classify())); }),
       HasSubstr("has other shapes than config.json says in 6 weights: "
                 "bert.encoder.layer.0.intermediate.dense.bias: [32] in the file, [48] here"));
   std::ofstream(path("model/config.json")) << config_json(config(store, 0.1));
   std::ofstream(path("model/tokenizer_config.json")) << R"({"do_lower_case": false})";
-  EXPECT_THAT(refusal(65, [&] { check_samples(store, find_model(folder)); }),
+  EXPECT_THAT(refusal(65, [&] { check_samples(store, find_model(folder, *classify())); }),
               HasSubstr("the data was prepared in lower case"));
   std::ofstream(path("model/tokenizer_config.json")) << R"({"model_max_length": 9})";
-  EXPECT_THAT(refusal(2, [&] { check_samples(store, find_model(folder)); }),
+  EXPECT_THAT(refusal(2, [&] { check_samples(store, find_model(folder, *classify())); }),
               HasSubstr("takes 9 | choose --max-length 9 or less"));
   std::ofstream(path("model/tokenizer_config.json")) << "{";
-  EXPECT_THAT(refusal(65, [&] { (void)find_model(folder); }), HasSubstr("broken JSON"));
+  EXPECT_THAT(refusal(65, [&] { (void)find_model(folder, *classify()); }),
+              HasSubstr("broken JSON"));
 }
 
 TEST_F(ModelSourceTest, TheVocabularyMustBeThatOfTheModel) {
@@ -154,11 +157,11 @@ TEST_F(ModelSourceTest, TheVocabularyMustBeThatOfTheModel) {
   std::ofstream vocabulary(path("model/vocab.txt"));
   for (const std::string& token : tokens) vocabulary << token << '\n';
   vocabulary.close();
-  EXPECT_THAT(refusal(65, [&] { check_samples(store, find_model(folder)); }),
+  EXPECT_THAT(refusal(65, [&] { check_samples(store, find_model(folder, *classify())); }),
               HasSubstr("prepared with another vocabulary than"));
 
   std::filesystem::remove(path("model/vocab.txt"));
-  const ModelSource without = find_model(folder);
+  const ModelSource without = find_model(folder, *classify());
   EXPECT_NO_THROW(check_samples(store, without));
   Options options;
   options.data = "data.csv";
@@ -170,7 +173,7 @@ TEST_F(ModelSourceTest, TheVocabularyMustBeThatOfTheModel) {
   options.prepare.lower_case = false;  // --cased
   EXPECT_THAT(refusal(2, [&] { prepare_for(without, options); }),
               HasSubstr("was trained in lower case | leave out --cased"));
-  EXPECT_NO_THROW(prepare_for(find_model("tiny"), options));
+  EXPECT_NO_THROW(prepare_for(find_model("tiny", *classify()), options));
   EXPECT_FALSE(options.prepare.lower_case);
 }
 
@@ -178,7 +181,7 @@ TEST_F(ModelSourceTest, UnreadableWeightsAreRefusedAndNotInitialized) {
   const SampleStore store = SampleStore::open(store_path());
   const std::string folder = saved(config(store, 0.1));
   std::filesystem::rename(path("model/model.safetensors"), path("model/tf_model.h5"));
-  EXPECT_THAT(refusal(65, [&] { (void)find_model(folder); }),
+  EXPECT_THAT(refusal(65, [&] { (void)find_model(folder, *classify()); }),
               HasSubstr("bp cannot read the weights of"));
 }
 
@@ -187,10 +190,11 @@ TEST_F(ModelSourceTest, AModelThatDoesNotFitIsRefused) {
   BertConfig narrow = config(store, 0.1);
   narrow.vocabulary = 20;
   const std::string few_words = saved(narrow);
-  EXPECT_THAT(refusal(65, [&] { (void)find_model(few_words); }), HasSubstr("config.json is 20"));
+  EXPECT_THAT(refusal(65, [&] { (void)find_model(few_words, *classify()); }),
+              HasSubstr("config.json is 20"));
   BertConfig brief = config(store, 0.1);
   brief.positions = 8;
-  const ModelSource few_positions = find_model(saved(brief));
+  const ModelSource few_positions = find_model(saved(brief), *classify());
   EXPECT_THAT(refusal(2, [&] { (void)make_model(few_positions, Options{}, store, log_); }),
               HasSubstr("--max-length 8"));
 
@@ -198,7 +202,7 @@ TEST_F(ModelSourceTest, AModelThatDoesNotFitIsRefused) {
   saved(deeper);
   deeper.layers = 3;
   std::ofstream(path("model/config.json")) << config_json(deeper);
-  const ModelSource lacking = find_model(path("model"));
+  const ModelSource lacking = find_model(path("model"), *classify());
   EXPECT_THAT(refusal(65, [&] { (void)make_model(lacking, Options{}, store, log_); }),
               HasSubstr("lacks 16 weights: bert.encoder.layer.2."));
   EXPECT_THAT(refusal(65, [&] { (void)load_model(lacking); }), HasSubstr("lacks 16 weights"));
@@ -207,25 +211,25 @@ TEST_F(ModelSourceTest, AModelThatDoesNotFitIsRefused) {
   saved(nameless);
   nameless.head.clear();
   std::ofstream(path("model/config.json")) << config_json(nameless);
-  EXPECT_EQ(refusal(65, [&] { (void)load_model(find_model(path("model"))); }),
+  EXPECT_EQ(refusal(65, [&] { (void)load_model(find_model(path("model"), *classify())); }),
             path("model") +
                 "/config.json names no labels (id2label) | only a model for "
                 "classification can be scored");
 
   nameless.head = {{"id2label", R"({"1": "a"})"}};
   std::ofstream(path("model/config.json")) << config_json(nameless);
-  EXPECT_EQ(refusal(65, [&] { (void)find_model(path("model")); }),
+  EXPECT_EQ(refusal(65, [&] { (void)find_model(path("model"), *classify()); }),
             path("model") + "/config.json: id2label has no label 0 | ");
   nameless.head.clear();
   std::ofstream(path("model/config.json")) << config_json(nameless);
 
   std::ofstream(path("model/model.safetensors")) << "rubbish";
-  EXPECT_THAT(refusal(65, [&] { (void)find_model(path("model")); }),
+  EXPECT_THAT(refusal(65, [&] { (void)find_model(path("model"), *classify()); }),
               HasSubstr("not a valid safetensors"));
   EXPECT_THAT(refusal(65, [&] { (void)load_model(lacking); }),
               HasSubstr("not a valid safetensors"));
   std::filesystem::remove(path("model/model.safetensors"));
-  EXPECT_THAT(refusal(66, [&] { (void)load_model(find_model(path("model"))); }),
+  EXPECT_THAT(refusal(66, [&] { (void)load_model(find_model(path("model"), *classify())); }),
               HasSubstr("no model.safetensors"));
 }
 

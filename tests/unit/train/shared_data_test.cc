@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/text.h"
+#include "tests/support/classify_data.h"
 #include "tests/support/run_ranks.h"
 #include "tests/support/scratch.h"
 #include "trainer/data/input_error.h"
@@ -29,6 +30,7 @@ class SharedData : public testing::Test {
     }
     write_rows(300);
     options_.data = scratch_.path("r.csv");
+    options_.prepare.task = classify();
     options_.prepare.vocabulary_size = 100;
   }
 

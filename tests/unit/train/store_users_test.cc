@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "base/text.h"
+#include "tests/support/classify_data.h"
 #include "tests/unit/data/input_refusal.h"
 #include "tests/unit/train/checkpoint_fixture.h"
 #include "trainer/data/prepare.h"
@@ -53,6 +54,7 @@ TEST_F(StoreUsers, AStoreThatARunNeedsIsNotReplacedAndNoHintOffersIt) {
   for (int row = 0; row < 10; ++row) rows += concat("some text ", row, ",", row % 2, "\n");
   write("r.csv", rows);
   PrepareOptions with;
+  with.task = classify();
   with.source = path("r.csv");
   with.vocabulary_size = 50;
   with.needed_by = run_that_needs;

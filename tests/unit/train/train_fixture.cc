@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "base/text.h"
+#include "tests/support/classify_data.h"
 #include "trainer/data/prepare.h"
 #include "trainer/tasks/classify/class_config.h"
 
@@ -25,6 +26,7 @@ void SmallData::SetUp() {
   }
   csv.close();
   PrepareOptions prepare_options;
+  prepare_options.task = classify();
   prepare_options.source = path("data.csv");
   prepare_options.vocabulary_size = 100;
   prepare_options.max_length = 16;
@@ -43,7 +45,7 @@ BertConfig SmallData::config(const SampleStore& store, double dropout) {
   config.pad_id = store.pad_id();
   config.hidden_dropout = dropout;
   config.attention_dropout = dropout;
-  config.head = head_of({store.labels()});
+  config.head = head_of({store.names()});
   return config;
 }
 

@@ -11,6 +11,7 @@
 #include "trainer/data/numbers.h"
 #include "trainer/report/predictions.h"
 #include "trainer/report/shown_text.h"
+#include "trainer/tasks/classify/class_input.h"
 #include "trainer/tasks/classify/confusions.h"
 #include "trainer/tasks/classify/scores.h"
 #include "trainer/tasks/classify/sections.h"
@@ -49,14 +50,15 @@ int ClassScorer::class_of(std::int64_t label) const {
 void ClassScorer::add(const Batch& block, const at::Tensor& outputs) {
   const std::size_t classes = labels_.size();
   const auto* logits = outputs.const_data_ptr<float>();
-  for (std::size_t row = 0; row < block.labels.size(); ++row) {
+  const std::vector<std::int64_t>& labels = block.arrays[kLabelArray].integers;
+  for (std::size_t row = 0; row < labels.size(); ++row) {
     const std::span own(logits + row * classes, classes);
     const float highest = *std::ranges::max_element(own);
     const double sum = sum_of_exponentials(own, highest);
     for (const float logit : own) {
       probabilities_.push_back(static_cast<float>(std::exp(double{logit} - highest) / sum));
     }
-    const int label = class_of(block.labels[row]);
+    const int label = class_of(labels[row]);
     if (label < 0) continue;
     const double loss = std::log(sum) - (double{own[static_cast<std::size_t>(label)]} - highest);
     tally_.add({label, most_probable(std::span(probabilities_).last(classes)), loss});
@@ -71,7 +73,7 @@ void ClassScorer::for_each(const std::function<void(const Scored&)>& body) const
     const Sample sample = store_.load(split_, i);
     const auto own =
         std::span(probabilities_).subspan(static_cast<std::size_t>(i) * classes, classes);
-    body({sample, class_of(sample.label), most_probable(own), own});
+    body({sample, class_of(sample.arrays[kLabelArray].integers.front()), most_probable(own), own});
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "bp/error.h"
 #include "trainer/tasks/classify/class_config.h"
+#include "trainer/tasks/classify/class_input.h"
 
 namespace bp::trainer {
 namespace {
@@ -35,7 +36,8 @@ class ClassifierHead : public Head {
 
   [[nodiscard]] Loss loss(const Tensor& outputs, const Batch& batch) const override {
     const Tensor labels =
-        at::from_blob(const_cast<std::int64_t*>(batch.labels.data()), {batch.rows}, at::kLong);
+        at::from_blob(const_cast<std::int64_t*>(batch.arrays[kLabelArray].integers.data()),
+                      {batch.rows}, at::kLong);
     return {at::cross_entropy_loss(outputs, labels.clone()), static_cast<double>(batch.rows)};
   }
 

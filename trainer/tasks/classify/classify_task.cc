@@ -4,19 +4,19 @@
 
 #include "base/text.h"
 #include "trainer/data/input_error.h"
-#include "trainer/data/label_set.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/class_scorer.h"
 #include "trainer/tasks/classify/classifier_head.h"
+#include "trainer/tasks/classify/label_set.h"
 #include "trainer/tasks/classify/scores.h"
+#include "trainer/tasks/tasks.h"
 
 namespace bp::trainer {
 namespace {
 
 class ClassifyTask : public Task {
  public:
-  [[nodiscard]] std::string name() const override { return "classify"; }
   [[nodiscard]] HeadMaker head() const override { return make_classifier_head; }
   [[nodiscard]] MainScore main_score() const override { return {"accuracy", true}; }
 
@@ -30,17 +30,12 @@ class ClassifyTask : public Task {
   }
 
   void check(const BertConfig& config) const override { (void)class_config_of(config); }
-  [[nodiscard]] std::vector<std::string> answers(const BertConfig& config) const override {
-    return class_config_of(config).labels;
-  }
-
   void configure(BertConfig& config, const SampleStore& store) const override {
-    if (store.labels().size() < 2) {
-      throw InputError(65,
-                       concat("all samples have the same label, '", store.labels().front(), "'"),
+    if (store.names().size() < 2) {
+      throw InputError(65, concat("all samples have the same label, '", store.names().front(), "'"),
                        "there is nothing to learn; is --label the right column?");
     }
-    config.head = head_of({store.labels(), class_config_of(config).dropout});
+    config.head = head_of({store.names(), class_config_of(config).dropout});
   }
 
   [[nodiscard]] std::string describe(const BertConfig& config) const override {
@@ -74,15 +69,14 @@ class ClassifyTask : public Task {
 
 }  // namespace
 
-const Task& classify_task() {
-  static const ClassifyTask kTask;
-  return kTask;
+std::shared_ptr<const Task> make_classify_task(const TaskInput& /*input*/) {
+  return std::make_shared<ClassifyTask>();
 }
 
 std::vector<int> map_labels(const SampleStore& store, const BertConfig& config) {
   const std::vector<std::string> known = class_config_of(config).labels;
   std::vector<int> map;
-  for (const std::string& label : store.labels()) {
+  for (const std::string& label : store.names()) {
     const auto found = std::find(known.begin(), known.end(), label);
     if (found == known.end()) {
       throw InputError(65, concat("the data has the label '", label, "', which the model lacks"),

@@ -7,8 +7,6 @@
 
 namespace bp::trainer {
 
-[[nodiscard]] const Task& classify_task();
-
 // Returns the model's class of each of the store's labels. Throws InputError (65) for a label that
 // the model does not have.
 [[nodiscard]] std::vector<int> map_labels(const SampleStore& store, const BertConfig& config);

@@ -1,4 +1,4 @@
-#include "trainer/data/label_set.h"
+#include "trainer/tasks/classify/label_set.h"
 
 #include <algorithm>
 

@@ -1,0 +1,128 @@
+// What a task makes of the rows of a data file. Each task implements it; the code that reads files
+// and writes stores knows tasks only by it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "trainer/data/sample_schema.h"
+#include "trainer/data/sample_store.h"
+
+namespace bp::trainer {
+
+struct Plan;
+struct PrepareOptions;
+class SourceRows;
+class StoreBlock;
+class Tokenizer;
+
+// Everything that decides the content of a store, as (what, value) in a fixed order.
+using Fingerprint = std::vector<std::pair<std::string, std::string>>;
+
+// A column or JSON key of which a task reads the value of each row.
+struct Field {
+  std::string name;    // of what it holds: "label"; --label names its column
+  std::string column;  // as the user named it: by name, or by number from 1
+  // It holds the true answer: a row to score may lack it, and several rows have the same one.
+  bool answer = false;
+};
+
+// The values of a row, in the order of TaskData::fields().
+using Fields = std::span<const std::string_view>;
+
+// The first reading of all rows, in the order of the sources. It finds what can be wrong with them
+// before anything is written.
+class RowSurvey {
+ public:
+  virtual ~RowSurvey() = default;
+  // Takes the current row of the source with this number. Throws InputError (65) if a store cannot
+  // have it.
+  virtual void add(const SourceRows& rows, std::size_t source) = 0;
+  // Called after the last row of a source. Throws InputError (65) if its rows cannot be right.
+  virtual void end_source(std::size_t source, std::int64_t rows) = 0;
+  // Of all rows: the names for the store, and remarks for the user, one line each with the option
+  // that helps.
+  [[nodiscard]] virtual std::vector<std::string> names() const = 0;
+  [[nodiscard]] virtual std::vector<std::string> remarks() const = 0;
+};
+
+// Takes the samples of one row.
+class SampleSink {
+ public:
+  // The row's text must be in the block. The block must outlive the sink.
+  SampleSink(StoreBlock& block, Split split, std::int64_t text_id)
+      : block_(block), split_(split), text_id_(text_id) {}
+  // Adds a sample. `arrays`: in the order of the task's schema, in its types.
+  void add(std::span<const std::int32_t> token_ids, std::span<const ArrayView> arrays) const;
+
+ private:
+  StoreBlock& block_;
+  Split split_;
+  std::int64_t text_id_;
+};
+
+// Each thread has its own.
+class SampleMaker {
+ public:
+  virtual ~SampleMaker() = default;
+  // Makes the samples of a row that the survey has accepted: one, or several if it is folded.
+  virtual void make(Fields fields, const SampleSink& sink) = 0;
+};
+
+// Why bert_train would refuse to train, and what helps; both are empty if it would not.
+struct Obstacle {
+  std::string what = {};
+  std::string hint = {};
+};
+
+// The task's part of what `bert_train check` finds.
+class RowCheck {
+ public:
+  // A line of the findings: what it counts, and the result.
+  using Line = std::pair<std::string, std::string>;
+
+  virtual ~RowCheck() = default;
+  // Takes the current row of the source with this number; the rows come in order.
+  virtual void add(const SourceRows& rows, std::size_t source) = 0;
+  // Return the lines about one source, and about all of them.
+  [[nodiscard]] virtual std::vector<Line> of_source(std::size_t source) const = 0;
+  [[nodiscard]] virtual std::vector<Line> of_all() const = 0;
+  [[nodiscard]] virtual Obstacle obstacle() const = 0;
+};
+
+// Threads: any number of threads may use it at once.
+class TaskData {
+ public:
+  virtual ~TaskData() = default;
+
+  [[nodiscard]] virtual std::string name() const = 0;  // of the task: "classify"
+  [[nodiscard]] virtual std::vector<Field> fields() const = 0;
+  [[nodiscard]] virtual SampleSchema schema() const = 0;
+  // Returns what decides the samples besides the options of all tasks.
+  [[nodiscard]] virtual Fingerprint fingerprint() const = 0;
+
+  // The text of a row: the store keeps it, a vocabulary is trained on it, and rows with the same
+  // text repeat each other. It is one of the fields, or made in `buffer`.
+  [[nodiscard]] virtual std::string_view text(Fields fields, std::string& /*buffer*/) const {
+    return fields.front();
+  }
+
+  // Returns what the names are, for the terminal: "labels bad, good"; empty if there are none.
+  [[nodiscard]] virtual std::string describe(const std::vector<std::string>& names) const = 0;
+
+  // `plan` must outlive the results.
+  [[nodiscard]] virtual std::unique_ptr<RowSurvey> make_survey(const Plan& plan) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<RowCheck> make_check(const Plan& plan) const = 0;
+  // `names`: those of the survey.
+  [[nodiscard]] virtual std::unique_ptr<SampleMaker> make_maker(
+      const PrepareOptions& options,
+      const std::vector<std::string>& names,
+      Tokenizer tokenizer) const = 0;
+};
+
+}  // namespace bp::trainer

@@ -1,0 +1,109 @@
+#include "trainer/tasks/classify/class_input.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "base/text.h"
+#include "trainer/data/prepare.h"
+#include "trainer/data/token_windows.h"
+#include "trainer/tasks/classify/class_check.h"
+#include "trainer/tasks/classify/class_config.h"
+#include "trainer/tasks/classify/class_survey.h"
+#include "trainer/tasks/classify/label_set.h"
+#include "trainer/tasks/inputs.h"
+#include "trainer/tasks/task_input.h"
+
+namespace bp::trainer {
+namespace {
+
+// Gives each window of a text the label of its row.
+class ClassMaker : public SampleMaker {
+ public:
+  ClassMaker(const PrepareOptions& prepare,
+             const LabelForm& form,
+             const std::vector<std::string>& names,
+             Tokenizer tokenizer)
+      : form_(form), windows_(prepare, std::move(tokenizer)) {
+    std::int64_t number = 0;
+    for (const std::string& name : names) numbers_.emplace(name, number++);
+  }
+
+  void make(Fields fields, const SampleSink& sink) override {
+    const ArrayView label = number_of_label(fields[kLabelField]);
+    windows_.encode(fields[kTextField]);
+    while (windows_.next()) sink.add(windows_.sample(), std::span(&label, 1));
+  }
+
+ private:
+  // Returns -1 for a row without label.
+  [[nodiscard]] std::int64_t number_of_label(std::string_view label) const {
+    const auto found = numbers_.find(formed_label(label, form_).value_or(""));
+    return found == numbers_.end() ? -1 : found->second;
+  }
+
+  LabelForm form_;
+  std::unordered_map<std::string, std::int64_t> numbers_;
+  TokenWindows windows_;
+};
+
+class ClassInput : public TaskInput {
+ public:
+  void add_options(OptionSet& set) override {
+    set.text({"text", "Column or JSON key of the text: a name, or a number from 1", "", "COLUMN"},
+             options_.text_column);
+    set.text({"label", "Column or JSON key of the label: a name, or a number from 1", "", "COLUMN"},
+             options_.label_column);
+    set.flag({"trim-labels", "Remove blanks around labels"}, options_.label_form.trim);
+    set.flag({"round-labels", "Round numeric labels to whole numbers"}, options_.label_form.round);
+  }
+  void score_by(const BertConfig& config) override {
+    options_.known_labels = class_config_of(config).labels;
+  }
+
+  [[nodiscard]] std::string name() const override { return "classify"; }
+  [[nodiscard]] std::vector<Field> fields() const override {
+    return {{"text", options_.text_column}, {"label", options_.label_column, true}};
+  }
+  [[nodiscard]] SampleSchema schema() const override {
+    return {{.name = "label", .padding = -1, .named = true}};
+  }
+
+  [[nodiscard]] Fingerprint fingerprint() const override {
+    Fingerprint print;
+    for (std::size_t i = 0; i < options_.known_labels.size(); ++i) {
+      print.emplace_back(concat("label ", i, " of the model"), options_.known_labels[i]);
+    }
+    if (options_.label_form.trim) print.emplace_back("blanks around labels", "removed");
+    if (options_.label_form.round) print.emplace_back("labels that are numbers", "rounded");
+    return print;
+  }
+
+  [[nodiscard]] std::unique_ptr<RowSurvey> make_survey(const Plan& plan) const override {
+    return make_class_survey(plan, options_);
+  }
+  [[nodiscard]] std::unique_ptr<RowCheck> make_check(const Plan& plan) const override {
+    return make_class_check(plan, options_.label_form);
+  }
+  [[nodiscard]] std::unique_ptr<SampleMaker> make_maker(const PrepareOptions& prepare,
+                                                        const std::vector<std::string>& names,
+                                                        Tokenizer tokenizer) const override {
+    return std::make_unique<ClassMaker>(prepare, options_.label_form, names, std::move(tokenizer));
+  }
+
+  [[nodiscard]] std::string describe(const std::vector<std::string>& names) const override {
+    return "labels " + shown_labels(names);
+  }
+
+ private:
+  ClassOptions options_;
+};
+
+}  // namespace
+
+std::shared_ptr<TaskInput> make_classify_input() { return std::make_shared<ClassInput>(); }
+
+}  // namespace bp::trainer

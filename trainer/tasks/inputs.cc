@@ -1,0 +1,40 @@
+#include "trainer/tasks/inputs.h"
+
+#include "base/nearest.h"
+#include "base/text.h"
+#include "trainer/data/input_error.h"
+
+namespace bp::trainer {
+namespace {
+
+struct Entry {
+  const char* name;
+  std::shared_ptr<TaskInput> (*make)();
+};
+
+#define BP_TASK(name) {#name, make_##name##_input},
+constexpr Entry kInputs[] = {
+#include "task_list.inc"
+};
+#undef BP_TASK
+
+}  // namespace
+
+std::vector<std::string> task_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : kInputs) names.emplace_back(entry.name);
+  return names;
+}
+
+std::shared_ptr<TaskInput> make_input(const std::string& task) {
+  std::string list;
+  for (const Entry& entry : kInputs) {
+    if (task == entry.name) return entry.make();
+    list += concat(list.empty() ? "" : ", ", entry.name);
+  }
+  const std::string nearest = nearest_name(task, task_names());
+  throw InputError(2, concat("--task: '", task, "' is none of ", list),
+                   nearest.empty() ? "" : concat("did you mean '", nearest, "'?"));
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,21 @@
+// The part of a task that needs no LibTorch: its options, and what it makes of the rows of a file.
+#pragma once
+
+#include "trainer/data/task_data.h"
+#include "trainer/model/config.h"
+#include "trainer/options/option_set.h"
+
+namespace bp::trainer {
+
+class TaskInput : public TaskData {
+ public:
+  // Adds the options of all commands that read data: which columns to read, and what becomes of
+  // their values. The object must live until they are parsed.
+  virtual void add_options(OptionSet& options) = 0;
+
+  // Says that rows are to be scored by a model with this configuration: an answer that the model
+  // cannot give is refused.
+  virtual void score_by(const BertConfig& config) = 0;
+};
+
+}  // namespace bp::trainer
