@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "trainer/data/input_buffer.h"
 #include "trainer/data/json_field.h"
+#include "trainer/data/line_reader.h"
 
 namespace bp::trainer {
 
@@ -30,22 +30,16 @@ class JsonLinesReader {
   // row lacks the key, and whether the row has the key.
   [[nodiscard]] std::string_view value(std::size_t key) const { return fields_[key].value(); }
   [[nodiscard]] bool found(std::size_t key) const { return fields_[key].found(); }
-  [[nodiscard]] std::string_view line() const { return line_text_; }
+  [[nodiscard]] std::string_view line() const { return lines_.line(); }
   [[nodiscard]] std::int64_t row() const { return row_; }  // from 1
   // Returns "reviews.jsonl, row 12 (line 15)".
   [[nodiscard]] std::string place() const;
 
  private:
-  bool next_line();
-  void refill();
-
   std::string path_;
-  InputBuffer in_;
   std::vector<JsonField> fields_;
-  std::size_t next_ = 0;  // offset of the next line in in_
-  std::string_view line_text_;
   std::int64_t row_ = 0;
-  std::int64_t line_ = 0;
+  LineReader lines_;
 };
 
 }  // namespace bp::trainer

@@ -53,16 +53,19 @@ SourceFile add_source(const PrepareOptions& options,
                       const std::string& path,
                       Split split,
                       HeaderMode header) {
-  return {path,
-          inspect_table({path, options.format, header, options.task->fields(), options.separator,
-                         options.encoding,
-                         split == Split::test ? Answers::in_some_rows : Answers::needed}),
-          split, stamp_of(path)};
+  std::optional<TableLayout> layout;
+  if (!options.task->has_own_format(path)) {
+    layout = inspect_table({path, options.format, header, options.task->fields(), options.separator,
+                            options.encoding,
+                            split == Split::test ? Answers::in_some_rows : Answers::needed});
+  }
+  return {path, layout, split, stamp_of(path)};
 }
 
-HeaderMode header_of_others(const PrepareOptions& options, const TableLayout& layout) {
-  if (layout.format.text == TextFormat::jsonl) return options.header;
-  return layout.header ? HeaderMode::yes : HeaderMode::no;
+HeaderMode header_of_others(const PrepareOptions& options,
+                            const std::optional<TableLayout>& layout) {
+  if (!layout || layout->format.text == TextFormat::jsonl) return options.header;
+  return layout->header ? HeaderMode::yes : HeaderMode::no;
 }
 
 std::string content_of(const std::string& path) {
@@ -75,7 +78,8 @@ std::string source_key(const SourceFile& source) {
 }
 
 std::string describe(const SourceFile& source, const std::vector<Field>& fields) {
-  const TableLayout& layout = source.layout;
+  if (!source.layout) return "the task's";
+  const TableLayout& layout = *source.layout;
   const char* const header = layout.format.text == TextFormat::jsonl ? ""
                              : layout.header                         ? " with a header"
                                                                      : " without header";

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,9 @@ struct FileStamp {
 
 struct SourceFile {
   std::string path;
-  TableLayout layout;
-  Split split = Split::train;  // of its rows, unless Plan::split_by_share
-  FileStamp stamp;             // before the first reading
+  std::optional<TableLayout> layout;  // none: the task has its own reader
+  Split split = Split::train;         // of its rows, unless Plan::split_by_share
+  FileStamp stamp;                    // before the first reading
 };
 
 struct Plan {

@@ -40,9 +40,9 @@ void put_name_on_disk(const std::string& path) {
   }
 }
 
-std::string separator_text(const TableFormat& format) {
-  if (format.has_usual_separator()) return "";
-  return concat(", with a ", separator_name(format.separator), " between its fields");
+std::string separator_text(const std::optional<TableLayout>& layout) {
+  if (!layout || layout->format.has_usual_separator()) return "";
+  return concat(", with a ", separator_name(layout->format.separator), " between its fields");
 }
 
 // The writer has no use for more.
@@ -104,8 +104,7 @@ void Preparation::say(const std::string& text) {
 
 // Reads everything that must be known before the first sample.
 std::unique_ptr<StoreWriter> Preparation::begin() {
-  say(concat("reading ", plan_.options.source,
-             separator_text(plan_.sources.front().layout.format)));
+  say(concat("reading ", plan_.options.source, separator_text(plan_.sources.front().layout)));
   Survey found = survey(plan_);
   choose_rows(found);
   say_remarks(found);

@@ -1,14 +1,8 @@
 #include "trainer/data/row_encoder.h"
 
-#include <span>
 #include <utility>
 
 namespace bp::trainer {
-
-void SampleSink::add(std::span<const std::int32_t> token_ids,
-                     std::span<const ArrayView> arrays) const {
-  block_.add_sample(split_, text_id_, token_ids, arrays);
-}
 
 RowEncoder::RowEncoder(const TaskData& task, std::unique_ptr<SampleMaker> maker, SplitOf split_of)
     : task_(task), maker_(std::move(maker)), split_of_(std::move(split_of)) {}

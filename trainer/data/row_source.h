@@ -1,4 +1,4 @@
-// The rows of a data file of any format, one after the other.
+// The rows of a table or of JSON lines.
 //
 //   RowSource rows = open_source("reviews.csv", inspect_table(question));
 //   while (rows.next()) use(rows.fields());
@@ -11,30 +11,21 @@
 #include <vector>
 
 #include "trainer/data/json_lines_reader.h"
+#include "trainer/data/row_reader.h"
 #include "trainer/data/table.h"
 #include "trainer/data/table_reader.h"
-#include "trainer/data/task_data.h"
 
 namespace bp::trainer {
 
-class RowSource {
+class RowSource : public RowReader {
  public:
   // See open_source().
   RowSource(const std::string& path, const TableLayout& layout);
-  RowSource(const RowSource&) = delete;
-  RowSource& operator=(const RowSource&) = delete;
-  ~RowSource() = default;
 
-  // Moves to the next row and returns true, or false at the end. A header is not a row. Throws
-  // InputError (65) with row and line for what the reader of the format refuses, and 66 if the file
-  // cannot be read.
-  bool next();
-
-  // Of the current row, valid until next(). Only after next() has returned true.
-  // A field is empty if the file or the row lacks it.
-  [[nodiscard]] Fields fields() const { return fields_; }
-  [[nodiscard]] std::int64_t number() const;  // from 1
-  [[nodiscard]] std::string place() const;    // "a.csv, row 2 (line 3)"
+  bool next() override;
+  [[nodiscard]] Fields fields() const override { return fields_; }
+  [[nodiscard]] std::int64_t number() const override;
+  [[nodiscard]] std::string place() const override;
 
  private:
   [[nodiscard]] bool next_row(TableReader& reader);

@@ -4,34 +4,35 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "trainer/data/plan.h"
-#include "trainer/data/row_source.h"
+#include "trainer/data/row_reader.h"
 #include "trainer/data/task_data.h"
 
 namespace bp::trainer {
 
 class SourceRows {
  public:
-  // Throws what open_source() throws. `plan` and `source` must outlive it.
+  // Opens the source. Throws what its reader throws. `plan` and `source` must outlive it.
   SourceRows(const Plan& plan, const SourceFile& source);
 
   // Moves to the next row and returns true, or false at the end or after the plan's limit. Throws
-  // what RowSource::next() throws, and Interrupted if this process is asked to stop.
+  // what RowReader::next() throws, and Interrupted if this process is asked to stop.
   bool next();
 
   // Of the current row, valid until next().
-  [[nodiscard]] std::int64_t number() const { return rows_.number(); }  // from 1
-  [[nodiscard]] Fields fields() const { return rows_.fields(); }
-  [[nodiscard]] std::string_view text() const { return text_; }      // see TaskData::text()
-  [[nodiscard]] std::string place() const { return rows_.place(); }  // "a.csv, row 2 (line 3)"
+  [[nodiscard]] std::int64_t number() const { return rows_->number(); }  // from 1
+  [[nodiscard]] Fields fields() const { return rows_->fields(); }
+  [[nodiscard]] std::string_view text() const { return text_; }       // see TaskData::text()
+  [[nodiscard]] std::string place() const { return rows_->place(); }  // "a.csv, row 2 (line 3)"
 
  private:
   const Plan& plan_;
   const SourceFile& source_;
-  RowSource rows_;
+  std::unique_ptr<RowReader> rows_;
   std::string buffer_;
   std::string_view text_;
 };

@@ -17,6 +17,7 @@ namespace bp::trainer {
 
 struct Plan;
 struct PrepareOptions;
+class RowReader;
 class SourceRows;
 class StoreBlock;
 class Tokenizer;
@@ -103,6 +104,11 @@ class TaskData {
   [[nodiscard]] virtual std::string name() const = 0;  // of the task: "classify"
   [[nodiscard]] virtual std::vector<Field> fields() const = 0;
   [[nodiscard]] virtual SampleSchema schema() const = 0;
+  // Returns whether the task reads files of a format of its own. Then open() opens them; otherwise
+  // a file is a table or JSON lines, and open() is not called.
+  [[nodiscard]] virtual bool has_own_format(const std::string& /*path*/) const { return false; }
+  [[nodiscard]] virtual std::unique_ptr<RowReader> open(const std::string& path,
+                                                        const PrepareOptions& options) const;
   // Returns what decides the samples besides the options of all tasks.
   [[nodiscard]] virtual Fingerprint fingerprint() const = 0;
 
