@@ -12,6 +12,7 @@
 #include "trainer/data/look_up.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/share/evaluation_data.h"
+#include "trainer/tasks/write_predictions.h"
 #include "trainer/train/evaluate.h"
 
 namespace bp::trainer {
@@ -62,7 +63,7 @@ int run_evaluate(Communicator& world, const Options& options) {
   on_data.prepare.lower_case = source.tokenizer.lower_case;
   if (options.whole) {
     on_data.prepare.scored = true;
-    options.task->score_by(model->config());
+    (void)options.task->score_by(model->config());
   }
   const SampleStore store = open_evaluation_data(world, on_data, say);
   check_samples(store, source);
@@ -78,7 +79,7 @@ int run_evaluate(Communicator& world, const Options& options) {
     return stop_exit_code();
   }
   if (world.rank() != 0) return 0;
-  if (!options.out.empty()) scorer->write_predictions(options.out);
+  if (!options.out.empty()) write_predictions(options.out, store, split, *scorer);
   print_results(*scorer, name, options.out);
   if (!options.out.empty()) print_line("predictions  " + options.out);
   return 0;

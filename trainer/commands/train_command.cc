@@ -30,6 +30,7 @@
 #include "trainer/run/store_users.h"
 #include "trainer/run/tell_bprun.h"
 #include "trainer/share/shared_data.h"
+#include "trainer/tasks/write_predictions.h"
 #include "trainer/train/evaluate.h"
 #include "trainer/train/loop.h"
 #include "trainer/train/summation.h"
@@ -224,7 +225,7 @@ class Run {
       scorer = score(*split);
       if (!scorer) return false;
       if (*split == Split::test) summary.test = scorer->summary();
-      if (writes()) write_results(*scorer, name_of(*split));
+      if (writes()) write_results(*scorer, *split);
     }
     if (!writes()) return true;
     write_summary(summary, scorer.get());
@@ -233,10 +234,10 @@ class Run {
     return true;
   }
 
-  void write_results(const Scorer& scorer, const std::string& split) const {
+  void write_results(const Scorer& scorer, Split split) const {
     const std::string predictions = folder_->file("predictions.csv");
-    scorer.write_predictions(predictions);
-    print_results(scorer, split, predictions);
+    write_predictions(predictions, *store_, split, scorer);
+    print_results(scorer, name_of(split), predictions);
     std::string mentioned;
     for (const ResultFile& file : scorer.files()) {
       write_whole_file(folder_->file(file.name), file.content);

@@ -1,8 +1,26 @@
 #include "trainer/data/row_encoder.h"
 
+#include <span>
 #include <utility>
 
 namespace bp::trainer {
+namespace {
+
+class BlockSink : public SampleSink {
+ public:
+  BlockSink(StoreBlock& block, Split split, std::int64_t text_id)
+      : block_(block), split_(split), text_id_(text_id) {}
+  void add(std::span<const std::int32_t> token_ids, std::span<const ArrayView> arrays) override {
+    block_.add_sample(split_, text_id_, token_ids, arrays);
+  }
+
+ private:
+  StoreBlock& block_;
+  Split split_;
+  std::int64_t text_id_;
+};
+
+}  // namespace
 
 RowEncoder::RowEncoder(const TaskData& task, std::unique_ptr<SampleMaker> maker, SplitOf split_of)
     : task_(task), maker_(std::move(maker)), split_of_(std::move(split_of)) {}
@@ -14,7 +32,8 @@ void RowEncoder::encode(RowBlock& rows, StoreBlock& block) {
     const Fields fields = rows.fields(i);
     const Split split = split_of_(row.source, row.place);
     block.add_text(split, row.number, task_.text(fields, buffer_));
-    maker_->make(fields, SampleSink(block, split, row.number));
+    BlockSink sink(block, split, row.number);
+    maker_->make(fields, sink);
   }
 }
 

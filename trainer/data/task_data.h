@@ -19,7 +19,6 @@ struct Plan;
 struct PrepareOptions;
 class RowReader;
 class SourceRows;
-class StoreBlock;
 class Tokenizer;
 
 // Everything that decides the content of a store, as (what, value) in a fixed order.
@@ -55,16 +54,9 @@ class RowSurvey {
 // Takes the samples of one row.
 class SampleSink {
  public:
-  // The row's text must be in the block. The block must outlive the sink.
-  SampleSink(StoreBlock& block, Split split, std::int64_t text_id)
-      : block_(block), split_(split), text_id_(text_id) {}
+  virtual ~SampleSink() = default;
   // Adds a sample. `arrays`: in the order of the task's schema, in its types.
-  void add(std::span<const std::int32_t> token_ids, std::span<const ArrayView> arrays) const;
-
- private:
-  StoreBlock& block_;
-  Split split_;
-  std::int64_t text_id_;
+  virtual void add(std::span<const std::int32_t> token_ids, std::span<const ArrayView> arrays) = 0;
 };
 
 // Each thread has its own.
@@ -72,7 +64,7 @@ class SampleMaker {
  public:
   virtual ~SampleMaker() = default;
   // Makes the samples of a row that the survey has accepted: one, or several if it is folded.
-  virtual void make(Fields fields, const SampleSink& sink) = 0;
+  virtual void make(Fields fields, SampleSink& sink) = 0;
 };
 
 // Why bert_train would refuse to train, and what helps; both are empty if it would not.

@@ -14,6 +14,7 @@
 #include "trainer/model/head.h"
 #include "trainer/report/evaluation_summary.h"
 #include "trainer/report/report.h"
+#include "trainer/tasks/predictor.h"
 
 namespace bp::trainer {
 
@@ -36,13 +37,14 @@ class Scorer {
   // The counts that ranks sum in place. They are integers, so that the result is the same for any
   // number and order of ranks.
   [[nodiscard]] virtual std::span<std::int64_t> counts() = 0;
-  // What is kept of each sample, in the store's order. evaluate() replaces it by that of all ranks.
+  // What is kept of each sample for predictor(), in the store's order. evaluate() replaces it by
+  // that of all ranks.
   [[nodiscard]] virtual std::vector<float>& kept() = 0;
+  [[nodiscard]] virtual const std::vector<float>& kept() const = 0;
+  [[nodiscard]] virtual const Predictor& predictor() const = 0;
 
   // Of the whole split. All scores are NaN if no sample had a true answer to compare with.
   [[nodiscard]] virtual EvaluationSummary summary() const = 0;
-  // Writes predictions.csv: every sample of the split once, in the store's order. Throws io.
-  virtual void write_predictions(const std::string& path) const = 0;
   // Returns the lines for the terminal. `name`: what was scored, as the terminal calls it ("test");
   // `predictions`: the file that holds them, or empty.
   [[nodiscard]] virtual std::vector<std::string> lines(const std::string& name,
@@ -83,6 +85,11 @@ class Task {
                                                    const BertConfig& wanted) const = 0;
   // Throws InputError (65), naming the model, if a model with this configuration cannot be scored.
   virtual void require_trained(const BertConfig& config, const std::string& model) const = 0;
+
+  // Returns what makes rows of this model's outputs for samples of a store with these names. Throws
+  // InputError (65) if the model cannot predict them.
+  [[nodiscard]] virtual std::unique_ptr<Predictor> make_predictor(
+      const std::vector<std::string>& names, const BertConfig& config) const = 0;
 
   // Returns a Scorer without samples for a split of the store and a model with this configuration;
   // both must outlive it. Throws InputError (65) if the model cannot score this store.

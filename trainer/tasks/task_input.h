@@ -1,6 +1,9 @@
 // The part of a task that needs no LibTorch: its options, and what it makes of the rows of a file.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "trainer/data/task_data.h"
 #include "trainer/model/config.h"
 #include "trainer/options/option_set.h"
@@ -13,9 +16,9 @@ class TaskInput : public TaskData {
   // their values. The object must live until they are parsed.
   virtual void add_options(OptionSet& options) = 0;
 
-  // Says that rows are to be scored by a model with this configuration: an answer that the model
-  // cannot give is refused.
-  virtual void score_by(const BertConfig& config) = 0;
+  // Says that rows are to be scored by a model with this configuration: the survey then refuses an
+  // answer that the model cannot give. Returns the names that a store of such rows has.
+  virtual std::vector<std::string> score_by(const BertConfig& config) = 0;
 };
 
 }  // namespace bp::trainer

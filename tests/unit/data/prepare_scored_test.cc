@@ -19,7 +19,7 @@ class PrepareScored : public PrepareTest {
     const auto task = classify();
     BertConfig model;
     model.head = head_of({.labels = {"good", "fair", "bad"}});
-    task->score_by(model);
+    EXPECT_EQ(task->score_by(model).size(), 3U);
     with.task = task;
     with.scored = true;
     with.store = scratch_.path("s.sqlite");

@@ -49,7 +49,7 @@ TEST(WholeFileDurability, OfPredictionsHoldsAllOfThem) {
   const Scratch scratch;
   const std::string path = scratch.path("out.csv");
   FileRecording recording(scratch.path());
-  PredictionsWriter writer(path, {"prediction"});
+  PredictionsWriter writer(path, {{"prediction"}});
   const std::vector<std::string> fields{"good"};
   for (int i = 1; i <= 3; ++i) writer.add({i, i, fields});
   writer.finish();

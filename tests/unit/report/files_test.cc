@@ -277,7 +277,7 @@ TEST_F(Files, MetricsThatAreNestedDeeplyAreRefused) {
 TEST_F(Files, PredictionsAreAsDocumented) {
   const std::string first[] = {"so, so", "said \"no\"", probability_text(0.25)};
   const std::string second[] = {"", "so, so", probability_text(1e-9)};
-  PredictionsWriter writer(path("p.csv"), {"label", "prediction", "p_so, so"});
+  PredictionsWriter writer(path("p.csv"), {{"label"}, {"prediction"}, {"p_so, so", true}});
   writer.add({.sample_id = 7, .text_id = 3, .fields = first});
   writer.add({.sample_id = 9, .text_id = 3, .fields = second});
   EXPECT_FALSE(std::filesystem::exists(path("p.csv")));
@@ -288,10 +288,19 @@ TEST_F(Files, PredictionsAreAsDocumented) {
             "9,3,,\"so, so\",0.000000\n");
 }
 
+TEST_F(Files, PredictionsAsJsonLinesHaveNumbersWithoutQuotes) {
+  const PredictionLines lines(PredictionFormat::jsonl, {{"label"}, {"p_\"a\"", true}, {"b", true}});
+  EXPECT_EQ(lines.header(), "");
+  const std::string fields[] = {"so, \"so\"\n\xFF", probability_text(0.25), ""};
+  EXPECT_EQ(lines.line({.sample_id = 7, .text_id = 3, .fields = fields}),
+            "{\"sample_id\": 7, \"text_id\": 3, \"label\": \"so, \\\"so\\\"\\n\uFFFD\", "
+            "\"p_\\\"a\\\"\": 0.250000, \"b\": null}\n");
+}
+
 TEST_F(Files, PredictionsRefuseRowsOutOfOrderAndLeaveNoFile) {
   {
     const std::string fields[] = {"a", "b"};
-    PredictionsWriter writer(path("p.csv"), {"label", "prediction"});
+    PredictionsWriter writer(path("p.csv"), {{"label"}, {"prediction"}});
     writer.add({.sample_id = 4, .fields = fields});
     try {
       writer.add({.sample_id = 4, .fields = fields});

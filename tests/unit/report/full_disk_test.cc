@@ -38,7 +38,7 @@ TEST(FullDisk, PredictionsKeepTheOldFile) {
   const std::string path = scratch.write("predictions.csv", "old");
   EXPECT_THAT(error_on_full_disk(scratch, kRoom,
                                  [&] {
-                                   PredictionsWriter writer(path, {"prediction"});
+                                   PredictionsWriter writer(path, {{"prediction"}});
                                    const std::string fields[] = {"yes"};
                                    for (int i = 1; i < 100; ++i) {
                                      writer.add({i, i, fields});

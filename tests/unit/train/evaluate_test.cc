@@ -18,6 +18,7 @@
 #include "trainer/tasks/classify/classifier_head.h"
 #include "trainer/tasks/classify/classify_task.h"
 #include "trainer/tasks/tasks.h"
+#include "trainer/tasks/write_predictions.h"
 
 namespace bp::trainer {
 namespace {
@@ -37,7 +38,7 @@ class Evaluate : public test::SmallData {
       BertConfig shape = config(store, 0.1);
       shape.initializer_range = 0.5;
       const Bert model(shape, make_classifier_head, Precision::bf16, 1);
-      ClassScorer scorer(store, Split::train, store.names(), map_labels(store, shape));
+      ClassScorer scorer(store, Split::train, {store.names(), map_labels(store.names(), shape)});
       EXPECT_TRUE(evaluate(world, model, store, Split::train, scorer));
       EXPECT_EQ(scorer.tally().samples(), 120);
       EXPECT_GT(scorer.tally().mean_loss(), 0.0);
@@ -65,7 +66,7 @@ TEST_F(Evaluate, PredictionsHaveEverySampleOnceInOrder) {
     const Bert model(config(store, 0.1), make_classifier_head, Precision::fp32, 1);
     const auto scorer = make_task(*classify())->make_scorer(store, Split::test, model.config());
     EXPECT_TRUE(evaluate(world, model, store, Split::test, *scorer));
-    scorer->write_predictions(path("predictions.csv"));
+    write_predictions(path("predictions.csv"), store, Split::test, *scorer);
     std::ifstream in(path("predictions.csv"));
     const std::string text((std::istreambuf_iterator<char>(in)), {});
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 16);
@@ -81,10 +82,10 @@ TEST_F(Evaluate, LabelsAreMatchedByName) {
   const SampleStore store = SampleStore::open(store_path());
   BertConfig other = config(store, 0);
   other.head = head_of({.labels = {"yes", "perhaps", "no"}});
-  EXPECT_THAT(map_labels(store, other), ElementsAre(2, 0));
+  EXPECT_THAT(map_labels(store.names(), other), ElementsAre(2, 0));
   other.head = head_of({.labels = {"yes", "perhaps"}});
   try {
-    (void)map_labels(store, other);
+    (void)map_labels(store.names(), other);
     ADD_FAILURE();
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("label 'no', which the model lacks"));

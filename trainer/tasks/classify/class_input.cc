@@ -32,7 +32,7 @@ class ClassMaker : public SampleMaker {
     for (const std::string& name : names) numbers_.emplace(name, number++);
   }
 
-  void make(Fields fields, const SampleSink& sink) override {
+  void make(Fields fields, SampleSink& sink) override {
     const ArrayView label = number_of_label(fields[kLabelField]);
     windows_.encode(fields[kTextField]);
     while (windows_.next()) sink.add(windows_.sample(), std::span(&label, 1));
@@ -60,8 +60,9 @@ class ClassInput : public TaskInput {
     set.flag({"trim-labels", "Remove blanks around labels"}, options_.label_form.trim);
     set.flag({"round-labels", "Round numeric labels to whole numbers"}, options_.label_form.round);
   }
-  void score_by(const BertConfig& config) override {
+  std::vector<std::string> score_by(const BertConfig& config) override {
     options_.known_labels = class_config_of(config).labels;
+    return options_.known_labels;
   }
 
   [[nodiscard]] std::string name() const override { return "classify"; }

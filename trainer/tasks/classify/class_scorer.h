@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/tasks/classify/class_predictor.h"
 #include "trainer/tasks/classify/tally.h"
 #include "trainer/tasks/classify/worst_rows.h"
 #include "trainer/tasks/task.h"
@@ -16,20 +17,17 @@ namespace bp::trainer {
 
 class ClassScorer : public Scorer {
  public:
-  // `labels`: the model's; `label_map`: the model's class of each of the store's labels.
-  ClassScorer(const SampleStore& store,
-              Split split,
-              std::vector<std::string> labels,
-              std::vector<int> label_map);
+  ClassScorer(const SampleStore& store, Split split, ClassPredictor predictor);
 
   // outputs: logits, [rows, labels].
   void add(const Batch& block, const at::Tensor& outputs) override;
   [[nodiscard]] std::span<std::int64_t> counts() override { return tally_.values(); }
   // Probabilities, [samples, labels].
   [[nodiscard]] std::vector<float>& kept() override { return probabilities_; }
+  [[nodiscard]] const std::vector<float>& kept() const override { return probabilities_; }
+  [[nodiscard]] const Predictor& predictor() const override { return predictor_; }
 
   [[nodiscard]] EvaluationSummary summary() const override;
-  void write_predictions(const std::string& path) const override;
   [[nodiscard]] std::vector<std::string> lines(const std::string& name,
                                                const std::string& predictions) const override;
   [[nodiscard]] std::string sections() const override;
@@ -47,12 +45,11 @@ class ClassScorer : public Scorer {
   };
   // In the store's order.
   void for_each(const std::function<void(const Scored&)>& body) const;
-  [[nodiscard]] int class_of(std::int64_t label) const;
+  [[nodiscard]] const std::vector<std::string>& labels() const { return predictor_.labels(); }
 
   const SampleStore& store_;
   Split split_;
-  std::vector<std::string> labels_;
-  std::vector<int> label_map_;
+  ClassPredictor predictor_;
   Tally tally_;
   std::vector<float> probabilities_;
 };

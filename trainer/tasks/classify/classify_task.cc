@@ -59,11 +59,19 @@ class ClassifyTask : public Task {
                      "only a model for classification can be scored");
   }
 
+  [[nodiscard]] std::unique_ptr<Predictor> make_predictor(const std::vector<std::string>& names,
+                                                          const BertConfig& config) const override {
+    return std::make_unique<ClassPredictor>(predictor(names, config));
+  }
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const SampleStore& store,
                                                     Split split,
                                                     const BertConfig& config) const override {
-    return std::make_unique<ClassScorer>(store, split, class_config_of(config).labels,
-                                         map_labels(store, config));
+    return std::make_unique<ClassScorer>(store, split, predictor(store.names(), config));
+  }
+
+ private:
+  static ClassPredictor predictor(const std::vector<std::string>& names, const BertConfig& config) {
+    return {class_config_of(config).labels, map_labels(names, config)};
   }
 };
 
@@ -73,10 +81,10 @@ std::shared_ptr<const Task> make_classify_task(const TaskInput& /*input*/) {
   return std::make_shared<ClassifyTask>();
 }
 
-std::vector<int> map_labels(const SampleStore& store, const BertConfig& config) {
+std::vector<int> map_labels(const std::vector<std::string>& names, const BertConfig& config) {
   const std::vector<std::string> known = class_config_of(config).labels;
   std::vector<int> map;
-  for (const std::string& label : store.names()) {
+  for (const std::string& label : names) {
     const auto found = std::find(known.begin(), known.end(), label);
     if (found == known.end()) {
       throw InputError(65, concat("the data has the label '", label, "', which the model lacks"),
