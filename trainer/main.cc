@@ -75,6 +75,8 @@ int run(Communicator& world, const Options& options) {
       return run_check(world, options);
     case Action::evaluate:
       return run_evaluate(world, options);
+    case Action::predict:
+      return run_predict(world, options);
     case Action::stop:
       return run_stop(world, options);
   }

@@ -29,6 +29,8 @@ const std::string kTrainFooter =
     "  bert_train prep DATA      prepare the store only\n"
     "  bert_train check DATA     say what DATA holds, and what is wrong with it\n"
     "  bert_train eval RUN DATA  score a trained model again\n"
+    "  bert_train predict RUN DATA\n"
+    "                            write a trained model's predictions\n"
     "  bert_train stop RUN       ask the run in RUN to save and end\n";
 
 // 0.8,0.1,0.1
@@ -81,17 +83,14 @@ void choose_task(const std::vector<std::string>& arguments, Options& options) {
   options.prepare.task = options.task;
 }
 
-// What the model learns, how to read a table and what becomes of its rows.
-void add_data_options(OptionSet& set, Options& options, Raw& raw) {
+// What the model learns, and how to read its data.
+void add_reading_options(OptionSet& set, Options& options, Raw& raw) {
   PrepareOptions& prepare = options.prepare;
   set.group("Data");
-  set.text({"task", "What the model learns: classify", "", "NAME"}, options.task_name);
+  std::string names;
+  for (const std::string& name : task_names()) names += (names.empty() ? "" : ", ") + name;
+  set.text({"task", "What the model learns: " + names, "", "NAME"}, options.task_name);
   options.task->add_options(set);
-  set.path({"dev", "File with dev samples, instead of a share of DATA", "", "FILE"},
-           prepare.dev_source);
-  set.path({"test", "File with test samples, instead of a share of DATA", "", "FILE"},
-           prepare.test_source);
-  set.text({"split", "Shares of DATA's texts for train, dev and test", "", "T,D,E"}, raw.split);
   set.choice<TextFormat>({"format", "Format of the text files"}, prepare.format,
                          {{"auto", TextFormat::automatic},
                           {"csv", TextFormat::csv},
@@ -107,15 +106,26 @@ void add_data_options(OptionSet& set, Options& options, Raw& raw) {
       {"encoding", "Encoding of the text files: utf-8, latin-1, windows-1252, ...", "", "NAME"},
       raw.encoding);
   set.number({"limit", "Read only the first N rows of each file; 0: all"}, prepare.limit, 0, 9e18);
-  set.flag({"dedupe", "Keep each text once, preferably in the test or dev file"}, prepare.dedupe);
   set.path({"vocab", "A vocab.txt of WordPiece tokens", "trained on the texts", "FILE"},
            prepare.vocabulary);
-  set.number({"vocab-size", "Tokens of a trained vocabulary"}, prepare.vocabulary_size, 6, 1e6);
   set.number({"max-length", "Most tokens of a sample, with [CLS] and [SEP]"}, prepare.max_length, 3,
              4096);
   set.choice<LongText>({"long-text", "Split a longer text into several samples, or cut it"},
                        prepare.long_text,
                        {{"fold", LongText::fold}, {"truncate", LongText::truncate}});
+}
+
+// What becomes of the rows of a file.
+void add_data_options(OptionSet& set, Options& options, Raw& raw) {
+  PrepareOptions& prepare = options.prepare;
+  add_reading_options(set, options, raw);
+  set.path({"dev", "File with dev samples, instead of a share of DATA", "", "FILE"},
+           prepare.dev_source);
+  set.path({"test", "File with test samples, instead of a share of DATA", "", "FILE"},
+           prepare.test_source);
+  set.text({"split", "Shares of DATA's texts for train, dev and test", "", "T,D,E"}, raw.split);
+  set.flag({"dedupe", "Keep each text once, preferably in the test or dev file"}, prepare.dedupe);
+  set.number({"vocab-size", "Tokens of a trained vocabulary"}, prepare.vocabulary_size, 6, 1e6);
   set.path({"store", "The prepared data set", "DATA with the suffix .sqlite", "FILE"},
            prepare.store);
   set.flag({"stage", "Prepare on rank 0 only and copy its store to other hosts"}, raw.stage);
@@ -215,7 +225,9 @@ CommandLine parse(OptionSet& set,
     set.preset(read_options(config), config);
   }
   if (std::string text = set.parse(arguments); !text.empty()) return {{}, std::move(text)};
-  set.use("split", [&] { o.prepare.split = parse_split(raw.split); });
+  if (set.has("split")) {
+    set.use("split", [&] { o.prepare.split = parse_split(raw.split); });
+  }
   set.use("separator", [&] { o.prepare.separator = parse_separator(raw.separator); });
   set.use("encoding", [&] { o.prepare.encoding = parse_encoding(raw.encoding); });
   o.stage = raw.stage;
@@ -295,6 +307,34 @@ CommandLine parse_evaluate(const std::vector<std::string>& arguments) {
   return parse(set, arguments, raw, o);
 }
 
+CommandLine parse_predict(const std::vector<std::string>& arguments) {
+  Options o;
+  o.action = Action::predict;
+  Raw raw;
+  choose_task(arguments, o);
+  OptionSet set(
+      "bert_train predict",
+      "Writes a trained model's prediction for each sample of DATA, which needs no answers.\n"
+      "It reads a file as the run read its own. The numbers are those of bert_train eval.",
+      "");
+  set.path({"RUN", "A run's folder, one of its checkpoints, or any model's folder"}, o.source);
+  set.path({"DATA", "A file, a store, or - for standard input: one text a line, or JSON lines"},
+           o.data);
+  set.group("Prediction");
+  set.path({"out", "File for the predictions", "standard output", "FILE"}, o.out);
+  set.choice<PredictionFormat>(
+      {"out-format", "Format of the predictions"}, o.out_format,
+      {{"csv", PredictionFormat::csv}, {"jsonl", PredictionFormat::jsonl}});
+  set.text({"on", "Split of a store to predict", "test, or dev where there is no test",
+            "train|dev|test"},
+           o.on);
+  set.text({"checkpoint", "Checkpoint of RUN: best, latest, step-N, or a folder",
+            "RUN's model, or latest without one", "NAME"},
+           o.checkpoint);
+  add_reading_options(set, o, raw);
+  return parse(set, arguments, raw, o);
+}
+
 CommandLine parse_stop(const std::vector<std::string>& arguments) {
   Options o;
   o.action = Action::stop;
@@ -312,23 +352,25 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   if (first == "prep") return parse_prepare(rest());
   if (first == "check") return parse_check(rest());
   if (first == "stop") return parse_stop(rest());
-  if (first != "eval") {
+  if (first != "eval" && first != "predict") {
     if (const std::string hint = hint_for_command(first); !hint.empty()) {
       throw InputError(2, concat("'", first, "' is neither a file nor a command"), hint);
     }
     return parse_train(arguments);
   }
 
+  const bool predicts = first == "predict";
+  const auto parse_own = predicts ? parse_predict : parse_evaluate;
   // The first parse finds the run. The second one has the run's options before those of the command
   // line, which win.
-  CommandLine line = parse_evaluate(rest());
+  CommandLine line = parse_own(rest());
   if (!line.instead.empty()) return line;
   const EvaluationPlan plan = plan_evaluation(line.options);
   const bool store_is_typed = !line.options.prepare.store.empty();
   std::vector<std::string> all = plan.arguments;
   const auto own = rest();
   all.insert(all.end(), own.begin(), own.end());
-  line = parse_evaluate(all);
+  line = parse_own(all);
   Options& options = line.options;
   options.data = plan.data;
   options.scored = plan.source.model;

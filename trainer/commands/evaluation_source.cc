@@ -111,13 +111,15 @@ EvaluationPlan plan_evaluation(const Options& typed) {
     throw InputError(2, concat("DATA is missing, and ", typed.source, " names none"),
                      "bert_train eval RUN DATA");
   }
-  plan.own = typed.data.empty() || (given("on") && same_file(typed.data, run_data));
+  plan.own = typed.action == Action::evaluate &&
+             (typed.data.empty() || (given("on") && same_file(typed.data, run_data)));
   const bool divided = given("split") || given("dev") || given("test");
   plan.whole = !plan.own && !divided && !is_store_name(plan.data);
   plan.seen = plan.whole && same_file(plan.data, run_data);
   if (plan.whole && given("on")) {
     throw InputError(2, concat("--on chooses a split, but all of ", plan.data, " is scored"),
-                     plan.source.run.empty()
+                     typed.action == Action::predict ? "leave out --on"
+                     : plan.source.run.empty()
                          ? "leave out --on, or divide the file with --split"
                          : "leave out --on; or leave out DATA to score a split of the run's data");
   }

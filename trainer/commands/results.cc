@@ -1,6 +1,14 @@
 #include "trainer/commands/results.h"
 
+#include <unistd.h>
+
 #include <cstdio>
+#include <filesystem>
+
+#include "base/nearest.h"
+#include "base/text.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/look_up.h"
 
 namespace bp::trainer {
 
@@ -9,6 +17,38 @@ std::optional<Split> judged_split(const SampleStore& store) {
     if (store.size(split) > 0) return split;
   }
   return std::nullopt;
+}
+
+Split chosen_split(const std::string& name, const SampleStore& store) {
+  if (name.empty()) {
+    return judged_split(store).value_or(Split::train);
+  }
+  for (const Split split : {Split::train, Split::dev, Split::test}) {
+    if (name != name_of(split)) continue;
+    if (store.size(split) > 0) return split;
+    throw InputError(65, concat("the data has no ", name, " samples"),
+                     "choose another split with --on");
+  }
+  throw InputError(2, concat("--on: '", name, "' is none of train|dev|test"),
+                   concat("did you mean '", nearest_name(name, {"train", "dev", "test"}), "'?"));
+}
+
+void require_writable(const std::string& file) {
+  if (file.empty()) return;
+  namespace fs = std::filesystem;
+  const fs::path parent = fs::path(file).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  const char* problem = nullptr;
+  if (!folder_exists(folder)) {
+    problem = "its folder does not exist";
+  } else if (folder_exists(file)) {
+    problem = "it is a folder";
+  } else if (::access(folder.c_str(), W_OK) != 0) {
+    problem = "you may not write into its folder";
+  }
+  if (problem == nullptr) return;
+  throw InputError(2, concat("--out: cannot write ", file, ": ", problem),
+                   "name a file in a folder that exists and that you may write to");
 }
 
 void print_line(const std::string& text) {

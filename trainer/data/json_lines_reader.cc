@@ -5,16 +5,22 @@
 #include "base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/json_object.h"
+#include "trainer/data/open_input.h"
 
 namespace bp::trainer {
 
-JsonLinesReader::JsonLinesReader(std::string path,
+JsonLinesReader::JsonLinesReader(const std::string& path,
                                  const std::vector<std::string>& keys,
                                  const std::string& encoding)
+    : JsonLinesReader(path, keys, open_input(path, encoding)) {}
+
+JsonLinesReader::JsonLinesReader(std::string path,
+                                 const std::vector<std::string>& keys,
+                                 std::unique_ptr<ByteInput> input)
     : path_(std::move(path)),
       fields_(keys.begin(), keys.end()),
       lines_(path_,
-             encoding,
+             std::move(input),
              {.place =
                   [this](std::int64_t line) {
                     return concat(path_, ", row ", row_ + 1, " (line ", line, ")");

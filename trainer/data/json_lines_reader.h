@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,9 +18,13 @@ class JsonLinesReader {
  public:
   // Opens the file. For `keys` see JsonField's constructor. Throws what open_input() throws, and 65
   // if the first bytes cannot be unpacked.
-  JsonLinesReader(std::string path,
+  JsonLinesReader(const std::string& path,
                   const std::vector<std::string>& keys,
                   const std::string& encoding = {});
+  // Reads `input`, which messages call `path`.
+  JsonLinesReader(std::string path,
+                  const std::vector<std::string>& keys,
+                  std::unique_ptr<ByteInput> input);
 
   // Moves to the next row; returns false at the end. Throws InputError 65 naming row and line for
   // what read_json_object() refuses, for bytes that are not UTF-8 (naming the byte), and for

@@ -11,7 +11,10 @@
 namespace bp::trainer {
 
 LineReader::LineReader(std::string path, const std::string& encoding, LineNames names)
-    : path_(std::move(path)), names_(std::move(names)), in_(open_input(path_, encoding)) {
+    : LineReader(path, open_input(path, encoding), std::move(names)) {}
+
+LineReader::LineReader(std::string path, std::unique_ptr<ByteInput> input, LineNames names)
+    : path_(std::move(path)), names_(std::move(names)), in_(std::move(input)) {
   if (!names_.place) {
     names_.place = [file = path_](std::int64_t line) { return concat(file, ", line ", line); };
   }

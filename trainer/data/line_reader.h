@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,8 @@ class LineReader {
  public:
   // Opens the file. Throws what open_input() throws, and 65 if the first bytes cannot be unpacked.
   LineReader(std::string path, const std::string& encoding, LineNames names = {});
+  // Reads `input`, which messages call `path`.
+  LineReader(std::string path, std::unique_ptr<ByteInput> input, LineNames names = {});
 
   // Moves to the next line; returns false at the end. Throws InputError 65 naming the line for
   // bytes that are not UTF-8 (naming the byte), for damaged compression, and for a line that is

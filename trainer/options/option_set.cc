@@ -267,6 +267,10 @@ std::vector<std::string> OptionSet::arguments(const std::vector<Setting>& settin
   return arguments;
 }
 
+bool OptionSet::has(const std::string& name) const {
+  return std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.text.name == name; });
+}
+
 bool OptionSet::given(const std::string& name) const {
   return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
     return entry.text.name == name && entry.option->count() > 0;

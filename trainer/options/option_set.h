@@ -81,6 +81,7 @@ class OptionSet {
   // Returns all options except --help. Only after parse().
   [[nodiscard]] std::vector<Setting> settings() const;
   [[nodiscard]] bool given(const std::string& name) const;
+  [[nodiscard]] bool has(const std::string& name) const;
 
  private:
   struct Entry {

@@ -9,13 +9,14 @@
 #include "bp/types.h"
 #include "trainer/data/prepare.h"
 #include "trainer/model/precision.h"
+#include "trainer/report/predictions.h"
 #include "trainer/report/setting.h"
 
 namespace bp::trainer {
 
 class TaskInput;  // trainer/tasks/task_input.h
 
-enum class Action : std::uint8_t { train, prepare, check, evaluate, stop };
+enum class Action : std::uint8_t { train, prepare, check, evaluate, predict, stop };
 
 struct Options {
   Action action = Action::train;
@@ -59,7 +60,8 @@ struct Options {
   bool store_is_typed = false;  // prepare.store is from the command line, not the run's
   std::string on;          // "train", "dev" or "test"; empty: test, or dev where there is no test
   std::string checkpoint;  // of the run in `source`: its name or folder; empty: the run's model
-  std::string out;         // a file for predictions; empty: none
+  std::string out;         // a file for predictions; empty: none, or standard output for `predict`
+  PredictionFormat out_format = PredictionFormat::csv;
 
   std::vector<std::string> arguments;  // as typed, to print them again
   // Every option of the action as text, with its origin, for config.yaml and the report.

@@ -62,7 +62,6 @@ constexpr std::array kOtherOptions{
 constexpr std::array kOtherCommands{
     OtherName{"evaluate", "eval RUN"},
     OtherName{"score", "eval RUN"},
-    OtherName{"predict", "eval RUN DATA --out FILE"},
     OtherName{"prepare", "prep DATA"},
     OtherName{"preprocess", "prep DATA"},
     OtherName{"train", "DATA"},
@@ -76,6 +75,9 @@ constexpr std::array kOtherCommands{
     OtherName{"eval", "eval RUN"},
     OtherName{"prep", "prep DATA"},
     OtherName{"stop", "stop RUN"},
+    OtherName{"predict", "predict RUN DATA"},
+    OtherName{"infer", "predict RUN DATA"},
+    OtherName{"inference", "predict RUN DATA"},
 };
 
 // "--Batch_size" as "batch-size".

@@ -1,6 +1,5 @@
 #include "trainer/train/evaluate.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
@@ -14,53 +13,28 @@
 #include "bp/collective.h"
 #include "trainer/data/batch.h"
 #include "trainer/data/stop_signals.h"
+#include "trainer/train/forward_blocks.h"
 
 namespace bp::trainer {
 namespace {
-
-// The last bits of a sample's numbers depend on the samples that are computed with it. So the
-// blocks are fixed.
-constexpr std::int64_t kBlock = 32;
 
 struct Share {
   std::int64_t first = 0;  // samples first .. last-1
   std::int64_t last = 0;
 };
 Share share_of(std::int64_t samples, int ranks, int rank) {
-  const auto blocks = static_cast<std::size_t>((samples + kBlock - 1) / kBlock);
+  const auto blocks = static_cast<std::size_t>((samples + kBlockSamples - 1) / kBlockSamples);
   const Block mine = block_of(blocks, ranks, rank);
   const auto first = static_cast<std::int64_t>(mine.offset);
   const auto count = static_cast<std::int64_t>(mine.count);
-  return {std::min(samples, first * kBlock), std::min(samples, (first + count) * kBlock)};
+  return {std::min(samples, first * kBlockSamples),
+          std::min(samples, (first + count) * kBlockSamples)};
 }
 
-// Computes several blocks at once. Inside at::parallel_for a forward pass has one thread, so its
-// sums do not depend on the number of threads. parallel_for runs a loop of one iteration outside of
-// a parallel region, hence at least two.
-std::vector<at::Tensor> forward_blocks(const Bert& model, const std::vector<Batch>& blocks) {
-  const auto count = static_cast<std::int64_t>(blocks.size());
-  std::vector<at::Tensor> outputs(blocks.size());
-  at::parallel_for(0, std::max<std::int64_t>(2, count), 1,
-                   [&](std::int64_t begin, std::int64_t end) {
-                     for (std::int64_t b = begin; b < std::min(end, count); ++b) {
-                       const auto place = static_cast<std::size_t>(b);
-                       outputs[place] = model.forward(blocks[place], nullptr).contiguous();
-                     }
-                   });
-  return outputs;
-}
-
-// Returns consecutive blocks of at most kBlock samples.
 std::vector<Batch> load_blocks(const SampleStore& store, Split split, const Share& share) {
-  std::vector<Batch> blocks;
-  for (std::int64_t first = share.first; first < share.last; first += kBlock) {
-    std::vector<Sample> samples;
-    for (std::int64_t i = first; i < std::min(share.last, first + kBlock); ++i) {
-      samples.push_back(store.load(split, i));
-    }
-    blocks.push_back(make_batch(samples, store.schema(), store.pad_id()));
-  }
-  return blocks;
+  std::vector<Sample> samples;
+  for (std::int64_t i = share.first; i < share.last; ++i) samples.push_back(store.load(split, i));
+  return make_blocks(samples, store.schema(), store.pad_id());
 }
 
 // Gives every rank what all ranks kept, in the order of the ranks.
@@ -79,7 +53,7 @@ void gather_kept(Communicator& world, std::vector<float>& kept) {
 bool evaluate(
     Communicator& world, const Bert& model, const SampleStore& store, Split split, Scorer& scorer) {
   const Share mine = share_of(store.size(split), world.size(), world.rank());
-  const std::int64_t round = kBlock * std::max(1, at::get_num_threads());
+  const std::int64_t round = samples_at_once();
   std::int64_t stopping = stop_signal() != 0 ? 1 : 0;
   for (std::int64_t begin = mine.first; begin < mine.last && stopping == 0; begin += round) {
     const std::vector<Batch> blocks =

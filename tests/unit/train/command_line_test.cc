@@ -183,7 +183,8 @@ TEST(CommandLine, MisspeltCommandsGetTheRightOne) {
             "'evla' is neither a file nor a command | did you mean 'bert_train eval RUN'?");
   EXPECT_THAT(refusal({"prpe", "x.csv"}), HasSubstr("did you mean 'bert_train prep DATA'?"));
   EXPECT_THAT(refusal({"evaluate", "runs/a"}), HasSubstr("did you mean 'bert_train eval RUN'?"));
-  EXPECT_THAT(refusal({"predict", "runs/a", "x.csv"}), HasSubstr("eval RUN DATA --out FILE'?"));
+  EXPECT_THAT(refusal({"infer", "runs/a"}),
+              HasSubstr("did you mean 'bert_train predict RUN DATA'?"));
   EXPECT_THAT(refusal({"train", "x.csv"}), HasSubstr("did you mean 'bert_train DATA'?"));
   EXPECT_THAT(refusal({"help"}), HasSubstr("did you mean 'bert_train --help'?"));
   EXPECT_EQ(parse({"stop.csv"}).data, "stop.csv");

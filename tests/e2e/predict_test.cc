@@ -1,0 +1,108 @@
+// bert_train predict, through the program that users run.
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/e2e/trained_run.h"
+
+namespace bp::trainer {
+namespace {
+
+using test::Ended;
+using test::read;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class Predict : public test::TrainedRun {
+ protected:
+  // Runs predict with these arguments; its standard input is `input`.
+  static Ended predict_input(const std::string& input, const std::string& arguments) {
+    std::ofstream(path("input"), std::ios::binary) << input;
+    return in_folder("cat input | " BP_BIN_DIR "/bert_train predict " + arguments);
+  }
+  // Returns what the command writes to standard output. Its errors must be none.
+  static std::string output_of(const std::string& command) {
+    const Ended ended = in_folder(command);
+    EXPECT_EQ(ended.code, 0) << ended.output;
+    return ended.output;
+  }
+};
+
+TEST_F(Predict, WritesTheNumbersOfAnEvaluation) {
+  const auto before = names();
+  EXPECT_EQ(bert_train("eval r other.csv --out e.csv").code, 0);
+  EXPECT_EQ(bert_train("predict r other.csv --out p.csv").output,
+            "predicted 200 samples in p.csv\n");
+  EXPECT_EQ(read(path("p.csv")), read(path("e.csv")));
+  EXPECT_EQ(output_of(BP_BIN_DIR "/bert_train predict r other.csv"), read(path("e.csv")));
+  EXPECT_EQ(output_of(BP_BIN_DIR "/bert_train predict r data.sqlite"),
+            read(path("r/predictions.csv")));
+  EXPECT_NE(output_of(BP_BIN_DIR "/bert_train predict r other.csv --checkpoint step-30"), "");
+  std::filesystem::remove(path("e.csv"));
+  std::filesystem::remove(path("p.csv"));
+  EXPECT_EQ(names(), before) << "predict writes nothing beside its data";
+}
+
+TEST_F(Predict, NeedsNoAnswers) {
+  std::ofstream(path("bare.csv")) << "id,text\n7,red stone\n8,\n";
+  std::ofstream(path("bare.jsonl")) << "{\"text\": \"red stone\"}\n{\"text\": null}\n";
+  const std::string table = output_of(BP_BIN_DIR "/bert_train predict r bare.csv");
+  EXPECT_THAT(table, StartsWith("sample_id,text_id,label,prediction,p_no,p_yes\n1,1,,"));
+  EXPECT_THAT(table, HasSubstr("\n2,2,,"));
+  EXPECT_EQ(output_of(BP_BIN_DIR "/bert_train predict r bare.jsonl"), table);
+  std::ofstream(path("wrong.csv")) << "id,txt\n7,red stone\n";
+  const Ended wrong = bert_train("predict r wrong.csv");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.output, HasSubstr("wrong.csv has no column 'text': it has id, txt"));
+}
+
+TEST_F(Predict, ReadsStandardInputAsItComes) {
+  const std::string both = predict_input("red stone\nblue", "r -").output;
+  EXPECT_EQ(std::count(both.begin(), both.end(), '\n'), 3) << both;
+  const Ended json = predict_input("{\"text\": \"red stone\", \"label\": \"no\"}\n",
+                                   "r - --format jsonl --out-format jsonl");
+  const auto row = nlohmann::json::parse(json.output);
+  EXPECT_EQ(row["label"], "no");
+  EXPECT_NEAR(row["p_no"].get<double>() + row["p_yes"].get<double>(), 1, 1e-5);
+  // The second line is written only after the first one's prediction was read: a program that
+  // waits for the end of its input would wait forever.
+  const Ended ended = in_folder(
+      "mkfifo in && timeout 60 " BP_BIN_DIR
+      "/bert_train predict r - < in | { exec 3> in; echo red stone >&3; read -r header; "
+      "read -r first; echo blue >&3; read -r second; exec 3>&-; echo $first; echo $second; }; "
+      "rm in");
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_THAT(ended.output, StartsWith("1,1,,"));
+  EXPECT_THAT(ended.output, HasSubstr("\n2,2,,"));
+}
+
+TEST_F(Predict, RefusesWhatItCannotDo) {
+  const auto refused = [](const Ended& ended, int code, const std::string& text) {
+    EXPECT_EQ(ended.code, code) << ended.output;
+    EXPECT_THAT(ended.output, HasSubstr(text));
+  };
+  refused(in_folder(BP_BIN_DIR "/bprun -n 2 bert_train predict r other.csv"), 2,
+          "predict runs as one process");
+  refused(bert_train("predict r other.csv --on test"), 2, "hint: leave out --on\n");
+  refused(bert_train("predict r"), 2, "DATA is required");
+  refused(predict_input("a,b\n", "r - --format csv"), 2,
+          "a table cannot be read from standard input");
+  refused(predict_input("{\"txt\": 1}\n", "r - --format jsonl"), 65,
+          "standard input, row 1 (line 1): has no key 'text'\nhint: name the key with --text");
+  refused(predict_input("caf\xE9\n", "r -"), 65,
+          "standard input, line 1: is not UTF-8: byte 0xE9 at offset 3 of the input");
+  refused(bert_train("predict r other.csv --out none/p.csv"), 2, "--out: cannot write none/p.csv");
+}
+
+TEST_F(Predict, ACtrlCLeavesNoHalfFile) {
+  const Ended ended = in_folder("mkfifo in; (sleep 5 > in &) ; timeout -s INT 1 " BP_BIN_DIR
+                                "/bert_train predict r - --out half.csv < in; code=$?; rm in; "
+                                "ls half.csv*; exit $code");
+  EXPECT_THAT(ended.output, HasSubstr("stopped on request while reading standard input"));
+  EXPECT_THAT(ended.output, HasSubstr("No such file"));
+}
+
+}  // namespace
+}  // namespace bp::trainer

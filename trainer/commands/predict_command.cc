@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "trainer/commands/commands.h"
+#include "trainer/commands/model_source.h"
+#include "trainer/commands/prediction_output.h"
+#include "trainer/commands/prediction_rows.h"
+#include "trainer/commands/results.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/numbers.h"
+#include "trainer/data/plan.h"
+#include "trainer/data/sample_list.h"
+#include "trainer/data/stop_signals.h"
+#include "trainer/text/tokenizer.h"
+#include "trainer/train/forward_blocks.h"
+
+namespace bp::trainer {
+namespace {
+
+// Predicts samples as they come, in the blocks of evaluation, so that the numbers are the same.
+class Prediction {
+ public:
+  Prediction(const Bert& model,
+             std::unique_ptr<Predictor> predictor,
+             SampleSchema schema,
+             const Options& options)
+      : model_(model),
+        predictor_(std::move(predictor)),
+        schema_(std::move(schema)),
+        output_(options.out, options.out_format, predictor_->columns()) {}
+
+  // Computes the samples and writes their rows.
+  void add(std::span<const Sample> samples) {
+    const std::vector<Batch> blocks = make_blocks(samples, schema_, model_.config().pad_id);
+    const std::vector<at::Tensor> outputs = forward_blocks(model_, blocks);
+    kept_.clear();
+    for (std::size_t b = 0; b < blocks.size(); ++b) predictor_->keep(blocks[b], outputs[b], kept_);
+    std::span<const float> rest = kept_;
+    for (const Sample& sample : samples) {
+      const std::size_t own = predictor_->kept_of(sample);
+      predictor_->set_fields(sample, rest.first(own), fields_);
+      rest = rest.subspan(own);
+      output_.add({sample.sample_id, sample.text_id, fields_});
+    }
+    output_.flush();
+    count_ += static_cast<std::int64_t>(samples.size());
+  }
+
+  void finish() { output_.finish(); }
+  [[nodiscard]] std::int64_t count() const { return count_; }
+
+ private:
+  const Bert& model_;
+  std::unique_ptr<Predictor> predictor_;
+  SampleSchema schema_;
+  PredictionOutput output_;
+  std::vector<float> kept_;
+  std::vector<std::string> fields_;
+  std::int64_t count_ = 0;
+};
+
+void predict_store(const SampleStore& store, Split split, Prediction& prediction) {
+  std::vector<Sample> samples;
+  for (std::int64_t i = 0; i < store.size(split); ++i) {
+    throw_if_stopping("predicting", name_of(split));
+    samples.push_back(store.load(split, i));
+    const auto count = static_cast<std::int64_t>(samples.size());
+    if (count < samples_at_once() && i + 1 < store.size(split)) continue;
+    prediction.add(samples);
+    samples.clear();
+  }
+}
+
+Tokenizer tokenizer_of(const ModelSource& source, const PrepareOptions& options) {
+  if (!options.vocabulary.empty()) {
+    return Tokenizer(Vocabulary::read(options.vocabulary), source.tokenizer.lower_case);
+  }
+  throw InputError(2, concat("no vocab.txt in ", source.name),
+                   "name the vocabulary that the model was trained with: --vocab");
+}
+
+void predict_rows(const std::string& data,
+                  const PrepareOptions& options,
+                  SampleMaker& maker,
+                  Prediction& prediction) {
+  SampleList list;
+  const auto predict = [&] {
+    if (!list.samples().empty()) prediction.add(list.samples());
+    list.clear();
+  };
+  const std::unique_ptr<RowReader> rows = open_prediction_rows(data, options, predict);
+  while ((options.limit == 0 || rows->number() < options.limit) && rows->next()) {
+    throw_if_stopping("predicting", data);
+    list.begin_row(rows->number());
+    maker.make(rows->fields(), list);
+    if (static_cast<std::int64_t>(list.samples().size()) < samples_at_once()) continue;
+    const auto whole = static_cast<std::size_t>(samples_at_once());
+    prediction.add(std::span(list.samples()).first(whole));
+    list.drop(whole);
+  }
+  predict();
+}
+
+}  // namespace
+
+int run_predict(Communicator& world, const Options& options) {
+  if (world.size() > 1) {
+    throw InputError(2, "predict runs as one process, on all cores that it may use",
+                     "start it without bprun; bert_train eval RUN DATA --out FILE scores with any "
+                     "number of ranks, and writes the same numbers");
+  }
+  require_writable(options.out);
+  const ModelSource source = find_model(options.scored, *options.task);
+  const auto model = load_model(source);
+  std::vector<std::string> names = options.task->score_by(model->config());
+  std::optional<SampleStore> store;
+  if (is_store_name(options.data)) {
+    store.emplace(SampleStore::open(options.data));
+    check_samples(*store, source);
+    names = store->names();
+  }
+  Prediction prediction(*model, source.task->make_predictor(names, model->config()),
+                        store ? store->schema() : options.task->schema(), options);
+  if (store) {
+    predict_store(*store, chosen_split(options.on, *store), prediction);
+  } else {
+    PrepareOptions reading = options.prepare;
+    if (reading.vocabulary.empty()) reading.vocabulary = source.vocabulary;
+    reading.max_length = std::min(reading.max_length, source.max_length());
+    const auto maker = options.task->make_maker(reading, names, tokenizer_of(source, reading));
+    predict_rows(options.data, reading, *maker, prediction);
+  }
+  prediction.finish();
+  if (!options.out.empty()) {
+    print_line(concat("predicted ", with_commas(prediction.count()), " samples in ", options.out));
+  }
+  return 0;
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,47 @@
+#include "trainer/commands/prediction_output.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "base/text.h"
+#include "bp/error.h"
+
+namespace bp::trainer {
+namespace {
+
+void check(bool written) {
+  if (!written) {
+    throw Error(ErrorCode::io,
+                concat("cannot write the predictions to standard output: ", error_text(errno)));
+  }
+}
+
+}  // namespace
+
+PredictionOutput::PredictionOutput(const std::string& file,
+                                   PredictionFormat format,
+                                   std::vector<PredictionColumn> columns)
+    : lines_(format, std::move(columns)) {
+  if (!file.empty()) file_.emplace(file);
+  put(lines_.header());
+}
+
+void PredictionOutput::put(const std::string& text) {
+  if (file_) {
+    file_->write(text);
+  } else {
+    check(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
+  }
+}
+
+void PredictionOutput::flush() {
+  if (!file_) check(std::fflush(stdout) == 0);
+}
+
+void PredictionOutput::finish() {
+  flush();
+  if (file_) file_->keep();
+}
+
+}  // namespace bp::trainer

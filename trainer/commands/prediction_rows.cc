@@ -1,0 +1,114 @@
+#include "trainer/commands/prediction_rows.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/json_lines_reader.h"
+#include "trainer/data/line_reader.h"
+#include "trainer/data/row_source.h"
+#include "trainer/data/shown_fields.h"
+#include "trainer/data/stream_input.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr const char* kName = "standard input";
+
+// Each line is the text of a row.
+class LineRows : public RowReader {
+ public:
+  LineRows(std::unique_ptr<ByteInput> input, std::size_t fields)
+      : lines_(kName, std::move(input)), fields_(fields) {}
+
+  bool next() override {
+    if (!lines_.next()) return false;
+    fields_[0] = lines_.line();
+    return true;
+  }
+  [[nodiscard]] Fields fields() const override { return fields_; }
+  [[nodiscard]] std::int64_t number() const override { return lines_.number(); }
+  [[nodiscard]] std::string place() const override { return lines_.place(); }
+
+ private:
+  LineReader lines_;
+  std::vector<std::string_view> fields_;  // the text, and the answers, which are empty
+};
+
+class JsonRows : public RowReader {
+ public:
+  JsonRows(std::unique_ptr<ByteInput> input, const std::vector<Field>& fields)
+      : reader_(kName, keys_of(fields), std::move(input)),
+        fields_(fields),
+        values_(fields.size()) {}
+
+  bool next() override {
+    if (!reader_.next()) return false;
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+      if (!reader_.found(i) && !fields_[i].answer) refuse_row(fields_[i]);
+      values_[i] = reader_.value(i);
+    }
+    return true;
+  }
+  [[nodiscard]] Fields fields() const override { return values_; }
+  [[nodiscard]] std::int64_t number() const override { return reader_.row(); }
+  [[nodiscard]] std::string place() const override { return reader_.place(); }
+
+ private:
+  static std::vector<std::string> keys_of(const std::vector<Field>& fields) {
+    std::vector<std::string> keys;
+    for (const Field& field : fields) keys.push_back(field.column);
+    return keys;
+  }
+  // A file is read twice to find a wrong name; a stream cannot be.
+  [[noreturn]] void refuse_row(const Field& field) const {
+    throw InputError(65, concat(place(), ": has no key '", field.column, "'"),
+                     concat("name the key with --", field.name));
+  }
+
+  JsonLinesReader reader_;
+  std::vector<Field> fields_;
+  std::vector<std::string_view> values_;
+};
+
+std::unique_ptr<RowReader> open_standard_input(const PrepareOptions& options,
+                                               std::unique_ptr<ByteInput> input) {
+  const std::vector<Field> fields = options.task->fields();
+  if (options.format == TextFormat::jsonl)
+    return std::make_unique<JsonRows>(std::move(input), fields);
+  if (options.format != TextFormat::automatic) {
+    throw InputError(2, "a table cannot be read from standard input",
+                     "write it to a file first; or give one text a line, or --format jsonl");
+  }
+  const auto texts =
+      std::ranges::count_if(fields, [](const Field& field) { return !field.answer; });
+  if (texts != 1) {
+    throw InputError(2, concat("a line of standard input has no place for ", texts, " fields"),
+                     "give JSON lines, with --format jsonl");
+  }
+  return std::make_unique<LineRows>(std::move(input), fields.size());
+}
+
+}  // namespace
+
+std::unique_ptr<RowReader> open_prediction_rows(const std::string& source,
+                                                const PrepareOptions& options,
+                                                const std::function<void()>& before_waiting) {
+  if (source == "-") {
+    return open_standard_input(options,
+                               std::make_unique<StreamInput>(STDIN_FILENO, kName, before_waiting));
+  }
+  if (options.task->has_own_format(source)) return options.task->open(source, options);
+  const TableLayout layout =
+      inspect_table({source, options.format, options.header, options.task->fields(),
+                     options.separator, options.encoding, Answers::optional});
+  return std::make_unique<RowSource>(source, layout);
+}
+
+}  // namespace bp::trainer
