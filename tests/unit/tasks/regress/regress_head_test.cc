@@ -1,0 +1,58 @@
+// The head that gives each sample a number.
+#include "trainer/tasks/regress/regress_head.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tests/unit/tasks/golden_head.h"
+#include "tests/unit/tasks/small_model.h"
+
+namespace bp::trainer {
+namespace {
+
+class GoldenRegress : public ::testing::TestWithParam<int> {
+ protected:
+  // The head's targets are those of the batch's step.
+  [[nodiscard]] HeadMaker head() {
+    return regress_head({{}, [this](const Batch& batch) {
+                           const auto step = batch.sample_ids[0] / GoldenHead::kRows;
+                           const at::Tensor own =
+                               golden_.rows("targets", static_cast<int>(step)).to(at::kDouble);
+                           const auto* values = own.const_data_ptr<double>();
+                           targets_.assign(values, values + own.numel());
+                           return std::span<const double>(targets_);
+                         }});
+  }
+
+  GoldenHead golden_{"regress_" + std::to_string(GetParam())};
+  std::vector<double> targets_;
+};
+
+TEST_P(GoldenRegress, NumbersAndGradientsEqualTransformers) {
+  golden_.expect_first_step(*golden_.model(head()), GoldenHead::kRows);
+}
+
+TEST_P(GoldenRegress, TwentyStepsEqualTransformers) {
+  golden_.expect_training(*golden_.model(head()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Configurations, GoldenRegress, ::testing::Values(0, 1));
+
+TEST(RegressHead, ItsDropoutIsItsOwn) {
+  const BertConfig config = small_config();
+  const Batch batch = small_batch();
+  const TrainingStep step{1, 1};
+  const Bert half(config, regress_head({0.5, {}}), Precision::fp32, 1);
+  const at::Tensor without = half.forward(batch, nullptr);
+  EXPECT_EQ(without.sizes().vec(), (std::vector<std::int64_t>{2, 1}));
+  EXPECT_FALSE(at::allclose(half.forward(batch, &step), without, 1e-3, 1e-3));
+  const Bert none(config, regress_head({}), Precision::fp32, 1);
+  EXPECT_TRUE(at::allclose(none.forward(batch, &step), without, 1e-5, 1e-6));
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,61 @@
+#include "trainer/tasks/regress/regress_head.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/mse_loss.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "base/check.h"
+
+namespace bp::trainer {
+namespace {
+
+using at::Tensor;
+
+class RegressHead : public Head {
+ public:
+  RegressHead(const RegressHeadOptions& options, const BertConfig& config, Parameters& parameters)
+      : dropout_(options.dropout.value_or(config.hidden_dropout)),
+        targets_(options.targets),
+        classifier_(parameters.linear("classifier", 1, config.hidden)) {}
+
+  [[nodiscard]] States reads() const override { return States::first_tokens; }
+
+  [[nodiscard]] Tensor forward(const Encoder& encoder,
+                               const Pass& pass,
+                               const Tensor& states,
+                               const Batch& /*batch*/) const override {
+    const Tensor pooled = pass.seen("pooler", encoder.pool(states));
+    const Tensor x = drop(pass.first_layout, pooled, pass.dropout(dropout_, kHeadSite));
+    return pass.seen("classifier", at::linear(x, classifier_.weight.master, classifier_.bias));
+  }
+
+  [[nodiscard]] Loss loss(const Tensor& outputs, const Batch& batch) const override {
+    const std::span<const double> values = targets_(batch);
+    BP_CHECK(values.size() == static_cast<std::size_t>(batch.rows), "each sample needs a target");
+    Tensor targets = at::empty({batch.rows}, at::kFloat);
+    std::transform(values.begin(), values.end(), targets.data_ptr<float>(),
+                   [](double value) { return static_cast<float>(value); });
+    return {at::mse_loss(outputs.squeeze(1), targets), static_cast<double>(batch.rows)};
+  }
+
+ private:
+  double dropout_;
+  BatchReals targets_;
+  Linear classifier_;
+};
+
+}  // namespace
+
+HeadMaker regress_head(const RegressHeadOptions& options) {
+  return [options](const BertConfig& config, Parameters& parameters) {
+    return std::make_unique<RegressHead>(options, config, parameters);
+  };
+}
+
+}  // namespace bp::trainer

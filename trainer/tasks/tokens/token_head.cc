@@ -1,0 +1,85 @@
+#include "trainer/tasks/tokens/token_head.h"
+
+#include <ATen/core/Reduction.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/linear.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "base/check.h"
+#include "base/refuse.h"
+#include "trainer/tasks/tokens/sentence_windows.h"
+
+namespace bp::trainer {
+namespace {
+
+using at::Tensor;
+
+class TokenHead : public Head {
+ public:
+  TokenHead(const TokenHeadOptions& options, const BertConfig& config, Parameters& parameters)
+      : dropout_(options.dropout.value_or(config.hidden_dropout)),
+        targets_(options.targets),
+        classifier_(parameters.linear("classifier", options.tags, config.hidden)) {}
+
+  [[nodiscard]] States reads() const override { return States::all_tokens; }
+
+  [[nodiscard]] Tensor forward(const Encoder& /*encoder*/,
+                               const Pass& pass,
+                               const Tensor& states,
+                               const Batch& /*batch*/) const override {
+    const Tensor x = drop(pass.layout, states, pass.dropout(dropout_, kHeadSite))
+                         .slice(0, 0, pass.layout->offsets.back())
+                         .to(at::kFloat);
+    return pass.seen("classifier", at::linear(x, classifier_.weight.master, classifier_.bias));
+  }
+
+  [[nodiscard]] Loss loss(const Tensor& outputs, const Batch& batch) const override {
+    const Tensor targets = packed_targets(batch);
+    const auto* values = targets.const_data_ptr<std::int64_t>();
+    const auto count =
+        std::count_if(values, values + targets.numel(), [](auto t) { return t != kIgnoredTarget; });
+    const Tensor sum =
+        at::cross_entropy_loss(outputs, targets, {}, at::Reduction::Sum, kIgnoredTarget);
+    return {sum.div(std::max<std::int64_t>(count, 1)), static_cast<double>(count)};
+  }
+
+ private:
+  // Returns the targets in the order of the outputs' rows.
+  [[nodiscard]] Tensor packed_targets(const Batch& batch) const {
+    const std::span<const std::int64_t> padded = targets_(batch);
+    const auto length = static_cast<std::size_t>(batch.length);
+    BP_CHECK(padded.size() == batch.lengths.size() * length, "each token needs one target");
+    Tensor packed = at::empty(
+        {std::accumulate(batch.lengths.begin(), batch.lengths.end(), std::int64_t{0})}, at::kLong);
+    auto* next = packed.data_ptr<std::int64_t>();
+    for (std::size_t row = 0; row < batch.lengths.size(); ++row) {
+      const auto own = padded.subspan(row * length, static_cast<std::size_t>(batch.lengths[row]));
+      next = std::copy(own.begin(), own.end(), next);
+    }
+    return packed;
+  }
+
+  double dropout_;
+  BatchIntegers targets_;
+  Linear classifier_;
+};
+
+}  // namespace
+
+HeadMaker token_head(const TokenHeadOptions& options) {
+  if (options.tags < 1) refuse("a head for token classification needs at least one tag");
+  return [options](const BertConfig& config, Parameters& parameters) {
+    return std::make_unique<TokenHead>(options, config, parameters);
+  };
+}
+
+}  // namespace bp::trainer
