@@ -15,9 +15,11 @@ Tensor Parameters::add(const std::string& name, const Tensor& parameter) {
   return parameter;
 }
 
-Tensor Parameters::matrix(const std::string& name, std::vector<std::int64_t> shape) {
+Tensor Parameters::matrix(const std::string& name,
+                          std::vector<std::int64_t> shape,
+                          std::optional<double> deviation) {
   Tensor parameter = at::empty(shape, at::kFloat);
-  fill_normal(parameter, deviation_, seed_, name);
+  fill_normal(parameter, deviation.value_or(deviation_), seed_, name);
   return add(name, parameter);
 }
 

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,7 +29,10 @@ class Parameters {
   // `deviation`: of the normal numbers.
   Parameters(double deviation, std::uint64_t seed) : deviation_(deviation), seed_(seed) {}
 
-  at::Tensor matrix(const std::string& name, std::vector<std::int64_t> shape);
+  // `deviation`: another than the model's.
+  at::Tensor matrix(const std::string& name,
+                    std::vector<std::int64_t> shape,
+                    std::optional<double> deviation = {});
   at::Tensor bias(const std::string& name, std::int64_t size);
   // A product's weight [out, in] and bias [out]: "<name>.weight", "<name>.bias".
   Linear linear(const std::string& name, std::int64_t out, std::int64_t in);
