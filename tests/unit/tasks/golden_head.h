@@ -31,9 +31,12 @@ class GoldenHead {
   [[nodiscard]] const at::Tensor& expected(const std::string& name) const {
     return expected_.at(name);
   }
-  // Of the samples of a step.
+  // Of the samples of a step, or of the step to which a batch belongs.
   [[nodiscard]] at::Tensor rows(const std::string& name, int step) const {
     return expected(name).slice(0, step * kRows, (step + 1) * kRows).contiguous();
+  }
+  [[nodiscard]] at::Tensor rows(const std::string& name, const Batch& batch) const {
+    return rows(name, static_cast<int>(batch.sample_ids[0] / kRows));
   }
   [[nodiscard]] Batch batch(int step) const {
     Batch batch;
@@ -41,6 +44,9 @@ class GoldenHead {
     batch.length = static_cast<int>(expected("ids").size(1));
     batch.token_ids = vector_of<std::int64_t>(rows("ids", step));
     batch.lengths = vector_of<std::int32_t>(rows("lengths", step));
+    if (expected_.contains("types")) {
+      batch.token_types = vector_of<std::int64_t>(rows("types", step));
+    }
     for (int row = 0; row < kRows; ++row) batch.sample_ids.push_back(step * kRows + row);
     return batch;
   }

@@ -19,9 +19,7 @@ class GoldenRegress : public ::testing::TestWithParam<int> {
   // The head's targets are those of the batch's step.
   [[nodiscard]] HeadMaker head() {
     return regress_head({{}, [this](const Batch& batch) {
-                           const auto step = batch.sample_ids[0] / GoldenHead::kRows;
-                           const at::Tensor own =
-                               golden_.rows("targets", static_cast<int>(step)).to(at::kDouble);
+                           const at::Tensor own = golden_.rows("targets", batch).to(at::kDouble);
                            const auto* values = own.const_data_ptr<double>();
                            targets_.assign(values, values + own.numel());
                            return std::span<const double>(targets_);

@@ -28,9 +28,7 @@ class GoldenTokens : public ::testing::TestWithParam<int> {
   [[nodiscard]] HeadMaker head(std::optional<double> dropout = {}) {
     const auto tags = static_cast<int>(golden_.expected("grad.classifier.bias").size(0));
     return token_head({tags, dropout, [this](const Batch& batch) {
-                         const auto step = batch.sample_ids[0] / GoldenHead::kRows;
-                         targets_ = vector_of<std::int64_t>(
-                             golden_.rows("targets", static_cast<int>(step)));
+                         targets_ = vector_of<std::int64_t>(golden_.rows("targets", batch));
                          return std::span<const std::int64_t>(targets_);
                        }});
   }

@@ -1,0 +1,100 @@
+// The heads for GAP.
+#include "trainer/tasks/gap/gap_head.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/refusal.h"
+#include "tests/unit/tasks/golden_head.h"
+#include "tests/unit/tasks/small_model.h"
+
+namespace bp::trainer {
+namespace {
+
+const std::map<std::string, GapHeadKind> kKinds = {
+    {"concat", GapHeadKind::concat}, {"mul", GapHeadKind::mul}, {"segment", GapHeadKind::segment}};
+
+class GoldenGap : public ::testing::TestWithParam<std::string> {
+ protected:
+  [[nodiscard]] BatchIntegers values(const std::string& name) {
+    return [this, name](const Batch& batch) {
+      std::vector<std::int64_t>& own = values_[name];
+      own = vector_of<std::int64_t>(golden_.rows(name, batch));
+      return std::span(std::as_const(own));
+    };
+  }
+  [[nodiscard]] std::unique_ptr<Bert> model() {
+    return golden_.model(
+        make_gap_head({kKinds.at(GetParam()), values("positions"), values("targets")}),
+        GetParam() == "segment" ? "-" : "bert.pooler.");
+  }
+
+  GoldenHead golden_{"gap_" + GetParam()};
+  std::map<std::string, std::vector<std::int64_t>> values_;
+};
+
+TEST_P(GoldenGap, NumbersAndGradientsEqualThoseOfPyTorch) {
+  golden_.expect_first_step(*model(), GoldenHead::kRows);
+}
+
+TEST_P(GoldenGap, TwentyStepsEqualThoseOfPyTorch) { golden_.expect_training(*model()); }
+
+INSTANTIATE_TEST_SUITE_P(Kinds, GoldenGap, ::testing::Values("concat", "mul", "segment"));
+
+// The vector is normal with deviation 1, whatever that of the other weights is.
+TEST(GapHead, TheVectorOfMulBeginsAsStandardNormal) {
+  BertConfig config = small_config();
+  config.hidden = 4096;
+  config.heads = 64;
+  config.layers = 1;
+  config.intermediate = 8;
+  const Bert model(config, make_gap_head({GapHeadKind::mul}), Precision::fp32, 1);
+  const auto& [name, vector] = model.parameters().back();
+  EXPECT_EQ(name, "neither");
+  EXPECT_NEAR(vector.detach().mean().item<double>(), 0, 5 / std::sqrt(4096));
+  EXPECT_NEAR(vector.detach().std().item<double>(), 1, 5 / std::sqrt(2 * 4096));
+}
+
+// Positions count from each sample's first token, although the states have no padding.
+TEST(GapHead, PositionsAreThoseOfTheSample) {
+  const std::vector<std::int64_t> positions = {2, 0, 1, 1, 1, 0};
+  const auto head = make_gap_head(
+      {GapHeadKind::mul, [&](const Batch&) { return std::span<const std::int64_t>(positions); }});
+  const Bert model(small_config(), head, Precision::bf16, 1);
+  const Batch batch = small_batch();
+  const at::Tensor h = model.hidden_states(batch);
+  const at::Tensor n = model.parameters().back().second.detach();
+  const auto product = [&](const at::Tensor& x, const at::Tensor& y) {
+    return x.dot(y).item<float>() / std::sqrt(8.0F);
+  };
+  const at::Tensor expected =
+      at::tensor({product(h[2], n), product(h[2], h[0]), product(h[2], h[1]),  //
+                  product(h[4], n), product(h[4], h[4]), product(h[4], h[3])})
+          .view({2, 3});
+  EXPECT_TRUE(at::allclose(model.forward(batch, nullptr), expected, 1e-5, 1e-5));
+  const TrainingStep step{1, 1};
+  const at::Tensor in_bf16 = model.forward(batch, &step);
+  EXPECT_EQ(in_bf16.scalar_type(), at::kFloat);
+  EXPECT_TRUE(at::allclose(in_bf16, expected, 0.1, 0.1));
+}
+
+TEST(GapHead, SegmentNeedsFourTypes) {
+  EXPECT_EQ(test::refusal_of([] {
+              const Bert model(small_config(), make_gap_head({GapHeadKind::segment}),
+                               Precision::fp32, 1);
+              return 0;
+            }),
+            "the head segment needs 4 token types, and 'type_vocab_size' is 2");
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,145 @@
+#include "trainer/tasks/gap/gap_head.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/stack.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "base/check.h"
+#include "base/refuse.h"
+#include "base/text.h"
+
+namespace bp::trainer {
+namespace {
+
+using at::Tensor;
+
+constexpr std::int64_t kAnswers = 3;
+constexpr int kSegmentTypes = 4;
+
+class GapHead : public Head {
+ public:
+  explicit GapHead(const GapHeadOptions& options) : options_(options) {}
+
+  [[nodiscard]] States reads() const override { return States::all_tokens; }
+
+  [[nodiscard]] Loss loss(const Tensor& outputs, const Batch& batch) const override {
+    const std::span<const std::int64_t> values = options_.labels(batch);
+    BP_CHECK(values.size() == static_cast<std::size_t>(batch.rows), "each sample needs a label");
+    Tensor labels = at::empty({batch.rows}, at::kLong);
+    std::copy(values.begin(), values.end(), labels.data_ptr<std::int64_t>());
+    return {at::cross_entropy_loss(outputs, labels), static_cast<double>(batch.rows)};
+  }
+
+ protected:
+  // Returns the states of pronoun, A and B: fp32 [rows, 3, hidden].
+  [[nodiscard]] Tensor mentions(const Pass& pass, const Tensor& states, const Batch& batch) const {
+    const std::span<const std::int64_t> positions = options_.positions(batch);
+    BP_CHECK(positions.size() == static_cast<std::size_t>(batch.rows) * kAnswers,
+             "each sample needs three positions");
+    Tensor tokens = at::empty({batch.rows * kAnswers}, at::kLong);
+    auto* next = tokens.data_ptr<std::int64_t>();
+    for (int row = 0; row < batch.rows; ++row) {
+      const auto r = static_cast<std::size_t>(row);
+      for (const std::int64_t position : positions.subspan(r * kAnswers, kAnswers)) {
+        BP_CHECK(position >= 0 && position < pass.layout->length(row), "a mention is no token");
+        *next++ = pass.layout->offsets[r] + position;
+      }
+    }
+    return at::index_select(states, 0, tokens)
+        .to(at::kFloat)
+        .view({batch.rows, kAnswers, states.size(1)});
+  }
+
+ private:
+  GapHeadOptions options_;
+};
+
+class ConcatHead : public GapHead {
+ public:
+  ConcatHead(const GapHeadOptions& options, const BertConfig& config, Parameters& parameters)
+      : GapHead(options),
+        classifier_(parameters.linear("classifier", kAnswers, kAnswers * config.hidden)) {}
+
+  [[nodiscard]] Tensor forward(const Encoder& /*encoder*/,
+                               const Pass& pass,
+                               const Tensor& states,
+                               const Batch& batch) const override {
+    return pass.seen("classifier", at::linear(mentions(pass, states, batch).flatten(1),
+                                              classifier_.weight.master, classifier_.bias));
+  }
+
+ private:
+  Linear classifier_;
+};
+
+class MulHead : public GapHead {
+ public:
+  MulHead(const GapHeadOptions& options, const BertConfig& config, Parameters& parameters)
+      : GapHead(options), neither_(parameters.matrix("neither", {config.hidden}, 1)) {}
+
+  [[nodiscard]] Tensor forward(const Encoder& /*encoder*/,
+                               const Pass& pass,
+                               const Tensor& states,
+                               const Batch& batch) const override {
+    const Tensor all = mentions(pass, states, batch);
+    const Tensor pronoun = all.select(1, 0);
+    const Tensor answers =
+        at::stack({neither_.expand_as(pronoun), all.select(1, 1), all.select(1, 2)}, 1);
+    const double root = std::sqrt(static_cast<double>(all.size(2)));
+    return pass.seen("classifier", answers.mul(pronoun.unsqueeze(1)).sum(2).div(root));
+  }
+
+ private:
+  Tensor neither_;
+};
+
+class SegmentHead : public GapHead {
+ public:
+  SegmentHead(const GapHeadOptions& options, const BertConfig& config, Parameters& parameters)
+      : GapHead(options), classifier_(parameters.linear("classifier", kAnswers, config.hidden)) {
+    if (config.token_types < kSegmentTypes) {
+      refuse(concat("the head segment needs ", kSegmentTypes,
+                    " token types, and 'type_vocab_size' is ", config.token_types));
+    }
+  }
+
+  [[nodiscard]] States reads() const override { return States::first_tokens; }
+
+  [[nodiscard]] Tensor forward(const Encoder& encoder,
+                               const Pass& pass,
+                               const Tensor& states,
+                               const Batch& /*batch*/) const override {
+    const Tensor pooled = pass.seen("pooler", encoder.pool(states));
+    return pass.seen("classifier", at::linear(pooled, classifier_.weight.master, classifier_.bias));
+  }
+
+ private:
+  Linear classifier_;
+};
+
+}  // namespace
+
+HeadMaker make_gap_head(const GapHeadOptions& options) {
+  return [options](const BertConfig& config, Parameters& parameters) -> std::unique_ptr<Head> {
+    switch (options.kind) {
+      case GapHeadKind::concat:
+        return std::make_unique<ConcatHead>(options, config, parameters);
+      case GapHeadKind::mul:
+        return std::make_unique<MulHead>(options, config, parameters);
+      case GapHeadKind::segment:
+        return std::make_unique<SegmentHead>(options, config, parameters);
+    }
+    refuse("unknown kind of head for GAP");
+  };
+}
+
+}  // namespace bp::trainer
