@@ -1,0 +1,152 @@
+#include "trainer/tasks/regress/regress_scores.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "trainer/data/numbers.h"
+#include "trainer/report/shown_text.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+using Digits = std::span<const std::int64_t, ExactSum::kSize>;
+// Doubles whose sum is an exact sum, the largest first. Three have room for a sum of products of
+// equal numbers, so that the variance of constant data is exactly 0.
+using Parts = std::array<double, 3>;
+
+Parts parts_of(Digits digits) {
+  std::array<std::int64_t, ExactSum::kSize> rest{};
+  std::ranges::copy(digits, rest.begin());
+  ExactSum sum(rest);
+  Parts parts{};
+  for (double& part : parts) {
+    part = sum.value();
+    sum.add(-part);
+  }
+  return parts;
+}
+
+// Returns samples * products - x * y, which is rounded only at the end.
+double centred(double samples, const Parts& products, const Parts& x, const Parts& y) {
+  std::array<std::int64_t, ExactSum::kSize> digits{};
+  ExactSum sum(digits);
+  for (const double part : products) sum.add_product(samples, part);
+  for (const double a : x) {
+    for (const double b : y) sum.add_product(-a, b);
+  }
+  return sum.value();
+}
+
+bool all_finite(std::span<const double> numbers) {
+  return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
+}
+
+bool all_equal(std::span<const double> numbers) {
+  return std::ranges::adjacent_find(numbers, std::not_equal_to()) == numbers.end();
+}
+
+std::string why_no_correlation(std::span<const double> targets,
+                               std::span<const double> predictions) {
+  if (targets.size() < 2) return "there are fewer than two samples";
+  if (!all_finite(targets)) return "a target is not finite";
+  if (!all_finite(predictions)) return "a prediction is not finite";
+  if (all_equal(targets)) return concat("all targets are ", brief(targets[0]));
+  if (all_equal(predictions)) return concat("all predictions are ", brief(predictions[0]));
+  return "";
+}
+
+}  // namespace
+
+RegressTally::RegressTally() : values_(1 + count * ExactSum::kSize) {}
+
+void RegressTally::add(double target, double prediction) {
+  const auto sum = [&](Sum which) {
+    return ExactSum(
+        std::span(values_).subspan(1 + which * ExactSum::kSize).first<ExactSum::kSize>());
+  };
+  ++values_[0];
+  const double difference = prediction - target;
+  sum(squares).add_product(difference, difference);
+  sum(distances).add(std::abs(difference));
+  sum(x).add(target);
+  sum(y).add(prediction);
+  sum(xx).add_product(target, target);
+  sum(yy).add_product(prediction, prediction);
+  sum(xy).add_product(target, prediction);
+}
+
+Digits RegressTally::digits(Sum sum) const {
+  return std::span(values_).subspan(1 + sum * ExactSum::kSize).first<ExactSum::kSize>();
+}
+
+double RegressTally::mean(Sum sum) const {
+  return samples() == 0 ? 0 : ExactSum::value_of(digits(sum)) / static_cast<double>(samples());
+}
+
+double RegressTally::mean_squared_error() const { return mean(squares); }
+
+double RegressTally::mean_absolute_error() const { return mean(distances); }
+
+double RegressTally::pearson() const {
+  const auto n = static_cast<double>(samples());
+  const Parts sum_x = parts_of(digits(x));
+  const Parts sum_y = parts_of(digits(y));
+  const double variance_x = centred(n, parts_of(digits(xx)), sum_x, sum_x);
+  const double variance_y = centred(n, parts_of(digits(yy)), sum_y, sum_y);
+  if (!(variance_x > 0 && variance_y > 0)) return kNan;
+  const double covariance = centred(n, parts_of(digits(xy)), sum_x, sum_y);
+  return std::clamp(covariance / std::sqrt(variance_x) / std::sqrt(variance_y), -1.0, 1.0);
+}
+
+std::vector<double> ranks_of(std::span<const double> numbers) {
+  std::vector<std::size_t> order(numbers.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return numbers[i]; });
+  std::vector<double> ranks(numbers.size());
+  for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    while (end < order.size() && numbers[order[end]] == numbers[order[begin]]) ++end;
+    const double mean = static_cast<double>(begin + 1 + end) / 2;
+    for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = mean;
+  }
+  return ranks;
+}
+
+double spearman(std::span<const double> targets, std::span<const double> predictions) {
+  BP_CHECK(targets.size() == predictions.size(), "each target needs a prediction");
+  if (!all_finite(targets) || !all_finite(predictions)) return kNan;
+  const std::vector<double> x = ranks_of(targets);
+  const std::vector<double> y = ranks_of(predictions);
+  RegressTally tally;
+  for (std::size_t i = 0; i < x.size(); ++i) tally.add(x[i], y[i]);
+  return tally.pearson();
+}
+
+RegressScores regress_scores(const RegressTally& tally,
+                             std::span<const double> targets,
+                             std::span<const double> predictions) {
+  return {.samples = tally.samples(),
+          .mean_squared_error = tally.mean_squared_error(),
+          .mean_absolute_error = tally.mean_absolute_error(),
+          .pearson = tally.pearson(),
+          .spearman = spearman(targets, predictions),
+          .no_correlation = why_no_correlation(targets, predictions)};
+}
+
+std::string regress_line(const std::string& name, const RegressScores& scores) {
+  const std::string correlations =
+      scores.no_correlation.empty()
+          ? concat("Pearson ", fixed(scores.pearson, 4), ", Spearman ", fixed(scores.spearman, 4))
+          : concat("no correlation because ", scores.no_correlation);
+  return concat(name, ": mean squared error ", brief(scores.mean_squared_error),
+                ", mean absolute error ", brief(scores.mean_absolute_error), ", ", correlations,
+                ", ", with_commas(scores.samples), " samples");
+}
+
+}  // namespace bp::trainer
