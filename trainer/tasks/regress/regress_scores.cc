@@ -16,12 +16,12 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-using Digits = std::span<const std::int64_t, ExactSum::kSize>;
+using SumDigits = std::span<const std::int64_t, ExactSum::kSize>;
 // Doubles whose sum is an exact sum, the largest first. Three have room for a sum of products of
 // equal numbers, so that the variance of constant data is exactly 0.
 using Parts = std::array<double, 3>;
 
-Parts parts_of(Digits digits) {
+Parts parts_of(SumDigits digits) {
   std::array<std::int64_t, ExactSum::kSize> rest{};
   std::ranges::copy(digits, rest.begin());
   ExactSum sum(rest);
@@ -82,7 +82,7 @@ void RegressTally::add(double target, double prediction) {
   sum(xy).add_product(target, prediction);
 }
 
-Digits RegressTally::digits(Sum sum) const {
+SumDigits RegressTally::digits(Sum sum) const {
   return std::span(values_).subspan(1 + sum * ExactSum::kSize).first<ExactSum::kSize>();
 }
 

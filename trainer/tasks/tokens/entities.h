@@ -16,7 +16,7 @@ struct Entity {
   int type = 0;  // an index of EntityTags::types()
   std::int64_t first = 0;
   std::int64_t last = 0;
-  auto operator<=>(const Entity&) const = default;
+  auto operator<=>(const Entity&) const = default;  // NOLINT(modernize-use-nullptr): false alarm
 };
 
 // The tags of a model, by number. The first character of a tag is its letter. What follows a

@@ -88,7 +88,7 @@ TEST(GapHead, PositionsAreThoseOfTheSample) {
 }
 
 TEST(GapHead, SegmentNeedsFourTypes) {
-  EXPECT_EQ(test::refusal_of([] {
+  EXPECT_EQ(bp::test::refusal_of([] {
               const Bert model(small_config(), make_gap_head({GapHeadKind::segment}),
                                Precision::fp32, 1);
               return 0;

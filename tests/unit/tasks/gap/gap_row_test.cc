@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // 0 to 3 are the special tokens.
-Tokenizer small_tokenizer() {
+Tokenizer gap_tokenizer() {
   return Tokenizer(
       Vocabulary::parse("[PAD]\n[UNK]\n[CLS]\n[SEP]\nann\n##a\nbo\nmet\n.\nshe\n"
                         "her\nhero\ncafe\n##s\nhe\n",
@@ -31,7 +31,7 @@ Tokenizer small_tokenizer() {
 using Fields = std::map<std::string, std::string>;
 
 // Anna stands before Bo, and "she" for her.
-Fields row() {
+Fields gap_row() {
   return {{"ID", "test-1"},    {"Text", "Anna met Bo. She met hers."},
           {"Pronoun", "She"},  {"Pronoun-offset", "13"},
           {"A", "Anna"},       {"A-offset", "0"},
@@ -41,24 +41,24 @@ Fields row() {
 
 Fields changed(const Fields& changes) {
   Fields fields = changes;
-  fields.merge(row());
+  fields.merge(gap_row());
   return fields;
 }
 
 GapSample sample_of(const Fields& row, std::size_t max_length = 512) {
-  Tokenizer tokenizer = small_tokenizer();
+  Tokenizer tokenizer = gap_tokenizer();
   std::vector<std::string_view> fields;
   for (const std::string_view column : kGapColumns)
     fields.emplace_back(row.at(std::string(column)));
   return make_gap_sample(fields, max_length, tokenizer);
 }
 
-std::string refusal(const Fields& changes, std::size_t max_length = 512) {
+std::string gap_refusal(const Fields& changes, std::size_t max_length = 512) {
   return test::input_refusal([&] { (void)sample_of(changed(changes), max_length); });
 }
 
 TEST(GapRow, PositionsAreThoseOfTheMentionsFirstPieces) {
-  const GapSample sample = sample_of(row());
+  const GapSample sample = sample_of(gap_row());
   EXPECT_THAT(sample.ids, ElementsAre(2, 4, 5, 7, 6, 8, 9, 7, 10, 13, 8, 3));
   EXPECT_THAT(sample.positions, ElementsAre(6, 1, 4));
   EXPECT_EQ(sample.label, 1);
@@ -99,44 +99,44 @@ TEST(GapRow, GendersOfPronouns) {
 }
 
 TEST(GapRow, RefusesOffsetsThatDoNotFit) {
-  EXPECT_EQ(refusal({{"Pronoun-offset", "-1"}}),
+  EXPECT_EQ(gap_refusal({{"Pronoun-offset", "-1"}}),
             "65: test-1: Pronoun-offset is '-1', no whole number | it says before which character "
             "of Text the mention begins, counted from 0");
-  EXPECT_EQ(refusal({{"A-offset", "1"}}),
+  EXPECT_EQ(gap_refusal({{"A-offset", "1"}}),
             "65: test-1: 'Anna' is not at character 1 of Text (A-offset); there is 'nna met Bo. "
             "She met hers.' | offsets count characters, not bytes, from 0");
-  EXPECT_EQ(refusal({{"B-offset", "99"}}),
+  EXPECT_EQ(gap_refusal({{"B-offset", "99"}}),
             "65: test-1: 'Bo' is not at character 99 of Text (B-offset); there is '' | offsets "
             "count characters, not bytes, from 0");
-  EXPECT_THAT(refusal({{"B", ""}}), HasSubstr("'' is not at character 9 of Text"));
-  EXPECT_THAT(refusal({{"B-offset", "9 "}}), HasSubstr("B-offset is '9 ', no whole number"));
-  EXPECT_THAT(refusal({{"B-offset", ""}}), HasSubstr("B-offset is '', no whole number"));
+  EXPECT_THAT(gap_refusal({{"B", ""}}), HasSubstr("'' is not at character 9 of Text"));
+  EXPECT_THAT(gap_refusal({{"B-offset", "9 "}}), HasSubstr("B-offset is '9 ', no whole number"));
+  EXPECT_THAT(gap_refusal({{"B-offset", ""}}), HasSubstr("B-offset is '', no whole number"));
 }
 
 TEST(GapRow, RefusesAPronounThatIsNoWord) {
   const std::string hint = " | the pronoun must be a whole word of Text that the vocabulary has";
-  EXPECT_EQ(refusal({{"Text", "Anna met Bo. Hero."}, {"Pronoun", "Her"}}),
+  EXPECT_EQ(gap_refusal({{"Text", "Anna met Bo. Hero."}, {"Pronoun", "Her"}}),
             "65: test-1: the word at Pronoun-offset, 'Hero.', does not begin with a piece of the "
             "pronoun 'Her'" +
                 hint);
-  EXPECT_EQ(refusal({{"Text", "Anna met Bo. It."}, {"Pronoun", "It"}}),
+  EXPECT_EQ(gap_refusal({{"Text", "Anna met Bo. It."}, {"Pronoun", "It"}}),
             "65: test-1: the word at Pronoun-offset, 'It.', does not begin with a piece of the "
             "pronoun 'It'" +
                 hint);
 }
 
 TEST(GapRow, RefusesAnswersLongRowsAndOtherEncodings) {
-  EXPECT_EQ(refusal({{"A-coref", "yes"}}),
+  EXPECT_EQ(gap_refusal({{"A-coref", "yes"}}),
             "65: test-1: A-coref is 'yes', neither TRUE nor FALSE | both columns are empty where "
             "the answer is unknown");
-  EXPECT_EQ(refusal({{"B-coref", ""}}),
+  EXPECT_EQ(gap_refusal({{"B-coref", ""}}),
             "65: test-1: B-coref is '', neither TRUE nor FALSE | both columns are empty where the "
             "answer is unknown");
-  EXPECT_EQ(sample_of(row(), 12).ids.size(), 12U);
-  EXPECT_EQ(refusal({}, 11),
+  EXPECT_EQ(sample_of(gap_row(), 12).ids.size(), 12U);
+  EXPECT_EQ(gap_refusal({}, 11),
             "65: test-1: it has 12 tokens with [CLS] and [SEP]; at most 11 are allowed | raise "
             "--max-length, or shorten Text and correct the offsets");
-  EXPECT_EQ(refusal({{"Text", "Anna met B\xF6."}}),
+  EXPECT_EQ(gap_refusal({{"Text", "Anna met B\xF6."}}),
             "65: test-1: Text is not UTF-8 | name the file's encoding, for instance --encoding "
             "windows-1252");
 }

@@ -47,17 +47,17 @@ TEST(GapScores, EqualTheScorerOfGap) {
   EXPECT_LT(without_bias, 75);
 }
 
-GapTally::Result row(int label, Gender gender, GapProbabilities probabilities) {
+GapTally::Result scored(int label, Gender gender, GapProbabilities probabilities) {
   return {label, gender, probabilities};
 }
 
 // Pronouns of an unknown gender count overall only.
 TEST(GapScores, CountsAndRatios) {
   GapTally tally;
-  tally.add(row(1, Gender::masculine, {0.1, 0.8, 0.1}));
-  tally.add(row(2, Gender::feminine, {0.1, 0.8, 0.1}));
-  tally.add(row(2, Gender::feminine, {0, 0, 1}));
-  tally.add(row(0, Gender::unknown, {0.1, 0.1, 0.8}));
+  tally.add(scored(1, Gender::masculine, {0.1, 0.8, 0.1}));
+  tally.add(scored(2, Gender::feminine, {0.1, 0.8, 0.1}));
+  tally.add(scored(2, Gender::feminine, {0, 0, 1}));
+  tally.add(scored(0, Gender::unknown, {0.1, 0.1, 0.8}));
   EXPECT_EQ(tally.accuracy(), 0.5);
   EXPECT_EQ(tally.of(Gender::masculine).f1(), 100);
   EXPECT_EQ(tally.of(Gender::feminine).f1(), 50);
@@ -82,8 +82,8 @@ TEST(GapScores, CountsOfRanksAddUp) {
   GapTally second;
   for (int i = 0; i < 30; ++i) {
     const double share = i / 30.0;
-    const auto own = row(i % 3, i % 2 == 0 ? Gender::masculine : Gender::feminine,
-                         {share, (1 - share) / 3, (1 - share) * 2 / 3});
+    const auto own = scored(i % 3, i % 2 == 0 ? Gender::masculine : Gender::feminine,
+                            {share, (1 - share) / 3, (1 - share) * 2 / 3});
     whole.add(own);
     (i % 4 == 0 ? first : second).add(own);
   }
@@ -95,13 +95,13 @@ TEST(GapScores, CountsOfRanksAddUp) {
 
 TEST(GapScores, ImpossibleLossesAndLabels) {
   GapTally tally;
-  tally.add(row(0, Gender::masculine, {0, 0.5, 0.5}));
+  tally.add(scored(0, Gender::masculine, {0, 0.5, 0.5}));
   EXPECT_NEAR(tally.log_loss(), -std::log(1e-15), 1e-12);
-  tally.add(row(0, Gender::masculine, {std::numeric_limits<double>::quiet_NaN(), 0, 0}));
+  tally.add(scored(0, Gender::masculine, {std::numeric_limits<double>::quiet_NaN(), 0, 0}));
   EXPECT_TRUE(std::isnan(tally.log_loss()));
   for (const int label : {-1, 3}) {
-    EXPECT_EQ(test::refusal_of([&] {
-                tally.add(row(label, Gender::masculine, {}));
+    EXPECT_EQ(bp::test::refusal_of([&] {
+                tally.add(scored(label, Gender::masculine, {}));
                 return 0;
               }),
               "label " + std::to_string(label) +

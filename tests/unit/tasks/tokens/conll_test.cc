@@ -42,7 +42,7 @@ std::vector<std::string> sentences(std::string_view text, const ConllColumns& co
   return found;
 }
 
-std::string refusal(const std::string& text, const ConllColumns& columns = {}) {
+std::string conll_refusal(const std::string& text, const ConllColumns& columns = {}) {
   return test::input_refusal([&] { (void)sentences(text, columns); });
 }
 
@@ -88,37 +88,37 @@ TEST(Conll, ANumberSignCanBeAWord) {
 }
 
 TEST(Conll, RefusesOtherColumnsThanTheFirst) {
-  EXPECT_EQ(refusal("EU NNP B-ORG\n\nrejects O\n"),
+  EXPECT_EQ(conll_refusal("EU NNP B-ORG\n\nrejects O\n"),
             "65: a.conll, line 3: has 2 columns, but line 1 has 3 | every word needs the same "
             "columns, and a sentence ends with a blank line");
-  EXPECT_EQ(refusal("EU B-ORG\nrejects\n"),
+  EXPECT_EQ(conll_refusal("EU B-ORG\nrejects\n"),
             "65: a.conll, line 2: has 1 column, but line 1 has 2 | every word needs the same "
             "columns, and a sentence ends with a blank line");
-  EXPECT_EQ(refusal("EU\t\tB-ORG\n"),
+  EXPECT_EQ(conll_refusal("EU\t\tB-ORG\n"),
             "65: a.conll, line 1: column 2 is empty | write one tab between two columns, and "
             "something in each");
 }
 
 TEST(Conll, RefusesColumnsThatTheFileLacks) {
-  EXPECT_EQ(refusal("# x\nEU B-ORG\n", {.word = 1, .tag = 3}),
+  EXPECT_EQ(conll_refusal("# x\nEU B-ORG\n", {.word = 1, .tag = 3}),
             "65: a.conll, line 2: has 2 columns, and column 3 is wanted | columns are separated by "
             "a tab or by blanks; are the numbers of the columns right?");
-  EXPECT_EQ(refusal("EU\n", {.word = 1, .tag = 2}),
+  EXPECT_EQ(conll_refusal("EU\n", {.word = 1, .tag = 2}),
             "65: a.conll, line 1: has 1 column, and column 2 is wanted | columns are separated by "
             "a tab or by blanks; are the numbers of the columns right?");
-  EXPECT_EQ(refusal("1 EU\n", {.word = 2}),
+  EXPECT_EQ(conll_refusal("1 EU\n", {.word = 2}),
             "65: a.conll, line 1: words and tags are both in the last column, 2 | name another "
             "column for one of them");
-  EXPECT_EQ(refusal("", {.word = 2, .tag = 2}),
+  EXPECT_EQ(conll_refusal("", {.word = 2, .tag = 2}),
             "2: words in column 2 and tags in column 2 of a.conll is impossible | columns are "
             "numbered from 1, and words and tags need one each");
-  EXPECT_EQ(refusal("", {.word = 0}),
+  EXPECT_EQ(conll_refusal("", {.word = 0}),
             "2: words in column 0 and tags in column 0 of a.conll is impossible | columns are "
             "numbered from 1, and words and tags need one each");
 }
 
 TEST(Conll, RefusesTagsOfNoKnownForm) {
-  EXPECT_EQ(refusal("EU B-ORG\nrejects VBZ\n"),
+  EXPECT_EQ(conll_refusal("EU B-ORG\nrejects VBZ\n"),
             "65: a.conll, line 2: 'VBZ' in column 2 is no tag | a tag is O, or B-, I-, E-, S-, L- "
             "or U- and a type, such as B-PER; is the column right?");
   for (const char* tag : {"O", "B-PER", "I-x", "E-A-B", "S--", "L-PER", "U-\xC3\xA4"}) {
@@ -130,7 +130,7 @@ TEST(Conll, RefusesTagsOfNoKnownForm) {
 }
 
 TEST(Conll, RefusesBytesThatAreNotUtf8) {
-  EXPECT_EQ(refusal("EU B-ORG\nM\xFCller O\n"),
+  EXPECT_EQ(conll_refusal("EU B-ORG\nM\xFCller O\n"),
             "65: a.conll, line 2: byte 2 is not UTF-8 | name the file's encoding, for instance "
             "--encoding windows-1252");
 }

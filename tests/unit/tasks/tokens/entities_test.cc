@@ -114,13 +114,13 @@ TEST(Entities, ReportWithoutAnyEntity) {
 }
 
 TEST(Entities, RefusesWhatCannotBeCompared) {
-  EXPECT_EQ(test::refusal_of([] {
+  EXPECT_EQ(bp::test::refusal_of([] {
               return EntityTags({"O", ""}).types().size();
             }),
             "tag 1 of the model is empty");
   const EntityTags tags({"O", "B-PER"});
   EntityTally tally(tags);
-  EXPECT_EQ(test::refusal_of([&] {
+  EXPECT_EQ(bp::test::refusal_of([&] {
               tally.add(std::vector{0, 0}, std::vector{0});
               return 0;
             }),

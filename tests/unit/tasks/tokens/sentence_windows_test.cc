@@ -122,10 +122,10 @@ TEST(SentenceWindows, HoldAllPiecesInOrder) {
 TEST(SentenceWindows, RefusesWhatMakesNoSense) {
   Tokenizer tokenizer = small_tokenizer();
   EXPECT_THAT(make_sentence_windows({}, {}, 3, tokenizer), IsEmpty());
-  EXPECT_EQ(
-      test::refusal_of([&] { return make_sentence_windows(kWords, kTags, 2, tokenizer).size(); }),
-      "a window of 2 tokens has no room for a word");
-  EXPECT_EQ(test::refusal_of([&] {
+  EXPECT_EQ(bp::test::refusal_of(
+                [&] { return make_sentence_windows(kWords, kTags, 2, tokenizer).size(); }),
+            "a window of 2 tokens has no room for a word");
+  EXPECT_EQ(bp::test::refusal_of([&] {
               return make_sentence_windows({"saw", "the"}, kTags, 9, tokenizer).size();
             }),
             "5 tags for 2 words");

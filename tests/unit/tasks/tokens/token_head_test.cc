@@ -146,7 +146,7 @@ TEST(TokenHead, DropoutOfItsOwn) {
 }
 
 TEST(TokenHead, NeedsATag) {
-  EXPECT_EQ(test::refusal_of([] { return token_head({}) == nullptr; }),
+  EXPECT_EQ(bp::test::refusal_of([] { return token_head({}) == nullptr; }),
             "a head for token classification needs at least one tag");
 }
 
