@@ -4,8 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <numeric>
 #include <random>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "tests/support/refusal.h"
 
@@ -80,6 +86,32 @@ TEST(SentenceWindows, AWordLongerThanAWindowIsCut) {
   EXPECT_THAT(windows[2].targets, ElementsAre(kNone, kNone, 2, kNone));
   EXPECT_THAT(windows[2].positions, ElementsAre(2));
   EXPECT_EQ(windows[2].first_word, 2);
+}
+
+// tests/golden/sentences/make.py makes the file.
+TEST(SentenceWindows, EqualTheRecipeOfTransformers) {
+  const std::string folder = BP_SOURCE_DIR "/tests/golden/";
+  const Vocabulary vocabulary = Vocabulary::read(folder + "tokenizer_vocab.txt");
+  Tokenizer uncased(vocabulary, true);
+  Tokenizer cased(vocabulary, false);
+  std::ifstream golden(folder + "sentences/golden.jsonl");
+  int sentences = 0;
+  for (std::string line; std::getline(golden, line); ++sentences) {
+    const auto expected = nlohmann::json::parse(line);
+    const auto words = expected["words"].get<std::vector<std::string>>();
+    std::vector<std::int64_t> tags(words.size());
+    std::iota(tags.begin(), tags.end(), 0);
+    const auto windows =
+        make_sentence_windows(words, tags, 100'000, expected["case"] == "u" ? uncased : cased);
+    if (words.empty()) {
+      EXPECT_THAT(windows, IsEmpty());
+      continue;
+    }
+    ASSERT_THAT(windows, SizeIs(1));
+    EXPECT_EQ(windows[0].ids, expected["ids"].get<std::vector<std::int32_t>>()) << line;
+    EXPECT_EQ(windows[0].targets, expected["targets"].get<std::vector<std::int64_t>>()) << line;
+  }
+  EXPECT_EQ(sentences, 300);
 }
 
 // For random sentences: no piece is lost, and a window ends only where the next word does not fit.
