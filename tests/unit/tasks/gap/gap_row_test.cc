@@ -108,6 +108,8 @@ TEST(GapRow, RefusesOffsetsThatDoNotFit) {
   EXPECT_EQ(gap_refusal({{"B-offset", "99"}}),
             "65: test-1: 'Bo' is not at character 99 of Text (B-offset); there is '' | offsets "
             "count characters, not bytes, from 0");
+  EXPECT_THAT(gap_refusal({{"Text", "Anna saw " + std::string(50, 'b')}, {"B-offset", "9"}}),
+              HasSubstr("there is '" + std::string(39, 'b') + "\u2026'"));
   EXPECT_THAT(gap_refusal({{"B", ""}}), HasSubstr("'' is not at character 9 of Text"));
   EXPECT_THAT(gap_refusal({{"B-offset", "9 "}}), HasSubstr("B-offset is '9 ', no whole number"));
   EXPECT_THAT(gap_refusal({{"B-offset", ""}}), HasSubstr("B-offset is '', no whole number"));
@@ -119,6 +121,8 @@ TEST(GapRow, RefusesAPronounThatIsNoWord) {
             "65: test-1: the word at Pronoun-offset, 'Hero.', does not begin with a piece of the "
             "pronoun 'Her'" +
                 hint);
+  EXPECT_THAT(gap_refusal({{"Text", "Anna met Bo. Hero."}, {"Pronoun", "He"}}),
+              HasSubstr("'Hero.', does not begin with a piece of the pronoun 'He'"));
   EXPECT_EQ(gap_refusal({{"Text", "Anna met Bo. It."}, {"Pronoun", "It"}}),
             "65: test-1: the word at Pronoun-offset, 'It.', does not begin with a piece of the "
             "pronoun 'It'" +

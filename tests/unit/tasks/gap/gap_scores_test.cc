@@ -99,7 +99,7 @@ TEST(GapScores, ImpossibleLossesAndLabels) {
   EXPECT_NEAR(tally.log_loss(), -std::log(1e-15), 1e-12);
   tally.add(scored(0, Gender::masculine, {std::numeric_limits<double>::quiet_NaN(), 0, 0}));
   EXPECT_TRUE(std::isnan(tally.log_loss()));
-  for (const int label : {-1, 3}) {
+  for (const int label : {-1, 3, 4}) {
     EXPECT_EQ(bp::test::refusal_of([&] {
                 tally.add(scored(label, Gender::masculine, {}));
                 return 0;

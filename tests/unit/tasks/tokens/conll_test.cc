@@ -84,6 +84,7 @@ TEST(Conll, DocumentsAndCommentsAreSkipped) {
 TEST(Conll, ANumberSignCanBeAWord) {
   EXPECT_THAT(sentences("# O\n1 O\n\n# B-MISC\n#tag O\n"),
               ElementsAre("1: # 1 / O O", "4: # #tag / B-MISC O"));
+  EXPECT_THAT(sentences("# NN O\n1 CD O\n"), ElementsAre("1: # 1 / O O"));
   EXPECT_THAT(sentences("#\tO\n# 1\tO\n"), ElementsAre("1: # # 1 / O O"));
 }
 

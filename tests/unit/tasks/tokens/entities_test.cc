@@ -24,10 +24,11 @@ using ::testing::IsEmpty;
 
 using Found = std::vector<std::tuple<std::string, std::int64_t, std::int64_t>>;
 
-// Returns the numbers of the tags that the letters a to z, A to Z stand for.
-std::vector<int> numbers_of(const std::string& letters) {
+// Returns the numbers of tags, for which the letters a to z, A to Z may stand.
+std::vector<int> numbers_of(const nlohmann::json& tags) {
+  if (tags.is_array()) return tags.get<std::vector<int>>();
   std::vector<int> numbers;
-  for (const char letter : letters) {
+  for (const char letter : tags.get<std::string>()) {
     numbers.push_back(letter >= 'a' ? letter - 'a' : letter - 'A' + 26);
   }
   return numbers;
@@ -71,6 +72,7 @@ TEST(Entities, EqualSeqeval) {
 TEST(Entities, SentencesEndThem) {
   const EntityTags tags({"O", "B-PER", "I-PER"});
   EXPECT_THAT(tags.types(), ElementsAre("PER", "_"));
+  EXPECT_THAT(EntityTags({"B-PER"}).types(), ElementsAre("PER", "_"));
   EXPECT_THAT(tags.entities_of(std::vector{1, 2}), ElementsAre(Entity{0, 0, 1}));
   EXPECT_THAT(tags.entities_of(std::vector{2}), ElementsAre(Entity{0, 0, 0}));
   EXPECT_THAT(tags.entities_of({}), IsEmpty());
