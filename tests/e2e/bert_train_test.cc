@@ -15,14 +15,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "tests/e2e/model_difference.h"
 #include "tests/e2e/shell.h"
-#include "tests/support/largest_difference.h"
-#include "trainer/model/safetensors.h"
 
 namespace bp::trainer {
 namespace {
 
 using test::Ended;
+using test::largest_difference;
 using test::read;
 using test::shell;
 using ::testing::HasSubstr;
@@ -75,32 +75,6 @@ void expect_buckets_beside_backward(const std::string& path) {
                                [&](const auto& b) { return b.first < at && at < b.second; });
   };
   EXPECT_TRUE(std::ranges::any_of(buckets, in_backward)) << buckets.size() << " buckets";
-}
-
-// The largest difference between two files of F32 tensors with the same names.
-double largest_difference(const std::string& a, const std::string& b) {
-  const auto floats = [](const std::string& path) {
-    SafetensorsReader reader(path);
-    std::map<std::string, std::vector<float>> tensors;
-    for (const SafetensorsEntry& entry : reader.header().entries) {
-      auto& values = tensors[entry.name];
-      values.resize((entry.end - entry.begin) / sizeof(float));
-      reader.read(entry, values.data());
-    }
-    return tensors;
-  };
-  const auto left = floats(a);
-  const auto right = floats(b);
-  EXPECT_EQ(left.size(), right.size());
-  bp::test::LargestDifference difference;
-  for (const auto& [name, values] : left) {
-    const auto& others = right.at(name);
-    EXPECT_EQ(values.size(), others.size()) << name;
-    for (std::size_t i = 0; i < std::min(values.size(), others.size()); ++i) {
-      difference.add(values[i], others[i]);
-    }
-  }
-  return difference.value();
 }
 
 class BertTrain : public ::testing::Test {

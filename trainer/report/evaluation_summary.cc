@@ -1,6 +1,7 @@
 #include "trainer/report/evaluation_summary.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace bp::trainer {
@@ -14,6 +15,7 @@ bool better(const EvaluationSummary& a, const EvaluationSummary& b, const MainSc
   const double sign = main.higher_is_better ? 1 : -1;
   const double own = sign * a.at(main.key);
   const double other = sign * b.at(main.key);
+  if (std::isnan(other) && !std::isnan(own)) return true;
   return own > other || (own == other && a.at("loss") < b.at("loss"));
 }
 

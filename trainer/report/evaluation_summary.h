@@ -24,7 +24,8 @@ struct MainScore {
   bool higher_is_better = true;
 };
 
-// Returns whether `a` has the better main score, or the same one and a lower loss.
+// Returns whether `a` has the better main score, or the same one and a lower loss. A number is
+// better than NaN.
 [[nodiscard]] bool better(const EvaluationSummary& a,
                           const EvaluationSummary& b,
                           const MainScore& main);

@@ -1,0 +1,138 @@
+// What every task must do, through the program that users run: learn, train the same model on any
+// layout of ranks, continue to the same bits, and predict what it evaluates.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "tests/e2e/model_difference.h"
+#include "tests/e2e/shell.h"
+
+namespace bp::trainer {
+namespace {
+
+using test::Ended;
+using test::read;
+using test::shell;
+
+struct TaskCase {
+  std::string name;
+  std::string file;                           // of its data
+  std::function<void(std::ofstream&)> write;  // the data
+  std::string score;                          // in summary.json
+  double at_least = 0;                        // after training
+};
+
+// The number is the sum of what each word counts.
+void write_sums(std::ofstream& out) {
+  constexpr std::pair<const char*, int> kWords[] = {{"great", 2}, {"good", 1}, {"film", 0},
+                                                    {"the", 0},   {"bad", -1}, {"awful", -2}};
+  out << "text,target\n";
+  for (int row = 0; row < 600; ++row) {
+    int sum = 0;
+    for (int word = 0; word < 2 + row % 5; ++word) {
+      const auto& [text, value] = kWords[(row * 7 + word * (row % 11 + 3)) % 6];
+      out << text << ' ';
+      sum += value;
+    }
+    out << row % 10 << ',' << sum << ".5\n";
+  }
+}
+
+class Tasks : public ::testing::TestWithParam<TaskCase> {
+ protected:
+  void SetUp() override {
+    folder_ = ::testing::TempDir() + concat("bp_e2e_tasks_", ::getpid(), "_", GetParam().name);
+    std::filesystem::create_directories(folder_);
+    std::ofstream file(path(GetParam().file));
+    GetParam().write(file);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] Ended in_folder(const std::string& command) const {
+    return shell(concat("cd ", folder_, " && ", command));
+  }
+  // Trains with the task's data.
+  void train(const std::string& run, const std::string& options, const std::string& placing = "") {
+    const std::string program = placing.empty() ? BP_BIN_DIR "/bert_train "
+                                                : BP_BIN_DIR "/bprun " + placing + " bert_train ";
+    const Ended ended = in_folder(concat(program, GetParam().file, " --task ", GetParam().name,
+                                         " --max-length 64 --run ", run, " ", options));
+    ASSERT_EQ(ended.code, 0) << ended.output;
+  }
+
+ private:
+  std::string folder_;
+};
+
+TEST_P(Tasks, LearnsAndPredictsWhatItEvaluates) {
+  train("r", "--epochs 8 --batch 16");
+  const auto summary = nlohmann::json::parse(read(path("r/summary.json")));
+  EXPECT_EQ(summary["task"], GetParam().name);
+  EXPECT_GE(summary["test"][GetParam().score].get<double>(), GetParam().at_least);
+
+  const Ended evaluated =
+      in_folder(concat(BP_BIN_DIR "/bert_train eval r ", GetParam().file, " --out e.csv"));
+  EXPECT_EQ(evaluated.code, 0) << evaluated.output;
+  const Ended predicted =
+      in_folder(concat(BP_BIN_DIR "/bert_train predict r ", GetParam().file, " --out p.csv"));
+  EXPECT_EQ(predicted.code, 0) << predicted.output;
+  EXPECT_EQ(read(path("p.csv")), read(path("e.csv")));
+  const Ended ranks =
+      in_folder(concat(BP_BIN_DIR "/bprun -H localhost:2,127.0.0.1:1 bert_train eval r ",
+                       GetParam().file, " --out ranks.csv"));
+  EXPECT_EQ(ranks.code, 0) << ranks.output;
+  EXPECT_EQ(read(path("ranks.csv")), read(path("e.csv")));
+  EXPECT_EQ(in_folder(concat(BP_BIN_DIR "/bert_train check ", GetParam().file, " --task ",
+                             GetParam().name))
+                .code,
+            0);
+}
+
+TEST_P(Tasks, EachLayoutTrainsTheSameModel) {
+  const std::string common =
+      "--dropout 0 --lr 1e-4 --epsilon 1e-6 --warmup 0 --steps 12 --eval-every 1000 ";
+  train("one", common + "--batch 32");
+  const auto summary = nlohmann::json::parse(read(path("one/summary.json")));
+  struct Layout {
+    std::string name;
+    std::string placing;
+    std::string options;
+  };
+  for (const Layout& layout : {Layout{"two", "-n 2", "--batch 8 --accumulate 2"},
+                               Layout{"hosts", "-H localhost:3,127.0.0.1:1", "--batch 8"}}) {
+    SCOPED_TRACE(layout.name);
+    train(layout.name, common + layout.options, layout.placing);
+    EXPECT_LE(test::largest_difference(path("one/model/model.safetensors"),
+                                       path(layout.name + "/model/model.safetensors")),
+              2e-5);
+    const auto scores = nlohmann::json::parse(read(path(layout.name + "/summary.json")));
+    EXPECT_NEAR(scores["test"]["loss"].get<double>(), summary["test"]["loss"].get<double>(), 1e-3);
+  }
+}
+
+TEST_P(Tasks, ContinuesToTheSameBits) {
+  train("whole", "--batch 16 --steps 12 --save-every 6 --keep 3");
+  train("half", "--batch 16 --steps 12 --save-every 6 --resume whole/checkpoints/step-6");
+  EXPECT_TRUE(read(path("half/model/model.safetensors")) ==
+              read(path("whole/model/model.safetensors")));
+  EXPECT_EQ(read(path("half/predictions.csv")), read(path("whole/predictions.csv")));
+}
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         Tasks,
+                         ::testing::Values(TaskCase{"regress", "sums.csv", write_sums, "pearson",
+                                                    0.9}),
+                         [](const auto& parameter) { return parameter.param.name; });
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,78 @@
+#include "trainer/tasks/regress/regress_input.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "trainer/data/numbers.h"
+#include "trainer/data/prepare.h"
+#include "trainer/data/token_windows.h"
+#include "trainer/tasks/inputs.h"
+#include "trainer/tasks/regress/regress_survey.h"
+#include "trainer/tasks/task_input.h"
+
+namespace bp::trainer {
+namespace {
+
+// Gives each window of a text the target of its row.
+class RegressMaker : public SampleMaker {
+ public:
+  RegressMaker(const PrepareOptions& prepare, Tokenizer tokenizer)
+      : windows_(prepare, std::move(tokenizer)) {}
+
+  void make(Fields fields, SampleSink& sink) override {
+    const std::optional<double> target = written_number(fields[kRegressTarget]);
+    const std::array<ArrayView, 2> arrays = {target.value_or(0.0), std::int64_t{target ? 1 : 0}};
+    windows_.encode(fields[kRegressText]);
+    while (windows_.next()) sink.add(windows_.sample(), arrays);
+  }
+
+ private:
+  TokenWindows windows_;
+};
+
+class RegressInput : public TaskInput {
+ public:
+  void add_options(OptionSet& set) override {
+    set.text({"text", "Column or JSON key of the text: a name, or a number from 1", "", "COLUMN"},
+             options_.text_column);
+    set.text({"target", "Column or JSON key of the number to predict", "", "COLUMN"},
+             options_.target_column);
+  }
+  std::vector<std::string> score_by(const BertConfig& /*config*/) override { return {}; }
+
+  [[nodiscard]] std::string name() const override { return "regress"; }
+  [[nodiscard]] std::vector<Field> fields() const override {
+    return {{"text", options_.text_column}, {"target", options_.target_column, true}};
+  }
+  [[nodiscard]] SampleSchema schema() const override {
+    return {{.name = "target", .element = Element::real}, {.name = "has_target"}};
+  }
+  [[nodiscard]] Fingerprint fingerprint() const override { return {}; }
+  [[nodiscard]] std::string describe(const std::vector<std::string>& /*names*/) const override {
+    return "";
+  }
+
+  [[nodiscard]] std::unique_ptr<RowSurvey> make_survey(const Plan& plan) const override {
+    return make_regress_survey(plan);
+  }
+  [[nodiscard]] std::unique_ptr<RowCheck> make_check(const Plan& plan) const override {
+    return make_regress_check(plan);
+  }
+  [[nodiscard]] std::unique_ptr<SampleMaker> make_maker(const PrepareOptions& prepare,
+                                                        const std::vector<std::string>& /*names*/,
+                                                        Tokenizer tokenizer) const override {
+    return std::make_unique<RegressMaker>(prepare, std::move(tokenizer));
+  }
+
+ private:
+  RegressOptions options_;
+};
+
+}  // namespace
+
+std::shared_ptr<TaskInput> make_regress_input() { return std::make_shared<RegressInput>(); }
+
+}  // namespace bp::trainer

@@ -1,0 +1,30 @@
+// What the task "regress" makes of rows: a text and a number. Does not use LibTorch.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "trainer/data/sample_store.h"
+
+namespace bp::trainer {
+
+struct RegressOptions {
+  std::string text_column = "text";
+  std::string target_column = "target";  // both by name, or by number from 1; keys in JSON lines
+};
+
+// The order of the fields.
+inline constexpr std::size_t kRegressText = 0;
+inline constexpr std::size_t kRegressTarget = 1;
+
+// The arrays of a sample: the target, and 1, or 0 for a row without a target.
+inline constexpr std::size_t kTargetArray = 0;
+inline constexpr std::size_t kHasTargetArray = 1;
+
+[[nodiscard]] inline std::optional<double> target_of(const Sample& sample) {
+  if (sample.arrays[kHasTargetArray].integers.front() == 0) return std::nullopt;
+  return sample.arrays[kTargetArray].reals.front();
+}
+
+}  // namespace bp::trainer

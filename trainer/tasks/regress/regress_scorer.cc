@@ -1,0 +1,116 @@
+#include "trainer/tasks/regress/regress_scorer.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <optional>
+
+#include "base/text.h"
+#include "trainer/data/numbers.h"
+#include "trainer/report/shown_text.h"
+#include "trainer/tasks/regress/regress_input.h"
+
+namespace bp::trainer {
+namespace {
+
+// Returns the shortest text that reads back as the same float.
+std::string number_text(double number) { return concat(static_cast<float>(number)); }
+
+}  // namespace
+
+std::vector<PredictionColumn> RegressPredictor::columns() const {
+  return {{"target", true}, {"prediction", true}};
+}
+
+void RegressPredictor::keep(const Batch& block,
+                            const at::Tensor& outputs,
+                            std::vector<float>& kept) const {
+  const auto* numbers = outputs.const_data_ptr<float>();
+  kept.insert(kept.end(), numbers, numbers + block.rows);
+}
+
+void RegressPredictor::set_fields(const Sample& sample,
+                                  std::span<const float> kept,
+                                  std::vector<std::string>& fields) const {
+  const std::optional<double> target = target_of(sample);
+  fields.assign(1, target ? number_text(*target) : "");
+  fields.push_back(number_text(double{kept.front()}));
+}
+
+void RegressScorer::add(const Batch& block, const at::Tensor& outputs) {
+  const std::size_t before = predictions_.size();
+  predictor_.keep(block, outputs, predictions_);
+  for (std::size_t row = 0; row < static_cast<std::size_t>(block.rows); ++row) {
+    if (block.arrays[kHasTargetArray].integers[row] == 0) continue;
+    tally_.add(block.arrays[kTargetArray].reals[row], double{predictions_[before + row]});
+  }
+}
+
+std::vector<RegressScorer::Scored> RegressScorer::scored() const {
+  std::vector<Scored> all;
+  for (std::int64_t i = 0; i < store_.size(split_); ++i) {
+    const Sample sample = store_.load(split_, i);
+    const std::optional<double> target = target_of(sample);
+    if (!target) continue;
+    all.push_back({sample.text_id, *target, double{predictions_[static_cast<std::size_t>(i)]}});
+  }
+  return all;
+}
+
+RegressScores RegressScorer::scores() const {
+  std::vector<double> targets;
+  std::vector<double> predictions;
+  for (const Scored& one : scored()) {
+    targets.push_back(one.target);
+    predictions.push_back(one.prediction);
+  }
+  return regress_scores(tally_, targets, predictions);
+}
+
+EvaluationSummary RegressScorer::summary() const {
+  const RegressScores all = scores();
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const bool any = all.samples > 0;
+  return {{{"loss", any ? all.mean_squared_error : none},
+           {"mae", any ? all.mean_absolute_error : none},
+           {"pearson", all.pearson},
+           {"spearman", all.spearman}}};
+}
+
+std::vector<std::string> RegressScorer::lines(const std::string& name,
+                                              const std::string& predictions) const {
+  const RegressScores all = scores();
+  if (all.samples > 0) return {regress_line(name, all)};
+  return {concat(name, ": no targets to compare with, ", with_commas(store_.size(split_)),
+                 " samples",
+                 predictions.empty() ? "; --out FILE writes the predictions"
+                                     : "; predictions in " + predictions)};
+}
+
+// The rows with the largest errors.
+std::string RegressScorer::sections() const {
+  constexpr std::size_t kMost = 5;
+  constexpr std::size_t kLongestText = 400;
+  std::vector<Scored> worst = scored();
+  if (worst.empty()) return "";
+  std::ranges::stable_sort(worst, std::ranges::greater{},
+                           [](const Scored& one) { return std::abs(one.prediction - one.target); });
+  worst.resize(std::min(worst.size(), kMost));
+  std::string rows;
+  for (const Scored& one : worst) {
+    const std::string text = store_.text(one.text_id, split_);
+    rows += concat("<li><blockquote>", html(shortened(repaired_utf8(text), kLongestText)),
+                   "</blockquote><p>is <b>", brief(one.target), "</b>, predicted <b>",
+                   brief(one.prediction), "</b>. <span class=\"quiet\">text ", one.text_id,
+                   "</span></p></li>\n");
+  }
+  return concat("<section class=\"card\"><h2>Worst rows, ", html(name_of(split_)),
+                " split</h2>\n<p class=\"quiet\">Those with the largest errors. Often they show "
+                "what is wrong with the data.</p>\n<ol class=\"rows\">\n",
+                rows, "</ol></section>\n");
+}
+
+}  // namespace bp::trainer

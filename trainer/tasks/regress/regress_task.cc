@@ -1,0 +1,85 @@
+// The task "regress": a number for each text.
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "trainer/data/input_error.h"
+#include "trainer/report/shown_text.h"
+#include "trainer/tasks/regress/regress_head.h"
+#include "trainer/tasks/regress/regress_input.h"
+#include "trainer/tasks/regress/regress_scorer.h"
+#include "trainer/tasks/tasks.h"
+namespace bp::trainer {
+namespace {
+
+constexpr const char* kRegression = "\"regression\"";
+
+class RegressTask : public Task {
+ public:
+  [[nodiscard]] HeadMaker head() const override {
+    return regress_head({.targets = [](const Batch& batch) -> std::span<const double> {
+      return batch.arrays[kTargetArray].reals;
+    }});
+  }
+  [[nodiscard]] MainScore main_score() const override { return {"pearson", true}; }
+
+  [[nodiscard]] std::vector<Tile> tiles(const EvaluationSummary& summary) const override {
+    constexpr int kDigits = 3;
+    return {{"Pearson correlation", fixed(summary.at("pearson"), kDigits)},
+            {"Spearman correlation", fixed(summary.at("spearman"), kDigits)},
+            {"Mean squared error", brief(summary.at("loss"))},
+            {"Mean absolute error", brief(summary.at("mae"))}};
+  }
+
+  void check(const BertConfig& /*config*/) const override {}
+
+  void configure(BertConfig& config, const SampleStore& /*store*/) const override {
+    config.head = {{"architectures", R"(["BertForSequenceClassification"])"},
+                   {"id2label", R"({"0":"LABEL_0"})"},
+                   {"label2id", R"({"LABEL_0":0})"},
+                   {"problem_type", kRegression}};
+  }
+
+  [[nodiscard]] std::string describe(const BertConfig& /*config*/) const override {
+    return "a number";
+  }
+
+  [[nodiscard]] TakenWeights taken_weights(const BertConfig& stored,
+                                           const BertConfig& /*wanted*/) const override {
+    TakenWeights taken{.optional = {"classifier.", "bert.pooler."}};
+    if (!is_trained(stored)) taken.replaced = {"classifier."};
+    return taken;
+  }
+
+  void require_trained(const BertConfig& config, const std::string& model) const override {
+    if (is_trained(config)) return;
+    throw InputError(65, concat("problem_type in ", model, "/config.json is not \"regression\""),
+                     "only a model that predicts a number can be scored by --task regress");
+  }
+
+  [[nodiscard]] std::unique_ptr<Predictor> make_predictor(
+      const std::vector<std::string>& /*names*/, const BertConfig& /*config*/) const override {
+    return std::make_unique<RegressPredictor>();
+  }
+  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const SampleStore& store,
+                                                    Split split,
+                                                    const BertConfig& /*config*/) const override {
+    return std::make_unique<RegressScorer>(store, split);
+  }
+
+ private:
+  static bool is_trained(const BertConfig& config) {
+    const auto found = config.head.find("problem_type");
+    return found != config.head.end() && found->second == kRegression;
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const Task> make_regress_task(const TaskInput& /*input*/) {
+  return std::make_shared<RegressTask>();
+}
+
+}  // namespace bp::trainer
