@@ -25,6 +25,8 @@ using test::shell;
 
 struct TaskCase {
   std::string name;
+  std::string task;
+  std::string options;
   std::string file;                           // of its data
   std::function<void(std::ofstream&)> write;  // the data
   std::string score;                          // in summary.json
@@ -47,6 +49,18 @@ void write_sums(std::ofstream& out) {
   }
 }
 
+// The label says whether the second text names the colour of the first one.
+void write_pairs(std::ofstream& out) {
+  constexpr const char* kColours[] = {"red", "blue", "green"};
+  out << "premise,hypothesis,label\n";
+  for (int row = 0; row < 900; ++row) {
+    const int first = row % 3;
+    const int second = (row / 3 + row % 5) % 3;
+    out << "the stone is " << kColours[first] << ",it is " << kColours[second] << ','
+        << (first == second ? "follows" : "contradicts") << '\n';
+  }
+}
+
 class Tasks : public ::testing::TestWithParam<TaskCase> {
  protected:
   void SetUp() override {
@@ -65,8 +79,9 @@ class Tasks : public ::testing::TestWithParam<TaskCase> {
   void train(const std::string& run, const std::string& options, const std::string& placing = "") {
     const std::string program = placing.empty() ? BP_BIN_DIR "/bert_train "
                                                 : BP_BIN_DIR "/bprun " + placing + " bert_train ";
-    const Ended ended = in_folder(concat(program, GetParam().file, " --task ", GetParam().name,
-                                         " --max-length 64 --run ", run, " ", options));
+    const Ended ended =
+        in_folder(concat(program, GetParam().file, " --task ", GetParam().task, " ",
+                         GetParam().options, " --max-length 64 --run ", run, " ", options));
     ASSERT_EQ(ended.code, 0) << ended.output;
   }
 
@@ -77,7 +92,7 @@ class Tasks : public ::testing::TestWithParam<TaskCase> {
 TEST_P(Tasks, LearnsAndPredictsWhatItEvaluates) {
   train("r", "--epochs 8 --batch 16");
   const auto summary = nlohmann::json::parse(read(path("r/summary.json")));
-  EXPECT_EQ(summary["task"], GetParam().name);
+  EXPECT_EQ(summary["task"], GetParam().task);
   EXPECT_GE(summary["test"][GetParam().score].get<double>(), GetParam().at_least);
 
   const Ended evaluated =
@@ -93,7 +108,7 @@ TEST_P(Tasks, LearnsAndPredictsWhatItEvaluates) {
   EXPECT_EQ(ranks.code, 0) << ranks.output;
   EXPECT_EQ(read(path("ranks.csv")), read(path("e.csv")));
   EXPECT_EQ(in_folder(concat(BP_BIN_DIR "/bert_train check ", GetParam().file, " --task ",
-                             GetParam().name))
+                             GetParam().task, " ", GetParam().options))
                 .code,
             0);
 }
@@ -128,11 +143,13 @@ TEST_P(Tasks, ContinuesToTheSameBits) {
   EXPECT_EQ(read(path("half/predictions.csv")), read(path("whole/predictions.csv")));
 }
 
-INSTANTIATE_TEST_SUITE_P(All,
-                         Tasks,
-                         ::testing::Values(TaskCase{"regress", "sums.csv", write_sums, "pearson",
-                                                    0.9}),
-                         [](const auto& parameter) { return parameter.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    All,
+    Tasks,
+    ::testing::Values(TaskCase{"pairs", "classify", "--text premise --text2 hypothesis",
+                               "pairs.csv", write_pairs, "accuracy", 0.9},
+                      TaskCase{"regress", "regress", "", "sums.csv", write_sums, "pearson", 0.9}),
+    [](const auto& parameter) { return parameter.param.name; });
 
 }  // namespace
 }  // namespace bp::trainer

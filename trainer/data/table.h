@@ -2,6 +2,7 @@
 // the fields that a task reads.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -44,6 +45,10 @@ struct TableLayout {
 
   // Returns where a field is: "column 2" or "key 'label'".
   [[nodiscard]] std::string name_of(std::size_t field) const;
+  // The same for the last field, which in most tasks is the answer.
+  [[nodiscard]] std::string answer_name() const {
+    return name_of(std::max(columns.size(), keys.size()) - 1);
+  }
 };
 
 // Finds the format by find_table_format(), then the header and the columns by the first rows. If a

@@ -25,7 +25,7 @@ class ClassCheck : public RowCheck {
 
   void add(const SourceRows& rows, std::size_t source) override {
     const auto place = [&] { return rows.place(); };
-    const auto label = formed_label(rows.fields()[kLabelField], form_);
+    const auto label = formed_label(rows.fields().back(), form_);
     if (!label) {
       not_numbers_.add(place);
     } else if (label->empty()) {

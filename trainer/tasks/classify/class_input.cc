@@ -1,5 +1,6 @@
 #include "trainer/tasks/classify/class_input.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -24,28 +25,32 @@ namespace {
 class ClassMaker : public SampleMaker {
  public:
   ClassMaker(const PrepareOptions& prepare,
-             const LabelForm& form,
+             const ClassOptions& options,
              const std::vector<std::string>& names,
              Tokenizer tokenizer)
-      : form_(form), windows_(prepare, std::move(tokenizer)) {
+      : options_(options), windows_(prepare, std::move(tokenizer)) {
     std::int64_t number = 0;
     for (const std::string& name : names) numbers_.emplace(name, number++);
   }
 
   void make(Fields fields, SampleSink& sink) override {
-    const ArrayView label = number_of_label(fields[kLabelField]);
-    windows_.encode(fields[kTextField]);
-    while (windows_.next()) sink.add(windows_.sample(), std::span(&label, 1));
+    std::array<ArrayView, 2> arrays = {number_of_label(fields.back())};
+    const std::size_t count = options_.texts.pairs() ? 2 : 1;
+    options_.texts.encode(fields, windows_);
+    while (windows_.next()) {
+      if (options_.texts.pairs()) arrays[1] = windows_.token_types();
+      sink.add(windows_.sample(), std::span(arrays).first(count));
+    }
   }
 
  private:
   // Returns -1 for a row without label.
   [[nodiscard]] std::int64_t number_of_label(std::string_view label) const {
-    const auto found = numbers_.find(formed_label(label, form_).value_or(""));
+    const auto found = numbers_.find(formed_label(label, options_.label_form).value_or(""));
     return found == numbers_.end() ? -1 : found->second;
   }
 
-  LabelForm form_;
+  const ClassOptions& options_;
   std::unordered_map<std::string, std::int64_t> numbers_;
   TokenWindows windows_;
 };
@@ -53,8 +58,7 @@ class ClassMaker : public SampleMaker {
 class ClassInput : public TaskInput {
  public:
   void add_options(OptionSet& set) override {
-    set.text({"text", "Column or JSON key of the text: a name, or a number from 1", "", "COLUMN"},
-             options_.text_column);
+    options_.texts.add_options(set);
     set.text({"label", "Column or JSON key of the label: a name, or a number from 1", "", "COLUMN"},
              options_.label_column);
     set.flag({"trim-labels", "Remove blanks around labels"}, options_.label_form.trim);
@@ -67,10 +71,18 @@ class ClassInput : public TaskInput {
 
   [[nodiscard]] std::string name() const override { return "classify"; }
   [[nodiscard]] std::vector<Field> fields() const override {
-    return {{"text", options_.text_column}, {"label", options_.label_column, true}};
+    std::vector<Field> fields = options_.texts.fields();
+    fields.push_back({"label", options_.label_column, true});
+    return fields;
   }
   [[nodiscard]] SampleSchema schema() const override {
-    return {{.name = "label", .padding = -1, .named = true}};
+    SampleSchema schema = {{.name = "label", .padding = -1, .named = true}};
+    options_.texts.add_to(schema);
+    return schema;
+  }
+
+  [[nodiscard]] std::string_view text(Fields fields, std::string& buffer) const override {
+    return options_.texts.text(fields, buffer);
   }
 
   [[nodiscard]] Fingerprint fingerprint() const override {
@@ -92,7 +104,7 @@ class ClassInput : public TaskInput {
   [[nodiscard]] std::unique_ptr<SampleMaker> make_maker(const PrepareOptions& prepare,
                                                         const std::vector<std::string>& names,
                                                         Tokenizer tokenizer) const override {
-    return std::make_unique<ClassMaker>(prepare, options_.label_form, names, std::move(tokenizer));
+    return std::make_unique<ClassMaker>(prepare, options_, names, std::move(tokenizer));
   }
 
   [[nodiscard]] std::string describe(const std::vector<std::string>& names) const override {

@@ -25,7 +25,7 @@ void check_labels(const SourceFile& source, std::size_t labels, std::int64_t row
   if (labels > kMany && 2 * static_cast<std::int64_t>(labels) > rows) {
     throw InputError(
         65, concat(source.path, " has ", labels, " different labels in ", rows, " rows"),
-        concat(source.layout->name_of(kLabelField),
+        concat(source.layout->answer_name(),
                " is not a label; name the right one with --label, or round labels that "
                "are numbers with --round-labels"));
   }
@@ -59,7 +59,7 @@ std::string remark_on_many(const SourceFile& source,
       std::ranges::any_of(labels, [](const auto& l) {
         return std::trunc(*written_number(l)) != *written_number(l);
       });
-  return concat(source.layout->name_of(kLabelField), " of ", source.path, " has ", labels.size(),
+  return concat(source.layout->answer_name(), " of ", source.path, " has ", labels.size(),
                 fractions ? " different numbers" : " different labels", " in ", rows,
                 " rows, and each is a class by itself; ",
                 fractions ? "--round-labels --rebuild rounds them, " : "",
@@ -72,7 +72,7 @@ class ClassSurvey : public RowSurvey {
       : plan_(plan), options_(options), names_(options.known_labels) {}
 
   void add(const SourceRows& rows, std::size_t source) override {
-    const std::string_view written = rows.fields()[kLabelField];
+    const std::string_view written = rows.fields().back();
     const std::optional<std::string> label = formed_label(written, options_.label_form);
     if (!label) {
       throw InputError(65, concat(rows.place(), ": label '", written, "' is not a number"),
@@ -84,7 +84,7 @@ class ClassSurvey : public RowSurvey {
     if (label->empty()) {
       throw InputError(
           65, concat(rows.place(), ": has no label"),
-          concat(file.layout->name_of(kLabelField), " is empty there; remove the row or label it"));
+          concat(file.layout->answer_name(), " is empty there; remove the row or label it"));
     }
     if (file.split == Split::train) {
       labels_.add(*label);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -19,25 +20,29 @@ namespace {
 // Gives each window of a text the target of its row.
 class RegressMaker : public SampleMaker {
  public:
-  RegressMaker(const PrepareOptions& prepare, Tokenizer tokenizer)
-      : windows_(prepare, std::move(tokenizer)) {}
+  RegressMaker(const PrepareOptions& prepare, const RegressOptions& options, Tokenizer tokenizer)
+      : options_(options), windows_(prepare, std::move(tokenizer)) {}
 
   void make(Fields fields, SampleSink& sink) override {
-    const std::optional<double> target = written_number(fields[kRegressTarget]);
-    const std::array<ArrayView, 2> arrays = {target.value_or(0.0), std::int64_t{target ? 1 : 0}};
-    windows_.encode(fields[kRegressText]);
-    while (windows_.next()) sink.add(windows_.sample(), arrays);
+    const std::optional<double> target = written_number(fields.back());
+    std::array<ArrayView, 3> arrays = {target.value_or(0.0), std::int64_t{target ? 1 : 0}};
+    const std::size_t count = options_.texts.pairs() ? 3 : 2;
+    options_.texts.encode(fields, windows_);
+    while (windows_.next()) {
+      if (options_.texts.pairs()) arrays[2] = windows_.token_types();
+      sink.add(windows_.sample(), std::span(arrays).first(count));
+    }
   }
 
  private:
+  const RegressOptions& options_;
   TokenWindows windows_;
 };
 
 class RegressInput : public TaskInput {
  public:
   void add_options(OptionSet& set) override {
-    set.text({"text", "Column or JSON key of the text: a name, or a number from 1", "", "COLUMN"},
-             options_.text_column);
+    options_.texts.add_options(set);
     set.text({"target", "Column or JSON key of the number to predict", "", "COLUMN"},
              options_.target_column);
   }
@@ -45,10 +50,17 @@ class RegressInput : public TaskInput {
 
   [[nodiscard]] std::string name() const override { return "regress"; }
   [[nodiscard]] std::vector<Field> fields() const override {
-    return {{"text", options_.text_column}, {"target", options_.target_column, true}};
+    std::vector<Field> fields = options_.texts.fields();
+    fields.push_back({"target", options_.target_column, true});
+    return fields;
   }
   [[nodiscard]] SampleSchema schema() const override {
-    return {{.name = "target", .element = Element::real}, {.name = "has_target"}};
+    SampleSchema schema = {{.name = "target", .element = Element::real}, {.name = "has_target"}};
+    options_.texts.add_to(schema);
+    return schema;
+  }
+  [[nodiscard]] std::string_view text(Fields fields, std::string& buffer) const override {
+    return options_.texts.text(fields, buffer);
   }
   [[nodiscard]] Fingerprint fingerprint() const override { return {}; }
   [[nodiscard]] std::string describe(const std::vector<std::string>& /*names*/) const override {
@@ -64,7 +76,7 @@ class RegressInput : public TaskInput {
   [[nodiscard]] std::unique_ptr<SampleMaker> make_maker(const PrepareOptions& prepare,
                                                         const std::vector<std::string>& /*names*/,
                                                         Tokenizer tokenizer) const override {
-    return std::make_unique<RegressMaker>(prepare, std::move(tokenizer));
+    return std::make_unique<RegressMaker>(prepare, options_, std::move(tokenizer));
   }
 
  private:

@@ -6,19 +6,16 @@
 #include <string>
 
 #include "trainer/data/sample_store.h"
+#include "trainer/tasks/text_columns.h"
 
 namespace bp::trainer {
 
 struct RegressOptions {
-  std::string text_column = "text";
-  std::string target_column = "target";  // both by name, or by number from 1; keys in JSON lines
+  TextColumns texts = {};
+  std::string target_column = "target";  // by name, or by number from 1; a key in JSON lines
 };
 
-// The order of the fields.
-inline constexpr std::size_t kRegressText = 0;
-inline constexpr std::size_t kRegressTarget = 1;
-
-// The arrays of a sample: the target, and 1, or 0 for a row without a target.
+// The first arrays of a sample: the target, and 1, or 0 for a row without a target.
 inline constexpr std::size_t kTargetArray = 0;
 inline constexpr std::size_t kHasTargetArray = 1;
 

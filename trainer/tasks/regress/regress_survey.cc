@@ -15,7 +15,6 @@
 #include "trainer/data/rows_found.h"
 #include "trainer/data/source_rows.h"
 #include "trainer/report/shown_text.h"
-#include "trainer/tasks/regress/regress_input.h"
 
 namespace bp::trainer {
 namespace {
@@ -27,9 +26,9 @@ class RegressSurvey : public RowSurvey {
   explicit RegressSurvey(const Plan& plan) : plan_(plan) {}
 
   void add(const SourceRows& rows, std::size_t source) override {
-    const std::string_view written = rows.fields()[kRegressTarget];
+    const std::string_view written = rows.fields().back();
     const SourceFile& file = plan_.sources[source];
-    const std::string column = file.layout->name_of(kRegressTarget);
+    const std::string column = file.layout->answer_name();
     if (without_blanks(written).empty()) {
       if (file.split == Split::test) return;
       throw InputError(65, concat(rows.place(), ": has no target"),
@@ -69,7 +68,7 @@ class RegressCheck : public RowCheck {
 
   void add(const SourceRows& rows, std::size_t source) override {
     const auto place = [&] { return rows.place(); };
-    const std::string_view written = rows.fields()[kRegressTarget];
+    const std::string_view written = rows.fields().back();
     File& file = files_[source];
     if (without_blanks(written).empty()) {
       file.missing.add(place);

@@ -1,0 +1,36 @@
+#include "trainer/tasks/text_columns.h"
+
+namespace bp::trainer {
+
+void TextColumns::add_options(OptionSet& set) {
+  set.text({"text", "Column or JSON key of the text: a name, or a number from 1", "", "COLUMN"},
+           first_);
+  set.text({"text2", "Column or JSON key of a second text, for a model of pairs", "none", "COLUMN"},
+           second_);
+}
+
+std::vector<Field> TextColumns::fields() const {
+  std::vector<Field> fields = {{"text", first_}};
+  if (pairs()) fields.push_back({"text2", second_});
+  return fields;
+}
+
+void TextColumns::add_to(SampleSchema& schema) const {
+  if (pairs()) schema.push_back({.name = std::string(kTokenTypes), .shape = Shape::per_token});
+}
+
+std::string_view TextColumns::text(Fields fields, std::string& buffer) const {
+  if (!pairs()) return fields[0];
+  buffer.assign(fields[0]).append("\n").append(fields[1]);
+  return buffer;
+}
+
+void TextColumns::encode(Fields fields, TokenWindows& windows) const {
+  if (pairs()) {
+    windows.encode_pair(fields[0], fields[1]);
+  } else {
+    windows.encode(fields[0]);
+  }
+}
+
+}  // namespace bp::trainer

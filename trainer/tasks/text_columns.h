@@ -1,0 +1,37 @@
+// The columns of the texts that a sample is made of: one text, or a pair.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trainer/data/sample_schema.h"
+#include "trainer/data/task_data.h"
+#include "trainer/data/token_windows.h"
+#include "trainer/options/option_set.h"
+
+namespace bp::trainer {
+
+class TextColumns {
+ public:
+  // Adds --text and --text2. This object must live until they are parsed.
+  void add_options(OptionSet& set);
+
+  // Returns whether each row has two texts.
+  [[nodiscard]] bool pairs() const { return !second_.empty(); }
+  // Returns the fields of the texts, which come before those of answers.
+  [[nodiscard]] std::vector<Field> fields() const;
+  // Adds the token types of pairs to a schema, as its last array.
+  void add_to(SampleSchema& schema) const;
+
+  // Returns the text of a row, see TaskData::text(): a pair's have a line feed between them.
+  [[nodiscard]] std::string_view text(Fields fields, std::string& buffer) const;
+  // Encodes the row's text or texts.
+  void encode(Fields fields, TokenWindows& windows) const;
+
+ private:
+  std::string first_ = "text";  // by name, or by number from 1; keys in JSON lines
+  std::string second_;
+};
+
+}  // namespace bp::trainer
