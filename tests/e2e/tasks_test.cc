@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <ostream>
 #include <string>
 #include <utility>
 
@@ -31,7 +32,9 @@ struct TaskCase {
   std::function<void(std::ofstream&)> write;  // the data
   std::string score;                          // in summary.json
   double at_least = 0;                        // after training
+  std::string training = {};                  // more options
 };
+void PrintTo(const TaskCase& one, std::ostream* out) { *out << one.name; }
 
 // The number is the sum of what each word counts.
 void write_sums(std::ofstream& out) {
@@ -79,9 +82,9 @@ class Tasks : public ::testing::TestWithParam<TaskCase> {
   void train(const std::string& run, const std::string& options, const std::string& placing = "") {
     const std::string program = placing.empty() ? BP_BIN_DIR "/bert_train "
                                                 : BP_BIN_DIR "/bprun " + placing + " bert_train ";
-    const Ended ended =
-        in_folder(concat(program, GetParam().file, " --task ", GetParam().task, " ",
-                         GetParam().options, " --max-length 64 --run ", run, " ", options));
+    const Ended ended = in_folder(concat(program, GetParam().file, " --task ", GetParam().task, " ",
+                                         GetParam().options, " ", GetParam().training,
+                                         " --max-length 64 --run ", run, " ", options));
     ASSERT_EQ(ended.code, 0) << ended.output;
   }
 
@@ -148,6 +151,9 @@ INSTANTIATE_TEST_SUITE_P(
     Tasks,
     ::testing::Values(TaskCase{"pairs", "classify", "--text premise --text2 hypothesis",
                                "pairs.csv", write_pairs, "accuracy", 0.9},
+                      TaskCase{"weighted", "classify", "--text premise --text2 hypothesis",
+                               "pairs.csv", write_pairs, "accuracy", 0.9,
+                               "--class-weights balanced --label-smoothing 0.05 --focal-gamma 1"},
                       TaskCase{"regress", "regress", "", "sums.csv", write_sums, "pearson", 0.9}),
     [](const auto& parameter) { return parameter.param.name; });
 

@@ -171,6 +171,7 @@ void add_training_options(OptionSet& set, Options& options) {
   set.number({"weight-decay", "Weight decay of AdamW, not for biases and layer norms"},
              options.weight_decay, 0, 10);
   set.number({"epsilon", "Epsilon of AdamW"}, options.epsilon, 0, 1);
+  options.task->add_training_options(set);
   set.number({"clip", "Largest norm of the gradient; 0: no limit"}, options.clip, 0, 1e9);
   set.number({"seed", "Seed of weights, order, dropout and split"}, options.seed, 0, 9e18);
   set.number({"eval-every", "Steps between evaluations on the dev split", "each epoch"},

@@ -172,6 +172,21 @@ class SampleStore::Impl {
     return lengths;
   }
 
+  std::vector<std::int64_t> integers(Split split, std::size_t array) {
+    const ArrayField& field = settings_.schema.at(array);
+    BP_CHECK(field.shape == Shape::one && field.element == Element::integer,
+             "an array of integers");
+    const auto names = static_cast<std::int64_t>(settings_.names.size());
+    std::vector<std::int64_t> integers;
+    SQLite::Statement select(database_, concat("SELECT ", field.name, " FROM ",
+                                               samples_table(split), " ORDER BY position"));
+    while (select.executeStep()) {
+      integers.push_back(select.getColumn(0).getInt64());
+      if (field.named && integers.back() >= names) throw SQLite::Exception("a sample is invalid");
+    }
+    return integers;
+  }
+
   void verify() {
     ContentHash hash;
     hash.add_settings(settings_);
@@ -315,6 +330,10 @@ Sample SampleStore::load(Split split, std::int64_t index) const {
 
 std::vector<std::int32_t> SampleStore::lengths(Split split) const {
   return Impl::reading(impl_->path_, [&] { return impl_->lengths(split); });
+}
+
+std::vector<std::int64_t> SampleStore::integers(Split split, std::size_t array) const {
+  return Impl::reading(impl_->path_, [&] { return impl_->integers(split, array); });
 }
 
 std::string SampleStore::text(std::int64_t text_id, Split split) const {

@@ -2,6 +2,7 @@
 // number of ranks read it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,6 +37,8 @@ class SampleStore {
   [[nodiscard]] Sample load(Split split, std::int64_t index) const;  // index: 0 .. size(split)-1
   // Returns the number of tokens of each sample of the split, in order of index.
   [[nodiscard]] std::vector<std::int32_t> lengths(Split split) const;
+  // Returns the integers of an array of one value, in order of index.
+  [[nodiscard]] std::vector<std::int64_t> integers(Split split, std::size_t array) const;
   // The text of the source.
   [[nodiscard]] std::string text(std::int64_t text_id, Split split) const;
 

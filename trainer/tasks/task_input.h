@@ -16,6 +16,9 @@ class TaskInput : public TaskData {
   // their values. The object must live until they are parsed.
   virtual void add_options(OptionSet& options) = 0;
 
+  // Adds the options of training alone, such as those of the loss.
+  virtual void add_training_options(OptionSet& /*options*/) {}
+
   // Says that rows are to be scored by a model with this configuration: the survey then refuses an
   // answer that the model cannot give. Returns the names that a store of such rows has.
   virtual std::vector<std::string> score_by(const BertConfig& config) = 0;

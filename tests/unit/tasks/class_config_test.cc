@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "bp/error.h"
 #include "tests/unit/model/refusal.h"
 
 namespace bp::trainer {
@@ -63,6 +64,17 @@ TEST(ClassConfig, InvalidValuesAreRefused) {
   EXPECT_EQ(refusal("id2label", R"({"0": "a", "1": "a"})"), "two labels are called 'a'");
   EXPECT_EQ(refusal("label2id", R"({"a": 0, "b": 2})"),
             "label2id gives 'b' the number 2; each of 0 to 1 must occur once");
+}
+
+TEST(ClassConfig, KeepsTheWeightsOfLabels) {
+  const ClassConfig own{.labels = {"a", "b"}, .weights = {0.625, 2.5}};
+  BertConfig config;
+  config.head = head_of(own);
+  EXPECT_EQ(class_config_of(config), own);
+  config.head["bp_class_weights"] = "[1]";
+  EXPECT_THROW((void)class_config_of(config), Error);
+  config.head["bp_class_weights"] = "[1, 0]";
+  EXPECT_THROW((void)class_config_of(config), Error);
 }
 
 }  // namespace

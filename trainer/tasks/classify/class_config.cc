@@ -80,10 +80,30 @@ std::optional<double> dropout_of(const BertConfig& config) {
   return share;
 }
 
+constexpr const char* kWeights = "bp_class_weights";
+
+std::vector<double> weights_of(const BertConfig& config) {
+  const Json values = value_of(config, kWeights);
+  if (values.is_null()) return {};
+  if (!values.is_array())
+    refuse(concat("'", kWeights, "' is ", shown(values), "; it must be a list"));
+  std::vector<double> weights;
+  for (const Json& value : values) {
+    const bool valid = value.is_number() && value.get<double>() > 0;
+    if (!valid) refuse(concat("'", kWeights, "' has ", shown(value), "; it must be above 0"));
+    weights.push_back(value.get<double>());
+  }
+  return weights;
+}
+
 }  // namespace
 
 ClassConfig class_config_of(const BertConfig& config) {
-  return {labels_of(config), dropout_of(config)};
+  ClassConfig own{labels_of(config), dropout_of(config), weights_of(config)};
+  if (!own.weights.empty() && own.weights.size() != own.labels.size()) {
+    refuse(concat("it has ", own.weights.size(), " weights for ", own.labels.size(), " labels"));
+  }
+  return own;
 }
 
 std::map<std::string, std::string> head_of(const ClassConfig& config) {
@@ -93,11 +113,14 @@ std::map<std::string, std::string> head_of(const ClassConfig& config) {
     by_id[std::to_string(id)] = config.labels[id];
     by_name[config.labels[id]] = id;
   }
-  return {{"architectures", R"(["BertForSequenceClassification"])"},
-          {"classifier_dropout", config.dropout ? Json(*config.dropout).dump() : "null"},
-          {"id2label", by_id.dump()},
-          {"label2id", by_name.dump()},
-          {"problem_type", R"("single_label_classification")"}};
+  std::map<std::string, std::string> keys = {
+      {"architectures", R"(["BertForSequenceClassification"])"},
+      {"classifier_dropout", config.dropout ? Json(*config.dropout).dump() : "null"},
+      {"id2label", by_id.dump()},
+      {"label2id", by_name.dump()},
+      {"problem_type", R"("single_label_classification")"}};
+  if (!config.weights.empty()) keys.emplace(kWeights, Json(config.weights).dump());
+  return keys;
 }
 
 }  // namespace bp::trainer

@@ -13,6 +13,7 @@ namespace bp::trainer {
 struct ClassConfig {
   std::vector<std::string> labels = {};  // index = class; empty: the model is no classifier
   std::optional<double> dropout = {};    // before the head; unset: the encoder's
+  std::vector<double> weights = {};      // of the labels in the loss; empty: all the same
   bool operator==(const ClassConfig&) const = default;
 };
 

@@ -64,6 +64,14 @@ class ClassInput : public TaskInput {
     set.flag({"trim-labels", "Remove blanks around labels"}, options_.label_form.trim);
     set.flag({"round-labels", "Round numeric labels to whole numbers"}, options_.label_form.round);
   }
+  void add_training_options(OptionSet& set) override {
+    set.number({"label-smoothing", "Share of a label's probability spread over all labels"},
+               options_.loss.label_smoothing, 0, 0.999);
+    set.number({"focal-gamma", "Gamma of the focal loss; 0: cross entropy"},
+               options_.loss.focal_gamma, 0, 100);
+    set.choice<bool>({"class-weights", "Weights of labels in the loss; balanced: rare ones more"},
+                     options_.loss.balanced, {{"none", false}, {"balanced", true}});
+  }
   std::vector<std::string> score_by(const BertConfig& config) override {
     options_.known_labels = class_config_of(config).labels;
     return options_.known_labels;
@@ -111,11 +119,17 @@ class ClassInput : public TaskInput {
     return "labels " + shown_labels(names);
   }
 
+  [[nodiscard]] const ClassOptions& options() const { return options_; }
+
  private:
   ClassOptions options_;
 };
 
 }  // namespace
+
+const ClassOptions& class_options(const TaskInput& input) {
+  return dynamic_cast<const ClassInput&>(input).options();
+}
 
 std::shared_ptr<TaskInput> make_classify_input() { return std::make_shared<ClassInput>(); }
 

@@ -6,9 +6,18 @@
 #include <vector>
 
 #include "trainer/tasks/classify/label_form.h"
+#include "trainer/tasks/task_input.h"
 #include "trainer/tasks/text_columns.h"
 
 namespace bp::trainer {
+
+// How a classifier is trained. See class_loss.h.
+struct ClassLossOptions {
+  double label_smoothing = 0;  // the share of a label's probability that is spread over all labels
+  double focal_gamma = 0;      // 0: cross entropy
+  bool balanced = false;       // labels weigh as much as they are rare
+  bool operator==(const ClassLossOptions&) const = default;
+};
 
 struct ClassOptions {
   TextColumns texts = {};
@@ -17,7 +26,11 @@ struct ClassOptions {
   // The labels of a trained model, in its order, by which rows are scored; empty: those of the
   // rows to train on.
   std::vector<std::string> known_labels = {};
+  ClassLossOptions loss = {};
 };
+
+// The options of an input that make_classify_input() has returned.
+[[nodiscard]] const ClassOptions& class_options(const TaskInput& input);
 
 // The label is the first array: a number of the store's names, or -1 for a row without a label.
 inline constexpr std::size_t kLabelArray = 0;

@@ -1,15 +1,16 @@
 #include "trainer/tasks/classify/classifier_head.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/linear.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "bp/error.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/class_input.h"
+#include "trainer/tasks/classify/class_loss.h"
 
 namespace bp::trainer {
 namespace {
@@ -18,8 +19,13 @@ using at::Tensor;
 
 class ClassifierHead : public Head {
  public:
-  ClassifierHead(const ClassConfig& own, const BertConfig& config, Parameters& parameters)
-      : dropout_(own.dropout.value_or(config.hidden_dropout)),
+  ClassifierHead(const ClassConfig& own,
+                 const ClassLossOptions& loss,
+                 const BertConfig& config,
+                 Parameters& parameters)
+      : loss_(loss),
+        weights_(own.weights),
+        dropout_(own.dropout.value_or(config.hidden_dropout)),
         classifier_(parameters.linear(
             "classifier", static_cast<std::int64_t>(own.labels.size()), config.hidden)) {}
 
@@ -38,22 +44,30 @@ class ClassifierHead : public Head {
     const Tensor labels =
         at::from_blob(const_cast<std::int64_t*>(batch.arrays[kLabelArray].integers.data()),
                       {batch.rows}, at::kLong);
-    return {at::cross_entropy_loss(outputs, labels.clone()), static_cast<double>(batch.rows)};
+    return class_loss(outputs, labels.clone(), loss_, weights_);
   }
 
  private:
+  ClassLossOptions loss_;
+  std::vector<double> weights_;
   double dropout_;
   Linear classifier_;
 };
 
 }  // namespace
 
+HeadMaker classifier_head(const ClassLossOptions& loss) {
+  return [loss](const BertConfig& config, Parameters& parameters) {
+    const ClassConfig own = class_config_of(config);
+    if (own.labels.empty()) {
+      throw Error(ErrorCode::invalid_argument, "a classification head needs at least one label");
+    }
+    return std::make_unique<ClassifierHead>(own, loss, config, parameters);
+  };
+}
+
 std::unique_ptr<Head> make_classifier_head(const BertConfig& config, Parameters& parameters) {
-  const ClassConfig own = class_config_of(config);
-  if (own.labels.empty()) {
-    throw Error(ErrorCode::invalid_argument, "a classification head needs at least one label");
-  }
-  return std::make_unique<ClassifierHead>(own, config, parameters);
+  return classifier_head({})(config, parameters);
 }
 
 }  // namespace bp::trainer

@@ -5,11 +5,14 @@
 #include <memory>
 
 #include "trainer/model/head.h"
+#include "trainer/tasks/classify/class_input.h"
 
 namespace bp::trainer {
 
-// Its outputs are logits, [rows, labels], and its loss is the mean cross entropy over the samples.
-// Throws invalid_argument if the configuration names no labels.
+// Its outputs are logits, [rows, labels]. A call throws invalid_argument if the configuration names
+// no labels.
+[[nodiscard]] HeadMaker classifier_head(const ClassLossOptions& loss);
+// The same with the mean cross entropy over the samples as its loss.
 [[nodiscard]] std::unique_ptr<Head> make_classifier_head(const BertConfig& config,
                                                          Parameters& parameters);
 

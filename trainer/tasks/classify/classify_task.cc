@@ -6,6 +6,7 @@
 #include "trainer/data/input_error.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/classify/class_config.h"
+#include "trainer/tasks/classify/class_input.h"
 #include "trainer/tasks/classify/class_scorer.h"
 #include "trainer/tasks/classify/classifier_head.h"
 #include "trainer/tasks/classify/label_set.h"
@@ -15,9 +16,27 @@
 namespace bp::trainer {
 namespace {
 
+// Returns rows / (labels * rows with the label), as scikit-learn's "balanced" does.
+std::vector<double> balanced_weights(const SampleStore& store) {
+  std::vector<double> counts(store.names().size());
+  for (const std::int64_t label : store.integers(Split::train, kLabelArray)) {
+    if (label >= 0) ++counts[static_cast<std::size_t>(label)];
+  }
+  double all = 0;
+  for (const double count : counts) all += count;
+  std::vector<double> weights;
+  for (const double count : counts) {
+    // A label may occur only in the dev share.
+    weights.push_back(count == 0 ? 1 : all / (static_cast<double>(counts.size()) * count));
+  }
+  return weights;
+}
+
 class ClassifyTask : public Task {
  public:
-  [[nodiscard]] HeadMaker head() const override { return make_classifier_head; }
+  explicit ClassifyTask(const ClassLossOptions& loss) : loss_(loss) {}
+
+  [[nodiscard]] HeadMaker head() const override { return classifier_head(loss_); }
   [[nodiscard]] MainScore main_score() const override { return {"accuracy", true}; }
 
   [[nodiscard]] std::vector<Tile> tiles(const EvaluationSummary& summary) const override {
@@ -35,7 +54,9 @@ class ClassifyTask : public Task {
       throw InputError(65, concat("all samples have the same label, '", store.names().front(), "'"),
                        "there is nothing to learn; is --label the right column?");
     }
-    config.head = head_of({store.names(), class_config_of(config).dropout});
+    ClassConfig own{store.names(), class_config_of(config).dropout};
+    if (loss_.balanced) own.weights = balanced_weights(store);
+    config.head = head_of(own);
   }
 
   [[nodiscard]] std::string describe(const BertConfig& config) const override {
@@ -73,12 +94,14 @@ class ClassifyTask : public Task {
   static ClassPredictor predictor(const std::vector<std::string>& names, const BertConfig& config) {
     return {class_config_of(config).labels, map_labels(names, config)};
   }
+
+  ClassLossOptions loss_;
 };
 
 }  // namespace
 
-std::shared_ptr<const Task> make_classify_task(const TaskInput& /*input*/) {
-  return std::make_shared<ClassifyTask>();
+std::shared_ptr<const Task> make_classify_task(const TaskInput& input) {
+  return std::make_shared<ClassifyTask>(class_options(input).loss);
 }
 
 std::vector<int> map_labels(const std::vector<std::string>& names, const BertConfig& config) {

@@ -1,0 +1,26 @@
+// The loss of a classifier: cross entropy, perhaps with smoothed labels, weighted labels, or less
+// weight for samples that are easy.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "trainer/model/head.h"
+#include "trainer/tasks/classify/class_input.h"
+
+namespace bp::trainer {
+
+// Returns the mean over the samples, in which each counts as much as its label's weight, and the
+// sum of these weights. `logits`: [rows, labels]; `labels`: int64 [rows]; `weights`: of each label,
+// or empty.
+//
+// Label smoothing is that of torch.nn.CrossEntropyLoss. The focal loss is (1 - p)^gamma times the
+// cross entropy, p being the probability of the true label (Lin et al., 2017, "Focal loss for dense
+// object detection").
+[[nodiscard]] Loss class_loss(const at::Tensor& logits,
+                              const at::Tensor& labels,
+                              const ClassLossOptions& options,
+                              const std::vector<double>& weights);
+
+}  // namespace bp::trainer
