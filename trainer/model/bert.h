@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 
 #include "trainer/data/batch.h"
 #include "trainer/model/config.h"
@@ -26,6 +28,11 @@ class Bert {
 
   // Returns the parameters in the order of the forward pass. The tensors share the model's memory.
   [[nodiscard]] const NamedTensors& parameters() const { return parameters_.all(); }
+
+  // Returns other names of parameters, which files may have (Parameters::tied()).
+  [[nodiscard]] const std::map<std::string, std::string>& ties() const {
+    return parameters_.ties();
+  }
 
   // The caller must call it after each change of parameters, before the next forward pass.
   void parameters_changed() { encoder_.parameters_changed(); }

@@ -29,6 +29,8 @@ class Encoder {
   // tensor: "...self.qkv.weight", [3 * hidden, hidden]. `config` must be valid.
   Encoder(const BertConfig& config, Precision precision, Parameters& parameters);
 
+  [[nodiscard]] Precision precision() const { return precision_; }
+
   // Casts the weights that products use. The caller must call it after each change of parameters.
   void parameters_changed();
 

@@ -1,6 +1,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
 
 #include <algorithm>
 #include <map>
@@ -59,7 +60,10 @@ at::ScalarType scalar_type(const StoredTensor& tensor, const std::string& path) 
 class Loading {
  public:
   Loading(const Bert& model, std::string path, std::vector<std::string> left)
-      : path_(std::move(path)), left_(std::move(left)), file_(open_tensor_file(path_)) {
+      : path_(std::move(path)),
+        left_(std::move(left)),
+        ties_(model.ties()),
+        file_(open_tensor_file(path_)) {
     for (auto& [name, values] : named_weights(model)) {
       wanted_.emplace(name, values);
     }
@@ -78,9 +82,12 @@ class Loading {
  private:
   void take(std::size_t index) {
     const StoredTensor& tensor = file_->tensors()[index];
-    const std::string name = modern_name(tensor.name);
+    std::string name = modern_name(tensor.name);
     const auto begins = [&name](const std::string& prefix) { return name.starts_with(prefix); };
     if (std::ranges::any_of(left_, begins)) return;
+    const auto tie = ties_.find(name);
+    const bool is_tied = tie != ties_.end();
+    if (is_tied) name = tie->second;
     const auto found = wanted_.find(name);
     if (found == wanted_.end()) {
       // Ignores a buffer of 0, 1, 2, ... that some versions of transformers stored.
@@ -91,6 +98,11 @@ class Loading {
     }
     const auto [before, is_first] = taken_.emplace(name, tensor.name);
     if (!is_first) {
+      const bool other_is_tied = ties_.contains(modern_name(before->second));
+      if (is_tied != other_is_tied) {
+        require_equal(index, found->second, before->second);
+        return;
+      }
       throw Error(ErrorCode::invalid_argument,
                   concat(path_, ": ", in_quotes(before->second), " and ", in_quotes(tensor.name),
                          " are both ", name));
@@ -102,18 +114,37 @@ class Loading {
       return;
     }
     // Reads a tensor that is stored in the parameter's own format directly into the parameter.
-    const at::ScalarType type = scalar_type(tensor, path_);
-    if (type == at::kFloat && values.is_contiguous()) {
+    if (scalar_type(tensor, path_) == at::kFloat && values.is_contiguous()) {
       file_->read(index, values.data_ptr());
     } else {
-      const Tensor stored = at::empty(tensor.shape, type);
-      file_->read(index, stored.data_ptr());
-      values.copy_(stored);
+      values.copy_(stored(index));
     }
+  }
+
+  [[nodiscard]] Tensor stored(std::size_t index) const {
+    const StoredTensor& tensor = file_->tensors()[index];
+    Tensor values = at::empty(tensor.shape, scalar_type(tensor, path_));
+    file_->read(index, values.data_ptr());
+    return values;
+  }
+
+  // The model has one tensor for two names of the file, so two different ones cannot be kept.
+  void require_equal(std::size_t index, const Tensor& values, const std::string& other) const {
+    const StoredTensor& tensor = file_->tensors()[index];
+    if (values.sizes() == at::IntArrayRef(tensor.shape) &&
+        at::equal(stored(index).to(at::kFloat), values)) {
+      return;
+    }
+    throw Error(ErrorCode::invalid_argument,
+                concat(path_, ": ", in_quotes(tensor.name), " differs from ", in_quotes(other),
+                       "; a model of bp has one weight for both: tie them where the file is made, "
+                       "or leave out ",
+                       in_quotes(tensor.name)));
   }
 
   std::string path_;
   std::vector<std::string> left_;
+  std::map<std::string, std::string> ties_;
   std::unique_ptr<TensorFile> file_;
   std::map<std::string, Tensor> wanted_;
   std::map<std::string, std::string> taken_;  // the file's name for each of bp's names

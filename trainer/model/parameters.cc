@@ -4,6 +4,9 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
+
+#include "base/check.h"
 #include "trainer/model/init.h"
 
 namespace bp::trainer {
@@ -32,6 +35,13 @@ Linear Parameters::linear(const std::string& name, std::int64_t out, std::int64_
   result.weight.master = matrix(name + ".weight", {out, in});
   result.bias = bias(name + ".bias", out);
   return result;
+}
+
+Tensor Parameters::tied(const std::string& tied_name, const std::string& name) {
+  const auto found = std::ranges::find(all_, name, &NamedTensors::value_type::first);
+  BP_CHECK(found != all_.end(), "a weight is tied to one that was made before");
+  ties_.emplace(tied_name, name);
+  return found->second;
 }
 
 Norm Parameters::norm(const std::string& name, std::int64_t size, double epsilon) {

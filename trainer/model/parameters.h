@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -38,7 +39,13 @@ class Parameters {
   Linear linear(const std::string& name, std::int64_t out, std::int64_t in);
   Norm norm(const std::string& name, std::int64_t size, double epsilon);
 
+  // Returns the parameter `name`, which a head uses again as its own "`tied_name`". The two are one
+  // tensor, which is trained and saved once, under `name`.
+  at::Tensor tied(const std::string& tied_name, const std::string& name);
+
   [[nodiscard]] const NamedTensors& all() const { return all_; }
+  // Returns the names that tied() was called with: from a tied name to the parameter's.
+  [[nodiscard]] const std::map<std::string, std::string>& ties() const { return ties_; }
 
  private:
   at::Tensor add(const std::string& name, const at::Tensor& parameter);
@@ -46,6 +53,7 @@ class Parameters {
   double deviation_;
   std::uint64_t seed_;
   NamedTensors all_;
+  std::map<std::string, std::string> ties_;
 };
 
 }  // namespace bp::trainer

@@ -1,0 +1,184 @@
+#include "trainer/tasks/pretrain/pretrain_head.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/stack.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "bp/error.h"
+
+namespace bp::trainer {
+namespace {
+
+using at::Tensor;
+
+const std::string kPredictions = "cls.predictions.";
+
+Tensor numbers_of(const std::vector<std::int64_t>& numbers) {
+  return at::from_blob(const_cast<std::int64_t*>(numbers.data()),
+                       {static_cast<std::int64_t>(numbers.size())}, at::kLong)
+      .clone();
+}
+
+// Returns the rows of `states` that hold the masked tokens.
+std::vector<std::int64_t> masked_rows(const PretrainTargets& targets, const Layout& layout) {
+  std::vector<std::int64_t> rows;
+  rows.reserve(targets.positions.size());
+  for (int row = 0; row < layout.rows; ++row) {
+    for (std::int32_t i = 0; i < targets.masked[static_cast<std::size_t>(row)]; ++i) {
+      const std::int64_t position = targets.positions[rows.size()];
+      if (position < 0 || position >= layout.length(row)) {
+        throw Error(ErrorCode::invalid_argument,
+                    concat("a masked token at position ", position, " of a sample of ",
+                           layout.length(row), " tokens"));
+      }
+      rows.push_back(layout.offsets[static_cast<std::size_t>(row)] + position);
+    }
+  }
+  return rows;
+}
+
+void check_range(const std::vector<std::int64_t>& numbers, std::int64_t end, const char* what) {
+  for (const std::int64_t number : numbers) {
+    if (number < 0 || number >= end) {
+      throw Error(ErrorCode::invalid_argument,
+                  concat(what, " is ", number, "; it must be 0 to ", end - 1));
+    }
+  }
+}
+
+// Returns the loss of each row of `logits`, and the most likely id: [rows, 2].
+Tensor scored(const Tensor& logits, const std::vector<std::int64_t>& ids) {
+  const Tensor losses = at::cross_entropy_loss(logits, numbers_of(ids), {}, at::Reduction::None);
+  return at::stack({losses, at::argmax(logits.detach(), 1).to(at::kFloat)}, 1);
+}
+
+class PretrainHead : public Head {
+ public:
+  PretrainHead(const BertConfig& config,
+               Parameters& parameters,
+               ReadTargets read_targets,
+               bool with_next_sentence)
+      : vocabulary_(config.vocabulary),
+        read_targets_(std::move(read_targets)),
+        transform_(
+            parameters.linear(kPredictions + "transform.dense", config.hidden, config.hidden)),
+        norm_(parameters.norm(
+            kPredictions + "transform.LayerNorm", config.hidden, config.norm_epsilon)),
+        words_(parameters.tied(kPredictions + "decoder.weight",
+                               "bert.embeddings.word_embeddings.weight")),
+        bias_(parameters.bias(kPredictions + "bias", config.vocabulary)) {
+    (void)parameters.tied(kPredictions + "decoder.bias", kPredictions + "bias");
+    if (with_next_sentence) {
+      next_sentence_ = parameters.linear("cls.seq_relationship", 2, config.hidden);
+    }
+  }
+
+  [[nodiscard]] States reads() const override { return States::all_tokens; }
+
+  [[nodiscard]] Tensor forward(const Encoder& encoder,
+                               const Pass& pass,
+                               const Tensor& states,
+                               const Batch& batch) const override {
+    const PretrainTargets targets = checked_targets(batch);
+    const std::vector<std::int64_t> rows = masked_rows(targets, *pass.layout);
+    const Tensor masked = at::index_select(states, 0, numbers_of(rows));
+    const Tensor of_tokens = scored(token_logits(encoder, pass, masked), targets.ids);
+    if (!next_sentence_) return of_tokens;
+    const std::vector<std::int64_t>& offsets = pass.layout->offsets;
+    const Tensor firsts =
+        at::index_select(states, 0, numbers_of({offsets.begin(), offsets.end() - 1}));
+    const Tensor logits = pass.seen(
+        "cls.seq_relationship", at::linear(pass.seen("pooler", encoder.pool(firsts)),
+                                           next_sentence_->weight.master, next_sentence_->bias));
+    return at::cat({of_tokens, scored(logits, targets.next_sentence)});
+  }
+
+  [[nodiscard]] Loss loss(const Tensor& outputs, const Batch& batch) const override {
+    const auto masked = outputs.size(0) - (next_sentence_ ? batch.rows : 0);
+    const Tensor losses = outputs.select(1, 0);
+    const Tensor of_tokens = losses.slice(0, 0, masked).sum();
+    const auto tokens = static_cast<double>(masked);
+    if (!next_sentence_) return {masked > 0 ? of_tokens / tokens : of_tokens, tokens};
+    const double samples = batch.rows;
+    const Tensor of_samples = losses.slice(0, masked).sum();
+    const double stated = read_targets_(batch).masked_per_sample;
+    const double per_sample = stated > 0 ? stated : tokens / samples;
+    const Tensor sum = masked > 0 ? of_samples + of_tokens / per_sample : of_samples;
+    return {sum / samples, samples};
+  }
+
+ private:
+  [[nodiscard]] PretrainTargets checked_targets(const Batch& batch) const {
+    PretrainTargets targets = read_targets_(batch);
+    const auto rows = static_cast<std::size_t>(batch.rows);
+    const auto masked = static_cast<std::size_t>(
+        std::accumulate(targets.masked.begin(), targets.masked.end(), std::int64_t{0}));
+    BP_CHECK(targets.masked.size() == rows, "each sample has a number of masked tokens");
+    BP_CHECK(targets.positions.size() == masked && targets.ids.size() == masked,
+             "each masked token has a position and an id");
+    check_range(targets.ids, vocabulary_, "the id of a masked token");
+    if (next_sentence_) {
+      BP_CHECK(targets.next_sentence.size() == rows, "each sample has a 'next_sentence'");
+      check_range(targets.next_sentence, 2, "'next_sentence' of a sample");
+    }
+    return targets;
+  }
+
+  // Returns fp32 logits over the vocabulary for each masked token. The transform is fp32, as the
+  // pooler is: it is small beside the product with the vocabulary.
+  [[nodiscard]] Tensor token_logits(const Encoder& encoder,
+                                    const Pass& pass,
+                                    const Tensor& masked) const {
+    Tensor x = at::linear(masked.to(at::kFloat), transform_.weight.master, transform_.bias);
+    x = at::layer_norm(at::gelu(x), {x.size(1)}, norm_.gamma, norm_.beta, norm_.epsilon);
+    x = pass.seen("cls.predictions.transform", x);
+    if (pass.step == nullptr || encoder.precision() == Precision::fp32) {
+      return pass.seen("cls.predictions", at::linear(x, words_, bias_));
+    }
+    const Weight words{words_, words_.detach().to(at::kBFloat16)};
+    x = product(x.to(at::kBFloat16), words).to(at::kFloat) + bias_;
+    return pass.seen("cls.predictions", x);
+  }
+
+  std::int64_t vocabulary_;
+  ReadTargets read_targets_;
+  Linear transform_;
+  Norm norm_;
+  Tensor words_;
+  Tensor bias_;
+  std::optional<Linear> next_sentence_;
+};
+
+}  // namespace
+
+std::unique_ptr<Head> make_masked_head(const BertConfig& config,
+                                       Parameters& parameters,
+                                       const ReadTargets& read_targets) {
+  return std::make_unique<PretrainHead>(config, parameters, read_targets, false);
+}
+
+std::unique_ptr<Head> make_pretrain_head(const BertConfig& config,
+                                         Parameters& parameters,
+                                         const ReadTargets& read_targets) {
+  return std::make_unique<PretrainHead>(config, parameters, read_targets, true);
+}
+
+}  // namespace bp::trainer
