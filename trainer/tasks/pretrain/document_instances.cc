@@ -1,0 +1,132 @@
+#include "trainer/tasks/pretrain/document_instances.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "trainer/data/input_error.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr int kShortestLength = 5;  // [CLS] a [SEP] b [SEP]
+constexpr std::size_t kShortestTarget = 2;
+
+std::uint32_t count(std::size_t number) { return static_cast<std::uint32_t>(number); }
+
+// Removes tokens at the front or the back of the longer segment, as many as are too many.
+void truncate(std::span<const std::int32_t>& first,
+              std::span<const std::int32_t>& second,
+              std::size_t room,
+              Draws& draws) {
+  while (first.size() + second.size() > room) {
+    auto& longer = first.size() > second.size() ? first : second;
+    longer = draws.happens(0.5) ? longer.subspan(1) : longer.first(longer.size() - 1);
+  }
+}
+
+}  // namespace
+
+void check(const InstanceOptions& options) {
+  if (options.max_length < kShortestLength) {
+    throw InputError(2, concat("instances of ", options.max_length, " tokens"),
+                     concat("give a length of ", kShortestLength, " or more"));
+  }
+  if (!(options.short_share >= 0 && options.short_share <= 1)) {
+    throw InputError(2, concat("a share of ", options.short_share, " short instances"),
+                     "give a number between 0 and 1; BERT's is 0.1");
+  }
+  if (options.copies < 1) {
+    throw InputError(2, concat(options.copies, " copies of each document"), "give 1 or more");
+  }
+}
+
+std::size_t DocumentInstances::room() const {
+  return static_cast<std::size_t>(options_.max_length) - (options_.next_sentences ? 3 : 2);
+}
+
+DocumentInstances::Segment DocumentInstances::segment(std::size_t first, std::size_t last) const {
+  const std::size_t begin = documents_.sentences[first];
+  return Segment(documents_.tokens).subspan(begin, documents_.sentences[last] - begin);
+}
+
+// Returns the end of the sentences from `first` on that have `target` tokens, or all up to `end`.
+std::size_t DocumentInstances::collect(std::size_t first,
+                                       std::size_t end,
+                                       std::size_t target) const {
+  const std::size_t wanted = documents_.sentences[first] + target;
+  const auto begin = documents_.sentences.begin();
+  const auto found = std::lower_bound(begin + static_cast<std::ptrdiff_t>(first) + 1,
+                                      begin + static_cast<std::ptrdiff_t>(end), wanted);
+  return static_cast<std::size_t>(found - begin);
+}
+
+void DocumentInstances::add(std::size_t document, Draws draws, InstanceList& to) {
+  std::size_t target = room();
+  if (draws.happens(options_.short_share)) {
+    target = kShortestTarget + draws.below(count(room() - kShortestTarget + 1));
+  }
+  const std::size_t end = documents_.documents[document + 1];
+  for (std::size_t first = documents_.documents[document]; first < end;) {
+    const std::size_t last = collect(first, end, target);
+    if (options_.next_sentences) {
+      first = add_pair(document, first, last, target, draws, to);
+    } else {
+      add_instance(segment(first, last), {}, NextSentence::none, draws, to);
+      first = last;
+    }
+  }
+}
+
+// Makes an instance of the sentences first .. last-1. Returns the first of those that it does not
+// use.
+std::size_t DocumentInstances::add_pair(std::size_t document,
+                                        std::size_t first,
+                                        std::size_t last,
+                                        std::size_t target,
+                                        Draws& draws,
+                                        InstanceList& to) {
+  const std::size_t sentences = last - first;
+  const std::size_t cut = first + 1 + (sentences > 2 ? draws.below(count(sentences - 1)) : 0);
+  const Segment before = segment(first, cut);
+  if (sentences > 1 && !draws.happens(0.5)) {
+    add_instance(before, segment(cut, last), NextSentence::follows, draws, to);
+    return last;
+  }
+  const std::size_t missing = target > before.size() ? target - before.size() : 0;
+  add_instance(before, random_next(document, missing, draws), NextSentence::random, draws, to);
+  return cut;
+}
+
+// Returns the tokens of sentences of another random document, from a random one on: `target` or
+// more, or up to its end.
+DocumentInstances::Segment DocumentInstances::random_next(std::size_t document,
+                                                          std::size_t target,
+                                                          Draws& draws) const {
+  std::size_t other = document;
+  if (documents_.size() > 1) {
+    other = draws.below(count(documents_.size() - 1));
+    if (other >= document) ++other;
+  }
+  const std::size_t begin = documents_.documents[other];
+  const std::size_t end = documents_.documents[other + 1];
+  const std::size_t first = begin + draws.below(count(end - begin));
+  return segment(first, collect(first, end, target));
+}
+
+void DocumentInstances::add_instance(
+    Segment first, Segment second, NextSentence next, Draws& draws, InstanceList& to) {
+  truncate(first, second, room(), draws);
+  made_.assign(1, special_.cls);
+  made_.insert(made_.end(), first.begin(), first.end());
+  made_.push_back(special_.sep);
+  const auto of_first = static_cast<std::int32_t>(made_.size());
+  if (next != NextSentence::none) {
+    made_.insert(made_.end(), second.begin(), second.end());
+    made_.push_back(special_.sep);
+  }
+  Masks masks;
+  if (masker_ != nullptr) masks = masker_->hide(made_, Draws(draws.next(), 0, 0));
+  to.add({made_, of_first, next, masks.positions, masks.ids});
+}
+
+}  // namespace bp::trainer
