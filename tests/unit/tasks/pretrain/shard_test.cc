@@ -1,0 +1,109 @@
+// Checks shards that bp writes and reads itself. check_shards.py exchanges them with h5py.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "bp/error.h"
+#include "tests/unit/data/input_refusal.h"
+#include "tests/unit/model/refusal.h"
+#include "tests/unit/tasks/pretrain/text_files.h"
+#include "trainer/tasks/pretrain/shard_reader.h"
+#include "trainer/tasks/pretrain/shard_writer.h"
+
+namespace bp::trainer {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class Shards : public TextFiles {
+ protected:
+  std::string path_ = path("a.hdf5");
+};
+
+TEST_F(Shards, HoldWhatWasWritten) {
+  const std::vector<std::int32_t> tokens = {2, 7, 3, 8, 9, 3};
+  const std::vector<std::int32_t> positions = {1, 4};
+  const std::vector<std::int32_t> ids = {11, 12};
+  {
+    ShardWriter writer(path_, {.tokens = 8, .masked = 3});
+    writer.add({tokens, 3, NextSentence::random, positions, ids});
+    writer.add({tokens, 3, NextSentence::follows, positions, ids});
+    writer.add({tokens, 6, NextSentence::none, {}, {}});
+    EXPECT_EQ(writer.size(), 3);
+    EXPECT_FALSE(std::filesystem::exists(path_));
+    writer.keep();
+  }
+  ShardReader reader(path_, 13);
+  EXPECT_EQ(reader.size(), 3);
+  EXPECT_EQ(reader.widths().tokens, 8);
+  EXPECT_EQ(reader.widths().masked, 3);
+  for (const NextSentence next : {NextSentence::random, NextSentence::follows}) {
+    ASSERT_TRUE(reader.next());
+    const Instance instance = reader.instance();
+    EXPECT_THAT(instance.tokens, ElementsAre(2, 7, 3, 8, 9, 3));
+    EXPECT_EQ(instance.first, 3);
+    EXPECT_EQ(instance.next, next);
+    EXPECT_THAT(instance.positions, ElementsAre(1, 4));
+    EXPECT_THAT(instance.ids, ElementsAre(11, 12));
+  }
+  ASSERT_TRUE(reader.next());
+  EXPECT_EQ(reader.instance().first, 6);
+  EXPECT_EQ(reader.instance().next, NextSentence::none);
+  EXPECT_THAT(reader.instance().positions, IsEmpty());
+  EXPECT_FALSE(reader.next());
+  EXPECT_FALSE(reader.next());
+}
+
+TEST_F(Shards, AreReadInBlocks) {
+  constexpr int kRows = 20000;  // the reader's blocks have 8192 rows of this width
+  {
+    ShardWriter writer(path_, {.tokens = 128, .masked = 20});
+    for (std::int32_t row = 0; row < kRows; ++row) {
+      const std::vector<std::int32_t> tokens(static_cast<std::size_t>(1 + row % 128), row);
+      writer.add({tokens,
+                  std::ssize(tokens) == 1 ? 1 : 1 + row % (row % 128),
+                  NextSentence::random,
+                  {},
+                  {}});
+    }
+    writer.keep();
+  }
+  ShardReader reader(path_, kRows);
+  std::int32_t row = 0;
+  for (; reader.next(); ++row) {
+    ASSERT_EQ(std::ssize(reader.instance().tokens), 1 + row % 128);
+    ASSERT_EQ(reader.instance().tokens.back(), row);
+  }
+  EXPECT_EQ(row, kRows);
+}
+
+TEST_F(Shards, WithoutKeepLeaveNothing) {
+  {
+    ShardWriter writer(path_, {.tokens = 8, .masked = 3});
+    const std::vector<std::int32_t> tokens = {2, 7, 3};
+    writer.add({tokens, 3, NextSentence::none, {}, {}});
+    const std::vector<std::int32_t> long_one(9, 2);
+    EXPECT_EQ(test::refusal([&] {
+                writer.add({long_one, 9, NextSentence::none, {}, {}});
+              }),
+              "an instance of 9 tokens, 0 of them masked, in a shard of 8 and 3");
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder()));
+}
+
+TEST_F(Shards, ThatAreMissingOrNoHdf5AreRefused) {
+  EXPECT_THAT(test::input_refusal([&] { (void)ShardReader(path_, 10); }), HasSubstr("66: "));
+  const std::string text = write("text", "hello");
+  EXPECT_THAT(test::input_refusal([&] { (void)ShardReader(text, 10); }),
+              HasSubstr("65: " + text + ": is no HDF5 file, or is broken: "));
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,208 @@
+#include "trainer/tasks/pretrain/shard_reader.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "base/text.h"
+#include "trainer/data/file_input.h"
+#include "trainer/data/input_error.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr std::int64_t kBlockBytes = std::int64_t{4} << 20;  // of the widest column
+constexpr int kWidest = 1 << 16;
+constexpr std::size_t kLargestChunk = std::size_t{64} << 20;
+constexpr const char* kHint =
+    "bert_train reads the six data sets of NVIDIA's create_pretraining_data.py with fixed sizes";
+
+std::size_t index_of(ShardColumn column) { return static_cast<std::size_t>(column); }
+
+// Of a data set. -1 where the library knows none.
+struct Shape {
+  int rank = -1;
+  hsize_t sizes[2] = {0, 0};
+};
+
+Shape shape_of(hid_t data_set) {
+  const Hdf5Handle space(H5Dget_space(data_set), H5Sclose);
+  Shape shape;
+  if (!space.valid() || H5Sis_simple(space.get()) <= 0) return shape;
+  shape.rank = H5Sget_simple_extent_ndims(space.get());
+  if (shape.rank == 1 || shape.rank == 2) {
+    (void)H5Sget_simple_extent_dims(space.get(), shape.sizes, nullptr);
+  }
+  return shape;
+}
+
+// Whether every number of the data set fits into int32.
+bool fits_int32(hid_t data_set) {
+  const Hdf5Handle type(H5Dget_type(data_set), H5Tclose);
+  if (!type.valid() || H5Tget_class(type.get()) != H5T_INTEGER) return false;
+  const std::size_t size = H5Tget_size(type.get());
+  return size <= (H5Tget_sign(type.get()) == H5T_SGN_NONE ? 2 : 4);
+}
+
+// Whether the numbers lie in the file itself, in pieces that can be read into memory.
+bool can_be_stored_so(hid_t data_set, std::size_t number_bytes) {
+  const Hdf5Handle options(H5Dget_create_plist(data_set), H5Pclose);
+  if (!options.valid() || H5Pget_external_count(options.get()) != 0) return false;
+  const H5D_layout_t layout = H5Pget_layout(options.get());
+  if (layout != H5D_CHUNKED) return layout == H5D_CONTIGUOUS || layout == H5D_COMPACT;
+  hsize_t chunk[2] = {0, 1};
+  if (H5Pget_chunk(options.get(), 2, chunk) < 1) return false;
+  const std::size_t most = kLargestChunk / number_bytes;
+  return chunk[0] <= most && chunk[1] <= most && chunk[0] * chunk[1] <= most;
+}
+
+}  // namespace
+
+ShardReader::ShardReader(std::string path, std::int64_t vocabulary)
+    : path_(std::move(path)), vocabulary_(vocabulary) {
+  const FileInput readable(path_);  // says why a file cannot be opened
+  silence_hdf5();
+  const Hdf5Handle options(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  (void)H5Pset_file_locking(options.get(), 0, 1);  // file systems that cannot lock can be read
+  file_ = Hdf5Handle(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, options.get()), H5Fclose);
+  if (!file_.valid()) {
+    refuse(concat("is no HDF5 file, or is broken: ", hdf5_reason()));
+  }
+  for (std::size_t i = 0; i < kShardColumns; ++i) open_column(i);
+}
+
+void ShardReader::refuse(const std::string& what) const {
+  throw InputError(65, concat(path_, ": ", what), kHint);
+}
+
+void ShardReader::refuse_row(const std::string& what) const {
+  throw InputError(65, concat(path_, ", row ", next_row_, ": ", what),
+                   "make the shard again, and check that it is of this vocabulary");
+}
+
+void ShardReader::open_column(std::size_t index) {
+  const char* name = kShardNames[index];
+  const auto which = static_cast<ShardColumn>(index);
+  Column& column = columns_[index];
+  column.data_set = Hdf5Handle(H5Dopen2(file_.get(), name, H5P_DEFAULT), H5Dclose);
+  if (!column.data_set.valid()) refuse(concat("has no data set '", name, "'"));
+  const hid_t id = column.data_set.get();
+  if (!fits_int32(id)) refuse(concat("'", name, "' is not of integers of at most 32 bits"));
+  const Shape shape = shape_of(id);
+  const int rank = which == ShardColumn::next_sentence_labels ? 1 : 2;
+  if (shape.rank != rank) refuse(concat("'", name, "' does not have ", rank, " dimension(s)"));
+  const hsize_t width = rank == 1 ? 1 : shape.sizes[1];
+  if (width < 1 || width > kWidest) {
+    refuse(concat("'", name, "' has rows of ", width, " numbers, not of 1 to ", kWidest));
+  }
+  column.width = static_cast<int>(width);
+  if (which == ShardColumn::input_ids) {
+    rows_ = static_cast<std::int64_t>(shape.sizes[0]);
+    widths_.tokens = column.width;
+  } else if (which == ShardColumn::masked_lm_positions) {
+    widths_.masked = column.width;
+  }
+  if (std::cmp_not_equal(shape.sizes[0], rows_) || column.width != width_of(which, widths_)) {
+    refuse(concat("'", name, "' is [", shape.sizes[0], ", ", column.width, "], not [", rows_, ", ",
+                  width_of(which, widths_), "] as the other data sets say"));
+  }
+  if (!can_be_stored_so(id, sizeof(std::int32_t))) {
+    refuse(concat("'", name, "' lies in other files or in chunks of more than ",
+                  kLargestChunk >> 20, " MiB"));
+  }
+}
+
+bool ShardReader::next() {
+  if (next_row_ == rows_) return false;
+  if (next_row_ == block_end_) read_block();
+  ++next_row_;
+  check_row();
+  return true;
+}
+
+void ShardReader::read_block() {
+  block_begin_ = block_end_;
+  const std::int64_t widest = std::int64_t{4} * std::max(widths_.tokens, widths_.masked);
+  block_end_ = std::min(rows_, block_begin_ + std::max<std::int64_t>(1, kBlockBytes / widest));
+  for (std::size_t i = 0; i < kShardColumns; ++i) read_column(i, block_end_ - block_begin_);
+}
+
+void ShardReader::read_column(std::size_t index, std::int64_t rows) {
+  Column& column = columns_[index];
+  const int rank = static_cast<ShardColumn>(index) == ShardColumn::next_sentence_labels ? 1 : 2;
+  const hsize_t first[] = {static_cast<hsize_t>(block_begin_), 0};
+  const hsize_t count[] = {static_cast<hsize_t>(rows), static_cast<hsize_t>(column.width)};
+  column.numbers.resize(static_cast<std::size_t>(rows) * static_cast<std::size_t>(column.width));
+  const Hdf5Handle in_file(H5Dget_space(column.data_set.get()), H5Sclose);
+  const Hdf5Handle in_memory(H5Screate_simple(rank, count, nullptr), H5Sclose);
+  if (H5Sselect_hyperslab(in_file.get(), H5S_SELECT_SET, first, nullptr, count, nullptr) < 0 ||
+      H5Dread(column.data_set.get(), H5T_NATIVE_INT32, in_memory.get(), in_file.get(), H5P_DEFAULT,
+              column.numbers.data()) < 0) {
+    refuse(concat("'", kShardNames[index], "' cannot be read from row ", block_begin_ + 1,
+                  " on: ", hdf5_reason()));
+  }
+}
+
+std::span<const std::int32_t> ShardReader::row_of(ShardColumn which) const {
+  const Column& column = columns_[index_of(which)];
+  const auto width = static_cast<std::size_t>(column.width);
+  const auto row = static_cast<std::size_t>(next_row_ - 1 - block_begin_);
+  return std::span(column.numbers).subspan(row * width, width);
+}
+
+void ShardReader::check_row() {
+  const auto mask = row_of(ShardColumn::input_mask);
+  const auto end = std::ranges::find(mask, 0);
+  tokens_ = static_cast<std::size_t>(end - mask.begin());
+  if (tokens_ == 0 || std::any_of(mask.begin(), end, [](auto m) { return m != 1; }) ||
+      std::any_of(end, mask.end(), [](auto m) { return m != 0; })) {
+    refuse_row("'input_mask' is not ones, then zeros");
+  }
+  for (const std::int32_t id : row_of(ShardColumn::input_ids).first(tokens_)) {
+    if (id < 0 || id >= vocabulary_) {
+      refuse_row(
+          concat("'input_ids' holds ", id, ", but the vocabulary has ", vocabulary_, " tokens"));
+    }
+  }
+  const auto segments = row_of(ShardColumn::segment_ids).first(tokens_);
+  first_ = static_cast<std::int32_t>(std::ranges::find(segments, 1) - segments.begin());
+  if (first_ == 0 || !std::ranges::is_sorted(segments) || segments.front() < 0 ||
+      segments.back() > 1) {
+    refuse_row("'segment_ids' is not zeros, then ones");
+  }
+  const std::int32_t next = row_of(ShardColumn::next_sentence_labels)[0];
+  if (next != 0 && next != 1) {
+    refuse_row(concat("'next_sentence_labels' is ", next, ", neither 0 nor 1"));
+  }
+  check_masks(tokens_);
+}
+
+void ShardReader::check_masks(std::size_t tokens) {
+  const auto positions = row_of(ShardColumn::masked_lm_positions);
+  masked_ = static_cast<std::size_t>(std::ranges::find(positions, 0) - positions.begin());
+  for (const std::int32_t position : positions.first(masked_)) {
+    if (position < 0 || std::cmp_greater_equal(position, tokens)) {
+      refuse_row(
+          concat("'masked_lm_positions' holds ", position, ", but there are ", tokens, " tokens"));
+    }
+  }
+  for (const std::int32_t id : row_of(ShardColumn::masked_lm_ids).first(masked_)) {
+    if (id < 0 || id >= vocabulary_) {
+      refuse_row(concat("'masked_lm_ids' holds ", id, ", but the vocabulary has ", vocabulary_,
+                        " tokens"));
+    }
+  }
+}
+
+Instance ShardReader::instance() const {
+  const bool has_second = std::cmp_less(first_, tokens_);
+  const bool random = row_of(ShardColumn::next_sentence_labels)[0] == 1;
+  return {row_of(ShardColumn::input_ids).first(tokens_), first_,
+          !has_second ? NextSentence::none
+          : random    ? NextSentence::random
+                      : NextSentence::follows,
+          row_of(ShardColumn::masked_lm_positions).first(masked_),
+          row_of(ShardColumn::masked_lm_ids).first(masked_)};
+}
+
+}  // namespace bp::trainer
