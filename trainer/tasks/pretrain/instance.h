@@ -34,6 +34,10 @@ class InstanceList {
                         static_cast<std::int32_t>(instance.positions.size()), instance.first,
                         instance.next});
   }
+  void reserve(std::size_t instances, std::size_t numbers) {
+    entries_.reserve(instances);
+    numbers_.reserve(numbers);
+  }
   void clear() {
     numbers_.clear();
     entries_.clear();

@@ -73,6 +73,7 @@ class InstanceMaker {
     DocumentInstances instances(options_, {worker.tokenizer.cls_id(), worker.tokenizer.sep_id()},
                                 tokens, masker_ ? &*masker_ : nullptr);
     block.instances.clear();
+    reserve(tokens, block.instances);
     block.counts = {};
     const std::size_t others = block.documents.begins_with_other ? 1 : 0;
     const std::size_t own = !worker.numbers.empty() && worker.numbers[0] < others ? 1 : 0;
@@ -92,6 +93,12 @@ class InstanceMaker {
   }
 
  private:
+  // Each copy has about all tokens once, with a half more in random segments and masks.
+  void reserve(const DocumentTokens& tokens, InstanceList& list) const {
+    const std::size_t all = tokens.tokens.size() * static_cast<std::size_t>(options_.copies);
+    list.reserve(3 * all / static_cast<std::size_t>(options_.max_length), 2 * all);
+  }
+
   InstanceOptions options_;
   std::optional<Masker> masker_;
   std::vector<Worker> workers_;

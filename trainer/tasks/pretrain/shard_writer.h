@@ -4,7 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "trainer/tasks/pretrain/hdf5.h"
@@ -22,21 +24,23 @@ class ShardWriter {
   ~ShardWriter();  // removes the part unless keep() has succeeded
 
   // Throws invalid_argument if the instance has more tokens or masked ones than the shard, and io.
-  // An instance of one segment gets the label 0.
+  // An instance of one segment gets the label 0. An error of the disk may come in a later call.
   void add(const Instance& instance);
-  [[nodiscard]] std::int64_t size() const { return written_ + waiting_; }
+  [[nodiscard]] std::int64_t size() const { return handed_ + waiting_; }
 
   // Writes what is left, syncs the file and moves it to its name. Throws io.
   void keep();
 
  private:
+  using Rows = std::array<std::vector<char>, kShardColumns>;
   struct Column {
     Hdf5Handle data_set = {};
     std::size_t row_bytes = 0;
-    std::vector<char> rows = {};  // that are not written yet
   };
   void make_column(std::size_t index);
-  void write_waiting();
+  void start_packing();
+  void finish_packing();
+  void pack(Rows& rows, std::int64_t first, std::int64_t count);
   void write_chunk(const Column& column, std::int64_t row, const std::vector<char>& packed);
   [[noreturn]] void fail() const;
 
@@ -44,10 +48,18 @@ class ShardWriter {
   std::string part_;
   ShardWidths widths_;
   std::int64_t chunk_rows_ = 0;
+  Rows rows_;                 // that no thread packs yet
+  std::int64_t waiting_ = 0;  // their number
+  std::int64_t handed_ = 0;   // the number of those before them
+
+  // Compresses and writes the rows before, while add() takes more. Only this thread uses what is
+  // below while it runs.
+  std::thread packer_;
+  Rows packed_rows_;
+  std::exception_ptr failure_;
   Hdf5Handle file_;
   std::array<Column, kShardColumns> columns_;
-  std::int64_t written_ = 0;  // rows
-  std::int64_t waiting_ = 0;
+
   bool kept_ = false;
 };
 

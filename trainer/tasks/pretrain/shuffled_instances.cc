@@ -1,6 +1,7 @@
 #include "trainer/tasks/pretrain/shuffled_instances.h"
 
-#include <numeric>
+#include <algorithm>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -12,6 +13,15 @@ constexpr std::size_t kMostWaiting = std::size_t{1} << 15;  // numbers of a part
 constexpr std::size_t kHead = 4;
 
 std::uint32_t count_of(std::size_t number) { return static_cast<std::uint32_t>(number); }
+
+// Returns the instance that begins here.
+Instance instance_at(std::span<const std::int32_t> numbers) {
+  const auto tokens = static_cast<std::size_t>(numbers[0]);
+  const auto masked = static_cast<std::size_t>(numbers[1]);
+  const auto body = numbers.subspan(kHead, tokens + 2 * masked);
+  return {body.first(tokens), numbers[2], static_cast<NextSentence>(numbers[3]),
+          body.subspan(tokens, masked), body.last(masked)};
+}
 
 }  // namespace
 
@@ -39,34 +49,27 @@ void ShuffledInstances::add(const Instance& instance) {
   ++size_;
 }
 
-InstanceList ShuffledInstances::read(const Part& part) const {
-  std::vector<std::int32_t> numbers(static_cast<std::size_t>(part.file.size()) /
-                                    sizeof(std::int32_t));
-  if (!numbers.empty()) {
-    part.file.read(0, numbers.data(), numbers.size() * sizeof(numbers[0]));
-  }
-  numbers.insert(numbers.end(), part.waiting.begin(), part.waiting.end());
-  InstanceList list;
-  for (std::span<const std::int32_t> left = numbers; !left.empty();) {
-    const auto head = left.first(kHead);
-    const auto tokens = static_cast<std::size_t>(head[0]);
-    const auto masked = static_cast<std::size_t>(head[1]);
-    const auto body = left.subspan(kHead, tokens + 2 * masked);
-    list.add({body.first(tokens), head[2], static_cast<NextSentence>(head[3]),
-              body.subspan(tokens, masked), body.last(masked)});
-    left = left.subspan(kHead + body.size());
-  }
-  return list;
+std::vector<std::int32_t> ShuffledInstances::read(const Part& part) {
+  const auto size = static_cast<std::size_t>(part.file.size());
+  std::vector<std::int32_t> numbers(size / sizeof(std::int32_t) + part.waiting.size());
+  if (size > 0) part.file.read(0, numbers.data(), size);
+  std::ranges::copy(part.waiting, numbers.end() - std::ssize(part.waiting));
+  return numbers;
 }
 
 void ShuffledInstances::for_each(const std::function<void(const Instance&)>& take) {
   for (const Part& part : parts_) {
-    const InstanceList list = read(part);
-    std::vector<std::size_t> order(list.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      std::swap(order[i], order[i + draws_.below(count_of(order.size() - i))]);
-      take(list[order[i]]);
+    const std::vector<std::int32_t> numbers = read(part);
+    std::vector<std::size_t> begins;
+    begins.reserve(static_cast<std::size_t>(part.instances));
+    for (std::size_t begin = 0; begin < numbers.size();) {
+      begins.push_back(begin);
+      const Instance instance = instance_at(std::span(numbers).subspan(begin));
+      begin += kHead + instance.tokens.size() + 2 * instance.ids.size();
+    }
+    for (std::size_t i = 0; i < begins.size(); ++i) {
+      std::swap(begins[i], begins[i + draws_.below(count_of(begins.size() - i))]);
+      take(instance_at(std::span(numbers).subspan(begins[i])));
     }
   }
 }

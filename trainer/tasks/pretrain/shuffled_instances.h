@@ -35,7 +35,7 @@ class ShuffledInstances {
     std::vector<std::int32_t> waiting = {};  // to be written
     std::int64_t instances = 0;
   };
-  [[nodiscard]] InstanceList read(const Part& part) const;
+  [[nodiscard]] static std::vector<std::int32_t> read(const Part& part);
 
   Draws draws_;
   std::vector<Part> parts_;
