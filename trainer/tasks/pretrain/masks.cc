@@ -89,6 +89,8 @@ Masks Masker::hide(std::span<std::int32_t> tokens, Draws draws) const {
   std::vector<Candidate> left = candidates(tokens);
   const std::int32_t wanted = count_of(tokens.size());
   Masks masks;
+  masks.positions.reserve(static_cast<std::size_t>(wanted));
+  masks.ids.reserve(static_cast<std::size_t>(wanted));
   // Takes the candidates in a random order: each step swaps one of those that are left to `i`.
   for (std::size_t i = 0; i < left.size() && std::ssize(masks.positions) < wanted; ++i) {
     std::swap(left[i], left[i + draws.below(static_cast<std::uint32_t>(left.size() - i))]);

@@ -1,5 +1,6 @@
 #include "trainer/tasks/pretrain/shard_writer.h"
 
+#include <fcntl.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -153,28 +154,31 @@ void ShardWriter::add(const Instance& instance) {
   if (++waiting_ == chunk_rows_ * kChunksAtOnce) start_packing();
 }
 
+// Writes the rows that were packed before, while the packer works on these.
 void ShardWriter::start_packing() {
-  finish_packing();
-  std::swap(rows_, packed_rows_);
+  const Packed before = finish_packing();
+  std::swap(rows_, packer_rows_);
   for (std::vector<char>& rows : rows_) rows.clear();
-  const std::int64_t first = std::exchange(handed_, handed_ + waiting_);
-  packer_ = start_thread("bp-shard", [this, first, count = std::exchange(waiting_, 0)] {
+  packed_.first = std::exchange(handed_, handed_ + waiting_);
+  packed_.count = std::exchange(waiting_, 0);
+  packer_ = start_thread("bp-shard", [this] {
     try {
-      pack(packed_rows_, first, count);
+      packed_.chunks = pack(packer_rows_, packed_.count);
     } catch (...) {
       failure_ = std::current_exception();
     }
   });
+  write(before);
 }
 
-void ShardWriter::finish_packing() {
+ShardWriter::Packed ShardWriter::finish_packing() {
   if (packer_.joinable()) packer_.join();
   if (failure_) std::rethrow_exception(failure_);
+  return std::exchange(packed_, {});
 }
 
-// Compresses all chunks at once, and hands them to the library, which only stores them. A chunk has
-// its full size, also at the end.
-void ShardWriter::pack(Rows& rows, std::int64_t first, std::int64_t count) {
+// Compresses all chunks at once. A chunk has its full size, also at the end.
+std::vector<std::vector<char>> ShardWriter::pack(Rows& rows, std::int64_t count) const {
   const auto chunks = static_cast<std::size_t>((count + chunk_rows_ - 1) / chunk_rows_);
   const auto chunk_bytes = [&](std::size_t column) {
     return static_cast<std::size_t>(chunk_rows_) * columns_[column].row_bytes;
@@ -188,30 +192,36 @@ void ShardWriter::pack(Rows& rows, std::int64_t first, std::int64_t count) {
     packed[i] = is_wide(static_cast<ShardColumn>(column)) ? compressed(with_bytes_shuffled(chunk))
                                                           : compressed(chunk);
   });
-  for (std::size_t c = 0; c < kShardColumns; ++c) {
-    const auto width = static_cast<hsize_t>(width_of(static_cast<ShardColumn>(c), widths_));
-    const hsize_t size[] = {static_cast<hsize_t>(first + count), width};
-    if (H5Dset_extent(columns_[c].data_set.get(), size) < 0) fail();
-    for (std::size_t i = 0; i < chunks; ++i) {
-      write_chunk(columns_[c], first + static_cast<std::int64_t>(i) * chunk_rows_,
-                  packed[i * kShardColumns + c]);
-    }
-  }
+  return packed;
 }
 
-void ShardWriter::write_chunk(const Column& column,
-                              std::int64_t row,
-                              const std::vector<char>& packed) {
-  const hsize_t place[] = {static_cast<hsize_t>(row), 0};
-  if (H5Dwrite_chunk(column.data_set.get(), H5P_DEFAULT, 0, place, packed.size(), packed.data()) <
-      0) {
-    fail();
+// Hands the chunks to the library, which only stores them.
+void ShardWriter::write(const Packed& packed) {
+  for (std::size_t i = 0; i < packed.chunks.size(); ++i) {
+    const std::size_t column = i % kShardColumns;
+    const hid_t data_set = columns_[column].data_set.get();
+    const auto width = static_cast<hsize_t>(width_of(static_cast<ShardColumn>(column), widths_));
+    const hsize_t size[] = {static_cast<hsize_t>(packed.first + packed.count), width};
+    if (i < kShardColumns && H5Dset_extent(data_set, size) < 0) fail();
+    const std::int64_t row =
+        packed.first + static_cast<std::int64_t>(i / kShardColumns) * chunk_rows_;
+    const hsize_t place[] = {static_cast<hsize_t>(row), 0};
+    const std::vector<char>& chunk = packed.chunks[i];
+    if (H5Dwrite_chunk(data_set, H5P_DEFAULT, 0, place, chunk.size(), chunk.data()) < 0) fail();
   }
+  start_writing_to_disk();
+}
+
+// keep() then finds most of the file on disk. It is only sooner ready so, hence no error matters.
+void ShardWriter::start_writing_to_disk() const {
+  void* descriptor = nullptr;
+  if (H5Fget_vfd_handle(file_.get(), H5P_DEFAULT, &descriptor) < 0) return;
+  (void)::sync_file_range(*static_cast<int*>(descriptor), 0, 0, SYNC_FILE_RANGE_WRITE);
 }
 
 void ShardWriter::keep() {
   if (waiting_ > 0) start_packing();
-  finish_packing();
+  write(finish_packing());
   for (Column& column : columns_) {
     if (!column.data_set.close()) fail();
   }

@@ -37,28 +37,36 @@ class ShardWriter {
     Hdf5Handle data_set = {};
     std::size_t row_bytes = 0;
   };
+  // Chunks of consecutive rows, compressed: those of all columns, then of the next rows.
+  struct Packed {
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+    std::vector<std::vector<char>> chunks = {};
+  };
   void make_column(std::size_t index);
   void start_packing();
-  void finish_packing();
-  void pack(Rows& rows, std::int64_t first, std::int64_t count);
-  void write_chunk(const Column& column, std::int64_t row, const std::vector<char>& packed);
+  [[nodiscard]] Packed finish_packing();
+  [[nodiscard]] std::vector<std::vector<char>> pack(Rows& rows, std::int64_t count) const;
+  void write(const Packed& packed);
+  void start_writing_to_disk() const;
   [[noreturn]] void fail() const;
 
   std::string path_;
   std::string part_;
   ShardWidths widths_;
   std::int64_t chunk_rows_ = 0;
-  Rows rows_;                 // that no thread packs yet
+  Hdf5Handle file_;
+  std::array<Column, kShardColumns> columns_;
+  Rows rows_;                 // that are not packed yet
   std::int64_t waiting_ = 0;  // their number
   std::int64_t handed_ = 0;   // the number of those before them
 
-  // Compresses and writes the rows before, while add() takes more. Only this thread uses what is
-  // below while it runs.
+  // Packs rows while add() takes more and writes those before. Only this thread uses these members
+  // while it runs.
   std::thread packer_;
-  Rows packed_rows_;
+  Rows packer_rows_;
+  Packed packed_;
   std::exception_ptr failure_;
-  Hdf5Handle file_;
-  std::array<Column, kShardColumns> columns_;
 
   bool kept_ = false;
 };
