@@ -6,7 +6,7 @@
 //
 // What differs from Google's create_pretraining_data.py, beside the generator of random numbers:
 // the random second segment comes from a document of the same block, not of the whole input. A
-// block of 2 MiB has hundreds of documents, of which one instance in two takes a sentence, so a
+// block of 1 MiB has hundreds of documents, of which one instance in two takes a sentence, so a
 // model has as little chance to know them by their source. NVIDIA's recipe cuts the text into
 // hundreds of files and does the same in each. The instances come document after document;
 // ShuffledInstances shuffles all of them.
@@ -28,7 +28,7 @@ namespace bp::trainer {
 struct TextSource {
   std::vector<std::string> files = {};
   TextForm form = TextForm::sentences;
-  std::size_t block_bytes = std::size_t{2} << 20;
+  std::size_t block_bytes = std::size_t{1} << 20;
 };
 
 struct InstanceCounts {

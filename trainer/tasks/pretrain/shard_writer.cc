@@ -26,7 +26,7 @@ namespace {
 // A chunk is the unit in which HDF5 compresses and reads. Its size is half of the library's cache,
 // so that readers of single rows find theirs there.
 constexpr std::int64_t kChunkBytes = std::int64_t{512} << 10;
-constexpr std::int64_t kChunksAtOnce = 8;
+constexpr std::int64_t kChunksAtOnce = 16;
 // What the file says of its compression, as h5py does by default; readers do not need it.
 constexpr unsigned kStatedLevel = 4;
 
@@ -37,39 +37,6 @@ void put(std::vector<char>& rows, std::size_t at, std::span<const std::int32_t> 
     std::memcpy(rows.data() + at, &value, sizeof(value));
     at += sizeof(value);
   }
-}
-
-// Puts the first bytes of all int32 in front, then the second ones, and so on, as HDF5's filter
-// "shuffle" does: most of the upper bytes are 0, and pack well.
-std::vector<char> with_bytes_shuffled(std::span<const char> numbers) {
-  constexpr std::size_t kBytes = sizeof(std::int32_t);
-  const std::size_t count = numbers.size() / kBytes;
-  std::vector<char> shuffled(numbers.size());
-  for (std::size_t byte = 0; byte < kBytes; ++byte) {
-    char* to = shuffled.data() + byte * count;
-    for (std::size_t i = 0; i < count; ++i) to[i] = numbers[i * kBytes + byte];
-  }
-  return shuffled;
-}
-
-// Token ids and the bits of masks repeat a byte or nothing, so zlib need not search for longer
-// matches: at h5py's level without the shuffled bytes it takes three times as long for 1.2 times
-// the size.
-std::vector<char> compressed(std::span<const char> bytes) {
-  z_stream stream{};
-  if (::deflateInit2(&stream, 1, Z_DEFLATED, MAX_WBITS, MAX_MEM_LEVEL, Z_RLE) != Z_OK) {
-    throw std::bad_alloc();
-  }
-  std::vector<char> packed(::deflateBound(&stream, bytes.size()));
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  const int end = ::deflate(&stream, Z_FINISH);
-  packed.resize(stream.total_out);
-  (void)::deflateEnd(&stream);
-  BP_CHECK(end == Z_STREAM_END, "the bound of zlib is too small");
-  return packed;
 }
 
 }  // namespace
@@ -156,48 +123,83 @@ void ShardWriter::add(const Instance& instance) {
 
 // Writes the rows that were packed before, while the packer works on these.
 void ShardWriter::start_packing() {
-  const Packed before = finish_packing();
+  finish_packing();
   std::swap(rows_, packer_rows_);
   for (std::vector<char>& rows : rows_) rows.clear();
   packed_.first = std::exchange(handed_, handed_ + waiting_);
   packed_.count = std::exchange(waiting_, 0);
   packer_ = start_thread("bp-shard", [this] {
     try {
-      packed_.chunks = pack(packer_rows_, packed_.count);
+      pack(packer_rows_, packed_);
     } catch (...) {
       failure_ = std::current_exception();
     }
   });
-  write(before);
+  write(written_);
 }
 
-ShardWriter::Packed ShardWriter::finish_packing() {
+// Moves the packed rows to written_.
+void ShardWriter::finish_packing() {
   if (packer_.joinable()) packer_.join();
   if (failure_) std::rethrow_exception(failure_);
-  return std::exchange(packed_, {});
+  std::swap(packed_, written_);
+  packed_.used = 0;
 }
 
 // Compresses all chunks at once. A chunk has its full size, also at the end.
-std::vector<std::vector<char>> ShardWriter::pack(Rows& rows, std::int64_t count) const {
-  const auto chunks = static_cast<std::size_t>((count + chunk_rows_ - 1) / chunk_rows_);
+void ShardWriter::pack(Rows& rows, Packed& to) const {
+  const auto chunks = static_cast<std::size_t>((to.count + chunk_rows_ - 1) / chunk_rows_);
   const auto chunk_bytes = [&](std::size_t column) {
     return static_cast<std::size_t>(chunk_rows_) * columns_[column].row_bytes;
   };
   for (std::size_t c = 0; c < kShardColumns; ++c) rows[c].resize(chunks * chunk_bytes(c));
-  std::vector<std::vector<char>> packed(chunks * kShardColumns);
-  run_in_parallel(packed.size(), [&](std::size_t i) {
+  to.used = chunks * kShardColumns;
+  to.chunks.resize(std::max(to.chunks.size(), to.used));
+  run_in_parallel(to.used, [&](std::size_t i) {
     const std::size_t column = i % kShardColumns;
     const std::size_t size = chunk_bytes(column);
-    const auto chunk = std::span(rows[column]).subspan(i / kShardColumns * size, size);
-    packed[i] = is_wide(static_cast<ShardColumn>(column)) ? compressed(with_bytes_shuffled(chunk))
-                                                          : compressed(chunk);
+    const auto plain = std::span(rows[column]).subspan(i / kShardColumns * size, size);
+    Chunk& chunk = to.chunks[i];
+    const bool wide = is_wide(static_cast<ShardColumn>(column));
+    if (wide) shuffle_bytes(plain, chunk.shuffled);
+    compress(wide ? std::span<const char>(chunk.shuffled) : plain, chunk);
   });
-  return packed;
+}
+
+// Puts the first bytes of all int32 in front, then the second ones, and so on, as HDF5's filter
+// "shuffle" does: most of the upper bytes are 0, and pack well.
+void ShardWriter::shuffle_bytes(std::span<const char> numbers, std::vector<char>& shuffled) {
+  constexpr std::size_t kBytes = sizeof(std::int32_t);
+  const std::size_t count = numbers.size() / kBytes;
+  shuffled.resize(numbers.size());
+  for (std::size_t byte = 0; byte < kBytes; ++byte) {
+    char* to = shuffled.data() + byte * count;
+    for (std::size_t i = 0; i < count; ++i) to[i] = numbers[i * kBytes + byte];
+  }
+}
+
+// Token ids and the bits of masks repeat a byte or nothing, so zlib need not search for longer
+// matches: at h5py's level without the shuffled bytes it takes three times as long for 1.2 times
+// the size.
+void ShardWriter::compress(std::span<const char> bytes, Chunk& to) {
+  z_stream stream{};
+  if (::deflateInit2(&stream, 1, Z_DEFLATED, MAX_WBITS, MAX_MEM_LEVEL, Z_RLE) != Z_OK) {
+    throw std::bad_alloc();
+  }
+  to.room.resize(::deflateBound(&stream, bytes.size()));
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(to.room.data());
+  stream.avail_out = static_cast<uInt>(to.room.size());
+  const int end = ::deflate(&stream, Z_FINISH);
+  to.size = stream.total_out;
+  (void)::deflateEnd(&stream);
+  BP_CHECK(end == Z_STREAM_END, "the bound of zlib is too small");
 }
 
 // Hands the chunks to the library, which only stores them.
 void ShardWriter::write(const Packed& packed) {
-  for (std::size_t i = 0; i < packed.chunks.size(); ++i) {
+  for (std::size_t i = 0; i < packed.used; ++i) {
     const std::size_t column = i % kShardColumns;
     const hid_t data_set = columns_[column].data_set.get();
     const auto width = static_cast<hsize_t>(width_of(static_cast<ShardColumn>(column), widths_));
@@ -206,8 +208,8 @@ void ShardWriter::write(const Packed& packed) {
     const std::int64_t row =
         packed.first + static_cast<std::int64_t>(i / kShardColumns) * chunk_rows_;
     const hsize_t place[] = {static_cast<hsize_t>(row), 0};
-    const std::vector<char>& chunk = packed.chunks[i];
-    if (H5Dwrite_chunk(data_set, H5P_DEFAULT, 0, place, chunk.size(), chunk.data()) < 0) fail();
+    const Chunk& chunk = packed.chunks[i];
+    if (H5Dwrite_chunk(data_set, H5P_DEFAULT, 0, place, chunk.size, chunk.room.data()) < 0) fail();
   }
   start_writing_to_disk();
 }
@@ -221,7 +223,8 @@ void ShardWriter::start_writing_to_disk() const {
 
 void ShardWriter::keep() {
   if (waiting_ > 0) start_packing();
-  write(finish_packing());
+  finish_packing();
+  write(written_);
   for (Column& column : columns_) {
     if (!column.data_set.close()) fail();
   }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -37,16 +38,26 @@ class ShardWriter {
     Hdf5Handle data_set = {};
     std::size_t row_bytes = 0;
   };
-  // Chunks of consecutive rows, compressed: those of all columns, then of the next rows.
+  // A compressed chunk. The next one uses its memory again, because the system gives new memory
+  // slowly.
+  struct Chunk {
+    std::vector<char> shuffled = {};
+    std::vector<char> room = {};
+    std::size_t size = 0;  // of the compressed bytes in `room`
+  };
+  // The chunks of consecutive rows: those of all columns, then those of the next rows.
   struct Packed {
     std::int64_t first = 0;
     std::int64_t count = 0;
-    std::vector<std::vector<char>> chunks = {};
+    std::size_t used = 0;  // of `chunks`
+    std::vector<Chunk> chunks = {};
   };
   void make_column(std::size_t index);
   void start_packing();
-  [[nodiscard]] Packed finish_packing();
-  [[nodiscard]] std::vector<std::vector<char>> pack(Rows& rows, std::int64_t count) const;
+  void finish_packing();
+  void pack(Rows& rows, Packed& to) const;
+  static void shuffle_bytes(std::span<const char> numbers, std::vector<char>& shuffled);
+  static void compress(std::span<const char> bytes, Chunk& to);
   void write(const Packed& packed);
   void start_writing_to_disk() const;
   [[noreturn]] void fail() const;
@@ -60,6 +71,7 @@ class ShardWriter {
   Rows rows_;                 // that are not packed yet
   std::int64_t waiting_ = 0;  // their number
   std::int64_t handed_ = 0;   // the number of those before them
+  Packed written_;            // that are packed, and written last
 
   // Packs rows while add() takes more and writes those before. Only this thread uses these members
   // while it runs.
