@@ -13,7 +13,8 @@
 #include "trainer/tasks/pretrain/make_shards.h"
 
 int main(int argc, char** argv) {
-  using namespace bp::trainer;
+  using bp::trainer::InstanceOptions;
+  using bp::trainer::MadeShards;
   if (argc != 7) {
     std::fprintf(stderr, "usage: pretraining_shards TEXT VOCAB PREFIX LENGTH MOST COPIES\n");
     return 2;
@@ -24,9 +25,9 @@ int main(int argc, char** argv) {
     options.masks->most = std::atoi(argv[5]);
     options.copies = std::atoi(argv[6]);
     const std::string folder = std::filesystem::path(argv[3]).parent_path();
-    const MadeShards made = make_shards({.files = {argv[1]}}, Vocabulary::read(argv[2]), true,
-                                        options, std::thread::hardware_concurrency(),
-                                        {.prefix = argv[3], .temporary_folder = folder});
+    const MadeShards made = bp::trainer::make_shards(
+        {.files = {argv[1]}}, bp::trainer::Vocabulary::read(argv[2]), true, options,
+        std::thread::hardware_concurrency(), {.prefix = argv[3], .temporary_folder = folder});
     std::printf(
         "{\"documents\": %lld, \"sentences\": %lld, \"tokens\": %lld, \"instances\": %lld}\n",
         static_cast<long long>(made.counts.documents),

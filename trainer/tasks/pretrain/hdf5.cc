@@ -1,18 +1,43 @@
 #include "trainer/tasks/pretrain/hdf5.h"
 
+#include <charconv>
+#include <cstddef>
+#include <string_view>
+
 namespace bp::trainer {
+namespace {
 
-void silence_hdf5() { (void)H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+// The library adds to a text: "unable to open file: name = 'a', errno = 2, error message = '...'".
+constexpr std::string_view kNumber = "errno = ";
 
-std::string hdf5_reason() {
-  std::string reason;
+int number_in(std::string_view text) {
+  const std::size_t at = text.find(kNumber);
+  int number = 0;
+  if (at != std::string_view::npos) {
+    const std::string_view digits = text.substr(at + kNumber.size());
+    std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  }
+  return number;
+}
+
+}  // namespace
+
+void prepare_hdf5() {
+  static const herr_t once = H5dont_atexit();
+  (void)once;
+  (void)H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+Hdf5Failure hdf5_failure() {
+  std::string text;
   // The last of them is the innermost one.
   const auto keep = [](unsigned /*number*/, const H5E_error2_t* error, void* to) -> herr_t {
     if (error->desc != nullptr) *static_cast<std::string*>(to) = error->desc;
     return 0;
   };
-  (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep, &reason);
-  return reason.empty() ? "the HDF5 library gives no reason" : reason;
+  (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep, &text);
+  if (text.empty()) text = "the HDF5 library gives no reason";
+  return {number_in(text), text.substr(0, text.find_first_of(":\n"))};
 }
 
 }  // namespace bp::trainer

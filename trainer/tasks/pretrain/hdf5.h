@@ -39,10 +39,16 @@ class Hdf5Handle {
   Close close_ = nullptr;
 };
 
-// The library prints each error by default. Call this before its other functions.
-void silence_hdf5();
+// Call this before the library's other functions. By default it prints each error, and closes what
+// is open at the end of the process, where version 1.10 crashes after a full disk.
+void prepare_hdf5();
 
-// Returns what the library says about the last failure: "unable to open file".
-[[nodiscard]] std::string hdf5_reason();
+// What the library says about its last failure: the system's number of the error, or 0, and a text,
+// "file signature not found".
+struct Hdf5Failure {
+  int error_number = 0;
+  std::string reason;
+};
+[[nodiscard]] Hdf5Failure hdf5_failure();
 
 }  // namespace bp::trainer

@@ -61,12 +61,12 @@ bool can_be_stored_so(hid_t data_set, std::size_t number_bytes) {
 ShardReader::ShardReader(std::string path, std::int64_t vocabulary)
     : path_(std::move(path)), vocabulary_(vocabulary) {
   const FileInput readable(path_);  // says why a file cannot be opened
-  silence_hdf5();
+  prepare_hdf5();
   const Hdf5Handle options(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   (void)H5Pset_file_locking(options.get(), 0, 1);  // file systems that cannot lock can be read
   file_ = Hdf5Handle(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, options.get()), H5Fclose);
   if (!file_.valid()) {
-    refuse(concat("is no HDF5 file, or is broken: ", hdf5_reason()));
+    refuse(concat("is no HDF5 file, or is broken: ", hdf5_failure().reason));
   }
   for (std::size_t i = 0; i < kShardColumns; ++i) open_column(i);
 }
@@ -139,7 +139,7 @@ void ShardReader::read_column(std::size_t index, std::int64_t rows) {
       H5Dread(column.data_set.get(), H5T_NATIVE_INT32, in_memory.get(), in_file.get(), H5P_DEFAULT,
               column.numbers.data()) < 0) {
     refuse(concat("'", kShardNames[index], "' cannot be read from row ", block_begin_ + 1,
-                  " on: ", hdf5_reason()));
+                  " on: ", hdf5_failure().reason));
   }
 }
 

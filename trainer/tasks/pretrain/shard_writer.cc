@@ -47,7 +47,7 @@ ShardWriter::ShardWriter(std::string path, const ShardWidths& widths)
       widths_(widths),
       chunk_rows_(std::max<std::int64_t>(
           1, kChunkBytes / (std::int64_t{4} * std::max(widths.tokens, widths.masked)))) {
-  silence_hdf5();
+  prepare_hdf5();
   file_ = Hdf5Handle(H5Fcreate(part_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
   if (!file_.valid()) fail();
   for (std::size_t i = 0; i < kShardColumns; ++i) make_column(i);
@@ -63,7 +63,9 @@ ShardWriter::~ShardWriter() {
 }
 
 void ShardWriter::fail() const {
-  throw Error(ErrorCode::io, concat("cannot write ", part_, ": ", hdf5_reason()));
+  const Hdf5Failure failure = hdf5_failure();
+  if (failure.error_number != 0) fail_to_write(part_, failure.error_number, kChunkBytes);
+  throw Error(ErrorCode::io, concat("cannot write ", part_, ": ", failure.reason));
 }
 
 void ShardWriter::make_column(std::size_t index) {

@@ -7,6 +7,8 @@ tests/oracle/setup installs.
 """
 import os
 import pathlib
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -151,5 +153,12 @@ for count in (0, 1, 100, 40000):
 check_refusals(check_reader(made[:3000]))
 check_broken_files(columns_of(made[:3000], 32, 5))
 status, _, error = run("write", "/nowhere/shard.hdf5", 1)
-assert status == 1 and error.startswith("cannot write /nowhere/shard.hdf5.part: "), error
+assert status == 1 and error.startswith("cannot write /nowhere/shard.hdf5.part: No such file or directory"), error
+for limit in (1000, 100000):  # a full disk, when the file is made and later
+    done = subprocess.run([program, "write", path, "60000"], capture_output=True, text=True, check=False,
+                          preexec_fn=lambda limit=limit: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
+                                                          resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))))
+    assert done.returncode == 1, done
+    assert done.stderr.startswith(f"cannot write {path}.part: File too large; about "), done.stderr
+    assert done.stderr.count("\n") == 1 and not list(path.parent.iterdir()), done.stderr
 print(f"h5py {h5py.__version__} and bp read each other's shards")

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bp/error.h"
+#include "tests/unit/data/full_disk.h"
 #include "tests/unit/data/input_refusal.h"
 #include "tests/unit/model/refusal.h"
 #include "tests/unit/tasks/pretrain/text_files.h"
@@ -18,6 +19,7 @@
 namespace bp::trainer {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -96,6 +98,27 @@ TEST_F(Shards, WithoutKeepLeaveNothing) {
               "an instance of 9 tokens, 0 of them masked, in a shard of 8 and 3");
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder()));
+}
+
+TEST_F(Shards, OnAFullDiskAreRefusedAndLeaveNoPart) {
+  const Scratch scratch;
+  const std::string path = scratch.path("a.hdf5");
+  const std::vector<std::int32_t> tokens = {2, 7, 3, 8, 9, 3};
+  const auto write_rows = [&](int rows) {
+    ShardWriter writer(path, {.tokens = 128, .masked = 20});
+    for (int row = 0; row < rows; ++row) {
+      writer.add({tokens, 3, NextSentence::random, {}, {}});
+    }
+    writer.keep();
+  };
+  for (const int rows : {1, 50000}) {
+    EXPECT_THAT(error_on_full_disk(scratch, 10000, [&] { write_rows(rows); }),
+                ContainsRegex("^cannot write .*/a\\.hdf5\\.part: File too large; about .* more are "
+                              "needed, .* are free there$"));
+    EXPECT_THAT(scratch.names(), IsEmpty());
+  }
+  write_rows(1);
+  EXPECT_EQ(ShardReader(path, 10).size(), 1);
 }
 
 TEST_F(Shards, ThatAreMissingOrNoHdf5AreRefused) {
