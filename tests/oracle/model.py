@@ -84,6 +84,7 @@ def compare_hidden_states(samples):
         return of_bp["hidden"]
 
     whole = compare("safetensors", reference, minilm)
+    compare_token_types(reference, samples)
     weights = reference.state_dict()
     check("pytorch_model.bin from safetensors", "bin and safetensors", difference(compare("bin", reference, folder_with("bin", weights)), whole), 0)
     for name, dtype in (("f16", torch.float16), ("bf16", torch.bfloat16)):
@@ -92,6 +93,16 @@ def compare_hidden_states(samples):
             key = key.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
             old["module.bert." + key] = value
         compare(name, reference.float(), folder_with(name, old))
+
+
+def compare_token_types(reference, samples):
+    typed = samples | {"types": torch.randint(0, 2, samples["ids"].shape, generator=torch.manual_seed(1))}
+    mask = mask_of(samples)
+    with torch.no_grad():
+        expected = reference(input_ids=samples["ids"], attention_mask=mask, token_type_ids=typed["types"])
+    of_bp = numbers("evaluate", minilm, typed)
+    check("hidden states", "token types' hidden", difference(of_bp["hidden"], expected.last_hidden_state[mask.bool()]), 1e-5)
+    check("hidden states", "token types' pooled", difference(of_bp["pooled"], expected.pooler_output), 1e-5)
 
 
 def compare_training(samples):

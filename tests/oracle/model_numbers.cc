@@ -3,10 +3,11 @@
 // AdamW.
 //
 // MODEL is a Hugging Face folder. IN and OUT are safetensors. IN has `ids` [rows, length],
-// `lengths` and `labels` [rows] (I64), and for training `classifier.weight` and `classifier.bias`,
-// the initial head. OUT of evaluate has `hidden` [tokens, hidden], `pooled`, and with a head
-// `logits`. OUT of train has, for each step N from 0, `N.logits`, `N.loss`, and `N.grad.NAME` of
-// the parameters. The gradients of the encoder are written at the first and the last step only.
+// `lengths` and `labels` [rows] (I64), perhaps `types` [rows, length], and for training
+// `classifier.weight` and `classifier.bias`, the initial head. OUT of evaluate has `hidden`
+// [tokens, hidden], `pooled`, and with a head `logits`. OUT of train has, for each step N from 0,
+// `N.logits`, `N.loss`, and `N.grad.NAME` of the parameters. The gradients of the encoder are
+// written at the first and the last step only.
 #include <ATen/ATen.h>
 #include <torch/optim/optimizer.h>
 
@@ -68,6 +69,8 @@ Batch batch_of(const Tensors& in, std::int64_t begin, std::int64_t end) {
   batch.token_ids = vector_of<std::int64_t>(rows("ids"));
   batch.lengths = vector_of<std::int32_t>(rows("lengths"));
   batch.arrays = {{.integers = vector_of<std::int64_t>(rows("labels"))}};
+  batch.labels = vector_of<std::int64_t>(rows("labels"));
+  if (in.contains("types")) batch.token_types = vector_of<std::int64_t>(rows("types"));
   for (std::int64_t i = begin; i < end; ++i) batch.sample_ids.push_back(i);
   return batch;
 }
