@@ -23,8 +23,8 @@ int number_in(std::string_view text) {
 }  // namespace
 
 void prepare_hdf5() {
-  static const herr_t once = H5dont_atexit();
-  (void)once;
+  static const herr_t kOnce = H5dont_atexit();
+  (void)kOnce;
   (void)H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
