@@ -69,7 +69,6 @@ Batch batch_of(const Tensors& in, std::int64_t begin, std::int64_t end) {
   batch.token_ids = vector_of<std::int64_t>(rows("ids"));
   batch.lengths = vector_of<std::int32_t>(rows("lengths"));
   batch.arrays = {{.integers = vector_of<std::int64_t>(rows("labels"))}};
-  batch.labels = vector_of<std::int64_t>(rows("labels"));
   if (in.contains("types")) batch.token_types = vector_of<std::int64_t>(rows("types"));
   for (std::int64_t i = begin; i < end; ++i) batch.sample_ids.push_back(i);
   return batch;
