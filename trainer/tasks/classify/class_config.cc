@@ -1,10 +1,5 @@
 #include "trainer/tasks/classify/class_config.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-
 #include "base/refuse.h"
 #include "base/text.h"
 #include "trainer/model/json_reading.h"
@@ -12,81 +7,15 @@
 namespace bp::trainer {
 namespace {
 
-constexpr std::size_t kMaxLabels = 100'000;
-
-// Returns null if the key is absent.
-Json value_of(const BertConfig& config, const char* key) {
-  const auto found = config.head.find(key);
-  return found == config.head.end() ? Json() : Json::parse(found->second);
-}
-
-// Reads {"0": "bad", "1": "good"}, in any order.
-std::vector<std::string> labels_by_id(const Json& names) {
-  std::vector<std::string> labels;
-  for (std::size_t id = 0; id < names.size(); ++id) {
-    const auto name = names.find(std::to_string(id));
-    if (name == names.end()) refuse(concat("id2label has no label ", id));
-    if (!name->is_string()) refuse(concat("id2label's ", id, " is ", shown(*name), ", not a name"));
-    labels.push_back(name->get<std::string>());
-  }
-  return labels;
-}
-
-// Reads {"bad": 0, "good": 1}, in any order.
-std::vector<std::string> labels_by_name(const Json& ids) {
-  std::vector<std::string> labels(ids.size());
-  std::vector<bool> seen(ids.size(), false);
-  for (const auto& [name, id] : ids.items()) {
-    const bool fits = id.is_number_unsigned() && id.get<std::uint64_t>() < labels.size() &&
-                      !seen[id.get<std::size_t>()];
-    if (!fits) {
-      refuse(concat("label2id gives ", in_quotes(name), " the number ", shown(id),
-                    "; each of 0 to ", ids.size() - 1, " must occur once"));
-    }
-    labels[id.get<std::size_t>()] = name;
-    seen[id.get<std::size_t>()] = true;
-  }
-  return labels;
-}
-
-std::vector<std::string> labels_of(const BertConfig& config) {
-  const Json by_id = value_of(config, "id2label");
-  const Json by_name = value_of(config, "label2id");
-  for (const Json* map : {&by_id, &by_name}) {
-    if (!map->is_null() && !map->is_object()) refuse("id2label or label2id is not an object");
-    if (map->size() > kMaxLabels) {
-      refuse(concat("it has ", map->size(), " labels; the largest number that bp supports is ",
-                    kMaxLabels));
-    }
-  }
-  std::vector<std::string> labels = by_id.empty() ? labels_by_name(by_name) : labels_by_id(by_id);
-  std::vector<std::string> sorted = labels;
-  std::sort(sorted.begin(), sorted.end());
-  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end()) refuse(concat("two labels are called ", in_quotes(*twice)));
-  return labels;
-}
-
-std::optional<double> dropout_of(const BertConfig& config) {
-  const Json value = value_of(config, "classifier_dropout");
-  if (value.is_null()) return std::nullopt;
-  if (!value.is_number()) {
-    refuse(concat("'classifier_dropout' is ", shown(value), "; it must be a number"));
-  }
-  const double share = value.get<double>();
-  if (!(share >= 0 && share < 1)) {
-    refuse(concat("classifier_dropout is ", share, "; it must be at least 0 and below 1"));
-  }
-  return share;
-}
-
 constexpr const char* kWeights = "bp_class_weights";
 
 std::vector<double> weights_of(const BertConfig& config) {
-  const Json values = value_of(config, kWeights);
-  if (values.is_null()) return {};
-  if (!values.is_array())
+  const auto found = config.head.find(kWeights);
+  if (found == config.head.end()) return {};
+  const Json values = Json::parse(found->second);
+  if (!values.is_array()) {
     refuse(concat("'", kWeights, "' is ", shown(values), "; it must be a list"));
+  }
   std::vector<double> weights;
   for (const Json& value : values) {
     const bool valid = value.is_number() && value.get<double>() > 0;
@@ -99,26 +28,18 @@ std::vector<double> weights_of(const BertConfig& config) {
 }  // namespace
 
 ClassConfig class_config_of(const BertConfig& config) {
-  ClassConfig own{labels_of(config), dropout_of(config), weights_of(config)};
-  if (!own.weights.empty() && own.weights.size() != own.labels.size()) {
-    refuse(concat("it has ", own.weights.size(), " weights for ", own.labels.size(), " labels"));
+  const LabelConfig own = label_config_of(config);
+  const std::vector<double> weights = weights_of(config);
+  if (!weights.empty() && weights.size() != own.labels.size()) {
+    refuse(concat("it has ", weights.size(), " weights for ", own.labels.size(), " labels"));
   }
-  return own;
+  return {own.labels, own.dropout, weights};
 }
 
 std::map<std::string, std::string> head_of(const ClassConfig& config) {
-  nlohmann::ordered_json by_id = nlohmann::ordered_json::object();
-  nlohmann::ordered_json by_name = nlohmann::ordered_json::object();
-  for (std::size_t id = 0; id < config.labels.size(); ++id) {
-    by_id[std::to_string(id)] = config.labels[id];
-    by_name[config.labels[id]] = id;
-  }
-  std::map<std::string, std::string> keys = {
-      {"architectures", R"(["BertForSequenceClassification"])"},
-      {"classifier_dropout", config.dropout ? Json(*config.dropout).dump() : "null"},
-      {"id2label", by_id.dump()},
-      {"label2id", by_name.dump()},
-      {"problem_type", R"("single_label_classification")"}};
+  std::map<std::string, std::string> keys =
+      label_keys({config.labels, config.dropout}, "BertForSequenceClassification");
+  keys.emplace("problem_type", R"("single_label_classification")");
   if (!config.weights.empty()) keys.emplace(kWeights, Json(config.weights).dump());
   return keys;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "trainer/model/config.h"
+#include "trainer/tasks/label_config.h"
 
 namespace bp::trainer {
 
@@ -17,8 +18,7 @@ struct ClassConfig {
   bool operator==(const ClassConfig&) const = default;
 };
 
-// Labels come from id2label, else from label2id. Throws invalid_argument, without a file's name,
-// for invalid values.
+// Throws what label_config_of() throws, and invalid_argument for weights that do not fit.
 [[nodiscard]] ClassConfig class_config_of(const BertConfig& config);
 
 // Returns the keys of a BertForSequenceClassification, for BertConfig::head.

@@ -14,8 +14,8 @@
 #include "trainer/tasks/classify/class_check.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/class_survey.h"
-#include "trainer/tasks/classify/label_set.h"
 #include "trainer/tasks/inputs.h"
+#include "trainer/tasks/label_config.h"
 #include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {

@@ -15,6 +15,7 @@
 #include "trainer/data/numbers.h"
 #include "trainer/data/source_rows.h"
 #include "trainer/tasks/classify/label_set.h"
+#include "trainer/tasks/label_config.h"
 
 namespace bp::trainer {
 namespace {

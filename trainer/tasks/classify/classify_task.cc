@@ -1,7 +1,5 @@
 #include "trainer/tasks/classify/classify_task.h"
 
-#include <algorithm>
-
 #include "base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/report/shown_text.h"
@@ -9,7 +7,6 @@
 #include "trainer/tasks/classify/class_input.h"
 #include "trainer/tasks/classify/class_scorer.h"
 #include "trainer/tasks/classify/classifier_head.h"
-#include "trainer/tasks/classify/label_set.h"
 #include "trainer/tasks/classify/scores.h"
 #include "trainer/tasks/tasks.h"
 
@@ -105,17 +102,7 @@ std::shared_ptr<const Task> make_classify_task(const TaskInput& input) {
 }
 
 std::vector<int> map_labels(const std::vector<std::string>& names, const BertConfig& config) {
-  const std::vector<std::string> known = class_config_of(config).labels;
-  std::vector<int> map;
-  for (const std::string& label : names) {
-    const auto found = std::find(known.begin(), known.end(), label);
-    if (found == known.end()) {
-      throw InputError(65, concat("the data has the label '", label, "', which the model lacks"),
-                       concat("the model's labels are ", shown_labels(known)));
-    }
-    map.push_back(static_cast<int>(found - known.begin()));
-  }
-  return map;
+  return map_labels(names, class_config_of(config).labels, "label");
 }
 
 }  // namespace bp::trainer

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/text.h"
 #include "trainer/data/numbers.h"
 
 namespace bp::trainer {
@@ -26,15 +25,6 @@ std::vector<std::string> LabelSet::sorted() const {
     });
   }
   return sorted;
-}
-
-std::string shown_labels(const std::vector<std::string>& labels) {
-  constexpr std::size_t kMost = 10;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(labels.size(), kMost); ++i) {
-    text += (i == 0 ? "" : ", ") + labels[i];
-  }
-  return labels.size() > kMost ? concat(text, ", ... (", labels.size(), ")") : text;
 }
 
 }  // namespace bp::trainer

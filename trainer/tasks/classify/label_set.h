@@ -20,8 +20,4 @@ class LabelSet {
   std::map<std::string, bool, std::less<>> labels_;  // the value says whether the label is a number
 };
 
-// Returns the first ten labels, and their number if there are more: "good, bad", "1, 2, ..., 10,
-// ... (1000)".
-[[nodiscard]] std::string shown_labels(const std::vector<std::string>& labels);
-
 }  // namespace bp::trainer

@@ -1,0 +1,38 @@
+// The part of config.json that belongs to a head whose outputs are named labels. Does not use
+// LibTorch.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trainer/model/config.h"
+
+namespace bp::trainer {
+
+struct LabelConfig {
+  std::vector<std::string> labels = {};  // index = output; empty: the model has no such head
+  std::optional<double> dropout = {};    // before the head; unset: the encoder's
+  bool operator==(const LabelConfig&) const = default;
+};
+
+// Labels come from id2label, else from label2id. Throws invalid_argument, without a file's name,
+// for invalid values.
+[[nodiscard]] LabelConfig label_config_of(const BertConfig& config);
+
+// Returns the keys, for BertConfig::head, of the Hugging Face model class `architecture`.
+[[nodiscard]] std::map<std::string, std::string> label_keys(const LabelConfig& config,
+                                                            const std::string& architecture);
+
+// Returns the place in `known`, the model's labels, of each of a store's. Throws InputError (65)
+// for one that the model does not have. `what`: "label".
+[[nodiscard]] std::vector<int> map_labels(const std::vector<std::string>& names,
+                                          const std::vector<std::string>& known,
+                                          const std::string& what);
+
+// Returns the first ten labels, and their number if there are more: "good, bad", "1, 2, ..., 10,
+// ... (1000)".
+[[nodiscard]] std::string shown_labels(const std::vector<std::string>& labels);
+
+}  // namespace bp::trainer
