@@ -1,0 +1,128 @@
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "trainer/data/prepare.h"
+#include "trainer/tasks/inputs.h"
+#include "trainer/tasks/label_config.h"
+#include "trainer/tasks/task_input.h"
+#include "trainer/tasks/tokens/conll_rows.h"
+#include "trainer/tasks/tokens/tag_check.h"
+#include "trainer/tasks/tokens/tag_survey.h"
+#include "trainer/tasks/tokens/token_options.h"
+#include "trainer/tasks/tokens/word_list.h"
+
+namespace bp::trainer {
+namespace {
+
+class TokenMaker : public SampleMaker {
+ public:
+  TokenMaker(const PrepareOptions& prepare,
+             const std::vector<std::string>& names,
+             Tokenizer tokenizer)
+      : max_length_(static_cast<std::size_t>(prepare.max_length)),
+        truncates_(prepare.long_text == LongText::truncate),
+        tokenizer_(std::move(tokenizer)) {
+    std::int64_t number = 0;
+    for (const std::string& name : names) numbers_.emplace(name, number++);
+  }
+
+  // A sentence to predict need not have tags, and those that it has need not be known.
+  void make(Fields fields, SampleSink& sink) override {
+    const std::vector<std::string> words = split_words(fields[kWordsField]);
+    std::vector<std::int64_t> tags;
+    for (const std::string& tag : split_words(fields[kTagsField])) {
+      const auto found = numbers_.find(tag);
+      tags.push_back(found == numbers_.end() ? kIgnoredTarget : found->second);
+    }
+    if (tags.size() != words.size()) tags.clear();
+    for (const SentenceWindow& window :
+         make_sentence_windows(words, tags, max_length_, tokenizer_)) {
+      const std::vector<std::int32_t> targets(window.targets.begin(), window.targets.end());
+      const std::vector<std::int32_t> places(window.positions.begin(), window.positions.end());
+      const ArrayView arrays[] = {std::span<const std::int32_t>(targets),
+                                  std::span<const std::int32_t>(places)};
+      sink.add(window.ids, arrays);
+      if (truncates_) return;
+    }
+  }
+
+ private:
+  std::size_t max_length_;
+  bool truncates_;
+  Tokenizer tokenizer_;
+  std::unordered_map<std::string, std::int64_t> numbers_;
+};
+
+class TokensInput : public TaskInput {
+ public:
+  void add_options(OptionSet& set) override {
+    constexpr double kMostColumns = 1000;
+    set.text({"words", "Column or JSON key of a sentence's words, with blanks between them", "",
+              "COLUMN"},
+             options_.words_column);
+    set.text(
+        {"tags", "Column or JSON key of the words' tags, with blanks between them", "", "COLUMN"},
+        options_.tags_column);
+    set.number({"word-column", "Column of the word in .conll, .bio, .iob, .iob2, .ner and .txt"},
+               options_.conll.word, 1, kMostColumns);
+    set.number({"tag-column", "Column of the tag there; 0: the last one"}, options_.conll.tag, 0,
+               kMostColumns);
+  }
+  std::vector<std::string> score_by(const BertConfig& config) override {
+    options_.known_tags = label_config_of(config).labels;
+    return options_.known_tags;
+  }
+
+  [[nodiscard]] std::string name() const override { return "tokens"; }
+  [[nodiscard]] std::vector<Field> fields() const override {
+    return {{"words", options_.words_column}, {"tags", options_.tags_column, true}};
+  }
+  [[nodiscard]] SampleSchema schema() const override { return token_schema(); }
+  [[nodiscard]] bool has_own_format(const std::string& path) const override {
+    return is_conll_name(path);
+  }
+  [[nodiscard]] std::unique_ptr<RowReader> open(const std::string& path,
+                                                const PrepareOptions& prepare) const override {
+    return std::make_unique<ConllRows>(path, prepare.encoding, options_.conll);
+  }
+
+  [[nodiscard]] Fingerprint fingerprint() const override {
+    Fingerprint print = {{"column of words", concat(options_.conll.word)},
+                         {"column of tags", concat(options_.conll.tag)}};
+    for (std::size_t i = 0; i < options_.known_tags.size(); ++i) {
+      print.emplace_back(concat("tag ", i, " of the model"), options_.known_tags[i]);
+    }
+    return print;
+  }
+
+  [[nodiscard]] std::unique_ptr<RowSurvey> make_survey(const Plan& plan) const override {
+    return make_tag_survey(plan, options_);
+  }
+  [[nodiscard]] std::unique_ptr<RowCheck> make_check(const Plan& plan) const override {
+    return make_tag_check(plan);
+  }
+  [[nodiscard]] std::unique_ptr<SampleMaker> make_maker(const PrepareOptions& prepare,
+                                                        const std::vector<std::string>& names,
+                                                        Tokenizer tokenizer) const override {
+    return std::make_unique<TokenMaker>(prepare, names, std::move(tokenizer));
+  }
+
+  [[nodiscard]] std::string describe(const std::vector<std::string>& names) const override {
+    return "tags " + shown_labels(names);
+  }
+
+ private:
+  TokenOptions options_;
+};
+
+}  // namespace
+
+std::shared_ptr<TaskInput> make_tokens_input() { return std::make_shared<TokensInput>(); }
+
+}  // namespace bp::trainer

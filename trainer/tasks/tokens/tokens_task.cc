@@ -1,0 +1,96 @@
+#include <utility>
+
+#include "base/text.h"
+#include "trainer/data/input_error.h"
+#include "trainer/report/shown_text.h"
+#include "trainer/tasks/label_config.h"
+#include "trainer/tasks/tasks.h"
+#include "trainer/tasks/tokens/token_head.h"
+#include "trainer/tasks/tokens/token_options.h"
+#include "trainer/tasks/tokens/token_scorer.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr const char* kColumnHint =
+    "there is nothing to learn; is the column of the tags the right one? see --tag-column and "
+    "--tags";
+
+std::unique_ptr<Head> make_head(const BertConfig& config, Parameters& parameters) {
+  const LabelConfig own = label_config_of(config);
+  const HeadMaker maker =
+      token_head({.tags = static_cast<int>(own.labels.size()),
+                  .dropout = own.dropout,
+                  .targets = [](const Batch& batch) -> std::span<const std::int64_t> {
+                    return batch.arrays[kTargetsArray].integers;
+                  }});
+  return maker(config, parameters);
+}
+
+class TokensTask : public Task {
+ public:
+  [[nodiscard]] HeadMaker head() const override { return make_head; }
+  [[nodiscard]] MainScore main_score() const override { return {"f1", true}; }
+
+  [[nodiscard]] std::vector<Tile> tiles(const EvaluationSummary& summary) const override {
+    constexpr int kDigits = 3;
+    return {{"F1 of entities", fixed(summary.at("f1"), kDigits)},
+            {"Precision", fixed(summary.at("precision"), kDigits)},
+            {"Recall", fixed(summary.at("recall"), kDigits)},
+            {"Accuracy of words", fixed(summary.at("accuracy"), kDigits)}};
+  }
+
+  void check(const BertConfig& config) const override { (void)label_config_of(config); }
+  void configure(BertConfig& config, const SampleStore& store) const override {
+    if (store.names().size() < 2) {
+      throw InputError(65, "all words have the tag O", kColumnHint);
+    }
+    config.head =
+        label_keys({store.names(), label_config_of(config).dropout}, "BertForTokenClassification");
+  }
+
+  [[nodiscard]] std::string describe(const BertConfig& config) const override {
+    return concat(label_config_of(config).labels.size(), " tags");
+  }
+
+  [[nodiscard]] TakenWeights taken_weights(const BertConfig& stored,
+                                           const BertConfig& wanted) const override {
+    TakenWeights taken{.optional = {"classifier.", "bert.pooler."}};
+    const std::vector<std::string> tags = label_config_of(stored).labels;
+    if (tags != label_config_of(wanted).labels) {
+      taken.replaced = {"classifier."};
+      if (!tags.empty()) taken.reason = "the model's tags are not the data's";
+    }
+    return taken;
+  }
+
+  void require_trained(const BertConfig& config, const std::string& model) const override {
+    if (!label_config_of(config).labels.empty()) return;
+    throw InputError(65, concat(model, "/config.json names no tags (id2label)"),
+                     "only a model for token classification can be scored");
+  }
+
+  [[nodiscard]] std::unique_ptr<Predictor> make_predictor(const std::vector<std::string>& names,
+                                                          const BertConfig& config) const override {
+    return std::make_unique<TokenPredictor>(predictor(names, config));
+  }
+  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const SampleStore& store,
+                                                    Split split,
+                                                    const BertConfig& config) const override {
+    return std::make_unique<TokenScorer>(store, split, predictor(store.names(), config));
+  }
+
+ private:
+  static TokenPredictor predictor(const std::vector<std::string>& names, const BertConfig& config) {
+    const std::vector<std::string> tags = label_config_of(config).labels;
+    return {tags, map_labels(names, tags, "tag")};
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const Task> make_tokens_task(const TaskInput& /*input*/) {
+  return std::make_shared<TokensTask>();
+}
+
+}  // namespace bp::trainer
