@@ -77,18 +77,23 @@ std::string source_key(const SourceFile& source) {
   return concat(name_of(source.split), " source");
 }
 
-std::string describe(const SourceFile& source, const std::vector<Field>& fields) {
-  if (!source.layout) return "the task's";
+std::string with_encoding(const std::string& format, const std::string& encoding) {
+  const bool is_utf8 = encoding == kFindEncoding || encoding == "utf-8";
+  return is_utf8 ? format : concat(format, ", encoding ", encoding);
+}
+
+std::string describe(const SourceFile& source, const PrepareOptions& options) {
+  if (!source.layout) return with_encoding("the task's", options.encoding);
   const TableLayout& layout = *source.layout;
+  const std::vector<Field> fields = options.task->fields();
   const char* const header = layout.format.text == TextFormat::jsonl ? ""
                              : layout.header                         ? " with a header"
                                                                      : " without header";
-  const bool is_utf8 = layout.encoding == kFindEncoding || layout.encoding == "utf-8";
   std::string text = concat(layout.format.name(), header);
   for (std::size_t i = 0; i < fields.size(); ++i) {
     text += concat(", ", fields[i].name, " in ", layout.name_of(i));
   }
-  return is_utf8 ? text : concat(text, ", encoding ", layout.encoding);
+  return with_encoding(text, layout.encoding);
 }
 
 Fingerprint make_fingerprint(const Plan& plan) {
@@ -97,7 +102,7 @@ Fingerprint make_fingerprint(const Plan& plan) {
   for (const SourceFile& source : plan.sources) {
     const std::string name = source_key(source);
     print.emplace_back(name, content_of(source.path));
-    print.emplace_back(concat("format of the ", name), describe(source, options.task->fields()));
+    print.emplace_back(concat("format of the ", name), describe(source, options));
   }
   print.emplace_back("vocabulary",
                      options.vocabulary.empty()
