@@ -105,6 +105,7 @@ ModelSource find_model(const std::string& model, const TaskInput& input) {
   ModelSource source;
   source.name = model;
   source.task = make_task(input);
+  source.task_name = input.name();
   if (const auto config = preset(model)) {
     source.config = *config;
     return source;
@@ -156,6 +157,12 @@ void prepare_for(const ModelSource& source, Options& options) {
 }
 
 void check_samples(const SampleStore& store, const ModelSource& source) {
+  if (store.task() != source.task_name) {
+    throw InputError(65,
+                     concat("the data was prepared for the task ", store.task(),
+                            ", and the model is for ", source.task_name),
+                     "name the file that the data came from, or the task with --task");
+  }
   if (store.max_length() > source.max_length()) {
     throw InputError(2,
                      concat("samples of up to ", store.max_length(), " tokens, but the model ",
@@ -182,14 +189,14 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
                                  const Options& options,
                                  const SampleStore& store,
                                  const Say& say) {
+  check_samples(store, source);
   BertConfig config = source.config;
   if (options.dropout >= 0) {
     config.hidden_dropout = options.dropout;
     config.attention_dropout = options.dropout;
-    config.head.clear();  // with the head's own dropout
+    config.head.erase("classifier_dropout");  // the head's own
   }
   source.task->configure(config, store);
-  check_samples(store, source);
   if (!source.pretrained()) config.vocabulary = static_cast<int>(store.vocabulary().size());
   config.pad_id = store.pad_id();
   auto model = std::make_unique<Bert>(std::move(config), source.task->head(), options.precision,

@@ -21,6 +21,7 @@ struct ModelSource {
   std::string vocabulary;            // vocab.txt; empty: none there
   TokenizerConfig tokenizer;         // tokenizer_config.json's
   std::shared_ptr<const Task> task;  // what the model is trained for
+  std::string task_name;
   [[nodiscard]] bool pretrained() const { return !weights.empty(); }
   // The longest sample that it takes, in tokens.
   [[nodiscard]] int max_length() const;
@@ -36,9 +37,9 @@ struct ModelSource {
 // wants to keep the case and the weights are for lower case.
 void prepare_for(const ModelSource& source, Options& options);
 
-// Throws InputError if the model does not fit the store: 65 if the vocabulary or the case is not
-// the one that the model was trained with, so that ids mean other words; 2 if samples are longer
-// than the model takes.
+// Throws InputError if the model does not fit the store: 65 if it is for another task, or if the
+// vocabulary or the case is not the one that the model was trained with, so that ids mean other
+// words; 2 if samples are longer than the model takes.
 void check_samples(const SampleStore& store, const ModelSource& source);
 
 // Makes a model to train on the store. From scratch it has the size of the store's vocabulary. With
