@@ -101,7 +101,11 @@ void predict_rows(const std::string& data,
   while ((options.limit == 0 || rows->number() < options.limit) && rows->next()) {
     throw_if_stopping("predicting", data);
     list.begin_row(rows->number());
-    maker.make(rows->fields(), list);
+    try {
+      maker.make(rows->fields(), list);
+    } catch (const InputError& error) {
+      throw InputError(error.exit_code(), concat(rows->place(), ": ", error.what()), error.hint());
+    }
     if (static_cast<std::int64_t>(list.samples().size()) < samples_at_once()) continue;
     const auto whole = static_cast<std::size_t>(samples_at_once());
     prediction.add(std::span(list.samples()).first(whole));

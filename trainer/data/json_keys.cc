@@ -28,7 +28,7 @@ namespace {
                    wrapped ? concat("if it holds the rows, make one line of each: jq -c '.",
                                     names.front(), "' OLD > NEW")
                    : nearest.empty()
-                       ? concat("name the keys with ", options_of(fields),
+                       ? concat(hint_for_names("keys", fields),
                                 "; a dot names a key inside an object: --text review.body")
                        : concat("did you mean '", nearest, "'?"));
 }

@@ -201,8 +201,7 @@ std::vector<RowEncoder> Preparation::make_encoders(std::size_t count) const {
   std::vector<RowEncoder> encoders;
   for (std::size_t i = 0; i < count; ++i) {
     encoders.emplace_back(
-        *plan_.options.task,
-        plan_.options.task->make_maker(plan_.options, settings.names, tokenizer.another()),
+        plan_, plan_.options.task->make_maker(plan_.options, settings.names, tokenizer.another()),
         [this](std::size_t source, std::int64_t place) { return split_of(source, place); });
   }
   return encoders;

@@ -3,6 +3,9 @@
 #include <span>
 #include <utility>
 
+#include "base/text.h"
+#include "trainer/data/input_error.h"
+
 namespace bp::trainer {
 namespace {
 
@@ -22,8 +25,8 @@ class BlockSink : public SampleSink {
 
 }  // namespace
 
-RowEncoder::RowEncoder(const TaskData& task, std::unique_ptr<SampleMaker> maker, SplitOf split_of)
-    : task_(task), maker_(std::move(maker)), split_of_(std::move(split_of)) {}
+RowEncoder::RowEncoder(const Plan& plan, std::unique_ptr<SampleMaker> maker, SplitOf split_of)
+    : plan_(plan), maker_(std::move(maker)), split_of_(std::move(split_of)) {}
 
 void RowEncoder::encode(RowBlock& rows, StoreBlock& block) {
   block.clear();
@@ -31,9 +34,16 @@ void RowEncoder::encode(RowBlock& rows, StoreBlock& block) {
     const KeptRow row = rows[i];
     const Fields fields = rows.fields(i);
     const Split split = split_of_(row.source, row.place);
-    block.add_text(split, row.number, task_.text(fields, buffer_));
+    block.add_text(split, row.number, plan_.options.task->text(fields, buffer_));
     BlockSink sink(block, split, row.number);
-    maker_->make(fields, sink);
+    try {
+      maker_->make(fields, sink);
+    } catch (const InputError& error) {
+      throw InputError(
+          error.exit_code(),
+          concat(plan_.sources[row.source].path, ", row ", row.number, ": ", error.what()),
+          error.hint());
+    }
   }
 }
 

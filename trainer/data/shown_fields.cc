@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "base/text.h"
+
 namespace bp::trainer {
 namespace {
 
@@ -16,9 +18,15 @@ std::string list(const std::string& before, const std::vector<Field>& fields) {
 
 }  // namespace
 
+std::string hint_for_names(const std::string& what, const std::vector<Field>& fields) {
+  if (fields.front().fixed) return concat("the task needs these ", what, ": ", list("", fields));
+  return concat("name the ", what, " with ", options_of(fields));
+}
+
 std::string options_of(const std::vector<Field>& fields) { return list("--", fields); }
 
 std::string needed_text(const std::vector<Field>& fields) {
+  if (fields.front().fixed) return hint_for_names("columns", fields);
   return "it needs " + list("a ", fields) + " per row";
 }
 

@@ -8,6 +8,10 @@
 
 namespace bp::trainer {
 
+// Returns what to do if a file lacks a column: "name the columns with --text and --label". `what`:
+// "columns" or "keys".
+[[nodiscard]] std::string hint_for_names(const std::string& what, const std::vector<Field>& fields);
+
 // Returns the options that name the columns: "--text and --label".
 [[nodiscard]] std::string options_of(const std::vector<Field>& fields);
 

@@ -72,8 +72,10 @@ void refuse_second(const TableQuestion& question,
   throw InputError(2,
                    concat(question.path, " has two columns named '", field.column, "', ", first + 1,
                           " and ", second - names.begin() + 1),
-                   concat("give the number of the right one, and say that there is a header: --",
-                          field.name, ' ', first + 1, " --header yes"));
+                   field.fixed ? "remove or rename one of them"
+                               : concat("give the number of the right one, and say that there is a "
+                                        "header: --",
+                                        field.name, ' ', first + 1, " --header yes"));
 }
 
 std::size_t find_by_name(const TableQuestion& question, const Field& field, const TableRow& names) {
@@ -90,9 +92,10 @@ std::size_t find_by_name(const TableQuestion& question, const Field& field, cons
   const std::string nearest = nearest_name(field.column, names);
   throw InputError(
       2, concat(question.path, " has no column '", field.column, "': it has ", shown_names(names)),
-      nearest.empty() ? concat("name the columns with ", options_of(question.fields),
-                               "; where there is no header, by number from 1")
-                      : concat("did you mean '", nearest, "'?"));
+      !nearest.empty() ? concat("did you mean '", nearest, "'?")
+      : field.fixed    ? hint_for_names("columns", question.fields)
+                       : concat(hint_for_names("columns", question.fields),
+                                "; where there is no header, by number from 1"));
 }
 
 std::size_t find_without_header(const TableQuestion& question,

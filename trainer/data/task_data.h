@@ -30,6 +30,7 @@ struct Field {
   std::string column;  // as the user named it: by name, or by number from 1
   // It holds the true answer: a row to score may lack it, and several rows have the same one.
   bool answer = false;
+  bool fixed = false;  // no option names its column
 };
 
 // The values of a row, in the order of TaskData::fields().
@@ -64,6 +65,7 @@ class SampleMaker {
  public:
   virtual ~SampleMaker() = default;
   // Makes the samples of a row that the survey has accepted: one, or several if it is folded.
+  // Throws InputError (65), without the row's place, for one that only the tokens show to be wrong.
   virtual void make(Fields fields, SampleSink& sink) = 0;
 };
 
