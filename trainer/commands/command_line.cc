@@ -81,6 +81,7 @@ void choose_task(const std::vector<std::string>& arguments, Options& options) {
   options.task_name = task_in(arguments);
   options.task = make_input(options.task_name);
   options.prepare.task = options.task;
+  options.prepare.max_length = options.task->usual_length();
 }
 
 // What the model learns, and how to read its data.

@@ -207,6 +207,7 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
   const LoadReport report =
       as_input_error([&] { return load_weights(*model, source.weights, taken.replaced); });
   require_weights(report, source.weights, taken.optional);
+  as_input_error([&] { source.task->complete_weights(*model, source.config, source.weights); });
   if (!report.missing.empty()) {
     say(concat("newly initialized: ", list(report.missing),
                taken.reason.empty() ? "" : concat(" (", taken.reason, ")")));

@@ -18,6 +18,8 @@
 
 namespace bp::trainer {
 
+class Bert;
+
 // A file with results, in the run's folder.
 struct ResultFile {
   std::string name = {};  // "classes.csv"
@@ -83,6 +85,11 @@ class Task {
   };
   [[nodiscard]] virtual TakenWeights taken_weights(const BertConfig& stored,
                                                    const BertConfig& wanted) const = 0;
+  // Called after weights of a model with the configuration `stored` were loaded from the file
+  // `path`. Sets weights that depend on the file's in another way.
+  virtual void complete_weights(Bert& /*model*/,
+                                const BertConfig& /*stored*/,
+                                const std::string& /*path*/) const {}
   // Throws InputError (65), naming the model, if a model with this configuration cannot be scored.
   virtual void require_trained(const BertConfig& config, const std::string& model) const = 0;
 

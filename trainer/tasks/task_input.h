@@ -19,9 +19,15 @@ class TaskInput : public TaskData {
   // Adds the options of training alone, such as those of the loss.
   virtual void add_training_options(OptionSet& /*options*/) {}
 
+  // The most tokens of a sample unless --max-length says otherwise.
+  [[nodiscard]] virtual int usual_length() const { return kUsualLength; }
+
   // Says that rows are to be scored by a model with this configuration: the survey then refuses an
   // answer that the model cannot give. Returns the names that a store of such rows has.
   virtual std::vector<std::string> score_by(const BertConfig& config) = 0;
+
+ private:
+  static constexpr int kUsualLength = 128;
 };
 
 }  // namespace bp::trainer
