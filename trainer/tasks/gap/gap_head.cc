@@ -23,7 +23,6 @@ namespace {
 using at::Tensor;
 
 constexpr std::int64_t kAnswers = 3;
-constexpr int kSegmentTypes = 4;
 
 class GapHead : public Head {
  public:
@@ -117,7 +116,8 @@ class SegmentHead : public GapHead {
   [[nodiscard]] Tensor forward(const Encoder& encoder,
                                const Pass& pass,
                                const Tensor& states,
-                               const Batch& /*batch*/) const override {
+                               const Batch& batch) const override {
+    if (batch.token_types.empty()) refuse("the head segment needs samples with token types");
     const Tensor pooled = pass.seen("pooler", encoder.pool(states));
     return pass.seen("classifier", at::linear(pooled, classifier_.weight.master, classifier_.bias));
   }

@@ -74,6 +74,19 @@ int label_of(std::string_view id, std::string_view a, std::string_view b) {
   return is_true(a, "A-coref") ? 1 : of_b ? 2 : 0;
 }
 
+Row read_row(std::span<const std::string_view> fields) {
+  BP_CHECK(fields.size() == kGapColumns.size(), "a row of GAP has ten fields");
+  Row row{.id = fields[0], .text = fields[1], .mentions = {fields[2], fields[4], fields[7]}};
+  if (find_invalid_utf8(row.text) != std::string_view::npos) {
+    fail(row.id, "Text is not UTF-8",
+         "name the file's encoding, for instance --encoding windows-1252");
+  }
+  row.offsets = {find_mention(row, fields[2], fields[3], kGapColumns[3]),
+                 find_mention(row, fields[4], fields[5], kGapColumns[5]),
+                 find_mention(row, fields[7], fields[8], kGapColumns[8])};
+  return row;
+}
+
 // Fills `sample.ids`, and `sample.positions` by cutting the text at each mention.
 void tokenize(const Row& row, Tokenizer& tokenizer, GapSample& sample) {
   std::array<std::size_t, 3> order = {0, 1, 2};
@@ -112,18 +125,15 @@ Gender gender_of(std::string_view pronoun) {
   return Gender::unknown;
 }
 
+int check_gap_row(std::span<const std::string_view> fields) {
+  (void)read_row(fields);
+  return label_of(fields[0], fields[6], fields[9]);
+}
+
 GapSample make_gap_sample(std::span<const std::string_view> fields,
                           std::size_t max_length,
                           Tokenizer& tokenizer) {
-  BP_CHECK(fields.size() == kGapColumns.size(), "a row of GAP has ten fields");
-  Row row{.id = fields[0], .text = fields[1], .mentions = {fields[2], fields[4], fields[7]}};
-  if (find_invalid_utf8(row.text) != std::string_view::npos) {
-    fail(row.id, "Text is not UTF-8",
-         "name the file's encoding, for instance --encoding windows-1252");
-  }
-  row.offsets = {find_mention(row, fields[2], fields[3], kGapColumns[3]),
-                 find_mention(row, fields[4], fields[5], kGapColumns[5]),
-                 find_mention(row, fields[7], fields[8], kGapColumns[8])};
+  const Row row = read_row(fields);
   GapSample sample;
   sample.label = label_of(row.id, fields[6], fields[9]);
   sample.gender = gender_of(fields[2]);

@@ -31,6 +31,10 @@ struct GapSample {
   Gender gender = Gender::unknown;          // the pronoun's
 };
 
+// Throws what make_gap_sample() throws for a row, as far as it needs no tokenizer. Returns the
+// row's label.
+int check_gap_row(std::span<const std::string_view> fields);
+
 // Makes the sample of a row. `fields` are those of kGapColumns; both coref fields are empty if the
 // row does not say the answer. Offsets count characters from 0.
 //

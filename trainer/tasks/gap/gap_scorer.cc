@@ -1,0 +1,79 @@
+#include "trainer/tasks/gap/gap_scorer.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <limits>
+
+#include "base/text.h"
+#include "trainer/data/numbers.h"
+#include "trainer/report/shown_text.h"
+#include "trainer/tasks/gap/gap_input.h"
+#include "trainer/tasks/gap/gap_section.h"
+
+namespace bp::trainer {
+namespace {
+
+GapProbabilities probabilities_at(const std::vector<float>& kept, std::size_t row) {
+  return {double{kept[3 * row]}, double{kept[3 * row + 1]}, double{kept[3 * row + 2]}};
+}
+
+}  // namespace
+
+void GapScorer::add(const Batch& block, const at::Tensor& outputs) {
+  const std::size_t before = probabilities_.size() / 3;
+  predictor_.keep(block, outputs, probabilities_);
+  for (std::size_t row = 0; row < static_cast<std::size_t>(block.rows); ++row) {
+    const auto label = static_cast<int>(block.arrays[kGapLabel].integers[row]);
+    if (label < 0) continue;
+    tally_.add({label, static_cast<Gender>(block.arrays[kGapGender].integers[row]),
+                probabilities_at(probabilities_, before + row)});
+  }
+}
+
+EvaluationSummary GapScorer::summary() const {
+  if (tally_.rows() == 0) {
+    EvaluationSummary none;
+    for (const char* key :
+         {"loss", "accuracy", "log_loss", "f1", "f1_masculine", "f1_feminine", "bias"}) {
+      none.scores.emplace_back(key, std::numeric_limits<double>::quiet_NaN());
+    }
+    return none;
+  }
+  constexpr double kPercent = 100;
+  return {{{"loss", tally_.log_loss()},
+           {"accuracy", tally_.accuracy()},
+           {"log_loss", tally_.log_loss()},
+           {"f1", tally_.overall().f1() / kPercent},
+           {"f1_masculine", tally_.of(Gender::masculine).f1() / kPercent},
+           {"f1_feminine", tally_.of(Gender::feminine).f1() / kPercent},
+           {"bias", tally_.bias()}}};
+}
+
+std::vector<std::string> GapScorer::lines(const std::string& name,
+                                          const std::string& predictions) const {
+  if (tally_.rows() == 0) {
+    return {concat(name, ": no answers to compare with, ", with_commas(store_.size(split_)),
+                   " samples",
+                   predictions.empty() ? "; --out FILE writes the predictions"
+                                       : "; predictions in " + predictions)};
+  }
+  return {concat(name, ": log loss ", fixed(tally_.log_loss(), 4), ", accuracy ",
+                 fixed(tally_.accuracy(), 4), ", ", with_commas(tally_.rows()), " samples"),
+          gap_scorecard(tally_)};
+}
+
+std::string GapScorer::sections() const {
+  return tally_.rows() == 0 ? "" : gap_section(tally_, name_of(split_));
+}
+
+std::vector<ResultFile> GapScorer::files() const {
+  std::string kaggle = kaggle_header();
+  for (std::int64_t i = 0; i < store_.size(split_); ++i) {
+    kaggle += kaggle_line(gap_id_of(store_.load(split_, i)),
+                          probabilities_at(probabilities_, static_cast<std::size_t>(i)));
+  }
+  return {{"kaggle.csv", kaggle}};
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,13 @@
+// The scores of GAP as a section of report.html.
+#pragma once
+
+#include <string>
+
+#include "trainer/tasks/gap/gap_scores.h"
+
+namespace bp::trainer {
+
+// `split`: what was scored, "test".
+[[nodiscard]] std::string gap_section(const GapTally& tally, const std::string& split);
+
+}  // namespace bp::trainer

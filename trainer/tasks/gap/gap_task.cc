@@ -1,0 +1,124 @@
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "trainer/data/input_error.h"
+#include "trainer/model/bert.h"
+#include "trainer/report/shown_text.h"
+#include "trainer/tasks/gap/gap_head.h"
+#include "trainer/tasks/gap/gap_input.h"
+#include "trainer/tasks/gap/gap_scorer.h"
+#include "trainer/tasks/gap/segment_types.h"
+#include "trainer/tasks/tasks.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr const char* kTypesName = "bert.embeddings.token_type_embeddings.";
+
+BatchIntegers array_of(GapArray array) {
+  return [array](const Batch& batch) -> std::span<const std::int64_t> {
+    return batch.arrays[array].integers;
+  };
+}
+
+// Returns the head of a configuration that configure() has completed, or of a trained model.
+GapHeadKind kind_in(const BertConfig& config) {
+  const auto kind = gap_head_of(config);
+  BP_CHECK(kind.has_value(), "a configuration for GAP");
+  return *kind;
+}
+
+std::unique_ptr<Head> make_configured_head(const BertConfig& config, Parameters& parameters) {
+  return make_gap_head({.kind = kind_in(config),
+                        .positions = array_of(kGapPositions),
+                        .labels = array_of(kGapLabel)})(config, parameters);
+}
+
+class GapTask : public Task {
+ public:
+  explicit GapTask(GapHeadKind kind) : kind_(kind) {}
+
+  [[nodiscard]] HeadMaker head() const override { return make_configured_head; }
+  [[nodiscard]] MainScore main_score() const override { return {"log_loss", false}; }
+
+  [[nodiscard]] std::vector<Tile> tiles(const EvaluationSummary& summary) const override {
+    constexpr int kPercent = 100;
+    const double bias = summary.at("bias");
+    return {{"Log loss", fixed(summary.at("log_loss"), 3)},
+            {"Accuracy", fixed(kPercent * summary.at("accuracy"), 1) + " %"},
+            {"F1", fixed(kPercent * summary.at("f1"), 1)},
+            {"Bias, F1 feminine / masculine", std::isnan(bias) ? "-" : fixed(bias, 2)}};
+  }
+
+  void check(const BertConfig& config) const override { (void)gap_head_of(config); }
+
+  void configure(BertConfig& config, const SampleStore& store) const override {
+    const bool segment = kind_ == GapHeadKind::segment;
+    if ((store.schema().back().name == kTokenTypes) != segment) {
+      throw InputError(65,
+                       concat("the data was prepared ", segment ? "without" : "with",
+                              " token types of the mentions, for another --gap-head"),
+                       "prepare it again, with --rebuild or in another --store");
+    }
+    config.head = gap_keys(kind_);
+    if (segment) config.token_types = kSegmentTypes;
+  }
+
+  [[nodiscard]] std::string describe(const BertConfig& config) const override {
+    return concat("head ", name_of(kind_in(config)));
+  }
+
+  [[nodiscard]] TakenWeights taken_weights(const BertConfig& stored,
+                                           const BertConfig& wanted) const override {
+    TakenWeights taken{.optional = {"classifier.", "neither", "bert.pooler."}};
+    const std::optional<GapHeadKind> before = gap_head_of(stored);
+    const GapHeadKind now = kind_in(wanted);
+    if (before == now) return taken;
+    taken.replaced = {"classifier.", "neither"};
+    if (before) taken.reason = concat("the model's head is ", name_of(*before));
+    if (now == GapHeadKind::segment) {
+      taken.replaced.emplace_back(kTypesName);
+      taken.optional.emplace_back(kTypesName);
+      taken.reason = "the head segment has token types of its own";
+    }
+    return taken;
+  }
+
+  void complete_weights(Bert& model,
+                        const BertConfig& stored,
+                        const std::string& path) const override {
+    if (kind_in(model.config()) != GapHeadKind::segment) return;
+    if (gap_head_of(stored) != GapHeadKind::segment) (void)take_first_token_type(model, path);
+  }
+
+  void require_trained(const BertConfig& config, const std::string& model) const override {
+    if (gap_head_of(config)) return;
+    throw InputError(65, concat(model, "/config.json names no head for GAP (gap_head)"),
+                     "only a model that was trained with --task gap can be scored");
+  }
+
+  [[nodiscard]] std::unique_ptr<Predictor> make_predictor(
+      const std::vector<std::string>& /*names*/, const BertConfig& /*config*/) const override {
+    return std::make_unique<GapPredictor>();
+  }
+  [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const SampleStore& store,
+                                                    Split split,
+                                                    const BertConfig& /*config*/) const override {
+    return std::make_unique<GapScorer>(store, split);
+  }
+
+ private:
+  GapHeadKind kind_;  // to train
+};
+
+}  // namespace
+
+std::shared_ptr<const Task> make_gap_task(const TaskInput& input) {
+  return std::make_shared<GapTask>(dynamic_cast<const GapInput&>(input).head());
+}
+
+}  // namespace bp::trainer
