@@ -21,9 +21,9 @@ namespace {
 constexpr double kUnbounded = 1e18;
 
 const std::string kTrainAbout =
-    "Trains a BERT text classifier on DATA and writes the model, predictions and a\n"
-    "report. Alone it is a job of one process; under bprun it trains on all ranks of\n"
-    "the job.";
+    "Trains a BERT on the texts of DATA to give their answers (labels, numbers, ...:\n"
+    "--task), and writes the model, predictions and a report. Alone it is a job of one\n"
+    "process; under bprun it trains on all ranks of the job.";
 const std::string kTrainFooter =
     "Other commands (each with its own --help):\n"
     "  bert_train prep DATA      prepare the store only\n"
@@ -244,7 +244,9 @@ CommandLine parse_train(const std::vector<std::string>& arguments) {
   Raw raw;
   choose_task(arguments, o);
   OptionSet set("bert_train", kTrainAbout, kTrainFooter);
-  set.path({"DATA", "A .csv, .tsv or .jsonl file, or a store (.sqlite) made from one"}, o.data);
+  set.path(
+      {"DATA", "A file (.csv, .tsv, .jsonl, or of the task), or a store (.sqlite) made from one"},
+      o.data);
   add_data_options(set, o, raw);
   add_case_option(set, raw);
   add_rebuild_option(set, o.prepare);
@@ -262,7 +264,7 @@ CommandLine parse_prepare(const std::vector<std::string>& arguments) {
   choose_task(arguments, o);
   OptionSet set("bert_train prep",
                 "Prepares the store of DATA: samples as token ids, ready to train on.", "");
-  set.path({"DATA", "A .csv, .tsv or .jsonl file"}, o.data);
+  set.path({"DATA", "A file: .csv, .tsv, .jsonl, or of the task"}, o.data);
   add_data_options(set, o, raw);
   add_case_option(set, raw);
   add_rebuild_option(set, o.prepare);
@@ -281,7 +283,7 @@ CommandLine parse_check(const std::vector<std::string>& arguments) {
       "Says what DATA holds (rows, answers, lengths, repeated texts) and what would keep\n"
       "bert_train from training on it, which makes the exit code 65. Writes nothing.",
       "");
-  set.path({"DATA", "A .csv, .tsv or .jsonl file"}, o.data);
+  set.path({"DATA", "A file: .csv, .tsv, .jsonl, or of the task"}, o.data);
   add_data_options(set, o, raw);
   add_case_option(set, raw);
   set.number({"seed", "Seed of the split"}, o.seed, 0, 9e18);
