@@ -1,0 +1,135 @@
+// The task "gap" through the programs that users run, on the first rows of its real files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "tests/e2e/shell.h"
+
+namespace bp::trainer {
+namespace {
+
+using test::Ended;
+using test::read;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class Gap : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    const char* const data = std::getenv("BP_TEST_DATA");
+    if (data == nullptr || !std::filesystem::exists(concat(data, "/gap"))) return;
+    folder_ = ::testing::TempDir() + concat("bp_e2e_gap_", ::getpid());
+    std::filesystem::create_directories(folder_);
+    (void)output_of(concat("for part in development validation test; do head -n 41 ", data,
+                           "/gap/gap-$part.tsv > $part.tsv; done"));
+    for (const char* head : {"concat", "mul", "segment"}) {
+      (void)output_of(concat(BP_BIN_DIR "/bert_train ", train(head), "--run ", head));
+    }
+  }
+  static void TearDownTestSuite() {
+    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+  }
+  void SetUp() override {
+    if (folder_.empty()) GTEST_SKIP() << "BP_TEST_DATA names no folder with GAP's files";
+  }
+
+  static std::string path(const std::string& name) { return folder_ + "/" + name; }
+  static std::string train(const std::string& head) {
+    return concat(
+        "development.tsv --task gap --dev validation.tsv --test test.tsv --model tiny "
+        "--batch 8 --epochs 2 --save-every 1 --keep 50 --gap-head ",
+        head, " --store ", head, ".sqlite ");
+  }
+  static Ended in_folder(const std::string& command) {
+    return test::shell(concat("cd ", folder_, " && ", command));
+  }
+  static std::string output_of(const std::string& command) {
+    const Ended ended = in_folder(command);
+    EXPECT_EQ(ended.code, 0) << ended.output;
+    return ended.output;
+  }
+
+ private:
+  inline static std::string folder_;
+};
+
+TEST_F(Gap, ARunHasScoresAndKagglesFile) {
+  for (const std::string head : {"concat", "mul", "segment"}) {
+    const auto summary = nlohmann::json::parse(read(path(head + "/summary.json")));
+    EXPECT_EQ(summary["task"], "gap");
+    EXPECT_GT(summary["test"]["log_loss"], 0);
+    EXPECT_TRUE(summary["dev"].contains("f1_feminine"));
+    const auto config = nlohmann::json::parse(read(path(head + "/model/config.json")));
+    EXPECT_EQ(config["gap_head"], head);
+    EXPECT_EQ(config["type_vocab_size"], head == "segment" ? 4 : 2);
+    const std::string kaggle = read(path(head + "/kaggle.csv"));
+    EXPECT_THAT(kaggle, StartsWith("ID,A,B,NEITHER\ntest-1,"));
+    EXPECT_EQ(std::count(kaggle.begin(), kaggle.end(), '\n'), 41);
+    EXPECT_THAT(read(path(head + "/report.html")), HasSubstr("<h2>Decisions, test split</h2>"));
+  }
+}
+
+TEST_F(Gap, AnyNumberOfRanksGivesTheSameScores) {
+  for (const std::string head : {"concat", "mul", "segment"}) {
+    const std::string eval = concat("bert_train eval ", head, " test.tsv --out ");
+    const std::string one = output_of(concat(BP_BIN_DIR "/", eval, "one.csv"));
+    const std::size_t begin = one.find("test.tsv: log loss ");
+    ASSERT_NE(begin, std::string::npos) << one;
+    const std::string scores = one.substr(begin, one.find('\n', begin) - begin);
+    EXPECT_THAT(output_of(concat(BP_BIN_DIR "/bprun -n 2 ", eval, "two.csv")), HasSubstr(scores));
+    EXPECT_EQ(read(path("two.csv")), read(path("one.csv")));
+    EXPECT_EQ(output_of(concat(BP_BIN_DIR "/bert_train predict ", head, " test.tsv")),
+              read(path("one.csv")));
+  }
+  EXPECT_THAT(read(path("one.csv")),
+              StartsWith("sample_id,text_id,id,label,prediction,p_A,p_B,p_NEITHER\n1,1,test-1,"));
+}
+
+TEST_F(Gap, AResumedRunEndsWithTheSameModel) {
+  (void)output_of(concat(BP_BIN_DIR "/bert_train ", train("segment"),
+                         "--run again --resume segment/checkpoints/step-3"));
+  EXPECT_EQ(read(path("again/model/model.safetensors")),
+            read(path("segment/model/model.safetensors")));
+  EXPECT_EQ(read(path("again/kaggle.csv")), read(path("segment/kaggle.csv")));
+}
+
+TEST_F(Gap, AModelWithoutItsRunNeedsTheTask) {
+  (void)output_of("cp -r segment/model alone");
+  EXPECT_THAT(output_of(BP_BIN_DIR "/bert_train eval alone test.tsv --task gap"),
+              HasSubstr("test.tsv: log loss "));
+  EXPECT_THAT(in_folder(BP_BIN_DIR "/bert_train predict alone concat.sqlite --task gap").output,
+              HasSubstr("the head segment needs samples with token types"));
+}
+
+TEST_F(Gap, ATrainedModelIsTrainedFurther) {
+  const auto further = [](const std::string& model) {
+    return output_of(concat(BP_BIN_DIR "/bert_train validation.tsv --task gap --gap-head segment "
+                                       "--split 1,0,0 --epochs 1 --model ",
+                            model, "/model --run further_", model, " --store further_", model,
+                            ".sqlite"));
+  };
+  EXPECT_THAT(further("concat"), HasSubstr("(the head segment has token types of its own)"));
+  EXPECT_THAT(further("segment"), Not(HasSubstr("newly initialized")));
+}
+
+TEST_F(Gap, ARowThatDoesNotFitIsRefused) {
+  const Ended ended = in_folder(BP_BIN_DIR
+                                "/bert_train prep development.tsv --task gap --max-length 50 "
+                                "--store short.sqlite");
+  EXPECT_EQ(ended.code, 65);
+  EXPECT_THAT(ended.output, HasSubstr("development.tsv, row 1: development-1: it has "));
+  EXPECT_THAT(ended.output, HasSubstr("hint: raise --max-length"));
+  EXPECT_FALSE(std::filesystem::exists(path("short.sqlite")));
+}
+
+}  // namespace
+}  // namespace bp::trainer
