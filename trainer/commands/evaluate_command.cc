@@ -32,7 +32,7 @@ int run_evaluate(Communicator& world, const Options& options) {
                "; without DATA its own test split is scored"));
   }
   const auto scorer = source.task->make_scorer(store, split, model->config());
-  if (!evaluate(world, *model, store, split, *scorer)) {
+  if (!evaluate(world, *model, *options.task, store, split, *scorer)) {
     say(concat("stopped on request while scoring ", name, "; nothing was written"));
     return stop_exit_code();
   }

@@ -32,15 +32,18 @@ class Prediction {
   Prediction(const Bert& model,
              std::unique_ptr<Predictor> predictor,
              SampleSchema schema,
+             CompleteBatch complete,
              const Options& options)
       : model_(model),
         predictor_(std::move(predictor)),
         schema_(std::move(schema)),
+        complete_(std::move(complete)),
         output_(options.out, options.out_format, predictor_->columns()) {}
 
   // Computes the samples and writes their rows.
   void add(std::span<const Sample> samples) {
-    const std::vector<Batch> blocks = make_blocks(samples, schema_, model_.config().pad_id);
+    const std::vector<Batch> blocks =
+        make_blocks(samples, schema_, model_.config().pad_id, complete_);
     const std::vector<at::Tensor> outputs = forward_blocks(model_, blocks);
     kept_.clear();
     for (std::size_t b = 0; b < blocks.size(); ++b) predictor_->keep(blocks[b], outputs[b], kept_);
@@ -62,6 +65,7 @@ class Prediction {
   const Bert& model_;
   std::unique_ptr<Predictor> predictor_;
   SampleSchema schema_;
+  CompleteBatch complete_;
   PredictionOutput output_;
   std::vector<float> kept_;
   std::vector<std::string> fields_;
@@ -80,10 +84,8 @@ void predict_store(const SampleStore& store, Split split, Prediction& prediction
   }
 }
 
-Tokenizer tokenizer_of(const ModelSource& source, const PrepareOptions& options) {
-  if (!options.vocabulary.empty()) {
-    return Tokenizer(Vocabulary::read(options.vocabulary), source.tokenizer.lower_case);
-  }
+Vocabulary vocabulary_of(const ModelSource& source, const PrepareOptions& options) {
+  if (!options.vocabulary.empty()) return Vocabulary::read(options.vocabulary);
   throw InputError(2, concat("no vocab.txt in ", source.name),
                    "name the vocabulary that the model was trained with: --vocab");
 }
@@ -126,21 +128,27 @@ int run_predict(Communicator& world, const Options& options) {
   const ModelSource source = find_model(options.scored, *options.task);
   const auto model = load_model(source);
   std::vector<std::string> names = options.task->score_by(model->config());
+  PrepareOptions reading = options.prepare;
+  if (reading.vocabulary.empty()) reading.vocabulary = source.vocabulary;
+  reading.max_length = std::min(reading.max_length, source.max_length());
+  Vocabulary vocabulary;
   std::optional<SampleStore> store;
   if (is_store_name(options.data)) {
     store.emplace(SampleStore::open(options.data));
     check_samples(*store, source);
     names = store->names();
+    vocabulary.tokens = store->vocabulary();
+  } else {
+    vocabulary = vocabulary_of(source, reading);
   }
   Prediction prediction(*model, source.task->make_predictor(names, model->config()),
-                        store ? store->schema() : options.task->schema(), options);
+                        store ? store->schema() : options.task->schema(),
+                        options.task->completion(vocabulary.tokens), options);
   if (store) {
     predict_store(*store, chosen_split(options.on, *store), prediction);
   } else {
-    PrepareOptions reading = options.prepare;
-    if (reading.vocabulary.empty()) reading.vocabulary = source.vocabulary;
-    reading.max_length = std::min(reading.max_length, source.max_length());
-    const auto maker = options.task->make_maker(reading, names, tokenizer_of(source, reading));
+    const auto maker = options.task->make_maker(reading, names,
+                                                Tokenizer(vocabulary, source.tokenizer.lower_case));
     predict_rows(options.data, reading, *maker, prediction);
   }
   prediction.finish();

@@ -282,7 +282,7 @@ class Run {
   // Returns null if a rank was asked to stop.
   std::unique_ptr<Scorer> score(Split split) {
     auto scorer = task().make_scorer(*store_, split, model_->config());
-    if (!evaluate(world_, *model_, *store_, split, *scorer)) return nullptr;
+    if (!evaluate(world_, *model_, *options_.task, *store_, split, *scorer)) return nullptr;
     return scorer;
   }
 

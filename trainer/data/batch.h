@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "trainer/data/sample_store.h"
@@ -27,6 +28,18 @@ struct Batch {
   std::vector<std::int64_t> token_types = {};  // [rows, length], or empty: all 0
   std::vector<BatchArray> arrays = {};         // in the order of the schema
 };
+
+// What decides the random choices in a batch, besides its samples.
+struct BatchDraw {
+  std::uint64_t seed = 0;  // of the run
+  std::int64_t epoch = 0;
+};
+
+// Completes a batch by what a store does not hold, because it is drawn again in each epoch: changes
+// tokens, and appends arrays behind those of the schema. What it does to a sample depends only on
+// the sample and the draw, so that it is the same in any batch and on any rank. Threads: any number
+// of threads may call it at once.
+using CompleteBatch = std::function<void(Batch& batch, const BatchDraw& draw)>;
 
 // Makes a batch of samples that have this schema. Pads to the longest sample, rounded up to a
 // multiple of `multiple`, but not beyond `max_length` (0: no bound).

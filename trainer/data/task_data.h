@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "trainer/data/batch.h"
 #include "trainer/data/sample_schema.h"
 #include "trainer/data/sample_store.h"
 
@@ -123,6 +124,13 @@ class TaskData {
       const PrepareOptions& options,
       const std::vector<std::string>& names,
       Tokenizer tokenizer) const = 0;
+
+  // Returns what completes each batch of samples with this vocabulary; null: nothing is missing.
+  // Throws InputError (65) if the vocabulary cannot be used.
+  [[nodiscard]] virtual CompleteBatch completion(
+      const std::vector<std::string>& /*vocabulary*/) const {
+    return {};
+  }
 };
 
 }  // namespace bp::trainer

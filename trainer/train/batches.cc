@@ -24,6 +24,7 @@ class Batches::Impl {
   explicit Impl(const BatchesOptions& options)
       : options_(options),
         store_(SampleStore::open(options.store)),
+        complete_(options.task ? options.task->completion(store_.vocabulary()) : nullptr),
         sampler_(options.sampler),
         lengths_(store_.lengths(Split::train)),
         thread_([this](const std::stop_token& stop) { run(stop); }) {}
@@ -70,7 +71,9 @@ class Batches::Impl {
         if (rank != options_.rank) continue;
         std::vector<Sample> samples;
         for (const std::int64_t row : rows) samples.push_back(store_.load(Split::train, row));
-        result.micro_batches.push_back(make_batch(samples, store_.schema(), store_.pad_id()));
+        Batch batch = make_batch(samples, store_.schema(), store_.pad_id());
+        if (complete_) complete_(batch, {options_.sampler.seed, position.epoch});
+        result.micro_batches.push_back(std::move(batch));
       }
     }
     return result;
@@ -78,6 +81,7 @@ class Batches::Impl {
 
   BatchesOptions options_;
   SampleStore store_;
+  CompleteBatch complete_;
   Sampler sampler_;
   std::vector<std::int32_t> lengths_;
 

@@ -8,6 +8,7 @@
 
 #include "trainer/data/batch.h"
 #include "trainer/data/sampler.h"
+#include "trainer/data/task_data.h"
 
 namespace bp::trainer {
 
@@ -26,6 +27,7 @@ struct BatchesOptions {
   std::int64_t first_step = 0;  // of the run, from 0
   EpochPosition position = {};  // where that step begins
   std::int64_t steps = 0;       // the number of steps to make, in as many epochs as they need
+  std::shared_ptr<const TaskData> task = {};  // completes the batches; null: nothing is missing
 };
 
 // Threads: one thread may call next(). The destructor ends the thread that makes the batches.

@@ -31,10 +31,13 @@ Share share_of(std::int64_t samples, int ranks, int rank) {
           std::min(samples, (first + count) * kBlockSamples)};
 }
 
-std::vector<Batch> load_blocks(const SampleStore& store, Split split, const Share& share) {
+std::vector<Batch> load_blocks(const SampleStore& store,
+                               Split split,
+                               const Share& share,
+                               const CompleteBatch& complete) {
   std::vector<Sample> samples;
   for (std::int64_t i = share.first; i < share.last; ++i) samples.push_back(store.load(split, i));
-  return make_blocks(samples, store.schema(), store.pad_id());
+  return make_blocks(samples, store.schema(), store.pad_id(), complete);
 }
 
 // Gives every rank what all ranks kept, in the order of the ranks.
@@ -50,14 +53,19 @@ void gather_kept(Communicator& world, std::vector<float>& kept) {
 
 }  // namespace
 
-bool evaluate(
-    Communicator& world, const Bert& model, const SampleStore& store, Split split, Scorer& scorer) {
+bool evaluate(Communicator& world,
+              const Bert& model,
+              const TaskData& task,
+              const SampleStore& store,
+              Split split,
+              Scorer& scorer) {
+  const CompleteBatch complete = task.completion(store.vocabulary());
   const Share mine = share_of(store.size(split), world.size(), world.rank());
   const std::int64_t round = samples_at_once();
   std::int64_t stopping = stop_signal() != 0 ? 1 : 0;
   for (std::int64_t begin = mine.first; begin < mine.last && stopping == 0; begin += round) {
     const std::vector<Batch> blocks =
-        load_blocks(store, split, {begin, std::min(mine.last, begin + round)});
+        load_blocks(store, split, {begin, std::min(mine.last, begin + round)}, complete);
     const std::vector<at::Tensor> outputs = forward_blocks(model, blocks);
     for (std::size_t b = 0; b < blocks.size(); ++b) scorer.add(blocks[b], outputs[b]);
     stopping = stop_signal() != 0 ? 1 : 0;

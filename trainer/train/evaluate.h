@@ -4,6 +4,7 @@
 
 #include "bp/communicator.h"
 #include "trainer/data/sample_store.h"
+#include "trainer/data/task_data.h"
 #include "trainer/model/bert.h"
 #include "trainer/tasks/task.h"
 
@@ -12,8 +13,12 @@ namespace bp::trainer {
 // Collective. Adds the results of the split to `scorer`, which has none yet. The split is cut into
 // blocks of samples that do not depend on the ranks; each rank scores a contiguous share of the
 // blocks. If a signal asks a rank to stop, all ranks end early and return false; the results are
-// then not valid.
-[[nodiscard]] bool evaluate(
-    Communicator& world, const Bert& model, const SampleStore& store, Split split, Scorer& scorer);
+// then not valid. `task`: the store's, which completes the blocks.
+[[nodiscard]] bool evaluate(Communicator& world,
+                            const Bert& model,
+                            const TaskData& task,
+                            const SampleStore& store,
+                            Split split,
+                            Scorer& scorer);
 
 }  // namespace bp::trainer

@@ -11,11 +11,13 @@ std::int64_t samples_at_once() { return kBlockSamples * std::max(1, at::get_num_
 
 std::vector<Batch> make_blocks(std::span<const Sample> samples,
                                const SampleSchema& schema,
-                               std::int32_t pad_id) {
+                               std::int32_t pad_id,
+                               const CompleteBatch& complete) {
   std::vector<Batch> blocks;
   while (!samples.empty()) {
     const auto block = samples.first(std::min<std::size_t>(kBlockSamples, samples.size()));
     blocks.push_back(make_batch({block.begin(), block.end()}, schema, pad_id));
+    if (complete) complete(blocks.back(), {});
     samples = samples.subspan(block.size());
   }
   return blocks;

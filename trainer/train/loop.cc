@@ -18,6 +18,7 @@
 #include "trainer/checkpoint/snapshot.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
+#include "trainer/tasks/task_input.h"
 #include "trainer/train/batches.h"
 #include "trainer/train/bug_report.h"
 #include "trainer/train/memory_advice.h"
@@ -88,7 +89,7 @@ Loop::Loop(Communicator& world, const Options& options, const TrainJob& job, Ber
       schedule_(make_schedule(options, sampler_, job.lr)),
       now_(job.start),
       data_({job.store, sampling(world, options, job), world.rank(), now_.step, now_.position,
-             steps_ - now_.step}),
+             steps_ - now_.step, options.task}),
       optimizer_(world,
                  model.parameters(),
                  make_optimizer(model.parameters(), options),

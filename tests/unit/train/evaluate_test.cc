@@ -39,7 +39,7 @@ class Evaluate : public test::SmallData {
       shape.initializer_range = 0.5;
       const Bert model(shape, make_classifier_head, Precision::bf16, 1);
       ClassScorer scorer(store, Split::train, {store.names(), map_labels(store.names(), shape)});
-      EXPECT_TRUE(evaluate(world, model, store, Split::train, scorer));
+      EXPECT_TRUE(evaluate(world, model, *classify(), store, Split::train, scorer));
       EXPECT_EQ(scorer.tally().samples(), 120);
       EXPECT_GT(scorer.tally().mean_loss(), 0.0);
       const std::lock_guard lock(mutex);
@@ -65,7 +65,7 @@ TEST_F(Evaluate, PredictionsHaveEverySampleOnceInOrder) {
     const SampleStore store = SampleStore::open(store_path());
     const Bert model(config(store, 0.1), make_classifier_head, Precision::fp32, 1);
     const auto scorer = make_task(*classify())->make_scorer(store, Split::test, model.config());
-    EXPECT_TRUE(evaluate(world, model, store, Split::test, *scorer));
+    EXPECT_TRUE(evaluate(world, model, *classify(), store, Split::test, *scorer));
     write_predictions(path("predictions.csv"), store, Split::test, *scorer);
     std::ifstream in(path("predictions.csv"));
     const std::string text((std::istreambuf_iterator<char>(in)), {});
