@@ -73,7 +73,7 @@ std::string loss_section(const Report& report) {
 
 std::string course_section(const Report& report) {
   const std::string charts =
-      small_chart(of_dev(report, report.main_score)) +
+      (report.main_score == "loss" ? "" : small_chart(of_dev(report, report.main_score))) +
       small_chart(of_steps(report, "learning rate", &StepRecord::lr, Series::Look::line)) +
       small_chart(of_steps(report, "gradient norm", &StepRecord::grad_norm)) +
       small_chart(of_steps(report, "samples/s", &StepRecord::samples_per_s));

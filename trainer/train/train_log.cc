@@ -104,8 +104,10 @@ void TrainLog::evaluated(double epoch,
                          const EvaluationSummary& result,
                          const MainScore& main) {
   if (metrics_) metrics_->write(EvaluationRecord{done_, epoch, totals_.samples, split, result});
-  say(concat("step ", done_, ", epoch ", brief(epoch), ": ", split, " ", main.key, " ",
-             fixed(result.at(main.key), 4), ", loss ", fixed(result.at("loss"), 4)));
+  const std::string own =
+      main.key == "loss" ? "" : concat(main.key, " ", fixed(result.at(main.key), 4), ", ");
+  say(concat("step ", done_, ", epoch ", brief(epoch), ": ", split, " ", own, "loss ",
+             fixed(result.at("loss"), 4)));
   resume_clock();
 }
 
