@@ -21,8 +21,8 @@ namespace {
 constexpr double kUnbounded = 1e18;
 
 const std::string kTrainAbout =
-    "Trains a BERT on the texts of DATA to give their answers (labels, numbers, ...:\n"
-    "--task), and writes the model, predictions and a report. Alone it is a job of one\n"
+    "Trains a BERT on the texts of DATA to give their answers: labels, numbers, or what\n"
+    "--task says. Writes the model, predictions and a report. Alone it is a job of one\n"
     "process; under bprun it trains on all ranks of the job.";
 const std::string kTrainFooter =
     "Other commands (each with its own --help):\n"

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "trainer/data/input_error.h"
+#include "trainer/tasks/inputs.h"
 #include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {
@@ -222,10 +223,19 @@ TEST(CommandLine, HelpShowsEveryOptionWithItsDefault) {
 }
 
 TEST(CommandLine, HelpFitsEightyColumns) {
-  for (const std::vector<std::string>& command :
-       {std::vector<std::string>{"-h"}, {"prep", "-h"}, {"stop", "-h"}}) {
-    std::istringstream lines(parse_command_line(command).instead);
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"-h"},
+                                                  {"prep", "-h"},
+                                                  {"check", "-h"},
+                                                  {"eval", "-h"},
+                                                  {"predict", "-h"},
+                                                  {"stop", "-h"}}) {
+    for (const std::string& task : task_names()) {
+      if (command.front() == "stop" && task != task_names().front()) continue;
+      std::vector<std::string> arguments = command;
+      if (command.front() != "stop") arguments.insert(arguments.end(), {"--task", task});
+      std::istringstream lines(parse_command_line(arguments).instead);
+      for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+    }
   }
 }
 
