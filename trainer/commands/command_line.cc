@@ -21,9 +21,9 @@ namespace {
 constexpr double kUnbounded = 1e18;
 
 const std::string kTrainAbout =
-    "Trains a BERT on the texts of DATA to give their answers: labels, numbers, or what\n"
-    "--task says. Writes the model, predictions and a report. Alone it is a job of one\n"
-    "process; under bprun it trains on all ranks of the job.";
+    "Trains a BERT on the texts of DATA to give their answers: labels, numbers, or\n"
+    "what --task says. Writes the model, predictions and a report. Alone it is a job\n"
+    "of one process; under bprun it trains on all ranks of the job.";
 const std::string kTrainFooter =
     "Other commands (each with its own --help):\n"
     "  bert_train prep DATA      prepare the store only\n"
@@ -280,8 +280,8 @@ CommandLine parse_check(const std::vector<std::string>& arguments) {
   choose_task(arguments, o);
   OptionSet set(
       "bert_train check",
-      "Says what DATA holds (rows, answers, lengths, repeated texts) and what would keep\n"
-      "bert_train from training on it, which makes the exit code 65. Writes nothing.",
+      "Says what DATA holds (rows, answers, lengths, repeated texts) and what would\n"
+      "keep bert_train from training on it, which makes the exit code 65.",
       "");
   set.path({"DATA", "A file: .csv, .tsv, .jsonl, or of the task"}, o.data);
   add_data_options(set, o, raw);
@@ -298,9 +298,10 @@ CommandLine parse_evaluate(const std::vector<std::string>& arguments) {
   choose_task(arguments, o);
   OptionSet set(
       "bert_train eval",
-      "Scores a trained model: a run on its own test split, or any model on all of a file.\n"
-      "Any number of ranks gives the same numbers and predictions. It reads a file as the run\n"
-      "read its own, with the model's vocabulary, and writes nothing beside the file.",
+      "Scores a trained model: a run on its own test split, or any model on all of a\n"
+      "file. Any number of ranks gives the same numbers. It reads a file\n"
+      "as the run read its own, with the model's vocabulary, and writes nothing beside\n"
+      "the file.",
       "");
   set.path({"RUN", "A run's folder, one of its checkpoints, or any model's folder"}, o.source);
   set.optional_path(
@@ -316,11 +317,11 @@ CommandLine parse_predict(const std::vector<std::string>& arguments) {
   o.action = Action::predict;
   Raw raw;
   choose_task(arguments, o);
-  OptionSet set(
-      "bert_train predict",
-      "Writes a trained model's prediction for each sample of DATA, which needs no answers.\n"
-      "It reads a file as the run read its own. The numbers are those of bert_train eval.",
-      "");
+  OptionSet set("bert_train predict",
+                "Writes a trained model's prediction for each sample of DATA, which needs no\n"
+                "answers. It reads a file as the run read its own. The numbers are those of\n"
+                "bert_train eval.",
+                "");
   set.path({"RUN", "A run's folder, one of its checkpoints, or any model's folder"}, o.source);
   set.path({"DATA", "A file, a store, or - for standard input: one text a line, or JSON lines"},
            o.data);
