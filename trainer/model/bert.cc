@@ -22,6 +22,7 @@ Bert::Bert(BertConfig config, const HeadMaker& head, Precision precision, std::u
       parameters_(config_.initializer_range, seed),
       encoder_(config_, precision, parameters_),
       head_(head(config_, parameters_)) {
+  if (!head_->reads_pooler()) parameters_.remove("bert.pooler.");
   for (const auto& [name, parameter] : parameters_.all()) parameter.requires_grad_(true);
 }
 

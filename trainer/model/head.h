@@ -28,6 +28,9 @@ class Head {
 
   // Which of the encoder's states forward() reads.
   [[nodiscard]] virtual States reads() const = 0;
+  // Returns whether forward() calls Encoder::pool(). The model of a head that does not has no
+  // parameters of the pooler, as transformers' has none.
+  [[nodiscard]] virtual bool reads_pooler() const { return true; }
   // Returns the outputs, fp32; the first dimension is the samples' or the tokens'. `states` are
   // what Encoder::encode() returned for reads().
   [[nodiscard]] virtual at::Tensor forward(const Encoder& encoder,

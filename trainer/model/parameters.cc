@@ -37,6 +37,10 @@ Linear Parameters::linear(const std::string& name, std::int64_t out, std::int64_
   return result;
 }
 
+void Parameters::remove(std::string_view prefix) {
+  std::erase_if(all_, [&](const auto& parameter) { return parameter.first.starts_with(prefix); });
+}
+
 Tensor Parameters::tied(const std::string& tied_name, const std::string& name) {
   const auto found = std::ranges::find(all_, name, &NamedTensors::value_type::first);
   BP_CHECK(found != all_.end(), "a weight is tied to one that was made before");

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,9 @@ class Parameters {
   // Returns the parameter `name`, which a head uses again as its own "`tied_name`". The two are one
   // tensor, which is trained and saved once, under `name`.
   at::Tensor tied(const std::string& tied_name, const std::string& name);
+
+  // Removes the parameters whose names begin with `prefix`: they are neither trained nor saved.
+  void remove(std::string_view prefix);
 
   [[nodiscard]] const NamedTensors& all() const { return all_; }
   // Returns the names that tied() was called with: from a tied name to the parameter's.

@@ -92,6 +92,7 @@ class PretrainHead : public Head {
   }
 
   [[nodiscard]] States reads() const override { return States::all_tokens; }
+  [[nodiscard]] bool reads_pooler() const override { return next_sentence_.has_value(); }
 
   [[nodiscard]] Tensor forward(const Encoder& encoder,
                                const Pass& pass,
