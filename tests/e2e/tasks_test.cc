@@ -23,6 +23,7 @@ namespace {
 using test::Ended;
 using test::read;
 using test::shell;
+using ::testing::HasSubstr;
 
 struct TaskCase {
   std::string name;
@@ -61,6 +62,16 @@ void write_pairs(std::ofstream& out) {
     const int second = (row / 3 + row % 5) % 3;
     out << "the stone is " << kColours[first] << ",it is " << kColours[second] << ','
         << (first == second ? "follows" : "contradicts") << '\n';
+  }
+}
+
+// Each document is a run of numbers in words, of which the neighbours of a hidden one tell it.
+void write_runs(std::ofstream& out) {
+  constexpr const char* kWords[] = {"one", "two",   "three", "four", "five",
+                                    "six", "seven", "eight", "nine", "ten"};
+  for (int document = 0; document < 400; ++document) {
+    for (int word = 0; word < 12; ++word) out << kWords[(document * 3 + word) % 10] << ' ';
+    out << "\n\n";
   }
 }
 
@@ -146,6 +157,39 @@ TEST_P(Tasks, ContinuesToTheSameBits) {
   EXPECT_EQ(read(path("half/predictions.csv")), read(path("whole/predictions.csv")));
 }
 
+class PretrainedModel : public Tasks {};
+
+TEST_P(PretrainedModel, IsFineTuned) {
+  train("r", "--epochs 2");
+  std::ofstream labelled(path("labelled.csv"));
+  labelled << "text,label\n";
+  for (int row = 0; row < 100; ++row) labelled << (row % 2 == 0 ? "one two,a\n" : "six ten,b\n");
+  labelled.close();
+  const std::string classify =
+      BP_BIN_DIR "/bert_train labelled.csv --task classify --run c --steps 20 --model ";
+  const Ended tuned = in_folder(classify + "r/model");
+  EXPECT_EQ(tuned.code, 0) << tuned.output;
+  EXPECT_THAT(tuned.output, HasSubstr("newly initialized: 4 weights: bert.pooler.dense.bias, "
+                                      "bert.pooler.dense.weight, classifier.bias, "
+                                      "classifier.weight\nnot used of r/model/model.safetensors: "
+                                      "5 weights: cls.predictions.bias"));
+  const Ended evaluated = in_folder(
+      concat(BP_BIN_DIR "/bert_train eval c/model ", GetParam().file, " --task pretrain"));
+  EXPECT_EQ(evaluated.code, 65);
+  EXPECT_THAT(evaluated.output, HasSubstr("c/model/config.json is of a model for another task: "
+                                          "[\"BertForSequenceClassification\"]"));
+}
+
+const TaskCase kPretrain{.name = "pretrain",
+                         .task = "pretrain",
+                         .options = "",
+                         .file = "runs.txt",
+                         .write = write_runs,
+                         .score = "accuracy",
+                         .at_least = 0.5,
+                         .training = "--lr 2e-3"};
+INSTANTIATE_TEST_SUITE_P(All, PretrainedModel, ::testing::Values(kPretrain));
+
 INSTANTIATE_TEST_SUITE_P(
     All,
     Tasks,
@@ -154,7 +198,8 @@ INSTANTIATE_TEST_SUITE_P(
                       TaskCase{"weighted", "classify", "--text premise --text2 hypothesis",
                                "pairs.csv", write_pairs, "accuracy", 0.9,
                                "--class-weights balanced --label-smoothing 0.05 --focal-gamma 1"},
-                      TaskCase{"regress", "regress", "", "sums.csv", write_sums, "pearson", 0.9}),
+                      TaskCase{"regress", "regress", "", "sums.csv", write_sums, "pearson", 0.9},
+                      kPretrain),
     [](const auto& parameter) { return parameter.param.name; });
 
 }  // namespace
