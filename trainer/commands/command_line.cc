@@ -62,23 +62,24 @@ struct Raw {
 };
 
 // The task decides which other options there are. Returns the one that is typed, in the file of
-// --config, or of the run that is an argument; else the default.
-std::string task_in(const std::vector<std::string>& arguments) {
+// --config, or, to score or predict, of the run that is an argument; else the default.
+std::string task_in(const std::vector<std::string>& arguments, Action action) {
   if (std::string typed = typed_value(arguments, "task"); !typed.empty()) return typed;
   if (const std::string config = config_in(arguments); !config.empty()) {
     for (const ConfigValue& value : read_options(config)) {
       if (value.key == "task" && !value.value.empty()) return value.value;
     }
   }
+  const bool of_run = action == Action::evaluate || action == Action::predict;
   for (const std::string& argument : arguments) {
-    if (!folder_exists(argument)) continue;
+    if (!of_run || !folder_exists(argument)) continue;
     if (std::string task = task_of_run(argument); !task.empty()) return task;
   }
   return task_names().front();
 }
 
 void choose_task(const std::vector<std::string>& arguments, Options& options) {
-  options.task_name = task_in(arguments);
+  options.task_name = task_in(arguments, options.action);
   options.task = make_input(options.task_name);
   options.prepare.task = options.task;
   options.prepare.max_length = options.task->usual_length();

@@ -29,6 +29,7 @@ class GapHead : public Head {
   explicit GapHead(const GapHeadOptions& options) : options_(options) {}
 
   [[nodiscard]] States reads() const override { return States::all_tokens; }
+  [[nodiscard]] bool reads_pooler() const override { return false; }
 
   [[nodiscard]] Loss loss(const Tensor& outputs, const Batch& batch) const override {
     const std::span<const std::int64_t> values = options_.labels(batch);
@@ -112,6 +113,7 @@ class SegmentHead : public GapHead {
   }
 
   [[nodiscard]] States reads() const override { return States::first_tokens; }
+  [[nodiscard]] bool reads_pooler() const override { return true; }
 
   [[nodiscard]] Tensor forward(const Encoder& encoder,
                                const Pass& pass,

@@ -31,6 +31,7 @@ class TokenHead : public Head {
         classifier_(parameters.linear("classifier", options.tags, config.hidden)) {}
 
   [[nodiscard]] States reads() const override { return States::all_tokens; }
+  [[nodiscard]] bool reads_pooler() const override { return false; }
 
   [[nodiscard]] Tensor forward(const Encoder& /*encoder*/,
                                const Pass& pass,
