@@ -279,11 +279,10 @@ CommandLine parse_check(const std::vector<std::string>& arguments) {
   o.action = Action::check;
   Raw raw;
   choose_task(arguments, o);
-  OptionSet set(
-      "bert_train check",
-      "Says what DATA holds (rows, answers, lengths, repeated texts) and what would\n"
-      "keep bert_train from training on it, which makes the exit code 65.",
-      "");
+  OptionSet set("bert_train check",
+                "Says what DATA holds (rows, answers, lengths, repeated texts) and what would\n"
+                "keep bert_train from training on it, which makes the exit code 65.",
+                "");
   set.path({"DATA", "A file: .csv, .tsv, .jsonl, or of the task"}, o.data);
   add_data_options(set, o, raw);
   add_case_option(set, raw);
@@ -297,13 +296,12 @@ CommandLine parse_evaluate(const std::vector<std::string>& arguments) {
   o.action = Action::evaluate;
   Raw raw;
   choose_task(arguments, o);
-  OptionSet set(
-      "bert_train eval",
-      "Scores a trained model: a run on its own test split, or any model on all of a\n"
-      "file. Any number of ranks gives the same numbers. It reads a file\n"
-      "as the run read its own, with the model's vocabulary, and writes nothing beside\n"
-      "the file.",
-      "");
+  OptionSet set("bert_train eval",
+                "Scores a trained model: a run on its own test split, or any model on all of a\n"
+                "file. Any number of ranks gives the same numbers. It reads a file\n"
+                "as the run read its own, with the model's vocabulary, and writes nothing beside\n"
+                "the file.",
+                "");
   set.path({"RUN", "A run's folder, one of its checkpoints, or any model's folder"}, o.source);
   set.optional_path(
       {"DATA", "A file, which is scored whole, or a store; default: the data of the run"}, o.data);
