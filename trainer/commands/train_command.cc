@@ -139,7 +139,7 @@ class Run {
                             [this](const std::string& text) { say(text); });
     warn_of_slow_products(options_.precision);
     if (!writes()) return;
-    prepare_folder(*folder_, start_);
+    prepare_folder(*folder_, start_, task().result_files());
     tell_bprun(world_.store(), resume_words(start_.own));
     require_space(folder_->path(), count_parameters(*model_), {options_.keep, options_.keep_best});
     const BertConfig& config = model_->config();

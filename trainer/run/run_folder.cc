@@ -92,14 +92,15 @@ RunFolder RunFolder::open(const std::string& path, IfExists if_exists, const Lea
 
 bool RunFolder::finished() const { return path_exists(file(kWrittenLast)); }
 
-void RunFolder::remove_results() const {
+void RunFolder::remove_results(const std::vector<std::string>& of_task) const {
   if (finished()) {  // first, and on disk, since it says that the others are complete
     std::error_code ignored;
     fs::remove_all(file(kWrittenLast), ignored);
     sync_folder(path_);
   }
   std::vector<fs::path> unneeded = {file("summary.json"), file("predictions.csv"),
-                                    file("classes.csv"), file("confusion.csv"), stop_file(path_)};
+                                    stop_file(path_)};
+  for (const std::string& name : of_task) unneeded.push_back(file(name));
   for (const std::string& name : entries_of(path_)) {
     const bool unfinished = name.ends_with(".part") || name.starts_with("model.part-") ||
                             name.starts_with("model.old-");

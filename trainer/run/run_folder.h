@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "trainer/data/lease.h"
 
@@ -31,8 +32,8 @@ class RunFolder {
   // Returns whether the result is complete, by the file that is written last.
   [[nodiscard]] bool finished() const;
   // Before a run resumes: removes the results, which it will write again, and the unfinished files
-  // of a killed process.
-  void remove_results() const;
+  // of a killed process. `of_task`: the names of the files that only the run's task writes.
+  void remove_results(const std::vector<std::string>& of_task) const;
   // Throws Error (aborted) if another process has taken over the folder. It may do so when this
   // process was suspended for longer than the lease lasts.
   void require_lease() const;

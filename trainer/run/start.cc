@@ -67,8 +67,10 @@ ResumePoint agree_on_start(Communicator& world,
   return start;
 }
 
-void prepare_folder(const RunFolder& folder, const ResumePoint& start) {
-  folder.remove_results();
+void prepare_folder(const RunFolder& folder,
+                    const ResumePoint& start,
+                    const std::vector<std::string>& of_task) {
+  folder.remove_results(of_task);
   const CheckpointFolder checkpoints(folder.checkpoints());
   if (!start.own) {
     checkpoints.remove_leftovers();

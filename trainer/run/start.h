@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "bp/communicator.h"
 #include "trainer/data/say.h"
@@ -21,7 +22,10 @@ namespace bp::trainer {
                                          const CurrentRun& current,
                                          const Say& say);
 
-// Prepares the folder for a run that starts there. Until then nothing in it has changed.
-void prepare_folder(const RunFolder& folder, const ResumePoint& start);
+// Prepares the folder for a run that starts there. Until then nothing in it has changed. `of_task`:
+// see RunFolder::remove_results().
+void prepare_folder(const RunFolder& folder,
+                    const ResumePoint& start,
+                    const std::vector<std::string>& of_task);
 
 }  // namespace bp::trainer

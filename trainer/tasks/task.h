@@ -67,6 +67,9 @@ class Task {
   // The most important numbers of an evaluation, for the report.
   [[nodiscard]] virtual std::vector<Tile> tiles(const EvaluationSummary& summary) const = 0;
 
+  // The names of the files that its scorers return.
+  [[nodiscard]] virtual std::vector<std::string> result_files() const { return {}; }
+
   // Throws invalid_argument, without a file's name, if the head's part of a configuration is
   // invalid.
   virtual void check(const BertConfig& config) const = 0;

@@ -167,7 +167,7 @@ TEST(CheckpointDurability, PowerCutInAResumedRunLosesNoNeededCheckpoint) {
 // A run from its folder to its report, as train_command.cc makes one.
 void run(const std::string& path) {
   const RunFolder folder = RunFolder::open(path, RunFolder::IfExists::reuse);
-  folder.remove_results();
+  folder.remove_results({});
   write_whole_file(folder.file("config.yaml"), "epochs: 1\n");
   save_steps(folder.checkpoints(), 2, {});
   write_whole_file(folder.file("predictions.csv"), "sample_id\n1\n");
@@ -218,7 +218,7 @@ TEST(RunDurability, PowerCutNeverLeavesAReportWithoutItsResults) {
   FileRecording recording(scratch.path());
   {
     const RunFolder folder = RunFolder::open(scratch.path("mine"), RunFolder::IfExists::reuse);
-    folder.remove_results();
+    folder.remove_results({});
     FileRecording::mark("removed");
   }
   const std::size_t states =

@@ -130,7 +130,7 @@ TEST_F(RunFolderTest, ResumingRemovesResultsAndUnfinishedFiles) {
   }
   const RunFolder folder = RunFolder::open(path("run"), IfExists::reuse);
   EXPECT_TRUE(folder.finished());
-  folder.remove_results();
+  folder.remove_results({"classes.csv", "confusion.csv"});
   EXPECT_FALSE(folder.finished());
   std::set<std::string> left;
   for (const auto& entry : std::filesystem::directory_iterator(path("run"))) {

@@ -35,6 +35,9 @@ class ClassifyTask : public Task {
 
   [[nodiscard]] HeadMaker head() const override { return classifier_head(loss_); }
   [[nodiscard]] MainScore main_score() const override { return {"accuracy", true}; }
+  [[nodiscard]] std::vector<std::string> result_files() const override {
+    return {"classes.csv", "confusion.csv"};
+  }
 
   [[nodiscard]] std::vector<Tile> tiles(const EvaluationSummary& summary) const override {
     constexpr int kPercent = 100;

@@ -44,6 +44,7 @@ class GapTask : public Task {
 
   [[nodiscard]] HeadMaker head() const override { return make_configured_head; }
   [[nodiscard]] MainScore main_score() const override { return {"log_loss", false}; }
+  [[nodiscard]] std::vector<std::string> result_files() const override { return {"kaggle.csv"}; }
 
   [[nodiscard]] std::vector<Tile> tiles(const EvaluationSummary& summary) const override {
     constexpr int kPercent = 100;

@@ -31,6 +31,7 @@ class TokensTask : public Task {
  public:
   [[nodiscard]] HeadMaker head() const override { return make_head; }
   [[nodiscard]] MainScore main_score() const override { return {"f1", true}; }
+  [[nodiscard]] std::vector<std::string> result_files() const override { return {"entities.csv"}; }
 
   [[nodiscard]] std::vector<Tile> tiles(const EvaluationSummary& summary) const override {
     constexpr int kDigits = 3;
