@@ -22,6 +22,7 @@ void add_schema(Hash& hash, const StoreSettings& settings) {
     hash.add_number(static_cast<std::int64_t>(field.shape));
     hash.add_number(field.padding);
     hash.add_number(field.named ? 1 : 0);
+    hash.add_number(field.places ? 1 : 0);
   }
 }
 

@@ -21,6 +21,7 @@ struct ArrayField {
   Shape shape = Shape::one;
   std::int64_t padding = 0;  // fills up the shorter rows of a batch
   bool named = false;        // its integers are numbers of the store's names, or padding
+  bool places = false;       // its integers are places of tokens in the sample
   bool operator==(const ArrayField&) const = default;
 };
 

@@ -281,15 +281,17 @@ class SampleStore::Impl {
 
   [[nodiscard]] bool has_valid_arrays(const Sample& sample) const {
     const auto names = static_cast<std::int64_t>(settings_.names.size());
+    const auto tokens = static_cast<std::int64_t>(sample.token_ids.size());
     for (std::size_t i = 0; i < settings_.schema.size(); ++i) {
       const ArrayField& field = settings_.schema[i];
       const ArrayValues& array = sample.arrays[i];
       const std::size_t size = array.integers.size() + array.reals.size();
-      const bool whole = field.shape != Shape::per_token || size == sample.token_ids.size();
-      const bool known = !field.named || std::ranges::all_of(array.integers, [&](std::int64_t n) {
-        return n == field.padding || (n >= 0 && n < names);
+      if (field.shape == Shape::per_token && size != sample.token_ids.size()) return false;
+      const bool known = std::ranges::all_of(array.integers, [&](std::int64_t n) {
+        return (!field.named || n == field.padding || (n >= 0 && n < names)) &&
+               (!field.places || (n >= 0 && n < tokens));
       });
-      if (!whole || !known) return false;
+      if (!known) return false;
     }
     return true;
   }

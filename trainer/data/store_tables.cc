@@ -64,13 +64,15 @@ auto value_in(const Table& table, const std::string& name) {
 
 void put_schema(SQLite::Database& database, const SampleSchema& schema) {
   SQLite::Statement insert(
-      database, "INSERT INTO arrays(name, element, shape, padding, named) VALUES(?, ?, ?, ?, ?)");
+      database,
+      "INSERT INTO arrays(name, element, shape, padding, named, places) VALUES(?, ?, ?, ?, ?, ?)");
   for (const ArrayField& field : schema) {
     insert.bind(1, field.name);
     insert.bind(2, name_in(kElements, field.element));
     insert.bind(3, name_in(kShapes, field.shape));
     insert.bind(4, field.padding);
     insert.bind(5, field.named ? 1 : 0);
+    insert.bind(6, field.places ? 1 : 0);
     insert.exec();
     insert.reset();
   }
@@ -86,13 +88,14 @@ SampleSchema get_schema(SQLite::Database& database) {
   constexpr std::size_t kMostArrays = 100;
   SampleSchema schema;
   SQLite::Statement select(
-      database, "SELECT name, element, shape, padding, named FROM arrays ORDER BY number");
+      database, "SELECT name, element, shape, padding, named, places FROM arrays ORDER BY number");
   while (select.executeStep()) {
     schema.push_back({.name = select.getColumn(0).getString(),
                       .element = value_in(kElements, select.getColumn(1).getString()),
                       .shape = value_in(kShapes, select.getColumn(2).getString()),
                       .padding = select.getColumn(3).getInt64(),
-                      .named = select.getColumn(4).getInt() != 0});
+                      .named = select.getColumn(4).getInt() != 0,
+                      .places = select.getColumn(5).getInt() != 0});
     if (!is_column_name(schema.back().name) || schema.size() > kMostArrays) {
       throw SQLite::Exception("its list of arrays is invalid");
     }
@@ -124,7 +127,7 @@ void make_tables(SQLite::Database& database, const SampleSchema& schema) {
       "CREATE TABLE fingerprint(position INTEGER PRIMARY KEY, key TEXT, value TEXT);"
       "CREATE TABLE names(number INTEGER PRIMARY KEY, name TEXT);"
       "CREATE TABLE arrays(number INTEGER PRIMARY KEY, name TEXT, element TEXT, shape TEXT, "
-      "padding INTEGER, named INTEGER);"
+      "padding INTEGER, named INTEGER, places INTEGER);"
       "CREATE TABLE vocabulary(id INTEGER PRIMARY KEY, token TEXT);");
   for (const Split split : kSplits) {
     database.exec(concat("CREATE TABLE ", samples_table(split), "(", columns, "); CREATE TABLE ",

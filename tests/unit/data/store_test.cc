@@ -134,6 +134,34 @@ TEST(Store, SaysWhyAFileIsNoStore) {
               HasSubstr("not a store of bert_train"));
 }
 
+TEST(Store, AnArrayThatItsSchemaForbidsIsRefused) {
+  const Scratch scratch;
+  StoreSettings with = settings();
+  with.schema = {{.name = "marks", .shape = Shape::per_token},
+                 {.name = "words", .shape = Shape::ragged, .places = true}};
+  const auto invalid = [&](const Ids& marks, const Ids& words) {
+    StoreWriter writer(scratch.path("s"), with);
+    writer.add_text(Split::train, 1, "fine");
+    const ArrayView arrays[] = {std::span<const std::int32_t>(marks),
+                                std::span<const std::int32_t>(words)};
+    writer.add_sample(Split::train, 1, Ids{2, 4, 3}, arrays);
+    writer.finish();
+    const SampleStore store = SampleStore::open(scratch.path("s"));
+    std::filesystem::remove(scratch.path("s"));
+    try {
+      (void)store.load(Split::train, 0);
+      return false;
+    } catch (const StoreError&) {
+      return true;
+    }
+  };
+  EXPECT_FALSE(invalid({0, 1, 0}, {1, 2}));
+  EXPECT_FALSE(invalid({0, 1, 0}, {}));
+  EXPECT_TRUE(invalid({0, 1}, {1})) << "one value for each token";
+  EXPECT_TRUE(invalid({0, 1, 0}, {3})) << "a place behind the last token";
+  EXPECT_TRUE(invalid({0, 1, 0}, {-1}));
+}
+
 // The hash cannot reveal a store that was forged together with its hash.
 TEST(Store, AnInvalidSampleIsRefused) {
   const Scratch scratch;

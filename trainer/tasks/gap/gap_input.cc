@@ -77,7 +77,7 @@ std::vector<Field> GapInput::fields() const {
 SampleSchema GapInput::schema() const {
   SampleSchema schema = {{.name = "label", .padding = -1, .named = true},
                          {.name = "gender"},
-                         {.name = "positions", .shape = Shape::ragged},
+                         {.name = "positions", .shape = Shape::ragged, .places = true},
                          {.name = "id", .shape = Shape::ragged}};
   if (head_ == GapHeadKind::segment) {
     schema.push_back({.name = std::string(kTokenTypes), .shape = Shape::per_token});

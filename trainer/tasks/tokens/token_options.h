@@ -33,7 +33,7 @@ inline constexpr std::size_t kWordsArray = 1;
 
 [[nodiscard]] inline SampleSchema token_schema() {
   return {{.name = "targets", .shape = Shape::per_token, .padding = kIgnoredTarget, .named = true},
-          {.name = "words", .shape = Shape::ragged}};
+          {.name = "words", .shape = Shape::ragged, .places = true}};
 }
 
 }  // namespace bp::trainer
