@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/report/shown_text.h"
+#include "trainer/tasks/label_config.h"
 #include "trainer/tasks/regress/regress_head.h"
 #include "trainer/tasks/regress/regress_input.h"
 #include "trainer/tasks/regress/regress_scorer.h"
@@ -19,9 +20,12 @@ constexpr const char* kRegression = "\"regression\"";
 class RegressTask : public Task {
  public:
   [[nodiscard]] HeadMaker head() const override {
-    return regress_head({.targets = [](const Batch& batch) -> std::span<const double> {
-      return batch.arrays[kTargetArray].reals;
-    }});
+    return [](const BertConfig& config, Parameters& parameters) {
+      const auto targets = [](const Batch& batch) -> std::span<const double> {
+        return batch.arrays[kTargetArray].reals;
+      };
+      return regress_head({label_config_of(config).dropout, targets})(config, parameters);
+    };
   }
   [[nodiscard]] MainScore main_score() const override { return {"pearson", true}; }
 
@@ -33,13 +37,13 @@ class RegressTask : public Task {
             {"Mean absolute error", brief(summary.at("mae"))}};
   }
 
-  void check(const BertConfig& /*config*/) const override {}
+  void check(const BertConfig& config) const override { (void)label_config_of(config); }
 
+  // transformers gives the only output a name, too.
   void configure(BertConfig& config, const SampleStore& /*store*/) const override {
-    config.head = {{"architectures", R"(["BertForSequenceClassification"])"},
-                   {"id2label", R"({"0":"LABEL_0"})"},
-                   {"label2id", R"({"LABEL_0":0})"},
-                   {"problem_type", kRegression}};
+    config.head =
+        label_keys({{"LABEL_0"}, label_config_of(config).dropout}, "BertForSequenceClassification");
+    config.head.emplace("problem_type", kRegression);
   }
 
   [[nodiscard]] std::string describe(const BertConfig& /*config*/) const override {
