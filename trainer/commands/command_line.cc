@@ -11,6 +11,7 @@
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
+#include "trainer/data/shown_names.h"
 #include "trainer/options/option_set.h"
 #include "trainer/options/other_names.h"
 #include "trainer/tasks/inputs.h"
@@ -89,9 +90,8 @@ void choose_task(const std::vector<std::string>& arguments, Options& options) {
 void add_reading_options(OptionSet& set, Options& options, Raw& raw) {
   PrepareOptions& prepare = options.prepare;
   set.group("Data");
-  std::string names;
-  for (const std::string& name : task_names()) names += (names.empty() ? "" : ", ") + name;
-  set.text({"task", "What the model learns: " + names, "", "NAME"}, options.task_name);
+  set.text({"task", "What the model learns: " + shown_names(task_names()), "", "NAME"},
+           options.task_name);
   options.task->add_options(set);
   set.choice<TextFormat>({"format", "Format of the text files"}, prepare.format,
                          {{"auto", TextFormat::automatic},
@@ -281,7 +281,8 @@ CommandLine parse_check(const std::vector<std::string>& arguments) {
   choose_task(arguments, o);
   OptionSet set("bert_train check",
                 "Says what DATA holds (rows, answers, lengths, repeated texts) and what would\n"
-                "keep bert_train from training on it, which makes the exit code 65.",
+                "keep bert_train from training on it, which makes the exit code 65. Writes\n"
+                "nothing.",
                 "");
   set.path({"DATA", "A file: .csv, .tsv, .jsonl, or of the task"}, o.data);
   add_data_options(set, o, raw);
@@ -298,9 +299,9 @@ CommandLine parse_evaluate(const std::vector<std::string>& arguments) {
   choose_task(arguments, o);
   OptionSet set("bert_train eval",
                 "Scores a trained model: a run on its own test split, or any model on all of a\n"
-                "file. Any number of ranks gives the same numbers. It reads a file\n"
-                "as the run read its own, with the model's vocabulary, and writes nothing beside\n"
-                "the file.",
+                "file. Any number of ranks gives the same numbers and predictions. It reads a\n"
+                "file as the run read its own, with the model's vocabulary, and writes nothing\n"
+                "beside the file.",
                 "");
   set.path({"RUN", "A run's folder, one of its checkpoints, or any model's folder"}, o.source);
   set.optional_path(

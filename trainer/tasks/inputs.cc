@@ -3,6 +3,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/shown_names.h"
 
 namespace bp::trainer {
 namespace {
@@ -27,13 +28,11 @@ std::vector<std::string> task_names() {
 }
 
 std::shared_ptr<TaskInput> make_input(const std::string& task) {
-  std::string list;
   for (const Entry& entry : kInputs) {
     if (task == entry.name) return entry.make();
-    list += concat(list.empty() ? "" : ", ", entry.name);
   }
   const std::string nearest = nearest_name(task, task_names());
-  throw InputError(2, concat("--task: '", task, "' is none of ", list),
+  throw InputError(2, concat("--task: '", task, "' is none of ", shown_names(task_names())),
                    nearest.empty() ? "" : concat("did you mean '", nearest, "'?"));
 }
 
