@@ -3,19 +3,13 @@
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <utility>
 
 #include "trainer/tasks/classify/class_input.h"
+#include "trainer/tasks/softmax.h"
 
 namespace bp::trainer {
-
-double sum_of_exponentials(std::span<const float> logits, float highest) {
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(double{logit} - highest);
-  return sum;
-}
 
 int most_probable(std::span<const float> probabilities) {
   return static_cast<int>(std::ranges::max_element(probabilities) - probabilities.begin());
@@ -40,12 +34,7 @@ void ClassPredictor::keep(const Batch& block,
   const std::size_t classes = labels_.size();
   const auto* logits = outputs.const_data_ptr<float>();
   for (std::size_t row = 0; row < static_cast<std::size_t>(block.rows); ++row) {
-    const std::span own(logits + row * classes, classes);
-    const float highest = *std::ranges::max_element(own);
-    const double sum = sum_of_exponentials(own, highest);
-    for (const float logit : own) {
-      kept.push_back(static_cast<float>(std::exp(double{logit} - highest) / sum));
-    }
+    append_probabilities(std::span(logits + row * classes, classes), kept);
   }
 }
 

@@ -37,7 +37,4 @@ class ClassPredictor : public Predictor {
 // Returns the class with the highest number.
 [[nodiscard]] int most_probable(std::span<const float> probabilities);
 
-// The sum of exp(logit - highest), in double.
-[[nodiscard]] double sum_of_exponentials(std::span<const float> logits, float highest);
-
 }  // namespace bp::trainer

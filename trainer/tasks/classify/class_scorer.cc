@@ -2,8 +2,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <utility>
 
@@ -15,6 +13,7 @@
 #include "trainer/tasks/classify/scores.h"
 #include "trainer/tasks/classify/sections.h"
 #include "trainer/tasks/classify/tables.h"
+#include "trainer/tasks/softmax.h"
 
 namespace bp::trainer {
 ClassScorer::ClassScorer(const SampleStore& store, Split split, ClassPredictor predictor)
@@ -32,10 +31,8 @@ void ClassScorer::add(const Batch& block, const at::Tensor& outputs) {
   for (std::size_t row = 0; row < true_labels.size(); ++row) {
     const int label = predictor_.class_of(true_labels[row]);
     if (label < 0) continue;
-    const std::span own(logits + row * classes, classes);
-    const float highest = *std::ranges::max_element(own);
-    const double loss = std::log(sum_of_exponentials(own, highest)) -
-                        (double{own[static_cast<std::size_t>(label)]} - highest);
+    const double loss =
+        cross_entropy(std::span(logits + row * classes, classes), static_cast<std::size_t>(label));
     const auto shares = std::span(probabilities_).subspan(before + row * classes, classes);
     tally_.add({label, most_probable(shares), loss});
   }

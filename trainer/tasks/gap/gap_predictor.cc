@@ -3,12 +3,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 #include "trainer/tasks/gap/gap_config.h"
 #include "trainer/tasks/gap/gap_input.h"
+#include "trainer/tasks/softmax.h"
 
 namespace bp::trainer {
 namespace {
@@ -32,13 +32,7 @@ void GapPredictor::keep(const Batch& block,
                         std::vector<float>& kept) const {
   const auto* logits = outputs.const_data_ptr<float>();
   for (std::size_t row = 0; row < static_cast<std::size_t>(block.rows); ++row) {
-    const std::span own(logits + row * kOutputs, kOutputs);
-    const double highest = *std::ranges::max_element(own);
-    double sum = 0;
-    for (const float logit : own) sum += std::exp(double{logit} - highest);
-    for (const float logit : own) {
-      kept.push_back(static_cast<float>(std::exp(double{logit} - highest) / sum));
-    }
+    append_probabilities(std::span(logits + row * kOutputs, kOutputs), kept);
   }
 }
 

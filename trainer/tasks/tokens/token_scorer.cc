@@ -2,8 +2,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <utility>
@@ -11,19 +9,13 @@
 #include "base/text.h"
 #include "trainer/data/numbers.h"
 #include "trainer/report/shown_text.h"
+#include "trainer/tasks/softmax.h"
 #include "trainer/tasks/tokens/entity_report.h"
 #include "trainer/tasks/tokens/entity_tables.h"
 #include "trainer/tasks/tokens/token_options.h"
 
 namespace bp::trainer {
 namespace {
-
-double loss_of(std::span<const float> logits, int tag) {
-  const double highest = *std::ranges::max_element(logits);
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(double{logit} - highest);
-  return std::log(sum) - (double{logits[static_cast<std::size_t>(tag)]} - highest);
-}
 
 // The words of one sentence, which may be in several samples.
 struct Words {
@@ -57,7 +49,7 @@ void TokenScorer::add(const Batch& block, const at::Tensor& outputs) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(block.lengths[row]); ++i) {
       const int tag = predictor_.tag_of(block.arrays[kTargetsArray].integers[row * length + i]);
       if (tag >= 0) {
-        sum.add(loss_of(std::span(logits, tags), tag));
+        sum.add(cross_entropy(std::span(logits, tags), static_cast<std::size_t>(tag)));
         ++losses_.back();
       }
       logits += tags;
