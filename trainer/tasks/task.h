@@ -41,8 +41,8 @@ class Scorer {
   [[nodiscard]] virtual std::span<std::int64_t> counts() = 0;
   // What is kept of each sample for predictor(), in the store's order. evaluate() replaces it by
   // that of all ranks.
-  [[nodiscard]] virtual std::vector<float>& kept() = 0;
-  [[nodiscard]] virtual const std::vector<float>& kept() const = 0;
+  [[nodiscard]] std::vector<float>& kept() { return kept_; }
+  [[nodiscard]] const std::vector<float>& kept() const { return kept_; }
   [[nodiscard]] virtual const Predictor& predictor() const = 0;
 
   // Of the whole split. All scores are NaN if no sample had a true answer to compare with.
@@ -55,6 +55,9 @@ class Scorer {
   // had a true answer.
   [[nodiscard]] virtual std::string sections() const = 0;
   [[nodiscard]] virtual std::vector<ResultFile> files() const = 0;
+
+ private:
+  std::vector<float> kept_;
 };
 
 // Threads: any number of threads may use it at once.

@@ -24,8 +24,8 @@ ClassScorer::ClassScorer(const SampleStore& store, Split split, ClassPredictor p
 
 void ClassScorer::add(const Batch& block, const at::Tensor& outputs) {
   const std::size_t classes = labels().size();
-  const std::size_t before = probabilities_.size();
-  predictor_.keep(block, outputs, probabilities_);
+  const std::size_t before = kept().size();
+  predictor_.keep(block, outputs, kept());
   const auto* logits = outputs.const_data_ptr<float>();
   const std::vector<std::int64_t>& true_labels = block.arrays[kLabelArray].integers;
   for (std::size_t row = 0; row < true_labels.size(); ++row) {
@@ -33,7 +33,7 @@ void ClassScorer::add(const Batch& block, const at::Tensor& outputs) {
     if (label < 0) continue;
     const double loss =
         cross_entropy(std::span(logits + row * classes, classes), static_cast<std::size_t>(label));
-    const auto shares = std::span(probabilities_).subspan(before + row * classes, classes);
+    const auto shares = std::span(kept()).subspan(before + row * classes, classes);
     tally_.add({label, most_probable(shares), loss});
   }
 }
@@ -44,8 +44,7 @@ void ClassScorer::for_each(const std::function<void(const Scored&)>& body) const
   const std::size_t classes = labels().size();
   for (std::int64_t i = 0; i < store_.size(split_); ++i) {
     const Sample sample = store_.load(split_, i);
-    const auto own =
-        std::span(probabilities_).subspan(static_cast<std::size_t>(i) * classes, classes);
+    const auto own = std::span(kept()).subspan(static_cast<std::size_t>(i) * classes, classes);
     body({sample, predictor_.class_of(sample.arrays[kLabelArray].integers.front()),
           most_probable(own), own});
   }

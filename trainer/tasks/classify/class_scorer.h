@@ -22,9 +22,6 @@ class ClassScorer : public Scorer {
   // outputs: logits, [rows, labels].
   void add(const Batch& block, const at::Tensor& outputs) override;
   [[nodiscard]] std::span<std::int64_t> counts() override { return tally_.values(); }
-  // Probabilities, [samples, labels].
-  [[nodiscard]] std::vector<float>& kept() override { return probabilities_; }
-  [[nodiscard]] const std::vector<float>& kept() const override { return probabilities_; }
   [[nodiscard]] const Predictor& predictor() const override { return predictor_; }
 
   [[nodiscard]] EvaluationSummary summary() const override;
@@ -51,7 +48,6 @@ class ClassScorer : public Scorer {
   Split split_;
   ClassPredictor predictor_;
   Tally tally_;
-  std::vector<float> probabilities_;
 };
 
 }  // namespace bp::trainer

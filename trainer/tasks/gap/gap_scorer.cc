@@ -21,13 +21,13 @@ GapProbabilities probabilities_at(const std::vector<float>& kept, std::size_t ro
 }  // namespace
 
 void GapScorer::add(const Batch& block, const at::Tensor& outputs) {
-  const std::size_t before = probabilities_.size() / 3;
-  predictor_.keep(block, outputs, probabilities_);
+  const std::size_t before = kept().size() / 3;
+  predictor_.keep(block, outputs, kept());
   for (std::size_t row = 0; row < static_cast<std::size_t>(block.rows); ++row) {
     const auto label = static_cast<int>(block.arrays[kGapLabel].integers[row]);
     if (label < 0) continue;
     tally_.add({label, static_cast<Gender>(block.arrays[kGapGender].integers[row]),
-                probabilities_at(probabilities_, before + row)});
+                probabilities_at(kept(), before + row)});
   }
 }
 
@@ -71,7 +71,7 @@ std::vector<ResultFile> GapScorer::files() const {
   std::string kaggle = kaggle_header();
   for (std::int64_t i = 0; i < store_.size(split_); ++i) {
     kaggle += kaggle_line(gap_id_of(store_.load(split_, i)),
-                          probabilities_at(probabilities_, static_cast<std::size_t>(i)));
+                          probabilities_at(kept(), static_cast<std::size_t>(i)));
   }
   return {{"kaggle.csv", kaggle}};
 }

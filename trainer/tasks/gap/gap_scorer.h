@@ -19,8 +19,6 @@ class GapScorer : public Scorer {
   // outputs: logits, [rows, 3].
   void add(const Batch& block, const at::Tensor& outputs) override;
   [[nodiscard]] std::span<std::int64_t> counts() override { return tally_.values(); }
-  [[nodiscard]] std::vector<float>& kept() override { return probabilities_; }
-  [[nodiscard]] const std::vector<float>& kept() const override { return probabilities_; }
   [[nodiscard]] const Predictor& predictor() const override { return predictor_; }
 
   [[nodiscard]] EvaluationSummary summary() const override;
@@ -35,7 +33,6 @@ class GapScorer : public Scorer {
   Split split_;
   GapPredictor predictor_;
   GapTally tally_;
-  std::vector<float> probabilities_;
 };
 
 }  // namespace bp::trainer

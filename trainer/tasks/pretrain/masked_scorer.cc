@@ -61,7 +61,7 @@ void MaskedPredictor::set_fields(const Sample& /*sample*/,
 }
 
 void MaskedScorer::add(const Batch& block, const at::Tensor& outputs) {
-  predictor_.keep(block, outputs, kept_);
+  predictor_.keep(block, outputs, kept());
   for_each_token(block, outputs, [&](std::size_t /*row*/, float loss, bool right) {
     tally_.add(double{loss}, right);
   });

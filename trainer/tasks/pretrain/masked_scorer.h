@@ -30,8 +30,6 @@ class MaskedScorer : public Scorer {
 
   void add(const Batch& block, const at::Tensor& outputs) override;
   [[nodiscard]] std::span<std::int64_t> counts() override { return tally_.values(); }
-  [[nodiscard]] std::vector<float>& kept() override { return kept_; }
-  [[nodiscard]] const std::vector<float>& kept() const override { return kept_; }
   [[nodiscard]] const Predictor& predictor() const override { return predictor_; }
 
   // loss, perplexity, accuracy.
@@ -45,7 +43,6 @@ class MaskedScorer : public Scorer {
   std::int64_t samples_;
   MaskedPredictor predictor_;
   MaskedTally tally_;
-  std::vector<float> kept_;
 };
 
 }  // namespace bp::trainer

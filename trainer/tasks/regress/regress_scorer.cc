@@ -41,11 +41,11 @@ void RegressPredictor::set_fields(const Sample& sample,
 }
 
 void RegressScorer::add(const Batch& block, const at::Tensor& outputs) {
-  const std::size_t before = predictions_.size();
-  predictor_.keep(block, outputs, predictions_);
+  const std::size_t before = kept().size();
+  predictor_.keep(block, outputs, kept());
   for (std::size_t row = 0; row < static_cast<std::size_t>(block.rows); ++row) {
     if (block.arrays[kHasTargetArray].integers[row] == 0) continue;
-    tally_.add(block.arrays[kTargetArray].reals[row], double{predictions_[before + row]});
+    tally_.add(block.arrays[kTargetArray].reals[row], double{kept()[before + row]});
   }
 }
 
@@ -55,7 +55,7 @@ std::vector<RegressScorer::Scored> RegressScorer::scored() const {
     const Sample sample = store_.load(split_, i);
     const std::optional<double> target = target_of(sample);
     if (!target) continue;
-    all.push_back({sample.text_id, *target, double{predictions_[static_cast<std::size_t>(i)]}});
+    all.push_back({sample.text_id, *target, double{kept()[static_cast<std::size_t>(i)]}});
   }
   return all;
 }

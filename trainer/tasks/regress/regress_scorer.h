@@ -28,8 +28,6 @@ class RegressScorer : public Scorer {
 
   void add(const Batch& block, const at::Tensor& outputs) override;
   [[nodiscard]] std::span<std::int64_t> counts() override { return tally_.values(); }
-  [[nodiscard]] std::vector<float>& kept() override { return predictions_; }
-  [[nodiscard]] const std::vector<float>& kept() const override { return predictions_; }
   [[nodiscard]] const Predictor& predictor() const override { return predictor_; }
 
   // loss (the mean squared error), mae, pearson, spearman.
@@ -53,7 +51,6 @@ class RegressScorer : public Scorer {
   Split split_;
   RegressPredictor predictor_;
   RegressTally tally_;
-  std::vector<float> predictions_;
 };
 
 }  // namespace bp::trainer

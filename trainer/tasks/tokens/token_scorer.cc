@@ -40,7 +40,7 @@ TokenScorer::TokenScorer(const SampleStore& store, Split split, TokenPredictor p
       losses_(ExactSum::kSize + 1) {}
 
 void TokenScorer::add(const Batch& block, const at::Tensor& outputs) {
-  predictor_.keep(block, outputs, predicted_);
+  predictor_.keep(block, outputs, kept());
   const std::size_t tags = predictor_.tags().size();
   const auto* logits = outputs.const_data_ptr<float>();
   const auto length = static_cast<std::size_t>(block.length);
@@ -59,7 +59,7 @@ void TokenScorer::add(const Batch& block, const at::Tensor& outputs) {
 
 EntityTally TokenScorer::tally() const {
   EntityTally tally(tags_);
-  std::span<const float> rest = predicted_;
+  std::span<const float> rest = kept();
   Words words;
   for (std::int64_t i = 0; i < store_.size(split_); ++i) {
     const Sample sample = store_.load(split_, i);

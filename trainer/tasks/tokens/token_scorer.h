@@ -20,9 +20,6 @@ class TokenScorer : public Scorer {
   // outputs: logits, [tokens, tags].
   void add(const Batch& block, const at::Tensor& outputs) override;
   [[nodiscard]] std::span<std::int64_t> counts() override { return losses_; }
-  // The predicted tag of each word.
-  [[nodiscard]] std::vector<float>& kept() override { return predicted_; }
-  [[nodiscard]] const std::vector<float>& kept() const override { return predicted_; }
   [[nodiscard]] const Predictor& predictor() const override { return predictor_; }
 
   [[nodiscard]] EvaluationSummary summary() const override;
@@ -41,7 +38,6 @@ class TokenScorer : public Scorer {
   TokenPredictor predictor_;
   EntityTags tags_;
   std::vector<std::int64_t> losses_;  // the digits of an ExactSum, and the number of terms
-  std::vector<float> predicted_;
 };
 
 }  // namespace bp::trainer
