@@ -25,12 +25,20 @@ std::string_view TextColumns::text(Fields fields, std::string& buffer) const {
   return buffer;
 }
 
-void TextColumns::encode(Fields fields, TokenWindows& windows) const {
-  if (pairs()) {
-    windows.encode_pair(fields[0], fields[1]);
-  } else {
+void TextColumns::make(Fields fields,
+                       std::span<const ArrayView> arrays,
+                       TokenWindows& windows,
+                       SampleSink& sink) const {
+  if (!pairs()) {
     windows.encode(fields[0]);
+    while (windows.next()) sink.add(windows.sample(), arrays);
+    return;
   }
+  windows.encode_pair(fields[0], fields[1]);
+  (void)windows.next();  // a pair is one sample
+  std::vector<ArrayView> with_types(arrays.begin(), arrays.end());
+  with_types.emplace_back(windows.token_types());
+  sink.add(windows.sample(), with_types);
 }
 
 }  // namespace bp::trainer

@@ -1,6 +1,7 @@
 // The columns of the texts that a sample is made of: one text, or a pair.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,11 @@ class TextColumns {
 
   // Returns the text of a row, see TaskData::text(): a pair's have a line feed between them.
   [[nodiscard]] std::string_view text(Fields fields, std::string& buffer) const;
-  // Encodes the row's text or texts.
-  void encode(Fields fields, TokenWindows& windows) const;
+  // Makes the samples of a row, each with `arrays`, and the token types of a pair behind them.
+  void make(Fields fields,
+            std::span<const ArrayView> arrays,
+            TokenWindows& windows,
+            SampleSink& sink) const;
 
  private:
   std::string first_ = "text";  // by name, or by number from 1; keys in JSON lines

@@ -1,6 +1,5 @@
 #include "trainer/tasks/classify/class_input.h"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -34,13 +33,8 @@ class ClassMaker : public SampleMaker {
   }
 
   void make(Fields fields, SampleSink& sink) override {
-    std::array<ArrayView, 2> arrays = {number_of_label(fields.back())};
-    const std::size_t count = options_.texts.pairs() ? 2 : 1;
-    options_.texts.encode(fields, windows_);
-    while (windows_.next()) {
-      if (options_.texts.pairs()) arrays[1] = windows_.token_types();
-      sink.add(windows_.sample(), std::span(arrays).first(count));
-    }
+    const ArrayView label = number_of_label(fields.back());
+    options_.texts.make(fields, std::span(&label, 1), windows_, sink);
   }
 
  private:

@@ -1,9 +1,7 @@
 #include "trainer/tasks/regress/regress_input.h"
 
-#include <array>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -25,13 +23,8 @@ class RegressMaker : public SampleMaker {
 
   void make(Fields fields, SampleSink& sink) override {
     const std::optional<double> target = written_number(fields.back());
-    std::array<ArrayView, 3> arrays = {target.value_or(0.0), std::int64_t{target ? 1 : 0}};
-    const std::size_t count = options_.texts.pairs() ? 3 : 2;
-    options_.texts.encode(fields, windows_);
-    while (windows_.next()) {
-      if (options_.texts.pairs()) arrays[2] = windows_.token_types();
-      sink.add(windows_.sample(), std::span(arrays).first(count));
-    }
+    const ArrayView arrays[] = {target.value_or(0.0), std::int64_t{target ? 1 : 0}};
+    options_.texts.make(fields, arrays, windows_, sink);
   }
 
  private:
