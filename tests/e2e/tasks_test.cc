@@ -75,6 +75,46 @@ void write_runs(std::ofstream& out) {
   }
 }
 
+// A name is one word or two; "new" is part of a place or of a person, which its neighbour tells.
+void write_names(std::ofstream& out) {
+  constexpr const char* kParts[] = {"anna B-PER\nnew I-PER\n",
+                                    "otto B-PER\nsmith I-PER\n",
+                                    "new B-LOC\nyork I-LOC\n",
+                                    "delhi B-LOC\n",
+                                    "went O\nto O\n",
+                                    "the O\nold O\n",
+                                    "river O\n"};
+  for (int row = 0; row < 600; ++row) {
+    for (int part = 0; part < 3 + row % 4; ++part) {
+      out << kParts[(row * 3 + part * (row % 5 + 1) + row / 7) % 7];
+    }
+    out << '\n';
+  }
+}
+
+// The verb decides who is meant.
+void write_pronouns(std::ofstream& out) {
+  constexpr const char* kNames[] = {"Anna", "Mary", "Eve", "Ruth", "Joan"};
+  struct Verb {
+    const char* text;
+    const char* a;
+    const char* b;
+  };
+  constexpr Verb kVerbs[] = {
+      {"thanked", "FALSE", "TRUE"}, {"helped", "TRUE", "FALSE"}, {"saw", "FALSE", "FALSE"}};
+  out << "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n";
+  for (int row = 0; row < 600; ++row) {
+    const std::string a = kNames[row % 5];
+    const std::string b = kNames[(row + 1 + row / 5 % 4) % 5];
+    const Verb& verb = kVerbs[(row / 3 + row % 7) % 3];
+    const std::string first = concat("Once ", a, ' ', verb.text, ' ');
+    const std::string text = concat(first, b, ", and she smiled.");
+    out << "made-" << row + 1 << '\t' << text << "\tshe\t" << text.find(" she ") + 1 << '\t' << a
+        << "\t5\t" << verb.a << '\t' << b << '\t' << first.size() << '\t' << verb.b
+        << "\thttp://example.org/" << row << '\n';
+  }
+}
+
 class Tasks : public ::testing::TestWithParam<TaskCase> {
  protected:
   void SetUp() override {
@@ -199,6 +239,13 @@ INSTANTIATE_TEST_SUITE_P(
                                "pairs.csv", write_pairs, "accuracy", 0.9,
                                "--class-weights balanced --label-smoothing 0.05 --focal-gamma 1"},
                       TaskCase{"regress", "regress", "", "sums.csv", write_sums, "pearson", 0.9},
+                      TaskCase{"tokens", "tokens", "", "names.conll", write_names, "f1", 0.9},
+                      TaskCase{"gap_concat", "gap", "", "pronouns.tsv", write_pronouns, "accuracy",
+                               0.9, "--gap-head concat"},
+                      TaskCase{"gap_mul", "gap", "", "pronouns.tsv", write_pronouns, "accuracy",
+                               0.9, "--gap-head mul"},
+                      TaskCase{"gap_segment", "gap", "", "pronouns.tsv", write_pronouns, "accuracy",
+                               0.9, "--gap-head segment"},
                       kPretrain),
     [](const auto& parameter) { return parameter.param.name; });
 
