@@ -2,6 +2,7 @@
 #
 #   comm      libbp_comm.so (and .a), libbp_gloo.so, include/bp, bp::comm for CMake, bp.pc
 #   torch     libbp_torch.so, include/bp/torch, bp::torch for CMake; needs comm and a LibTorch
+#   trainer   libbp_trainer.so, include/bp/trainer, bp::trainer for CMake; needs torch
 #   programs  bprun, comm_bench, bert_train, their man pages, and bash completion for bprun
 #
 # The installed tree may be moved: its files find each other by relative paths. LibTorch is not part of it
@@ -32,7 +33,7 @@ target_link_libraries(bp_comm_shared PRIVATE bp_comm) # for the libraries that b
 bp_shared_library(bp_comm_shared comm)
 install(TARGETS bp_comm ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT comm)
 install(DIRECTORY include/bp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT comm
-        PATTERN include/bp/torch EXCLUDE)
+        PATTERN include/bp/torch EXCLUDE PATTERN include/bp/trainer EXCLUDE)
 
 string(REGEX REPLACE "[^/]+" ".." BP_PREFIX_FROM_PC ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 configure_file(cmake/bp.pc.in ${CMAKE_BINARY_DIR}/bp.pc @ONLY)
@@ -55,6 +56,14 @@ if(BP_TORCH)
   set_target_properties(bert_train PROPERTIES INSTALL_RPATH ${LibTorch_ROOT_DIR}/lib)
   install(DIRECTORY include/bp/torch DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bp COMPONENT torch)
   install(FILES cmake/FindLibTorch.cmake DESTINATION ${BP_CMAKE_DIR} COMPONENT torch)
+
+  # All of bert_train. It has its own copies of bp::comm and bp::torch, and exports nothing of them.
+  add_library(bp_trainer_shared SHARED trainer/commands/run.cc)
+  target_link_libraries(bp_trainer_shared PRIVATE bp_flags bp_train PUBLIC LibTorch::torch)
+  bp_shared_library(bp_trainer_shared trainer)
+  target_link_options(bp_trainer_shared PRIVATE -Wl,--exclude-libs,ALL)
+  set_target_properties(bp_trainer_shared PROPERTIES INSTALL_RPATH "\$ORIGIN;${LibTorch_ROOT_DIR}/lib")
+  install(DIRECTORY include/bp/trainer DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bp COMPONENT trainer)
 endif()
 
 # The programs need the plugin, but not libbp_comm.so.

@@ -12,6 +12,9 @@
 #include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/shown_names.h"
+#include "trainer/model/config.h"
+#include "trainer/optim/optimizer_names.h"
+#include "trainer/optim/schedule.h"
 #include "trainer/options/option_set.h"
 #include "trainer/options/other_names.h"
 #include "trainer/tasks/inputs.h"
@@ -79,9 +82,12 @@ std::string task_in(const std::vector<std::string>& arguments, Action action) {
   return task_names().front();
 }
 
-void choose_task(const std::vector<std::string>& arguments, Options& options) {
+void choose_task(const std::vector<std::string>& arguments,
+                 const Extensions& extensions,
+                 Options& options) {
+  options.extensions = extensions;
   options.task_name = task_in(arguments, options.action);
-  options.task = make_input(options.task_name);
+  options.task = make_input(options.task_name, extensions);
   options.prepare.task = options.task;
   options.prepare.max_length = options.task->usual_length();
 }
@@ -90,8 +96,9 @@ void choose_task(const std::vector<std::string>& arguments, Options& options) {
 void add_reading_options(OptionSet& set, Options& options, Raw& raw) {
   PrepareOptions& prepare = options.prepare;
   set.group("Data");
-  set.text({"task", "What the model learns: " + shown_names(task_names()), "", "NAME"},
-           options.task_name);
+  set.text(
+      {"task", "What the model learns: " + shown_names(task_names(options.extensions)), "", "NAME"},
+      options.task_name);
   options.task->add_options(set);
   set.choice<TextFormat>({"format", "Format of the text files"}, prepare.format,
                          {{"auto", TextFormat::automatic},
@@ -141,11 +148,23 @@ void add_rebuild_option(OptionSet& set, PrepareOptions& prepare) {
   set.flag({"rebuild", "Prepare again, even if the store does not match"}, prepare.rebuild);
 }
 
+// The presets: "tiny, mini, small, medium, base or large".
+std::string model_names(const Extensions& extensions) {
+  std::vector<std::string> names = preset_names();
+  for (const CustomModel& own : extensions.models) names.push_back(own.name);
+  std::string text = names.front();
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    text += (i + 1 < names.size() ? ", " : " or ") + names[i];
+  }
+  return text;
+}
+
 void add_model_options(OptionSet& set, Options& options) {
   set.group("Model");
   set.path({"model",
-            "tiny, mini, small, medium, base or large (from scratch), or a Hugging Face "
-            "folder (from its weights, or from scratch if it has only config.json)",
+            concat(model_names(options.extensions),
+                   " (from scratch), or a Hugging Face folder "
+                   "(from its weights, or from scratch if it has only config.json)"),
             "", "NAME|DIR"},
            options.model);
   set.number({"dropout", "Share of values dropped in training", "the model's, 0.1 for presets"},
@@ -157,6 +176,13 @@ void add_model_options(OptionSet& set, Options& options) {
       {{"fp32", DataType::f32}, {"fp16", DataType::f16}, {"bf16", DataType::bf16}});
 }
 
+// Options that hold the name itself.
+std::vector<std::pair<std::string, std::string>> choices(const std::vector<std::string>& names) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string& name : names) pairs.emplace_back(name, name);
+  return pairs;
+}
+
 void add_training_options(OptionSet& set, Options& options) {
   set.group("Training");
   set.number({"epochs", "Passes over the train split", "10 from scratch, 3 from weights"},
@@ -165,11 +191,14 @@ void add_training_options(OptionSet& set, Options& options) {
              1, kUnbounded);
   set.number({"batch", "Samples per micro-batch and rank"}, options.batch, 1, 1e6);
   set.number({"accumulate", "Micro-batches per step and rank"}, options.accumulate, 1, 1e6);
+  set.choice<std::string>({"optimizer", "How gradients change the parameters"}, options.optimizer,
+                          choices(optimizer_names(options.extensions)));
   set.number(
       {"lr", "Highest learning rate", "0.128/hidden from scratch, else 5e-5 (1e-4 below 512)"},
       options.lr, 1e-12, 10);
-  set.number({"warmup", "Share of steps in which the rate rises before it falls to 0"},
-             options.warmup, 0, 1);
+  set.choice<std::string>({"schedule", "How the rate falls to 0, or stays, after the warm-up"},
+                          options.schedule, choices(schedule_names(options.extensions)));
+  set.number({"warmup", "Share of steps in which the rate rises at first"}, options.warmup, 0, 1);
   set.number({"weight-decay", "Weight decay of AdamW, not for biases and layer norms"},
              options.weight_decay, 0, 10);
   set.number({"epsilon", "Epsilon of AdamW"}, options.epsilon, 0, 1);
@@ -240,10 +269,10 @@ CommandLine parse(OptionSet& set,
   return {std::move(o), ""};
 }
 
-CommandLine parse_train(const std::vector<std::string>& arguments) {
+CommandLine parse_train(const std::vector<std::string>& arguments, const Extensions& extensions) {
   Options o;
   Raw raw;
-  choose_task(arguments, o);
+  choose_task(arguments, extensions, o);
   OptionSet set("bert_train", kTrainAbout, kTrainFooter);
   set.path(
       {"DATA", "A file (.csv, .tsv, .jsonl, or of the task), or a store (.sqlite) made from one"},
@@ -258,11 +287,11 @@ CommandLine parse_train(const std::vector<std::string>& arguments) {
   return parse(set, arguments, raw, o);
 }
 
-CommandLine parse_prepare(const std::vector<std::string>& arguments) {
+CommandLine parse_prepare(const std::vector<std::string>& arguments, const Extensions& extensions) {
   Options o;
   o.action = Action::prepare;
   Raw raw;
-  choose_task(arguments, o);
+  choose_task(arguments, extensions, o);
   OptionSet set("bert_train prep",
                 "Prepares the store of DATA: samples as token ids, ready to train on.", "");
   set.path({"DATA", "A file: .csv, .tsv, .jsonl, or of the task"}, o.data);
@@ -274,11 +303,11 @@ CommandLine parse_prepare(const std::vector<std::string>& arguments) {
   return parse(set, arguments, raw, o);
 }
 
-CommandLine parse_check(const std::vector<std::string>& arguments) {
+CommandLine parse_check(const std::vector<std::string>& arguments, const Extensions& extensions) {
   Options o;
   o.action = Action::check;
   Raw raw;
-  choose_task(arguments, o);
+  choose_task(arguments, extensions, o);
   OptionSet set("bert_train check",
                 "Says what DATA holds (rows, answers, lengths, repeated texts) and what would\n"
                 "keep bert_train from training on it, which makes the exit code 65. Writes\n"
@@ -292,11 +321,12 @@ CommandLine parse_check(const std::vector<std::string>& arguments) {
   return parse(set, arguments, raw, o);
 }
 
-CommandLine parse_evaluate(const std::vector<std::string>& arguments) {
+CommandLine parse_evaluate(const std::vector<std::string>& arguments,
+                           const Extensions& extensions) {
   Options o;
   o.action = Action::evaluate;
   Raw raw;
-  choose_task(arguments, o);
+  choose_task(arguments, extensions, o);
   OptionSet set("bert_train eval",
                 "Scores a trained model: a run on its own test split, or any model on all of a\n"
                 "file. Any number of ranks gives the same numbers and predictions. It reads a\n"
@@ -312,11 +342,11 @@ CommandLine parse_evaluate(const std::vector<std::string>& arguments) {
   return parse(set, arguments, raw, o);
 }
 
-CommandLine parse_predict(const std::vector<std::string>& arguments) {
+CommandLine parse_predict(const std::vector<std::string>& arguments, const Extensions& extensions) {
   Options o;
   o.action = Action::predict;
   Raw raw;
-  choose_task(arguments, o);
+  choose_task(arguments, extensions, o);
   OptionSet set("bert_train predict",
                 "Writes a trained model's prediction for each sample of DATA, which needs no\n"
                 "answers. It reads a file as the run read its own. The numbers are those of\n"
@@ -351,31 +381,32 @@ CommandLine parse_stop(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-CommandLine parse_command_line(const std::vector<std::string>& arguments) {
+CommandLine parse_command_line(const std::vector<std::string>& arguments,
+                               const Extensions& extensions) {
   const std::string first = arguments.empty() ? "" : arguments.front();
   const auto rest = [&] { return std::vector(arguments.begin() + 1, arguments.end()); };
-  if (first == "prep") return parse_prepare(rest());
-  if (first == "check") return parse_check(rest());
+  if (first == "prep") return parse_prepare(rest(), extensions);
+  if (first == "check") return parse_check(rest(), extensions);
   if (first == "stop") return parse_stop(rest());
   if (first != "eval" && first != "predict") {
     if (const std::string hint = hint_for_command(first); !hint.empty()) {
       throw InputError(2, concat("'", first, "' is neither a file nor a command"), hint);
     }
-    return parse_train(arguments);
+    return parse_train(arguments, extensions);
   }
 
   const bool predicts = first == "predict";
   const auto parse_own = predicts ? parse_predict : parse_evaluate;
   // The first parse finds the run. The second one has the run's options before those of the command
   // line, which win.
-  CommandLine line = parse_own(rest());
+  CommandLine line = parse_own(rest(), extensions);
   if (!line.instead.empty()) return line;
   const EvaluationPlan plan = plan_evaluation(line.options);
   const bool store_is_typed = !line.options.prepare.store.empty();
   std::vector<std::string> all = plan.arguments;
   const auto own = rest();
   all.insert(all.end(), own.begin(), own.end());
-  line = parse_own(all);
+  line = parse_own(all, extensions);
   Options& options = line.options;
   options.data = plan.data;
   options.scored = plan.source.model;

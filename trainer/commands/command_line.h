@@ -13,9 +13,10 @@ struct CommandLine {
   std::string instead;  // if not empty: print this, the help or the version, and exit
 };
 
-// Parses `arguments`, which do not contain the program's name. Throws InputError (2) with the
-// nearest valid option or value.
-[[nodiscard]] CommandLine parse_command_line(const std::vector<std::string>& arguments);
+// Parses `arguments`, which do not contain the program's name. `extensions`: of the program. Throws
+// InputError (2) with the nearest valid option or value.
+[[nodiscard]] CommandLine parse_command_line(const std::vector<std::string>& arguments,
+                                             const Extensions& extensions = {});
 
 // Replaces the value of a setting, or adds it, for a value that is chosen after parsing.
 void set(std::vector<Setting>& settings, const Setting& setting);

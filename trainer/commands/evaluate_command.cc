@@ -15,7 +15,7 @@ int run_evaluate(Communicator& world, const Options& options) {
     if (world.rank() == 0) print_line(text);
   };
   if (world.rank() == 0) require_writable(options.out);
-  const ModelSource source = find_model(options.scored, *options.task);
+  const ModelSource source = find_model(options.scored, *options.task, options.extensions);
   const auto model = load_model(source);
   Options on_data = options;
   on_data.prepare.lower_case = source.tokenizer.lower_case;

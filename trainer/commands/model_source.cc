@@ -101,13 +101,25 @@ int ModelSource::max_length() const {
   return std::min(config.positions, tokenizer.max_length.value_or(config.positions));
 }
 
-ModelSource find_model(const std::string& model, const TaskInput& input) {
+ModelSource find_model(const std::string& model,
+                       const TaskInput& input,
+                       const Extensions& extensions) {
   ModelSource source;
   source.name = model;
   source.task = make_task(input);
   source.task_name = input.name();
   if (const auto config = preset(model)) {
     source.config = *config;
+    return source;
+  }
+  for (const CustomModel& own : extensions.models) {
+    if (own.name != model) continue;
+    source.config.layers = own.layers;
+    source.config.hidden = own.hidden;
+    source.config.heads = own.heads;
+    source.config.intermediate = own.intermediate;
+    check(source.config);
+    source.config.initializer_range = initial_deviation(own.hidden);
     return source;
   }
   if (!folder_exists(model)) {

@@ -1,4 +1,5 @@
-// Where a model comes from: the name of a preset, or a Hugging Face folder.
+// Where a model comes from: the name of a preset or of a program's own model, or a Hugging Face
+// folder.
 #pragma once
 
 #include <memory>
@@ -30,7 +31,9 @@ struct ModelSource {
 // `input`: of the task that the model is trained for. Throws InputError: 2 with the nearest preset
 // for a name that is neither; 65 or 66 for a folder that cannot be read, whose files contradict
 // each other, or whose model bp does not support.
-[[nodiscard]] ModelSource find_model(const std::string& model, const TaskInput& input);
+[[nodiscard]] ModelSource find_model(const std::string& model,
+                                     const TaskInput& input,
+                                     const Extensions& extensions = {});
 
 // Before training: sets the case, and the vocabulary unless the user named one, as the model needs
 // them. Throws InputError (2) if the model has weights and no vocabulary is known, or if the user

@@ -125,7 +125,7 @@ int run_predict(Communicator& world, const Options& options) {
                      "number of ranks, and writes the same numbers");
   }
   require_writable(options.out);
-  const ModelSource source = find_model(options.scored, *options.task);
+  const ModelSource source = find_model(options.scored, *options.task, options.extensions);
   const auto model = load_model(source);
   std::vector<std::string> names = options.task->score_by(model->config());
   PrepareOptions reading = options.prepare;

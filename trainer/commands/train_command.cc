@@ -68,7 +68,7 @@ class Run {
   Run(Communicator& world, Options options)
       : world_(world),
         options_(std::move(options)),
-        source_(find_model(options_.model, *options_.task)) {
+        source_(find_model(options_.model, *options_.task, options_.extensions)) {
     if (options_.run.empty()) options_.run = default_run(options_.data);
     prepare_for(source_, options_);
     if (writes()) {
@@ -132,9 +132,13 @@ class Run {
   }
 
   void start() {
-    const CurrentRun current{options_.settings,  options_.seed,
-                             store_->identity(), store_->size(Split::train),
-                             model_->config(),   summation_of(world_, *model_)};
+    const CurrentRun current{options_.settings,
+                             options_.seed,
+                             options_.optimizer,
+                             store_->identity(),
+                             store_->size(Split::train),
+                             model_->config(),
+                             summation_of(world_, *model_)};
     start_ = agree_on_start(world_, options_, folder_ ? &*folder_ : nullptr, current,
                             [this](const std::string& text) { say(text); });
     warn_of_slow_products(options_.precision);

@@ -45,11 +45,15 @@ std::optional<BertConfig> preset(std::string_view name) {
     config.hidden = kShapes[i].hidden;
     config.heads = config.hidden / 64;
     config.intermediate = 4 * config.hidden;
-    // BERT's 0.02 is for the base model: a narrower product needs larger weights to keep its gain.
-    config.initializer_range *= std::sqrt(std::max(1.0, 768.0 / config.hidden));
+    config.initializer_range = initial_deviation(config.hidden);
     return config;
   }
   return std::nullopt;
+}
+
+// BERT's 0.02 is for the base model: a narrower product needs larger weights to keep its gain.
+double initial_deviation(int hidden) {
+  return BertConfig().initializer_range * std::sqrt(std::max(1.0, 768.0 / hidden));
 }
 
 void check(const BertConfig& c) {

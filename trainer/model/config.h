@@ -34,6 +34,9 @@ struct BertConfig {
 [[nodiscard]] std::optional<BertConfig> preset(std::string_view name);
 [[nodiscard]] const std::vector<std::string>& preset_names();
 
+// Returns the standard deviation of the initial weights of a model that is trained from scratch.
+[[nodiscard]] double initial_deviation(int hidden);
+
 // Throws invalid_argument naming the value that is wrong: a size below 1, a number of heads that
 // does not divide hidden, rows wider than the kernels support, a share outside 0..1, or more than
 // 2^33 parameters.

@@ -2,16 +2,24 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include "trainer/data/sampler.h"
 #include "trainer/options/options.h"
 
 namespace bp::trainer {
 
+// Of bert_train, and of the program that extends it. The first is the default of --schedule.
+[[nodiscard]] std::vector<std::string> schedule_names(const Extensions& extensions);
+
 struct Schedule {
   double peak = 0;
   std::int64_t steps = 0;         // of the whole run
-  std::int64_t warmup_steps = 0;  // rising to `peak`; then falling to 0
+  std::int64_t warmup_steps = 0;  // rising to `peak`
+  // Returns the share of `peak` after them (CustomSchedule::share).
+  std::function<double(double left)> share = [](double left) { return left; };
 };
 
 // Returns the schedule of a whole run whose highest rate is `peak`. Its steps are options.steps, or
@@ -26,10 +34,11 @@ struct Schedule {
                                        std::int64_t step,
                                        const EpochPosition& position);
 
-// Returns the rate of `step` (0 .. steps-1). It rises as peak * (step + 1) / (warmup + 1), is
-// `peak` at the step after the warm-up, and falls in equal parts to peak / (steps - warmup) at the
-// last one. `step` may be a fraction: a run that resumes with another number of ranks is between
-// two steps.
+// Returns the rate of `step` (0 .. steps-1). It rises as peak * (step + 1) / (warmup + 1). After
+// the warm-up the linear schedule is `peak` at the first step and falls in equal parts to
+// peak / (steps - warmup) at the last one, the cosine one falls by half a wave of the cosine, and
+// the constant one stays at `peak`. `step` may be a fraction: a run that resumes with another
+// number of ranks is between two steps.
 [[nodiscard]] double learning_rate(const Schedule& schedule, double step);
 
 // Returns a highest rate that trains well: from scratch 0.128 / hidden (1e-3 for tiny, 1.7e-4 for

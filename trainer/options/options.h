@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bp/trainer/run.h"
 #include "bp/types.h"
 #include "trainer/data/prepare.h"
 #include "trainer/model/precision.h"
@@ -20,7 +21,8 @@ enum class Action : std::uint8_t { train, prepare, check, evaluate, predict, sto
 
 struct Options {
   Action action = Action::train;
-  std::string task_name;            // a task of bert_train
+  Extensions extensions;            // of the program, if it is not bert_train itself
+  std::string task_name;            // a task of bert_train, or of the extensions
   std::shared_ptr<TaskInput> task;  // of that name, with its options
   std::string data;                 // the text file, or a store made from one
   bool data_is_store = false;       // `data` is a store, whatever its suffix
@@ -33,8 +35,10 @@ struct Options {
   std::int64_t steps = 0;      // 0: those of the epochs
   int batch = 32;              // rows in one micro-batch of one rank
   int accumulate = 1;          // micro-batches in one step
-  double lr = 0;               // 0: see default_learning_rate()
-  double warmup = 0.1;         // share of the steps
+  std::string optimizer = "adamw";
+  double lr = 0;                    // 0: see default_learning_rate()
+  std::string schedule = "linear";  // after the warm-up
+  double warmup = 0.1;              // share of the steps
   double weight_decay = 0.01;
   double epsilon = 1e-8;  // AdamW's
   double clip = 1.0;      // the gradient's largest norm; 0: no clipping

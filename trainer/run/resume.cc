@@ -12,6 +12,7 @@
 #include "trainer/checkpoint/manifest.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
+#include "trainer/optim/optimizer_names.h"
 
 namespace bp::trainer {
 namespace {
@@ -130,6 +131,8 @@ std::vector<std::string> differences(const ResumePoint& point, const CurrentRun&
   const CheckpointState& state = point.state;
   std::vector<std::string> refused;
   compare(refused, "seed", value_of(state.options, "seed"), concat(current.seed));
+  const std::string optimizer = value_of(state.options, "optimizer");  // old ones had no choice
+  compare(refused, "optimizer", optimizer.empty() ? kAdamW : optimizer, current.optimizer);
   for (std::string& line : shape_differences(point.folder, current.config)) {
     refused.push_back(std::move(line));
   }

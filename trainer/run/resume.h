@@ -33,6 +33,7 @@ struct ResumePoint {
 struct CurrentRun {
   std::vector<Setting> options;
   std::uint64_t seed = 0;
+  std::string optimizer;
   std::string store;  // its identity
   std::int64_t rows = 0;
   BertConfig config;

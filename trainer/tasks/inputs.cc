@@ -21,18 +21,23 @@ constexpr Entry kInputs[] = {
 
 }  // namespace
 
-std::vector<std::string> task_names() {
+std::vector<std::string> task_names(const Extensions& extensions) {
   std::vector<std::string> names;
   for (const Entry& entry : kInputs) names.emplace_back(entry.name);
+  for (const auto& task : extensions.tasks) names.push_back(task->name());
   return names;
 }
 
-std::shared_ptr<TaskInput> make_input(const std::string& task) {
+std::shared_ptr<TaskInput> make_input(const std::string& task, const Extensions& extensions) {
   for (const Entry& entry : kInputs) {
     if (task == entry.name) return entry.make();
   }
-  const std::string nearest = nearest_name(task, task_names());
-  throw InputError(2, concat("--task: '", task, "' is none of ", shown_names(task_names())),
+  for (const auto& own : extensions.tasks) {
+    if (task == own->name()) return make_custom_input(own);
+  }
+  const std::vector<std::string> names = task_names(extensions);
+  const std::string nearest = nearest_name(task, names);
+  throw InputError(2, concat("--task: '", task, "' is none of ", shown_names(names)),
                    nearest.empty() ? "" : concat("did you mean '", nearest, "'?"));
 }
 

@@ -2,8 +2,6 @@
 
 #include <string>
 
-#include "base/check.h"
-
 namespace bp::trainer {
 
 std::shared_ptr<const Task> make_task(const TaskInput& input) {
@@ -12,7 +10,7 @@ std::shared_ptr<const Task> make_task(const TaskInput& input) {
   if (name == #task) return make_##task##_task(input);
 #include "task_list.inc"
 #undef BP_TASK
-  BP_CHECK(false, "an input that belongs to no task");
+  return make_custom_task(input);
 }
 
 }  // namespace bp::trainer

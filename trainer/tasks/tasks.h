@@ -15,5 +15,7 @@ namespace bp::trainer {
   [[nodiscard]] std::shared_ptr<const Task> make_##name##_task(const TaskInput& input);
 #include "task_list.inc"
 #undef BP_TASK
+// The task of an input that make_custom_input() has returned.
+[[nodiscard]] std::shared_ptr<const Task> make_custom_task(const TaskInput& input);
 
 }  // namespace bp::trainer

@@ -110,6 +110,7 @@ class Differences : public ResumeTest {
     ResumeTest::SetUp();
     current_.options = {{"seed", "1", ""}, {"batch", "32", ""}, {"lr", "0.001", ""}};
     current_.seed = 1;
+    current_.optimizer = "adamw";
     current_.store = "identity";
     current_.rows = 100;
     current_.summation = {{"ranks of each host", "3,1"}};
@@ -149,6 +150,9 @@ TEST_F(Differences, ThatWouldMixTwoRunsAreRefused) {
   current_.seed = 2;
   EXPECT_EQ(refused(), expected + "seed is 1 in the checkpoint, 2 here" + hint);
   current_.seed = 1;
+  current_.optimizer = "lion";
+  EXPECT_EQ(refused(), expected + "optimizer is adamw in the checkpoint, lion here" + hint);
+  current_.optimizer = "adamw";
   current_.store = "another";
   EXPECT_EQ(refused(), expected + "the data is not what the checkpoint was trained on" + hint);
   current_.store = "identity";

@@ -1,0 +1,124 @@
+// examples/own_task: a program that extends bert_train.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "tests/e2e/model_difference.h"
+#include "tests/e2e/shell.h"
+
+namespace bp::trainer {
+namespace {
+
+using test::Ended;
+using test::read;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+const std::string kProgram = BP_BIN_DIR "/own_task ";
+
+class OwnTask : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = ::testing::TempDir() + concat("bp_e2e_own_task_", ::getpid());
+    std::filesystem::create_directories(folder_);
+    constexpr const char* kWords[] = {"report", "meeting", "budget", "about", "files", "the"};
+    std::ofstream mails(path("mails.csv"));
+    mails << "text,urgent,polite\n";
+    for (int row = 0; row < 600; ++row) {
+      const bool urgent = row % 3 == 0;
+      const bool polite = row % 5 < 2;
+      mails << kWords[row % 6] << (urgent ? " now " : " ") << kWords[row / 6 % 6]
+            << (polite ? " please " : " ") << kWords[row / 36 % 6] << ' ' << row % 7
+            << (urgent ? ",yes," : ",no,") << (polite ? "yes\n" : "no\n");
+    }
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] Ended in_folder(const std::string& command) const {
+    return test::shell(concat("cd ", folder_, " && ", command));
+  }
+  std::string output_of(const std::string& command) const {
+    const Ended ended = in_folder(command);
+    EXPECT_EQ(ended.code, 0) << ended.output;
+    return ended.output;
+  }
+
+ private:
+  std::string folder_;
+};
+
+TEST_F(OwnTask, LearnsAndPredictsWhatItEvaluates) {
+  const std::string trained =
+      output_of(kProgram +
+                "mails.csv --task mail --model slim --optimizer lion --schedule root --lr 1e-3 "
+                "--epochs 5 --run r");
+  EXPECT_THAT(trained, HasSubstr("training slim (1 layers, hidden 64, "));
+  EXPECT_THAT(trained, HasSubstr(", task mail) on "));
+  const auto summary = nlohmann::json::parse(read(path("r/summary.json")));
+  EXPECT_EQ(summary["task"], "mail");
+  EXPECT_GE(summary["test"]["both"], 0.95);
+  EXPECT_THAT(read(path("r/predictions.csv")),
+              StartsWith("sample_id,text_id,urgent,polite,p_urgent,p_polite\n"));
+
+  (void)output_of(kProgram + "eval r mails.csv --out e.csv");
+  EXPECT_EQ(output_of(kProgram + "predict r mails.csv"), read(path("e.csv")));
+  (void)output_of(BP_BIN_DIR "/bprun -n 3 " + kProgram + "eval r mails.csv --out ranks.csv");
+  EXPECT_EQ(read(path("ranks.csv")), read(path("e.csv")));
+  EXPECT_THAT(output_of("echo please | " + kProgram + "predict r -"), HasSubstr("\n1,1,,,0."));
+}
+
+TEST_F(OwnTask, EachLayoutTrainsTheSameModel) {
+  const std::string common =
+      "mails.csv --task mail --model slim --dropout 0 --lr 1e-4 --epsilon 1e-6 --warmup 0 "
+      "--schedule cosine --steps 12 --run ";
+  (void)output_of(concat(kProgram, common, "one --batch 32"));
+  (void)output_of(
+      concat(BP_BIN_DIR "/bprun -H localhost:3,127.0.0.1:1 ", kProgram, common, "four --batch 8"));
+  EXPECT_LE(test::largest_difference(path("one/model/model.safetensors"),
+                                     path("four/model/model.safetensors")),
+            2e-5);
+}
+
+TEST_F(OwnTask, ContinuesToTheSameBits) {
+  const std::string common = kProgram +
+                             "mails.csv --task mail --model slim --optimizer lion --schedule root "
+                             "--steps 12 --save-every 6 --keep 3 --run ";
+  (void)output_of(common + "whole");
+  (void)output_of(common + "half --resume whole/checkpoints/step-6");
+  EXPECT_TRUE(read(path("half/model/model.safetensors")) ==
+              read(path("whole/model/model.safetensors")));
+  const Ended other =
+      in_folder(kProgram +
+                "mails.csv --task mail --model slim --steps 12 --run other --resume "
+                "whole/checkpoints/step-6");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.output, HasSubstr("optimizer is lion in the checkpoint, adamw here"));
+}
+
+TEST_F(OwnTask, NamesWhatIsWrong) {
+  const Ended misspelt = in_folder(kProgram + "mails.csv --task mial");
+  EXPECT_EQ(misspelt.code, 2);
+  EXPECT_THAT(misspelt.output, HasSubstr("did you mean 'mail'?"));
+  (void)output_of("sed -i 4s/no/maybe/ mails.csv");
+  const Ended wrong = in_folder(kProgram + "mails.csv --task mail --run w");
+  EXPECT_EQ(wrong.code, 65);
+  EXPECT_THAT(wrong.output,
+              HasSubstr("mails.csv, row 3 (line 4): urgent 'maybe' is neither yes nor no\nhint: "));
+  const Ended checked = in_folder(kProgram + "check mails.csv --task mail");
+  EXPECT_EQ(checked.code, 65);
+  EXPECT_THAT(checked.output, HasSubstr("with a wrong answer   1, the first: mails.csv, row 3"));
+  std::ofstream(path("some.csv")) << "text,urgent,polite\na,yes,\n";
+  EXPECT_THAT(in_folder(kProgram + "prep some.csv --task mail").output,
+              HasSubstr("some.csv, row 1 (line 2): has only some of urgent, polite"));
+}
+
+}  // namespace
+}  // namespace bp::trainer

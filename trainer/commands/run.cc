@@ -1,0 +1,180 @@
+#include "bp/trainer/run.h"
+
+#include <ATen/Parallel.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/text.h"
+#include "bp/communicator.h"
+#include "bp/environment.h"
+#include "bp/error.h"
+#include "bp/store.h"
+#include "trainer/commands/command_line.h"
+#include "trainer/commands/commands.h"
+#include "trainer/commands/extension_check.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/stop_signals.h"
+#include "trainer/train/memory_advice.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr int kExitUnavailable = 69;
+constexpr int kExitInternal = 70;
+
+// Makes the C library keep large blocks on the heap. By default it maps the memory of each large
+// tensor, page by page, and unmaps it again, in every step: that doubled the time of a step.
+void keep_large_blocks() {
+  constexpr int kNever = 1 << 30;
+  ::mallopt(M_MMAP_THRESHOLD, kNever);
+  ::mallopt(M_TRIM_THRESHOLD, kNever);
+}
+
+// Takes OMP_NUM_THREADS threads (bprun sets it), or an equal share of the cores.
+void set_threads(int local_ranks) {
+  if (std::getenv("OMP_NUM_THREADS") != nullptr) {
+    at::set_num_threads(at::get_num_threads());
+    return;
+  }
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  at::set_num_threads(std::max(1, cores / local_ranks));
+}
+
+// Returns true on one of the ranks that have the same text to print.
+bool is_first_to_print(Communicator* world, const std::string& text) {
+  if (world == nullptr || world->store() == nullptr) return true;
+  try {
+    const std::string me = concat(world->rank());
+    return world->store()->compare_set("bert_train/said/" + text.substr(0, 1000), "", me) == me;
+  } catch (const std::exception&) {
+    return true;  // printed twice is better than never
+  }
+}
+
+void print_error(Communicator* world, const std::string& text, const std::string& hint) {
+  if (!is_first_to_print(world, text)) return;
+  std::fprintf(stderr, "bert_train: %s\n", text.c_str());
+  if (!hint.empty()) std::fprintf(stderr, "hint: %s\n", hint.c_str());
+}
+
+int run(Communicator& world, const Options& options) {
+  switch (options.action) {
+    case Action::train:
+      return run_train(world, options);
+    case Action::prepare:
+      return run_prepare(world, options);
+    case Action::check:
+      return run_check(world, options);
+    case Action::evaluate:
+      return run_evaluate(world, options);
+    case Action::predict:
+      return run_predict(world, options);
+    case Action::stop:
+      return run_stop(world, options);
+  }
+  return kExitInternal;
+}
+
+// Runs `body`. An exception becomes a line on stderr, an exit code, and the end of the other ranks.
+template <class Body>
+int guarded(std::optional<Communicator>& world, const Body& body) {
+  int code = kExitInternal;
+  std::string text;
+  try {
+    return body();
+  } catch (const InputError& error) {
+    code = error.exit_code();
+    text = error.what();
+    print_error(world ? &*world : nullptr, text, error.hint());
+  } catch (const Interrupted& stopped) {
+    code = stop_exit_code();
+    text = stopped.what();
+    print_error(world ? &*world : nullptr, text, stopped.hint());
+  } catch (const Error& error) {
+    text = error.what();
+    // The rank that failed first has printed the reason.
+    const bool aborted = error.code() == ErrorCode::aborted;
+    if (aborted && stop_signal() != 0) code = stop_exit_code();
+    if (error.code() == ErrorCode::unavailable) code = kExitUnavailable;
+    if (!aborted) print_error(world ? &*world : nullptr, text, "");
+  } catch (const std::exception& error) {
+    text = error.what();
+    text = text.substr(0, text.find('\n'));
+    const bool memory = means_out_of_memory(error);
+    print_error(
+        world ? &*world : nullptr, memory ? "out of memory: " + text : text,
+        memory ? "try fewer ranks on this host, a smaller --batch or a smaller --model" : "");
+  }
+  if (world) world->abort(text);
+  return code;
+}
+
+// Before the rendezvous all ranks have the same error to print, and rank 0 prints it.
+bool prints_before_rendezvous() {
+  try {
+    return Environment::current().topology.rank == 0;
+  } catch (const Error&) {
+    return true;  // Communicator::create() will report the error
+  }
+}
+
+int run(const std::vector<std::string>& arguments, const Extensions& extensions) {
+  keep_large_blocks();
+  // A file that grows beyond `ulimit -f` then becomes an error with a text, as a full disk does.
+  std::signal(SIGXFSZ, SIG_IGN);
+  const bool prints = prints_before_rendezvous();
+  CommandLine line;
+  try {
+    check(extensions);
+    line = parse_command_line(arguments, extensions);
+  } catch (const InputError& error) {
+    if (prints) print_error(nullptr, error.what(), error.hint());
+    return error.exit_code();
+  } catch (const Error& error) {
+    if (prints) print_error(nullptr, error.what(), "");
+    return kExitInternal;
+  }
+  if (!line.instead.empty()) {
+    if (prints) std::fputs(line.instead.c_str(), stdout);
+    return 0;
+  }
+  std::optional<StopSignals> signals;  // after the rendezvous; guarded() asks for the signal
+  std::optional<Communicator> world;
+  return guarded(world, [&] {
+    world.emplace(Communicator::create({.trace = line.options.trace}));
+    set_threads(world->topology().local_size());
+    signals.emplace(world->rank() == 0);
+    const int code = run(*world, line.options);
+    world->finish();
+    return code;
+  });
+}
+
+// Ends the process without the destructors of static objects and libraries. Those of LibTorch take
+// 0.1 to 0.3 s of processor time. On a busy machine the exit code of a rank that failed came so
+// late that bprun, which waits 1.5 s for it, reported another one.
+[[noreturn]] void exit_now(int code) {
+  std::fflush(nullptr);
+  ::_exit(code);
+}
+
+}  // namespace
+}  // namespace bp::trainer
+
+namespace bp {
+
+void run_bert_train(int argc, char** argv, const Extensions& extensions) {
+  trainer::exit_now(trainer::run(std::vector<std::string>(argv + 1, argv + argc), extensions));
+}
+
+}  // namespace bp
