@@ -34,6 +34,7 @@ struct TaskCase {
   std::string score;                          // in summary.json
   double at_least = 0;                        // after training
   std::string training = {};                  // more options
+  std::string dropout = "0";                  // where all layouts train the same model
 };
 void PrintTo(const TaskCase& one, std::ostream* out) { *out << one.name; }
 
@@ -169,7 +170,8 @@ TEST_P(Tasks, LearnsAndPredictsWhatItEvaluates) {
 
 TEST_P(Tasks, EachLayoutTrainsTheSameModel) {
   const std::string common =
-      "--dropout 0 --lr 1e-4 --epsilon 1e-6 --warmup 0 --steps 12 --eval-every 1000 ";
+      concat("--dropout ", GetParam().dropout,
+             " --lr 1e-4 --epsilon 1e-6 --warmup 0 --steps 12 --eval-every 1000 ");
   train("one", common + "--batch 32");
   const auto summary = nlohmann::json::parse(read(path("one/summary.json")));
   struct Layout {
@@ -238,6 +240,10 @@ INSTANTIATE_TEST_SUITE_P(
                       TaskCase{"weighted", "classify", "--text premise --text2 hypothesis",
                                "pairs.csv", write_pairs, "accuracy", 0.9,
                                "--class-weights balanced --label-smoothing 0.05 --focal-gamma 1"},
+                      TaskCase{"r_drop", "classify", "--text premise --text2 hypothesis",
+                               "pairs.csv", write_pairs, "accuracy", 0.9, "--r-drop 1", "0.1"},
+                      TaskCase{"vat", "classify", "--text premise --text2 hypothesis", "pairs.csv",
+                               write_pairs, "accuracy", 0.9, "--vat 0.1 --vat-eps 0.3", "0.1"},
                       TaskCase{"regress", "regress", "", "sums.csv", write_sums, "pearson", 0.9},
                       TaskCase{"tokens", "tokens", "", "names.conll", write_names, "f1", 0.9},
                       TaskCase{"gap_concat", "gap", "", "pronouns.tsv", write_pronouns, "accuracy",

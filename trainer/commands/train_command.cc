@@ -161,6 +161,7 @@ class Run {
     job.rows = store_->size(Split::train);
     job.lr = options_.lr;
     job.main_score = task().main_score();
+    job.regularization = task().regularization();
     job.start = start_.state;
     job.evaluate = [this]() -> DevScores {
       if (store_->size(Split::dev) == 0) return {};

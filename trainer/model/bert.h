@@ -46,6 +46,12 @@ class Bert {
   [[nodiscard]] Loss loss(const at::Tensor& outputs, const Batch& batch) const {
     return head_->loss(outputs, batch);
   }
+  // Returns Head::divergence() of two passes' outputs for the same batch.
+  [[nodiscard]] Loss divergence(const at::Tensor& outputs,
+                                const at::Tensor& others,
+                                const Batch& batch) const {
+    return head_->divergence(outputs, others, batch);
+  }
 
   // The outputs below the head, fp32 and as in evaluation: the last layer's state of each token,
   // [tokens, hidden], sample after sample without padding; and the pooler's output for each

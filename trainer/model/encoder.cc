@@ -1,5 +1,6 @@
 #include "trainer/model/encoder.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/index_select.h>
@@ -117,6 +118,9 @@ Tensor Encoder::encode(const Pass& pass, const Batch& batch, States states) cons
   const bool bf16 = pass.step != nullptr && precision_ == Precision::bf16;
   Tensor x = embed(pass.layout, ids, token_types(pass, batch), words_, positions_, types_,
                    bf16 ? at::kBFloat16 : at::kFloat);
+  if (pass.step != nullptr && pass.step->perturbation.defined()) {
+    x = (x + pass.step->perturbation).to(x.scalar_type());
+  }
   x = pass.seen("embeddings", add_norm(pass.layout, x, {}, {}, embedding_norm_, {}));
   x = drop(pass.layout, x, pass.dropout(config_.hidden_dropout, kEmbeddingSite));
   for (std::size_t i = 0; i < layers_.size(); ++i) {

@@ -125,7 +125,11 @@ struct Product : Function<Product> {
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const variable_list saved = ctx->get_saved_variables();
     const Tensor& dy = gradients[0];
-    return {at::mm(dy, saved[1]), at::mm(dy.t(), saved[0]).to(at::kFloat), Tensor()};
+    // The search for a perturbation needs no gradient of the weights.
+    constexpr std::size_t kMaster = 1;
+    return {at::mm(dy, saved[1]),
+            ctx->needs_input_grad(kMaster) ? at::mm(dy.t(), saved[0]).to(at::kFloat) : Tensor(),
+            Tensor()};
   }
 };
 

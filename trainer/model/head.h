@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "bp/error.h"
 #include "trainer/data/batch.h"
 #include "trainer/model/config.h"
 #include "trainer/model/encoder.h"
@@ -38,6 +39,14 @@ class Head {
                                            const at::Tensor& states,
                                            const Batch& batch) const = 0;
   [[nodiscard]] virtual Loss loss(const at::Tensor& outputs, const Batch& batch) const = 0;
+  // Returns how much the predictions of `others` differ from those of `outputs`: the
+  // Kullback-Leibler divergence of each sample, with the mean and weight of loss(). A task whose
+  // options have regularization (trainer/tasks/regularization.h) must define it.
+  [[nodiscard]] virtual Loss divergence(const at::Tensor& /*outputs*/,
+                                        const at::Tensor& /*others*/,
+                                        const Batch& /*batch*/) const {
+    throw Error(ErrorCode::invalid_argument, "this head does not compare predictions");
+  }
 };
 
 // Makes a head and adds its parameters, under Hugging Face's names.

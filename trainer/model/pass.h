@@ -10,13 +10,18 @@
 
 namespace bp::trainer {
 
-// Determines, with the samples of the batch, which numbers dropout draws in a training step.
+// Determines, with the samples of the batch, which numbers a forward pass draws in a training step.
 struct TrainingStep {
   std::uint64_t seed = 0;
   std::uint64_t number = 0;
   // Called with each activation and its name ("encoder.layer.0.attention.self") when it is
   // computed.
   std::function<void(const std::string& name, const at::Tensor& x)> observe = {};
+  // Passes of one step with different values draw different numbers.
+  std::uint32_t draw = 0;
+  // Is added to the word embeddings of the batch's tokens, sample after sample: fp32
+  // [layout.tokens, hidden]. Undefined: nothing is.
+  at::Tensor perturbation = {};
 };
 
 // The dropout sites of one forward pass: the embeddings', the head's, and successive ones of the
@@ -24,6 +29,14 @@ struct TrainingStep {
 inline constexpr std::uint32_t kEmbeddingSite = 0;
 inline constexpr std::uint32_t kHeadSite = 1;
 inline constexpr std::uint32_t kFirstLayerSite = 2;
+// The last site of a pass draws the noise of a perturbation. Each draw has as many sites.
+inline constexpr std::uint32_t kSitesOfDraw = 1 << 16;
+inline constexpr std::uint32_t kNoiseSite = kSitesOfDraw - 1;
+
+// Returns what determines the numbers of a site in a step.
+[[nodiscard]] inline Dropout draw_of(const TrainingStep& step, double share, std::uint32_t site) {
+  return {share, step.seed, step.number, step.draw * kSitesOfDraw + site};
+}
 
 // What the parts of a model share in one forward pass.
 struct Pass {
@@ -32,8 +45,7 @@ struct Pass {
   const TrainingStep* step = nullptr;  // null: evaluation, without dropout, in fp32
 
   [[nodiscard]] Dropout dropout(double share, std::uint32_t site) const {
-    if (step == nullptr) return {};
-    return {share, step->seed, step->number, site};
+    return step == nullptr ? Dropout{} : draw_of(*step, share, site);
   }
   // Returns the weight to multiply with. Evaluation uses the parameter itself.
   [[nodiscard]] Weight weight(const Linear& linear) const {

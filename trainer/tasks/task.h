@@ -15,6 +15,7 @@
 #include "trainer/report/evaluation_summary.h"
 #include "trainer/report/report.h"
 #include "trainer/tasks/predictor.h"
+#include "trainer/tasks/regularization.h"
 
 namespace bp::trainer {
 
@@ -66,6 +67,8 @@ class Task {
   virtual ~Task() = default;
 
   [[nodiscard]] virtual HeadMaker head() const = 0;
+  // What training adds to the head's loss. See trainer/train/step_loss.h.
+  [[nodiscard]] virtual Regularization regularization() const { return {}; }
   [[nodiscard]] virtual MainScore main_score() const = 0;
   // The most important numbers of an evaluation, for the report.
   [[nodiscard]] virtual std::vector<Tile> tiles(const EvaluationSummary& summary) const = 0;

@@ -14,6 +14,7 @@
 #include "trainer/data/input_error.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/report/json.h"
+#include "trainer/train/step_loss.h"
 
 namespace bp::trainer {
 namespace {
@@ -54,8 +55,7 @@ Json examine(const Batch& batch, const FailedStep& failed) {
   TrainingStep step = failed.step;
   step.observe = [&](const std::string& name, const at::Tensor& x) { activations.look(name, x); };
   const at::NoGradGuard no_grad;
-  const at::Tensor outputs = failed.model.forward(batch, &step);
-  const auto loss = failed.model.loss(outputs, batch).mean.item<double>();
+  const auto loss = step_loss(failed.model, batch, step, failed.regularization).mean.item<double>();
   return {{"loss", std::isfinite(loss) ? Json(loss) : Json(text_of(loss))},
           {"sample_ids", batch.sample_ids},
           {"text_ids", batch.text_ids},

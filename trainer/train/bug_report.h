@@ -7,6 +7,7 @@
 
 #include "bp/communicator.h"
 #include "trainer/model/bert.h"
+#include "trainer/tasks/regularization.h"
 #include "trainer/train/batches.h"
 
 namespace bp::trainer {
@@ -21,6 +22,7 @@ struct FailedStep {
   const Bert& model;  // its gradients are still those of the step
   const StepBatches& batches;
   const TrainingStep& step;  // with which the batches were computed
+  const Regularization& regularization;
 };
 
 // Collective. Every rank computes its batches once more and examines each activation; rank 0 writes

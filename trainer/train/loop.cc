@@ -22,6 +22,7 @@
 #include "trainer/train/batches.h"
 #include "trainer/train/bug_report.h"
 #include "trainer/train/memory_advice.h"
+#include "trainer/train/step_loss.h"
 #include "trainer/train/stop.h"
 #include "trainer/train/trace.h"
 
@@ -187,7 +188,7 @@ void Loop::compute_gradient(const StepBatches& batches, const TrainingStep& step
 
 Loss Loop::loss_of(const Batch& batch, const TrainingStep& step) const {
   const TraceScope scope(world_.trace(), kTraceRow, "forward");
-  return model_.loss(model_.forward(batch, &step), batch);
+  return step_loss(model_, batch, step, job_.regularization);
 }
 
 // Clips the reduced gradient and returns its norm before that. Ends the run if the loss or the norm
@@ -197,8 +198,8 @@ Loss Loop::loss_of(const Batch& batch, const TrainingStep& step) const {
 double Loop::clip_gradient(const StepBatches& batches, const TrainingStep& step, double lr) {
   const DistributedOptimizer::Window window = optimizer_.window();
   const auto refuse = [&](const char* what, double value, const std::string& since) {
-    report_not_finite(world_,
-                      {options_.run, what, value, since, window.loss, lr, model_, batches, step});
+    report_not_finite(world_, {options_.run, what, value, since, window.loss, lr, model_, batches,
+                               step, job_.regularization});
   };
   if (!std::isfinite(window.loss)) refuse("loss", window.loss, "");
   const double norm = optimizer_.clip_grad_norm(

@@ -10,6 +10,7 @@
 #include "trainer/checkpoint/checkpoints.h"
 #include "trainer/model/bert.h"
 #include "trainer/options/options.h"
+#include "trainer/tasks/regularization.h"
 #include "trainer/train/train_log.h"
 
 namespace bp::trainer {
@@ -21,10 +22,11 @@ struct DevScores {
 };
 
 struct TrainJob {
-  std::string store;      // its path
-  std::int64_t rows = 0;  // of its train split
-  double lr = 0;          // the schedule's highest rate
-  MainScore main_score;   // ranks the results of the dev split
+  std::string store;                   // its path
+  std::int64_t rows = 0;               // of its train split
+  double lr = 0;                       // the schedule's highest rate
+  MainScore main_score;                // ranks the results of the dev split
+  Regularization regularization = {};  // of the loss
   // Scores the dev split, on all ranks. train() calls it after each step at which an evaluation is
   // due, the last step included. If it returns `stopped`, training ends, and the resumed run
   // repeats the evaluation.

@@ -65,6 +65,7 @@ class ClassInput : public TaskInput {
                options_.loss.focal_gamma, 0, 100);
     set.choice<bool>({"class-weights", "Weights of labels in the loss; balanced: rare ones more"},
                      options_.loss.balanced, {{"none", false}, {"balanced", true}});
+    options_.regularization.add_options(set);
   }
   std::vector<std::string> score_by(const BertConfig& config) override {
     options_.known_labels = class_config_of(config).labels;

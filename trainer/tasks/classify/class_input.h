@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "trainer/tasks/classify/label_form.h"
+#include "trainer/tasks/regularization.h"
 #include "trainer/tasks/task_input.h"
 #include "trainer/tasks/text_columns.h"
 
@@ -27,6 +28,7 @@ struct ClassOptions {
   // rows to train on.
   std::vector<std::string> known_labels = {};
   ClassLossOptions loss = {};
+  Regularization regularization = {};
 };
 
 // The options of an input that make_classify_input() has returned.

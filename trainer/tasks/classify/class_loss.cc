@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/exp.h>
+#include <ATen/ops/log_softmax.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/tensor.h>
@@ -10,6 +11,17 @@
 #include <cstdint>
 
 namespace bp::trainer {
+namespace {
+
+// Returns how much each sample counts.
+at::Tensor weights_of_samples(const at::Tensor& logits,
+                              const at::Tensor& labels,
+                              const std::vector<double>& weights) {
+  if (weights.empty()) return at::ones_like(labels, logits.scalar_type());
+  return at::tensor(weights).to(logits.scalar_type()).index_select(0, labels);
+}
+
+}  // namespace
 
 Loss class_loss(const at::Tensor& logits,
                 const at::Tensor& labels,
@@ -17,22 +29,27 @@ Loss class_loss(const at::Tensor& logits,
                 const std::vector<double>& weights) {
   constexpr std::int64_t kIgnoreNone = -100;
   const auto none = at::Reduction::None;
-  at::Tensor own_weights;  // of each sample
   c10::optional<at::Tensor> of_labels;
-  if (weights.empty()) {
-    own_weights = at::ones_like(labels, logits.scalar_type());
-  } else {
-    of_labels = at::tensor(weights).to(logits.scalar_type());
-    own_weights = of_labels->index_select(0, labels);
-  }
+  if (!weights.empty()) of_labels = at::tensor(weights).to(logits.scalar_type());
   at::Tensor losses =
       at::cross_entropy_loss(logits, labels, of_labels, none, kIgnoreNone, options.label_smoothing);
   if (options.focal_gamma > 0) {
     const at::Tensor plain = at::cross_entropy_loss(logits, labels, {}, none);
     losses = losses * at::pow(1 - at::exp(-plain), options.focal_gamma);
   }
-  const at::Tensor weight = own_weights.sum();
+  const at::Tensor weight = weights_of_samples(logits, labels, weights).sum();
   return {losses.sum() / weight, weight.item<double>()};
+}
+
+Loss class_divergence(const at::Tensor& logits,
+                      const at::Tensor& others,
+                      const at::Tensor& labels,
+                      const std::vector<double>& weights) {
+  const at::Tensor own_weights = weights_of_samples(logits, labels, weights);
+  const at::Tensor log_p = at::log_softmax(logits, 1);
+  const at::Tensor divergences = (log_p.exp() * (log_p - at::log_softmax(others, 1))).sum(1);
+  const at::Tensor weight = own_weights.sum();
+  return {(own_weights * divergences).sum() / weight, weight.item<double>()};
 }
 
 }  // namespace bp::trainer

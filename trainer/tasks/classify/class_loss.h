@@ -23,4 +23,12 @@ namespace bp::trainer {
                               const ClassLossOptions& options,
                               const std::vector<double>& weights);
 
+// Returns the Kullback-Leibler divergence KL(softmax(logits) || softmax(others)) in the same form:
+// its mean over the samples, in which each counts as much as its label's weight, and the sum of
+// these weights.
+[[nodiscard]] Loss class_divergence(const at::Tensor& logits,
+                                    const at::Tensor& others,
+                                    const at::Tensor& labels,
+                                    const std::vector<double>& weights);
+
 }  // namespace bp::trainer

@@ -41,13 +41,21 @@ class ClassifierHead : public Head {
   }
 
   [[nodiscard]] Loss loss(const Tensor& outputs, const Batch& batch) const override {
-    const Tensor labels =
-        at::from_blob(const_cast<std::int64_t*>(batch.arrays[kLabelArray].integers.data()),
-                      {batch.rows}, at::kLong);
-    return class_loss(outputs, labels.clone(), loss_, weights_);
+    return class_loss(outputs, labels_of(batch), loss_, weights_);
+  }
+
+  [[nodiscard]] Loss divergence(const Tensor& outputs,
+                                const Tensor& others,
+                                const Batch& batch) const override {
+    return class_divergence(outputs, others, labels_of(batch), weights_);
   }
 
  private:
+  static Tensor labels_of(const Batch& batch) {
+    const auto& labels = batch.arrays[kLabelArray].integers;
+    return at::from_blob(const_cast<std::int64_t*>(labels.data()), {batch.rows}, at::kLong).clone();
+  }
+
   ClassLossOptions loss_;
   std::vector<double> weights_;
   double dropout_;

@@ -31,9 +31,11 @@ std::vector<double> balanced_weights(const SampleStore& store) {
 
 class ClassifyTask : public Task {
  public:
-  explicit ClassifyTask(const ClassLossOptions& loss) : loss_(loss) {}
+  explicit ClassifyTask(const ClassOptions& options)
+      : loss_(options.loss), regularization_(options.regularization) {}
 
   [[nodiscard]] HeadMaker head() const override { return classifier_head(loss_); }
+  [[nodiscard]] Regularization regularization() const override { return regularization_; }
   [[nodiscard]] MainScore main_score() const override { return {"accuracy", true}; }
   [[nodiscard]] std::vector<std::string> result_files() const override {
     return {"classes.csv", "confusion.csv"};
@@ -96,12 +98,13 @@ class ClassifyTask : public Task {
   }
 
   ClassLossOptions loss_;
+  Regularization regularization_;
 };
 
 }  // namespace
 
 std::shared_ptr<const Task> make_classify_task(const TaskInput& input) {
-  return std::make_shared<ClassifyTask>(class_options(input).loss);
+  return std::make_shared<ClassifyTask>(class_options(input));
 }
 
 std::vector<int> map_labels(const std::vector<std::string>& names, const BertConfig& config) {

@@ -1,0 +1,28 @@
+#include "trainer/train/step_loss.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+
+#include "trainer/train/r_drop.h"
+#include "trainer/train/vat.h"
+
+namespace bp::trainer {
+
+Loss step_loss(const Bert& model,
+               const Batch& batch,
+               const TrainingStep& step,
+               const Regularization& regularization) {
+  const at::Tensor outputs = model.forward(batch, &step);
+  Loss loss = model.loss(outputs, batch);
+  if (regularization.r_drop > 0) {
+    loss.mean = r_drop_loss(model, batch, step, {outputs, loss.mean, regularization.r_drop});
+  }
+  if (regularization.vat > 0) {
+    const VatOptions vat{regularization.vat_xi, regularization.vat_eps};
+    const VatLoss vat_loss(model, batch, step, outputs);
+    loss.mean = loss.mean + regularization.vat * vat_loss(vat);
+  }
+  return loss;
+}
+
+}  // namespace bp::trainer

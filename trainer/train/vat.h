@@ -1,0 +1,51 @@
+// Virtual adversarial training: the predictions must not change when the embeddings change a little
+// in the direction that changes them most.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "trainer/data/batch.h"
+#include "trainer/model/bert.h"
+#include "trainer/model/layout.h"
+
+namespace bp::trainer {
+
+struct VatOptions {
+  double xi = 0;   // norm of the noise with which the search for the direction begins
+  double eps = 0;  // norm of the perturbation
+};
+
+// The loss KL(p || p(r)) of a batch. p is what a pass predicted, as a constant, and p(r) the
+// prediction with the perturbation r of the word embeddings. r is one step of the power method
+// (Miyato et al., 2018, "Virtual adversarial training", arXiv:1704.03976, algorithm 1):
+//
+//   d = xi * norm(noise),  g = gradient of KL(p || p(d)) by d,  r = eps * norm(g),
+//
+// where norm() scales each sample's numbers to the Euclidean length 1. All passes have the dropout
+// masks of the first one, so that r alone changes the prediction.
+class VatLoss {
+ public:
+  // `outputs`: of the pass over the batch without a perturbation. All but `outputs` must outlive
+  // the object.
+  VatLoss(const Bert& model,
+          const Batch& batch,
+          const TrainingStep& step,
+          const at::Tensor& outputs);
+
+  // Returns the mean loss, for noise that the step draws.
+  [[nodiscard]] at::Tensor operator()(const VatOptions& options) const;
+
+  // Returns r for this noise. Both are fp32 [tokens, hidden], as TrainingStep::perturbation.
+  [[nodiscard]] at::Tensor perturbation(const at::Tensor& noise, const VatOptions& options) const;
+  // Returns KL(p || p(r)), with the mean and weight that the head's loss has.
+  [[nodiscard]] Loss of(const at::Tensor& perturbation) const;
+
+ private:
+  const Bert& model_;
+  const Batch& batch_;
+  const TrainingStep& step_;
+  at::Tensor target_;
+  Layout layout_;
+};
+
+}  // namespace bp::trainer
