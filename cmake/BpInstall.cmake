@@ -58,7 +58,7 @@ if(BP_TORCH)
   install(FILES cmake/FindLibTorch.cmake DESTINATION ${BP_CMAKE_DIR} COMPONENT torch)
 
   # All of bert_train. It has its own copies of bp::comm and bp::torch, and exports nothing of them.
-  add_library(bp_trainer_shared SHARED trainer/commands/run.cc)
+  add_library(bp_trainer_shared SHARED $<TARGET_OBJECTS:bp_program>)
   target_link_libraries(bp_trainer_shared PRIVATE bp_flags bp_train PUBLIC LibTorch::torch)
   bp_shared_library(bp_trainer_shared trainer)
   target_link_options(bp_trainer_shared PRIVATE -Wl,--exclude-libs,ALL)
