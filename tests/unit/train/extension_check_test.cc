@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string refusal(const Extensions& extensions) {
+std::string error_of(const Extensions& extensions) {
   try {
     check(extensions);
   } catch (const Error& error) {
@@ -20,13 +20,13 @@ std::string refusal(const Extensions& extensions) {
 }
 
 TEST(ExtensionCheck, RefusesNamesThatAreInvalidOrTaken) {
-  EXPECT_EQ(refusal({}), "");
-  EXPECT_EQ(refusal({.models = {{.name = "slim"}}}), "");
-  EXPECT_THAT(refusal({.models = {{.name = "tiny"}}}), HasSubstr("two models are called 'tiny'"));
-  EXPECT_THAT(refusal({.models = {{.name = ""}}}), HasSubstr("the model '' needs a name of small"));
-  EXPECT_THAT(refusal({.schedules = {{"Root", {}}}}),
+  EXPECT_EQ(error_of({}), "");
+  EXPECT_EQ(error_of({.models = {{.name = "slim"}}}), "");
+  EXPECT_THAT(error_of({.models = {{.name = "tiny"}}}), HasSubstr("two models are called 'tiny'"));
+  EXPECT_THAT(error_of({.models = {{.name = ""}}}), HasSubstr("the model '' needs a name of small"));
+  EXPECT_THAT(error_of({.schedules = {{"Root", {}}}}),
               HasSubstr("the schedule 'Root' needs a name of small"));
-  EXPECT_THAT(refusal({.schedules = {{"one", {}}, {"one", {}}}}),
+  EXPECT_THAT(error_of({.schedules = {{"one", {}}, {"one", {}}}}),
               HasSubstr("two schedules are called 'one'"));
 }
 
