@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "trainer/commands/evaluation_source.h"
+#include "trainer/commands/shards_options.h"
 #include "trainer/data/encoding.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
@@ -35,6 +36,7 @@ const std::string kTrainFooter =
     "  bert_train eval RUN DATA  score a trained model again\n"
     "  bert_train predict RUN DATA\n"
     "                            write a trained model's predictions\n"
+    "  bert_train shards TEXT... make shards to pre-train on from plain text\n"
     "  bert_train stop RUN       ask the run in RUN to save and end\n";
 
 // 0.8,0.1,0.1
@@ -388,6 +390,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments,
   if (first == "prep") return parse_prepare(rest(), extensions);
   if (first == "check") return parse_check(rest(), extensions);
   if (first == "stop") return parse_stop(rest());
+  if (first == "shards") return parse_shards(rest());
   if (first != "eval" && first != "predict") {
     if (const std::string hint = hint_for_command(first); !hint.empty()) {
       throw InputError(2, concat("'", first, "' is neither a file nor a command"), hint);

@@ -13,6 +13,7 @@ int run_prepare(Communicator& world, const Options& options);
 int run_check(Communicator& world, const Options& options);
 int run_evaluate(Communicator& world, const Options& options);
 int run_predict(Communicator& world, const Options& options);
+int run_shards(Communicator& world, const Options& options);
 int run_stop(Communicator& world, const Options& options);
 
 }  // namespace bp::trainer

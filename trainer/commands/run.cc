@@ -79,6 +79,8 @@ int run(Communicator& world, const Options& options) {
       return run_evaluate(world, options);
     case Action::predict:
       return run_predict(world, options);
+    case Action::shards:
+      return run_shards(world, options);
     case Action::stop:
       return run_stop(world, options);
   }

@@ -115,6 +115,23 @@ void OptionSet::optional_path(const OptionText& text, std::string& target) {
   after_.push_back({text.name, [&target] { target = expand_home(target); }});
 }
 
+void OptionSet::paths(const OptionText& text, std::vector<std::string>& target) {
+  CLI::Option* option = app_->add_option(text.name, target, text.help);
+  option->group(group_)->type_name("")->required()->take_all();
+  entries_.push_back({text, option,
+                      [&target] {
+                        std::string all;
+                        for (const std::string& path : target) {
+                          all += concat(all.empty() ? "" : " ", path);
+                        }
+                        return all;
+                      },
+                      [&target](const std::string& value) { target.push_back(value); }});
+  after_.push_back({text.name, [&target] {
+                      for (std::string& path : target) path = expand_home(path);
+                    }});
+}
+
 void OptionSet::flag(const OptionText& text, bool& target) {
   CLI::Option* option = app_->add_flag(spelled(text.name), target, text.help)->group(group_);
   entries_.push_back({text, option, [&target] { return target ? "true" : "false"; }});
@@ -265,6 +282,13 @@ std::vector<std::string> OptionSet::arguments(const std::vector<Setting>& settin
     if (!entry.is_flag) arguments.push_back(same->value);
   }
   return arguments;
+}
+
+void OptionSet::require(const std::string& name) const {
+  const auto entry =
+      std::ranges::find_if(entries_, [&](const Entry& e) { return e.text.name == name; });
+  if (entry != entries_.end() && !entry->value().empty()) return;
+  throw InputError(2, concat(spelled(name), " is missing"), help_hint());
 }
 
 bool OptionSet::has(const std::string& name) const {

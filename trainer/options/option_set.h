@@ -45,6 +45,8 @@ class OptionSet {
   // The same for a file or folder. A leading ~ is replaced by the user's home (see expand_home).
   void path(const OptionText& text, std::string& target);
   void optional_path(const OptionText& text, std::string& target);
+  // One or more files as positional arguments; at least one is required.
+  void paths(const OptionText& text, std::vector<std::string>& target);
   void flag(const OptionText& text, bool& target);
   template <class Number>
   void number(const OptionText& text, Number& target, double least, double most);
@@ -81,6 +83,8 @@ class OptionSet {
   // Returns all options except --help. Only after parse().
   [[nodiscard]] std::vector<Setting> settings() const;
   [[nodiscard]] bool given(const std::string& name) const;
+  // Throws InputError (2) unless the option has a value.
+  void require(const std::string& name) const;
   [[nodiscard]] bool has(const std::string& name) const;
 
  private:

@@ -15,9 +15,10 @@
 
 namespace bp::trainer {
 
-class TaskInput;  // trainer/tasks/task_input.h
+class TaskInput;       // trainer/tasks/task_input.h
+struct ShardsOptions;  // trainer/commands/shards_options.h
 
-enum class Action : std::uint8_t { train, prepare, check, evaluate, predict, stop };
+enum class Action : std::uint8_t { train, prepare, check, evaluate, predict, shards, stop };
 
 struct Options {
   Action action = Action::train;
@@ -66,6 +67,8 @@ struct Options {
   std::string checkpoint;  // of the run in `source`: its name or folder; empty: the run's model
   std::string out;         // a file for predictions; empty: none, or standard output for `predict`
   PredictionFormat out_format = PredictionFormat::csv;
+
+  std::shared_ptr<const ShardsOptions> shards;  // of the action `shards` alone
 
   std::vector<std::string> arguments;  // as typed, to print them again
   // Every option of the action as text, with its origin, for config.yaml and the report.

@@ -75,6 +75,7 @@ constexpr std::array kOtherCommands{
     OtherName{"eval", "eval RUN"},
     OtherName{"prep", "prep DATA"},
     OtherName{"stop", "stop RUN"},
+    OtherName{"shards", "shards TEXT"},
     OtherName{"predict", "predict RUN DATA"},
     OtherName{"infer", "predict RUN DATA"},
     OtherName{"inference", "predict RUN DATA"},

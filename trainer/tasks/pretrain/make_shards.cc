@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/stop_signals.h"
 #include "trainer/tasks/pretrain/shard_writer.h"
 #include "trainer/tasks/pretrain/shuffled_instances.h"
 
@@ -40,10 +41,14 @@ MadeShards make_shards(const TextSource& source,
   MadeShards made;
   ShuffledInstances instances(to.temporary_folder, options.seed);
   made.counts = make_instances(source, vocabulary, lower_case, options, threads,
-                               [&](const Instance& instance) { instances.add(instance); });
+                               [&](const Instance& instance) {
+                                 throw_if_stopping("making shards for", to.prefix);
+                                 instances.add(instance);
+                               });
   const ShardWidths widths{.tokens = options.max_length, .masked = options.masks->most};
   std::optional<ShardWriter> shard;
   instances.for_each([&](const Instance& instance) {
+    throw_if_stopping("making shards for", to.prefix);
     if (!shard) {
       made.files.push_back(name_of(to.prefix, made.files.size()));
       shard.emplace(made.files.back(), widths);

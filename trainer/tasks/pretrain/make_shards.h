@@ -24,7 +24,8 @@ struct MadeShards {
 
 // Writes shards of the width options.max_length, and of options.masks->most masked tokens. Throws
 // InputError as make_instances() does, and (2) for options without masks or without a bound on
-// them; throws io if a file cannot be written. Shards that were written before stay.
+// them; throws io if a file cannot be written, and Interrupted if this process is asked to stop.
+// Shards that were written before stay.
 MadeShards make_shards(const TextSource& source,
                        const Vocabulary& vocabulary,
                        bool lower_case,

@@ -1,0 +1,109 @@
+// bert_train shards: a folder of shards that is complete or absent.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "base/text.h"
+#include "tests/e2e/shell.h"
+
+namespace bp::trainer {
+namespace {
+
+using test::Ended;
+using test::shell;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+class Shards : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = ::testing::TempDir() +
+              concat("bp_e2e_shards_", ::getpid(), "_",
+                     ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::create_directories(folder_);
+    write_documents("runs.txt", 300);
+    std::ofstream vocabulary(folder_ + "/vocab.txt");
+    for (const char* token : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", "one", "two",
+                              "three", "four", "five", "six"}) {
+      vocabulary << token << '\n';
+    }
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  // Each document has four sentences of words that follow each other.
+  void write_documents(const std::string& name, int documents) const {
+    constexpr const char* kWords[] = {"one", "two", "three", "four", "five", "six"};
+    std::ofstream out(folder_ + "/" + name);
+    for (int document = 0; document < documents; ++document) {
+      for (int sentence = 0; sentence < 4; ++sentence) {
+        for (int word = 0; word < 5; ++word) {
+          out << kWords[(document + sentence * 5 + word) % 6] << (word == 4 ? ".\n" : " ");
+        }
+      }
+      out << '\n';
+    }
+  }
+  [[nodiscard]] Ended in_folder(const std::string& command) const {
+    return shell(concat("cd ", folder_, " && ", command));
+  }
+  [[nodiscard]] std::string names() const { return in_folder("ls -d s* 2>&1").output; }
+
+  std::string folder_;
+};
+
+constexpr const char* kShards = BP_BIN_DIR "/bert_train shards runs.txt --vocab vocab.txt --out s ";
+
+TEST_F(Shards, AreMadeOnce) {
+  const Ended made = in_folder(concat(kShards, "--rows 2000 --copies 8 --max-length 24"));
+  EXPECT_EQ(made.code, 0) << made.output;
+  EXPECT_THAT(made.output,
+              ContainsRegex("s: [0-9,]+ instances in [0-9]+ shards, of 300 documents with 1,200 "
+                            "sentences and 7,200 tokens"));
+  EXPECT_THAT(in_folder("ls s").output, HasSubstr("training_0000.hdf5\ntraining_0001.hdf5\n"));
+  const Ended again = in_folder(kShards);
+  EXPECT_EQ(again.code, 2);
+  EXPECT_EQ(again.output, "bert_train: s exists\nhint: name another folder with --out\n");
+}
+
+TEST_F(Shards, AFullDiskLeavesNothingBehind) {
+  write_documents("runs.txt", 30000);
+  const Ended ended = in_folder(concat("ulimit -f 300 && ", kShards));
+  EXPECT_EQ(ended.code, 70);
+  EXPECT_THAT(ended.output, HasSubstr("File too large\nhint: free some space, or name another"));
+  EXPECT_THAT(names(), HasSubstr("No such file"));
+}
+
+TEST_F(Shards, AStopLeavesNothingBehind) {
+  write_documents("runs.txt", 100000);
+  const Ended ended = in_folder(
+      concat("{ ", kShards,
+             " & } && p=$! && while ! ls -d s.part* >/dev/null 2>&1; do sleep 0.01; done; "
+             "kill -TERM $p; wait $p"));
+  EXPECT_EQ(ended.code, 75) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("stopped on request while making shards for s.part-"));
+  EXPECT_THAT(names(), HasSubstr("No such file"));
+}
+
+TEST_F(Shards, WhatCannotBeMadeIsRefusedInOneLine) {
+  const Ended vocabulary = in_folder(BP_BIN_DIR "/bert_train shards runs.txt --out s");
+  EXPECT_EQ(vocabulary.code, 2);
+  EXPECT_THAT(vocabulary.output, HasSubstr("bert_train: --vocab is missing\n"));
+  std::ofstream(folder_ + "/runs.txt") << "one two\n\nthree four\n";
+  const Ended pairs = in_folder(concat(kShards, "--max-length 5"));
+  EXPECT_EQ(pairs.code, 0) << pairs.output;
+  std::ofstream(folder_ + "/runs.txt") << "\n\n";
+  const Ended none = in_folder(concat("rm -r s; ", kShards));
+  EXPECT_EQ(none.code, 65);
+  EXPECT_THAT(none.output, HasSubstr("bert_train: no document in runs.txt makes a pair\n"));
+  const Ended missing =
+      in_folder(BP_BIN_DIR "/bert_train shards none.txt --vocab vocab.txt --out s");
+  EXPECT_EQ(missing.code, 66);
+  EXPECT_THAT(names(), HasSubstr("No such file"));
+}
+
+}  // namespace
+}  // namespace bp::trainer
