@@ -77,6 +77,25 @@ TEST_F(EvaluateRun, ALabelThatTheModelLacksIsNamed) {
   EXPECT_EQ(names(), before);
 }
 
+TEST_F(EvaluateRun, RowsWithOtherLabelsAreLeftOut) {
+  std::ofstream(path("mixed.csv")) << "text,label\nred,odd\nred,1\nblue,\nblue,no\nred,yes\n";
+  std::ofstream(path("map.csv")) << "1,yes\r\n0,no\r\n";
+  const Ended ended =
+      bert_train("eval r mixed.csv --label-map map.csv --unknown-labels skip --out mixed-p.csv");
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("--unknown-labels skip leaves out 1 row with other labels "
+                                      "than those of the model, the first: mixed.csv, row 1 "
+                                      "(line 2), label 'odd'\n"));
+  EXPECT_THAT(ended.output, HasSubstr(", 3 samples"));
+  const std::string rows = read(path("mixed-p.csv"));
+  EXPECT_THAT(rows, HasSubstr("\n1,2,yes,")) << "the id must be the row in the file";
+  EXPECT_THAT(rows, HasSubstr("\n2,3,,"));
+  EXPECT_THAT(rows, HasSubstr("\n4,5,yes,"));
+  const Ended refused = bert_train("eval r mixed.csv --label-map map.csv");
+  EXPECT_EQ(refused.code, 65);
+  EXPECT_THAT(refused.output, HasSubstr("mixed.csv, row 1 (line 2): label 'odd' is not among"));
+}
+
 TEST_F(EvaluateRun, AFileWithoutLabelsGetsPredictionsAndNoScores) {
   std::ofstream(path("bare.csv")) << "text,label\nred,\nblue stone,\n";
   const Ended ended = bert_train("eval r bare.csv --out p.csv");

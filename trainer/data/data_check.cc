@@ -11,7 +11,9 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/kept_rows.h"
 #include "trainer/data/make_vocabulary.h"
+#include "trainer/data/row_set.h"
 #include "trainer/data/source_rows.h"
 #include "trainer/data/split.h"
 #include "trainer/text/tokenizer.h"
@@ -35,14 +37,15 @@ class DataCheck {
 
   DataFindings run(const Say& progress) {
     progress(concat("reading ", plan_.options.source));
-    if (plan_.split_by_share) {
-      shares_.emplace(count_rows(plan_.sources.front()), plan_.options.split, plan_.options.seed);
-    }
-    const auto trains = [this](std::int64_t row) { return split_of(0, row) == Split::train; };
+    for (std::size_t i = 0; i < plan_.sources.size(); ++i) read(i);
+    choose_rows();
+    const auto trains = [this](std::int64_t row) {
+      return kept_.place(0, row) > 0 && split_of(0, row) == Split::train;
+    };
     const Vocabulary vocabulary = make_vocabulary(plan_, trains, progress);
     found_.vocabulary = static_cast<std::int64_t>(vocabulary.tokens.size());
     Tokenizer tokenizer(vocabulary, plan_.options.lower_case);
-    for (std::size_t i = 0; i < plan_.sources.size(); ++i) read(i, tokenizer);
+    for (std::size_t i = 0; i < plan_.sources.size(); ++i) measure(i, tokenizer);
     found_.repeats = texts_.findings(
         [this](std::size_t source, std::int64_t row) { return split_of(source, row); });
     found_.task = task_->of_all();
@@ -54,28 +57,45 @@ class DataCheck {
   }
 
  private:
+  // `row` is one of the kept ones.
   [[nodiscard]] Split split_of(std::size_t source, std::int64_t row) const {
-    return shares_ ? shares_->of(row) : plan_.sources[source].split;
+    return shares_ ? shares_->of(kept_.place(source, row)) : plan_.sources[source].split;
   }
 
-  [[nodiscard]] std::int64_t count_rows(const SourceFile& source) const {
-    std::int64_t count = 0;
-    for (SourceRows rows(plan_, source); rows.next();) ++count;
-    return count;
-  }
-
-  void read(std::size_t index, Tokenizer& tokenizer) {
+  // Finds which rows are kept, and which repeat others.
+  void read(std::size_t index) {
     FileFindings& file = found_.files.emplace_back();
     file.path = plan_.sources[index].path;
     texts_.begin_source();
     for (SourceRows rows(plan_, plan_.sources[index]); rows.next(); ++file.rows) {
-      texts_.add(rows.text());
+      if (task_->add(rows, index).kept) {
+        texts_.add(rows.text());
+      } else {
+        texts_.leave_out();
+        left_out_.insert(all_rows_ + file.rows);
+      }
+    }
+    all_rows_ += file.rows;
+    file.task = task_->of_source(index);
+  }
+
+  void choose_rows() {
+    std::vector<std::int64_t> rows;
+    for (const FileFindings& file : found_.files) rows.push_back(file.rows);
+    kept_ = KeptRows(std::move(rows), std::move(left_out_));
+    if (!plan_.split_by_share) return;
+    shares_.emplace(kept_.counts().front(), plan_.options.split, plan_.options.seed);
+  }
+
+  // Finds the splits and the lengths of the kept rows.
+  void measure(std::size_t index, Tokenizer& tokenizer) {
+    FileFindings& file = found_.files[index];
+    for (SourceRows rows(plan_, plan_.sources[index]); rows.next();) {
+      if (kept_.place(index, rows.number()) == 0) continue;
       ++found_.rows[static_cast<std::size_t>(split_of(index, rows.number()))];
       add_length(rows.text(), tokenizer);
       if (ids_.empty()) file.empty.add([&] { return rows.place(); });
-      task_->add(rows, index);
     }
-    file.task = task_->of_source(index);
   }
 
   void add_length(std::string_view text, Tokenizer& tokenizer) {
@@ -90,6 +110,9 @@ class DataCheck {
   std::optional<SplitByShare> shares_;
   std::unique_ptr<RowCheck> task_;
   TextRows texts_;
+  RowSet left_out_;  // of all sources
+  std::int64_t all_rows_ = 0;
+  KeptRows kept_;
   std::vector<std::int32_t> ids_;
   DataFindings found_;
 };

@@ -35,11 +35,11 @@ struct DataFindings {
   Obstacle obstacle = {};
 };
 
-// Reads all files of the plan, twice if it has no vocabulary, which is then trained as prepare()
-// trains it. Writes nothing beside them. Calls `progress` before each reading. Throws InputError
-// (65, 66) for what no reader can skip, such as a broken row, and 70 if a temporary file, which
-// more than `most_in_memory` texts need, cannot be written; Interrupted if this process is asked to
-// stop.
+// Reads all files of the plan twice, and once more if it has no vocabulary, which is then trained
+// as prepare() trains it. Writes nothing beside them. Calls `progress` before each reading. Throws
+// InputError (65, 66) for what no reader can skip, such as a broken row, and 70 if a temporary
+// file, which more than `most_in_memory` texts need, cannot be written; Interrupted if this process
+// is asked to stop.
 [[nodiscard]] DataFindings check_data(const Plan& plan,
                                       const Say& progress,
                                       std::size_t most_in_memory = SortedDigests::kMostInMemory);

@@ -1,5 +1,4 @@
-// Which rows of the sources go into the store: all rows, or all except those whose text another row
-// keeps.
+// Which rows of the sources go into the store: all except those that an option leaves out.
 #pragma once
 
 #include <cstddef>

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "base/text.h"
 #include "bp/error.h"
@@ -124,9 +125,9 @@ std::unique_ptr<StoreWriter> Preparation::begin() {
                                                             .source_rows = kept_.counts()});
 }
 
-// For a leftover, the store records the number of rows but not which rows repeat others.
+// For a leftover, the store records the number of kept rows but not which they are.
 Survey Preparation::survey_again() const {
-  if (plan_.options.dedupe) {
+  if (plan_.options.dedupe || plan_.options.task->leaves_out_rows()) {
     return survey(plan_);
   }
   Survey known;
@@ -135,7 +136,9 @@ Survey Preparation::survey_again() const {
 }
 
 void Preparation::choose_rows(Survey& found) {
-  kept_ = KeptRows(found.rows, plan_.options.dedupe ? found.texts->repeats() : RowSet());
+  RowSet dropped = found.left_out;
+  if (plan_.options.dedupe) dropped.insert(found.texts->repeats());
+  kept_ = KeptRows(found.rows, std::move(dropped));
   for (std::size_t source = 0; source < plan_.sources.size(); ++source) {
     if (kept_.counts()[source] == 0) {
       throw InputError(65, concat("--dedupe leaves no row of ", plan_.sources[source].path),
@@ -152,12 +155,15 @@ void Preparation::choose_rows(Survey& found) {
 void Preparation::say_remarks(Survey& found) {
   for (const std::string& remark : found.remarks) say(remark);
   if (plan_.options.dedupe) {
-    say(concat("--dedupe leaves out ", with_commas(kept_.dropped()), " of ",
-               with_commas(found.all_rows), " rows, whose texts other rows have too"));
+    const std::int64_t repeats = kept_.dropped() - found.left_out.size();
+    say(concat("--dedupe leaves out ", with_commas(repeats), " of ", with_commas(found.all_rows),
+               " rows, whose texts other rows have too"));
     return;
   }
-  const TextRows::Findings repeats = found.texts->findings(
-      [this](std::size_t source, std::int64_t row) { return split_of(source, row); });
+  const TextRows::Findings repeats =
+      found.texts->findings([this](std::size_t source, std::int64_t row) {
+        return split_of(source, kept_.place(source, row));
+      });
   if (repeats.dev_in_train + repeats.test_in_train > 0) {
     say(concat(with_commas(repeats.dev_in_train), " of dev's texts and ",
                with_commas(repeats.test_in_train),

@@ -25,6 +25,8 @@ class TextRows {
 
   void begin_source() { first_rows_.push_back(next_row_); }
   void add(std::string_view text) { digests_.add({digest_of(text), next_row_++}); }
+  // The next row counts, but its text does not.
+  void leave_out() { ++next_row_; }
 
   // Returns the rows to leave out, so that each text stays once: at its first row in the last
   // source that has it. (The sources are in the order train, dev, test, so no text that is tested

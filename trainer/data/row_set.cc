@@ -17,6 +17,14 @@ void RowSet::insert(std::int64_t row) {
   ++size_;
 }
 
+void RowSet::insert(const RowSet& rows) {
+  words_.resize(std::max(words_.size(), rows.words_.size()));
+  for (std::size_t word = 0; word < rows.words_.size(); ++word) {
+    size_ += std::popcount(rows.words_[word] & ~words_[word]);
+    words_[word] |= rows.words_[word];
+  }
+}
+
 bool RowSet::contains(std::int64_t row) const {
   const auto at = static_cast<std::size_t>(row);
   return at / kBits < words_.size() && (words_[at / kBits] >> at % kBits & 1U) != 0;

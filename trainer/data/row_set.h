@@ -18,6 +18,7 @@ class RowSet {
 
   // Rows count from 0 and may come in any order, each once.
   void insert(std::int64_t row);
+  void insert(const RowSet& rows);  // perhaps some that are in the set already
   [[nodiscard]] bool contains(std::int64_t row) const;
   // Prepares for count_below(); call it after the last insert().
   void index();

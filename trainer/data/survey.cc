@@ -18,8 +18,12 @@ Survey survey(const Plan& plan) {
     std::int64_t rows = 0;
     survey.texts->begin_source();
     for (SourceRows reader(plan, plan.sources[i]); reader.next(); ++rows) {
-      task->add(reader, i);
-      survey.texts->add(reader.text());
+      if (task->add(reader, i).kept) {
+        survey.texts->add(reader.text());
+      } else {
+        survey.texts->leave_out();
+        survey.left_out.insert(survey.all_rows + rows);
+      }
     }
     if (rows == 0) {
       throw InputError(65, concat(plan.sources[i].path, " has a header but no rows"),

@@ -9,6 +9,7 @@
 
 #include "trainer/data/plan.h"
 #include "trainer/data/repeated_texts.h"
+#include "trainer/data/row_set.h"
 
 namespace bp::trainer {
 
@@ -17,7 +18,8 @@ struct Survey {
   std::int64_t all_rows = 0;
   std::vector<std::string> names;    // of the task: see RowSurvey
   std::vector<std::string> remarks;  // of the task, for the user
-  std::optional<TextRows> texts;     // of all sources
+  RowSet left_out;                   // by the task's options; numbered from 0 across all sources
+  std::optional<TextRows> texts;     // of all sources, without the rows that are left out
 };
 
 // Throws InputError 65: what RowSource throws, no rows, and what the task's RowSurvey throws.

@@ -37,6 +37,11 @@ struct Field {
 // The values of a row, in the order of TaskData::fields().
 using Fields = std::span<const std::string_view>;
 
+// What becomes of a row.
+struct RowVerdict {
+  bool kept = true;  // false: the task's options leave it out
+};
+
 // The first reading of all rows, in the order of the sources. It finds what can be wrong with them
 // before anything is written.
 class RowSurvey {
@@ -44,8 +49,9 @@ class RowSurvey {
   virtual ~RowSurvey() = default;
   // Takes the current row of the source with this number. Throws InputError (65) if a store cannot
   // have it.
-  virtual void add(const SourceRows& rows, std::size_t source) = 0;
-  // Called after the last row of a source. Throws InputError (65) if its rows cannot be right.
+  [[nodiscard]] virtual RowVerdict add(const SourceRows& rows, std::size_t source) = 0;
+  // Called after the last row of a source. Throws InputError (65) if its rows cannot be right, or
+  // none of them is kept. `rows`: all of them.
   virtual void end_source(std::size_t source, std::int64_t rows) = 0;
   // Of all rows: the names for the store, and remarks for the user, one line each with the option
   // that helps.
@@ -84,7 +90,7 @@ class RowCheck {
 
   virtual ~RowCheck() = default;
   // Takes the current row of the source with this number; the rows come in order.
-  virtual void add(const SourceRows& rows, std::size_t source) = 0;
+  [[nodiscard]] virtual RowVerdict add(const SourceRows& rows, std::size_t source) = 0;
   // Return the lines about one source, and about all of them.
   [[nodiscard]] virtual std::vector<Line> of_source(std::size_t source) const = 0;
   [[nodiscard]] virtual std::vector<Line> of_all() const = 0;
@@ -106,6 +112,8 @@ class TaskData {
                                                         const PrepareOptions& options) const;
   // Returns what decides the samples besides the options of all tasks.
   [[nodiscard]] virtual Fingerprint fingerprint() const = 0;
+  // Returns whether a survey may leave rows out.
+  [[nodiscard]] virtual bool leaves_out_rows() const { return false; }
 
   // The text of a row: the store keeps it, a vocabulary is trained on it, and rows with the same
   // text repeat each other. It is one of the fields, or made in `buffer`.

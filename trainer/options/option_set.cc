@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "bp/version.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/numbers.h"
 #include "trainer/options/help_format.h"
 #include "trainer/options/other_names.h"
 
@@ -67,6 +68,25 @@ Number parse_number(const NumberText& from, double least, double most) {
                           std::is_floating_point_v<Number> ? "number " : "whole number ",
                           bounds_text<Number>(least, most)),
                    from.hint);
+}
+
+std::vector<std::string> parse_list(const std::string& name, std::string_view text) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string one(without_blanks(text.substr(begin, end - begin)));
+    if (one.empty()) {
+      throw InputError(2, concat(spelled(name), ": '", text, "' has an empty name"),
+                       concat("names with commas between them: ", spelled(name), " bad,good"));
+    }
+    if (std::ranges::find(names, one) != names.end()) {
+      throw InputError(2, concat(spelled(name), ": '", one, "' occurs twice"),
+                       "give each name once");
+    }
+    names.push_back(one);
+    begin = end + 1;
+  }
+  return names;
 }
 
 bool means_truth(const std::string& value) {
@@ -130,6 +150,17 @@ void OptionSet::paths(const OptionText& text, std::vector<std::string>& target) 
   after_.push_back({text.name, [&target] {
                       for (std::string& path : target) path = expand_home(path);
                     }});
+}
+
+void OptionSet::list(const OptionText& text, std::vector<std::string>& target) {
+  std::string& chosen = chosen_.emplace_back();
+  CLI::Option* option = app_->add_option(spelled(text.name), chosen, text.help);
+  option->group(group_)->type_name("NAME,...");
+  if (!text.shown_default.empty()) option->default_str(text.shown_default);
+  after_.push_back({text.name, [&target, &chosen, option, name = text.name] {
+                      if (option->count() > 0) target = parse_list(name, chosen);
+                    }});
+  entries_.push_back({text, option, [&chosen] { return chosen; }});
 }
 
 void OptionSet::flag(const OptionText& text, bool& target) {

@@ -47,6 +47,9 @@ class OptionSet {
   void optional_path(const OptionText& text, std::string& target);
   // One or more files as positional arguments; at least one is required.
   void paths(const OptionText& text, std::vector<std::string>& target);
+  // Names with commas between them. Blanks around them do not count; an empty name and one that
+  // occurs twice are refused.
+  void list(const OptionText& text, std::vector<std::string>& target);
   void flag(const OptionText& text, bool& target);
   template <class Number>
   void number(const OptionText& text, Number& target, double least, double most);

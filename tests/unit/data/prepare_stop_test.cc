@@ -85,6 +85,28 @@ TEST_F(PrepareStopped, KeepsWhatIsPreparedForTheNextWithTheSameBytes) {
   EXPECT_THAT(scratch_.names(), ElementsAre("r.csv", "r.sqlite", "vocab.txt", "whole.sqlite"));
 }
 
+// A leftover does not say which rows it has.
+TEST_F(PrepareStopped, ContinuesWithoutTheRowsThatAreLeftOut) {
+  std::string content = "text,label\n";
+  for (int row = 0; row < 60'000; ++row) {
+    content += concat("a b c,", row % 3 == 0 ? "odd" : row % 2 == 0 ? "good" : "bad", "\n");
+  }
+  PrepareOptions with = options(scratch_.write("r.csv", content));
+  with.task = classify({"--labels", "good,bad", "--unknown-labels", "skip"});
+  with.store = scratch_.path("whole.sqlite");
+  const std::string whole = read_file(run(with).store);
+  with.store = scratch_.path("r.sqlite");
+  std::string text;
+  for (int attempt = 0; attempt < 10 && text.empty(); ++attempt) {
+    std::filesystem::remove(with.store);
+    text = stopped_amid(with);
+  }
+  EXPECT_THAT(text, HasSubstr(" of 40,000 rows are prepared and kept"));
+  run(with);
+  EXPECT_THAT(messages_[0], HasSubstr("continuing where an earlier preparer stopped, after "));
+  EXPECT_TRUE(read_file(with.store) == whole);
+}
+
 class StopSignalsTest : public testing::Test {};
 
 TEST_F(StopSignalsTest, CtrlCHasCode130AndIsResetAtTheEndOfTheScope) {

@@ -14,32 +14,47 @@
 #include "trainer/data/source_rows.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/classify/class_input.h"
+#include "trainer/tasks/classify/label_naming.h"
 
 namespace bp::trainer {
 namespace {
 
 class ClassCheck : public RowCheck {
  public:
-  ClassCheck(const Plan& plan, const LabelForm& form)
-      : plan_(plan), form_(form), files_(plan.sources.size()) {}
+  ClassCheck(const Plan& plan, const ClassOptions& options)
+      : plan_(plan),
+        skips_(options.skip_unknown),
+        naming_(options, plan.options.encoding),
+        files_(plan.sources.size()) {
+    for (const std::string& name : naming_.classes()) labels_[name] = 0;
+  }
 
-  void add(const SourceRows& rows, std::size_t source) override {
+  [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
     const auto place = [&] { return rows.place(); };
-    const auto label = formed_label(rows.fields().back(), form_);
+    const auto label = naming_.name_of(rows.fields().back());
+    File& file = files_[source];
     if (!label) {
-      not_numbers_.add(place);
-    } else if (label->empty()) {
-      files_[source].unlabelled.add(place);
+      (skips_ ? file.unknown : not_numbers_).add(place);
+      return {.kept = !skips_};
+    }
+    if (label->empty()) {
+      file.unlabelled.add(place);
+    } else if (!is_class(*label, source)) {
+      file.unknown.add(place);
+      return {.kept = !skips_};
     } else if (source == 0) {
       if (labels_.size() < kMostLabels || labels_.contains(*label)) ++labels_[*label];
-    } else if (!labels_.contains(*label)) {
-      files_[source].unknown.add(place);
     }
+    ++file.kept;
+    return {};
   }
 
   [[nodiscard]] std::vector<Line> of_source(std::size_t source) const override {
     std::vector<Line> lines = {{"  without a label", files_[source].unlabelled.text()}};
-    if (source > 0) lines.emplace_back("  with another label", files_[source].unknown.text());
+    if (source > 0 || given()) {
+      lines.emplace_back("  with another label",
+                         files_[source].unknown.text() + (skips_ ? "; left out" : ""));
+    }
     return lines;
   }
 
@@ -77,10 +92,16 @@ class ClassCheck : public RowCheck {
                 "remove or label them; only a file for --test may have such rows"};
       }
       const RowsFound& unknown = files_[i].unknown;
-      if (unknown.count > 0) {
+      if (unknown.count > 0 && !skips_) {
         return {concat(counted(unknown.count, "row"), " with a label that ",
-                       plan_.sources.front().path, " lacks, the first: ", unknown.first),
-                "is --label the right column?"};
+                       given() ? "is none of those " + naming_.origin()
+                               : plan_.sources.front().path + " lacks",
+                       ", the first: ", unknown.first),
+                "is --label the right column? --unknown-labels skip leaves such rows out"};
+      }
+      if (unknown.count > 0 && files_[i].kept == 0) {
+        return {concat("no row of ", plan_.sources[i].path, " has one of the labels"),
+                "--unknown-labels skip left all rows out; is --label the right column?"};
       }
     }
     if (labels_.size() == 1) {
@@ -105,13 +126,21 @@ class ClassCheck : public RowCheck {
     return labels;
   }
 
+  // Returns whether the labels are known before the rows are read.
+  [[nodiscard]] bool given() const { return !naming_.classes().empty(); }
+  [[nodiscard]] bool is_class(const std::string& label, std::size_t source) const {
+    return (source == 0 && !given()) || labels_.contains(label);
+  }
+
   struct File {
     RowsFound unlabelled;
-    RowsFound unknown;  // with a label that no row to train on has
+    RowsFound unknown;  // with a label that is no class
+    std::int64_t kept = 0;
   };
 
   const Plan& plan_;
-  LabelForm form_;
+  bool skips_;  // rows with other labels
+  LabelNaming naming_;
   std::vector<File> files_;
   RowsFound not_numbers_;
   std::unordered_map<std::string, std::int64_t> labels_;
@@ -119,8 +148,8 @@ class ClassCheck : public RowCheck {
 
 }  // namespace
 
-std::unique_ptr<RowCheck> make_class_check(const Plan& plan, const LabelForm& form) {
-  return std::make_unique<ClassCheck>(plan, form);
+std::unique_ptr<RowCheck> make_class_check(const Plan& plan, const ClassOptions& options) {
+  return std::make_unique<ClassCheck>(plan, options);
 }
 
 }  // namespace bp::trainer

@@ -5,11 +5,12 @@
 
 #include "trainer/data/plan.h"
 #include "trainer/data/task_data.h"
-#include "trainer/tasks/classify/label_form.h"
+#include "trainer/tasks/classify/class_input.h"
 
 namespace bp::trainer {
 
 // `plan` must outlive it.
-[[nodiscard]] std::unique_ptr<RowCheck> make_class_check(const Plan& plan, const LabelForm& form);
+[[nodiscard]] std::unique_ptr<RowCheck> make_class_check(const Plan& plan,
+                                                         const ClassOptions& options);
 
 }  // namespace bp::trainer

@@ -2,17 +2,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "base/text.h"
+#include "trainer/data/numbers.h"
 #include "trainer/data/prepare.h"
 #include "trainer/data/token_windows.h"
 #include "trainer/tasks/classify/class_check.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/class_survey.h"
+#include "trainer/tasks/classify/label_map.h"
+#include "trainer/tasks/classify/label_naming.h"
 #include "trainer/tasks/inputs.h"
 #include "trainer/tasks/label_config.h"
 #include "trainer/tasks/task_input.h"
@@ -27,7 +31,7 @@ class ClassMaker : public SampleMaker {
              const ClassOptions& options,
              const std::vector<std::string>& names,
              Tokenizer tokenizer)
-      : options_(options), windows_(prepare, std::move(tokenizer)) {
+      : options_(options), encoding_(prepare.encoding), windows_(prepare, std::move(tokenizer)) {
     std::int64_t number = 0;
     for (const std::string& name : names) numbers_.emplace(name, number++);
   }
@@ -38,13 +42,18 @@ class ClassMaker : public SampleMaker {
   }
 
  private:
-  // Returns -1 for a row without label.
-  [[nodiscard]] std::int64_t number_of_label(std::string_view label) const {
-    const auto found = numbers_.find(formed_label(label, options_.label_form).value_or(""));
+  // Returns -1 for a row without label. A file to predict needs no labels: then the file of
+  // --label-map need not exist any more.
+  [[nodiscard]] std::int64_t number_of_label(std::string_view label) {
+    if (label.empty()) return -1;
+    if (!naming_) naming_.emplace(options_, encoding_);
+    const auto found = numbers_.find(naming_->name_of(label).value_or(""));
     return found == numbers_.end() ? -1 : found->second;
   }
 
   const ClassOptions& options_;
+  std::string encoding_;
+  std::optional<LabelNaming> naming_;
   std::unordered_map<std::string, std::int64_t> numbers_;
   TokenWindows windows_;
 };
@@ -55,6 +64,14 @@ class ClassInput : public TaskInput {
     options_.texts.add_options(set);
     set.text({"label", "Column or JSON key of the label: a name, or a number from 1", "", "COLUMN"},
              options_.label_column);
+    set.list({"labels", "The labels, in the order of the model's outputs",
+              "those of the rows to train on, sorted"},
+             options_.labels);
+    set.path(
+        {"label-map", "File with a label and the name of its class on each line", "none", "FILE"},
+        options_.label_map);
+    set.choice<bool>({"unknown-labels", "Refuse data with other labels, or skip such rows"},
+                     options_.skip_unknown, {{"refuse", false}, {"skip", true}});
     set.flag({"trim-labels", "Remove blanks around labels"}, options_.label_form.trim);
     set.flag({"round-labels", "Round numeric labels to whole numbers"}, options_.label_form.round);
   }
@@ -93,16 +110,26 @@ class ClassInput : public TaskInput {
     for (std::size_t i = 0; i < options_.known_labels.size(); ++i) {
       print.emplace_back(concat("label ", i, " of the model"), options_.known_labels[i]);
     }
+    for (std::size_t i = 0; i < options_.labels.size(); ++i) {
+      print.emplace_back(concat("label ", i, " of --labels"), options_.labels[i]);
+    }
+    if (!options_.label_map.empty()) {
+      const FileHash hash = hash_label_map(options_.label_map);
+      print.emplace_back("label map", concat(with_commas(hash.size), " bytes, XXH3 ", hash.hex));
+    }
+    if (options_.skip_unknown) print.emplace_back("rows with other labels", "left out");
     if (options_.label_form.trim) print.emplace_back("blanks around labels", "removed");
     if (options_.label_form.round) print.emplace_back("labels that are numbers", "rounded");
     return print;
   }
 
+  [[nodiscard]] bool leaves_out_rows() const override { return options_.skip_unknown; }
+
   [[nodiscard]] std::unique_ptr<RowSurvey> make_survey(const Plan& plan) const override {
     return make_class_survey(plan, options_);
   }
   [[nodiscard]] std::unique_ptr<RowCheck> make_check(const Plan& plan) const override {
-    return make_class_check(plan, options_.label_form);
+    return make_class_check(plan, options_);
   }
   [[nodiscard]] std::unique_ptr<SampleMaker> make_maker(const PrepareOptions& prepare,
                                                         const std::vector<std::string>& names,

@@ -24,6 +24,10 @@ struct ClassOptions {
   TextColumns texts = {};
   std::string label_column = "label";  // by name, or by number from 1; a key in JSON lines
   LabelForm label_form = {};
+  std::vector<std::string> labels = {};  // the classes in their order; empty: those of the map or
+                                         // of the rows to train on
+  std::string label_map = {};            // a file, see LabelMap; empty: none
+  bool skip_unknown = false;             // leaves out rows whose label is no class
   // The labels of a trained model, in its order, by which rows are scored; empty: those of the
   // rows to train on.
   std::vector<std::string> known_labels = {};

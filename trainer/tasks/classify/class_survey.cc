@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/nearest.h"
@@ -14,6 +16,8 @@
 #include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/source_rows.h"
+#include "trainer/report/shown_text.h"
+#include "trainer/tasks/classify/label_naming.h"
 #include "trainer/tasks/classify/label_set.h"
 #include "trainer/tasks/label_config.h"
 
@@ -70,65 +74,137 @@ std::string remark_on_many(const SourceFile& source,
 class ClassSurvey : public RowSurvey {
  public:
   ClassSurvey(const Plan& plan, const ClassOptions& options)
-      : plan_(plan), options_(options), names_(options.known_labels) {}
+      : plan_(plan), options_(options), naming_(options, plan.options.encoding) {
+    set_names(naming_.classes());
+  }
 
-  void add(const SourceRows& rows, std::size_t source) override {
+  [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
     const std::string_view written = rows.fields().back();
-    const std::optional<std::string> label = formed_label(written, options_.label_form);
-    if (!label) {
-      throw InputError(65, concat(rows.place(), ": label '", written, "' is not a number"),
-                       "--round-labels is for labels that are numbers; leave it out, or "
-                       "remove the row");
-    }
+    const std::optional<std::string> label = naming_.name_of(written);
+    if (!label) return without_number(rows, written);
     const SourceFile& file = plan_.sources[source];
-    if (label->empty() && file.split == Split::test) return;
     if (label->empty()) {
-      throw InputError(
-          65, concat(rows.place(), ": has no label"),
-          concat(file.layout->answer_name(), " is empty there; remove the row or label it"));
-    }
-    if (file.split == Split::train) {
+      require_test(rows, file);
+    } else if (file.split == Split::train && !given()) {
       labels_.add(*label);
-    } else if (std::ranges::find(names_, *label) == names_.end()) {
-      refuse_unknown(rows, *label);
+    } else if (const auto found = numbers_.find(*label); found != numbers_.end()) {
+      occurs_[found->second] = true;
+    } else {
+      return without_class(rows, *label);
     }
+    ++kept_;
+    return {};
   }
 
   void end_source(std::size_t source, std::int64_t rows) override {
     const SourceFile& file = plan_.sources[source];
-    if (file.split != Split::train) return;
-    names_ = labels_.sorted();
-    check_labels(file, names_.size(), rows);
-    rows_ = rows;
+    if (file.split == Split::train && !given()) {
+      set_names(labels_.sorted());
+      check_labels(file, names_.size(), rows);
+      rows_ = rows;
+    }
+    if (std::exchange(kept_, 0) > 0) return;
+    throw InputError(65,
+                     concat("no row of ", file.path, " has one of the labels ", origin(), ": ",
+                            shown_labels(names_)),
+                     "--unknown-labels skip left all rows out; is --label the right column?");
   }
 
   [[nodiscard]] std::vector<std::string> names() const override { return names_; }
 
   [[nodiscard]] std::vector<std::string> remarks() const override {
-    if (plan_.sources.front().split != Split::train) return {};
-    std::vector<std::string> remarks = {remark_on_blanks(names_),
-                                        remark_on_many(plan_.sources.front(), names_, rows_)};
+    std::vector<std::string> remarks = {remark_on_skipped()};
+    if (plan_.sources.front().split == Split::train) {
+      if (given()) {
+        remarks.push_back(remark_on_absent());
+      } else {
+        remarks.push_back(remark_on_blanks(names_));
+        remarks.push_back(remark_on_many(plan_.sources.front(), names_, rows_));
+      }
+    }
     std::erase(remarks, "");
     return remarks;
   }
 
  private:
-  [[noreturn]] void refuse_unknown(const SourceRows& rows, const std::string& label) const {
-    const std::string nearest = nearest_name(label, names_);
+  // Returns whether the labels are known before the rows are read.
+  [[nodiscard]] bool given() const { return !naming_.classes().empty(); }
+  [[nodiscard]] std::string origin() const {
+    return given() ? naming_.origin() : "in " + plan_.sources[0].path;
+  }
+
+  void set_names(std::vector<std::string> names) {
+    names_ = std::move(names);
+    for (std::size_t i = 0; i < names_.size(); ++i) numbers_.emplace(names_[i], i);
+    occurs_.resize(names_.size());
+  }
+
+  static void require_test(const SourceRows& rows, const SourceFile& file) {
+    if (file.split == Split::test) return;
     throw InputError(
-        65,
-        concat(rows.place(), ": label '", label, "' is not among those ",
-               options_.known_labels.empty() ? "in " + plan_.sources[0].path : "of the model", ": ",
-               shown_labels(names_)),
-        nearest.empty() ? "is --label the right column, and has the file a header? see --header"
-                        : concat("did you mean '", nearest, "'?"));
+        65, concat(rows.place(), ": has no label"),
+        concat(file.layout->answer_name(), " is empty there; remove the row or label it"));
+  }
+
+  RowVerdict without_number(const SourceRows& rows, std::string_view written) {
+    if (options_.skip_unknown) return skip(rows, written);
+    throw InputError(65, concat(rows.place(), ": label '", written, "' is not a number"),
+                     "--round-labels is for labels that are numbers; leave it out, or "
+                     "remove the row");
+  }
+
+  RowVerdict without_class(const SourceRows& rows, const std::string& label) {
+    if (options_.skip_unknown) return skip(rows, label);
+    throw InputError(65,
+                     concat(rows.place(), ": label '", label, "' is not among those ", origin(),
+                            ": ", shown_labels(names_)),
+                     hint_for(label));
+  }
+
+  [[nodiscard]] std::string hint_for(const std::string& label) const {
+    constexpr std::size_t kShortest = 3;  // any two shorter labels are near each other
+    const std::string nearest = nearest_name(label, names_);
+    if (!nearest.empty() && label.size() >= kShortest) {
+      return concat("did you mean '", nearest,
+                    "'? --label-map gives labels the names of classes, --unknown-labels skip "
+                    "leaves such rows out");
+    }
+    return concat("is --label the right column, and has the file a header? see --header; ",
+                  "--unknown-labels skip leaves such rows out");
+  }
+
+  RowVerdict skip(const SourceRows& rows, std::string_view label) {
+    if (skipped_++ == 0) first_skipped_ = concat(rows.place(), ", label '", label, "'");
+    return {.kept = false};
+  }
+
+  [[nodiscard]] std::string remark_on_skipped() const {
+    if (skipped_ == 0) return "";
+    return concat("--unknown-labels skip leaves out ", counted(skipped_, "row"),
+                  " with other labels than those ", origin(), ", the first: ", first_skipped_);
+  }
+
+  [[nodiscard]] std::string remark_on_absent() const {
+    std::vector<std::string> absent;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (!occurs_[i]) absent.push_back(names_[i]);
+    }
+    if (absent.empty()) return "";
+    return concat("no row has the label", absent.size() == 1 ? " " : "s ", shown_labels(absent),
+                  ", which the model will not learn");
   }
 
   const Plan& plan_;
   const ClassOptions& options_;
-  LabelSet labels_;
+  LabelNaming naming_;
+  LabelSet labels_;  // of the rows to train on, unless they are given
   std::vector<std::string> names_;
-  std::int64_t rows_ = 0;  // to train on
+  std::unordered_map<std::string, std::size_t> numbers_;  // of the names
+  std::vector<bool> occurs_;                              // of the names
+  std::int64_t rows_ = 0;                                 // to train on
+  std::int64_t kept_ = 0;                                 // rows of the current source
+  std::int64_t skipped_ = 0;
+  std::string first_skipped_;
 };
 
 }  // namespace

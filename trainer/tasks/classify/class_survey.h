@@ -9,10 +9,10 @@
 
 namespace bp::trainer {
 
-// Its names are the sorted labels of the source to train on, or the model's. It refuses a row
-// without a label (only a test file may have some), a label in a dev or test file that is none of
-// the training labels or of the model's, a label that is to be rounded and is no number, and a
-// column of free text as the labels. Both arguments must outlive it.
+// Its names are the classes that are given (see LabelNaming), else the sorted labels of the source
+// to train on. It refuses a row without a label (only a test file may have some), and a column of
+// free text as the labels. It leaves out or refuses, as the options say, a row whose label is none
+// of the names, or is to be rounded and is no number. Both arguments must outlive it.
 [[nodiscard]] std::unique_ptr<RowSurvey> make_class_survey(const Plan& plan,
                                                            const ClassOptions& options);
 

@@ -22,7 +22,7 @@ class CustomSurvey : public RowSurvey {
  public:
   CustomSurvey(const CustomInput& input, const Plan& plan) : input_(input), plan_(plan) {}
 
-  void add(const SourceRows& rows, std::size_t source) override {
+  [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
     const SourceFile& file = plan_.sources[source];
     std::vector<double> answers;
     try {
@@ -35,6 +35,7 @@ class CustomSurvey : public RowSurvey {
       throw InputError(65, concat(rows.place(), ": has no ", shown_names(input_.task()->answers())),
                        "remove the row; only a file for --test may have such rows");
     }
+    return {};
   }
   void end_source(std::size_t /*source*/, std::int64_t /*rows*/) override {}
   [[nodiscard]] std::vector<std::string> names() const override { return {}; }
@@ -50,7 +51,7 @@ class CustomCheck : public RowCheck {
   CustomCheck(const CustomInput& input, const Plan& plan)
       : input_(input), plan_(plan), files_(plan.sources.size()) {}
 
-  void add(const SourceRows& rows, std::size_t source) override {
+  [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
     const auto place = [&] { return rows.place(); };
     File& file = files_[source];
     try {
@@ -59,6 +60,7 @@ class CustomCheck : public RowCheck {
       if (file.wrong.count == 0) file.why = error.what();
       file.wrong.add(place);
     }
+    return {};
   }
   [[nodiscard]] std::vector<Line> of_source(std::size_t source) const override {
     return {{"  without answers", files_[source].missing.text()},

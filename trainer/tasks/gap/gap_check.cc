@@ -27,14 +27,14 @@ class GapSurvey : public RowSurvey {
  public:
   explicit GapSurvey(const Plan& plan) : plan_(plan) {}
 
-  void add(const SourceRows& rows, std::size_t source) override {
+  [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
     int label = 0;
     try {
       label = check_gap_row(rows.fields());
     } catch (const InputError& error) {
       throw InputError(error.exit_code(), concat(rows.place(), ": ", error.what()), error.hint());
     }
-    if (label >= 0 || plan_.sources[source].split == Split::test) return;
+    if (label >= 0 || plan_.sources[source].split == Split::test) return {};
     throw InputError(65, concat(rows.place(), ": has no answer"), kNoAnswerHint);
   }
   void end_source(std::size_t /*source*/, std::int64_t /*rows*/) override {}
@@ -49,7 +49,7 @@ class GapCheck : public RowCheck {
  public:
   explicit GapCheck(const Plan& plan) : plan_(plan), files_(plan.sources.size()) {}
 
-  void add(const SourceRows& rows, std::size_t source) override {
+  [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
     const auto place = [&] { return rows.place(); };
     File& file = files_[source];
     try {
@@ -63,6 +63,7 @@ class GapCheck : public RowCheck {
     } catch (const InputError& error) {
       if (wrong_++ == 0) first_ = {concat(rows.place(), ": ", error.what()), error.hint()};
     }
+    return {};
   }
 
   [[nodiscard]] std::vector<Line> of_source(std::size_t source) const override {

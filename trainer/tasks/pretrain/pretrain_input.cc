@@ -18,7 +18,9 @@ namespace {
 // Any text will do.
 class PretrainSurvey : public RowSurvey {
  public:
-  void add(const SourceRows& /*rows*/, std::size_t /*source*/) override {}
+  [[nodiscard]] RowVerdict add(const SourceRows& /*rows*/, std::size_t /*source*/) override {
+    return {};
+  }
   void end_source(std::size_t /*source*/, std::int64_t /*rows*/) override {}
   [[nodiscard]] std::vector<std::string> names() const override { return {}; }
   [[nodiscard]] std::vector<std::string> remarks() const override { return {}; }
@@ -26,7 +28,9 @@ class PretrainSurvey : public RowSurvey {
 
 class PretrainCheck : public RowCheck {
  public:
-  void add(const SourceRows& /*rows*/, std::size_t /*source*/) override {}
+  [[nodiscard]] RowVerdict add(const SourceRows& /*rows*/, std::size_t /*source*/) override {
+    return {};
+  }
   [[nodiscard]] std::vector<Line> of_source(std::size_t /*source*/) const override { return {}; }
   [[nodiscard]] std::vector<Line> of_all() const override { return {}; }
   [[nodiscard]] Obstacle obstacle() const override { return {}; }

@@ -25,12 +25,12 @@ class RegressSurvey : public RowSurvey {
  public:
   explicit RegressSurvey(const Plan& plan) : plan_(plan) {}
 
-  void add(const SourceRows& rows, std::size_t source) override {
+  [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
     const std::string_view written = rows.fields().back();
     const SourceFile& file = plan_.sources[source];
     const std::string column = file.layout->answer_name();
     if (without_blanks(written).empty()) {
-      if (file.split == Split::test) return;
+      if (file.split == Split::test) return {};
       throw InputError(65, concat(rows.place(), ": has no target"),
                        concat(column, " is empty there; remove the row or give its number"));
     }
@@ -45,6 +45,7 @@ class RegressSurvey : public RowSurvey {
       least_ = std::min(least_, *target);
       most_ = std::max(most_, *target);
     }
+    return {};
   }
 
   void end_source(std::size_t source, std::int64_t /*rows*/) override {
@@ -66,7 +67,7 @@ class RegressCheck : public RowCheck {
  public:
   explicit RegressCheck(const Plan& plan) : plan_(plan), files_(plan.sources.size()) {}
 
-  void add(const SourceRows& rows, std::size_t source) override {
+  [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
     const auto place = [&] { return rows.place(); };
     const std::string_view written = rows.fields().back();
     File& file = files_[source];
@@ -77,6 +78,7 @@ class RegressCheck : public RowCheck {
     } else {
       file.wrong.add(place);
     }
+    return {};
   }
 
   [[nodiscard]] std::vector<Line> of_source(std::size_t source) const override {

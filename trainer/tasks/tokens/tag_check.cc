@@ -41,7 +41,7 @@ class TagCheck : public RowCheck {
  public:
   explicit TagCheck(const Plan& plan) : plan_(plan), files_(plan.sources.size()) {}
 
-  void add(const SourceRows& rows, std::size_t source) override {
+  [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
     const auto place = [&] { return rows.place(); };
     const std::size_t words = split_words(rows.fields()[kWordsField]).size();
     const std::vector<std::string> tags = split_words(rows.fields()[kTagsField]);
@@ -62,6 +62,7 @@ class TagCheck : public RowCheck {
         file.unknown.add(place);
       }
     }
+    return {};
   }
 
   [[nodiscard]] std::vector<Line> of_source(std::size_t source) const override {

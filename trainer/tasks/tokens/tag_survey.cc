@@ -23,7 +23,7 @@ class TagSurvey : public RowSurvey {
   TagSurvey(const Plan& plan, const TokenOptions& options)
       : plan_(plan), options_(options), names_(options.known_tags) {}
 
-  void add(const SourceRows& rows, std::size_t source) override {
+  [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
     const SourceFile& file = plan_.sources[source];
     const std::vector<std::string> tags = split_words(rows.fields()[kTagsField]);
     require_tags(rows, tags, file);
@@ -34,6 +34,7 @@ class TagSurvey : public RowSurvey {
         refuse_unknown(rows, tag);
       }
     }
+    return {};
   }
 
   void end_source(std::size_t source, std::int64_t /*rows*/) override {

@@ -1,0 +1,27 @@
+// A file that maps labels to classes.
+#include "trainer/tasks/classify/label_map.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "fuzz.h"
+#include "input_file.h"
+#include "trainer/text/utf8.h"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace bp::trainer;
+  const std::string text = bp::test::text_of(data, size);
+  bp::test::read_input([&] {
+    static const bp::test::InputFile file(".csv");
+    const std::string& path = file.write(text);
+    const LabelMap map(path, "");
+    if (map.classes().empty()) std::abort();
+    for (const std::string& name : map.classes()) {
+      if (name.empty() || find_invalid_utf8(name) != std::string::npos) std::abort();
+      if (std::ranges::count(map.classes(), name) != 1) std::abort();
+      if (!map.place_of(name).starts_with(path)) std::abort();
+    }
+  });
+  return 0;
+}
