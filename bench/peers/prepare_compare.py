@@ -48,7 +48,7 @@ def measure(command, folder):
 def our_rows(store):
     """(row, label's name, ids as bytes) of each row, in order. No text may be folded."""
     database = sqlite3.connect(store)
-    names = [name for name, in database.execute("SELECT name FROM labels ORDER BY label")]
+    names = [name for name, in database.execute("SELECT name FROM names ORDER BY number")]
     splits = (database.execute(f"SELECT text_id, label, tokens FROM {split}_samples ORDER BY position")
               for split in ("train", "dev", "test"))
     return ((row, names[label], tokens) for row, label, tokens in heapq.merge(*splits))
