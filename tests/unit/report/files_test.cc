@@ -205,6 +205,7 @@ TEST_F(Files, ScoresWithoutASingleLabelAreNull) {
     "loss": null,
     "accuracy": null,
     "mcc": null,
+    "kappa": null,
     "f1_macro": null,
     "log_loss": null
   })"));

@@ -1,6 +1,7 @@
 // scikit-learn 1.9.1 computed the golden values by these calls, where t and p are the expanded
 // matrix and L = range(classes):
-//   matthews_corrcoef(t, p), f1_score(t, p, labels=L, average="macro", zero_division=0),
+//   matthews_corrcoef(t, p), cohen_kappa_score(t, p),
+//   f1_score(t, p, labels=L, average="macro", zero_division=0),
 //   classification_report(t, p, labels=L, target_names=names, digits=3, zero_division=0)
 #include "trainer/tasks/classify/scores.h"
 
@@ -44,11 +45,13 @@ const Counts kNeverSeen = {{5, 0, 0}, {3, 0, 0}, {0, 0, 0}};
 TEST(Scores, EqualScikitLearn) {
   const Scores four = scores_of(tally_of(kFour));
   EXPECT_DOUBLE_EQ(four.mcc, 0.6992855967695292);
+  EXPECT_DOUBLE_EQ(four.kappa, 0.6949004794421036);
   EXPECT_DOUBLE_EQ(four.accuracy, 0.79);
   EXPECT_DOUBLE_EQ(four.macro.f1, 0.7531626851704716);
   EXPECT_DOUBLE_EQ(four.weighted.f1, 0.7822658332891926);
   const Scores two = scores_of(tally_of(kTwo));
   EXPECT_DOUBLE_EQ(two.mcc, 0.7729361097049824);
+  EXPECT_DOUBLE_EQ(two.kappa, 0.7715757898126739);
   EXPECT_DOUBLE_EQ(two.accuracy, 0.885777045579352);
   EXPECT_DOUBLE_EQ(two.macro.f1, 0.8856873822975517);
   EXPECT_DOUBLE_EQ(two.weighted.f1, 0.8856821079868578);
@@ -57,6 +60,7 @@ TEST(Scores, EqualScikitLearn) {
 TEST(Scores, AreZeroWhereScikitLearnReturnsZero) {
   const Scores scores = scores_of(tally_of(kNeverSeen));
   EXPECT_DOUBLE_EQ(scores.mcc, 0);  // only one class is predicted, so there is no correlation
+  EXPECT_DOUBLE_EQ(scores.kappa, 0);
   EXPECT_DOUBLE_EQ(scores.macro.f1, 0.25641025641025644);
   EXPECT_DOUBLE_EQ(scores.weighted.f1, 0.4807692307692308);
   EXPECT_DOUBLE_EQ(scores.classes[2].recall, 0);

@@ -52,6 +52,19 @@ double matthews(const Margins& margins) {
   return quotient(covariance, std::sqrt(label_variance * prediction_variance));
 }
 
+// Cohen's kappa: how much of the agreement that chance would not give there is.
+double kappa(const Margins& margins) {
+  double samples = 0;
+  double correct = 0;
+  double products = 0;
+  for (std::size_t k = 0; k < margins.labels.size(); ++k) {
+    samples += margins.labels[k];
+    correct += margins.correct[k];
+    products += margins.labels[k] * margins.predictions[k];
+  }
+  return quotient(correct * samples - products, samples * samples - products);
+}
+
 // Computes a mean as numpy.average does: multiplies by the weights first and divides last, so that
 // rounded tables agree.
 class Mean {
@@ -83,6 +96,7 @@ Scores scores_of(const Tally& tally) {
   scores.samples = tally.samples();
   scores.loss = tally.mean_loss();
   scores.mcc = matthews(margins);
+  scores.kappa = kappa(margins);
   double correct = 0;
   Mean macro;
   Mean weighted;
@@ -112,6 +126,7 @@ EvaluationSummary summary_of(const Scores& scores) {
   return {{{"loss", known(scores.loss)},
            {"accuracy", known(scores.accuracy)},
            {"mcc", known(scores.mcc)},
+           {"kappa", known(scores.kappa)},
            {"f1_macro", known(scores.macro.f1)},
            {"log_loss", known(scores.loss)}}};
 }

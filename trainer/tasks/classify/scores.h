@@ -22,6 +22,7 @@ struct Scores {
   double loss = 0;  // mean over the samples
   double accuracy = 0;
   double mcc = 0;        // Matthews correlation, multi-class
+  double kappa = 0;      // Cohen's
   ClassScores macro;     // plain mean over classes; support: all samples
   ClassScores weighted;  // mean weighted by support
   std::vector<ClassScores> classes;
@@ -31,7 +32,7 @@ struct Scores {
 
 // The score by which classifiers are ranked.
 [[nodiscard]] MainScore accuracy_score();
-// Returns loss, accuracy, mcc, f1_macro and log_loss; NaN for each if no sample had a label.
+// Returns loss, accuracy, mcc, kappa, f1_macro and log_loss; NaN for each if no sample had a label.
 [[nodiscard]] EvaluationSummary summary_of(const Scores& scores);
 
 }  // namespace bp::trainer
