@@ -69,6 +69,36 @@ TEST_F(Shards, AreMadeOnce) {
   EXPECT_EQ(again.output, "bert_train: s exists\nhint: name another folder with --out\n");
 }
 
+// As in BERT's recipe, whose last steps have samples of 512 tokens.
+TEST_F(Shards, ARunGoesOnWithLongerOnes) {
+  ASSERT_EQ(in_folder(concat(kShards, "--max-length 20 --copies 2")).code, 0);
+  ASSERT_EQ(in_folder(concat(kShards, "--max-length 40 --copies 2 --out s2")).code, 0);
+  const std::string train =
+      BP_BIN_DIR "/bert_train --task pretrain --next-sentence --vocab vocab.txt --steps 4 ";
+  const Ended first = in_folder(concat(train, "s --run first --max-length 20"));
+  EXPECT_EQ(first.code, 0) << first.output;
+  const Ended second = in_folder(concat(train, "s2 --model first/model --run second"));
+  EXPECT_EQ(second.code, 0) << second.output;
+  EXPECT_THAT(second.output, ::testing::Not(HasSubstr("newly initialized")));
+  EXPECT_THAT(second.output, HasSubstr("% of next sentences right"));
+  const Ended too_long =
+      in_folder(concat(train, "s2 --run third --store t.sqlite --max-length 20"));
+  EXPECT_EQ(too_long.code, 65);
+  EXPECT_THAT(too_long.output, HasSubstr("tokens, more than --max-length 20\nhint: give --max-le"));
+}
+
+TEST_F(Shards, NeedTheVocabularyOfTheirIds) {
+  ASSERT_EQ(in_folder(kShards).code, 0);
+  const Ended none = in_folder(BP_BIN_DIR "/bert_train s --task pretrain --run r");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.output,
+              HasSubstr("bert_train: the vocabulary for s is missing\nhint: name the "));
+  const Ended other = in_folder(concat("head -n 8 vocab.txt > short.txt && ", BP_BIN_DIR,
+                                       "/bert_train s --task pretrain --run r --vocab short.txt"));
+  EXPECT_EQ(other.code, 65);
+  EXPECT_THAT(other.output, HasSubstr("but the vocabulary has 8 tokens\n"));
+}
+
 TEST_F(Shards, AFullDiskLeavesNothingBehind) {
   write_documents("runs.txt", 30000);
   const Ended ended = in_folder(concat("ulimit -f 300 && ", kShards));

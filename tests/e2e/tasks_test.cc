@@ -35,6 +35,8 @@ struct TaskCase {
   double at_least = 0;                        // after training
   std::string training = {};                  // more options
   std::string dropout = "0";                  // where all layouts train the same model
+  std::string make = {};                      // a command that is run when `file` is written
+  std::string data = {};                      // what it makes to train on; empty: `file`
 };
 void PrintTo(const TaskCase& one, std::ostream* out) { *out << one.name; }
 
@@ -116,6 +118,22 @@ void write_pronouns(std::ofstream& out) {
   }
 }
 
+// Each document has sentences of numbers in words, which go on from one to the next.
+void write_documents(std::ofstream& out) {
+  constexpr const char* kWords[] = {"one", "two",   "three", "four", "five",
+                                    "six", "seven", "eight", "nine", "ten"};
+  for (int document = 0; document < 300; ++document) {
+    for (int word = 0; word < 20; ++word) {
+      out << kWords[(document * 3 + word) % 10] << (word % 5 == 4 ? ".\n" : " ");
+    }
+    out << '\n';
+  }
+}
+
+constexpr const char* kMakeVocabulary =
+    "for word in [PAD] [UNK] [CLS] [SEP] [MASK] . one two three four five six seven eight nine "
+    "ten; do echo $word; done > vocab.txt";
+
 class Tasks : public ::testing::TestWithParam<TaskCase> {
  protected:
   void SetUp() override {
@@ -123,10 +141,17 @@ class Tasks : public ::testing::TestWithParam<TaskCase> {
     std::filesystem::create_directories(folder_);
     std::ofstream file(path(GetParam().file));
     GetParam().write(file);
+    file.close();
+    if (GetParam().make.empty()) return;
+    const Ended made = in_folder(GetParam().make);
+    ASSERT_EQ(made.code, 0) << made.output;
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] static std::string data() {
+    return GetParam().data.empty() ? GetParam().file : GetParam().data;
+  }
   [[nodiscard]] Ended in_folder(const std::string& command) const {
     return shell(concat("cd ", folder_, " && ", command));
   }
@@ -134,9 +159,9 @@ class Tasks : public ::testing::TestWithParam<TaskCase> {
   void train(const std::string& run, const std::string& options, const std::string& placing = "") {
     const std::string program = placing.empty() ? BP_BIN_DIR "/bert_train "
                                                 : BP_BIN_DIR "/bprun " + placing + " bert_train ";
-    const Ended ended = in_folder(concat(program, GetParam().file, " --task ", GetParam().task, " ",
-                                         GetParam().options, " ", GetParam().training,
-                                         " --max-length 64 --run ", run, " ", options));
+    const Ended ended =
+        in_folder(concat(program, data(), " --task ", GetParam().task, " ", GetParam().options, " ",
+                         GetParam().training, " --max-length 64 --run ", run, " ", options));
     ASSERT_EQ(ended.code, 0) << ended.output;
   }
 
@@ -151,19 +176,19 @@ TEST_P(Tasks, LearnsAndPredictsWhatItEvaluates) {
   EXPECT_GE(summary["test"][GetParam().score].get<double>(), GetParam().at_least);
 
   const Ended evaluated =
-      in_folder(concat(BP_BIN_DIR "/bert_train eval r ", GetParam().file, " --out e.csv"));
+      in_folder(concat(BP_BIN_DIR "/bert_train eval r ", data(), " --out e.csv"));
   EXPECT_EQ(evaluated.code, 0) << evaluated.output;
   const Ended predicted =
-      in_folder(concat(BP_BIN_DIR "/bert_train predict r ", GetParam().file, " --out p.csv"));
+      in_folder(concat(BP_BIN_DIR "/bert_train predict r ", data(), " --out p.csv"));
   EXPECT_EQ(predicted.code, 0) << predicted.output;
   EXPECT_EQ(read(path("p.csv")), read(path("e.csv")));
   const Ended ranks =
-      in_folder(concat(BP_BIN_DIR "/bprun -H localhost:2,127.0.0.1:1 bert_train eval r ",
-                       GetParam().file, " --out ranks.csv"));
+      in_folder(concat(BP_BIN_DIR "/bprun -H localhost:2,127.0.0.1:1 bert_train eval r ", data(),
+                       " --out ranks.csv"));
   EXPECT_EQ(ranks.code, 0) << ranks.output;
   EXPECT_EQ(read(path("ranks.csv")), read(path("e.csv")));
-  EXPECT_EQ(in_folder(concat(BP_BIN_DIR "/bert_train check ", GetParam().file, " --task ",
-                             GetParam().task, " ", GetParam().options))
+  EXPECT_EQ(in_folder(concat(BP_BIN_DIR "/bert_train check ", data(), " --task ", GetParam().task,
+                             " ", GetParam().options))
                 .code,
             0);
 }
@@ -230,6 +255,28 @@ const TaskCase kPretrain{.name = "pretrain",
                          .score = "accuracy",
                          .at_least = 0.5,
                          .training = "--lr 2e-3"};
+const TaskCase kPairs{.name = "next_sentence",
+                      .task = "pretrain",
+                      .options = "--next-sentence --copies 4 --vocab vocab.txt",
+                      .file = "documents.txt",
+                      .write = write_documents,
+                      .score = "accuracy",
+                      .at_least = 0.5,
+                      .training = "--lr 2e-3",
+                      .make = kMakeVocabulary};
+const TaskCase kShards{
+    .name = "shards",
+    .task = "pretrain",
+    .options = "--next-sentence --vocab vocab.txt",
+    .file = "documents.txt",
+    .write = write_documents,
+    .score = "accuracy",
+    .at_least = 0.5,
+    .training = "--lr 2e-3",
+    .make = concat(kMakeVocabulary,
+                   " && " BP_BIN_DIR "/bert_train shards documents.txt --vocab vocab.txt --out s "
+                   "--copies 2 --max-length 32 --rows 600"),
+    .data = "s"};
 INSTANTIATE_TEST_SUITE_P(All, PretrainedModel, ::testing::Values(kPretrain));
 
 INSTANTIATE_TEST_SUITE_P(
@@ -252,7 +299,9 @@ INSTANTIATE_TEST_SUITE_P(
                                0.9, "--gap-head mul"},
                       TaskCase{"gap_segment", "gap", "", "pronouns.tsv", write_pronouns, "accuracy",
                                0.9, "--gap-head segment"},
-                      kPretrain),
+                      kPretrain,
+                      kPairs,
+                      kShards),
     [](const auto& parameter) { return parameter.param.name; });
 
 }  // namespace

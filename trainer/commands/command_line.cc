@@ -1,3 +1,4 @@
+// 400 lines: the options of each command, group by group.
 #include "trainer/commands/command_line.h"
 
 #include <algorithm>
@@ -268,6 +269,7 @@ CommandLine parse(OptionSet& set,
   o.prepare.lower_case = !raw.cased;
   o.settings = set.settings();
   o.arguments = arguments;
+  if (o.task != nullptr) o.task->use_data(o.data);
   return {std::move(o), ""};
 }
 
@@ -412,6 +414,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments,
   line = parse_own(all, extensions);
   Options& options = line.options;
   options.data = plan.data;
+  options.task->use_data(options.data);
   options.scored = plan.source.model;
   options.scored_run = plan.source.run;
   options.own = plan.own;

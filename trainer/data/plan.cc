@@ -40,7 +40,8 @@ void check_options(const PrepareOptions& options) {
 constexpr const char* kStoreSuffix = ".sqlite";
 
 std::string default_store(const std::string& file) {
-  const std::string source = unpacked_name(file);
+  std::string source = unpacked_name(file);
+  while (source.size() > 1 && source.ends_with('/')) source.pop_back();  // of a folder
   const std::size_t slash = source.find_last_of('/');
   const std::size_t dot = source.find_last_of('.');
   const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
@@ -59,7 +60,8 @@ SourceFile add_source(const PrepareOptions& options,
                             options.encoding,
                             split == Split::test ? Answers::in_some_rows : Answers::needed});
   }
-  return {path, layout, split, stamp_of(path)};
+  const std::vector<std::string> files = options.task->files_of(path);
+  return {path, files, layout, split, stamp_of(files)};
 }
 
 HeaderMode header_of_others(const PrepareOptions& options,
@@ -71,6 +73,18 @@ HeaderMode header_of_others(const PrepareOptions& options,
 std::string content_of(const std::string& path) {
   const FileHash hash = hash_file(path);
   return concat(with_commas(hash.size), " bytes, XXH3 ", hash.hex);
+}
+
+std::string content_of(const SourceFile& source) {
+  if (source.files.size() == 1) return content_of(source.files.front());
+  Hash all;
+  std::int64_t size = 0;
+  for (const std::string& file : source.files) {
+    const FileHash hash = hash_file(file);
+    all.add(hash.hex);
+    size += hash.size;
+  }
+  return concat(source.files.size(), " files, ", with_commas(size), " bytes, XXH3 ", all.hex());
 }
 
 std::string source_key(const SourceFile& source) {
@@ -101,7 +115,7 @@ Fingerprint make_fingerprint(const Plan& plan) {
   Fingerprint print = {{"task", options.task->name()}};
   for (const SourceFile& source : plan.sources) {
     const std::string name = source_key(source);
-    print.emplace_back(name, content_of(source.path));
+    print.emplace_back(name, content_of(source));
     print.emplace_back(concat("format of the ", name), describe(source, options));
   }
   print.emplace_back("vocabulary",
@@ -142,6 +156,16 @@ FileStamp stamp_of(const std::string& path) {
     return {};
   }
   return {status.st_size, status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec};
+}
+
+FileStamp stamp_of(const std::vector<std::string>& files) {
+  FileStamp all;
+  for (const std::string& file : files) {
+    const FileStamp one = stamp_of(file);
+    all.size += one.size;
+    all.written_ns = std::max(all.written_ns, one.written_ns);
+  }
+  return all;
 }
 
 void require_split(const std::array<double, 3>& split) {

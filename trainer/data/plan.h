@@ -22,9 +22,12 @@ struct FileStamp {
   bool operator==(const FileStamp&) const = default;
 };
 [[nodiscard]] FileStamp stamp_of(const std::string& path);  // zeros if it does not exist
+// The sum of the sizes, and the last time that one of the files was written.
+[[nodiscard]] FileStamp stamp_of(const std::vector<std::string>& files);
 
 struct SourceFile {
   std::string path;
+  std::vector<std::string> files;     // that the path stands for
   std::optional<TableLayout> layout;  // none: the task has its own reader
   Split split = Split::train;         // of its rows, unless Plan::split_by_share
   FileStamp stamp;                    // before the first reading

@@ -230,7 +230,7 @@ void Preparation::check_lease() const {
 // The sources are read several times, so they must not change in between.
 void Preparation::check_sources() const {
   for (const SourceFile& source : plan_.sources) {
-    if (stamp_of(source.path) != source.stamp) {
+    if (stamp_of(source.files) != source.stamp) {
       throw InputError(65, concat(source.path, " was changed while it was being prepared"),
                        "start again when no program writes to it");
     }

@@ -64,7 +64,9 @@ std::unique_ptr<Lease> take_lease(const std::string& run, const LeaseTimes& time
 }  // namespace
 
 std::string default_run(const std::string& data) {
-  return (fs::path("runs") / fs::path(unpacked_name(data)).stem()).string();
+  std::string path = unpacked_name(data);
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();  // of a folder
+  return (fs::path("runs") / fs::path(path).stem()).string();
 }
 
 RunFolder RunFolder::open(const std::string& path, IfExists if_exists, const LeaseTimes& times) {

@@ -22,6 +22,10 @@ class TaskInput : public TaskData {
   // The most tokens of a sample unless --max-length says otherwise.
   [[nodiscard]] virtual int usual_length() const { return kUsualLength; }
 
+  // Names the file or store that will be read, once it is known. A task whose samples depend on the
+  // kind of file needs it before its schema is asked for.
+  virtual void use_data(const std::string& /*path*/) {}
+
   // Says that rows are to be scored by a model with this configuration: the survey then refuses an
   // answer that the model cannot give. Returns the names that a store of such rows has.
   virtual std::vector<std::string> score_by(const BertConfig& config) = 0;

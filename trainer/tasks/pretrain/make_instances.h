@@ -13,7 +13,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -21,6 +20,7 @@
 #include "trainer/tasks/pretrain/document_instances.h"
 #include "trainer/tasks/pretrain/documents.h"
 #include "trainer/tasks/pretrain/instance.h"
+#include "trainer/tasks/pretrain/instance_maker.h"
 #include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {
@@ -29,13 +29,6 @@ struct TextSource {
   std::vector<std::string> files = {};
   TextForm form = TextForm::sentences;
   std::size_t block_bytes = std::size_t{1} << 20;
-};
-
-struct InstanceCounts {
-  std::int64_t documents = 0;
-  std::int64_t sentences = 0;
-  std::int64_t tokens = 0;  // of the text, once
-  std::int64_t instances = 0;
 };
 
 // Calls `take` with each instance, on this thread. `threads`: besides this one; 0: none. Throws

@@ -26,10 +26,26 @@ void for_each_token(const Batch& block, const at::Tensor& outputs, const Use& us
   }
 }
 
+// Calls `use` for each sample with its row, its loss, and what the model says of its segments.
+template <class Use>
+void for_each_pair(const Batch& block, const at::Tensor& outputs, const Use& use) {
+  const auto rows = static_cast<std::size_t>(block.rows);
+  BP_CHECK(outputs.size(0) >= block.rows, "each sample has an output");
+  const auto* next = outputs.const_data_ptr<float>() + outputs.numel() - 2 * rows;
+  for (std::size_t row = 0; row < rows; ++row, next += 2) {
+    use(row, next[0], static_cast<std::int64_t>(next[1]));
+  }
+}
+
+constexpr const char* kFollows = "follows";
+constexpr const char* kRandom = "random";
+
 }  // namespace
 
 std::vector<PredictionColumn> MaskedPredictor::columns() const {
-  return {{"masked", true}, {"right", true}, {"loss", true}};
+  std::vector<PredictionColumn> columns = {{"masked", true}, {"right", true}, {"loss", true}};
+  if (pairs_) columns.insert(columns.end(), {{"next_sentence"}, {"next_sentence_prediction"}});
+  return columns;
 }
 
 void MaskedPredictor::keep(const Batch& block,
@@ -39,6 +55,7 @@ void MaskedPredictor::keep(const Batch& block,
     int masked = 0;
     int right = 0;
     double loss = 0;
+    std::int64_t next = 0;
   };
   std::vector<Row> rows(static_cast<std::size_t>(block.rows));
   for_each_token(block, outputs, [&](std::size_t row, float loss, bool right) {
@@ -46,9 +63,18 @@ void MaskedPredictor::keep(const Batch& block,
     rows[row].right += right ? 1 : 0;
     rows[row].loss += double{loss};
   });
-  for (const Row& row : rows) {
+  if (pairs_) {
+    for_each_pair(block, outputs, [&](std::size_t row, float /*loss*/, std::int64_t next) {
+      rows[row].next = next;
+    });
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row& row = rows[i];
     kept.insert(kept.end(), {static_cast<float>(row.masked), static_cast<float>(row.right),
                              row.masked == 0 ? 0 : static_cast<float>(row.loss / row.masked)});
+    if (!pairs_) continue;
+    const std::int64_t right = block.arrays[kNextSentenceArray].integers[i];
+    kept.insert(kept.end(), {static_cast<float>(right), static_cast<float>(row.next)});
   }
 }
 
@@ -58,6 +84,8 @@ void MaskedPredictor::set_fields(const Sample& /*sample*/,
   fields.assign(1, concat(kept[0]));
   fields.push_back(concat(kept[1]));
   fields.push_back(kept[0] == 0 ? "" : concat(kept[2]));
+  if (!pairs_) return;
+  for (const float next : {kept[3], kept[4]}) fields.emplace_back(next == 0 ? kFollows : kRandom);
 }
 
 void MaskedScorer::add(const Batch& block, const at::Tensor& outputs) {
@@ -65,12 +93,22 @@ void MaskedScorer::add(const Batch& block, const at::Tensor& outputs) {
   for_each_token(block, outputs, [&](std::size_t /*row*/, float loss, bool right) {
     tally_.add(double{loss}, right);
   });
+  if (!pairs_) return;
+  const std::vector<std::int64_t>& right = block.arrays[kNextSentenceArray].integers;
+  for_each_pair(block, outputs, [&](std::size_t row, float loss, std::int64_t next) {
+    tally_.add(double{loss}, next == right[row], Predicted::next_sentences);
+  });
 }
 
 EvaluationSummary MaskedScorer::summary() const {
-  return {{{"loss", tally_.mean_loss()},
-           {"perplexity", tally_.perplexity()},
-           {"accuracy", tally_.accuracy()}}};
+  EvaluationSummary summary{{{"loss", tally_.mean_loss()},
+                             {"perplexity", tally_.perplexity()},
+                             {"accuracy", tally_.accuracy()}}};
+  if (!pairs_) return summary;
+  constexpr auto kNext = Predicted::next_sentences;
+  summary.scores.emplace_back("next_sentence_loss", tally_.mean_loss(kNext));
+  summary.scores.emplace_back("next_sentence_accuracy", tally_.accuracy(kNext));
+  return summary;
 }
 
 std::vector<std::string> MaskedScorer::lines(const std::string& name,

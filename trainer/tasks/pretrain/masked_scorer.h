@@ -12,27 +12,37 @@
 namespace bp::trainer {
 
 // A sample's row says how many of its tokens were masked, how many the model guessed, and the mean
-// loss of these tokens, which is empty if there are none.
+// loss of these tokens, which is empty if there are none. For pairs it also says whether the second
+// segment follows the first, and whether the model says so.
 class MaskedPredictor : public Predictor {
  public:
+  explicit MaskedPredictor(bool pairs = false) : pairs_(pairs) {}
+
   [[nodiscard]] std::vector<PredictionColumn> columns() const override;
-  // outputs: see pretrain_head.h. Keeps these three numbers of each sample.
+  // outputs: see pretrain_head.h. Keeps these numbers of each sample.
   void keep(const Batch& block, const at::Tensor& outputs, std::vector<float>& kept) const override;
-  [[nodiscard]] std::size_t kept_of(const Sample& /*sample*/) const override { return 3; }
+  [[nodiscard]] std::size_t kept_of(const Sample& /*sample*/) const override {
+    return pairs_ ? 5 : 3;
+  }
   void set_fields(const Sample& sample,
                   std::span<const float> kept,
                   std::vector<std::string>& fields) const override;
+
+ private:
+  bool pairs_;
 };
 
 class MaskedScorer : public Scorer {
  public:
-  explicit MaskedScorer(std::int64_t samples) : samples_(samples) {}
+  // `pairs`: the model predicts next sentences, too.
+  explicit MaskedScorer(std::int64_t samples, bool pairs = false)
+      : samples_(samples), pairs_(pairs), predictor_(pairs) {}
 
   void add(const Batch& block, const at::Tensor& outputs) override;
   [[nodiscard]] std::span<std::int64_t> counts() override { return tally_.values(); }
   [[nodiscard]] const Predictor& predictor() const override { return predictor_; }
 
-  // loss, perplexity, accuracy.
+  // loss, perplexity, accuracy; of pairs next_sentence_loss and next_sentence_accuracy.
   [[nodiscard]] EvaluationSummary summary() const override;
   [[nodiscard]] std::vector<std::string> lines(const std::string& name,
                                                const std::string& predictions) const override;
@@ -41,6 +51,7 @@ class MaskedScorer : public Scorer {
 
  private:
   std::int64_t samples_;
+  bool pairs_;
   MaskedPredictor predictor_;
   MaskedTally tally_;
 };

@@ -1,4 +1,4 @@
-// Scores of a masked language model.
+// Scores of a masked language model, and of the prediction of next sentences.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,42 @@
 
 namespace bp::trainer {
 
-// Counts of masked tokens and the exact sum of their losses, as integers. Adding up ranks is one
-// all_reduce(sum) of values(), so the result is bit-identical for any number and order of ranks.
+// What was predicted.
+enum class Predicted : std::uint8_t { masked_tokens, next_sentences };
+
+// Counts of predictions of both kinds and the exact sums of their losses, as integers. Adding up
+// ranks is one all_reduce(sum) of values(), so the result is bit-identical for any number and order
+// of ranks.
 class MaskedTally {
  public:
-  MaskedTally() : values_(kCounts + ExactSum::kSize) {}
+  static constexpr auto kTokens = Predicted::masked_tokens;
 
-  // Adds a masked token.
-  void add(double loss, bool right);
+  MaskedTally() : values_(2 * kSize) {}
 
-  [[nodiscard]] std::int64_t tokens() const { return values_[0]; }
-  // All three are NaN without tokens.
-  [[nodiscard]] double mean_loss() const;   // natural logarithm
-  [[nodiscard]] double perplexity() const;  // e to the mean loss
-  [[nodiscard]] double accuracy() const;    // the share of tokens that the model finds most likely
+  // Adds a prediction.
+  void add(double loss, bool right, Predicted what = kTokens);
+
+  [[nodiscard]] std::int64_t count(Predicted what = kTokens) const { return values_[begin(what)]; }
+  // All three are NaN without predictions.
+  [[nodiscard]] double mean_loss(Predicted what = kTokens) const;  // natural logarithm
+  [[nodiscard]] double perplexity() const;                         // of tokens: e to the mean loss
+  [[nodiscard]] double accuracy(Predicted what = kTokens) const;   // the share of the right ones
 
   // The layout is private to this class; the size is always the same.
   [[nodiscard]] std::span<std::int64_t> values() { return values_; }
 
  private:
-  static constexpr std::size_t kCounts = 2;  // tokens, right ones; then the digits of the sum
+  static constexpr std::size_t kCounts = 2;  // all, right ones; then the digits of the sum
+  static constexpr std::size_t kSize = kCounts + ExactSum::kSize;
+  [[nodiscard]] static std::size_t begin(Predicted what) {
+    return static_cast<std::size_t>(what) * kSize;
+  }
+
   std::vector<std::int64_t> values_;
 };
 
-// Returns the line for the terminal. `name`: what was scored, such as "test".
+// Returns the line for the terminal. `name`: what was scored, such as "test". It mentions next
+// sentences if there are any.
 [[nodiscard]] std::string masked_line(const std::string& name,
                                       const MaskedTally& tally,
                                       std::int64_t samples);

@@ -1,15 +1,22 @@
 #include "trainer/tasks/pretrain/pretrain_input.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
+#include "bp/error.h"
+#include "trainer/data/input_error.h"
 #include "trainer/data/open_input.h"
 #include "trainer/data/prepare.h"
 #include "trainer/data/token_windows.h"
 #include "trainer/tasks/inputs.h"
+#include "trainer/tasks/pretrain/instance_rows.h"
+#include "trainer/tasks/pretrain/instance_samples.h"
 #include "trainer/tasks/pretrain/mask_batch.h"
 #include "trainer/tasks/pretrain/passage_reader.h"
+#include "trainer/tasks/pretrain/shard_files.h"
 #include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {
@@ -50,6 +57,19 @@ class PretrainMaker : public SampleMaker {
   TokenWindows windows_;
 };
 
+Vocabulary read_vocabulary(const PrepareOptions& prepare, const std::string& path) {
+  if (prepare.vocabulary.empty()) {
+    throw InputError(2, concat("the vocabulary for ", path, " is missing"),
+                     "name the vocab.txt of its tokens with --vocab, or a model that has one with "
+                     "--model");
+  }
+  try {
+    return Vocabulary::read(prepare.vocabulary);
+  } catch (const Error& error) {
+    throw InputError(65, error.what(), "--vocab takes the vocab.txt of a BERT model");
+  }
+}
+
 class PretrainInput : public TaskInput {
  public:
   void add_options(OptionSet& set) override {
@@ -59,6 +79,15 @@ class PretrainInput : public TaskInput {
     set.number({"mask-share", "Share of the tokens that are masked"}, options_.masks.share, 0.01,
                0.99);
     set.flag({"whole-words", "Mask all pieces of a word, or none"}, options_.masks.whole_words);
+    set.flag({"next-sentence", "Learn, too, whether the second of two segments follows the first"},
+             options_.next_sentence);
+    set.choice<TextForm>({"line", "What a line of a .txt file of --next-sentence holds"},
+                         options_.line,
+                         {{"sentence", TextForm::sentences}, {"paragraph", TextForm::running}});
+    set.number({"copies", "Times that --next-sentence divides each document into pairs"},
+               options_.copies, 1, 1000);
+    set.number({"limit-files", "Read only the first N shards of a folder; 0: all"},
+               options_.limit_files, 0, 1e9);
   }
   void add_training_options(OptionSet& set) override {
     set.flag({"static-masks", "Mask the same tokens of a sample in all epochs"},
@@ -67,21 +96,48 @@ class PretrainInput : public TaskInput {
   std::vector<std::string> score_by(const BertConfig& /*config*/) override { return {}; }
 
   [[nodiscard]] std::string name() const override { return "pretrain"; }
+  void use_data(const std::string& path) override { is_shards_ = !shard_files(path).empty(); }
   [[nodiscard]] std::vector<Field> fields() const override {
-    return {{"text", options_.text_column}};
+    std::vector<Field> fields = {{"text", options_.text_column}};
+    if (reads_instances()) fields.push_back({"instance", "instance", false, true});
+    return fields;
   }
-  [[nodiscard]] SampleSchema schema() const override { return {}; }
+  [[nodiscard]] SampleSchema schema() const override {
+    if (!reads_instances()) return {};
+    SampleSchema schema = {{.name = std::string(kTokenTypes), .shape = Shape::per_token}};
+    if (options_.next_sentence) schema.push_back({.name = kNextSentence, .padding = -1});
+    if (!is_shards_) return schema;
+    schema.push_back({.name = "masked_positions", .shape = Shape::ragged, .places = true});
+    schema.push_back({.name = "masked_ids", .shape = Shape::ragged});
+    return schema;
+  }
   [[nodiscard]] bool has_own_format(const std::string& path) const override {
-    return unpacked_name(path).ends_with(".txt");
+    return reads_instances() || is_text(path);
+  }
+  [[nodiscard]] std::vector<std::string> files_of(const std::string& path) const override {
+    std::vector<std::string> files = is_shards_ ? shard_files(path) : std::vector<std::string>();
+    if (files.empty()) return {path};
+    if (options_.limit_files > 0 && std::cmp_less(options_.limit_files, files.size())) {
+      files.resize(static_cast<std::size_t>(options_.limit_files));
+    }
+    return files;
   }
   [[nodiscard]] std::unique_ptr<RowReader> open(const std::string& path,
                                                 const PrepareOptions& prepare) const override {
+    if (is_shards_) return open_shards(path, prepare);
+    if (options_.next_sentence) return open_pairs(path, prepare);
     return std::make_unique<PassageReader>(path, prepare.encoding,
                                            options_.lines ? 0 : PassageReader::kPassageBytes);
   }
   [[nodiscard]] Fingerprint fingerprint() const override {
-    if (!options_.lines) return {};
-    return {{"texts of a .txt file", "lines"}};
+    Fingerprint print;
+    if (options_.lines) print.emplace_back("texts of a .txt file", "lines");
+    if (options_.next_sentence) print.emplace_back("samples", "pairs of segments");
+    if (options_.next_sentence && !is_shards_) {
+      print.emplace_back("line", options_.line == TextForm::sentences ? "sentence" : "paragraph");
+      print.emplace_back("copies of each document", concat(options_.copies));
+    }
+    return print;
   }
   [[nodiscard]] std::string describe(const std::vector<std::string>& /*names*/) const override {
     return "";
@@ -96,6 +152,12 @@ class PretrainInput : public TaskInput {
   [[nodiscard]] std::unique_ptr<SampleMaker> make_maker(const PrepareOptions& prepare,
                                                         const std::vector<std::string>& /*names*/,
                                                         Tokenizer tokenizer) const override {
+    if (reads_instances()) {
+      return std::make_unique<InstanceSamples>(
+          InstanceSamples::Form{.next_sentence = options_.next_sentence,
+                                .masks = is_shards_,
+                                .max_length = prepare.max_length});
+    }
     return std::make_unique<PretrainMaker>(prepare, std::move(tokenizer));
   }
 
@@ -104,15 +166,50 @@ class PretrainInput : public TaskInput {
     MaskOptions masks = options_.masks;
     masks.dynamic = !options_.static_masks;
     return [masker = Masker({vocabulary}, masks)](Batch& batch, const BatchDraw& draw) {
-      mask_batch(masker, draw, batch);
+      const bool has_masks = batch.arrays.size() > kPairArrays;
+      if (!has_masks) mask_batch(masker, draw, batch);
     };
   }
 
+  [[nodiscard]] const PretrainOptions& options() const { return options_; }
+
  private:
+  static bool is_text(const std::string& path) { return unpacked_name(path).ends_with(".txt"); }
+  [[nodiscard]] bool reads_instances() const { return is_shards_ || options_.next_sentence; }
+
+  [[nodiscard]] std::unique_ptr<RowReader> open_shards(const std::string& path,
+                                                       const PrepareOptions& prepare) const {
+    if (shard_files(path).empty()) {
+      throw InputError(66, concat("there are no shards at ", path),
+                       "a shard's name ends with .hdf5 or .h5");
+    }
+    const Vocabulary vocabulary = read_vocabulary(prepare, path);
+    return std::make_unique<ShardRows>(files_of(path),
+                                       static_cast<std::int64_t>(vocabulary.tokens.size()));
+  }
+
+  [[nodiscard]] std::unique_ptr<RowReader> open_pairs(const std::string& path,
+                                                      const PrepareOptions& prepare) const {
+    if (!is_text(path) || options_.lines) {
+      throw InputError(2, concat("--next-sentence cannot make pairs of ", path),
+                       "it takes shards, or .txt files in which a blank line ends a document, "
+                       "without --lines");
+    }
+    const InstanceOptions instances{
+        .max_length = prepare.max_length, .copies = options_.copies, .masks = std::nullopt};
+    return std::make_unique<PairRows>(path, options_.line, read_vocabulary(prepare, path),
+                                      prepare.lower_case, instances);
+  }
+
   PretrainOptions options_;
+  bool is_shards_ = false;
 };
 
 }  // namespace
+
+const PretrainOptions& pretrain_options(const TaskInput& input) {
+  return dynamic_cast<const PretrainInput&>(input).options();
+}
 
 std::shared_ptr<TaskInput> make_pretrain_input() { return std::make_shared<PretrainInput>(); }
 

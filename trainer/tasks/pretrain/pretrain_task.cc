@@ -1,4 +1,7 @@
 // The task "pretrain": a masked language model, from scratch or continued from weights.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +19,36 @@ namespace {
 
 constexpr const char* kArchitectures = "architectures";
 constexpr const char* kMaskedModel = R"(["BertForMaskedLM"])";
+constexpr const char* kPairModel = R"(["BertForPreTraining"])";
+// The key in config.json of PretrainTargets::masked_per_sample.
+constexpr const char* kMaskedPerSample = "bp_masked_per_sample";
+
+// Returns the mean number of masked tokens of the first training samples, as far as they are
+// stored, or what the share of masks makes of their lengths. It is the same on all ranks.
+double masked_per_sample(const SampleStore& store, const MaskOptions& masks) {
+  constexpr std::int64_t kSamples = 1000;
+  const std::int64_t samples = std::min(kSamples, store.size(Split::train));
+  double sum = 0;
+  for (std::int64_t i = 0; i < samples; ++i) {
+    const Sample sample = store.load(Split::train, i);
+    const bool stored = sample.arrays.size() > kPairArrays;
+    sum += stored ? static_cast<double>(sample.arrays.back().integers.size())
+                  : std::max(1.0, masks.share * static_cast<double>(sample.token_ids.size()));
+  }
+  return sum > 0 ? sum / static_cast<double>(samples) : 1;
+}
+
+double stated_masked_per_sample(const BertConfig& config) {
+  const auto found = config.head.find(kMaskedPerSample);
+  return found == config.head.end() ? 0 : std::strtod(found->second.c_str(), nullptr);
+}
+
+// Throws InputError (65) unless samples of this schema are pairs.
+void require_pairs(const SampleSchema& schema) {
+  if (std::ranges::count(schema, kNextSentence, &ArrayField::name) > 0) return;
+  throw InputError(65, "the samples of this store do not say which segment follows another",
+                   "make the store with --next-sentence, or leave it out here");
+}
 
 PretrainTargets targets_of(const Batch& batch) {
   const BatchArray& positions = masked_positions(batch);
@@ -28,14 +61,30 @@ PretrainTargets targets_of(const Batch& batch) {
                              positions.integers.begin() + end);
     targets.ids.insert(targets.ids.end(), ids.integers.begin() + begin, ids.integers.begin() + end);
   }
+  if (has_next_sentence(batch)) {
+    targets.next_sentence = batch.arrays[kNextSentenceArray].integers;
+  }
   return targets;
 }
 
 class PretrainTask : public Task {
  public:
+  explicit PretrainTask(const PretrainOptions& options)
+      : pairs_(options.next_sentence), masks_(options.masks) {}
+
   [[nodiscard]] HeadMaker head() const override {
+    if (!pairs_) {
+      return [](const BertConfig& config, Parameters& parameters) {
+        return make_masked_head(config, parameters, targets_of);
+      };
+    }
     return [](const BertConfig& config, Parameters& parameters) {
-      return make_masked_head(config, parameters, targets_of);
+      const double stated = stated_masked_per_sample(config);
+      return make_pretrain_head(config, parameters, [stated](const Batch& batch) {
+        PretrainTargets targets = targets_of(batch);
+        targets.masked_per_sample = stated;
+        return targets;
+      });
     };
   }
   [[nodiscard]] MainScore main_score() const override { return {"loss", false}; }
@@ -43,30 +92,42 @@ class PretrainTask : public Task {
   [[nodiscard]] std::vector<Tile> tiles(const EvaluationSummary& summary) const override {
     constexpr int kPercent = 100;
     constexpr int kDigits = 3;
-    return {{"Loss of masked tokens", fixed(summary.at("loss"), kDigits)},
-            {"Perplexity", brief(summary.at("perplexity"))},
-            {"Masked tokens right", fixed(kPercent * summary.at("accuracy"), 1) + " %"}};
+    std::vector<Tile> tiles = {
+        {"Loss of masked tokens", fixed(summary.at("loss"), kDigits)},
+        {"Perplexity", brief(summary.at("perplexity"))},
+        {"Masked tokens right", fixed(kPercent * summary.at("accuracy"), 1) + " %"}};
+    if (pairs_) {
+      tiles.push_back({"Next sentences right",
+                       fixed(kPercent * summary.at("next_sentence_accuracy"), 1) + " %"});
+    }
+    return tiles;
   }
 
   void check(const BertConfig& /*config*/) const override {}
 
-  void configure(BertConfig& config, const SampleStore& /*store*/) const override {
-    config.head = {{kArchitectures, kMaskedModel}};
+  void configure(BertConfig& config, const SampleStore& store) const override {
+    config.head = {{kArchitectures, pairs_ ? kPairModel : kMaskedModel}};
+    if (!pairs_) return;
+    require_pairs(store.schema());
+    config.head[kMaskedPerSample] = concat(masked_per_sample(store, masks_));
   }
 
   [[nodiscard]] std::string describe(const BertConfig& /*config*/) const override {
-    return "masked tokens";
+    return pairs_ ? "masked tokens, next sentences" : "masked tokens";
   }
 
   [[nodiscard]] TakenWeights taken_weights(const BertConfig& /*stored*/,
                                            const BertConfig& /*wanted*/) const override {
-    return {.optional = {"cls.predictions."}};
+    TakenWeights taken{.optional = {"cls.predictions."}};
+    if (pairs_)
+      taken.optional.insert(taken.optional.end(), {"cls.seq_relationship.", "bert.pooler."});
+    return taken;
   }
 
   void require_trained(const BertConfig& config, const std::string& model) const override {
     const auto found = config.head.find(kArchitectures);
     if (found == config.head.end() || found->second == kMaskedModel ||
-        found->second == R"(["BertForPreTraining"])") {
+        found->second == kPairModel) {
       return;
     }
     throw InputError(
@@ -76,19 +137,24 @@ class PretrainTask : public Task {
 
   [[nodiscard]] std::unique_ptr<Predictor> make_predictor(
       const std::vector<std::string>& /*names*/, const BertConfig& /*config*/) const override {
-    return std::make_unique<MaskedPredictor>();
+    return std::make_unique<MaskedPredictor>(pairs_);
   }
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const SampleStore& store,
                                                     Split split,
                                                     const BertConfig& /*config*/) const override {
-    return std::make_unique<MaskedScorer>(store.size(split));
+    if (pairs_) require_pairs(store.schema());
+    return std::make_unique<MaskedScorer>(store.size(split), pairs_);
   }
+
+ private:
+  bool pairs_;  // the model predicts next sentences, too
+  MaskOptions masks_;
 };
 
 }  // namespace
 
-std::shared_ptr<const Task> make_pretrain_task(const TaskInput& /*input*/) {
-  return std::make_shared<PretrainTask>();
+std::shared_ptr<const Task> make_pretrain_task(const TaskInput& input) {
+  return std::make_shared<PretrainTask>(pretrain_options(input));
 }
 
 }  // namespace bp::trainer

@@ -1,0 +1,133 @@
+// Instances as the rows of a data file.
+#include "trainer/tasks/pretrain/instance_rows.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tests/support/scratch.h"
+#include "tests/unit/data/input_error_matcher.h"
+#include "trainer/tasks/pretrain/instance_samples.h"
+#include "trainer/tasks/pretrain/packed_instance.h"
+#include "trainer/tasks/pretrain/shard_files.h"
+#include "trainer/tasks/pretrain/shard_writer.h"
+
+namespace bp::trainer {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const std::vector<std::int32_t> kTokens = {2, 6, 7, 3, 8, 3};
+const std::vector<std::int32_t> kPositions = {1, 4};
+const std::vector<std::int32_t> kIds = {9, 5};
+
+Instance instance_of(std::int32_t first_token) {
+  static std::vector<std::int32_t> tokens;
+  tokens = kTokens;
+  tokens[1] = first_token;
+  return {tokens, 4, NextSentence::random, kPositions, kIds};
+}
+
+std::string shard(const Scratch& scratch, const std::string& name, std::int32_t first_token) {
+  const std::string path = scratch.path(name);
+  ShardWriter writer(path, {.tokens = 8, .masked = 3});
+  writer.add(instance_of(first_token));
+  writer.keep();
+  return path;
+}
+
+TEST(PackedInstances, AreUnpackedAsTheyWere) {
+  std::string bytes;
+  pack(instance_of(6), bytes);
+  PackedInstance packed;
+  packed.read(bytes);
+  const Instance& instance = packed.instance();
+  EXPECT_THAT(instance.tokens, testing::ElementsAreArray(kTokens));
+  EXPECT_EQ(instance.first, 4);
+  EXPECT_EQ(instance.next, NextSentence::random);
+  EXPECT_THAT(instance.positions, ElementsAre(1, 4));
+  EXPECT_THAT(instance.ids, ElementsAre(9, 5));
+  bytes.pop_back();
+  EXPECT_ANY_THROW(packed.read(bytes));
+}
+
+class Sink : public SampleSink {
+ public:
+  void add(std::span<const std::int32_t> token_ids, std::span<const ArrayView> arrays) override {
+    tokens = token_ids.size();
+    types.assign(std::get<2>(arrays[0]).begin(), std::get<2>(arrays[0]).end());
+    next_sentence = std::get<0>(arrays[1]);
+    masked = std::get<2>(arrays[2]).size();
+  }
+  std::size_t tokens = 0;
+  std::vector<std::int32_t> types;
+  std::int64_t next_sentence = 0;
+  std::size_t masked = 0;
+};
+
+TEST(InstanceSamples, HaveTypesTheLabelAndTheMasks) {
+  std::string bytes;
+  pack(instance_of(6), bytes);
+  const std::string_view fields[] = {"a.hdf5, row 1", bytes};
+  Sink sink;
+  InstanceSamples({.next_sentence = true, .masks = true, .max_length = 6}).make(fields, sink);
+  EXPECT_EQ(sink.tokens, 6U);
+  EXPECT_THAT(sink.types, ElementsAre(0, 0, 0, 0, 1, 1));
+  EXPECT_EQ(sink.next_sentence, 1);
+  EXPECT_EQ(sink.masked, 2U);
+  expect_input_error(65, "an instance of 6 tokens, more than --max-length 5", "--max-length 6",
+                     [&] {
+                       InstanceSamples({true, true, 5}).make(fields, sink);
+                     });
+  Instance single = instance_of(6);
+  single.next = NextSentence::none;
+  pack(single, bytes);
+  const std::string_view one[] = {"a.hdf5, row 2", bytes};
+  expect_input_error(65, "an instance of one segment, where --next-sentence needs two",
+                     "leave out --next-sentence", [&] {
+                       InstanceSamples({true, true, 6}).make(one, sink);
+                     });
+}
+
+TEST(ShardRowsOfFiles, AreInstancesWithTheirPlaces) {
+  const Scratch scratch;
+  ShardRows rows({shard(scratch, "a.hdf5", 6), shard(scratch, "b.h5", 9)}, 10);
+  std::vector<std::string> places;
+  std::vector<std::int32_t> firsts;
+  PackedInstance packed;
+  while (rows.next()) {
+    EXPECT_EQ(rows.fields()[0], rows.place());
+    places.push_back(rows.place());
+    packed.read(rows.fields()[1]);
+    firsts.push_back(packed.instance().tokens[1]);
+    EXPECT_EQ(rows.number(), static_cast<std::int64_t>(places.size()));
+  }
+  EXPECT_THAT(places, ElementsAre("a.hdf5, row 1", "b.h5, row 1"));
+  EXPECT_THAT(firsts, ElementsAre(6, 9));
+}
+
+TEST(ShardFiles, AreThoseOfAFileAFolderOrTheBeginningOfNames) {
+  const Scratch scratch;
+  for (const char* name :
+       {"wiki_training_1.hdf5", "wiki_training_0.hdf5", "wiki_test_0.h5", "a.txt"}) {
+    (void)scratch.write(name, "");
+  }
+  const auto path = [&](const std::string& name) { return scratch.path(name); };
+  EXPECT_THAT(shard_files(path("none.hdf5")), ElementsAre(path("none.hdf5")));
+  EXPECT_THAT(shard_files(scratch.path()),
+              ElementsAre(path("wiki_training_0.hdf5"), path("wiki_training_1.hdf5")));
+  EXPECT_THAT(shard_files(path("wiki_test")), ElementsAre(path("wiki_test_0.h5")));
+  EXPECT_THAT(shard_files(path("a.txt")), IsEmpty());
+  EXPECT_THAT(shard_files(path("books")), IsEmpty());
+}
+
+}  // namespace
+}  // namespace bp::trainer
