@@ -9,9 +9,9 @@
 namespace bp::trainer {
 namespace {
 
-constexpr std::size_t kHead = 4;  // tokens, tokens of type 0, next sentence, masked tokens
+constexpr std::size_t kPackedHead = 4;  // tokens, tokens of type 0, next sentence, masked tokens
 
-void append(std::span<const std::int32_t> numbers, std::string& bytes) {
+void append_numbers(std::span<const std::int32_t> numbers, std::string& bytes) {
   const std::size_t at = bytes.size();
   bytes.resize(at + numbers.size_bytes());
   if (!numbers.empty()) std::memcpy(bytes.data() + at, numbers.data(), numbers.size_bytes());
@@ -21,13 +21,13 @@ void append(std::span<const std::int32_t> numbers, std::string& bytes) {
 
 void pack(const Instance& instance, std::string& bytes) {
   bytes.clear();
-  const std::int32_t head[kHead] = {static_cast<std::int32_t>(instance.tokens.size()),
-                                    instance.first, static_cast<std::int32_t>(instance.next),
-                                    static_cast<std::int32_t>(instance.positions.size())};
-  append(head, bytes);
-  append(instance.tokens, bytes);
-  append(instance.positions, bytes);
-  append(instance.ids, bytes);
+  const std::int32_t head[kPackedHead] = {static_cast<std::int32_t>(instance.tokens.size()),
+                                          instance.first, static_cast<std::int32_t>(instance.next),
+                                          static_cast<std::int32_t>(instance.positions.size())};
+  append_numbers(head, bytes);
+  append_numbers(instance.tokens, bytes);
+  append_numbers(instance.positions, bytes);
+  append_numbers(instance.ids, bytes);
 }
 
 void PackedInstance::read(std::string_view bytes) {
@@ -35,12 +35,12 @@ void PackedInstance::read(std::string_view bytes) {
   if (!numbers_.empty()) std::memcpy(numbers_.data(), bytes.data(), numbers_.size() * 4);
   const std::span<const std::int32_t> all = numbers_;
   const auto size_at = [&](std::size_t i) { return static_cast<std::size_t>(all[i]); };
-  if (all.size() < kHead || all.size() != kHead + size_at(0) + 2 * size_at(3)) {
+  if (all.size() < kPackedHead || all.size() != kPackedHead + size_at(0) + 2 * size_at(3)) {
     throw Error(ErrorCode::invalid_argument, "these bytes are no packed instance");
   }
   const std::size_t tokens = size_at(0);
   const std::size_t masked = size_at(3);
-  const auto rest = all.subspan(kHead);
+  const auto rest = all.subspan(kPackedHead);
   instance_ = {rest.first(tokens), all[1], static_cast<NextSentence>(all[2]),
                rest.subspan(tokens, masked), rest.last(masked)};
 }

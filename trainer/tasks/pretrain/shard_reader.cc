@@ -20,14 +20,14 @@ constexpr const char* kHint =
 std::size_t index_of(ShardColumn column) { return static_cast<std::size_t>(column); }
 
 // Of a data set. -1 where the library knows none.
-struct Shape {
+struct DataSetShape {
   int rank = -1;
   hsize_t sizes[2] = {0, 0};
 };
 
-Shape shape_of(hid_t data_set) {
+DataSetShape shape_of(hid_t data_set) {
   const Hdf5Handle space(H5Dget_space(data_set), H5Sclose);
-  Shape shape;
+  DataSetShape shape;
   if (!space.valid() || H5Sis_simple(space.get()) <= 0) return shape;
   shape.rank = H5Sget_simple_extent_ndims(space.get());
   if (shape.rank == 1 || shape.rank == 2) {
@@ -88,7 +88,7 @@ void ShardReader::open_column(std::size_t index) {
   if (!column.data_set.valid()) refuse(concat("has no data set '", name, "'"));
   const hid_t id = column.data_set.get();
   if (!fits_int32(id)) refuse(concat("'", name, "' is not of integers of at most 32 bits"));
-  const Shape shape = shape_of(id);
+  const DataSetShape shape = shape_of(id);
   const int rank = which == ShardColumn::next_sentence_labels ? 1 : 2;
   if (shape.rank != rank) refuse(concat("'", name, "' does not have ", rank, " dimension(s)"));
   const hsize_t width = rank == 1 ? 1 : shape.sizes[1];
