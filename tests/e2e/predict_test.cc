@@ -58,6 +58,30 @@ TEST_F(Predict, NeedsNoAnswers) {
   EXPECT_THAT(wrong.output, HasSubstr("wrong.csv has no column 'text': it has id, txt"));
 }
 
+TEST_F(Predict, ReadsAFolderAsEvaluationDoes) {
+  std::filesystem::create_directory(path("parts"));
+  std::ofstream(path("parts/1.csv")) << "text,label\nred stone,yes\nblue,no\n";
+  std::ofstream(path("parts/2.jsonl")) << "{\"label\": \"no\", \"text\": \"blue stone\"}\n";
+  std::ofstream(path("more.csv")) << "text,label\nred,yes\n";
+  EXPECT_EQ(bert_train("eval r parts --also more.csv --out e.csv").code, 0);
+  const std::string rows = output_of(BP_BIN_DIR "/bert_train predict r parts --also more.csv");
+  EXPECT_EQ(rows, read(path("e.csv")));
+  EXPECT_THAT(rows, HasSubstr("\n3,3,no,"));
+  EXPECT_THAT(rows, HasSubstr("\n4,4,yes,"));
+  const std::string first = predict_input("red\nblue\n", "r - --limit 1").output;
+  EXPECT_EQ(std::count(first.begin(), first.end(), '\n'), 2) << first;
+
+  const char* train =
+      "parts/1.csv --also parts/2.jsonl --also more.csv --model tiny --steps 2 "
+      "--batch 2 --vocab r/model/vocab.txt --store s.sqlite --run several";
+  const Ended trained = bert_train(train);
+  EXPECT_EQ(trained.code, 0) << trained.output;
+  EXPECT_EQ(bert_train("eval several --on train").code, 0);
+  const Ended store = bert_train("s.sqlite --also more.csv");
+  EXPECT_EQ(store.code, 2);
+  EXPECT_THAT(store.output, HasSubstr("--also adds the rows of files, and s.sqlite is a store\n"));
+}
+
 TEST_F(Predict, ReadsStandardInputAsItComes) {
   const std::string both = predict_input("red stone\nblue", "r -").output;
   EXPECT_EQ(std::count(both.begin(), both.end(), '\n'), 3) << both;

@@ -117,6 +117,9 @@ void add_reading_options(OptionSet& set, Options& options, Raw& raw) {
   set.text(
       {"encoding", "Encoding of the text files: utf-8, latin-1, windows-1252, ...", "", "NAME"},
       raw.encoding);
+  set.paths({"also", "More rows behind those of DATA: a file or a folder of files; may be repeated",
+             "", "FILE"},
+            prepare.more_sources);
   set.number({"limit", "Read only the first N rows of each file; 0: all"}, prepare.limit, 0, 9e18);
   set.path({"vocab", "A vocab.txt of WordPiece tokens", "trained on the texts", "FILE"},
            prepare.vocabulary);
@@ -131,9 +134,9 @@ void add_reading_options(OptionSet& set, Options& options, Raw& raw) {
 void add_data_options(OptionSet& set, Options& options, Raw& raw) {
   PrepareOptions& prepare = options.prepare;
   add_reading_options(set, options, raw);
-  set.path({"dev", "File with dev samples, instead of a share of DATA", "", "FILE"},
+  set.path({"dev", "File or folder with dev samples, instead of a share of DATA", "", "FILE"},
            prepare.dev_source);
-  set.path({"test", "File with test samples, instead of a share of DATA", "", "FILE"},
+  set.path({"test", "File or folder with test samples, instead of a share of DATA", "", "FILE"},
            prepare.test_source);
   set.text({"split", "Shares of DATA's texts for train, dev and test", "", "T,D,E"}, raw.split);
   set.flag({"dedupe", "Keep each text once, preferably in the test or dev file"}, prepare.dedupe);
@@ -265,6 +268,11 @@ CommandLine parse(OptionSet& set,
   }
   set.use("separator", [&] { o.prepare.separator = parse_separator(raw.separator); });
   set.use("encoding", [&] { o.prepare.encoding = parse_encoding(raw.encoding); });
+  while (o.data.size() > 1 && o.data.ends_with('/')) o.data.pop_back();
+  if (!o.prepare.more_sources.empty() && is_store_name(o.data)) {
+    throw InputError(2, concat("--also adds the rows of files, and ", o.data, " is a store"),
+                     "give the files that it came from, and name another store with --store");
+  }
   o.stage = raw.stage;
   o.prepare.lower_case = !raw.cased;
   o.settings = set.settings();
@@ -279,7 +287,8 @@ CommandLine parse_train(const std::vector<std::string>& arguments, const Extensi
   choose_task(arguments, extensions, o);
   OptionSet set("bert_train", kTrainAbout, kTrainFooter);
   set.path(
-      {"DATA", "A file (.csv, .tsv, .jsonl, or of the task), or a store (.sqlite) made from one"},
+      {"DATA",
+       "A file (.csv, .tsv, .jsonl, or of the task), a folder of such files, or a store (.sqlite)"},
       o.data);
   add_data_options(set, o, raw);
   add_case_option(set, raw);
@@ -298,7 +307,8 @@ CommandLine parse_prepare(const std::vector<std::string>& arguments, const Exten
   choose_task(arguments, extensions, o);
   OptionSet set("bert_train prep",
                 "Prepares the store of DATA: samples as token ids, ready to train on.", "");
-  set.path({"DATA", "A file: .csv, .tsv, .jsonl, or of the task"}, o.data);
+  set.path({"DATA", "A file (.csv, .tsv, .jsonl, or of the task), or a folder of such files"},
+           o.data);
   add_data_options(set, o, raw);
   add_case_option(set, raw);
   add_rebuild_option(set, o.prepare);
@@ -317,7 +327,8 @@ CommandLine parse_check(const std::vector<std::string>& arguments, const Extensi
                 "keep bert_train from training on it, which makes the exit code 65. Writes\n"
                 "nothing.",
                 "");
-  set.path({"DATA", "A file: .csv, .tsv, .jsonl, or of the task"}, o.data);
+  set.path({"DATA", "A file (.csv, .tsv, .jsonl, or of the task), or a folder of such files"},
+           o.data);
   add_data_options(set, o, raw);
   add_case_option(set, raw);
   set.number({"seed", "Seed of the split"}, o.seed, 0, 9e18);
@@ -339,7 +350,8 @@ CommandLine parse_evaluate(const std::vector<std::string>& arguments,
                 "");
   set.path({"RUN", "A run's folder, one of its checkpoints, or any model's folder"}, o.source);
   set.optional_path(
-      {"DATA", "A file, which is scored whole, or a store; default: the data of the run"}, o.data);
+      {"DATA", "A file or folder, which is scored whole, or a store; default: the data of the run"},
+      o.data);
   add_evaluate_options(set, o);
   add_data_options(set, o, raw);
   set.number({"seed", "Seed of the split"}, o.seed, 0, 9e18);
@@ -357,7 +369,8 @@ CommandLine parse_predict(const std::vector<std::string>& arguments, const Exten
                 "bert_train eval.",
                 "");
   set.path({"RUN", "A run's folder, one of its checkpoints, or any model's folder"}, o.source);
-  set.path({"DATA", "A file, a store, or - for standard input: one text a line, or JSON lines"},
+  set.path({"DATA",
+            "A file or folder, a store, or - for standard input: one text a line, or JSON lines"},
            o.data);
   set.group("Prediction");
   set.path({"out", "File for the predictions", "standard output", "FILE"}, o.out);

@@ -100,7 +100,7 @@ void predict_rows(const std::string& data,
     list.clear();
   };
   const std::unique_ptr<RowReader> rows = open_prediction_rows(data, options, predict);
-  while ((options.limit == 0 || rows->number() < options.limit) && rows->next()) {
+  while (rows->next()) {
     throw_if_stopping("predicting", data);
     list.begin_row(rows->number());
     try {

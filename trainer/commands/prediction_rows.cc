@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "base/text.h"
+#include "trainer/data/data_files.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/json_lines_reader.h"
 #include "trainer/data/line_reader.h"
+#include "trainer/data/row_sequence.h"
 #include "trainer/data/row_source.h"
 #include "trainer/data/shown_fields.h"
 #include "trainer/data/stream_input.h"
@@ -95,20 +97,35 @@ std::unique_ptr<RowReader> open_standard_input(const PrepareOptions& options,
   return std::make_unique<LineRows>(std::move(input), fields.size());
 }
 
+std::unique_ptr<RowReader> open_file(const std::string& path, const PrepareOptions& options) {
+  if (options.task->has_own_format(path)) return options.task->open(path, options);
+  const TableLayout layout =
+      inspect_table({path, options.format, options.header, options.task->fields(),
+                     options.separator, options.encoding, Answers::optional});
+  return std::make_unique<RowSource>(path, layout);
+}
+
 }  // namespace
 
 std::unique_ptr<RowReader> open_prediction_rows(const std::string& source,
                                                 const PrepareOptions& options,
                                                 const std::function<void()>& before_waiting) {
   if (source == "-") {
-    return open_standard_input(options,
-                               std::make_unique<StreamInput>(STDIN_FILENO, kName, before_waiting));
+    if (!options.more_sources.empty()) {
+      throw InputError(2, "--also adds the rows of files to a file, not to standard input",
+                       "give one of the files as DATA");
+    }
+    const auto open = [&] {
+      return open_standard_input(
+          options, std::make_unique<StreamInput>(STDIN_FILENO, kName, before_waiting));
+    };
+    return std::make_unique<RowSequence>(std::vector<RowSequence::Open>{open}, options.limit);
   }
-  if (options.task->has_own_format(source)) return options.task->open(source, options);
-  const TableLayout layout =
-      inspect_table({source, options.format, options.header, options.task->fields(),
-                     options.separator, options.encoding, Answers::optional});
-  return std::make_unique<RowSource>(source, layout);
+  std::vector<RowSequence::Open> files;
+  for (const std::string& file : data_files(source, options.more_sources, options)) {
+    files.emplace_back([file, &options] { return open_file(file, options); });
+  }
+  return std::make_unique<RowSequence>(std::move(files), options.limit);
 }
 
 }  // namespace bp::trainer

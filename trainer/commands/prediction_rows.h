@@ -11,10 +11,10 @@
 
 namespace bp::trainer {
 
-// Opens `source`, a file or "-", which is standard input: one text a line, or JSON lines if the
-// options say so. Answers are optional. `before_waiting` is called each time when standard input
-// has no byte yet. Throws InputError: what inspect_table() throws; 2 for a format that cannot be
-// read from standard input.
+// Opens `source`, a file, a folder of files or "-", which is standard input: one text a line, or
+// JSON lines if the options say so. Rows count on from file to file. Answers are optional.
+// `before_waiting` is called each time when standard input has no byte yet. Throws InputError: what
+// inspect_table() throws; 2 for a format that cannot be read from standard input.
 [[nodiscard]] std::unique_ptr<RowReader> open_prediction_rows(
     const std::string& source,
     const PrepareOptions& options,

@@ -36,7 +36,7 @@ class DataCheck {
         texts_(temporary_folder(), most_in_memory) {}
 
   DataFindings run(const Say& progress) {
-    progress(concat("reading ", plan_.options.source));
+    progress(concat("reading ", plan_.sources.front().name));
     for (std::size_t i = 0; i < plan_.sources.size(); ++i) read(i);
     choose_rows();
     const auto trains = [this](std::int64_t row) {
@@ -65,7 +65,7 @@ class DataCheck {
   // Finds which rows are kept, and which repeat others.
   void read(std::size_t index) {
     FileFindings& file = found_.files.emplace_back();
-    file.path = plan_.sources[index].path;
+    file.path = plan_.sources[index].name;
     texts_.begin_source();
     for (SourceRows rows(plan_, plan_.sources[index]); rows.next(); ++file.rows) {
       if (task_->add(rows, index).kept) {

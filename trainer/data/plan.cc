@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "base/check.h"
 #include "base/text.h"
+#include "trainer/data/data_files.h"
 #include "trainer/data/encoding.h"
 #include "trainer/data/hash.h"
 #include "trainer/data/input_error.h"
@@ -41,7 +43,7 @@ constexpr const char* kStoreSuffix = ".sqlite";
 
 std::string default_store(const std::string& file) {
   std::string source = unpacked_name(file);
-  while (source.size() > 1 && source.ends_with('/')) source.pop_back();  // of a folder
+  while (source.size() > 1 && source.ends_with('/')) source.pop_back();  // a folder
   const std::size_t slash = source.find_last_of('/');
   const std::size_t dot = source.find_last_of('.');
   const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
@@ -49,19 +51,17 @@ std::string default_store(const std::string& file) {
   return source.substr(0, has_suffix ? dot : source.size()) + kStoreSuffix;
 }
 
-// Dev and test files have the same columns and header as the source, so one setting serves all.
-SourceFile add_source(const PrepareOptions& options,
-                      const std::string& path,
-                      Split split,
-                      HeaderMode header) {
+DataFile look_at(const PrepareOptions& options,
+                 const std::string& path,
+                 Split split,
+                 HeaderMode header) {
   std::optional<TableLayout> layout;
   if (!options.task->has_own_format(path)) {
     layout = inspect_table({path, options.format, header, options.task->fields(), options.separator,
                             options.encoding,
                             split == Split::test ? Answers::in_some_rows : Answers::needed});
   }
-  const std::vector<std::string> files = options.task->files_of(path);
-  return {path, files, layout, split, stamp_of(files)};
+  return {path, layout, stamp_of(path)};
 }
 
 HeaderMode header_of_others(const PrepareOptions& options,
@@ -70,25 +70,28 @@ HeaderMode header_of_others(const PrepareOptions& options,
   return layout->header ? HeaderMode::yes : HeaderMode::no;
 }
 
+// All files have the same columns and header as the first, so one setting serves all.
+SourceFiles make_source(const PrepareOptions& options,
+                        const std::vector<std::string>& paths,
+                        Split split,
+                        HeaderMode header) {
+  SourceFiles source{.name = paths.front(), .split = split, .files = {}};
+  for (const std::string& path : paths) {
+    source.files.push_back(look_at(options, path, split, header));
+    header = header_of_others(options, source.layout());
+  }
+  const auto more = paths.size() - 1;
+  if (more > 0) source.name += concat(" and ", more, more == 1 ? " more file" : " more files");
+  return source;
+}
+
 std::string content_of(const std::string& path) {
   const FileHash hash = hash_file(path);
   return concat(with_commas(hash.size), " bytes, XXH3 ", hash.hex);
 }
 
-std::string content_of(const SourceFile& source) {
-  if (source.files.size() == 1) return content_of(source.files.front());
-  Hash all;
-  std::int64_t size = 0;
-  for (const std::string& file : source.files) {
-    const FileHash hash = hash_file(file);
-    all.add(hash.hex);
-    size += hash.size;
-  }
-  return concat(source.files.size(), " files, ", with_commas(size), " bytes, XXH3 ", all.hex());
-}
-
-std::string source_key(const SourceFile& source) {
-  return concat(name_of(source.split), " source");
+std::string source_key(const SourceFiles& source, std::size_t file) {
+  return concat(name_of(source.split), " source", file == 0 ? "" : concat(", file ", file + 1));
 }
 
 std::string with_encoding(const std::string& format, const std::string& encoding) {
@@ -96,7 +99,7 @@ std::string with_encoding(const std::string& format, const std::string& encoding
   return is_utf8 ? format : concat(format, ", encoding ", encoding);
 }
 
-std::string describe(const SourceFile& source, const PrepareOptions& options) {
+std::string describe(const DataFile& source, const PrepareOptions& options) {
   if (!source.layout) return with_encoding("the task's", options.encoding);
   const TableLayout& layout = *source.layout;
   const std::vector<Field> fields = options.task->fields();
@@ -113,10 +116,12 @@ std::string describe(const SourceFile& source, const PrepareOptions& options) {
 Fingerprint make_fingerprint(const Plan& plan) {
   const PrepareOptions& options = plan.options;
   Fingerprint print = {{"task", options.task->name()}};
-  for (const SourceFile& source : plan.sources) {
-    const std::string name = source_key(source);
-    print.emplace_back(name, content_of(source));
-    print.emplace_back(concat("format of the ", name), describe(source, options));
+  for (const SourceFiles& source : plan.sources) {
+    for (std::size_t i = 0; i < source.files.size(); ++i) {
+      const std::string name = source_key(source, i);
+      print.emplace_back(name, content_of(source.files[i].path));
+      print.emplace_back(concat("format of the ", name), describe(source.files[i], options));
+    }
   }
   print.emplace_back("vocabulary",
                      options.vocabulary.empty()
@@ -147,6 +152,23 @@ std::string value_in(const Fingerprint& print, const std::string& key) {
   return found == print.end() ? std::string("not given") : found->second;
 }
 
+void require_other_place(const Plan& plan) {
+  for (const SourceFiles& source : plan.sources) {
+    for (const DataFile& file : source.files) {
+      if (file.path != plan.store) continue;
+      refuse_plan(concat("the store ", plan.store, " would replace its source"),
+                  "name it with --store");
+    }
+  }
+}
+
+// The folders . and .. have no name that a store could have.
+void require_name(const Plan& plan) {
+  if (std::filesystem::path(plan.store).filename() != concat(".", kStoreSuffix)) return;
+  refuse_plan(concat("the folder ", plan.options.source, " gives the store no name"),
+              "name it with --store");
+}
+
 }  // namespace
 
 FileStamp stamp_of(const std::string& path) {
@@ -156,16 +178,6 @@ FileStamp stamp_of(const std::string& path) {
     return {};
   }
   return {status.st_size, status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec};
-}
-
-FileStamp stamp_of(const std::vector<std::string>& files) {
-  FileStamp all;
-  for (const std::string& file : files) {
-    const FileStamp one = stamp_of(file);
-    all.size += one.size;
-    all.written_ns = std::max(all.written_ns, one.written_ns);
-  }
-  return all;
 }
 
 void require_split(const std::array<double, 3>& split) {
@@ -192,21 +204,18 @@ Plan make_plan(const PrepareOptions& options) {
   plan.store = store_path(options);
   const bool scored = options.scored;
   plan.split_by_share = !scored && options.dev_source.empty() && options.test_source.empty();
-  plan.sources.push_back(
-      add_source(options, options.source, scored ? Split::test : Split::train, options.header));
-  const HeaderMode header = header_of_others(options, plan.sources[0].layout);
-  if (!options.dev_source.empty()) {
-    plan.sources.push_back(add_source(options, options.dev_source, Split::dev, header));
-  }
-  if (!options.test_source.empty()) {
-    plan.sources.push_back(add_source(options, options.test_source, Split::test, header));
-  }
-  for (const SourceFile& source : plan.sources) {
-    if (source.path == plan.store) {
-      refuse_plan(concat("the store ", plan.store, " would replace its source"),
-                  "name it with --store");
-    }
-  }
+  plan.sources.push_back(make_source(options,
+                                     data_files(options.source, options.more_sources, options),
+                                     scored ? Split::test : Split::train, options.header));
+  const HeaderMode header = header_of_others(options, plan.sources[0].layout());
+  const auto add = [&](const std::string& path, Split split) {
+    if (path.empty()) return;
+    plan.sources.push_back(make_source(options, data_files(path, options), split, header));
+  };
+  add(options.dev_source, Split::dev);
+  add(options.test_source, Split::test);
+  require_other_place(plan);
+  require_name(plan);
   plan.fingerprint = make_fingerprint(plan);
   return plan;
 }
@@ -234,15 +243,19 @@ std::string difference(const Fingerprint& stored, const Fingerprint& wanted) {
 std::string changed_source(const Fingerprint& stored, const Plan& plan) {
   Fingerprint as_now = stored;
   std::string text;
-  for (const SourceFile& source : plan.sources) {
-    const std::string key = source_key(source);
+  const auto compare = [&](const std::string& key, const std::string& path) {
     const std::string now = value_in(plan.fingerprint, key);
     for (auto& [what, value] : as_now) {
       if (what == key && value != now) {
-        text += concat(text.empty() ? "" : "; ", "the data file ", source.path, " has changed (",
-                       value, " then, ", now, " now)");
+        text += concat(text.empty() ? "" : "; ", "the data file ", path, " has changed (", value,
+                       " then, ", now, " now)");
         value = now;
       }
+    }
+  };
+  for (const SourceFiles& source : plan.sources) {
+    for (std::size_t i = 0; i < source.files.size(); ++i) {
+      compare(source_key(source, i), source.files[i].path);
     }
   }
   return difference(as_now, plan.fingerprint).empty() ? text : "";

@@ -22,22 +22,28 @@ struct FileStamp {
   bool operator==(const FileStamp&) const = default;
 };
 [[nodiscard]] FileStamp stamp_of(const std::string& path);  // zeros if it does not exist
-// The sum of the sizes, and the last time that one of the files was written.
-[[nodiscard]] FileStamp stamp_of(const std::vector<std::string>& files);
 
-struct SourceFile {
+struct DataFile {
   std::string path;
-  std::vector<std::string> files;     // that the path stands for
   std::optional<TableLayout> layout;  // none: the task has its own reader
-  Split split = Split::train;         // of its rows, unless Plan::split_by_share
   FileStamp stamp;                    // before the first reading
+};
+
+// Files whose rows follow one another, and count on from file to file.
+struct SourceFiles {
+  std::string name;            // for messages: "a.csv", or "a.csv and 2 more files"
+  Split split = Split::train;  // of the rows, unless Plan::split_by_share
+  std::vector<DataFile> files;
+
+  // Returns how the first file is read.
+  [[nodiscard]] const std::optional<TableLayout>& layout() const { return files.front().layout; }
 };
 
 struct Plan {
   PrepareOptions options;
   std::string store;
-  bool split_by_share = true;       // the rows of the only source are divided by share
-  std::vector<SourceFile> sources;  // the first is the one to train on, or to score
+  bool split_by_share = true;        // the rows of the only source are divided by share
+  std::vector<SourceFiles> sources;  // the first is the one to train on, or to score
   Fingerprint fingerprint;
 };
 

@@ -105,7 +105,8 @@ void Preparation::say(const std::string& text) {
 
 // Reads everything that must be known before the first sample.
 std::unique_ptr<StoreWriter> Preparation::begin() {
-  say(concat("reading ", plan_.options.source, separator_text(plan_.sources.front().layout)));
+  say(concat("reading ", plan_.sources.front().name,
+             separator_text(plan_.sources.front().layout())));
   Survey found = survey(plan_);
   choose_rows(found);
   say_remarks(found);
@@ -141,7 +142,7 @@ void Preparation::choose_rows(Survey& found) {
   kept_ = KeptRows(found.rows, std::move(dropped));
   for (std::size_t source = 0; source < plan_.sources.size(); ++source) {
     if (kept_.counts()[source] == 0) {
-      throw InputError(65, concat("--dedupe leaves no row of ", plan_.sources[source].path),
+      throw InputError(65, concat("--dedupe leaves no row of ", plan_.sources[source].name),
                        "all its texts are in a dev or test file too: leave out --dedupe, or "
                        "name other files");
     }
@@ -229,9 +230,10 @@ void Preparation::check_lease() const {
 
 // The sources are read several times, so they must not change in between.
 void Preparation::check_sources() const {
-  for (const SourceFile& source : plan_.sources) {
-    if (stamp_of(source.files) != source.stamp) {
-      throw InputError(65, concat(source.path, " was changed while it was being prepared"),
+  for (const SourceFiles& source : plan_.sources) {
+    for (const DataFile& file : source.files) {
+      if (stamp_of(file.path) == file.stamp) continue;
+      throw InputError(65, concat(file.path, " was changed while it was being prepared"),
                        "start again when no program writes to it");
     }
   }
@@ -263,8 +265,8 @@ std::uint64_t Preparation::still_needed() const {
     return static_cast<std::uint64_t>(of_one * static_cast<double>(all_rows_ - committed));
   }
   std::int64_t bytes = 0;
-  for (const SourceFile& source : plan_.sources) {
-    bytes += source.stamp.size;
+  for (const SourceFiles& source : plan_.sources) {
+    for (const DataFile& file : source.files) bytes += file.stamp.size;
   }
   return static_cast<std::uint64_t>(bytes);
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "trainer/data/lease.h"
 #include "trainer/data/say.h"
@@ -19,8 +20,9 @@ namespace bp::trainer {
 enum class LongText : std::uint8_t { fold, truncate };
 
 struct PrepareOptions {
-  std::shared_ptr<const TaskData> task;  // what the rows become
-  std::string source;                    // the text file to read
+  std::shared_ptr<const TaskData> task;   // what the rows become
+  std::string source;                     // the text file to read, or a folder of such files
+  std::vector<std::string> more_sources;  // files or folders whose rows follow
   // Separate files for the two other splits; may be empty. If either is given, `split` and `seed`
   // are ignored and all of `source` is for training.
   std::string dev_source;

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/source_rows.h"
 
 namespace bp::trainer {
 namespace {
@@ -41,7 +42,7 @@ void RowEncoder::encode(RowBlock& rows, StoreBlock& block) {
     } catch (const InputError& error) {
       throw InputError(
           error.exit_code(),
-          concat(plan_.sources[row.source].path, ", row ", row.number, ": ", error.what()),
+          concat(place_of(plan_, plan_.sources[row.source], row.number), ": ", error.what()),
           error.hint());
     }
   }

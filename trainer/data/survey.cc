@@ -26,7 +26,7 @@ Survey survey(const Plan& plan) {
       }
     }
     if (rows == 0) {
-      throw InputError(65, concat(plan.sources[i].path, " has a header but no rows"),
+      throw InputError(65, concat(plan.sources[i].name, " has a header but no rows"),
                        "see --header, if its first line is a row");
     }
     task->end_source(i, rows);

@@ -108,9 +108,10 @@ class TaskData {
   // Returns whether the task reads files of a format of its own. Then open() opens them; otherwise
   // a file is a table or JSON lines, and open() is not called.
   [[nodiscard]] virtual bool has_own_format(const std::string& /*path*/) const { return false; }
-  // Returns the files that a path stands for, if the task reads several as one.
-  [[nodiscard]] virtual std::vector<std::string> files_of(const std::string& path) const {
-    return {path};
+  // Returns the files that a path stands for, if the task has its own answer; empty: the path is a
+  // file, or a folder of files that bert_train finds.
+  [[nodiscard]] virtual std::vector<std::string> files_of(const std::string& /*path*/) const {
+    return {};
   }
   [[nodiscard]] virtual std::unique_ptr<RowReader> open(const std::string& path,
                                                         const PrepareOptions& options) const;

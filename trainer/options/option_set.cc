@@ -163,6 +163,30 @@ void OptionSet::list(const OptionText& text, std::vector<std::string>& target) {
   entries_.push_back({text, option, [&chosen] { return chosen; }});
 }
 
+void OptionSet::paths(const OptionText& text, std::vector<std::string>& target) {
+  CLI::Option* option = app_->add_option(spelled(text.name), text.help)->expected(1);
+  option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  option->group(group_)->type_name(text.value_name);
+  after_.push_back({text.name, [this, &target, option, name = text.name] {
+                      if (option->count() == 0) return;
+                      target = parse_list(name, joined(name));
+                      for (std::string& path : target) path = expand_home(path);
+                    }});
+  entries_.push_back(
+      {text, option, [this, name = text.name] { return joined(name); }, {}, false, false, true});
+}
+
+// Returns the values of a list with commas between them. Those of a file count only if the command
+// line has none.
+std::string OptionSet::joined(const std::string& name) const {
+  const auto entry = std::ranges::find(entries_, name, [](const Entry& e) { return e.text.name; });
+  const std::vector<std::string>& values = entry->option->results();
+  const std::size_t first = entry->preset && values.size() > 1 ? 1 : 0;
+  std::string text;
+  for (std::size_t i = first; i < values.size(); ++i) text += (i > first ? "," : "") + values[i];
+  return text;
+}
+
 void OptionSet::flag(const OptionText& text, bool& target) {
   CLI::Option* option = app_->add_flag(spelled(text.name), target, text.help)->group(group_);
   entries_.push_back({text, option, [&target] { return target ? "true" : "false"; }});
@@ -277,7 +301,8 @@ void OptionSet::use(const std::string& name, const std::function<void()>& use) c
 
 void OptionSet::refuse_unknown(const std::string& argument) const {
   if (!argument.starts_with("-")) {
-    throw InputError(2, concat("unexpected argument '", argument, "'"), help_hint());
+    throw InputError(2, concat("unexpected argument '", argument, "'"),
+                     has("also") ? "more files of rows are given with --also FILE" : help_hint());
   }
   const std::string name = argument.substr(0, argument.find('='));
   std::vector<std::string> names = {"help"};

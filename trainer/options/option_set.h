@@ -50,6 +50,8 @@ class OptionSet {
   // Names with commas between them. Blanks around them do not count; an empty name and one that
   // occurs twice are refused.
   void list(const OptionText& text, std::vector<std::string>& target);
+  // Files or folders, each behind its own option or with commas between them.
+  void paths(const OptionText& text, std::vector<std::string>& target);
   void flag(const OptionText& text, bool& target);
   template <class Number>
   void number(const OptionText& text, Number& target, double least, double most);
@@ -98,6 +100,7 @@ class OptionSet {
     std::function<void(const std::string&)> assign = {};  // positional ones only
     bool preset = false;
     bool is_flag = false;
+    bool is_list = false;    // it may be given several times
     std::string place = {};  // of a preset value: "my.yaml, line 3"
   };
   [[nodiscard]] std::string origin_of(const Entry& entry) const;
@@ -107,6 +110,7 @@ class OptionSet {
                   std::function<void(const std::string&)> set);
   [[noreturn]] void refuse_unknown(const std::string& argument) const;
   [[nodiscard]] std::string help_hint() const;
+  [[nodiscard]] std::string joined(const std::string& name) const;
 
   std::string command_;
   std::unique_ptr<CLI::App> app_;

@@ -95,12 +95,12 @@ class ClassCheck : public RowCheck {
       if (unknown.count > 0 && !skips_) {
         return {concat(counted(unknown.count, "row"), " with a label that ",
                        given() ? "is none of those " + naming_.origin()
-                               : plan_.sources.front().path + " lacks",
+                               : plan_.sources.front().name + " lacks",
                        ", the first: ", unknown.first),
                 "is --label the right column? --unknown-labels skip leaves such rows out"};
       }
       if (unknown.count > 0 && files_[i].kept == 0) {
-        return {concat("no row of ", plan_.sources[i].path, " has one of the labels"),
+        return {concat("no row of ", plan_.sources[i].name, " has one of the labels"),
                 "--unknown-labels skip left all rows out; is --label the right column?"};
       }
     }

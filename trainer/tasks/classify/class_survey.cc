@@ -25,12 +25,12 @@ namespace bp::trainer {
 namespace {
 
 // Refuses a column of free text as the label: each row would be a class.
-void check_labels(const SourceFile& source, std::size_t labels, std::int64_t rows) {
+void check_labels(const SourceFiles& source, std::size_t labels, std::int64_t rows) {
   constexpr std::size_t kMany = 1000;
   if (labels > kMany && 2 * static_cast<std::int64_t>(labels) > rows) {
     throw InputError(
-        65, concat(source.path, " has ", labels, " different labels in ", rows, " rows"),
-        concat(source.layout->answer_name(),
+        65, concat(source.name, " has ", labels, " different labels in ", rows, " rows"),
+        concat(source.layout()->answer_name(),
                " is not a label; name the right one with --label, or round labels that "
                "are numbers with --round-labels"));
   }
@@ -54,7 +54,7 @@ std::string remark_on_blanks(const std::vector<std::string>& labels) {
                 "--rebuild makes them one");
 }
 
-std::string remark_on_many(const SourceFile& source,
+std::string remark_on_many(const SourceFiles& source,
                            const std::vector<std::string>& labels,
                            std::int64_t rows) {
   constexpr std::size_t kFew = 20;
@@ -64,7 +64,7 @@ std::string remark_on_many(const SourceFile& source,
       std::ranges::any_of(labels, [](const auto& l) {
         return std::trunc(*written_number(l)) != *written_number(l);
       });
-  return concat(source.layout->answer_name(), " of ", source.path, " has ", labels.size(),
+  return concat(source.layout()->answer_name(), " of ", source.name, " has ", labels.size(),
                 fractions ? " different numbers" : " different labels", " in ", rows,
                 " rows, and each is a class by itself; ",
                 fractions ? "--round-labels --rebuild rounds them, " : "",
@@ -82,7 +82,7 @@ class ClassSurvey : public RowSurvey {
     const std::string_view written = rows.fields().back();
     const std::optional<std::string> label = naming_.name_of(written);
     if (!label) return without_number(rows, written);
-    const SourceFile& file = plan_.sources[source];
+    const SourceFiles& file = plan_.sources[source];
     if (label->empty()) {
       require_test(rows, file);
     } else if (file.split == Split::train && !given()) {
@@ -97,7 +97,7 @@ class ClassSurvey : public RowSurvey {
   }
 
   void end_source(std::size_t source, std::int64_t rows) override {
-    const SourceFile& file = plan_.sources[source];
+    const SourceFiles& file = plan_.sources[source];
     if (file.split == Split::train && !given()) {
       set_names(labels_.sorted());
       check_labels(file, names_.size(), rows);
@@ -105,7 +105,7 @@ class ClassSurvey : public RowSurvey {
     }
     if (std::exchange(kept_, 0) > 0) return;
     throw InputError(65,
-                     concat("no row of ", file.path, " has one of the labels ", origin(), ": ",
+                     concat("no row of ", file.name, " has one of the labels ", origin(), ": ",
                             shown_labels(names_)),
                      "--unknown-labels skip left all rows out; is --label the right column?");
   }
@@ -130,7 +130,7 @@ class ClassSurvey : public RowSurvey {
   // Returns whether the labels are known before the rows are read.
   [[nodiscard]] bool given() const { return !naming_.classes().empty(); }
   [[nodiscard]] std::string origin() const {
-    return given() ? naming_.origin() : "in " + plan_.sources[0].path;
+    return given() ? naming_.origin() : "in " + plan_.sources[0].name;
   }
 
   void set_names(std::vector<std::string> names) {
@@ -139,11 +139,11 @@ class ClassSurvey : public RowSurvey {
     occurs_.resize(names_.size());
   }
 
-  static void require_test(const SourceRows& rows, const SourceFile& file) {
+  static void require_test(const SourceRows& rows, const SourceFiles& file) {
     if (file.split == Split::test) return;
     throw InputError(
         65, concat(rows.place(), ": has no label"),
-        concat(file.layout->answer_name(), " is empty there; remove the row or label it"));
+        concat(rows.layout()->answer_name(), " is empty there; remove the row or label it"));
   }
 
   RowVerdict without_number(const SourceRows& rows, std::string_view written) {

@@ -23,7 +23,7 @@ class CustomSurvey : public RowSurvey {
   CustomSurvey(const CustomInput& input, const Plan& plan) : input_(input), plan_(plan) {}
 
   [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
-    const SourceFile& file = plan_.sources[source];
+    const SourceFiles& file = plan_.sources[source];
     std::vector<double> answers;
     try {
       answers = input_.read_answers(rows.fields());

@@ -18,17 +18,13 @@ bool InstanceRows::next() {
   return true;
 }
 
-ShardRows::ShardRows(std::vector<std::string> files, std::int64_t vocabulary)
-    : files_(std::move(files)), vocabulary_(vocabulary) {}
+ShardRows::ShardRows(const std::string& path, std::int64_t vocabulary)
+    : name_(std::filesystem::path(path).filename().string()), reader_(path, vocabulary) {}
 
 std::optional<Instance> ShardRows::take(std::string& place) {
-  while (!reader_ || !reader_->next()) {
-    if (opened_ == files_.size()) return std::nullopt;
-    reader_ = std::make_unique<ShardReader>(files_[opened_++], vocabulary_);
-    row_ = 0;
-  }
-  place = concat(std::filesystem::path(files_[opened_ - 1]).filename().string(), ", row ", ++row_);
-  return reader_->instance();
+  if (!reader_.next()) return std::nullopt;
+  place = concat(name_, ", row ", number() + 1);
+  return reader_.instance();
 }
 
 PairRows::PairRows(const std::string& path,

@@ -33,20 +33,17 @@ class InstanceRows : public RowReader {
   std::int64_t number_ = 0;
 };
 
-// The rows of shards, one file after the other.
+// The rows of a shard.
 class ShardRows : public InstanceRows {
  public:
   // `vocabulary`: the number of its tokens. Throws what ShardReader throws.
-  ShardRows(std::vector<std::string> files, std::int64_t vocabulary);
+  ShardRows(const std::string& path, std::int64_t vocabulary);
 
  private:
   std::optional<Instance> take(std::string& place) override;
 
-  std::vector<std::string> files_;
-  std::int64_t vocabulary_;
-  std::size_t opened_ = 0;
-  std::int64_t row_ = 0;  // of the file
-  std::unique_ptr<ShardReader> reader_;
+  std::string name_;
+  ShardReader reader_;
 };
 
 // The pairs of segments of a file of plain text, without masks.

@@ -116,7 +116,6 @@ class PretrainInput : public TaskInput {
   }
   [[nodiscard]] std::vector<std::string> files_of(const std::string& path) const override {
     std::vector<std::string> files = is_shards_ ? shard_files(path) : std::vector<std::string>();
-    if (files.empty()) return {path};
     if (options_.limit_files > 0 && std::cmp_less(options_.limit_files, files.size())) {
       files.resize(static_cast<std::size_t>(options_.limit_files));
     }
@@ -179,12 +178,12 @@ class PretrainInput : public TaskInput {
 
   [[nodiscard]] std::unique_ptr<RowReader> open_shards(const std::string& path,
                                                        const PrepareOptions& prepare) const {
-    if (shard_files(path).empty()) {
-      throw InputError(66, concat("there are no shards at ", path),
+    if (!is_shard_name(path)) {
+      throw InputError(66, concat(path, " is no shard"),
                        "a shard's name ends with .hdf5 or .h5");
     }
     const Vocabulary vocabulary = read_vocabulary(prepare, path);
-    return std::make_unique<ShardRows>(files_of(path),
+    return std::make_unique<ShardRows>(path,
                                        static_cast<std::int64_t>(vocabulary.tokens.size()));
   }
 

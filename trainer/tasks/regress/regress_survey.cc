@@ -27,8 +27,8 @@ class RegressSurvey : public RowSurvey {
 
   [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
     const std::string_view written = rows.fields().back();
-    const SourceFile& file = plan_.sources[source];
-    const std::string column = file.layout->answer_name();
+    const SourceFiles& file = plan_.sources[source];
+    const std::string column = rows.layout()->answer_name();
     if (without_blanks(written).empty()) {
       if (file.split == Split::test) return {};
       throw InputError(65, concat(rows.place(), ": has no target"),
@@ -49,9 +49,9 @@ class RegressSurvey : public RowSurvey {
   }
 
   void end_source(std::size_t source, std::int64_t /*rows*/) override {
-    const SourceFile& file = plan_.sources[source];
+    const SourceFiles& file = plan_.sources[source];
     if (file.split != Split::train || least_ < most_) return;
-    throw InputError(65, concat("all targets of ", file.path, " are ", brief(least_)), kSameTarget);
+    throw InputError(65, concat("all targets of ", file.name, " are ", brief(least_)), kSameTarget);
   }
 
   [[nodiscard]] std::vector<std::string> names() const override { return {}; }

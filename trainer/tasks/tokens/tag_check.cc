@@ -113,7 +113,7 @@ class TagCheck : public RowCheck {
       const RowsFound& unknown = files_[i].unknown;
       if (unknown.count > 0) {
         return {concat(counted(unknown.count, "sentence"), " with a tag that ",
-                       plan_.sources.front().path, " lacks, the first: ", unknown.first),
+                       plan_.sources.front().name, " lacks, the first: ", unknown.first),
                 "is the column of the tags the right one? see --tag-column and --tags"};
       }
     }

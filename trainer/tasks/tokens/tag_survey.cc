@@ -24,7 +24,7 @@ class TagSurvey : public RowSurvey {
       : plan_(plan), options_(options), names_(options.known_tags) {}
 
   [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
-    const SourceFile& file = plan_.sources[source];
+    const SourceFiles& file = plan_.sources[source];
     const std::vector<std::string> tags = split_words(rows.fields()[kTagsField]);
     require_tags(rows, tags, file);
     for (const std::string& tag : tags) {
@@ -49,7 +49,7 @@ class TagSurvey : public RowSurvey {
  private:
   static void require_tags(const SourceRows& rows,
                            const std::vector<std::string>& tags,
-                           const SourceFile& file) {
+                           const SourceFiles& file) {
     const std::size_t words = split_words(rows.fields()[kWordsField]).size();
     if (words == 0) throw InputError(65, concat(rows.place(), ": has no words"), "remove the row");
     if (tags.empty() && file.split == Split::test) return;
@@ -76,7 +76,7 @@ class TagSurvey : public RowSurvey {
     throw InputError(
         65,
         concat(rows.place(), ": tag '", tag, "' is not among those ",
-               options_.known_tags.empty() ? "in " + plan_.sources[0].path : "of the model", ": ",
+               options_.known_tags.empty() ? "in " + plan_.sources[0].name : "of the model", ": ",
                shown_labels(names_)),
         nearest.empty() ? "is the column of the tags the right one? see --tag-column and --tags"
                         : concat("did you mean '", nearest, "'?"));
