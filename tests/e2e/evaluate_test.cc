@@ -77,6 +77,19 @@ TEST_F(EvaluateRun, ALabelThatTheModelLacksIsNamed) {
   EXPECT_EQ(names(), before);
 }
 
+// The run's own splits are made again.
+TEST_F(EvaluateRun, AStratifiedRunIsScoredOnItsOwnSplit) {
+  const Ended trained = bert_train(
+      "data.csv --stratify --model tiny --steps 2 --batch 8 --vocab r/model/vocab.txt --store "
+      "s.sqlite "
+      "--run stratified");
+  ASSERT_EQ(trained.code, 0) << trained.output;
+  std::filesystem::remove(path("s.sqlite"));
+  const Ended ended = bert_train("eval stratified");
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_THAT(line_of(ended.output, "test: "), EndsWith(", 30 samples"));
+}
+
 TEST_F(EvaluateRun, RowsWithOtherLabelsAreLeftOut) {
   std::ofstream(path("mixed.csv")) << "text,label\nred,odd\nred,1\nblue,\nblue,no\nred,yes\n";
   std::ofstream(path("map.csv")) << "1,yes\r\n0,no\r\n";

@@ -139,6 +139,7 @@ void add_data_options(OptionSet& set, Options& options, Raw& raw) {
   set.path({"test", "File or folder with test samples, instead of a share of DATA", "", "FILE"},
            prepare.test_source);
   set.text({"split", "Shares of DATA's texts for train, dev and test", "", "T,D,E"}, raw.split);
+  set.flag({"stratify", "Give each class its share of train, dev and test"}, prepare.stratify);
   set.flag({"dedupe", "Keep each text once, preferably in the test or dev file"}, prepare.dedupe);
   set.number({"vocab-size", "Tokens of a trained vocabulary"}, prepare.vocabulary_size, 6, 1e6);
   set.path({"store", "The prepared data set", "DATA with the suffix .sqlite", "FILE"},

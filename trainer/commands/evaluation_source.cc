@@ -137,7 +137,9 @@ EvaluationPlan plan_evaluation(const Options& typed) {
   const std::vector<std::string> own = of_task.arguments(settings);
   plan.arguments.insert(plan.arguments.end(), own.begin(), own.end());
   // All of another file is scored.
-  if (plan.own && value_of(settings, "dedupe") == "true") plan.arguments.emplace_back("--dedupe");
+  for (const std::string key : {"dedupe", "stratify"}) {
+    if (plan.own && value_of(settings, key) == "true") plan.arguments.push_back("--" + key);
+  }
   const std::string vocabulary = plan.source.model + "/vocab.txt";
   if (path_exists(vocabulary)) pass("vocab", vocabulary);
   return plan;

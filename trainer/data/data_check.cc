@@ -16,6 +16,7 @@
 #include "trainer/data/row_set.h"
 #include "trainer/data/source_rows.h"
 #include "trainer/data/split.h"
+#include "trainer/data/strata.h"
 #include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {
@@ -68,7 +69,9 @@ class DataCheck {
     file.path = plan_.sources[index].name;
     texts_.begin_source();
     for (SourceRows rows(plan_, plan_.sources[index]); rows.next(); ++file.rows) {
-      if (task_->add(rows, index).kept) {
+      const RowVerdict verdict = task_->add(rows, index);
+      if (plan_.options.stratify && index == 0) strata_.add(verdict.stratum);
+      if (verdict.kept) {
         texts_.add(rows.text());
       } else {
         texts_.leave_out();
@@ -84,7 +87,13 @@ class DataCheck {
     for (const FileFindings& file : found_.files) rows.push_back(file.rows);
     kept_ = KeptRows(std::move(rows), std::move(left_out_));
     if (!plan_.split_by_share) return;
-    shares_.emplace(kept_.counts().front(), plan_.options.split, plan_.options.seed);
+    const PrepareOptions& options = plan_.options;
+    if (options.stratify) {
+      strata_.keep_if([this](std::int64_t row) { return kept_.place(0, row) > 0; });
+      shares_.emplace(strata_, options.split, options.seed);
+    } else {
+      shares_.emplace(kept_.counts().front(), options.split, options.seed);
+    }
   }
 
   // Finds the splits and the lengths of the kept rows.
@@ -113,6 +122,7 @@ class DataCheck {
   RowSet left_out_;  // of all sources
   std::int64_t all_rows_ = 0;
   KeptRows kept_;
+  Strata strata_;  // of the first source's rows
   std::vector<std::int32_t> ids_;
   DataFindings found_;
 };

@@ -22,6 +22,18 @@ namespace {
   throw InputError(2, text, hint);
 }
 
+void check_stratify(const PrepareOptions& options) {
+  if (!options.task->has_strata()) {
+    refuse_plan(
+        concat("--stratify needs a task with classes, and ", options.task->name(), " has none"),
+        "leave out --stratify");
+  }
+  if (!options.dev_source.empty() || !options.test_source.empty()) {
+    refuse_plan("--stratify divides the rows of one file, but --dev or --test names one",
+                "leave out --stratify");
+  }
+}
+
 void check_options(const PrepareOptions& options) {
   if (options.max_length < 3) {
     refuse_plan(concat("max length ", options.max_length, " leaves no room for a token"),
@@ -37,6 +49,7 @@ void check_options(const PrepareOptions& options) {
                 "name the vocab.txt that the model was trained with: --vocab");
   }
   require_split(options.split);
+  if (options.stratify) check_stratify(options);
 }
 
 constexpr const char* kStoreSuffix = ".sqlite";
@@ -142,6 +155,7 @@ Fingerprint make_fingerprint(const Plan& plan) {
     print.emplace_back("split",
                        concat(options.split[0], ",", options.split[1], ",", options.split[2]));
     print.emplace_back("seed", concat(options.seed));
+    if (options.stratify) print.emplace_back("split of classes", "by share");
   }
   return print;
 }

@@ -128,7 +128,8 @@ std::unique_ptr<StoreWriter> Preparation::begin() {
 
 // For a leftover, the store records the number of kept rows but not which they are.
 Survey Preparation::survey_again() const {
-  if (plan_.options.dedupe || plan_.options.task->leaves_out_rows()) {
+  const PrepareOptions& options = plan_.options;
+  if (options.dedupe || options.stratify || options.task->leaves_out_rows()) {
     return survey(plan_);
   }
   Survey known;
@@ -147,8 +148,13 @@ void Preparation::choose_rows(Survey& found) {
                        "name other files");
     }
   }
-  if (plan_.split_by_share) {
-    shares_.emplace(kept_.counts().front(), plan_.options.split, plan_.options.seed);
+  if (!plan_.split_by_share) return;
+  const PrepareOptions& options = plan_.options;
+  if (options.stratify) {
+    found.strata.keep_if([this](std::int64_t row) { return kept_.place(0, row) > 0; });
+    shares_.emplace(found.strata, options.split, options.seed);
+  } else {
+    shares_.emplace(kept_.counts().front(), options.split, options.seed);
   }
 }
 

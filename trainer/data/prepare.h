@@ -41,6 +41,7 @@ struct PrepareOptions {
   LongText long_text = LongText::fold;
   // Shares of the texts; all windows of a text are in one split.
   std::array<double, 3> split = {0.8, 0.1, 0.1};
+  bool stratify = false;  // each class has these shares too
   std::uint64_t seed = 1;
   // `source` is to be scored by a trained model: all of it goes into the test split, and rows need
   // no answer. Requires `vocabulary`.

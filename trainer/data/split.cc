@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <iterator>
 
 #include "base/permutation.h"
+#include "trainer/data/stratified.h"
 
 namespace bp::trainer {
 namespace {
@@ -24,7 +27,15 @@ SplitByShare::SplitByShare(std::int64_t rows,
   }
 }
 
+SplitByShare::SplitByShare(const Strata& strata,
+                           const std::array<double, 3>& shares,
+                           std::uint64_t seed)
+    : SplitByShare(std::ssize(strata.of_rows()), shares, seed) {
+  of_rows_ = stratified(strata, dev_, test_, seed);
+}
+
 Split SplitByShare::of(std::int64_t row) const {
+  if (!of_rows_.empty()) return of_rows_[static_cast<std::size_t>(row - 1)];
   constexpr std::int64_t kNoEpoch = -1;  // differs from the epochs of training
   const std::int64_t place = permuted(row - 1, rows_, seed_, kNoEpoch);
   if (place < dev_) {

@@ -3,8 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "trainer/data/sample_store.h"
+#include "trainer/data/strata.h"
 
 namespace bp::trainer {
 
@@ -14,6 +16,8 @@ namespace bp::trainer {
 class SplitByShare {
  public:
   SplitByShare(std::int64_t rows, const std::array<double, 3>& shares, std::uint64_t seed);
+  // The same sizes, with their share of each class: see stratified(). `strata`: of all rows.
+  SplitByShare(const Strata& strata, const std::array<double, 3>& shares, std::uint64_t seed);
   [[nodiscard]] Split of(std::int64_t row) const;  // rows count from 1
 
  private:
@@ -21,6 +25,7 @@ class SplitByShare {
   std::int64_t dev_;  // number of dev texts
   std::int64_t test_;
   std::uint64_t seed_;
+  std::vector<Split> of_rows_;  // of a stratified split
 };
 
 }  // namespace bp::trainer

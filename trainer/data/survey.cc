@@ -18,7 +18,9 @@ Survey survey(const Plan& plan) {
     std::int64_t rows = 0;
     survey.texts->begin_source();
     for (SourceRows reader(plan, plan.sources[i]); reader.next(); ++rows) {
-      if (task->add(reader, i).kept) {
+      const RowVerdict verdict = task->add(reader, i);
+      if (plan.options.stratify && i == 0) survey.strata.add(verdict.stratum);
+      if (verdict.kept) {
         survey.texts->add(reader.text());
       } else {
         survey.texts->leave_out();

@@ -10,6 +10,7 @@
 #include "trainer/data/plan.h"
 #include "trainer/data/repeated_texts.h"
 #include "trainer/data/row_set.h"
+#include "trainer/data/strata.h"
 
 namespace bp::trainer {
 
@@ -19,6 +20,7 @@ struct Survey {
   std::vector<std::string> names;    // of the task: see RowSurvey
   std::vector<std::string> remarks;  // of the task, for the user
   RowSet left_out;                   // by the task's options; numbered from 0 across all sources
+  Strata strata;                     // with --stratify: of the first source's rows
   std::optional<TextRows> texts;     // of all sources, without the rows that are left out
 };
 

@@ -39,7 +39,8 @@ using Fields = std::span<const std::string_view>;
 
 // What becomes of a row.
 struct RowVerdict {
-  bool kept = true;  // false: the task's options leave it out
+  bool kept = true;               // false: the task's options leave it out
+  std::string_view stratum = {};  // its class, for --stratify; valid until the next row
 };
 
 // The first reading of all rows, in the order of the sources. It finds what can be wrong with them
@@ -117,6 +118,8 @@ class TaskData {
                                                         const PrepareOptions& options) const;
   // Returns what decides the samples besides the options of all tasks.
   [[nodiscard]] virtual Fingerprint fingerprint() const = 0;
+  // Returns whether rows have classes, which RowVerdict names.
+  [[nodiscard]] virtual bool has_strata() const { return false; }
   // Returns whether a survey may leave rows out.
   [[nodiscard]] virtual bool leaves_out_rows() const { return false; }
 

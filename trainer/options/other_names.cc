@@ -56,6 +56,8 @@ constexpr std::array kOtherOptions{
     OtherName{"resume-from-checkpoint", "resume"},
     OtherName{"drop-duplicates", "dedupe"},
     OtherName{"strip-labels", "trim-labels"},
+    OtherName{"stratified", "stratify"},
+    OtherName{"stratify-by-column", "stratify"},
     OtherName{"bf16", "precision bf16"},
     OtherName{"predictions", "out"},
     OtherName{"max-train-samples", "limit"},

@@ -31,7 +31,8 @@ class ClassCheck : public RowCheck {
 
   [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
     const auto place = [&] { return rows.place(); };
-    const auto label = naming_.name_of(rows.fields().back());
+    label_ = naming_.name_of(rows.fields().back());
+    const std::optional<std::string>& label = label_;
     File& file = files_[source];
     if (!label) {
       (skips_ ? file.unknown : not_numbers_).add(place);
@@ -46,7 +47,7 @@ class ClassCheck : public RowCheck {
       if (labels_.size() < kMostLabels || labels_.contains(*label)) ++labels_[*label];
     }
     ++file.kept;
-    return {};
+    return {.stratum = *label};
   }
 
   [[nodiscard]] std::vector<Line> of_source(std::size_t source) const override {
@@ -142,6 +143,7 @@ class ClassCheck : public RowCheck {
   bool skips_;  // rows with other labels
   LabelNaming naming_;
   std::vector<File> files_;
+  std::optional<std::string> label_;  // of the current row
   RowsFound not_numbers_;
   std::unordered_map<std::string, std::int64_t> labels_;
 };

@@ -123,6 +123,7 @@ class ClassInput : public TaskInput {
     return print;
   }
 
+  [[nodiscard]] bool has_strata() const override { return true; }
   [[nodiscard]] bool leaves_out_rows() const override { return options_.skip_unknown; }
 
   [[nodiscard]] std::unique_ptr<RowSurvey> make_survey(const Plan& plan) const override {

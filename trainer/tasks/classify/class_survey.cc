@@ -80,7 +80,8 @@ class ClassSurvey : public RowSurvey {
 
   [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
     const std::string_view written = rows.fields().back();
-    const std::optional<std::string> label = naming_.name_of(written);
+    label_ = naming_.name_of(written);
+    const std::optional<std::string>& label = label_;
     if (!label) return without_number(rows, written);
     const SourceFiles& file = plan_.sources[source];
     if (label->empty()) {
@@ -93,7 +94,7 @@ class ClassSurvey : public RowSurvey {
       return without_class(rows, *label);
     }
     ++kept_;
-    return {};
+    return {.stratum = *label};
   }
 
   void end_source(std::size_t source, std::int64_t rows) override {
@@ -201,6 +202,7 @@ class ClassSurvey : public RowSurvey {
   std::vector<std::string> names_;
   std::unordered_map<std::string, std::size_t> numbers_;  // of the names
   std::vector<bool> occurs_;                              // of the names
+  std::optional<std::string> label_;                      // of the current row
   std::int64_t rows_ = 0;                                 // to train on
   std::int64_t kept_ = 0;                                 // rows of the current source
   std::int64_t skipped_ = 0;
