@@ -45,7 +45,7 @@ CommandLine parse_shards(const std::vector<std::string>& arguments) {
   auto o = std::make_shared<ShardsOptions>();
   bool cased = false;
   OptionSet set("bert_train shards", kAbout, "");
-  set.paths({"TEXT", "Files of plain text, perhaps compressed"}, o->source.files);
+  set.positional_paths({"TEXT", "Files of plain text, perhaps compressed"}, o->source.files);
   add_instance_options(set, *o);
   set.flag({"cased", "Keep case and accents, as a cased vocabulary needs it"}, cased);
   set.group("Output");

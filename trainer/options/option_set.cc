@@ -135,7 +135,7 @@ void OptionSet::optional_path(const OptionText& text, std::string& target) {
   after_.push_back({text.name, [&target] { target = expand_home(target); }});
 }
 
-void OptionSet::paths(const OptionText& text, std::vector<std::string>& target) {
+void OptionSet::positional_paths(const OptionText& text, std::vector<std::string>& target) {
   CLI::Option* option = app_->add_option(text.name, target, text.help);
   option->group(group_)->type_name("")->required()->take_all();
   entries_.push_back({text, option,

@@ -46,7 +46,7 @@ class OptionSet {
   void path(const OptionText& text, std::string& target);
   void optional_path(const OptionText& text, std::string& target);
   // One or more files as positional arguments; at least one is required.
-  void paths(const OptionText& text, std::vector<std::string>& target);
+  void positional_paths(const OptionText& text, std::vector<std::string>& target);
   // Names with commas between them. Blanks around them do not count; an empty name and one that
   // occurs twice are refused.
   void list(const OptionText& text, std::vector<std::string>& target);

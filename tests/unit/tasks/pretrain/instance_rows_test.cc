@@ -6,14 +6,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "tests/support/scratch.h"
 #include "tests/unit/data/input_error_matcher.h"
+#include "trainer/data/row_sequence.h"
 #include "trainer/tasks/pretrain/instance_samples.h"
 #include "trainer/tasks/pretrain/packed_instance.h"
 #include "trainer/tasks/pretrain/shard_files.h"
@@ -99,7 +102,12 @@ TEST(InstanceSamples, HaveTypesTheLabelAndTheMasks) {
 
 TEST(ShardRowsOfFiles, AreInstancesWithTheirPlaces) {
   const Scratch scratch;
-  ShardRows rows({shard(scratch, "a.hdf5", 6), shard(scratch, "b.h5", 9)}, 10);
+  const std::vector<std::string> files = {shard(scratch, "a.hdf5", 6), shard(scratch, "b.h5", 9)};
+  std::vector<RowSequence::Open> open;
+  for (const std::string& file : files) {
+    open.emplace_back([&file] { return std::make_unique<ShardRows>(file, 10); });
+  }
+  RowSequence rows(std::move(open));
   std::vector<std::string> places;
   std::vector<std::int32_t> firsts;
   PackedInstance packed;
