@@ -44,9 +44,11 @@ bool fits_int32(hid_t data_set) {
   return size <= (H5Tget_sign(type.get()) == H5T_SGN_NONE ? 2 : 4);
 }
 
-// Whether numbers that are not in chunks take the bytes that their count needs. HDF5 1.10 reads
-// beyond its buffers where a broken file says otherwise.
+// Whether the numbers, unless they are in chunks, take the bytes that their count needs. HDF5 1.10
+// reads beyond its buffers where a broken file says otherwise.
 bool has_its_size(hid_t data_set) {
+  const Hdf5Handle options(H5Dget_create_plist(data_set), H5Pclose);
+  if (H5Pget_layout(options.get()) == H5D_CHUNKED) return true;
   const Hdf5Handle type(H5Dget_type(data_set), H5Tclose);
   const DataSetShape shape = shape_of(data_set);
   const hsize_t width = shape.rank == 2 ? shape.sizes[1] : 1;
@@ -60,9 +62,7 @@ bool can_be_stored_so(hid_t data_set, std::size_t number_bytes) {
   const Hdf5Handle options(H5Dget_create_plist(data_set), H5Pclose);
   if (!options.valid() || H5Pget_external_count(options.get()) != 0) return false;
   const H5D_layout_t layout = H5Pget_layout(options.get());
-  if (layout != H5D_CHUNKED) {
-    return (layout == H5D_CONTIGUOUS || layout == H5D_COMPACT) && has_its_size(data_set);
-  }
+  if (layout != H5D_CHUNKED) return layout == H5D_CONTIGUOUS || layout == H5D_COMPACT;
   hsize_t chunk[2] = {0, 1};
   if (H5Pget_chunk(options.get(), 2, chunk) < 1) return false;
   const std::size_t most = kLargestChunk / number_bytes;
@@ -123,6 +123,7 @@ void ShardReader::open_column(std::size_t index) {
     refuse(concat("'", name, "' lies in other files or in chunks of more than ",
                   kLargestChunk >> 20, " MiB"));
   }
+  if (!has_its_size(id)) refuse(concat("'", name, "' has not the bytes that its numbers need"));
 }
 
 bool ShardReader::next() {
