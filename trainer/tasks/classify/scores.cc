@@ -32,37 +32,40 @@ Margins margins_of(const Tally& tally) {
 
 double quotient(double dividend, double divisor) { return divisor == 0 ? 0 : dividend / divisor; }
 
-// Gorodkin's R_K: the correlation of two indicator matrices, from their covariances.
-double matthews(const Margins& margins) {
+// Sums over the classes.
+struct Sums {
   double samples = 0;
   double correct = 0;
   double products = 0;
   double label_squares = 0;
   double prediction_squares = 0;
+};
+
+Sums sums_of(const Margins& margins) {
+  Sums sums;
   for (std::size_t k = 0; k < margins.labels.size(); ++k) {
-    samples += margins.labels[k];
-    correct += margins.correct[k];
-    products += margins.labels[k] * margins.predictions[k];
-    label_squares += margins.labels[k] * margins.labels[k];
-    prediction_squares += margins.predictions[k] * margins.predictions[k];
+    sums.samples += margins.labels[k];
+    sums.correct += margins.correct[k];
+    sums.products += margins.labels[k] * margins.predictions[k];
+    sums.label_squares += margins.labels[k] * margins.labels[k];
+    sums.prediction_squares += margins.predictions[k] * margins.predictions[k];
   }
-  const double covariance = correct * samples - products;
-  const double label_variance = samples * samples - label_squares;
-  const double prediction_variance = samples * samples - prediction_squares;
+  return sums;
+}
+
+// Gorodkin's R_K: the correlation of two indicator matrices, from their covariances.
+double matthews(const Sums& sums) {
+  const double covariance = sums.correct * sums.samples - sums.products;
+  const double all = sums.samples * sums.samples;
+  const double label_variance = all - sums.label_squares;
+  const double prediction_variance = all - sums.prediction_squares;
   return quotient(covariance, std::sqrt(label_variance * prediction_variance));
 }
 
-// Cohen's kappa: how much of the agreement that chance would not give there is.
-double kappa(const Margins& margins) {
-  double samples = 0;
-  double correct = 0;
-  double products = 0;
-  for (std::size_t k = 0; k < margins.labels.size(); ++k) {
-    samples += margins.labels[k];
-    correct += margins.correct[k];
-    products += margins.labels[k] * margins.predictions[k];
-  }
-  return quotient(correct * samples - products, samples * samples - products);
+// Cohen's kappa: how much there is of the agreement that chance would not give.
+double kappa(const Sums& sums) {
+  return quotient(sums.correct * sums.samples - sums.products,
+                  sums.samples * sums.samples - sums.products);
 }
 
 // Computes a mean as numpy.average does: multiplies by the weights first and divides last, so that
@@ -95,8 +98,9 @@ Scores scores_of(const Tally& tally) {
   Scores scores;
   scores.samples = tally.samples();
   scores.loss = tally.mean_loss();
-  scores.mcc = matthews(margins);
-  scores.kappa = kappa(margins);
+  const Sums sums = sums_of(margins);
+  scores.mcc = matthews(sums);
+  scores.kappa = kappa(sums);
   double correct = 0;
   Mean macro;
   Mean weighted;
