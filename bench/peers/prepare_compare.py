@@ -84,7 +84,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="bp_prepare_", dir=options.folder) as name:
         folder = pathlib.Path(name)
         table = folder / "table.csv"
-        needed = 1000 * options.rows  # the table, and both stores
+        needed = (1000 if options.peer_runs else 250) * options.rows  # the table, and one or both stores
         if shutil.disk_usage(folder).free < needed:
             end_unmeasured(f"{folder} has no room for {needed / 1e9:.1f} GB")
         write_table(table, sst2, options.rows)
