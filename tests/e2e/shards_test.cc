@@ -91,8 +91,9 @@ TEST_F(Shards, NeedTheVocabularyOfTheirIds) {
   ASSERT_EQ(in_folder(kShards).code, 0);
   const Ended none = in_folder(BP_BIN_DIR "/bert_train s --task pretrain --run r");
   EXPECT_EQ(none.code, 2);
-  EXPECT_THAT(none.output,
-              HasSubstr("bert_train: the vocabulary for s/training_0000.hdf5 is missing\nhint: name the "));
+  EXPECT_THAT(
+      none.output,
+      HasSubstr("bert_train: the vocabulary for s/training_0000.hdf5 is missing\nhint: name the "));
   const Ended other = in_folder(concat("head -n 8 vocab.txt > short.txt && ", BP_BIN_DIR,
                                        "/bert_train s --task pretrain --run r --vocab short.txt"));
   EXPECT_EQ(other.code, 65);
