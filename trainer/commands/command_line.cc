@@ -125,9 +125,13 @@ void add_reading_options(OptionSet& set, Options& options, Raw& raw) {
            prepare.vocabulary);
   set.number({"max-length", "Most tokens of a sample, with [CLS] and [SEP]"}, prepare.max_length, 3,
              4096);
-  set.choice<LongText>({"long-text", "Split a longer text into several samples, or cut it"},
-                       prepare.long_text,
-                       {{"fold", LongText::fold}, {"truncate", LongText::truncate}});
+  set.choice<LongText>(
+      {"long-text",
+       "Split a longer text into several samples, perhaps at sentence ends, or cut it"},
+      prepare.long_text,
+      {{"fold", LongText::fold},
+       {"fold-sentence", LongText::fold_sentence},
+       {"truncate", LongText::truncate}});
 }
 
 // What becomes of the rows of a file.

@@ -107,6 +107,18 @@ std::string source_key(const SourceFiles& source, std::size_t file) {
   return concat(name_of(source.split), " source", file == 0 ? "" : concat(", file ", file + 1));
 }
 
+std::string name_of(LongText long_text) {
+  switch (long_text) {
+    case LongText::fold:
+      return "fold";
+    case LongText::fold_sentence:
+      return "fold at sentence ends";
+    case LongText::truncate:
+      return "truncate";
+  }
+  return "";
+}
+
 std::string with_encoding(const std::string& format, const std::string& encoding) {
   const bool is_utf8 = encoding == kFindEncoding || encoding == "utf-8";
   return is_utf8 ? format : concat(format, ", encoding ", encoding);
@@ -142,7 +154,7 @@ Fingerprint make_fingerprint(const Plan& plan) {
                          : content_of(options.vocabulary));
   print.emplace_back("case", options.lower_case ? "lower" : "kept");
   print.emplace_back("max length", concat(options.max_length));
-  print.emplace_back("long text", options.long_text == LongText::fold ? "fold" : "truncate");
+  print.emplace_back("long text", name_of(options.long_text));
   const Fingerprint own = options.task->fingerprint();
   print.insert(print.end(), own.begin(), own.end());
   if (options.limit > 0) {

@@ -17,7 +17,7 @@
 
 namespace bp::trainer {
 
-enum class LongText : std::uint8_t { fold, truncate };
+enum class LongText : std::uint8_t { fold, fold_sentence, truncate };
 
 struct PrepareOptions {
   std::shared_ptr<const TaskData> task;   // what the rows become

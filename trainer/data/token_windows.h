@@ -18,7 +18,8 @@ class TokenWindows {
   TokenWindows(const PrepareOptions& options, Tokenizer tokenizer);
 
   // Encodes a text. A longer one than the options' length has several windows, or is cut. An empty
-  // text has one without tokens.
+  // text has one without tokens. With LongText::fold_sentence a window ends behind the last
+  // sentence that ends in it, if one does.
   void encode(std::string_view text);
   // Encodes two texts as one sample. If they are too long, their ends are cut as the tokenizers
   // library does it (longest_first): the shorter text keeps at least half of the room, if it needs
@@ -33,12 +34,15 @@ class TokenWindows {
 
  private:
   void make_pair();
+  void encode_sentences(std::string_view text);
+  [[nodiscard]] std::size_t end_of_window() const;
 
   std::size_t window_;  // most tokens of a sample without [CLS] and [SEP]
-  bool truncates_;
+  LongText long_text_;
   Tokenizer tokenizer_;
   std::vector<std::int32_t> ids_;
-  std::size_t begin_ = 0;  // of the next window
+  std::vector<std::size_t> sentence_ends_;  // in ids_, ascending
+  std::size_t begin_ = 0;                   // of the next window
   bool at_end_ = true;
   std::vector<std::int32_t> sample_;
   bool is_pair_ = false;

@@ -51,7 +51,7 @@ std::string length_lines(const DataFindings& found, const PrepareOptions& option
     if (length > window) longer += count;
   }
   const std::int64_t longest = found.lengths.empty() ? 0 : std::prev(found.lengths.end())->first;
-  const bool folds = options.long_text == LongText::fold;
+  const bool folds = options.long_text != LongText::truncate;
   return line("tokens", concat(with_commas(found.tokens), ", of them unknown ",
                                percent_text(found.unknown_tokens, found.tokens),
                                "; a vocabulary of ", with_commas(found.vocabulary))) +

@@ -51,6 +51,55 @@ TEST_F(TokenWindowsTest, FoldsOrCutsALongText) {
   EXPECT_THAT(all(cuts), ElementsAre(Ids{kCls, kSep}));
 }
 
+// The example of a trainer that folds texts in the same way.
+class FoldedSentences : public testing::Test {
+ protected:
+  static constexpr const char* kText =
+      "Beat my Republican opponent! She will remove stop signs from your neighborhood.";
+
+  // Returns the numbers of tokens in the samples, without [CLS] and [SEP].
+  static std::vector<std::size_t> lengths(const char* text, int max_length, LongText long_text) {
+    PrepareOptions options;
+    options.max_length = max_length;
+    options.long_text = long_text;
+    const Vocabulary words{{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "beat", "my", "republican",
+                            "opponent", "!", "she", "will", "remove", "stop", "signs", "from",
+                            "your", "neighborhood", ".", "?"}};
+    TokenWindows windows(options, Tokenizer(words, true));
+    windows.encode(text);
+    std::vector<std::size_t> all;
+    Ids tokens;
+    while (windows.next()) {
+      const auto own = windows.sample().subspan(1, windows.sample().size() - 2);
+      tokens.insert(tokens.end(), own.begin(), own.end());
+      all.push_back(own.size());
+    }
+    Ids whole;
+    Tokenizer(words, true).encode(text, whole);
+    EXPECT_EQ(tokens, whole);
+    return all;
+  }
+};
+
+TEST_F(FoldedSentences, WithoutRegardForTheirEnds) {
+  EXPECT_THAT(lengths(kText, 4, LongText::fold), ElementsAre(2, 2, 2, 2, 2, 2, 2));
+  EXPECT_THAT(lengths(kText, 8, LongText::fold), ElementsAre(6, 6, 2));
+}
+
+TEST_F(FoldedSentences, AtTheirEnds) {
+  EXPECT_THAT(lengths(kText, 4, LongText::fold_sentence), ElementsAre(2, 2, 1, 2, 2, 2, 2, 1));
+  EXPECT_THAT(lengths(kText, 8, LongText::fold_sentence), ElementsAre(5, 6, 3));
+  EXPECT_THAT(lengths(kText, 12, LongText::fold_sentence), ElementsAre(5, 9));
+  EXPECT_THAT(lengths(kText, 16, LongText::fold_sentence), ElementsAre(14)) << "it fits";
+  EXPECT_THAT(lengths("Beat! My stop. She? will", 7, LongText::fold_sentence), ElementsAre(5, 3))
+      << "several short sentences share a sample";
+  EXPECT_THAT(lengths("my.stop she!will from", 5, LongText::fold_sentence), ElementsAre(3, 3, 1))
+      << "a mark within a word ends no sentence";
+  EXPECT_THAT(lengths("my ... stop!?\n\nshe  ", 7, LongText::fold_sentence), ElementsAre(4, 4));
+  EXPECT_THAT(lengths("", 4, LongText::fold_sentence), ElementsAre(0));
+  EXPECT_THAT(lengths("  ", 4, LongText::fold_sentence), ElementsAre(0));
+}
+
 TEST_F(TokenWindowsTest, MakesOneSampleOfAPairWithItsTypes) {
   TokenWindows own = windows(10);
   own.encode_pair("a b", "c");

@@ -2,8 +2,12 @@
 // tests/golden/make_tokenizer_golden.py makes the file.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <fstream>
+#include <string>
+#include <vector>
 
+#include "trainer/data/token_windows.h"
 #include "trainer/text/tokenizer.h"
 #include "trainer/text/utf8.h"
 
@@ -51,6 +55,30 @@ TEST(TokenizerGolden, GivesTheIdsOfTheWheel) {
         << "line " << strings + 1 << ": " << text;
   }
   EXPECT_EQ(strings, 10000);
+}
+
+// A text that is divided at the ends of its sentences has the tokens of the whole.
+TEST(TokenizerGolden, ItsStringsAsSentencesHaveTheSameIds) {
+  const Vocabulary vocabulary = Vocabulary::read(kFolder + "tokenizer_vocab.txt");
+  Tokenizer tokenizer(vocabulary, true);
+  PrepareOptions options;
+  options.long_text = LongText::fold_sentence;
+  TokenWindows windows(options, tokenizer.another());
+  std::ifstream golden(kFolder + "tokenizer_golden.txt");
+  std::string before;
+  for (std::string line; std::getline(golden, line);) {
+    const std::string text = unescape(line.substr(2, line.find('\t', 2) - 2));
+    const std::string both = before + ". " + text;
+    before = text;
+    windows.encode(both);
+    std::string ids;
+    while (windows.next()) {
+      for (const std::int32_t id : windows.sample().subspan(1, windows.sample().size() - 2)) {
+        ids += (ids.empty() ? "" : " ") + std::to_string(id);
+      }
+    }
+    ASSERT_EQ(ids, ids_of(tokenizer, both)) << both;
+  }
 }
 
 }  // namespace
