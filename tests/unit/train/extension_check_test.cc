@@ -23,7 +23,8 @@ TEST(ExtensionCheck, RefusesNamesThatAreInvalidOrTaken) {
   EXPECT_EQ(error_of({}), "");
   EXPECT_EQ(error_of({.models = {{.name = "slim"}}}), "");
   EXPECT_THAT(error_of({.models = {{.name = "tiny"}}}), HasSubstr("two models are called 'tiny'"));
-  EXPECT_THAT(error_of({.models = {{.name = ""}}}), HasSubstr("the model '' needs a name of small"));
+  EXPECT_THAT(error_of({.models = {{.name = ""}}}),
+              HasSubstr("the model '' needs a name of small"));
   EXPECT_THAT(error_of({.schedules = {{"Root", {}}}}),
               HasSubstr("the schedule 'Root' needs a name of small"));
   EXPECT_THAT(error_of({.schedules = {{"one", {}}, {"one", {}}}}),
