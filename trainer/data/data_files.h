@@ -10,8 +10,8 @@ namespace bp::trainer {
 
 // Returns what the task says (TaskData::files_of), or `path` itself if it is no folder, else the
 // files in the folder, sorted by name, without those whose name begins with a dot. Throws
-// InputError: 66 if the folder has no files, 65 for an entry that is not a file of data by its name.
-// With PrepareOptions::format any name will do.
+// InputError: 66 if the folder has no files, 65 for an entry that is not a file of data by its
+// name. With PrepareOptions::format any name will do.
 [[nodiscard]] std::vector<std::string> data_files(const std::string& path,
                                                   const PrepareOptions& options);
 

@@ -179,12 +179,10 @@ class PretrainInput : public TaskInput {
   [[nodiscard]] std::unique_ptr<RowReader> open_shards(const std::string& path,
                                                        const PrepareOptions& prepare) const {
     if (!is_shard_name(path)) {
-      throw InputError(66, concat(path, " is no shard"),
-                       "a shard's name ends with .hdf5 or .h5");
+      throw InputError(66, concat(path, " is no shard"), "a shard's name ends with .hdf5 or .h5");
     }
     const Vocabulary vocabulary = read_vocabulary(prepare, path);
-    return std::make_unique<ShardRows>(path,
-                                       static_cast<std::int64_t>(vocabulary.tokens.size()));
+    return std::make_unique<ShardRows>(path, static_cast<std::int64_t>(vocabulary.tokens.size()));
   }
 
   [[nodiscard]] std::unique_ptr<RowReader> open_pairs(const std::string& path,
