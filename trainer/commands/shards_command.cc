@@ -15,6 +15,7 @@
 #include "trainer/commands/shards_options.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
+#include "trainer/data/make_vocabulary.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/tasks/pretrain/make_shards.h"
@@ -65,14 +66,6 @@ class PartFolder {
   std::string folder_;
   std::string path_;
 };
-
-Vocabulary read_vocabulary(const std::string& path) {
-  try {
-    return Vocabulary::read(path);
-  } catch (const Error& error) {
-    throw InputError(65, error.what(), "--vocab takes the vocab.txt of a BERT model");
-  }
-}
 
 std::string without_slash(std::string folder) {
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();

@@ -7,16 +7,18 @@
 
 namespace bp::trainer {
 
+Vocabulary read_vocabulary(const std::string& path) {
+  try {
+    return Vocabulary::read(path);
+  } catch (const Error& error) {
+    throw InputError(65, error.what(), "--vocab takes the vocab.txt of a BERT model");
+  }
+}
+
 Vocabulary make_vocabulary(const Plan& plan,
                            const std::function<bool(std::int64_t row)>& trains,
                            const Say& say) {
-  if (!plan.options.vocabulary.empty()) {
-    try {
-      return Vocabulary::read(plan.options.vocabulary);
-    } catch (const Error& error) {
-      throw InputError(65, error.what(), "--vocab takes the vocab.txt of a BERT model");
-    }
-  }
+  if (!plan.options.vocabulary.empty()) return read_vocabulary(plan.options.vocabulary);
   say("training a vocabulary");
   VocabularyTrainer trainer(plan.options.lower_case);
   for (SourceRows rows(plan, plan.sources.front()); rows.next();) {

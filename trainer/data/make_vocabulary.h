@@ -3,12 +3,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "trainer/data/plan.h"
 #include "trainer/data/say.h"
 #include "trainer/text/tokenizer.h"
 
 namespace bp::trainer {
+
+// Reads the file of --vocab. Throws InputError (65) if it is no vocabulary.
+[[nodiscard]] Vocabulary read_vocabulary(const std::string& path);
 
 // Returns the vocabulary that the plan's options name. Without one, trains it on the rows of the
 // first source for whose number, from 1, `trains` returns true; calls `say` before. Throws

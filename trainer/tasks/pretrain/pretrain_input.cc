@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "bp/error.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/make_vocabulary.h"
 #include "trainer/data/open_input.h"
 #include "trainer/data/prepare.h"
 #include "trainer/data/token_windows.h"
@@ -57,17 +57,13 @@ class PretrainMaker : public SampleMaker {
   TokenWindows windows_;
 };
 
-Vocabulary read_vocabulary(const PrepareOptions& prepare, const std::string& path) {
+Vocabulary vocabulary_for(const std::string& path, const PrepareOptions& prepare) {
   if (prepare.vocabulary.empty()) {
     throw InputError(2, concat("the vocabulary for ", path, " is missing"),
                      "name the vocab.txt of its tokens with --vocab, or a model that has one with "
                      "--model");
   }
-  try {
-    return Vocabulary::read(prepare.vocabulary);
-  } catch (const Error& error) {
-    throw InputError(65, error.what(), "--vocab takes the vocab.txt of a BERT model");
-  }
+  return read_vocabulary(prepare.vocabulary);
 }
 
 class PretrainInput : public TaskInput {
@@ -181,7 +177,7 @@ class PretrainInput : public TaskInput {
     if (!is_shard_name(path)) {
       throw InputError(66, concat(path, " is no shard"), "a shard's name ends with .hdf5 or .h5");
     }
-    const Vocabulary vocabulary = read_vocabulary(prepare, path);
+    const Vocabulary vocabulary = vocabulary_for(path, prepare);
     return std::make_unique<ShardRows>(path, static_cast<std::int64_t>(vocabulary.tokens.size()));
   }
 
@@ -194,7 +190,7 @@ class PretrainInput : public TaskInput {
     }
     const InstanceOptions instances{
         .max_length = prepare.max_length, .copies = options_.copies, .masks = std::nullopt};
-    return std::make_unique<PairRows>(path, options_.line, read_vocabulary(prepare, path),
+    return std::make_unique<PairRows>(path, options_.line, vocabulary_for(path, prepare),
                                       prepare.lower_case, instances);
   }
 
