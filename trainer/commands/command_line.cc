@@ -273,7 +273,7 @@ CommandLine parse(OptionSet& set,
   }
   set.use("separator", [&] { o.prepare.separator = parse_separator(raw.separator); });
   set.use("encoding", [&] { o.prepare.encoding = parse_encoding(raw.encoding); });
-  while (o.data.size() > 1 && o.data.ends_with('/')) o.data.pop_back();
+  o.data = without_slashes(o.data);
   if (!o.prepare.more_sources.empty() && is_store_name(o.data)) {
     throw InputError(2, concat("--also adds the rows of files, and ", o.data, " is a store"),
                      "give the files that it came from, and name another store with --store");

@@ -67,18 +67,13 @@ class PartFolder {
   std::string path_;
 };
 
-std::string without_slash(std::string folder) {
-  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
-  return folder;
-}
-
 }  // namespace
 
 int run_shards(Communicator& world, const Options& options) {
   if (world.rank() != 0) return 0;
   const ShardsOptions& asked = *options.shards;
   const Vocabulary vocabulary = read_vocabulary(asked.vocabulary);
-  const std::string folder = without_slash(asked.out);
+  const std::string folder = without_slashes(asked.out);
   PartFolder part(folder);
   MadeShards made;
   try {

@@ -33,6 +33,11 @@ void refuse_look_up(const std::string& path, const std::error_code& why) {
   throw InputError(66, concat("cannot read ", path, ": ", why.message()), hint_for(path, why));
 }
 
+std::string without_slashes(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
 bool path_exists(const std::string& path) {
   std::error_code error;
   const bool exists = fs::exists(path, error);

@@ -10,6 +10,9 @@
 
 namespace bp::trainer {
 
+// Returns the path without the slashes at its end, with which a user may have named a folder.
+[[nodiscard]] std::string without_slashes(std::string path);
+
 [[nodiscard]] bool path_exists(const std::string& path);
 [[nodiscard]] bool folder_exists(const std::string& path);
 // Returns the size of a file in bytes. A file that does not exist is an error too.

@@ -12,6 +12,7 @@
 #include "trainer/data/encoding.h"
 #include "trainer/data/hash.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/look_up.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/open_input.h"
 
@@ -55,8 +56,7 @@ void check_options(const PrepareOptions& options) {
 constexpr const char* kStoreSuffix = ".sqlite";
 
 std::string default_store(const std::string& file) {
-  std::string source = unpacked_name(file);
-  while (source.size() > 1 && source.ends_with('/')) source.pop_back();  // a folder
+  const std::string source = without_slashes(unpacked_name(file));
   const std::size_t slash = source.find_last_of('/');
   const std::size_t dot = source.find_last_of('.');
   const std::size_t name = slash == std::string::npos ? 0 : slash + 1;

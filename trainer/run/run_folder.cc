@@ -64,8 +64,7 @@ std::unique_ptr<Lease> take_lease(const std::string& run, const LeaseTimes& time
 }  // namespace
 
 std::string default_run(const std::string& data) {
-  std::string path = unpacked_name(data);
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();  // of a folder
+  const std::string path = without_slashes(unpacked_name(data));
   return (fs::path("runs") / fs::path(path).stem()).string();
 }
 
