@@ -1,4 +1,3 @@
-// 400 lines: the options of each command, group by group.
 #include "trainer/commands/command_line.h"
 
 #include <algorithm>
@@ -8,23 +7,18 @@
 
 #include "base/text.h"
 #include "trainer/commands/evaluation_source.h"
+#include "trainer/commands/option_groups.h"
 #include "trainer/commands/shards_options.h"
 #include "trainer/data/encoding.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
-#include "trainer/data/shown_names.h"
-#include "trainer/model/config.h"
-#include "trainer/optim/optimizer_names.h"
-#include "trainer/optim/schedule.h"
 #include "trainer/options/option_set.h"
 #include "trainer/options/other_names.h"
 #include "trainer/tasks/inputs.h"
 
 namespace bp::trainer {
 namespace {
-
-constexpr double kUnbounded = 1e18;
 
 const std::string kTrainAbout =
     "Trains a BERT on the texts of DATA to give their answers: labels, numbers, or\n"
@@ -58,16 +52,6 @@ std::array<double, 3> parse_split(const std::string& text) {
   return shares;
 }
 
-// Values as typed, of options that Options holds in another form.
-struct Raw {
-  std::string split = "0.8,0.1,0.1";
-  std::string separator = "auto";
-  std::string encoding = "auto";
-  bool stage = false;
-  bool cased = false;
-  std::string config;
-};
-
 // The task decides which other options there are. Returns the one that is typed, in the file of
 // --config, or, to score or predict, of the run that is an argument; else the default.
 std::string task_in(const std::vector<std::string>& arguments, Action action) {
@@ -95,174 +79,10 @@ void choose_task(const std::vector<std::string>& arguments,
   options.prepare.max_length = options.task->usual_length();
 }
 
-// What the model learns, and how to read its data.
-void add_reading_options(OptionSet& set, Options& options, Raw& raw) {
-  PrepareOptions& prepare = options.prepare;
-  set.group("Data");
-  set.text(
-      {"task", "What the model learns: " + shown_names(task_names(options.extensions)), "", "NAME"},
-      options.task_name);
-  options.task->add_options(set);
-  set.choice<TextFormat>({"format", "Format of the text files"}, prepare.format,
-                         {{"auto", TextFormat::automatic},
-                          {"csv", TextFormat::csv},
-                          {"tsv", TextFormat::tsv},
-                          {"jsonl", TextFormat::jsonl}});
-  set.choice<HeaderMode>(
-      {"header", "Whether the first line names the columns"}, prepare.header,
-      {{"auto", HeaderMode::automatic}, {"yes", HeaderMode::yes}, {"no", HeaderMode::no}});
-  set.text({"separator", "Character between fields, or comma, semicolon, tab, bar, colon, space",
-            "", "NAME"},
-           raw.separator);
-  set.text(
-      {"encoding", "Encoding of the text files: utf-8, latin-1, windows-1252, ...", "", "NAME"},
-      raw.encoding);
-  set.paths({"also", "More rows behind those of DATA: a file or a folder of files; may be repeated",
-             "", "FILE"},
-            prepare.more_sources);
-  set.number({"limit", "Read only the first N rows of each file; 0: all"}, prepare.limit, 0, 9e18);
-  set.path({"vocab", "A vocab.txt of WordPiece tokens", "trained on the texts", "FILE"},
-           prepare.vocabulary);
-  set.number({"max-length", "Most tokens of a sample, with [CLS] and [SEP]"}, prepare.max_length, 3,
-             4096);
-  set.choice<LongText>(
-      {"long-text",
-       "Split a longer text into several samples, perhaps at sentence ends, or cut it"},
-      prepare.long_text,
-      {{"fold", LongText::fold},
-       {"fold-sentence", LongText::fold_sentence},
-       {"truncate", LongText::truncate}});
-}
-
-// What becomes of the rows of a file.
-void add_data_options(OptionSet& set, Options& options, Raw& raw) {
-  PrepareOptions& prepare = options.prepare;
-  add_reading_options(set, options, raw);
-  set.path({"dev", "File or folder with dev samples, instead of a share of DATA", "", "FILE"},
-           prepare.dev_source);
-  set.path({"test", "File or folder with test samples, instead of a share of DATA", "", "FILE"},
-           prepare.test_source);
-  set.text({"split", "Shares of DATA's texts for train, dev and test", "", "T,D,E"}, raw.split);
-  set.flag({"stratify", "Give each class its share of train, dev and test"}, prepare.stratify);
-  set.flag({"dedupe", "Keep each text once, preferably in the test or dev file"}, prepare.dedupe);
-  set.number({"vocab-size", "Tokens of a trained vocabulary"}, prepare.vocabulary_size, 6, 1e6);
-  set.path({"store", "The prepared data set", "DATA with the suffix .sqlite", "FILE"},
-           prepare.store);
-  set.flag({"stage", "Prepare on rank 0 only and copy its store to other hosts"}, raw.stage);
-}
-
-void add_case_option(OptionSet& set, Raw& raw) {
-  set.flag({"cased", "Keep case and accents, as a cased vocabulary needs it"}, raw.cased);
-}
-
-void add_rebuild_option(OptionSet& set, PrepareOptions& prepare) {
-  set.flag({"rebuild", "Prepare again, even if the store does not match"}, prepare.rebuild);
-}
-
-// The presets: "tiny, mini, small, medium, base or large".
-std::string model_names(const Extensions& extensions) {
-  std::vector<std::string> names = preset_names();
-  for (const CustomModel& own : extensions.models) names.push_back(own.name);
-  std::string text = names.front();
-  for (std::size_t i = 1; i < names.size(); ++i) {
-    text += (i + 1 < names.size() ? ", " : " or ") + names[i];
-  }
-  return text;
-}
-
-void add_model_options(OptionSet& set, Options& options) {
-  set.group("Model");
-  set.path({"model",
-            concat(model_names(options.extensions),
-                   " (from scratch), or a Hugging Face folder "
-                   "(from its weights, or from scratch if it has only config.json)"),
-            "", "NAME|DIR"},
-           options.model);
-  set.number({"dropout", "Share of values dropped in training", "the model's, 0.1 for presets"},
-             options.dropout, 0, 0.999);
-  set.choice<Precision>({"precision", "Type of products and activations in training"},
-                        options.precision, {{"fp32", Precision::fp32}, {"bf16", Precision::bf16}});
-  set.choice<DataType>(
-      {"wire", "Type of gradients between ranks"}, options.wire,
-      {{"fp32", DataType::f32}, {"fp16", DataType::f16}, {"bf16", DataType::bf16}});
-}
-
-// Options that hold the name itself.
-std::vector<std::pair<std::string, std::string>> choices(const std::vector<std::string>& names) {
-  std::vector<std::pair<std::string, std::string>> pairs;
-  for (const std::string& name : names) pairs.emplace_back(name, name);
-  return pairs;
-}
-
-void add_training_options(OptionSet& set, Options& options) {
-  set.group("Training");
-  set.number({"epochs", "Passes over the train split", "10 from scratch, 3 from weights"},
-             options.epochs, 1, 1e6);
-  set.number({"steps", "Optimizer steps, instead of epochs", "those of the epochs"}, options.steps,
-             1, kUnbounded);
-  set.number({"batch", "Samples per micro-batch and rank"}, options.batch, 1, 1e6);
-  set.number({"accumulate", "Micro-batches per step and rank"}, options.accumulate, 1, 1e6);
-  set.choice<std::string>({"optimizer", "How gradients change the parameters"}, options.optimizer,
-                          choices(optimizer_names(options.extensions)));
-  set.number(
-      {"lr", "Highest learning rate", "0.128/hidden from scratch, else 5e-5 (1e-4 below 512)"},
-      options.lr, 1e-12, 10);
-  set.choice<std::string>({"schedule", "How the rate falls to 0, or stays, after the warm-up"},
-                          options.schedule, choices(schedule_names(options.extensions)));
-  set.number({"warmup", "Share of steps in which the rate rises at first"}, options.warmup, 0, 1);
-  set.number({"weight-decay", "Weight decay of AdamW, not for biases and layer norms"},
-             options.weight_decay, 0, 10);
-  set.number({"epsilon", "Epsilon of AdamW"}, options.epsilon, 0, 1);
-  options.task->add_training_options(set);
-  set.number({"clip", "Largest norm of the gradient; 0: no limit"}, options.clip, 0, 1e9);
-  set.number({"seed", "Seed of weights, order, dropout and split"}, options.seed, 0, 9e18);
-  set.number({"eval-every", "Steps between evaluations on the dev split", "each epoch"},
-             options.eval_every, 1, kUnbounded);
-}
-
-void add_output_options(OptionSet& set, Options& options) {
-  set.group("Output");
-  set.path({"run", "Folder of the run; an existing run resumes", "runs/<name of DATA>", "DIR"},
-           options.run);
-  set.path({"resume",
-            "auto: from the run's newest checkpoint, if it has one; never: refuse an existing run; "
-            "PATH: from this checkpoint, or the newest of this run",
-            "", "auto|never|PATH"},
-           options.resume);
-  set.number({"save-every", "Steps between checkpoints", "each epoch"}, options.save_every, 1,
-             kUnbounded);
-  set.number({"keep", "Keep the N most recent checkpoints"}, options.keep, 1, 1e6);
-  set.number({"keep-best", "Also keep the N checkpoints with the best dev scores"},
-             options.keep_best, 1, 1e6);
-  set.path(
-      {"trace",
-       "Folder for a timeline of each rank and a record of each step (sample ids, loss, hash of "
-       "the parameters), for debugging",
-       "none", "DIR"},
-      options.trace);
-}
-
-void add_config_option(OptionSet& set, Raw& raw) {
-  set.path(
-      {"config", "YAML file with options by these names; the command line wins", "none", "FILE"},
-      raw.config);
-}
-
-void add_evaluate_options(OptionSet& set, Options& options) {
-  set.group("Evaluation");
-  set.text({"on", "Split of the run's data or of a store to score",
-            "test, or dev where there is no test", "train|dev|test"},
-           options.on);
-  set.text({"checkpoint", "Checkpoint of RUN to score: best, latest, step-N, or a folder",
-            "RUN's model, or latest without one", "NAME"},
-           options.checkpoint);
-  set.path({"out", "File for predictions", "none", "FILE"}, options.out);
-}
-
 // Sets `o` and `raw`, the targets of `set`.
 CommandLine parse(OptionSet& set,
                   const std::vector<std::string>& arguments,
-                  const Raw& raw,
+                  const RawOptions& raw,
                   Options& o) {
   if (const std::string config = config_in(arguments); !config.empty()) {
     set.preset(read_options(config), config);
@@ -288,7 +108,7 @@ CommandLine parse(OptionSet& set,
 
 CommandLine parse_train(const std::vector<std::string>& arguments, const Extensions& extensions) {
   Options o;
-  Raw raw;
+  RawOptions raw;
   choose_task(arguments, extensions, o);
   OptionSet set("bert_train", kTrainAbout, kTrainFooter);
   set.path(
@@ -308,7 +128,7 @@ CommandLine parse_train(const std::vector<std::string>& arguments, const Extensi
 CommandLine parse_prepare(const std::vector<std::string>& arguments, const Extensions& extensions) {
   Options o;
   o.action = Action::prepare;
-  Raw raw;
+  RawOptions raw;
   choose_task(arguments, extensions, o);
   OptionSet set("bert_train prep",
                 "Prepares the store of DATA: samples as token ids, ready to train on.", "");
@@ -325,7 +145,7 @@ CommandLine parse_prepare(const std::vector<std::string>& arguments, const Exten
 CommandLine parse_check(const std::vector<std::string>& arguments, const Extensions& extensions) {
   Options o;
   o.action = Action::check;
-  Raw raw;
+  RawOptions raw;
   choose_task(arguments, extensions, o);
   OptionSet set("bert_train check",
                 "Says what DATA holds (rows, answers, lengths, repeated texts) and what would\n"
@@ -345,7 +165,7 @@ CommandLine parse_evaluate(const std::vector<std::string>& arguments,
                            const Extensions& extensions) {
   Options o;
   o.action = Action::evaluate;
-  Raw raw;
+  RawOptions raw;
   choose_task(arguments, extensions, o);
   OptionSet set("bert_train eval",
                 "Scores a trained model: a run on its own test split, or any model on all of a\n"
@@ -366,7 +186,7 @@ CommandLine parse_evaluate(const std::vector<std::string>& arguments,
 CommandLine parse_predict(const std::vector<std::string>& arguments, const Extensions& extensions) {
   Options o;
   o.action = Action::predict;
-  Raw raw;
+  RawOptions raw;
   choose_task(arguments, extensions, o);
   OptionSet set("bert_train predict",
                 "Writes a trained model's prediction for each sample of DATA, which needs no\n"
