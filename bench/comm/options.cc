@@ -1,5 +1,6 @@
 #include "bench/comm/options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <sstream>
@@ -23,9 +24,16 @@ std::vector<std::string> type_names() {
   return names;
 }
 
+// What this program measures is in host memory.
+bool serves_host(const BackendEntry& backend) {
+  return std::ranges::find(backend.devices, Device::Kind::host) != backend.devices.end();
+}
+
 std::vector<std::string> backend_names() {
   std::vector<std::string> names = {std::string(kAutomaticBackend)};
-  for (const BackendEntry& backend : backend_registry()) names.emplace_back(backend.name);
+  for (const BackendEntry& backend : backend_registry()) {
+    if (serves_host(backend)) names.emplace_back(backend.name);
+  }
   return names;
 }
 
@@ -33,7 +41,7 @@ std::vector<std::string> backend_names() {
 std::string backends_help() {
   std::string text = "What moves the data";
   for (const BackendEntry& backend : backend_registry()) {
-    text += concat("; ", backend.name, ": ", backend.what);
+    if (serves_host(backend)) text += concat("; ", backend.name, ": ", backend.what);
   }
   return text;
 }

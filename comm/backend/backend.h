@@ -24,6 +24,12 @@ class Backend {
                                                       std::size_t bytes) const = 0;
   // Returns whether it takes memory of such devices.
   [[nodiscard]] virtual bool serves(Device::Kind kind) const { return kind == Device::Kind::host; }
+  // Returns what the ranks must agree on beside the operation: `chosen` is the algorithm that the
+  // communicator was created with.
+  [[nodiscard]] virtual std::string_view agreed_algorithm(const Operation& /*operation*/,
+                                                          std::string_view chosen) const {
+    return chosen;
+  }
   // All memory of `operation` lies on operation.device, which this backend serves. On host memory
   // run() returns when this rank's output is complete. On a device that orders work in streams,
   // run() may return earlier: when all of its work is enqueued, in the order of these calls. Throws

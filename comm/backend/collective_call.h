@@ -63,7 +63,7 @@ struct CallRecord {
 struct CallContext {
   Transport* transport = nullptr;
   CallSupervisor* supervisor = nullptr;
-  Scratch* scratch = nullptr;
+  ScratchMemory* scratch = nullptr;
   CallRecord* record = nullptr;
   std::span<const int> members;  // transport ranks, by rank in the communicator
   int rank = 0;                  // in the communicator

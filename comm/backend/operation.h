@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "bp/types.h"
 
 namespace bp {
+
+class Moment;
 
 struct Operation {
   enum class Kind : std::uint8_t {
@@ -31,7 +34,9 @@ struct Operation {
   };
 
   Kind kind = Kind::barrier;
-  Device device = {};               // of all its memory
+  Device device = {};  // of all its memory
+  // The work on the device that must be done before; null: none.
+  std::shared_ptr<const Moment> after = nullptr;
   ReduceOp reduce = ReduceOp::sum;  // all_reduce, reduce_scatter, reduce
   int root = 0;                     // broadcast, reduce, gather, scatter; of a message: its sender
   int receiver = 0;                 // of a message

@@ -10,7 +10,7 @@ namespace {
 using Kind = Operation::Kind;
 
 // Multiplies the caller's input by prescale: in place where the result goes there, else in `room`.
-void scale_before(Operation& operation, const CollectiveCall& call, Scratch& room) {
+void scale_before(Operation& operation, const CollectiveCall& call, ScratchMemory& room) {
   const Memory& memory = memory_of(operation.device);
   const bool in_place = operation.kind == Kind::all_reduce ||
                         (operation.kind == Kind::reduce && call.rank() == operation.root);
@@ -28,7 +28,10 @@ void scale_before(Operation& operation, const CollectiveCall& call, Scratch& roo
   }
 }
 
-void perform_scaled(Backend& backend, Operation operation, CollectiveCall& call, Scratch& room) {
+void perform_scaled(Backend& backend,
+                    Operation operation,
+                    CollectiveCall& call,
+                    ScratchMemory& room) {
   const bool over_some = operation.contributors > 0 && operation.reduce == ReduceOp::average;
   if (operation.prescale != 1) scale_before(operation, call, room);
   if (over_some) operation.reduce = ReduceOp::sum;
@@ -45,7 +48,7 @@ void perform_packed(Backend& backend,
                     Operation& one,
                     const std::vector<View>& tensors,
                     CollectiveCall& call,
-                    Scratch& room) {
+                    ScratchMemory& room) {
   const Memory& memory = memory_of(one.device);
   std::size_t bytes = 0;
   for (const View& tensor : tensors) bytes += tensor.bytes();
@@ -69,7 +72,10 @@ void perform_packed(Backend& backend,
 }
 
 // All ranks have the same tensors, so they cut the group in the same way.
-void perform_group(Backend& backend, const Operation& group, CollectiveCall& call, Scratch& room) {
+void perform_group(Backend& backend,
+                   const Operation& group,
+                   CollectiveCall& call,
+                   ScratchMemory& room) {
   Operation one = group;
   one.kind = Kind::all_reduce;
   one.group.clear();
@@ -90,7 +96,10 @@ void perform_group(Backend& backend, const Operation& group, CollectiveCall& cal
 
 }  // namespace
 
-void perform(Backend& backend, const Operation& operation, CollectiveCall& call, Scratch& room) {
+void perform(Backend& backend,
+             const Operation& operation,
+             CollectiveCall& call,
+             ScratchMemory& room) {
   if (operation.kind == Kind::all_reduce_grouped) {
     return perform_group(backend, operation, call, room);
   }

@@ -13,6 +13,9 @@ namespace bp {
 inline constexpr std::size_t kPackedBytes = std::size_t{64} << 10;
 
 // Carries out `operation` by `backend`, which serves its device. `room` is used by this call alone.
-void perform(Backend& backend, const Operation& operation, CollectiveCall& call, Scratch& room);
+void perform(Backend& backend,
+             const Operation& operation,
+             CollectiveCall& call,
+             ScratchMemory& room);
 
 }  // namespace bp

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "bp/error.h"
+#include "comm/device/nccl_api.h"
 #include "comm/transport/gloo.h"
 
 namespace bp {
@@ -20,7 +21,13 @@ std::string problem_of_gloo() {
   }
 }
 
+std::string problem_of_nccl() {
+  const std::string problem = problem_of_gloo();
+  return problem.empty() ? find_nccl_problem() : problem;
+}
+
 constexpr std::array kHostMemory = {Device::Kind::host};
+constexpr std::array kCudaMemory = {Device::Kind::cuda};
 
 constexpr std::array kBackends = {
     BackendEntry{.id = BackendId::shm,
@@ -47,6 +54,11 @@ constexpr std::array kBackends = {
                  .devices = kHostMemory,
                  .no_choice = "it uses Gloo's own",
                  .find_problem = problem_of_gloo},
+    BackendEntry{.id = BackendId::nccl,
+                 .name = "nccl",
+                 .what = "NVIDIA's NCCL for CUDA memory, and for host memory what auto chooses",
+                 .devices = kCudaMemory,
+                 .find_problem = problem_of_nccl},
 };
 
 }  // namespace

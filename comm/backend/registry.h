@@ -13,12 +13,13 @@
 
 namespace bp {
 
-enum class BackendId : std::uint8_t { shm, gloo, gloo_native, gloo_native_batch };
+enum class BackendId : std::uint8_t { shm, gloo, gloo_native, gloo_native_batch, nccl };
 
 struct BackendEntry {
   BackendId id = BackendId::gloo;
   std::string_view name = {};  // "gloo-native"
   std::string_view what = {};  // what moves the data, for help texts
+  // Those that it serves. Host memory is served in any case, if need be as by "auto".
   std::span<const Device::Kind> devices = {};
   bool spans_hosts = true;  // false: all ranks must be on one host
   // Why all_reduce has no choice of algorithms; empty where it has.

@@ -1,7 +1,7 @@
 #include "comm/device/device.h"
 
-#include "base/text.h"
-#include "bp/error.h"
+#include "base/check.h"
+#include "comm/device/cuda.h"
 
 namespace bp {
 
@@ -10,10 +10,9 @@ const Memory& memory_of(const Device& device) {
     case Device::Kind::host:
       return host_memory();
     case Device::Kind::cuda:
-      break;
+      return cuda_memory(device.index);
   }
-  throw Error(ErrorCode::unavailable, concat("this build of bp does not serve the memory of ",
-                                             name_of(device), "; use host memory"));
+  BP_CHECK(false, "a device of an unknown kind");
 }
 
 }  // namespace bp

@@ -7,10 +7,29 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 
+#include "bp/error.h"
 #include "bp/types.h"
 
 namespace bp {
+
+// A device or its library has failed. Every function here may throw it.
+class DeviceFailure : public Error {
+ public:
+  explicit DeviceFailure(const std::string& text) : Error(ErrorCode::io, text) {}
+};
+
+// A point in the work of a stream of a device.
+class Moment {
+ public:
+  Moment() = default;
+  Moment(const Moment&) = delete;
+  Moment& operator=(const Moment&) = delete;
+  virtual ~Moment() = default;
+  // Returns whether all work before it is done.
+  [[nodiscard]] virtual bool reached() const = 0;
+};
 
 class Memory {
  public:
@@ -22,6 +41,9 @@ class Memory {
   // Returns `bytes` of memory, aligned to 64 bytes and of undefined content. It is freed with the
   // last copy of the pointer. Throws std::bad_alloc.
   [[nodiscard]] virtual std::shared_ptr<std::byte> allocate(std::size_t bytes) const = 0;
+
+  // Returns host memory that this memory copies from and to as fast as it can. Otherwise the same.
+  [[nodiscard]] virtual std::shared_ptr<std::byte> allocate_on_host(std::size_t bytes) const = 0;
 
   virtual void fill(std::byte* at, std::byte value, std::size_t bytes) const = 0;
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) const = 0;
@@ -38,9 +60,13 @@ class Memory {
   virtual void convert(const View& to, const ConstView& from) const = 0;
   // Returns whether there is no infinity and no NaN. Integers and truth values are finite.
   [[nodiscard]] virtual bool is_finite(const ConstView& data) const = 0;
+
+  // Returns the end of the work that `stream` has now; null where memory has no streams.
+  [[nodiscard]] virtual std::shared_ptr<const Moment> record(void* stream) const = 0;
 };
 
-// Returns the memory of a device. Throws `unavailable` for a kind that this build does not serve.
+// Returns the memory of a device. Throws `unavailable`, with the reason, for one that this process
+// does not have.
 [[nodiscard]] const Memory& memory_of(const Device& device);
 
 // The host's memory, which every build serves.

@@ -21,6 +21,9 @@ class HostMemory final : public Memory {
     return {static_cast<std::byte*>(memory),
             [](std::byte* freed) { ::operator delete(freed, kAlignment); }};
   }
+  [[nodiscard]] std::shared_ptr<std::byte> allocate_on_host(std::size_t bytes) const override {
+    return allocate(bytes);
+  }
   void fill(std::byte* at, std::byte value, std::size_t bytes) const override {
     std::fill_n(at, bytes, value);
   }
@@ -51,6 +54,9 @@ class HostMemory final : public Memory {
   }
   [[nodiscard]] bool is_finite(const ConstView& data) const override {
     return all_finite(data.type, data.data, data.count);
+  }
+  [[nodiscard]] std::shared_ptr<const Moment> record(void* /*stream*/) const override {
+    return nullptr;
   }
 };
 

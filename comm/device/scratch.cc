@@ -4,11 +4,12 @@
 
 namespace bp {
 
-std::span<std::byte> Scratch::at_least(std::size_t bytes, const Device& device) {
+std::span<std::byte> ScratchMemory::at_least(std::size_t bytes, const Device& device) {
   if (bytes > size_ || device != device_) {
     memory_.reset();  // first, so that the old and the new memory never exist together
     size_ = 0;
-    memory_ = memory_of(device).allocate(bytes);
+    const Memory& memory = memory_of(device);
+    memory_ = place_ == Place::on_host ? memory.allocate_on_host(bytes) : memory.allocate(bytes);
     size_ = bytes;
     device_ = device;
   }

@@ -9,13 +9,19 @@
 
 namespace bp {
 
-class Scratch {
+class ScratchMemory {
  public:
-  // Returns memory of `device`, aligned to 64 bytes and of undefined content. It lives until the
+  // Where it lies: in the device's own memory, or in host memory that the device copies fast.
+  enum class Place { on_device, on_host };
+
+  explicit ScratchMemory(Place place = Place::on_device) : place_(place) {}
+
+  // Returns memory for `device`, aligned to 64 bytes and of undefined content. It lives until the
   // next call of this function.
   [[nodiscard]] std::span<std::byte> at_least(std::size_t bytes, const Device& device = {});
 
  private:
+  Place place_;
   std::shared_ptr<std::byte> memory_;
   std::size_t size_ = 0;
   Device device_;

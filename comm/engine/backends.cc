@@ -4,7 +4,9 @@
 
 #include "base/check.h"
 #include "comm/backend/gloo_native.h"
+#include "comm/backend/nccl.h"
 #include "comm/backend/self.h"
+#include "comm/backend/staged.h"
 
 namespace bp {
 
@@ -13,12 +15,26 @@ std::unique_ptr<Backend> make_chosen_backend(const BackendEntry* chosen, GlooTra
   switch (chosen->id) {
     case BackendId::shm:
     case BackendId::gloo:
+    case BackendId::nccl:
       return nullptr;
     case BackendId::gloo_native:
     case BackendId::gloo_native_batch:
       return std::make_unique<GlooNativeBackend>(std::string(chosen->name), transport);
   }
   BP_CHECK(false, "a backend without a factory");
+}
+
+std::unique_ptr<Backend> make_device_backend(DeviceBackend chosen, Backend& host) {
+  using OnSharedDevice = NcclBackend::OnSharedDevice;
+  switch (chosen) {
+    case DeviceBackend::staged:
+      return std::make_unique<StagedBackend>(host);
+    case DeviceBackend::nccl_or_staged:
+      return std::make_unique<NcclBackend>(host, OnSharedDevice::stage);
+    case DeviceBackend::nccl:
+      return std::make_unique<NcclBackend>(host, OnSharedDevice::refuse);
+  }
+  BP_CHECK(false, "a backend of devices without a factory");
 }
 
 bool runs_gloo_as_packaged(const BackendEntry* chosen) {

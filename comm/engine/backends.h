@@ -1,6 +1,7 @@
 // Makes the backend of a communicator.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,6 +32,16 @@ struct BackendParts {
 // null if make_backend() makes it, by what the ranks' hosts share. `chosen` is null for "auto".
 [[nodiscard]] std::unique_ptr<Backend> make_chosen_backend(const BackendEntry* chosen,
                                                            GlooTransport& transport);
+
+// What serves the memory of CUDA devices.
+enum class DeviceBackend : std::uint8_t {
+  staged,
+  nccl_or_staged,  // NCCL where each rank uses a device of its own
+  nccl,
+};
+
+// `host` serves host memory, and must outlive it.
+[[nodiscard]] std::unique_ptr<Backend> make_device_backend(DeviceBackend chosen, Backend& host);
 
 // Returns whether Gloo's thread must run as Gloo starts it.
 [[nodiscard]] bool runs_gloo_as_packaged(const BackendEntry* chosen);

@@ -25,7 +25,6 @@ CollectiveSupervisor::CollectiveSupervisor(EngineState& state,
     : state_(state), setup_(state.setup()), trace_(trace), notes_(notes), messages_(messages) {
   if (setup_.job) agreement_.emplace(setup_.job->store(), setup_.group, setup_.members);
   current_.header.group = setup_.group;
-  current_.header.algorithm = setup_.algorithm;
 }
 
 // Each field by itself, as in Engine::enter().
@@ -35,6 +34,8 @@ const Header& CollectiveSupervisor::begin(std::uint64_t sequence,
                                           CallRecord& record) {
   current_.header.sequence = sequence;
   current_.header.operation = &operation;
+  current_.header.algorithm =
+      setup_.backends.on(operation.device).agreed_algorithm(operation, setup_.algorithm);
   current_.on_callers_thread = on_callers_thread;
   current_.record = &record;
   current_.is_shown = false;
@@ -153,7 +154,16 @@ Error CollectiveSupervisor::stopped(const CollectiveCall& call) {
   return state_.stopped(call.progress());
 }
 
+std::string CollectiveSupervisor::device_text(const CollectiveCall& call) const {
+  return concat(setup_.own_text(), " waited ", call.context().timeout.count(), " ms ",
+                call.progress(), " for the work that its stream on ",
+                name_of(call.context().operation->device), " had before");
+}
+
 Error CollectiveSupervisor::timed_out(const CollectiveCall& call, int peer) {
+  if (peer == setup_.rank) {
+    return state_.declare(call.world_rank(peer), ErrorCode::timeout, device_text(call));
+  }
   Agreement::Shown shown;
   try {
     if (current_.store_is_silent) return timed_out_without_store(call, peer);

@@ -50,6 +50,8 @@ class CollectiveSupervisor final : public CallSupervisor {
   [[nodiscard]] const std::atomic<bool>& stop() const override { return state_.stop(); }
   void stalled(const CollectiveCall& call) override;
   [[nodiscard]] Error mismatched(const std::string& text) override;
+  // Returns the text of an error: this rank's device did not get ready for the call in time.
+  [[nodiscard]] std::string device_text(const CollectiveCall& call) const;
   [[nodiscard]] Error stopped(const CollectiveCall& call) override;
   [[nodiscard]] Error timed_out(const CollectiveCall& call, int peer) override;
   [[nodiscard]] Error failed(const CollectiveCall& call,

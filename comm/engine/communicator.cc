@@ -67,6 +67,9 @@ Communicator make_world(Topology topology,
     }
     setup.backends.add(make_backend(std::move(backend)));
   }
+  // A rank that has joined takes part with zeros in host memory.
+  setup.devices = setup.joinable ? DeviceBackend::staged : parts.devices;
+  setup.backends.add(make_device_backend(setup.devices, setup.backends.host()));
   if (parts.store) {
     if (parts.launcher_ranks.empty()) parts.launcher_ranks = setup.members;
     setup.job = std::make_shared<Job>(std::move(parts.store), std::move(parts.transport),
@@ -123,11 +126,6 @@ std::size_t Buffer::bytes() const { return state_ ? state_->size : 0; }
 Device Buffer::device() const { return state_ ? state_->device : Device{}; }
 
 Buffer Communicator::allocate(std::size_t bytes, Device device) {
-  if (impl_->engine().setup().backends.find(device.kind) == nullptr) {
-    throw Error(ErrorCode::unavailable,
-                concat("allocate: no backend of this communicator (", backend(), ") serves ",
-                       name_of(device), "; allocate host memory"));
-  }
   Buffer::State state;
   state.size = bytes;
   state.device = device;

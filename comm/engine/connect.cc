@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "comm/backend/registry.h"
+#include "comm/engine/device_choice.h"
 #include "comm/engine/impl.h"
 #include "comm/shared/connect_host.h"
 #include "comm/store/roll_call.h"
@@ -68,6 +69,7 @@ std::shared_ptr<SharedHost> share_memory(const WorldPlan& plan, Store& store) {
   const CommunicatorOptions& options = plan.options;
   const BackendEntry* const backend = find_backend(options.backend);
   const bool asked = backend != nullptr && backend->id == BackendId::shm;
+  const bool as_auto = backend == nullptr || backend->id == BackendId::nccl;
   const bool inside = options.algorithm == "hierarchical";
   const Topology& topology = plan.topology;
   if (backend != nullptr && !backend->spans_hosts && topology.hosts() > 1) {
@@ -76,7 +78,7 @@ std::shared_ptr<SharedHost> share_memory(const WorldPlan& plan, Store& store) {
                        topology.hosts(), " hosts (auto chooses what fits)"));
   }
   // An algorithm that the program asks for works by messages, or by messages between hosts only.
-  if (!asked && (backend != nullptr || (options.algorithm != "auto" && !inside))) {
+  if (!asked && (!as_auto || (options.algorithm != "auto" && !inside))) {
     return nullptr;
   }
   if (std::ranges::max(topology.local_sizes) == 1) return nullptr;
@@ -93,7 +95,10 @@ std::shared_ptr<SharedHost> share_memory(const WorldPlan& plan, Store& store) {
 Communicator connect_world(const WorldPlan& plan, std::shared_ptr<Store> store) {
   const CommunicatorOptions& options = plan.options;
   const BackendEntry* const chosen = find_backend(options.backend);
+  DeviceChoice device_choice(plan.name, options.backend, *store);
   wait_for_all(plan, *store);
+  const DeviceBackend devices =
+      report_failure(plan, *store, [&] { return device_choice.agreed(plan.topology.size()); });
   const auto for_gloo = prefix_store(*store, concat("comm/", plan.name, "/gloo/"));
   auto transport = report_failure(plan, *store, [&] {
     return std::make_unique<GlooTransport>(
@@ -113,6 +118,7 @@ Communicator connect_world(const WorldPlan& plan, std::shared_ptr<Store> store) 
                      .transport = std::move(transport),
                      .transport_name = "gloo",
                      .backend = std::move(backend),
+                     .devices = devices,
                      .shared = std::move(shared),
                      .measured = plan.measured,
                      .trace = plan.trace,

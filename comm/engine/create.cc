@@ -10,6 +10,7 @@
 #include "bp/store.h"
 #include "comm/backend/registry.h"
 #include "comm/engine/connect.h"
+#include "comm/engine/device_choice.h"
 #include "comm/engine/impl.h"
 #include "comm/engine/trace_file.h"
 #include "comm/rendezvous/engine_job.h"
@@ -79,10 +80,12 @@ Communicator Communicator::create(const CommunicatorOptions& options) {
   }
   if (environment.topology.size() == 1) {
     if (trace) trace->start({});
-    return make_world(environment.topology, chosen, {.trace = std::move(trace)});
+    return make_world(environment.topology, chosen,
+                      {.devices = own_device_choice(chosen.backend), .trace = std::move(trace)});
   }
   // Steps that can fail on this rank alone come before it joins the other ranks.
   load_gloo_plugin();
+  static_cast<void>(can_use_nccl(chosen.backend));
   const Deadline start(chosen.start_timeout);
   const ListenOn listen = listen_on(chosen.interface, *environment.store, start);
   StoreClientOptions client;

@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "comm/backend/perform.h"
+#include "comm/device/ask_until.h"
+#include "comm/device/device.h"
 
 namespace bp {
 
@@ -149,17 +151,24 @@ void Engine::execute(const Operation& operation) {
   if (state_.has_failed()) throw state_.not_begun(&operation);
   try {
     carry_out(operation);
+  } catch (const DeviceFailure& failure) {
+    throw failed_alone(operation, failure);
   } catch (const Error& error) {
     state_.failure().set(error);
     supervisor_.leave_evidence(operation);
     throw;
   } catch (const std::exception& other) {
-    const Error error = state_.declare(
-        setup().transport_rank(setup().rank), ErrorCode::io,
-        concat(setup().own_text(), " failed in ", describe(operation), ": ", other.what()));
-    supervisor_.leave_evidence(operation);
-    throw error;
+    throw failed_alone(operation, other);
   }
+}
+
+// The other ranks know nothing of this failure yet.
+Error Engine::failed_alone(const Operation& operation, const std::exception& why) {
+  const Error error = state_.declare(
+      setup().transport_rank(setup().rank), ErrorCode::io,
+      concat(setup().own_text(), " failed in ", describe(operation), ": ", why.what()));
+  supervisor_.leave_evidence(operation);
+  return error;
 }
 
 void Engine::carry_out(const Operation& operation) {
@@ -169,6 +178,17 @@ void Engine::carry_out(const Operation& operation) {
   } else if (operation.kind != Operation::Kind::join) {
     carry_out_one(operation, in_progress_.begin);
   }
+}
+
+// A stream may hold any amount of work, and work that waits for ever.
+void Engine::wait_for_device(const Operation& operation, CollectiveCall& call) {
+  const auto wait = [&](const Deadline& deadline, const std::atomic<bool>& stop) {
+    return ask_until(deadline, stop, [&] { return operation.after->reached(); });
+  };
+  if (size() > 1) return call.wait_for(call.rank(), wait);
+  if (wait(Deadline(call.time_left()), call.stop())) return;
+  if (call.stop().load(std::memory_order_acquire)) throw supervisor_.stopped(call);
+  throw Error(ErrorCode::timeout, supervisor_.device_text(call));
 }
 
 void Engine::carry_out_one(const Operation& operation, Clock::time_point begin) {
@@ -191,6 +211,7 @@ void Engine::carry_out_one(const Operation& operation, Clock::time_point begin) 
   context.timeout = setup().timeout_of(operation);
   context.stall_after = setup().stall_after;
   CollectiveCall call(context);
+  if (operation.after) wait_for_device(operation, call);
   perform(setup().backends.on(operation.device), operation, call, packing_);
   supervisor_.end();
 }

@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -87,6 +88,8 @@ class Engine {
   void execute(const Operation& operation);
   void carry_out(const Operation& operation);
   void carry_out_one(const Operation& operation, Clock::time_point begin);
+  void wait_for_device(const Operation& operation, CollectiveCall& call);
+  [[nodiscard]] Error failed_alone(const Operation& operation, const std::exception& why);
   void wait_for_room(std::unique_lock<std::mutex>& lock, const Operation& operation);
   void wait_until_idle(std::unique_lock<std::mutex>& lock);
   void progress();
@@ -98,8 +101,8 @@ class Engine {
   MessageSupervisor message_supervisor_;
   Messages messages_;
   CollectiveSupervisor supervisor_;
-  Scratch scratch_;
-  Scratch packing_;  // of perform()
+  ScratchMemory scratch_;
+  ScratchMemory packing_;  // of perform()
   JoinProtocol join_protocol_;
   InProgress in_progress_;
   std::atomic<std::uint64_t> sequence_{0};

@@ -11,6 +11,7 @@
 #include "comm/backend/backend_set.h"
 #include "comm/backend/operation.h"
 #include "comm/backend/selection_table.h"
+#include "comm/engine/backends.h"
 #include "comm/engine/job.h"
 
 namespace bp {
@@ -25,9 +26,10 @@ struct EngineSetup {
   std::vector<int> members;  // ranks in the transport, by rank in the communicator
   int rank = 0;              // in the communicator
   BackendSet backends;
-  std::string transport_name;  // "gloo"; the backend of a group uses it too
-  std::string algorithm;       // see Communicator::algorithm(); all ranks must agree on it
-  SelectionTable measured;     // all ranks must agree on it too
+  DeviceBackend devices = DeviceBackend::staged;  // also of its groups
+  std::string transport_name;                     // "gloo"; the backend of a group uses it too
+  std::string algorithm;    // see Communicator::algorithm(); all ranks must agree on it
+  SelectionTable measured;  // all ranks must agree on it too
   std::chrono::milliseconds timeout{0};
   std::string output;            // the folder for the record of a failed communicator, or empty
   std::shared_ptr<Trace> trace;  // may be null

@@ -40,7 +40,8 @@ struct WorldParts {
   std::shared_ptr<Store> store = {};  // null for a job of one rank
   std::unique_ptr<Transport> transport = {};
   std::string transport_name = {};
-  std::unique_ptr<Backend> backend = {};    // null: make_backend() chooses
+  std::unique_ptr<Backend> backend = {};  // null: make_backend() chooses
+  DeviceBackend devices = DeviceBackend::staged;
   std::shared_ptr<SharedHost> shared = {};  // null: ranks of a host share no memory
   SelectionTable measured = {};
   SegmentLimits segments = kSegments;

@@ -24,7 +24,7 @@ JoinRecord record_at(std::span<const std::byte> records, int rank) {
 }
 
 // Returns what the others do, with zeros as the data of this rank.
-Operation operation_with_zeros(const JoinRecord& record, Scratch& zeros) {
+Operation operation_with_zeros(const JoinRecord& record, ScratchMemory& zeros) {
   Operation operation = operation_of(record);
   if (operation.kind != Kind::all_reduce) return operation;
   operation.output.data = zeros.at_least(operation.output.bytes(), operation.device).data();

@@ -21,7 +21,7 @@ class JoinProtocol {
   using CarryOut = std::function<void(const Operation&)>;
 
   // `state` and `zeros` must outlive this object. `zeros` holds what a rank that has joined adds.
-  JoinProtocol(EngineState& state, Scratch& zeros) : state_(state), zeros_(zeros) {}
+  JoinProtocol(EngineState& state, ScratchMemory& zeros) : state_(state), zeros_(zeros) {}
 
   // Does the operation, a join or any other; `carry_out` does one collective. Throws a mismatch
   // that names the joined ranks if these cannot take part in what the others ask for.
@@ -35,7 +35,7 @@ class JoinProtocol {
                         const CarryOut& carry_out);
 
   EngineState& state_;
-  Scratch& zeros_;
+  ScratchMemory& zeros_;
   std::vector<std::byte> records_;  // of all ranks
   std::vector<int> joined_;         // by the previous round of records
   int last_to_join_ = 0;

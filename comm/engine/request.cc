@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "bp/error.h"
 #include "comm/backend/registry.h"
+#include "comm/device/device.h"
 #include "comm/engine/impl.h"
 #include "comm/engine/join_record.h"
 
@@ -19,7 +20,7 @@ Request::Request(Communicator& comm,
                  Operation::Kind kind,
                  const CollectiveOptions& options,
                  std::string_view called)
-    : comm_(comm), called_(called.empty() ? name_of(kind) : called) {
+    : comm_(comm), stream_(options.stream), called_(called.empty() ? name_of(kind) : called) {
   operation.kind = kind;
   operation.reduce = options.op;
   operation.name = options.name;
@@ -54,11 +55,28 @@ void Request::check_device(const char* what, const Device& device) {
   has_memory_ = true;
   operation.device = device;
   const BackendSet& backends = comm_.impl().engine().setup().backends;
-  if (backends.find(device.kind) != nullptr) return;
-  const std::string others = backends_serving(device.kind);
-  refuse(concat(what, " lies on ", name_of(device), ", and no backend of this communicator (",
-                comm_.backend(), ") serves ", name_of(device.kind), " memory; ",
-                others.empty() ? "copy it to host memory first" : "create it with ", others));
+  if (backends.find(device.kind) == nullptr) {
+    const std::string others = backends_serving(device.kind);
+    refuse(concat(what, " lies on ", name_of(device), ", and no backend of this communicator (",
+                  comm_.backend(), ") serves ", name_of(device.kind), " memory; ",
+                  others.empty() ? "copy it to host memory first" : "create it with ", others));
+  }
+  try {
+    static_cast<void>(memory_of(device));
+  } catch (const Error& error) {
+    refuse(concat(what, " lies on ", name_of(device), ", but ", error.what()));
+  }
+}
+
+void Request::refuse_device_message() const {
+  if (operation.device.kind == Device::Kind::host) return;
+  refuse(concat("data lies on ", name_of(operation.device),
+                "; messages take host memory only: copy it first"));
+}
+
+void Request::look_at_device() {
+  if (operation.device.kind == Device::Kind::host) return;
+  operation.after = memory_of(operation.device).record(stream_);
 }
 
 void Request::check_memory(const char* what, const ConstView& memory) {
@@ -130,7 +148,10 @@ void Request::check_apart(const ConstView& input, const View& output) const {
   if (overlap(input, output)) refuse("input and output overlap");
 }
 
-void Request::run() const { comm_.impl().engine().run(operation); }
+void Request::run() {
+  look_at_device();
+  comm_.impl().engine().run(operation);
+}
 
 int Request::join() const {
   const Communicator::Impl& impl = comm_.impl();
@@ -140,7 +161,10 @@ int Request::join() const {
   return comm_.impl().engine().join(operation);
 }
 
-Work Request::start() { return Work(comm_.impl().engine().start(std::move(operation))); }
+Work Request::start() {
+  look_at_device();
+  return Work(comm_.impl().engine().start(std::move(operation)));
+}
 
 void Request::send() { comm_.impl().engine().send(std::move(operation)); }
 Work Request::start_send() { return Work(comm_.impl().engine().start_send(std::move(operation))); }

@@ -36,13 +36,15 @@ class Request {
                     const char* memory_name,
                     const ConstView& memory) const;
   void check_rank(const char* what, int rank) const;
+  // Messages go from and to host memory only.
+  void refuse_device_message() const;
   void check_apart(const ConstView& input, const View& output) const;
   [[noreturn]] void refuse(const std::string& why) const;
 
   [[nodiscard]] int rank() const { return comm_.rank(); }
   [[nodiscard]] int ranks() const { return comm_.size(); }
 
-  void run() const;
+  void run();
   [[nodiscard]] Work start();
   [[nodiscard]] int join() const;
   void send();
@@ -54,8 +56,11 @@ class Request {
 
  private:
   void check_device(const char* what, const Device& device);
+  // Notes what work of the device comes before the operation.
+  void look_at_device();
 
   Communicator& comm_;
+  void* stream_;
   bool has_memory_ = false;  // operation.device is that of memory that was checked
   std::string_view called_;
 };

@@ -1,6 +1,7 @@
 // Communicator::split(): a group that uses its parent's job.
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -83,6 +84,8 @@ Communicator split_with(Communicator& comm, int color, CommunicatorOptions optio
   }
   if (topology.size() > 1) setup.job = parent.job;
   setup.backends.add(make_backend(std::move(parts)));
+  setup.devices = parent.devices;
+  setup.backends.add(make_device_backend(setup.devices, setup.backends.host()));
   return Communicator(
       std::make_unique<Communicator::Impl>(topology, std::move(options), std::move(setup)));
 }

@@ -9,6 +9,7 @@
 #include "bp/error.h"
 #include "bp/log.h"
 #include "bp/store.h"
+#include "comm/rendezvous/find_store.h"
 #include "comm/rendezvous/hosts.h"
 #include "comm/rendezvous/own_address.h"
 #include "comm/rendezvous/store_rendezvous.h"
@@ -81,23 +82,26 @@ EngineJob join_engine_job(const Variables& variables, const CommunicatorOptions&
   const auto rendezvous = choose_rendezvous(*rank, variables);
   EngineJob job;
   job.environment = environment_of(*rank);
-  StoreEndpoint endpoint;
   if (rank->rank == 0) {
     const StoreRendezvous::Known known = rendezvous->known();
     job.host = serve(*rank, variables, known, options.interface, deadline);
-    endpoint = {job.host->address(), known.key};
-    rendezvous->publish(endpoint, deadline);
-  } else {
-    endpoint = rendezvous->look_up(deadline);
+    rendezvous->publish({job.host->address(), known.key}, deadline);
+    job.environment.store = job.host->address();
+    job.environment.key = known.key;
   }
-  job.environment.store = endpoint.store;
-  job.environment.key = endpoint.key;
-  // Connects as an observer, which may disconnect without a failure of the job. The communicator
-  // connects as a rank later.
-  const auto store = connect_store({.address = endpoint.store,
-                                    .job = rank->job,
-                                    .key = endpoint.key,
-                                    .connect_timeout = deadline.left()});
+  // The communicator connects as a rank later.
+  std::unique_ptr<Store> store;
+  if (job.host) {
+    store = connect_store({.address = job.host->address(),
+                           .job = rank->job,
+                           .key = job.environment.key,
+                           .connect_timeout = deadline.left()});
+  } else {
+    FoundStore found = find_store(*rendezvous, rank->job, deadline);
+    job.environment.store = found.endpoint.store;
+    job.environment.key = found.endpoint.key;
+    store = std::move(found.store);
+  }
   store->set(key_of(rank->rank), to_text(own_host_identity(rank->node)));
   const auto all = all_host_identities(*store, rank->size, deadline);
   if (rank->rank == 0) rendezvous->withdraw();

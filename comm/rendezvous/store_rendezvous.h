@@ -42,6 +42,8 @@ class StoreRendezvous {
   // Blocks until rank 0 has published the endpoint and returns it. The other ranks call it. Throws
   // timeout, naming what it waited for, and io.
   [[nodiscard]] virtual StoreEndpoint look_up(const Deadline& deadline) = 0;
+  // Returns whether look_up() may return the endpoint of an earlier attempt, whose rank 0 is dead.
+  [[nodiscard]] virtual bool may_be_stale() const { return false; }
   // Removes the published endpoint, so that no process finds it any more. Rank 0 calls it once all
   // ranks have looked it up.
   virtual void withdraw() {}

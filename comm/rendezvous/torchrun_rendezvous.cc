@@ -56,6 +56,9 @@ class TorchrunRendezvous final : public StoreRendezvous {
     return parse_endpoint(receive(size, deadline));
   }
 
+  // torchrun's store outlives the ranks that it restarts.
+  [[nodiscard]] bool may_be_stale() const override { return true; }
+
   void withdraw() override {
     std::string why;
     (void)send_all(socket_.get(), query(Query::delete_key) + key_, Deadline(kWithdrawTimeout), why);
@@ -64,6 +67,7 @@ class TorchrunRendezvous final : public StoreRendezvous {
  private:
   void open(const Deadline& deadline) {
     std::string why;
+    received_.clear();
     socket_ = connect_tcp(address_, deadline, why);
     if (!socket_) fail(ErrorCode::timeout, why);
     send(query(Query::validate) + bytes_of(kTorchMagic), deadline);

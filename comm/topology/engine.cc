@@ -21,13 +21,14 @@ struct EngineRow {
   const char* hosts = "";       // the number of hosts
   const char* node = "";
   const char* job = "";   // job and part together name the job
-  const char* part = "";  // a step of the job, or its number of restarts
+  const char* part = "";  // a step of the job
   const char* master_host = "";
   const char* master_port = "";
   const char* alone = "";  // processes per node, which the engine does not start; must be 1
 };
 
 constexpr std::array kEngines = {
+    // Each torchrun counts the restarts of its own ranks, so the number tells no attempts apart.
     EngineRow{.name = "torchrun",
               .sign = "TORCHELASTIC_RUN_ID",
               .rank = "RANK",
@@ -35,7 +36,6 @@ constexpr std::array kEngines = {
               .local_size = "LOCAL_WORLD_SIZE",
               .node = "GROUP_RANK",
               .job = "TORCHELASTIC_RUN_ID",
-              .part = "TORCHELASTIC_RESTART_COUNT",
               .master_host = "MASTER_ADDR",
               .master_port = "MASTER_PORT"},
     EngineRow{.name = "openmpi",

@@ -190,6 +190,7 @@ DistributedOptimizer::State DistributedOptimizer::state() const { return impl_->
 void DistributedOptimizer::load_state(const State& state) { impl_->load_state(state); }
 void DistributedOptimizer::request_stop() { impl_->window().request_stop(); }
 double DistributedOptimizer::nominal_weight() const { return impl_->window().nominal_weight(); }
+double DistributedOptimizer::loss_scale() const { return impl_->window().loss_scale(); }
 std::size_t DistributedOptimizer::bucket_count() const {
   return impl_->window().gradients().bucket_count();
 }

@@ -44,6 +44,7 @@ class GradientWindow {
   [[nodiscard]] Result result() const;
   void request_stop() { stop_requested_ = true; }
   [[nodiscard]] double nominal_weight() const { return nominal_weight_; }
+  [[nodiscard]] double loss_scale() const { return loss_scale_.value(); }
   [[nodiscard]] State state() const;
   void load_state(const State& state);
 

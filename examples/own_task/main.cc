@@ -1,6 +1,6 @@
 // bert_train with a task, a model, an optimizer and a schedule of its own:
 //
-//   ./own_task mails.csv --task mail --model slim --optimizer lion --schedule root
+//   ./own_task mails.csv --task mail --model slim --optimizer signum --schedule root
 //   bprun -H localhost:3,127.0.0.1:1 own_task mails.csv --task mail ...
 //   ./own_task predict runs/mails more.csv
 //
@@ -77,18 +77,17 @@ class Mail : public bp::CustomTask {
   }
 };
 
-// Lion (Chen et al. 2023, arXiv:2302.06675): the sign of a mean of gradients.
-class Lion : public bp::CustomOptimizer {
+// Signum (Bernstein et al. 2018, arXiv:1802.04434): the sign of a mean of gradients.
+class Signum : public bp::CustomOptimizer {
  public:
-  std::string name() const override { return "lion"; }
+  std::string name() const override { return "signum"; }
   std::vector<std::string> moments() const override { return {"exp_avg"}; }
   void update(at::Tensor& parameter,
               const at::Tensor& gradient,
               std::vector<at::Tensor>& moments,
               const bp::OptimizerStep& step) const override {
-    const at::Tensor direction = moments[0].mul(0.9).add(gradient, 0.1).sign();
-    parameter.mul_(1 - step.lr * step.weight_decay).sub_(direction, step.lr);
-    moments[0].mul_(0.99).add_(gradient, 0.01);
+    moments[0].mul_(0.9).add_(gradient, 0.1);
+    parameter.mul_(1 - step.lr * step.weight_decay).sub_(moments[0].sign(), step.lr);
   }
 };
 
@@ -99,6 +98,6 @@ int main(int argc, char** argv) {
       argc, argv,
       {.tasks = {std::make_shared<Mail>()},
        .models = {{.name = "slim", .layers = 1, .hidden = 64, .heads = 4, .intermediate = 128}},
-       .optimizers = {std::make_shared<Lion>()},
+       .optimizers = {std::make_shared<Signum>()},
        .schedules = {{"root", [](double left) { return std::sqrt(left); }}}});
 }

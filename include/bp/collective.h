@@ -40,6 +40,10 @@ struct CollectiveOptions {
   bool at_most = false;                  // receive only: accept a shorter message too
   std::string_view name = {};            // for texts and for the comparison; may be empty
   std::chrono::milliseconds timeout{0};  // 0: the communicator's
+  // On device memory only: a stream of the views' device (a cudaStream_t), after whose work so far
+  // the operation begins. Null: the device's default stream. An operation that is done has written
+  // its output, so what any stream is given later sees it.
+  void* stream = nullptr;
 };
 
 // Replaces `data` by the reduction over all ranks, with the same bits on each rank.

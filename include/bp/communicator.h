@@ -37,7 +37,11 @@ struct CommunicatorOptions {
   // How data travel. "auto": by shared memory between ranks of one host, by Gloo between hosts.
   // "shm": by shared memory; all ranks must be on one host. "gloo": by Gloo only. Two more exist
   // for comparison: "gloo-native" runs Gloo's own collectives, and "gloo-native-batch" runs them
-  // with Gloo's thread scheduled as for "gloo". BP_BACKEND sets the default.
+  // with Gloo's thread scheduled as for "gloo". The memory of CUDA devices goes through host memory
+  // with all of these. "nccl": by NVIDIA's NCCL, where each rank has a device of its own; host
+  // memory as with "auto". "auto" uses NCCL too if the programs of all ranks have loaded it. Where
+  // ranks may join, device memory goes through host memory in any case. BP_BACKEND sets the
+  // default.
   std::string backend = "auto";
   // The algorithm of an all_reduce that sends messages. "auto" chooses by size, ranks and hosts.
   // The others are "ring", "recursive_doubling", "halving_doubling", "tree", "double_tree" and

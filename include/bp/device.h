@@ -10,8 +10,8 @@
 
 namespace BP_API bp {
 
-// A device whose memory a collective can be asked to use. This version carries out collectives on
-// host memory only, and refuses views of other devices (docs/roadmap.md).
+// A device whose memory a collective can use. Collectives on the memory of a CUDA device need
+// CUDA's runtime library at run time. CommunicatorOptions::backend tells how the data travel.
 struct Device {
   enum class Kind : std::uint8_t { host, cuda };
 

@@ -12,6 +12,7 @@ speed_gloo() { speed speed_gloo bench/run_gloo_compare; }
 speed_train() { speed speed_train bench/run_train_compare; }
 speed_tokenizer() { needs_data speed_tokenizer && speed speed_tokenizer bench/run_tokenizer_compare; }
 speed_prepare() { needs_data speed_prepare && speed speed_prepare bench/run_prepare; }
+speed_predict() { needs_data speed_predict && speed speed_predict bench/run_predict; }
 speed_comm() { speed speed_comm bench/run_speed_comm --only all_reduce; }
 speed_links() { speed speed_links bench/run_links; }
 speed_store() { speed speed_store bench/run_store; }

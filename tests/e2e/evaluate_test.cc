@@ -148,10 +148,11 @@ TEST_F(EvaluateRun, AStoreThatARunNeedsIsNeverReplaced) {
                                         "run in "));
   EXPECT_EQ(bert_train("eval r data.csv --rebuild").code, 2);
   EXPECT_TRUE(read(path("data.sqlite")) == store);
-  const Ended resumed =
-      bert_train("data.csv --model tiny --epochs 2 --batch 8 --max-length 32 --run r");
+  const Ended resumed = bert_train(
+      "data.csv --model tiny --epochs 2 --batch 8 --max-length 32 --label-smoothing 0.1 --run r");
   EXPECT_EQ(resumed.code, 0) << resumed.output;
   EXPECT_THAT(resumed.output, HasSubstr("resuming from r/checkpoints/step-30"));
+  EXPECT_THAT(resumed.output, HasSubstr("label-smoothing is 0 in the checkpoint, 0.1 here"));
 }
 
 TEST_F(EvaluateRun, AnUnknownOrEmptySplitIsNamed) {

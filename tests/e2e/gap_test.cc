@@ -1,7 +1,6 @@
 // The task "gap" through the programs that users run, on the first rows of its real files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -11,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "tests/e2e/shell.h"
+#include "tests/e2e/shell_folder.h"
 
 namespace bp::trainer {
 namespace {
@@ -22,44 +21,28 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-class Gap : public ::testing::Test {
+class Gap : public test::FolderSuite<Gap> {
  protected:
   static void SetUpTestSuite() {
     const char* const data = std::getenv("BP_TEST_DATA");
     if (data == nullptr || !std::filesystem::exists(concat(data, "/gap"))) return;
-    folder_ = ::testing::TempDir() + concat("bp_e2e_gap_", ::getpid());
-    std::filesystem::create_directories(folder_);
+    make_folder();
     (void)output_of(concat("for part in development validation test; do head -n 41 ", data,
                            "/gap/gap-$part.tsv > $part.tsv; done"));
     for (const char* head : {"concat", "mul", "segment"}) {
       (void)output_of(concat(BP_BIN_DIR "/bert_train ", train(head), "--run ", head));
     }
   }
-  static void TearDownTestSuite() {
-    if (!folder_.empty()) std::filesystem::remove_all(folder_);
-  }
   void SetUp() override {
-    if (folder_.empty()) GTEST_SKIP() << "BP_TEST_DATA names no folder with GAP's files";
+    if (!has_folder()) GTEST_SKIP() << "BP_TEST_DATA names no folder with GAP's files";
   }
 
-  static std::string path(const std::string& name) { return folder_ + "/" + name; }
   static std::string train(const std::string& head) {
     return concat(
         "development.tsv --task gap --dev validation.tsv --test test.tsv --model tiny "
         "--batch 8 --epochs 2 --save-every 1 --keep 50 --gap-head ",
         head, " --store ", head, ".sqlite ");
   }
-  static Ended in_folder(const std::string& command) {
-    return test::shell(concat("cd ", folder_, " && ", command));
-  }
-  static std::string output_of(const std::string& command) {
-    const Ended ended = in_folder(command);
-    EXPECT_EQ(ended.code, 0) << ended.output;
-    return ended.output;
-  }
-
- private:
-  inline static std::string folder_;
 };
 
 TEST_F(Gap, ARunHasScoresAndKagglesFile) {

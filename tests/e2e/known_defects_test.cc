@@ -2,7 +2,6 @@
 // looks at what the programs write.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -17,7 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "tests/e2e/shell.h"
+#include "tests/e2e/shell_folder.h"
 
 namespace bp::trainer {
 namespace {
@@ -34,18 +33,16 @@ constexpr int kTrainRows = 104;
 constexpr int kTestRows = 600;
 constexpr int kStepsOfEpoch = 5;  // of 24 rows, the last of 8
 
-class KnownDefects : public ::testing::Test {
+class KnownDefects : public test::FolderSuite<KnownDefects> {
  protected:
   static void SetUpTestSuite() {
-    folder_ = ::testing::TempDir() + concat("bp_e2e_known_defects_", ::getpid());
-    std::filesystem::create_directories(folder_);
+    make_folder();
     write_rows("train.csv", kTrainRows, 0);
     write_rows("dev.csv", 30, 5000);
     write_rows("test.csv", kTestRows, 9000);
     output_of(
         concat(BP_BIN_DIR "/bprun -n 4 ", kTrain, "--batch 3 --accumulate 2 --run four --trace t"));
   }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder_); }
 
   static void write_rows(const std::string& name, int rows, int first) {
     std::ofstream csv(path(name));
@@ -53,15 +50,6 @@ class KnownDefects : public ::testing::Test {
     for (int row = first; row < first + rows; ++row) {
       csv << "The film number " << row << (row % 3 == 0 ? " is bad,no\n" : " is good,yes\n");
     }
-  }
-  static std::string path(const std::string& name) { return folder_ + "/" + name; }
-  static Ended in_folder(const std::string& command) {
-    return test::shell(concat("cd ", folder_, " && ", command));
-  }
-  static std::string output_of(const std::string& command) {
-    const Ended ended = in_folder(command);
-    EXPECT_EQ(ended.code, 0) << ended.output;
-    return ended.output;
   }
   static std::vector<json> lines_of(const std::string& name) {
     std::ifstream file(path(name));
@@ -90,9 +78,6 @@ class KnownDefects : public ::testing::Test {
 
   inline static const std::string kTrain =
       BP_BIN_DIR "/bert_train train.csv --dev dev.csv --test test.csv --model tiny --epochs 2 ";
-
- private:
-  inline static std::string folder_;
 };
 
 // A sampler that was keyed by the number of the host gave all its ranks the same rows.
@@ -258,7 +243,7 @@ TEST_F(KnownDefects, SeveralRanksWriteThePredictions) {
 // 0 micro-batches were taken for 1, and numbers of a YAML file for texts.
 TEST_F(KnownDefects, AWrongValueOfAnOptionIsReplacedOrMisread) {
   for (const char* option : {"--accumulate 0", "--batch 0", "--lr two", "--lr 1e-3x",
-                             "--precision O1", "--epochs 1.5", "--split 0.8,0.1"}) {
+                             "--precision O1", "--epochs 1.5", "--split 0.8,0.1,0.2"}) {
     const Ended ended = in_folder(concat(kTrain, option, " --run wrong"));
     EXPECT_EQ(ended.code, 2) << option << ": " << ended.output;
     EXPECT_FALSE(std::filesystem::exists(path("wrong"))) << option;

@@ -1,4 +1,4 @@
-// Gradients that overflow on an f16 wire, through the programs that users run.
+// Gradients that overflow on an f16 wire or with loss scaling, through the programs that users run.
 #include <gmock/gmock.h>
 
 #include <cstdint>
@@ -74,6 +74,44 @@ TEST_F(Overflow, AWiderWireSkipsNothing) {
   const Ended ended = train("--wire bf16 --steps 10 --run wide");
   EXPECT_EQ(ended.code, 0) << ended.output;
   EXPECT_THAT(ended.output, Not(HasSubstr("skipped")));
+}
+
+TEST_F(Overflow, ALossScaleThatIsTooLargeFallsAndTheRunLearns) {
+  const Ended ended =
+      in_folder(BP_BIN_DIR
+                "/bprun -n 2 bert_train data.csv --model tiny --max-length 32 --batch 8 "
+                "--wire fp16 --loss-scale 1e12 --steps 80 --run scaled");
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("step 1: skipped, because the gradient overflowed (its norm "
+                                      "is nan, the loss scale 1e+12); the weights stay"));
+  const auto summary = nlohmann::json::parse(read(path("scaled/summary.json")));
+  EXPECT_EQ(summary["steps"], 80);
+  EXPECT_GT(summary["skipped_steps"], 10);
+  EXPECT_LT(summary["skipped_steps"], 40);
+  EXPECT_LT(summary["train"]["loss"], 0.3);
+  std::ifstream metrics(path("scaled/metrics.jsonl"));
+  double scale = 1e12;
+  for (std::string line; std::getline(metrics, line);) {
+    const auto record = nlohmann::json::parse(line);
+    if (record.contains("split")) continue;
+    EXPECT_EQ(record["loss_scale"], scale) << line;
+    if (record["skipped"] == 1) scale /= 2;
+  }
+  EXPECT_LT(scale, 1e9);
+}
+
+// The factor falls to 1 in 17 steps, and 3 more are tried.
+TEST_F(Overflow, AModelThatNoFactorHelpsEndsTheRunWithOneLine) {
+  make_huge_model();
+  const Ended ended = train("--precision fp16 --steps 50 --run hopeless");
+  EXPECT_EQ(ended.code, 70) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("bert_train: the norm of the gradient at step 20 is "));
+  EXPECT_THAT(
+      ended.output,
+      HasSubstr(", as in the 19 steps before it, at the loss scale 0.125; the first tensor"));
+  EXPECT_THAT(ended.output,
+              HasSubstr("hint: try a lower --lr, a longer --warmup, --precision fp32"));
+  EXPECT_TRUE(std::filesystem::exists(path("hopeless/bug/step-20.json")));
 }
 
 }  // namespace

@@ -1,9 +1,7 @@
 // examples/own_task: a program that extends bert_train.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -11,7 +9,7 @@
 
 #include "base/text.h"
 #include "tests/e2e/model_difference.h"
-#include "tests/e2e/shell.h"
+#include "tests/e2e/shell_folder.h"
 
 namespace bp::trainer {
 namespace {
@@ -23,11 +21,9 @@ using ::testing::StartsWith;
 
 const std::string kProgram = BP_BIN_DIR "/own_task ";
 
-class OwnTask : public ::testing::Test {
+class OwnTask : public test::FolderTest<> {
  protected:
   void SetUp() override {
-    folder_ = ::testing::TempDir() + concat("bp_e2e_own_task_", ::getpid());
-    std::filesystem::create_directories(folder_);
     constexpr const char* kWords[] = {"report", "meeting", "budget", "about", "files", "the"};
     std::ofstream mails(path("mails.csv"));
     mails << "text,urgent,polite\n";
@@ -39,26 +35,12 @@ class OwnTask : public ::testing::Test {
             << (urgent ? ",yes," : ",no,") << (polite ? "yes\n" : "no\n");
     }
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  [[nodiscard]] Ended in_folder(const std::string& command) const {
-    return test::shell(concat("cd ", folder_, " && ", command));
-  }
-  std::string output_of(const std::string& command) const {
-    const Ended ended = in_folder(command);
-    EXPECT_EQ(ended.code, 0) << ended.output;
-    return ended.output;
-  }
-
- private:
-  std::string folder_;
 };
 
 TEST_F(OwnTask, LearnsAndPredictsWhatItEvaluates) {
   const std::string trained =
       output_of(kProgram +
-                "mails.csv --task mail --model slim --optimizer lion --schedule root --lr 1e-3 "
+                "mails.csv --task mail --model slim --optimizer signum --schedule root --lr 1e-3 "
                 "--epochs 5 --run r");
   EXPECT_THAT(trained, HasSubstr("training slim (1 layers, hidden 64, "));
   EXPECT_THAT(trained, HasSubstr(", task mail) on "));
@@ -88,9 +70,10 @@ TEST_F(OwnTask, EachLayoutTrainsTheSameModel) {
 }
 
 TEST_F(OwnTask, ContinuesToTheSameBits) {
-  const std::string common = kProgram +
-                             "mails.csv --task mail --model slim --optimizer lion --schedule root "
-                             "--steps 12 --save-every 6 --keep 3 --run ";
+  const std::string common =
+      kProgram +
+      "mails.csv --task mail --model slim --optimizer signum --schedule root "
+      "--steps 12 --save-every 6 --keep 3 --run ";
   (void)output_of(common + "whole");
   (void)output_of(common + "half --resume whole/checkpoints/step-6");
   EXPECT_TRUE(read(path("half/model/model.safetensors")) ==
@@ -100,7 +83,7 @@ TEST_F(OwnTask, ContinuesToTheSameBits) {
                 "mails.csv --task mail --model slim --steps 12 --run other --resume "
                 "whole/checkpoints/step-6");
   EXPECT_EQ(other.code, 2);
-  EXPECT_THAT(other.output, HasSubstr("optimizer is lion in the checkpoint, adamw here"));
+  EXPECT_THAT(other.output, HasSubstr("optimizer is signum in the checkpoint, adamw here"));
 }
 
 TEST_F(OwnTask, NamesWhatIsWrong) {

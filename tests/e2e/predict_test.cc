@@ -22,12 +22,6 @@ class Predict : public test::TrainedRun {
     std::ofstream(path("input"), std::ios::binary) << input;
     return in_folder("cat input | " BP_BIN_DIR "/bert_train predict " + arguments);
   }
-  // Returns what the command writes to standard output. Its errors must be none.
-  static std::string output_of(const std::string& command) {
-    const Ended ended = in_folder(command);
-    EXPECT_EQ(ended.code, 0) << ended.output;
-    return ended.output;
-  }
 };
 
 TEST_F(Predict, WritesTheNumbersOfAnEvaluation) {
@@ -117,6 +111,9 @@ TEST_F(Predict, RefusesWhatItCannotDo) {
           "standard input, row 1 (line 1): has no key 'text'\nhint: name the key with --text");
   refused(predict_input("caf\xE9\n", "r -"), 65,
           "standard input, line 1: is not UTF-8: byte 0xE9 at offset 3 of the input");
+  refused(in_folder("echo red > broken.txt; " BP_BIN_DIR
+                    "/bert_train predict r other.csv --vocab broken.txt"),
+          65, "[PAD]: it is not a BERT vocabulary\nhint: --vocab takes the vocab.txt of a BERT");
   refused(bert_train("predict r other.csv --out none/p.csv"), 2, "--out: cannot write none/p.csv");
 }
 

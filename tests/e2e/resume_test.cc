@@ -96,6 +96,19 @@ TEST_F(Resume, AStoppedRunIsResumedByTheCommandItPrints) {
   EXPECT_THAT(never.output, HasSubstr("the run's folder stopped already exists"));
 }
 
+TEST_F(Resume, WithErrorFeedbackARunContinuesToTheSameBits) {
+  const std::string options = "--wire bf16 --error-feedback --keep 9 --run ";
+  const Ended fed = in_folder(bprun(kUneven, options + "fed"));
+  ASSERT_EQ(fed.code, 0) << fed.output;
+  const Ended again = in_folder(bprun(kUneven, options + "rest --resume fed/checkpoints/step-40"));
+  ASSERT_EQ(again.code, 0) << again.output;
+  EXPECT_TRUE(read(path("rest/model/model.safetensors")) ==
+              read(path("fed/model/model.safetensors")));
+  EXPECT_FALSE(read(path("fed/model/model.safetensors")) ==
+               read(path("whole/model/model.safetensors")))
+      << "the wire must round";
+}
+
 // bprun once offered to resume such a run, by a command with --resume never.
 TEST_F(Resume, ARunThatFailsBeforeItSavesIsRestartedByTheCommandItPrints) {
   std::ofstream(path("begun")) << "#!/bin/sh\necho $$ > begun.$RANK\nexec " BP_BIN_DIR

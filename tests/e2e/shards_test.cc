@@ -1,43 +1,35 @@
 // bert_train shards: a folder of shards that is complete or absent.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "base/text.h"
-#include "tests/e2e/shell.h"
+#include "tests/e2e/shell_folder.h"
 
 namespace bp::trainer {
 namespace {
 
 using test::Ended;
-using test::shell;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
-class Shards : public ::testing::Test {
+class Shards : public test::FolderTest<> {
  protected:
   void SetUp() override {
-    folder_ = ::testing::TempDir() +
-              concat("bp_e2e_shards_", ::getpid(), "_",
-                     ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::create_directories(folder_);
     write_documents("runs.txt", 300);
-    std::ofstream vocabulary(folder_ + "/vocab.txt");
+    std::ofstream vocabulary(path("vocab.txt"));
     for (const char* token : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", "one", "two",
                               "three", "four", "five", "six"}) {
       vocabulary << token << '\n';
     }
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   // Each document has four sentences of words that follow each other.
   void write_documents(const std::string& name, int documents) const {
     constexpr const char* kWords[] = {"one", "two", "three", "four", "five", "six"};
-    std::ofstream out(folder_ + "/" + name);
+    std::ofstream out(path(name));
     for (int document = 0; document < documents; ++document) {
       for (int sentence = 0; sentence < 4; ++sentence) {
         for (int word = 0; word < 5; ++word) {
@@ -47,12 +39,7 @@ class Shards : public ::testing::Test {
       out << '\n';
     }
   }
-  [[nodiscard]] Ended in_folder(const std::string& command) const {
-    return shell(concat("cd ", folder_, " && ", command));
-  }
   [[nodiscard]] std::string names() const { return in_folder("ls -d s* 2>&1").output; }
-
-  std::string folder_;
 };
 
 constexpr const char* kShards = BP_BIN_DIR "/bert_train shards runs.txt --vocab vocab.txt --out s ";
@@ -123,10 +110,10 @@ TEST_F(Shards, WhatCannotBeMadeIsRefusedInOneLine) {
   const Ended vocabulary = in_folder(BP_BIN_DIR "/bert_train shards runs.txt --out s");
   EXPECT_EQ(vocabulary.code, 2);
   EXPECT_THAT(vocabulary.output, HasSubstr("bert_train: --vocab is missing\n"));
-  std::ofstream(folder_ + "/runs.txt") << "one two\n\nthree four\n";
+  std::ofstream(path("runs.txt")) << "one two\n\nthree four\n";
   const Ended pairs = in_folder(concat(kShards, "--max-length 5"));
   EXPECT_EQ(pairs.code, 0) << pairs.output;
-  std::ofstream(folder_ + "/runs.txt") << "\n\n";
+  std::ofstream(path("runs.txt")) << "\n\n";
   const Ended none = in_folder(concat("rm -r s; ", kShards));
   EXPECT_EQ(none.code, 65);
   EXPECT_THAT(none.output, HasSubstr("bert_train: no document in runs.txt makes a pair\n"));

@@ -1,18 +1,16 @@
 // The task "tokens" through the programs that users run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "tests/e2e/shell.h"
+#include "tests/e2e/shell_folder.h"
 
 namespace bp::trainer {
 namespace {
@@ -60,11 +58,10 @@ void write_sentences(const std::string& path, int count, std::uint32_t seed, boo
   }
 }
 
-class Tokens : public ::testing::Test {
+class Tokens : public test::FolderSuite<Tokens> {
  protected:
   static void SetUpTestSuite() {
-    folder_ = ::testing::TempDir() + concat("bp_e2e_tokens_", ::getpid());
-    std::filesystem::create_directories(folder_);
+    make_folder();
     write_sentences(path("train.conll"), 400, 1);
     write_sentences(path("dev.conll"), 60, 2);
     write_sentences(path("test.conll"), 150, 3);
@@ -72,23 +69,11 @@ class Tokens : public ::testing::Test {
     whole_ = in_folder(concat(train_, "--run whole"));
     ASSERT_EQ(whole_.code, 0) << whole_.output;
   }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder_); }
-
-  static std::string path(const std::string& name) { return folder_ + "/" + name; }
-  static Ended in_folder(const std::string& command) {
-    return test::shell(concat("cd ", folder_, " && ", command));
-  }
-  static std::string output_of(const std::string& command) {
-    const Ended ended = in_folder(command);
-    EXPECT_EQ(ended.code, 0) << ended.output;
-    return ended.output;
-  }
 
   // Windows of 10 tokens cut many of the sentences.
   inline static const std::string train_ = BP_BIN_DIR
       "/bert_train train.conll --task tokens --dev dev.conll --test test.conll "
       "--model tiny --epochs 6 --max-length 10 --save-every 30 --keep 50 ";
-  inline static std::string folder_;
   inline static Ended whole_;
 };
 

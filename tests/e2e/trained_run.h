@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,26 +10,23 @@
 #include <vector>
 
 #include "base/text.h"
-#include "tests/e2e/shell.h"
+#include "tests/e2e/shell_folder.h"
 
 namespace bp::test {
 
 // The folder holds data.csv with 300 rows and the labels "no" and "yes", data.sqlite and the run r
 // that are made from it, other.csv with 200 more rows, and tmp, which is TMPDIR.
-class TrainedRun : public ::testing::Test {
+class TrainedRun : public FolderSuite<TrainedRun> {
  protected:
   static void SetUpTestSuite() {
-    folder_ = ::testing::TempDir() + concat("bp_e2e_trained_", ::getpid());
-    std::filesystem::create_directories(folder_ + "/tmp");
+    make_folder();
+    std::filesystem::create_directory(path("tmp"));
     write_rows("data.csv", 300, 0);
     write_rows("other.csv", 200, 1000);
     const Ended trained =
         bert_train("data.csv --model tiny --epochs 1 --batch 8 --max-length 32 --run r");
     ASSERT_EQ(trained.code, 0) << trained.output;
   }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder_); }
-
-  static std::string path(const std::string& name) { return folder_ + "/" + name; }
 
   static void write_rows(const std::string& name, int rows, int first) {
     std::ofstream csv(path(name));
@@ -45,7 +41,10 @@ class TrainedRun : public ::testing::Test {
   }
 
   static Ended in_folder(const std::string& command) {
-    return shell(concat("cd ", folder_, " && export TMPDIR=$PWD/tmp && ", command));
+    return FolderSuite::in_folder("export TMPDIR=$PWD/tmp && " + command);
+  }
+  static std::string output_of(const std::string& command) {
+    return FolderSuite::output_of("export TMPDIR=$PWD/tmp && " + command);
   }
   static Ended bert_train(const std::string& arguments) {
     return in_folder(BP_BIN_DIR "/bert_train " + arguments);
@@ -68,9 +67,6 @@ class TrainedRun : public ::testing::Test {
     const std::size_t at = concat("\n", output).find("\n" + begin);
     return at == std::string::npos ? "" : output.substr(at, output.find('\n', at) - at);
   }
-
- private:
-  inline static std::string folder_;
 };
 
 }  // namespace bp::test

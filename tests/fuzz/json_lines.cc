@@ -1,5 +1,7 @@
 // A JSON lines file. The first byte selects the keys. nlohmann's document parser, which the reader
 // does not use, must find the same texts.
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "fuzz.h"
@@ -13,13 +15,31 @@ namespace {
 
 using Keys = std::vector<std::string>;
 
-void compare(const bp::trainer::JsonLinesReader& reader, const std::string& key) {
+constexpr const char* kJoint = "|";
+
+// Returns the texts and numbers of an array with kJoint between them.
+std::string joined(const nlohmann::json& array) {
+  std::string joined;
+  for (const auto& element : array) {
+    if (&element != &array.front()) joined += kJoint;
+    joined += element.is_string() ? element.get<std::string>() : "?";
+  }
+  return joined;
+}
+
+void compare(const bp::trainer::JsonLinesReader& reader, const std::string& key, bool arrays) {
   const std::string_view line = reader.line();
   const auto row = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
   if (!row.is_object()) std::abort();
   const auto found = row.find(key);
   if (found == row.end()) return;
-  if (!reader.found(0) || found->is_structured()) std::abort();
+  if (!reader.found(0)) std::abort();
+  if (found->is_array() && arrays) {
+    const bool texts = std::ranges::all_of(*found, [](const auto& one) { return one.is_string(); });
+    if (texts && joined(*found) != reader.value(0)) std::abort();
+    return;
+  }
+  if (found->is_structured()) std::abort();
   if (found->is_null() && !reader.value(0).empty()) std::abort();
   if (found->is_string() && found->get_ref<const std::string&>() != reader.value(0)) std::abort();
   const bool has_value = found->is_number() || found->is_boolean();
@@ -42,8 +62,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   });
   bp::test::read_input([&] {
     JsonLinesReader reader(path, keys);
+    const bool arrays = (data[0] & 4U) != 0;
+    if (arrays) reader.read_arrays(0, {kJoint});
     while (reader.next()) {
-      compare(reader, keys[0]);
+      compare(reader, keys[0], arrays);
       for (const std::string_view value : {reader.value(0), reader.value(1)}) {
         if (find_invalid_utf8(value) != std::string_view::npos) std::abort();
       }

@@ -9,6 +9,7 @@
 
 #include "bp/communicator.h"
 #include "comm/backend/selection_table.h"
+#include "comm/engine/backends.h"
 #include "comm/schedule/segments.h"
 #include "comm/transport/faulty.h"
 
@@ -27,7 +28,8 @@ struct RanksOptions {
   // So small that vectors of a few hundred bytes travel in several segments.
   SegmentLimits segments{.max_bytes = 64, .min_bytes = 16};
   std::size_t shared_chunk = 1024;  // small for the same reason
-  SelectionTable measured = {};     // the measurements by which "auto" chooses
+  DeviceBackend devices = DeviceBackend::staged;
+  SelectionTable measured = {};  // the measurements by which "auto" chooses
 };
 
 // Runs the body once per rank, each on its own thread, and calls finish() if it returns. Returns

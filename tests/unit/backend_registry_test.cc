@@ -8,6 +8,7 @@
 
 #include "bp/features.h"
 #include "comm/backend/registry.h"
+#include "comm/device/nccl_api.h"
 
 namespace bp {
 namespace {
@@ -21,7 +22,7 @@ TEST(BackendRegistry, EveryEntryIsFoundByItsOwnName) {
   }
   EXPECT_EQ(find_backend(kAutomaticBackend), nullptr);
   EXPECT_EQ(find_backend("mpi"), nullptr);
-  EXPECT_EQ(backend_choices(), "auto, shm, gloo, gloo-native, gloo-native-batch");
+  EXPECT_EQ(backend_choices(), "auto, shm, gloo, gloo-native, gloo-native-batch, nccl");
 }
 
 TEST(BackendRegistry, FeaturesListEveryEntry) {
@@ -29,7 +30,8 @@ TEST(BackendRegistry, FeaturesListEveryEntry) {
   ASSERT_EQ(states.size(), backend_registry().size());
   for (std::size_t i = 0; i < states.size(); ++i) {
     EXPECT_EQ(states[i].name, backend_registry()[i].name);
-    EXPECT_EQ(states[i].problem, "") << states[i].name;
+    const bool is_nccl = states[i].name == "nccl";  // which this machine may lack
+    EXPECT_EQ(states[i].problem, is_nccl ? find_nccl_problem() : "") << states[i].name;
   }
 }
 
@@ -46,7 +48,7 @@ int problems_without_the_plugin() {
 // plugin is loaded once.
 TEST(BackendRegistryDeathTest, EveryBackendNeedsGloosPlugin) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
-  EXPECT_EXIT(std::_Exit(problems_without_the_plugin()), testing::ExitedWithCode(4), "");
+  EXPECT_EXIT(std::_Exit(problems_without_the_plugin()), testing::ExitedWithCode(5), "");
 }
 
 }  // namespace

@@ -7,9 +7,11 @@
 #include <thread>
 #include <vector>
 
+#include "base/job_key.h"
 #include "base/text.h"
 #include "bp/error.h"
 #include "bp/store.h"
+#include "comm/rendezvous/find_store.h"
 #include "tests/support/scratch.h"
 
 namespace bp {
@@ -89,6 +91,46 @@ TEST_F(EngineJobTest, AbsentRanksAreNamed) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("ranks 1, 2 of 3 did not connect to the job's store"),
                                     HasSubstr("did the engine start all of them")));
   }
+}
+
+// What rank 0 of an earlier attempt has left, and what the next one publishes.
+class Attempts final : public StoreRendezvous {
+ public:
+  Attempts(StoreEndpoint left, StoreEndpoint next, int looks)
+      : left_(std::move(left)), next_(std::move(next)), looks_(looks) {}
+  void publish(const StoreEndpoint&, const Deadline&) override {}
+  StoreEndpoint look_up(const Deadline&) override { return looks_-- > 0 ? left_ : next_; }
+  [[nodiscard]] bool may_be_stale() const override { return true; }
+
+ private:
+  StoreEndpoint left_;
+  StoreEndpoint next_;
+  int looks_;
+};
+
+TEST(FindStore, ADeadRankZeroIsNotTakenForTheNext) {
+  const auto server_of = [](const char* job) {
+    StoreServerOptions options{.job = job, .world_size = 2};
+    options.key = random_job_key();
+    return options;
+  };
+  StoreServerOptions with = server_of("j");
+  const StoreHost next(with);
+  StoreEndpoint gone;
+  gone.key = random_job_key();
+  {
+    const StoreHost earlier(server_of("j"));
+    gone.store = earlier.address();
+  }
+  Attempts left_behind(gone, {next.address(), with.key}, 2);
+  EXPECT_EQ(find_store(left_behind, "j", Deadline(20s)).endpoint.store.text(),
+            next.address().text());
+  // Another process may have its port by now.
+  const StoreHost stranger(server_of("other"));
+  Attempts taken({stranger.address(), gone.key}, {next.address(), with.key}, 2);
+  EXPECT_EQ(find_store(taken, "j", Deadline(20s)).endpoint.store.text(), next.address().text());
+  Attempts never(gone, gone, 0);
+  EXPECT_THROW((void)find_store(never, "j", Deadline(700ms)), Error);
 }
 
 }  // namespace

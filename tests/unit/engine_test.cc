@@ -91,7 +91,7 @@ std::string found_in(const Map& map) {
 TEST(Engine, ReadsTheVariablesOfEach) {
   EXPECT_EQ(found_in({}), "none");
   EXPECT_EQ(found_in(kTorchrun),
-            "torchrun 3/4 by TORCHELASTIC_RUN_ID=none node 1 job none.0 at 10.0.0.1:29500");
+            "torchrun 3/4 by TORCHELASTIC_RUN_ID=none node 1 job none at 10.0.0.1:29500");
   EXPECT_EQ(found_in(kOpenMpi),
             "openmpi 1/2 one host by OMPI_COMM_WORLD_RANK=1 node  job 1557921793.1557921793 at :");
   EXPECT_EQ(found_in(kMpich), "mpich 2/4 by MPI_LOCALRANKID=0 node  job  at :");

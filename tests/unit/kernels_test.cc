@@ -11,11 +11,14 @@
 #include <type_traits>
 #include <vector>
 
+#include "comm/reduce/halves.h"
+
 namespace bp::trainer::kernels {
 namespace {
 
 float value(float x) { return x; }
 float value(BFloat16 x) { return __builtin_bit_cast(float, static_cast<std::uint32_t>(x) << 16); }
+float value(Float16 x) { return to_float(x); }
 template <class Number>
 Number number(double x);
 template <>
@@ -25,6 +28,11 @@ float number(double x) {
 template <>
 BFloat16 number(double x) {  // exact for the inputs used here
   return static_cast<BFloat16>(__builtin_bit_cast(std::uint32_t, static_cast<float>(x)) >> 16);
+}
+
+template <>
+Float16 number(double x) {
+  return to_float16(static_cast<float>(x));
 }
 
 // Numbers -4 .. 4 that bf16 holds exactly, different at each index.
@@ -51,7 +59,9 @@ std::string name_of(Isa isa) {
 struct CaseName {
   template <class Case>
   static std::string GetName(int /*index*/) {
-    return name_of(Case::kIsa) + (std::is_same_v<typename Case::Number, float> ? "_f32" : "_bf16");
+    if (std::is_same_v<typename Case::Number, float>) return name_of(Case::kIsa) + "_f32";
+    return name_of(Case::kIsa) +
+           (std::is_same_v<typename Case::Number, BFloat16> ? "_bf16" : "_f16");
   }
 };
 
@@ -59,10 +69,13 @@ template <class Case>
 class Kernel : public ::testing::Test {
  protected:
   // All arithmetic is in f32, so a result of numbers up to `size` has a small f32 error. A bf16 is
-  // then rounded once, to 8 significant bits.
+  // then rounded once, to 8 significant bits, and an f16 to 11.
   static double tolerance(double wanted, double size = 1) {
-    const bool is_float = std::is_same_v<typename Case::Number, float>;
-    return 3e-6 * size + (is_float ? 0 : std::ldexp(std::abs(wanted), -8));
+    using Number = typename Case::Number;
+    const double rounding = std::is_same_v<Number, float>      ? 0
+                            : std::is_same_v<Number, BFloat16> ? 0x1p-8
+                                                               : 0x1p-11;
+    return 3e-6 * size + rounding * std::abs(wanted);
   }
 
   void SetUp() override {
@@ -72,10 +85,13 @@ class Kernel : public ::testing::Test {
 };
 using Cases = ::testing::Types<On<float, Isa::baseline>,
                                On<BFloat16, Isa::baseline>,
+                               On<Float16, Isa::baseline>,
                                On<float, Isa::avx2>,
                                On<BFloat16, Isa::avx2>,
+                               On<Float16, Isa::avx2>,
                                On<float, Isa::avx512>,
-                               On<BFloat16, Isa::avx512>>;
+                               On<BFloat16, Isa::avx512>,
+                               On<Float16, Isa::avx512>>;
 TYPED_TEST_SUITE(Kernel, Cases, CaseName);
 
 TYPED_TEST(Kernel, EmbedIsTheSumOfThree) {
@@ -250,6 +266,67 @@ TYPED_TEST(Kernel, SplitAndMergedHeadsAreUnchanged) {
   EXPECT_EQ(sum[3], 1.0F);
   EXPECT_EQ(value(merged[29]), value(second[18 + 4]));
   EXPECT_EQ(sum[29], 1.0F + value(second[18 + 4]));
+}
+
+// Runs `body` for the three sets of loops that this processor has.
+template <class Body>
+void for_isas(const Body& body) {
+  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
+    if (!is_supported(isa)) continue;
+    SCOPED_TRACE(name_of(isa));
+    body(kernels<Float16>(isa));
+  }
+}
+
+// Dropout that drops nothing reads each number and writes it again.
+TEST(F16Kernels, ReadEveryNumber) {
+  std::vector<Float16> all(0x10000);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<Float16>(i);
+  for_isas([&](const Kernels<Float16>& table) {
+    for (std::size_t begin = 0; begin < all.size(); begin += kMaxRow) {
+      std::vector<Float16> out(kMaxRow);
+      table.dropout(out.data(), &all[begin], kMaxRow, {});
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        const Float16 in = all[begin + i];
+        if (std::isnan(to_float(in))) {
+          EXPECT_TRUE(std::isnan(to_float(out[i]))) << begin + i;
+        } else {
+          EXPECT_EQ(out[i], in) << begin + i;
+        }
+      }
+    }
+  });
+}
+
+// The embedding of 0 + 0 + x is x, rounded.
+TEST(F16Kernels, RoundAsTheWireDoes) {
+  std::vector<float> inputs;
+  for (std::uint32_t half = 0; half < 0x7c00; half += 3) {
+    const float x = to_float(static_cast<Float16>(half));
+    const float middle = (x + to_float(static_cast<Float16>(half + 1))) / 2;
+    for (const float near :
+         {x, std::nextafter(middle, 0.0F), middle, std::nextafter(middle, 1e9F)}) {
+      inputs.push_back(near);
+      inputs.push_back(-near);
+    }
+  }
+  for (const float x : {65519.0F, 65520.0F, 65536.0F, 1e9F, INFINITY, 1e-9F, std::nanf("")}) {
+    inputs.push_back(x);
+    inputs.push_back(-x);
+  }
+  for_isas([&](const Kernels<Float16>& table) {
+    std::vector<Float16> out(inputs.size());
+    const std::vector<float> zeros(inputs.size(), -0.0F);
+    table.embed(out.data(), zeros.data(), zeros.data(), inputs.data(),
+                static_cast<int>(inputs.size()));
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      if (std::isnan(inputs[i])) {
+        EXPECT_TRUE(std::isnan(to_float(out[i])));
+      } else {
+        EXPECT_EQ(out[i], to_float16(inputs[i])) << inputs[i];
+      }
+    }
+  });
 }
 
 // Every kernel drops the same elements.

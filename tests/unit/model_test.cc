@@ -77,37 +77,55 @@ double relative_error(const at::Tensor& got, const at::Tensor& right) {
   return (got - right).norm().item<double>() / right.norm().item<double>();
 }
 
-// bf16 rounds to 8 significant bits, so a rounding changes a number by at most 2^-8 of it. A few
-// roundings lie between the input and the logits, some more before each gradient.
-TEST_F(Golden, Bf16IsNear) {
-  constexpr double kRounding = 0x1p-8;
-  Bert model(golden_config(0), make_classifier_head, Precision::bf16, 1);
+struct HalfPrecision {
+  Precision precision;
+  double rounding;    // the most by which a rounding changes a number, as a share of it
+  double loss_scale;  // keeps gradients in range
+};
+
+class GoldenInHalfPrecision : public Golden, public ::testing::WithParamInterface<HalfPrecision> {};
+
+// bf16 rounds to 8 significant bits and fp16 to 11. A few roundings lie between the input and the
+// logits, some more before each gradient.
+TEST_P(GoldenInHalfPrecision, IsNear) {
+  const auto [precision, rounding, loss_scale] = GetParam();
+  Bert model(golden_config(0), make_classifier_head, precision, 1);
   (void)load_weights(model, kGolden + "/model.safetensors");
   const at::Tensor logits = model.forward(batch_, &step_);
   EXPECT_EQ(logits.scalar_type(), at::kFloat);
-  EXPECT_LE(relative_error(logits, expected_.at("logits")), 5 * kRounding);
-  model.loss(logits, batch_).mean.backward();
-  for (const auto& [name, gradient] : gradients(model)) {
-    EXPECT_EQ(gradient.scalar_type(), at::kFloat);
+  EXPECT_LE(relative_error(logits, expected_.at("logits")), 5 * rounding);
+  EXPECT_GT(relative_error(logits, expected_.at("logits")), 0.01 * rounding) << "it must round";
+  (model.loss(logits, batch_).mean * loss_scale).backward();
+  for (const auto& [name, scaled] : gradients(model)) {
+    EXPECT_EQ(scaled.scalar_type(), at::kFloat);
+    const at::Tensor gradient = scaled / loss_scale;
     if (name.ends_with("key.bias")) {  // softmax does not depend on it, so it is 0 but for rounding
       const at::Tensor& weight = expected_.at("grad." + name.substr(0, name.size() - 4) + "weight");
-      EXPECT_LE(gradient.norm().item<double>(), kRounding * weight.norm().item<double>()) << name;
+      EXPECT_LE(gradient.norm().item<double>(), rounding * weight.norm().item<double>()) << name;
     } else {
-      EXPECT_LE(relative_error(gradient, expected_.at("grad." + name)), 10 * kRounding) << name;
+      EXPECT_LE(relative_error(gradient, expected_.at("grad." + name)), 10 * rounding) << name;
     }
   }
   // Changing one token of one text must exceed the rounding.
   batch_.token_ids[3] = batch_.token_ids[3] == 5 ? 6 : 5;
   const double other = relative_error(model.forward(batch_, &step_), expected_.at("logits"));
-  EXPECT_GT(other, 6 * kRounding);
+  EXPECT_GT(other, 6 * rounding);
 }
 
-TEST_F(Golden, ParametersChangedBringsNewWeightsIntoBf16) {
-  Bert model(golden_config(0), make_classifier_head, Precision::bf16, 1);
+TEST_P(GoldenInHalfPrecision, ParametersChangedBringsNewWeightsIntoIt) {
+  Bert model(golden_config(0), make_classifier_head, GetParam().precision, 1);
   const at::Tensor before = model.forward(batch_, &step_).detach();
   (void)load_weights(model, kGolden + "/model.safetensors");
   EXPECT_FALSE(at::allclose(model.forward(batch_, &step_), before, 0.05, 0.05));
 }
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         GoldenInHalfPrecision,
+                         ::testing::Values(HalfPrecision{Precision::bf16, 0x1p-8, 1},
+                                           HalfPrecision{Precision::fp16, 0x1p-11, 65536}),
+                         [](const auto& one) {
+                           return one.param.precision == Precision::bf16 ? "Bf16" : "Fp16";
+                         });
 
 // The derivative along the gradient with dropout on: the backward pass must use the masks of the
 // forward pass.

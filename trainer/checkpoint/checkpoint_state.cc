@@ -59,6 +59,8 @@ CheckpointState read_state(const Json& json) {
   state.position = {count_at(json, "epoch"), count_at(json, "rows_used")};
   state.rows = count_at(json, "rows");
   state.nominal_weight = json.at("nominal_weight");
+  if (json.contains("loss_scale")) state.loss_scale = json.at("loss_scale");
+  state.good_windows = count_or_0(json, "good_windows");
   if (json.contains("bucket_order")) {
     for (const Json& index : json.at("bucket_order")) state.bucket_order.push_back(index);
   }
@@ -85,11 +87,16 @@ void check(const CheckpointState& state) {
   const bool possible = state.step >= 0 && at.epoch >= 0 && at.used >= 0 &&
                         (at.used < state.rows || at.used == 0) &&
                         std::isfinite(state.nominal_weight) && state.nominal_weight >= 0;
-  if (possible) return;
-  throw Error(
-      ErrorCode::invalid_argument,
-      concat("step ", state.step, ", epoch ", at.epoch, ", row ", at.used, " of ", state.rows,
-             " and nominal weight ", state.nominal_weight, " are not a position in a run"));
+  if (!possible) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        concat("step ", state.step, ", epoch ", at.epoch, ", row ", at.used, " of ", state.rows,
+               " and nominal weight ", state.nominal_weight, " are not a position in a run"));
+  }
+  if (!std::isfinite(state.loss_scale) || state.loss_scale < 0) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("the loss scale is ", state.loss_scale, ", not a positive number or 0"));
+  }
 }
 
 }  // namespace
@@ -104,6 +111,10 @@ std::string to_json(const CheckpointState& state) {
             {"nominal_weight", state.nominal_weight},
             {"bucket_order", state.bucket_order},
             {"evaluation_due", state.evaluation_due}};
+  if (state.loss_scale != 0) {
+    json["loss_scale"] = state.loss_scale;
+    json["good_windows"] = state.good_windows;
+  }
   if (state.dev) json["dev"] = to_object(*state.dev);
   for (const BestResult& result : state.best) {
     if (&result == &state.best.front()) {

@@ -43,9 +43,11 @@ struct CheckpointState {
   std::int64_t step = 0;              // steps done, skipped ones included
   std::int64_t skipped_in_a_row = 0;  // of the last steps
   EpochPosition position = {};
-  std::int64_t rows = 0;                        // of an epoch
-  double nominal_weight = 0;                    // DistributedOptimizer's
-  std::vector<std::int64_t> bucket_order = {};  // DistributedOptimizer's
+  std::int64_t rows = 0;      // of an epoch
+  double nominal_weight = 0;  // DistributedOptimizer's, as the next three
+  double loss_scale = 0;      // 0: the run has none
+  std::int64_t good_windows = 0;
+  std::vector<std::int64_t> bucket_order = {};
   bool evaluation_due = false;  // an evaluation was due, but a request to stop came first
   std::optional<EvaluationSummary> dev = {};  // of the last evaluation
   std::vector<BestResult> best = {};          // those with a checkpoint, the best one first

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "base/text.h"
@@ -13,6 +15,8 @@
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
+#include "trainer/optim/optimizer_options.h"
+#include "trainer/optim/schedule.h"
 #include "trainer/options/option_set.h"
 #include "trainer/options/other_names.h"
 #include "trainer/tasks/inputs.h"
@@ -34,22 +38,38 @@ const std::string kTrainFooter =
     "  bert_train shards TEXT... make shards to pre-train on from plain text\n"
     "  bert_train stop RUN       ask the run in RUN to save and end\n";
 
-// 0.8,0.1,0.1
+// 0.8,0.1,0.1, or without the last one, which is the rest.
 std::array<double, 3> parse_split(const std::string& text) {
+  const auto refuse = [&] {
+    throw InputError(2, concat("--split: '", text, "' is not two or three shares"),
+                     "the shares of train, dev and test: 0.8,0.1,0.1, or 0.8,0.1 with the rest for "
+                     "test; or data, as DATA divides them");
+  };
   std::array<double, 3> shares{};
+  std::size_t count = 0;
   const char* at = text.data();
   const char* const end = at + text.size();
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    const auto [stop, error] = std::from_chars(at, end, shares[i]);
-    const bool last = i + 1 == shares.size();
-    if (error != std::errc() || (last ? stop != end : stop == end || *stop != ',')) {
-      throw InputError(2, concat("--split: '", text, "' is not three shares"),
-                       "the shares of train, dev and test: 0.8,0.1,0.1");
-    }
-    at = stop + 1;
+  for (bool more = true; more; ++at) {
+    if (count == shares.size()) refuse();
+    const auto [stop, error] = std::from_chars(at, end, shares[count++]);
+    if (error != std::errc() || (stop != end && *stop != ',')) refuse();
+    more = stop != end;
+    at = stop;
   }
+  if (count < 2) refuse();
+  constexpr double kDigits = 1e9;  // 1 - 0.8 - 0.1 is 0.1 to a person
+  if (count == 2) shares[2] = std::round((1 - shares[0] - shares[1]) * kDigits) / kDigits;
   require_split(shares);
   return shares;
+}
+
+void use_split(bool given, const std::string& text, PrepareOptions& prepare) {
+  if (text == kSplitOfData) {
+    prepare.divider = Divider::data;
+    return;
+  }
+  if (given) prepare.divider = Divider::shares;
+  prepare.split = parse_split(text);
 }
 
 // The task decides which other options there are. Returns the one that is typed, in the file of
@@ -89,12 +109,15 @@ CommandLine parse(OptionSet& set,
   }
   if (std::string text = set.parse(arguments); !text.empty()) return {{}, std::move(text)};
   if (set.has("split")) {
-    set.use("split", [&] { o.prepare.split = parse_split(raw.split); });
+    set.use("split", [&] { use_split(set.given("split"), raw.split, o.prepare); });
   }
   set.use("separator", [&] { o.prepare.separator = parse_separator(raw.separator); });
+  if (!raw.betas.empty()) {
+    set.use("betas", [&] { std::tie(o.beta1, o.beta2) = parse_betas(raw.betas); });
+  }
   set.use("encoding", [&] { o.prepare.encoding = parse_encoding(raw.encoding); });
   o.data = without_slashes(o.data);
-  if (!o.prepare.more_sources.empty() && is_store_name(o.data)) {
+  if (!o.prepare.more_sources.empty() && is_store(o.data)) {
     throw InputError(2, concat("--also adds the rows of files, and ", o.data, " is a store"),
                      "give the files that it came from, and name another store with --store");
   }
@@ -119,10 +142,22 @@ CommandLine parse_train(const std::vector<std::string>& arguments, const Extensi
   add_case_option(set, raw);
   add_rebuild_option(set, o.prepare);
   add_model_options(set, o);
-  add_training_options(set, o);
+  add_training_options(set, o, raw);
   add_output_options(set, o);
   add_config_option(set, raw);
-  return parse(set, arguments, raw, o);
+  CommandLine line = parse(set, arguments, raw, o);
+  check_optimizer_options(line.options);
+  check_schedule_options(line.options);
+  for (const auto& [option, value] : optimizer_settings(line.options)) {
+    if (value_of(line.options.settings, option).empty()) {
+      trainer::set(line.options.settings, {option, value, "default"});
+    }
+  }
+  if (line.options.error_feedback && line.options.wire == DataType::f32) {
+    throw InputError(2, "--error-feedback: gradients are not rounded for --wire fp32",
+                     "add --wire bf16 or --wire fp16, or leave out --error-feedback");
+  }
+  return line;
 }
 
 CommandLine parse_prepare(const std::vector<std::string>& arguments, const Extensions& extensions) {

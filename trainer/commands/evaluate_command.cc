@@ -24,7 +24,7 @@ int run_evaluate(Communicator& world, const Options& options) {
     (void)options.task->score_by(model->config());
   }
   const SampleStore store = open_evaluation_data(world, on_data, say);
-  check_samples(store, source);
+  check_samples(store, source, *options.task);
   const Split split = chosen_split(options.on, store);
   const std::string name = options.whole ? options.data : name_of(split);
   if (options.seen) {

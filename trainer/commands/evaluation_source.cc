@@ -114,7 +114,7 @@ EvaluationPlan plan_evaluation(const Options& typed) {
   plan.own = typed.action == Action::evaluate &&
              (typed.data.empty() || (given("on") && same_file(typed.data, run_data)));
   const bool divided = given("split") || given("dev") || given("test");
-  plan.whole = !plan.own && !divided && !is_store_name(plan.data);
+  plan.whole = !plan.own && !divided && !is_store(plan.data);
   plan.seen = plan.whole && same_file(plan.data, run_data);
   if (plan.whole && given("on")) {
     throw InputError(2, concat("--on chooses a split, but all of ", plan.data, " is scored"),

@@ -95,6 +95,27 @@ void check_words(std::size_t words, const ModelSource& source, const std::string
                    "use the vocabulary that the model was trained with: --vocab");
 }
 
+std::string values_of(Shape shape) {
+  return shape == Shape::one      ? "one value"
+         : shape == Shape::ragged ? "any number of values"
+                                  : "a value for each token";
+}
+
+// The values of an array that both have mean the same only if they have the same form.
+void check_arrays(const SampleSchema& schema, const TaskInput& input) {
+  for (const ArrayField& wanted : input.schema()) {
+    const auto found = std::ranges::find(schema, wanted.name, &ArrayField::name);
+    if (found == schema.end()) continue;
+    if (found->element == wanted.element && found->shape == wanted.shape) continue;
+    throw InputError(65,
+                     concat("the data was prepared with other options of --task ", input.name(),
+                            ": a sample has ", values_of(found->shape), " of '", wanted.name,
+                            "', and the model expects ", values_of(wanted.shape)),
+                     concat("name the file that the data came from; bert_train --task ",
+                            input.name(), " --help lists the options"));
+  }
+}
+
 }  // namespace
 
 int ModelSource::max_length() const {
@@ -161,20 +182,19 @@ void prepare_for(const ModelSource& source, Options& options) {
   }
   prepare.lower_case = prepare.lower_case && source.tokenizer.lower_case;
   if (prepare.vocabulary.empty()) prepare.vocabulary = source.vocabulary;
-  if (!source.pretrained() || !prepare.vocabulary.empty() || is_store_name(options.data)) {
-    return;
-  }
+  if (!source.pretrained() || !prepare.vocabulary.empty() || options.data_is_store) return;
   throw InputError(2, concat("no vocab.txt in ", source.name),
                    "name the vocabulary that the model was trained with: --vocab");
 }
 
-void check_samples(const SampleStore& store, const ModelSource& source) {
+void check_samples(const SampleStore& store, const ModelSource& source, const TaskInput& input) {
   if (store.task() != source.task_name) {
     throw InputError(65,
                      concat("the data was prepared for the task ", store.task(),
                             ", and the model is for ", source.task_name),
                      "name the file that the data came from, or the task with --task");
   }
+  check_arrays(store.schema(), input);
   if (store.max_length() > source.max_length()) {
     throw InputError(2,
                      concat("samples of up to ", store.max_length(), " tokens, but the model ",
@@ -201,7 +221,7 @@ std::unique_ptr<Bert> make_model(const ModelSource& source,
                                  const Options& options,
                                  const SampleStore& store,
                                  const Say& say) {
-  check_samples(store, source);
+  check_samples(store, source, *options.task);
   BertConfig config = source.config;
   if (options.dropout >= 0) {
     config.hidden_dropout = options.dropout;

@@ -40,10 +40,11 @@ struct ModelSource {
 // wants to keep the case and the weights are for lower case.
 void prepare_for(const ModelSource& source, Options& options);
 
-// Throws InputError if the model does not fit the store: 65 if it is for another task, or if the
-// vocabulary or the case is not the one that the model was trained with, so that ids mean other
-// words; 2 if samples are longer than the model takes.
-void check_samples(const SampleStore& store, const ModelSource& source);
+// Throws InputError if the model does not fit the store: 65 if it is for another task, if an array
+// has another form than that of `input`, the model's task, or if the vocabulary or the case is not
+// the one that the model was trained with, so that ids mean other words; 2 if samples are longer
+// than the model takes.
+void check_samples(const SampleStore& store, const ModelSource& source, const TaskInput& input);
 
 // Makes a model to train on the store. From scratch it has the size of the store's vocabulary. With
 // weights, the task says which are newly initialized; `say` gets a line for these, and one for

@@ -81,7 +81,11 @@ void add_data_options(OptionSet& set, Options& options, RawOptions& raw) {
            prepare.dev_source);
   set.path({"test", "File or folder with test samples, instead of a share of DATA", "", "FILE"},
            prepare.test_source);
-  set.text({"split", "Shares of DATA's texts for train, dev and test", "", "T,D,E"}, raw.split);
+  set.text({"split",
+            "Shares of DATA's texts for train, dev and test, which may be left out; data: as DATA "
+            "itself divides them",
+            "0.8,0.1,0.1, unless DATA divides them", "T,D,E"},
+           raw.split);
   set.flag({"stratify", "Give each class its share of train, dev and test"}, prepare.stratify);
   set.flag({"dedupe", "Keep each text once, preferably in the test or dev file"}, prepare.dedupe);
   set.number({"vocab-size", "Tokens of a trained vocabulary"}, prepare.vocabulary_size, 6, 1e6);
@@ -108,14 +112,20 @@ void add_model_options(OptionSet& set, Options& options) {
            options.model);
   set.number({"dropout", "Share of values dropped in training", "the model's, 0.1 for presets"},
              options.dropout, 0, 0.999);
-  set.choice<Precision>({"precision", "Type of products and activations in training"},
-                        options.precision, {{"fp32", Precision::fp32}, {"bf16", Precision::bf16}});
+  set.choice<Precision>(
+      {"precision", "Type of products and activations in training"}, options.precision,
+      {{"fp32", Precision::fp32}, {"fp16", Precision::fp16}, {"bf16", Precision::bf16}});
   set.choice<DataType>(
       {"wire", "Type of gradients between ranks"}, options.wire,
       {{"fp32", DataType::f32}, {"fp16", DataType::f16}, {"bf16", DataType::bf16}});
+  set.flag({"error-feedback", "Add what rounding for the wire takes to the next step's gradient"},
+           options.error_feedback);
+  set.number({"loss-scale", "First factor of the loss, which then follows the gradient's range",
+              "65536 with --precision fp16, else none"},
+             options.loss_scale, 1, kUnbounded);
 }
 
-void add_training_options(OptionSet& set, Options& options) {
+void add_training_options(OptionSet& set, Options& options, RawOptions& raw) {
   set.group("Training");
   set.number({"epochs", "Passes over the train split", "10 from scratch, 3 from weights"},
              options.epochs, 1, 1e6);
@@ -128,12 +138,28 @@ void add_training_options(OptionSet& set, Options& options) {
   set.number(
       {"lr", "Highest learning rate", "0.128/hidden from scratch, else 5e-5 (1e-4 below 512)"},
       options.lr, 1e-12, 10);
-  set.choice<std::string>({"schedule", "How the rate falls to 0, or stays, after the warm-up"},
+  set.choice<std::string>({"schedule", "How the rate falls, or stays, after the warm-up"},
                           options.schedule, choices(schedule_names(options.extensions)));
+  set.number({"end-lr", "Rate that the polynomial schedule falls to", "0"}, options.end_lr, 0, 10);
+  set.number({"power", "Power of the polynomial schedule; 1: a line", "1"}, options.power, 0, 100);
+  set.number({"decay-every", "Steps after which the step schedule lowers the rate", "none"},
+             options.decay_every, 1, kUnbounded);
+  set.number({"decay-factor", "What the step schedule multiplies the rate by", "0.1"},
+             options.decay_factor, 0, 1);
   set.number({"warmup", "Share of steps in which the rate rises at first"}, options.warmup, 0, 1);
-  set.number({"weight-decay", "Weight decay of AdamW, not for biases and layer norms"},
-             options.weight_decay, 0, 10);
-  set.number({"epsilon", "Epsilon of AdamW"}, options.epsilon, 0, 1);
+  set.number({"weight-decay", "Weight decay, not for biases and layer norms"}, options.weight_decay,
+             0, 10);
+  set.text({"betas", "Shares that the means of gradients keep (adamw, adam, lion, lamb)",
+            "0.9,0.99 of lion, else 0.9,0.999", "B1,B2"},
+           raw.betas);
+  set.number({"epsilon", "Epsilon of the optimizer (adamw, adam, lamb, adadelta)",
+              "1e-6 of lamb and adadelta, else 1e-8"},
+             options.epsilon, 0, 1);
+  set.number({"momentum", "Share that the sum of gradients keeps (sgd)", "0"}, options.momentum, 0,
+             0.999999);
+  set.flag({"nesterov", "Nesterov's momentum, for sgd"}, options.nesterov);
+  set.number({"rho", "Share that the means of squares keep (adadelta)", "0.9"}, options.rho, 0,
+             0.999999);
   options.task->add_training_options(set);
   set.number({"clip", "Largest norm of the gradient; 0: no limit"}, options.clip, 0, 1e9);
   set.number({"seed", "Seed of weights, order, dropout and split"}, options.seed, 0, 9e18);

@@ -9,6 +9,9 @@
 
 namespace bp::trainer {
 
+// The value of --split that leaves it to the file.
+inline constexpr const char* kSplitOfData = "data";
+
 // Values as typed, of options that Options holds in another form.
 struct RawOptions {
   std::string split = "0.8,0.1,0.1";
@@ -16,6 +19,7 @@ struct RawOptions {
   std::string encoding = "auto";
   bool stage = false;
   bool cased = false;
+  std::string betas;
   std::string config;
 };
 
@@ -26,7 +30,7 @@ void add_data_options(OptionSet& set, Options& options, RawOptions& raw);
 void add_case_option(OptionSet& set, RawOptions& raw);
 void add_rebuild_option(OptionSet& set, PrepareOptions& prepare);
 void add_model_options(OptionSet& set, Options& options);
-void add_training_options(OptionSet& set, Options& options);
+void add_training_options(OptionSet& set, Options& options, RawOptions& raw);
 void add_output_options(OptionSet& set, Options& options);
 void add_config_option(OptionSet& set, RawOptions& raw);
 void add_evaluate_options(OptionSet& set, Options& options);

@@ -16,6 +16,7 @@
 #include "trainer/commands/prediction_rows.h"
 #include "trainer/commands/results.h"
 #include "trainer/data/input_error.h"
+#include "trainer/data/make_vocabulary.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/sample_list.h"
@@ -85,7 +86,7 @@ void predict_store(const SampleStore& store, Split split, Prediction& prediction
 }
 
 Vocabulary vocabulary_of(const ModelSource& source, const PrepareOptions& options) {
-  if (!options.vocabulary.empty()) return Vocabulary::read(options.vocabulary);
+  if (!options.vocabulary.empty()) return read_vocabulary(options.vocabulary);
   throw InputError(2, concat("no vocab.txt in ", source.name),
                    "name the vocabulary that the model was trained with: --vocab");
 }
@@ -133,9 +134,9 @@ int run_predict(Communicator& world, const Options& options) {
   reading.max_length = std::min(reading.max_length, source.max_length());
   Vocabulary vocabulary;
   std::optional<SampleStore> store;
-  if (is_store_name(options.data)) {
+  if (options.data_is_store) {
     store.emplace(SampleStore::open(options.data));
-    check_samples(*store, source);
+    check_samples(*store, source, *options.task);
     names = store->names();
     vocabulary.tokens = store->vocabulary();
   } else {

@@ -46,9 +46,9 @@ class LineRows : public RowReader {
 class JsonRows : public RowReader {
  public:
   JsonRows(std::unique_ptr<ByteInput> input, const std::vector<Field>& fields)
-      : reader_(kName, keys_of(fields), std::move(input)),
-        fields_(fields),
-        values_(fields.size()) {}
+      : reader_(kName, keys_of(fields), std::move(input)), fields_(fields), values_(fields.size()) {
+    for (std::size_t i = 0; i < fields.size(); ++i) reader_.read_arrays(i, fields[i].arrays);
+  }
 
   bool next() override {
     if (!reader_.next()) return false;

@@ -24,6 +24,7 @@
 #include "trainer/commands/extension_check.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/stop_signals.h"
+#include "trainer/share/shared_data.h"
 #include "trainer/train/memory_advice.h"
 
 namespace bp::trainer {
@@ -156,6 +157,7 @@ int run(const std::vector<std::string>& arguments, const Extensions& extensions)
     world.emplace(Communicator::create({.trace = line.options.trace}));
     set_threads(world->topology().local_size());
     signals.emplace(world->rank() == 0);
+    line.options.data_is_store = is_store_everywhere(*world, line.options.data);
     const int code = run(*world, line.options);
     world->finish();
     return code;

@@ -16,12 +16,15 @@
 #include "trainer/commands/command_line.h"
 #include "trainer/commands/commands.h"
 #include "trainer/commands/model_source.h"
+#include "trainer/commands/option_groups.h"
 #include "trainer/commands/results.h"
+#include "trainer/data/plan.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/model/weights.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
+#include "trainer/options/option_set.h"
 #include "trainer/report/report.h"
 #include "trainer/run/command_again.h"
 #include "trainer/run/run_folder.h"
@@ -39,6 +42,15 @@ namespace bp::trainer {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Returns the names of the options of the task's training.
+std::vector<std::string> training_options(TaskInput& task) {
+  OptionSet set("", "", "");
+  task.add_training_options(set);
+  std::vector<std::string> names;
+  for (const Setting& setting : set.settings()) names.push_back(setting.key);
+  return names;
+}
 
 // Empty for bprun, which prints this itself.
 std::string started_by(const Environment& environment) {
@@ -119,26 +131,29 @@ class Run {
     if (options_.lr == 0) {
       options_.lr = default_learning_rate(config.hidden, source_.pretrained());
       decide("lr", concat(options_.lr));
+      check_schedule_options(options_);
     }
     if (options_.epochs == 0) {
       options_.epochs = default_epochs(source_.pretrained());
       decide("epochs", concat(options_.epochs));
     }
+    if (options_.loss_scale == 0) {
+      options_.loss_scale = default_loss_scale(options_.precision);
+      decide("loss-scale", options_.loss_scale > 0 ? concat(options_.loss_scale) : "");
+    }
     if (options_.dropout < 0) decide("dropout", concat(config.hidden_dropout));
     if (options_.run == default_run(options_.data)) decide("run", options_.run);
+    if (is_divided_by_data(store_->fingerprint())) decide("split", kSplitOfData);
     if (options_.steps == 0) decide("steps", "");
     if (options_.eval_every == 0) decide("eval-every", "");
     if (options_.save_every == 0) decide("save-every", "");
   }
 
   void start() {
-    const CurrentRun current{options_.settings,
-                             options_.seed,
-                             options_.optimizer,
-                             store_->identity(),
-                             store_->size(Split::train),
-                             model_->config(),
-                             summation_of(world_, *model_)};
+    const CurrentRun current{options_.settings,  training_options(*options_.task),
+                             options_.seed,      options_.optimizer,
+                             store_->identity(), store_->size(Split::train),
+                             model_->config(),   summation_of(world_, *model_)};
     start_ = agree_on_start(world_, options_, folder_ ? &*folder_ : nullptr, current,
                             [this](const std::string& text) { say(text); });
     warn_of_slow_products(options_.precision);

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "bp/error.h"
+#include "trainer/data/divide_rows.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/kept_rows.h"
 #include "trainer/data/make_vocabulary.h"
@@ -40,6 +41,7 @@ class DataCheck {
     progress(concat("reading ", plan_.sources.front().name));
     for (std::size_t i = 0; i < plan_.sources.size(); ++i) read(i);
     choose_rows();
+    if (!plan_.file_split.remark.empty()) progress(plan_.file_split.remark);
     const auto trains = [this](std::int64_t row) {
       return kept_.place(0, row) > 0 && split_of(0, row) == Split::train;
     };
@@ -60,7 +62,7 @@ class DataCheck {
  private:
   // `row` is one of the kept ones.
   [[nodiscard]] Split split_of(std::size_t source, std::int64_t row) const {
-    return shares_ ? shares_->of(kept_.place(source, row)) : plan_.sources[source].split;
+    return splits_ ? splits_->of(kept_.place(source, row)) : plan_.sources[source].split;
   }
 
   // Finds which rows are kept, and which repeat others.
@@ -86,14 +88,7 @@ class DataCheck {
     std::vector<std::int64_t> rows;
     for (const FileFindings& file : found_.files) rows.push_back(file.rows);
     kept_ = KeptRows(std::move(rows), std::move(left_out_));
-    if (!plan_.split_by_share) return;
-    const PrepareOptions& options = plan_.options;
-    if (options.stratify) {
-      strata_.keep_if([this](std::int64_t row) { return kept_.place(0, row) > 0; });
-      shares_.emplace(strata_, options.split, options.seed);
-    } else {
-      shares_.emplace(kept_.counts().front(), options.split, options.seed);
-    }
+    splits_ = divide_rows(plan_, kept_, strata_);
   }
 
   // Finds the splits and the lengths of the kept rows.
@@ -116,7 +111,7 @@ class DataCheck {
   }
 
   const Plan& plan_;
-  std::optional<SplitByShare> shares_;
+  std::optional<RowSplits> splits_;
   std::unique_ptr<RowCheck> task_;
   TextRows texts_;
   RowSet left_out_;  // of all sources

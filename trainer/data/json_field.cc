@@ -30,6 +30,7 @@ void JsonField::begin() {
   met_.assign(path_.size(), false);
   open_ = 0;
   next_ = Next::other;
+  array_ = nullptr;
 }
 
 void JsonField::on_key(std::string_view key, std::size_t depth) {
@@ -57,6 +58,7 @@ void JsonField::meet_twice(Result& result, std::string_view key) const {
 }
 
 void JsonField::on_scalar(std::string_view kind, std::string_view value) {
+  if (array_ != nullptr) return add_element(kind, value);
   if (next_ == Next::literal) literal_.value = value;
   if (next_ == Next::nested) nested_.value = value;
   if (next_ == Next::object_of_path && kind != "null") {
@@ -66,9 +68,31 @@ void JsonField::on_scalar(std::string_view kind, std::string_view value) {
   next_ = Next::other;
 }
 
+void JsonField::add_element(std::string_view kind, std::string_view value) {
+  if (!std::exchange(first_, false)) array_->value += arrays_.joint;
+  array_->value += value;
+  const bool holds_joint = value.find(arrays_.joint) != std::string_view::npos;
+  if (kind == "null" || holds_joint) {
+    array_->problem = holds_joint ? concat("the array of key '", key_, "' has the text '", value,
+                                           "', which contains '", arrays_.joint, "'")
+                                  : concat("the array of key '", key_, "' has ", kind);
+    array_->hint = concat("bert_train puts '", arrays_.joint, "' between the texts of the array");
+  }
+}
+
 void JsonField::on_container(std::string_view kind) {
   const Next next = std::exchange(next_, Next::other);
   const bool object = kind == "an object";
+  if (array_ != nullptr) {
+    array_->problem = concat("the array of key '", key_, "' has ", kind, " in it");
+    array_->hint = "its elements must be texts or numbers";
+    return;
+  }
+  if (!arrays_.joint.empty() && !object && (next == Next::literal || next == Next::nested)) {
+    array_ = next == Next::literal ? &literal_ : &nested_;
+    first_ = true;
+    return;
+  }
   if (next == Next::object_of_path && object) {
     ++open_;
   } else if (next == Next::object_of_path) {
@@ -77,8 +101,9 @@ void JsonField::on_container(std::string_view kind) {
   } else if (next != Next::other) {
     Result& result = next == Next::literal ? literal_ : nested_;
     result.problem = concat("key '", key_, "' is ", kind, ", not a text or a number");
-    result.hint = object
-                      ? concat("a dot names a key inside the object: ", key_, ".KEY")
+    result.hint = object ? concat("a dot names a key inside the object: ", key_, ".KEY")
+                  : !arrays_.hint.empty()
+                      ? arrays_.hint
                       : concat("make one text of it: jq -c '.", key_, " |= join(\" \")' OLD > NEW");
   }
 }

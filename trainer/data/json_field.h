@@ -23,11 +23,19 @@ class BadJson : public std::runtime_error {
   std::string hint_;
 };
 
+// What becomes of an array where a text is expected.
+struct JsonArrays {
+  std::string joint = {};  // it is its texts and numbers with this between them; empty: refused
+  std::string hint = {};   // for one that is refused; empty: how to make one text of it
+};
+
 class JsonField {
  public:
   // "a.b" names the key "a.b" of an object that has it, else the key "b" of the object that is the
   // value of "a".
   explicit JsonField(std::string key);
+
+  void read_arrays(JsonArrays arrays) { arrays_ = std::move(arrays); }
 
   // The parser calls these in the order of the text. `depth` counts the objects and arrays around a
   // key: 1 in the outermost object. `kind` is "a string", "null", "an array".
@@ -36,8 +44,9 @@ class JsonField {
   void on_scalar(std::string_view kind, std::string_view value);
   void on_container(std::string_view kind);
   void on_object_end(std::size_t depth);
-  // Throws BadJson if the value is an array or an object, or if a key that leads to it occurs
-  // twice.
+  void on_array_end() { array_ = nullptr; }
+  // Throws BadJson if the value is an object or an array, unless that is allowed and has only texts
+  // and numbers without the joint; or if a key that leads to the value occurs twice.
   void end() const;
 
   // Returns the value, which is empty for null and if the object lacks the key.
@@ -58,6 +67,7 @@ class JsonField {
   [[nodiscard]] const Result& chosen() const { return literal_.found ? literal_ : nested_; }
   void expect(Result& result, Next next);
   void meet_twice(Result& result, std::string_view key) const;
+  void add_element(std::string_view kind, std::string_view value);
 
   std::string key_;
   std::vector<std::string> path_;  // the parts between the dots; empty if there is no dot
@@ -66,6 +76,9 @@ class JsonField {
   std::vector<bool> met_;          // which parts of the path have occurred
   std::size_t open_ = 0;           // how many objects of the path the parser is in
   Next next_ = Next::other;        // what the next value is
+  JsonArrays arrays_;
+  Result* array_ = nullptr;  // of the array that the parser is in
+  bool first_ = false;       // the array has had no element yet
 };
 
 }  // namespace bp::trainer

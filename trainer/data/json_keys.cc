@@ -50,6 +50,7 @@ std::vector<std::string> find_json_keys(const TableQuestion& question) {
     keys.push_back(field.column);
   }
   JsonLinesReader reader(question.path, keys, question.encoding);
+  for (std::size_t i = 0; i < keys.size(); ++i) reader.read_arrays(i, question.fields[i].arrays);
   std::vector<std::string> names;
   std::vector<bool> found;
   for (const Field& field : question.fields) {

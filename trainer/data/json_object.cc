@@ -26,6 +26,9 @@ class FieldFinder final : public JsonVisitor {
   void object_end() override {
     for (JsonField& field : fields_) field.on_object_end(depth());
   }
+  void array_end() override {
+    for (JsonField& field : fields_) field.on_array_end();
+  }
 
   std::vector<JsonField>& fields_;
 };

@@ -61,6 +61,7 @@ class JsonVisitor {
     return true;
   }
   bool end_array() {
+    array_end();
     --depth_;
     return true;
   }
@@ -75,6 +76,7 @@ class JsonVisitor {
   virtual void container(std::string_view kind) = 0;
   virtual void object_key(const std::string& key) = 0;
   virtual void object_end() = 0;
+  virtual void array_end() {}
 
  private:
   bool take_scalar(std::string_view kind, std::string_view value) {

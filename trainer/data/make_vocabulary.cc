@@ -1,5 +1,6 @@
 #include "trainer/data/make_vocabulary.h"
 
+#include "base/text.h"
 #include "bp/error.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/source_rows.h"
@@ -13,6 +14,15 @@ Vocabulary read_vocabulary(const std::string& path) {
   } catch (const Error& error) {
     throw InputError(65, error.what(), "--vocab takes the vocab.txt of a BERT model");
   }
+}
+
+Vocabulary needed_vocabulary(const std::string& path, const PrepareOptions& options) {
+  if (options.vocabulary.empty()) {
+    throw InputError(2, concat("the vocabulary for ", path, " is missing"),
+                     "name the vocab.txt of its tokens with --vocab, or a model that has one with "
+                     "--model");
+  }
+  return read_vocabulary(options.vocabulary);
 }
 
 Vocabulary make_vocabulary(const Plan& plan,

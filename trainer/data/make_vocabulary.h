@@ -14,6 +14,10 @@ namespace bp::trainer {
 // Reads the file of --vocab. Throws InputError (65) if it is no vocabulary.
 [[nodiscard]] Vocabulary read_vocabulary(const std::string& path);
 
+// Returns the vocabulary that the options name, of the token ids in the file `path`. Throws
+// InputError (2) if they name none, and what read_vocabulary() throws.
+[[nodiscard]] Vocabulary needed_vocabulary(const std::string& path, const PrepareOptions& options);
+
 // Returns the vocabulary that the plan's options name. Without one, trains it on the rows of the
 // first source for whose number, from 1, `trains` returns true; calls `say` before. Throws
 // InputError (65) for a file that is no vocabulary, and what SourceRows throws.

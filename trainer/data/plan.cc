@@ -11,10 +11,12 @@
 #include "trainer/data/data_files.h"
 #include "trainer/data/encoding.h"
 #include "trainer/data/hash.h"
+#include "trainer/data/immutable_database.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/open_input.h"
+#include "trainer/data/store_format.h"
 
 namespace bp::trainer {
 namespace {
@@ -35,6 +37,11 @@ void check_stratify(const PrepareOptions& options) {
   }
 }
 
+// Whether one source is divided, and not scored or trained on whole.
+bool divides(const PrepareOptions& options) {
+  return !options.scored && options.dev_source.empty() && options.test_source.empty();
+}
+
 void check_options(const PrepareOptions& options) {
   if (options.max_length < 3) {
     refuse_plan(concat("max length ", options.max_length, " leaves no room for a token"),
@@ -51,9 +58,20 @@ void check_options(const PrepareOptions& options) {
   }
   require_split(options.split);
   if (options.stratify) check_stratify(options);
+  if (options.divider == Divider::data && !divides(options)) {
+    refuse_plan(
+        "--split data divides the rows of one file as it says, but --dev or --test names one",
+        "leave out --split data");
+  }
+  if (options.divider == Divider::data && options.stratify) {
+    refuse_plan("--stratify divides by share, and --split data as the file says",
+                "leave out one of them");
+  }
 }
 
 constexpr const char* kStoreSuffix = ".sqlite";
+constexpr const char* kSplitKey = "split";  // of a fingerprint
+constexpr const char* kSplitOfFile = "as the data file says";
 
 std::string default_store(const std::string& file) {
   const std::string source = without_slashes(unpacked_name(file));
@@ -61,7 +79,8 @@ std::string default_store(const std::string& file) {
   const std::size_t dot = source.find_last_of('.');
   const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
   const bool has_suffix = dot != std::string::npos && dot > name;
-  return source.substr(0, has_suffix ? dot : source.size()) + kStoreSuffix;
+  const std::string stem = source.substr(0, has_suffix ? dot : source.size());
+  return concat(stem, is_store_name(source) ? ".store" : "", kStoreSuffix);
 }
 
 DataFile look_at(const PrepareOptions& options,
@@ -163,8 +182,10 @@ Fingerprint make_fingerprint(const Plan& plan) {
   if (options.dedupe) {
     print.emplace_back("repeated texts", "kept once");
   }
-  if (plan.split_by_share) {
-    print.emplace_back("split",
+  if (!plan.file_split.of_rows.empty()) {
+    print.emplace_back(kSplitKey, kSplitOfFile);
+  } else if (plan.divided) {
+    print.emplace_back(kSplitKey,
                        concat(options.split[0], ",", options.split[1], ",", options.split[2]));
     print.emplace_back("seed", concat(options.seed));
     if (options.stratify) print.emplace_back("split of classes", "by share");
@@ -186,6 +207,24 @@ void require_other_place(const Plan& plan) {
                   "name it with --store");
     }
   }
+}
+
+// Returns how the only source divides its rows, unless shares are to divide them.
+FileSplit own_split(const Plan& plan) {
+  const PrepareOptions& options = plan.options;
+  const SourceFiles& source = plan.sources.front();
+  const bool by_shares = options.divider == Divider::shares || options.stratify;
+  if (by_shares) return {};
+  FileSplit split;
+  if (source.files.size() == 1 && !source.layout()) {
+    split = options.task->split_in(source.files.front().path);
+  }
+  if (options.divider == Divider::data && split.of_rows.empty()) {
+    refuse_plan(split.remark.empty() ? concat(source.name, " does not say how its rows are divided")
+                                     : split.remark,
+                "give the shares: --split 0.8,0.1,0.1");
+  }
+  return split;
 }
 
 // The folders . and .. have no name that a store could have.
@@ -218,6 +257,11 @@ void require_split(const std::array<double, 3>& split) {
 
 bool is_store_name(const std::string& data) { return data.ends_with(kStoreSuffix); }
 
+bool is_store(const std::string& data) {
+  return is_store_name(data) &&
+         application_of(data).value_or(kStoreApplication) == kStoreApplication;
+}
+
 std::string store_path(const PrepareOptions& options) {
   return options.store.empty() ? default_store(options.source) : options.store;
 }
@@ -229,7 +273,7 @@ Plan make_plan(const PrepareOptions& options) {
   plan.options = options;
   plan.store = store_path(options);
   const bool scored = options.scored;
-  plan.split_by_share = !scored && options.dev_source.empty() && options.test_source.empty();
+  plan.divided = divides(options);
   plan.sources.push_back(make_source(options,
                                      data_files(options.source, options.more_sources, options),
                                      scored ? Split::test : Split::train, options.header));
@@ -240,10 +284,15 @@ Plan make_plan(const PrepareOptions& options) {
   };
   add(options.dev_source, Split::dev);
   add(options.test_source, Split::test);
+  if (plan.divided) plan.file_split = own_split(plan);
   require_other_place(plan);
   require_name(plan);
   plan.fingerprint = make_fingerprint(plan);
   return plan;
+}
+
+bool is_divided_by_data(const Fingerprint& stored) {
+  return value_in(stored, kSplitKey) == kSplitOfFile;
 }
 
 std::string difference(const Fingerprint& stored, const Fingerprint& wanted) {

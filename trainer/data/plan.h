@@ -32,7 +32,7 @@ struct DataFile {
 // Files whose rows follow one another, and count on from file to file.
 struct SourceFiles {
   std::string name;            // for messages: "a.csv", or "a.csv and 2 more files"
-  Split split = Split::train;  // of the rows, unless Plan::split_by_share
+  Split split = Split::train;  // of the rows, unless Plan::divided
   std::vector<DataFile> files;
 
   // Returns how the first file is read.
@@ -42,15 +42,19 @@ struct SourceFiles {
 struct Plan {
   PrepareOptions options;
   std::string store;
-  bool split_by_share = true;        // the rows of the only source are divided by share
+  bool divided = true;               // the rows of the only source are divided
+  FileSplit file_split;              // how it divides them itself; without rows: by share
   std::vector<SourceFiles> sources;  // the first is the one to train on, or to score
   Fingerprint fingerprint;
 };
 
-// Returns whether `data` names a store and not a text file: its suffix is .sqlite.
-[[nodiscard]] bool is_store_name(const std::string& data);
+// Returns whether `data` names a store and not a file to make one of: its suffix is .sqlite, and it
+// is no database of another program.
+[[nodiscard]] bool is_store(const std::string& data);
+[[nodiscard]] bool is_store_name(const std::string& data);  // by the suffix alone
 
-// Returns the path of the store of these options: options.store, or beside the source.
+// Returns the path of the store of these options: options.store, or beside the source: r.sqlite of
+// r.csv, and r.store.sqlite of r.sqlite.
 [[nodiscard]] std::string store_path(const PrepareOptions& options);
 
 // Throws InputError (2) unless the three shares sum to 1 and the first is above 0.
@@ -58,6 +62,9 @@ void require_split(const std::array<double, 3>& split);
 
 // Throws InputError (2, 65, 66) for options that cannot be right and for files that are not tables.
 [[nodiscard]] Plan make_plan(const PrepareOptions& options);
+
+// Returns whether the data file itself divided the rows of a store with this fingerprint.
+[[nodiscard]] bool is_divided_by_data(const Fingerprint& stored);
 
 // Returns "max length is 128 there, 64 here; ..."; "" if the fingerprints are equal.
 [[nodiscard]] std::string difference(const Fingerprint& stored, const Fingerprint& wanted);

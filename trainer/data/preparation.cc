@@ -16,6 +16,7 @@
 #include "bp/error.h"
 #include "trainer/data/block_pipeline.h"
 #include "trainer/data/disk_space.h"
+#include "trainer/data/divide_rows.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/kept_row_reader.h"
 #include "trainer/data/leftover.h"
@@ -148,18 +149,12 @@ void Preparation::choose_rows(Survey& found) {
                        "name other files");
     }
   }
-  if (!plan_.split_by_share) return;
-  const PrepareOptions& options = plan_.options;
-  if (options.stratify) {
-    found.strata.keep_if([this](std::int64_t row) { return kept_.place(0, row) > 0; });
-    shares_.emplace(found.strata, options.split, options.seed);
-  } else {
-    shares_.emplace(kept_.counts().front(), options.split, options.seed);
-  }
+  splits_ = divide_rows(plan_, kept_, found.strata);
 }
 
 // Tells the user about problems of the data, with the options that help.
 void Preparation::say_remarks(Survey& found) {
+  if (!plan_.file_split.remark.empty()) say(plan_.file_split.remark);
   for (const std::string& remark : found.remarks) say(remark);
   if (plan_.options.dedupe) {
     const std::int64_t repeats = kept_.dropped() - found.left_out.size();
@@ -180,7 +175,7 @@ void Preparation::say_remarks(Survey& found) {
 }
 
 Split Preparation::split_of(std::size_t source, std::int64_t place) const {
-  return shares_ ? shares_->of(place) : plan_.sources[source].split;
+  return splits_ ? splits_->of(place) : plan_.sources[source].split;
 }
 
 // Several threads read and encode; this one writes.

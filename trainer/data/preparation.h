@@ -54,7 +54,7 @@ class Preparation {
   std::string part_;
   std::unique_ptr<StoreWriter> writer_;
   KeptRows kept_;
-  std::optional<SplitByShare> shares_;
+  std::optional<RowSplits> splits_;
   std::int64_t all_rows_ = 0;
   Clock::time_point next_report_;
 };

@@ -19,6 +19,13 @@ namespace bp::trainer {
 
 enum class LongText : std::uint8_t { fold, fold_sentence, truncate };
 
+// Who divides the rows of the source into train, dev and test.
+enum class Divider : std::uint8_t {
+  data_or_shares,  // the file, if it says so itself, else the shares
+  data,
+  shares,
+};
+
 struct PrepareOptions {
   std::shared_ptr<const TaskData> task;   // what the rows become
   std::string source;                     // the text file to read, or a folder of such files
@@ -39,6 +46,7 @@ struct PrepareOptions {
   bool lower_case = true;
   int max_length = 128;
   LongText long_text = LongText::fold;
+  Divider divider = Divider::data_or_shares;
   // Shares of the texts; all windows of a text are in one split.
   std::array<double, 3> split = {0.8, 0.1, 0.1};
   bool stratify = false;  // each class has these shares too

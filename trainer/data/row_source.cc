@@ -21,7 +21,11 @@ Reader make_reader(const std::string& path, const TableLayout& layout) {
 RowSource::RowSource(const std::string& path, const TableLayout& layout)
     : layout_(layout),
       reader_(make_reader(path, layout)),
-      fields_(std::max(layout.columns.size(), layout.keys.size())) {}
+      fields_(std::max(layout.columns.size(), layout.keys.size())) {
+  auto* const reader = std::get_if<JsonLinesReader>(&reader_);
+  if (reader == nullptr) return;
+  for (std::size_t i = 0; i < layout.arrays.size(); ++i) reader->read_arrays(i, layout.arrays[i]);
+}
 
 bool RowSource::next() {
   return std::visit([this](auto& reader) { return next_row(reader); }, reader_);

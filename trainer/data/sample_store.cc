@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "trainer/data/immutable_database.h"
 #include "trainer/data/sample_columns.h"
 #include "trainer/data/store_error.h"
 #include "trainer/data/store_hash.h"
@@ -21,30 +22,6 @@
 
 namespace bp::trainer {
 namespace {
-
-// Returns the path as an SQLite URI. With "immutable", SQLite takes no locks and creates no files
-// next to the store, so a store may be in a network folder or a read-only one. That is safe because
-// a new store replaces this one by a rename and never writes into it.
-std::string uri_of(const std::string& path) {
-  std::string uri = "file:";
-  for (const char c : path) {
-    if (c == '%' || c == '?' || c == '#') {
-      uri += c == '%' ? "%25" : c == '?' ? "%3F" : "%23";
-    } else {
-      uri += c;
-    }
-  }
-  return uri + "?immutable=1";
-}
-
-// Only one thread may use the connection. With a mapped file, a broken disk or a process that
-// truncates the file would cause a SIGBUS.
-SQLite::Database connect_to(const std::string& path) {
-  SQLite::Database database(uri_of(path),
-                            SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLite::OPEN_NOMUTEX);
-  database.exec("PRAGMA mmap_size=0");
-  return database;
-}
 
 using Kind = StoreError::Kind;
 
@@ -126,7 +103,8 @@ const char* name_of(Split split) {
 
 class SampleStore::Impl {
  public:
-  explicit Impl(const std::string& path) : path_(path), database_(connect_to(path)) {
+  // A new store replaces this one by a rename and never writes into it.
+  explicit Impl(const std::string& path) : path_(path), database_(open_immutable(path)) {
     check_kind(database_, path);
     check_schema();
     read_settings();
@@ -191,7 +169,7 @@ class SampleStore::Impl {
     ContentHash hash;
     hash.add_settings(settings_);
     const StoreRows rows =
-        hash_rows_in_parallel([&] { return connect_to(path_); }, settings_.schema, hash);
+        hash_rows_in_parallel([&] { return open_immutable(path_); }, settings_.schema, hash);
     if (hash.hex() != identity_ || concat(rows.texts) != get_value(database_, "texts")) {
       throw SQLite::Exception("its content is not what was written");
     }

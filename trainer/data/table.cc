@@ -176,6 +176,7 @@ TableLayout inspect_table(const TableQuestion& question) {
   layout.format = find_format(question);
   if (layout.format.text == TextFormat::jsonl) {
     layout.keys = find_json_keys(question);
+    for (const Field& field : question.fields) layout.arrays.push_back(field.arrays);
     return layout;
   }
   // A broken row further down is reported when all of the table is read: only then is it known

@@ -39,6 +39,7 @@ struct TableLayout {
   bool header = false;
   std::vector<std::size_t> columns = {};  // of a table: of each field, from 0, or kNoColumn
   std::vector<std::string> keys = {};     // of JSON lines: of each field
+  std::vector<JsonArrays> arrays = {};    // of JSON lines: those of each field
   std::string encoding = {};
 
   static constexpr std::size_t kNoColumn = static_cast<std::size_t>(-1);

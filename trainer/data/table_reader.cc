@@ -243,7 +243,7 @@ void TableReader::make_fields() {
   if (columns_ == 0) {
     columns_ = fields_.size();
   }
-  if (fields_.size() != columns_) {
+  if (dialect_.same_size && fields_.size() != columns_) {
     throw InputError(
         65, concat(place(), ": has ", fields_.size(), " fields, the first line has ", columns_),
         dialect_.quotes ? concat("a text with a ", separator_name(dialect_.separator),

@@ -16,8 +16,9 @@ namespace bp::trainer {
 
 struct Dialect {
   char separator = ',';
-  bool quotes = true;   // "a ""word""", and a line break; false: a quote is an ordinary character
-  bool header = false;  // the first record is a header, which is not counted as a row
+  bool quotes = true;     // "a ""word""", and a line break; false: a quote is an ordinary character
+  bool header = false;    // the first record is a header, which is not counted as a row
+  bool same_size = true;  // a record with other than the first one's number of fields is an error
 };
 inline constexpr Dialect kCsv{};
 inline constexpr Dialect kTsv{.separator = '\t', .quotes = false};

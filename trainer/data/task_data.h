@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "trainer/data/batch.h"
+#include "trainer/data/json_field.h"
 #include "trainer/data/sample_schema.h"
 #include "trainer/data/sample_store.h"
 
@@ -31,11 +32,18 @@ struct Field {
   std::string column;  // as the user named it: by name, or by number from 1
   // It holds the true answer: a row to score may lack it, and several rows have the same one.
   bool answer = false;
-  bool fixed = false;  // no option names its column
+  bool fixed = false;      // no option names its column
+  JsonArrays arrays = {};  // as values in JSON lines
 };
 
 // The values of a row, in the order of TaskData::fields().
 using Fields = std::span<const std::string_view>;
+
+// How a file divides its rows itself.
+struct FileSplit {
+  std::vector<Split> of_rows = {};  // empty: it does not
+  std::string remark = {};          // for the user: where this is from, or why it is not
+};
 
 // What becomes of a row.
 struct RowVerdict {
@@ -116,6 +124,9 @@ class TaskData {
   }
   [[nodiscard]] virtual std::unique_ptr<RowReader> open(const std::string& path,
                                                         const PrepareOptions& options) const;
+  // Returns the splits of the rows of a file with a format of the task, if the file says them.
+  // Throws InputError as the reader of its rows does.
+  [[nodiscard]] virtual FileSplit split_in(const std::string& /*path*/) const { return {}; }
   // Returns what decides the samples besides the options of all tasks.
   [[nodiscard]] virtual Fingerprint fingerprint() const = 0;
   // Returns whether rows have classes, which RowVerdict names.

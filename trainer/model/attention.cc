@@ -1,6 +1,5 @@
 // Attention as batched products of small matrices, one per sample and head, with one fused pass for
 // scale, softmax and dropout between them. Only this file pads samples, with zero rows.
-#include <ATen/ops/bmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "trainer/model/functions.h"
+#include "trainer/model/products.h"
 #include "trainer/model/rows.h"
 
 namespace bp::trainer {
@@ -178,7 +178,7 @@ struct Attention : Function<Attention> {
     const Tensor& q = parts.matrices[0];
     const Tensor& k = parts.matrices[1];
     const Tensor& v = parts.matrices[2];
-    const Tensor p = at::bmm(q, k.transpose(1, 2));
+    const Tensor p = matrix_products(q, k.transpose(1, 2));
     const DropoutRows drops(dropout, *layout);
     const Tensor dropped = drops.active() ? at::empty_like(p) : p;
     const float scale = 1.0F / std::sqrt(static_cast<float>(heads.size));
@@ -192,7 +192,8 @@ struct Attention : Function<Attention> {
                       scores, drops.active() ? data<Number>(dropped) + offset : nullptr, scores,
                       valid, width, scale, drops.active() ? &drop : nullptr);
                 });
-    const Tensor y = merge(*layout, heads, {{at::bmm(dropped, v)}, {parts.lengths[0]}}, nullptr);
+    const Tensor y =
+        merge(*layout, heads, {{matrix_products(dropped, v)}, {parts.lengths[0]}}, nullptr);
     ctx->save_for_backward({q, k, v, p, dropped});
     ctx->saved_data["kept"] = c10::IValue::make_capsule(std::move(kept));
     return y;
@@ -211,8 +212,8 @@ struct Attention : Function<Attention> {
     const Tensor& dropped = saved[4];
     const auto queries = static_cast<int>(q.size(1));
     const Tensor dy = split(layout, heads, gradients[0].contiguous(), {}, {queries}).matrices[0];
-    const Tensor dv = at::bmm(dropped.transpose(1, 2), dy);
-    const Tensor d_scores = at::bmm(dy, v.transpose(1, 2));
+    const Tensor dv = matrix_products(dropped.transpose(1, 2), dy);
+    const Tensor d_scores = matrix_products(dy, v.transpose(1, 2));
     const float scale = 1.0F / std::sqrt(static_cast<float>(heads.size));
     const int width = static_cast<int>(p.size(2));
     for_queries(
@@ -223,8 +224,8 @@ struct Attention : Function<Attention> {
           kernels::kernels<Number>().softmax_backward(
               d, data<Number>(p) + offset, data<Number>(dropped) + offset, d, valid, width, scale);
         });
-    const Tensor dq = at::bmm(d_scores, k);
-    const Tensor dk = at::bmm(d_scores.transpose(1, 2), q);
+    const Tensor dq = matrix_products(d_scores, k);
+    const Tensor dk = matrix_products(d_scores.transpose(1, 2), q);
     Tensor d_bias;
     const Tensor dqkv =
         merge(layout, heads, {{dq, dk, dv}, {queries, layout.longest, layout.longest}}, &d_bias);

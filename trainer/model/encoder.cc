@@ -27,6 +27,11 @@ constexpr std::uint32_t kAttentionSite = 1;
 constexpr std::uint32_t kOutputSite = 2;
 constexpr std::uint32_t kLayerSites = 3;
 
+at::ScalarType number_of(Precision precision) {
+  if (precision == Precision::bf16) return at::kBFloat16;
+  return precision == Precision::fp16 ? at::kHalf : at::kFloat;
+}
+
 // Returns numbers of a batch's tokens, [rows, length], without those of the padding.
 Tensor without_padding(const std::vector<std::int64_t>& numbers,
                        const Batch& batch,
@@ -43,7 +48,7 @@ Tensor without_padding(const std::vector<std::int64_t>& numbers,
 }  // namespace
 
 Encoder::Encoder(const BertConfig& config, Precision precision, Parameters& parameters)
-    : config_(config), precision_(precision) {
+    : config_(config), number_(number_of(precision)) {
   const std::int64_t hidden = config.hidden;
   const auto norm = [&](const std::string& name) {
     return parameters.norm(name, hidden, config.norm_epsilon);
@@ -74,10 +79,7 @@ Encoder::Encoder(const BertConfig& config, Precision precision, Parameters& para
 // The copies are new tensors each time, because an autograd graph that still exists keeps the
 // copies with which it was made.
 void Encoder::parameters_changed() {
-  const auto cast = [this](Weight& weight) {
-    weight.compute = precision_ == Precision::bf16 ? weight.master.detach().to(at::kBFloat16)
-                                                   : weight.master.detach();
-  };
+  const auto cast = [this](Weight& weight) { weight.compute = weight.master.detach().to(number_); };
   for (Layer& l : layers_) {
     cast(l.qkv.weight);
     cast(l.attention_output.weight);
@@ -115,9 +117,8 @@ Tensor Encoder::token_types(const Pass& pass, const Batch& batch) const {
 
 Tensor Encoder::encode(const Pass& pass, const Batch& batch, States states) const {
   const Tensor ids = without_padding(batch.token_ids, batch, *pass.layout);
-  const bool bf16 = pass.step != nullptr && precision_ == Precision::bf16;
   Tensor x = embed(pass.layout, ids, token_types(pass, batch), words_, positions_, types_,
-                   bf16 ? at::kBFloat16 : at::kFloat);
+                   pass.step == nullptr ? at::kFloat : number_);
   if (pass.step != nullptr && pass.step->perturbation.defined()) {
     x = (x + pass.step->perturbation).to(x.scalar_type());
   }

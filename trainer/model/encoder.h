@@ -1,9 +1,9 @@
 // BERT's encoder: embeddings, layers with a layer norm after each sum and erf GELU, and the pooler.
 // It computes the same as transformers' BertModel.
 //
-// Parameters are always fp32. Precision::bf16 keeps activations and the weights of products in
-// bf16, as autocast does, but casts each weight once per step; sums, norms and softmax compute in
-// fp32. The pooler, which processes one row per sample, is fp32.
+// Parameters are always fp32. Precision::bf16 and Precision::fp16 keep activations and the weights
+// of products in that type, as autocast does, but cast each weight once per step; sums, norms and
+// softmax compute in fp32. The pooler, which processes one row per sample, is fp32.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include <c10/core/ScalarType.h>
 
 #include "trainer/data/batch.h"
 #include "trainer/model/config.h"
@@ -29,7 +31,8 @@ class Encoder {
   // tensor: "...self.qkv.weight", [3 * hidden, hidden]. `config` must be valid.
   Encoder(const BertConfig& config, Precision precision, Parameters& parameters);
 
-  [[nodiscard]] Precision precision() const { return precision_; }
+  // Returns the type of activations in training.
+  [[nodiscard]] at::ScalarType number() const { return number_; }
 
   // Casts the weights that products use. The caller must call it after each change of parameters.
   void parameters_changed();
@@ -61,7 +64,7 @@ class Encoder {
                                  bool first_only) const;
 
   BertConfig config_;
-  Precision precision_;
+  at::ScalarType number_;
   at::Tensor words_;
   at::Tensor positions_;
   at::Tensor types_;

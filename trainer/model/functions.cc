@@ -5,7 +5,6 @@
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -14,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "trainer/model/products.h"
 #include "trainer/model/rows.h"
 
 namespace bp::trainer {
@@ -120,15 +120,15 @@ struct Product : Function<Product> {
                         const Tensor& /*master*/,
                         const Tensor& compute) {
     ctx->save_for_backward({x, compute});
-    return at::mm(x, compute.t());
+    return matrix_product(x, compute.t());
   }
   static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
     const variable_list saved = ctx->get_saved_variables();
     const Tensor& dy = gradients[0];
     // The search for a perturbation needs no gradient of the weights.
     constexpr std::size_t kMaster = 1;
-    return {at::mm(dy, saved[1]),
-            ctx->needs_input_grad(kMaster) ? at::mm(dy.t(), saved[0]).to(at::kFloat) : Tensor(),
+    return {matrix_product(dy, saved[1]),
+            ctx->needs_input_grad(kMaster) ? matrix_product_f32(dy.t(), saved[0]) : Tensor(),
             Tensor()};
   }
 };

@@ -1,6 +1,6 @@
 // The encoder's operations and their derivatives. LibTorch (oneDNN, MKL) computes the matrix
 // products, and bp's own kernels everything between them. Activations are [tokens, width] without
-// padding (layout.h), fp32 or bf16; parameters are fp32.
+// padding (layout.h), fp32, bf16 or fp16; parameters are fp32.
 //
 // The operation that follows a product also applies its bias and dropout, so that they need no
 // extra pass.
@@ -37,7 +37,7 @@ at::Tensor embed(const LayoutPtr& layout,
                  const at::Tensor& type,
                  at::ScalarType number);
 
-// A weight, and the tensor that products use: the weight itself or its copy in bf16.
+// A weight, and the tensor that products use: the weight itself or its copy in bf16 or fp16.
 struct Weight {
   at::Tensor master;   // [out, in], fp32, the parameter
   at::Tensor compute;  // the same values in the activations' type

@@ -28,6 +28,8 @@ template <class Body>
 void by_type(const at::Tensor& tensor, const Body& body) {
   if (tensor.scalar_type() == at::kBFloat16) {
     body(BFloat16{});
+  } else if (tensor.scalar_type() == at::kHalf) {
+    body(Float16{});
   } else {
     body(float{});
   }

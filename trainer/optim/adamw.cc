@@ -3,7 +3,6 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_fused_adamw.h>
-#include <ATen/ops/empty_like.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/optim/adamw.h>
@@ -12,6 +11,7 @@
 #include <map>
 #include <utility>
 
+#include "trainer/optim/laid_out_like.h"
 #include "trainer/optim/optimizer_state.h"
 
 namespace bp::trainer {
@@ -27,14 +27,6 @@ struct TensorBatch {
   std::vector<at::Tensor> exp_avgs;
   std::vector<at::Tensor> exp_avg_sqs;
 };
-
-// The kernel reads the memory of all four tensors in the same order.
-at::Tensor laid_out_like(const at::Tensor& parameter, const at::Tensor& gradient) {
-  if (gradient.strides() == parameter.strides()) {
-    return gradient;
-  }
-  return at::empty_like(parameter).copy_(gradient);
-}
 
 class FusedAdamW : public torch::optim::AdamW, public OptimizerState {
  public:

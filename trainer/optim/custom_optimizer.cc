@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "trainer/optim/laid_out_like.h"
 #include "trainer/optim/optimizer_state.h"
 
 namespace bp::trainer {
@@ -36,7 +37,7 @@ class CustomOptimizerAdapter : public torch::optim::Optimizer, public OptimizerS
         if (!parameter.grad().defined()) continue;
         ParameterState& state = own_state(parameter);
         ++state.step;
-        rule_->update(parameter, parameter.grad(), state.moments,
+        rule_->update(parameter, laid_out_like(parameter, parameter.grad()), state.moments,
                       {options.lr(), options.weight_decay(), state.step});
       }
     }

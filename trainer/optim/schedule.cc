@@ -3,23 +3,67 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "base/check.h"
+#include "base/text.h"
+#include "trainer/data/input_error.h"
 
 namespace bp::trainer {
 namespace {
 
-const std::vector<CustomSchedule> kSchedules = {
-    {"linear", [](double left) { return left; }},
-    {"cosine", [](double left) { return (1 - std::cos(std::numbers::pi * left)) / 2; }},
-    {"constant", [](double /*left*/) { return 1.0; }},
+using Share = std::function<double(const AfterWarmup&)>;
+
+constexpr const char* kPolynomial = "polynomial";
+constexpr const char* kStep = "step";
+
+Share polynomial(const Options& options, double peak) {
+  const double end = std::max(0.0, options.end_lr) / peak;
+  const double power = options.power < 0 ? 1 : options.power;
+  return [=](const AfterWarmup& at) { return end + (1 - end) * std::pow(at.left, power); };
+}
+
+Share in_steps(const Options& options) {
+  const double factor = options.decay_factor < 0 ? 0.1 : options.decay_factor;
+  const auto every = static_cast<double>(options.decay_every);
+  // The steps that are done are a whole number up to rounding, unless a resumed run is between two.
+  constexpr double kRounding = 1e-6;
+  return [=](const AfterWarmup& at) {
+    return std::pow(factor, std::floor((at.done + kRounding) / every));
+  };
+}
+
+struct OwnSchedule {
+  std::string name;
+  std::function<Share(const Options&, double peak)> share;
 };
 
-std::function<double(double)> share_of(const Options& options) {
-  for (const auto* const list : {&kSchedules, &options.extensions.schedules}) {
-    for (const CustomSchedule& one : *list) {
-      if (one.name == options.schedule) return one.share;
-    }
+const std::vector<OwnSchedule>& own_schedules() {
+  static const auto always = [](Share share) {
+    return [share = std::move(share)](const Options&, double) { return share; };
+  };
+  static const std::vector<OwnSchedule> schedules = {
+      {"linear", always([](const AfterWarmup& at) { return at.left; })},
+      {"cosine", always([](const AfterWarmup& at) {
+         return (1 - std::cos(std::numbers::pi * at.left)) / 2;
+       })},
+      {"constant", always([](const AfterWarmup&) { return 1.0; })},
+      {kPolynomial, polynomial},
+      {kStep, [](const Options& options, double) { return in_steps(options); }},
+      {"inverse-sqrt", always([](const AfterWarmup& at) {
+         return std::sqrt((at.warmup + 1) / (at.warmup + at.done + 1));
+       })},
+  };
+  return schedules;
+}
+
+Share share_of(const Options& options, double peak) {
+  for (const OwnSchedule& one : own_schedules()) {
+    if (one.name == options.schedule) return one.share(options, peak);
+  }
+  for (const CustomSchedule& one : options.extensions.schedules) {
+    if (one.name != options.schedule) continue;
+    return [share = one.share](const AfterWarmup& at) { return share(at.left); };
   }
   BP_CHECK(false, "there is no such schedule");
 }
@@ -28,16 +72,40 @@ std::function<double(double)> share_of(const Options& options) {
 
 std::vector<std::string> schedule_names(const Extensions& extensions) {
   std::vector<std::string> names;
-  for (const CustomSchedule& one : kSchedules) names.push_back(one.name);
+  for (const OwnSchedule& one : own_schedules()) names.push_back(one.name);
   for (const CustomSchedule& own : extensions.schedules) names.push_back(own.name);
   return names;
+}
+
+void check_schedule_options(const Options& options) {
+  struct Given {
+    const char* option;
+    bool given;
+    const char* schedule;
+  };
+  for (const Given& one : {Given{"--end-lr", options.end_lr >= 0, kPolynomial},
+                           Given{"--power", options.power >= 0, kPolynomial},
+                           Given{"--decay-every", options.decay_every > 0, kStep},
+                           Given{"--decay-factor", options.decay_factor >= 0, kStep}}) {
+    if (!one.given || options.schedule == one.schedule) continue;
+    throw InputError(2, concat(one.option, " has no effect with --schedule ", options.schedule),
+                     concat("leave it out, or choose --schedule ", one.schedule));
+  }
+  if (options.schedule == kStep && options.decay_every == 0) {
+    throw InputError(2, "--schedule step needs --decay-every",
+                     "the number of steps after which the rate falls");
+  }
+  if (options.lr > 0 && options.end_lr > options.lr) {
+    throw InputError(2, concat("--end-lr ", options.end_lr, " is above --lr ", options.lr),
+                     "the rate falls from --lr to --end-lr");
+  }
 }
 
 Schedule make_schedule(const Options& options, const Sampler& sampler, double peak) {
   const std::int64_t steps =
       options.steps > 0 ? options.steps : options.epochs * sampler.steps_per_epoch();
   return {peak, steps, static_cast<std::int64_t>(options.warmup * static_cast<double>(steps)),
-          share_of(options)};
+          share_of(options, peak)};
 }
 
 std::int64_t total_steps(const Options& options,
@@ -52,7 +120,7 @@ double learning_rate(const Schedule& schedule, double step) {
   BP_CHECK(step >= 0 && step < steps, "the schedule has no such step");
   const double warmup = std::min(static_cast<double>(schedule.warmup_steps), steps - 1);
   if (step < warmup) return schedule.peak * (step + 1) / (warmup + 1);
-  return schedule.peak * schedule.share((steps - step) / (steps - warmup));
+  return schedule.peak * schedule.share({(steps - step) / (steps - warmup), step - warmup, warmup});
 }
 
 double default_learning_rate(int hidden, bool pretrained) {

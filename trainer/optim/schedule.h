@@ -14,13 +14,24 @@ namespace bp::trainer {
 // Of bert_train, and of the program that extends it. The first is the default of --schedule.
 [[nodiscard]] std::vector<std::string> schedule_names(const Extensions& extensions);
 
+// A place after the warm-up. A step may be a fraction.
+struct AfterWarmup {
+  double left = 1;    // share of the steps after the warm-up that is not done
+  double done = 0;    // steps after the warm-up that are done
+  double warmup = 0;  // steps of the warm-up
+};
+
 struct Schedule {
   double peak = 0;
   std::int64_t steps = 0;         // of the whole run
   std::int64_t warmup_steps = 0;  // rising to `peak`
-  // Returns the share of `peak` after them (CustomSchedule::share).
-  std::function<double(double left)> share = [](double left) { return left; };
+  // Returns the rate as a share of `peak`.
+  std::function<double(const AfterWarmup&)> share = [](const AfterWarmup& at) { return at.left; };
 };
+
+// Throws InputError (2) for an option that the schedule does not use, for one that it lacks, and
+// for an --end-lr above --lr.
+void check_schedule_options(const Options& options);
 
 // Returns the schedule of a whole run whose highest rate is `peak`. Its steps are options.steps, or
 // those of options.epochs epochs as this `sampler` cuts them, even if another number of ranks made
@@ -34,11 +45,15 @@ struct Schedule {
                                        std::int64_t step,
                                        const EpochPosition& position);
 
-// Returns the rate of `step` (0 .. steps-1). It rises as peak * (step + 1) / (warmup + 1). After
-// the warm-up the linear schedule is `peak` at the first step and falls in equal parts to
-// peak / (steps - warmup) at the last one, the cosine one falls by half a wave of the cosine, and
-// the constant one stays at `peak`. `step` may be a fraction: a run that resumes with another
-// number of ranks is between two steps.
+// Returns the rate of `step` (0 .. steps-1). It rises as peak * (step + 1) / (warmup + 1), and is
+// `peak` at the first step after the warm-up. From there, with the share `left` of the steps:
+//   linear       peak left; so the last step has peak / (steps - warmup)
+//   cosine       peak (1 - cos(pi left)) / 2 (Loshchilov and Hutter 2017, without restarts)
+//   constant     peak
+//   polynomial   end + (peak - end) left^power, as in BERT (TensorFlow's polynomial_decay)
+//   step         peak factor^floor(steps done after the warm-up / N), as torch's StepLR
+//   inverse-sqrt peak sqrt((warmup + 1) / (step + 1)) (Vaswani et al. 2017; fairseq)
+// `step` may be a fraction: a run that resumes with another number of ranks is between two steps.
 [[nodiscard]] double learning_rate(const Schedule& schedule, double step);
 
 // Returns a highest rate that trains well: from scratch 0.128 / hidden (1e-3 for tiny, 1.7e-4 for

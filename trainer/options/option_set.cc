@@ -204,7 +204,9 @@ void OptionSet::number(const OptionText& text, Number& target, double least, dou
                       if (option->count() == 0) return;
                       target = parse_number<Number>({name, chosen, help_hint()}, least, most);
                     }});
-  entries_.push_back({text, option, [&target] { return number_text(target); }});
+  entries_.push_back({text, option, [&target, least] {
+                        return double(target) < least ? "" : number_text(target);
+                      }});
 }
 template void OptionSet::number(const OptionText&, int&, double, double);
 template void OptionSet::number(const OptionText&, std::int64_t&, double, double);

@@ -53,6 +53,7 @@ class OptionSet {
   // Files or folders, each behind its own option or with commas between them.
   void paths(const OptionText& text, std::vector<std::string>& target);
   void flag(const OptionText& text, bool& target);
+  // A target below `least` means that nothing was chosen; settings() has no value then.
   template <class Number>
   void number(const OptionText& text, Number& target, double least, double most);
   template <class Choice>

@@ -26,7 +26,7 @@ struct Options {
   std::string task_name;            // a task of bert_train, or of the extensions
   std::shared_ptr<TaskInput> task;  // of that name, with its options
   std::string data;                 // the text file, or a store made from one
-  bool data_is_store = false;       // `data` is a store, whatever its suffix
+  bool data_is_store = false;       // as rank 0 sees it: other hosts may lack the file
   PrepareOptions prepare;
   bool stage = false;  // rank 0 sends its store to the hosts that lack it
 
@@ -39,13 +39,24 @@ struct Options {
   std::string optimizer = "adamw";
   double lr = 0;                    // 0: see default_learning_rate()
   std::string schedule = "linear";  // after the warm-up
-  double warmup = 0.1;              // share of the steps
+  double end_lr = -1;               // this and the next ones, below 0: see make_schedule()
+  double power = -1;
+  std::int64_t decay_every = 0;  // steps; 0: not given
+  double decay_factor = -1;
+  double warmup = 0.1;  // share of the steps
   double weight_decay = 0.01;
-  double epsilon = 1e-8;  // AdamW's
-  double clip = 1.0;      // the gradient's largest norm; 0: no clipping
-  double dropout = -1;    // below 0: the model's own
+  double beta1 = -1;  // this and the next ones, below 0: see optimizer_options()
+  double beta2 = -1;
+  double epsilon = -1;
+  double momentum = -1;
+  bool nesterov = false;
+  double rho = -1;
+  double clip = 1.0;    // the gradient's largest norm; 0: no clipping
+  double dropout = -1;  // below 0: the model's own
   Precision precision = Precision::fp32;
   DataType wire = DataType::f32;  // in which gradients travel between ranks
+  bool error_feedback = false;    // what the wire's rounding takes is added to the next gradient
+  double loss_scale = 0;          // first factor of the loss in backward passes; 0: none
   std::uint64_t seed = 1;
   std::int64_t eval_every = 0;  // steps between evaluations of dev; 0: at the end of each epoch
   std::string run;              // the folder that the run writes; empty: runs/<data's name>

@@ -81,6 +81,7 @@ StepRecord read_step(const Json& line) {
           .lr = read_number(line, "lr"),
           .grad_norm = read_number(line, "grad_norm"),
           .skipped = line.contains("skipped") ? count_at(line, "skipped") : 0,
+          .loss_scale = line.contains("loss_scale") ? read_number(line, "loss_scale") : 0,
           .samples_per_s = read_number(line, "samples_per_s"),
           .tokens_per_s = read_number(line, "tokens_per_s"),
           .compute_ms = read_number(line, "compute_ms"),
@@ -139,6 +140,7 @@ std::string to_json_line(const StepRecord& record) {
   line.add_number("lr", record.lr);
   line.add_number("grad_norm", record.grad_norm);
   line.add("skipped", record.skipped);
+  if (record.loss_scale > 0) line.add_number("loss_scale", record.loss_scale);
   line.add_measured("samples_per_s", record.samples_per_s);
   line.add_measured("tokens_per_s", record.tokens_per_s);
   line.add_measured("compute_ms", record.compute_ms);

@@ -1,5 +1,6 @@
 #include "trainer/run/resume.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -133,6 +134,10 @@ std::vector<std::string> differences(const ResumePoint& point, const CurrentRun&
   compare(refused, "seed", value_of(state.options, "seed"), concat(current.seed));
   const std::string optimizer = value_of(state.options, "optimizer");  // old ones had no choice
   compare(refused, "optimizer", optimizer.empty() ? kAdamW : optimizer, current.optimizer);
+  if (current.optimizer == optimizer) {  // without momentum, sgd keeps no sum of gradients
+    compare(refused, "momentum", value_of(state.options, "momentum"),
+            value_of(current.options, "momentum"));
+  }
   for (std::string& line : shape_differences(point.folder, current.config)) {
     refused.push_back(std::move(line));
   }
@@ -148,13 +153,22 @@ std::vector<std::string> differences(const ResumePoint& point, const CurrentRun&
   }
 
   // Options that change the steps to come, which a user may want.
-  constexpr std::array kAllowed{"epochs",     "steps",      "batch",        "accumulate",
-                                "lr",         "warmup",     "weight-decay", "epsilon",
-                                "clip",       "dropout",    "precision",    "wire",
-                                "eval-every", "save-every", "keep",         "keep-best"};
+  constexpr std::array kAllowed{
+      "epochs",       "steps",          "batch",      "accumulate", "lr",        "warmup",
+      "weight-decay", "epsilon",        "clip",       "dropout",    "precision", "wire",
+      "loss-scale",   "error-feedback", "eval-every", "save-every", "keep",      "keep-best"};
   std::vector<std::string> lines;
   for (const char* key : kAllowed) {
     compare(lines, key, value_of(state.options, key), value_of(current.options, key));
+  }
+  // A checkpoint that was made before an option existed says nothing about it.
+  std::vector<std::string> newer = current.task_options;
+  newer.insert(newer.begin(), {"schedule", "end-lr", "power", "decay-every", "decay-factor",
+                               "betas", "nesterov", "rho"});
+  for (const std::string& key : newer) {
+    const auto saved = std::ranges::find(state.options, key, &Setting::key);
+    if (saved == state.options.end()) continue;
+    compare(lines, key, saved->value, value_of(current.options, key));
   }
   for (const auto& [key, there] : state.summation) {
     for (const auto& [own_key, here] : current.summation) {

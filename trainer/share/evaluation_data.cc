@@ -30,7 +30,7 @@ struct StoreLocation {
 StoreLocation find_store(const Options& options,
                          const std::optional<std::string>& trained_on,
                          std::optional<TemporaryFolder>& temporary) {
-  if (is_store_name(options.data)) return {options.data, true};
+  if (options.data_is_store) return {options.data, true};
   if (options.own && trained_on) {
     PrepareOptions prepared = options.prepare;
     prepared.source = options.data;

@@ -18,10 +18,6 @@ namespace {
 // before, by its lease and by the job's store.
 constexpr std::chrono::hours kPrepareTimeout{24};
 
-bool is_store(const Options& options) {
-  return options.data_is_store || is_store_name(options.data);
-}
-
 PrepareOptions prepare_options(const Options& options) {
   PrepareOptions result = options.prepare;
   result.source = options.data;
@@ -33,7 +29,7 @@ PrepareOptions prepare_options(const Options& options) {
 // Prepares the store at `path` unless `options` name a store, reads all of it and returns its
 // identity.
 std::string make_store(const Options& options, const std::string& path, const Say& say) {
-  if (!is_store(options)) {
+  if (!options.data_is_store) {
     (void)prepare(prepare_options(options), say);
   } else if (options.prepare.rebuild) {
     throw InputError(2, concat("--rebuild needs the text file, and ", path, " is a store"),
@@ -74,10 +70,17 @@ void compare_identities(Communicator& world, const std::string& identity) {
 
 }  // namespace
 
+bool is_store_everywhere(Communicator& world, const std::string& data) {
+  if (!is_store_name(data)) return false;
+  std::string kind = is_store(data) ? "store" : "";
+  broadcast_object(world, kind, {.name = "kind of the data"});
+  return !kind.empty();
+}
+
 std::string prepare_everywhere(Communicator& world, const Options& options, const Say& say) {
   const CollectiveOptions patient{.name = "store prepared", .timeout = kPrepareTimeout};
   const Topology& topology = world.topology();
-  std::string path = is_store(options) ? options.data : store_path(prepare_options(options));
+  std::string path = options.data_is_store ? options.data : store_path(prepare_options(options));
   std::string identity;
   if (world.rank() == 0) {
     identity = make_store(options, path, say);

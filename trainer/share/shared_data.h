@@ -10,11 +10,15 @@
 
 namespace bp::trainer {
 
+// Collective. Returns whether `data`, the same name on all ranks, is a store. The host of rank 0
+// says so, because the others may lack the file.
+[[nodiscard]] bool is_store_everywhere(Communicator& world, const std::string& data);
+
 // Collective. The leader of each host prepares the store from options.data, or opens options.data
-// if that is a store, and reads all of it. Then all ranks compare the identities of their stores.
-// With options.stage only rank 0 prepares, and it sends its store to the hosts that have none or
-// another. Returns the store's path, which all ranks of a host share. `say` gets progress lines on
-// rank 0.
+// if options.data_is_store, and reads all of it. Then all ranks compare the identities of their
+// stores. With options.stage only rank 0 prepares, and it sends its store to the hosts that have
+// none or another. Returns the store's path, which all ranks of a host share. `say` gets progress
+// lines on rank 0.
 //
 // Throws InputError on the rank that met the problem: what prepare() and stage_store() throw, and
 // 65 or 66 for what is wrong with the store. Throws 65 on all ranks if two hosts hold different

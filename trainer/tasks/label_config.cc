@@ -49,6 +49,17 @@ std::vector<std::string> labels_by_name(const Json& ids) {
   return labels;
 }
 
+// transformers does not write the labels of a model that has two, LABEL_0 and LABEL_1.
+std::vector<std::string> unwritten_labels(const BertConfig& config) {
+  const Json names = value_of(config, "architectures");
+  const std::string name = names.is_array() && !names.empty() && names.front().is_string()
+                               ? names.front().get<std::string>()
+                               : "";
+  const bool labels =
+      name.ends_with("ForSequenceClassification") || name.ends_with("ForTokenClassification");
+  return labels ? std::vector<std::string>{"LABEL_0", "LABEL_1"} : std::vector<std::string>{};
+}
+
 std::vector<std::string> labels_of(const BertConfig& config) {
   const Json by_id = value_of(config, "id2label");
   const Json by_name = value_of(config, "label2id");
@@ -59,6 +70,7 @@ std::vector<std::string> labels_of(const BertConfig& config) {
                     kMaxLabels));
     }
   }
+  if (by_id.is_null() && by_name.is_null()) return unwritten_labels(config);
   std::vector<std::string> labels = by_id.empty() ? labels_by_name(by_name) : labels_by_id(by_id);
   std::vector<std::string> sorted = labels;
   std::sort(sorted.begin(), sorted.end());

@@ -17,7 +17,8 @@ struct LabelConfig {
   bool operator==(const LabelConfig&) const = default;
 };
 
-// Labels come from id2label, else from label2id. Throws invalid_argument, without a file's name,
+// Labels come from id2label, else from label2id; a Hugging Face model for classification that has
+// neither has two, LABEL_0 and LABEL_1. Throws invalid_argument, without a file's name,
 // for invalid values.
 [[nodiscard]] LabelConfig label_config_of(const BertConfig& config);
 

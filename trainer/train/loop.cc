@@ -54,6 +54,7 @@ class Loop {
   void make_step();
   [[nodiscard]] StepBatches next_batches();
   [[nodiscard]] double next_rate() const;
+  [[nodiscard]] bool scales_loss() const { return options_.loss_scale > 0; }
   void compute_gradient(const StepBatches& batches, const TrainingStep& step);
   [[nodiscard]] Loss loss_of(const Batch& batch, const TrainingStep& step) const;
   [[nodiscard]] double clip_gradient(const StepBatches& batches,
@@ -62,6 +63,7 @@ class Loop {
   void finish_step(const StepBatches& batches, const StepFacts& measured);
   void evaluate();
   void save();
+  void forget_residuals();
 
   Communicator& world_;
   const Options& options_;
@@ -94,7 +96,10 @@ Loop::Loop(Communicator& world, const Options& options, const TrainJob& job, Ber
       optimizer_(world,
                  model.parameters(),
                  make_optimizer(model.parameters(), options),
-                 {.micro_batches = options.accumulate, .wire = options.wire}),
+                 {.micro_batches = options.accumulate,
+                  .wire = options.wire,
+                  .error_feedback = options.error_feedback,
+                  .loss_scaling = {.initial = options.loss_scale}}),
       log_(job.metrics, steps_, now_.step, now_.totals, world.counters()),
       trace_(options.trace, {world.rank(), world.size()}, now_.step),
       stop_(job.stop_file) {
@@ -120,7 +125,11 @@ TrainResult Loop::run() {
 void Loop::start() {
   if (!job_.resumed.empty()) restore(job_.resumed, model_, optimizer_.optimizer());
   optimizer_.broadcast_parameters();
-  optimizer_.load_state({.nominal_weight = now_.nominal_weight, .bucket_order = now_.bucket_order});
+  optimizer_.load_state(
+      {.nominal_weight = now_.nominal_weight,
+       .loss_scale = now_.loss_scale > 0 ? now_.loss_scale : optimizer_.loss_scale(),
+       .good_windows = now_.good_windows,
+       .bucket_order = now_.bucket_order});
   model_.parameters_changed();
 }
 
@@ -145,16 +154,17 @@ void Loop::make_step() {
 
   const DistributedOptimizer::Window window = optimizer_.window();
   const double norm = clip_gradient(batches, drawn, lr);
-  const bool skipped = !optimizer_.step();
-  if (!skipped) model_.parameters_changed();
+  const double loss_scale = optimizer_.loss_scale();
+  if (optimizer_.step()) model_.parameters_changed();
 
   ++now_.step;
-  now_.skipped_in_a_row = skipped ? now_.skipped_in_a_row + 1 : 0;
+  now_.skipped_in_a_row = window.overflow ? now_.skipped_in_a_row + 1 : 0;
   now_.position = sampler_.after(now_.position);
   stopped_ = window.stop;
-  finish_step(batches, {batches.world_rows, batches.world_tokens, epochs_done(now_), window.loss,
-                        lr, norm, skipped, fed - begin, reduced - computed, Clock::now() - begin,
-                        gradient_bytes, world_.counters()});
+  finish_step(batches,
+              {batches.world_rows, batches.world_tokens, epochs_done(now_), window.loss, lr, norm,
+               window.overflow, scales_loss() ? loss_scale : 0, fed - begin, reduced - computed,
+               Clock::now() - begin, gradient_bytes, world_.counters()});
 }
 
 StepBatches Loop::next_batches() {
@@ -191,24 +201,26 @@ Loss Loop::loss_of(const Batch& batch, const TrainingStep& step) const {
   return step_loss(model_, batch, step, job_.regularization);
 }
 
-// Clips the reduced gradient and returns its norm before that. Ends the run if the loss or the norm
-// is not finite, except that an f16 wire may have caused an infinite norm: the optimizer then skips
-// the step on all ranks. After kMostSkippedInARow of these the gradient itself is taken to be
-// infinite.
+// Clips the reduced gradient and returns its norm before that. The optimizer skips a step that
+// overflowed on all ranks. Ends the run if the loss or the norm is not finite for another reason,
+// and also after kMostSkippedInARow steps that overflowed: with a loss scale of at most 1 the
+// gradient itself is taken to be infinite.
 double Loop::clip_gradient(const StepBatches& batches, const TrainingStep& step, double lr) {
   const DistributedOptimizer::Window window = optimizer_.window();
   const auto refuse = [&](const char* what, double value, const std::string& since) {
     report_not_finite(world_, {options_.run, what, value, since, window.loss, lr, model_, batches,
                                step, job_.regularization});
   };
-  if (!std::isfinite(window.loss)) refuse("loss", window.loss, "");
+  const bool may_skip_loss = scales_loss() && window.overflow;
+  if (!std::isfinite(window.loss) && !may_skip_loss) refuse("loss", window.loss, "");
   const double norm = optimizer_.clip_grad_norm(
       options_.clip > 0 ? options_.clip : std::numeric_limits<double>::infinity());
-  const bool too_many = now_.skipped_in_a_row + 1 >= kMostSkippedInARow;
-  if (!std::isfinite(norm) && (!window.overflow || too_many)) {
-    refuse(
-        "norm of the gradient", norm,
-        window.overflow ? concat(", as in the ", kMostSkippedInARow - 1, " steps before it") : "");
+  if (std::isfinite(norm)) return norm;
+  if (!window.overflow) refuse("norm of the gradient", norm, "");
+  if (now_.skipped_in_a_row + 1 >= kMostSkippedInARow && optimizer_.loss_scale() <= 1) {
+    refuse("norm of the gradient", norm,
+           concat(", as in the ", now_.skipped_in_a_row, " steps before it",
+                  scales_loss() ? concat(", at the loss scale ", optimizer_.loss_scale()) : ""));
   }
   return norm;
 }
@@ -246,14 +258,25 @@ void Loop::evaluate() {
 }
 
 void Loop::save() {
+  if (options_.error_feedback) forget_residuals();
   if (job_.checkpoints == nullptr) return;
   const TraceScope scope(world_.trace(), kTraceRow, "checkpoint");
   now_.totals = log_.totals();
   const DistributedOptimizer::State state = optimizer_.state();
   now_.nominal_weight = state.nominal_weight;
+  now_.loss_scale = scales_loss() ? state.loss_scale : 0;
+  now_.good_windows = state.good_windows;
   now_.bucket_order = state.bucket_order;
   job_.checkpoints->save(now_, model_, optimizer_.optimizer());
   log_.resume_clock();
+}
+
+// Residuals are each rank's own and together as large as the model for each rank, so a checkpoint
+// has none. The run drops them too, and so computes what a run computes that resumes from there.
+void Loop::forget_residuals() {
+  DistributedOptimizer::State state = optimizer_.state();
+  state.residuals.clear();
+  optimizer_.load_state(state);
 }
 
 }  // namespace

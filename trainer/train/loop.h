@@ -50,18 +50,19 @@ struct TrainResult {
   TrainSummary summary;  // of the whole run
 };
 
-// A run ends when this number of consecutive steps overflowed.
+// A run ends when this number of consecutive steps overflowed and the loss scale, if there is one,
+// has fallen to 1.
 inline constexpr std::int64_t kMostSkippedInARow = 20;
 
 // Trains until the run's last step or a request to stop. Collective. The checkpoints that it saved
 // are complete when it returns.
 //
-// If the gradient of a step overflows on an f16 wire, no rank makes an update: weights and moments
-// keep their values. The step counts all the same: its rows are used and the learning rate follows
-// the schedule.
+// If the gradient of a step overflows, on an f16 wire, with loss scaling or with error feedback, no
+// rank makes an update: weights and moments keep their values. The step counts all the same: its
+// rows are used and the learning rate follows the schedule.
 //
-// Throws InputError (70) on all ranks if the loss is not finite, if the gradient is not finite and
-// no f16 wire can have caused that, and if kMostSkippedInARow consecutive steps overflowed.
+// Throws InputError (70) on all ranks if the loss or the gradient is not finite and none of these
+// can have caused that, and at the end of so many skipped steps.
 TrainResult train(Communicator& world, const Options& options, const TrainJob& job, Bert& model);
 
 }  // namespace bp::trainer

@@ -56,7 +56,10 @@ void TrainLog::step(const StepFacts& facts) {
   sums_.samples += facts.samples;
   sums_.tokens += facts.tokens;
   sums_.skipped += facts.skipped ? 1 : 0;
-  sums_.loss += facts.loss * static_cast<double>(facts.samples);
+  if (!facts.skipped || std::isfinite(facts.loss)) {  // otherwise it says nothing about the model
+    sums_.losses += facts.samples;
+    sums_.loss += facts.loss * static_cast<double>(facts.samples);
+  }
   sums_.data_wait += facts.data_wait.count();
   sums_.exposed += facts.exposed.count();
   sums_.total += facts.total.count();
@@ -71,7 +74,8 @@ void TrainLog::tell_skipped(const StepFacts& facts) {
   const std::int64_t count = totals_.skipped;
   if (!std::has_single_bit(static_cast<std::uint64_t>(count))) return;
   say(concat("step ", done_, ": skipped, because the gradient overflowed (its norm is ",
-             std::isnan(facts.grad_norm) ? "nan" : "inf", "); ",
+             std::isnan(facts.grad_norm) ? "nan" : "inf",
+             facts.loss_scale > 0 ? concat(", the loss scale ", facts.loss_scale) : "", "); ",
              count == 1 ? "the weights stay as they were, and training continues"
                         : concat(count, " steps were skipped so far")));
 }
@@ -83,10 +87,11 @@ void TrainLog::write_record(const StepFacts& last) {
   record.step = done_;
   record.epoch = last.epoch;
   record.samples = totals_.samples;
-  record.loss = sums_.loss / static_cast<double>(std::max<std::int64_t>(1, sums_.samples));
+  record.loss = sums_.losses > 0 ? sums_.loss / static_cast<double>(sums_.losses) : last.loss;
   record.lr = last.lr;
   record.grad_norm = last.grad_norm;
   record.skipped = sums_.skipped;
+  record.loss_scale = last.loss_scale;
   record.samples_per_s = static_cast<double>(sums_.samples) / sums_.total;
   record.tokens_per_s = static_cast<double>(sums_.tokens) / sums_.total;
   record.data_wait_ms = sums_.data_wait * milliseconds;

@@ -22,7 +22,8 @@ struct StepFacts {
   double loss = 0;
   double lr = 0;
   double grad_norm = 0;
-  bool skipped = false;  // the step made no update, because its gradient overflowed
+  bool skipped = false;   // the step made no update, because its gradient overflowed
+  double loss_scale = 0;  // with which the step was computed; 0: none
   std::chrono::duration<double> data_wait{0};
   std::chrono::duration<double> exposed{0};  // waiting for communication
   std::chrono::duration<double> total{0};
@@ -73,7 +74,8 @@ class TrainLog {
     std::int64_t samples = 0;
     std::int64_t tokens = 0;
     std::int64_t skipped = 0;
-    double loss = 0;  // times samples
+    std::int64_t losses = 0;  // samples whose loss is in the next sum
+    double loss = 0;          // times samples
     double data_wait = 0;
     double exposed = 0;
     double total = 0;

@@ -187,6 +187,8 @@ class DistributedOptimizer {
 
   // Returns the number that weights are divided by, 0 until it is known.
   [[nodiscard]] double nominal_weight() const;
+  // Returns the factor on the losses of this window, 1 without loss scaling. step() changes it.
+  [[nodiscard]] double loss_scale() const;
   // Returns 0 in a world of one rank, which reduces nothing.
   [[nodiscard]] std::size_t bucket_count() const;
   // Returns the number of collectives started since construction, without broadcasts.

@@ -1,6 +1,6 @@
 """Makes the golden files of this folder: small random models of transformers for token classification
-(tokens_0, tokens_1) and regression (regress_0, regress_1), and its BertModel with three heads for GAP, written in PyTorch
-(gap_concat, gap_mul, gap_segment).
+(tokens_0, tokens_1), regression (regress_0, regress_1) and several labels a text (labels_0, labels_1), and its BertModel with
+three heads for GAP, written in PyTorch (gap_concat, gap_mul, gap_segment).
 
     pip install torch==2.11.0 transformers==5.23.0 safetensors numpy
     python make.py
@@ -79,6 +79,14 @@ def make_batches(config, tags):
     return {"ids": ids, "lengths": lengths, "targets": targets}, mask
 
 
+def make_label_batches(config):
+    """Returns all steps' samples; a sample has each label or not, and the first has none."""
+    batches, mask = make_batches(config, 0)
+    batches["targets"] = (torch.rand(len(mask), config.num_labels) < 1 / 3).float()
+    batches["targets"][0] = 0
+    return batches, mask
+
+
 def make_gap_batches(config, kind):
     """Returns all steps' samples: three different tokens of each are the mentions."""
     batches, mask = make_batches(config, 0)
@@ -135,3 +143,8 @@ for number, kind in enumerate(("concat", "mul", "segment")):
     torch.manual_seed(number)
     config = make_config(random.Random(number), **({"type_vocab_size": 4} if kind == "segment" else {}))
     write("gap_" + kind, GapModel(config, kind), samples=make_gap_batches(config, kind))
+for number in range(2):
+    torch.manual_seed(number)
+    draw = random.Random(number)
+    config = make_config(draw, num_labels=draw.randrange(1, 6), problem_type="multi_label_classification")
+    write(f"labels_{number}", BertForSequenceClassification(config), samples=make_label_batches(config))

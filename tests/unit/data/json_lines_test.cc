@@ -23,14 +23,17 @@ using testing::Pair;
 struct Keys {
   std::string text = "text";
   std::string label = "label";
+  std::string joint = {};  // of the label
 };
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
 class JsonLines : public PrepareTest {
  protected:
   TableQuestion ask(const std::string& content, const Keys& keys = {"text", "label"}) {
-    return {.path = scratch_.write("a.jsonl", content),
-            .fields = text_and_label(keys.text, keys.label)};
+    TableQuestion question{.path = scratch_.write("a.jsonl", content),
+                           .fields = text_and_label(keys.text, keys.label)};
+    question.fields.back().arrays.joint = keys.joint;
+    return question;
   }
   Rows rows(const std::string& content, const Keys& keys = {"text", "label"}) {
     const TableQuestion question = ask(content, keys);
@@ -111,6 +114,35 @@ TEST_F(JsonLines, ArraysAndObjectsAreNoText) {
                      "key 'label' is an object, not a text or a number",
                      "a dot names a key inside the object: label.KEY");
   expect_refused_row("{\"a\": {\"b\": {}}}", "key 'a.b' is an object", "a.b.KEY", {"text", "a.b"});
+}
+
+TEST_F(JsonLines, AnArrayIsItsTextsWhereThatIsAllowed) {
+  const Keys list{"text", "label", "|"};
+  EXPECT_THAT(rows(R"({"text": "a", "label": ["x", "y z", 1.50, true]}
+{"label": [], "text": "b"}
+{"label": [""], "text": "c", "other": ["x|", null, [1], {"label": 2}]}
+{"text": "d", "label": "x|y"}
+{"text": "e", "label": null}
+{"text": "f", "label": ["é", "", "x"]})",
+                   list),
+              ElementsAre(Pair("a", "x|y z|1.50|true"), Pair("b", ""), Pair("c", ""),
+                          Pair("d", "x|y"), Pair("e", ""), Pair("f", "\u00e9||x")));
+  EXPECT_THAT(rows("{\"text\": \"a\", \"m\": {\"tags\": [\"x\", \"y\"]}}", {"text", "m.tags", " "}),
+              ElementsAre(Pair("a", "x y")));
+  const std::string hint = "bert_train puts '|' between the texts of the array";
+  expect_refused_row("{\"text\": \"a\", \"label\": [\"x\", \"y|z\"]}",
+                     "the array of key 'label' has the text 'y|z', which contains '|'", hint, list);
+  expect_refused_row("{\"text\": \"a\", \"label\": [null]}", "the array of key 'label' has null",
+                     hint, list);
+  const std::string elements = "its elements must be texts or numbers";
+  expect_refused_row("{\"text\": \"a\", \"label\": [\"x\", [\"y\"], \"z\"]}",
+                     "the array of key 'label' has an array in it", elements, list);
+  expect_refused_row("{\"text\": \"a\", \"label\": [{\"label\": 1}]}",
+                     "the array of key 'label' has an object in it", elements, list);
+  expect_refused_row("{\"text\": \"a\", \"label\": [\"x\"], \"label\": [\"y\"]}",
+                     "key 'label' occurs twice in one object", "remove the other", list);
+  expect_refused_row("{\"text\": [\"a\"], \"label\": [\"x\"]}", "key 'text' is an array",
+                     "jq -c '.text |= join(\" \")' OLD > NEW", list);
 }
 
 TEST_F(JsonLines, AKeyThatOccursTwiceIsRefusedOnlyIfItLeadsToAValue) {

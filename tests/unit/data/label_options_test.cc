@@ -128,7 +128,9 @@ TEST_F(LabelOptions, ABadMapIsNamedWithItsLine) {
     const PrepareOptions with = of("a,1\nb,2\n", {"--label-map", map(content)});
     expect_refused(with, 65, text, hint);
   };
-  refused("1,bad\n2\n", "map.csv, row 2 (line 2)", "");
+  refused("1,bad\n2\n", "map.csv, row 2 (line 2): has 1 field, not 2", "each line has a label");
+  refused("1;bad|x\n2;good|y\n", "map.csv can be read with a semicolon or a bar between its fields",
+          "each line has a label");
   refused("one\ntwo\n", "map.csv, row 1 (line 1): has 1 field, not 2", "each line has a label");
   refused("1,2,3\n", "map.csv, row 1 (line 1): has 3 fields, not 2", "each line has a label");
   refused("1,bad\n,good\n", "map.csv, row 2 (line 2): the label is empty", "each line has");

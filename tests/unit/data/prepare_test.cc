@@ -56,9 +56,9 @@ TEST_F(PrepareTest, MakesAStoreBesideTheSource) {
 }
 
 TEST_F(PrepareTest, AStoreIsKnownByItsSuffix) {
-  EXPECT_TRUE(is_store_name(run(options(write_rows("r.csv", 10))).store));
-  EXPECT_FALSE(is_store_name("reviews.csv"));
-  EXPECT_FALSE(is_store_name("reviews.sqlite.csv"));
+  EXPECT_TRUE(is_store(run(options(write_rows("r.csv", 10))).store));
+  EXPECT_FALSE(is_store("reviews.csv"));
+  EXPECT_FALSE(is_store("reviews.sqlite.csv"));
 }
 
 TEST_F(PrepareTest, ACompressedFileGivesTheStoreOfItsContent) {

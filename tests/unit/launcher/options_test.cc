@@ -238,7 +238,7 @@ TEST(Options, CheckBuildSaysWhatIsBuiltIn) {
   EXPECT_EQ(build.at("build").get<std::string>(), own_build());
   std::vector<std::string> backends;
   for (const auto& backend : build.at("backends")) backends.push_back(backend.at("name"));
-  EXPECT_THAT(backends, ElementsAre("shm", "gloo", "gloo-native", "gloo-native-batch"));
+  EXPECT_THAT(backends, ElementsAre("shm", "gloo", "gloo-native", "gloo-native-batch", "nccl"));
   EXPECT_EQ(build.at("engines").at(0), "torchrun");
   EXPECT_EQ(build.at("engines").size(), 10U);
 }

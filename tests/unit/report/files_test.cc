@@ -114,6 +114,7 @@ TEST_F(Files, MetricsHoldTheCommunicatorsCounters) {
 
   std::string older = content_of(path("m"));
   EXPECT_EQ(read_metrics(path("m")).steps.at(0).skipped, 3);
+  EXPECT_EQ(read_metrics(path("m")).steps.at(0).loss_scale, 0);
   older.erase(older.find(R"(,"comm")"));
   older.erase(older.find(R"("skipped":3,)"), 12);
   std::ofstream(path("m")) << older << "}\n";
@@ -123,6 +124,14 @@ TEST_F(Files, MetricsHoldTheCommunicatorsCounters) {
   std::ofstream(path("m")) << older << R"(,"comm":{"operations":-1}})" << '\n';
   EXPECT_THAT([&] { (void)read_metrics(path("m")); },
               ThrowsMessage<Error>(HasSubstr("\"operations\" is -1, not a whole number")));
+}
+
+TEST_F(Files, MetricsHoldTheLossScaleOfRunsThatHaveOne) {
+  StepRecord record = step_record(1);
+  record.loss_scale = 65536;
+  EXPECT_THAT(to_json_line(record), HasSubstr(R"("skipped":3,"loss_scale":65536,)"));
+  MetricsWriter(path("m"), 0).write(record);
+  EXPECT_EQ(read_metrics(path("m")).steps.at(0).loss_scale, 65536);
 }
 
 TEST_F(Files, MetricsHoldValuesThatJsonLacks) {

@@ -179,13 +179,13 @@ TEST(Confusions, AreCountedAndGrouped) {
   EXPECT_THAT(grouped_matrix(tally, {1, 2}),
               testing::ElementsAre(testing::ElementsAre(40, 3, 1), testing::ElementsAre(7, 9, 1),
                                    testing::ElementsAre(2, 0, 37)));
-  EXPECT_THAT(lowest_scores(scores_of(tally), 2), testing::ElementsAre(2, 0));
-  EXPECT_THAT(lowest_scores(scores_of(tally_of(kNeverSeen)), 2), testing::ElementsAre(1, 0))
+  EXPECT_THAT(lowest_scores(scores_of(tally).classes, 2), testing::ElementsAre(2, 0));
+  EXPECT_THAT(lowest_scores(scores_of(tally_of(kNeverSeen)).classes, 2), testing::ElementsAre(1, 0))
       << "a class without samples must be left out";
 }
 
 TEST(Confusions, AreWholeAsCsv) {
-  EXPECT_EQ(classes_csv(tally_of(kNeverSeen), {"a", "b, c", "d"}),
+  EXPECT_EQ(classes_csv(scores_of(tally_of(kNeverSeen)).classes, {"a", "b, c", "d"}),
             "label,precision,recall,f1,samples,predictions\n"
             "a,0.625000,1.000000,0.769231,5,8\n"
             "\"b, c\",0.000000,0.000000,0.000000,3,0\n"

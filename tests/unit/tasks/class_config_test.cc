@@ -34,6 +34,16 @@ TEST(ClassConfig, SurvivesItsFile) {
   EXPECT_LT(text.find("\"9\": \"label 9\""), text.find("\"10\": \"label 10\""));
 }
 
+TEST(ClassConfig, SeveralLabelsSurviveTheirFile) {
+  const ClassConfig own{
+      .labels = {"a", "b"}, .multi_label = true, .weights = {2, 0.5}, .threshold = 0.3};
+  BertConfig config;
+  config.head = head_of(own);
+  const std::string text = config_json(config);
+  EXPECT_EQ(class_config_of(parse_config(text)), own);
+  EXPECT_THAT(text, testing::HasSubstr("\"problem_type\": \"multi_label_classification\""));
+}
+
 TEST(ClassConfig, LabelsComeFromEitherMap) {
   EXPECT_THAT(class_config_of({}).labels, IsEmpty());
   EXPECT_THAT(class_config_of(with({{"label2id", R"({"yes": 1, "no": 0})"}})).labels,
@@ -44,6 +54,16 @@ TEST(ClassConfig, LabelsComeFromEitherMap) {
               ElementsAre("a", "b"));
 }
 
+// transformers leaves them out.
+TEST(ClassConfig, TwoLabelsMayBeUnwritten) {
+  EXPECT_THAT(
+      class_config_of(with({{"architectures", R"(["BertForSequenceClassification"])"}})).labels,
+      ElementsAre("LABEL_0", "LABEL_1"));
+  EXPECT_THAT(class_config_of(with({{"architectures", R"(["BertModel"])"}})).labels, IsEmpty());
+  EXPECT_THAT(class_config_of(with({{"architectures", "[1]"}})).labels, IsEmpty());
+  EXPECT_THAT(class_config_of(with({{"architectures", "3"}})).labels, IsEmpty());
+}
+
 TEST(ClassConfig, InvalidValuesAreRefused) {
   const auto refusal = [](const std::string& key, const std::string& value) {
     return test::refusal([&] { (void)class_config_of(with({{key, value}})); });
@@ -52,6 +72,7 @@ TEST(ClassConfig, InvalidValuesAreRefused) {
             "classifier_dropout is -1; it must be at least 0 and below 1");
   EXPECT_EQ(refusal("classifier_dropout", "\"some\""),
             "'classifier_dropout' is 'some'; it must be a number");
+  EXPECT_EQ(refusal("bp_threshold", "1.5"), "'bp_threshold' is 1.5; it must be 0 to 1");
   std::string labels;
   for (int i = 0; i <= 100'000; ++i) {
     labels += concat(i == 0 ? "" : ",", "\"", i, "\":\"a", i, "\"");

@@ -47,8 +47,21 @@ class GoldenHead {
     if (expected_.contains("types")) {
       batch.token_types = vector_of<std::int64_t>(rows("types", step));
     }
+    if (expected("targets").dim() == 2) batch.arrays = {labels_of(rows("targets", step))};
     for (int row = 0; row < kRows; ++row) batch.sample_ids.push_back(step * kRows + row);
     return batch;
+  }
+
+  // Returns as a ragged array which numbers of each row are 1.
+  [[nodiscard]] static BatchArray labels_of(const at::Tensor& answers) {
+    BatchArray array{.width = static_cast<int>(answers.size(1))};
+    for (const at::Tensor& row : answers.unbind()) {
+      auto labels = vector_of<std::int64_t>(row.nonzero().view(-1));
+      array.sizes.push_back(static_cast<std::int32_t>(labels.size()));
+      labels.resize(static_cast<std::size_t>(array.width), -1);
+      array.integers.insert(array.integers.end(), labels.begin(), labels.end());
+    }
+    return array;
   }
 
   // Returns the model with the golden weights. `extra`: the prefix of weights that the file lacks.

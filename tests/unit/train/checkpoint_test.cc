@@ -262,6 +262,8 @@ TEST(CheckpointState, RoundTrips) {
   state.position = {3, 17};
   state.rows = 100;
   state.nominal_weight = 127.3;
+  state.loss_scale = 4096;
+  state.good_windows = 11;
   state.bucket_order = {2, 0, 1};
   state.evaluation_due = true;
   state.dev = EvaluationSummary{{{"loss", 0.1}, {"accuracy", 0.9}}};
@@ -276,6 +278,8 @@ TEST(CheckpointState, RoundTrips) {
   EXPECT_EQ(again.step, 212);
   EXPECT_EQ(again.position, state.position);
   EXPECT_EQ(again.nominal_weight, 127.3);
+  EXPECT_EQ(again.loss_scale, 4096);
+  EXPECT_EQ(again.good_windows, 11);
   EXPECT_EQ(again.bucket_order, state.bucket_order);
   EXPECT_TRUE(again.evaluation_due);
   EXPECT_EQ(again.dev->at("accuracy"), 0.9);
@@ -299,18 +303,24 @@ TEST(CheckpointState, ValuesThatAreNotFiniteAreReadAsNaN) {
   EXPECT_EQ(again.dev->at("accuracy"), 0.5);
 }
 
-TEST(CheckpointState, OfAnOlderVersionHasNoSkippedStepsAndNoBucketOrder) {
+TEST(CheckpointState, OfAnOlderVersionHasNoSkippedStepsNoLossScaleAndNoBucketOrder) {
   CheckpointState state;
+  state.loss_scale = 4096;
+  state.good_windows = 11;
   state.skipped_in_a_row = 4;
   state.totals.skipped = 7;
   state.bucket_order = {1, 0};
   Json json = Json::parse(to_json(state));
   json.erase("skipped_in_a_row");
   json.erase("bucket_order");
+  json.erase("loss_scale");
+  json.erase("good_windows");
   json["totals"].erase("skipped_steps");
   const CheckpointState again = parse_state(json.dump());
   EXPECT_EQ(again.skipped_in_a_row, 0);
   EXPECT_EQ(again.totals.skipped, 0);
+  EXPECT_EQ(again.loss_scale, 0);
+  EXPECT_EQ(again.good_windows, 0);
   EXPECT_THAT(again.bucket_order, IsEmpty());
   EXPECT_FALSE(again.dev);
   EXPECT_THAT(again.best, IsEmpty());
@@ -347,6 +357,9 @@ TEST(CheckpointState, RefusesMalformedText) {
   state.nominal_weight = -1;
   EXPECT_THAT(refused(to_json(state)), HasSubstr("nominal weight -1 are not a position in a run"));
   state.nominal_weight = 0;
+  state.loss_scale = -4;
+  EXPECT_EQ(refused(to_json(state)), "the loss scale is -4, not a positive number or 0");
+  state.loss_scale = 0;
   EXPECT_EQ(parse_state(to_json(state)).position.used, 99);
   EXPECT_EQ(refused(R"({"a": )" + kDeep + R"(, "b": 1, "c": 2})"), "it is nested too deeply");
   EXPECT_THAT(refused("{}"), HasSubstr("format"));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 
 #include "base/text.h"
@@ -73,29 +74,55 @@ TEST(CommandLine, TakesAWholeCommand) {
 }
 
 TEST(CommandLine, ValuesReachTheirOptions) {
-  const Options o = parse({"x.csv",          "--steps=20",
-                           "--accumulate=2", "--lr=1e-4",
-                           "--epsilon=1e-6", "--warmup=0",
-                           "--clip",         "0",
-                           "--dropout",      "0",
-                           "--precision",    "bf16",
-                           "--wire",         "fp16",
-                           "--max-length",   "64",
-                           "--long-text",    "truncate",
-                           "--split",        "0.5,0.25,0.25",
-                           "--seed",         "7",
-                           "--format",       "tsv",
-                           "--header",       "no",
-                           "--rebuild",      "--separator",
-                           "semicolon",      "--trim-labels",
-                           "--round-labels", "--dedupe",
-                           "--eval-every",   "5",
-                           "--vocab-size",   "500",
-                           "--save-every",   "50",
-                           "--keep=3",       "--keep-best=4",
-                           "--resume",       "runs/a",
-                           "--encoding",     "Latin-1",
-                           "--limit",        "1000",
+  const Options o = parse({"x.csv",
+                           "--steps=20",
+                           "--accumulate=2",
+                           "--lr=1e-4",
+                           "--epsilon=1e-6",
+                           "--warmup=0",
+                           "--clip",
+                           "0",
+                           "--dropout",
+                           "0",
+                           "--precision",
+                           "bf16",
+                           "--wire",
+                           "fp16",
+                           "--loss-scale",
+                           "1024",
+                           "--error-feedback",
+                           "--max-length",
+                           "64",
+                           "--long-text",
+                           "truncate",
+                           "--split",
+                           "0.5,0.25,0.25",
+                           "--seed",
+                           "7",
+                           "--format",
+                           "tsv",
+                           "--header",
+                           "no",
+                           "--rebuild",
+                           "--separator",
+                           "semicolon",
+                           "--trim-labels",
+                           "--round-labels",
+                           "--dedupe",
+                           "--eval-every",
+                           "5",
+                           "--vocab-size",
+                           "500",
+                           "--save-every",
+                           "50",
+                           "--keep=3",
+                           "--keep-best=4",
+                           "--resume",
+                           "runs/a",
+                           "--encoding",
+                           "Latin-1",
+                           "--limit",
+                           "1000",
                            "--cased"});
   EXPECT_EQ(o.steps, 20);
   EXPECT_EQ(o.accumulate, 2);
@@ -106,6 +133,8 @@ TEST(CommandLine, ValuesReachTheirOptions) {
   EXPECT_EQ(o.dropout, 0);
   EXPECT_EQ(o.precision, Precision::bf16);
   EXPECT_EQ(o.wire, DataType::f16);
+  EXPECT_EQ(o.loss_scale, 1024);
+  EXPECT_TRUE(o.error_feedback);
   EXPECT_EQ(o.prepare.max_length, 64);
   EXPECT_EQ(o.prepare.long_text, LongText::truncate);
   EXPECT_EQ(o.prepare.split[1], 0.25);
@@ -128,6 +157,15 @@ TEST(CommandLine, ValuesReachTheirOptions) {
   EXPECT_EQ(o.prepare.vocabulary_size, 500);
 }
 
+TEST(CommandLine, SplitSaysWhoDividesTheRows) {
+  EXPECT_EQ(parse({"x.csv"}).prepare.divider, Divider::data_or_shares);
+  EXPECT_EQ(parse({"x.csv", "--split", "data"}).prepare.divider, Divider::data);
+  EXPECT_EQ(parse({"x.csv", "--split", "0.8,0.1,0.1"}).prepare.divider, Divider::shares);
+  EXPECT_EQ(parse({"x.csv", "--split", "0.8,0.1"}).prepare.split,
+            (std::array<double, 3>{0.8, 0.1, 0.1}));
+  EXPECT_THAT(refusal({"x.csv", "--split", "dta"}), HasSubstr("or data, as DATA divides them"));
+}
+
 TEST(CommandLine, IsKeptAsTyped) {
   const std::vector<std::string> typed = {"x.csv", "--batch=8", "--resume", "never"};
   EXPECT_EQ(parse(typed).arguments, typed);
@@ -146,7 +184,10 @@ TEST(CommandLine, MistakesGetTheNearestRightWord) {
             "unknown option --epoch | did you mean '--epochs'?");
   EXPECT_EQ(refusal({"x.csv", "--epoch=3"}), "unknown option --epoch | did you mean '--epochs'?");
   EXPECT_EQ(refusal({"x.csv", "--precision", "bf61"}),
-            "--precision: 'bf61' is none of fp32|bf16 | did you mean 'bf16'?");
+            "--precision: 'bf61' is none of fp32|fp16|bf16 | did you mean 'bf16'?");
+  EXPECT_EQ(refusal({"x.csv", "--error-feedback"}),
+            "--error-feedback: gradients are not rounded for --wire fp32 | add --wire bf16 or "
+            "--wire fp16, or leave out --error-feedback");
   EXPECT_THAT(refusal({"x.csv", "--batch", "0"}),
               HasSubstr("--batch: '0' is not a whole number between 1 and 1000000"));
   EXPECT_THAT(refusal({"x.csv", "--batch", "3.5"}), HasSubstr("'3.5' is not a whole number"));
@@ -154,7 +195,10 @@ TEST(CommandLine, MistakesGetTheNearestRightWord) {
   EXPECT_THAT(refusal({"x.csv", "--lr", "nan"}), HasSubstr("--lr: 'nan' is not a number"));
   EXPECT_THAT(refusal({"x.csv", "--steps", "0"}),
               HasSubstr("'0' is not a whole number at least 1"));
-  EXPECT_THAT(refusal({"x.csv", "--split", "0.8,0.2"}), HasSubstr("is not three shares"));
+  for (const char* split : {"0.8", "0.8,", "0.8,x", "0.8 0.2", "0.7,0.1,0.1,0.1", ""}) {
+    EXPECT_THAT(refusal({"x.csv", "--split", split}), HasSubstr("is not two or three shares"));
+  }
+  EXPECT_THAT(refusal({"x.csv", "--split", "0.8,0.3"}), HasSubstr("does not divide into train"));
   EXPECT_THAT(refusal({"x.csv", "y.csv"}), HasSubstr("unexpected argument 'y.csv'"));
   EXPECT_THAT(refusal({}), HasSubstr("DATA"));
   EXPECT_THAT(refusal({"x.csv", "--batch"}), HasSubstr("--batch"));
@@ -173,6 +217,8 @@ TEST(CommandLine, OptionsOfOtherTrainersGetAHint) {
   EXPECT_EQ(hint("--delimiter"), "here it is called --separator");
   EXPECT_EQ(hint("--charset"), "here it is called --encoding");
   EXPECT_EQ(hint("--bf16"), "here it is called --precision bf16");
+  EXPECT_EQ(hint("--fp16"), "here it is called --precision fp16");
+  EXPECT_EQ(hint("--initial-loss-scale"), "here it is called --loss-scale");
   EXPECT_EQ(hint("-np"), "the number of ranks is bprun's: bprun -n 2 bert_train ...");
   EXPECT_EQ(refusal({"stop", "runs/a", "--output_dir", "b"}),
             "unknown option --output_dir | bert_train stop --help lists all options")
@@ -215,7 +261,7 @@ TEST(CommandLine, HelpShowsEveryOptionWithItsDefault) {
   const std::string help = parse_command_line({"--help"}).instead;
   for (const char* text :
        {"--batch", "32", "--lr", "0.128/hidden", "--split", "0.8,0.1,0.1", "--run",
-        "runs/<name of DATA>", "--precision", "fp32|bf16", "bert_train prep"}) {
+        "runs/<name of DATA>", "--precision", "fp32|fp16|bf16", "bert_train prep"}) {
     EXPECT_THAT(help, HasSubstr(text));
   }
   EXPECT_THAT(parse_command_line({"eval", "-h"}).instead, HasSubstr("--on"));

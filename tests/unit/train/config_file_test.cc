@@ -53,6 +53,7 @@ TEST_F(ConfigFile, SetsWhatTheCommandLineDoesNot) {
   EXPECT_EQ(options.model, "tiny");
   EXPECT_EQ(options.lr, 3e-4);
   EXPECT_EQ(options.prepare.split[1], 0.25);
+  EXPECT_EQ(options.prepare.divider, Divider::shares);
   EXPECT_EQ(options.prepare.header, HeaderMode::yes);
   EXPECT_TRUE(options.prepare.rebuild);
   EXPECT_EQ(options.steps, 0);
@@ -69,7 +70,8 @@ TEST_F(ConfigFile, SetsWhatTheCommandLineDoesNot) {
 TEST_F(ConfigFile, MayBeThatOfARun) {
   Options first = parse_command_line({"r.csv", "--batch", "7", "--seed", "3"}).options;
   // A run sets these values itself.
-  for (const char* key : {"lr", "epochs", "steps", "dropout", "eval-every", "save-every"}) {
+  for (const char* key :
+       {"lr", "epochs", "steps", "loss-scale", "dropout", "eval-every", "save-every"}) {
     set(first.settings, {key, "", "default"});
   }
   const Options again = parse(settings_yaml(first.settings), {"--seed", "4"});
@@ -103,7 +105,7 @@ TEST_F(ConfigFile, BadValuesNameTheirLine) {
   };
   refused_in_line_2("batch: many", "--batch: 'many' is not a whole number", "--help");
   refused_in_line_2("precision: bf61", "--precision: 'bf61' is none of", "did you mean 'bf16'?");
-  refused_in_line_2("split: [0.8, 0.2]", "--split: '0.8,0.2' is not three shares", "0.8,0.1,0.1");
+  refused_in_line_2("split: [0.8]", "--split: '0.8' is not two or three shares", "0.8,0.1,0.1");
   refused_in_line_2("split: [0.8, 0.1, 0.2]", "split 0.8,0.1,0.2 does not divide", "sum to 1");
   refused_in_line_2("separator: semikolon", "--separator: 'semikolon'",
                     "did you mean 'semicolon'?");

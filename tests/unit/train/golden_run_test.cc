@@ -72,7 +72,7 @@ TEST(GoldenRun, ItsModelIsLoaded) {
   const ModelSource source = find_model(kCheckpoint, *classify());
   const auto model = load_model(source);
   EXPECT_EQ(model->config().hidden, 8);
-  check_samples(SampleStore::open(kStore), source);
+  check_samples(SampleStore::open(kStore), source, *classify());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <fstream>
 #include <limits>
@@ -177,6 +178,27 @@ TEST_F(Train, LearnsAndRecordsItInMetrics) {
   EXPECT_EQ(metrics.steps.back().samples, 7 * 120 + 4 * 16);
   EXPECT_GT(metrics.steps.back().tokens_per_s, metrics.steps.back().samples_per_s);
   EXPECT_GT(result.train.summary.seconds, 0.0);
+}
+
+// The distance from what a wire that does not round trains.
+TEST_F(Train, ErrorFeedbackMakesANarrowWireRoundLessOverManySteps) {
+  Options options = test::SmallData::options();
+  options.steps = 160;
+  options.eval_every = options.save_every = 1000;
+  const Result right = train_on(2, options, 0.1);
+  const auto distance = [&](bool error_feedback) {
+    options.wire = DataType::bf16;
+    options.error_feedback = error_feedback;
+    const Result other = train_on(2, options, 0.1);
+    double squares = 0;
+    for (std::size_t i = 0; i < right.parameters.size(); ++i) {
+      squares += (other.parameters[i] - right.parameters[i]).square().sum().item<double>();
+    }
+    return std::sqrt(squares);
+  };
+  const double without = distance(false);
+  EXPECT_GT(without, 0) << "the wire must round";
+  EXPECT_LT(distance(true), 0.7 * without);
 }
 
 std::uint64_t all_reduces(const Counters& counters) {

@@ -24,6 +24,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+Options classify_options() {
+  Options options;
+  options.task = classify();
+  return options;
+}
+
 class ModelSourceTest : public test::SmallData {
  protected:
   template <class Body>
@@ -59,7 +65,7 @@ TEST_F(ModelSourceTest, PresetsAreFoundAndMisspellingsGetAHint) {
 
 TEST_F(ModelSourceTest, FromScratchFitsTheVocabulary) {
   const SampleStore store = SampleStore::open(store_path());
-  Options options;
+  Options options = classify_options();
   options.dropout = 0.3;
   const auto model = make_model(find_model("tiny", *classify()), options, store, log_);
   EXPECT_EQ(model->config().vocabulary, static_cast<int>(store.vocabulary().size()));
@@ -71,13 +77,13 @@ TEST_F(ModelSourceTest, WeightsAreLoadedAndANewHeadIsReported) {
   const SampleStore store = SampleStore::open(store_path());
   const ModelSource whole = find_model(saved(config(store, 0.1)), *classify());
   EXPECT_TRUE(whole.pretrained());
-  const auto model = make_model(whole, Options{}, store, log_);
+  const auto model = make_model(whole, classify_options(), store, log_);
   EXPECT_THAT(messages_, IsEmpty());
   EXPECT_NO_THROW((void)load_model(whole));
 
   BertConfig other = config(store, 0.1);
   other.head = head_of({{"a", "b", "c"}});
-  (void)make_model(find_model(saved(other), *classify()), Options{}, store, log_);
+  (void)make_model(find_model(saved(other), *classify()), classify_options(), store, log_);
   EXPECT_THAT(messages_,
               ElementsAre("newly initialized: 2 weights: classifier.bias, classifier.weight (the "
                           "model's labels are not the data's)"));
@@ -88,7 +94,8 @@ TEST_F(ModelSourceTest, AHeadForOtherLabelsIsInitialized) {
   const SampleStore store = SampleStore::open(store_path());
   BertConfig other = config(store, 0.1);
   other.head = head_of({{"yes", "no"}});
-  const auto model = make_model(find_model(saved(other), *classify()), Options{}, store, log_);
+  const auto model =
+      make_model(find_model(saved(other), *classify()), classify_options(), store, log_);
   ASSERT_EQ(messages_.size(), 1U);
   EXPECT_THAT(class_config_of(model->config()).labels, ElementsAre("no", "yes"));
 }
@@ -111,7 +118,7 @@ TEST_F(ModelSourceTest, AnEncoderAloneIsLoadedAndUnusedWeightsAreReported) {
     items.push_back({"cls.predictions.bias", "F32", {1}, &one});
     write_safetensors(path("model/model.safetensors"), items);
   }
-  (void)make_model(find_model(path("model"), *classify()), Options{}, store, log_);
+  (void)make_model(find_model(path("model"), *classify()), classify_options(), store, log_);
   EXPECT_THAT(messages_, ElementsAre("newly initialized: 4 weights: bert.pooler.dense.bias, "
                                      "bert.pooler.dense.weight, classifier.bias, classifier.weight",
                                      concat("not used of ", path("model/model.safetensors"),
@@ -139,14 +146,24 @@ TEST_F(ModelSourceTest, TheFilesOfAFolderMustBelongTogether) {
                 "bert.encoder.layer.0.intermediate.dense.bias: [32] in the file, [48] here"));
   std::ofstream(path("model/config.json")) << config_json(config(store, 0.1));
   std::ofstream(path("model/tokenizer_config.json")) << R"({"do_lower_case": false})";
-  EXPECT_THAT(refusal(65, [&] { check_samples(store, find_model(folder, *classify())); }),
-              HasSubstr("the data was prepared in lower case"));
+  EXPECT_THAT(
+      refusal(65, [&] { check_samples(store, find_model(folder, *classify()), *classify()); }),
+      HasSubstr("the data was prepared in lower case"));
   std::ofstream(path("model/tokenizer_config.json")) << R"({"model_max_length": 9})";
-  EXPECT_THAT(refusal(2, [&] { check_samples(store, find_model(folder, *classify())); }),
-              HasSubstr("takes 9 | choose --max-length 9 or less"));
+  EXPECT_THAT(
+      refusal(2, [&] { check_samples(store, find_model(folder, *classify()), *classify()); }),
+      HasSubstr("takes 9 | choose --max-length 9 or less"));
   std::ofstream(path("model/tokenizer_config.json")) << "{";
   EXPECT_THAT(refusal(65, [&] { (void)find_model(folder, *classify()); }),
               HasSubstr("broken JSON"));
+}
+
+TEST_F(ModelSourceTest, TheFormOfTheLabelsMustBeTheModels) {
+  const SampleStore store = SampleStore::open(store_path());
+  const ModelSource source = find_model(saved(config(store, 0.1)), *classify());
+  EXPECT_THAT(refusal(65, [&] { check_samples(store, source, *classify({"--multi-label"})); }),
+              HasSubstr("the data was prepared with other options of --task classify: a sample has "
+                        "one value of 'label', and the model expects any number of values"));
 }
 
 TEST_F(ModelSourceTest, TheVocabularyMustBeThatOfTheModel) {
@@ -157,12 +174,13 @@ TEST_F(ModelSourceTest, TheVocabularyMustBeThatOfTheModel) {
   std::ofstream vocabulary(path("model/vocab.txt"));
   for (const std::string& token : tokens) vocabulary << token << '\n';
   vocabulary.close();
-  EXPECT_THAT(refusal(65, [&] { check_samples(store, find_model(folder, *classify())); }),
-              HasSubstr("prepared with another vocabulary than"));
+  EXPECT_THAT(
+      refusal(65, [&] { check_samples(store, find_model(folder, *classify()), *classify()); }),
+      HasSubstr("prepared with another vocabulary than"));
 
   std::filesystem::remove(path("model/vocab.txt"));
   const ModelSource without = find_model(folder, *classify());
-  EXPECT_NO_THROW(check_samples(store, without));
+  EXPECT_NO_THROW(check_samples(store, without, *classify()));
   Options options;
   options.data = "data.csv";
   EXPECT_THAT(refusal(2, [&] { prepare_for(without, options); }), HasSubstr("no vocab.txt in"));
@@ -195,7 +213,7 @@ TEST_F(ModelSourceTest, AModelThatDoesNotFitIsRefused) {
   BertConfig brief = config(store, 0.1);
   brief.positions = 8;
   const ModelSource few_positions = find_model(saved(brief), *classify());
-  EXPECT_THAT(refusal(2, [&] { (void)make_model(few_positions, Options{}, store, log_); }),
+  EXPECT_THAT(refusal(2, [&] { (void)make_model(few_positions, classify_options(), store, log_); }),
               HasSubstr("--max-length 8"));
 
   BertConfig deeper = config(store, 0.1);
@@ -203,7 +221,7 @@ TEST_F(ModelSourceTest, AModelThatDoesNotFitIsRefused) {
   deeper.layers = 3;
   std::ofstream(path("model/config.json")) << config_json(deeper);
   const ModelSource lacking = find_model(path("model"), *classify());
-  EXPECT_THAT(refusal(65, [&] { (void)make_model(lacking, Options{}, store, log_); }),
+  EXPECT_THAT(refusal(65, [&] { (void)make_model(lacking, classify_options(), store, log_); }),
               HasSubstr("lacks 16 weights: bert.encoder.layer.2."));
   EXPECT_THAT(refusal(65, [&] { (void)load_model(lacking); }), HasSubstr("lacks 16 weights"));
 

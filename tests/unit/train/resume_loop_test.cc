@@ -52,8 +52,10 @@ class ResumeLoop : public test::SmallData {
       job.rows = store.size(Split::train);
       job.lr = options.lr;
       job.main_score = {"accuracy"};
+      int number = 0;  // of evaluations on this rank: all ranks must have the same results
       job.evaluate = [&]() -> DevScores {
-        const int number = ++evaluations;
+        ++evaluations;
+        ++number;
         return {EvaluationSummary{{{"loss", 1}, {"accuracy", 0.5 + 0.01 * (number % 3)}}}};
       };
       const std::string folder = path(part.run + "/checkpoints");
@@ -110,11 +112,35 @@ class ResumeLoop : public test::SmallData {
   }
 };
 
+// A checkpoint has no residuals, so the run that saves it drops its own.
+TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRunWithErrorFeedback) {
+  Options options = short_run();
+  options.wire = DataType::bf16;
+  const Result without = train_part({.ranks = 2, .run = "without"}, options);
+  options.error_feedback = true;
+  const Result whole = train_part({.ranks = 2, .run = "whole"}, options);
+  EXPECT_FALSE(whole.parameters[0].equal(without.parameters[0])) << "residuals must have an effect";
+  for (const std::int64_t from : {5, 10}) {
+    SCOPED_TRACE(from);
+    const std::string copy = concat("copy-", from);
+    std::filesystem::copy(
+        path("whole"), path(copy),
+        std::filesystem::copy_options::recursive | std::filesystem::copy_options::copy_symlinks);
+    drop_after(copy, from);
+    expect_equal(train_part({.ranks = 2, .run = copy, .from = from}, options), whole);
+  }
+  options.save_every = 1000;
+  const Result rarely = train_part({.ranks = 2, .run = "rarely"}, options);
+  EXPECT_FALSE(rarely.parameters[0].equal(whole.parameters[0]))
+      << "without a checkpoint the residuals must stay";
+}
+
 TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRun) {
-  for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+  for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16}) {
     Options options = short_run();
     options.precision = precision;
-    const std::string run = precision == Precision::fp32 ? "fp32" : "bf16";
+    options.loss_scale = default_loss_scale(precision);
+    const std::string run = concat("precision-", static_cast<int>(precision));
     const Result whole = train_part({.ranks = 2, .run = run}, options);
     EXPECT_EQ(whole.train.end.step, 16);
     for (const std::int64_t from : {5, 8, 10, 15, 16}) {

@@ -142,6 +142,21 @@ TEST_F(Differences, ThatAreAllowedAreListed) {
                           "ranks of each host is 3,1 in the checkpoint, 2 here"));
 }
 
+TEST_F(Differences, OfTheTasksOptionsAreListed) {
+  current_.options.insert(current_.options.end(), {{"schedule", "cosine", ""},
+                                                   {"r-drop", "0.5", ""},
+                                                   {"label-smoothing", "0.1", ""},
+                                                   {"newer", "1", ""}});
+  current_.task_options = {"r-drop", "label-smoothing", "newer"};
+  point_.state.options.insert(
+      point_.state.options.end(),
+      {{"schedule", "linear", ""}, {"r-drop", "0", ""}, {"label-smoothing", "0.1", ""}});
+  EXPECT_THAT(differences(point_, current_),
+              ElementsAre("schedule is linear in the checkpoint, cosine here",
+                          "r-drop is 0 in the checkpoint, 0.5 here"))
+      << "a checkpoint that was made before the option existed says nothing about it";
+}
+
 TEST_F(Differences, ThatWouldMixTwoRunsAreRefused) {
   const auto refused = [&] { return input_refusal([&] { (void)differences(point_, current_); }); };
   const std::string expected = concat("2: cannot resume from ", path("step-50"), ": ");
@@ -153,6 +168,11 @@ TEST_F(Differences, ThatWouldMixTwoRunsAreRefused) {
   current_.optimizer = "lion";
   EXPECT_EQ(refused(), expected + "optimizer is adamw in the checkpoint, lion here" + hint);
   current_.optimizer = "adamw";
+  current_.options.push_back({"momentum", "0.5", ""});
+  point_.state.options.push_back({"momentum", "0.9", ""});
+  point_.state.options.push_back({"optimizer", "adamw", ""});
+  EXPECT_EQ(refused(), expected + "momentum is 0.9 in the checkpoint, 0.5 here" + hint);
+  current_.options.back().value = "0.9";
   current_.store = "another";
   EXPECT_EQ(refused(), expected + "the data is not what the checkpoint was trained on" + hint);
   current_.store = "identity";

@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/data/input_refusal.h"
+#include "trainer/commands/command_line.h"
+
 namespace bp::trainer {
 namespace {
 
@@ -43,7 +46,8 @@ TEST(Schedule, HasOneOfSeveralShapes) {
   options.warmup = 0.5;
   options.extensions.schedules = {{"root", [](double left) { return std::sqrt(left); }}};
   EXPECT_THAT(schedule_names(options.extensions),
-              ::testing::ElementsAre("linear", "cosine", "constant", "root"));
+              ::testing::ElementsAre("linear", "cosine", "constant", "polynomial", "step",
+                                     "inverse-sqrt", "root"));
   const auto rates = [&](const std::string& name) {
     options.schedule = name;
     const Schedule schedule = make_schedule(options, sampler, 8.0);
@@ -58,6 +62,70 @@ TEST(Schedule, HasOneOfSeveralShapes) {
               ElementsAre(6.4, 8.0, DoubleEq(4.0), DoubleEq(4.0 * (1 - std::sqrt(0.5)))));
   EXPECT_THAT(rates("constant"), ElementsAre(6.4, 8.0, 8.0, 8.0));
   EXPECT_THAT(rates("root"), ElementsAre(6.4, 8.0, DoubleEq(8.0 * std::sqrt(0.5)), 4.0));
+}
+
+class ScheduleOptions : public ::testing::Test {
+ protected:
+  ScheduleOptions() {
+    options_.steps = 20;
+    options_.warmup = 0.2;
+  }
+  // The rates at these steps of 20, of which 4 are the warm-up, for a highest rate of 8.
+  [[nodiscard]] std::vector<double> rates(const std::vector<double>& steps) const {
+    const Sampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 10});
+    const Schedule schedule = make_schedule(options_, sampler, 8.0);
+    std::vector<double> all;
+    for (const double step : steps) all.push_back(learning_rate(schedule, step));
+    return all;
+  }
+  Options options_;
+};
+
+TEST_F(ScheduleOptions, APolynomialFallsToItsEnd) {
+  options_.schedule = "polynomial";
+  EXPECT_EQ(rates({3, 4, 12, 19}), (std::vector<double>{6.4, 8, 4, 0.5})) << "by default a line";
+  options_.power = 2;
+  options_.end_lr = 4;
+  EXPECT_EQ(rates({3, 4, 8, 12, 16}), (std::vector<double>{6.4, 8, 6.25, 5, 4.25}));
+}
+
+TEST_F(ScheduleOptions, StepsFallByAFactorAfterTheWarmup) {
+  options_.schedule = "step";
+  options_.decay_every = 5;
+  options_.decay_factor = 0.5;
+  EXPECT_EQ(rates({3, 4, 8, 9, 13.5, 14, 18, 19}), (std::vector<double>{6.4, 8, 8, 4, 4, 2, 2, 1}));
+  EXPECT_EQ(rates({8.9999999}), std::vector<double>{4}) << "step 9, up to rounding";
+  options_.decay_factor = -1;
+  EXPECT_EQ(rates({4, 9}), (std::vector<double>{8, 8 * 0.1}));
+}
+
+TEST_F(ScheduleOptions, TheInverseSquareRootGoesOnFromTheWarmup) {
+  options_.schedule = "inverse-sqrt";
+  EXPECT_EQ(rates({0, 3, 4, 19}), (std::vector<double>{1.6, 6.4, 8, 4}));
+  options_.warmup = 0;
+  EXPECT_EQ(rates({0, 3, 15}), (std::vector<double>{8, 4, 2}));
+}
+
+TEST_F(ScheduleOptions, WithoutEffectAreRefused) {
+  const auto refusal = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"data.csv"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return test::input_refusal([&] { (void)parse_command_line(arguments); });
+  };
+  EXPECT_EQ(refusal({"--power", "2"}),
+            "2: --power has no effect with --schedule linear | leave it out, or choose --schedule "
+            "polynomial");
+  EXPECT_EQ(refusal({"--schedule", "cosine", "--decay-every", "5"}),
+            "2: --decay-every has no effect with --schedule cosine | leave it out, or choose "
+            "--schedule step");
+  EXPECT_EQ(refusal({"--schedule", "step"}),
+            "2: --schedule step needs --decay-every | the number of steps after which the rate "
+            "falls");
+  EXPECT_EQ(refusal({"--schedule", "polynomial", "--lr", "0.001", "--end-lr", "0.01"}),
+            "2: --end-lr 0.01 is above --lr 0.001 | the rate falls from --lr to --end-lr");
+  EXPECT_EQ(parse_command_line({"data.csv", "--schedule", "polynomial", "--end-lr", "1e-5"})
+                .options.end_lr,
+            1e-5);
 }
 
 TEST(Schedule, DefaultsDependOnTheModel) {

@@ -10,6 +10,7 @@
 #include "tests/support/classify_data.h"
 #include "tests/support/run_ranks.h"
 #include "tests/support/scratch.h"
+#include "tests/support/token_database.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/store_error.h"
 
@@ -53,7 +54,10 @@ class SharedData : public testing::Test {
                                  if (options.data.ends_with(".csv")) {
                                    options.prepare.store = store(host);
                                  }
-                                 if (options.data == "store.sqlite") options.data = store(host);
+                                 if (options.data == "store.sqlite") {
+                                   options.data = store(host);
+                                   options.data_is_store = true;
+                                 }
                                  const std::string path = prepare_everywhere(
                                      world, options, [&](const std::string& line) {
                                        const std::lock_guard lock(mutex_);
@@ -83,6 +87,19 @@ class SharedData : public testing::Test {
 TEST_F(SharedData, EachHostPreparesItsOwnStoreAndAllAreEqual) {
   EXPECT_THAT(errors(), Each(""));
   for (int host = 1; host < 3; ++host) EXPECT_EQ(read_file(store(host)), read_file(store(0)));
+}
+
+TEST_F(SharedData, OnlyTheHostOfRank0HasToSeeThatATokenFileIsNoStore) {
+  make_token_file(scratch_.path("host-0/old.sqlite"), kLabelsTable);
+  const auto kind = [&](const std::string& name) {
+    return [&, name](Communicator& world) {
+      const std::string path = scratch_.path(concat("host-", world.topology().host(), "/", name));
+      EXPECT_EQ(is_store_everywhere(world, path), name == "new.sqlite") << world.rank();
+    };
+  };
+  for (const char* name : {"old.sqlite", "new.sqlite", "r.csv"}) {
+    EXPECT_THAT(bp::test::try_ranks(5, kind(name), {.local_sizes = {2, 1, 2}}), Each(""));
+  }
 }
 
 TEST_F(SharedData, AHostWithAnotherStoreIsNamed) {

@@ -46,6 +46,15 @@ const Kernels<BFloat16>& kernels<BFloat16>(Isa isa) {
   return baseline::bf16();
 }
 
+template <>
+const Kernels<Float16>& kernels<Float16>(Isa isa) {
+#if defined(__x86_64__)
+  if (isa == Isa::avx512) return avx512::f16();
+  if (isa == Isa::avx2) return avx2::f16();
+#endif
+  return baseline::f16();
+}
+
 void random_block(std::uint16_t out[128], std::uint32_t block, const DropoutRow& row) {
   baseline::random_block(out, block, row);
 }

@@ -4,8 +4,8 @@
 //
 // Each function processes one row, so that callers may divide the work among threads as they like.
 // Dropout drops the same elements on every processor; sums may differ in their last bits. `Number`
-// is float or BFloat16; all arithmetic is in fp32. Functions add to sums (`*_sum`) and do not set
-// them.
+// is float, BFloat16 or Float16; all arithmetic is in fp32. Functions add to sums (`*_sum`) and do
+// not set them.
 #pragma once
 
 #include <cstdint>
@@ -127,6 +127,8 @@ template <>
 const Kernels<float>& kernels<float>(Isa isa);
 template <>
 const Kernels<BFloat16>& kernels<BFloat16>(Isa isa);
+template <>
+const Kernels<Float16>& kernels<Float16>(Isa isa);
 
 // Returns the loops for the best instruction set.
 template <class Number>

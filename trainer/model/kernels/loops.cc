@@ -22,6 +22,37 @@ void store(BFloat16& to, float x) {
   to = static_cast<BFloat16>(static_cast<std::uint16_t>(x != x ? 0x7fc0U : rounded));
 }
 
+// GCC vectorises these two, but not its own conversions of _Float16. Each computes all cases and
+// chooses between them.
+float load(Float16 x) {
+  constexpr std::uint32_t kLeastNormal = 113U << 23;  // 2^-14, as a float
+  const std::uint32_t bits = static_cast<std::uint16_t>(x);
+  const std::uint32_t sign = (bits & 0x8000U) << 16;
+  const std::uint32_t rest = (bits & 0x7fffU) << 13;
+  // Below 2^-14 the spacing is that of floats from 2^-14 on, and the difference is exact.
+  const float small =
+      __builtin_bit_cast(float, kLeastNormal + rest) - __builtin_bit_cast(float, kLeastNormal);
+  const std::uint32_t normal = rest + (112U << 23);
+  const std::uint32_t large = rest | 0x7f800000U;  // infinity or NaN
+  std::uint32_t result = rest < 0x00800000U ? __builtin_bit_cast(std::uint32_t, small) : normal;
+  result = rest >= 0x0f800000U ? large : result;
+  return __builtin_bit_cast(float, result | sign);
+}
+// Rounds to the nearest even; what is too large becomes infinity, NaN stays NaN.
+void store(Float16& to, float x) {
+  const auto bits = __builtin_bit_cast(std::uint32_t, x);
+  const std::uint32_t sign = (bits >> 16) & 0x8000U;
+  const std::uint32_t rest = bits & 0x7fffffffU;
+  // Above 0.5 the spacing of floats is that of subnormals, so this addition rounds to them.
+  const float shifted = __builtin_bit_cast(float, rest) + 0.5F;
+  const std::uint32_t small = __builtin_bit_cast(std::uint32_t, shifted) - 0x3f000000U;
+  const std::uint32_t normal = (rest - (112U << 23) + 0x0fffU + ((rest >> 13) & 1U)) >> 13;
+  std::uint32_t result = rest < 0x38800000U ? small : normal;
+  result = rest >= 0x47800000U ? 0x7c00U : result;  // from 2^16 on
+  result = rest > 0x7f800000U ? 0x7e00U : result;
+  to = static_cast<Float16>(static_cast<std::uint16_t>(result | sign));
+}
+
 // Returns e^x for x <= 0, with a relative error below 2e-7; e^-87 for all x below -87.
 float exponential(float x) {
   constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it leaves the nearest integer
@@ -326,6 +357,7 @@ constexpr Kernels<Number> kTable = {
 
 const Kernels<float>& f32() { return kTable<float>; }
 const Kernels<BFloat16>& bf16() { return kTable<BFloat16>; }
+const Kernels<Float16>& f16() { return kTable<Float16>; }
 void random_block(std::uint16_t* out, std::uint32_t block, const DropoutRow& row) {
   philox(out, block, row);
 }

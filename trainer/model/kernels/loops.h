@@ -9,6 +9,7 @@
   namespace bp::trainer::kernels::name {                                             \
   const Kernels<float>& f32();                                                       \
   const Kernels<BFloat16>& bf16();                                                   \
+  const Kernels<Float16>& f16();                                                     \
   void random_block(std::uint16_t* out, std::uint32_t block, const DropoutRow& row); \
   }
 

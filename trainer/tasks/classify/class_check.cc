@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -15,6 +14,8 @@
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/classify/class_input.h"
 #include "trainer/tasks/classify/label_naming.h"
+#include "trainer/tasks/classify/row_labels.h"
+#include "trainer/tasks/classify/token_rows.h"
 
 namespace bp::trainer {
 namespace {
@@ -23,38 +24,40 @@ class ClassCheck : public RowCheck {
  public:
   ClassCheck(const Plan& plan, const ClassOptions& options)
       : plan_(plan),
-        skips_(options.skip_unknown),
+        options_(options),
         naming_(options, plan.options.encoding),
+        row_(options, naming_),
         files_(plan.sources.size()) {
     for (const std::string& name : naming_.classes()) labels_[name] = 0;
   }
 
   [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
     const auto place = [&] { return rows.place(); };
-    label_ = naming_.name_of(rows.fields().back());
-    const std::optional<std::string>& label = label_;
     File& file = files_[source];
-    if (!label) {
-      (skips_ ? file.unknown : not_numbers_).add(place);
-      return {.kept = !skips_};
+    if (is_unnamed(rows.fields())) {
+      (skips() ? file.unknown : unnamed_).add(place);
+      return {.kept = !skips()};
     }
-    if (label->empty()) {
-      file.unlabelled.add(place);
-    } else if (!is_class(*label, source)) {
+    if (!row_.read(rows.fields().back())) {
+      (skips() ? file.unknown : not_numbers_).add(place);
+      return {.kept = !skips()};
+    }
+    if (row_.names().empty()) file.unlabelled.add(place);
+    for (const std::string& label : row_.names()) {
+      if (is_class(label, source)) continue;
       file.unknown.add(place);
-      return {.kept = !skips_};
-    } else if (source == 0) {
-      if (labels_.size() < kMostLabels || labels_.contains(*label)) ++labels_[*label];
+      return {.kept = !skips()};
     }
+    if (source == 0) count_labels();
     ++file.kept;
-    return {.stratum = *label};
+    return {.stratum = row_.stratum()};
   }
 
   [[nodiscard]] std::vector<Line> of_source(std::size_t source) const override {
     std::vector<Line> lines = {{"  without a label", files_[source].unlabelled.text()}};
     if (source > 0 || given()) {
       lines.emplace_back("  with another label",
-                         files_[source].unknown.text() + (skips_ ? "; left out" : ""));
+                         files_[source].unknown.text() + (skips() ? "; left out" : ""));
     }
     return lines;
   }
@@ -63,19 +66,25 @@ class ClassCheck : public RowCheck {
     constexpr std::size_t kMostShown = 20;
     constexpr std::size_t kLongest = 20;
     const std::vector<Counted> labels = most_frequent_first();
-    std::int64_t rows = 0;
-    for (const auto& [label, count] : labels) rows += count;
+    std::int64_t all = 0;
+    for (const auto& [label, count] : labels) all += count;
+    const std::int64_t rows = options_.multi_label ? files_.front().kept : all;
     const auto result = [&](std::int64_t count) {
       return concat(counted(count, "row"), ", ", percent_text(count, rows));
     };
     std::vector<Line> lines = {{"labels", with_commas(static_cast<std::int64_t>(labels.size()))}};
-    std::int64_t left = rows;
+    if (options_.multi_label) lines.emplace_back("labels of a row", labels_of_a_row(all, rows));
+    std::int64_t left = all;
     for (std::size_t i = 0; i < std::min(kMostShown, labels.size()); ++i) {
       const auto& [label, count] = labels[i];
       lines.emplace_back("  " + shortened(repaired_utf8(label), kLongest), result(count));
       left -= count;
     }
-    if (labels.size() > kMostShown) lines.emplace_back("  others", result(left));
+    if (labels.size() > kMostShown) {
+      // One row may have several of them.
+      lines.emplace_back("  others",
+                         options_.multi_label ? concat(with_commas(left), " times") : result(left));
+    }
     return lines;
   }
 
@@ -85,15 +94,27 @@ class ClassCheck : public RowCheck {
                      " with a label that is not a number, the first: ", not_numbers_.first),
               "--round-labels is for labels that are numbers; leave it out, or remove the rows"};
     }
+    if (unnamed_.count > 0) {
+      return {
+          concat(counted(unnamed_.count, "row"),
+                 " with a label that the table LabelEncodings lacks, the first: ", unnamed_.first),
+          "--unknown-labels skip leaves such rows out"};
+    }
     for (std::size_t i = 0; i < files_.size(); ++i) {
       const RowsFound& unlabelled = files_[i].unlabelled;
-      if (unlabelled.count > 0 && plan_.sources[i].split != Split::test) {
+      const bool to_score = plan_.sources[i].split == Split::test;
+      if (options_.multi_label && !to_score && files_[i].kept > 0 &&
+          unlabelled.count == files_[i].kept) {
+        return {concat("no row of ", plan_.sources[i].name, " has a label"),
+                "is --label the right column?"};
+      }
+      if (!options_.multi_label && unlabelled.count > 0 && !to_score) {
         return {concat(counted(unlabelled.count, "row"),
                        " without a label, the first: ", unlabelled.first),
                 "remove or label them; only a file for --test may have such rows"};
       }
       const RowsFound& unknown = files_[i].unknown;
-      if (unknown.count > 0 && !skips_) {
+      if (unknown.count > 0 && !skips()) {
         return {concat(counted(unknown.count, "row"), " with a label that ",
                        given() ? "is none of those " + naming_.origin()
                                : plan_.sources.front().name + " lacks",
@@ -105,7 +126,7 @@ class ClassCheck : public RowCheck {
                 "--unknown-labels skip left all rows out; is --label the right column?"};
       }
     }
-    if (labels_.size() == 1) {
+    if (labels_.size() == 1 && !options_.multi_label) {
       return {concat("all rows have the same label, '", labels_.begin()->first, "'"),
               "there is nothing to learn; is --label the right column?"};
     }
@@ -127,6 +148,20 @@ class ClassCheck : public RowCheck {
     return labels;
   }
 
+  // Of the current row, which is one to train on.
+  void count_labels() {
+    for (const std::string& label : row_.names()) {
+      if (labels_.size() < kMostLabels || labels_.contains(label)) ++labels_[label];
+    }
+    most_in_row_ = std::max(most_in_row_, row_.names().size());
+  }
+
+  [[nodiscard]] std::string labels_of_a_row(std::int64_t labels, std::int64_t rows) const {
+    const double mean = rows == 0 ? 0 : static_cast<double>(labels) / static_cast<double>(rows);
+    return concat(fixed(mean, 2), " on average, ", most_in_row_, " at most");
+  }
+
+  [[nodiscard]] bool skips() const { return options_.skip_unknown; }  // rows with other labels
   // Returns whether the labels are known before the rows are read.
   [[nodiscard]] bool given() const { return !naming_.classes().empty(); }
   [[nodiscard]] bool is_class(const std::string& label, std::size_t source) const {
@@ -140,12 +175,14 @@ class ClassCheck : public RowCheck {
   };
 
   const Plan& plan_;
-  bool skips_;  // rows with other labels
+  const ClassOptions& options_;
   LabelNaming naming_;
+  RowLabels row_;  // of the current row
   std::vector<File> files_;
-  std::optional<std::string> label_;  // of the current row
   RowsFound not_numbers_;
-  std::unordered_map<std::string, std::int64_t> labels_;
+  RowsFound unnamed_;                                     // of token files
+  std::unordered_map<std::string, std::int64_t> labels_;  // how often each one occurs
+  std::size_t most_in_row_ = 0;
 };
 
 }  // namespace

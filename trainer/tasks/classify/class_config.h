@@ -11,10 +11,16 @@
 
 namespace bp::trainer {
 
+inline constexpr double kUsualThreshold = 0.5;
+
 struct ClassConfig {
   std::vector<std::string> labels = {};  // index = class; empty: the model is no classifier
   std::optional<double> dropout = {};    // before the head; unset: the encoder's
-  std::vector<double> weights = {};      // of the labels in the loss; empty: all the same
+  bool multi_label = false;              // a text has any number of labels, not one
+  // Of the labels in the loss; empty: all the same. With several labels a text, a label's weight is
+  // that of the texts that have it.
+  std::vector<double> weights = {};
+  double threshold = kUsualThreshold;  // of several labels, those of this probability are predicted
   bool operator==(const ClassConfig&) const = default;
 };
 

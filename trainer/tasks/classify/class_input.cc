@@ -1,5 +1,6 @@
 #include "trainer/tasks/classify/class_input.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -7,8 +8,10 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
+#include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"
 #include "trainer/data/prepare.h"
 #include "trainer/data/token_windows.h"
@@ -17,6 +20,11 @@
 #include "trainer/tasks/classify/class_survey.h"
 #include "trainer/tasks/classify/label_map.h"
 #include "trainer/tasks/classify/label_naming.h"
+#include "trainer/tasks/classify/label_separators.h"
+#include "trainer/tasks/classify/row_labels.h"
+#include "trainer/tasks/classify/token_file.h"
+#include "trainer/tasks/classify/token_queues.h"
+#include "trainer/tasks/classify/token_rows.h"
 #include "trainer/tasks/inputs.h"
 #include "trainer/tasks/label_config.h"
 #include "trainer/tasks/task_input.h"
@@ -24,7 +32,7 @@
 namespace bp::trainer {
 namespace {
 
-// Gives each window of a text the label of its row.
+// Gives each window of a text the labels of its row.
 class ClassMaker : public SampleMaker {
  public:
   ClassMaker(const PrepareOptions& prepare,
@@ -32,30 +40,45 @@ class ClassMaker : public SampleMaker {
              const std::vector<std::string>& names,
              Tokenizer tokenizer)
       : options_(options), encoding_(prepare.encoding), windows_(prepare, std::move(tokenizer)) {
-    std::int64_t number = 0;
+    std::int32_t number = 0;
     for (const std::string& name : names) numbers_.emplace(name, number++);
   }
 
   void make(Fields fields, SampleSink& sink) override {
-    const ArrayView label = number_of_label(fields.back());
-    options_.texts.make(fields, std::span(&label, 1), windows_, sink);
+    read_labels(fields.back());
+    ArrayView labels = std::span<const std::int32_t>(labels_);
+    if (!options_.multi_label) labels = std::int64_t{labels_.empty() ? -1 : labels_.front()};
+    if (has_token_ids(fields)) {
+      read_token_ids(fields[kTokenIdsField], ids_);
+      sink.add(ids_, std::span(&labels, 1));
+      return;
+    }
+    options_.texts.make(fields, std::span(&labels, 1), windows_, sink);
   }
 
  private:
-  // Returns -1 for a row without label. A file to predict needs no labels: then the file of
-  // --label-map need not exist any more.
-  [[nodiscard]] std::int64_t number_of_label(std::string_view label) {
-    if (label.empty()) return -1;
+  // Sets the numbers of the row's labels that are classes; a file to predict may have others. It
+  // needs no labels at all: then the file of --label-map need not exist any more.
+  void read_labels(std::string_view written) {
+    labels_.clear();
+    if (written.empty()) return;
     if (!naming_) naming_.emplace(options_, encoding_);
-    const auto found = numbers_.find(naming_->name_of(label).value_or(""));
-    return found == numbers_.end() ? -1 : found->second;
+    RowLabels row(options_, *naming_);
+    if (!row.read(written)) return;
+    for (const std::string& name : row.names()) {
+      const auto found = numbers_.find(name);
+      if (found != numbers_.end()) labels_.push_back(found->second);
+    }
+    std::ranges::sort(labels_);
   }
 
   const ClassOptions& options_;
   std::string encoding_;
   std::optional<LabelNaming> naming_;
-  std::unordered_map<std::string, std::int64_t> numbers_;
+  std::unordered_map<std::string, std::int32_t> numbers_;
+  std::vector<std::int32_t> labels_;  // of the current row
   TokenWindows windows_;
+  std::vector<std::int32_t> ids_;
 };
 
 class ClassInput : public TaskInput {
@@ -72,6 +95,12 @@ class ClassInput : public TaskInput {
         options_.label_map);
     set.choice<bool>({"unknown-labels", "Refuse data with other labels, or skip such rows"},
                      options_.skip_unknown, {{"refuse", false}, {"skip", true}});
+    set.flag({"multi-label", "A row has any number of labels, also none"}, options_.multi_label);
+    set.choice<char>({"label-separator", "What is between the labels of a row with --multi-label"},
+                     options_.label_separator, label_separators());
+    set.number({"threshold", "Least probability of a label to predict it with --multi-label",
+                "the model's, or 0.5"},
+               options_.threshold, 0, 1);
     set.flag({"trim-labels", "Remove blanks around labels"}, options_.label_form.trim);
     set.flag({"round-labels", "Round numeric labels to whole numbers"}, options_.label_form.round);
   }
@@ -85,7 +114,13 @@ class ClassInput : public TaskInput {
     options_.regularization.add_options(set);
   }
   std::vector<std::string> score_by(const BertConfig& config) override {
-    options_.known_labels = class_config_of(config).labels;
+    const ClassConfig model = class_config_of(config);
+    if (options_.multi_label && !model.multi_label) {
+      throw InputError(2, "--multi-label, but the model gives each text one label",
+                       "leave it out; a model that is trained with --multi-label gives several");
+    }
+    options_.multi_label = model.multi_label;
+    options_.known_labels = model.labels;
     return options_.known_labels;
   }
 
@@ -93,16 +128,35 @@ class ClassInput : public TaskInput {
   [[nodiscard]] std::vector<Field> fields() const override {
     std::vector<Field> fields = options_.texts.fields();
     fields.push_back({"label", options_.label_column, true});
+    if (options_.multi_label) fields.back().arrays.joint = options_.label_separator;
+    fields.back().arrays.hint = "--multi-label gives a row several labels";
     return fields;
   }
   [[nodiscard]] SampleSchema schema() const override {
-    SampleSchema schema = {{.name = "label", .padding = -1, .named = true}};
+    const Shape shape = options_.multi_label ? Shape::ragged : Shape::one;
+    SampleSchema schema = {{.name = "label", .shape = shape, .padding = -1, .named = true}};
     options_.texts.add_to(schema);
     return schema;
   }
 
   [[nodiscard]] std::string_view text(Fields fields, std::string& buffer) const override {
-    return options_.texts.text(fields, buffer);
+    return has_token_ids(fields) ? fields.front() : options_.texts.text(fields, buffer);
+  }
+
+  [[nodiscard]] bool has_own_format(const std::string& path) const override {
+    return is_token_file(path);
+  }
+  [[nodiscard]] std::unique_ptr<RowReader> open(const std::string& path,
+                                                const PrepareOptions& prepare) const override {
+    if (options_.texts.pairs()) {
+      throw InputError(2,
+                       concat("--text2 needs two texts a row, and ", path, " has samples of one"),
+                       "leave out --text2");
+    }
+    return std::make_unique<TokenRows>(path, prepare);
+  }
+  [[nodiscard]] FileSplit split_in(const std::string& path) const override {
+    return split_of_token_file(path);
   }
 
   [[nodiscard]] Fingerprint fingerprint() const override {
@@ -118,6 +172,10 @@ class ClassInput : public TaskInput {
       print.emplace_back("label map", concat(with_commas(hash.size), " bytes, XXH3 ", hash.hex));
     }
     if (options_.skip_unknown) print.emplace_back("rows with other labels", "left out");
+    if (options_.multi_label) {
+      print.emplace_back("labels of a row",
+                         concat("several, separated by '", options_.label_separator, "'"));
+    }
     if (options_.label_form.trim) print.emplace_back("blanks around labels", "removed");
     if (options_.label_form.round) print.emplace_back("labels that are numbers", "rounded");
     return print;

@@ -1,4 +1,4 @@
-// What the task "classify" makes of rows: a text and its label. Does not use LibTorch.
+// What the task "classify" makes of rows: a text and its label or labels. Does not use LibTorch.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,11 @@ struct ClassOptions {
   std::vector<std::string> labels = {};  // the classes in their order; empty: those of the map or
                                          // of the rows to train on
   std::string label_map = {};            // a file, see LabelMap; empty: none
-  bool skip_unknown = false;             // leaves out rows whose label is no class
+  bool skip_unknown = false;             // leaves out rows with a label that is no class
+  bool multi_label = false;              // a row has any number of labels, also none
+  char label_separator = '|';            // between the labels of a row
+  // A label is predicted if its probability is at least this; below 0: as the model says.
+  double threshold = -1;
   // The labels of a trained model, in its order, by which rows are scored; empty: those of the
   // rows to train on.
   std::vector<std::string> known_labels = {};
@@ -38,7 +42,8 @@ struct ClassOptions {
 // The options of an input that make_classify_input() has returned.
 [[nodiscard]] const ClassOptions& class_options(const TaskInput& input);
 
-// The label is the first array: a number of the store's names, or -1 for a row without a label.
+// The first array is the label: a number of the store's names, or -1 for a row without a label.
+// With several labels a row, it is ragged: their numbers, each once and in ascending order.
 inline constexpr std::size_t kLabelArray = 0;
 
 }  // namespace bp::trainer

@@ -14,6 +14,7 @@
 #include "trainer/tasks/classify/sections.h"
 #include "trainer/tasks/classify/tables.h"
 #include "trainer/tasks/softmax.h"
+#include "trainer/tasks/unscored_line.h"
 
 namespace bp::trainer {
 ClassScorer::ClassScorer(const SampleStore& store, Split split, ClassPredictor predictor)
@@ -65,10 +66,7 @@ std::vector<std::string> ClassScorer::lines(const std::string& name,
                                             const std::string& predictions) const {
   const Scores scores = scores_of(tally_);
   if (scores.samples == 0) {
-    return {concat(name, ": no labels to compare with, ", with_commas(store_.size(split_)),
-                   " samples",
-                   predictions.empty() ? "; --out FILE writes the predictions"
-                                       : "; predictions in " + predictions)};
+    return {unscored_line({name, "labels", store_.size(split_), predictions})};
   }
   return {concat(name, ": accuracy ", fixed(scores.accuracy, 4), ", F1 ", fixed(scores.macro.f1, 4),
                  " (mean of classes), loss ", fixed(scores.loss, 4), ", ",
@@ -85,7 +83,7 @@ std::string ClassScorer::sections() const {
 std::vector<ResultFile> ClassScorer::files() const {
   if (tally_.samples() == 0) return {};
   const bool many = labels().size() > kMostInMatrix;
-  return {{"classes.csv", classes_csv(tally_, labels()), many},
+  return {{"classes.csv", classes_csv(scores_of(tally_).classes, labels()), many},
           {"confusion.csv", confusion_csv(tally_, labels()), many}};
 }
 

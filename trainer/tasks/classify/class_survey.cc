@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,11 +17,19 @@
 #include "trainer/data/source_rows.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/classify/label_naming.h"
+#include "trainer/tasks/classify/label_separators.h"
 #include "trainer/tasks/classify/label_set.h"
+#include "trainer/tasks/classify/row_labels.h"
+#include "trainer/tasks/classify/token_rows.h"
 #include "trainer/tasks/label_config.h"
 
 namespace bp::trainer {
 namespace {
+
+// Returns what holds the labels.
+std::string answer_name(const std::optional<TableLayout>& layout) {
+  return layout ? layout->answer_name() : "the label";
+}
 
 // Refuses a column of free text as the label: each row would be a class.
 void check_labels(const SourceFiles& source, std::size_t labels, std::int64_t rows) {
@@ -30,7 +37,7 @@ void check_labels(const SourceFiles& source, std::size_t labels, std::int64_t ro
   if (labels > kMany && 2 * static_cast<std::int64_t>(labels) > rows) {
     throw InputError(
         65, concat(source.name, " has ", labels, " different labels in ", rows, " rows"),
-        concat(source.layout()->answer_name(),
+        concat(answer_name(source.layout()),
                " is not a label; name the right one with --label, or round labels that "
                "are numbers with --round-labels"));
   }
@@ -64,7 +71,7 @@ std::string remark_on_many(const SourceFiles& source,
       std::ranges::any_of(labels, [](const auto& l) {
         return std::trunc(*written_number(l)) != *written_number(l);
       });
-  return concat(source.layout()->answer_name(), " of ", source.name, " has ", labels.size(),
+  return concat(answer_name(source.layout()), " of ", source.name, " has ", labels.size(),
                 fractions ? " different numbers" : " different labels", " in ", rows,
                 " rows, and each is a class by itself; ",
                 fractions ? "--round-labels --rebuild rounds them, " : "",
@@ -74,27 +81,32 @@ std::string remark_on_many(const SourceFiles& source,
 class ClassSurvey : public RowSurvey {
  public:
   ClassSurvey(const Plan& plan, const ClassOptions& options)
-      : plan_(plan), options_(options), naming_(options, plan.options.encoding) {
+      : plan_(plan),
+        options_(options),
+        naming_(options, plan.options.encoding),
+        row_(options, naming_) {
     set_names(naming_.classes());
   }
 
   [[nodiscard]] RowVerdict add(const SourceRows& rows, std::size_t source) override {
-    const std::string_view written = rows.fields().back();
-    label_ = naming_.name_of(written);
-    const std::optional<std::string>& label = label_;
-    if (!label) return without_number(rows, written);
+    if (is_unnamed(rows.fields())) return without_name(rows);
+    if (!row_.read(rows.fields().back())) return without_number(rows, row_.refused());
     const SourceFiles& file = plan_.sources[source];
-    if (label->empty()) {
-      require_test(rows, file);
-    } else if (file.split == Split::train && !given()) {
-      labels_.add(*label);
-    } else if (const auto found = numbers_.find(*label); found != numbers_.end()) {
-      occurs_[found->second] = true;
-    } else {
-      return without_class(rows, *label);
+    const std::size_t labels = row_.names().size();
+    if (labels == 0 && !options_.multi_label) require_test(rows, file);
+    labelled_ = labelled_ || labels > 0;
+    several_ = several_ || labels > 1;
+    for (const std::string& label : row_.names()) {
+      if (file.split == Split::train && !given()) {
+        labels_.add(label);
+      } else if (const auto found = numbers_.find(label); found != numbers_.end()) {
+        occurs_[found->second] = true;
+      } else {
+        return without_class(rows, label);
+      }
     }
     ++kept_;
-    return {.stratum = *label};
+    return {.stratum = row_.stratum()};
   }
 
   void end_source(std::size_t source, std::int64_t rows) override {
@@ -104,6 +116,8 @@ class ClassSurvey : public RowSurvey {
       check_labels(file, names_.size(), rows);
       rows_ = rows;
     }
+    const bool labelled = std::exchange(labelled_, false);
+    if (options_.multi_label && !labelled && file.split != Split::test) refuse_unlabelled(file);
     if (std::exchange(kept_, 0) > 0) return;
     throw InputError(65,
                      concat("no row of ", file.name, " has one of the labels ", origin(), ": ",
@@ -122,6 +136,8 @@ class ClassSurvey : public RowSurvey {
         remarks.push_back(remark_on_blanks(names_));
         remarks.push_back(remark_on_many(plan_.sources.front(), names_, rows_));
       }
+      remarks.push_back(options_.multi_label ? several_ ? "" : remark_on_single(names_)
+                                             : remark_on_joined(names_));
     }
     std::erase(remarks, "");
     return remarks;
@@ -144,7 +160,20 @@ class ClassSurvey : public RowSurvey {
     if (file.split == Split::test) return;
     throw InputError(
         65, concat(rows.place(), ": has no label"),
-        concat(rows.layout()->answer_name(), " is empty there; remove the row or label it"));
+        concat(answer_name(rows.layout()), " is empty there; remove the row or label it"));
+  }
+
+  RowVerdict without_name(const SourceRows& rows) {
+    const std::string_view code = rows.fields()[kLabelCodeField];
+    if (options_.skip_unknown) return skip(rows, code);
+    throw InputError(65, concat(rows.place(), ": the table LabelEncodings has no label ", code),
+                     "--unknown-labels skip leaves such rows out");
+  }
+
+  [[noreturn]] static void refuse_unlabelled(const SourceFiles& file) {
+    throw InputError(65, concat("no row of ", file.name, " has a label"),
+                     concat(answer_name(file.layout()), " is empty in all of them; is --label ",
+                            "the right column?"));
   }
 
   RowVerdict without_number(const SourceRows& rows, std::string_view written) {
@@ -202,7 +231,9 @@ class ClassSurvey : public RowSurvey {
   std::vector<std::string> names_;
   std::unordered_map<std::string, std::size_t> numbers_;  // of the names
   std::vector<bool> occurs_;                              // of the names
-  std::optional<std::string> label_;                      // of the current row
+  RowLabels row_;                                         // of the current row
+  bool labelled_ = false;                                 // a row of the current source has one
+  bool several_ = false;                                  // some row has several
   std::int64_t rows_ = 0;                                 // to train on
   std::int64_t kept_ = 0;                                 // rows of the current source
   std::int64_t skipped_ = 0;

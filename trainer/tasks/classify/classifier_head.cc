@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/zeros.h>
 
 #include <cstdint>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/class_input.h"
 #include "trainer/tasks/classify/class_loss.h"
+#include "trainer/tasks/classify/multi_label_loss.h"
 
 namespace bp::trainer {
 namespace {
@@ -24,10 +26,11 @@ class ClassifierHead : public Head {
                  const BertConfig& config,
                  Parameters& parameters)
       : loss_(loss),
+        labels_(static_cast<std::int64_t>(own.labels.size())),
+        multi_label_(own.multi_label),
         weights_(own.weights),
         dropout_(own.dropout.value_or(config.hidden_dropout)),
-        classifier_(parameters.linear(
-            "classifier", static_cast<std::int64_t>(own.labels.size()), config.hidden)) {}
+        classifier_(parameters.linear("classifier", labels_, config.hidden)) {}
 
   [[nodiscard]] States reads() const override { return States::first_tokens; }
 
@@ -41,12 +44,14 @@ class ClassifierHead : public Head {
   }
 
   [[nodiscard]] Loss loss(const Tensor& outputs, const Batch& batch) const override {
+    if (multi_label_) return multi_label_loss(outputs, answers_of(batch), loss_, weights_);
     return class_loss(outputs, labels_of(batch), loss_, weights_);
   }
 
   [[nodiscard]] Loss divergence(const Tensor& outputs,
                                 const Tensor& others,
                                 const Batch& batch) const override {
+    if (multi_label_) return multi_label_divergence(outputs, others);
     return class_divergence(outputs, others, labels_of(batch), weights_);
   }
 
@@ -56,7 +61,23 @@ class ClassifierHead : public Head {
     return at::from_blob(const_cast<std::int64_t*>(labels.data()), {batch.rows}, at::kLong).clone();
   }
 
+  // Returns fp32 [rows, labels]: 1 for each label that a row has, else 0.
+  [[nodiscard]] Tensor answers_of(const Batch& batch) const {
+    const BatchArray& array = batch.arrays[kLabelArray];
+    Tensor answers = at::zeros({batch.rows, labels_}, at::kFloat);
+    auto* row = answers.data_ptr<float>();
+    const std::int64_t* labels = array.integers.data();
+    for (const std::int32_t count : array.sizes) {
+      for (std::int32_t i = 0; i < count; ++i) row[labels[i]] = 1;
+      labels += array.width;
+      row += labels_;
+    }
+    return answers;
+  }
+
   ClassLossOptions loss_;
+  std::int64_t labels_;
+  bool multi_label_;
   std::vector<double> weights_;
   double dropout_;
   Linear classifier_;

@@ -1,5 +1,5 @@
-// The head of a model that gives each sample one label: dropout and a linear layer over the
-// pooler's output. It computes the same as transformers' BertForSequenceClassification.
+// The head of a model that gives each sample a label, or several: dropout and a linear layer over
+// the pooler's output. It computes the same as transformers' BertForSequenceClassification.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace bp::trainer {
 // Its outputs are logits, [rows, labels]. A call throws invalid_argument if the configuration names
 // no labels.
 [[nodiscard]] HeadMaker classifier_head(const ClassLossOptions& loss);
-// The same with the mean cross entropy over the samples as its loss.
+// The same with the mean cross entropy as its loss.
 [[nodiscard]] std::unique_ptr<Head> make_classifier_head(const BertConfig& config,
                                                          Parameters& parameters);
 

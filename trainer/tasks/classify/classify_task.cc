@@ -3,40 +3,27 @@
 #include "base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/report/shown_text.h"
+#include "trainer/tasks/classify/balanced.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/class_input.h"
 #include "trainer/tasks/classify/class_scorer.h"
 #include "trainer/tasks/classify/classifier_head.h"
+#include "trainer/tasks/classify/label_scorer.h"
 #include "trainer/tasks/classify/scores.h"
 #include "trainer/tasks/tasks.h"
 
 namespace bp::trainer {
 namespace {
 
-// Returns rows / (labels * rows with the label), as scikit-learn's "balanced" does.
-std::vector<double> balanced_weights(const SampleStore& store) {
-  std::vector<double> counts(store.names().size());
-  for (const std::int64_t label : store.integers(Split::train, kLabelArray)) {
-    if (label >= 0) ++counts[static_cast<std::size_t>(label)];
-  }
-  double all = 0;
-  for (const double count : counts) all += count;
-  std::vector<double> weights;
-  for (const double count : counts) {
-    // A label may occur only in the dev share.
-    weights.push_back(count == 0 ? 1 : all / (static_cast<double>(counts.size()) * count));
-  }
-  return weights;
-}
-
 class ClassifyTask : public Task {
  public:
-  explicit ClassifyTask(const ClassOptions& options)
-      : loss_(options.loss), regularization_(options.regularization) {}
+  explicit ClassifyTask(const ClassOptions& options) : options_(options) {}
 
-  [[nodiscard]] HeadMaker head() const override { return classifier_head(loss_); }
-  [[nodiscard]] Regularization regularization() const override { return regularization_; }
-  [[nodiscard]] MainScore main_score() const override { return {"accuracy", true}; }
+  [[nodiscard]] HeadMaker head() const override { return classifier_head(options_.loss); }
+  [[nodiscard]] Regularization regularization() const override { return options_.regularization; }
+  [[nodiscard]] MainScore main_score() const override {
+    return options_.multi_label ? MainScore{"f1_micro", true} : accuracy_score();
+  }
   [[nodiscard]] std::vector<std::string> result_files() const override {
     return {"classes.csv", "confusion.csv"};
   }
@@ -44,6 +31,12 @@ class ClassifyTask : public Task {
   [[nodiscard]] std::vector<Tile> tiles(const EvaluationSummary& summary) const override {
     constexpr int kPercent = 100;
     constexpr int kDigits = 3;
+    if (options_.multi_label) {
+      return {{"F1 of all answers", fixed(summary.at("f1_micro"), kDigits)},
+              {"F1, mean of labels", fixed(summary.at("f1_macro"), kDigits)},
+              {"All labels right", fixed(kPercent * summary.at("subset_accuracy"), 1) + " %"},
+              {"Loss", fixed(summary.at("loss"), kDigits)}};
+    }
     return {{"Accuracy", fixed(kPercent * summary.at("accuracy"), 1) + " %"},
             {"Matthews correlation", fixed(summary.at("mcc"), kDigits)},
             {"F1, mean of classes", fixed(summary.at("f1_macro"), kDigits)},
@@ -52,17 +45,26 @@ class ClassifyTask : public Task {
 
   void check(const BertConfig& config) const override { (void)class_config_of(config); }
   void configure(BertConfig& config, const SampleStore& store) const override {
-    if (store.names().size() < 2) {
+    const bool several = options_.multi_label;
+    if (store.names().size() < 2 && !several) {
       throw InputError(65, concat("all samples have the same label, '", store.names().front(), "'"),
                        "there is nothing to learn; is --label the right column?");
     }
-    ClassConfig own{store.names(), class_config_of(config).dropout};
-    if (loss_.balanced) own.weights = balanced_weights(store);
+    const ClassConfig old = class_config_of(config);
+    ClassConfig own{.labels = store.names(),
+                    .dropout = old.dropout,
+                    .multi_label = several,
+                    .threshold = old.threshold};
+    if (options_.threshold >= 0) own.threshold = options_.threshold;
+    if (options_.loss.balanced) {
+      own.weights = several ? balanced_answers(store) : balanced_classes(store);
+    }
     config.head = head_of(own);
   }
 
   [[nodiscard]] std::string describe(const BertConfig& config) const override {
-    return concat(class_config_of(config).labels.size(), " labels");
+    const ClassConfig own = class_config_of(config);
+    return concat(own.multi_label ? "any number of " : "", own.labels.size(), " labels");
   }
 
   [[nodiscard]] TakenWeights taken_weights(const BertConfig& stored,
@@ -84,21 +86,33 @@ class ClassifyTask : public Task {
 
   [[nodiscard]] std::unique_ptr<Predictor> make_predictor(const std::vector<std::string>& names,
                                                           const BertConfig& config) const override {
-    return std::make_unique<ClassPredictor>(predictor(names, config));
+    if (class_config_of(config).multi_label) {
+      return std::make_unique<LabelPredictor>(label_predictor(names, config));
+    }
+    return std::make_unique<ClassPredictor>(class_predictor(names, config));
   }
   [[nodiscard]] std::unique_ptr<Scorer> make_scorer(const SampleStore& store,
                                                     Split split,
                                                     const BertConfig& config) const override {
-    return std::make_unique<ClassScorer>(store, split, predictor(store.names(), config));
+    if (class_config_of(config).multi_label) {
+      return std::make_unique<LabelScorer>(store, split, label_predictor(store.names(), config));
+    }
+    return std::make_unique<ClassScorer>(store, split, class_predictor(store.names(), config));
   }
 
  private:
-  static ClassPredictor predictor(const std::vector<std::string>& names, const BertConfig& config) {
+  static ClassPredictor class_predictor(const std::vector<std::string>& names,
+                                        const BertConfig& config) {
     return {class_config_of(config).labels, map_labels(names, config)};
   }
+  [[nodiscard]] LabelPredictor label_predictor(const std::vector<std::string>& names,
+                                               const BertConfig& config) const {
+    const ClassConfig own = class_config_of(config);
+    const double threshold = options_.threshold >= 0 ? options_.threshold : own.threshold;
+    return {own.labels, map_labels(names, config), {threshold, options_.label_separator}};
+  }
 
-  ClassLossOptions loss_;
-  Regularization regularization_;
+  ClassOptions options_;
 };
 
 }  // namespace

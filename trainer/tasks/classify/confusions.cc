@@ -27,14 +27,6 @@ void for_each_cell(const Tally& tally, const Body& body) {
   }
 }
 
-std::vector<std::int64_t> predictions_of(const Tally& tally) {
-  std::vector<std::int64_t> sums(static_cast<std::size_t>(tally.classes()));
-  for_each_cell(tally, [&](int, int prediction, std::int64_t n) {
-    sums[static_cast<std::size_t>(prediction)] += n;
-  });
-  return sums;
-}
-
 }  // namespace
 
 std::vector<Confusion> confusions_of(const Tally& tally) {
@@ -71,10 +63,10 @@ std::vector<int> most_confused(const Tally& tally, std::size_t most) {
   return chosen;
 }
 
-std::vector<int> lowest_scores(const Scores& scores, std::size_t most) {
-  std::vector<int> chosen = all_classes(scores.classes.size());
+std::vector<int> lowest_scores(const std::vector<ClassScores>& classes, std::size_t most) {
+  std::vector<int> chosen = all_classes(classes.size());
   if (chosen.size() <= most) return chosen;
-  const auto of = [&](int k) { return scores.classes[static_cast<std::size_t>(k)]; };
+  const auto of = [&](int k) { return classes[static_cast<std::size_t>(k)]; };
   std::erase_if(chosen, [&](int k) { return of(k).support == 0; });
   std::stable_sort(chosen.begin(), chosen.end(), [&](int a, int b) {
     return of(a).f1 != of(b).f1 ? of(a).f1 < of(b).f1 : of(a).support > of(b).support;
@@ -96,16 +88,15 @@ std::vector<std::vector<std::int64_t>> grouped_matrix(const Tally& tally,
   return matrix;
 }
 
-std::string classes_csv(const Tally& tally, const std::vector<std::string>& labels) {
+std::string classes_csv(const std::vector<ClassScores>& classes,
+                        const std::vector<std::string>& labels) {
   constexpr int kDigits = 6;
-  const Scores scores = scores_of(tally);
-  const std::vector<std::int64_t> predictions = predictions_of(tally);
   std::string text = "label,precision,recall,f1,samples,predictions\n";
-  for (std::size_t k = 0; k < scores.classes.size(); ++k) {
-    const ClassScores& of = scores.classes[k];
+  for (std::size_t k = 0; k < classes.size(); ++k) {
+    const ClassScores& of = classes[k];
     text += concat(csv_field(labels.at(k)), ',', fixed(of.precision, kDigits), ',',
                    fixed(of.recall, kDigits), ',', fixed(of.f1, kDigits), ',', of.support, ',',
-                   predictions[k], '\n');
+                   of.predictions, '\n');
   }
   return text;
 }

@@ -32,7 +32,8 @@ struct Confusion {
 // Returns at most `most` of the classes that have samples, the lowest F1 first; of equal ones, the
 // one with more samples first. Returns all classes in their own order if there are no more than
 // `most`.
-[[nodiscard]] std::vector<int> lowest_scores(const Scores& scores, std::size_t most);
+[[nodiscard]] std::vector<int> lowest_scores(const std::vector<ClassScores>& classes,
+                                             std::size_t most);
 
 // Returns the matrix of the classes `shown`, with a last row and column for all other classes
 // together, which may be all zeros. Cell [i][j] is the number of samples of the i-th class of
@@ -42,7 +43,8 @@ struct Confusion {
 
 // Returns classes.csv: label,precision,recall,f1,samples,predictions; one line per label, in their
 // order.
-[[nodiscard]] std::string classes_csv(const Tally& tally, const std::vector<std::string>& labels);
+[[nodiscard]] std::string classes_csv(const std::vector<ClassScores>& classes,
+                                      const std::vector<std::string>& labels);
 // Returns confusion.csv: label,prediction,samples; one line for each cell of the matrix that is not
 // 0.
 [[nodiscard]] std::string confusion_csv(const Tally& tally, const std::vector<std::string>& labels);

@@ -15,12 +15,20 @@ constexpr const char* kShape = "each line has a label, a tab or comma, and the n
 
 TableReader open_map(const std::string& path, const std::string& encoding) {
   const auto two_columns = [](const std::vector<std::string>& row) { return row.size() == 2; };
-  const TableFormat format =
-      find_table_format({.path = path, .encoding = encoding, .holds_columns = two_columns});
+  TableFormat format;
+  try {
+    format = find_table_format({.path = path, .encoding = encoding, .holds_columns = two_columns});
+  } catch (const InputError& error) {
+    constexpr int kSeparator = 2;  // several fit; --separator is for the data files alone
+    if (error.exit_code() != kSeparator) throw;
+    throw InputError(65, error.what(), kShape);
+  }
   if (format.text == TextFormat::jsonl) {
     throw InputError(65, concat(path, " has JSON objects and cannot map labels"), kShape);
   }
-  return {path, format.dialect(false), encoding};
+  Dialect dialect = format.dialect(false);
+  dialect.same_size = false;  // checked here
+  return {path, dialect, encoding};
 }
 
 }  // namespace

@@ -46,13 +46,13 @@ void require_known(const std::vector<std::string>& given, const std::vector<std:
 
 LabelNaming::LabelNaming(const ClassOptions& options, const std::string& encoding)
     : form_(options.label_form), classes_(options.labels), origin_("of --labels") {
-  require_two(classes_, "--labels");
+  if (!options.multi_label) require_two(classes_, "--labels");
   if (!options.label_map.empty()) {
     map_ = LabelMap(options.label_map, encoding);
     if (classes_.empty()) {
       classes_ = map_.classes();
       origin_ = concat("in ", options.label_map);
-      require_two(classes_, options.label_map);
+      if (!options.multi_label) require_two(classes_, options.label_map);
     }
     require_given(map_, classes_);
   }

@@ -6,31 +6,19 @@
 namespace bp::trainer {
 namespace {
 
-// How often each class was the true one, the predicted one, and both.
-struct Margins {
-  std::vector<double> labels;
-  std::vector<double> predictions;
-  std::vector<double> correct;
-};
-
-Margins margins_of(const Tally& tally) {
-  const auto classes = static_cast<std::size_t>(tally.classes());
-  Margins margins{.labels = std::vector<double>(classes),
-                  .predictions = std::vector<double>(classes),
-                  .correct = std::vector<double>(classes)};
-  for (std::size_t i = 0; i < classes; ++i) {
-    for (std::size_t j = 0; j < classes; ++j) {
-      const auto n = static_cast<double>(
-          tally.count({.label = static_cast<int>(i), .prediction = static_cast<int>(j)}));
-      margins.labels[i] += n;
-      margins.predictions[j] += n;
-      margins.correct[i] += i == j ? n : 0;
+std::vector<ClassCounts> counts_of(const Tally& tally) {
+  std::vector<ClassCounts> counts(static_cast<std::size_t>(tally.classes()));
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    for (std::size_t j = 0; j < counts.size(); ++j) {
+      const std::int64_t n =
+          tally.count({.label = static_cast<int>(i), .prediction = static_cast<int>(j)});
+      counts[i].support += n;
+      counts[j].predictions += n;
+      if (i == j) counts[i].both = n;
     }
   }
-  return margins;
+  return counts;
 }
-
-double quotient(double dividend, double divisor) { return divisor == 0 ? 0 : dividend / divisor; }
 
 // Sums over the classes.
 struct Sums {
@@ -41,14 +29,16 @@ struct Sums {
   double prediction_squares = 0;
 };
 
-Sums sums_of(const Margins& margins) {
+Sums sums_of(const std::vector<ClassCounts>& counts) {
   Sums sums;
-  for (std::size_t k = 0; k < margins.labels.size(); ++k) {
-    sums.samples += margins.labels[k];
-    sums.correct += margins.correct[k];
-    sums.products += margins.labels[k] * margins.predictions[k];
-    sums.label_squares += margins.labels[k] * margins.labels[k];
-    sums.prediction_squares += margins.predictions[k] * margins.predictions[k];
+  for (const ClassCounts& of_class : counts) {
+    const auto labels = static_cast<double>(of_class.support);
+    const auto predictions = static_cast<double>(of_class.predictions);
+    sums.samples += labels;
+    sums.correct += static_cast<double>(of_class.both);
+    sums.products += labels * predictions;
+    sums.label_squares += labels * labels;
+    sums.prediction_squares += predictions * predictions;
   }
   return sums;
 }
@@ -68,56 +58,26 @@ double kappa(const Sums& sums) {
                   sums.samples * sums.samples - sums.products);
 }
 
-// Computes a mean as numpy.average does: multiplies by the weights first and divides last, so that
-// rounded tables agree.
-class Mean {
- public:
-  void add(const ClassScores& term, double weight) {
-    sum_.precision += term.precision * weight;
-    sum_.recall += term.recall * weight;
-    sum_.f1 += term.f1 * weight;
-    sum_.support += term.support;
-    weight_ += weight;
-  }
-  [[nodiscard]] ClassScores result() const {
-    return {.precision = quotient(sum_.precision, weight_),
-            .recall = quotient(sum_.recall, weight_),
-            .f1 = quotient(sum_.f1, weight_),
-            .support = sum_.support};
-  }
-
- private:
-  ClassScores sum_;
-  double weight_ = 0;
-};
-
 }  // namespace
 
 Scores scores_of(const Tally& tally) {
-  const Margins margins = margins_of(tally);
+  const std::vector<ClassCounts> counts = counts_of(tally);
+  const Sums sums = sums_of(counts);
   Scores scores;
   scores.samples = tally.samples();
   scores.loss = tally.mean_loss();
-  const Sums sums = sums_of(margins);
+  scores.accuracy = quotient(sums.correct, sums.samples);
   scores.mcc = matthews(sums);
   scores.kappa = kappa(sums);
-  double correct = 0;
-  Mean macro;
-  Mean weighted;
-  for (std::size_t k = 0; k < margins.labels.size(); ++k) {
-    const double both = margins.correct[k];
-    correct += both;
-    const ClassScores of_class{.precision = quotient(both, margins.predictions[k]),
-                               .recall = quotient(both, margins.labels[k]),
-                               .f1 = quotient(2 * both, margins.labels[k] + margins.predictions[k]),
-                               .support = static_cast<std::int64_t>(margins.labels[k])};
-    macro.add(of_class, 1);
-    weighted.add(of_class, margins.labels[k]);
-    scores.classes.push_back(of_class);
+  ClassMean macro;
+  ClassMean weighted;
+  for (const ClassCounts& of_class : counts) {
+    scores.classes.push_back(class_scores(of_class));
+    macro.add(scores.classes.back(), 1);
+    weighted.add(scores.classes.back(), static_cast<double>(of_class.support));
   }
   scores.macro = macro.result();
   scores.weighted = weighted.result();
-  scores.accuracy = quotient(correct, static_cast<double>(scores.samples));
   return scores;
 }
 

@@ -6,16 +6,10 @@
 #include <vector>
 
 #include "trainer/report/evaluation_summary.h"
+#include "trainer/tasks/classify/class_scores.h"
 #include "trainer/tasks/classify/tally.h"
 
 namespace bp::trainer {
-
-struct ClassScores {
-  double precision = 0;  // share of the samples predicted as this class that are this class
-  double recall = 0;     // share of the samples of this class that are predicted as such
-  double f1 = 0;
-  std::int64_t support = 0;  // number of samples of this class
-};
 
 struct Scores {
   std::int64_t samples = 0;

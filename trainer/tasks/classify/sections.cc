@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "trainer/data/numbers.h"
 #include "trainer/report/shown_text.h"
+#include "trainer/tasks/classify/class_section.h"
 #include "trainer/tasks/classify/confusions.h"
 
 namespace bp::trainer {
@@ -15,18 +16,9 @@ namespace {
 constexpr int kDigits = 3;
 constexpr int kPercent = 100;
 constexpr std::size_t kLongestText = 600;  // code points shown of a text
-constexpr std::size_t kLongestLabel = 24;
 
 std::string label_at(const ClassDetail& detail, int index) {
-  const auto place = static_cast<std::size_t>(index);
-  const std::string name = place < detail.labels.size() ? detail.labels[place] : concat('#', index);
-  return html(shortened(repaired_utf8(name), kLongestLabel));
-}
-
-std::string class_row(const std::string& name, const ClassScores& of) {
-  return concat("<tr><th scope=\"row\">", name, "</th><td>", fixed(of.precision, kDigits),
-                "</td><td>", fixed(of.recall, kDigits), "</td><td>", fixed(of.f1, kDigits),
-                "</td><td>", with_commas(of.support), "</td></tr>\n");
+  return label_html(detail.labels, index);
 }
 
 std::string matrix_cell(std::int64_t count, double share, bool right) {
@@ -61,10 +53,6 @@ std::string matrix_row(const MatrixRow& row, const std::vector<std::int64_t>& co
                 with_commas(sum), "</td></tr>\n");
 }
 
-std::string of_many(std::size_t shown, std::size_t all) {
-  return concat(shown, " of ", with_commas(static_cast<std::int64_t>(all)), " labels");
-}
-
 }  // namespace
 
 std::string confusion_section(const ClassDetail& detail) {
@@ -80,8 +68,8 @@ std::string confusion_section(const ClassDetail& detail) {
   if (shown.size() < classes) {
     names.push_back(
         concat(with_commas(static_cast<std::int64_t>(classes - shown.size())), " others"));
-    note = concat(" ", of_many(shown.size(), classes),
-                  ": those that were confused most. All: confusion.csv.");
+    note = concat(" ", shown.size(), " of ", with_commas(static_cast<std::int64_t>(classes)),
+                  " labels: those that were confused most. All: confusion.csv.");
   } else {
     matrix.pop_back();
     for (std::vector<std::int64_t>& row : matrix) row.pop_back();
@@ -137,23 +125,10 @@ std::string confusions_section(const ClassDetail& detail) {
 
 std::string classes_section(const ClassDetail& detail) {
   const Scores scores = scores_of(detail.tally);
-  const std::vector<int> shown = lowest_scores(scores, kMostInTable);
-  std::string rows;
-  for (const int k : shown) {
-    rows += class_row(label_at(detail, k), scores.classes[static_cast<std::size_t>(k)]);
-  }
-  const std::string note =
-      shown.size() == scores.classes.size()
-          ? ""
-          : concat("<p class=\"quiet\">", of_many(shown.size(), scores.classes.size()),
-                   ": those with the lowest F1. All: classes.csv.</p>\n");
-  return concat("<section class=\"card\"><h2>Classes, ", html(detail.split), " split</h2>\n", note,
-                "<div class=\"scroll tall\" tabindex=\"0\"><table><thead><tr>"
-                "<th scope=\"col\">label</th><th scope=\"col\">precision</th>"
-                "<th scope=\"col\">recall</th><th scope=\"col\">F1</th>"
-                "<th scope=\"col\">samples</th></tr></thead>\n<tbody>\n",
-                rows, "</tbody>\n<tfoot>\n", class_row("mean", scores.macro),
-                class_row("weighted mean", scores.weighted), "</tfoot></table></div></section>\n");
+  return class_section({concat("Classes, ", detail.split, " split"),
+                        detail.labels,
+                        scores.classes,
+                        {{"mean", scores.macro}, {"weighted mean", scores.weighted}}});
 }
 
 std::string worst_section(const ClassDetail& detail) {

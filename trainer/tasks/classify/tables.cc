@@ -117,6 +117,49 @@ class Matrix {
   std::size_t column_;
 };
 
+// The lines of a classification report.
+class ScoreRows {
+ public:
+  ScoreRows(const std::vector<std::string>& labels, int digits)
+      : labels_(labels),
+        width_(code_points(longest({longest(labels), kLongestMean}))),
+        digits_(digits) {}
+
+  [[nodiscard]] std::string row(const std::string& name, const ClassScores& of) const {
+    return line({name,
+                 {fixed(of.precision, digits_), fixed(of.recall, digits_), fixed(of.f1, digits_),
+                  std::to_string(of.support)}},
+                width_);
+  }
+
+  [[nodiscard]] std::string accuracy(const Scores& scores) const {
+    const std::string accuracy = fixed(scores.accuracy, digits_);
+    return line({"accuracy", {"", "", accuracy, std::to_string(scores.samples)}}, width_);
+  }
+
+  // Returns the head and the rows of the classes.
+  [[nodiscard]] std::string of_classes(const std::vector<ClassScores>& classes) const {
+    std::string out = line({"", {"precision", "recall", "f1-score", "support"}}, width_) + '\n';
+    const std::vector<int> shown = lowest_scores(classes, kMostLines);
+    for (const int k : shown) {
+      out += row(labels_.at(static_cast<std::size_t>(k)), classes[static_cast<std::size_t>(k)]);
+    }
+    if (shown.size() < classes.size()) {
+      out += concat("(the ", shown.size(), " of ",
+                    with_commas(static_cast<std::int64_t>(classes.size())),
+                    " labels with the lowest f1-score)\n");
+    }
+    return out;
+  }
+
+ private:
+  static constexpr const char* kLongestMean = "weighted avg";
+
+  const std::vector<std::string>& labels_;
+  std::size_t width_;
+  int digits_;
+};
+
 // Lists confusions, for more labels than fit a line.
 std::string confusion_list(const Tally& tally, const std::vector<std::string>& names) {
   const std::vector<Confusion> all = confusions_of(tally);
@@ -148,30 +191,18 @@ std::string confusion_list(const Tally& tally, const std::vector<std::string>& n
 std::string classification_table(const Scores& scores,
                                  const std::vector<std::string>& labels,
                                  int digits) {
-  const std::size_t width = code_points(longest({longest(labels), "weighted avg"}));
-  const auto row = [&](const std::string& name, const ClassScores& of) {
-    return line({name,
-                 {fixed(of.precision, digits), fixed(of.recall, digits), fixed(of.f1, digits),
-                  std::to_string(of.support)}},
-                width);
-  };
-  std::string out = line({"", {"precision", "recall", "f1-score", "support"}}, width) + '\n';
-  const std::vector<int> shown = lowest_scores(scores, kMostLines);
-  for (const int k : shown) {
-    out += row(labels.at(static_cast<std::size_t>(k)), scores.classes[static_cast<std::size_t>(k)]);
-  }
-  if (shown.size() < scores.classes.size()) {
-    out += concat("(the ", shown.size(), " of ",
-                  with_commas(static_cast<std::int64_t>(scores.classes.size())),
-                  " labels with the lowest f1-score)\n");
-  }
-  out += '\n';
-  out +=
-      line({"accuracy", {"", "", fixed(scores.accuracy, digits), std::to_string(scores.samples)}},
-           width);
-  out += row("macro avg", scores.macro);
-  out += row("weighted avg", scores.weighted);
-  return out;
+  const ScoreRows rows(labels, digits);
+  return concat(rows.of_classes(scores.classes), '\n', rows.accuracy(scores),
+                rows.row("macro avg", scores.macro), rows.row("weighted avg", scores.weighted));
+}
+
+std::string classification_table(const LabelScores& scores,
+                                 const std::vector<std::string>& labels,
+                                 int digits) {
+  const ScoreRows rows(labels, digits);
+  return concat(rows.of_classes(scores.labels), '\n', rows.row("micro avg", scores.micro),
+                rows.row("macro avg", scores.macro), rows.row("weighted avg", scores.weighted),
+                rows.row("samples avg", scores.of_samples));
 }
 
 std::string confusion_table(const Tally& tally, const std::vector<std::string>& labels) {

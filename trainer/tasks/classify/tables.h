@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/tasks/classify/label_scores.h"
 #include "trainer/tasks/classify/scores.h"
 
 namespace bp::trainer {
@@ -12,6 +13,10 @@ namespace bp::trainer {
 // digits=digits, zero_division=0) prints, for up to 20 labels. For more labels it lists the 20 with
 // the lowest F1, and a line says so. `labels` has one name per class.
 [[nodiscard]] std::string classification_table(const Scores& scores,
+                                               const std::vector<std::string>& labels,
+                                               int digits = 3);
+// The same for several labels a sample.
+[[nodiscard]] std::string classification_table(const LabelScores& scores,
                                                const std::vector<std::string>& labels,
                                                int digits = 3);
 

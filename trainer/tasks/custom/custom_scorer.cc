@@ -16,6 +16,7 @@
 #include "trainer/data/numbers.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/custom/custom_input.h"
+#include "trainer/tasks/unscored_line.h"
 
 namespace bp::trainer {
 
@@ -120,9 +121,7 @@ std::vector<std::string> CustomScorer::lines(const std::string& name,
   const EvaluationSummary all = summary();
   const std::string samples = concat(with_commas(store_.size(split_)), " samples");
   if (all.at("loss") != all.at("loss")) {
-    return {concat(name, ": no answers to compare with, ", samples,
-                   predictions.empty() ? "; --out FILE writes the predictions"
-                                       : "; predictions in " + predictions)};
+    return {unscored_line({name, "answers", store_.size(split_), predictions})};
   }
   constexpr int kDigits = 4;
   std::string line = name + ":";

@@ -10,6 +10,7 @@
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/gap/gap_input.h"
 #include "trainer/tasks/gap/gap_section.h"
+#include "trainer/tasks/unscored_line.h"
 
 namespace bp::trainer {
 namespace {
@@ -53,10 +54,7 @@ EvaluationSummary GapScorer::summary() const {
 std::vector<std::string> GapScorer::lines(const std::string& name,
                                           const std::string& predictions) const {
   if (tally_.rows() == 0) {
-    return {concat(name, ": no answers to compare with, ", with_commas(store_.size(split_)),
-                   " samples",
-                   predictions.empty() ? "; --out FILE writes the predictions"
-                                       : "; predictions in " + predictions)};
+    return {unscored_line({name, "answers", store_.size(split_), predictions})};
   }
   return {concat(name, ": log loss ", fixed(tally_.log_loss(), 4), ", accuracy ",
                  fixed(tally_.accuracy(), 4), ", ", with_commas(tally_.rows()), " samples"),

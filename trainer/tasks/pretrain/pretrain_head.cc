@@ -151,11 +151,11 @@ class PretrainHead : public Head {
     Tensor x = at::linear(masked.to(at::kFloat), transform_.weight.master, transform_.bias);
     x = at::layer_norm(at::gelu(x), {x.size(1)}, norm_.gamma, norm_.beta, norm_.epsilon);
     x = pass.seen("cls.predictions.transform", x);
-    if (pass.step == nullptr || encoder.precision() == Precision::fp32) {
+    if (pass.step == nullptr || encoder.number() == at::kFloat) {
       return pass.seen("cls.predictions", at::linear(x, words_, bias_));
     }
-    const Weight words{words_, words_.detach().to(at::kBFloat16)};
-    x = product(x.to(at::kBFloat16), words).to(at::kFloat) + bias_;
+    const Weight words{words_, words_.detach().to(encoder.number())};
+    x = product(x.to(encoder.number()), words).to(at::kFloat) + bias_;
     return pass.seen("cls.predictions", x);
   }
 

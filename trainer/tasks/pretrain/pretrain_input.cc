@@ -57,15 +57,6 @@ class PretrainMaker : public SampleMaker {
   TokenWindows windows_;
 };
 
-Vocabulary vocabulary_for(const std::string& path, const PrepareOptions& prepare) {
-  if (prepare.vocabulary.empty()) {
-    throw InputError(2, concat("the vocabulary for ", path, " is missing"),
-                     "name the vocab.txt of its tokens with --vocab, or a model that has one with "
-                     "--model");
-  }
-  return read_vocabulary(prepare.vocabulary);
-}
-
 class PretrainInput : public TaskInput {
  public:
   void add_options(OptionSet& set) override {
@@ -177,7 +168,7 @@ class PretrainInput : public TaskInput {
     if (!is_shard_name(path)) {
       throw InputError(66, concat(path, " is no shard"), "a shard's name ends with .hdf5 or .h5");
     }
-    const Vocabulary vocabulary = vocabulary_for(path, prepare);
+    const Vocabulary vocabulary = needed_vocabulary(path, prepare);
     return std::make_unique<ShardRows>(path, static_cast<std::int64_t>(vocabulary.tokens.size()));
   }
 
@@ -190,7 +181,7 @@ class PretrainInput : public TaskInput {
     }
     const InstanceOptions instances{
         .max_length = prepare.max_length, .copies = options_.copies, .masks = std::nullopt};
-    return std::make_unique<PairRows>(path, options_.line, vocabulary_for(path, prepare),
+    return std::make_unique<PairRows>(path, options_.line, needed_vocabulary(path, prepare),
                                       prepare.lower_case, instances);
   }
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "trainer/data/file_input.h"
 #include "trainer/data/input_error.h"
+#include "trainer/tasks/pretrain/trial_run.h"
 
 namespace bp::trainer {
 namespace {
@@ -69,15 +70,34 @@ bool can_be_stored_so(hid_t data_set, std::size_t number_bytes) {
   return chunk[0] <= most && chunk[1] <= most && chunk[0] * chunk[1] <= most;
 }
 
+Hdf5Handle open_file(const std::string& path) {
+  const Hdf5Handle options(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  (void)H5Pset_file_locking(options.get(), 0, 1);  // file systems that cannot lock can be read
+  return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, options.get()), H5Fclose};
+}
+
+Hdf5Handle open_data_set(const Hdf5Handle& file, const char* name) {
+  return {H5Dopen2(file.get(), name, H5P_DEFAULT), H5Dclose};
+}
+
+// HDF5 1.10 divides by the sizes of chunks while it opens a data set, and by 0 if the file is
+// broken.
+void open_all(const std::string& path) {
+  const Hdf5Handle file = open_file(path);
+  if (!file.valid()) return;
+  for (const char* name : kShardNames) (void)open_data_set(file, name);
+}
+
 }  // namespace
 
 ShardReader::ShardReader(std::string path, std::int64_t vocabulary)
     : path_(std::move(path)), vocabulary_(vocabulary) {
   const FileInput readable(path_);  // says why a file cannot be opened
   prepare_hdf5();
-  const Hdf5Handle options(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  (void)H5Pset_file_locking(options.get(), 0, 1);  // file systems that cannot lock can be read
-  file_ = Hdf5Handle(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, options.get()), H5Fclose);
+  if (!survives([this] { open_all(path_); })) {
+    refuse("is broken: the HDF5 library crashes on it");
+  }
+  file_ = open_file(path_);
   if (!file_.valid()) {
     refuse(concat("is no HDF5 file, or is broken: ", hdf5_failure().reason));
   }
@@ -97,7 +117,7 @@ void ShardReader::open_column(std::size_t index) {
   const char* name = kShardNames[index];
   const auto which = static_cast<ShardColumn>(index);
   Column& column = columns_[index];
-  column.data_set = Hdf5Handle(H5Dopen2(file_.get(), name, H5P_DEFAULT), H5Dclose);
+  column.data_set = open_data_set(file_, name);
   if (!column.data_set.valid()) refuse(concat("has no data set '", name, "'"));
   const hid_t id = column.data_set.get();
   if (!fits_int32(id)) refuse(concat("'", name, "' is not of integers of at most 32 bits"));

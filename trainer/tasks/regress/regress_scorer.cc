@@ -9,9 +9,9 @@
 #include <optional>
 
 #include "base/text.h"
-#include "trainer/data/numbers.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/regress/regress_input.h"
+#include "trainer/tasks/unscored_line.h"
 
 namespace bp::trainer {
 namespace {
@@ -84,10 +84,7 @@ std::vector<std::string> RegressScorer::lines(const std::string& name,
                                               const std::string& predictions) const {
   const RegressScores all = scores();
   if (all.samples > 0) return {regress_line(name, all)};
-  return {concat(name, ": no targets to compare with, ", with_commas(store_.size(split_)),
-                 " samples",
-                 predictions.empty() ? "; --out FILE writes the predictions"
-                                     : "; predictions in " + predictions)};
+  return {unscored_line({name, "targets", store_.size(split_), predictions})};
 }
 
 // The rows with the largest errors.

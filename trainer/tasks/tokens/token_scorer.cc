@@ -13,6 +13,7 @@
 #include "trainer/tasks/tokens/entity_report.h"
 #include "trainer/tasks/tokens/entity_tables.h"
 #include "trainer/tasks/tokens/token_options.h"
+#include "trainer/tasks/unscored_line.h"
 
 namespace bp::trainer {
 namespace {
@@ -104,10 +105,7 @@ std::vector<std::string> TokenScorer::lines(const std::string& name,
                                             const std::string& predictions) const {
   const EntityTally counted = tally();
   if (counted.words() == 0) {
-    return {concat(name, ": no tags to compare with, ", with_commas(store_.size(split_)),
-                   " samples",
-                   predictions.empty() ? "; --out FILE writes the predictions"
-                                       : "; predictions in " + predictions)};
+    return {unscored_line({name, "tags", store_.size(split_), predictions})};
   }
   constexpr int kDigits = 4;
   const EntityScores scores = entity_scores(counted);

@@ -81,7 +81,8 @@ class TokensInput : public TaskInput {
 
   [[nodiscard]] std::string name() const override { return "tokens"; }
   [[nodiscard]] std::vector<Field> fields() const override {
-    return {{"words", options_.words_column}, {"tags", options_.tags_column, true}};
+    return {{.name = "words", .column = options_.words_column, .arrays = {" "}},
+            {.name = "tags", .column = options_.tags_column, .answer = true, .arrays = {" "}}};
   }
   [[nodiscard]] SampleSchema schema() const override { return token_schema(); }
   [[nodiscard]] bool has_own_format(const std::string& path) const override {

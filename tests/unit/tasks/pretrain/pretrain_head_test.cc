@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bp/error.h"
@@ -99,17 +100,21 @@ TEST_F(PretrainGolden, EvaluationGivesTheSameNumbers) {
   EXPECT_FALSE(evaluated.requires_grad());
 }
 
-// bf16 rounds to 8 significant bits.
-TEST_F(PretrainGolden, Bf16IsNear) {
-  const auto model = with_both(Precision::bf16);
-  const at::Tensor outputs = model->forward(batch_, &step_);
-  EXPECT_EQ(outputs.scalar_type(), at::kFloat);
-  const Loss loss = model->loss(outputs, batch_);
-  EXPECT_NEAR(loss.mean.item<float>(), expected_.at("loss").item<float>(), 0.05);
-  loss.mean.backward();
-  const auto& word = gradients(*model).at("bert.embeddings.word_embeddings.weight");
-  const auto& right = expected_.at("grad.bert.embeddings.word_embeddings.weight");
-  EXPECT_LE((word - right).norm().item<float>(), 0.05 * right.norm().item<float>());
+// bf16 rounds to 8 significant bits, fp16 to 11.
+TEST_F(PretrainGolden, HalfPrecisionIsNear) {
+  for (const auto& [precision, near] :
+       {std::pair{Precision::bf16, 0.05F}, std::pair{Precision::fp16, 0.05F / 8}}) {
+    const auto model = with_both(precision);
+    const at::Tensor outputs = model->forward(batch_, &step_);
+    EXPECT_EQ(outputs.scalar_type(), at::kFloat);
+    const Loss loss = model->loss(outputs, batch_);
+    EXPECT_NEAR(loss.mean.item<float>(), expected_.at("loss").item<float>(), near);
+    constexpr float kScale = 65536;  // keeps small gradients in the range of fp16
+    (loss.mean * kScale).backward();
+    const auto word = gradients(*model).at("bert.embeddings.word_embeddings.weight") / kScale;
+    const auto& right = expected_.at("grad.bert.embeddings.word_embeddings.weight");
+    EXPECT_LE((word - right).norm().item<float>(), near * right.norm().item<float>());
+  }
 }
 
 // Adds up the gradients of parts by their weights, as ranks do.

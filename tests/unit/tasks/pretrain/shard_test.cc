@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bp/error.h"
+#include "tests/support/scratch.h"
 #include "tests/unit/data/full_disk.h"
 #include "tests/unit/data/input_refusal.h"
 #include "tests/unit/model/refusal.h"
@@ -61,6 +62,19 @@ TEST_F(Shards, HoldWhatWasWritten) {
   EXPECT_THAT(reader.instance().positions, IsEmpty());
   EXPECT_FALSE(reader.next());
   EXPECT_FALSE(reader.next());
+}
+
+// The library divides by the sizes of chunks when it opens a data set.
+TEST_F(Shards, OnWhichTheLibraryCrashesAreRefused) {
+  constexpr std::size_t kSizeOfAChunk = 2802;
+  std::string bytes = read_file(BP_SOURCE_DIR "/tests/fuzz/corpus/shard/tiny");
+  ASSERT_EQ(bytes.at(kSizeOfAChunk), 2);
+  const std::string whole = write("whole.hdf5", bytes);
+  EXPECT_NO_THROW(ShardReader(whole, 20));
+  bytes[kSizeOfAChunk] = 0;
+  const std::string broken = write("broken.hdf5", bytes);
+  EXPECT_THAT(test::input_refusal([&] { ShardReader(broken, 20); }),
+              HasSubstr("broken.hdf5: is broken: the HDF5 library crashes on it | "));
 }
 
 TEST_F(Shards, AreReadInBlocks) {

@@ -126,6 +126,11 @@ TEST_F(TokensInput, ReadsTablesAndJsonLinesToo) {
   EXPECT_THAT(of_table.token_ids, ElementsAre(2, 4, 5, 3));
   EXPECT_EQ(of_table.token_ids, of_json.token_ids);
   EXPECT_EQ(of_table.arrays, of_json.arrays);
+  const Sample of_arrays =
+      store_of(options("a.jsonl", "{\"words\": [\"a\", \"b\"], \"tags\": [\"O\", \"B-X\"]}\n"))
+          .load(Split::train, 0);
+  EXPECT_EQ(of_table.token_ids, of_arrays.token_ids);
+  EXPECT_EQ(of_table.arrays, of_arrays.arrays);
 }
 
 TEST_F(TokensInput, RefusesWhatIsNoTaggedSentence) {

@@ -1,0 +1,52 @@
+// Collectives on the memory of CUDA devices by NCCL. What NCCL does not have, or has with another
+// meaning, goes through host memory: all_to_all, gather, scatter, parts of unequal lengths,
+// averages of integers, reductions of bits, types without numbers.
+//
+// Before an operation of NCCL the ranks meet on the host, where those that ask for different
+// operations do not meet: NCCL compares nothing, and would hang or mix their data. So no kernel
+// waits for a rank that is not there.
+//
+// The ranks connect at the first operation that NCCL carries out, which says which device each of
+// them uses. NCCL needs another device for each rank.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "comm/backend/nccl_ranks.h"
+#include "comm/backend/staged.h"
+
+namespace bp {
+
+class NcclBackend : public StagedBackend {
+ public:
+  // What happens where two ranks use one device.
+  enum class OnSharedDevice { stage, refuse };
+
+  // `host` must outlive it.
+  NcclBackend(Backend& host, OnSharedDevice on_shared_device)
+      : StagedBackend(host), host_(host), on_shared_device_(on_shared_device) {}
+
+  [[nodiscard]] std::string_view name() const override { return "nccl"; }
+  [[nodiscard]] std::string_view algorithm_of(Operation::Kind kind,
+                                              std::size_t bytes) const override;
+  // A rank that has host memory cannot take part.
+  [[nodiscard]] std::string_view agreed_algorithm(const Operation& operation,
+                                                  std::string_view chosen) const override {
+    return NcclRanks::can_carry_out(operation) ? "nccl" : chosen;
+  }
+  void run(const Operation& operation, CollectiveCall& call) override;
+
+ private:
+  void carry_out(const Operation& operation, CollectiveCall& call);
+  void connect(int device, CollectiveCall& call);
+  [[nodiscard]] NcclApi::UniqueId share_id(CollectiveCall& call);
+  void wait(CollectiveCall& call);
+
+  Backend& host_;
+  OnSharedDevice on_shared_device_;
+  std::unique_ptr<NcclRanks> ranks_;  // null: not connected
+  bool shares_device_ = false;
+};
+
+}  // namespace bp

@@ -1,0 +1,185 @@
+#include "comm/backend/nccl_ranks.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "comm/device/ask_until.h"
+#include "comm/device/current_cuda_device.h"
+#include "comm/device/device.h"
+#include "comm/transport/transport.h"
+
+namespace bp {
+namespace {
+
+// How long the end of a communicator waits for the other ranks' ends. NCCL may still send what this
+// rank has given, and a rank that never ends must not hold this one.
+constexpr std::chrono::milliseconds kClose{1000};
+
+// Returns -1 for a type that NCCL does not have.
+int nccl_type(DataType type) {
+  switch (type) {
+    case DataType::u8:
+      return NcclApi::u8;
+    case DataType::i8:
+      return NcclApi::i8;
+    case DataType::i32:
+      return NcclApi::i32;
+    case DataType::i64:
+      return NcclApi::i64;
+    case DataType::f16:
+      return NcclApi::f16;
+    case DataType::bf16:
+      return NcclApi::bf16;
+    case DataType::f32:
+      return NcclApi::f32;
+    case DataType::f64:
+      return NcclApi::f64;
+    default:
+      return -1;
+  }
+}
+
+// Returns -1 for a reduction that NCCL does not have.
+int nccl_reduction(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::sum:
+      return NcclApi::sum;
+    case ReduceOp::average:
+      return NcclApi::average;
+    case ReduceOp::min:
+      return NcclApi::min;
+    case ReduceOp::max:
+      return NcclApi::max;
+    case ReduceOp::product:
+      return NcclApi::product;
+    default:
+      return -1;
+  }
+}
+
+bool are_equal(const std::vector<std::size_t>& counts) {
+  return std::ranges::adjacent_find(counts, std::not_equal_to()) == counts.end();
+}
+
+}  // namespace
+
+bool NcclRanks::can_carry_out(const Operation& operation) {
+  using Kind = Operation::Kind;
+  const DataType type = operation.output.type;
+  if (nccl_type(type) < 0 || operation.whole().count == 0) return false;
+  switch (operation.kind) {
+    case Kind::broadcast:
+      return true;
+    case Kind::all_gather:
+      return are_equal(operation.counts);
+    case Kind::reduce_scatter:
+      return are_equal(operation.counts) && nccl_reduction(operation.reduce) >= 0;
+    case Kind::all_reduce:
+    case Kind::reduce:
+      return nccl_reduction(operation.reduce) >= 0;
+    default:
+      return false;
+  }
+}
+
+NcclRanks::NcclRanks(const NcclApi::UniqueId& id, int ranks, int rank, int device)
+    : nccl_(nccl_api()), cuda_(cuda_runtime()), device_(device) {
+  const CurrentCudaDevice current(cuda_, device_);
+  if (const auto code = cuda_.create_stream(&stream_, CudaRuntime::kStreamApart);
+      code != CudaRuntime::kSuccess) {
+    throw DeviceFailure(
+        concat("cudaStreamCreate on cuda:", device_, " failed: ", cuda_.error(code)));
+  }
+  NcclApi::Config config;
+  config.blocking = 0;
+  require(nccl_.init(&ranks_, ranks, id, rank, &config), "ncclCommInitRankConfig");
+}
+
+NcclRanks::~NcclRanks() {
+  close();
+  const CurrentCudaDevice current(cuda_, device_);
+  static_cast<void>(cuda_.destroy_stream(stream_));
+}
+
+void NcclRanks::close() {
+  if (ranks_ == nullptr) return;
+  if (is_starting_) return abort();
+  const CurrentCudaDevice current(cuda_, device_);
+  const NcclApi::Code code = nccl_.finalize(ranks_);
+  const std::atomic<bool> never{false};
+  NcclApi::Code state = NcclApi::kInProgress;
+  const bool ended = (code == NcclApi::kSuccess || code == NcclApi::kInProgress) &&
+                     ask_until(Deadline(kClose), never, [&] {
+                       return nccl_.async_error(ranks_, &state) != NcclApi::kSuccess ||
+                              state != NcclApi::kInProgress;
+                     });
+  if (!ended || state != NcclApi::kSuccess) return abort();
+  static_cast<void>(nccl_.destroy(std::exchange(ranks_, nullptr)));
+}
+
+void NcclRanks::abort() {
+  if (ranks_ == nullptr) return;
+  const CurrentCudaDevice current(cuda_, device_);
+  static_cast<void>(nccl_.abort(std::exchange(ranks_, nullptr)));
+}
+
+void NcclRanks::require(NcclApi::Code code, const char* call) const {
+  if (code == NcclApi::kSuccess || code == NcclApi::kInProgress) return;
+  const std::string text =
+      concat(call, " on cuda:", device_, " failed: ", nccl_.text_of_error(code), " (",
+             nccl_.last_error(ranks_), ")");
+  if (code == NcclApi::kRemoteError) throw TransportFailure(ErrorCode::peer_lost, text);
+  throw DeviceFailure(text);
+}
+
+bool NcclRanks::is_begun() const {
+  NcclApi::Code state = NcclApi::kSuccess;
+  require(nccl_.async_error(ranks_, &state), "ncclCommGetAsyncError");
+  require(state, "NCCL");
+  return state == NcclApi::kSuccess;
+}
+
+bool NcclRanks::wait(const Deadline& deadline, const std::atomic<bool>& stop) {
+  const CurrentCudaDevice current(cuda_, device_);
+  return ask_until(deadline, stop, [&] {
+    if (!is_begun()) return false;
+    if (std::exchange(is_starting_, false)) return true;
+    if (!done_) done_ = memory_of({Device::Kind::cuda, device_}).record(stream_);
+    return done_->reached();
+  });
+}
+
+NcclApi::Code NcclRanks::enqueue(const Operation& operation) const {
+  const View& to = operation.output;
+  const ConstView& from = operation.input;
+  const auto type = static_cast<NcclApi::Type>(nccl_type(to.type));
+  const auto how = static_cast<NcclApi::Reduction>(nccl_reduction(operation.reduce));
+  switch (operation.kind) {
+    case Operation::Kind::all_reduce:
+      return nccl_.all_reduce(to.data, to.data, to.count, type, how, ranks_, stream_);
+    case Operation::Kind::broadcast:
+      return nccl_.broadcast(to.data, to.data, to.count, type, operation.root, ranks_, stream_);
+    case Operation::Kind::reduce:
+      return nccl_.reduce(to.data, to.data, to.count, type, how, operation.root, ranks_, stream_);
+    case Operation::Kind::all_gather:
+      return nccl_.all_gather(from.data, to.data, from.count, type, ranks_, stream_);
+    case Operation::Kind::reduce_scatter:
+      return nccl_.reduce_scatter(from.data, to.data, to.count, type, how, ranks_, stream_);
+    default:
+      BP_CHECK(false, "an operation that NCCL does not have");
+  }
+}
+
+void NcclRanks::begin(const Operation& operation) {
+  const CurrentCudaDevice current(cuda_, device_);
+  done_ = nullptr;
+  require(enqueue(operation), name_of(operation.kind).data());
+}
+
+}  // namespace bp

@@ -1,0 +1,165 @@
+#include "comm/device/cuda.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "bp/error.h"
+#include "comm/device/cuda_runtime.h"
+#include "comm/device/current_cuda_device.h"
+
+namespace bp {
+namespace {
+
+using Code = CudaRuntime::Code;
+
+class CudaMoment final : public Moment {
+ public:
+  CudaMoment(const CudaRuntime& runtime, CudaRuntime::Event event)
+      : runtime_(runtime), event_(event) {}
+  ~CudaMoment() override { static_cast<void>(runtime_.destroy_event(event_)); }
+  CudaMoment(const CudaMoment&) = delete;
+  CudaMoment& operator=(const CudaMoment&) = delete;
+
+  [[nodiscard]] bool reached() const override {
+    const Code code = runtime_.query_event(event_);
+    if (code == CudaRuntime::kSuccess || code == CudaRuntime::kNotReady) {
+      return code == CudaRuntime::kSuccess;
+    }
+    throw DeviceFailure(concat("work on the device failed: ", runtime_.error(code)));
+  }
+
+ private:
+  const CudaRuntime& runtime_;
+  CudaRuntime::Event event_;
+};
+
+class CudaMemory final : public Memory {
+ public:
+  explicit CudaMemory(int index) : runtime_(cuda_runtime()), index_(index) {
+    const CurrentCudaDevice current(runtime_, index_);
+    require(runtime_.create_stream(&stream_, CudaRuntime::kStreamApart), "cudaStreamCreate");
+  }
+
+  [[nodiscard]] std::shared_ptr<std::byte> allocate(std::size_t bytes) const override {
+    return owned("cudaMalloc", runtime_.free,
+                 [&](void** memory) { return runtime_.allocate(memory, at_least_one(bytes)); });
+  }
+  [[nodiscard]] std::shared_ptr<std::byte> allocate_on_host(std::size_t bytes) const override {
+    return owned("cudaHostAlloc", runtime_.free_on_host, [&](void** memory) {
+      return runtime_.allocate_on_host(memory, at_least_one(bytes), 0);
+    });
+  }
+
+  void fill(std::byte* at, std::byte value, std::size_t bytes) const override {
+    if (bytes == 0) return;
+    const CurrentCudaDevice current(runtime_, index_);
+    require(runtime_.fill(at, std::to_integer<int>(value), bytes, stream_), "cudaMemsetAsync");
+    finish();
+  }
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes) const override {
+    if (bytes == 0 || to == from) return;
+    const CurrentCudaDevice current(runtime_, index_);
+    require(runtime_.copy(to, from, bytes, CudaRuntime::kAnyDirection, stream_), "cudaMemcpyAsync");
+    finish();
+  }
+  void write(std::byte* to, const std::byte* host, std::size_t bytes) const override {
+    copy(to, host, bytes);
+  }
+  void read(std::byte* host, const std::byte* from, std::size_t bytes) const override {
+    copy(host, from, bytes);
+  }
+
+  void scale(const View& data, double factor) const override {
+    change(data, [&](const View& piece) { host_memory().scale(piece, factor); });
+  }
+  void finish_average(const View& data, int ranks) const override {
+    change(data, [&](const View& piece) { host_memory().finish_average(piece, ranks); });
+  }
+  void convert(const View& to, const ConstView& from) const override {
+    std::vector<std::byte> given(from.bytes());
+    std::vector<std::byte> converted(to.bytes());
+    read(given.data(), from.data, from.bytes());
+    host_memory().convert({converted.data(), to.count, to.type},
+                          {given.data(), from.count, from.type});
+    write(to.data, converted.data(), to.bytes());
+  }
+  [[nodiscard]] bool is_finite(const ConstView& data) const override {
+    std::vector<std::byte> host(data.bytes());
+    read(host.data(), data.data, data.bytes());
+    return host_memory().is_finite({host.data(), data.count, data.type});
+  }
+
+  [[nodiscard]] std::shared_ptr<const Moment> record(void* stream) const override {
+    const CurrentCudaDevice current(runtime_, index_);
+    CudaRuntime::Event event = nullptr;
+    require(runtime_.create_event(&event, CudaRuntime::kEventUntimed), "cudaEventCreate");
+    auto moment = std::make_shared<CudaMoment>(runtime_, event);
+    require(runtime_.record_event(event, stream), "cudaEventRecord");
+    return moment;
+  }
+
+ private:
+  static std::size_t at_least_one(std::size_t bytes) { return std::max(bytes, std::size_t{1}); }
+
+  template <class Allocate>
+  [[nodiscard]] std::shared_ptr<std::byte> owned(const char* call,
+                                                 Code (*release)(void*),
+                                                 const Allocate& allocate) const {
+    const CurrentCudaDevice current(runtime_, index_);
+    void* memory = nullptr;
+    const Code code = allocate(&memory);
+    if (code == CudaRuntime::kOutOfMemory) throw std::bad_alloc();
+    require(code, call);
+    return {static_cast<std::byte*>(memory), [this, release](std::byte* freed) {
+              const CurrentCudaDevice current_again(runtime_, index_);
+              static_cast<void>(release(freed));
+            }};
+  }
+
+  void require(Code code, const char* call) const {
+    if (code == CudaRuntime::kSuccess) return;
+    throw DeviceFailure(concat(call, " on cuda:", index_, " failed: ", runtime_.error(code)));
+  }
+  // Changes the elements in the host's memory.
+  void change(const View& data, const std::function<void(const View& on_host)>& body) const {
+    std::vector<std::byte> host(data.bytes());
+    read(host.data(), data.data, data.bytes());
+    body({host.data(), data.count, data.type});
+    write(data.data, host.data(), data.bytes());
+  }
+  void finish() const { require(runtime_.finish_stream(stream_), "cudaStreamSynchronize"); }
+
+  const CudaRuntime& runtime_;
+  int index_;
+  CudaRuntime::Stream stream_ = nullptr;  // lives as long as the process
+};
+
+}  // namespace
+
+const Memory& cuda_memory(int index) {
+  static std::mutex mutex;
+  static std::map<int, std::unique_ptr<CudaMemory>>& memories =
+      *new std::map<int, std::unique_ptr<CudaMemory>>;  // never freed: the library may end first
+  const std::lock_guard lock(mutex);
+  if (const auto found = memories.find(index); found != memories.end()) return *found->second;
+  if (const std::string problem = find_cuda_problem(); !problem.empty()) {
+    throw Error(ErrorCode::unavailable, problem);
+  }
+  int count = 0;
+  static_cast<void>(cuda_runtime().device_count(&count));
+  if (index < 0 || index >= count) {
+    throw Error(ErrorCode::unavailable,
+                concat("there is no cuda:", index, ": this process sees ", count,
+                       count == 1 ? " CUDA device" : " CUDA devices"));
+  }
+  return *memories.emplace(index, std::make_unique<CudaMemory>(index)).first->second;
+}
+
+}  // namespace bp

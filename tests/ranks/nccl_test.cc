@@ -1,0 +1,382 @@
+// Collectives by NCCL, with the fake NCCL on devices of the fake CUDA runtime.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bp/collective.h"
+#include "bp/error.h"
+#include "tests/ranks/collectives.h"
+#include "tests/ranks/device_copy.h"
+#include "tests/ranks/operations.h"
+#include "tests/support/fake_cuda/use.h"
+#include "tests/support/fake_nccl/use.h"
+#include "tests/support/refusal.h"
+#include "tests/support/run_processes.h"
+#include "tests/support/run_ranks.h"
+
+namespace bp::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Each;
+using testing::HasSubstr;
+
+const int kHasDevices = ::setenv("FAKE_CUDA_DEVICES", "4", 0);
+
+// Sets a variable of the fakes until the end of a test.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { ::setenv(name_, value, 1); }
+  ~Variable() { ::unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+// Floats in the memory of the rank's device.
+class Floats {
+ public:
+  explicit Floats(const std::vector<float>& values) : host_(values), there_(const_view(host_)) {}
+  [[nodiscard]] View view() const { return there_.view(); }
+  [[nodiscard]] std::vector<float> values() {
+    there_.back(bp::view(host_));
+    return host_;
+  }
+
+ private:
+  std::vector<float> host_;
+  OnDevice there_;
+};
+
+RanksOptions with_nccl(Wire wire = Wire::shm) {
+  return {.wire = wire, .devices = DeviceBackend::nccl};
+}
+
+// The device whose number is the rank's.
+void take_own_device(const Communicator& comm) { test_device = {Device::Kind::cuda, comm.rank()}; }
+
+// Returns what carried out the last operation.
+std::string last_algorithm(const Communicator& comm) { return comm.recent().back().algorithm; }
+
+class Nccl : public testing::TestWithParam<std::tuple<int, Wire>> {
+ protected:
+  [[nodiscard]] static int ranks() { return std::get<0>(GetParam()); }
+  [[nodiscard]] static RanksOptions options() { return with_nccl(std::get<1>(GetParam())); }
+};
+INSTANTIATE_TEST_SUITE_P(Ranks,
+                         Nccl,
+                         testing::Combine(testing::Values(1, 2, 3),
+                                          testing::Values(Wire::inproc, Wire::shm)));
+
+TEST_P(Nccl, EveryCollectiveIsExact) {
+  ASSERT_EQ(kHasDevices, 0);
+  run_ranks(
+      ranks(),
+      [](Communicator& comm) {
+        take_own_device(comm);
+        EXPECT_EQ(check_main_collectives(comm, 64), "");
+        EXPECT_EQ(check_main_operations(comm, 64), "");
+      },
+      options());
+}
+
+TEST_P(Nccl, CarriesOutWhatItHas) {
+  run_ranks(
+      ranks(),
+      [](Communicator& comm) {
+        take_own_device(comm);
+        Floats data(std::vector<float>(10'000, 1));
+        all_reduce(comm, data.view());
+        EXPECT_EQ(last_algorithm(comm), "nccl");
+        EXPECT_THAT(data.values(), Each(comm.size()));
+        all_reduce(comm, data.view(), {.op = ReduceOp::average});
+        EXPECT_EQ(last_algorithm(comm), "nccl");
+        EXPECT_THAT(data.values(), Each(comm.size()));
+        broadcast(comm, data.view(), {.root = comm.size() - 1});
+        EXPECT_EQ(last_algorithm(comm), "nccl");
+        Work work = all_reduce_async(comm, data.view(), {.op = ReduceOp::max});
+        work.wait();
+        EXPECT_EQ(last_algorithm(comm), "nccl");
+      },
+      options());
+}
+
+// NC-1
+TEST(NcclStart, IsAskedUntilItIsDone) {
+  const Variable slow("FAKE_NCCL_IN_PROGRESS", "5");
+  const int asked = nccl_calls("ncclCommGetAsyncError");
+  run_ranks(
+      2,
+      [](Communicator& comm) {
+        take_own_device(comm);
+        Floats data({1, 2});
+        all_reduce(comm, data.view());
+        EXPECT_THAT(data.values(), testing::ElementsAre(2, 4));
+      },
+      with_nccl());
+  // Of each rank: its start, and its operation.
+  EXPECT_GE(nccl_calls("ncclCommGetAsyncError"), asked + 2 * 2 * (5 + 1));
+}
+
+// NC-1
+TEST(NcclStart, ThatTakesTooLongIsAborted) {
+  const Variable slow("FAKE_NCCL_IN_PROGRESS", "1000000");
+  const int aborted = nccl_calls("ncclCommAbort");
+  const auto errors = try_ranks(
+      2,
+      [](Communicator& comm) {
+        take_own_device(comm);
+        const Floats data({1});
+        all_reduce(comm, data.view(), {.timeout = 300ms});
+      },
+      with_nccl());
+  for (const std::string& error : errors) {
+    EXPECT_THAT(error, testing::StartsWith("timeout: rank "));
+    EXPECT_THAT(error, HasSubstr(" waited 300 ms for another rank in all_reduce sum of 1 f32"));
+  }
+  EXPECT_EQ(nccl_calls("ncclCommAbort"), aborted + 2);
+}
+
+// NC-2
+TEST(NcclTrouble, ARemoteErrorAbortsAllRanks) {
+  const Variable fails("FAKE_NCCL_REMOTE_ERROR", "1:3");
+  const int aborted = nccl_calls("ncclCommAbort");
+  const auto errors = try_ranks(
+      3,
+      [](Communicator& comm) {
+        take_own_device(comm);
+        const Floats data({1});
+        for (int i = 0; i < 4; ++i) all_reduce(comm, data.view());
+      },
+      with_nccl());
+  for (const std::string& error : errors) {
+    EXPECT_THAT(error, testing::StartsWith("peer_lost: "));
+    EXPECT_THAT(error, HasSubstr("rank 1 lost another rank in all_reduce sum of 1 f32: NCCL on "
+                                 "cuda:1 failed: remote process exited or there was a network "
+                                 "error"));
+  }
+  EXPECT_EQ(nccl_calls("ncclCommAbort"), aborted + 3);
+}
+
+TEST(NcclTrouble, AnOperationThatDoesNotEndIsAbortedAtItsDeadline) {
+  for (const int ranks : {1, 2}) {
+    const Variable endless("FAKE_NCCL_ENDLESS", "0:2");
+    const int aborted = nccl_calls("ncclCommAbort");
+    const auto errors = try_ranks(
+        ranks,
+        [](Communicator& comm) {
+          take_own_device(comm);
+          const Floats data({1});
+          all_reduce(comm, data.view());
+          all_reduce(comm, data.view(), {.timeout = 300ms});
+        },
+        with_nccl());
+    for (const std::string& error : errors) {
+      EXPECT_THAT(error, testing::StartsWith("timeout: rank "));
+      EXPECT_THAT(error, HasSubstr(" waited 300 ms for "));
+    }
+    EXPECT_EQ(nccl_calls("ncclCommAbort"), aborted + ranks);
+  }
+}
+
+TEST(NcclTrouble, DifferentOperationsDoNotMeet) {
+  const auto errors = try_ranks(
+      2,
+      [](Communicator& comm) {
+        take_own_device(comm);
+        const Floats data({1, 2});
+        all_reduce(comm, data.view());
+        if (comm.rank() == 0) return all_reduce(comm, data.view());
+        broadcast(comm, data.view());
+      },
+      with_nccl());
+  EXPECT_THAT(errors, Each("mismatch: ranks disagree on collective 1 of world: rank 0 asked for "
+                           "all_reduce sum of 2 f32 by nccl; rank 1 for broadcast of 2 f32 from "
+                           "rank 0 by nccl (every rank must ask for the same collectives in the "
+                           "same order)"));
+}
+
+TEST(NcclTrouble, HostMemoryAndThatOfADeviceDoNotMeet) {
+  const auto errors = try_ranks(
+      2,
+      [](Communicator& comm) {
+        take_own_device(comm);
+        std::vector<float> host(1);
+        const Floats there(host);
+        all_reduce(comm, comm.rank() == 0 ? view(host) : there.view());
+      },
+      with_nccl());
+  EXPECT_THAT(errors, Each(HasSubstr("rank 0 asked for all_reduce sum of 1 f32; rank 1 for "
+                                     "all_reduce sum of 1 f32 by nccl")));
+}
+
+TEST(NcclTrouble, ASecondDeviceOfARankIsRefused) {
+  const auto errors = try_ranks(
+      2,
+      [](Communicator& comm) {
+        take_own_device(comm);
+        all_reduce(comm, Floats({1}).view());
+        test_device.index = 2;
+        all_reduce(comm, Floats({1}).view());
+      },
+      with_nccl());
+  EXPECT_THAT(errors, Each(HasSubstr("and the data lie on cuda:2; a rank uses one device in a "
+                                     "communicator")));
+}
+
+// NC-4
+TEST(NcclDevices, TwoRanksOnOneAreRefusedBeforeTheStart) {
+  const int started = nccl_calls("ncclCommInitRankConfig");
+  const auto errors = try_ranks(
+      3,
+      [](Communicator& comm) {
+        test_device.index = comm.rank() == 1 ? 0 : 3;
+        all_reduce(comm, Floats({1}).view());
+      },
+      with_nccl());
+  for (const std::string& error : errors) {
+    EXPECT_THAT(error, testing::StartsWith(
+                           "mismatch: ranks 0 and 2 use the same CUDA device, 0000:04:00.0 of "));
+    EXPECT_THAT(error, HasSubstr("; NCCL needs one for each rank: give each its own"));
+  }
+  EXPECT_EQ(nccl_calls("ncclCommInitRankConfig"), started);
+}
+
+TEST(NcclDevices, TwoRanksOnOneGoThroughHostMemoryIfTheyMay) {
+  const int started = nccl_calls("ncclCommInitRankConfig");
+  run_ranks(2,
+            [](Communicator& comm) {
+              Floats data({1});
+              all_reduce(comm, data.view());
+              EXPECT_THAT(data.values(), Each(2));
+              EXPECT_NE(last_algorithm(comm), "nccl");
+            },
+            {.wire = Wire::shm, .devices = DeviceBackend::nccl_or_staged});
+  EXPECT_EQ(nccl_calls("ncclCommInitRankConfig"), started);
+}
+
+TEST(NcclDevices, RanksThatMayJoinGoThroughHostMemory) {
+  RanksOptions options = with_nccl();
+  options.communicator.joinable = true;
+  run_ranks(
+      2,
+      [](Communicator& comm) {
+        take_own_device(comm);
+        Floats data({1});
+        if (comm.rank() == 0) all_reduce(comm, data.view());
+        EXPECT_EQ(join(comm), 0);
+        EXPECT_THAT(data.values(), Each(1));
+      },
+      options);
+}
+
+TEST(NcclDevices, GroupsConnectTheirOwnRanks) {
+  run_ranks(
+      3,
+      [](Communicator& comm) {
+        take_own_device(comm);
+        Communicator group = comm.split(comm.rank() % 2);
+        Floats data({1});
+        all_reduce(group, data.view());
+        EXPECT_EQ(last_algorithm(group), "nccl");
+        EXPECT_THAT(data.values(), Each(group.size()));
+        all_reduce(comm, data.view());
+        EXPECT_THAT(data.values(), Each(5));
+      },
+      with_nccl());
+}
+
+RANK_BODY(by_nccl) {
+  Communicator world = Communicator::create();
+  take_own_device(world);
+  EXPECT_EQ(check_main_collectives(world, 4096), "");
+  EXPECT_EQ(check_main_operations(world, 4096), "");
+  Floats data({1});
+  all_reduce(world, data.view());
+  EXPECT_EQ(last_algorithm(world), "nccl");
+  std::vector<float> host(1, 1);
+  all_reduce(world, view(host));
+  EXPECT_THAT(host, Each(world.size()));
+  world.finish();
+  return 0;
+}
+
+TEST(NcclProcesses, EveryCollectiveIsExactOnUnevenHosts) {
+  run_processes("by_nccl", {.ranks = 3, .local_sizes = {2, 1}, .environment = {"BP_BACKEND=nccl"}});
+}
+
+TEST(NcclProcesses, ARankAloneUsesItToo) {
+  run_processes("by_nccl", {.ranks = 1, .environment = {"BP_BACKEND=nccl"}});
+}
+
+TEST(NcclProcesses, AreTakenByAutoWhereAllHaveIt) { run_processes("by_nccl", {.ranks = 2}); }
+
+// One rank has not loaded NCCL.
+RANK_BODY(some_have_nccl) {
+  if (std::string(std::getenv("RANK")) == "1") ::unsetenv("BP_NCCL");
+  Communicator world = Communicator::create();
+  take_own_device(world);
+  Floats data({1});
+  all_reduce(world, data.view());
+  EXPECT_THAT(data.values(), Each(world.size()));
+  EXPECT_NE(last_algorithm(world), "nccl");
+  world.finish();
+  return 0;
+}
+
+TEST(NcclProcesses, AutoGoesThroughHostMemoryWhereOneHasNot) {
+  run_processes("some_have_nccl", {.ranks = 2});
+}
+
+RANK_BODY(one_must_use_nccl) {
+  const bool must = std::string(std::getenv("RANK")) == "0";
+  if (!must) ::unsetenv("BP_NCCL");
+  static_cast<void>(Communicator::create({.backend = must ? "nccl" : "auto"}));
+  return 0;
+}
+
+TEST(NcclProcesses, ThatWereNotAllAskedAreTold) {
+  for (const ProcessResult& result : try_processes("one_must_use_nccl", {.ranks = 2})) {
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_THAT(result.output, HasSubstr("only 1 of 2 ranks can use NCCL, or were asked to"));
+  }
+}
+
+RANK_BODY(without_nccl) {
+  ::setenv("BP_NCCL", "/nowhere/libnccl.so.2", 1);
+  EXPECT_THAT(
+      error_of([] { static_cast<void>(Communicator::create({.backend = "nccl"})); }),
+      testing::StartsWith("unavailable: the backend nccl cannot be used here: BP_NCCL names "
+                          "no library that loads: /nowhere/libnccl.so.2: "));
+  Communicator world = Communicator::create();  // auto goes through host memory
+  Floats data({1});
+  all_reduce(world, data.view());
+  EXPECT_THAT(data.values(), Each(world.size()));
+  world.finish();
+  return 0;
+}
+
+TEST(NcclProcesses, WithoutTheLibraryAreToldWhyAndMayGoOn) {
+  run_processes("without_nccl", {.ranks = 2});
+}
+
+RANK_BODY(without_device) {
+  EXPECT_EQ(error_of([] { static_cast<void>(Communicator::create({.backend = "nccl"})); }),
+            "unavailable: the backend nccl cannot be used here: CUDA finds no device: "
+            "cudaErrorNoDevice (no CUDA-capable device is detected) (the backend auto needs none)");
+  return 0;
+}
+
+TEST(NcclProcesses, WithoutADeviceAreToldWhy) {
+  run_processes("without_device", {.ranks = 2, .environment = {"FAKE_CUDA_DEVICES=0"}});
+}
+
+}  // namespace
+}  // namespace bp::test

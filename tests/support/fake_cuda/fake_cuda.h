@@ -1,0 +1,32 @@
+// Functions of the fake CUDA runtime that the real one does not have. Find them by dlsym().
+//
+// The fake takes its settings from variables: FAKE_CUDA_DEVICES, how many devices there are (1);
+// FAKE_CUDA_FAIL=NAME:N:CODE, the call of the function NAME from which on it returns CODE;
+// FAKE_CUDA_SEED, the seed of the delays of its streams.
+#pragma once
+
+#include <cstddef>
+
+// Memory that a kernel touches.
+struct FakeCudaRange {
+  const void* memory;
+  std::size_t bytes;
+  bool writes;
+};
+
+extern "C" {
+// Adds work to the stream that takes this time.
+using FakeCudaPause = void(void* stream, int milliseconds);
+
+// Adds a kernel to the stream: `work`, which gets the addresses at which it may touch the ranges.
+// Returns CUDA's code for a stream that does not exist, and for a range beyond an allocation.
+using FakeCudaKernel = void(void* const* ranges, void* argument);
+using FakeCudaLaunch = int(void* stream,
+                           const char* name,
+                           const FakeCudaRange* ranges,
+                           std::size_t count,
+                           FakeCudaKernel* work,
+                           void* argument);
+}
+inline constexpr const char* kFakeCudaPause = "fake_cuda_pause";
+inline constexpr const char* kFakeCudaLaunch = "fake_cuda_launch";

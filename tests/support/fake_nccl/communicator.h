@@ -1,0 +1,69 @@
+// One rank of a communicator of the fake NCCL.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "tests/support/fake_nccl/meeting.h"
+
+namespace fake_nccl {
+
+enum Code { success = 0, invalid_usage = 5, remote_error = 6, in_progress = 7 };
+
+[[noreturn]] void die(const std::string& why);
+
+struct Call {
+  const char* name = "";
+  const void* from = nullptr;
+  void* to = nullptr;
+  std::size_t count = 0;  // as the caller gives it
+  int type = 0;
+  int reduction = 0;
+  int root = 0;
+};
+
+class Communicator : public std::enable_shared_from_this<Communicator> {
+ public:
+  Communicator(const std::string& name, int ranks, int rank);
+
+  // While it lives, no other thread may be in the communicator.
+  class Use {
+   public:
+    Use(Communicator& used, const char* function);
+    ~Use() { used_.is_used_ = false; }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+   private:
+    Communicator& used_;
+  };
+
+  [[nodiscard]] Code state();  // success, an error, or still in progress
+  [[nodiscard]] Code enqueue(const Call& call, void* stream);
+  [[nodiscard]] Code finalize();
+  void end();  // waits for nothing
+  void abort();
+
+ private:
+  enum class Phase { starting, ready, finalizing, ended };
+  struct Kernel;
+  static void run(void* const* ranges, void* argument);
+  void carry_out(const Call& call, bool is_endless, void* const* ranges);
+  [[nodiscard]] bool same_calls(const Call& call);
+  void check_devices() const;
+
+  Meeting meeting_;
+  Phase phase_ = Phase::starting;
+  std::atomic<bool> is_used_{false};
+  std::atomic<bool> aborted_{false};
+  std::atomic<int> running_{0};  // kernels
+  int looks_;                    // that find the call in progress
+  int operations_ = 0;
+  std::function<void()> begun_;  // a call in progress, which begins after these looks
+  Code error_ = success;
+};
+
+}  // namespace fake_nccl

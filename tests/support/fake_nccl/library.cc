@@ -1,0 +1,154 @@
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "tests/support/fake_nccl/communicator.h"
+#include "tests/support/fake_nccl/fake_nccl.h"
+
+namespace fake_nccl {
+namespace {
+
+struct UniqueId {
+  char name[128];
+};
+struct Config {
+  std::size_t size;
+  unsigned magic;
+  unsigned version;
+  int blocking;
+};
+
+// Lives as long as the process, and so do communicators, so that a use after the end is seen.
+struct State {
+  std::mutex mutex;
+  std::map<void*, std::shared_ptr<Communicator>> communicators;
+  std::map<std::string, int> calls;
+};
+
+State& state() {
+  static State& only = *new State;
+  return only;
+}
+
+void count(const char* function) {
+  const std::lock_guard lock(state().mutex);
+  ++state().calls[function];
+}
+
+Communicator& find(void* handle, const char* function) {
+  const std::lock_guard lock(state().mutex);
+  const auto found = state().communicators.find(handle);
+  if (found == state().communicators.end()) die(std::string(function) + " on no communicator");
+  return *found->second;
+}
+
+}  // namespace
+}  // namespace fake_nccl
+
+using namespace fake_nccl;  // NOLINT: this file is the library
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+#define USE(handle)                              \
+  count(__func__);                               \
+  Communicator& used = find((handle), __func__); \
+  const Communicator::Use use(used, __func__)
+
+EXPORTED int ncclGetVersion(int* version) {
+  *version = 22809;
+  return success;
+}
+EXPORTED int ncclGetUniqueId(UniqueId* id) {
+  *id = {};
+  const std::string name = Meeting::create();
+  std::memcpy(id->name, name.data(), name.size());
+  return success;
+}
+EXPORTED int ncclCommInitRankConfig(void** made, int ranks, UniqueId id, int rank, Config* config) {
+  count(__func__);
+  if (ranks > kMostRanks) die("more ranks than the fake serves");
+  if (config->magic != 0xcafebeef || config->blocking != 0) die("a start that blocks");
+  auto communicator = std::make_shared<Communicator>(id.name, ranks, rank);
+  *made = communicator.get();
+  const std::lock_guard lock(state().mutex);
+  state().communicators[*made] = std::move(communicator);
+  return in_progress;
+}
+EXPORTED int ncclCommGetAsyncError(void* communicator, int* error) {
+  USE(communicator);
+  *error = used.state();
+  return success;
+}
+EXPORTED int ncclCommFinalize(void* communicator) {
+  USE(communicator);
+  return used.finalize();
+}
+EXPORTED int ncclCommDestroy(void* communicator) {
+  USE(communicator);
+  used.end();
+  return success;
+}
+EXPORTED int ncclCommAbort(void* communicator) {
+  USE(communicator);
+  used.abort();
+  return success;
+}
+EXPORTED const char* ncclGetErrorString(int code) {
+  return code == remote_error ? "remote process exited or there was a network error" : "error";
+}
+EXPORTED const char* ncclGetLastError(void*) { return "as the test asked for"; }
+
+EXPORTED int ncclAllReduce(const void* from,
+                           void* to,
+                           std::size_t n,
+                           int type,
+                           int reduction,
+                           void* communicator,
+                           void* stream) {
+  USE(communicator);
+  return used.enqueue({__func__, from, to, n, type, reduction, 0}, stream);
+}
+EXPORTED int ncclBroadcast(const void* from,
+                           void* to,
+                           std::size_t n,
+                           int type,
+                           int root,
+                           void* communicator,
+                           void* stream) {
+  USE(communicator);
+  return used.enqueue({__func__, from, to, n, type, 0, root}, stream);
+}
+EXPORTED int ncclReduce(const void* from,
+                        void* to,
+                        std::size_t n,
+                        int type,
+                        int reduction,
+                        int root,
+                        void* communicator,
+                        void* stream) {
+  USE(communicator);
+  return used.enqueue({__func__, from, to, n, type, reduction, root}, stream);
+}
+EXPORTED int ncclAllGather(
+    const void* from, void* to, std::size_t n, int type, void* communicator, void* stream) {
+  USE(communicator);
+  return used.enqueue({__func__, from, to, n, type, 0, 0}, stream);
+}
+EXPORTED int ncclReduceScatter(const void* from,
+                               void* to,
+                               std::size_t n,
+                               int type,
+                               int reduction,
+                               void* communicator,
+                               void* stream) {
+  USE(communicator);
+  return used.enqueue({__func__, from, to, n, type, reduction, 0}, stream);
+}
+
+EXPORTED int fake_nccl_calls(const char* function) {
+  const std::lock_guard lock(state().mutex);
+  return state().calls[function];
+}

@@ -1,0 +1,120 @@
+#include "trainer/optim/optimizer_options.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/text.h"
+#include "trainer/data/input_error.h"
+
+namespace bp::trainer {
+namespace {
+
+struct OwnOptimizer {
+  std::string name;
+  std::vector<std::string> uses;  // names of options
+  OptimizerOptions usual;
+};
+
+// The defaults are those of torch.optim, of Chen et al. 2023 (lion) and of FusedLAMB (lamb).
+const std::vector<OwnOptimizer>& table() {
+  static const std::vector<OwnOptimizer> optimizers = {
+      {"adamw", {"betas", "epsilon"}, {}},
+      {"adam", {"betas", "epsilon"}, {}},
+      {"sgd", {"momentum", "nesterov"}, {}},
+      {"lion", {"betas"}, {.beta2 = 0.99}},
+      {"lamb", {"betas", "epsilon"}, {.epsilon = 1e-6}},
+      {"adadelta", {"rho", "epsilon"}, {.epsilon = 1e-6}},
+  };
+  return optimizers;
+}
+
+bool uses(const OwnOptimizer& optimizer, const std::string& option) {
+  return std::ranges::find(optimizer.uses, option) != optimizer.uses.end();
+}
+
+// That of a program that extends bert_train uses none of these options.
+OwnOptimizer entry_of(const std::string& name) {
+  const auto found = std::ranges::find(table(), name, &OwnOptimizer::name);
+  return found == table().end() ? OwnOptimizer{name, {}, {}} : *found;
+}
+
+std::string users_of(const std::string& option) {
+  std::string names;
+  for (const OwnOptimizer& one : table()) {
+    if (uses(one, option)) names += (names.empty() ? "" : ", ") + one.name;
+  }
+  return names;
+}
+
+double chosen(double value, double usual) { return value < 0 ? usual : value; }
+
+}  // namespace
+
+std::vector<std::string> own_optimizers() {
+  std::vector<std::string> names;
+  for (const OwnOptimizer& one : table()) names.push_back(one.name);
+  return names;
+}
+
+OptimizerOptions optimizer_options(const Options& options) {
+  const OptimizerOptions usual = entry_of(options.optimizer).usual;
+  return {.beta1 = chosen(options.beta1, usual.beta1),
+          .beta2 = chosen(options.beta2, usual.beta2),
+          .epsilon = chosen(options.epsilon, usual.epsilon),
+          .momentum = chosen(options.momentum, usual.momentum),
+          .nesterov = options.nesterov,
+          .rho = chosen(options.rho, usual.rho)};
+}
+
+std::vector<std::pair<std::string, std::string>> optimizer_settings(const Options& options) {
+  const OptimizerOptions all = optimizer_options(options);
+  std::vector<std::pair<std::string, std::string>> settings = {
+      {"betas", concat(all.beta1, ",", all.beta2)},
+      {"epsilon", concat(all.epsilon)},
+      {"momentum", concat(all.momentum)},
+      {"rho", concat(all.rho)}};
+  const OwnOptimizer optimizer = entry_of(options.optimizer);
+  for (auto& [option, value] : settings) {
+    if (!uses(optimizer, option)) value.clear();
+  }
+  return settings;
+}
+
+void check_optimizer_options(const Options& options) {
+  const std::pair<std::string, bool> given[] = {{"betas", options.beta1 >= 0},
+                                                {"epsilon", options.epsilon >= 0},
+                                                {"momentum", options.momentum >= 0},
+                                                {"nesterov", options.nesterov},
+                                                {"rho", options.rho >= 0}};
+  const OwnOptimizer optimizer = entry_of(options.optimizer);
+  for (const auto& [option, is_given] : given) {
+    if (!is_given || uses(optimizer, option)) continue;
+    throw InputError(
+        2, concat("--", option, " has no effect with --optimizer ", options.optimizer),
+        concat("leave it out, or choose an optimizer that uses it: ", users_of(option)));
+  }
+  if (options.nesterov && options.momentum <= 0) {
+    throw InputError(2, "--nesterov has no effect without momentum",
+                     "add --momentum 0.9, or leave out --nesterov");
+  }
+}
+
+std::pair<double, double> parse_betas(const std::string& text) {
+  double first = -1;
+  double second = -1;
+  const char* const end = text.data() + text.size();
+  const auto [comma, error] = std::from_chars(text.data(), end, first);
+  bool right = error == std::errc() && comma != end && *comma == ',';
+  if (right) {
+    const auto [stop, second_error] = std::from_chars(comma + 1, end, second);
+    right = second_error == std::errc() && stop == end;
+  }
+  const auto fits = [](double beta) { return beta >= 0 && beta < 1; };
+  if (!right || !fits(first) || !fits(second)) {
+    throw InputError(2, concat("--betas: '", text, "' is not two numbers from 0 to below 1"),
+                     "the shares that the two means keep in a step: 0.9,0.999");
+  }
+  return {first, second};
+}
+
+}  // namespace bp::trainer

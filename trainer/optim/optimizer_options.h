@@ -1,0 +1,38 @@
+// What the optimizers of bert_train can be told. Does not use LibTorch.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trainer/options/options.h"
+
+namespace bp::trainer {
+
+struct OptimizerOptions {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double momentum = 0;
+  bool nesterov = false;
+  double rho = 0.9;
+};
+
+// The optimizers that bert_train itself has. The first is the default.
+[[nodiscard]] std::vector<std::string> own_optimizers();
+
+// Returns what `options` choose, and the defaults of their optimizer for the rest.
+[[nodiscard]] OptimizerOptions optimizer_options(const Options& options);
+
+// Returns the same as texts, by the names of the options. The value of an option that the optimizer
+// does not use is "".
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> optimizer_settings(
+    const Options& options);
+
+// Throws InputError (2) for an option that the optimizer does not use.
+void check_optimizer_options(const Options& options);
+
+// Reads "0.9,0.999". Throws InputError (2) unless both numbers are at least 0 and below 1.
+[[nodiscard]] std::pair<double, double> parse_betas(const std::string& text);
+
+}  // namespace bp::trainer

@@ -1,0 +1,83 @@
+#include "trainer/optim/update_loops.h"
+
+namespace bp::trainer {
+namespace {
+
+float lamb_direction(float parameter, float exp_avg, float exp_avg_sq, const LambStep& step) {
+  const float mean = exp_avg * step.correction1;
+  const float square = exp_avg_sq * step.correction2;
+  return mean / (__builtin_sqrtf(square) + step.epsilon) + step.weight_decay * parameter;
+}
+
+}  // namespace
+
+void lion_loop(std::int64_t count,
+               float* __restrict__ parameter,
+               const float* __restrict__ gradient,
+               float* __restrict__ exp_avg,
+               const LionStep& given) {
+  const LionStep step = given;
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float mean = step.beta1 * exp_avg[i] + (1 - step.beta1) * gradient[i];
+    const float moved = parameter[i] * step.kept;
+    const float change = mean < 0 ? -step.lr : step.lr;
+    parameter[i] = moved - (mean == 0 ? 0 : change);
+    exp_avg[i] = step.beta2 * exp_avg[i] + (1 - step.beta2) * gradient[i];
+  }
+}
+
+void adadelta_loop(std::int64_t count,
+                   float* __restrict__ parameter,
+                   const float* __restrict__ gradient,
+                   float* __restrict__ square_avg,
+                   float* __restrict__ acc_delta,
+                   const AdadeltaStep& given) {
+  const AdadeltaStep step = given;
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float slope = gradient[i] + step.weight_decay * parameter[i];
+    const float square = step.rho * square_avg[i] + (1 - step.rho) * slope * slope;
+    const float delta = __builtin_sqrtf(acc_delta[i] + step.epsilon) /
+                        __builtin_sqrtf(square + step.epsilon) * slope;
+    square_avg[i] = square;
+    acc_delta[i] = step.rho * acc_delta[i] + (1 - step.rho) * delta * delta;
+    parameter[i] -= step.lr * delta;
+  }
+}
+
+LambSquares lamb_means_loop(std::int64_t count,
+                            const float* __restrict__ parameter,
+                            const float* __restrict__ gradient,
+                            float* __restrict__ exp_avg,
+                            float* __restrict__ exp_avg_sq,
+                            const LambStep& given) {
+  const LambStep step = given;
+  double parameters = 0;
+  double updates = 0;
+#pragma omp simd reduction(+ : parameters, updates)
+  for (std::int64_t i = 0; i < count; ++i) {
+    exp_avg[i] = step.beta1 * exp_avg[i] + (1 - step.beta1) * gradient[i];
+    exp_avg_sq[i] = step.beta2 * exp_avg_sq[i] + (1 - step.beta2) * gradient[i] * gradient[i];
+    const double value = parameter[i];
+    const double update = lamb_direction(parameter[i], exp_avg[i], exp_avg_sq[i], step);
+    parameters += value * value;
+    updates += update * update;
+  }
+  return {parameters, updates};
+}
+
+void lamb_update_loop(std::int64_t count,
+                      float* __restrict__ parameter,
+                      const float* __restrict__ exp_avg,
+                      const float* __restrict__ exp_avg_sq,
+                      float rate,
+                      const LambStep& given) {
+  const LambStep step = given;
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    parameter[i] -= rate * lamb_direction(parameter[i], exp_avg[i], exp_avg_sq[i], step);
+  }
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,18 @@
+// The weights of --class-weights balanced.
+#pragma once
+
+#include <vector>
+
+#include "trainer/data/sample_store.h"
+
+namespace bp::trainer {
+
+// Returns for each label of the store rows / (labels * rows with the label), as scikit-learn's
+// "balanced" does; 1 for one that no row to train on has.
+[[nodiscard]] std::vector<double> balanced_classes(const SampleStore& store);
+
+// The same for rows with any number of labels: returns rows without the label / rows with it, so
+// that both answers weigh the same in all.
+[[nodiscard]] std::vector<double> balanced_answers(const SampleStore& store);
+
+}  // namespace bp::trainer
