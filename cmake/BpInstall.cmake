@@ -66,9 +66,13 @@ if(BP_TORCH)
   install(DIRECTORY include/bp/trainer DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bp COMPONENT trainer)
 endif()
 
-# The programs need the plugin, but not libbp_comm.so.
+# The programs need the plugins, but not libbp_comm.so.
 foreach(component comm programs)
   install(TARGETS bp_gloo LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component})
+  if(TARGET bp_cuda)
+    get_target_property(_bp_cuda bp_cuda BP_LIBRARY)
+    install(PROGRAMS ${_bp_cuda} DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component})
+  endif()
 endforeach()
 # scripts/man makes the man pages from the programs' --help, if Python is installed.
 set(BP_COMMANDS_bprun doctor gpus)

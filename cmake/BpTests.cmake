@@ -10,7 +10,7 @@ file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/sanitizer-reports)
 set(_report log_path=${CMAKE_BINARY_DIR}/sanitizer-reports/report)
 if(BP_SANITIZE MATCHES thread)
   set(BP_TEST_ENVIRONMENT
-      TSAN_OPTIONS=${_report}:suppressions=${CMAKE_SOURCE_DIR}/cmake/tsan.supp:history_size=5:atexit_sleep_ms=50)
+      TSAN_OPTIONS=${_report}:suppressions=${CMAKE_SOURCE_DIR}/cmake/tsan.supp:history_size=7:atexit_sleep_ms=50)
 elseif(BP_SANITIZE)
   set(BP_TEST_ENVIRONMENT ASAN_OPTIONS=${_report} UBSAN_OPTIONS=${_report})
 endif()

@@ -8,6 +8,8 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "comm/device/ask_until.h"
+#include "comm/device/device.h"
 
 namespace bp {
 namespace {
@@ -111,6 +113,18 @@ void CollectiveCall::wait_in_slices(int peer, const Wait& wait) {
       stall_.emplace(context_.stall_after);
     }
   }
+}
+
+void CollectiveCall::wait_for_device() {
+  const std::shared_ptr<const Moment>& before = context_.operation->after;
+  if (!before) return;
+  wait_for_member(context_.rank, [&](const Deadline& deadline, const std::atomic<bool>& stop) {
+    return ask_until(deadline, stop, [&] { return before->reached(); });
+  });
+}
+
+void CollectiveCall::ends_at(std::shared_ptr<const Moment> end) const {
+  if (!more_follows_ && context_.tell_end != nullptr) (*context_.tell_end)(std::move(end));
 }
 
 void CollectiveCall::disagree(int peer) {

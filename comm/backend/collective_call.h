@@ -73,6 +73,8 @@ struct CallContext {
   Deadline::Clock::time_point begin;
   std::chrono::milliseconds timeout{0};      // from `begin`, not counting stops of this process
   std::chrono::milliseconds stall_after{0};  // when, and how often, a wait calls stalled()
+  // Gets the end of an operation that is on its device; see CollectiveCall::ends_at().
+  const std::function<void(std::shared_ptr<const Moment>)>* tell_end = nullptr;
 };
 
 // Both ends number the messages of a pair of ranks, by lane: the first send on a lane goes to the
@@ -125,6 +127,15 @@ class CollectiveCall {
   // Waits for `peer` in another way than by a message: `wait` is like Transfer::wait().
   using Wait = std::function<bool(const Deadline& deadline, const std::atomic<bool>& stop)>;
   void wait_for(int peer, const Wait& wait);
+  // Waits for the work that this rank's stream had before the operation. A stream may hold any
+  // amount of work, and work that waits for ever.
+  void wait_for_device();
+  // All of the operation is on the device, where it will end at this moment. The caller must still
+  // wait for that. Does nothing after more_follows().
+  void ends_at(std::shared_ptr<const Moment> end) const;
+  // What a backend carries out is not all: something comes after it.
+  void more_follows() { more_follows_ = true; }
+
   // `peer` is in another operation. Throws what all ranks throw.
   [[noreturn]] void disagree(int peer);
   // The ranks differ in something that is not in the header. All ranks must pass the same text.
@@ -187,6 +198,7 @@ class CollectiveCall {
   Posted receives_;
   std::size_t received_ = 0;
   std::size_t wanted_ = 0;
+  bool more_follows_ = false;
 };
 
 }  // namespace bp

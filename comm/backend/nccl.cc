@@ -63,6 +63,7 @@ void NcclBackend::run(const Operation& operation, CollectiveCall& call) {
   if (operation.reduce != ReduceOp::average || has_exact_average(operation, call.size())) {
     return carry_out(operation, call);
   }
+  call.more_follows();
   Operation sum = operation;
   sum.reduce = ReduceOp::sum;
   carry_out(sum, call);
@@ -73,6 +74,9 @@ void NcclBackend::run(const Operation& operation, CollectiveCall& call) {
 void NcclBackend::carry_out(const Operation& operation, CollectiveCall& call) {
   try {
     ranks_->begin(operation);
+    wait_until_begun(call);
+    call.ends_at(ranks_->end());
+    call.wait_for_device();  // else a deadline would seem to pass within NCCL
     wait(call);
   } catch (...) {
     ranks_->abort();
@@ -95,7 +99,7 @@ void NcclBackend::connect(int device, CollectiveCall& call) {
   const NcclApi::UniqueId id = share_id(call);
   ranks_ = std::make_unique<NcclRanks>(id, call.size(), call.rank(), device);
   try {
-    wait(call);
+    wait_until_begun(call);
   } catch (...) {
     ranks_->abort();
     throw;
@@ -117,17 +121,17 @@ NcclApi::UniqueId NcclBackend::share_id(CollectiveCall& call) {
   return id;
 }
 
-// A rank that is alone has no other that it could ask or tell.
-void NcclBackend::wait(CollectiveCall& call) {
+void NcclBackend::wait_until_begun(CollectiveCall& call) {
   call.expect(0);  // what came on the host is no part of the operation
-  const auto wait = [this](const Deadline& deadline, const std::atomic<bool>& stop) {
+  call.wait_for(-1, [this](const Deadline& deadline, const std::atomic<bool>& stop) {
+    return ranks_->wait_until_begun(deadline, stop);
+  });
+}
+
+void NcclBackend::wait(CollectiveCall& call) {
+  call.wait_for(-1, [this](const Deadline& deadline, const std::atomic<bool>& stop) {
     return ranks_->wait(deadline, stop);
-  };
-  if (call.size() > 1) return call.wait_for(-1, wait);
-  if (wait(Deadline(call.time_left()), call.stop())) return;
-  if (call.stop().load(std::memory_order_acquire)) throw call.context().supervisor->stopped(call);
-  throw Error(ErrorCode::timeout, concat("rank 0 waited ", call.context().timeout.count(),
-                                         " ms for NCCL ", call.progress()));
+  });
 }
 
 }  // namespace bp

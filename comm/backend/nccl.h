@@ -27,7 +27,9 @@ class NcclBackend : public StagedBackend {
   NcclBackend(Backend& host, OnSharedDevice on_shared_device)
       : StagedBackend(host), host_(host), on_shared_device_(on_shared_device) {}
 
-  [[nodiscard]] std::string_view name() const override { return "nccl"; }
+  [[nodiscard]] std::string_view name() const override {
+    return shares_device_ ? StagedBackend::name() : "nccl";
+  }
   [[nodiscard]] std::string_view algorithm_of(Operation::Kind kind,
                                               std::size_t bytes) const override;
   // A rank that has host memory cannot take part.
@@ -41,6 +43,7 @@ class NcclBackend : public StagedBackend {
   void carry_out(const Operation& operation, CollectiveCall& call);
   void connect(int device, CollectiveCall& call);
   [[nodiscard]] NcclApi::UniqueId share_id(CollectiveCall& call);
+  void wait_until_begun(CollectiveCall& call);
   void wait(CollectiveCall& call);
 
   Backend& host_;

@@ -145,14 +145,17 @@ bool NcclRanks::is_begun() const {
   return state == NcclApi::kSuccess;
 }
 
+bool NcclRanks::wait_until_begun(const Deadline& deadline, const std::atomic<bool>& stop) {
+  const CurrentCudaDevice current(cuda_, device_);
+  if (!ask_until(deadline, stop, [&] { return is_begun(); })) return false;
+  is_starting_ = false;
+  done_ = memory_of({Device::Kind::cuda, device_}).record(stream_);
+  return true;
+}
+
 bool NcclRanks::wait(const Deadline& deadline, const std::atomic<bool>& stop) {
   const CurrentCudaDevice current(cuda_, device_);
-  return ask_until(deadline, stop, [&] {
-    if (!is_begun()) return false;
-    if (std::exchange(is_starting_, false)) return true;
-    if (!done_) done_ = memory_of({Device::Kind::cuda, device_}).record(stream_);
-    return done_->reached();
-  });
+  return ask_until(deadline, stop, [&] { return is_begun() && done_->reached(); });
 }
 
 NcclApi::Code NcclRanks::enqueue(const Operation& operation) const {
@@ -179,6 +182,7 @@ NcclApi::Code NcclRanks::enqueue(const Operation& operation) const {
 void NcclRanks::begin(const Operation& operation) {
   const CurrentCudaDevice current(cuda_, device_);
   done_ = nullptr;
+  if (operation.after) operation.after->hold(stream_);
   require(enqueue(operation), name_of(operation.kind).data());
 }
 

@@ -19,19 +19,23 @@ namespace bp {
 
 class NcclRanks {
  public:
-  // Begins to connect the ranks, which wait() completes. `device` is the index of this rank's CUDA
-  // device. Throws DeviceFailure, as all functions do.
+  // Begins to connect the ranks, which wait_until_begun() completes. `device` is the index of this
+  // rank's CUDA device. Throws DeviceFailure, as all functions do.
   NcclRanks(const NcclApi::UniqueId& id, int ranks, int rank, int device);
   ~NcclRanks();
   NcclRanks(const NcclRanks&) = delete;
   NcclRanks& operator=(const NcclRanks&) = delete;
 
   [[nodiscard]] int device() const { return device_; }
-  // Returns once what was begun is done; false at the deadline, or once `stop` is set. Throws
-  // TransportFailure if another rank is lost.
-  [[nodiscard]] bool wait(const Deadline& deadline, const std::atomic<bool>& stop);
-  // Begins an operation that can_carry_out().
+  // Begins an operation that can_carry_out(), after what its stream had before.
   void begin(const Operation& operation);
+  // Both return false at the deadline, or once `stop` is set. They throw TransportFailure if
+  // another rank is lost. wait_until_begun() returns once the ranks are connected, or the operation
+  // is on the device, and wait() once the operation is done there.
+  [[nodiscard]] bool wait_until_begun(const Deadline& deadline, const std::atomic<bool>& stop);
+  [[nodiscard]] bool wait(const Deadline& deadline, const std::atomic<bool>& stop);
+  // The end of the operation that wait_until_begun() found on the device.
+  [[nodiscard]] std::shared_ptr<const Moment> end() const { return done_; }
   // Ends all that is begun.
   void abort();
 

@@ -35,7 +35,8 @@ struct Operation {
 
   Kind kind = Kind::barrier;
   Device device = {};  // of all its memory
-  // The work on the device that must be done before; null: none.
+  // The work on the device that must be done before; null: none. A backend waits for it
+  // (CollectiveCall::wait_for_device) before it touches the memory, or lets the device do so.
   std::shared_ptr<const Moment> after = nullptr;
   ReduceOp reduce = ReduceOp::sum;  // all_reduce, reduce_scatter, reduce
   int root = 0;                     // broadcast, reduce, gather, scatter; of a message: its sender

@@ -33,7 +33,11 @@ void perform_scaled(Backend& backend,
                     CollectiveCall& call,
                     ScratchMemory& room) {
   const bool over_some = operation.contributors > 0 && operation.reduce == ReduceOp::average;
-  if (operation.prescale != 1) scale_before(operation, call, room);
+  if (over_some || operation.postscale != 1) call.more_follows();
+  if (operation.prescale != 1) {
+    call.wait_for_device();
+    scale_before(operation, call, room);
+  }
   if (over_some) operation.reduce = ReduceOp::sum;
   backend.run(operation, call);
   const View& result = operation.output;
@@ -50,25 +54,14 @@ void perform_packed(Backend& backend,
                     CollectiveCall& call,
                     ScratchMemory& room) {
   const Memory& memory = memory_of(one.device);
-  std::size_t bytes = 0;
-  for (const View& tensor : tensors) bytes += tensor.bytes();
-  const auto pack = room.at_least(bytes, one.device);
-  const auto for_each = [&](const auto& copy) {
-    std::size_t at = 0;
-    for (const View& tensor : tensors) {
-      if (tensor.bytes() > 0) copy(tensor, pack.data() + at);
-      at += tensor.bytes();
-    }
-  };
-  for_each([&](const View& tensor, std::byte* packed) {
-    memory.copy(packed, tensor.data, tensor.bytes());
-  });
+  std::size_t count = 0;
+  for (const View& tensor : tensors) count += tensor.count;
   const DataType type = tensors.front().type;
-  one.output = {pack.data(), bytes / size_of(type), type, one.device};
+  std::byte* const packed = room.at_least(count * size_of(type), one.device).data();
+  one.output = {packed, count, type, one.device};
+  memory.pack(one.output, tensors);
   perform_scaled(backend, one, call, room);
-  for_each([&](const View& tensor, const std::byte* packed) {
-    memory.copy(tensor.data, packed, tensor.bytes());
-  });
+  memory.unpack(one.output, tensors);
 }
 
 // All ranks have the same tensors, so they cut the group in the same way.
@@ -76,6 +69,8 @@ void perform_group(Backend& backend,
                    const Operation& group,
                    CollectiveCall& call,
                    ScratchMemory& room) {
+  call.more_follows();
+  call.wait_for_device();
   Operation one = group;
   one.kind = Kind::all_reduce;
   one.group.clear();

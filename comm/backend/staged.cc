@@ -20,6 +20,7 @@ bool lies_in(const ConstView& inner, const View& outer) {
 }  // namespace
 
 void StagedBackend::run(const Operation& operation, CollectiveCall& call) {
+  call.wait_for_device();
   const Memory& memory = memory_of(operation.device);
   const ConstView& input = operation.input;
   const View& output = operation.output;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "bp/error.h"
 #include "comm/device/cuda_runtime.h"
 #include "comm/device/current_cuda_device.h"
+#include "comm/device/open_cuda_kernels.h"
 
 namespace bp {
 namespace {
@@ -21,8 +23,8 @@ using Code = CudaRuntime::Code;
 
 class CudaMoment final : public Moment {
  public:
-  CudaMoment(const CudaRuntime& runtime, CudaRuntime::Event event)
-      : runtime_(runtime), event_(event) {}
+  CudaMoment(const CudaRuntime& runtime, int device, CudaRuntime::Event event)
+      : runtime_(runtime), device_(device), event_(event) {}
   ~CudaMoment() override { static_cast<void>(runtime_.destroy_event(event_)); }
   CudaMoment(const CudaMoment&) = delete;
   CudaMoment& operator=(const CudaMoment&) = delete;
@@ -34,9 +36,17 @@ class CudaMoment final : public Moment {
     }
     throw DeviceFailure(concat("work on the device failed: ", runtime_.error(code)));
   }
+  void hold(void* stream) const override {
+    const CurrentCudaDevice current(runtime_, device_);
+    const Code code = runtime_.wait_event(stream, event_, 0);
+    if (code == CudaRuntime::kSuccess) return;
+    throw DeviceFailure(
+        concat("cudaStreamWaitEvent on cuda:", device_, " failed: ", runtime_.error(code)));
+  }
 
  private:
   const CudaRuntime& runtime_;
+  int device_;
   CudaRuntime::Event event_;
 };
 
@@ -76,13 +86,31 @@ class CudaMemory final : public Memory {
     copy(host, from, bytes);
   }
 
+  void pack(const View& packed, std::span<const View> pieces) const override {
+    move(packed, pieces, "pack", &CudaKernels::pack, [](const View& piece, std::byte* at) {
+      return Move{at, piece.data};
+    });
+  }
+  void unpack(const View& packed, std::span<const View> pieces) const override {
+    move(packed, pieces, "unpack", &CudaKernels::unpack, [](const View& piece, std::byte* at) {
+      return Move{piece.data, at};
+    });
+  }
+
   void scale(const View& data, double factor) const override {
+    const auto kernel = [&](const CudaKernels& all) { return all.scale(data, factor, stream_); };
+    if (runs("scale", kernel)) return;
     change(data, [&](const View& piece) { host_memory().scale(piece, factor); });
   }
   void finish_average(const View& data, int ranks) const override {
+    if (ranks == 1) return;
+    const auto kernel = [&](const CudaKernels& all) { return all.divide(data, ranks, stream_); };
+    if (runs("divide", kernel)) return;
     change(data, [&](const View& piece) { host_memory().finish_average(piece, ranks); });
   }
   void convert(const View& to, const ConstView& from) const override {
+    const auto kernel = [&](const CudaKernels& all) { return all.convert(to, from, stream_); };
+    if (runs("convert", kernel)) return;
     std::vector<std::byte> given(from.bytes());
     std::vector<std::byte> converted(to.bytes());
     read(given.data(), from.data, from.bytes());
@@ -91,6 +119,18 @@ class CudaMemory final : public Memory {
     write(to.data, converted.data(), to.bytes());
   }
   [[nodiscard]] bool is_finite(const ConstView& data) const override {
+    const auto kernel = [&](const CudaKernels& all) {
+      return all.find_infinite(data, reinterpret_cast<int*>(flag_.get()), stream_);
+    };
+    if (const std::lock_guard lock(flag_mutex_); kernels_ != nullptr) {
+      int found = 0;
+      if (!flag_) flag_ = allocate(sizeof found);
+      fill(flag_.get(), std::byte{0}, sizeof found);
+      if (runs("find_infinite", kernel)) {
+        read(reinterpret_cast<std::byte*>(&found), flag_.get(), sizeof found);
+        return found == 0;
+      }
+    }
     std::vector<std::byte> host(data.bytes());
     read(host.data(), data.data, data.bytes());
     return host_memory().is_finite({host.data(), data.count, data.type});
@@ -100,7 +140,7 @@ class CudaMemory final : public Memory {
     const CurrentCudaDevice current(runtime_, index_);
     CudaRuntime::Event event = nullptr;
     require(runtime_.create_event(&event, CudaRuntime::kEventUntimed), "cudaEventCreate");
-    auto moment = std::make_shared<CudaMoment>(runtime_, event);
+    auto moment = std::make_shared<CudaMoment>(runtime_, index_, event);
     require(runtime_.record_event(event, stream), "cudaEventRecord");
     return moment;
   }
@@ -134,14 +174,72 @@ class CudaMemory final : public Memory {
     body({host.data(), data.count, data.type});
     write(data.data, host.data(), data.bytes());
   }
+  // Runs a kernel to its end. Returns false if there is none for this.
+  template <class Kernel>
+  [[nodiscard]] bool runs(const char* name, const Kernel& kernel) const {
+    if (kernels_ == nullptr) return false;
+    const CurrentCudaDevice current(runtime_, index_);
+    const Code code = kernel(*kernels_);
+    if (code == CudaKernels::kUnsupported) return false;
+    require(code, name);
+    finish();
+    return true;
+  }
+
+  struct Move {
+    std::byte* to;
+    const std::byte* from;
+  };
+  // Moves by kernels, or by a copy for each piece; `copy_of` says from where to where.
+  template <class Kernel, class CopyOf>
+  void move(const View& packed,
+            std::span<const View> pieces,
+            const char* name,
+            Kernel kernel,
+            const CopyOf& copy_of) const {
+    const CurrentCudaDevice current(runtime_, index_);
+    View rest = packed;
+    while (!pieces.empty()) {
+      const auto some = pieces.first(std::min(pieces.size(), CudaKernels::kMostPieces));
+      pieces = pieces.subspan(some.size());
+      std::vector<CudaPiece> list;
+      for (const View& piece : some) list.push_back({piece.data, piece.count});
+      const bool moved = runs(name, [&](const CudaKernels& all) {
+        return (all.*kernel)(rest, list.data(), list.size(), stream_);
+      });
+      for (const View& piece : some) {
+        const Move copied = copy_of(piece, rest.data);
+        if (!moved && piece.bytes() > 0) {
+          require(runtime_.copy(copied.to, copied.from, piece.bytes(), CudaRuntime::kAnyDirection,
+                                stream_),
+                  "cudaMemcpyAsync");
+        }
+        rest.data += piece.bytes();
+        rest.count -= piece.count;
+      }
+    }
+    finish();
+  }
   void finish() const { require(runtime_.finish_stream(stream_), "cudaStreamSynchronize"); }
 
   const CudaRuntime& runtime_;
+  const CudaKernels* kernels_ = cuda_kernels();  // null: computes on the host
   int index_;
-  CudaRuntime::Stream stream_ = nullptr;  // lives as long as the process
+  mutable std::mutex flag_mutex_;
+  mutable std::shared_ptr<std::byte> flag_;  // of is_finite(), on the device; null: not needed yet
+  CudaRuntime::Stream stream_ = nullptr;     // lives as long as the process
 };
 
 }  // namespace
+
+int count_cuda_devices() {
+  if (const std::string problem = find_cuda_problem(); !problem.empty()) {
+    throw Error(ErrorCode::unavailable, problem);
+  }
+  int count = 0;
+  static_cast<void>(cuda_runtime().device_count(&count));
+  return count;
+}
 
 const Memory& cuda_memory(int index) {
   static std::mutex mutex;
@@ -149,11 +247,7 @@ const Memory& cuda_memory(int index) {
       *new std::map<int, std::unique_ptr<CudaMemory>>;  // never freed: the library may end first
   const std::lock_guard lock(mutex);
   if (const auto found = memories.find(index); found != memories.end()) return *found->second;
-  if (const std::string problem = find_cuda_problem(); !problem.empty()) {
-    throw Error(ErrorCode::unavailable, problem);
-  }
-  int count = 0;
-  static_cast<void>(cuda_runtime().device_count(&count));
+  const int count = count_cuda_devices();
   if (index < 0 || index >= count) {
     throw Error(ErrorCode::unavailable,
                 concat("there is no cuda:", index, ": this process sees ", count,

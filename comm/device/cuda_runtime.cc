@@ -68,6 +68,7 @@ CudaRuntime load() {
   find(library, "cudaEventDestroy", runtime.destroy_event);
   find(library, "cudaEventRecord", runtime.record_event);
   find(library, "cudaEventQuery", runtime.query_event);
+  find(library, "cudaStreamWaitEvent", runtime.wait_event);
   find(library, "cudaGetErrorName", runtime.name_of_error);
   find(library, "cudaGetErrorString", runtime.text_of_error);
   return runtime;

@@ -41,6 +41,7 @@ struct CudaRuntime {
   Code (*destroy_event)(Event) = nullptr;
   Code (*record_event)(Event, Stream) = nullptr;
   Code (*query_event)(Event) = nullptr;
+  Code (*wait_event)(Stream, Event, unsigned flags) = nullptr;
   const char* (*name_of_error)(Code) = nullptr;
   const char* (*text_of_error)(Code) = nullptr;
 

@@ -5,6 +5,16 @@
 
 namespace bp {
 
+Device own_device(Device::Kind kind, int local_rank) {
+  switch (kind) {
+    case Device::Kind::host:
+      return {};
+    case Device::Kind::cuda:
+      return {kind, local_rank % count_cuda_devices()};
+  }
+  BP_CHECK(false, "a device of an unknown kind");
+}
+
 const Memory& memory_of(const Device& device) {
   switch (device.kind) {
     case Device::Kind::host:

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "bp/error.h"
@@ -29,6 +30,8 @@ class Moment {
   virtual ~Moment() = default;
   // Returns whether all work before it is done.
   [[nodiscard]] virtual bool reached() const = 0;
+  // Lets what `stream` is given from now on begin after it. Does not block.
+  virtual void hold(void* stream) const = 0;
 };
 
 class Memory {
@@ -51,6 +54,11 @@ class Memory {
   virtual void write(std::byte* to, const std::byte* host, std::size_t bytes) const = 0;
   virtual void read(std::byte* host, const std::byte* from, std::size_t bytes) const = 0;
 
+  // Copies `pieces` to `packed`, one behind the other, or back. All have one type, and together the
+  // elements of `packed`.
+  virtual void pack(const View& packed, std::span<const View> pieces) const = 0;
+  virtual void unpack(const View& packed, std::span<const View> pieces) const = 0;
+
   // Multiplies each element by `factor`, and divides it by `ranks`: comm/reduce/reduce.h has the
   // rules of rounding.
   virtual void scale(const View& data, double factor) const = 0;
@@ -64,6 +72,10 @@ class Memory {
   // Returns the end of the work that `stream` has now; null where memory has no streams.
   [[nodiscard]] virtual std::shared_ptr<const Moment> record(void* stream) const = 0;
 };
+
+// Returns the device of this kind that the rank with this number on its host uses: the devices that
+// its process sees, by turns. Throws `unavailable`, with the reason, if it sees none.
+[[nodiscard]] Device own_device(Device::Kind kind, int local_rank);
 
 // Returns the memory of a device. Throws `unavailable`, with the reason, for one that this process
 // does not have.

@@ -36,6 +36,20 @@ class HostMemory final : public Memory {
   void read(std::byte* host, const std::byte* from, std::size_t bytes) const override {
     copy_bytes(host, from, bytes);
   }
+  void pack(const View& packed, std::span<const View> pieces) const override {
+    std::byte* at = packed.data;
+    for (const View& piece : pieces) {
+      copy_bytes(at, piece.data, piece.bytes());
+      at += piece.bytes();
+    }
+  }
+  void unpack(const View& packed, std::span<const View> pieces) const override {
+    const std::byte* at = packed.data;
+    for (const View& piece : pieces) {
+      copy_bytes(piece.data, at, piece.bytes());
+      at += piece.bytes();
+    }
+  }
   void scale(const View& data, double factor) const override {
     bp::scale(data.type, data.data, data.count, factor);
   }

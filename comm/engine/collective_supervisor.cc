@@ -117,7 +117,7 @@ void CollectiveSupervisor::warn_of_missing(const CollectiveCall& call) {
 }
 
 void CollectiveSupervisor::stalled(const CollectiveCall& call) {
-  if (current_.store_is_silent) return;
+  if (!agreement_ || current_.store_is_silent) return;
   const Header& header = current_.header;
   try {
     if (!current_.is_shown) {
@@ -160,7 +160,15 @@ std::string CollectiveSupervisor::device_text(const CollectiveCall& call) const 
                 name_of(call.context().operation->device), " had before");
 }
 
+Error CollectiveSupervisor::timed_out_alone(const CollectiveCall& call, int peer) const {
+  if (peer == setup_.rank) return {ErrorCode::timeout, device_text(call)};
+  return {ErrorCode::timeout,
+          concat(setup_.own_text(), " waited ", call.context().timeout.count(), " ms for ",
+                 name_of(call.context().operation->device), " ", call.progress())};
+}
+
 Error CollectiveSupervisor::timed_out(const CollectiveCall& call, int peer) {
+  if (!agreement_) return timed_out_alone(call, peer);
   if (peer == setup_.rank) {
     return state_.declare(call.world_rank(peer), ErrorCode::timeout, device_text(call));
   }
@@ -197,6 +205,7 @@ Error CollectiveSupervisor::failed(const CollectiveCall& call,
                                    const TransportFailure& why) {
   const std::string text = concat(setup_.own_text(), " lost ", setup_.rank_text(peer), " ",
                                   call.progress(), ": ", why.what());
+  if (!agreement_) return {why.code(), text};
   auto kept = state_.failure().wait(Deadline(kNewsOnTheWay));
   if (!kept) {
     try {

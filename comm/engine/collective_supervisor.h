@@ -50,8 +50,6 @@ class CollectiveSupervisor final : public CallSupervisor {
   [[nodiscard]] const std::atomic<bool>& stop() const override { return state_.stop(); }
   void stalled(const CollectiveCall& call) override;
   [[nodiscard]] Error mismatched(const std::string& text) override;
-  // Returns the text of an error: this rank's device did not get ready for the call in time.
-  [[nodiscard]] std::string device_text(const CollectiveCall& call) const;
   [[nodiscard]] Error stopped(const CollectiveCall& call) override;
   [[nodiscard]] Error timed_out(const CollectiveCall& call, int peer) override;
   [[nodiscard]] Error failed(const CollectiveCall& call,
@@ -74,6 +72,9 @@ class CollectiveSupervisor final : public CallSupervisor {
   [[nodiscard]] std::optional<Error> find_disagreement();
   [[nodiscard]] std::vector<int> missing_in(const Agreement::Shown& shown) const;
   void warn_of_missing(const CollectiveCall& call);
+  // Returns the text of an error: this rank's device did not get ready for the call in time.
+  [[nodiscard]] std::string device_text(const CollectiveCall& call) const;
+  [[nodiscard]] Error timed_out_alone(const CollectiveCall& call, int peer) const;
   [[nodiscard]] Error timed_out_without_store(const CollectiveCall& call, int peer) const;
   void show_activity(const Operation& operation);
   void forget_shown();

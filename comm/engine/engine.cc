@@ -1,13 +1,13 @@
 #include "comm/engine/engine.h"
 
 #include <exception>
+#include <functional>
 #include <utility>
 
 #include "base/pausable_timeout.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "comm/backend/perform.h"
-#include "comm/device/ask_until.h"
 #include "comm/device/device.h"
 
 namespace bp {
@@ -53,7 +53,7 @@ void Engine::run(const Operation& operation) {
     std::unique_lock lock(state_.mutex());
     refuse_if_over(&operation);
     wait_until_idle(lock);  // what was started before comes first
-    enter(operation, /*on_callers_thread=*/true);
+    enter(operation, nullptr);
   }
   try {
     execute(operation);
@@ -66,7 +66,7 @@ void Engine::run(const Operation& operation) {
   leave(operation, /*good=*/true);
 }
 
-void Engine::enter(const Operation& operation, bool on_callers_thread) {
+void Engine::enter(const Operation& operation, TaskState* state) {
   is_busy_ = true;
   // Each field by itself. A copy of a temporary would load several fields at once, before the
   // processor has stored them: a stall of 10 ns.
@@ -74,7 +74,7 @@ void Engine::enter(const Operation& operation, bool on_callers_thread) {
   in_progress_.entry_id = state_.recorder().begin(operation, sequence_, in_progress_.begin);
   in_progress_.record.algorithm = {};
   in_progress_.record.waited = {};
-  in_progress_.on_callers_thread = on_callers_thread;
+  in_progress_.state = state;
 }
 
 void Engine::leave(const Operation& operation, bool good) {
@@ -128,7 +128,7 @@ void Engine::progress() {
     if (queue_.empty()) return;
     const Task task = std::move(queue_.front());
     queue_.pop_front();
-    enter(task.operation, /*on_callers_thread=*/false);
+    enter(task.operation, task.state.get());
     lock.unlock();
     std::exception_ptr error;
     try {
@@ -180,23 +180,12 @@ void Engine::carry_out(const Operation& operation) {
   }
 }
 
-// A stream may hold any amount of work, and work that waits for ever.
-void Engine::wait_for_device(const Operation& operation, CollectiveCall& call) {
-  const auto wait = [&](const Deadline& deadline, const std::atomic<bool>& stop) {
-    return ask_until(deadline, stop, [&] { return operation.after->reached(); });
-  };
-  if (size() > 1) return call.wait_for(call.rank(), wait);
-  if (wait(Deadline(call.time_left()), call.stop())) return;
-  if (call.stop().load(std::memory_order_acquire)) throw supervisor_.stopped(call);
-  throw Error(ErrorCode::timeout, supervisor_.device_text(call));
-}
-
 void Engine::carry_out_one(const Operation& operation, Clock::time_point begin) {
   // Only the operation that has the token counts, so nothing needs an atomic increment.
   const std::uint64_t sequence = sequence_.load(std::memory_order_relaxed);
   sequence_.store(sequence + 1, std::memory_order_relaxed);
   const Header& header =
-      supervisor_.begin(sequence, operation, in_progress_.on_callers_thread, in_progress_.record);
+      supervisor_.begin(sequence, operation, in_progress_.state == nullptr, in_progress_.record);
   CallContext context;
   context.transport = setup().job ? &setup().job->transport() : nullptr;
   context.supervisor = &supervisor_;
@@ -210,8 +199,11 @@ void Engine::carry_out_one(const Operation& operation, Clock::time_point begin) 
   context.begin = begin;
   context.timeout = setup().timeout_of(operation);
   context.stall_after = setup().stall_after;
+  const std::function<void(std::shared_ptr<const Moment>)> tell_end = [this](auto end) {
+    if (in_progress_.state != nullptr) in_progress_.state->ends_at(std::move(end));
+  };
+  context.tell_end = &tell_end;
   CollectiveCall call(context);
-  if (operation.after) wait_for_device(operation, call);
   perform(setup().backends.on(operation.device), operation, call, packing_);
   supervisor_.end();
 }

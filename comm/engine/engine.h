@@ -77,18 +77,17 @@ class Engine {
     FlightRecorder::EntryId entry_id = 0;
     Clock::time_point begin = {};
     CallRecord record = {};
-    bool on_callers_thread = false;
+    TaskState* state = nullptr;  // null: run() carries it out
   };
 
   // With the mutex held. Throws if no further operation is possible. Null: finish() comes next.
   void refuse_if_over(const Operation* next);
   // Take the token and give it back, with the mutex held.
-  void enter(const Operation& operation, bool on_callers_thread);
+  void enter(const Operation& operation, TaskState* state);
   void leave(const Operation& operation, bool good);
   void execute(const Operation& operation);
   void carry_out(const Operation& operation);
   void carry_out_one(const Operation& operation, Clock::time_point begin);
-  void wait_for_device(const Operation& operation, CollectiveCall& call);
   [[nodiscard]] Error failed_alone(const Operation& operation, const std::exception& why);
   void wait_for_room(std::unique_lock<std::mutex>& lock, const Operation& operation);
   void wait_until_idle(std::unique_lock<std::mutex>& lock);

@@ -29,6 +29,10 @@ void Work::wait() {
   if (state_) state_->wait({});
 }
 
+void Work::wait(void* stream) {
+  if (const auto state = std::exchange(state_, nullptr)) state->hold(stream);
+}
+
 bool Work::wait_for(std::chrono::milliseconds timeout) { return !state_ || state_->wait(timeout); }
 
 }  // namespace bp

@@ -6,11 +6,13 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
 
 #include "bp/communicator.h"
+#include "comm/device/device.h"
 
 namespace bp {
 
@@ -24,14 +26,17 @@ struct Work::State {
   // Waits until the operation is done, for at most `timeout`. Returns false if it is still in
   // flight then. Throws the operation's Error.
   virtual bool wait(std::optional<std::chrono::milliseconds> timeout) = 0;
+  // See Work::wait(stream).
+  virtual void hold(void* /*stream*/) { wait({}); }
 };
 
 // The state of an operation that the progress thread carries out.
 struct TaskState final : Work::State {
   std::mutex mutex;
   std::condition_variable changed;
-  bool is_done = false;      // guarded by mutex, like error
-  std::exception_ptr error;  // what wait() throws
+  bool is_done = false;               // guarded by mutex, like all below
+  std::exception_ptr error;           // what wait() throws
+  std::shared_ptr<const Moment> end;  // of the operation on its device; null: not known (yet)
 
   [[nodiscard]] bool done() override {
     const std::lock_guard lock(mutex);
@@ -48,6 +53,19 @@ struct TaskState final : Work::State {
     }
     if (error) std::rethrow_exception(error);
     return true;
+  }
+  void hold(void* stream) override {
+    {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return is_done || end; });
+      if (!is_done) return end->hold(stream);
+    }
+    wait({});
+  }
+  void ends_at(std::shared_ptr<const Moment> moment) {
+    const std::lock_guard lock(mutex);
+    end = std::move(moment);
+    changed.notify_all();
   }
   void finish(std::exception_ptr with) {
     const std::lock_guard lock(mutex);

@@ -1,14 +1,11 @@
 #include "comm/transport/gloo.h"
 
 #include <dlfcn.h>
-#include <link.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <filesystem>
-#include <system_error>
 #include <vector>
 
+#include "base/plugin.h"
 #include "base/text.h"
 #include "comm/peers/connect.h"
 
@@ -24,53 +21,23 @@ constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL;
 constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
 #endif
 
-// Returns the shared library that contains this code, or nothing if the program contains it.
-std::filesystem::path own_library() {
-  ::Dl_info found{};
-  ::link_map* object = nullptr;
-  const bool known = ::dladdr1(reinterpret_cast<const void*>(&own_library), &found,
-                               reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) != 0;
-  return known && object != nullptr ? object->l_name : "";
-}
-
-// Returns the folders to search. They are relative to the library or the program, so that an
-// installed tree can be moved.
-std::vector<std::filesystem::path> plugin_folders() {
-  if (const char* const asked = std::getenv("BP_PLUGIN_DIR"); asked != nullptr && *asked != '\0') {
-    return {asked};
-  }
-  if (const auto library = own_library(); !library.empty()) {
-    return {library.parent_path()};
-  }
-  std::error_code ignored;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  return {program.parent_path(), program.parent_path() / BP_LIBRARIES_FROM_PROGRAMS,
-          BP_INSTALLED_LIBRARIES};
-}
-
 const plugin::Table& open_plugin() {
-  std::string tried;
-  for (const auto& folder : plugin_folders()) {
-    const auto path = folder / "libbp_gloo.so";
-    std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored)) {
-      tried += concat(tried.empty() ? "" : ", ", folder.string());
-      continue;
-    }
-    // Never closed, because Gloo's threads may still be running its code when they end.
-    void* const handle = ::dlopen(path.c_str(), kOpenFlags);
-    if (handle == nullptr) {
-      throw Error(ErrorCode::unavailable, concat("the Gloo plugin does not load: ", ::dlerror()));
-    }
-    auto* const entry = reinterpret_cast<plugin::Entry*>(::dlsym(handle, plugin::kEntry));
-    if (entry == nullptr || entry()->version != plugin::kVersion) {
-      throw Error(ErrorCode::unavailable,
-                  concat(path.string(), " is of another version of bp than this program"));
-    }
-    return *entry();
+  const FoundPlugin found = find_plugin("libbp_gloo.so");
+  if (found.path.empty()) {
+    throw Error(ErrorCode::unavailable, concat("libbp_gloo.so was not found in: ", found.tried,
+                                               "; set BP_PLUGIN_DIR to its folder"));
   }
-  throw Error(ErrorCode::unavailable, concat("libbp_gloo.so was not found in: ", tried,
-                                             "; set BP_PLUGIN_DIR to its folder"));
+  // Never closed, because Gloo's threads may still be running its code when they end.
+  void* const handle = ::dlopen(found.path.c_str(), kOpenFlags);
+  if (handle == nullptr) {
+    throw Error(ErrorCode::unavailable, concat("the Gloo plugin does not load: ", ::dlerror()));
+  }
+  auto* const entry = reinterpret_cast<plugin::Entry*>(::dlsym(handle, plugin::kEntry));
+  if (entry == nullptr || entry()->version != plugin::kVersion) {
+    throw Error(ErrorCode::unavailable,
+                concat(found.path, " is of another version of bp than this program"));
+  }
+  return *entry();
 }
 
 ErrorCode code_of(const plugin::Failure& failure) {

@@ -77,7 +77,7 @@ struct CommunicatorOptions {
 
 // An operation in flight. The memory of its views must live until it is done. The destructor of an
 // unfinished Work waits for it, at most for the collective's timeout, and drops its error; the next
-// call on the communicator reports that.
+// call on the communicator reports that. After wait(stream) the destructor does not wait.
 class Work {
  public:
   Work();
@@ -87,6 +87,13 @@ class Work {
 
   [[nodiscard]] bool done() const;  // does not block
   void wait();                      // blocks until it is done; throws the operation's Error
+  // Lets what `stream` (a cudaStream_t) is given from now on begin after the operation. It blocks
+  // only until the operation is on the device, which is after all ranks have called it. An
+  // operation that does not run on the device by itself (host memory, staging, averages over a
+  // number of ranks that is no power of two, factors other than 1, grouped tensors) it waits for,
+  // as wait() does. Throws the Error of an operation that has failed by then; the next call on the
+  // communicator throws a later one, and the content of the output is then undefined.
+  void wait(void* stream);
   // Returns true once it is done, and false if it still runs after `timeout`. Throws its Error.
   [[nodiscard]] bool wait_for(std::chrono::milliseconds timeout);
 

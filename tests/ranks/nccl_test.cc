@@ -13,6 +13,8 @@
 #include "tests/ranks/collectives.h"
 #include "tests/ranks/device_copy.h"
 #include "tests/ranks/operations.h"
+#include "tests/ranks/program_stream.h"
+#include "tests/support/cuda_kernels_on_host/use.h"
 #include "tests/support/fake_cuda/use.h"
 #include "tests/support/fake_nccl/use.h"
 #include "tests/support/refusal.h"
@@ -106,6 +108,54 @@ TEST_P(Nccl, CarriesOutWhatItHas) {
         EXPECT_EQ(last_algorithm(comm), "nccl");
       },
       options());
+}
+
+// The fake would end the process if nothing ordered the stream's copies and NCCL's work.
+TEST_P(Nccl, AStreamThatWaitsSeesTheResult) {
+  run_ranks(
+      ranks(),
+      [](Communicator& comm) {
+        take_own_device(comm);
+        const ProgramStream stream(test_device);
+        Floats data(std::vector<float>(100, -1));
+        for (const ReduceOp op : {ReduceOp::sum, ReduceOp::average}) {
+          stream.pause(20);
+          stream.write(data.view(), std::vector<float>(100, 2));
+          Work work = all_reduce_async(comm, data.view(), {.op = op, .stream = stream.get()});
+          work.wait(stream.get());
+          stream.read(data.view());
+          const int factor = op == ReduceOp::sum ? comm.size() : 1;
+          EXPECT_THAT(stream.finished(100), Each(2 * factor));
+        }
+        all_reduce(comm, data.view(), {.prescale = 2, .postscale = 0.25});
+        all_reduce_async(comm, data.view(), {.postscale = 0.5}).wait(stream.get());
+        stream.read(data.view());
+        EXPECT_THAT(stream.finished(100), Each(comm.size() * comm.size() * 0.5));
+      },
+      options());
+}
+
+// The program's thread waits until the operation is on the device, and not for what the stream had
+// before. A pause that is too short for a busy machine is doubled.
+TEST(NcclOrder, WaitOfAStreamDoesNotBlockTheProgram) {
+  run_ranks(
+      2,
+      [](Communicator& comm) {
+        take_own_device(comm);
+        const ProgramStream stream(test_device);
+        Floats data(std::vector<float>(100, 1));
+        std::vector<int> was_early = {0};
+        for (int pause = 100; was_early[0] == 0 && pause < 10'000; pause *= 2) {
+          stream.pause(pause);
+          const auto before = stream.record();
+          all_reduce_async(comm, data.view(), {.stream = stream.get()}).wait(stream.get());
+          was_early[0] = before->reached() ? 0 : 1;
+          static_cast<void>(stream.finished(1));
+          all_reduce(comm, bp::view(was_early), {.op = ReduceOp::min});
+        }
+        EXPECT_EQ(was_early[0], 1);
+      },
+      with_nccl());
 }
 
 // NC-1

@@ -17,6 +17,7 @@
 #include "comm/device/device.h"
 #include "tests/ranks/collectives.h"
 #include "tests/ranks/operations.h"
+#include "tests/ranks/program_stream.h"
 #include "tests/support/fake_cuda/use.h"
 #include "tests/support/refusal.h"
 #include "tests/support/run_processes.h"
@@ -50,38 +51,6 @@ class Floats {
   std::shared_ptr<std::byte> memory_;
 };
 
-// A stream of the program's own, with host memory from which it copies without waiting.
-class ProgramStream {
- public:
-  ProgramStream() {
-    EXPECT_EQ(cuda().create_stream(&stream_, CudaRuntime::kStreamApart), 0);
-    EXPECT_EQ(cuda().allocate_on_host(&pinned_, kBytes, 0), 0);
-  }
-  ~ProgramStream() {
-    EXPECT_EQ(cuda().destroy_stream(stream_), 0);
-    EXPECT_EQ(cuda().free_on_host(pinned_), 0);
-  }
-  ProgramStream(const ProgramStream&) = delete;
-  ProgramStream& operator=(const ProgramStream&) = delete;
-
-  [[nodiscard]] void* get() const { return stream_; }
-  void pause(int milliseconds) const { pause_stream(stream_, milliseconds); }
-  // Adds a copy of these values to the work of the stream.
-  void write(const Floats& to, const std::vector<float>& values) const {
-    std::copy(values.begin(), values.end(), static_cast<float*>(pinned_));
-    EXPECT_EQ(cuda().copy(to.view().data, pinned_, values.size() * sizeof(float),
-                          CudaRuntime::kAnyDirection, stream_),
-              0);
-  }
-
- private:
-  static constexpr std::size_t kBytes = 4096;
-  static const CudaRuntime& cuda() { return cuda_runtime(); }
-
-  void* stream_ = nullptr;
-  void* pinned_ = nullptr;
-};
-
 class OnDevices : public testing::TestWithParam<std::tuple<int, Wire>> {
  protected:
   [[nodiscard]] static int ranks() { return std::get<0>(GetParam()); }
@@ -109,16 +78,32 @@ TEST_P(OnDevices, AnOperationBeginsAfterTheWorkOfItsStream) {
         const ProgramStream stream;
         const Floats data(std::vector<float>(100, -1));
         stream.pause(30);
-        stream.write(data, std::vector<float>(100, 2));
+        stream.write(data.view(), std::vector<float>(100, 2));
         all_reduce(comm, data.view(), {.stream = stream.get()});
         EXPECT_THAT(data.values(), Each(2 * static_cast<float>(comm.size())));
 
         stream.pause(30);
-        stream.write(data, std::vector<float>(100, 3));
+        stream.write(data.view(), std::vector<float>(100, 3));
         Work work = all_reduce_async(comm, data.view(), {.stream = stream.get()});
         EXPECT_FALSE(work.done());
         work.wait();
         EXPECT_THAT(data.values(), Each(3 * static_cast<float>(comm.size())));
+      },
+      options());
+}
+
+TEST_P(OnDevices, AStreamThatWaitsSeesTheResult) {
+  run_ranks(
+      ranks(),
+      [](Communicator& comm) {
+        const ProgramStream stream;
+        const Floats data(std::vector<float>(100, -1));
+        stream.pause(30);
+        stream.write(data.view(), std::vector<float>(100, 2));
+        Work work = all_reduce_async(comm, data.view(), {.stream = stream.get()});
+        work.wait(stream.get());
+        stream.read(data.view());
+        EXPECT_THAT(stream.finished(100), Each(2 * static_cast<float>(comm.size())));
       },
       options());
 }

@@ -3,13 +3,12 @@
 
 #include <dlfcn.h>
 
-#include <cstdlib>
-
 #include "tests/support/fake_nccl/fake_nccl.h"
+#include "tests/support/on_gpu.h"
 
 namespace bp::test {
 
-inline const int kUsesFakeNccl = ::setenv("BP_NCCL", BP_FAKE_NCCL, 1);
+inline const int kUsesFakeNccl = use_fake("BP_NCCL", BP_FAKE_NCCL);
 
 // Returns how often this process has called a function of NCCL.
 inline int nccl_calls(const char* function) {

@@ -1,0 +1,54 @@
+#include "base/plugin.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "base/text.h"
+
+namespace bp {
+namespace {
+
+// Returns the shared library that contains this code, or nothing if the program contains it.
+std::filesystem::path own_library() {
+  ::Dl_info found{};
+  ::link_map* object = nullptr;
+  const bool known = ::dladdr1(reinterpret_cast<const void*>(&own_library), &found,
+                               reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) != 0;
+  return known && object != nullptr ? object->l_name : "";
+}
+
+// They are relative to the library or the program, so that an installed tree can be moved.
+std::vector<std::filesystem::path> plugin_folders() {
+  if (const char* const asked = std::getenv("BP_PLUGIN_DIR"); asked != nullptr && *asked != '\0') {
+    return {asked};
+  }
+  if (const auto library = own_library(); !library.empty()) {
+    return {library.parent_path()};
+  }
+  std::error_code ignored;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  return {program.parent_path(), program.parent_path() / BP_LIBRARIES_FROM_PROGRAMS,
+          BP_INSTALLED_LIBRARIES};
+}
+
+}  // namespace
+
+FoundPlugin find_plugin(const char* name) {
+  FoundPlugin found;
+  for (const auto& folder : plugin_folders()) {
+    std::error_code ignored;
+    if (std::filesystem::exists(folder / name, ignored)) {
+      found.path = (folder / name).string();
+      break;
+    }
+    found.tried += concat(found.tried.empty() ? "" : ", ", folder.string());
+  }
+  return found;
+}
+
+}  // namespace bp

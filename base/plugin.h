@@ -1,0 +1,17 @@
+// Finds bp's plugins: shared libraries that a program opens only if it needs them.
+#pragma once
+
+#include <string>
+
+namespace bp {
+
+struct FoundPlugin {
+  std::string path = {};   // empty: there is none
+  std::string tried = {};  // the folders that lack it: "/usr/lib, /usr/bin"
+};
+
+// Searches the folder that BP_PLUGIN_DIR names, or else the folder of the library that contains
+// this code, or those around the program. `name` is the file's, such as "libbp_gloo.so".
+[[nodiscard]] FoundPlugin find_plugin(const char* name);
+
+}  // namespace bp

@@ -1,0 +1,11 @@
+// A test program that includes this file has bp's kernels for devices, on the host, and so have its
+// children. It needs the fake CUDA runtime.
+#pragma once
+
+#include "tests/support/on_gpu.h"
+
+namespace bp::test {
+
+inline const int kUsesCudaKernels = use_fake("BP_CUDA_KERNELS", BP_CUDA_KERNELS_ON_HOST);
+
+}  // namespace bp::test
