@@ -14,6 +14,7 @@
 #include "bp/communicator.h"
 #include "bp/environment.h"
 #include "bp/error.h"
+#include "comm/device/device.h"
 
 namespace {
 
@@ -46,6 +47,7 @@ std::ofstream open_file(const char* option, const std::string& path) {
 
 int measure_all(bp::Communicator& comm, const Options& options) {
   const bool reports = comm.rank() == 0;
+  const Place place{options.memory, own_device(options.device, comm.topology().local_rank())};
   std::ofstream json = open_file("--json", reports ? options.json : "");
   if (reports) {
     print_machine(std::cout);
@@ -53,11 +55,11 @@ int measure_all(bp::Communicator& comm, const Options& options) {
   }
   std::int64_t wrong = 0;
   for (const std::size_t bytes : sizes_of(options)) {
-    Task task = make_task(comm, options.op, options.type, bytes, options.memory);
+    Task task = make_task(comm, options.op, options.type, bytes, place);
     const Measurement measured = measure(comm, task, pace_for(options, bytes));
     const Row row{.op = options.op,
-                  .backend = std::string(comm.backend()),
-                  .algorithm = algorithm_that_ran(comm, options.op, task.bytes),
+                  .backend = backend_that_ran(comm, place.device),
+                  .algorithm = algorithm_that_ran(comm, options.op, task),
                   .type = options.type,
                   .bytes = task.bytes,
                   .ranks = comm.size(),

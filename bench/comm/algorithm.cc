@@ -22,15 +22,22 @@ std::string algorithm_used(const Communicator& comm, const std::string& op, std:
   return std::string(backend.algorithm_of(kind_named(op), bytes));
 }
 
-std::string algorithm_that_ran(const Communicator& comm, const std::string& op, std::size_t bytes) {
-  std::string algorithm = algorithm_used(comm, op, bytes);
-  if (algorithm != "direct") return algorithm;
+std::string algorithm_that_ran(const Communicator& comm, const std::string& op, const Task& task) {
+  std::string algorithm = algorithm_used(comm, op, task.bytes);
+  if (algorithm != "direct" && task.place.device == Device{}) return algorithm;
   for (const RecordedOperation& record : comm.recent()) {
     if (record.text.starts_with(op) && record.text.ends_with("'comm_bench'")) {
       algorithm = record.algorithm;
     }
   }
   return algorithm;
+}
+
+std::string backend_that_ran(const Communicator& comm, const Device& device) {
+  const std::string host(comm.backend());
+  if (device.kind == Device::Kind::host) return host;
+  const std::string_view name = comm.impl().engine().setup().backends.on(device).name();
+  return name == "staged" ? concat(name, "+", host) : std::string(name);
 }
 
 void print_selection(std::ostream& out, const Communicator& comm) {

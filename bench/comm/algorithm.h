@@ -17,10 +17,13 @@ namespace bp::bench {
 
 // Returns the algorithm that the last `op` of comm_bench ran. In shared memory it depends on the
 // memory of all ranks whether peers read the vectors directly ("direct") or through a staging
-// buffer ("staged").
+// buffer ("staged"). For memory of devices it depends on what the ranks share.
 [[nodiscard]] std::string algorithm_that_ran(const Communicator& comm,
                                              const std::string& op,
-                                             std::size_t bytes);
+                                             const Task& task);
+
+// Returns what moved the data of the tasks on `device`: "shm", "nccl", "staged+gloo".
+[[nodiscard]] std::string backend_that_ran(const Communicator& comm, const Device& device);
 
 // Prints the algorithm that this job uses for each operation and size.
 void print_selection(std::ostream& out, const Communicator& comm);

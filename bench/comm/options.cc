@@ -24,15 +24,10 @@ std::vector<std::string> type_names() {
   return names;
 }
 
-// What this program measures is in host memory.
-bool serves_host(const BackendEntry& backend) {
-  return std::ranges::find(backend.devices, Device::Kind::host) != backend.devices.end();
-}
-
 std::vector<std::string> backend_names() {
   std::vector<std::string> names = {std::string(kAutomaticBackend)};
   for (const BackendEntry& backend : backend_registry()) {
-    if (serves_host(backend)) names.emplace_back(backend.name);
+    names.emplace_back(backend.name);
   }
   return names;
 }
@@ -41,7 +36,7 @@ std::vector<std::string> backend_names() {
 std::string backends_help() {
   std::string text = "What moves the data";
   for (const BackendEntry& backend : backend_registry()) {
-    if (serves_host(backend)) text += concat("; ", backend.name, ": ", backend.what);
+    text += concat("; ", backend.name, ": ", backend.what);
   }
   return text;
 }
@@ -75,6 +70,23 @@ std::string read_size(std::string& text) {
 const std::map<std::string, Memory> kMemories = {{"allocated", Memory::allocated},
                                                  {"any", Memory::any}};
 
+const std::map<std::string, Device::Kind> kDevices = {{"host", Device::Kind::host},
+                                                      {"cuda", Device::Kind::cuda}};
+
+// Returns why these options do not fit together, or nothing.
+std::string contradiction(const Options& options) {
+  const bool on_host = options.device == Device::Kind::host;
+  if (options.min_bytes > options.max_bytes) {
+    return concat("--min ", options.min_bytes, " is more than --max ", options.max_bytes);
+  }
+  if (options.backend == "nccl" && on_host) return "--backend nccl needs --device cuda";
+  if (options.op == "message" && !on_host) return "messages of device memory do not exist yet";
+  if (!on_host && (options.show_selection || !options.tune.empty())) {
+    return "--tune and --show-selection are about host memory: leave out --device";
+  }
+  return {};
+}
+
 CommandLine refused(const std::string& why) {
   return {{}, 2, concat("comm_bench: ", why, "\nhint: comm_bench --help lists the options\n")};
 }
@@ -98,6 +110,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   Options options;
   std::string type(name_of(options.type));
   std::string memory = "allocated";
+  std::string device = "host";
   CLI::App app(
       "Measures the collectives of bp, alone or under bprun. Every result is checked.\n"
       "bench/README.md says what the columns mean.",
@@ -113,6 +126,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   describe_sizes(app, options);
   app.add_option("--memory", memory, "The communicator's own, or any memory")
       ->check(CLI::IsMember(kMemories));
+  app.add_option("--device", device, "Where the memory lies; cuda: the devices by turns")
+      ->check(CLI::IsMember(kDevices));
   app.add_flag("--touch", options.touch,
                "Each rank writes its input again before every timed run, as a training step does")
       ->default_str("");
@@ -140,11 +155,10 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     return refused(error.what());
   }
-  if (options.min_bytes > options.max_bytes) {
-    return refused(concat("--min ", options.min_bytes, " is more than --max ", options.max_bytes));
-  }
   options.type = type_named(type);
   options.memory = kMemories.at(memory);
+  options.device = kDevices.at(device);
+  if (const std::string why = contradiction(options); !why.empty()) return refused(why);
   return {options, 0, {}};
 }
 

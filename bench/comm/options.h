@@ -8,6 +8,7 @@
 
 #include "bench/comm/measure.h"
 #include "bench/comm/task.h"
+#include "bp/device.h"
 #include "bp/types.h"
 
 namespace bp::bench {
@@ -21,6 +22,7 @@ struct Options {
   std::size_t max_bytes = std::size_t{256} << 20;
   std::vector<std::size_t> sizes;  // replace min_bytes and max_bytes, unless empty
   Memory memory = Memory::allocated;
+  Device::Kind device = Device::Kind::host;
   bool touch = false;
   int iterations = 0;  // 0: by size, see pace_for
   double seconds = 0;  // 0: no limit

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <utility>
 
 #include "bp/collective.h"
+#include "comm/device/device.h"
 #include "comm/reduce/reduce.h"
 
 namespace bp::bench {
@@ -16,7 +16,7 @@ namespace {
 struct Shape {
   DataType type = DataType::u8;
   std::size_t count = 0;
-  Memory memory = Memory::allocated;
+  Place place;
 };
 
 double share_of_others(int ranks) { return (ranks - 1.0) / ranks; }
@@ -24,6 +24,10 @@ double share_of_others(int ranks) { return (ranks - 1.0) / ranks; }
 Pattern pattern_of_input(
     DataType type, int rank, int ranks, std::size_t count, std::size_t first = 0) {
   return {count * size_of(type), input_of(type, rank, ranks, first, std::min(count, kPeriod))};
+}
+
+View view_of(const Space& space, std::size_t count, DataType type) {
+  return {space.data(), count, type, space.device()};
 }
 
 CollectiveOptions options_for(DataType type) {
@@ -34,7 +38,7 @@ Task in_place(Communicator& comm, const Shape& shape) {
   Task task;
   task.original = pattern_of_input(shape.type, comm.rank(), comm.size(), shape.count);
   task.bytes = task.original.bytes;
-  task.input = Space(comm, shape.memory, task.bytes);
+  task.input = Space(comm, shape.place, task.bytes);
   return task;
 }
 
@@ -46,7 +50,7 @@ Task all_reduce_task(Communicator& comm, const Shape& shape) {
     return std::vector<Pattern>{
         {bytes, reduced_inputs(shape.type, ranks, 0, std::min(shape.count, kPeriod), runs - 1)}};
   };
-  const View data{task.input.data(), shape.count, shape.type};
+  const View data = view_of(task.input, shape.count, shape.type);
   task.run = [&comm, data] { all_reduce(comm, data, options_for(data.type)); };
   return task;
 }
@@ -57,7 +61,7 @@ Task broadcast_task(Communicator& comm, const Shape& shape) {
   task.expected = [shape, ranks = comm.size()](int /*runs*/) {
     return std::vector{pattern_of_input(shape.type, 0, ranks, shape.count)};
   };
-  const View data{task.input.data(), shape.count, shape.type};
+  const View data = view_of(task.input, shape.count, shape.type);
   task.run = [&comm, data] { broadcast(comm, data, {.name = "comm_bench"}); };
   return task;
 }
@@ -66,13 +70,13 @@ Task reduce_scatter_task(Communicator& comm, const Shape& shape) {
   Task task = in_place(comm, shape);
   const Block block = block_of(shape.count, comm.size(), comm.rank());
   task.bus_factor = share_of_others(comm.size());
-  task.output = Space(comm, shape.memory, block.count * size_of(shape.type));
+  task.output = Space(comm, shape.place, block.count * size_of(shape.type));
   task.expected = [shape, block, bytes = task.output.bytes(), ranks = comm.size()](int /*runs*/) {
     return std::vector<Pattern>{
         {bytes, reduced_inputs(shape.type, ranks, block.offset, std::min(block.count, kPeriod))}};
   };
-  const ConstView input{task.input.data(), shape.count, shape.type};
-  const View output{task.output.data(), block.count, shape.type};
+  const ConstView input = view_of(task.input, shape.count, shape.type);
+  const View output = view_of(task.output, block.count, shape.type);
   task.run = [&comm, input, output] {
     reduce_scatter(comm, input, output, options_for(input.type));
   };
@@ -82,10 +86,10 @@ Task reduce_scatter_task(Communicator& comm, const Shape& shape) {
 Task all_gather_task(Communicator& comm, const Shape& shape) {
   const auto ranks = static_cast<unsigned>(comm.size());
   const std::size_t share = std::max<std::size_t>(shape.count / ranks, 1);
-  Task task = in_place(comm, {shape.type, share, shape.memory});
+  Task task = in_place(comm, {shape.type, share, shape.place});
   task.bus_factor = share_of_others(comm.size());
   task.bytes = task.original.bytes * ranks;
-  task.output = Space(comm, shape.memory, task.bytes);
+  task.output = Space(comm, shape.place, task.bytes);
   task.expected = [type = shape.type, share, ranks](int /*runs*/) {
     std::vector<Pattern> all;
     for (unsigned r = 0; r < ranks; ++r) {
@@ -93,8 +97,8 @@ Task all_gather_task(Communicator& comm, const Shape& shape) {
     }
     return all;
   };
-  const ConstView input{task.input.data(), share, shape.type};
-  const View output{task.output.data(), share * ranks, shape.type};
+  const ConstView input = view_of(task.input, share, shape.type);
+  const View output = view_of(task.output, share * ranks, shape.type);
   task.run = [&comm, input, output] { all_gather(comm, input, output, {.name = "comm_bench"}); };
   return task;
 }
@@ -116,7 +120,7 @@ Task reduce_task(Communicator& comm, const Shape& shape) {
     }
     return std::vector{result};
   };
-  const View data{task.input.data(), shape.count, shape.type};
+  const View data = view_of(task.input, shape.count, shape.type);
   task.run = [&comm, data, op] { reduce(comm, data, {.op = op, .name = "comm_bench"}); };
   return task;
 }
@@ -132,9 +136,9 @@ Task gather_task(Communicator& comm, const Shape& shape) {
       return std::vector{pattern_of_input(shape.type, rank, ranks, count)};
     };
   }
-  const ConstView input{task.input.data(), bytes / size_of(shape.type), shape.type};
-  const View output{is_root ? task.output.data() : nullptr,
-                    task.output.bytes() / size_of(shape.type), shape.type};
+  const ConstView input = view_of(task.input, bytes / size_of(shape.type), shape.type);
+  View output = view_of(task.output, task.output.bytes() / size_of(shape.type), shape.type);
+  output.device = shape.place.device;  // also of an empty view
   task.run = [&comm, input, output] { gather(comm, input, output, {.name = "comm_bench"}); };
   return task;
 }
@@ -143,7 +147,7 @@ Task gather_task(Communicator& comm, const Shape& shape) {
 Task shared_out(Communicator& comm, const Shape& shape) {
   const auto ranks = static_cast<unsigned>(comm.size());
   const std::size_t share = std::max<std::size_t>(shape.count / ranks, 1);
-  Task task = in_place(comm, {shape.type, share * ranks, shape.memory});
+  Task task = in_place(comm, {shape.type, share * ranks, shape.place});
   task.bus_factor = share_of_others(comm.size());
   return task;
 }
@@ -151,14 +155,14 @@ Task shared_out(Communicator& comm, const Shape& shape) {
 Task scatter_task(Communicator& comm, const Shape& shape) {
   Task task = shared_out(comm, shape);
   const std::size_t share = task.bytes / size_of(shape.type) / static_cast<unsigned>(comm.size());
-  task.output = Space(comm, shape.memory, share * size_of(shape.type));
+  task.output = Space(comm, shape.place, share * size_of(shape.type));
   task.expected = [type = shape.type, share, rank = comm.rank(),
                    ranks = comm.size()](int /*runs*/) {
     const std::size_t first = share * static_cast<unsigned>(rank);
     return std::vector{pattern_of_input(type, 0, ranks, share, first)};
   };
-  const ConstView input{task.input.data(), task.bytes / size_of(shape.type), shape.type};
-  const View output{task.output.data(), share, shape.type};
+  const ConstView input = view_of(task.input, task.bytes / size_of(shape.type), shape.type);
+  const View output = view_of(task.output, share, shape.type);
   task.run = [&comm, input, output] { scatter(comm, input, output, {.name = "comm_bench"}); };
   return task;
 }
@@ -166,7 +170,7 @@ Task scatter_task(Communicator& comm, const Shape& shape) {
 Task all_to_all_task(Communicator& comm, const Shape& shape) {
   Task task = shared_out(comm, shape);
   const std::size_t count = task.bytes / size_of(shape.type);
-  task.output = Space(comm, shape.memory, task.bytes);
+  task.output = Space(comm, shape.place, task.bytes);
   task.expected = [type = shape.type, count, rank = comm.rank(),
                    ranks = comm.size()](int /*runs*/) {
     const std::size_t share = count / static_cast<unsigned>(ranks);
@@ -176,8 +180,8 @@ Task all_to_all_task(Communicator& comm, const Shape& shape) {
     }
     return all;
   };
-  const ConstView input{task.input.data(), count, shape.type};
-  const View output{task.output.data(), count, shape.type};
+  const ConstView input = view_of(task.input, count, shape.type);
+  const View output = view_of(task.output, count, shape.type);
   task.run = [&comm, input, output] { all_to_all(comm, input, output, {.name = "comm_bench"}); };
   return task;
 }
@@ -187,8 +191,8 @@ Task all_to_all_v_task(Communicator& comm, const Shape& shape) {
   Task task = all_to_all_task(comm, shape);
   const std::size_t count = task.bytes / size_of(shape.type);
   const std::size_t ranks = static_cast<unsigned>(comm.size());
-  const ConstView input{task.input.data(), count, shape.type};
-  const View output{task.output.data(), count, shape.type};
+  const ConstView input = view_of(task.input, count, shape.type);
+  const View output = view_of(task.output, count, shape.type);
   task.run = [&comm, input, output, counts = std::vector(ranks, count / ranks)] {
     all_to_all_v(comm, input, output, {.send = counts, .receive = counts}, {.name = "comm_bench"});
   };
@@ -204,7 +208,7 @@ Task message_task(Communicator& comm, const Shape& shape) {
   task.expected = [shape, from = rank == last ? 0 : rank, ranks = comm.size()](int /*runs*/) {
     return std::vector{pattern_of_input(shape.type, from, ranks, shape.count)};
   };
-  const View data{task.input.data(), shape.count, shape.type};
+  const View data = view_of(task.input, shape.count, shape.type);
   task.run = [&comm, data, rank, last] {
     if (last == 0 || (rank != 0 && rank != last)) return;
     if (rank == 0) send(comm, data, last, {.name = "comm_bench"});
@@ -239,23 +243,43 @@ constexpr std::array kOperations = {Operation{"all_reduce", all_reduce_task},
 
 }  // namespace
 
-Space::Space(Communicator& comm, Memory memory, std::size_t bytes) : bytes_(bytes) {
-  if (memory == Memory::allocated) {
-    allocated_ = comm.allocate(bytes);
+Space::Space(Communicator& comm, const Place& place, std::size_t bytes)
+    : bytes_(bytes), device_(place.device) {
+  if (place.memory == Memory::allocated) {
+    allocated_ = comm.allocate(bytes, device_);
   } else {
-    any_ = std::make_unique<std::byte[]>(bytes);
+    any_ = memory_of(device_).allocate(bytes);
   }
 }
 
 std::byte* Space::data() const { return any_ ? any_.get() : allocated_.data(); }
 
+void Space::write(const std::byte* host) { memory_of(device_).write(data(), host, bytes_); }
+
+std::vector<std::byte> Space::read() const {
+  std::vector<std::byte> host(bytes_);
+  memory_of(device_).read(host.data(), data(), bytes_);
+  return host;
+}
+
 void Task::restore() {
-  original.write(input.data());
-  if (output.bytes() > 0) std::memset(output.data(), 0xff, output.bytes());
+  if (place.device == Device{}) {
+    original.write(input.data());
+  } else {
+    std::vector<std::byte> host(input.bytes());
+    original.write(host.data());
+    input.write(host.data());
+  }
+  if (output.bytes() > 0) {
+    memory_of(place.device).fill(output.data(), std::byte{0xff}, output.bytes());
+  }
 }
 
 std::int64_t Task::wrong_elements(int runs) const {
-  const std::byte* result = output.bytes() > 0 ? output.data() : input.data();
+  const Space& result_space = output.bytes() > 0 ? output : input;
+  const bool on_host = place.device == Device{};
+  const std::vector<std::byte> copy = on_host ? std::vector<std::byte>() : result_space.read();
+  const std::byte* result = on_host ? result_space.data() : copy.data();
   std::size_t wrong = 0;
   for (const Pattern& part : expected(runs)) {
     wrong += part.wrong_elements(result, type);
@@ -271,13 +295,17 @@ std::vector<std::string> operation_names() {
   return names;
 }
 
-Task make_task(
-    Communicator& comm, const std::string& op, DataType type, std::size_t bytes, Memory memory) {
+Task make_task(Communicator& comm,
+               const std::string& op,
+               DataType type,
+               std::size_t bytes,
+               const Place& place) {
   const std::size_t count = std::max<std::size_t>(bytes / size_of(type), 1);
   const auto* const found =
       std::ranges::find_if(kOperations, [&](const Operation& known) { return known.name == op; });
-  Task task = found->make(comm, {type, count, memory});
+  Task task = found->make(comm, {type, count, place});
   task.type = type;
+  task.place = place;
   return task;
 }
 

@@ -12,6 +12,7 @@
 
 #include "bench/comm/inputs.h"
 #include "bp/communicator.h"
+#include "bp/device.h"
 #include "bp/types.h"
 
 namespace bp::bench {
@@ -19,17 +20,27 @@ namespace bp::bench {
 // The memory of a task's data: that of Communicator::allocate(), or any other.
 enum class Memory { allocated, any };
 
+struct Place {
+  Memory memory = Memory::allocated;
+  Device device = {};
+};
+
 class Space {
  public:
   Space() = default;
-  Space(Communicator& comm, Memory memory, std::size_t bytes);
+  Space(Communicator& comm, const Place& place, std::size_t bytes);
   [[nodiscard]] std::byte* data() const;
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] const Device& device() const { return device_; }
+  // Copies from and to host memory.
+  void write(const std::byte* host);
+  [[nodiscard]] std::vector<std::byte> read() const;
 
  private:
   Buffer allocated_;
-  std::unique_ptr<std::byte[]> any_;
+  std::shared_ptr<std::byte> any_;
   std::size_t bytes_ = 0;
+  Device device_;
 };
 
 struct Task {
@@ -43,6 +54,7 @@ struct Task {
   std::function<std::vector<Pattern>(int runs)> expected;
   int repeatable = std::numeric_limits<int>::max();  // most runs between the first and restore()
   DataType type = DataType::u8;
+  Place place;  // of input and output
 
   void restore();
   [[nodiscard]] std::int64_t wrong_elements(int runs) const;
@@ -56,6 +68,6 @@ struct Task {
                              const std::string& op,
                              DataType type,
                              std::size_t bytes,
-                             Memory memory = Memory::allocated);
+                             const Place& place = {});
 
 }  // namespace bp::bench

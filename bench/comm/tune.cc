@@ -39,7 +39,7 @@ SelectionTable tune(Communicator& comm, const Options& options, std::ostream& ou
     as.algorithm = name;
     Communicator group = split_with(comm, 0, as);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      Task task = make_task(group, "all_reduce", options.type, sizes[i], options.memory);
+      Task task = make_task(group, "all_reduce", options.type, sizes[i], {options.memory});
       const double took = measure(group, task, pace_for(options, sizes[i])).median_us;
       if (took < best[i].microseconds) best[i] = {took, parse_algorithm(name, hosts)};
       if (comm.rank() != 0) continue;

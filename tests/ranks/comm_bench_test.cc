@@ -23,7 +23,7 @@ TEST(CommBench, EveryTaskIsCorrectInEveryType) {
         for (const DataType type : kDataTypes) {
           for (const std::size_t bytes : {1, 40, 1000}) {
             for (const Memory memory : {Memory::allocated, Memory::any}) {
-              Task task = make_task(comm, op, type, bytes, memory);
+              Task task = make_task(comm, op, type, bytes, {memory});
               EXPECT_EQ(measure(comm, task, {.touch = true}).wrong, 0) << op << name_of(type);
               EXPECT_EQ(measure(comm, task, {.iterations = 7}).wrong, 0) << op << name_of(type);
             }
@@ -55,10 +55,10 @@ TEST(CommBench, ReportsWhetherMemoryWasReadInPlace) {
     std::string algorithm;
     test::run_ranks(2,
                     [&](Communicator& comm) {
-                      Task task = make_task(comm, "all_reduce", DataType::f32, 64 << 10, memory);
+                      Task task = make_task(comm, "all_reduce", DataType::f32, 64 << 10, {memory});
                       EXPECT_EQ(measure(comm, task, {.iterations = 2}).wrong, 0);
                       if (comm.rank() == 0) {
-                        algorithm = algorithm_that_ran(comm, "all_reduce", task.bytes);
+                        algorithm = algorithm_that_ran(comm, "all_reduce", task);
                       }
                     },
                     {.wire = test::Wire::shm});

@@ -62,7 +62,11 @@ TEST(CommBenchOptions, SizesMayBeListed) {
 TEST(CommBenchOptions, ErrorsNameTheMistakeWithAHint) {
   const std::vector<std::pair<std::vector<const char*>, const char*>> cases = {
       {{"--op", "all_redduce"}, "all_redduce not in {all_reduce,reduce"},
-      {{"--backend", "nccl"}, "nccl not in {auto,shm,gloo,gloo-native,gloo-native-batch}"},
+      {{"--backend", "ncl"}, "ncl not in {auto,shm,gloo,gloo-native,gloo-native-batch,nccl}"},
+      {{"--backend", "nccl"}, "--backend nccl needs --device cuda"},
+      {{"--device", "gpu"}, "gpu not in {cuda,host}"},
+      {{"--device", "cuda", "--op", "message"}, "messages of device memory do not exist yet"},
+      {{"--device", "cuda", "--tune", "f"}, "--tune and --show-selection are about host memory"},
       {{"--algorithm", "torus"},
        "torus not in "
        "{auto,ring,recursive_doubling,halving_doubling,tree,double_tree,hierarchical}"},
