@@ -76,7 +76,7 @@ foreach(component comm programs)
 endforeach()
 # scripts/man makes the man pages from the programs' --help, if Python is installed.
 set(BP_COMMANDS_bprun doctor gpus)
-set(BP_COMMANDS_bert_train prep eval stop)
+set(BP_COMMANDS_bert_train prep eval predict export shards stop)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/man)
 foreach(program bprun comm_bench bert_train)
   if(TARGET ${program})

@@ -1,6 +1,7 @@
 #include "bench/comm/algorithm.h"
 
 #include <iomanip>
+#include <string_view>
 
 #include "base/text.h"
 #include "bench/comm/task.h"

@@ -17,6 +17,15 @@ minilm() {
   verdict minilm "$status" "$(tail -1 "$work/minilm.log")"
 }
 
+# A model that bert_train export wrote computes the same numbers in onnxruntime.
+onnx() {
+  needs_data onnx || return
+  local status=0
+  tests/oracle/onnx build >"$work/onnx.log" 2>&1 || status=$?
+  ((status)) && tail -15 "$work/onnx.log"
+  verdict onnx "$status" "$(tail -1 "$work/onnx.log")"
+}
+
 # Fine-tunes the same weights on SST-2 for one epoch with three seeds.
 minilm_sst2() {
   needs_data minilm_sst2 || return

@@ -14,6 +14,7 @@ int run_check(Communicator& world, const Options& options);
 int run_evaluate(Communicator& world, const Options& options);
 int run_predict(Communicator& world, const Options& options);
 int run_shards(Communicator& world, const Options& options);
+int run_export(Communicator& world, const Options& options);
 int run_stop(Communicator& world, const Options& options);
 
 }  // namespace bp::trainer

@@ -80,6 +80,8 @@ int run(Communicator& world, const Options& options) {
       return run_evaluate(world, options);
     case Action::predict:
       return run_predict(world, options);
+    case Action::export_model:
+      return run_export(world, options);
     case Action::shards:
       return run_shards(world, options);
     case Action::stop:

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "trainer/model/onnx_encoder.h"
+
 namespace bp::trainer {
 namespace {
 
@@ -32,6 +34,8 @@ Tensor Bert::forward(const Batch& batch, const TrainingStep* step) const {
   const Tensor states = encoder_.encode(pass, batch, head_->reads());
   return head_->forward(encoder_, pass, states, batch);
 }
+
+void Bert::add_to(OnnxGraph& graph) const { head_->add_to(graph, add_encoder(graph, config_)); }
 
 Tensor Bert::hidden_states(const Batch& batch) const {
   const at::NoGradGuard no_grad;

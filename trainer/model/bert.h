@@ -53,6 +53,9 @@ class Bert {
     return head_->divergence(outputs, others, batch);
   }
 
+  // Adds the whole model to a graph. Throws what Head::add_to() throws.
+  void add_to(OnnxGraph& graph) const;
+
   // The outputs below the head, fp32 and as in evaluation: the last layer's state of each token,
   // [tokens, hidden], sample after sample without padding; and the pooler's output for each
   // sample's first token, [rows, hidden].

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "bp/error.h"
 #include "trainer/data/batch.h"
@@ -21,6 +22,8 @@ struct Loss {
   at::Tensor mean;
   double weight = 0;
 };
+
+class OnnxGraph;
 
 // Threads: any number of threads may call the const functions at once.
 class Head {
@@ -46,6 +49,12 @@ class Head {
                                         const at::Tensor& /*others*/,
                                         const Batch& /*batch*/) const {
     throw Error(ErrorCode::invalid_argument, "this head does not compare predictions");
+  }
+  // Adds what forward() computes in evaluation to a graph of ONNX, with its outputs. `states` has
+  // those of all tokens, padded (trainer/model/onnx_encoder.h). Throws invalid_argument if the head
+  // has no such form.
+  virtual void add_to(OnnxGraph& /*graph*/, const std::string& /*states*/) const {
+    throw Error(ErrorCode::invalid_argument, "models of this task have no ONNX form");
   }
 };
 

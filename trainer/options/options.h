@@ -18,7 +18,16 @@ namespace bp::trainer {
 class TaskInput;       // trainer/tasks/task_input.h
 struct ShardsOptions;  // trainer/commands/shards_options.h
 
-enum class Action : std::uint8_t { train, prepare, check, evaluate, predict, shards, stop };
+enum class Action : std::uint8_t {
+  train,
+  prepare,
+  check,
+  evaluate,
+  predict,
+  export_model,
+  shards,
+  stop
+};
 
 struct Options {
   Action action = Action::train;
@@ -76,7 +85,9 @@ struct Options {
   bool store_is_typed = false;  // prepare.store is from the command line, not the run's
   std::string on;          // "train", "dev" or "test"; empty: test, or dev where there is no test
   std::string checkpoint;  // of the run in `source`: its name or folder; empty: the run's model
-  std::string out;         // a file for predictions; empty: none, or standard output for `predict`
+  std::string out;         // a file for predictions; empty: none, or standard output for `predict`;
+                           // for `export`, the file of the model
+  bool int8 = false;       // `export`: products of 8-bit integers
   PredictionFormat out_format = PredictionFormat::csv;
 
   std::shared_ptr<const ShardsOptions> shards;  // of the action `shards` alone

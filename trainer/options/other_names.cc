@@ -88,6 +88,9 @@ constexpr std::array kOtherCommands{
     OtherName{"shards", "shards TEXT"},
     OtherName{"predict", "predict RUN DATA"},
     OtherName{"infer", "predict RUN DATA"},
+    OtherName{"export", "export RUN"},
+    OtherName{"onnx", "export RUN"},
+    OtherName{"convert", "export RUN"},
     OtherName{"inference", "predict RUN DATA"},
 };
 

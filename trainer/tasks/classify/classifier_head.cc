@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bp/error.h"
+#include "trainer/model/onnx_encoder.h"
 #include "trainer/tasks/classify/class_config.h"
 #include "trainer/tasks/classify/class_input.h"
 #include "trainer/tasks/classify/class_loss.h"
@@ -41,6 +42,11 @@ class ClassifierHead : public Head {
     const Tensor pooled = pass.seen("pooler", encoder.pool(states));
     const Tensor x = drop(pass.first_layout, pooled, pass.dropout(dropout_, kHeadSite));
     return pass.seen("classifier", at::linear(x, classifier_.weight.master, classifier_.bias));
+  }
+
+  void add_to(OnnxGraph& graph, const std::string& states) const override {
+    const OnnxGraph::Value logits = graph.linear(add_pooler(graph, states), "classifier");
+    graph.output(logits, "logits", OnnxGraph::Type::f32, {"batch", classifier_.bias.size(0)});
   }
 
   [[nodiscard]] Loss loss(const Tensor& outputs, const Batch& batch) const override {

@@ -9,8 +9,10 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "base/check.h"
+#include "trainer/model/onnx_encoder.h"
 
 namespace bp::trainer {
 namespace {
@@ -33,6 +35,11 @@ class RegressHead : public Head {
     const Tensor pooled = pass.seen("pooler", encoder.pool(states));
     const Tensor x = drop(pass.first_layout, pooled, pass.dropout(dropout_, kHeadSite));
     return pass.seen("classifier", at::linear(x, classifier_.weight.master, classifier_.bias));
+  }
+
+  void add_to(OnnxGraph& graph, const std::string& states) const override {
+    const OnnxGraph::Value logits = graph.linear(add_pooler(graph, states), "classifier");
+    graph.output(logits, "logits", OnnxGraph::Type::f32, {"batch", classifier_.bias.size(0)});
   }
 
   [[nodiscard]] Loss loss(const Tensor& outputs, const Batch& batch) const override {

@@ -16,6 +16,7 @@
 
 #include "base/check.h"
 #include "base/refuse.h"
+#include "trainer/model/onnx_graph.h"
 #include "trainer/tasks/tokens/sentence_windows.h"
 
 namespace bp::trainer {
@@ -41,6 +42,11 @@ class TokenHead : public Head {
                          .slice(0, 0, pass.layout->offsets.back())
                          .to(at::kFloat);
     return pass.seen("classifier", at::linear(x, classifier_.weight.master, classifier_.bias));
+  }
+
+  void add_to(OnnxGraph& graph, const std::string& states) const override {
+    graph.output(graph.linear(states, "classifier"), "logits", OnnxGraph::Type::f32,
+                 {"batch", "sequence", classifier_.bias.size(0)});
   }
 
   [[nodiscard]] Loss loss(const Tensor& outputs, const Batch& batch) const override {

@@ -1,0 +1,105 @@
+#include "trainer/model/onnx_encoder.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+
+namespace bp::trainer {
+namespace {
+
+using Value = OnnxGraph::Value;
+using List = std::vector<std::int64_t>;
+
+// Returns what to add to the scores of a key: 0 for a token, the lowest number for padding,
+// [batch, 1, 1, sequence].
+Value padding_scores(OnnxGraph& graph, const Value& mask) {
+  const Value wide = graph.add("Unsqueeze", {mask, graph.constant(List{1, 2})});
+  const Value is_padding = graph.add("Sub", {graph.constant(1.0F), graph.to_float(wide)});
+  return graph.add("Mul", {is_padding, graph.constant(std::numeric_limits<float>::lowest())});
+}
+
+Value embeddings(OnnxGraph& graph, const BertConfig& config, const Value& ids, const Value& types) {
+  const std::string name = "bert.embeddings.";
+  const Value shape = graph.add("Shape", {ids});
+  const Value length = graph.add("Gather", {shape, graph.constant(List{1})});
+  const Value positions =
+      graph.add("Slice", {graph.parameter(name + "position_embeddings.weight"),
+                          graph.constant(List{0}), length, graph.constant(List{0})});
+  const Value sum = graph.add(
+      "Add", {graph.add("Add", {graph.embedding(name + "word_embeddings.weight", ids),
+                                graph.embedding(name + "token_type_embeddings.weight", types)}),
+              positions});
+  return graph.layer_norm(sum, name + "LayerNorm", config.norm_epsilon);
+}
+
+Value attention(OnnxGraph& graph,
+                const BertConfig& config,
+                const std::string& layer,
+                const Value& x,
+                const Value& padding) {
+  const std::int64_t heads = config.heads;
+  const std::int64_t size = config.hidden / heads;
+  const std::vector<Value> parts =
+      graph.add_many("Split",
+                     {graph.linear(x, layer + "attention.self.qkv"),
+                      graph.constant(List{config.hidden, config.hidden, config.hidden})},
+                     {{"axis", std::int64_t{2}}}, 3);
+  const auto by_head = [&](const Value& part, const List& order) {
+    const Value cut = graph.add("Reshape", {part, graph.constant(List{0, 0, heads, size})});
+    return graph.add("Transpose", {cut}, {{"perm", order}});
+  };
+  const List kTokens = {0, 2, 1, 3};
+  const List kTransposed = {0, 2, 3, 1};
+  const Value products =
+      graph.add("MatMul", {by_head(parts[0], kTokens), by_head(parts[1], kTransposed)});
+  const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(size)));
+  const Value scores =
+      graph.add("Add", {graph.add("Mul", {products, graph.constant(scale)}), padding});
+  const Value shares = graph.add("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
+  const Value mixed = graph.add("MatMul", {shares, by_head(parts[2], kTokens)});
+  const Value tokens = graph.add("Transpose", {mixed}, {{"perm", kTokens}});
+  return graph.add("Reshape", {tokens, graph.constant(List{0, 0, config.hidden})});
+}
+
+// x * (1 + erf(x / sqrt(2))) / 2
+Value gelu(OnnxGraph& graph, const Value& x) {
+  const Value root = graph.constant(std::numbers::sqrt2_v<float>);
+  const Value error = graph.add("Erf", {graph.add("Div", {x, root})});
+  const Value factor = graph.add("Add", {error, graph.constant(1.0F)});
+  return graph.add("Mul", {graph.add("Mul", {x, factor}), graph.constant(0.5F)});
+}
+
+}  // namespace
+
+Value add_encoder(OnnxGraph& graph, const BertConfig& config) {
+  const std::vector<OnnxGraph::Axis> axes = {"batch", "sequence"};
+  const Value ids = graph.input("input_ids", OnnxGraph::Type::i64, axes);
+  const Value mask = graph.input("attention_mask", OnnxGraph::Type::i64, axes);
+  const Value types = graph.input("token_type_ids", OnnxGraph::Type::i64, axes);
+  const Value padding = padding_scores(graph, mask);
+  Value x = embeddings(graph, config, ids, types);
+  for (int i = 0; i < config.layers; ++i) {
+    const std::string layer = concat("bert.encoder.layer.", i, ".");
+    const Value attended =
+        graph.linear(attention(graph, config, layer, x, padding), layer + "attention.output.dense");
+    x = graph.layer_norm(graph.add("Add", {attended, x}), layer + "attention.output.LayerNorm",
+                         config.norm_epsilon);
+    const Value wide = gelu(graph, graph.linear(x, layer + "intermediate.dense"));
+    x = graph.layer_norm(graph.add("Add", {graph.linear(wide, layer + "output.dense"), x}),
+                         layer + "output.LayerNorm", config.norm_epsilon);
+  }
+  return x;
+}
+
+Value add_pooler(OnnxGraph& graph, const Value& states) {
+  const Value first =
+      graph.add("Gather", {states, graph.constant(List{0})}, {{"axis", std::int64_t{1}}});
+  const Value flat = graph.add("Squeeze", {first, graph.constant(List{1})});
+  return graph.add("Tanh", {graph.linear(flat, "bert.pooler.dense")});
+}
+
+}  // namespace bp::trainer

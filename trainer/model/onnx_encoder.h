@@ -1,0 +1,16 @@
+// BERT's encoder as a graph of ONNX. It computes what Encoder computes in evaluation.
+#pragma once
+
+#include "trainer/model/config.h"
+#include "trainer/model/onnx_graph.h"
+
+namespace bp::trainer {
+
+// Adds the inputs input_ids, attention_mask and token_type_ids, i64 [batch, sequence] as those of
+// transformers, and the encoder. Returns the last layer's states, [batch, sequence, hidden].
+[[nodiscard]] OnnxGraph::Value add_encoder(OnnxGraph& graph, const BertConfig& config);
+
+// Returns the pooler's output for the states: [batch, hidden].
+[[nodiscard]] OnnxGraph::Value add_pooler(OnnxGraph& graph, const OnnxGraph::Value& states);
+
+}  // namespace bp::trainer
