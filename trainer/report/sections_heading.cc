@@ -2,6 +2,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "trainer/data/numbers.h"
@@ -42,6 +44,29 @@ std::string tiles_section(const Report& report) {
   tiles += shown({"Communication", fixed(exposed, 1) + " %", "of training time"});
   tiles += shown({"Training time", time, seconds < 3600 ? "min:s" : "h:min:s"});
   return concat("<dl class=\"tiles\">\n", tiles, "</dl>\n");
+}
+
+std::string scores_section(const Report& report) {
+  const RunSummary& run = report.summary;
+  std::vector<std::pair<std::string, const EvaluationSummary*>> splits;
+  if (run.dev) splits.emplace_back("dev", &*run.dev);
+  if (run.test) splits.emplace_back("test", &*run.test);
+  if (splits.empty()) return "";
+  std::string head;
+  for (const auto& [name, scores] : splits) head += concat("<th scope=\"col\">", name, "</th>");
+  std::string rows;
+  for (const auto& [key, value] : splits.back().second->scores) {
+    rows += concat("<tr><th scope=\"row\">", html(key), "</th>");
+    for (const auto& [name, scores] : splits) {
+      const double score = scores->at(key);
+      rows += concat("<td>", std::isfinite(score) ? fixed(score, 4) : "&ndash;", "</td>");
+    }
+    rows += "</tr>\n";
+  }
+  return concat(
+      "<section class=\"card\"><h2>Scores</h2>\n<div class=\"scroll\"><table><thead><tr>"
+      "<th scope=\"col\">score</th>",
+      head, "</tr></thead>\n<tbody>\n", rows, "</tbody></table></div></section>\n");
 }
 
 }  // namespace bp::trainer

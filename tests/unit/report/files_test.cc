@@ -209,13 +209,17 @@ TEST_F(Files, MetricsErrorsNameTheFileAndLine) {
 
 TEST_F(Files, ScoresWithoutASingleLabelAreNull) {
   RunSummary summary;
-  summary.test = summary_of(scores_of(Tally(2)));
+  summary.test = summary_of(scores_of(Tally(2)), {});
   EXPECT_THAT(to_json(summary), HasSubstr(R"("test": {
     "loss": null,
     "accuracy": null,
     "mcc": null,
     "kappa": null,
     "f1_macro": null,
+    "f1_weighted": null,
+    "roc_auc": null,
+    "brier": null,
+    "ece": null,
     "log_loss": null
   })"));
 }

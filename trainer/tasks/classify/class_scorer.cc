@@ -17,6 +17,7 @@
 #include "trainer/tasks/unscored_line.h"
 
 namespace bp::trainer {
+
 ClassScorer::ClassScorer(const SampleStore& store, Split split, ClassPredictor predictor)
     : store_(store),
       split_(split),
@@ -39,7 +40,16 @@ void ClassScorer::add(const Batch& block, const at::Tensor& outputs) {
   }
 }
 
-EvaluationSummary ClassScorer::summary() const { return summary_of(scores_of(tally_)); }
+EvaluationSummary ClassScorer::summary() const {
+  return summary_of(scores_of(tally_), probability_scores(probabilities()));
+}
+
+ClassProbabilities ClassScorer::probabilities() const {
+  ClassProbabilities given{.shares = kept(), .classes = labels().size()};
+  const std::vector<std::int64_t> stored = store_.integers(split_, kLabelArray);
+  for (const std::int64_t label : stored) given.labels.push_back(predictor_.class_of(label));
+  return given;
+}
 
 void ClassScorer::for_each(const std::function<void(const Scored&)>& body) const {
   const std::size_t classes = labels().size();
@@ -68,9 +78,7 @@ std::vector<std::string> ClassScorer::lines(const std::string& name,
   if (scores.samples == 0) {
     return {unscored_line({name, "labels", store_.size(split_), predictions})};
   }
-  return {concat(name, ": accuracy ", fixed(scores.accuracy, 4), ", F1 ", fixed(scores.macro.f1, 4),
-                 " (mean of classes), loss ", fixed(scores.loss, 4), ", ",
-                 with_commas(scores.samples), " samples"),
+  return {score_line(name, scores), probability_line(scores, probability_scores(probabilities())),
           confusion_table(tally_, labels()), classification_table(scores, labels())};
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "trainer/tasks/classify/class_predictor.h"
+#include "trainer/tasks/classify/probability_scores.h"
 #include "trainer/tasks/classify/tally.h"
 #include "trainer/tasks/classify/worst_rows.h"
 #include "trainer/tasks/task.h"
@@ -40,6 +41,7 @@ class ClassScorer : public Scorer {
     int prediction = 0;
     std::span<const float> probabilities;
   };
+  [[nodiscard]] ClassProbabilities probabilities() const;  // in the store's order
   // In the store's order.
   void for_each(const std::function<void(const Scored&)>& body) const;
   [[nodiscard]] const std::vector<std::string>& labels() const { return predictor_.labels(); }

@@ -59,10 +59,7 @@ std::vector<std::string> LabelScorer::lines(const std::string& name,
   if (scores.labelled == 0) {
     return {unscored_line({name, "labels", store_.size(split_), predictions})};
   }
-  return {concat(name, ": F1 ", fixed(scores.micro.f1, 4), " (micro), ", fixed(scores.macro.f1, 4),
-                 " (macro), all labels right ", fixed(scores.subset_accuracy, 4), ", loss ",
-                 fixed(scores.loss, 4), ", ", with_commas(scores.samples), " samples"),
-          classification_table(scores, predictor_.labels())};
+  return {score_line(name, scores), classification_table(scores, predictor_.labels())};
 }
 
 // Those with the highest loss; of equal ones, the first.

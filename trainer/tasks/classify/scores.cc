@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/text.h"
+
 namespace bp::trainer {
 namespace {
 
@@ -83,16 +85,24 @@ Scores scores_of(const Tally& tally) {
 
 MainScore accuracy_score() { return {.key = "accuracy", .higher_is_better = true}; }
 
-EvaluationSummary summary_of(const Scores& scores) {
+EvaluationSummary summary_of(const Scores& scores, const ProbabilityScores& probabilities) {
   const auto known = [&](double score) {
     return scores.samples == 0 ? std::numeric_limits<double>::quiet_NaN() : score;
   };
-  return {{{"loss", known(scores.loss)},
-           {"accuracy", known(scores.accuracy)},
-           {"mcc", known(scores.mcc)},
-           {"kappa", known(scores.kappa)},
-           {"f1_macro", known(scores.macro.f1)},
-           {"log_loss", known(scores.loss)}}};
+  EvaluationSummary summary{{{"loss", known(scores.loss)},
+                             {"accuracy", known(scores.accuracy)},
+                             {"mcc", known(scores.mcc)},
+                             {"kappa", known(scores.kappa)},
+                             {"f1_macro", known(scores.macro.f1)},
+                             {"f1_weighted", known(scores.weighted.f1)}}};
+  for (const auto& [k, share] : probabilities.top) {
+    summary.scores.emplace_back(concat("top", k, "_accuracy"), known(share));
+  }
+  summary.scores.emplace_back("roc_auc", known(probabilities.roc_auc));
+  summary.scores.emplace_back("brier", known(probabilities.brier));
+  summary.scores.emplace_back("ece", known(probabilities.ece));
+  summary.scores.emplace_back("log_loss", known(scores.loss));
+  return summary;
 }
 
 }  // namespace bp::trainer

@@ -7,6 +7,7 @@
 
 #include "trainer/report/evaluation_summary.h"
 #include "trainer/tasks/classify/class_scores.h"
+#include "trainer/tasks/classify/probability_scores.h"
 #include "trainer/tasks/classify/tally.h"
 
 namespace bp::trainer {
@@ -26,7 +27,9 @@ struct Scores {
 
 // The score by which classifiers are ranked.
 [[nodiscard]] MainScore accuracy_score();
-// Returns loss, accuracy, mcc, kappa, f1_macro and log_loss; NaN for each if no sample had a label.
-[[nodiscard]] EvaluationSummary summary_of(const Scores& scores);
+// Returns loss, accuracy, mcc, kappa, f1_macro, f1_weighted, top2_accuracy to top5_accuracy (those
+// of `probabilities`), roc_auc, brier, ece and log_loss; NaN for each if no sample had a label.
+[[nodiscard]] EvaluationSummary summary_of(const Scores& scores,
+                                           const ProbabilityScores& probabilities);
 
 }  // namespace bp::trainer

@@ -137,8 +137,9 @@ std::string worst_section(const ClassDetail& detail) {
   }
   std::string rows;
   for (const WorstRow& row : detail.worst) {
-    rows += concat("<li><blockquote>", html(shortened(repaired_utf8(row.text), kLongestText)),
-                   "</blockquote><p>is <b>", label_at(detail, row.label), "</b>, predicted <b>",
+    const std::string text = html(shortened(repaired_utf8(row.text), kLongestText));
+    rows += concat("<li>", text.empty() ? "" : concat("<blockquote>", text, "</blockquote>"),
+                   "<p>is <b>", label_at(detail, row.label), "</b>, predicted <b>",
                    label_at(detail, row.prediction), "</b>. Probability of the true label ",
                    brief(row.probability), ", loss ", fixed(-std::log(row.probability), 2),
                    ". <span class=\"quiet\">text ", row.text_id, ", sample ", row.sample_id,

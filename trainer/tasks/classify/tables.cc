@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -203,6 +204,29 @@ std::string classification_table(const LabelScores& scores,
   return concat(rows.of_classes(scores.labels), '\n', rows.row("micro avg", scores.micro),
                 rows.row("macro avg", scores.macro), rows.row("weighted avg", scores.weighted),
                 rows.row("samples avg", scores.of_samples));
+}
+
+std::string score_line(const std::string& name, const Scores& scores) {
+  return concat(name, ": accuracy ", fixed(scores.accuracy, 4), ", F1 ", fixed(scores.macro.f1, 4),
+                " (mean of classes), loss ", fixed(scores.loss, 4), ", ",
+                with_commas(scores.samples), " samples");
+}
+
+std::string score_line(const std::string& name, const LabelScores& scores) {
+  return concat(name, ": F1 ", fixed(scores.micro.f1, 4), " (micro), ", fixed(scores.macro.f1, 4),
+                " (macro), all labels right ", fixed(scores.subset_accuracy, 4), ", loss ",
+                fixed(scores.loss, 4), ", ", with_commas(scores.samples), " samples");
+}
+
+std::string probability_line(const Scores& scores, const ProbabilityScores& given) {
+  constexpr int kPlaces = 4;
+  std::string line =
+      concat("MCC ", fixed(scores.mcc, kPlaces), ", kappa ", fixed(scores.kappa, kPlaces));
+  for (const auto& [k, share] : given.top) {
+    line += concat(", top ", k, ' ', fixed(share, kPlaces));
+  }
+  if (std::isfinite(given.roc_auc)) line += ", ROC AUC " + fixed(given.roc_auc, kPlaces);
+  return concat(line, ", Brier ", fixed(given.brier, kPlaces), ", ECE ", fixed(given.ece, kPlaces));
 }
 
 std::string confusion_table(const Tally& tally, const std::vector<std::string>& labels) {

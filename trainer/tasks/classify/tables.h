@@ -20,6 +20,12 @@ namespace bp::trainer {
                                                const std::vector<std::string>& labels,
                                                int digits = 3);
 
+// Return the most important scores in one line. `name`: what was scored, such as "test".
+[[nodiscard]] std::string score_line(const std::string& name, const Scores& scores);
+[[nodiscard]] std::string score_line(const std::string& name, const LabelScores& scores);
+// Returns one line with the scores that the two tables do not have.
+[[nodiscard]] std::string probability_line(const Scores& scores, const ProbabilityScores& given);
+
 // Returns a table with a row per true label, a column per prediction, and sums as the last row and
 // column. Long labels are cut. If the table would be wider than a terminal, returns a list of the
 // 20 most frequent confusions.

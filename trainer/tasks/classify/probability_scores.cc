@@ -1,0 +1,106 @@
+#include "trainer/tasks/classify/probability_scores.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "trainer/tasks/classify/class_scores.h"
+#include "trainer/tasks/classify/rank_area.h"
+
+namespace bp::trainer {
+namespace {
+
+// Returns how many classes are more probable than the true one.
+int place_of(std::span<const float> shares, std::size_t label) {
+  int before = 0;
+  for (std::size_t k = 0; k < shares.size(); ++k) {
+    if (shares[k] > shares[label] || (shares[k] == shares[label] && k < label)) ++before;
+  }
+  return before;
+}
+
+double squared_error(std::span<const float> shares, std::size_t label) {
+  double sum = 0;
+  for (std::size_t k = 0; k < shares.size(); ++k) {
+    const double error = double{shares[k]} - (k == label ? 1 : 0);
+    sum += error * error;
+  }
+  return shares.size() == 2 ? sum / 2 : sum;
+}
+
+double area_of(const ClassProbabilities& given, std::size_t positive) {
+  std::vector<RankedSample> samples;
+  samples.reserve(given.labels.size());
+  for (std::size_t i = 0; i < given.labels.size(); ++i) {
+    if (given.labels[i] < 0) continue;
+    samples.push_back({given.of(i)[positive], given.labels[i] == static_cast<int>(positive)});
+  }
+  return roc_auc(std::move(samples));
+}
+
+double mean_area(const ClassProbabilities& given) {
+  if (given.classes == 2) return area_of(given, 1);
+  double sum = 0;
+  double count = 0;
+  for (std::size_t k = 0; k < given.classes; ++k) {
+    if (std::ranges::find(given.labels, static_cast<int>(k)) == given.labels.end()) continue;
+    const double area = area_of(given, k);
+    if (std::isnan(area)) return area;
+    sum += area;
+    ++count;
+  }
+  return count == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / count;
+}
+
+}  // namespace
+
+Calibration calibration_of(const ClassProbabilities& given) {
+  Calibration bins{};
+  for (std::size_t i = 0; i < given.labels.size(); ++i) {
+    if (given.labels[i] < 0) continue;
+    const auto shares = given.of(i);
+    const auto most = std::ranges::max_element(shares);
+    const double confidence = double{*most};
+    // A bin holds its upper end.
+    const double place = std::ceil(confidence * kCalibrationBins) - 1;
+    const auto last = static_cast<double>(kCalibrationBins - 1);
+    CalibrationBin& bin = bins[place > 0 ? static_cast<std::size_t>(std::min(place, last)) : 0];
+    ++bin.samples;
+    bin.right += most - shares.begin() == given.labels[i] ? 1 : 0;
+    bin.confidence += confidence;
+  }
+  return bins;
+}
+
+double expected_calibration_error(const Calibration& bins) {
+  double samples = 0;
+  double sum = 0;
+  for (const CalibrationBin& bin : bins) {
+    samples += static_cast<double>(bin.samples);
+    sum += std::abs(bin.confidence - static_cast<double>(bin.right));
+  }
+  return quotient(sum, samples);
+}
+
+ProbabilityScores probability_scores(const ClassProbabilities& given) {
+  ProbabilityScores scores;
+  for (const int k : {2, 3, 5}) {
+    if (static_cast<std::size_t>(k) < given.classes) scores.top.emplace_back(k, 0);
+  }
+  double samples = 0;
+  for (std::size_t i = 0; i < given.labels.size(); ++i) {
+    if (given.labels[i] < 0) continue;
+    ++samples;
+    const auto label = static_cast<std::size_t>(given.labels[i]);
+    scores.brier += squared_error(given.of(i), label);
+    if (scores.top.empty()) continue;
+    const int place = place_of(given.of(i), label);
+    for (auto& [k, count] : scores.top) count += place < k ? 1 : 0;
+  }
+  for (auto& [k, count] : scores.top) count = quotient(count, samples);
+  scores.brier = quotient(scores.brier, samples);
+  scores.roc_auc = mean_area(given);
+  scores.ece = expected_calibration_error(calibration_of(given));
+  return scores;
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,57 @@
+// Scores of the probabilities that a classifier gives, where a confusion matrix knows only the most
+// probable class. Ranks gather the probabilities, and each computes the same scores in the same
+// order.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace bp::trainer {
+
+// A split with what a model says of it.
+struct ClassProbabilities {
+  std::span<const float> shares = {};  // [samples, classes]
+  std::size_t classes = 0;
+  std::vector<int> labels = {};  // the true class of each sample; -1: it has none
+
+  [[nodiscard]] std::span<const float> of(std::size_t sample) const {
+    return shares.subspan(sample * classes, classes);
+  }
+};
+
+// The samples whose highest probability is in one of kBins ranges of equal width.
+struct CalibrationBin {
+  std::int64_t samples = 0;
+  std::int64_t right = 0;  // those whose most probable class is the true one
+  double confidence = 0;   // sum of their highest probabilities
+};
+inline constexpr std::size_t kCalibrationBins = 15;
+using Calibration = std::array<CalibrationBin, kCalibrationBins>;
+
+struct ProbabilityScores {
+  // For k = 2, 3 and 5, where there are more classes: k, and the share of the samples whose true
+  // class is among the k most probable ones. Of equally probable classes the first one counts as
+  // more probable, as in a prediction.
+  std::vector<std::pair<int, double>> top = {};
+  // The area under the ROC curve. Of two classes that of the second one; of more classes the mean
+  // over those that occur, each one against the rest. NaN if only one class occurs.
+  double roc_auc = std::numeric_limits<double>::quiet_NaN();
+  // The mean squared error of the probabilities, summed over the classes; of two classes that of
+  // one of them, which is half the sum.
+  double brier = 0;
+  // The expected calibration error: the mean over the samples of how far the mean confidence of
+  // their bin is from its accuracy.
+  double ece = 0;
+};
+
+// Scores the samples that have a label.
+[[nodiscard]] ProbabilityScores probability_scores(const ClassProbabilities& given);
+[[nodiscard]] Calibration calibration_of(const ClassProbabilities& given);
+[[nodiscard]] double expected_calibration_error(const Calibration& bins);
+
+}  // namespace bp::trainer
