@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "trainer/commands/evaluation_source.h"
 #include "trainer/commands/option_groups.h"
+#include "trainer/commands/runs_options.h"
 #include "trainer/commands/shards_options.h"
 #include "trainer/data/encoding.h"
 #include "trainer/data/input_error.h"
@@ -37,7 +38,9 @@ const std::string kTrainFooter =
     "                            write a trained model's predictions\n"
     "  bert_train export RUN     write a trained model for onnxruntime\n"
     "  bert_train shards TEXT... make shards to pre-train on from plain text\n"
-    "  bert_train stop RUN       ask the run in RUN to save and end\n";
+    "  bert_train stop RUN       ask the run in RUN to save and end\n"
+    "  bert_train report RUN...  show the scores of a run, or compare runs\n"
+    "  bert_train runs FOLDER    list the runs in FOLDER\n";
 
 // 0.8,0.1,0.1, or without the last one, which is the rest.
 std::array<double, 3> parse_split(const std::string& text) {
@@ -293,6 +296,8 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments,
   if (first == "stop") return parse_stop(rest());
   if (first == "export") return parse_export(rest(), extensions);
   if (first == "shards") return parse_shards(rest());
+  if (first == "report") return parse_report(rest());
+  if (first == "runs") return parse_runs(rest());
   if (first != "eval" && first != "predict") {
     if (const std::string hint = hint_for_command(first); !hint.empty()) {
       throw InputError(2, concat("'", first, "' is neither a file nor a command"), hint);

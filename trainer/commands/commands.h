@@ -15,6 +15,8 @@ int run_evaluate(Communicator& world, const Options& options);
 int run_predict(Communicator& world, const Options& options);
 int run_shards(Communicator& world, const Options& options);
 int run_export(Communicator& world, const Options& options);
+int run_report(Communicator& world, const Options& options);
+int run_runs(Communicator& world, const Options& options);
 int run_stop(Communicator& world, const Options& options);
 
 }  // namespace bp::trainer

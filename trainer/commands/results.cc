@@ -33,7 +33,7 @@ Split chosen_split(const std::string& name, const SampleStore& store) {
                    concat("did you mean '", nearest_name(name, {"train", "dev", "test"}), "'?"));
 }
 
-void require_writable(const std::string& file) {
+void require_writable(const std::string& file, const std::string& option) {
   if (file.empty()) return;
   namespace fs = std::filesystem;
   const fs::path parent = fs::path(file).parent_path();
@@ -47,7 +47,7 @@ void require_writable(const std::string& file) {
     problem = "you may not write into its folder";
   }
   if (problem == nullptr) return;
-  throw InputError(2, concat("--out: cannot write ", file, ": ", problem),
+  throw InputError(2, concat(option, ": cannot write ", file, ": ", problem),
                    "name a file in a folder that exists and that you may write to");
 }
 

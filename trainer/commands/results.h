@@ -16,9 +16,9 @@ namespace bp::trainer {
 // Throws InputError: 2 for another name, 65 if the split is empty.
 [[nodiscard]] Split chosen_split(const std::string& name, const SampleStore& store);
 
-// Throws InputError (2) unless `--out file` can be written, so that the error comes before hours of
-// work and not after them. An empty name means no file.
-void require_writable(const std::string& file);
+// Throws InputError (2) unless `option file` can be written, so that the error comes before hours
+// of work and not after them. An empty name means no file.
+void require_writable(const std::string& file, const std::string& option = "--out");
 
 // Writes to stdout, with a line feed.
 void print_line(const std::string& text);

@@ -84,6 +84,10 @@ int run(Communicator& world, const Options& options) {
       return run_export(world, options);
     case Action::shards:
       return run_shards(world, options);
+    case Action::report:
+      return run_report(world, options);
+    case Action::runs:
+      return run_runs(world, options);
     case Action::stop:
       return run_stop(world, options);
   }

@@ -1,7 +1,9 @@
 #include <errno.h>
 
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -12,6 +14,7 @@
 #include "base/text.h"
 #include "bp/environment.h"
 #include "bp/log.h"
+#include "bp/version.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/commands/command_line.h"
 #include "trainer/commands/commands.h"
@@ -25,7 +28,9 @@
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/options/option_set.h"
+#include "trainer/report/lengths_section.h"
 #include "trainer/report/report.h"
+#include "trainer/report/sessions.h"
 #include "trainer/run/command_again.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_settings.h"
@@ -100,16 +105,40 @@ class Run {
     open_data();
     decide();
     start();
+    try {
+      return train_and_finish();
+    } catch (const std::exception& error) {
+      if (session_) session_->end(step_, "failed", error.what());
+      throw;
+    }
+  }
+
+ private:
+  int train_and_finish() {
     const TrainResult result = train_model();
+    step_ = result.end.step;
     if (!result.stopped) {
       if (writes()) save();
       if (finish(result)) return 0;
     }
+    if (session_) session_->end(step_, "stopped");
     if (writes()) print_how_to_resume(result);
     return stop_exit_code();
   }
 
- private:
+  // Records that this job works on the run.
+  void begin_session() {
+    step_ = start_.state.step;
+    session_.emplace(folder_->file("sessions.jsonl"),
+                     Session{.from_step = step_,
+                             .begun = utc_now(),
+                             .version = BP_VERSION,
+                             .machine = machine_text(),
+                             .main_score = task().main_score(),
+                             .hosts = hosts_of(world_.topology())},
+                     start_.own);
+  }
+
   [[nodiscard]] bool writes() const { return world_.rank() == 0; }
   void say(const std::string& text) const {
     if (writes()) print_line(text);
@@ -164,6 +193,7 @@ class Run {
     const BertConfig& config = model_->config();
     write_whole_file(folder_->file("config.yaml"), settings_yaml(options_.settings));
     list_store_user(store_path_, folder_->path());
+    begin_session();
     say(concat("training ", source_.name, " (", config.layers, " layers, hidden ", config.hidden,
                ", ", config.vocabulary, " words, ", task().describe(config), ") on ",
                store_->size(Split::train), " samples, ", world_.size(),
@@ -268,23 +298,35 @@ class Run {
   }
 
   // The report comes last: if it exists, all other files do, even after a power cut.
-  void write_summary(const RunSummary& summary, const Scorer* scorer) const {
+  void write_summary(const RunSummary& summary, const Scorer* scorer) {
     sync_file(folder_->file("metrics.jsonl"));
+    session_->end(step_, "finished");
+    sync_file(folder_->file("sessions.jsonl"));
     write_whole_file(folder_->file("summary.json"), to_json(summary));
     Report report;
     report.title = options_.run;
     report.summary = summary;
     report.metrics = read_metrics(folder_->file("metrics.jsonl"));
     report.main_score = task().main_score().key;
+    report.higher_is_better = task().main_score().higher_is_better;
     report.tiles = tiles_of(summary);
     if (scorer != nullptr) {
-      report.results = scorer->sections();
+      report.results = scorer->sections() + lengths_section(lengths());
       report.result_files = {"predictions.csv"};
       for (const ResultFile& file : scorer->files()) report.result_files.push_back(file.name);
     }
     report.settings = options_.settings;
     report.hosts = hosts_of(world_.topology());
+    report.sessions = read_sessions(folder_->file("sessions.jsonl"));
     write_whole_file(folder_->file("report.html"), render_report(report));
+  }
+
+  [[nodiscard]] std::vector<SplitLengths> lengths() const {
+    std::vector<SplitLengths> splits;
+    for (const Split split : {Split::train, Split::dev, Split::test}) {
+      splits.push_back({name_of(split), store_->lengths(split)});
+    }
+    return splits;
   }
 
   // Returns the tiles of the test split, or of dev if test has no true answers.
@@ -314,6 +356,8 @@ class Run {
   std::optional<SampleStore> store_;
   std::unique_ptr<Bert> model_;
   ResumePoint start_;
+  std::optional<SessionWriter> session_;  // rank 0 only
+  std::int64_t step_ = 0;                 // that the session is known to have reached
 };
 
 }  // namespace

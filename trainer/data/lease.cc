@@ -130,6 +130,15 @@ bool Lease::try_take() {
   return false;
 }
 
+bool Lease::seems_held() const {
+  Content found;
+  if (!read(path_, found)) return false;
+  if (on_this_machine(found)) return !seen_dead(found);
+  std::error_code error;
+  const fs::file_time_type renewed = fs::last_write_time(path_, error);
+  return !error && fs::file_time_type::clock::now() - renewed < times_.expiry;
+}
+
 std::string Lease::holder() const {
   const std::string text = concat("process ", watched_.process, " on host ", watched_.host);
   return watched_.progress.empty() ? text : concat(text, ": ", watched_.progress);

@@ -45,6 +45,11 @@ class Lease {
   // is a live process of this machine, or has renewed the lease while this object watched.
   [[nodiscard]] bool holder_is_alive() const { return holder_is_alive_; }
 
+  // Returns whether a process seems to hold the lease, and changes nothing: a live process of this
+  // machine, or one of another machine that renewed it less than times.expiry ago by the file's
+  // time.
+  [[nodiscard]] bool seems_held() const;
+
   // For the holder: sets the progress that other processes see from the next renewal on.
   void say(const std::string& progress);
   // For the holder: returns whether another process has taken the lease over. The holder must then

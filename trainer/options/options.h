@@ -26,7 +26,9 @@ enum class Action : std::uint8_t {
   predict,
   export_model,
   shards,
-  stop
+  stop,
+  report,
+  runs
 };
 
 struct Options {
@@ -89,6 +91,11 @@ struct Options {
                            // for `export`, the file of the model
   bool int8 = false;       // `export`: products of 8-bit integers
   PredictionFormat out_format = PredictionFormat::csv;
+
+  // Reports.
+  std::vector<std::string> sources;  // folders of runs, or a predictions.csv
+  std::string sort = "name";         // of the list of runs
+  std::string list_format = "text";
 
   std::shared_ptr<const ShardsOptions> shards;  // of the action `shards` alone
 

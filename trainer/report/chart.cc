@@ -124,7 +124,7 @@ std::string joined(const std::vector<double>& values) {
   return out;
 }
 
-std::string draw(const Series& series, const Frame& frame, const char* colour) {
+std::string draw(const Series& series, const Frame& frame, const std::string& colour) {
   const auto path = [&](const Series& what, const char* look, const std::string& data) {
     const bool dots = std::string_view(look) == " dots";
     return concat("<path class=\"", colour, look, "\"", data, " d=\"", path_of(what, frame, dots),
@@ -134,6 +134,9 @@ std::string draw(const Series& series, const Frame& frame, const char* colour) {
                                   joined(series.x), "\" data-y=\"", joined(series.y), '"');
   if (series.look == Series::Look::dots) {
     return path(series, "", data) + path(series, " dots", "");
+  }
+  if (series.look == Series::Look::smooth && std::ssize(series.x) >= kSmoothFrom) {
+    return path(smoothed(series), "", data);
   }
   if (series.look == Series::Look::noisy && std::ssize(series.x) >= kSmoothFrom) {
     return path(series, " faint", data) + path(smoothed(series), "", "");
@@ -166,6 +169,18 @@ std::vector<double> round_ticks(const Range& range, int count) {
   return ticks;
 }
 
+std::string run_colour(std::size_t k) {
+  constexpr std::size_t kHues = 8;
+  constexpr std::size_t kOfOnePattern = 4;
+  constexpr std::array kPatterns = {"", " dashed", " dotted", " long-dashed"};
+  return concat("run run-", k % kHues + 1, kPatterns[k / kOfOnePattern % kPatterns.size()]);
+}
+
+std::string curve_sample(const std::string& css_class) {
+  return concat("<svg class=\"sample\" viewBox=\"0 0 30 8\" aria-hidden=\"true\"><path class=\"",
+                css_class, "\" d=\"M1 4H29\"/></svg>");
+}
+
 std::string render_chart(const Chart& chart) {
   std::vector<Series> all;
   for (const Series& series : chart.series) {
@@ -193,10 +208,20 @@ std::string render_chart(const Chart& chart) {
     x_ticks += concat("<span style=\"left:", fixed(100 * share(frame.x, tick), 2), "%\">",
                       brief(tick), "</span>");
   }
+  std::string marks;
+  for (const Mark& mark : chart.marks) {
+    const double place = share(frame.x, mark.x);
+    if (!(place >= 0 && place <= 1)) continue;
+    curves += concat("<path class=\"mark\" d=\"M", coordinate(place), " 0V", kSide, "\"/>");
+    marks += concat("<span class=\"mark", place > 0.5 ? " left" : "",
+                    "\" style=\"left:", fixed(100 * place, 2), "%\">", html(mark.text), "</span>");
+  }
   for (std::size_t k = 0; k < all.size(); ++k) {
-    const char* colour = kColours[k % kColours.size()];
+    const std::string colour = chart.of_runs ? run_colour(k) : kColours[k % kColours.size()];
     curves += draw(all[k], frame, colour);
-    legend += concat("<li class=\"", colour, "\"><i></i>", html(all[k].name), "</li>");
+    legend += chart.of_runs
+                  ? concat("<li>", curve_sample(colour), html(all[k].name), "</li>")
+                  : concat("<li class=\"", colour, "\"><i></i>", html(all[k].name), "</li>");
     tables += table_of(all[k], chart.x_name);
   }
   return concat("<figure>", all.size() > 1 ? concat("<ul class=\"legend\">", legend, "</ul>") : "",
@@ -205,7 +230,8 @@ std::string render_chart(const Chart& chart) {
                 fixed(frame.x.low, 6), "\" data-to=\"", fixed(frame.x.high, 6),
                 "\"><svg role=\"img\" aria-label=\"", html(chart.title), "\" viewBox=\"0 0 ", kSide,
                 ' ', kSide, "\" preserveAspectRatio=\"none\"><path class=\"grid\" d=\"", grid,
-                "\"/>", curves, "</svg></div><div class=\"x-ticks\" aria-hidden=\"true\">", x_ticks,
+                "\"/>", curves, "</svg>", marks,
+                "</div><div class=\"x-ticks\" aria-hidden=\"true\">", x_ticks,
                 "</div><div class=\"x-name\">", html(chart.x_name),
                 "</div></div><details><summary>Values</summary>", tables, "</details></figure>\n");
 }

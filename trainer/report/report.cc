@@ -18,6 +18,16 @@ std::string files_behind(const Report& report) {
 
 }  // namespace
 
+const EvaluationRecord* best_dev(const Report& report) {
+  const EvaluationRecord* best = nullptr;
+  const MainScore main{report.main_score, report.higher_is_better};
+  for (const EvaluationRecord& record : report.metrics.evaluations) {
+    if (record.split != "dev") continue;
+    if (best == nullptr || better(record.result, best->result, main)) best = &record;
+  }
+  return best;
+}
+
 std::string render_report(const Report& report) {
   return page(
       report.title,

@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "trainer/report/host.h"
 #include "trainer/report/metrics.h"
+#include "trainer/report/sessions.h"
 #include "trainer/report/setting.h"
 #include "trainer/report/summary.h"
 
@@ -20,22 +22,22 @@ struct Tile {
   std::string note = {};   // "test"
 };
 
-struct Host {
-  std::string name = {};
-  int ranks = 1;
-};
-
 struct Report {
   std::string title = {};  // the run's name
   RunSummary summary = {};
   Metrics metrics = {};
   std::string main_score = {};                 // its key
+  bool higher_is_better = true;                // of the main score
   std::vector<Tile> tiles = {};                // of the task
   std::string results = {};                    // the task's sections, as HTML
   std::vector<std::string> result_files = {};  // names of the files with the task's results
   std::vector<Setting> settings = {};
   std::vector<Host> hosts = {};
+  std::vector<Session> sessions = {};  // the first one first; may be empty
 };
+
+// Returns the best evaluation of the dev split; null without one.
+[[nodiscard]] const EvaluationRecord* best_dev(const Report& report);
 
 // Returns the whole page. Escapes all texts, which may hold anything.
 [[nodiscard]] std::string render_report(const Report& report);

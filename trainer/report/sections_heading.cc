@@ -1,6 +1,8 @@
 // The first sections of the report: the title, and the most important numbers.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -19,6 +21,30 @@ std::string shown(const Tile& tile) {
                 "</dd></div>\n");
 }
 
+// "2026-11-24 03:02 UTC"
+std::string date_text(std::string time) {
+  constexpr std::size_t kMinutes = 16;
+  time.resize(std::min(time.size(), kMinutes));
+  std::ranges::replace(time, 'T', ' ');
+  return time + " UTC";
+}
+
+// When, where and with which version the run was trained.
+std::string sessions_text(const Report& report) {
+  std::string text;
+  for (const Session& session : report.sessions) {
+    text += concat("<p class=\"quiet\">", session.from_step == 0 ? "Begun" : "Resumed at step ",
+                   session.from_step == 0 ? "" : with_commas(session.from_step), " on ",
+                   html(date_text(session.begun)), " with bert_train ", html(session.version),
+                   "; rank 0 has ", html(session.machine), ".</p>\n");
+  }
+  const EvaluationRecord* const best = best_dev(report);
+  if (best == nullptr) return text;
+  return concat(text, "<p class=\"quiet\">Best dev ", html(report.main_score), ": ",
+                fixed(best->result.at(report.main_score), 4), " at step ", with_commas(best->step),
+                " (epoch ", brief(best->epoch), ").</p>\n");
+}
+
 }  // namespace
 
 std::string heading_section(const Report& report) {
@@ -29,7 +55,8 @@ std::string heading_section(const Report& report) {
                     ? concat(", ", with_commas(run.train.skipped), " of them skipped for overflow")
                     : "",
                 " (", brief(run.epochs), run.epochs == 1 ? " epoch" : " epochs", ") on ",
-                counted(run.world, "rank"), " on ", counted(run.hosts, "host"), ".</p></header>\n");
+                counted(run.world, "rank"), " on ", counted(run.hosts, "host"), ".</p>\n",
+                sessions_text(report), "</header>\n");
 }
 
 std::string tiles_section(const Report& report) {

@@ -1,5 +1,6 @@
 // The sections about the course of the run: curves, time, hosts, settings.
 #include <cmath>
+#include <cstdint>
 
 #include "base/text.h"
 #include "trainer/report/chart.h"
@@ -39,6 +40,19 @@ std::string spoken(const Series& series) {
                                    brief(series.y.back()), " at last");
 }
 
+// The best evaluation, and where the run was resumed.
+std::vector<Mark> marks_of(const Report& report) {
+  std::vector<Mark> marks;
+  const EvaluationRecord* const best = best_dev(report);
+  if (best != nullptr) marks.push_back({static_cast<double>(best->step), "best"});
+  for (const Session& session : report.sessions) {
+    if (session.from_step > 0) {
+      marks.push_back({static_cast<double>(session.from_step), "resumed"});
+    }
+  }
+  return marks;
+}
+
 std::string small_chart(const Series& series) {
   if (series.x.empty()) {
     return "";
@@ -66,6 +80,7 @@ std::string loss_section(const Report& report) {
     chart.title += (chart.title.empty() ? "" : "; ") + spoken(dev);
     chart.series.push_back(dev);
   }
+  chart.marks = marks_of(report);
   return chart.series.empty() ? ""
                               : concat("<section class=\"card\"><h2>Loss</h2>\n",
                                        render_chart(chart), "</section>\n");
@@ -141,22 +156,31 @@ std::string hosts_section(const Report& report) {
                 "</tbody></table></section>\n");
 }
 
+// Options with their defaults are of less interest, so they are folded away.
 std::string settings_section(const Report& report) {
-  if (report.settings.empty()) {
-    return "";
-  }
-  std::string rows;
+  std::string given;
+  std::string defaults;
+  std::int64_t folded = 0;
   for (const Setting& setting : report.settings) {
-    const bool given = !setting.origin.empty() && setting.origin != "default";
-    rows +=
-        concat("<tr", given ? " class=\"given\"" : "", "><th scope=\"row\">", html(setting.key),
-               "</th><td>", html(setting.value), "</td><td>", html(setting.origin), "</td></tr>\n");
+    const bool is_default = setting.origin.empty() || setting.origin == "default";
+    std::string& rows = is_default ? defaults : given;
+    folded += is_default ? 1 : 0;
+    rows += concat("<tr><th scope=\"row\">", html(setting.key), "</th><td>", html(setting.value),
+                   "</td><td>", html(setting.origin), "</td></tr>\n");
   }
+  if (given.empty() && defaults.empty()) return "";
+  const auto table = [](const std::string& rows) {
+    return concat(
+        "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">name</th><td>value</td>"
+        "<td>given by</td></tr></thead>\n<tbody>\n",
+        rows, "</tbody></table></div>");
+  };
   return concat(
-      "<section class=\"card settings\"><h2>Settings</h2>\n<div class=\"scroll\">"
-      "<table><thead><tr><th scope=\"col\">name</th><td>value</td>"
-      "<td>given by</td></tr></thead>\n<tbody>\n",
-      rows, "</tbody></table></div></section>\n");
+      "<section class=\"card settings\"><h2>Settings</h2>\n", given.empty() ? "" : table(given),
+      defaults.empty() ? ""
+                       : concat("<details><summary>", counted(folded, "option"),
+                                " with the default</summary>", table(defaults), "</details>"),
+      "</section>\n");
 }
 
 }  // namespace bp::trainer

@@ -1,8 +1,40 @@
 #include "trainer/report/summary.h"
 
+#include <limits>
+
 #include "trainer/report/evaluation_json.h"
 
 namespace bp::trainer {
+
+namespace {
+
+double number_or_nan(const Json& json, const char* key) {
+  const Json& value = json.at(key);
+  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+
+}  // namespace
+
+RunSummary parse_summary(const std::string& json) {
+  const Json read = parse_own(json);
+  const Json& train = read.at("train");
+  RunSummary summary{.task = read.at("task"),
+                     .model = read.at("model"),
+                     .world = static_cast<int>(count_at(read, "world")),
+                     .hosts = static_cast<int>(count_at(read, "hosts")),
+                     .steps = count_at(read, "steps"),
+                     .epochs = number_or_nan(read, "epochs"),
+                     .train = {.samples_per_s = number_or_nan(train, "samples_per_s"),
+                               .tokens_per_s = number_or_nan(train, "tokens_per_s"),
+                               .seconds = number_or_nan(train, "seconds"),
+                               .loss = number_or_nan(train, "loss")}};
+  if (read.contains("skipped_steps")) summary.train.skipped = count_at(read, "skipped_steps");
+  if (read.contains("dev")) summary.dev = read_evaluation(read["dev"]);
+  if (read.contains("test")) summary.test = read_evaluation(read["test"]);
+  const Json& comm = read.at("comm");
+  summary.comm = {count_at(comm, "bytes"), number_or_nan(comm, "seconds_exposed")};
+  return summary;
+}
 
 std::string to_json(const RunSummary& summary) {
   Json json{{"task", summary.task},

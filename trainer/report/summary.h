@@ -36,6 +36,10 @@ struct RunSummary {
   CommSummary comm = {};
 };
 
+// Reads what to_json() wrote; null becomes NaN. Throws Error (invalid_argument) or Json::exception
+// if the text is none of that.
+[[nodiscard]] RunSummary parse_summary(const std::string& json);
+
 // Returns indented JSON that ends with a line feed. A value that is not finite is null.
 [[nodiscard]] std::string to_json(const RunSummary& summary);
 

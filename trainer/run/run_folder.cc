@@ -126,6 +126,10 @@ void RunFolder::remove_if_empty() {
 
 std::string stop_file(const std::string& run) { return run + "/stop"; }
 
+bool seems_in_use(const std::string& run) { return Lease(lease_path(run)).seems_held(); }
+
+bool is_finished(const std::string& run) { return path_exists(concat(run, "/", kWrittenLast)); }
+
 void ask_to_stop(const std::string& run, const LeaseTimes& times) {
   if (!folder_exists(run) || !is_run_folder(run)) {
     throw InputError(66, concat(run, " is not a run's folder"), "bert_train stop RUN");

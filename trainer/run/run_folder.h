@@ -50,6 +50,10 @@ class RunFolder {
 
 // Returns the path of the file that asks the run to save and to end, if it exists.
 [[nodiscard]] std::string stop_file(const std::string& run);
+// Returns whether a process seems to be working on the run, and changes nothing.
+[[nodiscard]] bool seems_in_use(const std::string& run);
+// Returns whether the run's result is complete.
+[[nodiscard]] bool is_finished(const std::string& run);
 // Makes that file. Throws InputError (66) if `run` is not a run's folder or no process is using it.
 void ask_to_stop(const std::string& run, const LeaseTimes& times = {});
 

@@ -1,5 +1,8 @@
 #include "trainer/run/run_settings.h"
 
+#include <fstream>
+#include <map>
+
 #include <yaml-cpp/yaml.h>
 
 #include "base/text.h"
@@ -29,6 +32,20 @@ std::vector<Setting> read_settings(const std::string& path) {
   } catch (const YAML::Exception& error) {
     throw InputError(65, concat(path, ": ", error.what()), "it was written by bert_train as YAML");
   }
+}
+
+std::vector<Setting> read_settings_with_origins(const std::string& path) {
+  std::map<std::string, std::string> origins;
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t mark = line.rfind("  # ");
+    if (mark != std::string::npos) {
+      origins[line.substr(0, line.find(':'))] = line.substr(mark + 4);
+    }
+  }
+  std::vector<Setting> settings = read_settings(path);
+  for (Setting& setting : settings) setting.origin = origins[setting.key];
+  return settings;
 }
 
 }  // namespace bp::trainer

@@ -16,4 +16,7 @@ namespace bp::trainer {
 // and the line.
 [[nodiscard]] std::vector<Setting> read_settings(const std::string& path);
 
+// The same, but each setting has the origin that the file names in its comment.
+[[nodiscard]] std::vector<Setting> read_settings_with_origins(const std::string& path);
+
 }  // namespace bp::trainer

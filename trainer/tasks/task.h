@@ -13,6 +13,7 @@
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
 #include "trainer/report/evaluation_summary.h"
+#include "trainer/report/pr_curve.h"
 #include "trainer/report/report.h"
 #include "trainer/tasks/predictor.h"
 #include "trainer/tasks/regularization.h"
@@ -56,6 +57,8 @@ class Scorer {
   // had a true answer.
   [[nodiscard]] virtual std::string sections() const = 0;
   [[nodiscard]] virtual std::vector<ResultFile> files() const = 0;
+  // Returns the PR curve of each class, for tasks and results that have classes.
+  [[nodiscard]] virtual std::vector<PrCurve> pr_curves() const { return {}; }
 
  private:
   std::vector<float> kept_;

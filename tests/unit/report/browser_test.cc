@@ -9,9 +9,11 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "sample_report.h"
+#include "trainer/runs/comparison.h"
 
 namespace bp::trainer {
 namespace {
@@ -35,12 +37,12 @@ std::string output_of(const std::string& command) {
 
 // Returns the messages of the browser's console, one per line. The page is in a frame of the given
 // width, because Chromium's window may be wider than requested.
-std::string console_at_width(int width, const Report& report) {
+std::string console_at_width(int width, const std::string& page) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / concat("bp_browser_", ::getpid(), '_', width);
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "report.html")
-      << render_report(report)
+      << page
       << "<script>console.log('width ' + innerWidth + ', content ' + "
          "document.documentElement.scrollWidth + ', sections ' + "
          "document.querySelectorAll('section').length)</script>";
@@ -65,11 +67,32 @@ TEST(Browser, ShowsThePageWithoutScrollingSidewaysOrWarnings) {
   if (!chromium_is_installed()) {
     GTEST_SKIP() << "chromium is not installed";
   }
-  const Report few = sample_report();
-  EXPECT_EQ(console_at_width(390, few), "width 390, content 390, sections 8\n");
-  EXPECT_EQ(console_at_width(1280, few), "width 1280, content 1280, sections 8\n");
-  const Report many = sample_report_of(1000);
-  EXPECT_EQ(console_at_width(390, many), "width 390, content 390, sections 9\n");
+  const std::string few = render_report(sample_report());
+  EXPECT_EQ(console_at_width(390, few), "width 390, content 390, sections 13\n");
+  EXPECT_EQ(console_at_width(1280, few), "width 1280, content 1280, sections 13\n");
+  const std::string many = render_report(sample_report_of(1000));
+  EXPECT_EQ(console_at_width(390, many), "width 390, content 390, sections 10\n");
+}
+
+RunRecord compared_run(int number) {
+  RunRecord run{.path = concat("runs/a-run-with-a-rather-long-name-", number),
+                .state = RunState::finished,
+                .metrics = sample_report().metrics};
+  for (StepRecord& step : run.metrics.steps) step.loss += 0.02 * number;
+  run.settings = {{"lr", concat(number, "e-4"), ""}, {"data", std::string(200, 'd'), ""}};
+  run.main_score = {"accuracy", true};
+  return run;
+}
+
+TEST(Browser, ShowsSixteenRunsWithoutScrollingSidewaysOrWarnings) {
+  if (!chromium_is_installed()) {
+    GTEST_SKIP() << "chromium is not installed";
+  }
+  std::vector<RunRecord> runs;
+  for (int i = 0; i < 16; ++i) runs.push_back(compared_run(i));
+  const std::string page = comparison_page(runs);
+  EXPECT_EQ(console_at_width(390, page), "width 390, content 390, sections 5\n");
+  EXPECT_EQ(console_at_width(1280, page), "width 1280, content 1280, sections 5\n");
 }
 
 }  // namespace

@@ -33,6 +33,12 @@ TEST(Report, ShowsWhatHappened) {
       page,
       HasSubstr("this page: summary.json, predictions.csv, classes.csv and metrics.jsonl beside"));
   EXPECT_THAT(page, HasSubstr("<td>config file</td>"));
+  EXPECT_THAT(page, HasSubstr("Begun on 2026-11-24 03:02 UTC with bert_train 0.1.0; rank 0 has 2 "
+                              "cores."));
+  EXPECT_THAT(page, HasSubstr("Resumed at step 700 on 2026-11-25 03:02 UTC"));
+  EXPECT_THAT(page, HasSubstr("Best dev accuracy: 0.7967 at step 1,580 (epoch 3)."));
+  EXPECT_THAT(page, AllOf(HasSubstr(">resumed</span>"), HasSubstr(">best</span>")));
+  EXPECT_THAT(page, HasSubstr("2 options with the default</summary>"));
   EXPECT_THAT(page, HasSubstr("communication that nothing hid: 6.2 ms (5.9%)"));
 }
 
@@ -60,6 +66,7 @@ TEST(Report, EscapesAllText) {
   const std::string page = render_report(sample_report());
   EXPECT_THAT(page, HasSubstr("&lt;/script&gt;&lt;script&gt;alert(&#39;out&#39;)"));
   EXPECT_THAT(page, Not(HasSubstr("alert('out')")));
+  EXPECT_THAT(page, Not(HasSubstr("alert('in')")));
   EXPECT_THAT(page, HasSubstr("the rest is \xEF\xBF\xBD\xEF\xBF\xBD not UTF-8."));
   EXPECT_EQ(page.find('\xFF'), std::string::npos);
 }

@@ -2,7 +2,10 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
+#include "trainer/report/lengths_section.h"
+#include "trainer/tasks/classify/analysis.h"
 #include "trainer/tasks/classify/sections.h"
 
 namespace bp::trainer {
@@ -71,6 +74,21 @@ ClassDetail sample_evaluation() {
   return detail;
 }
 
+std::string sample_analysis() {
+  std::vector<float> shares;
+  AnalysedSplit analysed{.split = "test", .labels = {"negative", "neutral <&>", "positive"}};
+  for (int i = 0; i < 300; ++i) {
+    const float right = 0.4F + 0.002F * static_cast<float>(i);
+    shares.insert(shares.end(), {right, (1 - right) / 2, (1 - right) / 2});
+    analysed.given.labels.push_back(i % 10 < 7 ? 0 : i % 3);
+    analysed.lengths.push_back(3 + i % 90);
+  }
+  analysed.given.shares = shares;
+  analysed.given.classes = 3;
+  return analysis_sections(analysed) +
+         label_counts_section(analysed.labels, {{"train", {70, 20, 10}}, {"test", {7, 2, 1}}});
+}
+
 }  // namespace
 
 Report sample_report() {
@@ -92,7 +110,13 @@ Report sample_report() {
   report.metrics = sample_metrics();
   report.main_score = "accuracy";
   report.tiles = {{"Accuracy", "91.2 %", "test"}, {"Log loss", "0.306", "test"}};
-  report.results = class_sections(sample_evaluation());
+  report.results = class_sections(sample_evaluation()) + sample_analysis() +
+                   lengths_section({{"train", {12, 9, 48, 128}}, {"test", {7}}});
+  report.sessions = {{.begun = "2026-11-24T03:02:00Z", .version = "0.1.0", .machine = "2 cores"},
+                     {.from_step = 700,
+                      .begun = "2026-11-25T03:02:00Z",
+                      .version = "0.1.0",
+                      .machine = "<script>alert('in')</script>"}};
   report.result_files = {"predictions.csv", "classes.csv"};
   report.settings = {{.key = "data", .value = "examples/reviews.csv", .origin = "command line"},
                      {.key = "model", .value = "tiny", .origin = "default"},

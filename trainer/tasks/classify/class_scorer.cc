@@ -84,7 +84,35 @@ std::vector<std::string> ClassScorer::lines(const std::string& name,
 
 std::string ClassScorer::sections() const {
   if (tally_.samples() == 0) return "";
-  return class_sections({name_of(split_), labels(), tally_, worst_rows()});
+  const AnalysedSplit analysed{name_of(split_), labels(), probabilities(), store_.lengths(split_)};
+  return concat(class_sections({name_of(split_), labels(), tally_, worst_rows()}),
+                analysis_sections(analysed), label_counts_section(labels(), label_counts()));
+}
+
+std::vector<LabelCounts> ClassScorer::label_counts() const {
+  std::vector<LabelCounts> splits;
+  for (const Split split : {Split::train, Split::dev, Split::test}) {
+    LabelCounts counted{.split = name_of(split), .counts = {}};
+    counted.counts.resize(labels().size());
+    const std::vector<std::int64_t> stored = store_.integers(split, kLabelArray);
+    for (const std::int64_t label : stored) {
+      const int own = predictor_.class_of(label);
+      if (own >= 0) ++counted.counts[static_cast<std::size_t>(own)];
+    }
+    if (!stored.empty()) splits.push_back(std::move(counted));
+  }
+  return splits;
+}
+
+std::vector<PrCurve> ClassScorer::pr_curves() const {
+  if (tally_.samples() == 0 || labels().size() > kMostInMatrix) return {};
+  const ClassProbabilities given = probabilities();
+  std::vector<PrCurve> curves;
+  for (std::size_t k = 0; k < labels().size(); ++k) {
+    curves.push_back(pr_curve(given, k));
+    curves.back().name = labels()[k];
+  }
+  return curves;
 }
 
 // The terminal and the report show these only for few labels.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/tasks/classify/analysis.h"
 #include "trainer/tasks/classify/class_predictor.h"
 #include "trainer/tasks/classify/probability_scores.h"
 #include "trainer/tasks/classify/tally.h"
@@ -30,6 +31,7 @@ class ClassScorer : public Scorer {
                                                const std::string& predictions) const override;
   [[nodiscard]] std::string sections() const override;
   [[nodiscard]] std::vector<ResultFile> files() const override;
+  [[nodiscard]] std::vector<PrCurve> pr_curves() const override;
 
   [[nodiscard]] const Tally& tally() const { return tally_; }
   [[nodiscard]] std::vector<WorstRow> worst_rows() const;
@@ -41,6 +43,7 @@ class ClassScorer : public Scorer {
     int prediction = 0;
     std::span<const float> probabilities;
   };
+  [[nodiscard]] std::vector<LabelCounts> label_counts() const;
   [[nodiscard]] ClassProbabilities probabilities() const;  // in the store's order
   // In the store's order.
   void for_each(const std::function<void(const Scored&)>& body) const;

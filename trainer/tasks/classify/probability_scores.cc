@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "trainer/tasks/classify/class_scores.h"
-#include "trainer/tasks/classify/rank_area.h"
 
 namespace bp::trainer {
 namespace {
@@ -28,13 +27,7 @@ double squared_error(std::span<const float> shares, std::size_t label) {
 }
 
 double area_of(const ClassProbabilities& given, std::size_t positive) {
-  std::vector<RankedSample> samples;
-  samples.reserve(given.labels.size());
-  for (std::size_t i = 0; i < given.labels.size(); ++i) {
-    if (given.labels[i] < 0) continue;
-    samples.push_back({given.of(i)[positive], given.labels[i] == static_cast<int>(positive)});
-  }
-  return roc_auc(std::move(samples));
+  return roc_auc(ranked_samples(given, positive));
 }
 
 double mean_area(const ClassProbabilities& given) {
@@ -52,6 +45,16 @@ double mean_area(const ClassProbabilities& given) {
 }
 
 }  // namespace
+
+std::vector<RankedSample> ranked_samples(const ClassProbabilities& given, std::size_t positive) {
+  std::vector<RankedSample> samples;
+  samples.reserve(given.labels.size());
+  for (std::size_t i = 0; i < given.labels.size(); ++i) {
+    if (given.labels[i] < 0) continue;
+    samples.push_back({given.of(i)[positive], given.labels[i] == static_cast<int>(positive)});
+  }
+  return samples;
+}
 
 Calibration calibration_of(const ClassProbabilities& given) {
   Calibration bins{};
@@ -79,6 +82,33 @@ double expected_calibration_error(const Calibration& bins) {
     sum += std::abs(bin.confidence - static_cast<double>(bin.right));
   }
   return quotient(sum, samples);
+}
+
+PrCurve pr_curve(const ClassProbabilities& given, std::size_t of) {
+  constexpr std::size_t kThresholds = 201;
+  // Samples by the highest threshold that they reach, which are all others' sums.
+  std::vector<float> reached[2] = {std::vector<float>(kThresholds),
+                                   std::vector<float>(kThresholds)};
+  float all[2] = {};
+  for (std::size_t i = 0; i < given.labels.size(); ++i) {
+    const float share = given.of(i)[of];
+    if (given.labels[i] < 0 || !(share >= 0 && share <= 1)) continue;
+    const std::size_t kind = given.labels[i] == static_cast<int>(of) ? 1 : 0;
+    ++reached[kind][static_cast<std::size_t>(double{share} * (kThresholds - 1))];
+    ++all[kind];
+  }
+  PrCurve curve;
+  curve.true_positives = curve.false_positives = std::vector<float>(kThresholds);
+  curve.true_negatives = curve.false_negatives = std::vector<float>(kThresholds);
+  float above[2] = {};
+  for (std::size_t i = kThresholds; i-- > 0;) {
+    for (const std::size_t kind : {0, 1}) above[kind] += reached[kind][i];
+    curve.true_positives[i] = above[1];
+    curve.false_positives[i] = above[0];
+    curve.true_negatives[i] = all[0] - above[0];
+    curve.false_negatives[i] = all[1] - above[1];
+  }
+  return curve;
 }
 
 ProbabilityScores probability_scores(const ClassProbabilities& given) {

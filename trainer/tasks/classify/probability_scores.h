@@ -11,6 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "trainer/report/pr_curve.h"
+#include "trainer/tasks/classify/rank_area.h"
+
 namespace bp::trainer {
 
 // A split with what a model says of it.
@@ -49,8 +52,14 @@ struct ProbabilityScores {
   double ece = 0;
 };
 
+// Returns the samples that have a label with their probabilities of one class.
+[[nodiscard]] std::vector<RankedSample> ranked_samples(const ClassProbabilities& given,
+                                                       std::size_t positive);
+
 // Scores the samples that have a label.
 [[nodiscard]] ProbabilityScores probability_scores(const ClassProbabilities& given);
+// Returns the curve of one class at 201 thresholds.
+[[nodiscard]] PrCurve pr_curve(const ClassProbabilities& given, std::size_t of);
 [[nodiscard]] Calibration calibration_of(const ClassProbabilities& given);
 [[nodiscard]] double expected_calibration_error(const Calibration& bins);
 

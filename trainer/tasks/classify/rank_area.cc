@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 
 namespace bp::trainer {
@@ -28,6 +29,24 @@ double roc_auc(std::vector<RankedSample> samples) {
   if (positives == 0 || negatives == 0) return kNone;
   return static_cast<double>(half_pairs) /
          (2 * static_cast<double>(positives) * static_cast<double>(negatives));
+}
+
+RankCurves rank_curves(std::vector<RankedSample> samples) {
+  if (std::isnan(roc_auc(samples))) return {};
+  std::ranges::sort(samples, std::ranges::greater{}, &RankedSample::score);
+  const auto positives = static_cast<double>(
+      std::ranges::count_if(samples, [](const RankedSample& one) { return one.positive; }));
+  const double negatives = static_cast<double>(samples.size()) - positives;
+  RankCurves curves{.roc = {{0, 0}}};
+  double right = 0;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    right += samples[i].positive ? 1 : 0;
+    if (i + 1 < samples.size() && samples[i + 1].score == samples[i].score) continue;
+    const auto predicted = static_cast<double>(i + 1);
+    curves.roc.push_back({(predicted - right) / negatives, right / positives});
+    curves.precision.push_back({right / positives, right / predicted});
+  }
+  return curves;
 }
 
 }  // namespace bp::trainer

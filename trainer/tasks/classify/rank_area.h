@@ -15,4 +15,19 @@ struct RankedSample {
 // occur.
 [[nodiscard]] double roc_auc(std::vector<RankedSample> samples);
 
+struct CurvePoint {
+  double x = 0;
+  double y = 0;
+};
+
+// A point for each score, from the highest one down, at which what has at least this score counts
+// as positive.
+struct RankCurves {
+  std::vector<CurvePoint> roc = {};        // true by false positive rate; begins at (0, 0)
+  std::vector<CurvePoint> precision = {};  // by recall
+};
+
+// Both are empty unless both kinds of samples occur and no score is NaN.
+[[nodiscard]] RankCurves rank_curves(std::vector<RankedSample> samples);
+
 }  // namespace bp::trainer

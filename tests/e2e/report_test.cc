@@ -1,0 +1,99 @@
+// bert_train report and bert_train runs, on a real run.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/e2e/trained_run.h"
+
+namespace bp::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class ReportCommand : public TrainedRun {};
+
+std::string after(const std::string& text, const std::string& mark) {
+  const std::size_t at = text.find(mark);
+  return at == std::string::npos ? "" : text.substr(at);
+}
+
+// The predictions have six decimals, so only the scores of probabilities could differ.
+TEST_F(ReportCommand, OfARunHasTheTablesOfEval) {
+  const Ended scored = bert_train("eval r");
+  const Ended report = bert_train("report r");
+  ASSERT_EQ(report.code, 0) << report.output;
+  EXPECT_THAT(report.output, AllOf(HasSubstr("state     finished\n"), HasSubstr("bert_train 0."),
+                                   HasSubstr("best dev  accuracy ")));
+  EXPECT_EQ(after(report.output, "true \\ predicted").substr(0, 60),
+            after(scored.output, "true \\ predicted").substr(0, 60));
+  EXPECT_THAT(after(scored.output, "precision"), Not(""));
+  const std::string averages = after(scored.output, "   macro avg");
+  EXPECT_THAT(report.output, HasSubstr(averages.substr(0, averages.find("\n\n"))));
+
+  const Ended file = bert_train("report r/predictions.csv --out p.html");
+  ASSERT_EQ(file.code, 0) << file.output;
+  EXPECT_THAT(file.output, HasSubstr(after(report.output, "true \\ predicted")));
+  EXPECT_THAT(read(path("p.html")), AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("roc_auc")));
+}
+
+TEST_F(ReportCommand, ComparesRunsAndListsThem) {
+  const Ended other = bert_train(
+      "data.csv --model tiny --epochs 1 --batch 8 --max-length 32 --lr 1e-5 --run all/s");
+  ASSERT_EQ(other.code, 0) << other.output;
+  std::filesystem::create_directory_symlink(path("r"), path("all/r"));
+  const Ended compared = bert_train("report all/r all/s --out c.html");
+  ASSERT_EQ(compared.code, 0) << compared.output;
+  EXPECT_THAT(compared.output, AllOf(HasSubstr("\nr "), HasSubstr("\ns "), HasSubstr("\nlr ")));
+  EXPECT_THAT(read(path("c.html")), AllOf(HasSubstr("run-1"), HasSubstr("run-2")));
+
+  std::filesystem::create_directory(path("all/damaged"));
+  std::ofstream(path("all/damaged/config.yaml")) << "a: [";
+  const Ended listed = bert_train("runs all --sort accuracy");
+  ASSERT_EQ(listed.code, 0) << listed.output;
+  EXPECT_THAT(listed.output, AllOf(HasSubstr("finished"), HasSubstr("damaged")));
+  const auto json =
+      nlohmann::json::parse(output_of(BP_BIN_DIR "/bert_train runs all --out-format json"));
+  ASSERT_EQ(json.size(), 3U);
+  const auto summary = nlohmann::json::parse(read(path("r/summary.json")));
+  EXPECT_EQ(json[1]["test"], summary["test"]["accuracy"]);
+}
+
+TEST_F(ReportCommand, MistakesHaveOneLineAndAHint) {
+  const auto expect = [](const std::string& arguments, int code, const std::string& text) {
+    const Ended ended = bert_train(arguments);
+    EXPECT_EQ(ended.code, code) << ended.output;
+    EXPECT_THAT(ended.output, AllOf(HasSubstr(text), HasSubstr("hint: "))) << arguments;
+  };
+  expect("report none.csv", 66, "cannot read none.csv");
+  expect("report data.csv", 65, "has neither labels nor numbers");
+  expect("report tmp", 66, "tmp is not the folder of a run");
+  expect("report r data.csv", 2, "data.csv is not a run's folder");
+  expect("report r --out none/p.html", 2, "its folder does not exist");
+  expect("report r --sort loss", 2, "--sort");
+  expect("runs none", 66, "there is no folder none");
+  expect("runs . --sort acuracy", 2, "did you mean 'accuracy'?");
+  expect("runs . --out-format jsn", 2, "did you mean 'json'?");
+  EXPECT_EQ(bert_train("report").code, 2);
+}
+
+TEST_F(ReportCommand, SaysHowARunFailed) {
+  // No file may have more than 256 kB, and a checkpoint is larger.
+  const Ended failed =
+      in_folder("ulimit -f 500; " BP_BIN_DIR
+                "/bert_train data.csv --model tiny --steps 4 --batch 8 --max-length 32 --run bad");
+  ASSERT_EQ(failed.code, 70) << failed.output;
+  const Ended listed = bert_train("runs bad");
+  EXPECT_THAT(listed.output, AllOf(HasSubstr("failed"), HasSubstr("\nbad: cannot write")));
+  EXPECT_THAT(bert_train("report bad").output, HasSubstr("state     failed: cannot write"));
+}
+
+}  // namespace
+}  // namespace bp::test

@@ -1,0 +1,91 @@
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "trainer/commands/commands.h"
+#include "trainer/commands/results.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/look_up.h"
+#include "trainer/data/whole_file.h"
+#include "trainer/report/chart.h"
+#include "trainer/report/page.h"
+#include "trainer/report/report.h"
+#include "trainer/report/shown_text.h"
+#include "trainer/runs/comparison.h"
+#include "trainer/runs/run_report.h"
+
+namespace bp::trainer {
+namespace {
+
+void print_text(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+std::string file_page(const std::string& path, const ScoredFile& scored) {
+  std::string rows;
+  for (const auto& [key, value] : scored.summary.scores) {
+    rows +=
+        concat("<tr><th scope=\"row\">", html(key), "</th><td>", score_text(value), "</td></tr>\n");
+  }
+  return page(
+      path, concat("<header><h1>", html(path),
+                   "</h1></header>\n<section class=\"card\"><h2>Scores</h2>\n<table><tbody>", rows,
+                   "</tbody></table></section>\n", scored.sections,
+                   "<footer>Written by bert_train report.</footer>\n"));
+}
+
+// Prints the scores of a file, and returns the page about it.
+std::string report_file(const std::string& path) {
+  const ScoredFile scored = score_file({.path = path, .name = path});
+  if (scored.lines.empty()) {
+    throw InputError(65, concat("no row of ", path, " has an answer to compare with"),
+                     "rows without labels cannot be scored");
+  }
+  for (const std::string& line : scored.lines) print_line(line);
+  return file_page(path, scored);
+}
+
+std::string report_run(const std::string& path) {
+  const RunRecord run = read_run(path);
+  const ScoredFile scored = score_predictions(run);
+  print_text(run_text(run, scored));
+  return render_report(report_of(run, scored));
+}
+
+std::string report_runs(const std::vector<std::string>& paths) {
+  std::vector<RunRecord> runs;
+  for (const std::string& path : paths) {
+    if (!folder_exists(path)) {
+      throw InputError(2, concat(path, " is not a run's folder"),
+                       "several RUN must all be folders; a predictions.csv is scored alone");
+    }
+    runs.push_back(read_run(path));
+  }
+  print_text(comparison_text(runs));
+  return comparison_page(runs);
+}
+
+}  // namespace
+
+int run_report(Communicator& world, const Options& options) {
+  if (world.rank() != 0) return 0;
+  require_writable(options.out);
+  const std::vector<std::string>& sources = options.sources;
+  if (sources.size() > kMostRunColours) {
+    throw InputError(
+        2, concat("report compares at most ", kMostRunColours, " runs, not ", sources.size()),
+        "bert_train runs FOLDER lists any number");
+  }
+  const bool is_file = sources.size() == 1 && !folder_exists(sources.front());
+  const std::string page = is_file               ? report_file(sources.front())
+                           : sources.size() == 1 ? report_run(sources.front())
+                                                 : report_runs(sources);
+  if (options.out.empty()) return 0;
+  write_whole_file(options.out, page);
+  print_line("\npage  " + options.out);
+  return 0;
+}
+
+}  // namespace bp::trainer

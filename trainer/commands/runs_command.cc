@@ -1,0 +1,29 @@
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "trainer/commands/commands.h"
+#include "trainer/runs/run_list.h"
+
+namespace bp::trainer {
+
+int run_runs(Communicator& world, const Options& options) {
+  if (world.rank() != 0) return 0;
+  std::vector<ListedRun> runs = list_runs(options.source);
+  sort_runs(runs, options.sort);
+  const std::string metric = sorts_by_score(options.sort) ? options.sort : "";
+  std::string text;
+  if (options.list_format == "csv") {
+    text = runs_csv(runs, metric);
+  } else if (options.list_format == "json") {
+    text = runs_json(runs, metric);
+  } else {
+    text = runs.empty() ? concat("no runs in ", options.source, "\n") : runs_text(runs, metric);
+  }
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+  return 0;
+}
+
+}  // namespace bp::trainer

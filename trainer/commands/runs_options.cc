@@ -1,0 +1,47 @@
+#include "trainer/commands/runs_options.h"
+
+#include <utility>
+
+#include "trainer/options/option_set.h"
+
+namespace bp::trainer {
+namespace {
+
+CommandLine parsed(OptionSet& set, const std::vector<std::string>& arguments, Options& options) {
+  if (std::string text = set.parse(arguments); !text.empty()) return {{}, std::move(text)};
+  options.settings = set.settings();
+  options.arguments = arguments;
+  return {std::move(options), ""};
+}
+
+}  // namespace
+
+CommandLine parse_report(const std::vector<std::string>& arguments) {
+  Options options;
+  options.action = Action::report;
+  OptionSet set("bert_train report",
+                "Shows the scores of a run or of a predictions.csv, or several runs side by side.\n"
+                "A run may be in progress. Reads only; --out writes a page.",
+                "");
+  set.positional_paths({"RUN", "Folders of runs, or one predictions.csv"}, options.sources);
+  set.path({"out", "File for a page (.html) that needs no other file", "none", "FILE"},
+           options.out);
+  return parsed(set, arguments, options);
+}
+
+CommandLine parse_runs(const std::vector<std::string>& arguments) {
+  Options options;
+  options.action = Action::runs;
+  options.source = "runs";
+  OptionSet set("bert_train runs", "Lists the runs in FOLDER, one on each line. Reads only.", "");
+  set.optional_path({"FOLDER", "The folder that holds the runs' folders; default: runs"},
+                    options.source);
+  set.text(
+      {"sort", "A score (the best first), or name, state, date, steps or time", "name", "NAME"},
+      options.sort);
+  set.choice<std::string>({"out-format", "Format of the list"}, options.list_format,
+                          {{"text", "text"}, {"csv", "csv"}, {"json", "json"}});
+  return parsed(set, arguments, options);
+}
+
+}  // namespace bp::trainer

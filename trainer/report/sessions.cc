@@ -1,0 +1,148 @@
+#include "trainer/report/sessions.h"
+
+#include <fcntl.h>
+#include <sys/utsname.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <ctime>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "bp/error.h"
+#include "trainer/data/whole_file.h"
+#include "trainer/report/json.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr int kSessionFileMode = 0644;
+
+void append_line(const std::string& path, const Json& json, bool from_start) {
+  const int mode = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (from_start ? O_TRUNC : 0);
+  const Fd file(::open(path.c_str(), mode, kSessionFileMode));
+  if (!file) throw Error(ErrorCode::io, concat("cannot open ", path, ": ", error_text(errno)));
+  const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  if (write_all(file.get(), line.data(), line.size()) != line.size()) {
+    fail_to_write(path, errno, line.size());
+  }
+}
+
+// A kill may have left one at the end.
+void remove_unfinished_line(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string line;
+  std::uintmax_t length = 0;
+  while (std::getline(in, line) && !in.eof()) length += line.size() + 1;
+  std::error_code ignored;  // without the file there is no such line
+  std::filesystem::resize_file(path, length, ignored);
+}
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown processor";
+}
+
+Session read_start(const Json& json) {
+  Session session{.from_step = count_at(json, "step"),
+                  .begun = json.at("time"),
+                  .version = json.at("version"),
+                  .machine = json.at("machine"),
+                  .main_score = {json.at("main_score"), json.at("higher_is_better")}};
+  for (const Json& host : json.at("hosts")) {
+    session.hosts.push_back({host.at("name"), static_cast<int>(count_at(host, "ranks"))});
+  }
+  session.end_step = session.from_step;
+  return session;
+}
+
+void read_end(const Json& json, Session& session) {
+  session.end_step = count_at(json, "step");
+  session.ended = json.at("time");
+  session.outcome = json.at("outcome");
+  session.why = json.at("why");
+}
+
+}  // namespace
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[32] = {};
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::string machine_text() {
+  const unsigned cores = std::thread::hardware_concurrency();
+  utsname system{};
+  const std::string kernel =
+      ::uname(&system) == 0 ? concat(system.sysname, ' ', system.release) : "unknown system";
+  return concat(cores, cores == 1 ? " core, " : " cores, ", processor_name(), ", ", kernel);
+}
+
+SessionWriter::SessionWriter(std::string path, const Session& session, bool resumed)
+    : path_(std::move(path)) {
+  if (resumed) remove_unfinished_line(path_);
+  Json hosts = Json::array();
+  for (const Host& host : session.hosts) {
+    hosts.push_back({{"name", host.name}, {"ranks", host.ranks}});
+  }
+  append_line(path_,
+              {{"event", "start"},
+               {"step", session.from_step},
+               {"time", session.begun},
+               {"version", session.version},
+               {"machine", session.machine},
+               {"main_score", session.main_score.key},
+               {"higher_is_better", session.main_score.higher_is_better},
+               {"hosts", hosts}},
+              !resumed);
+}
+
+void SessionWriter::end(std::int64_t step,
+                        const std::string& outcome,
+                        const std::string& why) noexcept {
+  if (std::exchange(ended_, true)) return;
+  try {
+    append_line(
+        path_,
+        {{"event", "end"}, {"step", step}, {"time", utc_now()}, {"outcome", outcome}, {"why", why}},
+        false);
+  } catch (const std::exception&) {  // a reader then takes the session for one that was killed
+  }
+}
+
+std::vector<Session> read_sessions(const std::string& path) {
+  std::vector<Session> sessions;
+  std::ifstream in(path, std::ios::binary);
+  std::string text;
+  for (int number_of_line = 1; std::getline(in, text) && !in.eof(); ++number_of_line) {
+    try {
+      const Json line = parse_own(text);
+      if (line.at("event") == "start") {
+        sessions.push_back(read_start(line));
+      } else if (!sessions.empty()) {
+        read_end(line, sessions.back());
+      }
+    } catch (const std::exception& error) {
+      throw Error(ErrorCode::invalid_argument,
+                  concat(path, ", line ", number_of_line,
+                         " is not a line about a session: ", error.what()));
+    }
+  }
+  return sessions;
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,32 @@
+// Several runs side by side, as text and as a page.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "trainer/runs/run_record.h"
+#include "trainer/runs/text_table.h"
+
+namespace bp::trainer {
+
+// Returns a row for each run behind a head: name, state, main score (best and last on dev, and on
+// test), loss, steps, time, rows per second.
+[[nodiscard]] std::vector<TableRow> compared_runs(const std::vector<RunRecord>& runs);
+// Returns a row for each setting that not all runs share, behind a head with the names of the runs;
+// none if there is no such setting.
+[[nodiscard]] std::vector<TableRow> differing_settings(const std::vector<RunRecord>& runs);
+
+// For a terminal.
+[[nodiscard]] std::string comparison_text(const std::vector<RunRecord>& runs);
+// Needs no other file. At most kMostRunColours runs.
+[[nodiscard]] std::string comparison_page(const std::vector<RunRecord>& runs);
+
+// Returns the shortest ends of the paths that differ: "a" for runs/a, "x/a" beside y/a.
+[[nodiscard]] std::vector<std::string> short_names(const std::vector<RunRecord>& runs);
+
+// Returns "0.9123"; "-" for a score that is unknown.
+[[nodiscard]] std::string score_text(double score);
+// Returns "1:12"; "-" for no time.
+[[nodiscard]] std::string duration_text(double seconds);
+
+}  // namespace bp::trainer

@@ -1,0 +1,58 @@
+#include "trainer/runs/csv_rows.h"
+
+#include "base/text.h"
+#include "trainer/data/input_error.h"
+
+namespace bp::trainer {
+
+CsvRows::CsvRows(const std::string& path) : path_(path), file_(path, std::ios::binary) {
+  if (!file_) {
+    throw InputError(66, concat("cannot read ", path), "name a run's folder or a predictions.csv");
+  }
+}
+
+bool CsvRows::next() {
+  fields_.clear();
+  first_line_ = lines_ + 1;
+  std::string line;
+  for (bool inside = false; std::getline(file_, line); inside = true) {
+    ++lines_;
+    if (read_line(line, inside)) continue;
+    if (columns_ == 0) columns_ = fields_.size();
+    if (fields_.size() != columns_) {
+      refuse(concat("it has ", fields_.size(), " fields, and the first line has ", columns_));
+    }
+    return true;
+  }
+  if (!fields_.empty()) refuse("a quote is not closed");
+  return false;
+}
+
+bool CsvRows::read_line(const std::string& line, bool inside) {
+  if (inside) {
+    fields_.back() += '\n';
+  } else {
+    fields_.emplace_back();
+  }
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (inside && c == '"' && i + 1 < line.size() && line[i + 1] == '"') {
+      fields_.back() += '"';
+      ++i;
+    } else if (c == '"') {
+      inside = !inside;
+    } else if (c == ',' && !inside) {
+      fields_.emplace_back();
+    } else if (inside || c != '\r' || i + 1 < line.size()) {
+      fields_.back() += c;
+    }
+  }
+  return inside;
+}
+
+void CsvRows::refuse(const std::string& what) const {
+  throw InputError(65, concat(path_, ", line ", first_line_, ": ", what),
+                   "report reads the predictions that bert_train wrote as CSV");
+}
+
+}  // namespace bp::trainer

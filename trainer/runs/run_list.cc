@@ -1,0 +1,128 @@
+#include "trainer/runs/run_list.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <exception>
+#include <filesystem>
+#include <iterator>
+#include <limits>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/nearest.h"
+#include "base/text.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/look_up.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr std::array<std::string_view, 5> kOtherKeys = {"name", "state", "date", "steps", "time"};
+constexpr std::array<std::string_view, 6> kLowerIsBetter = {"loss", "log_loss", "brier",
+                                                            "ece",  "mae",      "hamming_loss"};
+
+bool has_file_of_run(const std::string& folder) {
+  return std::ranges::any_of(
+      std::array{"config.yaml", "metrics.jsonl", "summary.json", "report.html", "checkpoints"},
+      [&](const char* name) { return path_exists(concat(folder, "/", name)); });
+}
+
+ListedRun listed(const std::string& name, const std::string& path) {
+  ListedRun run{.name = name};
+  try {
+    run.record = read_run(path);
+  } catch (const std::exception& error) {
+    const std::string text = error.what();
+    run.problem = text.substr(0, text.find('\n'));
+  }
+  return run;
+}
+
+double score_of(const ListedRun& run, const std::string& key) {
+  if (!run.record) return std::numeric_limits<double>::quiet_NaN();
+  const EvaluationRecord* const best = run.record->best_dev();
+  const double dev = best == nullptr ? std::nan("") : best->result.at(key);
+  return std::isfinite(dev) ? dev : run.record->test(key);
+}
+
+bool higher_is_better(const std::vector<ListedRun>& runs, const std::string& key) {
+  for (const ListedRun& run : runs) {
+    if (run.record && run.record->main_score.key == key) {
+      return run.record->main_score.higher_is_better;
+    }
+  }
+  return std::ranges::find(kLowerIsBetter, key) == kLowerIsBetter.end();
+}
+
+void require_score(const std::vector<ListedRun>& runs, const std::string& key) {
+  std::set<std::string> keys(kOtherKeys.begin(), kOtherKeys.end());
+  bool any = false;
+  for (const ListedRun& run : runs) {
+    if (!run.record) continue;
+    any = true;
+    for (const EvaluationRecord& record : run.record->metrics.evaluations) {
+      for (const auto& [name, value] : record.result.scores) keys.insert(name);
+    }
+    if (!run.record->summary || !run.record->summary->test) continue;
+    for (const auto& [name, value] : run.record->summary->test->scores) keys.insert(name);
+  }
+  if (!any || keys.contains(key)) return;
+  const std::string nearest = nearest_name(key, {keys.begin(), keys.end()});
+  std::string all;
+  for (const std::string& name : keys) all += (all.empty() ? "" : ", ") + name;
+  throw InputError(2, concat("--sort: no run has the score '", key, "'"),
+                   nearest.empty() ? "there are " + all
+                                   : concat("did you mean '", nearest, "'? There are ", all));
+}
+
+// Returns a number that is lower for a run that comes earlier; NaN for one that comes last.
+double order_of(const ListedRun& run, const std::string& by) {
+  if (!run.record) return std::numeric_limits<double>::quiet_NaN();
+  if (by == "state") return static_cast<double>(run.record->state);
+  if (by == "steps") return -static_cast<double>(run.record->steps());
+  return -run.record->train_seconds();
+}
+
+}  // namespace
+
+std::vector<ListedRun> list_runs(const std::string& folder) {
+  const std::string path = without_slashes(folder);
+  if (!folder_exists(path)) {
+    throw InputError(66, concat("there is no folder ", path), "bert_train runs FOLDER");
+  }
+  if (is_run(path)) return {listed(path, path)};
+  std::vector<std::string> names = entries_of(path);
+  std::ranges::sort(names);
+  std::vector<ListedRun> runs;
+  for (const std::string& name : names) {
+    const std::string inner = concat(path, "/", name);
+    if (folder_exists(inner) && has_file_of_run(inner)) runs.push_back(listed(name, inner));
+  }
+  return runs;
+}
+
+bool sorts_by_score(const std::string& by) {
+  return !by.empty() && std::ranges::find(kOtherKeys, by) == kOtherKeys.end();
+}
+
+void sort_runs(std::vector<ListedRun>& runs, const std::string& by) {
+  if (by == "name" || by.empty()) return;
+  if (by == "date") {
+    // The newest first; texts of dates are in the order of the dates.
+    std::ranges::stable_sort(runs, std::ranges::greater{}, [](const ListedRun& run) {
+      return run.record ? run.record->begun() : std::string();
+    });
+    return;
+  }
+  if (sorts_by_score(by)) require_score(runs, by);
+  const double sign = higher_is_better(runs, by) ? -1 : 1;
+  const auto key = [&](const ListedRun& run) {
+    const double order = sorts_by_score(by) ? sign * score_of(run, by) : order_of(run, by);
+    return std::isnan(order) ? std::numeric_limits<double>::infinity() : order;
+  };
+  std::ranges::stable_sort(runs, std::ranges::less{}, key);
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,119 @@
+#include "trainer/runs/run_report.h"
+
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "base/text.h"
+#include "trainer/data/look_up.h"
+#include "trainer/report/shown_text.h"
+#include "trainer/runs/comparison.h"
+#include "trainer/runs/text_table.h"
+
+namespace bp::trainer {
+namespace {
+
+RunSummary summary_of_run(const RunRecord& run) {
+  if (run.summary) return *run.summary;
+  RunSummary summary{.task = run.task(), .model = run.model(), .steps = run.steps()};
+  summary.epochs = run.epochs();
+  summary.train = {.samples_per_s = run.samples_per_second(),
+                   .seconds = run.train_seconds(),
+                   .loss = run.train_loss()};
+  if (!run.metrics.steps.empty()) {
+    summary.train.tokens_per_s = run.metrics.steps.back().tokens_per_s;
+  }
+  if (const EvaluationRecord* last = run.last_dev()) summary.dev = last->result;
+  for (const StepRecord& record : run.metrics.steps) summary.train.skipped += record.skipped;
+  if (run.sessions.empty()) return summary;
+  summary.world = 0;
+  summary.hosts = static_cast<int>(run.sessions.back().hosts.size());
+  for (const Host& host : run.sessions.back().hosts) summary.world += host.ranks;
+  return summary;
+}
+
+std::string state_line(const RunRecord& run) {
+  return concat(name_of(run.state), run.why.empty() ? "" : ": " + run.why);
+}
+
+// The scores of the splits, one line for each score.
+std::string scores_text(const RunRecord& run) {
+  const RunSummary summary = summary_of_run(run);
+  const EvaluationSummary none;
+  const EvaluationSummary& dev = summary.dev ? *summary.dev : none;
+  const EvaluationSummary& test = summary.test ? *summary.test : none;
+  const EvaluationRecord* const best = run.best_dev();
+  const EvaluationSummary& listed = summary.dev ? dev : test;
+  if (listed.scores.empty()) return "no split has been scored\n";
+  std::vector<TableRow> rows = {{"score", "best dev", "last dev", "test"}};
+  for (const auto& [key, value] : listed.scores) {
+    rows.push_back({key, score_text(best == nullptr ? std::nan("") : best->result.at(key)),
+                    score_text(dev.at(key)), score_text(test.at(key))});
+  }
+  return text_table(rows);
+}
+
+}  // namespace
+
+ScoredFile score_predictions(const RunRecord& run) {
+  const std::string path = run.path + "/predictions.csv";
+  if (!path_exists(path) || !can_score(path)) return {};
+  const bool tested = run.summary && run.summary->test;
+  return score_file(
+      {path, tested ? "test" : "dev", value_of(run.settings, "multi-label") == "true"});
+}
+
+std::string run_text(const RunRecord& run, const ScoredFile& scored) {
+  const RunSummary summary = summary_of_run(run);
+  std::vector<TableRow> facts = {
+      {"run", run.path},
+      {"state", state_line(run)},
+      {"task", concat(summary.task, " with a ", summary.model, " model")},
+      {"trained", concat(counted(summary.steps, "step"), ", ", brief(summary.epochs), " epochs in ",
+                         duration_text(summary.train.seconds), ", ", counted(summary.world, "rank"),
+                         " on ", counted(summary.hosts, "host"))}};
+  for (const Session& session : run.sessions) {
+    facts.push_back({session.from_step == 0 ? "begun" : "resumed",
+                     concat(session.begun, " at step ", session.from_step, ", bert_train ",
+                            session.version, ", ", session.machine)});
+  }
+  if (const EvaluationRecord* best = run.best_dev()) {
+    facts.push_back({"best dev", concat(run.main_score.key, ' ',
+                                        score_text(best->result.at(run.main_score.key)),
+                                        " at step ", best->step, ", epoch ", brief(best->epoch))});
+  }
+  std::string text;
+  for (const TableRow& fact : facts) {
+    constexpr std::size_t kNameWidth = 10;
+    text += concat(fact[0], std::string(kNameWidth - fact[0].size(), ' '), fact[1], '\n');
+  }
+  text += '\n' + scores_text(run);
+  for (const std::string& line : scored.lines) {
+    text += concat('\n', line, line.ends_with('\n') ? "" : "\n");
+  }
+  return text;
+}
+
+Report report_of(const RunRecord& run, const ScoredFile& scored) {
+  Report report{.title = run.path, .summary = summary_of_run(run), .metrics = run.metrics};
+  report.main_score = run.main_score.key;
+  report.higher_is_better = run.main_score.higher_is_better;
+  const std::optional<EvaluationSummary>& shown =
+      report.summary.test ? report.summary.test : report.summary.dev;
+  const std::string note = report.summary.test ? "test" : "dev";
+  if (shown) {
+    report.tiles = {{run.main_score.key, score_text(shown->at(run.main_score.key)), note}};
+    if (run.main_score.key != "loss") {
+      report.tiles.push_back({"loss", score_text(shown->at("loss")), note});
+    }
+  }
+  report.results = scored.sections;
+  if (!scored.lines.empty()) report.result_files = {"predictions.csv"};
+  report.settings = run.settings;
+  if (!run.sessions.empty()) report.hosts = run.sessions.back().hosts;
+  report.sessions = run.sessions;
+  return report;
+}
+
+}  // namespace bp::trainer

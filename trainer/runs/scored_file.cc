@@ -1,0 +1,200 @@
+#include "trainer/runs/scored_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "base/text.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/numbers.h"
+#include "trainer/report/shown_text.h"
+#include "trainer/runs/predicted_rows.h"
+#include "trainer/tasks/classify/analysis.h"
+#include "trainer/tasks/classify/label_scores.h"
+#include "trainer/tasks/classify/label_sections.h"
+#include "trainer/tasks/classify/label_separators.h"
+#include "trainer/tasks/classify/probability_scores.h"
+#include "trainer/tasks/classify/scores.h"
+#include "trainer/tasks/classify/sections.h"
+#include "trainer/tasks/classify/tables.h"
+#include "trainer/tasks/regress/regress_scores.h"
+
+namespace bp::trainer {
+namespace {
+
+// A probability that is written as 0.000000 is below this.
+constexpr double kLeastShare = 5e-7;
+
+double loss_of(float share) { return -std::log(std::max(double{share}, kLeastShare)); }
+
+using Index = std::unordered_map<std::string, int>;
+
+Index index_of(const std::vector<std::string>& labels) {
+  Index index;
+  for (const std::string& label : labels) index.emplace(label, static_cast<int>(index.size()));
+  return index;
+}
+
+int class_in(const Index& index, const std::string& label) {
+  const auto found = index.find(label);
+  return found == index.end() ? -1 : found->second;
+}
+
+// Returns whether each row has one label of the model at most, and one prediction.
+bool has_single_labels(const PredictedRows& rows, const Index& index) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!rows.answers[i].empty() && class_in(index, rows.answers[i]) < 0) return false;
+    if (class_in(index, rows.predictions[i]) < 0) return false;
+  }
+  return true;
+}
+
+ScoredFile score_classes(const FileToScore& file, const PredictedRows& rows, const Index& index) {
+  const std::size_t classes = rows.labels.size();
+  ClassProbabilities given{.shares = rows.shares, .classes = classes};
+  ClassDetail detail{
+      .split = file.name, .labels = rows.labels, .tally = Tally(static_cast<int>(classes))};
+  WorstRows worst;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const int label = class_in(index, rows.answers[i]);
+    const int prediction = class_in(index, rows.predictions[i]);
+    given.labels.push_back(label);
+    if (label < 0) continue;
+    const float share = given.of(i)[static_cast<std::size_t>(label)];
+    detail.tally.add({label, prediction, loss_of(share)});
+    worst.add({rows.sample_ids[i], rows.text_ids[i], label, prediction,
+               std::max(double{share}, kLeastShare)});
+  }
+  const Scores scores = scores_of(detail.tally);
+  const ProbabilityScores probabilities = probability_scores(given);
+  if (scores.samples == 0) return {};
+  detail.worst = worst.rows();
+  return {summary_of(scores, probabilities),
+          {score_line(file.name, scores), probability_line(scores, probabilities),
+           confusion_table(detail.tally, rows.labels), classification_table(scores, rows.labels)},
+          class_sections(detail) + analysis_sections({file.name, rows.labels, given})};
+}
+
+// Sets the labels that are in `field`. Returns false if a part of it is no label.
+bool split_labels(const std::string& field,
+                  char separator,
+                  const Index& index,
+                  std::vector<bool>& has) {
+  has.assign(index.size(), false);
+  for (std::size_t begin = 0; begin < field.size();) {
+    const std::size_t end = std::min(field.find(separator, begin), field.size());
+    const int label = class_in(index, field.substr(begin, end - begin));
+    if (label < 0) return false;
+    has[static_cast<std::size_t>(label)] = true;
+    begin = end + 1;
+  }
+  return true;
+}
+
+// Returns the separator with which all labels of the rows are those of the model.
+std::optional<char> separator_of(const PredictedRows& rows, const Index& index) {
+  std::vector<bool> has;
+  for (const auto& known : label_separators()) {
+    const char separator = known.second;
+    const auto fits = [&](const std::string& field) {
+      return split_labels(field, separator, index, has);
+    };
+    if (std::ranges::all_of(rows.answers, fits) && std::ranges::all_of(rows.predictions, fits)) {
+      return separator;
+    }
+  }
+  return std::nullopt;
+}
+
+ScoredFile score_labels(const FileToScore& file, const PredictedRows& rows, const Index& index) {
+  const std::optional<char> separator = separator_of(rows, index);
+  if (!separator) {
+    throw InputError(65, concat(file.path, " has labels that are none of its columns p_LABEL"),
+                     "report reads the predictions that bert_train wrote as CSV");
+  }
+  const std::size_t labels = rows.labels.size();
+  LabelTally tally(labels);
+  std::vector<bool> answers;
+  std::vector<bool> predictions;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    (void)split_labels(rows.answers[i], *separator, index, answers);
+    (void)split_labels(rows.predictions[i], *separator, index, predictions);
+    double loss = 0;
+    for (std::size_t k = 0; k < labels; ++k) {
+      const float share = rows.shares[i * labels + k];
+      loss += loss_of(answers[k] ? share : 1 - share);
+    }
+    tally.add({answers, predictions, loss / static_cast<double>(labels)});
+  }
+  const LabelScores scores = scores_of(tally);
+  if (scores.labelled == 0) return {};
+  return {summary_of(scores),
+          {score_line(file.name, scores), classification_table(scores, rows.labels)},
+          label_sections({file.name, rows.labels, scores, {}})};
+}
+
+ScoredFile score_numbers(const FileToScore& file, CsvRows& rows) {
+  const std::size_t target = column_of(rows.fields(), "target");
+  const std::size_t prediction = column_of(rows.fields(), "prediction");
+  RegressTally tally;
+  std::vector<double> targets;
+  std::vector<double> predictions;
+  while (rows.next()) {
+    const std::string& written = rows.fields()[target];
+    if (written.empty()) continue;
+    const std::optional<double> x = number_of(written);
+    const std::optional<double> y = number_of(rows.fields()[prediction]);
+    if (!x || !y) rows.refuse("its target or its prediction is not a number");
+    tally.add(*x, *y);
+    targets.push_back(*x);
+    predictions.push_back(*y);
+  }
+  if (targets.empty()) return {};
+  const RegressScores scores = regress_scores(tally, targets, predictions);
+  return {{{{"loss", scores.mean_squared_error},
+            {"mae", scores.mean_absolute_error},
+            {"pearson", scores.pearson},
+            {"spearman", scores.spearman}}},
+          {regress_line(file.name, scores)},
+          ""};
+}
+
+bool has_numbers(const std::vector<std::string>& header) {
+  return column_of(header, "target") < header.size() &&
+         column_of(header, "prediction") < header.size();
+}
+
+bool has_labels(const std::vector<std::string>& header) {
+  return column_of(header, "label") < header.size() && !header.empty() &&
+         header.back().starts_with("p_");
+}
+
+}  // namespace
+
+bool can_score(const std::string& path) {
+  CsvRows rows(path);
+  return rows.next() && (has_numbers(rows.fields()) || has_labels(rows.fields()));
+}
+
+ScoredFile score_file(const FileToScore& file) {
+  CsvRows rows(file.path);
+  if (!rows.next()) throw InputError(65, file.path + " is empty", "name a predictions.csv");
+  if (has_numbers(rows.fields())) return score_numbers(file, rows);
+  if (!has_labels(rows.fields())) {
+    throw InputError(65, file.path + " has neither labels nor numbers that were predicted",
+                     "for other tasks name the run's folder");
+  }
+  const PredictedRows read = read_predicted_rows(rows);
+  const Index index = index_of(read.labels);
+  if (index.size() < read.labels.size()) rows.refuse("two columns p_LABEL have the same name");
+  if (!file.multi_label && index.size() > 1 && has_single_labels(read, index)) {
+    return score_classes(file, read, index);
+  }
+  return score_labels(file, read, index);
+}
+
+}  // namespace bp::trainer
