@@ -187,6 +187,8 @@ void add_output_options(OptionSet& set, Options& options) {
        "the parameters), for debugging",
        "none", "DIR"},
       options.trace);
+  set.path({"tensorboard", "Folder for TensorBoard's event files", "none", "DIR"},
+           options.tensorboard);
 }
 
 void add_config_option(OptionSet& set, RawOptions& raw) {

@@ -24,6 +24,7 @@
 #include "trainer/data/plan.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
+#include "trainer/events/event_log.h"
 #include "trainer/model/weights.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
@@ -137,6 +138,7 @@ class Run {
                              .main_score = task().main_score(),
                              .hosts = hosts_of(world_.topology())},
                      start_.own);
+    if (events_) events_->settings(options_.settings);
   }
 
   [[nodiscard]] bool writes() const { return world_.rank() == 0; }
@@ -187,6 +189,9 @@ class Run {
                             [this](const std::string& text) { say(text); });
     warn_of_slow_products(options_.precision);
     if (!writes()) return;
+    if (!options_.tensorboard.empty()) {
+      events_.emplace(options_.tensorboard, start_.state.step);
+    }
     prepare_folder(*folder_, start_, task().result_files());
     tell_bprun(world_.store(), resume_words(start_.own));
     require_space(folder_->path(), count_parameters(*model_), {options_.keep, options_.keep_best});
@@ -229,6 +234,7 @@ class Run {
     job.metrics = folder_->file("metrics.jsonl");
     job.resumed = start_.folder;
     job.stop_file = stop_file(folder_->path());
+    if (events_) job.events = &*events_;
     job.checkpoints = &checkpoints;
     return train(world_, options_, job, *model_);
   }
@@ -275,6 +281,7 @@ class Run {
       scorer = score(*split);
       if (!scorer) return false;
       if (*split == Split::test) summary.test = scorer->summary();
+      if (events_) write_events(*scorer, *split);
       if (writes()) write_results(*scorer, *split);
     }
     if (!writes()) return true;
@@ -282,6 +289,14 @@ class Run {
     print_line("model   " + folder_->file("model"));
     print_line("report  " + folder_->file("report.html"));
     return true;
+  }
+
+  // Those of dev are already there.
+  void write_events(const Scorer& scorer, Split split) {
+    if (split == Split::test) {
+      events_->write(EvaluationRecord{.step = step_, .split = "test", .result = scorer.summary()});
+    }
+    events_->curves(step_, name_of(split), scorer.pr_curves());
   }
 
   void write_results(const Scorer& scorer, Split split) const {
@@ -357,6 +372,7 @@ class Run {
   std::unique_ptr<Bert> model_;
   ResumePoint start_;
   std::optional<SessionWriter> session_;  // rank 0 only
+  std::optional<EventLog> events_;        // rank 0 only, with --tensorboard
   std::int64_t step_ = 0;                 // that the session is known to have reached
 };
 

@@ -25,6 +25,7 @@
 #include "trainer/train/step_loss.h"
 #include "trainer/train/stop.h"
 #include "trainer/train/trace.h"
+#include "trainer/train/weight_histograms.h"
 
 namespace bp::trainer {
 namespace {
@@ -100,7 +101,7 @@ Loop::Loop(Communicator& world, const Options& options, const TrainJob& job, Ber
                   .wire = options.wire,
                   .error_feedback = options.error_feedback,
                   .loss_scaling = {.initial = options.loss_scale}}),
-      log_(job.metrics, steps_, now_.step, now_.totals, world.counters()),
+      log_(job.metrics, steps_, now_.step, now_.totals, world.counters(), job.events),
       trace_(options.trace, {world.rank(), world.size()}, now_.step),
       stop_(job.stop_file) {
   now_.rows = job.rows;
@@ -255,6 +256,7 @@ void Loop::evaluate() {
   now_.dev = result;
   rank_result(now_.best, {now_.step, *result}, job_.main_score, options_.keep_best);
   log_.evaluated(epochs_done(now_), name_of(Split::dev), *result, job_.main_score);
+  if (job_.events != nullptr) write_weights(*job_.events, now_.step, model_.parameters());
 }
 
 void Loop::save() {

@@ -40,6 +40,7 @@ struct TrainJob {
   std::string metrics = {};            // path of metrics.jsonl
   std::string resumed = {};            // folder of the checkpoint that holds `start`, if one does
   std::string stop_file = {};          // see StopSignal
+  EventLog* events = nullptr;          // for TensorBoard; must outlive the call
   Checkpoints* checkpoints = nullptr;  // writes the checkpoints; must outlive the call
 };
 

@@ -32,9 +32,11 @@ TrainLog::TrainLog(const std::string& metrics,
                    std::int64_t steps,
                    std::int64_t done,
                    const RunTotals& before,
-                   const Counters& comm)
+                   const Counters& comm,
+                   EventLog* events)
     : steps_(steps),
       every_(std::clamp<std::int64_t>(steps / kRecords, 1, 100)),
+      events_(events),
       done_(done),
       totals_(before),
       recorded_(comm) {
@@ -102,13 +104,16 @@ void TrainLog::write_record(const StepFacts& last) {
   totals_.loss = record.loss;
   sums_ = {};
   if (metrics_) metrics_->write(record);
+  if (events_ != nullptr) events_->write(record);
 }
 
 void TrainLog::evaluated(double epoch,
                          const std::string& split,
                          const EvaluationSummary& result,
                          const MainScore& main) {
-  if (metrics_) metrics_->write(EvaluationRecord{done_, epoch, totals_.samples, split, result});
+  const EvaluationRecord record{done_, epoch, totals_.samples, split, result};
+  if (metrics_) metrics_->write(record);
+  if (events_ != nullptr) events_->write(record);
   const std::string own =
       main.key == "loss" ? "" : concat(main.key, " ", fixed(result.at(main.key), 4), ", ");
   say(concat("step ", done_, ", epoch ", brief(epoch), ": ", split, " ", own, "loss ",

@@ -8,6 +8,7 @@
 
 #include "bp/activity.h"
 #include "trainer/checkpoint/checkpoint_state.h"
+#include "trainer/events/event_log.h"
 #include "trainer/report/metrics.h"
 #include "trainer/report/progress.h"
 #include "trainer/report/summary.h"
@@ -36,12 +37,14 @@ class TrainLog {
  public:
   // `metrics`: the file to write; empty on ranks that write nothing. `steps`: of the whole run.
   // `done`: the steps that earlier parts of the run made, with `before` as their totals; lines of
-  // later steps are removed. `comm`: the communicator's counters before training.
+  // later steps are removed. `comm`: the communicator's counters before training. `events`: gets
+  // the same records, if there is one; it must outlive this object.
   TrainLog(const std::string& metrics,
            std::int64_t steps,
            std::int64_t done,
            const RunTotals& before,
-           const Counters& comm = {});
+           const Counters& comm = {},
+           EventLog* events = nullptr);
 
   void step(const StepFacts& facts);
   // Records an evaluation. Its time does not count as training.
@@ -64,6 +67,7 @@ class TrainLog {
   std::int64_t every_;  // number of steps in a record
   std::unique_ptr<MetricsWriter> metrics_;
   std::unique_ptr<Progress> progress_;
+  EventLog* events_;
 
   std::int64_t done_;
   RunTotals totals_;

@@ -1,0 +1,142 @@
+#include "trainer/events/event_log.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <climits>
+#include <exception>
+#include <filesystem>
+#include <string_view>
+
+#include "base/text.h"
+#include "bp/error.h"
+#include "bp/log.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/look_up.h"
+#include "trainer/data/whole_file.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr std::string_view kFilePrefix = "events.out.tfevents.";
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// TensorBoard reads the files of a folder in the order of their names, so the new one has a later
+// second than all others.
+std::int64_t second_of_new_file(const std::string& folder) {
+  auto second = static_cast<std::int64_t>(seconds_now());
+  for (const std::string& name : entries_of(folder)) {
+    if (!name.starts_with(kFilePrefix)) continue;
+    std::int64_t other = 0;
+    std::from_chars(name.data() + kFilePrefix.size(), name.data() + name.size(), other);
+    second = std::max(second, other + 1);
+  }
+  return second;
+}
+
+std::string new_event_file(const std::string& folder) {
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host = {'?'};
+  return concat(folder, "/", kFilePrefix, second_of_new_file(folder), ".", host.data(), ".",
+                ::getpid(), ".0");
+}
+
+// A cell of a table in Markdown.
+std::string markdown_cell(const std::string& text) {
+  std::string cell;
+  for (const char c : text) {
+    if (c == '|' || c == '`' || c == '\\') cell += '\\';
+    cell += c == '\n' ? ' ' : c;
+  }
+  return cell;
+}
+
+}  // namespace
+
+EventLog::EventLog(const std::string& folder, std::int64_t done) : done_(done) {
+  try {
+    make_folders(folder);
+    path_ = new_event_file(folder);
+    writer_ = std::make_unique<RecordWriter>(path_);
+  } catch (const std::exception& error) {
+    throw InputError(70, concat("--tensorboard: cannot write in ", folder, ": ", error.what()),
+                     "name a folder where you may write, or leave out --tensorboard");
+  }
+  append(version_event(seconds_now()));
+  append(start_event(seconds_now(), done + 1));
+}
+
+void EventLog::settings(const std::vector<Setting>& settings) {
+  std::string table = "| option | value | given by |\n|---|---|---|\n";
+  for (const Setting& setting : settings) {
+    table += concat("| ", markdown_cell(setting.key), " | ", markdown_cell(setting.value), " | ",
+                    markdown_cell(setting.origin), " |\n");
+  }
+  write(done_ + 1, {text_value("settings", table)});
+}
+
+void EventLog::write(const StepRecord& record) {
+  std::vector<ProtobufMessage> values = {
+      scalar_value("train/loss", record.loss),
+      scalar_value("train/lr", record.lr),
+      scalar_value("train/grad_norm", record.grad_norm),
+      scalar_value("train/epoch", record.epoch),
+      scalar_value("speed/samples_per_s", record.samples_per_s),
+      scalar_value("speed/tokens_per_s", record.tokens_per_s),
+      scalar_value("time/compute_ms", record.compute_ms),
+      scalar_value("time/comm_exposed_ms", record.comm_exposed_ms),
+      scalar_value("time/data_wait_ms", record.data_wait_ms)};
+  if (record.skipped > 0) {
+    values.push_back(scalar_value("train/skipped", static_cast<double>(record.skipped)));
+  }
+  if (record.loss_scale > 0) values.push_back(scalar_value("train/loss_scale", record.loss_scale));
+  write(record.step, values);
+}
+
+void EventLog::write(const EvaluationRecord& record) {
+  std::vector<ProtobufMessage> values;
+  for (const auto& [key, value] : record.result.scores) {
+    values.push_back(scalar_value(concat(record.split, "/", key), value));
+  }
+  write(record.step, values);
+}
+
+void EventLog::weights(std::int64_t step, const std::vector<Weights>& all) {
+  std::vector<ProtobufMessage> values;
+  for (const Weights& one : all) {
+    values.push_back(histogram_value("weights/" + one.name, one.histogram));
+  }
+  write(step, values);
+}
+
+void EventLog::curves(std::int64_t step,
+                      const std::string& split,
+                      const std::vector<PrCurve>& all) {
+  std::vector<ProtobufMessage> values;
+  for (const PrCurve& curve : all) {
+    values.push_back(curve_value(concat(split, "/", curve.name), curve));
+  }
+  write(step, values);
+}
+
+void EventLog::write(std::int64_t step, const std::vector<ProtobufMessage>& values) {
+  if (!values.empty()) append(summary_event(seconds_now(), step, values));
+}
+
+void EventLog::append(const ProtobufMessage& event) {
+  if (!writer_) return;
+  try {
+    writer_->write(event.text());
+  } catch (const std::exception& error) {
+    log(LogLevel::warn, concat("--tensorboard stops here, and training continues: ", error.what()));
+    writer_.reset();
+  }
+}
+
+}  // namespace bp::trainer
