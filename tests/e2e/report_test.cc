@@ -84,6 +84,32 @@ TEST_F(ReportCommand, MistakesHaveOneLineAndAHint) {
   EXPECT_EQ(bert_train("report").code, 2);
 }
 
+TEST_F(ReportCommand, ARunIsAddedToADatabaseAndNeverLostByIt) {
+  const std::string options = "data.csv --model tiny --steps 4 --batch 8 --max-length 32 ";
+  ASSERT_EQ(bert_train(options + "--run d --runs-db runs.db").code, 0);
+  std::ofstream(path("query.py")) << "import sqlite3, sys\n"
+                                     "print(sqlite3.connect('runs.db').execute(f'SELECT "
+                                     "{sys.argv[1]} FROM {sys.argv[2]}').fetchall())\n";
+  EXPECT_EQ(output_of("python3 query.py state,steps,ranks runs"), "[('finished', 4, 1)]\n");
+  EXPECT_EQ(output_of("python3 query.py COUNT\\(*\\) predictions"), "[(30,)]\n");
+
+  const Ended refused = bert_train(options + "--run e --runs-db data.csv");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.output, HasSubstr("--runs-db: data.csv: file is not a database"));
+  EXPECT_FALSE(std::filesystem::exists(path("e/config.yaml")));
+
+  // The file is in use for longer than a run waits.
+  std::ofstream(path("lock.py")) << "import sqlite3, subprocess, sys\n"
+                                    "database = sqlite3.connect('runs.db', isolation_level=None)\n"
+                                    "database.execute('BEGIN EXCLUSIVE')\n"
+                                    "sys.exit(subprocess.run(sys.argv[1:]).returncode)\n";
+  const Ended locked = in_folder("python3 lock.py " BP_BIN_DIR "/bert_train " + options +
+                                 "--run f --runs-db runs.db");
+  EXPECT_EQ(locked.code, 0) << locked.output;
+  EXPECT_THAT(locked.output, HasSubstr("--runs-db: the run is not in runs.db: "));
+  EXPECT_TRUE(std::filesystem::exists(path("f/report.html")));
+}
+
 TEST_F(ReportCommand, SaysHowARunFailed) {
   // No file may have more than 256 kB, and a checkpoint is larger.
   const Ended failed =

@@ -189,6 +189,7 @@ void add_output_options(OptionSet& set, Options& options) {
       options.trace);
   set.path({"tensorboard", "Folder for TensorBoard's event files", "none", "DIR"},
            options.tensorboard);
+  set.path({"runs-db", "SQLite file to add the run's results to", "none", "FILE"}, options.runs_db);
 }
 
 void add_config_option(OptionSet& set, RawOptions& raw) {

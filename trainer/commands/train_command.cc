@@ -38,6 +38,8 @@
 #include "trainer/run/start.h"
 #include "trainer/run/store_users.h"
 #include "trainer/run/tell_bprun.h"
+#include "trainer/runs/run_record.h"
+#include "trainer/runs/runs_database.h"
 #include "trainer/share/shared_data.h"
 #include "trainer/tasks/write_predictions.h"
 #include "trainer/train/evaluate.h"
@@ -110,6 +112,7 @@ class Run {
       return train_and_finish();
     } catch (const std::exception& error) {
       if (session_) session_->end(step_, "failed", error.what());
+      if (session_) add_to_database(RunState::failed, {});
       throw;
     }
   }
@@ -123,6 +126,7 @@ class Run {
       if (finish(result)) return 0;
     }
     if (session_) session_->end(step_, "stopped");
+    if (session_) add_to_database(RunState::stopped, {});
     if (writes()) print_how_to_resume(result);
     return stop_exit_code();
   }
@@ -191,6 +195,10 @@ class Run {
     if (!writes()) return;
     if (!options_.tensorboard.empty()) {
       events_.emplace(options_.tensorboard, start_.state.step);
+    }
+    if (!options_.runs_db.empty()) {
+      require_writable(options_.runs_db, "--runs-db");
+      check_runs_database(options_.runs_db);
     }
     prepare_folder(*folder_, start_, task().result_files());
     tell_bprun(world_.store(), resume_words(start_.own));
@@ -286,6 +294,8 @@ class Run {
     }
     if (!writes()) return true;
     write_summary(summary, scorer.get());
+    add_to_database(RunState::finished,
+                    scorer ? scorer->predictor().columns() : std::vector<PredictionColumn>());
     print_line("model   " + folder_->file("model"));
     print_line("report  " + folder_->file("report.html"));
     return true;
@@ -310,6 +320,19 @@ class Run {
       mentioned += (mentioned.empty() ? "" : ", ") + folder_->file(file.name);
     }
     if (!mentioned.empty()) print_line("tables  " + mentioned);
+  }
+
+  // A problem with the database must not lose the run.
+  void add_to_database(RunState state, const std::vector<PredictionColumn>& columns) const {
+    if (options_.runs_db.empty()) return;
+    try {
+      RunToStore stored{read_run(folder_->path()), columns};
+      stored.run.state = state;
+      store_run(options_.runs_db, stored);
+    } catch (const std::exception& error) {
+      log(LogLevel::warn, concat("--runs-db: the run is not in ", options_.runs_db, ": ",
+                                 error.what(), "; its folder is not affected"));
+    }
   }
 
   // The report comes last: if it exists, all other files do, even after a power cut.

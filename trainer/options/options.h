@@ -72,6 +72,7 @@ struct Options {
   std::int64_t eval_every = 0;  // steps between evaluations of dev; 0: at the end of each epoch
   std::string run;              // the folder that the run writes; empty: runs/<data's name>
   std::string trace;            // a folder for timelines and records of each rank; empty: none
+  std::string runs_db;          // an SQLite file with the results of runs; empty: none
   std::string tensorboard;      // a folder for event files; empty: none
   std::int64_t save_every = 0;  // steps between checkpoints; 0: at the end of each epoch
   int keep = 2;                 // number of most recent checkpoints that stay
