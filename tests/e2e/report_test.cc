@@ -117,8 +117,11 @@ TEST_F(ReportCommand, SaysHowARunFailed) {
                 "/bert_train data.csv --model tiny --steps 4 --batch 8 --max-length 32 --run bad");
   ASSERT_EQ(failed.code, 70) << failed.output;
   const Ended listed = bert_train("runs bad");
-  EXPECT_THAT(listed.output, AllOf(HasSubstr("failed"), HasSubstr("\nbad: cannot write")));
-  EXPECT_THAT(bert_train("report bad").output, HasSubstr("state     failed: cannot write"));
+  EXPECT_THAT(listed.output,
+              AllOf(HasSubstr("failed"),
+                    HasSubstr("\nbad: the checkpoint of step 4 failed: cannot write")));
+  EXPECT_THAT(bert_train("report bad").output,
+              HasSubstr("state     failed: the checkpoint of step 4"));
 }
 
 }  // namespace

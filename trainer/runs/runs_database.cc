@@ -22,6 +22,7 @@ namespace {
 
 constexpr int kOfRuns = 0x62707230;  // PRAGMA application_id: "bpr0"
 constexpr int kLayout = 1;           // PRAGMA user_version
+constexpr int kBusy = 5;             // SQLITE_BUSY
 constexpr const char* kTables = R"(
 CREATE TABLE IF NOT EXISTS runs(
   id INTEGER PRIMARY KEY, path TEXT NOT NULL, begun TEXT NOT NULL, ended TEXT NOT NULL,
@@ -154,6 +155,8 @@ void check_runs_database(const std::string& path) {
     SQLite::Database database(path, SQLite::OPEN_READONLY, 1000);
     require_kind(database);
   } catch (const std::exception& error) {
+    const auto* const failed = dynamic_cast<const SQLite::Exception*>(&error);
+    if (failed != nullptr && failed->getErrorCode() == kBusy) return;  // another run ends
     throw InputError(2, concat("--runs-db: ", path, ": ", error.what()),
                      "name a file that bert_train made with --runs-db, or one that does not exist");
   }

@@ -15,8 +15,8 @@
 
 namespace bp::trainer {
 
-// Throws InputError (2) if there can be no such file, or if it is not one of this kind. Writes
-// nothing.
+// Throws InputError (2) if the file exists and is not one of this kind. A file that another process
+// is writing may be of any kind. Writes nothing.
 void check_runs_database(const std::string& path);
 
 struct RunToStore {

@@ -93,6 +93,7 @@ TEST_F(RunsDatabaseTest, AFailureChangesNothing) {
     const SQLite::Transaction lock(other, SQLite::TransactionBehavior::EXCLUSIVE);
     EXPECT_THROW(store_run(path("runs.sqlite"), run("a"), std::chrono::milliseconds(50)),
                  std::exception);
+    EXPECT_NO_THROW(check_runs_database(path("runs.sqlite")));
   }
   write("a/predictions.csv", "sample_id,text_id,label,prediction,p_no,p_yes\nx,7,no,no,0.9,0.1\n");
   EXPECT_THROW(store_run(path("runs.sqlite"), run("a")), std::exception);
