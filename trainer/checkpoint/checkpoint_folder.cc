@@ -125,7 +125,9 @@ void CheckpointFolder::remove_all_but(const Published& what) const {
     remove_hidden();
     int kept = 0;
     for (const std::int64_t step : steps()) {
-      if (kept++ < what.keep || std::ranges::count(what.best, step) > 0) continue;
+      const bool stays = kept++ < what.keep.last || std::ranges::count(what.best, step) > 0 ||
+                         (what.keep.every > 0 && step % what.keep.every == 0);
+      if (stays) continue;
       fs::rename(of_step(step), concat(path_, "/.old-", kPrefix, step));
       hid = true;
     }

@@ -14,6 +14,12 @@
 
 namespace bp::trainer {
 
+// Which checkpoints stay, besides the best ones.
+struct KeepCheckpoints {
+  int last = 1;            // this number of the highest steps
+  std::int64_t every = 0;  // each multiple of this step; 0: none
+};
+
 class CheckpointFolder {
  public:
   explicit CheckpointFolder(std::string path) : path_(std::move(path)) {}
@@ -43,12 +49,12 @@ class CheckpointFolder {
   [[nodiscard]] std::string begin(std::int64_t step) const;
   // Makes the folder of begin(what.step) the checkpoint step-N: writes its manifest, renames it and
   // sets the links. All of it is on disk afterwards. step-N must not exist. Then removes all but
-  // the `keep` highest steps and the best ones; `best` links to the first of these. Throws io; no
+  // those that `keep` names and the best ones; `best` links to the first of these. Throws io; no
   // other checkpoint has changed then, unless the error came from removing old ones.
   struct Published {
     std::int64_t step = 0;
     std::vector<std::int64_t> best = {};
-    int keep = 1;
+    KeepCheckpoints keep = {};
   };
   void publish(const Published& what) const;
   // Removes the folder of begin(step).

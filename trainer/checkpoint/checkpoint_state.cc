@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/text.h"
 #include "bp/error.h"
@@ -52,6 +53,20 @@ BestResult read_best(const Json& json) {
   return {.step = count_at(json, "step"), .dev = read_evaluation(json.at("dev"))};
 }
 
+Json to_object(const Improvement& improvement) {
+  Json json{{"without", improvement.without}};
+  if (improvement.best) json["best"] = *improvement.best;
+  if (improvement.last) json["last"] = *improvement.last;
+  return json;
+}
+
+Improvement read_improvement(const Json& json) {
+  Improvement improvement{.without = count_at(json, "without")};
+  if (json.contains("best")) improvement.best = json.at("best").get<double>();
+  if (json.contains("last")) improvement.last = json.at("last").get<double>();
+  return improvement;
+}
+
 CheckpointState read_state(const Json& json) {
   CheckpointState state;
   state.step = count_at(json, "step");
@@ -70,6 +85,9 @@ CheckpointState read_state(const Json& json) {
   if (json.contains("next_best")) {
     for (const Json& next : json.at("next_best")) state.best.push_back(read_best(next));
   }
+  if (json.contains("improvement")) state.improvement = read_improvement(json.at("improvement"));
+  if (json.contains("optimizer_state")) state.optimizer_state = json.at("optimizer_state");
+  if (json.contains("elapsed")) state.elapsed = json.at("elapsed");
   state.totals = read_totals(json.at("totals"));
   state.store = json.at("store").get<std::string>();
   state.hosts = json.at("hosts").get<std::string>();
@@ -97,6 +115,10 @@ void check(const CheckpointState& state) {
     throw Error(ErrorCode::invalid_argument,
                 concat("the loss scale is ", state.loss_scale, ", not a positive number or 0"));
   }
+  if (!std::isfinite(state.elapsed) || state.elapsed < 0) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("it was trained for ", state.elapsed, " seconds, which is no time"));
+  }
 }
 
 }  // namespace
@@ -123,6 +145,10 @@ std::string to_json(const CheckpointState& state) {
       json["next_best"].push_back(to_object(result));
     }
   }
+  const Improvement& improvement = state.improvement;
+  if (improvement.best || improvement.without > 0) json["improvement"] = to_object(improvement);
+  if (!state.optimizer_state) json["optimizer_state"] = false;
+  if (state.elapsed > 0) json["elapsed"] = state.elapsed;
   json["totals"] = to_object(state.totals);
   json["store"] = state.store;
   json["hosts"] = state.hosts;
@@ -165,6 +191,13 @@ void rank_result(std::vector<BestResult>& best,
       best, [&](const BestResult& other) { return better(result.dev, other.dev, main); });
   best.insert(behind, result);
   best.resize(std::min(best.size(), static_cast<std::size_t>(most)));
+}
+
+void rank_again(std::vector<BestResult>& best, const MainScore& main) {
+  const std::vector<BestResult> unranked = std::exchange(best, {});
+  for (const BestResult& result : unranked) {
+    rank_result(best, result, main, static_cast<int>(unranked.size()));
+  }
 }
 
 }  // namespace bp::trainer

@@ -39,6 +39,13 @@ struct BestResult {
   EvaluationSummary dev;
 };
 
+// Since when the evaluations of dev have not improved. See EarlyStop (trainer/train).
+struct Improvement {
+  std::optional<double> best = {};  // the score to improve; none: no evaluation had one
+  std::optional<double> last = {};  // the last evaluation's; none: it had none
+  std::int64_t without = 0;         // evaluations in a row that did not improve it
+};
+
 struct CheckpointState {
   std::int64_t step = 0;              // steps done, skipped ones included
   std::int64_t skipped_in_a_row = 0;  // of the last steps
@@ -51,6 +58,9 @@ struct CheckpointState {
   bool evaluation_due = false;  // an evaluation was due, but a request to stop came first
   std::optional<EvaluationSummary> dev = {};  // of the last evaluation
   std::vector<BestResult> best = {};          // those with a checkpoint, the best one first
+  bool optimizer_state = true;                // the checkpoint has it
+  Improvement improvement = {};
+  double elapsed = 0;  // seconds; see TimeLimit (trainer/train)
   RunTotals totals = {};
   std::string store = {};  // SampleStore::identity()
   std::string hosts = {};  // "localhost,127.0.0.1": for a person
@@ -69,5 +79,7 @@ void rank_result(std::vector<BestResult>& best,
                  const BestResult& result,
                  const MainScore& main,
                  int most);
+// Ranks the results by another score.
+void rank_again(std::vector<BestResult>& best, const MainScore& main);
 
 }  // namespace bp::trainer

@@ -37,7 +37,7 @@ std::string megabytes(std::uint64_t bytes) {
 }  // namespace
 
 CheckpointWriter::CheckpointWriter(std::string folder,
-                                   int keep,
+                                   KeepCheckpoints keep,
                                    std::optional<std::int64_t> last,
                                    std::function<void()> published)
     : folder_(std::move(folder)),
@@ -77,9 +77,9 @@ void require_space(const std::string& folder,
                    std::int64_t parameters,
                    const KeptCheckpoints& keep) {
   // Weights and two moments of four bytes each; names, vocabulary and the rest take little.
-  constexpr std::uint64_t kBytes = 12;
+  const std::uint64_t bytes = keep.optimizer_state ? 12 : 4;
   constexpr std::uint64_t kBesides = 1'000'000;
-  const std::uint64_t one = static_cast<std::uint64_t>(parameters) * kBytes + kBesides;
+  const std::uint64_t one = static_cast<std::uint64_t>(parameters) * bytes + kBesides;
   const std::uint64_t count = std::uint64_t{1} + static_cast<std::uint64_t>(keep.last) +
                               static_cast<std::uint64_t>(keep.best);
   const std::uint64_t needed = one * count;

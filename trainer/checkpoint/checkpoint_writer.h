@@ -18,12 +18,12 @@ class CheckpointWriter {
   // Writes the files of a checkpoint, except state.json and the manifest, into `folder`.
   using WriteFiles = std::function<void(const std::string& folder)>;
 
-  // `keep`: the number of most recent checkpoints that stay, at least 1; those in the state's
-  // `best` stay as well. `last`: the step of the last complete one, if there is one. The writer's
-  // thread calls `published` after each complete checkpoint; it must not throw.
+  // `keep`: the checkpoints that stay; those in the state's `best` stay as well. `last`: the step
+  // of the last complete one, if there is one. The writer's thread calls `published` after each
+  // complete checkpoint; it must not throw.
   CheckpointWriter(
       std::string folder,
-      int keep,
+      KeepCheckpoints keep,
       std::optional<std::int64_t> last,
       std::function<void()> published = [] {});
 
@@ -46,7 +46,7 @@ class CheckpointWriter {
   void write(const CheckpointState& state, const WriteFiles& write_files);
 
   CheckpointFolder folder_;
-  int keep_;
+  KeepCheckpoints keep_;
   std::function<void()> published_;
   std::optional<std::int64_t> complete_;  // the writing thread's until wait()
   std::optional<std::int64_t> begun_;
@@ -57,6 +57,7 @@ class CheckpointWriter {
 struct KeptCheckpoints {
   int last = 2;
   int best = 1;
+  bool optimizer_state = true;  // they have it
 };
 
 // Throws InputError (70) if the disk of the existing `folder` has too little room for the

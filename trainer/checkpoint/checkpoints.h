@@ -22,7 +22,9 @@ struct CheckpointsOptions {
   std::string folder;  // RUN/checkpoints
   int keep = 2;
   std::optional<std::int64_t> last = {};  // the step of the last complete one
-  std::vector<std::string> moments = {};  // of the optimizer; see moment_names() (trainer/optim)
+  std::int64_t keep_every = 0;            // see CheckpointFolder::Published
+  // Of the optimizer; see moment_names() (trainer/optim). Nothing: checkpoints lack its state.
+  std::optional<std::vector<std::string>> moments = std::vector<std::string>();
   // config.json and the other files of a model's folder, except the weights, as (name, content): a
   // checkpoint can be used as a model's folder.
   std::vector<std::pair<std::string, std::string>> texts = {};

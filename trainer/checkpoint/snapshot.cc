@@ -94,10 +94,13 @@ void restore_state(const std::string& path, const Bert& model, OptimizerState& o
 
 class Snapshot::Impl {
  public:
-  Impl(const Bert& model, std::vector<std::string> names) : moments(std::move(names)) {
+  Impl(const Bert& model, std::optional<std::vector<std::string>> names) {
     for (const auto& [name, values] : named_weights(model)) {
       weights.emplace_back(name, room_for(values));
     }
+    if (!names) return;
+    with_state = true;
+    moments = *std::move(names);
     for (const auto& [name, parameter] : model.parameters()) {
       KeptState& kept = states.emplace_back(KeptState{name, {}});
       for (std::size_t i = 0; i < moments.size(); ++i) {
@@ -106,12 +109,13 @@ class Snapshot::Impl {
     }
   }
 
+  bool with_state = false;
   std::vector<std::string> moments;
   std::vector<std::pair<std::string, Tensor>> weights;
   std::vector<KeptState> states;
 };
 
-Snapshot::Snapshot(const Bert& model, std::vector<std::string> moments)
+Snapshot::Snapshot(const Bert& model, std::optional<std::vector<std::string>> moments)
     : impl_(std::make_unique<Impl>(model, std::move(moments))) {}
 Snapshot::~Snapshot() = default;
 
@@ -130,6 +134,7 @@ void Snapshot::take(const Bert& model, torch::optim::Optimizer& optimizer) {
   for (std::size_t i = 0; i < weights.size(); ++i) {
     impl_->weights[i].second.copy_(weights[i].second);
   }
+  if (!impl_->with_state) return;
   const OptimizerState& optimizer_state = state_of(optimizer);
   BP_CHECK(optimizer_state.moment_names() == impl_->moments,
            "the snapshot is of another optimizer");
@@ -147,6 +152,7 @@ void Snapshot::write(const std::string& folder) const {
   for (const auto& [name, values] : impl_->weights) items.push_back(item(name, values));
   write_safetensors(folder + kWeights, std::move(items));
 
+  if (!impl_->with_state) return;
   items.clear();
   for (const auto& [name, state] : impl_->states) {
     if (state.step == 0) continue;
@@ -164,13 +170,13 @@ std::int64_t count_parameters(const Bert& model) {
   return count;
 }
 
-void restore(const std::string& folder, Bert& model, torch::optim::Optimizer& optimizer) {
+void restore(const std::string& folder, Bert& model, torch::optim::Optimizer* optimizer) {
   const LoadReport report = load_weights(model, folder + kWeights);
   if (!report.complete() || !report.unexpected.empty()) {
     throw Error(ErrorCode::invalid_argument,
                 concat(folder, kWeights, " holds the weights of another model"));
   }
-  restore_state(folder + kMoments, model, state_of(optimizer));
+  if (optimizer != nullptr) restore_state(folder + kMoments, model, state_of(*optimizer));
 }
 
 }  // namespace bp::trainer

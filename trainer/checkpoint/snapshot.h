@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,9 @@ namespace bp::trainer {
 class Snapshot {
  public:
   // `moments`: the names of the tensors that the optimizer keeps for each parameter; see
-  // moment_names() (trainer/optim/optimizer.h). Reserves memory for the weights and the moments,
-  // which the first prepare() or take() touches.
-  Snapshot(const Bert& model, std::vector<std::string> moments);
+  // moment_names() (trainer/optim/optimizer.h). Nothing: the optimizer's state is left out.
+  // Reserves memory for the weights and the moments, which the first prepare() or take() touches.
+  Snapshot(const Bert& model, std::optional<std::vector<std::string>> moments);
   ~Snapshot();
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
@@ -33,7 +34,8 @@ class Snapshot {
   // Writes into `folder`:
   //   model.safetensors, as Hugging Face has it;
   //   optimizer.safetensors with MOMENT.NAME (F32) for each moment and step.NAME (I64), by the
-  //   names of Bert::parameters(), of the parameters that the optimizer has updated.
+  //   names of Bert::parameters(), of the parameters that the optimizer has updated. Not without
+  //   the optimizer's state.
   // Any thread may call it. Throws io.
   void write(const std::string& folder) const;
 
@@ -45,8 +47,9 @@ class Snapshot {
 [[nodiscard]] std::int64_t count_parameters(const Bert& model);
 
 // Reads what Snapshot::write() wrote back into model and optimizer, bit for bit. make_optimizer()
-// returned `optimizer`. Throws invalid_argument with the file's name if it does not fit the model,
-// and io if it cannot be read; model and optimizer may then be partly changed.
-void restore(const std::string& folder, Bert& model, torch::optim::Optimizer& optimizer);
+// returned `optimizer`; null: only the weights are read. Throws invalid_argument with the file's
+// name if it does not fit the model, and io if it cannot be read; model and optimizer may then be
+// partly changed.
+void restore(const std::string& folder, Bert& model, torch::optim::Optimizer* optimizer);
 
 }  // namespace bp::trainer

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cmath>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -15,9 +17,11 @@
 #include "trainer/data/encoding.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
+#include "trainer/data/numbers.h"
 #include "trainer/data/plan.h"
 #include "trainer/optim/optimizer_options.h"
 #include "trainer/optim/schedule.h"
+#include "trainer/options/duration.h"
 #include "trainer/options/option_set.h"
 #include "trainer/options/other_names.h"
 #include "trainer/tasks/inputs.h"
@@ -94,6 +98,19 @@ std::string task_in(const std::vector<std::string>& arguments, Action action) {
   return task_names().front();
 }
 
+double parse_target(const std::string& text) {
+  const std::optional<double> number = number_of(text);
+  if (number && std::isfinite(*number)) return *number;
+  throw InputError(2, concat("--target-score: '", text, "' is not a number"),
+                   "the score at which the run may end: --target-score 0.9");
+}
+
+std::chrono::seconds parse_max_time(const std::string& text) {
+  if (const auto time = parse_duration(text)) return *time;
+  throw InputError(2, concat("--max-time: '", text, "' is not a time"),
+                   "whole numbers with d, h, m or s: 45s, 90m, 2h30m");
+}
+
 void choose_task(const std::vector<std::string>& arguments,
                  const Extensions& extensions,
                  Options& options) {
@@ -120,6 +137,15 @@ CommandLine parse(OptionSet& set,
   if (!raw.betas.empty()) {
     set.use("betas", [&] { std::tie(o.beta1, o.beta2) = parse_betas(raw.betas); });
   }
+  if (!raw.target.empty()) {
+    set.use("target-score", [&] { o.early_stop.target = parse_target(raw.target); });
+  }
+  if (!raw.max_time.empty()) {
+    set.use("max-time", [&] { o.early_stop.max_time = parse_max_time(raw.max_time); });
+  }
+  if (!raw.save_every.empty()) {
+    set.use("save-every", [&] { o.save_every = parse_save_every(raw.save_every); });
+  }
   set.use("encoding", [&] { o.prepare.encoding = parse_encoding(raw.encoding); });
   o.data = without_slashes(o.data);
   if (!o.prepare.more_sources.empty() && is_store(o.data)) {
@@ -127,11 +153,33 @@ CommandLine parse(OptionSet& set,
                      "give the files that it came from, and name another store with --store");
   }
   o.stage = raw.stage;
+  o.optimizer_state = !raw.no_optimizer_state;
   o.prepare.lower_case = !raw.cased;
   o.settings = set.settings();
   o.arguments = arguments;
   if (o.task != nullptr) o.task->use_data(o.data);
   return {std::move(o), ""};
+}
+
+// Throws for options about checkpoints that contradict each other.
+void check_checkpoint_options(const Options& options) {
+  if (options.save_every.by == SaveBy::never) {
+    const std::pair<const char*, bool> about[] = {
+        {"--final best", options.final_weights == FinalWeights::best},
+        {"--keep-every", options.keep_every > 0},
+        {"--no-optimizer-state", !options.optimizer_state}};
+    for (const auto& [option, given] : about) {
+      if (!given) continue;
+      throw InputError(2, concat(option, " needs checkpoints, and --save-every none writes none"),
+                       concat("leave out ", option, " or --save-every none"));
+    }
+  }
+  if (options.error_feedback && options.save_every.by == SaveBy::time) {
+    throw InputError(2,
+                     "--save-every TIME does not go with --error-feedback, which drops remainders "
+                     "with each checkpoint",
+                     "save by steps or epochs, so that the run computes the same each time");
+  }
 }
 
 CommandLine parse_train(const std::vector<std::string>& arguments, const Extensions& extensions) {
@@ -148,7 +196,7 @@ CommandLine parse_train(const std::vector<std::string>& arguments, const Extensi
   add_rebuild_option(set, o.prepare);
   add_model_options(set, o);
   add_training_options(set, o, raw);
-  add_output_options(set, o);
+  add_output_options(set, o, raw);
   add_config_option(set, raw);
   CommandLine line = parse(set, arguments, raw, o);
   check_optimizer_options(line.options);
@@ -157,6 +205,11 @@ CommandLine parse_train(const std::vector<std::string>& arguments, const Extensi
     if (value_of(line.options.settings, option).empty()) {
       trainer::set(line.options.settings, {option, value, "default"});
     }
+  }
+  check_checkpoint_options(line.options);
+  if (line.options.early_stop.min_improvement > 0 && line.options.early_stop.patience == 0) {
+    throw InputError(2, "--min-improvement has no effect without --patience",
+                     "add --patience 3, or leave out --min-improvement");
   }
   if (line.options.error_feedback && line.options.wire == DataType::f32) {
     throw InputError(2, "--error-feedback: gradients are not rounded for --wire fp32",

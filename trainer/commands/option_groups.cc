@@ -15,6 +15,7 @@ namespace bp::trainer {
 namespace {
 
 constexpr double kUnbounded = 1e18;
+constexpr double kFewestEpochs = 0.001;
 
 // The presets: "tiny, mini, small, medium, base or large".
 std::string model_names(const Extensions& extensions) {
@@ -125,10 +126,22 @@ void add_model_options(OptionSet& set, Options& options) {
              options.loss_scale, 1, kUnbounded);
 }
 
+void add_early_stop_options(OptionSet& set, EarlyStopOptions& options, RawOptions& raw) {
+  set.number({"patience", "End after N evaluations in a row without an improvement; 0: never"},
+             options.patience, 0, 1e9);
+  set.number({"min-improvement", "An improvement of the score must be above N"},
+             options.min_improvement, 0, kUnbounded);
+  set.text({"target-score", "End once the score of an evaluation reaches N", "none", "N"},
+           raw.target);
+  set.text({"max-time", "End after this time of training: 90m, 2h30m, 1d", "none", "TIME"},
+           raw.max_time);
+}
+
 void add_training_options(OptionSet& set, Options& options, RawOptions& raw) {
   set.group("Training");
-  set.number({"epochs", "Passes over the train split", "10 from scratch, 3 from weights"},
-             options.epochs, 1, 1e6);
+  set.number({"epochs", "Passes over the train split, such as 3 or 0.5",
+              "10 from scratch, 3 from weights"},
+             options.epochs, kFewestEpochs, 1e6);
   set.number({"steps", "Optimizer steps, instead of epochs", "those of the epochs"}, options.steps,
              1, kUnbounded);
   set.number({"batch", "Samples per micro-batch and rank"}, options.batch, 1, 1e6);
@@ -165,9 +178,13 @@ void add_training_options(OptionSet& set, Options& options, RawOptions& raw) {
   set.number({"seed", "Seed of weights, order, dropout and split"}, options.seed, 0, 9e18);
   set.number({"eval-every", "Steps between evaluations on the dev split", "each epoch"},
              options.eval_every, 1, kUnbounded);
+  set.text({"best-metric", "Score of the dev split by which checkpoints are compared",
+            "the task's first", "NAME"},
+           options.best_metric);
+  add_early_stop_options(set, options.early_stop, raw);
 }
 
-void add_output_options(OptionSet& set, Options& options) {
+void add_output_options(OptionSet& set, Options& options, RawOptions& raw) {
   set.group("Output");
   set.path({"run", "Folder of the run; an existing run resumes", "runs/<name of DATA>", "DIR"},
            options.run);
@@ -176,11 +193,20 @@ void add_output_options(OptionSet& set, Options& options) {
             "PATH: from this checkpoint, or the newest of this run",
             "", "auto|never|PATH"},
            options.resume);
-  set.number({"save-every", "Steps between checkpoints", "each epoch"}, options.save_every, 1,
-             kUnbounded);
+  set.text(
+      {"save-every", "Save a checkpoint each 100 steps, 10m of time or 0.5e of an epoch; or none",
+       "1e", "N|TIME|none"},
+      raw.save_every);
   set.number({"keep", "Keep the N most recent checkpoints"}, options.keep, 1, 1e6);
   set.number({"keep-best", "Also keep the N checkpoints with the best dev scores"},
              options.keep_best, 1, 1e6);
+  set.number({"keep-every", "Also keep each checkpoint whose step is a multiple of N", "none"},
+             options.keep_every, 1, kUnbounded);
+  set.flag({"no-optimizer-state", "Write checkpoints without what the optimizer keeps"},
+           raw.no_optimizer_state);
+  set.choice<FinalWeights>(
+      {"final", "Weights that become RUN/model: of the last step, or the best on dev"},
+      options.final_weights, {{"last", FinalWeights::last}, {"best", FinalWeights::best}});
   set.path(
       {"trace",
        "Folder for a timeline of each rank and a record of each step (sample ids, loss, hash of "

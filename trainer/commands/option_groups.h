@@ -20,6 +20,10 @@ struct RawOptions {
   bool stage = false;
   bool cased = false;
   std::string betas;
+  std::string target;
+  std::string max_time;
+  std::string save_every;
+  bool no_optimizer_state = false;
   std::string config;
 };
 
@@ -30,8 +34,9 @@ void add_data_options(OptionSet& set, Options& options, RawOptions& raw);
 void add_case_option(OptionSet& set, RawOptions& raw);
 void add_rebuild_option(OptionSet& set, PrepareOptions& prepare);
 void add_model_options(OptionSet& set, Options& options);
+void add_early_stop_options(OptionSet& set, EarlyStopOptions& options, RawOptions& raw);
 void add_training_options(OptionSet& set, Options& options, RawOptions& raw);
-void add_output_options(OptionSet& set, Options& options);
+void add_output_options(OptionSet& set, Options& options, RawOptions& raw);
 void add_config_option(OptionSet& set, RawOptions& raw);
 void add_evaluate_options(OptionSet& set, Options& options);
 

@@ -21,6 +21,7 @@
 #include "trainer/commands/model_source.h"
 #include "trainer/commands/option_groups.h"
 #include "trainer/commands/results.h"
+#include "trainer/data/look_up.h"
 #include "trainer/data/plan.h"
 #include "trainer/data/stop_signals.h"
 #include "trainer/data/whole_file.h"
@@ -32,6 +33,7 @@
 #include "trainer/report/lengths_section.h"
 #include "trainer/report/report.h"
 #include "trainer/report/sessions.h"
+#include "trainer/report/shown_text.h"
 #include "trainer/run/command_again.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_settings.h"
@@ -41,10 +43,12 @@
 #include "trainer/runs/run_record.h"
 #include "trainer/runs/runs_database.h"
 #include "trainer/share/shared_data.h"
+#include "trainer/tasks/choose_metric.h"
 #include "trainer/tasks/write_predictions.h"
 #include "trainer/train/evaluate.h"
 #include "trainer/train/loop.h"
 #include "trainer/train/summation.h"
+#include "trainer/train/take_weights.h"
 
 namespace bp::trainer {
 namespace {
@@ -89,6 +93,7 @@ class Run {
       : world_(world),
         options_(std::move(options)),
         source_(find_model(options_.model, *options_.task, options_.extensions)) {
+    metric_ = choose_metric(source_.task->metrics(), options_.best_metric, options_.task_name);
     if (options_.run.empty()) options_.run = default_run(options_.data);
     prepare_for(source_, options_);
     if (writes()) {
@@ -119,9 +124,13 @@ class Run {
 
  private:
   int train_and_finish() {
-    const TrainResult result = train_model();
+    TrainResult result = train_model();
     step_ = result.end.step;
     if (!result.stopped) {
+      if (result.ended != RunEnd::steps) {
+        say(concat("ended after step ", result.end.step, ": ", result.ended_text));
+      }
+      if (options_.final_weights == FinalWeights::best) take_best_weights(result);
       if (writes()) save();
       if (finish(result)) return 0;
     }
@@ -139,12 +148,13 @@ class Run {
                              .begun = utc_now(),
                              .version = BP_VERSION,
                              .machine = machine_text(),
-                             .main_score = task().main_score(),
+                             .main_score = metric_,
                              .hosts = hosts_of(world_.topology())},
                      start_.own);
     if (events_) events_->settings(options_.settings);
   }
 
+  [[nodiscard]] bool saves() const { return options_.save_every.by != SaveBy::never; }
   [[nodiscard]] bool writes() const { return world_.rank() == 0; }
   void say(const std::string& text) const {
     if (writes()) print_line(text);
@@ -176,19 +186,35 @@ class Run {
       options_.loss_scale = default_loss_scale(options_.precision);
       decide("loss-scale", options_.loss_scale > 0 ? concat(options_.loss_scale) : "");
     }
+    decide("best-metric", metric_.key);
+    if (options_.final_weights == FinalWeights::best) require_dev("--final best");
+    if (options_.early_stop.patience > 0) require_dev("--patience");
+    if (options_.early_stop.target) require_dev("--target-score");
     if (options_.dropout < 0) decide("dropout", concat(config.hidden_dropout));
     if (options_.run == default_run(options_.data)) decide("run", options_.run);
     if (is_divided_by_data(store_->fingerprint())) decide("split", kSplitOfData);
     if (options_.steps == 0) decide("steps", "");
     if (options_.eval_every == 0) decide("eval-every", "");
-    if (options_.save_every == 0) decide("save-every", "");
+  }
+
+  // An option that compares evaluations of dev needs that split.
+  void require_dev(const std::string& option) const {
+    if (store_->size(Split::dev) > 0) return;
+    throw InputError(
+        2, concat(option, " compares scores of the dev split, which is empty"),
+        concat("give dev samples with --dev FILE or a share with --split, or leave out ", option));
   }
 
   void start() {
-    const CurrentRun current{options_.settings,  training_options(*options_.task),
-                             options_.seed,      options_.optimizer,
-                             store_->identity(), store_->size(Split::train),
-                             model_->config(),   summation_of(world_, *model_)};
+    const CurrentRun current{options_.settings,
+                             training_options(*options_.task),
+                             metric_,
+                             options_.seed,
+                             options_.optimizer,
+                             store_->identity(),
+                             store_->size(Split::train),
+                             model_->config(),
+                             summation_of(world_, *model_)};
     start_ = agree_on_start(world_, options_, folder_ ? &*folder_ : nullptr, current,
                             [this](const std::string& text) { say(text); });
     warn_of_slow_products(options_.precision);
@@ -202,7 +228,10 @@ class Run {
     }
     prepare_folder(*folder_, start_, task().result_files());
     tell_bprun(world_.store(), resume_words(start_.own));
-    require_space(folder_->path(), count_parameters(*model_), {options_.keep, options_.keep_best});
+    if (saves()) {
+      require_space(folder_->path(), count_parameters(*model_),
+                    {options_.keep, options_.keep_best, options_.optimizer_state});
+    }
     const BertConfig& config = model_->config();
     write_whole_file(folder_->file("config.yaml"), settings_yaml(options_.settings));
     list_store_user(store_path_, folder_->path());
@@ -218,7 +247,7 @@ class Run {
     job.store = store_path_;
     job.rows = store_->size(Split::train);
     job.lr = options_.lr;
-    job.main_score = task().main_score();
+    job.main_score = metric_;
     job.regularization = task().regularization();
     job.start = start_.state;
     job.evaluate = [this]() -> DevScores {
@@ -229,9 +258,15 @@ class Run {
     };
     if (!writes()) return train(world_, options_, job, *model_);
 
-    CheckpointsOptions saving{folder_->checkpoints(), options_.keep};
+    job.metrics = folder_->file("metrics.jsonl");
+    job.resumed = start_.folder;
+    job.stop_file = stop_file(folder_->path());
+    if (!saves()) return train(world_, options_, job, *model_);
+
+    CheckpointsOptions saving{folder_->checkpoints(), options_.keep, options_.keep_every};
     if (start_.own) saving.last = start_.state.step;
-    saving.moments = moment_names(options_);
+    saving.moments.reset();
+    if (options_.optimizer_state) saving.moments = moment_names(options_);
     saving.texts = model_texts(model_->config(), tokenizer_files());
     saving.before_publishing = [this] { folder_->require_lease(); };
     bool told = start_.own;
@@ -239,12 +274,26 @@ class Run {
       if (!std::exchange(told, true)) tell_bprun(world_.store(), resume_words(true));
     };
     Checkpoints checkpoints(saving, *model_);
-    job.metrics = folder_->file("metrics.jsonl");
-    job.resumed = start_.folder;
-    job.stop_file = stop_file(folder_->path());
     if (events_) job.events = &*events_;
     job.checkpoints = &checkpoints;
     return train(world_, options_, job, *model_);
+  }
+
+  // Replaces the weights of the last step by those of the best checkpoint, on all ranks.
+  void take_best_weights(TrainResult& result) {
+    if (result.end.best.empty()) {
+      say("no evaluation of dev: the model has the weights of the last step");
+      return;
+    }
+    const BestResult& best = result.end.best.front();
+    say(concat("the model is that of step ", best.step, ", whose ", metric_.key,
+               " of dev is the best: ", fixed(best.dev.at(metric_.key), 4)));
+    final_step_ = best.step;
+    if (best.step == result.end.step) return;
+    take_weights(world_,
+                 writes() ? CheckpointFolder(folder_->checkpoints()).of_step(best.step) : "",
+                 *model_);
+    result.end.dev = best.dev;
   }
 
   [[nodiscard]] TokenizerFiles tokenizer_files() const {
@@ -256,14 +305,18 @@ class Run {
   void print_how_to_resume(const TrainResult& result) const {
     std::error_code ignored;  // the next run must not see this request
     fs::remove(stop_file(folder_->path()), ignored);
-    say(concat("stopped on request after step ", result.end.step, "; saved in ",
-               CheckpointFolder(folder_->checkpoints()).of_step(result.end.step)));
+    const std::string checkpoint =
+        CheckpointFolder(folder_->checkpoints()).of_step(result.end.step);
+    const bool saved = path_exists(checkpoint);
+    say(concat("stopped on request after step ", result.end.step, "; ",
+               saved ? "saved in " + checkpoint : "there is no checkpoint of it"));
     Launched launched{program_invocation_name, ""};
     const char* const command = std::getenv(kLaunchCommand);
     if (command != nullptr && Environment::current().launcher == "bprun") {
       launched.command = command;
     }
-    say(concat("resume with: ", command_again(launched, resume_words(true))));
+    say(concat(saved ? "resume with: " : "run again: ",
+               command_again(launched, resume_words(saved))));
   }
 
   [[nodiscard]] ResumeWords resume_words(bool saved) const {
@@ -281,6 +334,11 @@ class Run {
     summary.epochs = trained.epochs;
     summary.train = trained.summary;
     summary.dev = trained.end.dev;
+    summary.ended = name_of(trained.ended);
+    if (trained.ended != RunEnd::steps) summary.ended_early = trained.ended_text;
+    summary.best_metric = metric_.key;
+    summary.final_weights = final_step_ > 0 ? "best" : "last";
+    summary.final_step = final_step_ > 0 ? final_step_ : trained.end.step;
     summary.comm.bytes = trained.end.totals.gradient_bytes;
     summary.comm.seconds_exposed = trained.end.totals.seconds_exposed;
 
@@ -345,8 +403,8 @@ class Run {
     report.title = options_.run;
     report.summary = summary;
     report.metrics = read_metrics(folder_->file("metrics.jsonl"));
-    report.main_score = task().main_score().key;
-    report.higher_is_better = task().main_score().higher_is_better;
+    report.main_score = metric_.key;
+    report.higher_is_better = metric_.higher_is_better;
     report.tiles = tiles_of(summary);
     if (scorer != nullptr) {
       report.results = scorer->sections() + lengths_section(lengths());
@@ -369,7 +427,7 @@ class Run {
 
   // Returns the tiles of the test split, or of dev if test has no true answers.
   [[nodiscard]] std::vector<Tile> tiles_of(const RunSummary& summary) const {
-    const bool tested = summary.test && std::isfinite(summary.test->at(task().main_score().key));
+    const bool tested = summary.test && std::isfinite(summary.test->at(metric_.key));
     const std::optional<EvaluationSummary>& shown = tested ? summary.test : summary.dev;
     if (!shown) return {};
     std::vector<Tile> tiles = task().tiles(*shown);
@@ -389,6 +447,8 @@ class Run {
   Communicator& world_;
   Options options_;
   ModelSource source_;
+  MainScore metric_;                 // compares evaluations of dev
+  std::int64_t final_step_ = 0;      // whose weights the model has, if not those of the last one
   std::optional<RunFolder> folder_;  // rank 0 only
   std::string store_path_;
   std::optional<SampleStore> store_;

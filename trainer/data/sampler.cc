@@ -1,6 +1,7 @@
 #include "trainer/data/sampler.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.h"
 #include "base/permutation.h"
@@ -38,10 +39,18 @@ EpochPosition Sampler::after(const EpochPosition& position) const {
                               : EpochPosition{position.epoch + 1, 0};
 }
 
-std::int64_t Sampler::steps_until(std::int64_t epochs, const EpochPosition& position) const {
-  const std::int64_t of_this_epoch =
-      (options_.rows - position.used + step_rows() - 1) / step_rows();
-  return (epochs - position.epoch - 1) * steps_per_epoch() + of_this_epoch;
+std::int64_t Sampler::steps_until(double epochs, const EpochPosition& position) const {
+  constexpr double kRounding = 1e-6;  // of a row: 0.1 * 30 is above 3
+  const auto whole = static_cast<std::int64_t>(epochs);
+  const auto part = static_cast<std::int64_t>(std::ceil(
+      (epochs - static_cast<double>(whole)) * static_cast<double>(options_.rows) - kRounding));
+  // Rounded up; towards 0 for rows beyond the end.
+  const auto steps_of = [this](std::int64_t rows) {
+    return rows > 0 ? (rows + step_rows() - 1) / step_rows() : rows / step_rows();
+  };
+  if (position.epoch == whole && part > 0) return steps_of(part - position.used);
+  return (whole - position.epoch - 1) * steps_per_epoch() +
+         steps_of(options_.rows - position.used) + steps_of(part);
 }
 
 std::vector<std::int64_t> Sampler::rows(const Place& place) const {

@@ -41,9 +41,10 @@ class Sampler {
 
   // Returns the end of the step that begins at `position`. No step crosses the end of an epoch.
   [[nodiscard]] EpochPosition after(const EpochPosition& position) const;
-  // Returns the number of steps from `position` to the end of the last of `epochs` epochs; at most
-  // 0 if `position` is beyond it.
-  [[nodiscard]] std::int64_t steps_until(std::int64_t epochs, const EpochPosition& position) const;
+  // Returns the number of steps from `position` to the end of the last of `epochs` epochs, which
+  // may be a fraction: 2.5 epochs end with the step that uses the middle row of the third one. At
+  // most 0 if `position` is there or beyond.
+  [[nodiscard]] std::int64_t steps_until(double epochs, const EpochPosition& position) const;
 
   // Returns the indices (0 .. rows-1) of one micro-batch of the step that begins at `position`.
   struct Place {

@@ -103,7 +103,7 @@ void check_schedule_options(const Options& options) {
 
 Schedule make_schedule(const Options& options, const Sampler& sampler, double peak) {
   const std::int64_t steps =
-      options.steps > 0 ? options.steps : options.epochs * sampler.steps_per_epoch();
+      options.steps > 0 ? options.steps : sampler.steps_until(options.epochs, {});
   return {peak, steps, static_cast<std::int64_t>(options.warmup * static_cast<double>(steps)),
           share_of(options, peak)};
 }

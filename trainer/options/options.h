@@ -1,8 +1,10 @@
 // What the user asked bert_train to do. The defaults here are those that --help shows.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "bp/types.h"
 #include "trainer/data/prepare.h"
 #include "trainer/model/precision.h"
+#include "trainer/options/save_every.h"
 #include "trainer/report/predictions.h"
 #include "trainer/report/setting.h"
 
@@ -31,6 +34,17 @@ enum class Action : std::uint8_t {
   runs
 };
 
+// Which weights become the run's model.
+enum class FinalWeights : std::uint8_t { last, best };
+
+// What ends a run before its last step.
+struct EarlyStopOptions {
+  int patience = 0;                   // evaluations in a row without an improvement; 0: any number
+  double min_improvement = 0;         // what counts as one is better by more than this
+  std::optional<double> target = {};  // score to reach
+  std::chrono::seconds max_time{0};   // of the whole run; 0: any time
+};
+
 struct Options {
   Action action = Action::train;
   Extensions extensions;            // of the program, if it is not bert_train itself
@@ -43,7 +57,7 @@ struct Options {
 
   // Training.
   std::string model = "tiny";  // a preset's name or a folder
-  int epochs = 0;              // 0: see default_epochs()
+  double epochs = 0;           // 0: see default_epochs()
   std::int64_t steps = 0;      // 0: those of the epochs
   int batch = 32;              // rows in one micro-batch of one rank
   int accumulate = 1;          // micro-batches in one step
@@ -70,13 +84,18 @@ struct Options {
   double loss_scale = 0;          // first factor of the loss in backward passes; 0: none
   std::uint64_t seed = 1;
   std::int64_t eval_every = 0;  // steps between evaluations of dev; 0: at the end of each epoch
-  std::string run;              // the folder that the run writes; empty: runs/<data's name>
-  std::string trace;            // a folder for timelines and records of each rank; empty: none
-  std::string runs_db;          // an SQLite file with the results of runs; empty: none
-  std::string tensorboard;      // a folder for event files; empty: none
-  std::int64_t save_every = 0;  // steps between checkpoints; 0: at the end of each epoch
+  EarlyStopOptions early_stop;
+  std::string best_metric;  // by which these are compared; empty: the first of the task's
+  std::string run;          // the folder that the run writes; empty: runs/<data's name>
+  std::string trace;        // a folder for timelines and records of each rank; empty: none
+  std::string runs_db;      // an SQLite file with the results of runs; empty: none
+  std::string tensorboard;  // a folder for event files; empty: none
+  SaveEvery save_every;
   int keep = 2;                 // number of most recent checkpoints that stay
   int keep_best = 1;            // number of checkpoints with the best dev scores that stay
+  std::int64_t keep_every = 0;  // a checkpoint of a multiple of so many steps stays; 0: no more
+  bool optimizer_state = true;  // checkpoints have it
+  FinalWeights final_weights = FinalWeights::last;
   std::string resume = "auto";  // or "never", or a checkpoint's or run's folder
 
   // Evaluation.

@@ -49,14 +49,20 @@ std::string sessions_text(const Report& report) {
 
 std::string heading_section(const Report& report) {
   const RunSummary& run = report.summary;
-  return concat("<header><h1>", html(report.title), "</h1>\n<p class=\"quiet\">", html(run.task),
-                " with a ", html(run.model), " model, trained for ", counted(run.steps, "step"),
-                run.train.skipped > 0
-                    ? concat(", ", with_commas(run.train.skipped), " of them skipped for overflow")
-                    : "",
-                " (", brief(run.epochs), run.epochs == 1 ? " epoch" : " epochs", ") on ",
-                counted(run.world, "rank"), " on ", counted(run.hosts, "host"), ".</p>\n",
-                sessions_text(report), "</header>\n");
+  return concat(
+      "<header><h1>", html(report.title), "</h1>\n<p class=\"quiet\">", html(run.task), " with a ",
+      html(run.model), " model, trained for ", counted(run.steps, "step"),
+      run.train.skipped > 0
+          ? concat(", ", with_commas(run.train.skipped), " of them skipped for overflow")
+          : "",
+      " (", brief(run.epochs), run.epochs == 1 ? " epoch" : " epochs", ") on ",
+      counted(run.world, "rank"), " on ", counted(run.hosts, "host"), ".",
+      run.ended_early.empty() ? "" : concat(" It ended early: ", html(run.ended_early), "."),
+      run.final_weights == "best"
+          ? concat(" The model is that of step ", with_commas(run.final_step),
+                   ", the best on dev by ", html(run.best_metric), ".")
+          : "",
+      "</p>\n", sessions_text(report), "</header>\n");
 }
 
 std::string tiles_section(const Report& report) {

@@ -55,6 +55,11 @@ std::string to_json(const RunSummary& summary) {
   if (summary.test) {
     json["test"] = to_object(*summary.test);
   }
+  if (!summary.ended.empty()) json["ended"] = summary.ended;
+  if (!summary.best_metric.empty()) json["best_metric"] = summary.best_metric;
+  if (!summary.final_weights.empty()) {
+    json["final"] = {{"weights", summary.final_weights}, {"step", summary.final_step}};
+  }
   json["comm"] = {{"bytes", summary.comm.bytes},
                   {"seconds_exposed", measured(summary.comm.seconds_exposed)}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';

@@ -33,6 +33,11 @@ struct RunSummary {
   // A split that was not evaluated has no key in the file.
   std::optional<EvaluationSummary> dev = {};
   std::optional<EvaluationSummary> test = {};
+  std::string ended = {};        // "steps", or what ended the run early; empty: no key in the file
+  std::string ended_early = {};  // that as a sentence's part; empty: all steps were made
+  std::string best_metric = {};  // compares evaluations of dev; empty: no key in the file
+  std::string final_weights = {};  // "last" or "best"; empty: no key in the file
+  std::int64_t final_step = 0;     // whose weights the model has
   CommSummary comm = {};
 };
 

@@ -163,8 +163,10 @@ std::vector<std::string> differences(const ResumePoint& point, const CurrentRun&
   }
   // A checkpoint that was made before an option existed says nothing about it.
   std::vector<std::string> newer = current.task_options;
-  newer.insert(newer.begin(), {"schedule", "end-lr", "power", "decay-every", "decay-factor",
-                               "betas", "nesterov", "rho"});
+  newer.insert(newer.begin(),
+               {"schedule", "end-lr", "power", "decay-every", "decay-factor", "betas", "nesterov",
+                "rho", "best-metric", "final", "patience", "min-improvement", "target-score",
+                "max-time", "keep-every", "no-optimizer-state"});
   for (const std::string& key : newer) {
     const auto saved = std::ranges::find(state.options, key, &Setting::key);
     if (saved == state.options.end()) continue;

@@ -33,6 +33,7 @@ struct ResumePoint {
 struct CurrentRun {
   std::vector<Setting> options;
   std::vector<std::string> task_options = {};  // the names of those of the task's training
+  MainScore metric = {};                       // by which evaluations are compared
   std::uint64_t seed = 0;
   std::string optimizer;
   std::string store;  // its identity

@@ -6,12 +6,43 @@
 #include "base/text.h"
 #include "bp/collective.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
+#include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/numbers.h"
 #include "trainer/optim/schedule.h"
+#include "trainer/train/early_stop.h"
 
 namespace bp::trainer {
 namespace {
+
+// A run that was finished early by --patience, --target-score or --max-time has steps left.
+void require_no_early_end(const Options& options,
+                          const RunFolder& folder,
+                          const ResumePoint& start,
+                          const CurrentRun& current) {
+  if (!start.own || !folder.finished()) return;
+  const EarlyStop early(options.early_stop, current.metric, start.state.improvement);
+  const std::optional<RunEnd> end = early.reason(start.state.elapsed);
+  if (!end) return;
+  throw InputError(2,
+                   concat("the run in ", folder.path(), " is finished: it ended after step ",
+                          start.state.step, ", because ", early.explain(*end)),
+                   concat("train on with another --", name_of(*end),
+                          " or without it, or choose another folder with --run"));
+}
+
+// Leaves out what does not hold for the run that resumes: results of another run, and counts of
+// evaluations by another score.
+void adapt(ResumePoint& start, const CurrentRun& current) {
+  CheckpointState& state = start.state;
+  if (!start.own) {
+    state.best.clear();
+    state.elapsed = 0;
+  }
+  const bool same_score = value_of(state.options, "best-metric") == current.metric.key;
+  if (!start.own || !same_score) state.improvement = {};
+  rank_again(state.best, current.metric);
+}
 
 void check_resume_point(Communicator& world,
                         const Options& options,
@@ -25,10 +56,16 @@ void check_resume_point(Communicator& world,
   const CheckpointState& state = start.state;
   require_steps_left(start, folder,
                      total_steps(options, sampler, state.step, state.position) - state.step);
+  require_no_early_end(options, folder, start, current);
   say(concat("resuming from ", start.folder, ", in epoch ", state.position.epoch + 1, " after ",
              with_commas(state.position.used), " of ", with_commas(state.rows), " samples"));
   for (const std::string& line : changed) say("  " + line);
-  if (!changed.empty()) say("  so the results may differ from those of an uninterrupted run");
+  if (!state.optimizer_state) {
+    say("  the checkpoint has no state of the optimizer (--no-optimizer-state), which begins "
+        "again");
+  }
+  if (!changed.empty() || !state.optimizer_state)
+    say("  so the results may differ from those of an uninterrupted run");
 }
 
 std::string host_names(const Topology& topology) {
@@ -49,12 +86,12 @@ ResumePoint agree_on_start(Communicator& world,
   ResumePoint start;
   if (folder != nullptr) {
     start = choose_resume_point(*folder, options.resume, say);
+    adapt(start, current);
     if (!start.folder.empty()) {
       check_resume_point(world, options, *folder, start, current, say);
     } else if (path_exists(folder->file("config.yaml"))) {
       say(concat("no checkpoint yet in ", folder->path(), ": starting at step 0"));
     }
-    if (!start.own) start.state.best.clear();  // another run's
   }
   std::string state = to_json(start.state);
   broadcast_object(world, state, {.name = "where to start"});

@@ -72,7 +72,10 @@ class Task {
   [[nodiscard]] virtual HeadMaker head() const = 0;
   // What training adds to the head's loss. See trainer/train/step_loss.h.
   [[nodiscard]] virtual Regularization regularization() const { return {}; }
-  [[nodiscard]] virtual MainScore main_score() const = 0;
+  // The scores of Scorer::summary() by which models can be ranked. The first ranks them unless the
+  // user names another.
+  [[nodiscard]] virtual std::vector<MainScore> metrics() const = 0;
+  [[nodiscard]] MainScore main_score() const { return metrics().front(); }
   // The most important numbers of an evaluation, for the report.
   [[nodiscard]] virtual std::vector<Tile> tiles(const EvaluationSummary& summary) const = 0;
 

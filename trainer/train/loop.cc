@@ -9,10 +9,13 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "base/text.h"
+#include "bp/collective.h"
 #include "bp/torch/distributed_optimizer.h"
 #include "bp/trace.h"
 #include "trainer/checkpoint/snapshot.h"
@@ -22,8 +25,10 @@
 #include "trainer/train/batches.h"
 #include "trainer/train/bug_report.h"
 #include "trainer/train/memory_advice.h"
+#include "trainer/train/save_rule.h"
 #include "trainer/train/step_loss.h"
 #include "trainer/train/stop.h"
+#include "trainer/train/time_limit.h"
 #include "trainer/train/trace.h"
 #include "trainer/train/weight_histograms.h"
 
@@ -61,6 +66,7 @@ class Loop {
   [[nodiscard]] double clip_gradient(const StepBatches& batches,
                                      const TrainingStep& step,
                                      double lr);
+  void settle_stop(bool requested);
   void finish_step(const StepBatches& batches, const StepFacts& measured);
   void evaluate();
   void save();
@@ -74,7 +80,11 @@ class Loop {
   const std::int64_t steps_;
   const Schedule schedule_;
   CheckpointState now_;
+  SaveRule save_rule_;
+  EarlyStop early_stop_;
+  TimeLimit time_;
   bool stopped_ = false;
+  std::optional<RunEnd> ended_;
 
   Batches data_;
   DistributedOptimizer optimizer_;
@@ -92,6 +102,9 @@ Loop::Loop(Communicator& world, const Options& options, const TrainJob& job, Ber
       steps_(total_steps(options, sampler_, job.start.step, job.start.position)),
       schedule_(make_schedule(options, sampler_, job.lr)),
       now_(job.start),
+      save_rule_(options.save_every, job.rows, job.start.position, job.now),
+      early_stop_(options.early_stop, job.main_score, job.start.improvement),
+      time_(options.early_stop.max_time, job.start.elapsed, job.now),
       data_({job.store, sampling(world, options, job), world.rank(), now_.step, now_.position,
              steps_ - now_.step, options.task}),
       optimizer_(world,
@@ -110,7 +123,8 @@ Loop::Loop(Communicator& world, const Options& options, const TrainJob& job, Ber
 TrainResult Loop::run() {
   start();
   if (now_.evaluation_due) evaluate();
-  while (now_.step < steps_ && !stopped_) make_step();
+  if (!stopped_ && now_.step > 0) ended_ = early_stop_.reason(now_.elapsed);
+  while (now_.step < steps_ && !stopped_ && !ended_) make_step();
   if (job_.checkpoints != nullptr) job_.checkpoints->finish();
   log_.finish();
   TrainResult result;
@@ -118,13 +132,17 @@ TrainResult Loop::run() {
   result.end.totals = log_.totals();
   result.epochs = epochs_done(now_);
   result.stopped = stopped_;
+  result.ended = ended_.value_or(RunEnd::steps);
+  result.ended_text = early_stop_.explain(result.ended);
   result.summary = log_.summary();
   return result;
 }
 
 // Gives all ranks the weights and moments of rank 0, which may come from a checkpoint.
 void Loop::start() {
-  if (!job_.resumed.empty()) restore(job_.resumed, model_, optimizer_.optimizer());
+  if (!job_.resumed.empty()) {
+    restore(job_.resumed, model_, now_.optimizer_state ? &optimizer_.optimizer() : nullptr);
+  }
   optimizer_.broadcast_parameters();
   optimizer_.load_state(
       {.nominal_weight = now_.nominal_weight,
@@ -141,7 +159,9 @@ void Loop::make_step() {
   const StepBatches batches = next_batches();
   const auto fed = Clock::now();
 
-  if (stop_.requested(world_.store())) optimizer_.request_stop();
+  const bool requested = stop_.requested(world_.store());
+  const bool late = world_.rank() == 0 && time_.passed();
+  if (requested || late) optimizer_.request_stop();
   const double lr = next_rate();
   set_learning_rate(optimizer_.optimizer(), lr);
   const TrainingStep drawn{options_.seed, static_cast<std::uint64_t>(now_.step)};
@@ -161,7 +181,7 @@ void Loop::make_step() {
   ++now_.step;
   now_.skipped_in_a_row = window.overflow ? now_.skipped_in_a_row + 1 : 0;
   now_.position = sampler_.after(now_.position);
-  stopped_ = window.stop;
+  if (window.stop) settle_stop(requested);
   finish_step(batches,
               {batches.world_rows, batches.world_tokens, epochs_done(now_), window.loss, lr, norm,
                window.overflow, scales_loss() ? loss_scale : 0, fed - begin, reduced - computed,
@@ -226,6 +246,19 @@ double Loop::clip_gradient(const StepBatches& batches, const TrainingStep& step,
   return norm;
 }
 
+// Some rank stopped the run after this step: for a request, or rank 0 because the time has passed.
+// A request goes first, since whoever asked expects a run that can be resumed.
+void Loop::settle_stop(bool requested) {
+  std::int64_t requests = requested ? 1 : 0;
+  if (options_.early_stop.max_time.count() > 0) {
+    all_reduce(world_, view(std::span(&requests, 1)), {.op = ReduceOp::sum, .name = "stop"});
+    stopped_ = requests > 0;
+  } else {
+    stopped_ = true;
+  }
+  if (!stopped_ && now_.step < steps_) ended_ = RunEnd::max_time;
+}
+
 // Does what is due after a step: records, an evaluation, a checkpoint. The checkpoint comes last,
 // so that it contains the others' results.
 void Loop::finish_step(const StepBatches& batches, const StepFacts& measured) {
@@ -235,15 +268,15 @@ void Loop::finish_step(const StepBatches& batches, const StepFacts& measured) {
     trace_.write(batches, measured.loss, model_);
   }
 
-  const bool last = now_.step == steps_;
+  const bool last = now_.step == steps_ || ended_;
   const bool epoch_ends = now_.position.used == 0;
-  const auto due = [&](std::int64_t every) {
-    return last || (every > 0 ? now_.step % every == 0 : epoch_ends);
-  };
-  now_.evaluation_due = due(options_.eval_every);
+  const std::int64_t every = options_.eval_every;
+  now_.evaluation_due = last || (every > 0 ? now_.step % every == 0 : epoch_ends);
   if (now_.evaluation_due && !stopped_) evaluate();
+  if (!stopped_ && now_.step < steps_ && !ended_) ended_ = early_stop_.reason();
   const bool is_best = std::ranges::count(now_.best, now_.step, &BestResult::step) > 0;
-  if (stopped_ || is_best || due(options_.save_every)) save();
+  const bool due = save_rule_.due(now_.step, now_.position);
+  if (stopped_ || last || ended_ || is_best || due) save();
   if (job_.checkpoints != nullptr) job_.checkpoints->check();
 }
 
@@ -254,22 +287,28 @@ void Loop::evaluate() {
   now_.evaluation_due = stopped;
   if (!result || stopped) return;
   now_.dev = result;
+  early_stop_.evaluated(*result);
+  now_.improvement = early_stop_.improvement();
   rank_result(now_.best, {now_.step, *result}, job_.main_score, options_.keep_best);
   log_.evaluated(epochs_done(now_), name_of(Split::dev), *result, job_.main_score);
   if (job_.events != nullptr) write_weights(*job_.events, now_.step, model_.parameters());
 }
 
 void Loop::save() {
+  if (options_.save_every.by == SaveBy::never) return;
   if (options_.error_feedback) forget_residuals();
   if (job_.checkpoints == nullptr) return;
   const TraceScope scope(world_.trace(), kTraceRow, "checkpoint");
   now_.totals = log_.totals();
+  now_.elapsed = time_.elapsed();
+  now_.optimizer_state = options_.optimizer_state;
   const DistributedOptimizer::State state = optimizer_.state();
   now_.nominal_weight = state.nominal_weight;
   now_.loss_scale = scales_loss() ? state.loss_scale : 0;
   now_.good_windows = state.good_windows;
   now_.bucket_order = state.bucket_order;
   job_.checkpoints->save(now_, model_, optimizer_.optimizer());
+  save_rule_.saved();
   log_.resume_clock();
 }
 

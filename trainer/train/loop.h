@@ -1,6 +1,7 @@
 // Training: from a model with its first weights, or from a checkpoint, to a trained model.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "trainer/model/bert.h"
 #include "trainer/options/options.h"
 #include "trainer/tasks/regularization.h"
+#include "trainer/train/early_stop.h"
 #include "trainer/train/train_log.h"
 
 namespace bp::trainer {
@@ -32,6 +34,9 @@ struct TrainJob {
   // repeats the evaluation.
   std::function<DevScores()> evaluate;
 
+  // The clock of --max-time and of --save-every TIME, which a test replaces.
+  std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
+
   // Where training starts, the same on all ranks. What train() does not change of it goes into the
   // next checkpoint as it is.
   CheckpointState start = {};
@@ -45,17 +50,20 @@ struct TrainJob {
 };
 
 struct TrainResult {
-  CheckpointState end;   // after the last step
-  double epochs = 0;     // of the whole run
-  bool stopped = false;  // a request ended it early
-  TrainSummary summary;  // of the whole run
+  CheckpointState end;           // after the last step
+  double epochs = 0;             // of the whole run
+  bool stopped = false;          // a request ended it early
+  RunEnd ended = RunEnd::steps;  // why it ended, unless `stopped`
+  std::string ended_text = {};   // the same for people
+  TrainSummary summary;          // of the whole run
 };
 
 // A run ends when this number of consecutive steps overflowed and the loss scale, if there is one,
 // has fallen to 1.
 inline constexpr std::int64_t kMostSkippedInARow = 20;
 
-// Trains until the run's last step or a request to stop. Collective. The checkpoints that it saved
+// Trains until the run's last step, until options.early_stop ends the run, or until a request to
+// stop. Collective. The checkpoints that it saved
 // are complete when it returns.
 //
 // If the gradient of a step overflows, on an f16 wire, with loss scaling or with error feedback, no

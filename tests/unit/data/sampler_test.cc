@@ -112,6 +112,23 @@ TEST(Sampler, AnotherWorldContinuesAtTheSameRow) {
   }
 }
 
+TEST(Sampler, PartsOfAnEpochEndWithTheStepThatUsesTheirLastRow) {
+  const Sampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 16});  // 7 steps
+  EXPECT_EQ(sampler.steps_until(0.5, {}), 4);
+  EXPECT_EQ(sampler.steps_until(0.16, {}), 1) << "exactly one step";
+  EXPECT_EQ(sampler.steps_until(0.17, {}), 2);
+  EXPECT_EQ(sampler.steps_until(0.001, {}), 1);
+  EXPECT_EQ(sampler.steps_until(2.5, {}), 7 + 7 + 4);
+  EXPECT_EQ(sampler.steps_until(2.5, {1, 32}), 5 + 4);
+  EXPECT_EQ(sampler.steps_until(2.5, {2, 48}), 1);
+  EXPECT_EQ(sampler.steps_until(2.5, {2, 64}), 0);
+  EXPECT_EQ(sampler.steps_until(2.5, {3, 0}), -3);
+  EXPECT_EQ(sampler.steps_until(0.99, {}), 7);
+  EXPECT_EQ(sampler.steps_until(0.99, {1, 0}), 0) << "its last step ends the epoch";
+  const Sampler thirty({.rows = 30, .seed = 1, .ranks = 1, .batch = 1});
+  EXPECT_EQ(thirty.steps_until(0.1, {}), 3) << "0.1 * 30 is a little more than 3";
+}
+
 // If the number of rows is a multiple of the rows per step, no empty step may follow the last one.
 TEST(Sampler, AnEpochOfWholeStepsEndsWithTheLast) {
   const Sampler sampler({.rows = 24, .seed = 1, .ranks = 2, .batch = 4});

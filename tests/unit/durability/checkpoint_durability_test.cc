@@ -49,7 +49,7 @@ void write_small_checkpoint(const std::string& folder, std::int64_t step) {
 }
 
 void save_steps(const std::string& checkpoints, int count, const std::vector<std::int64_t>& best) {
-  CheckpointWriter writer(checkpoints, 1, std::nullopt);
+  CheckpointWriter writer(checkpoints, {1}, std::nullopt);
   for (int i = 1; i <= count; ++i) {
     CheckpointState state;
     state.step = i * kBetween;
@@ -146,7 +146,7 @@ TEST(CheckpointDurability, PowerCutInAResumedRunLosesNoNeededCheckpoint) {
     state.rows = 100;
     write_whole_file(part + "/state.json", to_json(state));
     write_small_checkpoint(part, step);
-    folder.publish({step, {20}, 3});
+    folder.publish({step, {20}, {3}});
   }
   FileRecording recording(scratch.path());
   folder.resume_after(10, {});

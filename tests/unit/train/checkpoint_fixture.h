@@ -36,7 +36,7 @@ class CheckpointTest : public ::testing::Test {
     const std::string part = checkpoints().begin(step);
     std::ofstream(part + "/state.json") << to_json(state);
     std::ofstream(part + "/model.safetensors") << "weights of " << step;
-    checkpoints().publish({step, best, keep});
+    checkpoints().publish({step, best, {keep}});
   }
   // The names of the entries of a folder, sorted.
   [[nodiscard]] static std::vector<std::string> names_in(const std::string& folder) {

@@ -131,6 +131,15 @@ TEST_F(Checkpoint, TheNewestCompleteOneIsFoundAndTheSkippedAreNamed) {
   EXPECT_EQ(CheckpointFolder(path("nowhere")).newest_complete().step, std::nullopt);
 }
 
+TEST_F(Checkpoint, MultiplesOfAStepStayForEver) {
+  for (std::int64_t step = 5; step <= 40; step += 5) {
+    (void)checkpoints().begin(step);
+    write(concat("run/checkpoints/.part-step-", step, "/state.json"), "{}");
+    checkpoints().publish({step, {25}, {.last = 1, .every = 15}});
+  }
+  EXPECT_THAT(checkpoints().steps(), ElementsAre(40, 30, 25, 15));
+}
+
 TEST_F(Checkpoint, OnlyFoldersNamedAfterAStepCount) {
   for (const char* const name :
        {"step-0", "step-7", "step-7x", "step-", "step--7", "step-+8", "stop-9", "1step-9",
@@ -163,7 +172,7 @@ TEST_F(Checkpoint, AFolderThatCannotBeMadeIsNamedWithTheReason) {
 TEST_F(Checkpoint, PublishThrowsAnErrorWhateverIsWrongWithTheFolder) {
   const auto expect_io_error = [&](const std::string& text) {
     try {
-      checkpoints().publish({5, {}, 1});
+      checkpoints().publish({5, {}, {1}});
       ADD_FAILURE() << "no error";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::io);
@@ -236,7 +245,7 @@ TEST_F(Checkpoint, ACopyThatFollowedLinksCanBeResumed) {
 
 TEST_F(Checkpoint, AFailedPublishingLeavesTheOthers) {
   save(50);
-  EXPECT_THROW(checkpoints().publish({60, {}, 1}), std::exception);
+  EXPECT_THROW(checkpoints().publish({60, {}, {1}}), std::exception);
   EXPECT_THAT(checkpoints().steps(), ElementsAre(50));
   EXPECT_EQ(damage_of(checkpoints().of_step(50)), "");
 }
@@ -339,6 +348,17 @@ TEST(CheckpointState, RanksTheBestFirstAndBreaksTiesByTheEarlierStep) {
   EXPECT_THAT(ranked(50, 0.5, 3), ElementsAre(40, 10, 30));
   EXPECT_THAT(ranked(60, 0.55, 3), ElementsAre(40, 60, 10));
   EXPECT_THAT(ranked(70, 0.1, 1), ElementsAre(40));
+}
+
+TEST(CheckpointState, ResultsAreRankedAgainByAnotherScore) {
+  std::vector<BestResult> best = {{10, {{{"accuracy", 0.9}, {"mcc", 0.1}}}},
+                                  {20, {{{"accuracy", 0.8}, {"mcc", 0.3}}}},
+                                  {30, {{{"accuracy", 0.7}}}},
+                                  {40, {{{"accuracy", 0.6}, {"mcc", 0.3}}}}};
+  rank_again(best, {"mcc"});
+  EXPECT_THAT(steps_of(best), ElementsAre(20, 40, 10, 30)) << "one without the score is the last";
+  rank_again(best, {"accuracy"});
+  EXPECT_THAT(steps_of(best), ElementsAre(10, 20, 30, 40));
 }
 
 TEST(CheckpointState, RefusesMalformedText) {

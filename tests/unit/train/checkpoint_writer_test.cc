@@ -33,7 +33,7 @@ class Writer : public test::CheckpointTest {
 };
 
 TEST_F(Writer, WritesOneAfterAnother) {
-  CheckpointWriter writer(checkpoints().path(), 2, std::nullopt);
+  CheckpointWriter writer(checkpoints().path(), {2}, std::nullopt);
   for (const int step : {10, 20, 30}) writer.start(at(step), write_files);
   EXPECT_EQ(writer.last_begun(), 30);
   writer.wait();
@@ -42,7 +42,7 @@ TEST_F(Writer, WritesOneAfterAnother) {
 }
 
 TEST_F(Writer, TrainingContinuesMeanwhile) {
-  CheckpointWriter writer(checkpoints().path(), 2, std::nullopt);
+  CheckpointWriter writer(checkpoints().path(), {2}, std::nullopt);
   std::promise<void> trained;
   writer.start(at(10), [&](const std::string& folder) {
     write_files(folder);
@@ -56,7 +56,7 @@ TEST_F(Writer, TrainingContinuesMeanwhile) {
 }
 
 TEST_F(Writer, AnErrorNamesTheLastGoodOneAndLeavesIt) {
-  CheckpointWriter writer(checkpoints().path(), 1, std::nullopt);
+  CheckpointWriter writer(checkpoints().path(), {1}, std::nullopt);
   const auto fails = [](const std::string& folder) {
     write_files(folder);
     throw std::runtime_error("cannot write x: No space left on device");

@@ -58,7 +58,7 @@ TEST(GoldenRun, ItsCheckpointIsReadAndWrittenAgainByteForByte) {
   Bert model(source.config, make_classifier_head, Precision::fp32, 7);
   const Options options;
   const auto optimizer = make_optimizer(model.parameters(), options);
-  restore(kCheckpoint, model, *optimizer);
+  restore(kCheckpoint, model, optimizer.get());
   Snapshot snapshot(model, moment_names(options));
   snapshot.take(model, *optimizer);
   const Scratch scratch;

@@ -184,7 +184,8 @@ TEST_F(Train, LearnsAndRecordsItInMetrics) {
 TEST_F(Train, ErrorFeedbackMakesANarrowWireRoundLessOverManySteps) {
   Options options = test::SmallData::options();
   options.steps = 160;
-  options.eval_every = options.save_every = 1000;
+  options.eval_every = 1000;
+  options.save_every = every_steps(1000);
   const Result right = train_on(2, options, 0.1);
   const auto distance = [&](bool error_feedback) {
     options.wire = DataType::bf16;

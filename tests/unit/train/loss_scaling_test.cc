@@ -69,7 +69,7 @@ class LossScalingInTraining : public test::SmallData {
   static Options options() {
     Options options = test::SmallData::options();
     options.steps = 12;
-    options.save_every = 1;
+    options.save_every = every_steps(1);
     options.warmup = 0.3;
     options.loss_scale = 65536;
     return options;
@@ -200,7 +200,7 @@ TEST_F(LossScalingInTraining, ARunResumesBitForBitAcrossASkippedStep) {
 TEST_F(LossScalingInTraining, AHugeScaleFallsUntilTheGradientFits) {
   Options huge = options();
   huge.steps = 48;
-  huge.save_every = 1000;
+  huge.save_every = every_steps(1000);
   huge.loss_scale = 0x1p40;
   huge.wire = DataType::f16;
   const Result result = train_part({}, huge);

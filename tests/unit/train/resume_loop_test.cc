@@ -101,7 +101,7 @@ class ResumeLoop : public test::SmallData {
     options.steps = 0;
     options.epochs = 2;  // 120 rows in 8 steps per epoch: 7 of 16 rows and one of 8
     options.warmup = 0.2;
-    options.save_every = 5;
+    options.save_every = every_steps(5);
     return options;
   }
   static void expect_equal(const Result& a, const Result& b) {
@@ -129,7 +129,7 @@ TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRunWithErrorFeedback) {
     drop_after(copy, from);
     expect_equal(train_part({.ranks = 2, .run = copy, .from = from}, options), whole);
   }
-  options.save_every = 1000;
+  options.save_every = every_steps(1000);
   const Result rarely = train_part({.ranks = 2, .run = "rarely"}, options);
   EXPECT_FALSE(rarely.parameters[0].equal(whole.parameters[0]))
       << "without a checkpoint the residuals must stay";
@@ -168,7 +168,7 @@ TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRun) {
 
 TEST_F(ResumeLoop, SavesWhenDueAndWhenDevIsTheBest) {
   Options options = short_run();
-  options.save_every = 6;
+  options.save_every = every_steps(6);
   options.eval_every = 4;
   (void)train_part({.ranks = 1, .run = "run"}, options);  // 15 steps of 8 rows per epoch
   std::vector<int> saved;
@@ -185,7 +185,7 @@ TEST_F(ResumeLoop, SavesWhenDueAndWhenDevIsTheBest) {
 
 TEST_F(ResumeLoop, SavesWhenDevIsAmongTheBest) {
   Options options = short_run();
-  options.save_every = 100;
+  options.save_every = every_steps(100);
   options.eval_every = 4;
   options.keep_best = 3;
   (void)train_part({.ranks = 1, .run = "run"}, options);
@@ -201,7 +201,7 @@ TEST_F(ResumeLoop, SavesWhenDevIsAmongTheBest) {
 TEST_F(ResumeLoop, FourRanksThenTwoThenOneUseEachRowOncePerEpoch) {
   Options options = short_run();
   options.batch = 4;
-  options.save_every = 3;
+  options.save_every = every_steps(3);
   options.trace = path("trace");
   options.epochs = 1;
   const auto train_on = [&](int ranks, std::int64_t from) {

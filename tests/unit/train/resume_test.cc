@@ -99,7 +99,7 @@ TEST_F(ResumeTest, ADamagedStateIsNamed) {
   begin_run();
   const std::string part = checkpoints().begin(50);
   std::ofstream(part + "/state.json") << "{}";
-  checkpoints().publish({50, {}, 1});
+  checkpoints().publish({50, {}, {1}});
   EXPECT_THAT(input_refusal([&] { (void)choose("auto"); }), HasSubstr("65: "));
   EXPECT_THAT(input_refusal([&] { (void)choose("auto"); }), HasSubstr("step-50/state.json: "));
 }

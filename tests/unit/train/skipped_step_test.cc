@@ -48,7 +48,7 @@ class SkippedStep : public test::SmallData {
     Options options = test::SmallData::options();
     options.steps = 12;
     options.eval_every = 1;
-    options.save_every = 1;
+    options.save_every = every_steps(1);
     options.keep_best = 1;
     options.warmup = 0.3;
     return options;
@@ -205,7 +205,7 @@ TEST_F(SkippedStep, TwentyInARowEndTheRunWithTheirSamples) {
   options.wire = DataType::f16;
   options.run = path("run");
   options.eval_every = 1000;
-  options.save_every = 1000;
+  options.save_every = every_steps(1000);
   const std::string error = end_of_both_ranks([&](Communicator& world) {
     const SampleStore store = SampleStore::open(store_path());
     Bert model(config(store, 0), make_classifier_head, Precision::fp32, 1);

@@ -64,7 +64,7 @@ TEST_F(SnapshotTest, TheNextStepsAfterRestoringAreTheSame) {
 
   Bert again = make(2);
   const auto again_optimizer = optimizer_of(again);
-  restore(path("saved"), again, *again_optimizer);
+  restore(path("saved"), again, again_optimizer.get());
   make_step(again, *again_optimizer);
   expect_equal(model, again);
   make_step(again, *again_optimizer);
@@ -80,7 +80,7 @@ TEST_F(SnapshotTest, BeforeTheFirstStepThereAreNoMoments) {
   snapshot.write(path("saved"));
   Bert again = make(2);
   const auto again_optimizer = optimizer_of(again);
-  restore(path("saved"), again, *again_optimizer);
+  restore(path("saved"), again, again_optimizer.get());
   EXPECT_TRUE(again_optimizer->state().empty());
   expect_equal(model, again);
 }
@@ -95,7 +95,7 @@ TEST_F(SnapshotTest, AnotherModelIsRefused) {
   Bert wider = make(1, 32);
   const auto wider_optimizer = optimizer_of(wider);
   try {
-    restore(path("saved"), wider, *wider_optimizer);
+    restore(path("saved"), wider, wider_optimizer.get());
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("saved/model.safetensors holds the weights of another "));
@@ -113,7 +113,7 @@ TEST_F(SnapshotTest, MomentsThatDoNotFitAreRefused) {
     write_safetensors(moments, std::move(items));
     Bert again = make(2);
     const auto again_optimizer = optimizer_of(again);
-    return test::refusal([&] { restore(path("saved"), again, *again_optimizer); });
+    return test::refusal([&] { restore(path("saved"), again, again_optimizer.get()); });
   };
   const std::string first = model.parameters()[0].first;
   const std::int64_t step = 1;

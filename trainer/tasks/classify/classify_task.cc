@@ -9,6 +9,7 @@
 #include "trainer/tasks/classify/class_scorer.h"
 #include "trainer/tasks/classify/classifier_head.h"
 #include "trainer/tasks/classify/label_scorer.h"
+#include "trainer/tasks/classify/label_scores.h"
 #include "trainer/tasks/classify/scores.h"
 #include "trainer/tasks/tasks.h"
 
@@ -21,8 +22,8 @@ class ClassifyTask : public Task {
 
   [[nodiscard]] HeadMaker head() const override { return classifier_head(options_.loss); }
   [[nodiscard]] Regularization regularization() const override { return options_.regularization; }
-  [[nodiscard]] MainScore main_score() const override {
-    return options_.multi_label ? MainScore{"f1_micro", true} : accuracy_score();
+  [[nodiscard]] std::vector<MainScore> metrics() const override {
+    return options_.multi_label ? label_metrics() : class_metrics();
   }
   [[nodiscard]] std::vector<std::string> result_files() const override {
     return {"classes.csv", "confusion.csv"};

@@ -38,6 +38,12 @@ LabelScores scores_of(const LabelTally& tally) {
   return scores;
 }
 
+std::vector<MainScore> label_metrics() {
+  return {{"f1_micro", true},     {"loss", false},      {"f1_macro", true},
+          {"f1_weighted", true},  {"f1_samples", true}, {"subset_accuracy", true},
+          {"hamming_loss", false}};
+}
+
 EvaluationSummary summary_of(const LabelScores& scores) {
   const auto known = [&](double score) {
     return scores.labelled == 0 ? std::numeric_limits<double>::quiet_NaN() : score;
@@ -45,6 +51,8 @@ EvaluationSummary summary_of(const LabelScores& scores) {
   return {{{"loss", known(scores.loss)},
            {"f1_micro", known(scores.micro.f1)},
            {"f1_macro", known(scores.macro.f1)},
+           {"f1_weighted", known(scores.weighted.f1)},
+           {"f1_samples", known(scores.of_samples.f1)},
            {"subset_accuracy", known(scores.subset_accuracy)},
            {"hamming_loss", known(scores.hamming_loss)}}};
 }

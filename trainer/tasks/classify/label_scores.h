@@ -25,8 +25,10 @@ struct LabelScores {
 
 [[nodiscard]] LabelScores scores_of(const LabelTally& tally);
 
-// Returns loss, f1_micro, f1_macro, subset_accuracy and hamming_loss; NaN for each if no sample had
-// a label.
+// The scores by which models of several labels can be ranked; f1_micro is the first.
+[[nodiscard]] std::vector<MainScore> label_metrics();
+// Returns the value of each of label_metrics(), the loss first; NaN for each if no sample had a
+// label.
 [[nodiscard]] EvaluationSummary summary_of(const LabelScores& scores);
 
 }  // namespace bp::trainer

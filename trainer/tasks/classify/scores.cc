@@ -83,7 +83,12 @@ Scores scores_of(const Tally& tally) {
   return scores;
 }
 
-MainScore accuracy_score() { return {.key = "accuracy", .higher_is_better = true}; }
+std::vector<MainScore> class_metrics() {
+  return {{"accuracy", true},        {"loss", false},        {"mcc", true},
+          {"kappa", true},           {"f1_macro", true},     {"f1_weighted", true},
+          {"precision_macro", true}, {"recall_macro", true}, {"log_loss", false},
+          {"roc_auc", true},         {"brier", false},       {"ece", false}};
+}
 
 EvaluationSummary summary_of(const Scores& scores, const ProbabilityScores& probabilities) {
   const auto known = [&](double score) {
@@ -94,7 +99,9 @@ EvaluationSummary summary_of(const Scores& scores, const ProbabilityScores& prob
                              {"mcc", known(scores.mcc)},
                              {"kappa", known(scores.kappa)},
                              {"f1_macro", known(scores.macro.f1)},
-                             {"f1_weighted", known(scores.weighted.f1)}}};
+                             {"f1_weighted", known(scores.weighted.f1)},
+                             {"precision_macro", known(scores.macro.precision)},
+                             {"recall_macro", known(scores.macro.recall)}}};
   for (const auto& [k, share] : probabilities.top) {
     summary.scores.emplace_back(concat("top", k, "_accuracy"), known(share));
   }

@@ -25,10 +25,10 @@ struct Scores {
 
 [[nodiscard]] Scores scores_of(const Tally& tally);
 
-// The score by which classifiers are ranked.
-[[nodiscard]] MainScore accuracy_score();
-// Returns loss, accuracy, mcc, kappa, f1_macro, f1_weighted, top2_accuracy to top5_accuracy (those
-// of `probabilities`), roc_auc, brier, ece and log_loss; NaN for each if no sample had a label.
+// The scores by which classifiers can be ranked; accuracy is the first.
+[[nodiscard]] std::vector<MainScore> class_metrics();
+// Returns the value of each of class_metrics(), the loss first, and top2_accuracy to top5_accuracy
+// (those of `probabilities`), roc_auc, brier and ece; NaN for each if no sample had a label.
 [[nodiscard]] EvaluationSummary summary_of(const Scores& scores,
                                            const ProbabilityScores& probabilities);
 

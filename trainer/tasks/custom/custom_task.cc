@@ -24,10 +24,13 @@ class CustomTaskAdapter : public Task {
   explicit CustomTaskAdapter(std::shared_ptr<const CustomTask> task) : task_(std::move(task)) {}
 
   [[nodiscard]] HeadMaker head() const override { return custom_head(task_); }
-  [[nodiscard]] MainScore main_score() const override {
-    const std::vector<std::string> names = task_->scores();
-    if (names.empty()) return {"loss", false};
-    return {names.front(), task_->higher_is_better()};
+  [[nodiscard]] std::vector<MainScore> metrics() const override {
+    std::vector<MainScore> metrics;
+    for (const std::string& name : task_->scores()) {
+      metrics.push_back({name, task_->higher_is_better()});
+    }
+    metrics.push_back({"loss", false});
+    return metrics;
   }
   [[nodiscard]] std::vector<Tile> tiles(const EvaluationSummary& summary) const override {
     std::vector<Tile> tiles;

@@ -43,7 +43,11 @@ class GapTask : public Task {
   explicit GapTask(GapHeadKind kind) : kind_(kind) {}
 
   [[nodiscard]] HeadMaker head() const override { return make_configured_head; }
-  [[nodiscard]] MainScore main_score() const override { return {"log_loss", false}; }
+  // The bias is best at 1 and so ranks nothing.
+  [[nodiscard]] std::vector<MainScore> metrics() const override {
+    return {{"log_loss", false}, {"loss", false},        {"accuracy", true},
+            {"f1", true},        {"f1_masculine", true}, {"f1_feminine", true}};
+  }
   [[nodiscard]] std::vector<std::string> result_files() const override { return {"kaggle.csv"}; }
 
   [[nodiscard]] std::vector<Tile> tiles(const EvaluationSummary& summary) const override {

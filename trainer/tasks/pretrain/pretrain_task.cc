@@ -87,7 +87,13 @@ class PretrainTask : public Task {
       });
     };
   }
-  [[nodiscard]] MainScore main_score() const override { return {"loss", false}; }
+  [[nodiscard]] std::vector<MainScore> metrics() const override {
+    std::vector<MainScore> metrics = {{"loss", false}, {"perplexity", false}, {"accuracy", true}};
+    if (!pairs_) return metrics;
+    metrics.push_back({"next_sentence_loss", false});
+    metrics.push_back({"next_sentence_accuracy", true});
+    return metrics;
+  }
 
   [[nodiscard]] std::vector<Tile> tiles(const EvaluationSummary& summary) const override {
     constexpr int kPercent = 100;

@@ -27,7 +27,9 @@ class RegressTask : public Task {
       return regress_head({label_config_of(config).dropout, targets})(config, parameters);
     };
   }
-  [[nodiscard]] MainScore main_score() const override { return {"pearson", true}; }
+  [[nodiscard]] std::vector<MainScore> metrics() const override {
+    return {{"pearson", true}, {"loss", false}, {"mae", false}, {"spearman", true}};
+  }
 
   [[nodiscard]] std::vector<Tile> tiles(const EvaluationSummary& summary) const override {
     constexpr int kDigits = 3;

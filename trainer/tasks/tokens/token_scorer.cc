@@ -91,6 +91,8 @@ EvaluationSummary TokenScorer::summary() const {
              {"f1", kNone},
              {"precision", kNone},
              {"recall", kNone},
+             {"f1_macro", kNone},
+             {"f1_weighted", kNone},
              {"accuracy", kNone}}};
   }
   const EntityScores scores = entity_scores(counted);
@@ -98,6 +100,8 @@ EvaluationSummary TokenScorer::summary() const {
            {"f1", scores.micro.f1},
            {"precision", scores.micro.precision},
            {"recall", scores.micro.recall},
+           {"f1_macro", scores.macro.f1},
+           {"f1_weighted", scores.weighted.f1},
            {"accuracy", scores.accuracy}}};
 }
 

@@ -30,7 +30,10 @@ std::unique_ptr<Head> make_head(const BertConfig& config, Parameters& parameters
 class TokensTask : public Task {
  public:
   [[nodiscard]] HeadMaker head() const override { return make_head; }
-  [[nodiscard]] MainScore main_score() const override { return {"f1", true}; }
+  [[nodiscard]] std::vector<MainScore> metrics() const override {
+    return {{"f1", true},       {"loss", false},       {"precision", true}, {"recall", true},
+            {"f1_macro", true}, {"f1_weighted", true}, {"accuracy", true}};
+  }
   [[nodiscard]] std::vector<std::string> result_files() const override { return {"entities.csv"}; }
 
   [[nodiscard]] std::vector<Tile> tiles(const EvaluationSummary& summary) const override {

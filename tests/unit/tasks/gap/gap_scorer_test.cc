@@ -74,6 +74,9 @@ TEST_F(GapScoring, EqualsTheFormulas) {
   EXPECT_NEAR(summary.at("f1_masculine"), 2.0 / 3, 1e-12);
   EXPECT_EQ(summary.at("f1_feminine"), 0);
   EXPECT_TRUE(std::isnan(summary.at("bias")));
+  for (const MainScore& metric : make_task(*input_with("gap"))->metrics()) {
+    EXPECT_FALSE(std::isnan(summary.at(metric.key))) << metric.key;
+  }
   EXPECT_THAT(scorer->lines("test", "").at(0), HasSubstr("accuracy 0.3333, 3 samples"));
   EXPECT_THAT(scorer->lines("test", "").at(1),
               HasSubstr("Masculine recall: 100.0 precision: 50.0"));

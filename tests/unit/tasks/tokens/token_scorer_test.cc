@@ -88,6 +88,9 @@ TEST_F(TokenScores, AnEntityMayBeInSeveralSamples) {
     EXPECT_EQ(summary.at("recall"), 0.5);
     EXPECT_EQ(summary.at("accuracy"), 6.0 / 7);
     EXPECT_NEAR(summary.at("loss"), (6 * right + wrong) / 7, 1e-12);
+    for (const MainScore& metric : make_task(*input_with("tokens"))->metrics()) {
+      EXPECT_FALSE(std::isnan(summary.at(metric.key))) << metric.key;
+    }
   }
 }
 

@@ -1,0 +1,172 @@
+// What ends a run early, which weights it keeps, and how it saves, through the program that users
+// run, on one rank and on several.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "tests/e2e/model_difference.h"
+#include "tests/e2e/shell_folder.h"
+
+namespace bp::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Ended;
+using test::read;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class LoopOptions : public test::FolderTest<> {
+ protected:
+  void SetUp() override {
+    std::ofstream file(path("colours.csv"));
+    file << "text,label\n";
+    for (int row = 0; row < 300; ++row) {
+      file << "the stone " << row % 7 << (row % 3 == 0 ? " is red " : " looks blue ") << row % 5
+           << (row % 4 == 0 ? ",warm\n" : ",cold\n");
+    }
+  }
+  static std::string command(const std::string& options, const std::string& placing = "") {
+    const std::string program = placing.empty() ? BP_BIN_DIR "/bert_train "
+                                                : BP_BIN_DIR "/bprun " + placing + " bert_train ";
+    return concat("OMP_NUM_THREADS=1 ", program, "colours.csv --max-length 16 ", options);
+  }
+  nlohmann::json summary_of(const std::string& run) {
+    return nlohmann::json::parse(read(path(run + "/summary.json")));
+  }
+};
+
+TEST_F(LoopOptions, TheBestWeightsAreTheSameOnEachLayoutAndOnAllRanks) {
+  // The rate is so high that the loss of dev rises again.
+  const std::string common =
+      "--dropout 0 --warmup 0 --schedule constant --lr 3e-3 --steps 40 --eval-every 2 "
+      "--best-metric loss --patience 3 --min-improvement 0.001 --final best --keep-best 3 ";
+  struct Layout {
+    const char* run;
+    const char* placing;
+    const char* batch;
+  };
+  for (const Layout& layout : {Layout{"one", "", "--batch 32 "},
+                               Layout{"four", "-H localhost:2,127.0.0.1:2", "--batch 8 "},
+                               Layout{"uneven", "-H localhost:3,127.0.0.1:1", "--batch 8 "}}) {
+    const std::string run = layout.run;
+    SCOPED_TRACE(run);
+    const Ended ended =
+        in_folder(command(concat(common, layout.batch, "--run ", run), layout.placing));
+    ASSERT_EQ(ended.code, 0) << ended.output;
+    const auto summary = summary_of(run);
+    EXPECT_EQ(summary["ended"], "patience");
+    EXPECT_EQ(summary["best_metric"], "loss");
+    EXPECT_EQ(summary["final"]["weights"], "best");
+    const int step = summary["final"]["step"];
+    EXPECT_LT(step, summary["steps"].get<int>());
+    EXPECT_EQ(summary["final"], summary_of("one")["final"]);
+    EXPECT_THAT(ended.output, HasSubstr(concat("the model is that of step ", step, ", ")));
+    EXPECT_THAT(
+        ended.output,
+        HasSubstr("the loss of dev did not improve in 3 evaluations in a row (--patience 3)"));
+    EXPECT_THAT(
+        read(path(run + "/report.html")),
+        HasSubstr(concat("The model is that of step ", step, ", the best on dev by loss.")));
+    EXPECT_EQ(fs::read_symlink(path(run + "/checkpoints/best")).string(), concat("step-", step));
+    EXPECT_TRUE(read(path(run + "/model/model.safetensors")) ==
+                read(path(run + "/checkpoints/best/model.safetensors")));
+    EXPECT_LE(test::largest_difference(path(run + "/model/model.safetensors"),
+                                       path("one/model/model.safetensors")),
+              1e-4);
+    // All ranks scored the test split, each its share, with the weights that were saved.
+    const Ended again = in_folder(concat(BP_BIN_DIR "/bert_train eval ", run, " --out p.csv"));
+    ASSERT_EQ(again.code, 0) << again.output;
+    EXPECT_EQ(read(path("p.csv")), read(path(run + "/predictions.csv")));
+  }
+}
+
+TEST_F(LoopOptions, ARunThatEndedEarlyIsFinishedAndContinuesWithMorePatience) {
+  const std::string options =
+      "--lr 1e-6 --epochs 2.5 --batch 16 --eval-every 3 --patience 1 --min-improvement 1 --run r ";
+  std::ofstream(path("patient.yaml")) << "patience: 2\nbest-metric: mcc\n";
+  const Ended ended = in_folder(command(options));
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  EXPECT_EQ(summary_of("r")["steps"], 6);
+  const Ended again = in_folder(command(options));
+  EXPECT_EQ(again.code, 2);
+  EXPECT_THAT(again.output,
+              HasSubstr("the run in r is finished: it ended after step 6, because the accuracy of "
+                        "dev did not improve in 1 evaluation (--patience 1)"));
+  EXPECT_TRUE(fs::exists(path("r/report.html"))) << "a refused run keeps its results";
+  const Ended more = in_folder(command(options + "--patience 2"));
+  ASSERT_EQ(more.code, 0) << more.output;
+  EXPECT_THAT(more.output, HasSubstr("patience is 1 in the checkpoint, 2 here"));
+  EXPECT_EQ(summary_of("r")["steps"], 9);
+  // Another score counts from here, and no limit leads to the last step: 2.5 epochs of 15 steps.
+  std::string without = options;
+  without.replace(without.find("--patience 1 --min-improvement 1"), 32, "--config patient.yaml");
+  const Ended other = in_folder(command(without));
+  ASSERT_EQ(other.code, 0) << other.output;
+  EXPECT_THAT(other.output, HasSubstr("best-metric is accuracy in the checkpoint, mcc here"));
+  EXPECT_EQ(summary_of("r")["steps"], 18) << "three evaluations: one to compare with, and two";
+  without.replace(without.find("--config patient.yaml"), 21, "");
+  ASSERT_EQ(in_folder(command(without)).code, 0);
+  EXPECT_EQ(summary_of("r")["ended"], "steps");
+  EXPECT_EQ(summary_of("r")["steps"], 38);
+}
+
+TEST_F(LoopOptions, MaxTimeFinishesTheRun) {
+  const Ended ended =
+      in_folder(command("--steps 1000000 --batch 2 --max-time 2s --save-every 1s --run r",
+                        "-H localhost:2,127.0.0.1:1"));
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  EXPECT_EQ(summary_of("r")["ended"], "max-time");
+  EXPECT_THAT(ended.output, HasSubstr("the 0:02 of --max-time have passed"));
+  EXPECT_TRUE(fs::exists(path("r/model/model.safetensors")));
+  const Ended again = in_folder(command("--steps 1000000 --batch 2 --max-time 2s --run r"));
+  EXPECT_EQ(again.code, 2);
+  EXPECT_THAT(again.output, HasSubstr("the 0:02 of --max-time have passed"));
+}
+
+TEST_F(LoopOptions, WithoutCheckpointsOnlyTheModelStays) {
+  const Ended ended = in_folder(command("--steps 3 --save-every none --run r"));
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  EXPECT_FALSE(fs::exists(path("r/checkpoints")));
+  EXPECT_TRUE(fs::exists(path("r/model/model.safetensors")));
+}
+
+TEST_F(LoopOptions, WrongOnesAreRefusedInOneLine) {
+  struct Wrong {
+    const char* options;
+    const char* line;
+  };
+  for (const Wrong& wrong :
+       {Wrong{"--best-metric acuracy",
+              "bert_train: --best-metric: 'acuracy' is no score of the task classify, which has "
+              "accuracy, loss, mcc, kappa, f1_macro, f1_weighted, precision_macro, recall_macro, "
+              "log_loss\nhint: did you mean 'accuracy'?\n"},
+        Wrong{"--save-every none --final best",
+              "--final best needs checkpoints, and --save-every none writes none"},
+        Wrong{"--min-improvement 0.1", "--min-improvement has no effect without --patience"},
+        Wrong{"--epochs 0", "--epochs: '0' is not a number between 0.001 and 1e+06"},
+        Wrong{"--error-feedback --wire bf16 --save-every 5m",
+              "--save-every TIME does not go with --error-feedback"},
+        Wrong{"--load-best-model-at-end", "here it is called --final best"}}) {
+    const Ended ended = in_folder(command(wrong.options));
+    EXPECT_EQ(ended.code, 2) << wrong.options;
+    EXPECT_THAT(ended.output, HasSubstr(wrong.line));
+    EXPECT_FALSE(fs::exists(path("runs/colours")));
+  }
+  const Ended eval = in_folder(BP_BIN_DIR "/bert_train eval r --patience 3");
+  EXPECT_EQ(eval.code, 2);
+  EXPECT_THAT(eval.output, HasSubstr("unknown option --patience"));
+  const Ended no_dev = in_folder(command("--split 0.9,0,0.1 --target-score 1"));
+  EXPECT_EQ(no_dev.code, 2);
+  EXPECT_THAT(no_dev.output,
+              HasSubstr("--target-score compares scores of the dev split, which is empty"));
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,79 @@
+// When a checkpoint is due, and how a user says so.
+#include "trainer/train/save_rule.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/data/input_refusal.h"
+#include "trainer/options/duration.h"
+
+namespace bp::trainer {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// The steps of two epochs of 100 rows, 16 rows a step, after which a checkpoint is due.
+std::vector<int> due_steps(const std::string& text, EpochPosition at = {}, int step = 0) {
+  const Sampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 16});
+  SaveRule rule(parse_save_every(text), 100, at);
+  std::vector<int> steps;
+  while (at.epoch < 2) {
+    at = sampler.after(at);
+    if (rule.due(++step, at)) steps.push_back(step);
+  }
+  return steps;
+}
+
+TEST(SaveRule, BySteps) { EXPECT_THAT(due_steps("5"), ElementsAre(5, 10)); }
+
+TEST(SaveRule, ByEpochsAndTheirParts) {
+  EXPECT_THAT(due_steps("1e"), ElementsAre(7, 14));
+  EXPECT_THAT(due_steps("2e"), ElementsAre(14));
+  EXPECT_THAT(due_steps("0.5e"), ElementsAre(4, 7, 11, 14));
+  EXPECT_THAT(due_steps("0.75e"), ElementsAre(5, 11));
+  EXPECT_THAT(due_steps("0.001e").size(), 14U);
+  EXPECT_THAT(due_steps("0.5e", {0, 48}, 3), ElementsAre(4, 7, 11, 14)) << "resumed";
+  EXPECT_THAT(due_steps("0.5e", {0, 64}, 4), ElementsAre(7, 11, 14)) << "resumed";
+}
+
+TEST(SaveRule, Never) { EXPECT_THAT(due_steps("none"), IsEmpty()); }
+
+TEST(SaveRule, ByTimeSinceTheLastCheckpoint) {
+  SaveRule::Clock::time_point now{};
+  SaveRule rule(parse_save_every("1m30s"), 100, {}, [&] { return now; });
+  now += 89s;
+  EXPECT_FALSE(rule.due(1, {0, 16}));
+  now += 1s;
+  EXPECT_TRUE(rule.due(2, {0, 32}));
+  EXPECT_TRUE(rule.due(3, {0, 48})) << "nothing was saved";
+  rule.saved();
+  EXPECT_FALSE(rule.due(4, {0, 64}));
+}
+
+TEST(SaveRule, OtherTextsAreRefused) {
+  for (const char* text :
+       {"", "0", "-5", "1.5", "0e", "e", "x", "1e5", "nan e", "0.0001e", "10 m", "5x", "none "}) {
+    EXPECT_EQ(test::input_refusal([&] { (void)parse_save_every(text); }),
+              std::string("2: --save-every: '") + text +
+                  "' is no number of steps, epochs or time | 100 for steps, 1e or 0.5e for epochs, "
+                  "10m or 1h30m for time, or none");
+  }
+}
+
+TEST(Duration, IsReadInDaysHoursMinutesAndSeconds) {
+  EXPECT_EQ(parse_duration("45s"), 45s);
+  EXPECT_EQ(parse_duration("90m"), 90min);
+  EXPECT_EQ(parse_duration("2h30m"), 150min);
+  EXPECT_EQ(parse_duration("1d1s"), 86'401s);
+  for (const char* text : {"", "0s", "5", "m", "30m2h", "1h1h", "-5m", "1.5h", "1h ", "2000d",
+                           "99999999999999999999s", "1000d1s"}) {
+    EXPECT_FALSE(parse_duration(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,40 @@
+#include "trainer/options/save_every.h"
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include "base/text.h"
+#include "trainer/data/input_error.h"
+#include "trainer/options/duration.h"
+
+namespace bp::trainer {
+namespace {
+
+// Returns nothing unless all of the text is a number from `least` on.
+template <class Number>
+std::optional<Number> whole_text(std::string_view text, Number least) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool all = error == std::errc() && end == text.data() + text.size();
+  constexpr auto kMost = Number(1e15);
+  return all && number >= least && number <= kMost ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+SaveEvery parse_save_every(const std::string& text) {
+  constexpr double kFewestEpochs = 0.001;
+  if (text == "none") return {.by = SaveBy::never};
+  if (const auto steps = whole_text<std::int64_t>(text, 1)) return every_steps(*steps);
+  if (text.ends_with('e')) {
+    const std::string_view number = std::string_view(text).substr(0, text.size() - 1);
+    if (const auto epochs = whole_text<double>(number, kFewestEpochs)) return {.epochs = *epochs};
+  }
+  if (const auto time = parse_duration(text)) return {.by = SaveBy::time, .time = *time};
+  throw InputError(2, concat("--save-every: '", text, "' is no number of steps, epochs or time"),
+                   "100 for steps, 1e or 0.5e for epochs, 10m or 1h30m for time, or none");
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,27 @@
+// How often a run saves a checkpoint, as --save-every says.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace bp::trainer {
+
+enum class SaveBy : std::uint8_t { epochs, steps, time, never };
+
+struct SaveEvery {
+  SaveBy by = SaveBy::epochs;
+  double epochs = 1;
+  std::int64_t steps = 0;
+  std::chrono::seconds time{0};
+};
+
+[[nodiscard]] inline SaveEvery every_steps(std::int64_t steps) {
+  return {.by = SaveBy::steps, .steps = steps};
+}
+
+// Reads 100 (steps), 0.5e (epochs), 10m or 1h30m (time), or none. Throws InputError (2) for another
+// text.
+[[nodiscard]] SaveEvery parse_save_every(const std::string& text);
+
+}  // namespace bp::trainer
