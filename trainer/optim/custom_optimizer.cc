@@ -4,11 +4,14 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/optim/sgd.h>
+#include <torch/serialize/archive.h>
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <utility>
 
+#include "base/text.h"
 #include "trainer/optim/laid_out_like.h"
 #include "trainer/optim/optimizer_state.h"
 
@@ -53,7 +56,40 @@ class CustomOptimizerAdapter : public torch::optim::Optimizer, public OptimizerS
     states_[parameter.unsafeGetTensorImpl()] = state;
   }
 
+  // The other ranks of a run that resumes get the state by these two.
+  void save(torch::serialize::OutputArchive& archive) const override {
+    for_each_parameter([&](const std::string& key, const at::Tensor& parameter) {
+      const ParameterState state = state_of(parameter);
+      if (state.step == 0) return;
+      archive.write("step" + key, c10::IValue(state.step));
+      for (std::size_t i = 0; i < state.moments.size(); ++i) {
+        archive.write(concat("moment", i, key), state.moments[i]);
+      }
+    });
+  }
+  void load(torch::serialize::InputArchive& archive) override {
+    states_.clear();
+    for_each_parameter([&](const std::string& key, const at::Tensor& parameter) {
+      c10::IValue step;
+      if (!archive.try_read("step" + key, step)) return;
+      ParameterState state{.step = step.toInt()};
+      for (std::size_t i = 0; i < rule_->moments().size(); ++i) {
+        archive.read(concat("moment", i, key), state.moments.emplace_back());
+      }
+      set_state(parameter, state);
+    });
+  }
+
  private:
+  // Calls `body` with a name and each parameter. The names are the same on all ranks.
+  template <class Body>
+  void for_each_parameter(const Body& body) const {
+    std::size_t number = 0;
+    for (const torch::optim::OptimizerParamGroup& group : param_groups()) {
+      for (const at::Tensor& parameter : group.params()) body(concat("_", number++), parameter);
+    }
+  }
+
   ParameterState& own_state(const at::Tensor& parameter) {
     ParameterState& state = states_[parameter.unsafeGetTensorImpl()];
     if (state.step == 0) {
