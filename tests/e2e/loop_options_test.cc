@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -12,6 +13,7 @@
 #include "base/text.h"
 #include "tests/e2e/model_difference.h"
 #include "tests/e2e/shell_folder.h"
+#include "trainer/report/shown_text.h"
 
 namespace bp::trainer {
 namespace {
@@ -20,7 +22,6 @@ namespace fs = std::filesystem;
 using test::Ended;
 using test::read;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 class LoopOptions : public test::FolderTest<> {
  protected:
@@ -128,6 +129,77 @@ TEST_F(LoopOptions, MaxTimeFinishesTheRun) {
   const Ended again = in_folder(command("--steps 1000000 --batch 2 --max-time 2s --run r"));
   EXPECT_EQ(again.code, 2);
   EXPECT_THAT(again.output, HasSubstr("the 0:02 of --max-time have passed"));
+}
+
+TEST_F(LoopOptions, AveragesFrozenPartsAndRatesOfLayersAreTheSameOnEachLayoutAndAfterAPause) {
+  const std::string common =
+      "--dropout 0 --warmup 0 --lr 1e-3 --steps 12 --eval-every 4 --save-every 6 --keep 3 --ema "
+      "0.8 "
+      "--freeze embeddings --layer-decay 0.5 ";
+  const std::string uneven = "-H localhost:3,127.0.0.1:1";
+  (void)output_of(command(common + "--batch 32 --run one"));
+  (void)output_of(command(common + "--batch 8 --run four", "-H localhost:2,127.0.0.1:2"));
+  (void)output_of(command(common + "--batch 8 --run uneven", uneven));
+  for (const char* run : {"four", "uneven"}) {
+    EXPECT_LE(test::largest_difference(path(concat(run, "/model/model.safetensors")),
+                                       path("one/model/model.safetensors")),
+              2e-5);
+  }
+  (void)output_of(
+      command(common + "--batch 8 --run rest --resume uneven/checkpoints/step-6", uneven));
+  EXPECT_TRUE(read(path("rest/model/model.safetensors")) ==
+              read(path("uneven/model/model.safetensors")));
+  // The averages are what dev was scored with, and what the checkpoint holds as its model.
+  EXPECT_TRUE(read(path("uneven/model/model.safetensors")) ==
+              read(path("uneven/checkpoints/step-12/model.safetensors")));
+  const auto dev = summary_of("uneven")["dev"];
+  const std::string again =
+      output_of(BP_BIN_DIR "/bert_train eval uneven/checkpoints/latest --on dev");
+  EXPECT_THAT(again, HasSubstr(concat("loss ", fixed(dev["loss"].get<double>(), 4))));
+  // Another choice of frozen parts is a difference that is allowed.
+  const Ended thawed =
+      in_folder(command("--dropout 0 --warmup 0 --lr 1e-3 --steps 12 --batch 8 --ema 0.8 --freeze "
+                        "pooler,1 --run thawed "
+                        "--resume uneven/checkpoints/step-6",
+                        uneven));
+  ASSERT_EQ(thawed.code, 0) << thawed.output;
+  EXPECT_THAT(thawed.output, HasSubstr("freeze is embeddings in the checkpoint, pooler,1 here"));
+  const Ended none = in_folder(command("--freeze 1-2"));
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.output, HasSubstr("--freeze: there is no layer 2 in a model with 2 layers"));
+}
+
+TEST_F(LoopOptions, AFastDevRunTriesEverythingAndKeepsNothing) {
+  fs::create_directory(path("tmp"));
+  const std::string prefix = "TMPDIR=$PWD/tmp ";
+  const Ended ended =
+      in_folder(prefix + command("--fast-dev-run --epochs 50 --patience 1 --final best --run r",
+                                 "-H localhost:1,127.0.0.1:1"));
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("step 2, epoch "));
+  EXPECT_THAT(ended.output,
+              HasSubstr("the fast dev run worked: 2 steps, evaluations of few samples, "
+                        "the model and the report; nothing of it is kept"));
+  EXPECT_FALSE(fs::exists(path("r")));
+  EXPECT_TRUE(fs::is_empty(path("tmp")));
+  const Ended wrong = in_folder(prefix + command("--fast-dev-run --freeze 7"));
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_TRUE(fs::is_empty(path("tmp"))) << "also after an error";
+}
+
+TEST_F(LoopOptions, OverfitTrainsAndEvaluatesTheSameSamples) {
+  const Ended ended =
+      in_folder(command("--overfit 24 --steps 200 --batch 8 --lr 1e-3 --dropout 0 --eval-every 50 "
+                        "--eval-first --run r"));
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("step 0, epoch 0: train accuracy "));
+  EXPECT_THAT(ended.output, HasSubstr("step 50, epoch 16.67: train accuracy "));
+  const auto summary = summary_of("r");
+  EXPECT_EQ(summary["overfit"]["accuracy"], 1.0) << "24 samples can be learned by heart";
+  EXPECT_FALSE(summary.contains("dev"));
+  EXPECT_FALSE(summary.contains("test"));
+  const std::string predictions = read(path("r/predictions.csv"));
+  EXPECT_EQ(std::ranges::count(predictions, '\n'), 25);
 }
 
 TEST_F(LoopOptions, WithoutCheckpointsOnlyTheModelStays) {

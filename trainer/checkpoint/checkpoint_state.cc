@@ -86,6 +86,7 @@ CheckpointState read_state(const Json& json) {
     for (const Json& next : json.at("next_best")) state.best.push_back(read_best(next));
   }
   if (json.contains("improvement")) state.improvement = read_improvement(json.at("improvement"));
+  state.averaged = count_or_0(json, "averaged");
   if (json.contains("optimizer_state")) state.optimizer_state = json.at("optimizer_state");
   if (json.contains("elapsed")) state.elapsed = json.at("elapsed");
   state.totals = read_totals(json.at("totals"));
@@ -147,6 +148,7 @@ std::string to_json(const CheckpointState& state) {
   }
   const Improvement& improvement = state.improvement;
   if (improvement.best || improvement.without > 0) json["improvement"] = to_object(improvement);
+  if (state.averaged > 0) json["averaged"] = state.averaged;
   if (!state.optimizer_state) json["optimizer_state"] = false;
   if (state.elapsed > 0) json["elapsed"] = state.elapsed;
   json["totals"] = to_object(state.totals);

@@ -58,6 +58,7 @@ struct CheckpointState {
   bool evaluation_due = false;  // an evaluation was due, but a request to stop came first
   std::optional<EvaluationSummary> dev = {};  // of the last evaluation
   std::vector<BestResult> best = {};          // those with a checkpoint, the best one first
+  std::int64_t averaged = 0;                  // updates in the averaged weights; 0: there are none
   bool optimizer_state = true;                // the checkpoint has it
   Improvement improvement = {};
   double elapsed = 0;  // seconds; see TimeLimit (trainer/train)

@@ -77,7 +77,7 @@ void require_space(const std::string& folder,
                    std::int64_t parameters,
                    const KeptCheckpoints& keep) {
   // Weights and two moments of four bytes each; names, vocabulary and the rest take little.
-  const std::uint64_t bytes = keep.optimizer_state ? 12 : 4;
+  const std::uint64_t bytes = keep.optimizer_state ? (keep.averaged ? 16 : 12) : 4;
   constexpr std::uint64_t kBesides = 1'000'000;
   const std::uint64_t one = static_cast<std::uint64_t>(parameters) * bytes + kBesides;
   const std::uint64_t count = std::uint64_t{1} + static_cast<std::uint64_t>(keep.last) +

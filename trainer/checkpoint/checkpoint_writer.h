@@ -58,6 +58,7 @@ struct KeptCheckpoints {
   int last = 2;
   int best = 1;
   bool optimizer_state = true;  // they have it
+  bool averaged = false;        // and averaged weights
 };
 
 // Throws InputError (70) if the disk of the existing `folder` has too little room for the

@@ -20,19 +20,20 @@ double milliseconds(Clock::duration time) {
 
 Checkpoints::Checkpoints(const CheckpointsOptions& options, const Bert& model)
     : options_(options),
-      snapshot_(model, options.moments),
+      snapshot_(model, options.moments, options.averaged),
       writer_(options.folder, {options.keep, options.keep_every}, options.last, options.published) {
   writer_.before_the_first([this] { snapshot_.prepare(); });
 }
 
 void Checkpoints::save(const CheckpointState& state,
                        const Bert& model,
-                       torch::optim::Optimizer& optimizer) {
+                       torch::optim::Optimizer& optimizer,
+                       const std::vector<at::Tensor>* averages) {
   if (writer_.last_begun() == state.step) return;
   const auto begin = Clock::now();
   writer_.wait();
   const auto waited = Clock::now();
-  snapshot_.take(model, optimizer);
+  snapshot_.take(model, optimizer, averages);
   writer_.start(state, [this](const std::string& folder) {
     snapshot_.write(folder);
     for (const auto& [name, text] : options_.texts) write_whole_file(folder + "/" + name, text);

@@ -25,6 +25,7 @@ struct CheckpointsOptions {
   std::int64_t keep_every = 0;            // see CheckpointFolder::Published
   // Of the optimizer; see moment_names() (trainer/optim). Nothing: checkpoints lack its state.
   std::optional<std::vector<std::string>> moments = std::vector<std::string>();
+  bool averaged = false;  // save() gets averaged weights
   // config.json and the other files of a model's folder, except the weights, as (name, content): a
   // checkpoint can be used as a model's folder.
   std::vector<std::pair<std::string, std::string>> texts = {};
@@ -41,7 +42,11 @@ class Checkpoints {
 
   // Copies weights and state, then starts to write the copy. Blocks while the previous checkpoint
   // is being written, and throws io if that failed. Does nothing for the step that was saved last.
-  void save(const CheckpointState& state, const Bert& model, torch::optim::Optimizer& optimizer);
+  // `averages`: see Snapshot::take().
+  void save(const CheckpointState& state,
+            const Bert& model,
+            torch::optim::Optimizer& optimizer,
+            const std::vector<at::Tensor>* averages = nullptr);
   // Throws io if a write has failed. Does not block.
   void check() { writer_.check(); }
   // Blocks until the last checkpoint is written. Throws io if that fails.

@@ -73,9 +73,27 @@ class Arrays {
   std::map<std::string, SafetensorsEntry> entries_;
 };
 
-void restore_state(const std::string& path, const Bert& model, OptimizerState& optimizer) {
+// Reads the weights that training continues with. Until then the model has their averages.
+void restore_trained(Arrays& arrays, Bert& model, std::vector<Tensor>* averages) {
+  const at::NoGradGuard no_grad;
+  if (averages != nullptr) averages->clear();
+  for (const auto& [name, parameter] : model.parameters()) {
+    if (!arrays.has("weight." + name)) continue;
+    if (averages != nullptr) averages->push_back(parameter.detach().clone());
+    const Tensor trained = room_for(parameter);
+    arrays.read("weight." + name, "F32", trained);
+    parameter.detach().copy_(trained);
+  }
+  model.parameters_changed();
+}
+
+void restore_state(const std::string& path,
+                   Bert& model,
+                   OptimizerState& optimizer,
+                   std::vector<Tensor>* averages) {
   const std::vector<std::string> moments = optimizer.moment_names();
   Arrays arrays(path);
+  restore_trained(arrays, model, averages);
   for (const auto& [name, parameter] : model.parameters()) {
     if (!arrays.has("step." + name)) continue;
     ParameterState state;
@@ -85,16 +103,28 @@ void restore_state(const std::string& path, const Bert& model, OptimizerState& o
     const Tensor step = at::empty({}, at::kLong);
     arrays.read("step." + name, "I64", step);
     state.step = step.item<std::int64_t>();
-    optimizer.set_state(parameter, state);
+    if (parameter.requires_grad()) optimizer.set_state(parameter, state);  // it may be frozen now
   }
   arrays.require_all_read();
 }
 
 }  // namespace
 
+namespace {
+
+NamedTensors named_averages(const Bert& model, const std::vector<Tensor>& averages) {
+  NamedTensors named;
+  for (std::size_t i = 0; i < averages.size(); ++i) {
+    named.emplace_back(model.parameters()[i].first, averages[i]);
+  }
+  return hugging_face_names(named);
+}
+
+}  // namespace
+
 class Snapshot::Impl {
  public:
-  Impl(const Bert& model, std::optional<std::vector<std::string>> names) {
+  Impl(const Bert& model, std::optional<std::vector<std::string>> names, bool averaged) {
     for (const auto& [name, values] : named_weights(model)) {
       weights.emplace_back(name, room_for(values));
     }
@@ -102,7 +132,9 @@ class Snapshot::Impl {
     with_state = true;
     moments = *std::move(names);
     for (const auto& [name, parameter] : model.parameters()) {
+      if (averaged) trained.emplace_back("weight." + name, room_for(parameter));
       KeptState& kept = states.emplace_back(KeptState{name, {}});
+      if (!parameter.requires_grad()) continue;
       for (std::size_t i = 0; i < moments.size(); ++i) {
         kept.state.moments.push_back(room_for(parameter));
       }
@@ -112,25 +144,35 @@ class Snapshot::Impl {
   bool with_state = false;
   std::vector<std::string> moments;
   std::vector<std::pair<std::string, Tensor>> weights;
+  std::vector<std::pair<std::string, Tensor>> trained;  // weights, if the others are averages
   std::vector<KeptState> states;
 };
 
-Snapshot::Snapshot(const Bert& model, std::optional<std::vector<std::string>> moments)
-    : impl_(std::make_unique<Impl>(model, std::move(moments))) {}
+Snapshot::Snapshot(const Bert& model,
+                   std::optional<std::vector<std::string>> moments,
+                   bool averaged)
+    : impl_(std::make_unique<Impl>(model, std::move(moments), averaged)) {}
 Snapshot::~Snapshot() = default;
 
 void Snapshot::prepare() {
   // zero_() would give this thread a team of OpenMP threads, which would stay.
   const auto touch = [](const Tensor& t) { std::memset(t.mutable_data_ptr(), 0, t.nbytes()); };
   for (const auto& [name, values] : impl_->weights) touch(values);
+  for (const auto& [name, values] : impl_->trained) touch(values);
   for (const KeptState& kept : impl_->states) {
     for (const Tensor& moment : kept.state.moments) touch(moment);
   }
 }
 
-void Snapshot::take(const Bert& model, torch::optim::Optimizer& optimizer) {
+void Snapshot::take(const Bert& model,
+                    torch::optim::Optimizer& optimizer,
+                    const std::vector<Tensor>* averages) {
   const at::NoGradGuard no_grad;
-  const auto weights = named_weights(model);
+  const auto weights =
+      averages == nullptr ? named_weights(model) : named_averages(model, *averages);
+  for (std::size_t i = 0; i < impl_->trained.size(); ++i) {
+    impl_->trained[i].second.copy_(model.parameters()[i].second);
+  }
   for (std::size_t i = 0; i < weights.size(); ++i) {
     impl_->weights[i].second.copy_(weights[i].second);
   }
@@ -154,6 +196,7 @@ void Snapshot::write(const std::string& folder) const {
 
   if (!impl_->with_state) return;
   items.clear();
+  for (const auto& [name, values] : impl_->trained) items.push_back(item(name, values));
   for (const auto& [name, state] : impl_->states) {
     if (state.step == 0) continue;
     for (std::size_t m = 0; m < state.moments.size(); ++m) {
@@ -170,13 +213,18 @@ std::int64_t count_parameters(const Bert& model) {
   return count;
 }
 
-void restore(const std::string& folder, Bert& model, torch::optim::Optimizer* optimizer) {
+void restore(const std::string& folder,
+             Bert& model,
+             torch::optim::Optimizer* optimizer,
+             std::vector<Tensor>* averages) {
   const LoadReport report = load_weights(model, folder + kWeights);
   if (!report.complete() || !report.unexpected.empty()) {
     throw Error(ErrorCode::invalid_argument,
                 concat(folder, kWeights, " holds the weights of another model"));
   }
-  if (optimizer != nullptr) restore_state(folder + kMoments, model, state_of(*optimizer));
+  if (optimizer != nullptr) {
+    restore_state(folder + kMoments, model, state_of(*optimizer), averages);
+  }
 }
 
 }  // namespace bp::trainer

@@ -21,7 +21,10 @@ class Snapshot {
   // `moments`: the names of the tensors that the optimizer keeps for each parameter; see
   // moment_names() (trainer/optim/optimizer.h). Nothing: the optimizer's state is left out.
   // Reserves memory for the weights and the moments, which the first prepare() or take() touches.
-  Snapshot(const Bert& model, std::optional<std::vector<std::string>> moments);
+  // `averaged`: take() gets averaged weights.
+  Snapshot(const Bert& model,
+           std::optional<std::vector<std::string>> moments,
+           bool averaged = false);
   ~Snapshot();
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
@@ -30,12 +33,16 @@ class Snapshot {
   // but not during take() or write().
   void prepare();
   // Copies weights and state. make_optimizer() returned `optimizer`, for the model's parameters.
-  void take(const Bert& model, torch::optim::Optimizer& optimizer);
+  // `averages`: in the order of the parameters; null if there are none.
+  void take(const Bert& model,
+            torch::optim::Optimizer& optimizer,
+            const std::vector<at::Tensor>* averages = nullptr);
   // Writes into `folder`:
   //   model.safetensors, as Hugging Face has it;
   //   optimizer.safetensors with MOMENT.NAME (F32) for each moment and step.NAME (I64), by the
   //   names of Bert::parameters(), of the parameters that the optimizer has updated. Not without
-  //   the optimizer's state.
+  //   the optimizer's state. With averages, these are in model.safetensors, and
+  //   optimizer.safetensors has weight.NAME (F32) with the weights that training goes on with.
   // Any thread may call it. Throws io.
   void write(const std::string& folder) const;
 
@@ -47,9 +54,14 @@ class Snapshot {
 [[nodiscard]] std::int64_t count_parameters(const Bert& model);
 
 // Reads what Snapshot::write() wrote back into model and optimizer, bit for bit. make_optimizer()
-// returned `optimizer`; null: only the weights are read. Throws invalid_argument with the file's
-// name if it does not fit the model, and io if it cannot be read; model and optimizer may then be
-// partly changed.
-void restore(const std::string& folder, Bert& model, torch::optim::Optimizer* optimizer);
+// returned `optimizer`; null: only model.safetensors is read.
+// If the checkpoint has averages, `averages` (unless null) gets them in the order of the
+// parameters, and the model the weights that training continues with. Throws invalid_argument with
+// the file's name if it does not fit the model, and io if it cannot be read; model and optimizer
+// may then be partly changed.
+void restore(const std::string& folder,
+             Bert& model,
+             torch::optim::Optimizer* optimizer,
+             std::vector<at::Tensor>* averages = nullptr);
 
 }  // namespace bp::trainer

@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kUnbounded = 1e18;
 constexpr double kFewestEpochs = 0.001;
+constexpr double kSmallestDecay = 0.001;
 
 // The presets: "tiny, mini, small, medium, base or large".
 std::string model_names(const Extensions& extensions) {
@@ -175,13 +176,23 @@ void add_training_options(OptionSet& set, Options& options, RawOptions& raw) {
              0.999999);
   options.task->add_training_options(set);
   set.number({"clip", "Largest norm of the gradient; 0: no limit"}, options.clip, 0, 1e9);
+  set.list({"freeze", "Parts that stay as they are: embeddings, encoder, pooler, 0, 0-3", "none"},
+           options.freeze);
+  set.number({"layer-decay", "Factor of the rate of each layer to that of the layer above"},
+             options.layer_decay, kSmallestDecay, 1);
+  set.number({"ema", "Decay of an average of the weights, which is the model; 0: off"}, options.ema,
+             0, 0.999999999);
   set.number({"seed", "Seed of weights, order, dropout and split"}, options.seed, 0, 9e18);
   set.number({"eval-every", "Steps between evaluations on the dev split", "each epoch"},
              options.eval_every, 1, kUnbounded);
   set.text({"best-metric", "Score of the dev split by which checkpoints are compared",
             "the task's first", "NAME"},
            options.best_metric);
+  set.flag({"eval-first", "Also evaluate before the first step"}, options.eval_first);
   add_early_stop_options(set, options.early_stop, raw);
+  set.number({"overfit", "Train on N samples and evaluate on the same; 0: off"}, options.overfit, 0,
+             kUnbounded);
+  set.flag({"fast-dev-run", "Try everything in 2 steps, and keep nothing"}, options.fast_dev_run);
 }
 
 void add_output_options(OptionSet& set, Options& options, RawOptions& raw) {
@@ -193,10 +204,9 @@ void add_output_options(OptionSet& set, Options& options, RawOptions& raw) {
             "PATH: from this checkpoint, or the newest of this run",
             "", "auto|never|PATH"},
            options.resume);
-  set.text(
-      {"save-every", "Save a checkpoint each 100 steps, 10m of time or 0.5e of an epoch; or none",
-       "1e", "N|TIME|none"},
-      raw.save_every);
+  set.text({"save-every", "Steps (100), time (10m) or epochs (0.5e) between checkpoints; or none",
+            "1e", "N|TIME|none"},
+           raw.save_every);
   set.number({"keep", "Keep the N most recent checkpoints"}, options.keep, 1, 1e6);
   set.number({"keep-best", "Also keep the N checkpoints with the best dev scores"},
              options.keep_best, 1, 1e6);

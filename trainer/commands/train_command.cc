@@ -43,9 +43,12 @@
 #include "trainer/runs/run_record.h"
 #include "trainer/runs/runs_database.h"
 #include "trainer/share/shared_data.h"
+#include "trainer/share/temporary_folder.h"
 #include "trainer/tasks/choose_metric.h"
 #include "trainer/tasks/write_predictions.h"
 #include "trainer/train/evaluate.h"
+#include "trainer/train/forward_blocks.h"
+#include "trainer/train/freeze.h"
 #include "trainer/train/loop.h"
 #include "trainer/train/summation.h"
 #include "trainer/train/take_weights.h"
@@ -86,6 +89,16 @@ std::vector<Host> hosts_of(const Topology& topology) {
   return hosts;
 }
 
+// Two steps, the smallest evaluations and no checkpoints, which exercise every part of a run.
+void shorten(Options& options) {
+  options.steps = 2;
+  options.eval_every = 0;
+  options.save_every = {.by = SaveBy::never};
+  options.final_weights = FinalWeights::last;
+  options.early_stop = {};
+  options.resume = "never";
+}
+
 // One run, from its folder to its report.
 class Run {
  public:
@@ -94,6 +107,11 @@ class Run {
         options_(std::move(options)),
         source_(find_model(options_.model, *options_.task, options_.extensions)) {
     metric_ = choose_metric(source_.task->metrics(), options_.best_metric, options_.task_name);
+    if (options_.fast_dev_run) {
+      shorten(options_);
+      temporary_.emplace();
+      options_.run = temporary_->path() + "/run";
+    }
     if (options_.run.empty()) options_.run = default_run(options_.data);
     prepare_for(source_, options_);
     if (writes()) {
@@ -154,6 +172,8 @@ class Run {
     if (events_) events_->settings(options_.settings);
   }
 
+  // The split that training evaluates.
+  [[nodiscard]] Split evaluated() const { return options_.overfit > 0 ? Split::train : Split::dev; }
   [[nodiscard]] bool saves() const { return options_.save_every.by != SaveBy::never; }
   [[nodiscard]] bool writes() const { return world_.rank() == 0; }
   void say(const std::string& text) const {
@@ -164,7 +184,13 @@ class Run {
     store_path_ =
         prepare_everywhere(world_, options_, [this](const std::string& text) { say(text); });
     store_.emplace(SampleStore::open(store_path_));
+    if (options_.overfit > 0) store_->limit(Split::train, options_.overfit);
+    constexpr std::int64_t kFewSamples = 2 * kBlockSamples;
+    if (options_.fast_dev_run) {
+      for (const Split split : {Split::dev, Split::test}) store_->limit(split, kFewSamples);
+    }
     model_ = make_model(source_, options_, *store_, [this](const std::string& text) { say(text); });
+    freeze(*model_, options_.freeze);
   }
 
   // Chooses the values that the command line left open.
@@ -188,6 +214,7 @@ class Run {
     }
     decide("best-metric", metric_.key);
     if (options_.final_weights == FinalWeights::best) require_dev("--final best");
+    if (options_.eval_first) require_dev("--eval-first");
     if (options_.early_stop.patience > 0) require_dev("--patience");
     if (options_.early_stop.target) require_dev("--target-score");
     if (options_.dropout < 0) decide("dropout", concat(config.hidden_dropout));
@@ -199,7 +226,7 @@ class Run {
 
   // An option that compares evaluations of dev needs that split.
   void require_dev(const std::string& option) const {
-    if (store_->size(Split::dev) > 0) return;
+    if (store_->size(evaluated()) > 0) return;
     throw InputError(
         2, concat(option, " compares scores of the dev split, which is empty"),
         concat("give dev samples with --dev FILE or a share with --split, or leave out ", option));
@@ -229,12 +256,13 @@ class Run {
     prepare_folder(*folder_, start_, task().result_files());
     tell_bprun(world_.store(), resume_words(start_.own));
     if (saves()) {
-      require_space(folder_->path(), count_parameters(*model_),
-                    {options_.keep, options_.keep_best, options_.optimizer_state});
+      require_space(
+          folder_->path(), count_parameters(*model_),
+          {options_.keep, options_.keep_best, options_.optimizer_state, options_.ema > 0});
     }
     const BertConfig& config = model_->config();
     write_whole_file(folder_->file("config.yaml"), settings_yaml(options_.settings));
-    list_store_user(store_path_, folder_->path());
+    if (!options_.fast_dev_run) list_store_user(store_path_, folder_->path());
     begin_session();
     say(concat("training ", source_.name, " (", config.layers, " layers, hidden ", config.hidden,
                ", ", config.vocabulary, " words, ", task().describe(config), ") on ",
@@ -249,10 +277,11 @@ class Run {
     job.lr = options_.lr;
     job.main_score = metric_;
     job.regularization = task().regularization();
+    job.evaluated = name_of(evaluated());
     job.start = start_.state;
     job.evaluate = [this]() -> DevScores {
-      if (store_->size(Split::dev) == 0) return {};
-      const auto scorer = score(Split::dev);
+      if (store_->size(evaluated()) == 0) return {};
+      const auto scorer = score(evaluated());
       if (!scorer) return {.stopped = true};
       return {scorer->summary()};
     };
@@ -267,6 +296,7 @@ class Run {
     if (start_.own) saving.last = start_.state.step;
     saving.moments.reset();
     if (options_.optimizer_state) saving.moments = moment_names(options_);
+    saving.averaged = options_.ema > 0;
     saving.texts = model_texts(model_->config(), tokenizer_files());
     saving.before_publishing = [this] { folder_->require_lease(); };
     bool told = start_.own;
@@ -303,6 +333,7 @@ class Run {
   void save() { save_model(*model_, tokenizer_files(), folder_->file("model")); }
 
   void print_how_to_resume(const TrainResult& result) const {
+    if (options_.fast_dev_run) return say("stopped on request");
     std::error_code ignored;  // the next run must not see this request
     fs::remove(stop_file(folder_->path()), ignored);
     const std::string checkpoint =
@@ -333,7 +364,7 @@ class Run {
     summary.steps = trained.end.step;
     summary.epochs = trained.epochs;
     summary.train = trained.summary;
-    summary.dev = trained.end.dev;
+    (options_.overfit > 0 ? summary.overfit : summary.dev) = trained.end.dev;
     summary.ended = name_of(trained.ended);
     if (trained.ended != RunEnd::steps) summary.ended_early = trained.ended_text;
     summary.best_metric = metric_.key;
@@ -343,7 +374,7 @@ class Run {
     summary.comm.seconds_exposed = trained.end.totals.seconds_exposed;
 
     std::unique_ptr<Scorer> scorer;
-    if (const std::optional<Split> split = judged_split(*store_)) {
+    if (const std::optional<Split> split = judged()) {
       scorer = score(*split);
       if (!scorer) return false;
       if (*split == Split::test) summary.test = scorer->summary();
@@ -352,6 +383,13 @@ class Run {
     }
     if (!writes()) return true;
     write_summary(summary, scorer.get());
+    if (options_.fast_dev_run) {
+      print_line(
+          concat("the fast dev run worked: ", summary.steps,
+                 " steps, evaluations of few samples, the model and the report; nothing of it "
+                 "is kept"));
+      return true;
+    }
     add_to_database(RunState::finished,
                     scorer ? scorer->predictor().columns() : std::vector<PredictionColumn>());
     print_line("model   " + folder_->file("model"));
@@ -365,6 +403,10 @@ class Run {
       events_->write(EvaluationRecord{.step = step_, .split = "test", .result = scorer.summary()});
     }
     events_->curves(step_, name_of(split), scorer.pr_curves());
+  }
+
+  [[nodiscard]] std::optional<Split> judged() const {
+    return options_.overfit > 0 ? Split::train : judged_split(*store_);
   }
 
   void write_results(const Scorer& scorer, Split split) const {
@@ -428,10 +470,12 @@ class Run {
   // Returns the tiles of the test split, or of dev if test has no true answers.
   [[nodiscard]] std::vector<Tile> tiles_of(const RunSummary& summary) const {
     const bool tested = summary.test && std::isfinite(summary.test->at(metric_.key));
-    const std::optional<EvaluationSummary>& shown = tested ? summary.test : summary.dev;
+    const std::optional<EvaluationSummary>& evaluated_now =
+        options_.overfit > 0 ? summary.overfit : summary.dev;
+    const std::optional<EvaluationSummary>& shown = tested ? summary.test : evaluated_now;
     if (!shown) return {};
     std::vector<Tile> tiles = task().tiles(*shown);
-    for (Tile& tile : tiles) tile.note = name_of(tested ? Split::test : Split::dev);
+    for (Tile& tile : tiles) tile.note = name_of(tested ? Split::test : evaluated());
     return tiles;
   }
 
@@ -447,7 +491,8 @@ class Run {
   Communicator& world_;
   Options options_;
   ModelSource source_;
-  MainScore metric_;                 // compares evaluations of dev
+  std::optional<TemporaryFolder> temporary_;  // of a fast dev run
+  MainScore metric_;                          // compares evaluations of dev
   std::int64_t final_step_ = 0;      // whose weights the model has, if not those of the last one
   std::optional<RunFolder> folder_;  // rank 0 only
   std::string store_path_;

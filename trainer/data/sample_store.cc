@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <memory>
 
 #include <sqlite3.h>
@@ -24,6 +26,8 @@ namespace bp::trainer {
 namespace {
 
 using Kind = StoreError::Kind;
+
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 // SQLite would treat an empty file as an empty database.
 void check_readable(const std::string& path) {
@@ -141,7 +145,7 @@ class SampleStore::Impl {
     std::vector<std::int32_t> lengths;
     SQLite::Statement select(database_, concat("SELECT length(tokens) / 4 FROM ",
                                                samples_table(split), " ORDER BY position"));
-    while (select.executeStep() && static_cast<std::int64_t>(lengths.size()) <= size(split)) {
+    while (static_cast<std::int64_t>(lengths.size()) < size(split) && select.executeStep()) {
       lengths.push_back(select.getColumn(0).getInt());
     }
     if (static_cast<std::int64_t>(lengths.size()) != size(split)) {
@@ -158,7 +162,7 @@ class SampleStore::Impl {
     std::vector<std::int64_t> integers;
     SQLite::Statement select(database_, concat("SELECT ", field.name, " FROM ",
                                                samples_table(split), " ORDER BY position"));
-    while (select.executeStep()) {
+    while (static_cast<std::int64_t>(integers.size()) < size(split) && select.executeStep()) {
       integers.push_back(select.getColumn(0).getInt64());
       if (field.named && integers.back() >= names) throw SQLite::Exception("a sample is invalid");
     }
@@ -198,7 +202,8 @@ class SampleStore::Impl {
   }
 
   [[nodiscard]] std::int64_t size(Split split) const {
-    return sizes_[static_cast<std::size_t>(split)];
+    const auto index = static_cast<std::size_t>(split);
+    return std::min(sizes_[index], limits_[index]);
   }
 
   std::string path_;
@@ -206,6 +211,7 @@ class SampleStore::Impl {
   std::vector<SQLite::Statement> samples_;  // indexed by split
   std::vector<SQLite::Statement> texts_;
   std::vector<std::int64_t> sizes_;
+  std::array<std::int64_t, 3> limits_ = {kNoLimit, kNoLimit, kNoLimit};
   StoreSettings settings_;
   std::int32_t pad_id_ = 0;
   std::string identity_;
@@ -301,6 +307,9 @@ SampleStore::SampleStore(SampleStore&&) noexcept = default;
 SampleStore& SampleStore::operator=(SampleStore&&) noexcept = default;
 SampleStore::~SampleStore() = default;
 
+void SampleStore::limit(Split split, std::int64_t most) {
+  impl_->limits_[static_cast<std::size_t>(split)] = most;
+}
 std::int64_t SampleStore::size(Split split) const { return impl_->size(split); }
 
 Sample SampleStore::load(Split split, std::int64_t index) const {

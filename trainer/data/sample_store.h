@@ -33,6 +33,9 @@ class SampleStore {
   SampleStore& operator=(SampleStore&&) noexcept;
   ~SampleStore();
 
+  // Hides all but the first `most` samples of the split from the functions of this object that read
+  // samples. verify() and identity() are about the whole store.
+  void limit(Split split, std::int64_t most);
   [[nodiscard]] std::int64_t size(Split split) const;
   [[nodiscard]] Sample load(Split split, std::int64_t index) const;  // index: 0 .. size(split)-1
   // Returns the number of tokens of each sample of the split, in order of index.

@@ -22,10 +22,11 @@ struct AdamWOptions {
   double eps = 1e-8;
 };
 
-// Parameters that share a weight decay.
+// Parameters that share a weight decay and a learning rate.
 struct DecayGroup {
   std::vector<at::Tensor> parameters;
   double weight_decay = 0;
+  double rate = 1;  // as a factor of the run's, which make_optimizer() heeds
 };
 
 // Returns an optimizer whose param_groups() have the order of `groups`. It differs from

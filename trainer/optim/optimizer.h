@@ -22,13 +22,16 @@ class OptimizerState;
 
 using NamedParameters = std::vector<std::pair<std::string, at::Tensor>>;
 
-// Returns the optimizer that `options` ask for, over these parameters. Weight decay applies to
-// matrices only, not to biases and layer norms, as in BERT's own training. Call set_learning_rate()
-// before the first step.
+// Returns the optimizer that `options` ask for, over those of these parameters that require a
+// gradient. Weight decay applies to
+// matrices only, not to biases and layer norms, as in BERT's own training. With options.layer_decay
+// D, the rate of a parameter is the run's times D^k, where k is 0 for the head and the pooler, 1
+// for the last layer, and layers + 1 for the embeddings (Clark et al. 2020, Bao et al. 2022). Call
+// set_learning_rate() before the first step.
 [[nodiscard]] std::unique_ptr<torch::optim::Optimizer> make_optimizer(
     const NamedParameters& parameters, const Options& options);
 
-// Sets the learning rate of all parameters, from the next step on.
+// Sets the learning rate of the run, from the next step on.
 void set_learning_rate(torch::optim::Optimizer& optimizer, double lr);
 
 // Returns OptimizerState::moment_names() of the optimizer that make_optimizer(options) will return:

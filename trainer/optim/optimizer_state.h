@@ -3,8 +3,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bp::trainer {
@@ -23,12 +25,21 @@ class OptimizerState {
   OptimizerState(const OptimizerState&) = delete;
   OptimizerState& operator=(const OptimizerState&) = delete;
 
+  // The rate of each of the optimizer's groups is the run's times this factor. 1 for each at first.
+  [[nodiscard]] double rate_factor(std::size_t group) const {
+    return group < rate_factors_.size() ? rate_factors_[group] : 1;
+  }
+  void set_rate_factors(std::vector<double> factors) { rate_factors_ = std::move(factors); }
+
   // Returns the names of the moments, by which a checkpoint stores them.
   [[nodiscard]] virtual std::vector<std::string> moment_names() const = 0;
   // Returns the state of `parameter`. Its tensors share the optimizer's memory.
   [[nodiscard]] virtual ParameterState state_of(const at::Tensor& parameter) const = 0;
   // Replaces the state of `parameter`. The optimizer keeps the tensors.
   virtual void set_state(const at::Tensor& parameter, const ParameterState& state) = 0;
+
+ private:
+  std::vector<double> rate_factors_;
 };
 
 }  // namespace bp::trainer

@@ -76,8 +76,11 @@ struct Options {
   double momentum = -1;
   bool nesterov = false;
   double rho = -1;
-  double clip = 1.0;    // the gradient's largest norm; 0: no clipping
-  double dropout = -1;  // below 0: the model's own
+  std::vector<std::string> freeze;  // parts of the model that stay as they are
+  double layer_decay = 1;           // of the rate, from each layer to the one below
+  double ema = 0;                   // decay of the averaged weights; 0: none
+  double clip = 1.0;                // the gradient's largest norm; 0: no clipping
+  double dropout = -1;              // below 0: the model's own
   Precision precision = Precision::fp32;
   DataType wire = DataType::f32;  // in which gradients travel between ranks
   bool error_feedback = false;    // what the wire's rounding takes is added to the next gradient
@@ -85,11 +88,14 @@ struct Options {
   std::uint64_t seed = 1;
   std::int64_t eval_every = 0;  // steps between evaluations of dev; 0: at the end of each epoch
   EarlyStopOptions early_stop;
-  std::string best_metric;  // by which these are compared; empty: the first of the task's
-  std::string run;          // the folder that the run writes; empty: runs/<data's name>
-  std::string trace;        // a folder for timelines and records of each rank; empty: none
-  std::string runs_db;      // an SQLite file with the results of runs; empty: none
-  std::string tensorboard;  // a folder for event files; empty: none
+  bool eval_first = false;    // evaluates before step 1, too
+  std::int64_t overfit = 0;   // trains on so many samples and evaluates on the same; 0: on all
+  bool fast_dev_run = false;  // two steps and small evaluations, of which nothing stays
+  std::string best_metric;    // by which these are compared; empty: the first of the task's
+  std::string run;            // the folder that the run writes; empty: runs/<data's name>
+  std::string trace;          // a folder for timelines and records of each rank; empty: none
+  std::string runs_db;        // an SQLite file with the results of runs; empty: none
+  std::string tensorboard;    // a folder for event files; empty: none
   SaveEvery save_every;
   int keep = 2;                 // number of most recent checkpoints that stay
   int keep_best = 1;            // number of checkpoints with the best dev scores that stay

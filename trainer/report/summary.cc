@@ -55,6 +55,7 @@ std::string to_json(const RunSummary& summary) {
   if (summary.test) {
     json["test"] = to_object(*summary.test);
   }
+  if (summary.overfit) json["overfit"] = to_object(*summary.overfit);
   if (!summary.ended.empty()) json["ended"] = summary.ended;
   if (!summary.best_metric.empty()) json["best_metric"] = summary.best_metric;
   if (!summary.final_weights.empty()) {

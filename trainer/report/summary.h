@@ -33,6 +33,7 @@ struct RunSummary {
   // A split that was not evaluated has no key in the file.
   std::optional<EvaluationSummary> dev = {};
   std::optional<EvaluationSummary> test = {};
+  std::optional<EvaluationSummary> overfit = {};  // of the samples of --overfit
   std::string ended = {};        // "steps", or what ended the run early; empty: no key in the file
   std::string ended_early = {};  // that as a sentence's part; empty: all steps were made
   std::string best_metric = {};  // compares evaluations of dev; empty: no key in the file

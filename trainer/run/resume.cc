@@ -163,10 +163,11 @@ std::vector<std::string> differences(const ResumePoint& point, const CurrentRun&
   }
   // A checkpoint that was made before an option existed says nothing about it.
   std::vector<std::string> newer = current.task_options;
-  newer.insert(newer.begin(),
-               {"schedule", "end-lr", "power", "decay-every", "decay-factor", "betas", "nesterov",
-                "rho", "best-metric", "final", "patience", "min-improvement", "target-score",
-                "max-time", "keep-every", "no-optimizer-state"});
+  newer.insert(newer.begin(), {"schedule",     "end-lr",   "power",      "decay-every",
+                               "decay-factor", "betas",    "nesterov",   "rho",
+                               "best-metric",  "final",    "patience",   "min-improvement",
+                               "target-score", "max-time", "keep-every", "no-optimizer-state",
+                               "eval-first",   "ema",      "freeze",     "layer-decay"});
   for (const std::string& key : newer) {
     const auto saved = std::ranges::find(state.options, key, &Setting::key);
     if (saved == state.options.end()) continue;

@@ -42,6 +42,9 @@ void adapt(ResumePoint& start, const CurrentRun& current) {
   const bool same_score = value_of(state.options, "best-metric") == current.metric.key;
   if (!start.own || !same_score) state.improvement = {};
   rank_again(state.best, current.metric);
+  // The order of buckets names the trained parameters by their number.
+  const bool same_parts = value_of(state.options, "freeze") == value_of(current.options, "freeze");
+  if (!same_parts) state.bucket_order.clear();
 }
 
 void check_resume_point(Communicator& world,

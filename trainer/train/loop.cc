@@ -22,6 +22,7 @@
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/tasks/task_input.h"
+#include "trainer/train/averaged_weights.h"
 #include "trainer/train/batches.h"
 #include "trainer/train/bug_report.h"
 #include "trainer/train/memory_advice.h"
@@ -68,7 +69,9 @@ class Loop {
                                      double lr);
   void settle_stop(bool requested);
   void finish_step(const StepBatches& batches, const StepFacts& measured);
+  [[nodiscard]] DevScores evaluated();
   void evaluate();
+  void evaluate_first();
   void save();
   void forget_residuals();
 
@@ -83,6 +86,7 @@ class Loop {
   SaveRule save_rule_;
   EarlyStop early_stop_;
   TimeLimit time_;
+  std::optional<AveragedWeights> averages_;
   bool stopped_ = false;
   std::optional<RunEnd> ended_;
 
@@ -122,10 +126,12 @@ Loop::Loop(Communicator& world, const Options& options, const TrainJob& job, Ber
 
 TrainResult Loop::run() {
   start();
-  if (now_.evaluation_due) evaluate();
+  if (options_.eval_first && now_.step == 0) evaluate_first();
+  if (!stopped_ && now_.evaluation_due) evaluate();
   if (!stopped_ && now_.step > 0) ended_ = early_stop_.reason(now_.elapsed);
   while (now_.step < steps_ && !stopped_ && !ended_) make_step();
   if (job_.checkpoints != nullptr) job_.checkpoints->finish();
+  if (averages_) averages_->exchange(model_);
   log_.finish();
   TrainResult result;
   result.end = now_;
@@ -140,10 +146,17 @@ TrainResult Loop::run() {
 
 // Gives all ranks the weights and moments of rank 0, which may come from a checkpoint.
 void Loop::start() {
+  std::vector<at::Tensor> averages;
   if (!job_.resumed.empty()) {
-    restore(job_.resumed, model_, now_.optimizer_state ? &optimizer_.optimizer() : nullptr);
+    restore(job_.resumed, model_, now_.optimizer_state ? &optimizer_.optimizer() : nullptr,
+            &averages);
   }
   optimizer_.broadcast_parameters();
+  if (options_.ema > 0) {
+    const bool begin = now_.averaged == 0 || !now_.optimizer_state;
+    averages_.emplace(model_, options_.ema, now_.averaged);
+    if (!begin) averages_->set(averages, world_);
+  }
   optimizer_.load_state(
       {.nominal_weight = now_.nominal_weight,
        .loss_scale = now_.loss_scale > 0 ? now_.loss_scale : optimizer_.loss_scale(),
@@ -176,7 +189,10 @@ void Loop::make_step() {
   const DistributedOptimizer::Window window = optimizer_.window();
   const double norm = clip_gradient(batches, drawn, lr);
   const double loss_scale = optimizer_.loss_scale();
-  if (optimizer_.step()) model_.parameters_changed();
+  if (optimizer_.step()) {
+    model_.parameters_changed();
+    if (averages_) averages_->update(model_);
+  }
 
   ++now_.step;
   now_.skipped_in_a_row = window.overflow ? now_.skipped_in_a_row + 1 : 0;
@@ -280,9 +296,14 @@ void Loop::finish_step(const StepBatches& batches, const StepFacts& measured) {
   if (job_.checkpoints != nullptr) job_.checkpoints->check();
 }
 
+DevScores Loop::evaluated() {
+  const WithAverages with_averages(averages_ ? &*averages_ : nullptr, model_);
+  return job_.evaluate();
+}
+
 void Loop::evaluate() {
   const TraceScope scope(world_.trace(), kTraceRow, "evaluation");
-  const auto [result, stopped] = job_.evaluate();
+  const auto [result, stopped] = evaluated();
   stopped_ |= stopped;
   now_.evaluation_due = stopped;
   if (!result || stopped) return;
@@ -290,8 +311,17 @@ void Loop::evaluate() {
   early_stop_.evaluated(*result);
   now_.improvement = early_stop_.improvement();
   rank_result(now_.best, {now_.step, *result}, job_.main_score, options_.keep_best);
-  log_.evaluated(epochs_done(now_), name_of(Split::dev), *result, job_.main_score);
+  log_.evaluated(epochs_done(now_), job_.evaluated, *result, job_.main_score);
   if (job_.events != nullptr) write_weights(*job_.events, now_.step, model_.parameters());
+}
+
+// The scores of the first weights are only for comparison: no checkpoint has these weights, and
+// they count neither as the best ones nor for the end of the run.
+void Loop::evaluate_first() {
+  const TraceScope scope(world_.trace(), kTraceRow, "evaluation");
+  const auto [result, stopped] = evaluated();
+  stopped_ |= stopped;
+  if (result && !stopped) log_.evaluated(0, job_.evaluated, *result, job_.main_score);
 }
 
 void Loop::save() {
@@ -302,12 +332,14 @@ void Loop::save() {
   now_.totals = log_.totals();
   now_.elapsed = time_.elapsed();
   now_.optimizer_state = options_.optimizer_state;
+  now_.averaged = averages_ ? averages_->updates() : 0;
   const DistributedOptimizer::State state = optimizer_.state();
   now_.nominal_weight = state.nominal_weight;
   now_.loss_scale = scales_loss() ? state.loss_scale : 0;
   now_.good_windows = state.good_windows;
   now_.bucket_order = state.bucket_order;
-  job_.checkpoints->save(now_, model_, optimizer_.optimizer());
+  job_.checkpoints->save(now_, model_, optimizer_.optimizer(),
+                         averages_ ? &averages_->averages() : nullptr);
   save_rule_.saved();
   log_.resume_clock();
 }

@@ -25,7 +25,8 @@ struct DevScores {
 
 struct TrainJob {
   std::string store;                   // its path
-  std::int64_t rows = 0;               // of its train split
+  std::int64_t rows = 0;               // the first of its train split, on which it trains
+  std::string evaluated = "dev";       // what `evaluate` scores, for the records
   double lr = 0;                       // the schedule's highest rate
   MainScore main_score;                // ranks the results of the dev split
   Regularization regularization = {};  // of the loss

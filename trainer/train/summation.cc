@@ -39,6 +39,7 @@ std::string machines(Communicator& world) {
 std::string layout_of(const Bert& model) {
   std::vector<GradientSize> gradients;
   for (const auto& [name, parameter] : model.parameters()) {
+    if (!parameter.requires_grad()) continue;
     gradients.push_back({static_cast<std::size_t>(parameter.numel()), DataType::f32});
   }
   const DistributedOptimizerOptions limits;

@@ -8,15 +8,18 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <optional>
 
 #include "base/text.h"
 #include "tests/support/run_ranks.h"
 #include "train_fixture.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
+#include "trainer/model/safetensors.h"
 #include "trainer/model/weights.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/tasks/classify/classifier_head.h"
+#include "trainer/train/freeze.h"
 #include "trainer/train/loop.h"
 #include "trainer/train/take_weights.h"
 
@@ -42,6 +45,7 @@ class EarlyEnd : public test::SmallData {
     std::vector<TrainResult> of_ranks;
     std::vector<std::vector<at::Tensor>> parameters;  // of each rank
     int evaluations = 0;                              // of each rank
+    std::vector<at::Tensor> evaluated;                // the weights of the last one
   };
 
   Ended train_as(const Plan& plan, const Options& options) {
@@ -58,6 +62,14 @@ class EarlyEnd : public test::SmallData {
       job.rows = store.size(Split::train);
       job.lr = options.lr;
       job.main_score = {"accuracy"};
+      freeze(model, options.freeze);
+      const auto weights = [&model] {
+        std::vector<at::Tensor> copies;
+        for (const auto& [name, parameter] : model.parameters()) {
+          copies.push_back(parameter.detach().clone());
+        }
+        return copies;
+      };
       const std::string folder = path(plan.run + "/checkpoints");
       const std::string from = concat(folder, "/step-", plan.from);
       if (plan.from > 0) job.start = parse_state(read(from + "/state.json"));
@@ -69,6 +81,7 @@ class EarlyEnd : public test::SmallData {
         if (world.rank() == 0) now += plan.slow;
         const std::size_t at = std::min(plan.scores.size() - 1, number++);
         if (world.rank() == 0) ++ended.evaluations;
+        if (world.rank() == 0) ended.evaluated = weights();
         return {EvaluationSummary{{{"loss", 1}, {"accuracy", plan.scores[at]}}}};
       };
       if (world.rank() == 0) drop_after(folder, plan.from);  // as a resumed run does
@@ -76,6 +89,7 @@ class EarlyEnd : public test::SmallData {
       if (world.rank() == 0 && options.save_every.by != SaveBy::never) {
         CheckpointsOptions saving{folder, 99};
         saving.moments.reset();
+        saving.averaged = options.ema > 0;
         if (options.optimizer_state) saving.moments = moment_names(options);
         if (plan.from > 0) saving.last = plan.from;
         checkpoints.emplace(saving, model);
@@ -95,9 +109,7 @@ class EarlyEnd : public test::SmallData {
       }
       const auto rank = static_cast<std::size_t>(world.rank());
       ended.of_ranks[rank] = result;
-      for (const auto& [name, parameter] : model.parameters()) {
-        ended.parameters[rank].push_back(parameter.detach().clone());
-      }
+      ended.parameters[rank] = weights();
     });
     return ended;
   }
@@ -249,6 +261,74 @@ TEST_F(EarlyEnd, WithoutTheOptimizersStateItBeginsAgain) {
   const Ended rest = train_as({.run = "small", .from = 10}, options);
   EXPECT_EQ(rest.of_ranks[0].end.step, 20);
   EXPECT_FALSE(rest.parameters[0][0].equal(whole.parameters[0][0])) << "the moments are gone";
+}
+
+TEST_F(EarlyEnd, AveragedWeightsAreEvaluatedSavedAndResumed) {
+  Options options = often();
+  options.save_every = every_steps(5);
+  const Ended plain = train_as({.ranks = 2, .run = "plain"}, options);
+  options.ema = 0.9;
+  const Ended whole = train_as({.ranks = 2, .run = "whole"}, options);
+  expect_equal(whole.parameters[0], whole.evaluated);
+  expect_equal(whole.parameters[1], whole.parameters[0]);
+  EXPECT_FALSE(whole.parameters[0][0].equal(plain.parameters[0][0]));
+  // The averages have no effect on training, whose weights are beside them in the checkpoint.
+  const auto tensors = [this](const std::string& file) {
+    SafetensorsReader reader(path(file));
+    std::map<std::string, std::vector<char>> all;
+    for (const SafetensorsEntry& entry : reader.header().entries) {
+      all[entry.name].resize(entry.end - entry.begin);
+      reader.read(entry, all[entry.name].data());
+    }
+    return all;
+  };
+  const auto trained = tensors("whole/checkpoints/step-20/optimizer.safetensors");
+  for (const auto& [name, values] : tensors("plain/checkpoints/step-20/optimizer.safetensors")) {
+    EXPECT_EQ(trained.at(name), values) << name;
+  }
+  EXPECT_EQ(trained.at("weight.classifier.weight"),
+            tensors("plain/checkpoints/step-20/model.safetensors").at("classifier.weight"));
+
+  std::filesystem::copy(
+      path("whole"), path("rest"),
+      std::filesystem::copy_options::recursive | std::filesystem::copy_options::copy_symlinks);
+  const Ended rest = train_as({.ranks = 2, .run = "rest", .from = 10}, options);
+  expect_equal(rest.parameters[0], whole.parameters[0]);
+  expect_equal(rest.parameters[1], whole.parameters[0]);
+  for (const char* name : {"model", "optimizer"}) {
+    const std::string file = concat("/checkpoints/step-20/", name, ".safetensors");
+    EXPECT_TRUE(read(path("rest" + file)) == read(path("whole" + file))) << name;
+  }
+  // Without --ema the run continues with the weights and not with their averages.
+  options.ema = 0;
+  expect_equal(train_as({.ranks = 2, .run = "rest", .from = 10}, options).parameters[0],
+               plain.parameters[0]);
+}
+
+TEST_F(EarlyEnd, FrozenWeightsStayBitForBitAndTakeNoPart) {
+  Options options = often();
+  options.save_every = every_steps(10);
+  const Ended free = train_as({.ranks = 2, .run = "free"}, options);
+  options.freeze = {"embeddings", "0"};
+  options.layer_decay = 0.5;
+  const Ended whole = train_as({.ranks = 2, .run = "whole"}, options);
+  const SampleStore store = SampleStore::open(store_path());
+  const Bert first(config(store, 0.1), make_classifier_head, Precision::fp32, 1);  // rank 0's seed
+  for (std::size_t i = 0; i < whole.parameters[0].size(); ++i) {
+    const auto& [name, weight] = first.parameters()[i];
+    const bool frozen =
+        name.starts_with("bert.embeddings.") || name.starts_with("bert.encoder.layer.0.");
+    EXPECT_EQ(whole.parameters[0][i].equal(weight), frozen) << name;
+    EXPECT_TRUE(whole.parameters[1][i].equal(whole.parameters[0][i])) << name;
+  }
+  const std::string state = read(path("whole/checkpoints/step-20/optimizer.safetensors"));
+  EXPECT_EQ(state.find("bert.embeddings."), std::string::npos);
+  EXPECT_EQ(state.find("bert.encoder.layer.0."), std::string::npos);
+  EXPECT_NE(state.find("bert.encoder.layer.1."), std::string::npos);
+  EXPECT_LT(whole.of_ranks[0].end.totals.gradient_bytes,
+            free.of_ranks[0].end.totals.gradient_bytes);
+  const Ended rest = train_as({.ranks = 2, .run = "whole", .from = 10}, options);
+  expect_equal(rest.parameters[0], whole.parameters[0]);
 }
 
 TEST_F(EarlyEnd, AllRanksTakeTheBestWeights) {

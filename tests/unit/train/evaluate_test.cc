@@ -28,19 +28,20 @@ using ::testing::HasSubstr;
 
 class Evaluate : public test::SmallData {
  protected:
-  // Evaluates the train split on `ranks` ranks, which must all get the same probabilities, and
-  // returns these.
-  std::vector<float> probabilities(int ranks) {
+  // Evaluates the first samples of the train split on `ranks` ranks, which must all get the same
+  // probabilities, and returns these.
+  std::vector<float> probabilities(int ranks, std::int64_t samples = 120) {
     std::mutex mutex;
     std::vector<std::vector<float>> results;
     bp::test::run_ranks(ranks, [&](Communicator& world) {
-      const SampleStore store = SampleStore::open(store_path());
+      SampleStore store = SampleStore::open(store_path());
+      store.limit(Split::train, samples);
       BertConfig shape = config(store, 0.1);
       shape.initializer_range = 0.5;
       const Bert model(shape, make_classifier_head, Precision::bf16, 1);
       ClassScorer scorer(store, Split::train, {store.names(), map_labels(store.names(), shape)});
       EXPECT_TRUE(evaluate(world, model, *classify(), store, Split::train, scorer));
-      EXPECT_EQ(scorer.tally().samples(), 120);
+      EXPECT_EQ(scorer.tally().samples(), samples);
       EXPECT_GT(scorer.tally().mean_loss(), 0.0);
       const std::lock_guard lock(mutex);
       results.push_back(std::move(scorer.kept()));
@@ -58,6 +59,21 @@ TEST_F(Evaluate, IsTheSameForAnyNumberOfRanksAndThreads) {
   EXPECT_EQ(probabilities(1), one);
   EXPECT_EQ(probabilities(3), one);
   EXPECT_EQ(probabilities(5), one);  // there are more ranks than blocks
+}
+
+TEST_F(Evaluate, OfALimitedSplitIsThatOfItsFirstSamples) {
+  const std::vector<float> all = probabilities(2);
+  const std::vector<float> some = probabilities(2, 64);  // two whole blocks
+  EXPECT_EQ(some, std::vector<float>(all.begin(), all.begin() + 128));
+  SampleStore store = SampleStore::open(store_path());
+  const std::vector<std::int32_t> lengths = store.lengths(Split::train);
+  const std::vector<std::int64_t> labels = store.integers(Split::train, 0);
+  store.limit(Split::train, 70);
+  EXPECT_EQ(store.lengths(Split::train), std::vector(lengths.begin(), lengths.begin() + 70));
+  EXPECT_EQ(store.integers(Split::train, 0), std::vector(labels.begin(), labels.begin() + 70));
+  EXPECT_EQ(store.size(Split::dev), 15);
+  store.limit(Split::train, 1000);
+  EXPECT_EQ(store.size(Split::train), 120);
 }
 
 TEST_F(Evaluate, PredictionsHaveEverySampleOnceInOrder) {

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <torch/optim/adamw.h>
 
+#include <cmath>
+#include <vector>
+
 #include "trainer/optim/optimizer_state.h"
 
 namespace bp::trainer {
@@ -45,6 +48,43 @@ TEST(Optimizer, DecaysMatricesButNoBiasesAndNorms) {
   EXPECT_TRUE(groups[0].params()[1].is_same(all[3].second));
   EXPECT_EQ(decay_of(groups[1]), 0);
   EXPECT_THAT(groups[1].params(), SizeIs(2));
+}
+
+// The rate of each layer is half of that of the layer above.
+TEST(Optimizer, TheRateOfALayerFollowsTheFormula) {
+  Options options;
+  options.layer_decay = 0.5;
+  options.weight_decay = 0;
+  options.optimizer = "sgd";
+  NamedParameters all;
+  for (const char* name :
+       {"bert.embeddings.word_embeddings.weight", "bert.encoder.layer.0.output.dense.bias",
+        "bert.encoder.layer.1.output.dense.weight", "bert.pooler.dense.weight",
+        "classifier.weight"}) {
+    all.emplace_back(name, at::full({2, 3}, 0.5, at::kFloat).requires_grad_(true));
+  }
+  for (const double decay : {0.5, 1.0}) {
+    options.layer_decay = decay;
+    const auto optimizer = make_optimizer(all, options);
+    set_learning_rate(*optimizer, 0.25);
+    std::vector<float> changes;
+    for (const auto& [name, parameter] : all) parameter.detach().fill_(0.5);
+    make_step(all, *optimizer, 1);
+    for (const auto& [name, parameter] : all) {
+      changes.push_back(0.5F - parameter.detach().min().item<float>());
+      EXPECT_TRUE(parameter.detach().eq(0.5F - changes.back()).all().item<bool>());
+    }
+    const auto rate = [&](int k) { return static_cast<float>(0.25 * std::pow(decay, k)); };
+    EXPECT_THAT(changes, ElementsAre(rate(3), rate(2), rate(1), rate(0), rate(0)));
+  }
+}
+
+TEST(Optimizer, LeavesOutFrozenParameters) {
+  const NamedParameters all = parameters();
+  all[0].second.requires_grad_(false);
+  const auto optimizer = make_optimizer(all, {});
+  ASSERT_THAT(optimizer->param_groups()[0].params(), SizeIs(1));
+  EXPECT_TRUE(optimizer->param_groups()[0].params()[0].is_same(all[3].second));
 }
 
 TEST(Optimizer, TheLearningRateIsThatOfAllGroups) {

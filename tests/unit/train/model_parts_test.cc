@@ -1,0 +1,52 @@
+// Parts of a model by the names of its parameters.
+#include "trainer/optim/model_parts.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "tests/unit/data/input_refusal.h"
+
+namespace bp::trainer {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(ModelParts, AreNamedAndNumbered) {
+  EXPECT_THAT(frozen_names({}, 4), IsEmpty());
+  EXPECT_THAT(frozen_names({"embeddings", "0-1", "3", "pooler"}, 4),
+              ElementsAre("bert.embeddings.", "bert.encoder.layer.0.", "bert.encoder.layer.1.",
+                          "bert.encoder.layer.3.", "bert.pooler."));
+  EXPECT_THAT(frozen_names({"encoder"}, 4), ElementsAre("bert.encoder.layer."));
+  // Layer 1 is not a beginning of layer 11.
+  EXPECT_THAT(frozen_names({"1"}, 12), ElementsAre("bert.encoder.layer.1."));
+}
+
+TEST(ModelParts, ThatDoNotExistAreRefused) {
+  const auto refused = [](const std::string& part) {
+    return test::input_refusal([&] { (void)frozen_names({part}, 4); });
+  };
+  for (const char* part : {"embedding", "", "-1", "1-", "2-1", "0-1-2", "1.5", "head", "0x1"}) {
+    EXPECT_EQ(refused(part), std::string("2: --freeze: '") + part +
+                                 "' is no part of a model | embeddings, encoder, pooler, and "
+                                 "layers from 0: --freeze embeddings,0-3");
+  }
+  EXPECT_EQ(refused("2-4"),
+            "2: --freeze: there is no layer 4 in a model with 4 layers | its layers are 0 to 3");
+}
+
+TEST(ModelParts, HaveADistanceFromTheHead) {
+  EXPECT_EQ(depth_below_head("classifier.weight", 12), 0);
+  EXPECT_EQ(depth_below_head("bert.pooler.dense.bias", 12), 0);
+  EXPECT_EQ(depth_below_head("bert.encoder.layer.11.output.dense.weight", 12), 1);
+  EXPECT_EQ(depth_below_head("bert.encoder.layer.1.output.dense.weight", 12), 11);
+  EXPECT_EQ(depth_below_head("bert.encoder.layer.0.output.dense.weight", 12), 12);
+  EXPECT_EQ(depth_below_head("bert.embeddings.LayerNorm.weight", 12), 13);
+  EXPECT_EQ(layers_in({"bert.encoder.layer.2.x", "bert.encoder.layer.10.y", "classifier.weight"}),
+            11);
+  EXPECT_EQ(layers_in({"classifier.weight"}), 0);
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,24 @@
+// The parts of a model by the names of its parameters: the embeddings, the layers of the encoder,
+// and what is above them. Does not use LibTorch.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bp::trainer {
+
+// Returns the beginnings of the names of the parameters in `parts`: "embeddings", "encoder" (all
+// layers), "pooler", and layers from 0: "3" or "0-3". Throws InputError (2) for another part, and
+// for a layer that a model with `layers` layers lacks.
+[[nodiscard]] std::vector<std::string> frozen_names(const std::vector<std::string>& parts,
+                                                    int layers);
+
+// Returns how far a parameter is from the top: 0 for the pooler and the head, 1 for the last layer,
+// and layers + 1 for the embeddings.
+[[nodiscard]] int depth_below_head(std::string_view name, int layers);
+
+// Returns the number of layers of a model with parameters of these names.
+[[nodiscard]] int layers_in(const std::vector<std::string>& names);
+
+}  // namespace bp::trainer

@@ -1,0 +1,52 @@
+#include "trainer/train/averaged_weights.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "bp/collective.h"
+
+namespace bp::trainer {
+
+AveragedWeights::AveragedWeights(const Bert& model, double decay, std::int64_t updates)
+    : decay_(decay), updates_(updates) {
+  for (const auto& [name, weight] : model.parameters()) {
+    averages_.push_back(weight.detach().clone());
+  }
+}
+
+void AveragedWeights::update(const Bert& model) {
+  const at::NoGradGuard no_grad;
+  const auto t = static_cast<double>(++updates_);
+  const double kept = std::min(decay_, (1 + t) / (10 + t));
+  const NamedTensors& weights = model.parameters();
+  for (std::size_t i = 0; i < averages_.size(); ++i) {
+    averages_[i].lerp_(weights[i].second.detach(), 1 - kept);
+  }
+}
+
+void AveragedWeights::exchange(Bert& model) {
+  const at::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < averages_.size(); ++i) {
+    const at::Tensor weight = model.parameters()[i].second.detach();
+    const at::Tensor trained = weight.clone();
+    weight.copy_(averages_[i]);
+    averages_[i].copy_(trained);
+  }
+  model.parameters_changed();
+}
+
+// As bytes: the tensors have the same strides on all ranks.
+void AveragedWeights::set(const std::vector<at::Tensor>& averages, Communicator& world) {
+  for (std::size_t i = 0; i < averages_.size(); ++i) {
+    const at::Tensor& average = averages_[i];
+    if (world.rank() == 0 && !averages.empty()) average.copy_(averages[i]);
+    const View bytes = {.data = static_cast<std::byte*>(average.mutable_data_ptr()),
+                        .count = average.nbytes(),
+                        .type = DataType::u8};
+    bp::broadcast(world, bytes, {.name = "averaged weights"});
+  }
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,64 @@
+// An exponential moving average of the weights of a model over the steps of training (Polyak and
+// Juditsky 1992; the form with a decay is that of TensorFlow's ExponentialMovingAverage). After the
+// t-th update of the weights w, t = 1, 2, ...:
+//
+//   average = average + (1 - d) * (w - average)    with d = min(decay, (1 + t) / (10 + t))
+//
+// The average begins with the first weights, so there is no bias towards 0 to correct. The smaller
+// d of the first updates, TensorFlow's with num_updates, lets it forget these weights quickly: d is
+// 0.18 after the first update, 0.92 after 100, and 0.991 after 1000.
+//
+// An element's average depends on this element alone, so all ranks compute the same bits.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "bp/communicator.h"
+#include "trainer/model/bert.h"
+
+namespace bp::trainer {
+
+class AveragedWeights {
+ public:
+  // Begins with the weights that the model has, after `updates` updates.
+  AveragedWeights(const Bert& model, double decay, std::int64_t updates = 0);
+
+  // Adds the weights, which have changed, to the average.
+  void update(const Bert& model);
+  // Exchanges the weights of the model and their averages. Calls parameters_changed().
+  void exchange(Bert& model);
+  // Collective. Gives all ranks the averages of rank 0; the other ranks' `averages` do not count.
+  void set(const std::vector<at::Tensor>& averages, Communicator& world);
+
+  [[nodiscard]] std::int64_t updates() const { return updates_; }
+  // In the order of Bert::parameters().
+  [[nodiscard]] const std::vector<at::Tensor>& averages() const { return averages_; }
+
+ private:
+  double decay_;
+  std::int64_t updates_;
+  std::vector<at::Tensor> averages_;
+};
+
+// While it exists, the model has the averages as its weights.
+class WithAverages {
+ public:
+  // `averages` may be null: then nothing happens.
+  WithAverages(AveragedWeights* averages, Bert& model) : averages_(averages), model_(model) {
+    if (averages_ != nullptr) averages_->exchange(model_);
+  }
+  ~WithAverages() {
+    if (averages_ != nullptr) averages_->exchange(model_);
+  }
+  WithAverages(const WithAverages&) = delete;
+  WithAverages& operator=(const WithAverages&) = delete;
+
+ private:
+  AveragedWeights* averages_;
+  Bert& model_;
+};
+
+}  // namespace bp::trainer

@@ -1,0 +1,16 @@
+// Parts of a model that training leaves as they are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "trainer/model/bert.h"
+
+namespace bp::trainer {
+
+// From here on, the parameters in `parts` (see frozen_names(), trainer/optim) require no gradient:
+// no backward pass computes one, no optimizer has them, and none travels between ranks. Throws what
+// frozen_names() throws.
+void freeze(Bert& model, const std::vector<std::string>& parts);
+
+}  // namespace bp::trainer
