@@ -217,6 +217,8 @@ TEST_F(Files, ScoresWithoutASingleLabelAreNull) {
     "kappa": null,
     "f1_macro": null,
     "f1_weighted": null,
+    "precision_macro": null,
+    "recall_macro": null,
     "roc_auc": null,
     "brier": null,
     "ece": null,

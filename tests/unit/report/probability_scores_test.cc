@@ -122,7 +122,8 @@ TEST(Scores, AreListedInTheOrderOfTheDocumentation) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : summary.scores) keys.push_back(key);
   EXPECT_THAT(keys, ElementsAre("loss", "accuracy", "mcc", "kappa", "f1_macro", "f1_weighted",
-                                "top2_accuracy", "roc_auc", "brier", "ece", "log_loss"));
+                                "precision_macro", "recall_macro", "top2_accuracy", "roc_auc",
+                                "brier", "ece", "log_loss"));
   EXPECT_EQ(summary.at("top2_accuracy"), 0.5);
 }
 
