@@ -7,7 +7,9 @@
 namespace bp::trainer {
 namespace {
 
-CommandLine parsed(OptionSet& set, const std::vector<std::string>& arguments, Options& options) {
+CommandLine parse_own_set(OptionSet& set,
+                          const std::vector<std::string>& arguments,
+                          Options& options) {
   if (std::string text = set.parse(arguments); !text.empty()) return {{}, std::move(text)};
   options.settings = set.settings();
   options.arguments = arguments;
@@ -26,7 +28,7 @@ CommandLine parse_report(const std::vector<std::string>& arguments) {
   set.positional_paths({"RUN", "Folders of runs, or one predictions.csv"}, options.sources);
   set.path({"out", "File for a page (.html) that needs no other file", "none", "FILE"},
            options.out);
-  return parsed(set, arguments, options);
+  return parse_own_set(set, arguments, options);
 }
 
 CommandLine parse_runs(const std::vector<std::string>& arguments) {
@@ -41,7 +43,7 @@ CommandLine parse_runs(const std::vector<std::string>& arguments) {
       options.sort);
   set.choice<std::string>({"out-format", "Format of the list"}, options.list_format,
                           {{"text", "text"}, {"csv", "csv"}, {"json", "json"}});
-  return parsed(set, arguments, options);
+  return parse_own_set(set, arguments, options);
 }
 
 }  // namespace bp::trainer

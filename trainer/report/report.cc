@@ -9,7 +9,7 @@ namespace bp::trainer {
 
 namespace {
 
-// Returns "summary.json, metrics.jsonl and predictions.csv".
+// Returns "summary.json, predictions.csv and metrics.jsonl".
 std::string files_behind(const Report& report) {
   std::string text = "summary.json";
   for (const std::string& file : report.result_files) text += ", " + html(file);
@@ -35,7 +35,7 @@ std::string render_report(const Report& report) {
              scores_section(report), course_section(report), "<div class=\"pair\">\n",
              time_section(report), hosts_section(report), "</div>\n", settings_section(report),
              "<footer>Written by bert_train. The numbers behind this page: ", files_behind(report),
-             " beside it.</footer>\n"));
+             report.folder.empty() ? " beside it" : " in " + html(report.folder), ".</footer>\n"));
 }
 
 }  // namespace bp::trainer

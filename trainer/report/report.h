@@ -31,6 +31,7 @@ struct Report {
   std::vector<Tile> tiles = {};                // of the task
   std::string results = {};                    // the task's sections, as HTML
   std::vector<std::string> result_files = {};  // names of the files with the task's results
+  std::string folder = {};                     // that holds the files; empty: that of the page
   std::vector<Setting> settings = {};
   std::vector<Host> hosts = {};
   std::vector<Session> sessions = {};  // the first one first; may be empty

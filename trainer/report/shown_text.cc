@@ -90,9 +90,9 @@ std::string counted(std::int64_t n, const std::string& singular) {
 }
 
 std::string percent_text(std::int64_t part, std::int64_t whole) {
-  constexpr double kPercent = 100;
+  constexpr double kWhole = 100;
   const double share = whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-  return fixed(kPercent * share, 1) + " %";
+  return fixed(kWhole * share, 1) + " %";
 }
 
 std::string fixed(double value, int digits) {

@@ -110,6 +110,7 @@ Report report_of(const RunRecord& run, const ScoredFile& scored) {
   }
   report.results = scored.sections;
   if (!scored.lines.empty()) report.result_files = {"predictions.csv"};
+  report.folder = run.path;
   report.settings = run.settings;
   if (!run.sessions.empty()) report.hosts = run.sessions.back().hosts;
   report.sessions = run.sessions;

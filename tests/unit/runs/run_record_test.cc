@@ -111,6 +111,7 @@ TEST_F(RunRecordTest, IsShownOnTheTerminalAndAsAPage) {
                     HasSubstr("test: accuracy 0.5000"), HasSubstr("weighted avg")));
   const std::string page = render_report(report_of(run, scored));
   EXPECT_THAT(page, AllOf(HasSubstr("Confusion matrix, test split"), HasSubstr("<h2>Scores</h2>"),
+                          HasSubstr("metrics.jsonl in " + path("a") + "."),
                           HasSubstr("ranks 0 to 1"), Not(HasSubstr("<blockquote>"))));
 }
 

@@ -35,13 +35,13 @@ bool is_right(const AnalysedSplit& analysed, std::size_t sample) {
   return std::ranges::max_element(shares) - shares.begin() == analysed.given.labels[sample];
 }
 
-std::string percent(double share) { return fixed(kHundred * share, 1) + " %"; }
+std::string share_text(double share) { return fixed(kHundred * share, 1) + " %"; }
 
 std::string group_row(const Group& group) {
   const Interval interval = wilson_interval(group.right, group.samples);
   const double share = static_cast<double>(group.right) / static_cast<double>(group.samples);
-  return concat("<tr><th scope=\"row\">", group.name, "</th><td>", percent(share), "</td><td>",
-                percent(interval.low), " to ", percent(interval.high), "</td><td>",
+  return concat("<tr><th scope=\"row\">", group.name, "</th><td>", share_text(share), "</td><td>",
+                share_text(interval.low), " to ", share_text(interval.high), "</td><td>",
                 with_commas(group.samples), "</td></tr>\n");
 }
 
