@@ -177,12 +177,12 @@ TEST_F(BertTrain, ARunWritesAllItsFilesAndItsScoresAreReproducible) {
   // The lines of scores, the confusion matrix and the classification report.
   const auto scores = [](const std::string& output) {
     const std::size_t at = output.find("test: accuracy");
-    std::string scores = output.substr(at, output.find("weighted avg", at) - at);
+    std::string lines = output.substr(at, output.find("weighted avg", at) - at);
     const std::string rank = "[0] ";  // bprun writes it before each line
-    for (std::size_t i = 0; (i = scores.find(rank, i)) != std::string::npos;) {
-      scores.erase(i, rank.size());
+    for (std::size_t i = 0; (i = lines.find(rank, i)) != std::string::npos;) {
+      lines.erase(i, rank.size());
     }
-    return scores;
+    return lines;
   };
   EXPECT_THAT(scores(trained.output),
               AllOf(HasSubstr("MCC "), HasSubstr("ROC AUC "), HasSubstr("ECE ")));
