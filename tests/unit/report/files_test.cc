@@ -207,6 +207,28 @@ TEST_F(Files, MetricsErrorsNameTheFileAndLine) {
   }
 }
 
+TEST_F(Files, ASummarySaysWhyTheRunEndedAndWhichWeightsItKept) {
+  RunSummary summary;
+  for (const char* key : {"\"ended\"", "\"best_metric\"", "\"final\"", "\"overfit\""}) {
+    EXPECT_EQ(to_json(summary).find(key), std::string::npos) << key;
+  }
+  summary.ended = "patience";
+  summary.best_metric = "mcc";
+  summary.final_weights = "best";
+  summary.final_step = 40;
+  summary.overfit = EvaluationSummary{{{"loss", 0.25}}};
+  EXPECT_THAT(to_json(summary), HasSubstr(R"(  "overfit": {
+    "loss": 0.25
+  },
+  "ended": "patience",
+  "best_metric": "mcc",
+  "final": {
+    "weights": "best",
+    "step": 40
+  },
+)"));
+}
+
 TEST_F(Files, ScoresWithoutASingleLabelAreNull) {
   RunSummary summary;
   summary.test = summary_of(scores_of(Tally(2)), {});
