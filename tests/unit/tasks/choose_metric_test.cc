@@ -26,7 +26,7 @@ TEST(ChooseMetric, TakesTheFirstOrTheNamedOne) {
 TEST(ChooseMetric, EveryScoreOfAClassifierIsInItsSummary) {
   Tally tally(2);
   tally.add({0, 1, 0.5});
-  const EvaluationSummary summary = summary_of(scores_of(tally));
+  const EvaluationSummary summary = summary_of(scores_of(tally), {.roc_auc = 0.5});
   EXPECT_EQ(class_metrics().size(), summary.scores.size());
   EXPECT_EQ(class_metrics().front().key, "accuracy");
   for (const MainScore& metric : class_metrics()) {

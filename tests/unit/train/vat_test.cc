@@ -20,7 +20,7 @@ namespace {
 constexpr VatOptions kOptions{.xi = 0.1, .eps = 2};
 constexpr double kWeight = 0.7;
 const std::string kFolder = BP_SOURCE_DIR "/tests/golden/vat";
-const TrainingStep kStep{1, 0};
+const TrainingStep kVatStep{1, 0};
 
 class Vat : public ::testing::Test {
  protected:
@@ -68,8 +68,8 @@ class Vat : public ::testing::Test {
 };
 
 TEST_F(Vat, IsWhatPyTorchComputes) {
-  const at::Tensor outputs = model_.forward(batch_, &kStep);
-  const VatLoss vat(model_, batch_, kStep, outputs);
+  const at::Tensor outputs = model_.forward(batch_, &kVatStep);
+  const VatLoss vat(model_, batch_, kVatStep, outputs);
   const at::Tensor r = vat.perturbation(filled_up(expected_.at("noise")), kOptions);
   const at::Tensor& right = expected_.at("perturbation");
   // The gradient at a small perturbation is a difference of nearly equal probabilities.
@@ -94,15 +94,16 @@ TEST_F(Vat, IsWhatPyTorchComputes) {
 }
 
 TEST_F(Vat, EachSampleHasItsOwnPerturbation) {
-  const at::Tensor outputs = model_.forward(batch_, &kStep);
+  const at::Tensor outputs = model_.forward(batch_, &kVatStep);
   const Layout layout = make_layout(batch_.lengths, batch_.sample_ids);
-  const at::Tensor noise = normal_noise(layout, 12, kStep);
-  const at::Tensor r = VatLoss(model_, batch_, kStep, outputs).perturbation(noise, kOptions);
+  const at::Tensor noise = normal_noise(layout, 12, kVatStep);
+  const at::Tensor r = VatLoss(model_, batch_, kVatStep, outputs).perturbation(noise, kOptions);
 
   const Batch one = second_sample();
-  const at::Tensor own_outputs = model_.forward(one, &kStep);
-  const at::Tensor own_noise = normal_noise(make_layout(one.lengths, one.sample_ids), 12, kStep);
-  const at::Tensor own = VatLoss(model_, one, kStep, own_outputs).perturbation(own_noise, kOptions);
+  const at::Tensor own_outputs = model_.forward(one, &kVatStep);
+  const at::Tensor own_noise = normal_noise(make_layout(one.lengths, one.sample_ids), 12, kVatStep);
+  const at::Tensor own =
+      VatLoss(model_, one, kVatStep, own_outputs).perturbation(own_noise, kOptions);
   const at::Tensor second = r.slice(0, layout.offsets[1], layout.offsets[2]);
   EXPECT_LE((second - own.slice(0, 0, one.length)).abs().max().item<float>(), 1e-5);
   for (int row = 0; row < layout.rows; ++row) {
@@ -112,8 +113,8 @@ TEST_F(Vat, EachSampleHasItsOwnPerturbation) {
 }
 
 TEST_F(Vat, ChangesThePredictionsMoreThanNoiseOfTheSameSize) {
-  const at::Tensor outputs = model_.forward(batch_, &kStep);
-  const VatLoss vat(model_, batch_, kStep, outputs);
+  const at::Tensor outputs = model_.forward(batch_, &kVatStep);
+  const VatLoss vat(model_, batch_, kVatStep, outputs);
   const Layout layout = make_layout(batch_.lengths, batch_.sample_ids);
   at::Tensor noise = normal_noise(layout, 12, {1, 77});
   const double found = vat.of(vat.perturbation(noise, kOptions)).mean.item<double>();
