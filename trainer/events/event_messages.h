@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/events/protobuf_message.h"
+#include "trainer/data/protobuf_message.h"
 #include "trainer/report/pr_curve.h"
 
 namespace bp::trainer {

@@ -7,9 +7,9 @@
 
 #include "base/text.h"
 #include "bp/error.h"
+#include "trainer/data/protobuf_message.h"
 #include "trainer/data/whole_file.h"
 #include "trainer/events/crc32c.h"
-#include "trainer/events/protobuf_message.h"
 
 namespace bp::trainer {
 namespace {

@@ -15,7 +15,6 @@
 #include "bp/error.h"
 #include "bp/version.h"
 #include "trainer/data/whole_file.h"
-#include "trainer/model/proto_fields.h"
 
 namespace bp::trainer {
 namespace {
@@ -61,53 +60,44 @@ constexpr std::int64_t kFloat = 1;
 constexpr std::int64_t kInteger = 2;
 constexpr std::int64_t kIntegers = 7;
 
-std::string encoded(const OnnxGraph::Attribute& attribute) {
-  std::string text;
-  append_bytes(text, field::kAttributeName, attribute.name);
+ProtobufMessage encoded(const OnnxGraph::Attribute& attribute) {
+  ProtobufMessage message;
+  message.bytes(field::kAttributeName, attribute.name);
   std::int64_t type = kInteger;
   if (const auto* number = std::get_if<float>(&attribute.value)) {
-    append_float(text, field::kAttributeFloat, *number);
+    message.single(field::kAttributeFloat, *number);
     type = kFloat;
   } else if (const auto* list = std::get_if<std::vector<std::int64_t>>(&attribute.value)) {
-    for (const std::int64_t one : *list) append_integer(text, field::kAttributeIntegers, one);
+    for (const std::int64_t one : *list) message.integer(field::kAttributeIntegers, one);
     type = kIntegers;
   } else {
-    append_integer(text, field::kAttributeInteger, std::get<std::int64_t>(attribute.value));
+    message.integer(field::kAttributeInteger, std::get<std::int64_t>(attribute.value));
   }
-  append_integer(text, field::kAttributeType, type);
-  return text;
+  message.integer(field::kAttributeType, type);
+  return message;
 }
 
 // ValueInfoProto of a tensor.
-std::string encoded(const std::string& name,
-                    OnnxGraph::Type type,
-                    const std::vector<OnnxGraph::Axis>& axes) {
-  std::string shape;
+ProtobufMessage encoded(const std::string& name,
+                        OnnxGraph::Type type,
+                        const std::vector<OnnxGraph::Axis>& axes) {
+  ProtobufMessage shape;
   for (const OnnxGraph::Axis& axis : axes) {
-    std::string dimension;
+    ProtobufMessage dimension;
     if (const auto* size = std::get_if<std::int64_t>(&axis)) {
-      append_integer(dimension, 1, *size);
+      dimension.integer(1, *size);
     } else {
-      append_bytes(dimension, 2, std::get<std::string>(axis));
+      dimension.bytes(2, std::get<std::string>(axis));
     }
-    append_bytes(shape, 1, dimension);
+    shape.message(1, dimension);
   }
-  std::string tensor;
-  append_integer(tensor, 1, static_cast<std::int64_t>(type));
-  append_bytes(tensor, 2, shape);
-  std::string kind;
-  append_bytes(kind, 1, tensor);
-  std::string info;
-  append_bytes(info, 1, name);
-  append_bytes(info, 2, kind);
+  ProtobufMessage tensor;
+  tensor.integer(1, static_cast<std::int64_t>(type)).message(2, shape);
+  ProtobufMessage kind;
+  kind.message(1, tensor);
+  ProtobufMessage info;
+  info.bytes(1, name).message(2, kind);
   return info;
-}
-
-std::string key_value(const std::string& key, const std::string& value) {
-  std::string entry;
-  append_bytes(entry, 1, key);
-  append_bytes(entry, 2, value);
-  return entry;
 }
 
 // Numbers of 8 bits, and the factors that give them back: one for each row.
@@ -135,7 +125,7 @@ OnnxGraph::Value OnnxGraph::next(std::string_view operation) {
 }
 
 OnnxGraph::Value OnnxGraph::input(const std::string& name, Type type, std::vector<Axis> axes) {
-  append_bytes(ends_, field::kGraphInput, encoded(name, type, axes));
+  ends_.message(field::kGraphInput, encoded(name, type, axes));
   return name;
 }
 
@@ -143,17 +133,17 @@ void OnnxGraph::output(const Value& value,
                        const std::string& name,
                        Type type,
                        std::vector<Axis> axes) {
-  std::string node;
-  append_bytes(node, field::kNodeInput, value);
-  append_bytes(node, field::kNodeOutput, name);
-  append_bytes(node, field::kNodeName, next("Identity"));
-  append_bytes(node, field::kNodeOperation, "Identity");
-  append_bytes(nodes_, field::kGraphNode, node);
-  append_bytes(ends_, field::kGraphOutput, encoded(name, type, axes));
+  ProtobufMessage node;
+  node.bytes(field::kNodeInput, value).bytes(field::kNodeOutput, name);
+  node.bytes(field::kNodeName, next("Identity")).bytes(field::kNodeOperation, "Identity");
+  nodes_.message(field::kGraphNode, node);
+  ends_.message(field::kGraphOutput, encoded(name, type, axes));
 }
 
 void OnnxGraph::metadata(const std::string& key, const std::string& value) {
-  append_bytes(metadata_, field::kModelMetadata, key_value(key, value));
+  ProtobufMessage entry;
+  entry.bytes(1, key).bytes(2, value);
+  metadata_.message(field::kModelMetadata, entry);
 }
 
 OnnxGraph::Value OnnxGraph::add(const std::string& operation,
@@ -167,19 +157,18 @@ std::vector<OnnxGraph::Value> OnnxGraph::add_many(const std::string& operation,
                                                   const std::vector<Attribute>& attributes,
                                                   int results) {
   const std::string name = next(operation);
-  std::string node;
-  for (const Value& value : inputs) append_bytes(node, field::kNodeInput, value);
+  ProtobufMessage node;
+  for (const Value& value : inputs) node.bytes(field::kNodeInput, value);
   std::vector<Value> values;
   for (int i = 0; i < results; ++i) {
     values.push_back(results == 1 ? name : concat(name, "_", i));
-    append_bytes(node, field::kNodeOutput, values.back());
+    node.bytes(field::kNodeOutput, values.back());
   }
-  append_bytes(node, field::kNodeName, name);
-  append_bytes(node, field::kNodeOperation, operation);
+  node.bytes(field::kNodeName, name).bytes(field::kNodeOperation, operation);
   for (const Attribute& attribute : attributes) {
-    append_bytes(node, field::kNodeAttribute, encoded(attribute));
+    node.message(field::kNodeAttribute, encoded(attribute));
   }
-  append_bytes(nodes_, field::kGraphNode, node);
+  nodes_.message(field::kGraphNode, node);
   return values;
 }
 
@@ -188,10 +177,10 @@ OnnxGraph::Value OnnxGraph::initializer(const std::string& name, Type type, cons
   known_.push_back(name);
   Initializer added;
   for (const std::int64_t size : numbers.sizes()) {
-    append_integer(added.header, field::kTensorAxis, size);
+    added.header.integer(field::kTensorAxis, size);
   }
-  append_integer(added.header, field::kTensorType, static_cast<std::int64_t>(type));
-  append_bytes(added.header, field::kTensorName, name);
+  added.header.integer(field::kTensorType, static_cast<std::int64_t>(type));
+  added.header.bytes(field::kTensorName, name);
   added.numbers = numbers.detach().contiguous();
   initializers_.push_back(std::move(added));
   return name;
@@ -258,41 +247,37 @@ OnnxGraph::Value OnnxGraph::embedding(const std::string& name, const Value& ids)
 }
 
 void OnnxGraph::write(const std::string& path) const {
-  std::size_t numbers = 0;
-  std::vector<std::string> heads;  // of each initializer's field, up to its numbers
+  // Of each initializer: all of its field but the numbers.
+  std::vector<std::string> heads;
+  ProtobufMessage name;
+  name.bytes(field::kGraphName, "bert");
+  std::size_t graph = nodes_.text().size() + name.text().size() + ends_.text().size();
   for (const Initializer& one : initializers_) {
-    std::string key;
-    append_key(key, field::kTensorNumbers, 2);
-    append_varint(key, one.numbers.nbytes());
-    std::string head;
-    append_key(head, field::kGraphInitializer, 2);
-    append_varint(head, one.header.size() + key.size() + one.numbers.nbytes());
-    heads.push_back(head + one.header + key);
-    numbers += one.numbers.nbytes();
+    ProtobufMessage tensor = one.header;
+    tensor.begin_bytes(field::kTensorNumbers, one.numbers.nbytes());
+    ProtobufMessage head;
+    head.begin_bytes(field::kGraphInitializer, tensor.text().size() + one.numbers.nbytes());
+    heads.push_back(head.text() + tensor.text());
+    graph += heads.back().size() + one.numbers.nbytes();
   }
-  std::string name;
-  append_bytes(name, field::kGraphName, "bert");
-  std::size_t graph = nodes_.size() + name.size() + ends_.size() + numbers;
-  for (const std::string& head : heads) graph += head.size();
 
-  std::string model;
-  append_integer(model, field::kModelIrVersion, kIrVersion);
-  append_bytes(model, field::kModelProducer, "bert_train");
-  append_bytes(model, field::kModelProducerVersion, BP_VERSION);
-  std::string operators;
-  append_integer(operators, field::kOperatorSetVersion, kOperatorSet);
-  append_bytes(model, field::kModelOperatorSet, operators);
-  model += metadata_;
-  append_key(model, field::kModelGraph, 2);
-  append_varint(model, graph);
-  if (model.size() + graph >= kMostBytes) {
-    throw Error(ErrorCode::invalid_argument, concat("the model has ", (model.size() + graph) >> 20,
+  ProtobufMessage operators;
+  operators.integer(field::kOperatorSetVersion, kOperatorSet);
+  ProtobufMessage model;
+  model.integer(field::kModelIrVersion, kIrVersion).bytes(field::kModelProducer, "bert_train");
+  model.bytes(field::kModelProducerVersion, BP_VERSION);
+  model.message(field::kModelOperatorSet, operators);
+  ProtobufMessage begin;
+  begin.begin_bytes(field::kModelGraph, graph);
+  const std::string front = model.text() + metadata_.text() + begin.text();
+  if (front.size() + graph >= kMostBytes) {
+    throw Error(ErrorCode::invalid_argument, concat("the model has ", (front.size() + graph) >> 20,
                                                     " MiB, and a file of ONNX "
                                                     "holds at most 2,047 MiB"));
   }
 
   PartFile file(path);
-  file.write(model + nodes_ + name + ends_);
+  file.write(front + nodes_.text() + name.text() + ends_.text());
   for (std::size_t i = 0; i < heads.size(); ++i) {
     file.write(heads[i]);
     file.write({static_cast<const char*>(initializers_[i].numbers.const_data_ptr()),

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "trainer/data/protobuf_message.h"
 #include "trainer/model/parameters.h"
 
 namespace bp::trainer {
@@ -73,7 +74,7 @@ class OnnxGraph {
 
  private:
   struct Initializer {
-    std::string header;  // all of its message but the numbers
+    ProtobufMessage header;  // all of its message but the numbers
     at::Tensor numbers;
   };
   const at::Tensor& find(const std::string& name) const;
@@ -85,9 +86,9 @@ class OnnxGraph {
   OnnxNumbers numbers_;
   std::int64_t count_ = 0;
   std::vector<std::string> known_;  // names of initializers
-  std::string nodes_;               // GraphProto's fields, encoded
-  std::string ends_;                // its inputs and outputs
-  std::string metadata_;            // ModelProto's
+  ProtobufMessage nodes_;           // GraphProto's
+  ProtobufMessage ends_;            // GraphProto's inputs and outputs
+  ProtobufMessage metadata_;        // ModelProto's
   std::vector<Initializer> initializers_;
 };
 

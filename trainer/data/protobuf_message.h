@@ -1,6 +1,8 @@
-// Encodes a message of Protocol Buffers, field by field.
+// Encodes a message of Protocol Buffers, field by field:
+// https://protobuf.dev/programming-guides/encoding.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -16,6 +18,8 @@ class ProtobufMessage {
   ProtobufMessage& single(int field, float value);
   ProtobufMessage& bytes(int field, std::string_view value);
   ProtobufMessage& message(int field, const ProtobufMessage& value);
+  // The field has `size` bytes, which the caller writes behind text().
+  ProtobufMessage& begin_bytes(int field, std::size_t size);
   ProtobufMessage& packed(int field, std::span<const double> values);
   ProtobufMessage& packed(int field, std::span<const float> values);
 

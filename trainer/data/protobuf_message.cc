@@ -1,4 +1,4 @@
-#include "trainer/events/protobuf_message.h"
+#include "trainer/data/protobuf_message.h"
 
 #include <bit>
 #include <cstring>
@@ -54,9 +54,14 @@ ProtobufMessage& ProtobufMessage::single(int field, float value) {
 }
 
 ProtobufMessage& ProtobufMessage::bytes(int field, std::string_view value) {
-  key(field, kLengthAndBytes);
-  varint(value.size());
+  begin_bytes(field, value.size());
   text_ += value;
+  return *this;
+}
+
+ProtobufMessage& ProtobufMessage::begin_bytes(int field, std::size_t size) {
+  key(field, kLengthAndBytes);
+  varint(size);
   return *this;
 }
 
