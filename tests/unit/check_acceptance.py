@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that everything docs/acceptance.md names exists: check_acceptance.py SOURCE_FOLDER
+"""Checks that everything docs/acceptance.md and docs/features.md name exists: check_acceptance.py SOURCE_FOLDER
 
 - tests as `Suite.Name`, then `Name` of the same suite in the same row; a `*` stands for any letters;
 - the file after a test, as "(unit: store_test.cc)", which must define the last test before it;
@@ -24,7 +24,8 @@ targets = set(re.findall(r"^bp_fuzz\((\w+)", (root / "tests/fuzz/CMakeLists.txt"
 ctest = "".join(path.read_text() for path in [*(root / "tests").rglob("CMakeLists.txt"), *root.glob("*/CMakeLists.txt")])
 
 named, problems, ids = 0, [], collections.Counter()
-for line in (root / "docs/acceptance.md").read_text().splitlines():
+lines = [line for page in ("acceptance", "features") for line in (root / f"docs/{page}.md").read_text().splitlines()]
+for line in lines:
     if not line.startswith("|"):
         continue
     ids.update(re.findall(r"\b[A-Z]{2}-\d+\b", line.split("|")[1]))
