@@ -30,8 +30,8 @@ TRAINING = """
 ## Training
 
 One epoch of `bert_train` on sentences of SST-2, with 32 sentences a step in every world, so all runs of a model train on
-the same steps. `compute` is `--precision`, `wire` is `--wire`. The rate counts the time in training steps. The loss is the
-mean of the epoch: types with fewer digits change it in its last digits only.
+the same steps. `compute` is `--precision`, `wire` is `--wire`. The rate counts the time in training steps. The loss is
+that of the last steps: types with fewer digits change it in its last digits only.
 
 ![Sentences a second by backend, world and precision](backends.svg)
 """

@@ -243,7 +243,7 @@ TEST_F(KnownDefects, SeveralRanksWriteThePredictions) {
 // 0 micro-batches were taken for 1, and numbers of a YAML file for texts.
 TEST_F(KnownDefects, AWrongValueOfAnOptionIsReplacedOrMisread) {
   for (const char* option : {"--accumulate 0", "--batch 0", "--lr two", "--lr 1e-3x",
-                             "--precision O1", "--epochs 1.5", "--split 0.8,0.1,0.2"}) {
+                             "--precision O1", "--steps 1.5", "--split 0.8,0.1,0.2"}) {
     const Ended ended = in_folder(concat(kTrain, option, " --run wrong"));
     EXPECT_EQ(ended.code, 2) << option << ": " << ended.output;
     EXPECT_FALSE(std::filesystem::exists(path("wrong"))) << option;

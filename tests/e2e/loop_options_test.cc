@@ -218,7 +218,7 @@ TEST_F(LoopOptions, WrongOnesAreRefusedInOneLine) {
        {Wrong{"--best-metric acuracy",
               "bert_train: --best-metric: 'acuracy' is no score of the task classify, which has "
               "accuracy, loss, mcc, kappa, f1_macro, f1_weighted, precision_macro, recall_macro, "
-              "log_loss\nhint: did you mean 'accuracy'?\n"},
+              "log_loss, roc_auc, brier, ece\nhint: did you mean 'accuracy'?\n"},
         Wrong{"--save-every none --final best",
               "--final best needs checkpoints, and --save-every none writes none"},
         Wrong{"--min-improvement 0.1", "--min-improvement has no effect without --patience"},
