@@ -1,0 +1,47 @@
+// What the sampler, the stopping rule and the table know of a trial.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "launcher/sweep/space/value.h"
+
+namespace bp::launcher::sweep {
+
+enum class TrialState : std::uint8_t {
+  waiting,  // for slots: for its first attempt, or to be resumed
+  running,  // as far as the file knows; after a kill of the sweep, an attempt that is to be resumed
+  finished,  // the program ended with 0
+  failed,    // it ended with another code, and no restart is left
+  stopped,   // the rule or the user stopped it for good
+  paused,    // at a rung; may be promoted, and then resumes
+};
+
+[[nodiscard]] std::string_view name_of(TrialState state);
+[[nodiscard]] std::optional<TrialState> trial_state_of(std::string_view name);
+
+// A value of the metric, as the program reported it.
+struct Report {
+  std::int64_t step = 0;
+  double value = 0;
+};
+
+struct TrialPlan {
+  int number = -1;  // in the sweep, from 0; the driver gives it
+  int block = 0;    // of SPACE
+  int index = 0;    // in the block, from 0
+  int repeat = 0;   // which of the trials with these parameters, from 0
+  Parameters parameters = {};
+};
+
+struct TrialHistory {
+  int index = 0;  // in its block
+  Parameters parameters = {};
+  TrialState state = TrialState::waiting;
+  std::vector<Report> reports = {};   // by step
+  std::optional<double> result = {};  // the best value so far
+};
+
+}  // namespace bp::launcher::sweep
