@@ -1,0 +1,133 @@
+#include "launcher/sweep/trial/attempt.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <utility>
+#include <variant>
+
+#include "base/deadline.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "bp/error.h"
+#include "launcher/cli/options.h"
+#include "launcher/plan/plan.h"
+#include "launcher/process/process_tree.h"
+#include "launcher/process/signals.h"
+#include "launcher/process/spawn.h"
+#include "launcher/report/exit_code.h"
+#include "launcher/report/quoted.h"
+#include "launcher/supervise/restarts.h"
+#include "launcher/sweep/trial/exit_record.h"
+
+namespace bp::launcher::sweep {
+namespace {
+
+int refuse_job(const EarlyExit& exit) {
+  std::fprintf(stderr, "%s%s", printable(exit.text).c_str(), exit.text.ends_with('\n') ? "" : "\n");
+  return exit.code;
+}
+
+// What bprun's main() does for a job.
+int run_as_bprun(const std::vector<std::string>& words) {
+  auto options = parse_options(words);
+  if (const auto* exit = std::get_if<EarlyExit>(&options)) {
+    return refuse_job(*exit);
+  }
+  auto& job = std::get<Options>(options);
+  job.own.insert(job.own.begin(), "bprun");
+  const auto plan = make_plan(job);
+  if (const auto* exit = std::get_if<EarlyExit>(&plan)) {
+    return refuse_job(*exit);
+  }
+  adopt_orphans();
+  ignore_broken_pipes();
+  ::signal(SIGXFSZ, SIG_IGN);
+  return run_job(job, std::get<JobPlan>(plan));
+}
+
+int try_to_run(const std::vector<std::string>& words) {
+  try {
+    return run_as_bprun(words);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bprun: %s\n", printable(error.what()).c_str());
+    return kExitInternal;
+  }
+}
+
+double seconds_since_1970() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// The lock is taken before the look at the parent: if the parent dies later, the next sweep finds
+// the lock or the record.
+int run_attempt(const AttemptSpec& spec, pid_t parent) {
+  try {
+    const AttemptLock lock(spec.folder);
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (::getppid() != parent) {
+      return kExitTemporary;
+    }
+    const int code = try_to_run(spec.bprun);
+    std::fflush(nullptr);
+    write_exit_record(spec.folder, {spec.attempt, code, seconds_since_1970()});
+    return code;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bprun: %s\n", printable(error.what()).c_str());
+    return kExitInternal;
+  }
+}
+
+struct LogFile {
+  Fd fd;
+  std::int64_t size = 0;
+};
+
+LogFile open_log(const std::string& path) {
+  LogFile log{Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666))};
+  struct stat status = {};
+  if (!log.fd || ::fstat(log.fd.get(), &status) != 0) {
+    throw Error(ErrorCode::io, concat("cannot write ", path, ": ", error_text(errno)));
+  }
+  log.size = status.st_size;
+  return log;
+}
+
+}  // namespace
+
+Attempt::Attempt(AttemptSpec spec) {
+  const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const LogFile output = open_log(spec.folder + "/stdout");
+  const LogFile errors = open_log(spec.folder + "/stderr");
+  output_offset_ = output.size;
+  error_offset_ = errors.size;
+  const pid_t parent = ::getpid();
+  pid_ = fork_copy({null.get(), output.fd.get(), errors.fd.get()},
+                   [&spec, parent] { return run_attempt(spec, parent); });
+  child_.emplace(pid_);
+}
+
+void Attempt::signal(int number) const {
+  if (pid_ > 0) {
+    ::kill(pid_, number);  // not reaped yet, so the number is still this process's
+  }
+}
+
+std::optional<int> Attempt::exit_code() {
+  const auto status = child_->wait(Deadline(std::chrono::milliseconds{0}));
+  if (!status) {
+    return std::nullopt;
+  }
+  pid_ = -1;
+  return WIFEXITED(*status) ? WEXITSTATUS(*status) : kExitSignal + WTERMSIG(*status);
+}
+
+}  // namespace bp::launcher::sweep
