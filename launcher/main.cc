@@ -28,6 +28,7 @@
 #include "launcher/report/quoted.h"
 #include "launcher/serve/join_server.h"
 #include "launcher/supervise/restarts.h"
+#include "launcher/tools/sweep_program.h"
 #include "launcher/tools/tool.h"
 
 namespace bp::launcher {
@@ -162,6 +163,9 @@ int main(int argc, char** argv) {
     const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
     if (arguments == std::vector<std::string>{"--agent"}) {
       return agent_main();
+    }
+    if (const auto exit = become_sweep(arguments)) {
+      return *exit;
     }
     if (const auto exit = run_tool(arguments)) {
       return *exit;

@@ -46,7 +46,7 @@ constexpr std::string_view kFunction = R"(
   elif [[ $word == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$word"))
   else
-    COMPREPLY=($(compgen -c -- "$word") $(compgen -W 'doctor gpus' -- "$word"))
+    COMPREPLY=($(compgen -c -- "$word") $(compgen -W 'doctor gpus sweep' -- "$word"))
   fi
 }
 complete -o filenames -F _bprun bprun

@@ -18,7 +18,8 @@ Examples:
                                          this machine as two hosts, for a try
   bprun -H a:3,b:1 --dry-run PROGRAM     what would be started
   bprun doctor -H a,b                    whether these hosts are fit for a job
-  bprun gpus -H a,b                      their GPUs, and who uses them)";
+  bprun gpus -H a,b                      their GPUs, and who uses them
+  bprun sweep SPACE.yaml -- PROGRAM      the program with many sets of options)";
 
 void describe_joining(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_option("--serve", options.serve_port,

@@ -85,7 +85,8 @@ constexpr std::array kOtherOptions{
     Spelling{"verbose", "BP_LOG=debug bprun ... prints what the ranks' library does"},
 };
 
-constexpr std::array<std::string_view, 4> kPrograms{"doctor", "gpus", "bert_train", "comm_bench"};
+constexpr std::array<std::string_view, 5> kPrograms{"doctor", "gpus", "sweep", "bert_train",
+                                                    "comm_bench"};
 
 // "nproc-per-node" of "--nproc_per_node=4".
 std::string bare_name(std::string_view option) {
@@ -170,7 +171,7 @@ std::string advice_for(const CLI::App& app, std::string_view option) {
 std::string advice_for_program(std::string_view program) {
   const std::string nearest =
       nearest_name(program, std::vector<std::string>(kPrograms.begin(), kPrograms.end()));
-  const bool is_tool = nearest == "doctor" || nearest == "gpus";
+  const bool is_tool = nearest == "doctor" || nearest == "gpus" || nearest == "sweep";
   return nearest.empty() ? "" : concat("did you mean ", is_tool ? "bprun " : "", nearest, "?");
 }
 

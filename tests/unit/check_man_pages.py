@@ -12,7 +12,8 @@ import subprocess
 import sys
 
 root, folder = map(pathlib.Path, sys.argv[1:3])
-COMMANDS = {"bprun": ["doctor", "gpus"], "bert_train": ["prep", "eval", "stop"], "comm_bench": []}
+COMMANDS = {"bprun": ["doctor", "gpus"], "bprun-sweep": ["status", "best"],
+            "bert_train": ["prep", "eval", "stop"], "comm_bench": []}
 problems = []
 for name in sys.argv[3:]:
     program, commands = folder / name, COMMANDS[name]

@@ -1,0 +1,32 @@
+#include "launcher/sweep/commands/progress_text.h"
+
+#include "base/text.h"
+#include "launcher/report/clock_text.h"
+
+namespace bp::launcher::sweep {
+
+// The remaining time supposes that trials go on ending as fast as since this start.
+std::string progress_text(const SweepView& view, const std::string& metric) {
+  const TrialTable& trials = view.trials;
+  const int failed = trials.count(TrialState::failed);
+  const int ended = trials.count(TrialState::finished) + trials.count(TrialState::stopped) + failed;
+  const int running = trials.count(TrialState::running);
+  std::string text = concat(ended, " of ", view.all, view.all == 1 ? " trial" : " trials", " ended",
+                            failed > 0 ? concat(" (", failed, " failed)") : std::string());
+  if (running > 0) {
+    text += concat(", ", running, running == 1 ? " runs" : " run", " on ", view.busy, " of ",
+                   view.slots, " slots");
+  }
+  if (const TrialRecord* best = trials.best(); best != nullptr && !metric.empty()) {
+    text += concat("; best ", metric, " ", *best->result, " (trial ", best->number, ")");
+  }
+  if (view.ended > 0 && ended < view.all) {
+    const double left = view.elapsed / view.ended * (view.all - ended);
+    text += concat("; about ",
+                   elapsed_text(std::chrono::milliseconds(static_cast<std::int64_t>(left * 1000))),
+                   " left");
+  }
+  return text;
+}
+
+}  // namespace bp::launcher::sweep

@@ -1,0 +1,178 @@
+#include "launcher/sweep/commands/subcommand.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/help_text.h"
+#include "base/shell_word.h"
+#include "base/text.h"
+#include "bp/error.h"
+#include "launcher/report/exit_code.h"
+#include "launcher/report/quoted.h"
+#include "launcher/sweep/commands/status_text.h"
+#include "launcher/sweep/driver/trial_run.h"
+#include "launcher/sweep/state/folder_lock.h"
+#include "launcher/sweep/state/sweep_reader.h"
+#include "launcher/sweep/state/sweep_state.h"
+#include "launcher/sweep/trial/trial_program.h"
+
+namespace bp::launcher::sweep {
+namespace {
+
+struct SubcommandOptions {
+  std::string folder;
+  std::vector<int> trials;
+  bool json = false;
+  bool csv = false;
+};
+
+struct Subcommand {
+  const char* name;
+  const char* about;
+  enum class Takes { status, best, trials, more_trials } takes;
+  int (*run)(const SubcommandOptions& options);
+};
+
+void print_out(const std::string& text) { std::fputs(text.c_str(), stdout); }
+
+int show_status(const SubcommandOptions& options) {
+  SweepReader sweep(options.folder);
+  print_out(options.csv    ? trials_csv(sweep)
+            : options.json ? status_json(sweep)
+                           : printable(status_text(sweep)));
+  return 0;
+}
+
+int show_best(const SubcommandOptions& options) {
+  SweepReader sweep(options.folder);
+  const auto best =
+      sweep.best(1, sweep.setting("direction") == "min" ? Direction::min : Direction::max);
+  if (best.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("no trial of ", sweep.folder(), " has reported a value yet"));
+  }
+  const TrialRecord& trial = best.front();
+  const std::string folder = trial_folder(sweep.folder(), trial.number);
+  if (options.json) {
+    auto parameters = nlohmann::json::object();
+    for (const auto& [name, value] : trial.parameters) {
+      parameters[name] = value.text();
+    }
+    const nlohmann::json all{{"trial", trial.number},
+                             {"result", *trial.result},
+                             {"step", trial.step},
+                             {"parameters", parameters},
+                             {"folder", folder}};
+    print_out(all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    return 0;
+  }
+  print_out(printable(concat("trial ", trial.number, ": ", sweep.setting("metric"), " ",
+                             *trial.result, " at step ", trial.step, "\n  ",
+                             shown(trial.parameters), "\n  ", folder, "\n")));
+  return 0;
+}
+
+// Asks the process that runs the sweep, which asks its trials to save and end.
+int stop_sweep(const SubcommandOptions& options) {
+  SweepReader sweep(options.folder);
+  const auto holder = FolderLock::holder(sweep.folder());
+  if (!options.trials.empty()) {
+    for (const int number : options.trials) {
+      post_request(sweep.folder(), {"stop", number});
+    }
+    return 0;
+  }
+  if (!holder || *holder <= 0 || ::kill(*holder, SIGTERM) != 0) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("no process of this machine runs the sweep in ", sweep.folder()));
+  }
+  print_out(concat("asked process ", *holder, " to stop; the same command continues the sweep\n"));
+  return 0;
+}
+
+int retry_trials(const SubcommandOptions& options) {
+  SweepReader sweep(options.folder);
+  for (const int number : options.trials) {
+    const auto trial = sweep.trial(number);
+    if (!trial) {
+      throw Error(ErrorCode::invalid_argument,
+                  concat("there is no trial ", number, " in ", sweep.folder()));
+    }
+    if (trial->state != TrialState::failed && trial->state != TrialState::stopped) {
+      throw Error(ErrorCode::invalid_argument,
+                  concat("trial ", number, " is ", name_of(trial->state),
+                         "; only a trial that failed or was stopped can be retried"));
+    }
+  }
+  for (const int number : options.trials) {
+    post_request(sweep.folder(), {"retry", number});
+  }
+  if (!FolderLock::holder(sweep.folder())) {
+    print_out("the command that started the sweep runs them\n");
+  }
+  return 0;
+}
+
+using Takes = Subcommand::Takes;
+constexpr Subcommand kSubcommands[] = {
+    {"status", "Shows how far a sweep is, also while it runs.", Takes::status, &show_status},
+    {"best", "Shows the best trial.", Takes::best, &show_best},
+    {"stop",
+     "Ends a sweep, which the same command continues, or stops some of its trials for good.",
+     Takes::trials, &stop_sweep},
+    {"retry", "Runs trials again that failed or were stopped.", Takes::more_trials, &retry_trials},
+};
+
+void describe(CLI::App& app, const Subcommand& command, SubcommandOptions& options) {
+  app.set_help_flag("-h,--help", "show this and exit");
+  app.add_option("SWEEP", options.folder, "the sweep's folder, or its sweep.sqlite")
+      ->type_name("")
+      ->required();
+  if (command.takes == Takes::status) {
+    auto* const csv = app.add_flag("--csv", options.csv, "print every trial as a line of CSV");
+    app.add_flag("--json", options.json, "the same as one JSON object")->excludes(csv);
+  } else if (command.takes == Takes::best) {
+    app.add_flag("--json", options.json, "the same as one JSON object");
+  } else {
+    app.add_option("TRIAL", options.trials,
+                   command.takes == Takes::trials ? "trials to stop (default: the sweep)"
+                                                  : "trials to run again")
+        ->type_name("")
+        ->required(command.takes == Takes::more_trials);
+  }
+}
+
+}  // namespace
+
+std::optional<int> run_subcommand(const std::vector<std::string>& arguments) {
+  const auto* const command = std::ranges::find_if(kSubcommands, [&](const Subcommand& it) {
+    return !arguments.empty() && arguments[0] == it.name;
+  });
+  if (command == std::end(kSubcommands)) {
+    return std::nullopt;
+  }
+  SubcommandOptions options;
+  CLI::App app(command->about, concat("bprun sweep ", command->name));
+  describe(app, *command, options);
+  try {
+    std::vector<std::string> words(arguments.begin() + 1, arguments.end());
+    std::ranges::reverse(words);  // CLI11 takes the last word first
+    app.parse(std::move(words));
+  } catch (const CLI::CallForHelp&) {
+    print_out(wrap_help(app.help()));
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "bprun sweep %s: %s\n  hint: bprun sweep %s --help shows all options\n",
+                 command->name, printable(error.what()).c_str(), command->name);
+    return kExitUsage;
+  }
+  return command->run(options);
+}
+
+}  // namespace bp::launcher::sweep

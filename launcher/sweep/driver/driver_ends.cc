@@ -1,0 +1,230 @@
+// Driver: what happens to trials that report, end, or were left by a killed sweep.
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "base/text.h"
+#include "bp/error.h"
+#include "launcher/protocol/timing.h"
+#include "launcher/report/exit_code.h"
+#include "launcher/supervise/restarts.h"
+#include "launcher/sweep/driver/driver.h"
+#include "launcher/sweep/driver/failure_line.h"
+#include "launcher/sweep/driver/wall_time.h"
+#include "launcher/sweep/trial/exit_record.h"
+#include "launcher/sweep/trial/trial_program.h"
+
+namespace bp::launcher::sweep {
+namespace {
+
+// A trial that was killed did not fail by itself, so it gets this many attempts more even without
+// --max-restarts.
+constexpr int kKilledRestarts = 2;
+constexpr int kExitKilled = kExitSignal + SIGKILL;
+
+}  // namespace
+
+// Continues the trials that an earlier sweep left. An attempt of a killed sweep received SIGTERM,
+// and may still end.
+void Driver::recover() {
+  for (int trial = 0; trial < trials_.size(); ++trial) {
+    const TrialState state = trials_[trial].state;
+    proposals_.add(trials_[trial].block);
+    if (state == TrialState::waiting) {
+      wait_for_slots(trial);
+    } else if (state == TrialState::running) {
+      leftovers_[trial] = Clock::now() + settings_.bprun.grace + 15s;
+    }
+  }
+  if (!leftovers_.empty()) {
+    state_.event(concat("the sweep continues; ", leftovers_.size(), " trials had not ended"),
+                 std::nullopt);
+  }
+  look_at_leftovers();
+  handle_requests();  // those that came while no sweep ran
+}
+
+void Driver::look_at_leftovers() {
+  for (auto it = leftovers_.begin(); it != leftovers_.end();) {
+    const auto [trial, deadline] = *it;
+    if (AttemptLock::is_held(folder_of(trial))) {
+      if (Clock::now() >= deadline) {
+        throw Error(ErrorCode::timeout,
+                    concat("trial ", trial, " of an earlier sweep does not end: a process holds ",
+                           folder_of(trial), "/lock; end it, and start the sweep again"));
+      }
+      ++it;
+      continue;
+    }
+    it = leftovers_.erase(it);
+    TrialRecord record = trials_[trial];
+    MetricFile metrics = metrics_of(settings_, record);
+    if (const auto reports = metrics.read(true); !reports.empty()) {
+      trials_.report(trial, reports);
+    }
+    const auto end = read_exit_record(folder_of(trial));
+    const bool known = end && end->attempt == record.attempts;
+    judge(trial, known ? end->exit_code : kExitTemporary, StopReason::sweep_ends);
+    if (trials_[trial].state == TrialState::waiting) wait_for_slots(trial);
+  }
+}
+
+void Driver::on_attempt_fd(int trial) {
+  TrialRun& run = running_.at(trial);
+  const int fd = run.attempt.fd();
+  const auto code = run.attempt.exit_code();
+  if (!code) {
+    return;
+  }
+  loop_.forget(fd);
+  const auto end = read_exit_record(folder_of(trial));
+  const bool known = end && end->attempt == trials_[trial].attempts;
+  on_ended(trial, known ? end->exit_code : kExitKilled, run.stopped);
+}
+
+void Driver::on_ended(int trial, int exit_code, StopReason stopped) {
+  const auto run = running_.extract(trial);
+  if (const auto reports = run.mapped().metrics.read(true); !reports.empty()) {
+    trials_.report(trial, reports);
+  }
+  pool_.give_back(run.mapped().lease);
+  ++ended_;
+  judge(trial, exit_code, stopped);
+  link_best();
+}
+
+void Driver::judge(int trial, int exit_code, StopReason stopped) {
+  if (exit_code != 0 && stopped == StopReason::none) {
+    fail_or_restart(trial, exit_code);
+    return;
+  }
+  trials_.update(trial, [&](TrialRecord& record) {
+    record.ended = wall_time();
+    record.seconds += record.ended - record.attempt_started;
+    record.exit_code = exit_code;
+    if (exit_code == 0) {
+      record.state = TrialState::finished;
+    } else if (stopped == StopReason::sweep_ends) {
+      record.state = TrialState::waiting;
+    } else if (stopped == StopReason::rung) {
+      record.state = TrialState::paused;
+    } else {
+      record.state = TrialState::stopped;
+      record.reason = stopped == StopReason::user
+                          ? "bprun sweep stop"
+                          : concat("the stopping rule, at step ", record.step);
+    }
+  });
+}
+
+void Driver::fail_or_restart(int trial, int exit_code) {
+  const FailureLine failure =
+      read_failure(folder_of(trial) + "/stderr", trials_[trial].error_offset);
+  const bool lost = failure.lost_host && exit_code == kExitTemporary;
+  const int allowed = exit_code == kExitKilled ? std::max(kKilledRestarts, settings_.max_restarts)
+                                               : settings_.max_restarts;
+  bool again = false;
+  trials_.update(trial, [&](TrialRecord& record) {
+    record.ended = wall_time();
+    record.seconds += record.ended - record.attempt_started;
+    record.exit_code = exit_code;
+    record.failures += lost ? 0 : 1;
+    again = lost || (restart_may_help(exit_code) && record.failures <= allowed);
+    record.state = again ? TrialState::waiting : TrialState::failed;
+    record.reason = failure.text.empty() ? concat("ended with code ", exit_code) : failure.text;
+  });
+  const TrialRecord& record = trials_[trial];
+  state_.event(record.reason, trial, failure.host);
+  for (std::size_t host = 0; lost && host < pool_.size(); ++host) {
+    if (pool_.host(host).name == failure.host) links_->lose(host, record.reason);
+  }
+  if (!again) {
+    listener_.say(concat("trial ", trial, " failed (", shown(record.parameters),
+                         "): ", record.reason, "; see ", folder_of(trial), "/stderr"));
+  } else if (lost) {
+    // Its ranks on a lost host end once their agent counts the sweep as lost.
+    wait_until(trial, lost_host_ends(settings_.bprun.lost_after));
+  } else {
+    wait_for_slots(trial);
+  }
+}
+
+void Driver::take_all_reports() {
+  for (auto& [trial, run] : running_) {
+    take_reports(trial, run);
+  }
+}
+
+void Driver::take_reports(int trial, TrialRun& run) {
+  const auto reports = run.metrics.read();
+  if (reports.empty()) {
+    return;
+  }
+  trials_.report(trial, reports);
+  if (settings_.until && std::ranges::any_of(reports, [&](const Report& report) {
+        return is_reached(*settings_.until, report.value);
+      })) {
+    stop_all(concat("trial ", trial, " has reached --until ", settings_.until->metric,
+                    settings_.until->below ? "<" : ">", settings_.until->value),
+             0);
+    return;
+  }
+  const Decision decision = rule_->decide(static_cast<std::size_t>(trial), trials_.histories());
+  if (decision != Decision::go_on) {
+    stop_trial(trial, decision == Decision::stop ? StopReason::rule : StopReason::rung);
+  }
+}
+
+void Driver::handle_requests() {
+  for (const Request& request : state_.take_requests()) {
+    if (request.trial >= 0 && request.trial < trials_.size()) handle(request);
+  }
+}
+
+void Driver::handle(const Request& request) {
+  const TrialState state = trials_[request.trial].state;
+  if (request.what == "stop" && state == TrialState::running) {
+    if (running_.contains(request.trial)) stop_trial(request.trial, StopReason::user);
+  } else if (request.what == "stop" &&
+             (state == TrialState::waiting || state == TrialState::paused)) {
+    std::erase_if(waiting_, [&](const Demand& it) { return it.trial == request.trial; });
+    delayed_.erase(request.trial);
+    trials_.update(request.trial, [](TrialRecord& record) {
+      record.state = TrialState::stopped;
+      record.reason = "bprun sweep stop";
+    });
+  } else if (request.what == "retry" &&
+             (state == TrialState::failed || state == TrialState::stopped)) {
+    trials_.update(request.trial, [](TrialRecord& record) {
+      record.state = TrialState::waiting;
+      record.failures = 0;
+      record.reason.clear();
+    });
+    wait_for_slots(request.trial);
+  }
+}
+
+// `best` leads to the folder of the best trial; for bert_train to its model.
+void Driver::link_best() {
+  const TrialRecord* const best = trials_.best();
+  if (best == nullptr || best->number == linked_ || running_.contains(best->number)) {
+    return;
+  }
+  std::string target = concat("trials/", best->number);
+  std::error_code error;
+  if (is_bert_train(program_of(settings_, best->block))) {
+    target += "/run/model";
+    if (!std::filesystem::exists(concat(settings_.folder, "/", target), error)) return;
+  }
+  const std::string link = settings_.folder + "/best";
+  const std::string part = link + ".part";
+  ::unlink(part.c_str());
+  if (::symlink(target.c_str(), part.c_str()) == 0 && ::rename(part.c_str(), link.c_str()) == 0) {
+    linked_ = best->number;
+  }
+}
+
+}  // namespace bp::launcher::sweep

@@ -1,0 +1,45 @@
+// A trial while it runs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "launcher/sweep/driver/pool.h"
+#include "launcher/sweep/driver/sweep_settings.h"
+#include "launcher/sweep/state/trial_record.h"
+#include "launcher/sweep/trial/attempt.h"
+#include "launcher/sweep/trial/metric_file.h"
+
+namespace bp::launcher::sweep {
+
+// Why the sweep has asked a trial to stop. The trial's state follows from it, unless the program
+// ends with 0, which means that it has finished.
+enum class StopReason : std::uint8_t { none, rule, rung, user, sweep_ends };
+
+struct TrialRun {
+  Pool::Lease lease;
+  Attempt attempt;
+  MetricFile metrics;
+  StopReason stopped = StopReason::none;
+};
+
+// FOLDER/trials/N
+[[nodiscard]] std::string trial_folder(const std::string& sweep_folder, int trial);
+
+// Where a trial reports its metric since the attempt that its record names.
+[[nodiscard]] MetricFile metrics_of(const SweepSettings& settings, const TrialRecord& trial);
+
+// The program of a trial with its parameters.
+[[nodiscard]] std::vector<std::string> program_of_trial(const SweepSettings& settings,
+                                                        const TrialRecord& trial);
+
+// The words with which bprun runs an attempt at the trial on the slots of `lease`. `ssh` reaches
+// other hosts through the sweep's connections; empty if there are none.
+[[nodiscard]] std::vector<std::string> bprun_words(const SweepSettings& settings,
+                                                   const TrialRecord& trial,
+                                                   const Pool& pool,
+                                                   const Pool::Lease& lease,
+                                                   const std::string& ssh);
+
+}  // namespace bp::launcher::sweep

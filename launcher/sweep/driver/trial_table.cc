@@ -1,0 +1,92 @@
+#include "launcher/sweep/driver/trial_table.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace bp::launcher::sweep {
+namespace {
+
+constexpr std::size_t kTrialStates = 6;
+
+}  // namespace
+
+TrialTable::TrialTable(SweepState& state, Direction direction)
+    : state_(state), direction_(direction), counts_(kTrialStates) {
+  for (TrialRecord& record : state.trials()) {
+    adopt(std::move(record));
+  }
+  state.each_report([this](int trial, std::int64_t step, double value) {
+    if (trial >= 0 && trial < size()) take(histories_[at(trial)], {step, value});
+  });
+}
+
+void TrialTable::adopt(TrialRecord record) {
+  histories_.push_back({record.index, record.parameters, record.state, {}, {}});
+  ++counts_.at(static_cast<std::size_t>(record.state));
+  records_.push_back(std::move(record));
+}
+
+std::span<const TrialHistory> TrialTable::histories_of(int block) {
+  if (std::ranges::all_of(records_, [&](const TrialRecord& it) { return it.block == block; })) {
+    return histories_;
+  }
+  of_block_.clear();
+  for (const TrialRecord& record : records_) {
+    if (record.block == block) of_block_.push_back(histories_[at(record.number)]);
+  }
+  return of_block_;
+}
+
+const TrialRecord* TrialTable::best() const { return best_ < 0 ? nullptr : &records_[at(best_)]; }
+
+int TrialTable::add(const TrialPlan& plan) {
+  TrialRecord record;
+  record.number = size();
+  record.block = plan.block;
+  record.index = plan.index;
+  record.repeat = plan.repeat;
+  record.parameters = plan.parameters;
+  state_.add(record);
+  adopt(record);
+  return record.number;
+}
+
+void TrialTable::saved(const TrialRecord& record) {
+  TrialState& known = histories_[at(record.number)].state;
+  --counts_.at(static_cast<std::size_t>(known));
+  known = record.state;
+  ++counts_.at(static_cast<std::size_t>(known));
+  state_.save(record);
+}
+
+// Reports are ordered by step. One of a step that the trial has repeated replaces the earlier one.
+void TrialTable::take(TrialHistory& history, const Report& report) {
+  auto& reports = history.reports;
+  const auto place = std::ranges::lower_bound(reports, report.step, {}, &Report::step);
+  if (place != reports.end() && place->step == report.step) {
+    place->value = report.value;
+  } else {
+    reports.insert(place, report);
+  }
+  if (!history.result || is_better(direction_, report.value, *history.result)) {
+    history.result = report.value;
+  }
+  const auto number = static_cast<int>(&history - histories_.data());
+  if (best_ < 0 || is_better(direction_, *history.result, *histories_[at(best_)].result)) {
+    best_ = number;
+  }
+}
+
+void TrialTable::report(int trial, const std::vector<Report>& reports) {
+  TrialHistory& history = histories_[at(trial)];
+  for (const Report& report : reports) {
+    take(history, report);
+  }
+  TrialRecord& record = records_[at(trial)];
+  record.result = history.result;
+  record.step = history.reports.back().step;
+  state_.report(record, reports);
+}
+
+}  // namespace bp::launcher::sweep

@@ -1,0 +1,257 @@
+// `bprun sweep` with real processes: sweeps of shell scripts on this machine and, by a fake ssh, on
+// another host.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "tests/e2e/launcher/bprun_process.h"
+#include "tests/support/scratch.h"
+
+namespace bp::test {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class SweepTest : public testing::Test {
+ protected:
+  // Starts a sweep of `space` in the test's folder. `script` is run by sh, with the folder as $D
+  // and its parameters as $1, $2, ...
+  BprunProcess start(const std::string& space,
+                     const std::string& script,
+                     std::vector<std::string> options,
+                     const std::vector<std::string>& parameters = {"{i}"}) {
+    scratch_.write("space.yaml", space);
+    options.insert(options.begin(), {"sweep", scratch_.path("space.yaml"), "--folder", folder()});
+    options.insert(options.end(),
+                   {"--env", "D=" + scratch_.path(), "--", "sh", "-c", script, "sh"});
+    options.insert(options.end(), parameters.begin(), parameters.end());
+    return BprunProcess({std::move(options)});
+  }
+
+  [[nodiscard]] std::string folder() const { return scratch_.path("sweep"); }
+
+  // The output of `bprun sweep COMMAND FOLDER WORDS`.
+  [[nodiscard]] std::string ask(const std::string& command, std::vector<std::string> words = {}) {
+    words.insert(words.begin(), {"sweep", command, folder()});
+    BprunProcess bprun({std::move(words)});
+    EXPECT_EQ(bprun.finish(), 0) << bprun.err();
+    return bprun.out();
+  }
+  [[nodiscard]] json status() { return json::parse(ask("status", {"--json"})); }
+  [[nodiscard]] int count(const std::string& state) { return status()["counts"].value(state, 0); }
+
+  // The lines of a file in the test's folder, sorted.
+  [[nodiscard]] std::vector<std::string> lines(const std::string& name) const {
+    std::istringstream text(read_file(scratch_.path(name)));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(text, line);) lines.push_back(line);
+    std::ranges::sort(lines);
+    return lines;
+  }
+  [[nodiscard]] bool wait_for_file(const std::string& name) const {
+    for (int i = 0; i < 3000 && !std::filesystem::exists(scratch_.path(name)); ++i)
+      ::usleep(10'000);
+    return std::filesystem::exists(scratch_.path(name));
+  }
+
+  const Scratch scratch_;
+};
+
+std::vector<std::string> numbers_to(int last) {
+  std::vector<std::string> numbers;
+  for (int i = 1; i <= last; ++i) numbers.push_back(std::to_string(i));
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+TEST_F(SweepTest, AGridRunsOnLocalSlotsAndItsBestTrialIsKnown) {
+  BprunProcess sweep = start(
+      "metric: score\ndirection: max\nslots: 2\nparameters:\n"
+      "  x: [1, 2, 3]\n  y: [10, 20]\n",
+      "echo bp: metric $(($1 * $2)) 1; echo $WORLD_SIZE:$RANK >>$D/ranks; "
+      "echo bp: metric $(($1 * $2 - 1)) 2",
+      {"-n", "4"}, {"{x}", "{y}"});
+  ASSERT_EQ(sweep.finish(), 0) << sweep.err();
+  EXPECT_EQ(sweep.out(), "");
+  EXPECT_THAT(sweep.err(), HasSubstr("6 of 6 trials ended; best score 60 (trial 5)"));
+  EXPECT_EQ(lines("ranks").size(), 12U);
+  EXPECT_EQ(lines("ranks").front() + " " + lines("ranks").back(), "2:0 2:1");
+  const json status = this->status();
+  EXPECT_EQ(status["counts"], json({{"finished", 6}}));
+  EXPECT_EQ(status["best"][0]["parameters"], json({{"x", 3}, {"y", 20}}));
+  EXPECT_EQ(status["best"][0]["result"], 60);
+  EXPECT_EQ(status["best"][0]["step"], 2);
+  EXPECT_THAT(ask("status"), HasSubstr("60            x=3 y=20"));
+  EXPECT_THAT(ask("status", {"--csv"}), HasSubstr("\n5,finished,60.0,2,"));
+  EXPECT_THAT(ask("best"), HasSubstr("trial 5: score 60 at step 2\n  x=3 y=20\n"));
+  EXPECT_EQ(std::filesystem::read_symlink(folder() + "/best"), "trials/5");
+}
+
+// The hardest promise: whenever the sweep is killed, every trial finishes exactly once.
+TEST_F(SweepTest, KillsAtRandomMomentsLoseNoTrialAndRepeatNone) {
+  const auto sweep = [this] {
+    return start("parameters: {i: {range: [1, 24, 1]}}\n",
+                 "echo $1 >>$D/begun; sleep 0.2; echo $1 >>$D/done", {"-n", "3"});
+  };
+  std::mt19937 random(7);  // NOLINT(bugprone-random-generator-seed): the test is repeatable
+  for (int kill = 0; kill < 8; ++kill) {
+    BprunProcess killed = sweep();
+    ::usleep(std::uniform_int_distribution<useconds_t>(50'000, 700'000)(random));
+    killed.signal(SIGKILL);
+    static_cast<void>(killed.finish());
+  }
+  BprunProcess last = sweep();
+  ASSERT_EQ(last.finish(), 0) << last.err();
+  EXPECT_EQ(lines("done"), numbers_to(24));
+  EXPECT_EQ(count("finished"), 24);
+  EXPECT_EQ(last.marked_at_last(), 0);
+}
+
+TEST_F(SweepTest, ATrialThatIsKilledRunsAgain) {
+  BprunProcess sweep = start("parameters: {i: [1, 2]}\n",
+                             "[ $1 = 2 ] || [ -e $D/flag ] || { touch $D/flag; kill -9 $$; }; "
+                             "echo $1 >>$D/done",
+                             {"-n", "2"});
+  EXPECT_EQ(sweep.finish(), 0) << sweep.err();
+  EXPECT_THAT(lines("done"), ElementsAre("1", "2"));
+  EXPECT_THAT(ask("status", {"--csv"}), HasSubstr("\n0,finished,,0,"));
+  EXPECT_EQ(count("finished"), 2);
+}
+
+TEST_F(SweepTest, AFailureIsExplainedAndCanBeRetried) {
+  const auto sweep = [this] {
+    return start("parameters: {i: [1, 2]}\n", "[ $1 = 2 ] || [ -e $D/fixed ] || exit 3", {});
+  };
+  BprunProcess first = sweep();
+  EXPECT_EQ(first.finish(), 1);
+  EXPECT_THAT(first.err(), HasSubstr("bprun sweep: trial 0 failed (i=1): rank 0 on localhost "));
+  EXPECT_THAT(first.err(), HasSubstr("exited with code 3"));
+  EXPECT_THAT(first.err(), HasSubstr("2 of 2 trials ended (1 failed)"));
+  EXPECT_EQ(status()["failed"][0]["exit_code"], 3);
+  scratch_.write("fixed", "");
+  EXPECT_THAT(ask("retry", {"0"}), HasSubstr("the command that started the sweep runs them"));
+  BprunProcess again = sweep();
+  EXPECT_EQ(again.finish(), 0) << again.err();
+  EXPECT_EQ(count("finished"), 2);
+}
+
+TEST_F(SweepTest, AnotherShellSeesASweepAndStopsIt) {
+  const auto sweep = [this](const char* script) {
+    return start("metric: loss\nparameters: {i: [1, 2, 3]}\n", script, {"-n", "2"});
+  };
+  constexpr const char* kScript =
+      "echo bp: metric 0.$1 1; [ -e $D/quick ] && exit; touch $D/ready.$1; exec sleep 1000";
+  BprunProcess running = sweep(kScript);
+  ASSERT_TRUE(wait_for_file("ready.1") && wait_for_file("ready.2"));
+  json status = this->status();
+  for (int i = 0; i < 500 && status["best"].size() < 2; ++i) status = this->status();
+  EXPECT_EQ(status["process"], running.pid());
+  EXPECT_EQ(status["running"].size(), 2U);
+  EXPECT_EQ(status["best"][0]["result"], 0.1) << "a loss is better when it is smaller";
+  BprunProcess second = sweep(kScript);
+  EXPECT_EQ(second.finish(), 75);
+  EXPECT_THAT(second.err(), HasSubstr(concat("a sweep runs in ", folder(), " already (process ",
+                                             running.pid(), ")")));
+  static_cast<void>(ask("stop", {"0"}));
+  EXPECT_TRUE(wait_for_file("ready.3")) << "the stopped trial's slot is free for the next";
+  EXPECT_THAT(ask("stop"), HasSubstr("asked process "));
+  EXPECT_EQ(running.finish(), 75);
+  EXPECT_EQ(running.marked_at_last(), 0);
+  scratch_.write("quick", "");
+  BprunProcess last = sweep(kScript);
+  EXPECT_EQ(last.finish(), 0) << last.err();
+  EXPECT_EQ(count("finished"), 2);
+  EXPECT_EQ(count("stopped"), 1);
+}
+
+TEST_F(SweepTest, CtrlCLetsTrialsSaveAndTheSameCommandContinues) {
+  const auto sweep = [this] {
+    return start("parameters: {i: [1, 2]}\n",
+                 "trap 'echo $1 >>$D/saved; exit 75' TERM; [ -e $D/saved ] && exit 0; "
+                 "touch $D/ready.$1; while :; do sleep 0.05; done",
+                 {"-n", "2"});
+  };
+  BprunProcess first = sweep();
+  ASSERT_TRUE(wait_for_file("ready.1") && wait_for_file("ready.2"));
+  first.signal(SIGINT);
+  EXPECT_EQ(first.finish(), 130);
+  EXPECT_THAT(first.err(), HasSubstr("SIGINT: stopping 2 trials"));
+  EXPECT_THAT(lines("saved"), ElementsAre("1", "2"));
+  EXPECT_EQ(count("waiting"), 2);
+  BprunProcess second = sweep();
+  EXPECT_EQ(second.finish(), 0) << second.err();
+  EXPECT_EQ(count("finished"), 2);
+}
+
+TEST_F(SweepTest, AHostNeedsOneLoginForAllTrials) {
+  BprunProcess sweep =
+      start("parameters: {i: {range: [1, 12, 1]}}\n", "echo $1 >>$D/done",
+            {"-H", "far:2,localhost:1", "--ssh", fake_ssh("echo x >>" + scratch_.path("logins"))});
+  EXPECT_EQ(sweep.finish(), 0) << sweep.err();
+  EXPECT_EQ(lines("done"), numbers_to(12));
+  EXPECT_EQ(lines("logins").size(), 1U);
+  EXPECT_THAT(ask("status", {"--csv"}), HasSubstr(",far:1,"));
+  EXPECT_EQ(sweep.marked_at_last(), 0);
+}
+
+TEST_F(SweepTest, ALostHostGivesItsTrialsBackAndReturns) {
+  const std::string ssh = concat("sh -c 'echo $$ >>", scratch_.path("pids"),
+                                 "; for word; do :; done; eval \"exec $word\"' ssh");
+  BprunProcess sweep =
+      start("parameters: {i: {range: [1, 4, 1]}}\n",
+            "[ -e $D/lost ] || { touch $D/ready.$1; exec sleep 1000; }; echo $1 >>$D/done",
+            {"-H", "far:2", "--lost-after", "5s", "--ssh", ssh});
+  ASSERT_TRUE(wait_for_file("ready.1") && wait_for_file("ready.2"));
+  scratch_.write("lost", "");
+  ::kill(std::stoi(lines("pids").front()), SIGKILL);
+  EXPECT_EQ(sweep.finish(), 0) << sweep.err();
+  EXPECT_THAT(sweep.err(), HasSubstr("host far is lost ("));
+  EXPECT_EQ(lines("done"), numbers_to(4));
+  EXPECT_EQ(lines("pids").size(), 2U);
+  EXPECT_EQ(sweep.marked_at_last(), 0);
+}
+
+TEST_F(SweepTest, WrongInputIsRefusedBeforeAnythingStarts) {
+  const auto refusal = [this](const std::string& space, std::vector<std::string> options) {
+    BprunProcess sweep = start(space, "true", std::move(options));
+    EXPECT_EQ(sweep.finish(), 2) << sweep.err();
+    EXPECT_FALSE(std::filesystem::exists(folder()));
+    return sweep.err();
+  };
+  const std::string good = "parameters: {i: [1]}\n";
+  EXPECT_THAT(refusal("parameters: {i: []}\n", {}), HasSubstr("space.yaml, line 1: "));
+  EXPECT_THAT(refusal(good + "slots: 3\n", {"-n", "2"}),
+              HasSubstr("a trial needs 3 slots on one host, and the host has 2"));
+  EXPECT_THAT(refusal(good, {"--max-trials", "0"}), HasSubstr("--max-trials must be 1 or more"));
+  EXPECT_THAT(refusal(good, {"--until", "loss"}), HasSubstr("--until"));
+  EXPECT_THAT(refusal("metric: speed\n" + good, {}),
+              HasSubstr("add 'direction: min' or 'direction: max'"));
+  EXPECT_THAT(refusal(good, {"--folders", "x"}), HasSubstr("did you mean --folder?"));
+}
+
+TEST_F(SweepTest, AnotherSpaceInTheSameFolderIsRefused) {
+  BprunProcess first = start("parameters: {i: [1]}\n", "true", {});
+  EXPECT_EQ(first.finish(), 0) << first.err();
+  BprunProcess other = start("parameters: {i: [2]}\n", "true", {});
+  EXPECT_EQ(other.finish(), 2);
+  EXPECT_THAT(other.err(), HasSubstr("holds a sweep of another version of "));
+}
+
+}  // namespace
+}  // namespace bp::test
