@@ -59,6 +59,8 @@ NcclApi load_nccl() {
   find_in_nccl(library, "ncclCommFinalize", api.finalize);
   find_in_nccl(library, "ncclCommDestroy", api.destroy);
   find_in_nccl(library, "ncclCommAbort", api.abort);
+  find_in_nccl(library, "ncclRedOpCreatePreMulSum", api.create_scaled_sum);
+  find_in_nccl(library, "ncclRedOpDestroy", api.destroy_reduction);
   find_in_nccl(library, "ncclCommGetAsyncError", api.async_error);
   find_in_nccl(library, "ncclGetErrorString", api.text_of_error);
   find_in_nccl(library, "ncclGetLastError", api.last_error);

@@ -24,7 +24,9 @@ struct NcclApi {
   static constexpr int kUnset = INT_MIN;
 
   enum Type { i8 = 0, u8 = 1, i32 = 2, i64 = 4, f16 = 6, f32 = 7, f64 = 8, bf16 = 9 };
-  enum Reduction { sum = 0, product = 1, max = 2, min = 3, average = 4 };
+  // Larger numbers are reductions that create_scaled_sum() has made.
+  enum Reduction : int { sum = 0, product = 1, max = 2, min = 3, average = 4 };
+  static constexpr int kScalarOnHost = 1;  // read before the call returns
 
   struct UniqueId {
     char bytes[128];
@@ -49,6 +51,11 @@ struct NcclApi {
   Code (*finalize)(Communicator) = nullptr;
   Code (*destroy)(Communicator) = nullptr;
   Code (*abort)(Communicator) = nullptr;
+  // A sum of elements that each rank multiplies by its *scalar, of this type, before it adds them.
+  Code (*create_scaled_sum)(Reduction* made, void* scalar, Type, int residence, Communicator) =
+      nullptr;
+  // May be called once the last operation that uses it has begun.
+  Code (*destroy_reduction)(Reduction, Communicator) = nullptr;
   Code (*async_error)(Communicator, Code* error) = nullptr;
   const char* (*text_of_error)(Code) = nullptr;
   const char* (*last_error)(Communicator) = nullptr;

@@ -100,5 +100,62 @@ TEST(FakeNcclDeathTest, AnOperationAfterAnAbortEnds) {
   EXPECT_DEATH(use_after_abort(), "fake NCCL: ncclAllReduce after the communicator's end");
 }
 
+NcclApi::Reduction half_of_sum(const Rank& rank) {
+  rank.look();
+  float half = 0.5F;
+  NcclApi::Reduction made = NcclApi::sum;
+  EXPECT_EQ(
+      nccl_api().create_scaled_sum(&made, &half, NcclApi::f32, NcclApi::kScalarOnHost, rank.handle),
+      NcclApi::kSuccess);
+  return made;
+}
+
+void sum_by(NcclApi::Reduction reduction, NcclApi::Type type, const Rank& rank) {
+  void* const data = rank.memory.get();
+  static_cast<void>(
+      nccl_api().all_reduce(data, data, 1, type, reduction, rank.handle, rank.stream));
+}
+
+TEST(FakeNccl, AScaledSumMultipliesFirst) {
+  const Rank rank(new_id(), 1, 0, 0);
+  const NcclApi::Reduction half = half_of_sum(rank);
+  float value = 3;
+  const Memory& memory = memory_of({Device::Kind::cuda, 0});
+  memory.write(rank.memory.get(), reinterpret_cast<std::byte*>(&value), sizeof value);
+  sum_by(half, NcclApi::f32, rank);
+  rank.finish();
+  memory.read(reinterpret_cast<std::byte*>(&value), rank.memory.get(), sizeof value);
+  EXPECT_EQ(value, 1.5F);
+  EXPECT_EQ(nccl_api().destroy_reduction(half, rank.handle), NcclApi::kSuccess);
+}
+
+void use_after_destruction() {
+  const Rank rank(new_id(), 1, 0, 0);
+  const NcclApi::Reduction half = half_of_sum(rank);
+  static_cast<void>(nccl_api().destroy_reduction(half, rank.handle));
+  sum_by(half, NcclApi::f32, rank);
+}
+
+void use_with_another_type() {
+  const Rank rank(new_id(), 1, 0, 0);
+  sum_by(half_of_sum(rank), NcclApi::f64, rank);
+}
+
+void destroy_before_the_operation_began() {
+  ::setenv("FAKE_NCCL_IN_PROGRESS", "3", 1);
+  const Rank rank(new_id(), 1, 0, 0);
+  const NcclApi::Reduction half = half_of_sum(rank);
+  sum_by(half, NcclApi::f32, rank);
+  static_cast<void>(nccl_api().destroy_reduction(half, rank.handle));
+}
+
+TEST(FakeNcclDeathTest, AScaledSumThatIsMisusedEnds) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_DEATH(use_after_destruction(), "fake NCCL: ncclAllReduce by no reduction");
+  EXPECT_DEATH(use_with_another_type(), "fake NCCL: ncclAllReduce by a scalar of another type");
+  EXPECT_DEATH(destroy_before_the_operation_began(),
+               "fake NCCL: ncclRedOpDestroy before the operation that uses it began");
+}
+
 }  // namespace
 }  // namespace bp::test

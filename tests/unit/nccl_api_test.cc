@@ -31,6 +31,7 @@ static_assert(int{NcclApi::f32} == int{ncclFloat32} && int{NcclApi::f64} == int{
 static_assert(int{NcclApi::sum} == int{ncclSum} && int{NcclApi::product} == int{ncclProd});
 static_assert(int{NcclApi::max} == int{ncclMax} && int{NcclApi::min} == int{ncclMin});
 static_assert(int{NcclApi::average} == int{ncclAvg});
+static_assert(NcclApi::kScalarOnHost == ncclScalarHostImmediate);
 static_assert(NcclApi::kUnset == NCCL_CONFIG_UNDEF_INT);
 static_assert(offsetof(NcclApi::Config, size) == offsetof(ncclConfig_t, size));
 static_assert(offsetof(NcclApi::Config, magic) == offsetof(ncclConfig_t, magic));

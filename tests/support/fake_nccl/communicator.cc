@@ -85,8 +85,27 @@ struct Communicator::Kernel {
   bool is_endless = false;
 };
 
-Code Communicator::enqueue(const Call& call, void* stream) {
+int Communicator::create_scaled_sum(const Scalar& scalar) {
+  if (phase_ != Phase::ready || begun_) die("ncclRedOpCreatePreMulSum before the call before it");
+  scaled_sums_[next_reduction_] = scalar;
+  return next_reduction_++;
+}
+
+void Communicator::destroy_reduction(int number) {
+  if (begun_ && used_ == number) die("ncclRedOpDestroy before the operation that uses it began");
+  if (scaled_sums_.erase(number) == 0) die("ncclRedOpDestroy of no reduction");
+}
+
+Code Communicator::enqueue(Call call, void* stream) {
   if (phase_ != Phase::ready || begun_) die(std::string(call.name) + " before the one before it");
+  if (call.reduction > average) {
+    const auto found = scaled_sums_.find(call.reduction);
+    if (found == scaled_sums_.end()) die(std::string(call.name) + " by no reduction");
+    if (found->second.type != call.type)
+      die(std::string(call.name) + " by a scalar of another type");
+    call.scalar = found->second;
+  }
+  used_ = call.reduction;
   const int number = ++operations_;
   const int rank = meeting_.rank();
   const bool fails = is_planned("FAKE_NCCL_REMOTE_ERROR", rank, number);
@@ -120,8 +139,9 @@ void Communicator::run(void* const* ranges, void* argument) {
 
 bool Communicator::same_calls(const Call& call) {
   char own[128];
+  const int reduction = call.scalar ? average + 1 : call.reduction;  // the scalars may differ
   std::snprintf(own, sizeof own, "%s of %zu, type %d, reduction %d, root %d", call.name, call.count,
-                call.type, call.reduction, call.root);
+                call.type, reduction, call.root);
   return meeting_.exchange([&](std::byte* mine) { std::memcpy(mine, own, sizeof own); },
                            [&] {
                              for (int rank = 0; rank < meeting_.ranks(); ++rank) {
@@ -161,10 +181,13 @@ void Communicator::carry_out(const Call& call, bool is_endless, void* const* ran
         } else if (name == "ncclAllReduce" || rank == (parts > 1 ? part : call.root)) {
           std::vector<const std::byte*> all;
           for (int r = 0; r < ranks; ++r) all.push_back(meeting_.chunk(r));
-          combine(call.type, call.reduction, ranks, all.data(), target, count);
+          combine(call.type, call.scalar ? sum : call.reduction, ranks, all.data(), target, count);
         }
       };
-      const auto write = [&](std::byte* mine) { std::memcpy(mine, source, count * size); };
+      const auto write = [&](std::byte* mine) {
+        std::memcpy(mine, source, count * size);
+        if (call.scalar) multiply(*call.scalar, mine, count);
+      };
       if (!meeting_.exchange(write, read, aborted_)) return;
     }
   }
@@ -173,6 +196,7 @@ void Communicator::carry_out(const Call& call, bool is_endless, void* const* ran
 Code Communicator::finalize() {
   if (phase_ != Phase::ready) die("ncclCommFinalize before the communicator's start");
   if (running_ > 0) die("ncclCommFinalize during an operation");
+  if (!scaled_sums_.empty()) die("ncclCommFinalize before ncclRedOpDestroy");
   phase_ = Phase::finalizing;
   meeting_.leave();
   return in_progress;

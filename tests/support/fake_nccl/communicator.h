@@ -4,10 +4,13 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tests/support/fake_nccl/meeting.h"
+#include "tests/support/fake_nccl/reduce.h"
 
 namespace fake_nccl {
 
@@ -23,6 +26,7 @@ struct Call {
   int type = 0;
   int reduction = 0;
   int root = 0;
+  std::optional<Scalar> scalar = {};  // of a scaled sum, which `reduction` then is
 };
 
 class Communicator : public std::enable_shared_from_this<Communicator> {
@@ -42,7 +46,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   };
 
   [[nodiscard]] Code state();  // success, an error, or still in progress
-  [[nodiscard]] Code enqueue(const Call& call, void* stream);
+  [[nodiscard]] Code enqueue(Call call, void* stream);
+  // Returns the number of a sum whose elements are multiplied first.
+  [[nodiscard]] int create_scaled_sum(const Scalar& scalar);
+  void destroy_reduction(int number);
   [[nodiscard]] Code finalize();
   void end();  // waits for nothing
   void abort();
@@ -63,6 +70,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   int looks_;                    // that find the call in progress
   int operations_ = 0;
   std::function<void()> begun_;  // a call in progress, which begins after these looks
+  int used_ = 0;                 // its reduction
+  std::map<int, Scalar> scaled_sums_;
+  int next_reduction_ = 5;
   Code error_ = success;
 };
 

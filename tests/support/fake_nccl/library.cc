@@ -82,6 +82,20 @@ EXPORTED int ncclCommGetAsyncError(void* communicator, int* error) {
   *error = used.state();
   return success;
 }
+EXPORTED int ncclRedOpCreatePreMulSum(
+    int* made, void* scalar, int type, int residence, void* communicator) {
+  USE(communicator);
+  if (residence != 1) die("a scalar in device memory, which the fake does not have");
+  Scalar read{type, {}};
+  std::memcpy(read.bytes.data(), scalar, size_of(type));
+  *made = used.create_scaled_sum(read);
+  return success;
+}
+EXPORTED int ncclRedOpDestroy(int reduction, void* communicator) {
+  USE(communicator);
+  used.destroy_reduction(reduction);
+  return success;
+}
 EXPORTED int ncclCommFinalize(void* communicator) {
   USE(communicator);
   return used.finalize();
@@ -109,7 +123,7 @@ EXPORTED int ncclAllReduce(const void* from,
                            void* communicator,
                            void* stream) {
   USE(communicator);
-  return used.enqueue({__func__, from, to, n, type, reduction, 0}, stream);
+  return used.enqueue({__func__, from, to, n, type, reduction, 0, {}}, stream);
 }
 EXPORTED int ncclBroadcast(const void* from,
                            void* to,
@@ -119,7 +133,7 @@ EXPORTED int ncclBroadcast(const void* from,
                            void* communicator,
                            void* stream) {
   USE(communicator);
-  return used.enqueue({__func__, from, to, n, type, 0, root}, stream);
+  return used.enqueue({__func__, from, to, n, type, 0, root, {}}, stream);
 }
 EXPORTED int ncclReduce(const void* from,
                         void* to,
@@ -130,12 +144,12 @@ EXPORTED int ncclReduce(const void* from,
                         void* communicator,
                         void* stream) {
   USE(communicator);
-  return used.enqueue({__func__, from, to, n, type, reduction, root}, stream);
+  return used.enqueue({__func__, from, to, n, type, reduction, root, {}}, stream);
 }
 EXPORTED int ncclAllGather(
     const void* from, void* to, std::size_t n, int type, void* communicator, void* stream) {
   USE(communicator);
-  return used.enqueue({__func__, from, to, n, type, 0, 0}, stream);
+  return used.enqueue({__func__, from, to, n, type, 0, 0, {}}, stream);
 }
 EXPORTED int ncclReduceScatter(const void* from,
                                void* to,
@@ -145,7 +159,7 @@ EXPORTED int ncclReduceScatter(const void* from,
                                void* communicator,
                                void* stream) {
   USE(communicator);
-  return used.enqueue({__func__, from, to, n, type, reduction, 0}, stream);
+  return used.enqueue({__func__, from, to, n, type, reduction, 0, {}}, stream);
 }
 
 EXPORTED int fake_nccl_calls(const char* function) {

@@ -11,8 +11,6 @@
 namespace fake_nccl {
 namespace {
 
-enum Reduction { sum = 0, product = 1, largest = 2, smallest = 3, average = 4 };
-
 __extension__ using Half = _Float16;
 struct Brain {  // the upper half of a float
   std::uint16_t bits = 0;
@@ -77,7 +75,36 @@ void combine_as(
   }
 }
 
+template <class T>
+void multiply_as(const Scalar& scalar, std::byte* data, std::size_t count) {
+  using As = Computed<T>;
+  T factor;
+  std::memcpy(&factor, scalar.bytes.data(), sizeof(T));
+  for (std::size_t i = 0; i < count; ++i) {
+    T value;
+    std::memcpy(&value, data + i * sizeof(T), sizeof(T));
+    value = As::narrow(As::widen(value) * As::widen(factor));
+    std::memcpy(data + i * sizeof(T), &value, sizeof(T));
+  }
+}
+
 }  // namespace
+
+void multiply(const Scalar& scalar, std::byte* data, std::size_t count) {
+  switch (scalar.type) {
+    case 6:
+      return multiply_as<Half>(scalar, data, count);
+    case 7:
+      return multiply_as<float>(scalar, data, count);
+    case 8:
+      return multiply_as<double>(scalar, data, count);
+    case 9:
+      return multiply_as<Brain>(scalar, data, count);
+    default:
+      std::fprintf(stderr, "fake NCCL: no scaled sum of type %d\n", scalar.type);
+      std::abort();
+  }
+}
 
 std::size_t size_of(int type) {
   constexpr std::size_t kSizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
