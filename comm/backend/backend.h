@@ -8,6 +8,7 @@
 #include "bp/device.h"
 #include "comm/backend/collective_call.h"
 #include "comm/backend/operation.h"
+#include "comm/device/device.h"
 
 namespace bp {
 
@@ -35,6 +36,24 @@ class Backend {
   // run() may return earlier: when all of its work is enqueued, in the order of these calls. Throws
   // Error, after which the content of the output is undefined.
   virtual void run(const Operation& operation, CollectiveCall& call) = 0;
+
+  // For operations on devices of which run() is only a part (comm/backend/perform.h):
+  //
+  // Returns whether all of such an operation is only added to the work of a stream, in the order of
+  // the calls. Then it may begin while earlier ones still run.
+  [[nodiscard]] virtual bool enqueues(const Operation& /*operation*/) const { return false; }
+  // Returns whether run() applies operation.prescale.
+  [[nodiscard]] virtual bool prescales(const Operation& /*operation*/) const { return false; }
+  // Returns memory whose calls come after the work that the caller's stream had, and before and
+  // after run() as they are made.
+  [[nodiscard]] virtual const Memory& begin(const Operation& operation, CollectiveCall& call) {
+    call.wait_for_device();
+    return memory_of(operation.device);
+  }
+  // All of an operation that enqueues() has been added.
+  virtual void end(CollectiveCall& /*call*/) {}
+  // The communicator has failed: ends what still runs on devices.
+  virtual void abandon() {}
 };
 
 }  // namespace bp

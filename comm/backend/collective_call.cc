@@ -124,7 +124,18 @@ void CollectiveCall::wait_for_device() {
 }
 
 void CollectiveCall::ends_at(std::shared_ptr<const Moment> end) const {
-  if (!more_follows_ && context_.tell_end != nullptr) (*context_.tell_end)(std::move(end));
+  if (context_.tell_end != nullptr) (*context_.tell_end)(std::move(end));
+}
+
+bool CollectiveCall::hand_over(std::shared_ptr<const Moment> end) const {
+  if (context_.handover == nullptr) return false;
+  context_.handover->end = std::move(end);
+  context_.handover->timeout = timeout_;
+  return true;
+}
+
+void CollectiveCall::keep(std::shared_ptr<const void> memory) const {
+  if (context_.handover != nullptr) context_.handover->kept.push_back(std::move(memory));
 }
 
 void CollectiveCall::disagree(int peer) {

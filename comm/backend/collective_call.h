@@ -41,7 +41,7 @@ class CallSupervisor {
   // Set when the call must end.
   [[nodiscard]] virtual const std::atomic<bool>& stop() const = 0;
   // The call has made no progress for a stall. Throws if the ranks are in different collectives.
-  virtual void stalled(const CollectiveCall& call) = 0;
+  virtual void stalled(CollectiveCall& call) = 0;
   // The ranks disagree, as `text` says. Returns what all of them throw.
   [[nodiscard]] virtual Error mismatched(const std::string& text) = 0;
   // Each returns what to throw when ... (peer -1: an unknown one)
@@ -60,6 +60,13 @@ struct CallRecord {
   std::chrono::nanoseconds waited{0};  // for other ranks
 };
 
+// An operation that a backend has left running on its device.
+struct Handover {
+  std::shared_ptr<const Moment> end;              // throws what goes wrong; null: not handed over
+  std::vector<std::shared_ptr<const void>> kept;  // memory that it uses
+  std::optional<PausableTimeout> timeout;         // of the call
+};
+
 struct CallContext {
   Transport* transport = nullptr;
   CallSupervisor* supervisor = nullptr;
@@ -75,6 +82,7 @@ struct CallContext {
   std::chrono::milliseconds stall_after{0};  // when, and how often, a wait calls stalled()
   // Gets the end of an operation that is on its device; see CollectiveCall::ends_at().
   const std::function<void(std::shared_ptr<const Moment>)>* tell_end = nullptr;
+  Handover* handover = nullptr;  // null: a backend must wait for the end itself
 };
 
 // Both ends number the messages of a pair of ranks, by lane: the first send on a lane goes to the
@@ -131,10 +139,18 @@ class CollectiveCall {
   // amount of work, and work that waits for ever.
   void wait_for_device();
   // All of the operation is on the device, where it will end at this moment. The caller must still
-  // wait for that. Does nothing after more_follows().
+  // wait for that, or hand the operation over.
   void ends_at(std::shared_ptr<const Moment> end) const;
+  // Leaves the operation running: the engine waits for `end`, at which reached() is true or throws.
+  // Returns false if the caller must wait itself.
+  [[nodiscard]] bool hand_over(std::shared_ptr<const Moment> end) const;
+  // Keeps memory until the operation has ended.
+  void keep(std::shared_ptr<const void> memory) const;
   // What a backend carries out is not all: something comes after it.
   void more_follows() { more_follows_ = true; }
+  [[nodiscard]] bool does_more_follow() const { return more_follows_; }
+  // The whole timeout is left from now on.
+  void restart_timeout() { timeout_ = PausableTimeout(context_.timeout); }
 
   // `peer` is in another operation. Throws what all ranks throw.
   [[noreturn]] void disagree(int peer);

@@ -1,9 +1,10 @@
 #include "comm/backend/nccl.h"
 
+#include <algorithm>
 #include <atomic>
-#include <bit>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -17,13 +18,6 @@ namespace {
 template <class T>
 View raw_view(std::span<T> objects) {
   return {reinterpret_cast<std::byte*>(objects.data()), objects.size_bytes(), DataType::u8};
-}
-
-// NCCL multiplies each element by 1 / ranks before it adds them. That is bp's average only where no
-// product is rounded.
-bool has_exact_average(const Operation& operation, int ranks) {
-  return class_of(operation.output.type) == TypeClass::real &&
-         std::has_single_bit(static_cast<unsigned>(ranks));
 }
 
 std::vector<NcclPlace> gather_places(const NcclPlace& own, Backend& host, CollectiveCall& call) {
@@ -48,6 +42,55 @@ std::string_view NcclBackend::algorithm_of(Operation::Kind kind, std::size_t byt
   return by_nccl && !shares_device_ ? "nccl" : StagedBackend::algorithm_of(kind, bytes);
 }
 
+// What NCCL cannot average it sums, and the sum is divided.
+bool NcclBackend::divides(const Operation& operation) const {
+  return operation.reduce == ReduceOp::average && !NcclRanks::has_exact_average(operation, size_);
+}
+
+bool NcclBackend::enqueues_one(const Operation& operation) const {
+  if (!NcclRanks::can_carry_out(operation)) return false;
+  const bool computes = (operation.prescale != 1 && !NcclRanks::prescales(operation, size_)) ||
+                        operation.postscale != 1 || divides(operation);
+  const Memory& memory = ranks_->memory();
+  return !computes || (memory.computes(operation.whole()) && memory.computes(operation.output));
+}
+
+bool NcclBackend::enqueues(const Operation& operation) const {
+  if (!ranks_ || operation.device.index != ranks_->device() || operation.contributors != 0) {
+    return false;
+  }
+  if (operation.kind != Operation::Kind::all_reduce_grouped) return enqueues_one(operation);
+  Operation one = operation;
+  one.kind = Operation::Kind::all_reduce;
+  one.group.clear();
+  return std::ranges::all_of(operation.group, [&](const View& tensor) {
+    one.output = tensor;
+    return tensor.count == 0 || enqueues_one(one);
+  });
+}
+
+bool NcclBackend::prescales(const Operation& operation) const {
+  return ranks_ && NcclRanks::can_carry_out(operation) && NcclRanks::prescales(operation, size_);
+}
+
+const Memory& NcclBackend::begin(const Operation& operation, CollectiveCall& call) {
+  is_enqueued_ = enqueues(operation);
+  if (!is_enqueued_) return StagedBackend::begin(operation, call);
+  ranks_->hold_for(operation.after.get());
+  return ranks_->memory();
+}
+
+void NcclBackend::end(CollectiveCall& call) {
+  if (!std::exchange(is_enqueued_, false)) return;
+  const auto end = ranks_->mark_end();
+  call.ends_at(end);
+  if (!call.hand_over(ranks_->watched_end())) wait_for_end(call);
+}
+
+void NcclBackend::abandon() {
+  if (ranks_) ranks_->abort();
+}
+
 void NcclBackend::run(const Operation& operation, CollectiveCall& call) {
   if (!NcclRanks::can_carry_out(operation)) return StagedBackend::run(operation, call);
   if (!ranks_ && !shares_device_) connect(operation.device.index, call);
@@ -60,24 +103,42 @@ void NcclBackend::run(const Operation& operation, CollectiveCall& call) {
   }
   host_.run(Operation{}, call);  // a barrier
   call.use("nccl");
-  if (operation.reduce != ReduceOp::average || has_exact_average(operation, call.size())) {
-    return carry_out(operation, call);
-  }
-  call.more_follows();
+  const bool is_all = !call.does_more_follow();
+  const Memory& memory = is_all ? begin(operation, call) : memory_of_part(operation);
+  if (!is_enqueued_) ranks_->hold_for(operation.after.get());
   Operation sum = operation;
-  sum.reduce = ReduceOp::sum;
-  carry_out(sum, call);
-  if (operation.kind == Operation::Kind::reduce && call.rank() != operation.root) return;
-  memory_of(operation.device).finish_average(operation.output, call.size());
+  if (divides(operation)) sum.reduce = ReduceOp::sum;
+  add(sum, call);
+  if (!is_enqueued_) {
+    static_cast<void>(ranks_->mark_end());
+    wait_for_end(call);
+  }
+  const bool has_result =
+      operation.kind != Operation::Kind::reduce || call.rank() == operation.root;
+  if (divides(operation) && has_result) memory.finish_average(operation.output, size_);
+  if (is_all) end(call);
 }
 
-void NcclBackend::carry_out(const Operation& operation, CollectiveCall& call) {
+const Memory& NcclBackend::memory_of_part(const Operation& operation) const {
+  return is_enqueued_ ? ranks_->memory() : memory_of(operation.device);
+}
+
+void NcclBackend::add(const Operation& operation, CollectiveCall& call) {
   try {
     ranks_->begin(operation);
     wait_until_begun(call);
-    call.ends_at(ranks_->end());
+  } catch (...) {
+    ranks_->abort();
+    throw;
+  }
+}
+
+void NcclBackend::wait_for_end(CollectiveCall& call) {
+  try {
     call.wait_for_device();  // else a deadline would seem to pass within NCCL
-    wait(call);
+    call.wait_for(-1, [this](const Deadline& deadline, const std::atomic<bool>& stop) {
+      return ranks_->wait(deadline, stop);
+    });
   } catch (...) {
     ranks_->abort();
     throw;
@@ -97,7 +158,8 @@ void NcclBackend::connect(int device, CollectiveCall& call) {
     call.disagree(concat(other, "; install the same one on all hosts"));
   }
   const NcclApi::UniqueId id = share_id(call);
-  ranks_ = std::make_unique<NcclRanks>(id, call.size(), call.rank(), device);
+  size_ = call.size();
+  ranks_ = std::make_unique<NcclRanks>(id, size_, call.rank(), device);
   try {
     wait_until_begun(call);
   } catch (...) {
@@ -125,12 +187,6 @@ void NcclBackend::wait_until_begun(CollectiveCall& call) {
   call.expect(0);  // what came on the host is no part of the operation
   call.wait_for(-1, [this](const Deadline& deadline, const std::atomic<bool>& stop) {
     return ranks_->wait_until_begun(deadline, stop);
-  });
-}
-
-void NcclBackend::wait(CollectiveCall& call) {
-  call.wait_for(-1, [this](const Deadline& deadline, const std::atomic<bool>& stop) {
-    return ranks_->wait(deadline, stop);
   });
 }
 

@@ -6,6 +6,9 @@
 // operations do not meet: NCCL compares nothing, and would hang or mix their data. So no kernel
 // waits for a rank that is not there.
 //
+// An operation is only enqueued, with its factors, averages and groups, unless they need arithmetic
+// for which there are no kernels: then the host waits, as it does for all that goes through it.
+//
 // The ranks connect at the first operation that NCCL carries out, which says which device each of
 // them uses. NCCL needs another device for each rank.
 #pragma once
@@ -38,18 +41,30 @@ class NcclBackend : public StagedBackend {
     return NcclRanks::can_carry_out(operation) ? "nccl" : chosen;
   }
   void run(const Operation& operation, CollectiveCall& call) override;
+  [[nodiscard]] bool enqueues(const Operation& operation) const override;
+  [[nodiscard]] bool prescales(const Operation& operation) const override;
+  [[nodiscard]] const Memory& begin(const Operation& operation, CollectiveCall& call) override;
+  void end(CollectiveCall& call) override;
+  void abandon() override;
 
  private:
-  void carry_out(const Operation& operation, CollectiveCall& call);
+  // Whether NCCL and the device do all of it. All memory of `operation` lies on their device.
+  [[nodiscard]] bool enqueues_one(const Operation& operation) const;
+  [[nodiscard]] bool divides(const Operation& operation) const;
+  // Orders its calls with the part of an operation that run() carries out.
+  [[nodiscard]] const Memory& memory_of_part(const Operation& operation) const;
+  void add(const Operation& operation, CollectiveCall& call);
+  void wait_for_end(CollectiveCall& call);
   void connect(int device, CollectiveCall& call);
   [[nodiscard]] NcclApi::UniqueId share_id(CollectiveCall& call);
   void wait_until_begun(CollectiveCall& call);
-  void wait(CollectiveCall& call);
 
   Backend& host_;
   OnSharedDevice on_shared_device_;
   std::unique_ptr<NcclRanks> ranks_;  // null: not connected
   bool shares_device_ = false;
+  int size_ = 0;              // once ranks_ is not null
+  bool is_enqueued_ = false;  // the operation that begin() has begun
 };
 
 }  // namespace bp

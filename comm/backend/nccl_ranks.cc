@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
+#include <cstring>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "comm/device/ask_until.h"
 #include "comm/device/current_cuda_device.h"
 #include "comm/device/device.h"
+#include "comm/reduce/halves.h"
 #include "comm/transport/transport.h"
 
 namespace bp {
@@ -63,6 +66,26 @@ int nccl_reduction(ReduceOp op) {
   }
 }
 
+// Asks NCCL for errors before the device.
+class WatchedEnd final : public Moment {
+ public:
+  WatchedEnd(std::function<bool()> is_begun, std::shared_ptr<const Moment> end)
+      : is_begun_(std::move(is_begun)), end_(std::move(end)) {}
+  [[nodiscard]] bool reached() const override { return is_begun_() && end_->reached(); }
+  void hold(void* stream) const override { end_->hold(stream); }
+
+ private:
+  std::function<bool()> is_begun_;
+  std::shared_ptr<const Moment> end_;
+};
+
+// The factor by which NCCL must multiply each element before it adds them.
+double factor_of(const Operation& operation, int ranks) {
+  return operation.reduce == ReduceOp::average && NcclRanks::has_exact_average(operation, ranks)
+             ? operation.prescale / ranks
+             : operation.prescale;
+}
+
 bool are_equal(const std::vector<std::size_t>& counts) {
   return std::ranges::adjacent_find(counts, std::not_equal_to()) == counts.end();
 }
@@ -88,14 +111,38 @@ bool NcclRanks::can_carry_out(const Operation& operation) {
   }
 }
 
+bool NcclRanks::has_exact_average(const Operation& operation, int ranks) {
+  return class_of(operation.output.type) == TypeClass::real &&
+         std::has_single_bit(static_cast<unsigned>(ranks));
+}
+
+// bp multiplies halves in f32 by a factor in f32. A product by a factor that is a half itself has
+// one rounding on both ways.
+bool NcclRanks::prescales(const Operation& operation, int ranks) {
+  if (operation.reduce != ReduceOp::sum && operation.reduce != ReduceOp::average) return false;
+  const auto factor = static_cast<float>(factor_of(operation, ranks));
+  switch (operation.output.type) {
+    case DataType::f32:
+    case DataType::f64:
+      return true;
+    case DataType::f16:
+      return to_float(to_float16(factor)) == factor;
+    case DataType::bf16:
+      return to_float(to_bfloat16(factor)) == factor;
+    default:
+      return false;
+  }
+}
+
 NcclRanks::NcclRanks(const NcclApi::UniqueId& id, int ranks, int rank, int device)
-    : nccl_(nccl_api()), cuda_(cuda_runtime()), device_(device) {
+    : nccl_(nccl_api()), cuda_(cuda_runtime()), device_(device), size_(ranks) {
   const CurrentCudaDevice current(cuda_, device_);
   if (const auto code = cuda_.create_stream(&stream_, CudaRuntime::kStreamApart);
       code != CudaRuntime::kSuccess) {
     throw DeviceFailure(
         concat("cudaStreamCreate on cuda:", device_, " failed: ", cuda_.error(code)));
   }
+  memory_ = memory_of({Device::Kind::cuda, device_}).on_stream(stream_);
   NcclApi::Config config;
   config.blocking = 0;
   require(nccl_.init(&ranks_, ranks, id, rank, &config), "ncclCommInitRankConfig");
@@ -149,8 +196,20 @@ bool NcclRanks::wait_until_begun(const Deadline& deadline, const std::atomic<boo
   const CurrentCudaDevice current(cuda_, device_);
   if (!ask_until(deadline, stop, [&] { return is_begun(); })) return false;
   is_starting_ = false;
-  done_ = memory_of({Device::Kind::cuda, device_}).record(stream_);
+  if (scaled_sum_) {
+    require(nccl_.destroy_reduction(*scaled_sum_, ranks_), "ncclRedOpDestroy");
+    scaled_sum_.reset();
+  }
   return true;
+}
+
+std::shared_ptr<const Moment> NcclRanks::mark_end() {
+  done_ = memory_->record(stream_);
+  return done_;
+}
+
+std::shared_ptr<const Moment> NcclRanks::watched_end() const {
+  return std::make_shared<WatchedEnd>([this] { return is_begun(); }, done_);
 }
 
 bool NcclRanks::wait(const Deadline& deadline, const std::atomic<bool>& stop) {
@@ -158,11 +217,10 @@ bool NcclRanks::wait(const Deadline& deadline, const std::atomic<bool>& stop) {
   return ask_until(deadline, stop, [&] { return is_begun() && done_->reached(); });
 }
 
-NcclApi::Code NcclRanks::enqueue(const Operation& operation) const {
+NcclApi::Code NcclRanks::enqueue(const Operation& operation, NcclApi::Reduction how) const {
   const View& to = operation.output;
   const ConstView& from = operation.input;
   const auto type = static_cast<NcclApi::Type>(nccl_type(to.type));
-  const auto how = static_cast<NcclApi::Reduction>(nccl_reduction(operation.reduce));
   switch (operation.kind) {
     case Operation::Kind::all_reduce:
       return nccl_.all_reduce(to.data, to.data, to.count, type, how, ranks_, stream_);
@@ -179,11 +237,45 @@ NcclApi::Code NcclRanks::enqueue(const Operation& operation) const {
   }
 }
 
+NcclApi::Reduction NcclRanks::create_scaled_sum(const Operation& operation) {
+  const DataType type = operation.output.type;
+  const double factor = factor_of(operation, size_);
+  const auto narrow = static_cast<float>(factor);
+  // NCCL reads as many bytes as the type has.
+  std::array<std::byte, sizeof(double)> scalar{};
+  const auto put = [&](const auto& value) { std::memcpy(scalar.data(), &value, sizeof value); };
+  switch (type) {
+    case DataType::f64:
+      put(factor);
+      break;
+    case DataType::f16:
+      put(to_float16(narrow));
+      break;
+    case DataType::bf16:
+      put(to_bfloat16(narrow));
+      break;
+    default:
+      put(narrow);
+  }
+  NcclApi::Reduction made = NcclApi::sum;
+  require(nccl_.create_scaled_sum(&made, scalar.data(), static_cast<NcclApi::Type>(nccl_type(type)),
+                                  NcclApi::kScalarOnHost, ranks_),
+          "ncclRedOpCreatePreMulSum");
+  scaled_sum_ = made;
+  return made;
+}
+
+void NcclRanks::hold_for(const Moment* before) {
+  if (before != nullptr) before->hold(stream_);
+}
+
 void NcclRanks::begin(const Operation& operation) {
   const CurrentCudaDevice current(cuda_, device_);
   done_ = nullptr;
-  if (operation.after) operation.after->hold(stream_);
-  require(enqueue(operation), name_of(operation.kind).data());
+  const auto how = operation.prescale != 1
+                       ? create_scaled_sum(operation)
+                       : static_cast<NcclApi::Reduction>(nccl_reduction(operation.reduce));
+  require(enqueue(operation, how), name_of(operation.kind).data());
 }
 
 }  // namespace bp

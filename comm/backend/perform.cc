@@ -1,5 +1,6 @@
 #include "comm/backend/perform.h"
 
+#include <utility>
 #include <vector>
 
 #include "comm/device/device.h"
@@ -9,18 +10,33 @@ namespace {
 
 using Kind = Operation::Kind;
 
+// What the steps of one operation share.
+struct Steps {
+  Backend& backend;
+  CollectiveCall& call;
+  ScratchMemory& room;
+  const Memory& memory;  // orders what it does with the backend's work
+
+  [[nodiscard]] std::byte* place(std::size_t bytes, const Device& device) const {
+    std::byte* const memory_there = room.at_least(bytes, device).data();
+    call.keep(room.share());
+    return memory_there;
+  }
+};
+
 // Multiplies the caller's input by prescale: in place where the result goes there, else in `room`.
-void scale_before(Operation& operation, const CollectiveCall& call, ScratchMemory& room) {
-  const Memory& memory = memory_of(operation.device);
+void scale_before(Operation& operation, const Steps& steps) {
+  const Memory& memory = steps.memory;
+  const double factor = std::exchange(operation.prescale, 1);
   const bool in_place = operation.kind == Kind::all_reduce ||
-                        (operation.kind == Kind::reduce && call.rank() == operation.root);
-  if (in_place) return memory.scale(operation.output, operation.prescale);
+                        (operation.kind == Kind::reduce && steps.call.rank() == operation.root);
+  if (in_place) return memory.scale(operation.output, factor);
   const bool only_input = operation.kind == Kind::reduce_scatter;
   const ConstView given = only_input ? operation.input : ConstView(operation.output);
-  const View copy{room.at_least(given.bytes(), operation.device).data(), given.count, given.type,
+  const View copy{steps.place(given.bytes(), operation.device), given.count, given.type,
                   operation.device};
   memory.copy(copy.data, given.data, given.bytes());
-  memory.scale(copy, operation.prescale);
+  memory.scale(copy, factor);
   if (only_input) {
     operation.input = copy;
   } else {
@@ -28,49 +44,33 @@ void scale_before(Operation& operation, const CollectiveCall& call, ScratchMemor
   }
 }
 
-void perform_scaled(Backend& backend,
-                    Operation operation,
-                    CollectiveCall& call,
-                    ScratchMemory& room) {
+void perform_scaled(Operation operation, const Steps& steps) {
   const bool over_some = operation.contributors > 0 && operation.reduce == ReduceOp::average;
-  if (over_some || operation.postscale != 1) call.more_follows();
-  if (operation.prescale != 1) {
-    call.wait_for_device();
-    scale_before(operation, call, room);
+  if (operation.prescale != 1 && !steps.backend.prescales(operation)) {
+    scale_before(operation, steps);
   }
   if (over_some) operation.reduce = ReduceOp::sum;
-  backend.run(operation, call);
+  steps.backend.run(operation, steps.call);
   const View& result = operation.output;
-  if (over_some) memory_of(operation.device).finish_average(result, operation.contributors);
+  if (over_some) steps.memory.finish_average(result, operation.contributors);
   if (operation.postscale == 1) return;
-  if (operation.kind == Kind::reduce && call.rank() != operation.root) return;
-  memory_of(operation.device).scale(result, operation.postscale);
+  if (operation.kind == Kind::reduce && steps.call.rank() != operation.root) return;
+  steps.memory.scale(result, operation.postscale);
 }
 
 // Carries out all short tensors of one type as one vector.
-void perform_packed(Backend& backend,
-                    Operation& one,
-                    const std::vector<View>& tensors,
-                    CollectiveCall& call,
-                    ScratchMemory& room) {
-  const Memory& memory = memory_of(one.device);
+void perform_packed(Operation& one, const std::vector<View>& tensors, const Steps& steps) {
   std::size_t count = 0;
   for (const View& tensor : tensors) count += tensor.count;
   const DataType type = tensors.front().type;
-  std::byte* const packed = room.at_least(count * size_of(type), one.device).data();
-  one.output = {packed, count, type, one.device};
-  memory.pack(one.output, tensors);
-  perform_scaled(backend, one, call, room);
-  memory.unpack(one.output, tensors);
+  one.output = {steps.place(count * size_of(type), one.device), count, type, one.device};
+  steps.memory.pack(one.output, tensors);
+  perform_scaled(one, steps);
+  steps.memory.unpack(one.output, tensors);
 }
 
 // All ranks have the same tensors, so they cut the group in the same way.
-void perform_group(Backend& backend,
-                   const Operation& group,
-                   CollectiveCall& call,
-                   ScratchMemory& room) {
-  call.more_follows();
-  call.wait_for_device();
+void perform_group(const Operation& group, const Steps& steps) {
   Operation one = group;
   one.kind = Kind::all_reduce;
   one.group.clear();
@@ -83,9 +83,9 @@ void perform_group(Backend& backend,
         continue;
       }
       one.output = tensor;
-      perform_scaled(backend, one, call, room);
+      perform_scaled(one, steps);
     }
-    if (!packed.empty()) perform_packed(backend, one, packed, call, room);
+    if (!packed.empty()) perform_packed(one, packed, steps);
   }
 }
 
@@ -95,11 +95,18 @@ void perform(Backend& backend,
              const Operation& operation,
              CollectiveCall& call,
              ScratchMemory& room) {
-  if (operation.kind == Kind::all_reduce_grouped) {
-    return perform_group(backend, operation, call, room);
+  const bool is_group = operation.kind == Kind::all_reduce_grouped;
+  if (!is_group && !operation.is_scaled() && operation.contributors == 0) {
+    return backend.run(operation, call);
   }
-  if (!operation.is_scaled() && operation.contributors == 0) return backend.run(operation, call);
-  perform_scaled(backend, operation, call, room);
+  call.more_follows();
+  const Steps steps{backend, call, room, backend.begin(operation, call)};
+  if (is_group) {
+    perform_group(operation, steps);
+  } else {
+    perform_scaled(operation, steps);
+  }
+  backend.end(call);
 }
 
 }  // namespace bp

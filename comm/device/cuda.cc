@@ -1,6 +1,7 @@
 #include "comm/device/cuda.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -56,6 +57,9 @@ class CudaMemory final : public Memory {
     const CurrentCudaDevice current(runtime_, index_);
     require(runtime_.create_stream(&stream_, CudaRuntime::kStreamApart), "cudaStreamCreate");
   }
+  // Adds to the work of `stream`, and does not wait for it.
+  CudaMemory(int index, CudaRuntime::Stream stream)
+      : runtime_(cuda_runtime()), index_(index), stream_(stream), waits_(false) {}
 
   [[nodiscard]] std::shared_ptr<std::byte> allocate(std::size_t bytes) const override {
     return owned("cudaMalloc", runtime_.free,
@@ -71,13 +75,13 @@ class CudaMemory final : public Memory {
     if (bytes == 0) return;
     const CurrentCudaDevice current(runtime_, index_);
     require(runtime_.fill(at, std::to_integer<int>(value), bytes, stream_), "cudaMemsetAsync");
-    finish();
+    end_call();
   }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) const override {
     if (bytes == 0 || to == from) return;
     const CurrentCudaDevice current(runtime_, index_);
     require(runtime_.copy(to, from, bytes, CudaRuntime::kAnyDirection, stream_), "cudaMemcpyAsync");
-    finish();
+    end_call();
   }
   void write(std::byte* to, const std::byte* host, std::size_t bytes) const override {
     copy(to, host, bytes);
@@ -111,6 +115,7 @@ class CudaMemory final : public Memory {
   void convert(const View& to, const ConstView& from) const override {
     const auto kernel = [&](const CudaKernels& all) { return all.convert(to, from, stream_); };
     if (runs("convert", kernel)) return;
+    refuse_on_stream("convert");
     std::vector<std::byte> given(from.bytes());
     std::vector<std::byte> converted(to.bytes());
     read(given.data(), from.data, from.bytes());
@@ -128,11 +133,13 @@ class CudaMemory final : public Memory {
       fill(flag_.get(), std::byte{0}, sizeof found);
       if (runs("find_infinite", kernel)) {
         read(reinterpret_cast<std::byte*>(&found), flag_.get(), sizeof found);
+        finish();
         return found == 0;
       }
     }
     std::vector<std::byte> host(data.bytes());
     read(host.data(), data.data, data.bytes());
+    finish();
     return host_memory().is_finite({host.data(), data.count, data.type});
   }
 
@@ -143,6 +150,14 @@ class CudaMemory final : public Memory {
     auto moment = std::make_shared<CudaMoment>(runtime_, index_, event);
     require(runtime_.record_event(event, stream), "cudaEventRecord");
     return moment;
+  }
+  // As the kernels do: an address must be a multiple of what a lane has of bytes.
+  [[nodiscard]] bool computes(const ConstView& data) const override {
+    const std::size_t lane = data.type == DataType::c64 ? sizeof(float) : size_of(data.type);
+    return kernels_ != nullptr && reinterpret_cast<std::uintptr_t>(data.data) % lane == 0;
+  }
+  [[nodiscard]] std::unique_ptr<const Memory> on_stream(void* stream) const override {
+    return std::make_unique<CudaMemory>(index_, stream);
   }
 
  private:
@@ -167,8 +182,15 @@ class CudaMemory final : public Memory {
     if (code == CudaRuntime::kSuccess) return;
     throw DeviceFailure(concat(call, " on cuda:", index_, " failed: ", runtime_.error(code)));
   }
+  // What must wait cannot be added to a stream.
+  void refuse_on_stream(const char* what) const {
+    if (waits_) return;
+    throw DeviceFailure(
+        concat(what, " on cuda:", index_, " has no kernel (", find_cuda_kernels_problem(), ")"));
+  }
   // Changes the elements in the host's memory.
   void change(const View& data, const std::function<void(const View& on_host)>& body) const {
+    refuse_on_stream("the host's arithmetic");
     std::vector<std::byte> host(data.bytes());
     read(host.data(), data.data, data.bytes());
     body({host.data(), data.count, data.type});
@@ -182,7 +204,7 @@ class CudaMemory final : public Memory {
     const Code code = kernel(*kernels_);
     if (code == CudaKernels::kUnsupported) return false;
     require(code, name);
-    finish();
+    end_call();
     return true;
   }
 
@@ -218,7 +240,10 @@ class CudaMemory final : public Memory {
         rest.count -= piece.count;
       }
     }
-    finish();
+    end_call();
+  }
+  void end_call() const {
+    if (waits_) finish();
   }
   void finish() const { require(runtime_.finish_stream(stream_), "cudaStreamSynchronize"); }
 
@@ -227,7 +252,8 @@ class CudaMemory final : public Memory {
   int index_;
   mutable std::mutex flag_mutex_;
   mutable std::shared_ptr<std::byte> flag_;  // of is_finite(), on the device; null: not needed yet
-  CudaRuntime::Stream stream_ = nullptr;     // lives as long as the process
+  CudaRuntime::Stream stream_ = nullptr;     // its own lives as long as the process
+  bool waits_ = true;                        // for the end of each call
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 // kind of device has one Memory.
 //
 // Addresses may have any alignment. Ranges do not overlap, unless they are the same. Calls return
-// when they are done. Threads: any.
+// when they are done, but for those of Memory::on_stream(). Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -71,6 +71,13 @@ class Memory {
 
   // Returns the end of the work that `stream` has now; null where memory has no streams.
   [[nodiscard]] virtual std::shared_ptr<const Moment> record(void* stream) const = 0;
+  // Returns whether the device itself scales and divides these elements. If not, the host does.
+  [[nodiscard]] virtual bool computes(const ConstView& data) const = 0;
+  // Returns the same memory, whose calls are added to the work of `stream` and return at once. Host
+  // memory that they copy from or to must be allocate_on_host()'s. Elements that the device does
+  // not compute() they refuse, and is_finite() waits. Null where memory has no streams. `stream`
+  // must outlive it.
+  [[nodiscard]] virtual std::unique_ptr<const Memory> on_stream(void* stream) const = 0;
 };
 
 // Returns the device of this kind that the rank with this number on its host uses: the devices that

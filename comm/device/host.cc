@@ -72,6 +72,10 @@ class HostMemory final : public Memory {
   [[nodiscard]] std::shared_ptr<const Moment> record(void* /*stream*/) const override {
     return nullptr;
   }
+  [[nodiscard]] bool computes(const ConstView& /*data*/) const override { return true; }
+  [[nodiscard]] std::unique_ptr<const Memory> on_stream(void* /*stream*/) const override {
+    return nullptr;
+  }
 };
 
 }  // namespace

@@ -19,6 +19,9 @@ class ScratchMemory {
   // Returns memory for `device`, aligned to 64 bytes and of undefined content. It lives until the
   // next call of this function.
   [[nodiscard]] std::span<std::byte> at_least(std::size_t bytes, const Device& device = {});
+  // Returns an owner of that memory, with which it lives longer. Later calls may return the same
+  // memory all the same.
+  [[nodiscard]] std::shared_ptr<const void> share() const { return memory_; }
 
  private:
   Place place_;

@@ -116,7 +116,20 @@ void CollectiveSupervisor::warn_of_missing(const CollectiveCall& call) {
              call.progress(), " for ", ranks_text(missing), ", not seen in it yet"));
 }
 
-void CollectiveSupervisor::stalled(const CollectiveCall& call) {
+// A call beside others that run on their device comes here more often than its stalls.
+bool CollectiveSupervisor::is_held_up(CollectiveCall& call) {
+  const bool some_run = look_at_running_();
+  if (state_.has_failed()) throw stopped(call);
+  if (call.context().stall_after == setup_.stall_after) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (!some_run && now < next_stall_) return true;
+  next_stall_ = now + setup_.stall_after;
+  if (some_run) call.restart_timeout();
+  return some_run;
+}
+
+void CollectiveSupervisor::stalled(CollectiveCall& call) {
+  if (is_held_up(call)) return;
   if (!agreement_ || current_.store_is_silent) return;
   const Header& header = current_.header;
   try {
@@ -190,6 +203,15 @@ Error CollectiveSupervisor::timed_out(const CollectiveCall& call, int peer) {
                                                  : "not seen in this collective by then",
                                   " (slow ranks need a longer timeout)");
   const Error kept = state_.declare(cause, ErrorCode::timeout, text);
+  return kept.what() == text ? kept : stopped(call);
+}
+
+Error CollectiveSupervisor::timed_out_on_device(const CollectiveCall& call) {
+  const Error alone = timed_out_alone(call, -1);
+  if (!agreement_) return alone;
+  const std::string text =
+      concat(alone.what(), ": all ranks have begun it (slow ranks need a longer timeout)");
+  const Error kept = state_.declare(-1, ErrorCode::timeout, text);
   return kept.what() == text ? kept : stopped(call);
 }
 

@@ -8,8 +8,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/backend/collective_call.h"
@@ -30,6 +32,11 @@ class CollectiveSupervisor final : public CallSupervisor {
                        WaitNotes& notes,
                        Messages& messages);
 
+  // What a collective that waits must do: it looks at those before it that still run on their
+  // device, and returns whether there are some. Their time does not count for the one that waits.
+  void watch(std::function<bool()> look_at_running) {
+    look_at_running_ = std::move(look_at_running);
+  }
   // The collective number `sequence` begins. `operation` and `record` must live until its end.
   // Returns its header, which stays until the next begin().
   const Header& begin(std::uint64_t sequence,
@@ -48,10 +55,12 @@ class CollectiveSupervisor final : public CallSupervisor {
   void leave(std::uint64_t collectives);
 
   [[nodiscard]] const std::atomic<bool>& stop() const override { return state_.stop(); }
-  void stalled(const CollectiveCall& call) override;
+  void stalled(CollectiveCall& call) override;
   [[nodiscard]] Error mismatched(const std::string& text) override;
   [[nodiscard]] Error stopped(const CollectiveCall& call) override;
   [[nodiscard]] Error timed_out(const CollectiveCall& call, int peer) override;
+  // All ranks have begun the operation on their devices, where it did not end in time.
+  [[nodiscard]] Error timed_out_on_device(const CollectiveCall& call);
   [[nodiscard]] Error failed(const CollectiveCall& call,
                              int peer,
                              const TransportFailure& why) override;
@@ -68,6 +77,8 @@ class CollectiveSupervisor final : public CallSupervisor {
     std::size_t received = 0;      // bytes, at the last look for progress
     bool store_is_silent = false;  // it gave no answer
   };
+  // Returns whether it is too early to compare what the ranks asked for.
+  [[nodiscard]] bool is_held_up(CollectiveCall& call);
 
   [[nodiscard]] std::optional<Error> find_disagreement();
   [[nodiscard]] std::vector<int> missing_in(const Agreement::Shown& shown) const;
@@ -86,6 +97,8 @@ class CollectiveSupervisor final : public CallSupervisor {
   Messages& messages_;
   std::optional<Agreement> agreement_;  // none for one rank
   Current current_;
+  std::function<bool()> look_at_running_ = [] { return false; };
+  std::chrono::steady_clock::time_point next_stall_ = {};  // of a call beside others that run
 };
 
 }  // namespace bp

@@ -19,7 +19,9 @@ Engine::Engine(EngineSetup setup)
       message_supervisor_(state_, trace_, notes_, [this] { return collectives_asked_for(); }),
       messages_(message_supervisor_),
       supervisor_(state_, trace_, notes_, messages_),
-      join_protocol_(state_, packing_) {
+      join_protocol_(state_, packing_),
+      stall_after_(this->setup().stall_after) {
+  supervisor_.watch([this] { return look_at_running(); });
   if (this->setup().job) this->setup().job->add(state_.failure());
 }
 
@@ -96,6 +98,7 @@ std::shared_ptr<Work::State> Engine::start(Operation operation) {
   wait_for_room(lock, operation);
   if (!thread_.joinable()) thread_ = start_thread("bp progress", [this] { progress(); });
   queue_.push_back({.operation = std::move(operation), .state = state});
+  ++unfinished_;
   changed_.notify_all();
   return state;
 }
@@ -104,7 +107,10 @@ std::shared_ptr<Work::State> Engine::start(Operation operation) {
 void Engine::wait_for_room(std::unique_lock<std::mutex>& lock, const Operation& operation) {
   const std::size_t most = setup().max_in_flight;
   const auto timeout = setup().timeout_of(operation);
-  const auto has_room = [&] { return most == 0 || queue_.size() + (is_busy_ ? 1 : 0) < most; };
+  const auto has_room = [&] {
+    const bool runs_one = is_busy_ && in_progress_.state == nullptr;  // on a caller's thread
+    return most == 0 || unfinished_ + (runs_one ? 1 : 0) < most;
+  };
   if (wait_with_timeout(changed_, lock, PausableTimeout(timeout), has_room)) {
     return refuse_if_over(&operation);
   }
@@ -123,25 +129,50 @@ void Engine::wait_until_idle(std::unique_lock<std::mutex>& lock) {
 void Engine::progress() {
   std::unique_lock lock(state_.mutex());
   for (;;) {
-    // This thread is idle and waits for no peer. The next start() or the destructor wakes it.
-    changed_.wait(lock, [this] { return (!queue_.empty() && !is_busy_) || is_closing_; });
-    if (queue_.empty()) return;
-    const Task task = std::move(queue_.front());
+    if (running_.empty()) {
+      // This thread is idle and waits for no peer. The next start() or the destructor wakes it.
+      changed_.wait(lock, [this] { return (!queue_.empty() && !is_busy_) || is_closing_; });
+      if (queue_.empty()) return;
+    } else if (queue_.empty() || !may_begin_beside_running(queue_.front().operation)) {
+      wait_for_running(lock);
+      continue;
+    }
+    Task task = std::move(queue_.front());
     queue_.pop_front();
     enter(task.operation, task.state.get());
     lock.unlock();
-    std::exception_ptr error;
-    try {
-      execute(task.operation);
-    } catch (...) {
-      error = std::current_exception();
-    }
+    const std::exception_ptr error = execute_task(task);
     lock.lock();
-    leave(task.operation, !error);
-    if (trace_.is_on()) trace_.add_async(task.operation, task.started, Clock::now());
-    task.state->finish(
-        error);  // with the mutex held: a caller that finds no operation sees it done
+    if (handover_.end) {
+      leave_running(std::move(task));
+    } else {
+      finish_task(task, error);
+    }
   }
+}
+
+std::exception_ptr Engine::execute_task(const Task& task) {
+  may_hand_over_ = &handover_;
+  std::exception_ptr error;
+  try {
+    execute(task.operation);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  may_hand_over_ = nullptr;
+  if (error) {
+    fail_running(nullptr);
+    handover_ = {};
+  }
+  return error;
+}
+
+void Engine::finish_task(const Task& task, const std::exception_ptr& error) {
+  leave(task.operation, !error);
+  is_busy_ = !running_.empty();
+  --unfinished_;
+  if (trace_.is_on()) trace_.add_async(task.operation, task.started, Clock::now());
+  task.state->finish(error);  // with the mutex held: a caller that finds no operation sees it done
 }
 
 // Whatever goes wrong within a collective leaves the ranks at different steps of it, so the
@@ -198,7 +229,8 @@ void Engine::carry_out_one(const Operation& operation, Clock::time_point begin) 
   context.operation = &operation;
   context.begin = begin;
   context.timeout = setup().timeout_of(operation);
-  context.stall_after = setup().stall_after;
+  context.stall_after = stall_after_;
+  context.handover = may_hand_over_;
   const std::function<void(std::shared_ptr<const Moment>)> tell_end = [this](auto end) {
     if (in_progress_.state != nullptr) in_progress_.state->ends_at(std::move(end));
   };

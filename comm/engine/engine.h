@@ -1,6 +1,9 @@
 // Carries out the collectives of one communicator, one at a time and in order. What goes wrong is
 // judged by CollectiveSupervisor and MessageSupervisor; messages between two ranks are in Messages.
 //
+// An operation that was start()ed and that its backend only enqueues on a device is left running
+// there. The next one begins at once if it is of the same kind, else when all of these have ended.
+//
 // Threads: run() and start() come from one thread at a time, abort() from any. An operation runs on
 // the caller's thread if no other is in flight or pending, else on the progress thread, which
 // begins with the first start(). Two never run at once: `is_busy_` is the token, guarded by the
@@ -8,10 +11,12 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -28,6 +33,7 @@
 #include "comm/engine/join_protocol.h"
 #include "comm/engine/message_supervisor.h"
 #include "comm/engine/messages.h"
+#include "comm/engine/running_operation.h"
 #include "comm/engine/wait_notes.h"
 #include "comm/engine/work_state.h"
 
@@ -89,9 +95,25 @@ class Engine {
   void carry_out(const Operation& operation);
   void carry_out_one(const Operation& operation, Clock::time_point begin);
   [[nodiscard]] Error failed_alone(const Operation& operation, const std::exception& why);
+  // Of the operations that run on their device (engine_running.cc):
+  using Judge = std::function<Error(CollectiveSupervisor&, const CollectiveCall&)>;
+  [[nodiscard]] bool may_begin_beside_running(const Operation& operation) const;
+  void leave_running(Task task);  // with the mutex held, and so the next
+  void wait_for_running(std::unique_lock<std::mutex>& lock);  // until one ends or one is queued
+  // Ends what has ended or failed. Returns whether some still run.
+  bool look_at_running();
+  [[nodiscard]] bool has_ended(RunningOperation& first);
+  void look_for_failed_group();
+  [[nodiscard]] Error stopped(const RunningOperation& running) const;
+  [[nodiscard]] Error judged(const RunningOperation& running, const Judge& judge);
+  void fail_running(std::exception_ptr error);  // null: because the communicator has failed
+  void end_first_running(const std::exception_ptr& error);
+
   void wait_for_room(std::unique_lock<std::mutex>& lock, const Operation& operation);
   void wait_until_idle(std::unique_lock<std::mutex>& lock);
   void progress();
+  [[nodiscard]] std::exception_ptr execute_task(const Task& task);
+  void finish_task(const Task& task, const std::exception_ptr& error);  // with the mutex held
   [[nodiscard]] std::uint64_t collectives_asked_for() const;
 
   EngineState state_;
@@ -105,9 +127,16 @@ class Engine {
   JoinProtocol join_protocol_;
   InProgress in_progress_;
   std::atomic<std::uint64_t> sequence_{0};
+  // The progress thread's, while it has the token:
+  std::deque<RunningOperation> running_;
+  Handover handover_;                  // of the operation in progress
+  Handover* may_hand_over_ = nullptr;  // null: it must end before the next one begins
+  std::chrono::milliseconds stall_after_;
+  Clock::time_point next_look_at_group_ = {};
 
   std::condition_variable changed_;
-  std::deque<Task> queue_;  // guarded by the mutex of state_, as all below
+  std::deque<Task> queue_;      // guarded by the mutex of state_, as all below
+  std::size_t unfinished_ = 0;  // operations that start() got
   bool is_busy_ = false;
   bool has_finished_ = false;
   bool is_closing_ = false;

@@ -89,10 +89,11 @@ class Work {
   void wait();                      // blocks until it is done; throws the operation's Error
   // Lets what `stream` (a cudaStream_t) is given from now on begin after the operation. It blocks
   // only until the operation is on the device, which is after all ranks have called it. An
-  // operation that does not run on the device by itself (host memory, staging, averages over a
-  // number of ranks that is no power of two, factors other than 1, grouped tensors) it waits for,
-  // as wait() does. Throws the Error of an operation that has failed by then; the next call on the
-  // communicator throws a later one, and the content of the output is then undefined.
+  // operation that does not run on the device by itself it waits for, as wait() does: host memory,
+  // staging, and arithmetic beside NCCL's (an average over a number of ranks that is no power of
+  // two, most factors) where bp has no kernels. Throws the Error of an operation that has failed by
+  // then; the next call on the communicator throws a later one, and the content of the output is
+  // then undefined.
   void wait(void* stream);
   // Returns true once it is done, and false if it still runs after `timeout`. Throws its Error.
   [[nodiscard]] bool wait_for(std::chrono::milliseconds timeout);
