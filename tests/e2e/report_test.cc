@@ -73,7 +73,7 @@ TEST_F(ReportCommand, MistakesHaveOneLineAndAHint) {
     EXPECT_THAT(ended.output, AllOf(HasSubstr(text), HasSubstr("hint: "))) << arguments;
   };
   expect("report none.csv", 66, "cannot read none.csv");
-  expect("report data.csv", 65, "has neither labels nor numbers");
+  expect("report data.csv", 65, "has no predictions that can be scored by themselves");
   expect("report tmp", 66, "tmp is not the folder of a run");
   expect("report r data.csv", 2, "data.csv is not a run's folder");
   expect("report r --out none/p.html", 2, "its folder does not exist");

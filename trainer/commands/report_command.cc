@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,13 +39,17 @@ std::string file_page(const std::string& path, const ScoredFile& scored) {
 
 // Prints the scores of a file, and returns the page about it.
 std::string report_file(const std::string& path) {
-  const ScoredFile scored = score_file({.path = path, .name = path});
-  if (scored.lines.empty()) {
+  const std::optional<ScoredFile> scored = score_file({.path = path, .name = path});
+  if (!scored) {
+    throw InputError(65, path + " has no predictions that can be scored by themselves",
+                     "name the run's folder");
+  }
+  if (scored->lines.empty()) {
     throw InputError(65, concat("no row of ", path, " has an answer to compare with"),
                      "rows without labels cannot be scored");
   }
-  for (const std::string& line : scored.lines) print_line(line);
-  return file_page(path, scored);
+  for (const std::string& line : scored->lines) print_line(line);
+  return file_page(path, *scored);
 }
 
 std::string report_run(const std::string& path) {

@@ -58,10 +58,9 @@ std::string scores_text(const RunRecord& run) {
 
 ScoredFile score_predictions(const RunRecord& run) {
   const std::string path = run.path + "/predictions.csv";
-  if (!path_exists(path) || !can_score(path)) return {};
+  if (!path_exists(path)) return {};
   const bool tested = run.summary && run.summary->test;
-  return score_file(
-      {path, tested ? "test" : "dev", value_of(run.settings, "multi-label") == "true"});
+  return score_file({path, tested ? "test" : "dev", run.settings}).value_or(ScoredFile());
 }
 
 std::string run_text(const RunRecord& run, const ScoredFile& scored) {

@@ -5,7 +5,7 @@
 
 #include "trainer/report/report.h"
 #include "trainer/runs/run_record.h"
-#include "trainer/runs/scored_file.h"
+#include "trainer/tasks/scored_file.h"
 
 namespace bp::trainer {
 

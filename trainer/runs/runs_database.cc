@@ -15,7 +15,7 @@
 #include "trainer/data/input_error.h"
 #include "trainer/data/look_up.h"
 #include "trainer/data/numbers.h"
-#include "trainer/runs/csv_rows.h"
+#include "trainer/report/csv_rows.h"
 
 namespace bp::trainer {
 namespace {

@@ -1,9 +1,13 @@
 #include "trainer/tasks/inputs.h"
 
+#include <optional>
+
 #include "base/nearest.h"
 #include "base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/data/shown_names.h"
+#include "trainer/report/csv_rows.h"
+#include "trainer/tasks/scored_file.h"
 
 namespace bp::trainer {
 namespace {
@@ -39,6 +43,16 @@ std::shared_ptr<TaskInput> make_input(const std::string& task, const Extensions&
   const std::string nearest = nearest_name(task, names);
   throw InputError(2, concat("--task: '", task, "' is none of ", shown_names(names)),
                    nearest.empty() ? "" : concat("did you mean '", nearest, "'?"));
+}
+
+std::optional<ScoredFile> score_file(const FileToScore& file) {
+  CsvRows rows(file.path);
+  if (!rows.next()) throw InputError(65, file.path + " is empty", "name a predictions.csv");
+  for (const Entry& entry : kInputs) {
+    std::optional<ScoredFile> scored = entry.make()->score(file, rows);
+    if (scored) return scored;
+  }
+  return std::nullopt;
 }
 
 }  // namespace bp::trainer

@@ -1,12 +1,15 @@
 // The part of a task that needs no LibTorch: its options, and what it makes of the rows of a file.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "trainer/data/task_data.h"
 #include "trainer/model/config.h"
 #include "trainer/options/option_set.h"
+#include "trainer/report/csv_rows.h"
+#include "trainer/tasks/scored_file.h"
 
 namespace bp::trainer {
 
@@ -29,6 +32,14 @@ class TaskInput : public TaskData {
   // Says that rows are to be scored by a model with this configuration: the survey then refuses an
   // answer that the model cannot give. Returns the names that a store of such rows has.
   virtual std::vector<std::string> score_by(const BertConfig& config) = 0;
+
+  // Scores the predictions behind the header, which is the current row. Returns nullopt if the
+  // header is not that of this task's predictions, or if they do not suffice for its scores. Throws
+  // InputError (65) with the line if a row is damaged.
+  [[nodiscard]] virtual std::optional<ScoredFile> score(const FileToScore& /*file*/,
+                                                        CsvRows& /*rows*/) const {
+    return std::nullopt;
+  }
 
  private:
   static constexpr int kUsualLength = 128;

@@ -1,5 +1,5 @@
 // Scores of a predictions.csv.
-#include "trainer/runs/scored_file.h"
+#include "trainer/tasks/scored_file.h"
 
 #include <gmock/gmock.h>
 
@@ -9,7 +9,7 @@
 
 #include "runs_fixture.h"
 #include "tests/unit/data/input_refusal.h"
-#include "trainer/runs/csv_rows.h"
+#include "trainer/report/csv_rows.h"
 
 namespace bp::trainer {
 namespace {
@@ -23,7 +23,7 @@ class ScoredFileTest : public RunsFixture {
  protected:
   ScoredFile scored(const std::string& text) const {
     write("p.csv", text);
-    return score_file({.path = path("p.csv"), .name = "test"});
+    return score_file({.path = path("p.csv"), .name = "test"}).value();
   }
   std::string refusal(const std::string& text) const {
     return test::input_refusal([&] { (void)scored(text); });
@@ -65,10 +65,14 @@ TEST_F(ScoredFileTest, IsEmptyWithoutAnswers) {
   EXPECT_THAT(scored("sample_id,text_id,target,prediction\n1,1,,2\n").lines, IsEmpty());
 }
 
+TEST_F(ScoredFileTest, IsNoneIfNoTaskHasItsColumns) {
+  write("p.csv", "a,b\n1,2\n");
+  EXPECT_FALSE(score_file({.path = path("p.csv")}));
+}
+
 TEST_F(ScoredFileTest, NamesTheLineOfDamage) {
   const std::string name = path("p.csv");
   EXPECT_THAT(refusal(""), HasSubstr("65: " + name + " is empty"));
-  EXPECT_THAT(refusal("a,b\n1,2\n"), HasSubstr("has neither labels nor numbers"));
   EXPECT_THAT(refusal(concat(kHead, "1,1,no,no,0.7,0.3\n1,1,no\n")),
               HasSubstr(name + ", line 3: it has 3 fields, and the first line has 6"));
   EXPECT_THAT(refusal(concat(kHead, "1,1,no,no,0.7,1.3\n")),

@@ -22,6 +22,7 @@
 #include "trainer/tasks/classify/label_naming.h"
 #include "trainer/tasks/classify/label_separators.h"
 #include "trainer/tasks/classify/row_labels.h"
+#include "trainer/tasks/classify/scored_labels.h"
 #include "trainer/tasks/classify/token_file.h"
 #include "trainer/tasks/classify/token_queues.h"
 #include "trainer/tasks/classify/token_rows.h"
@@ -122,6 +123,10 @@ class ClassInput : public TaskInput {
     options_.multi_label = model.multi_label;
     options_.known_labels = model.labels;
     return options_.known_labels;
+  }
+  [[nodiscard]] std::optional<ScoredFile> score(const FileToScore& file,
+                                                CsvRows& rows) const override {
+    return score_labels(file, rows);
   }
 
   [[nodiscard]] std::string name() const override { return "classify"; }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "trainer/data/token_windows.h"
 #include "trainer/tasks/inputs.h"
 #include "trainer/tasks/regress/regress_survey.h"
+#include "trainer/tasks/regress/scored_numbers.h"
 #include "trainer/tasks/task_input.h"
 
 namespace bp::trainer {
@@ -40,6 +42,10 @@ class RegressInput : public TaskInput {
              options_.target_column);
   }
   std::vector<std::string> score_by(const BertConfig& /*config*/) override { return {}; }
+  [[nodiscard]] std::optional<ScoredFile> score(const FileToScore& file,
+                                                CsvRows& rows) const override {
+    return score_numbers(file, rows);
+  }
 
   [[nodiscard]] std::string name() const override { return "regress"; }
   [[nodiscard]] std::vector<Field> fields() const override {

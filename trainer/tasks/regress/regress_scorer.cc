@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <optional>
 
 #include "base/text.h"
@@ -70,15 +69,7 @@ RegressScores RegressScorer::scores() const {
   return regress_scores(tally_, targets, predictions);
 }
 
-EvaluationSummary RegressScorer::summary() const {
-  const RegressScores all = scores();
-  const double none = std::numeric_limits<double>::quiet_NaN();
-  const bool any = all.samples > 0;
-  return {{{"loss", any ? all.mean_squared_error : none},
-           {"mae", any ? all.mean_absolute_error : none},
-           {"pearson", all.pearson},
-           {"spearman", all.spearman}}};
-}
+EvaluationSummary RegressScorer::summary() const { return summary_of(scores()); }
 
 std::vector<std::string> RegressScorer::lines(const std::string& name,
                                               const std::string& predictions) const {

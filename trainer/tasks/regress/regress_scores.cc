@@ -139,6 +139,14 @@ RegressScores regress_scores(const RegressTally& tally,
           .no_correlation = why_no_correlation(targets, predictions)};
 }
 
+EvaluationSummary summary_of(const RegressScores& scores) {
+  const bool any = scores.samples > 0;
+  return {{{"loss", any ? scores.mean_squared_error : kNan},
+           {"mae", any ? scores.mean_absolute_error : kNan},
+           {"pearson", scores.pearson},
+           {"spearman", scores.spearman}}};
+}
+
 std::string regress_line(const std::string& name, const RegressScores& scores) {
   const std::string correlations =
       scores.no_correlation.empty()

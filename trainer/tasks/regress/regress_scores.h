@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/report/evaluation_summary.h"
 #include "trainer/tasks/exact_sum.h"
 
 namespace bp::trainer {
@@ -59,6 +60,9 @@ struct RegressScores {
 [[nodiscard]] RegressScores regress_scores(const RegressTally& tally,
                                            std::span<const double> targets,
                                            std::span<const double> predictions);
+
+// NaN for what has no value.
+[[nodiscard]] EvaluationSummary summary_of(const RegressScores& scores);
 
 // Returns the line for the terminal. `name`: what was scored, such as "test".
 [[nodiscard]] std::string regress_line(const std::string& name, const RegressScores& scores);

@@ -1,6 +1,7 @@
 // Reads a CSV file that bert_train wrote, row by row.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <fstream>
 #include <string>
@@ -31,5 +32,9 @@ class CsvRows {
   std::int64_t first_line_ = 0;  // of the current row
   std::int64_t lines_ = 0;
 };
+
+// Returns the column with this name, or the number of columns.
+[[nodiscard]] std::size_t column_of(const std::vector<std::string>& header,
+                                    const std::string& name);
 
 }  // namespace bp::trainer

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/runs/csv_rows.h"
+#include "trainer/report/csv_rows.h"
 
 namespace bp::trainer {
 
@@ -24,9 +24,5 @@ struct PredictedRows {
 // Reads the rows behind the header, which is the current row. Throws InputError (65) with the line
 // for a probability that is none, and for a header without labels.
 [[nodiscard]] PredictedRows read_predicted_rows(CsvRows& rows);
-
-// Returns the column with this name, or the number of columns.
-[[nodiscard]] std::size_t column_of(const std::vector<std::string>& header,
-                                    const std::string& name);
 
 }  // namespace bp::trainer

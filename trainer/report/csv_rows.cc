@@ -1,4 +1,6 @@
-#include "trainer/runs/csv_rows.h"
+#include "trainer/report/csv_rows.h"
+
+#include <algorithm>
 
 #include "base/text.h"
 #include "trainer/data/input_error.h"
@@ -53,6 +55,10 @@ bool CsvRows::read_line(const std::string& line, bool inside) {
 void CsvRows::refuse(const std::string& what) const {
   throw InputError(65, concat(path_, ", line ", first_line_, ": ", what),
                    "report reads the predictions that bert_train wrote as CSV");
+}
+
+std::size_t column_of(const std::vector<std::string>& header, const std::string& name) {
+  return static_cast<std::size_t>(std::ranges::find(header, name) - header.begin());
 }
 
 }  // namespace bp::trainer

@@ -1,4 +1,4 @@
-#include "trainer/runs/scored_file.h"
+#include "trainer/tasks/classify/scored_labels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,18 +10,17 @@
 
 #include "base/text.h"
 #include "trainer/data/input_error.h"
-#include "trainer/data/numbers.h"
+#include "trainer/report/setting.h"
 #include "trainer/report/shown_text.h"
-#include "trainer/runs/predicted_rows.h"
 #include "trainer/tasks/classify/analysis.h"
 #include "trainer/tasks/classify/label_scores.h"
 #include "trainer/tasks/classify/label_sections.h"
 #include "trainer/tasks/classify/label_separators.h"
+#include "trainer/tasks/classify/predicted_rows.h"
 #include "trainer/tasks/classify/probability_scores.h"
 #include "trainer/tasks/classify/scores.h"
 #include "trainer/tasks/classify/sections.h"
 #include "trainer/tasks/classify/tables.h"
-#include "trainer/tasks/regress/regress_scores.h"
 
 namespace bp::trainer {
 namespace {
@@ -29,7 +28,7 @@ namespace {
 // A probability that is written as 0.000000 is below this.
 constexpr double kLeastShare = 5e-7;
 
-double loss_of(float share) { return -std::log(std::max(double{share}, kLeastShare)); }
+double loss_of_share(float share) { return -std::log(std::max(double{share}, kLeastShare)); }
 
 using Index = std::unordered_map<std::string, int>;
 
@@ -65,7 +64,7 @@ ScoredFile score_classes(const FileToScore& file, const PredictedRows& rows, con
     given.labels.push_back(label);
     if (label < 0) continue;
     const float share = given.of(i)[static_cast<std::size_t>(label)];
-    detail.tally.add({label, prediction, loss_of(share)});
+    detail.tally.add({label, prediction, loss_of_share(share)});
     worst.add({rows.sample_ids[i], rows.text_ids[i], label, prediction,
                std::max(double{share}, kLeastShare)});
   }
@@ -110,7 +109,7 @@ std::optional<char> separator_of(const PredictedRows& rows, const Index& index) 
   return std::nullopt;
 }
 
-ScoredFile score_labels(const FileToScore& file, const PredictedRows& rows, const Index& index) {
+ScoredFile score_sets(const FileToScore& file, const PredictedRows& rows, const Index& index) {
   const std::optional<char> separator = separator_of(rows, index);
   if (!separator) {
     throw InputError(65, concat(file.path, " has labels that are none of its columns p_LABEL"),
@@ -126,7 +125,7 @@ ScoredFile score_labels(const FileToScore& file, const PredictedRows& rows, cons
     double loss = 0;
     for (std::size_t k = 0; k < labels; ++k) {
       const float share = rows.shares[i * labels + k];
-      loss += loss_of(answers[k] ? share : 1 - share);
+      loss += loss_of_share(answers[k] ? share : 1 - share);
     }
     tally.add({answers, predictions, loss / static_cast<double>(labels)});
   }
@@ -137,37 +136,6 @@ ScoredFile score_labels(const FileToScore& file, const PredictedRows& rows, cons
           label_sections({file.name, rows.labels, scores, {}})};
 }
 
-ScoredFile score_numbers(const FileToScore& file, CsvRows& rows) {
-  const std::size_t target = column_of(rows.fields(), "target");
-  const std::size_t prediction = column_of(rows.fields(), "prediction");
-  RegressTally tally;
-  std::vector<double> targets;
-  std::vector<double> predictions;
-  while (rows.next()) {
-    const std::string& written = rows.fields()[target];
-    if (written.empty()) continue;
-    const std::optional<double> x = number_of(written);
-    const std::optional<double> y = number_of(rows.fields()[prediction]);
-    if (!x || !y) rows.refuse("its target or its prediction is not a number");
-    tally.add(*x, *y);
-    targets.push_back(*x);
-    predictions.push_back(*y);
-  }
-  if (targets.empty()) return {};
-  const RegressScores scores = regress_scores(tally, targets, predictions);
-  return {{{{"loss", scores.mean_squared_error},
-            {"mae", scores.mean_absolute_error},
-            {"pearson", scores.pearson},
-            {"spearman", scores.spearman}}},
-          {regress_line(file.name, scores)},
-          ""};
-}
-
-bool has_numbers(const std::vector<std::string>& header) {
-  return column_of(header, "target") < header.size() &&
-         column_of(header, "prediction") < header.size();
-}
-
 bool has_labels(const std::vector<std::string>& header) {
   return column_of(header, "label") < header.size() && !header.empty() &&
          header.back().starts_with("p_");
@@ -175,26 +143,14 @@ bool has_labels(const std::vector<std::string>& header) {
 
 }  // namespace
 
-bool can_score(const std::string& path) {
-  CsvRows rows(path);
-  return rows.next() && (has_numbers(rows.fields()) || has_labels(rows.fields()));
-}
-
-ScoredFile score_file(const FileToScore& file) {
-  CsvRows rows(file.path);
-  if (!rows.next()) throw InputError(65, file.path + " is empty", "name a predictions.csv");
-  if (has_numbers(rows.fields())) return score_numbers(file, rows);
-  if (!has_labels(rows.fields())) {
-    throw InputError(65, file.path + " has neither labels nor numbers that were predicted",
-                     "for other tasks name the run's folder");
-  }
+std::optional<ScoredFile> score_labels(const FileToScore& file, CsvRows& rows) {
+  if (!has_labels(rows.fields())) return std::nullopt;
   const PredictedRows read = read_predicted_rows(rows);
   const Index index = index_of(read.labels);
   if (index.size() < read.labels.size()) rows.refuse("two columns p_LABEL have the same name");
-  if (!file.multi_label && index.size() > 1 && has_single_labels(read, index)) {
-    return score_classes(file, read, index);
-  }
-  return score_labels(file, read, index);
+  const bool several = value_of(file.settings, "multi-label") == "true" || index.size() == 1;
+  if (!several && has_single_labels(read, index)) return score_classes(file, read, index);
+  return score_sets(file, read, index);
 }
 
 }  // namespace bp::trainer

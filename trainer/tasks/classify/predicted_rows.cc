@@ -1,6 +1,5 @@
-#include "trainer/runs/predicted_rows.h"
+#include "trainer/tasks/classify/predicted_rows.h"
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -28,10 +27,6 @@ float share_in(const CsvRows& rows, const std::string& field) {
 }
 
 }  // namespace
-
-std::size_t column_of(const std::vector<std::string>& header, const std::string& name) {
-  return static_cast<std::size_t>(std::ranges::find(header, name) - header.begin());
-}
 
 PredictedRows read_predicted_rows(CsvRows& rows) {
   const std::vector<std::string> header = rows.fields();

@@ -1,0 +1,14 @@
+// Scores the labels of a predictions.csv.
+#pragma once
+
+#include <optional>
+
+#include "trainer/report/csv_rows.h"
+#include "trainer/tasks/scored_file.h"
+
+namespace bp::trainer {
+
+// As TaskInput::score(). The rows have one label each, or any number of labels.
+[[nodiscard]] std::optional<ScoredFile> score_labels(const FileToScore& file, CsvRows& rows);
+
+}  // namespace bp::trainer

@@ -1,0 +1,30 @@
+// The scores of a predictions.csv that bert_train wrote. Its probabilities have six decimals, so
+// scores of probabilities may differ from those of the run in the seventh.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trainer/report/evaluation_summary.h"
+#include "trainer/report/setting.h"
+
+namespace bp::trainer {
+
+struct FileToScore {
+  std::string path = {};
+  std::string name = {};               // of what is scored: "test"
+  std::vector<Setting> settings = {};  // of the run that wrote it, if that is known
+};
+
+struct ScoredFile {
+  EvaluationSummary summary = {};
+  std::vector<std::string> lines = {};  // for the terminal; tables end with a line feed
+  std::string sections = {};            // for a page, as HTML
+};
+
+// Lets the task score the file whose predictions have these columns. Returns nullopt if there is
+// none. Throws InputError: 66 if the file cannot be read, 65 with the line if it is damaged.
+[[nodiscard]] std::optional<ScoredFile> score_file(const FileToScore& file);
+
+}  // namespace bp::trainer
