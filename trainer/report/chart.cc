@@ -160,8 +160,8 @@ std::string table_of(const Series& series, const std::string& x_name) {
 std::vector<double> round_ticks(const Range& range, int count) {
   const double wanted = (range.high - range.low) / std::max(count, 1);
   const double power = std::pow(10, std::floor(std::log10(wanted)));
-  const double factor = wanted / power;
-  const double step = power * (factor > 5 ? 10 : factor > 2 ? 5 : factor > 1 ? 2 : 1);
+  constexpr std::array kSteps = {1.0, 2.0, 2.5, 5.0, 10.0};
+  const double step = power * *std::ranges::lower_bound(kSteps, std::min(wanted / power, 10.0));
   std::vector<double> ticks;
   for (double k = std::ceil(range.low / step); k * step <= range.high; ++k) {
     ticks.push_back(k * step);

@@ -103,6 +103,7 @@ TEST(Chart, TicksAreRound) {
   EXPECT_THAT(round_ticks({.low = 0.11, .high = 0.72}, 4),
               ElementsAre(DoubleEq(0.2), DoubleEq(0.4), DoubleEq(0.6000000000000001)));
   EXPECT_THAT(round_ticks({.low = 7, .high = 8}, 1), ElementsAre(7, 8));
+  EXPECT_THAT(round_ticks({.low = 0.1, .high = 0.98}, 4), ElementsAre(0.25, 0.5, 0.75));
 }
 
 TEST(Chart, BreaksTheLineWhereAValueIsNotFinite) {
