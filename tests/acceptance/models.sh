@@ -48,6 +48,15 @@ minilm_sst2() {
   verdict minilm_sst2 $? "median dev accuracy of seeds 1 to 3: $median (0.885 or more) of ${accuracies[*]}"
 }
 
+# Fine-tunes them with bert_train and with the Trainer of transformers by the same recipe.
+hf_trainer() {
+  needs_data hf_trainer || return
+  local status=0
+  tests/oracle/trainer build >"$work/hf_trainer.log" 2>&1 || status=$?
+  ((status)) && tail -15 "$work/hf_trainer.log"
+  verdict hf_trainer "$status" "$(tail -1 "$work/hf_trainer.log")"
+}
+
 # Runs the main job, from the raw data to the trained model, with 3+1 ranks on two hosts, each with its own address,
 # sshd and slurmd. bprun over ssh must have the losses of four ranks on one host. bprun in a job of Slurm, and the
 # launcher of each other engine, must give the same parameters as bprun over ssh, bit for bit.
