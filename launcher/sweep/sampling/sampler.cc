@@ -3,10 +3,10 @@
 #include <utility>
 #include <vector>
 
-#include "bp/error.h"
 #include "launcher/sweep/sampling/draw.h"
 #include "launcher/sweep/sampling/grid.h"
 #include "launcher/sweep/sampling/random.h"
+#include "launcher/sweep/sampling/tpe.h"
 
 namespace bp::launcher::sweep {
 namespace {
@@ -70,15 +70,39 @@ class RandomSampler : public RepeatingSampler {
   }
 };
 
+class TpeSampler : public RepeatingSampler {
+ public:
+  TpeSampler(const Block& block, int number, Direction direction)
+      : RepeatingSampler(block, number, block.trials), direction_(direction) {}
+
+  bool learns() const override { return true; }
+
+ private:
+  Parameters parameters(int choice, std::span<const TrialHistory> history) const override {
+    for (const TrialHistory& trial : history) {  // an earlier repeat
+      if (trial.index / block().repeat == choice) return without_seed(trial.parameters);
+    }
+    Random random = random_of(choice);
+    return tpe_parameters(block(), direction_, history, random);
+  }
+
+  [[nodiscard]] Parameters without_seed(Parameters parameters) const {
+    if (block().repeat > 1) parameters.pop_back();
+    return parameters;
+  }
+
+  Direction direction_;
+};
+
 }  // namespace
 
-std::unique_ptr<Sampler> make_sampler(const Space& space, int number, Direction /*direction*/) {
+std::unique_ptr<Sampler> make_sampler(const Space& space, int number, Direction direction) {
   const Block& block = space.blocks.at(static_cast<std::size_t>(number));
-  if (block.sampler == SamplerKind::tpe) {
-    throw Error(ErrorCode::unavailable, "sampler: tpe does not exist yet; use random");
-  }
   if (block.sampler == SamplerKind::grid) {
     return std::make_unique<GridSampler>(block, number, grid_of(block));
+  }
+  if (block.sampler == SamplerKind::tpe) {
+    return std::make_unique<TpeSampler>(block, number, direction);
   }
   return std::make_unique<RandomSampler>(block, number);
 }
