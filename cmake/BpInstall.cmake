@@ -3,7 +3,7 @@
 #   comm      libbp_comm.so (and .a), libbp_gloo.so, include/bp, bp::comm for CMake, bp.pc
 #   torch     libbp_torch.so, include/bp/torch, bp::torch for CMake; needs comm and a LibTorch
 #   trainer   libbp_trainer.so, include/bp/trainer, bp::trainer for CMake; needs torch
-#   programs  bprun, bprun-sweep, comm_bench, bert_train, their man pages, and bash completion for bprun
+#   programs  bprun, bprun-sweep, comm_bench, bert_train, their man pages, and bash completion for bprun and bert_train
 #
 # The installed tree may be moved: its files find each other by relative paths. LibTorch is not part of it
 # and keeps the path that it had when bp was built.
@@ -77,7 +77,7 @@ endforeach()
 # scripts/man makes the man pages from the programs' --help, if Python is installed.
 set(BP_COMMANDS_bprun doctor gpus)
 set(BP_COMMANDS_bprun-sweep status best stop retry)
-set(BP_COMMANDS_bert_train prep eval predict export shards stop)
+set(BP_COMMANDS_bert_train prep check eval predict export shards stop report runs)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/man)
 foreach(program bprun bprun-sweep comm_bench bert_train)
   if(TARGET ${program})
@@ -93,5 +93,9 @@ foreach(program bprun bprun-sweep comm_bench bert_train)
     install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT programs OPTIONAL)
   endif()
 endforeach()
+if(TARGET bert_train)
+  install(FILES cmake/bert_train.completion DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+          RENAME bert_train COMPONENT programs)
+endif()
 install(FILES cmake/bprun.completion DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
         RENAME bprun COMPONENT programs)

@@ -6,12 +6,14 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 
 #include "base/text.h"
 #include "trainer/commands/evaluation_source.h"
 #include "trainer/commands/option_groups.h"
+#include "trainer/commands/program_help.h"
 #include "trainer/commands/runs_options.h"
 #include "trainer/commands/shards_options.h"
 #include "trainer/data/encoding.h"
@@ -33,18 +35,8 @@ const std::string kTrainAbout =
     "Trains a BERT on the texts of DATA to give their answers: labels, numbers, or\n"
     "what --task says. Writes the model, predictions and a report. Alone it is a job\n"
     "of one process; under bprun it trains on all ranks of the job.";
-const std::string kTrainFooter =
-    "Other commands (each with its own --help):\n"
-    "  bert_train prep DATA      prepare the store only\n"
-    "  bert_train check DATA     say what DATA holds, and what is wrong with it\n"
-    "  bert_train eval RUN DATA  score a trained model again\n"
-    "  bert_train predict RUN DATA\n"
-    "                            write a trained model's predictions\n"
-    "  bert_train export RUN     write a trained model for onnxruntime\n"
-    "  bert_train shards TEXT... make shards to pre-train on from plain text\n"
-    "  bert_train stop RUN       ask the run in RUN to save and end\n"
-    "  bert_train report RUN...  show the scores of a run, or compare runs\n"
-    "  bert_train runs FOLDER    list the runs in FOLDER\n";
+// What follows the name of the program on the command line, and what --help says of it.
+std::span<const Command> commands();
 
 // 0.8,0.1,0.1, or without the last one, which is the rest.
 std::array<double, 3> parse_split(const std::string& text) {
@@ -186,7 +178,11 @@ CommandLine parse_train(const std::vector<std::string>& arguments, const Extensi
   Options o;
   RawOptions raw;
   choose_task(arguments, extensions, o);
-  OptionSet set("bert_train", kTrainAbout, kTrainFooter);
+  OptionSet set("bert_train", kTrainAbout, commands_text(commands()));
+  set.mention({.name = "completion",
+               .help = "Print the completion of a shell: source <(bert_train --completion bash)",
+               .value_name = "SHELL",
+               .suggested = {"bash"}});
   set.path(
       {"DATA",
        "A file (.csv, .tsv, .jsonl, or of the task), a folder of such files, or a store (.sqlite)"},
@@ -295,8 +291,11 @@ CommandLine parse_predict(const std::vector<std::string>& arguments, const Exten
   set.choice<PredictionFormat>(
       {"out-format", "Format of the predictions"}, o.out_format,
       {{"csv", PredictionFormat::csv}, {"jsonl", PredictionFormat::jsonl}});
-  set.text({"on", "Split of a store to predict", "test, or dev where there is no test",
-            "train|dev|test"},
+  set.text({"on",
+            "Split of a store to predict",
+            "test, or dev where there is no test",
+            "train|dev|test",
+            {"train", "dev", "test"}},
            o.on);
   set.text({"checkpoint", "Checkpoint of RUN: best, latest, step-N, or a folder",
             "RUN's model, or latest without one", "NAME"},
@@ -329,47 +328,18 @@ CommandLine parse_export(const std::vector<std::string>& arguments, const Extens
   return line;
 }
 
-CommandLine parse_stop(const std::vector<std::string>& arguments) {
-  Options o;
-  o.action = Action::stop;
-  OptionSet set("bert_train stop",
-                "Asks the run in RUN to save a checkpoint and to end, with exit code 75.", "");
-  set.path({"RUN", "The run's folder"}, o.source);
-  return parse(set, arguments, {}, o);
-}
-
-}  // namespace
-
-CommandLine parse_command_line(const std::vector<std::string>& arguments,
-                               const Extensions& extensions) {
-  const std::string first = arguments.empty() ? "" : arguments.front();
-  const auto rest = [&] { return std::vector(arguments.begin() + 1, arguments.end()); };
-  if (first == "prep") return parse_prepare(rest(), extensions);
-  if (first == "check") return parse_check(rest(), extensions);
-  if (first == "stop") return parse_stop(rest());
-  if (first == "export") return parse_export(rest(), extensions);
-  if (first == "shards") return parse_shards(rest());
-  if (first == "report") return parse_report(rest());
-  if (first == "runs") return parse_runs(rest());
-  if (first != "eval" && first != "predict") {
-    if (const std::string hint = hint_for_command(first); !hint.empty()) {
-      throw InputError(2, concat("'", first, "' is neither a file nor a command"), hint);
-    }
-    return parse_train(arguments, extensions);
-  }
-
-  const bool predicts = first == "predict";
-  const auto parse_own = predicts ? parse_predict : parse_evaluate;
-  // The first parse finds the run. The second one has the run's options before those of the command
-  // line, which win.
-  CommandLine line = parse_own(rest(), extensions);
+// The first parse finds the run. The second one has the run's options before those of the command
+// line, which win.
+template <auto Parse>
+CommandLine parse_with_run(const std::vector<std::string>& arguments,
+                           const Extensions& extensions) {
+  CommandLine line = Parse(arguments, extensions);
   if (!line.instead.empty()) return line;
   const EvaluationPlan plan = plan_evaluation(line.options);
   const bool store_is_typed = !line.options.prepare.store.empty();
   std::vector<std::string> all = plan.arguments;
-  const auto own = rest();
-  all.insert(all.end(), own.begin(), own.end());
-  line = parse_own(all, extensions);
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  line = Parse(all, extensions);
   Options& options = line.options;
   options.data = plan.data;
   options.task->use_data(options.data);
@@ -380,6 +350,48 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments,
   options.seen = plan.seen;
   options.store_is_typed = store_is_typed;
   return line;
+}
+
+// A command whose options do not depend on the extensions.
+template <auto Parse>
+CommandLine parse_alone(const std::vector<std::string>& arguments, const Extensions& /*none*/) {
+  return Parse(arguments);
+}
+
+std::span<const Command> commands() {
+  static constexpr std::array kCommands{
+      Command{"", "DATA", "train", parse_train},
+      Command{"prep", "DATA", "prepare the store only", parse_prepare},
+      Command{"check", "DATA", "say what DATA holds, and what is wrong with it", parse_check},
+      Command{"eval", "RUN DATA", "score a trained model again", parse_with_run<parse_evaluate>},
+      Command{"predict", "RUN DATA", "write a trained model's predictions",
+              parse_with_run<parse_predict>},
+      Command{"export", "RUN", "write a trained model for onnxruntime", parse_export},
+      Command{"shards", "TEXT...", "make shards to pre-train on from plain text",
+              parse_alone<parse_shards>},
+      Command{"stop", "RUN", "ask the run in RUN to save and end", parse_alone<parse_stop>},
+      Command{"report", "RUN...", "show the scores of a run, or compare runs",
+              parse_alone<parse_report>},
+      Command{"runs", "FOLDER", "list the runs in FOLDER", parse_alone<parse_runs>}};
+  return kCommands;
+}
+
+}  // namespace
+
+CommandLine parse_command_line(const std::vector<std::string>& arguments,
+                               const Extensions& extensions) {
+  if (std::string text = program_help(arguments, commands(), extensions); !text.empty()) {
+    return {{}, std::move(text)};
+  }
+  const std::string first = arguments.empty() ? "" : arguments.front();
+  for (const Command& command : commands().subspan(1)) {
+    if (first != command.name) continue;
+    return command.parse({arguments.begin() + 1, arguments.end()}, extensions);
+  }
+  if (const std::string hint = hint_for_command(first); !hint.empty()) {
+    throw InputError(2, concat("'", first, "' is neither a file nor a command"), hint);
+  }
+  return parse_train(arguments, extensions);
 }
 
 void set(std::vector<Setting>& settings, const Setting& setting) {

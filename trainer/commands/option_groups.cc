@@ -18,10 +18,14 @@ constexpr double kUnbounded = 1e18;
 constexpr double kFewestEpochs = 0.001;
 constexpr double kSmallestDecay = 0.001;
 
-// The presets: "tiny, mini, small, medium, base or large".
-std::string model_names(const Extensions& extensions) {
+std::vector<std::string> model_names(const Extensions& extensions) {
   std::vector<std::string> names = preset_names();
   for (const CustomModel& own : extensions.models) names.push_back(own.name);
+  return names;
+}
+
+// "tiny, mini, small, medium, base or large"
+std::string alternatives(const std::vector<std::string>& names) {
   std::string text = names.front();
   for (std::size_t i = 1; i < names.size(); ++i) {
     text += (i + 1 < names.size() ? ", " : " or ") + names[i];
@@ -41,9 +45,9 @@ std::vector<std::pair<std::string, std::string>> choices(const std::vector<std::
 void add_reading_options(OptionSet& set, Options& options, RawOptions& raw) {
   PrepareOptions& prepare = options.prepare;
   set.group("Data");
-  set.text(
-      {"task", "What the model learns: " + shown_names(task_names(options.extensions)), "", "NAME"},
-      options.task_name);
+  set.text({"task", "What the model learns: " + shown_names(task_names(options.extensions)), "",
+            "NAME", task_names(options.extensions)},
+           options.task_name);
   options.task->add_options(set);
   set.choice<TextFormat>({"format", "Format of the text files"}, prepare.format,
                          {{"auto", TextFormat::automatic},
@@ -53,12 +57,18 @@ void add_reading_options(OptionSet& set, Options& options, RawOptions& raw) {
   set.choice<HeaderMode>(
       {"header", "Whether the first line names the columns"}, prepare.header,
       {{"auto", HeaderMode::automatic}, {"yes", HeaderMode::yes}, {"no", HeaderMode::no}});
-  set.text({"separator", "Character between fields, or comma, semicolon, tab, bar, colon, space",
-            "", "NAME"},
+  set.text({"separator",
+            "Character between fields, or comma, semicolon, tab, bar, colon, space",
+            "",
+            "NAME",
+            {"auto", "comma", "semicolon", "tab", "bar", "colon", "space"}},
            raw.separator);
-  set.text(
-      {"encoding", "Encoding of the text files: utf-8, latin-1, windows-1252, ...", "", "NAME"},
-      raw.encoding);
+  set.text({"encoding",
+            "Encoding of the text files: utf-8, latin-1, windows-1252, ...",
+            "",
+            "NAME",
+            {"auto", "utf-8", "latin-1", "windows-1252"}},
+           raw.encoding);
   set.paths({"also", "More rows behind those of DATA: a file or a folder of files; may be repeated",
              "", "FILE"},
             prepare.more_sources);
@@ -107,10 +117,10 @@ void add_rebuild_option(OptionSet& set, PrepareOptions& prepare) {
 void add_model_options(OptionSet& set, Options& options) {
   set.group("Model");
   set.path({"model",
-            concat(model_names(options.extensions),
+            concat(alternatives(model_names(options.extensions)),
                    " (from scratch), or a Hugging Face folder "
                    "(from its weights, or from scratch if it has only config.json)"),
-            "", "NAME|DIR"},
+            "", "NAME|DIR", model_names(options.extensions)},
            options.model);
   set.number({"dropout", "Share of values dropped in training", "the model's, 0.1 for presets"},
              options.dropout, 0, 0.999);
@@ -202,7 +212,9 @@ void add_output_options(OptionSet& set, Options& options, RawOptions& raw) {
   set.path({"resume",
             "auto: from the run's newest checkpoint, if it has one; never: refuse an existing run; "
             "PATH: from this checkpoint, or the newest of this run",
-            "", "auto|never|PATH"},
+            "",
+            "auto|never|PATH",
+            {"auto", "never"}},
            options.resume);
   set.text({"save-every", "Steps (100), time (10m) or epochs (0.5e) between checkpoints; or none",
             "1e", "N|TIME|none"},
@@ -236,8 +248,11 @@ void add_config_option(OptionSet& set, RawOptions& raw) {
 
 void add_evaluate_options(OptionSet& set, Options& options) {
   set.group("Evaluation");
-  set.text({"on", "Split of the run's data or of a store to score",
-            "test, or dev where there is no test", "train|dev|test"},
+  set.text({"on",
+            "Split of the run's data or of a store to score",
+            "test, or dev where there is no test",
+            "train|dev|test",
+            {"train", "dev", "test"}},
            options.on);
   set.text({"checkpoint", "Checkpoint of RUN to score: best, latest, step-N, or a folder",
             "RUN's model, or latest without one", "NAME"},

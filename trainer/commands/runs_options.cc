@@ -46,4 +46,13 @@ CommandLine parse_runs(const std::vector<std::string>& arguments) {
   return parse_own_set(set, arguments, options);
 }
 
+CommandLine parse_stop(const std::vector<std::string>& arguments) {
+  Options options;
+  options.action = Action::stop;
+  OptionSet set("bert_train stop",
+                "Asks the run in RUN to save a checkpoint and to end, with exit code 75.", "");
+  set.path({"RUN", "The run's folder"}, options.source);
+  return parse_own_set(set, arguments, options);
+}
+
 }  // namespace bp::trainer

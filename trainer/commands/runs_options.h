@@ -1,4 +1,4 @@
-// The command lines of `bert_train report` and `bert_train runs`.
+// The command lines of the commands that only read or mark runs: report, runs and stop.
 #pragma once
 
 #include <string>
@@ -10,5 +10,6 @@ namespace bp::trainer {
 
 [[nodiscard]] CommandLine parse_report(const std::vector<std::string>& arguments);
 [[nodiscard]] CommandLine parse_runs(const std::vector<std::string>& arguments);
+[[nodiscard]] CommandLine parse_stop(const std::vector<std::string>& arguments);
 
 }  // namespace bp::trainer

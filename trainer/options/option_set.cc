@@ -17,6 +17,7 @@
 #include "trainer/data/input_error.h"
 #include "trainer/data/numbers.h"
 #include "trainer/options/help_format.h"
+#include "trainer/options/help_request.h"
 #include "trainer/options/other_names.h"
 
 namespace bp::trainer {
@@ -33,6 +34,8 @@ std::string key_of(std::string name) {
 }
 std::string spelled(const std::string& name) { return positional(name) ? name : "--" + name; }
 
+constexpr double kUnbounded = 1e18;  // a bound from here up is none
+
 // Writes a number as a person would: 0.1, not 0.10000000000000001; a small one as 1e-08.
 template <class Number>
 std::string number_text(Number value) {
@@ -42,7 +45,7 @@ std::string number_text(Number value) {
 
 template <class Number>
 std::string bounds_text(double least, double most) {
-  const bool bounded = most < 1e18;
+  const bool bounded = most < kUnbounded;
   return bounded
              ? concat("between ", number_text(Number(least)), " and ", number_text(Number(most)))
              : concat("at least ", number_text(Number(least)));
@@ -100,8 +103,9 @@ bool means_truth(const std::string& value) {
 OptionSet::OptionSet(const std::string& command,
                      const std::string& about,
                      const std::string& footer)
-    : command_(command), app_(std::make_unique<CLI::App>(about, command)) {
-  app_->set_help_flag("-h,--help", "Print this text and end");
+    : command_(command), app_(std::make_unique<CLI::App>(about, command)), about_(about) {
+  app_->set_help_flag("-h,--help", "Print this text, one topic of it, or all as JSON, and end")
+      ->type_name("[TOPIC|json]");
   app_->set_version_flag("--version", "bert_train " BP_VERSION, "Print the version and end");
   app_->footer(footer);
   app_->formatter(std::make_shared<HelpFormat>());
@@ -110,6 +114,29 @@ OptionSet::OptionSet(const std::string& command,
 OptionSet::~OptionSet() = default;
 
 void OptionSet::group(const std::string& heading) { group_ = heading; }
+
+OptionSet::Entry& OptionSet::add(Entry entry, const std::string& type) {
+  const CLI::Option& option = *entry.option;
+  entry.described = {.name = entry.text.name,
+                     .type = type,
+                     .topic = key_of(group_),
+                     .value = option.get_type_name(),
+                     .default_value = option.get_default_str(),
+                     .help = entry.text.help,
+                     .suggested = entry.text.suggested,
+                     .positional = positional(entry.text.name)};
+  return entries_.emplace_back(std::move(entry));
+}
+
+void OptionSet::mention(const OptionText& text) {
+  app_->add_option(spelled(text.name), text.help)->group(group_)->type_name(text.value_name);
+  mentioned_.push_back({.name = text.name,
+                        .type = "text",
+                        .topic = key_of(group_),
+                        .value = text.value_name,
+                        .help = text.help,
+                        .suggested = text.suggested});
+}
 
 void OptionSet::text(const OptionText& text, std::string& target) {
   optional_text(text, target);
@@ -121,32 +148,37 @@ void OptionSet::optional_text(const OptionText& text, std::string& target) {
   option->group(group_)->type_name(positional(text.name) ? "" : text.value_name);
   const std::string shown = text.shown_default.empty() ? target : text.shown_default;
   if (!shown.empty()) option->default_str(shown);
-  entries_.push_back({text, option, [&target] { return target; },
-                      [&target](const std::string& value) { target = value; }});
+  add({text, option, [&target] { return target; },
+       [&target](const std::string& value) { target = value; }},
+      "text");
 }
 
 void OptionSet::path(const OptionText& text, std::string& target) {
   this->text(text, target);
+  entries_.back().described.type = "path";
   after_.push_back({text.name, [&target] { target = expand_home(target); }});
 }
 
 void OptionSet::optional_path(const OptionText& text, std::string& target) {
   optional_text(text, target);
+  entries_.back().described.type = "path";
   after_.push_back({text.name, [&target] { target = expand_home(target); }});
 }
 
 void OptionSet::positional_paths(const OptionText& text, std::vector<std::string>& target) {
   CLI::Option* option = app_->add_option(text.name, target, text.help);
   option->group(group_)->type_name("")->required()->take_all();
-  entries_.push_back({text, option,
-                      [&target] {
-                        std::string all;
-                        for (const std::string& path : target) {
-                          all += concat(all.empty() ? "" : " ", path);
-                        }
-                        return all;
-                      },
-                      [&target](const std::string& value) { target.push_back(value); }});
+  add({text, option,
+       [&target] {
+         std::string all;
+         for (const std::string& path : target) {
+           all += concat(all.empty() ? "" : " ", path);
+         }
+         return all;
+       },
+       [&target](const std::string& value) { target.push_back(value); }},
+      "paths")
+      .described.repeatable = true;
   after_.push_back({text.name, [&target] {
                       for (std::string& path : target) path = expand_home(path);
                     }});
@@ -160,7 +192,7 @@ void OptionSet::list(const OptionText& text, std::vector<std::string>& target) {
   after_.push_back({text.name, [&target, &chosen, option, name = text.name] {
                       if (option->count() > 0) target = parse_list(name, chosen);
                     }});
-  entries_.push_back({text, option, [&chosen] { return chosen; }});
+  add({text, option, [&chosen] { return chosen; }}, "list");
 }
 
 void OptionSet::paths(const OptionText& text, std::vector<std::string>& target) {
@@ -172,8 +204,9 @@ void OptionSet::paths(const OptionText& text, std::vector<std::string>& target) 
                       target = parse_list(name, joined(name));
                       for (std::string& path : target) path = expand_home(path);
                     }});
-  entries_.push_back(
-      {text, option, [this, name = text.name] { return joined(name); }, {}, false, false, true});
+  Entry& entry = add({text, option, [this, name = text.name] { return joined(name); }}, "paths");
+  entry.is_list = true;
+  entry.described.repeatable = true;
 }
 
 // Returns the values of a list with commas between them. Those of a file count only if the command
@@ -189,8 +222,7 @@ std::string OptionSet::joined(const std::string& name) const {
 
 void OptionSet::flag(const OptionText& text, bool& target) {
   CLI::Option* option = app_->add_flag(spelled(text.name), target, text.help)->group(group_);
-  entries_.push_back({text, option, [&target] { return target ? "true" : "false"; }});
-  entries_.back().is_flag = true;
+  add({text, option, [&target] { return target ? "true" : "false"; }}, "flag").is_flag = true;
 }
 
 template <class Number>
@@ -204,9 +236,12 @@ void OptionSet::number(const OptionText& text, Number& target, double least, dou
                       if (option->count() == 0) return;
                       target = parse_number<Number>({name, chosen, help_hint()}, least, most);
                     }});
-  entries_.push_back({text, option, [&target, least] {
-                        return double(target) < least ? "" : number_text(target);
-                      }});
+  Entry& entry =
+      add({text, option,
+           [&target, least] { return double(target) < least ? "" : number_text(target); }},
+          std::is_floating_point_v<Number> ? "number" : "integer");
+  entry.described.least = least;
+  if (most < kUnbounded) entry.described.most = most;
 }
 template void OptionSet::number(const OptionText&, int&, double, double);
 template void OptionSet::number(const OptionText&, std::int64_t&, double, double);
@@ -233,7 +268,7 @@ void OptionSet::add_choice(const OptionText& text,
                       }
                       set(chosen);
                     }});
-  entries_.push_back({text, option, [&chosen] { return chosen; }});
+  add({text, option, [&chosen] { return chosen; }}, "choice").described.choices = names;
 }
 
 void OptionSet::preset(const std::vector<ConfigValue>& values, const std::string& origin) {
@@ -267,12 +302,11 @@ void OptionSet::preset(const std::vector<ConfigValue>& values, const std::string
 }
 
 std::string OptionSet::parse(const std::vector<std::string>& arguments) {
+  if (const HelpRequest request = help_in(arguments); request.asked) return help(request.topic);
   try {
     std::vector<std::string> all = preset_arguments_;
     all.insert(all.end(), arguments.begin(), arguments.end());
     app_->parse(std::vector<std::string>(all.rbegin(), all.rend()));
-  } catch (const CLI::CallForHelp&) {
-    return app_->help();
   } catch (const CLI::CallForVersion& version) {
     return concat(version.what(), "\n");
   } catch (const CLI::ExtrasError&) {

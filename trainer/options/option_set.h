@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "trainer/options/config_file.h"
+#include "trainer/options/option_description.h"
 #include "trainer/report/setting.h"
 
 namespace CLI {
@@ -24,8 +25,9 @@ namespace bp::trainer {
 struct OptionText {
   std::string name;  // "batch"; a name in capitals is a positional argument
   std::string help;
-  std::string shown_default = {};   // instead of the target's value
-  std::string value_name = "TEXT";  // of texts
+  std::string shown_default = {};           // instead of the target's value
+  std::string value_name = "TEXT";          // of texts
+  std::vector<std::string> suggested = {};  // some values of a text, for completion
 };
 
 class OptionSet {
@@ -53,6 +55,8 @@ class OptionSet {
   // Files or folders, each behind its own option or with commas between them.
   void paths(const OptionText& text, std::vector<std::string>& target);
   void flag(const OptionText& text, bool& target);
+  // Shows an option in --help that the caller handles before parse(). It is no setting.
+  void mention(const OptionText& text);
   // A target below `least` means that nothing was chosen; settings() has no value then.
   template <class Number>
   void number(const OptionText& text, Number& target, double least, double most);
@@ -78,8 +82,8 @@ class OptionSet {
   void preset(const std::vector<ConfigValue>& values, const std::string& origin);
 
   // Sets the targets. Returns the text of the help or the version if `arguments` ask for it, else
-  // "". Throws InputError (2) with the nearest option or value, and the line of the file if the
-  // value comes from one.
+  // "". Help may be that of one topic, or JSON. Throws InputError (2) with the nearest option,
+  // value or topic, and the line of the file if the value comes from one.
   [[nodiscard]] std::string parse(const std::vector<std::string>& arguments);
   // Calls `use`, which reads the value of this option. If the value comes from a file, an
   // InputError that `use` throws gets the line of the file. Only after parse().
@@ -92,6 +96,8 @@ class OptionSet {
   // Throws InputError (2) unless the option has a value.
   void require(const std::string& name) const;
   [[nodiscard]] bool has(const std::string& name) const;
+  // Returns every option except --help and --version, in the order in which they were added.
+  [[nodiscard]] CommandDescription describe() const;
 
  private:
   struct Entry {
@@ -103,7 +109,12 @@ class OptionSet {
     bool is_flag = false;
     bool is_list = false;    // it may be given several times
     std::string place = {};  // of a preset value: "my.yaml, line 3"
+    OptionDescription described = {};
   };
+  // Adds an entry that describe() shows with this type.
+  Entry& add(Entry entry, const std::string& type);
+  [[nodiscard]] std::string help(const std::string& topic) const;
+  [[nodiscard]] std::vector<std::string> topics() const;
   [[nodiscard]] std::string origin_of(const Entry& entry) const;
   void add_choice(const OptionText& text,
                   const std::vector<std::string>& names,
@@ -115,7 +126,9 @@ class OptionSet {
 
   std::string command_;
   std::unique_ptr<CLI::App> app_;
+  std::string about_;
   std::vector<Entry> entries_;
+  std::vector<OptionDescription> mentioned_;
   std::vector<std::string> preset_arguments_;
   std::string preset_origin_;
   std::deque<std::string> chosen_;  // the text of each choice
