@@ -34,7 +34,7 @@ minilm_sst2() {
   for seed in 1 2 3; do
     run=$work/minilm-$seed
     if ! build/bin/bert_train "$data/sst2/sentiment-train" --dev "$data/sst2/sentiment-dev" --test "$data/sst2/sentiment-test" \
-      --text 1 --label 2 --model .deps/minilm --max-length 64 --epochs 1 --batch 32 --lr 5e-5 --warmup 0.1 --precision bf16 \
+      --text 1 --label 2 --model .deps/minilm --max-length 64 --epochs 1 --batch 32 --lr 5e-5 --warmup 0.1 \
       --seed "$seed" --store "$work/minilm.sqlite" --run "$run" >"$run.log" 2>&1; then
       tail -5 "$run.log"
       verdict minilm_sst2 1 "seed $seed did not train"

@@ -10,7 +10,7 @@ gap() {
   for head in concat mul segment; do
     run=$work/gap-$head
     if ! { build/bin/bert_train "$data/gap/gap-development.tsv" --task gap --dev "$data/gap/gap-validation.tsv" \
-      --test "$data/gap/gap-test.tsv" --model .deps/minilm --gap-head "$head" --lr 1e-4 --epochs 3 --precision bf16 \
+      --test "$data/gap/gap-test.tsv" --model .deps/minilm --gap-head "$head" --lr 1e-4 --epochs 3 \
       --store "$work/gap-$head.sqlite" --run "$run" &&
       build/bin/bert_train eval "$run" --checkpoint best --on test --out "$run/best.csv"; } >"$run.log" 2>&1; then
       tail -5 "$run.log"
@@ -54,7 +54,7 @@ adapt() {
   needs_data adapt || return
   tests/oracle/setup >"$work/adapt.log" 2>&1 || { verdict adapt 1 "tests/oracle/setup failed"; return; }
   gap_text >"$work/general.txt"
-  local part common=(--task pretrain --lines --max-length 64 --lr 2e-4 --precision bf16) before after
+  local part common=(--task pretrain --lines --max-length 64 --lr 2e-4) before after
   for part in train dev; do cut -f1 "$data/sst2/sentiment-$part" >"$work/sst2-$part.txt"; done
   if ! { build/bin/bert_train "$work/general.txt" "${common[@]}" --model .deps/minilm --steps 300 \
     --run "$work/general" &&
