@@ -280,32 +280,4 @@ std::uint64_t Engine::collectives_asked_for() const {
   return sequence_ + queue_.size();
 }
 
-std::shared_ptr<Work::State> Engine::start_send(Operation operation) {
-  {
-    const std::lock_guard lock(state_.mutex());
-    refuse_if_over(&operation);
-  }
-  return messages_.start_send(std::move(operation));
-}
-
-std::shared_ptr<Work::State> Engine::start_receive(Operation operation, MessageStatus* report) {
-  {
-    const std::lock_guard lock(state_.mutex());
-    refuse_if_over(&operation);
-  }
-  return messages_.start_receive(std::move(operation), report);
-}
-
-void Engine::send(Operation operation) {
-  messages_.refuse_endless_send(operation);
-  start_send(std::move(operation))->wait({});
-}
-
-MessageStatus Engine::receive(Operation operation) {
-  messages_.refuse_endless_receive(operation);
-  MessageStatus received;
-  start_receive(std::move(operation), &received)->wait({});
-  return received;
-}
-
 }  // namespace bp

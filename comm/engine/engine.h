@@ -86,6 +86,8 @@ class Engine {
     TaskState* state = nullptr;  // null: run() carries it out
   };
 
+  void refuse_message_if_over(const Operation& operation);
+  void wait_for_stream(const Operation& message);
   // With the mutex held. Throws if no further operation is possible. Null: finish() comes next.
   void refuse_if_over(const Operation* next);
   // Take the token and give it back, with the mutex held.

@@ -14,7 +14,6 @@ Request send_request(Communicator& comm,
   Request request(comm, Operation::Kind::message, options, "send");
   request.check_rank("receiver", receiver);
   request.check_memory("data", data);
-  request.refuse_device_message();
   if (options.tag < 0) request.refuse(concat("tag is ", options.tag, "; tags begin with 0"));
   if (options.at_most) request.refuse("at_most is for receives");
   request.operation.root = comm.rank();
@@ -32,7 +31,6 @@ Request receive_request(Communicator& comm,
   Request request(comm, Operation::Kind::message, options, "receive");
   if (sender != kAnySource) request.check_rank("sender", sender);
   request.check_memory("data", data);
-  request.refuse_device_message();
   if (options.tag < kAnyTag) {
     request.refuse(concat("tag is ", options.tag, "; tags begin with 0, and kAnyTag is ", kAnyTag));
   }

@@ -68,12 +68,6 @@ void Request::check_device(const char* what, const Device& device) {
   }
 }
 
-void Request::refuse_device_message() const {
-  if (operation.device.kind == Device::Kind::host) return;
-  refuse(concat("data lies on ", name_of(operation.device),
-                "; messages take host memory only: copy it first"));
-}
-
 void Request::look_at_device() {
   if (operation.device.kind == Device::Kind::host) return;
   operation.after = memory_of(operation.device).record(stream_);
@@ -166,10 +160,20 @@ Work Request::start() {
   return Work(comm_.impl().engine().start(std::move(operation)));
 }
 
-void Request::send() { comm_.impl().engine().send(std::move(operation)); }
-Work Request::start_send() { return Work(comm_.impl().engine().start_send(std::move(operation))); }
-MessageStatus Request::receive() { return comm_.impl().engine().receive(std::move(operation)); }
+void Request::send() {
+  look_at_device();
+  comm_.impl().engine().send(std::move(operation));
+}
+Work Request::start_send() {
+  look_at_device();
+  return Work(comm_.impl().engine().start_send(std::move(operation)));
+}
+MessageStatus Request::receive() {
+  look_at_device();
+  return comm_.impl().engine().receive(std::move(operation));
+}
 Work Request::start_receive(MessageStatus* report) {
+  look_at_device();
   return Work(comm_.impl().engine().start_receive(std::move(operation), report));
 }
 

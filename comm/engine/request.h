@@ -36,8 +36,6 @@ class Request {
                     const char* memory_name,
                     const ConstView& memory) const;
   void check_rank(const char* what, int rank) const;
-  // Messages go from and to host memory only.
-  void refuse_device_message() const;
   void check_apart(const ConstView& input, const View& output) const;
   [[noreturn]] void refuse(const std::string& why) const;
 

@@ -226,6 +226,10 @@ void all_to_all_v(Communicator& comm,
 // one of them. Ranks that wait for each other in a circle throw a `mismatch` Error that names each
 // of them.
 //
+// Device memory goes through pinned host memory of the same length. Both calls then wait for the
+// work that options.stream had before; what has been received lies on the device once the Work is
+// done. A message may go from device memory to host memory, and back.
+//
 // options.timeout counts while a rank waits for the message: in send, in receive or in Work::wait.
 // A `timeout` Error says which rank waited for which, and which messages had arrived instead. A
 // `peer_lost` Error names a rank that was lost.

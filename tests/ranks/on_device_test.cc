@@ -163,17 +163,6 @@ TEST(OnDevice, GroupsHaveItToo) {
   });
 }
 
-TEST(OnDevice, MessagesAreRefused) {
-  run_ranks(2, [](Communicator& comm) {
-    const Floats data({1});
-    const std::string why = ": data lies on cuda:0; messages take host memory only: copy it first";
-    EXPECT_EQ(error_of([&] { send(comm, data.view(), 1 - comm.rank()); }),
-              "invalid_argument: send" + why);
-    EXPECT_EQ(error_of([&] { (void)receive(comm, data.view(), 1 - comm.rank()); }),
-              "invalid_argument: receive" + why);
-  });
-}
-
 TEST(OnDevice, AStreamThatDoesNotEndIsTheRanksFault) {
   const std::vector<std::string> errors =
       try_ranks(2,
