@@ -116,10 +116,12 @@ void CollectiveCall::wait_in_slices(int peer, const Wait& wait) {
 }
 
 void CollectiveCall::wait_for_device() {
-  const std::shared_ptr<const Moment>& before = context_.operation->after;
-  if (!before) return;
+  if (context_.operation->after) wait_on_device(*context_.operation->after);
+}
+
+void CollectiveCall::wait_on_device(const Moment& moment) {
   wait_for_member(context_.rank, [&](const Deadline& deadline, const std::atomic<bool>& stop) {
-    return ask_until(deadline, stop, [&] { return before->reached(); });
+    return ask_until(deadline, stop, [&] { return moment.reached(); });
   });
 }
 

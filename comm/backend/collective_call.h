@@ -138,6 +138,8 @@ class CollectiveCall {
   // Waits for the work that this rank's stream had before the operation. A stream may hold any
   // amount of work, and work that waits for ever.
   void wait_for_device();
+  // Waits for work of this rank's device, which depends on no other rank.
+  void wait_on_device(const Moment& moment);
   // All of the operation is on the device, where it will end at this moment. The caller must still
   // wait for that, or hand the operation over.
   void ends_at(std::shared_ptr<const Moment> end) const;

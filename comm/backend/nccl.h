@@ -13,6 +13,7 @@
 // them uses. NCCL needs another device for each rank.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string_view>
 
@@ -26,9 +27,9 @@ class NcclBackend : public StagedBackend {
   // What happens where two ranks use one device.
   enum class OnSharedDevice { stage, refuse };
 
-  // `host` must outlive it.
-  NcclBackend(Backend& host, OnSharedDevice on_shared_device)
-      : StagedBackend(host), host_(host), on_shared_device_(on_shared_device) {}
+  // `host` must outlive it, and is as `piece` that of StagedBackend.
+  NcclBackend(Backend& host, OnSharedDevice on_shared_device, std::size_t piece = 0)
+      : StagedBackend(host, piece), host_(host), on_shared_device_(on_shared_device) {}
 
   [[nodiscard]] std::string_view name() const override {
     return shares_device_ ? StagedBackend::name() : "nccl";
@@ -38,7 +39,8 @@ class NcclBackend : public StagedBackend {
   // A rank that has host memory cannot take part.
   [[nodiscard]] std::string_view agreed_algorithm(const Operation& operation,
                                                   std::string_view chosen) const override {
-    return NcclRanks::can_carry_out(operation) ? "nccl" : chosen;
+    return NcclRanks::can_carry_out(operation) ? "nccl"
+                                               : StagedBackend::agreed_algorithm(operation, chosen);
   }
   void run(const Operation& operation, CollectiveCall& call) override;
   [[nodiscard]] bool enqueues(const Operation& operation) const override;

@@ -1,5 +1,8 @@
 #include "comm/backend/staged.h"
 
+#include <utility>
+
+#include "comm/backend/pieces.h"
 #include "comm/device/device.h"
 
 namespace bp {
@@ -21,6 +24,7 @@ bool lies_in(const ConstView& inner, const View& outer) {
 
 void StagedBackend::run(const Operation& operation, CollectiveCall& call) {
   call.wait_for_device();
+  if (Pieces(operation, piece_).count() > 1) return run_in_pieces(operation, call);
   const Memory& memory = memory_of(operation.device);
   const ConstView& input = operation.input;
   const View& output = operation.output;
@@ -39,6 +43,34 @@ void StagedBackend::run(const Operation& operation, CollectiveCall& call) {
   host_.run(on_host, call);
   const bool only_read = operation.kind == Operation::Kind::reduce && call.rank() != operation.root;
   if (!only_read) memory.write(output.data, on_host.output.data, output.bytes());
+}
+
+// While one piece is with the host's backend, the next one is copied there, and the last one back.
+void StagedBackend::run_in_pieces(const Operation& operation, CollectiveCall& call) {
+  if (!stage_ || stage_->device() != operation.device) {
+    stage_ = std::make_unique<PieceStage>(operation.device, piece_);
+  }
+  using Kind = Operation::Kind;
+  const bool is_root = call.rank() == operation.root;
+  const bool reads = operation.kind != Kind::broadcast || is_root;
+  const bool writes =
+      operation.kind == Kind::all_reduce || (operation.kind == Kind::reduce) == is_root;
+  const Pieces pieces(operation, piece_);
+  for (std::size_t i = 0; i < pieces.count(); ++i) {
+    const View here = pieces.at(i).output;
+    if (i == 0 && reads) stage_->read(i, here);
+    if (i + 1 < pieces.count() && reads) stage_->read(i + 1, pieces.at(i + 1).output);
+    if (const Moment* const free = reads ? stage_->arrival(i) : stage_->departure(i)) {
+      call.wait_on_device(*free);
+    }
+    Operation on_host = pieces.at(i);
+    on_host.device = {};
+    on_host.output.device = {};
+    on_host.output.data = stage_->on_host(i);
+    host_.run(on_host, call);
+    if (writes) stage_->write(i, here);
+  }
+  if (writes) call.wait_on_device(*stage_->end());
 }
 
 }  // namespace bp

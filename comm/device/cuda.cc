@@ -61,6 +61,12 @@ class CudaMemory final : public Memory {
   CudaMemory(int index, CudaRuntime::Stream stream)
       : runtime_(cuda_runtime()), index_(index), stream_(stream), waits_(false) {}
 
+  ~CudaMemory() override {
+    if (ends_stream_) static_cast<void>(runtime_.destroy_stream(stream_));
+  }
+  CudaMemory(const CudaMemory&) = delete;
+  CudaMemory& operator=(const CudaMemory&) = delete;
+
   [[nodiscard]] std::shared_ptr<std::byte> allocate(std::size_t bytes) const override {
     return owned("cudaMalloc", runtime_.free,
                  [&](void** memory) { return runtime_.allocate(memory, at_least_one(bytes)); });
@@ -159,6 +165,14 @@ class CudaMemory final : public Memory {
   [[nodiscard]] std::unique_ptr<const Memory> on_stream(void* stream) const override {
     return std::make_unique<CudaMemory>(index_, stream);
   }
+  [[nodiscard]] std::unique_ptr<const Memory> on_own_stream() const override {
+    auto memory = std::make_unique<CudaMemory>(index_);
+    memory->waits_ = false;
+    memory->ends_stream_ = true;
+    return memory;
+  }
+  [[nodiscard]] std::shared_ptr<const Moment> end() const override { return record(stream_); }
+  void come_after(const Moment& moment) const override { moment.hold(stream_); }
 
  private:
   static std::size_t at_least_one(std::size_t bytes) { return std::max(bytes, std::size_t{1}); }
@@ -252,8 +266,9 @@ class CudaMemory final : public Memory {
   int index_;
   mutable std::mutex flag_mutex_;
   mutable std::shared_ptr<std::byte> flag_;  // of is_finite(), on the device; null: not needed yet
-  CudaRuntime::Stream stream_ = nullptr;     // its own lives as long as the process
+  CudaRuntime::Stream stream_ = nullptr;     // that of memory_of() lives as long as the process
   bool waits_ = true;                        // for the end of each call
+  bool ends_stream_ = false;
 };
 
 }  // namespace

@@ -78,6 +78,12 @@ class Memory {
   // not compute() they refuse, and is_finite() waits. Null where memory has no streams. `stream`
   // must outlive it.
   [[nodiscard]] virtual std::unique_ptr<const Memory> on_stream(void* stream) const = 0;
+  // The same with a stream of its own.
+  [[nodiscard]] virtual std::unique_ptr<const Memory> on_own_stream() const = 0;
+  // Of memory on a stream: the end of what it was given so far.
+  [[nodiscard]] virtual std::shared_ptr<const Moment> end() const = 0;
+  // Of memory on a stream: lets what it is given from now on begin after the moment.
+  virtual void come_after(const Moment& moment) const = 0;
 };
 
 // Returns the device of this kind that the rank with this number on its host uses: the devices that

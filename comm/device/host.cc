@@ -76,6 +76,9 @@ class HostMemory final : public Memory {
   [[nodiscard]] std::unique_ptr<const Memory> on_stream(void* /*stream*/) const override {
     return nullptr;
   }
+  [[nodiscard]] std::unique_ptr<const Memory> on_own_stream() const override { return nullptr; }
+  [[nodiscard]] std::shared_ptr<const Moment> end() const override { return nullptr; }
+  void come_after(const Moment& /*moment*/) const override {}
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "comm/backend/gloo_native.h"
 #include "comm/backend/nccl.h"
+#include "comm/backend/piecewise.h"
 #include "comm/backend/self.h"
 #include "comm/backend/staged.h"
 
@@ -24,17 +25,34 @@ std::unique_ptr<Backend> make_chosen_backend(const BackendEntry* chosen, GlooTra
   BP_CHECK(false, "a backend without a factory");
 }
 
-std::unique_ptr<Backend> make_device_backend(DeviceBackend chosen, Backend& host) {
+namespace {
+
+std::unique_ptr<Backend> make_device_backend(DeviceBackend chosen,
+                                             Backend& host,
+                                             std::size_t piece) {
   using OnSharedDevice = NcclBackend::OnSharedDevice;
   switch (chosen) {
     case DeviceBackend::staged:
-      return std::make_unique<StagedBackend>(host);
+      return std::make_unique<StagedBackend>(host, piece);
     case DeviceBackend::nccl_or_staged:
-      return std::make_unique<NcclBackend>(host, OnSharedDevice::stage);
+      return std::make_unique<NcclBackend>(host, OnSharedDevice::stage, piece);
     case DeviceBackend::nccl:
-      return std::make_unique<NcclBackend>(host, OnSharedDevice::refuse);
+      return std::make_unique<NcclBackend>(host, OnSharedDevice::refuse, piece);
   }
   BP_CHECK(false, "a backend of devices without a factory");
+}
+
+}  // namespace
+
+void add_backends(BackendSet& backends,
+                  std::unique_ptr<Backend> host,
+                  DeviceBackend devices,
+                  const StagingPieces& pieces) {
+  if (pieces.bytes > 0) {
+    host = std::make_unique<PiecewiseBackend>(std::move(host), pieces.bytes, pieces.algorithm);
+  }
+  backends.add(std::move(host));
+  backends.add(make_device_backend(devices, backends.host(), pieces.bytes));
 }
 
 bool runs_gloo_as_packaged(const BackendEntry* chosen) {

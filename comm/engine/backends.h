@@ -1,13 +1,16 @@
 // Makes the backend of a communicator.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bp/communicator.h"
 #include "comm/backend/backend.h"
+#include "comm/backend/backend_set.h"
 #include "comm/backend/cpu.h"
 #include "comm/backend/registry.h"
 #include "comm/backend/shared.h"
@@ -40,8 +43,17 @@ enum class DeviceBackend : std::uint8_t {
   nccl,
 };
 
-// `host` serves host memory, and must outlive it.
-[[nodiscard]] std::unique_ptr<Backend> make_device_backend(DeviceBackend chosen, Backend& host);
+// The pieces in which device memory is staged, and host memory goes too.
+struct StagingPieces {
+  std::size_t bytes = 0;            // of a piece; 0: operations go as a whole
+  std::string_view algorithm = {};  // what the communicator was created with
+};
+
+// Adds `host`, the backend of host memory, and that of devices.
+void add_backends(BackendSet& backends,
+                  std::unique_ptr<Backend> host,
+                  DeviceBackend devices,
+                  const StagingPieces& pieces);
 
 // Returns whether Gloo's thread must run as Gloo starts it.
 [[nodiscard]] bool runs_gloo_as_packaged(const BackendEntry* chosen);

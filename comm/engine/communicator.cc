@@ -51,9 +51,8 @@ Communicator make_world(Topology topology,
   setup.rank = topology.rank;
   for (int rank = 0; rank < topology.size(); ++rank) setup.members.push_back(rank);
   setup.transport_name = parts.transport_name;
-  if (parts.backend) {
-    setup.backends.add(std::move(parts.backend));
-  } else {
+  std::unique_ptr<Backend> host = std::move(parts.backend);
+  if (!host) {
     BackendParts backend{.topology = topology,
                          .algorithm = options.algorithm,
                          .transport = parts.transport_name,
@@ -65,11 +64,12 @@ Communicator make_world(Topology topology,
       backend.channels =
           channels_of_world(*parts.shared, topology.local_size(), parts.shared_chunk);
     }
-    setup.backends.add(make_backend(std::move(backend)));
+    host = make_backend(std::move(backend));
   }
   // A rank that has joined takes part with zeros in host memory.
   setup.devices = setup.joinable ? DeviceBackend::staged : parts.devices;
-  setup.backends.add(make_device_backend(setup.devices, setup.backends.host()));
+  add_backends(setup.backends, std::move(host), setup.devices,
+               {.bytes = options.staging_piece, .algorithm = setup.algorithm});
   if (parts.store) {
     if (parts.launcher_ranks.empty()) parts.launcher_ranks = setup.members;
     setup.job = std::make_shared<Job>(std::move(parts.store), std::move(parts.transport),

@@ -1,8 +1,11 @@
 // Communicator::create(): reads the environment and connects a world.
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/text.h"
@@ -26,6 +29,23 @@ void read_variable(const char* variable, const char* unset, std::string& option)
   if (option == unset && value != nullptr && *value != '\0') option = value;
 }
 
+// "65536", "64K", "4M"
+void read_bytes(const char* variable, std::size_t& option) {
+  const char* const text = std::getenv(variable);
+  if (option != 0 || text == nullptr || *text == '\0') return;
+  const std::string_view all(text);
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(all.begin(), all.end(), number);
+  const std::string_view unit(end, all.end());
+  const int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : -1;
+  constexpr std::size_t kMost = std::size_t{1} << 40;
+  if (error != std::errc() || shift < 0 || number > (kMost >> shift)) {
+    throw Error(ErrorCode::invalid_argument,
+                concat(variable, " is '", text, "'; give a number of bytes, such as 4M"));
+  }
+  option = number << shift;
+}
+
 // The program's choice wins over the environment, and that wins over the default.
 CommunicatorOptions with_variables(CommunicatorOptions options) {
   read_variable("BP_BACKEND", "auto", options.backend);
@@ -34,6 +54,7 @@ CommunicatorOptions with_variables(CommunicatorOptions options) {
   read_variable("BP_SELECTION", "", options.selection);
   read_variable("BP_OUTPUT", "", options.output);
   read_variable("BP_TRACE", "", options.trace);
+  read_bytes("BP_STAGING_PIECE", options.staging_piece);
   return options;
 }
 

@@ -83,9 +83,9 @@ Communicator split_with(Communicator& comm, int color, CommunicatorOptions optio
     parts.channels.push_back({setup.members[member] - shared->first(), members.channels[member]});
   }
   if (topology.size() > 1) setup.job = parent.job;
-  setup.backends.add(make_backend(std::move(parts)));
   setup.devices = parent.devices;
-  setup.backends.add(make_device_backend(setup.devices, setup.backends.host()));
+  add_backends(setup.backends, make_backend(std::move(parts)), setup.devices,
+               {.bytes = options.staging_piece, .algorithm = setup.algorithm});
   return Communicator(
       std::make_unique<Communicator::Impl>(topology, std::move(options), std::move(setup)));
 }

@@ -65,6 +65,13 @@ struct CommunicatorOptions {
   // A folder. This rank writes its timeline (bp/trace.h) to rank-N.json in it. Empty: no timeline.
   // Must be the same on all ranks. BP_TRACE, which bprun --trace sets, sets the default.
   std::string trace = {};
+  // Where device memory goes through host memory: an all_reduce, reduce or broadcast of more bytes
+  // than this goes in pieces of as many, so that the copies to the host, the operation there and
+  // the copies back overlap, in pinned memory of three pieces. Must be the same on all ranks, also
+  // on those with host memory, which then do the same. 0: operations are copied as a whole. 4 MiB
+  // is a good choice where all long operations are on devices. BP_STAGING_PIECE, such as 4M, sets
+  // the default.
+  std::size_t staging_piece = 0;
   // The largest number of _async operations that may be in flight or pending; 0 means no limit. A
   // call that would exceed it blocks until an earlier operation ends. It throws `timeout` if none
   // ends within the new operation's own timeout.

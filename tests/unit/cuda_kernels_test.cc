@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -198,6 +201,35 @@ TEST(CudaKernels, ConvertAsTheHostDoes) {
 }
 
 // Else these tests would compare the host with itself.
+// The stream is held back, so what was computed by then was waited for.
+TEST(CudaKernels, AreAddedToAStreamAndNotWaitedFor) {
+  const auto on_stream = gpu().on_own_stream();
+  std::vector<float> host(100, 3);
+  const auto bytes = std::as_writable_bytes(std::span(host));
+  const auto there = gpu().allocate(bytes.size());
+  const auto copy = gpu().allocate(bytes.size());
+  gpu().write(there.get(), bytes.data(), bytes.size());
+  const View data{there.get(), host.size(), DataType::f32, kGpu};
+  CudaRuntime::Stream other = nullptr;
+  ASSERT_EQ(cuda_runtime().create_stream(&other, CudaRuntime::kStreamApart), 0);
+  pause_stream(other, 200);
+  const auto held = gpu().record(other);
+  on_stream->come_after(*held);
+  on_stream->scale(data, 4);
+  on_stream->finish_average(data, 3);
+  on_stream->copy(copy.get(), there.get(), bytes.size());
+  const auto end = on_stream->end();
+  EXPECT_FALSE(end->reached() && !held->reached());
+  while (!end->reached()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(held->reached());
+  gpu().read(bytes.data(), copy.get(), bytes.size());
+  EXPECT_THAT(host, testing::Each(4));
+  EXPECT_TRUE(on_stream->computes(data));
+  EXPECT_FALSE(on_stream->computes({there.get() + 1, 1, DataType::f32, kGpu}));
+  EXPECT_THROW(on_stream->scale({there.get() + 1, 1, DataType::f32, kGpu}, 2), DeviceFailure);
+  EXPECT_EQ(cuda_runtime().destroy_stream(other), 0);
+}
+
 TEST(CudaKernels, AreUsed) {
   ASSERT_NE(cuda_kernels(), nullptr);
   EXPECT_EQ(find_cuda_kernels_problem(), "");

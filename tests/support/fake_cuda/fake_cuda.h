@@ -2,10 +2,11 @@
 //
 // The fake takes its settings from variables: FAKE_CUDA_DEVICES, how many devices there are (1);
 // FAKE_CUDA_FAIL=NAME:N:CODE, the call of the function NAME from which on it returns CODE;
-// FAKE_CUDA_SEED, the seed of the delays of its streams.
+// FAKE_CUDA_SEED, the seed of the delays of its streams; FAKE_CUDA_COPY_MS, the time of each copy.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 // Memory that a kernel touches.
 struct FakeCudaRange {
@@ -14,7 +15,20 @@ struct FakeCudaRange {
   bool writes;
 };
 
+// A copy between a device and the host.
+struct FakeCudaCopy {
+  bool to_host;
+  std::size_t bytes;
+  std::int64_t begin;  // of one clock, in nanoseconds
+  std::int64_t end;
+};
+
 extern "C" {
+// Writes up to `most` of the last copies that are done, and returns how many.
+using FakeCudaCopies = std::size_t(FakeCudaCopy* copies, std::size_t most);
+// Returns how many bytes of host memory are pinned.
+using FakeCudaPinned = std::size_t();
+
 // Adds work to the stream that takes this time.
 using FakeCudaPause = void(void* stream, int milliseconds);
 
@@ -29,4 +43,6 @@ using FakeCudaLaunch = int(void* stream,
                            void* argument);
 }
 inline constexpr const char* kFakeCudaPause = "fake_cuda_pause";
+inline constexpr const char* kFakeCudaCopies = "fake_cuda_copies";
+inline constexpr const char* kFakeCudaPinned = "fake_cuda_pinned";
 inline constexpr const char* kFakeCudaLaunch = "fake_cuda_launch";

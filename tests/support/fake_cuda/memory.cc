@@ -88,6 +88,19 @@ bool Memory::is_asynchronous(const void* memory) {
   return find(memory) != blocks_.end();
 }
 
+bool Memory::is_on_device(const void* memory) {
+  const std::lock_guard lock(mutex_);
+  const auto block = find(memory);
+  return block != blocks_.end() && block->second.reachable != nullptr;
+}
+
+std::size_t Memory::pinned() {
+  const std::lock_guard lock(mutex_);
+  std::size_t bytes = 0;
+  for (const auto& [begin, block] : blocks_) bytes += block.reachable == nullptr ? block.bytes : 0;
+  return bytes;
+}
+
 void Memory::check(const Access& access, const Clock& known) {
   const std::lock_guard lock(mutex_);
   for (const Access& other : accesses_) {

@@ -38,6 +38,8 @@ class Memory {
   [[nodiscard]] void* reachable(const void* memory, std::size_t bytes);
   // Returns whether a copy from or to the range need not wait: it is a device's, or pinned.
   [[nodiscard]] bool is_asynchronous(const void* memory);
+  [[nodiscard]] bool is_on_device(const void* memory);
+  [[nodiscard]] std::size_t pinned();  // bytes
 
   // Ends the process with the two places if earlier work, not known to be done, touches the same
   // range, and one of the two writes.

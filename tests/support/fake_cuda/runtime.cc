@@ -1,6 +1,7 @@
 // A CUDA runtime without a GPU, which bp opens in place of the real one (BP_CUDA_RUNTIME). It does
 // what the real one promises and no more: streams run at their own pace, device memory cannot be
 // touched by the host, and work that nothing orders is a race, which ends the process.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -66,6 +67,7 @@ struct State {
   std::mutex mutex;
   std::map<void*, std::unique_ptr<Stream>> streams;
   std::size_t next_stream = 1;
+  std::vector<FakeCudaCopy> copies;
   Stream default_stream{0, seed};
 };
 
@@ -91,6 +93,8 @@ Stream* stream_of(void* handle) {
   const auto found = all.streams.find(handle);
   return found == all.streams.end() ? nullptr : found->second.get();
 }
+
+std::int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 Access access_of(const void* memory, std::size_t bytes, bool writes, std::string what) {
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
@@ -119,10 +123,18 @@ Code copy(void* to, const void* from, std::size_t bytes, void* handle) {
   void* const target = all.memory.reachable(to, bytes);
   const void* const source = all.memory.reachable(from, bytes);
   if (target == nullptr || source == nullptr) return kInvalidValue;
-  stream->add([=](Clock& clock) {
+  const std::chrono::milliseconds takes(number_from("FAKE_CUDA_COPY_MS", 0));
+  const bool to_host = !all.memory.is_on_device(to);
+  const bool is_between = to_host == all.memory.is_on_device(from);
+  stream->add([=, &all](Clock& clock) {
+    const std::int64_t begin = now();
     check(access_of(from, bytes, false, "a copy that reads"), *stream, clock);
     check(access_of(to, bytes, true, "a copy that writes"), *stream, clock);
+    std::this_thread::sleep_for(takes);
     std::memmove(target, source, bytes);
+    if (!is_between) return;
+    const std::lock_guard lock(all.mutex);
+    all.copies.push_back({to_host, bytes, begin, now()});
   });
   if (!all.memory.is_asynchronous(to) || !all.memory.is_asynchronous(from)) stream->finish();
   return kSuccess;
@@ -331,6 +343,17 @@ extern "C" __attribute__((visibility("default"))) void fake_cuda_pause(void* str
   stream_of(stream)->add([milliseconds](Clock&) {
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
   });
+}
+extern "C" __attribute__((visibility("default"))) std::size_t fake_cuda_copies(FakeCudaCopy* copies,
+                                                                               std::size_t most) {
+  const std::lock_guard lock(state().mutex);
+  const std::vector<FakeCudaCopy>& all = state().copies;
+  const std::size_t count = std::min(most, all.size());
+  std::copy(all.end() - static_cast<std::ptrdiff_t>(count), all.end(), copies);
+  return count;
+}
+extern "C" __attribute__((visibility("default"))) std::size_t fake_cuda_pinned() {
+  return state().memory.pinned();
 }
 extern "C" __attribute__((visibility("default"))) int fake_cuda_launch(void* stream,
                                                                        const char* name,

@@ -3,6 +3,9 @@
 
 #include <dlfcn.h>
 
+#include <cstddef>
+#include <vector>
+
 #include "tests/support/fake_cuda/fake_cuda.h"
 #include "tests/support/on_gpu.h"
 
@@ -15,6 +18,21 @@ inline void pause_stream(void* stream, int milliseconds) {
   if (runs_on_gpu()) return;
   void* const library = ::dlopen(BP_FAKE_CUDA, RTLD_NOW);
   reinterpret_cast<FakeCudaPause*>(::dlsym(library, kFakeCudaPause))(stream, milliseconds);
+}
+
+// Returns the last copies between devices and the host.
+inline std::vector<FakeCudaCopy> last_copies(std::size_t most) {
+  void* const library = ::dlopen(BP_FAKE_CUDA, RTLD_NOW);
+  std::vector<FakeCudaCopy> copies(most);
+  copies.resize(
+      reinterpret_cast<FakeCudaCopies*>(::dlsym(library, kFakeCudaCopies))(copies.data(), most));
+  return copies;
+}
+
+// Returns how many bytes of host memory are pinned.
+inline std::size_t pinned_bytes() {
+  void* const library = ::dlopen(BP_FAKE_CUDA, RTLD_NOW);
+  return reinterpret_cast<FakeCudaPinned*>(::dlsym(library, kFakeCudaPinned))();
 }
 
 }  // namespace bp::test

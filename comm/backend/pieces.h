@@ -1,0 +1,44 @@
+// A long operation as several short ones, one behind the other. Copies to and from a device then
+// overlap with the operation itself.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "comm/backend/operation.h"
+
+namespace bp {
+
+class Pieces {
+ public:
+  // `whole` must outlive it. A piece has at most `bytes`, but at least one element. 0: no limit.
+  Pieces(const Operation& whole, std::size_t bytes)
+      : whole_(whole), most_(std::max<std::size_t>(1, bytes / size_of(whole.output.type))) {
+    const bool cut = bytes > 0 && can_be_cut(whole) && whole.output.count > most_;
+    count_ = cut ? (whole.output.count + most_ - 1) / most_ : 1;
+  }
+
+  // Only operations that work in place, element by element, can be cut.
+  [[nodiscard]] static bool can_be_cut(const Operation& operation) {
+    using Kind = Operation::Kind;
+    return operation.kind == Kind::all_reduce || operation.kind == Kind::reduce ||
+           operation.kind == Kind::broadcast;
+  }
+
+  [[nodiscard]] std::size_t count() const { return count_; }
+  [[nodiscard]] Operation at(std::size_t piece) const {
+    Operation one = whole_;
+    if (count_ == 1) return one;
+    View& output = one.output;
+    output.data += piece * most_ * size_of(output.type);
+    output.count = std::min(most_, output.count - piece * most_);
+    return one;
+  }
+
+ private:
+  const Operation& whole_;
+  std::size_t most_;  // elements
+  std::size_t count_ = 1;
+};
+
+}  // namespace bp

@@ -1,0 +1,44 @@
+// The backend of host memory where device memory is staged in pieces: a rank with host memory must
+// then carry out the same pieces as one with device memory.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "comm/backend/pieces.h"
+
+namespace bp {
+
+class PiecewiseBackend : public Backend {
+ public:
+  // `bytes` of a piece: not 0. `algorithm`: what the communicator was created with.
+  PiecewiseBackend(std::unique_ptr<Backend> whole, std::size_t bytes, std::string_view algorithm)
+      : whole_(std::move(whole)),
+        bytes_(bytes),
+        agreed_(concat(algorithm, " in pieces of ", bytes, " bytes")) {}
+
+  [[nodiscard]] std::string_view name() const override { return whole_->name(); }
+  [[nodiscard]] std::string_view algorithm_of(Operation::Kind kind,
+                                              std::size_t bytes) const override {
+    return whole_->algorithm_of(kind, bytes);
+  }
+  // A rank that cuts operations in another way does not meet this one.
+  [[nodiscard]] std::string_view agreed_algorithm(const Operation& operation,
+                                                  std::string_view chosen) const override {
+    return Pieces(operation, bytes_).count() > 1 ? agreed_ : chosen;
+  }
+  void run(const Operation& operation, CollectiveCall& call) override {
+    const Pieces pieces(operation, bytes_);
+    for (std::size_t i = 0; i < pieces.count(); ++i) whole_->run(pieces.at(i), call);
+  }
+
+ private:
+  std::unique_ptr<Backend> whole_;
+  std::size_t bytes_;
+  std::string agreed_;
+};
+
+}  // namespace bp
