@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/text.h"
+#include "bp/error.h"
 #include "launcher/process/signals.h"
 #include "launcher/report/quoted.h"
 #include "launcher/report/terminal.h"
@@ -15,6 +16,7 @@
 #include "launcher/sweep/commands/prepare_sweep.h"
 #include "launcher/sweep/commands/progress_text.h"
 #include "launcher/sweep/commands/sweep_options.h"
+#include "launcher/sweep/commands/write_report.h"
 #include "launcher/sweep/driver/driver.h"
 
 namespace bp::launcher::sweep {
@@ -70,6 +72,17 @@ int report_exit(const EarlyExit& exit) {
   return exit.code;
 }
 
+// Returns what the last line says of the page. One that cannot be written does not make the sweep
+// fail: bprun sweep report writes it later.
+std::string report_text(const std::string& folder) {
+  try {
+    SweepReader sweep(folder);
+    return concat("; report ", write_report(sweep, ""));
+  } catch (const Error& error) {
+    return concat("; ", error.what());
+  }
+}
+
 }  // namespace
 
 int run_sweep(const std::vector<std::string>& arguments) {
@@ -95,7 +108,8 @@ int run_sweep(const std::vector<std::string>& arguments) {
                 {[&](const std::string& line) { progress.say(line); },
                  [&](const SweepView& view) { progress.show(view); }});
   const int code = driver.run();
-  progress.finish(code == 0 || code == 1 ? concat("; bprun sweep status ", settings.folder)
+  progress.finish(code == 0 || code == 1 ? concat("; bprun sweep status ", settings.folder,
+                                                  report_text(settings.folder))
                                          : std::string("; the same command continues the sweep"));
   return code;
 }

@@ -16,6 +16,7 @@
 #include "launcher/report/exit_code.h"
 #include "launcher/report/quoted.h"
 #include "launcher/sweep/commands/status_text.h"
+#include "launcher/sweep/commands/write_report.h"
 #include "launcher/sweep/driver/trial_run.h"
 #include "launcher/sweep/state/folder_lock.h"
 #include "launcher/sweep/state/sweep_reader.h"
@@ -28,6 +29,7 @@ namespace {
 struct SubcommandOptions {
   std::string folder;
   std::vector<int> trials;
+  std::string out;
   bool json = false;
   bool csv = false;
 };
@@ -35,7 +37,7 @@ struct SubcommandOptions {
 struct Subcommand {
   const char* name;
   const char* about;
-  enum class Takes { status, best, trials, more_trials } takes;
+  enum class Takes { status, best, file, trials, more_trials } takes;
   int (*run)(const SubcommandOptions& options);
 };
 
@@ -75,6 +77,12 @@ int show_best(const SubcommandOptions& options) {
   print_out(printable(concat("trial ", trial.number, ": ", sweep.setting("metric"), " ",
                              *trial.result, " at step ", trial.step, "\n  ",
                              shown(trial.parameters), "\n  ", folder, "\n")));
+  return 0;
+}
+
+int report_sweep(const SubcommandOptions& options) {
+  SweepReader sweep(options.folder);
+  print_out(write_report(sweep, options.out) + "\n");
   return 0;
 }
 
@@ -123,6 +131,7 @@ using Takes = Subcommand::Takes;
 constexpr Subcommand kSubcommands[] = {
     {"status", "Shows how far a sweep is, also while it runs.", Takes::status, &show_status},
     {"best", "Shows the best trial.", Takes::best, &show_best},
+    {"report", "Writes a page with a table and charts of all trials.", Takes::file, &report_sweep},
     {"stop",
      "Ends a sweep, which the same command continues, or stops some of its trials for good.",
      Takes::trials, &stop_sweep},
@@ -139,6 +148,9 @@ void describe(CLI::App& app, const Subcommand& command, SubcommandOptions& optio
     app.add_flag("--json", options.json, "the same as one JSON object")->excludes(csv);
   } else if (command.takes == Takes::best) {
     app.add_flag("--json", options.json, "the same as one JSON object");
+  } else if (command.takes == Takes::file) {
+    app.add_option("--out", options.out, "write FILE (default: sweep.html in the sweep's folder)")
+        ->type_name("FILE");
   } else {
     app.add_option("TRIAL", options.trials,
                    command.takes == Takes::trials ? "trials to stop (default: the sweep)"

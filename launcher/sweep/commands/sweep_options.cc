@@ -27,6 +27,7 @@ Examples:
                                          what would run
   bprun sweep status sweeps/space        how far it is; also while it runs
   bprun sweep best sweeps/space          the best trial and its command
+  bprun sweep report sweeps/space        writes a page with charts of all trials
   bprun sweep stop sweeps/space          ends it; the same command continues it
   bprun sweep stop sweeps/space 3        stops trial 3
   bprun sweep retry sweeps/space 3       runs trial 3 again)";

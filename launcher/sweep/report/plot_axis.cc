@@ -1,0 +1,114 @@
+#include "launcher/sweep/report/plot_axis.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace bp::launcher::sweep {
+namespace {
+
+constexpr std::size_t kMostTicks = 6;  // of categories; more numbers get a scale
+
+double nice_step(double width) {
+  const double power = std::pow(10.0, std::floor(std::log10(width / 3)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (width / (factor * power) <= 5) return factor * power;
+  }
+  return 10 * power;
+}
+
+}  // namespace
+
+std::string short_number(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6g", value);
+  return text.data();
+}
+
+std::string html_text(const std::string& text) {
+  std::string safe;
+  for (const char c : text) {
+    if (c == '&') {
+      safe += "&amp;";
+    } else if (c == '<') {
+      safe += "&lt;";
+    } else if (c == '>') {
+      safe += "&gt;";
+    } else if (c == '"') {
+      safe += "&quot;";
+    } else {
+      safe += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    }
+  }
+  return safe;
+}
+
+PlotAxis PlotAxis::of_numbers(const std::vector<double>& numbers, bool may_be_log) {
+  PlotAxis axis;
+  if (numbers.empty()) return axis;
+  const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
+  axis.log_ = may_be_log && *low > 0 && *high / *low >= 100;
+  axis.low_ = axis.log_ ? std::log10(*low) : *low;
+  axis.high_ = axis.log_ ? std::log10(*high) : *high;
+  const double margin = axis.high_ > axis.low_ ? (axis.high_ - axis.low_) * 0.04
+                                               : std::max(std::abs(axis.low_) * 0.1, 1e-9);
+  axis.low_ -= margin;
+  axis.high_ += margin;
+  return axis;
+}
+
+PlotAxis PlotAxis::of_parameter(const std::vector<PageTrial>& trials, const std::string& name) {
+  std::vector<Value> values;
+  bool all_numbers = true;
+  std::vector<double> numbers;
+  for (const PageTrial& trial : trials) {
+    const Value* value = find_value(trial.parameters, name);
+    if (value == nullptr) continue;
+    all_numbers &= value->is_number();
+    numbers.push_back(value->number());
+    if (values.size() > 100 && all_numbers) continue;  // enough to know that they are many
+    if (std::find(values.begin(), values.end(), *value) == values.end()) values.push_back(*value);
+  }
+  if (all_numbers && values.size() > kMostTicks) return of_numbers(numbers, true);
+  PlotAxis axis;
+  std::sort(values.begin(), values.end(), [&](const Value& a, const Value& b) {
+    return all_numbers ? a.number() < b.number() : a.text() < b.text();
+  });
+  axis.categories_ = std::move(values);
+  return axis;
+}
+
+double PlotAxis::position(double number) const {
+  const double x = log_ ? std::log10(number) : number;
+  return (x - low_) / (high_ - low_);
+}
+
+std::optional<double> PlotAxis::position(const Value* value) const {
+  if (value == nullptr) return std::nullopt;
+  if (!has_categories()) return position(value->number());
+  const auto found = std::find(categories_.begin(), categories_.end(), *value);
+  if (found == categories_.end()) return std::nullopt;
+  return (static_cast<double>(found - categories_.begin()) + 0.5) /
+         static_cast<double>(categories_.size());
+}
+
+std::vector<std::pair<double, std::string>> PlotAxis::ticks() const {
+  std::vector<std::pair<double, std::string>> found;
+  if (has_categories()) {
+    const std::size_t every = (categories_.size() + kMostTicks - 1) / kMostTicks;
+    for (std::size_t i = 0; i < categories_.size(); i += every) {
+      found.emplace_back(position(&categories_[i]).value(), categories_[i].text());
+    }
+    return found;
+  }
+  const double step = log_ ? std::max(1.0, std::ceil((high_ - low_) / 5)) : nice_step(high_ - low_);
+  for (double x = std::ceil(low_ / step) * step; x <= high_; x += step) {
+    const double exact = std::round(x / step) * step + 0.0;  // no -0
+    found.emplace_back((exact - low_) / (high_ - low_),
+                       short_number(log_ ? std::pow(10.0, exact) : exact));
+  }
+  return found;
+}
+
+}  // namespace bp::launcher::sweep

@@ -1,0 +1,76 @@
+// From sweep.sqlite to sweep.html.
+#include "launcher/sweep/commands/write_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+
+#include "bp/error.h"
+#include "launcher/sweep/state/sweep_reader.h"
+#include "launcher/sweep/state/sweep_state.h"
+#include "tests/support/refusal.h"
+#include "tests/support/scratch.h"
+
+namespace bp::launcher::sweep {
+namespace {
+
+class SweepReport : public testing::Test {
+ protected:
+  SweepReport() {
+    SweepState state(scratch_.path());
+    state.put_setting("metric", "loss");
+    state.put_setting("direction", "min");
+    for (int i = 0; i < 12; ++i) {
+      TrialRecord trial;
+      trial.number = i;
+      trial.parameters = {{"x", Value::of_integer(i)}};
+      state.add(trial);
+      trial.state = i == 0 ? TrialState::failed : TrialState::finished;
+      trial.result = 1 + i;
+      state.report(trial, {{1, 2.0 + i}, {2, 1.0 + i}});
+    }
+  }
+
+  const Scratch scratch_;
+};
+
+TEST_F(SweepReport, TakesTheBestTrialsAndTheirCurves) {
+  SweepReader sweep(scratch_.path());
+  const PageData page = page_data_of(sweep);
+  EXPECT_EQ(page.metric, "loss");
+  ASSERT_EQ(page.trials.size(), 12U);
+  EXPECT_EQ(page.trials[0].number, 1) << "trial 0 failed";
+  EXPECT_EQ(page.trials[11].number, 0);
+  EXPECT_EQ(page.trials[9].reports.size(), 2U);
+  EXPECT_TRUE(page.trials[10].reports.empty()) << "ten have curves";
+  EXPECT_EQ(page.best_folder, scratch_.path("trials/1"));
+}
+
+TEST_F(SweepReport, IsWrittenIntoTheFolderOrElsewhere) {
+  SweepReader sweep(scratch_.path());
+  EXPECT_EQ(write_report(sweep, ""), scratch_.path("sweep.html"));
+  EXPECT_EQ(write_report(sweep, scratch_.path("other")), scratch_.path("other"));
+  for (const char* name : {"sweep.html", "other"}) {
+    const std::string html = read_file(scratch_.path(name));
+    EXPECT_TRUE(html.ends_with("</html>\n")) << name;
+    EXPECT_NE(html.find("<h2>Learning curves</h2>"), std::string::npos) << name;
+  }
+}
+
+TEST_F(SweepReport, NamesTheFileThatItCannotWrite) {
+  SweepReader sweep(scratch_.path());
+  EXPECT_EQ(bp::test::error_of([&] { return write_report(sweep, "/nowhere/a.html"); }),
+            "io: cannot write /nowhere/a.html: No such file or directory");
+  ASSERT_EQ(::mkfifo(scratch_.path("pipe").c_str(), 0600), 0);
+  EXPECT_THROW((void)write_report(sweep, scratch_.path("pipe")), Error);
+  EXPECT_TRUE(std::filesystem::is_fifo(scratch_.path("pipe"))) << "it was not replaced";
+  for (const auto& entry : std::filesystem::directory_iterator(scratch_.path())) {
+    EXPECT_EQ(entry.path().string().find(".part-"), std::string::npos) << entry.path();
+  }
+}
+
+}  // namespace
+}  // namespace bp::launcher::sweep
