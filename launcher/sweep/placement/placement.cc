@@ -6,7 +6,7 @@
 namespace bp::launcher::sweep {
 namespace {
 
-using Hosts = std::vector<std::size_t>;
+using HostOrder = std::vector<std::size_t>;
 
 // The hosts that a reservation keeps free, by index.
 using Reserved = std::vector<bool>;
@@ -28,8 +28,8 @@ std::vector<Part> place_on_one(const Demand& demand,
   return {{*best, demand.slots}};
 }
 
-Hosts hosts_by_free_slots(std::span<const HostSlots> pool) {
-  Hosts hosts(pool.size());
+HostOrder hosts_by_free_slots(std::span<const HostSlots> pool) {
+  HostOrder hosts(pool.size());
   std::iota(hosts.begin(), hosts.end(), std::size_t{0});
   std::stable_sort(hosts.begin(), hosts.end(),
                    [&](std::size_t a, std::size_t b) { return pool[a].free > pool[b].free; });
