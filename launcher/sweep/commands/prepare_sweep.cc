@@ -11,6 +11,7 @@
 #include "bp/error.h"
 #include "launcher/process/program.h"
 #include "launcher/process/read_file.h"
+#include "launcher/sweep/commands/program_options.h"
 #include "launcher/sweep/driver/pool.h"
 #include "launcher/sweep/placement/placement.h"
 #include "launcher/sweep/space/metric.h"
@@ -31,6 +32,18 @@ void check_programs(const SweepSettings& settings, bool given) {
   }
   if (given && all_own) {
     refuse_sweep("every block of SPACE has a program, so the one after -- has no effect");
+  }
+}
+
+// Another program may not know --help=json and start its work.
+void check_options(const SweepSettings& settings, const std::string& space) {
+  for (std::size_t block = 0; block < settings.space.blocks.size(); ++block) {
+    const auto& program = program_of(settings, static_cast<int>(block));
+    if (!is_bert_train(program)) continue;
+    if (std::ranges::find(program, "--run") != program.end()) {
+      refuse_sweep("--run has no place in a sweep: each trial has a run in its own folder");
+    }
+    check_parameters(space, settings.space.blocks[block], program, ask_for_options(program));
   }
 }
 
@@ -107,6 +120,7 @@ std::variant<SweepSettings, EarlyExit> prepare_sweep(const SweepOptions& options
   }
   check_programs(settings, !options.program.empty());
   find_metric(settings, options);
+  check_options(settings, options.space);
   Options hosts = options.bprun;
   hosts.remote_bprun = remote_sweep(options.bprun.remote_bprun);
   auto plan = make_plan(hosts);

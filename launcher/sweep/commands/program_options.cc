@@ -1,0 +1,184 @@
+#include "launcher/sweep/commands/program_options.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "base/deadline.h"
+#include "base/nearest.h"
+#include "base/text.h"
+#include "bp/error.h"
+#include "launcher/process/child.h"
+#include "launcher/process/environment_list.h"
+#include "launcher/process/program.h"
+#include "launcher/process/spawn.h"
+
+namespace bp::launcher::sweep {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::chrono::seconds kAnswerLimit{60};
+
+[[noreturn]] void refuse_parameter(const std::string& space, int line, const std::string& text) {
+  throw Error(ErrorCode::invalid_argument, concat(space, ", line ", line, ": ", text));
+}
+
+// Why the option cannot have this value; empty if it can.
+std::string problem_with(const Value& value, const Json& option) {
+  const std::string type = option.value("type", "text");
+  if (type == "flag") {
+    return value.kind() == Value::Kind::boolean ? "" : "takes true or false";
+  }
+  if (const auto choices = option.find("choices"); choices != option.end() && !choices->empty()) {
+    return std::ranges::find(*choices, Json(value.text())) != choices->end()
+               ? ""
+               : concat("must be one of ", choices->dump());
+  }
+  if (type != "integer" && type != "number") {
+    return "";
+  }
+  if (!value.is_number() || (type == "integer" && value.kind() != Value::Kind::integer)) {
+    return type == "integer" ? "takes whole numbers" : "takes numbers";
+  }
+  if (option.contains("least") && value.number() < option["least"].get<double>()) {
+    return concat("must be at least ", option["least"].get<double>());
+  }
+  if (option.contains("most") && value.number() > option["most"].get<double>()) {
+    return concat("must be at most ", option["most"].get<double>());
+  }
+  return "";
+}
+
+// All values of the parameter that can be counted; of the others the lowest and the highest.
+std::vector<Value> values_of(const Dimension& dimension, std::size_t name) {
+  std::vector<Value> values;
+  if (dimension.size() == 0) {
+    return {Value::of_real(dimension.low), Value::of_real(dimension.high)};
+  }
+  if (dimension.kind == Dimension::Kind::choice) {
+    for (const auto& row : dimension.rows) values.push_back(row.at(name));
+    return values;
+  }
+  return {dimension.values(0).at(name), dimension.values(dimension.size() - 1).at(name)};
+}
+
+bool gives(const std::vector<std::string>& words, const std::string& option) {
+  return std::ranges::any_of(words, [&](const std::string& word) {
+    return word == option || word.starts_with(option + "=");
+  });
+}
+
+void check_parameter(const std::string& space,
+                     const Dimension& dimension,
+                     std::size_t position,
+                     const Json& options,
+                     const std::string& program) {
+  const std::string& name = dimension.names[position];
+  const auto option = std::ranges::find_if(options, [&](const Json& it) {
+    return it.value("name", "") == name && !it.value("positional", false);
+  });
+  if (option == options.end()) {
+    std::vector<std::string> names;
+    for (const Json& it : options) {
+      if (!it.value("positional", false)) names.push_back(it.value("name", ""));
+    }
+    const std::string nearest = nearest_name(name, names);
+    refuse_parameter(space, dimension.line,
+                     concat(program, " has no option --", name,
+                            nearest.empty() ? "" : concat("; did you mean ", nearest, "?")));
+  }
+  for (const Value& value : values_of(dimension, position)) {
+    if (const std::string problem = problem_with(value, *option); !problem.empty()) {
+      refuse_parameter(space, dimension.line,
+                       concat("--", name, " ", value.text(), ": the option ", problem));
+    }
+  }
+}
+
+std::string read_answer(int fd, Deadline deadline) {
+  std::string text;
+  std::array<char, std::size_t{16} << 10> buffer{};
+  while (true) {
+    pollfd ready{fd, POLLIN, 0};
+    if (::poll(&ready, 1, static_cast<int>(deadline.left().count())) <= 0) {
+      return "";
+    }
+    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
+    if (got <= 0) {
+      return text;
+    }
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+}
+
+}  // namespace
+
+void check_parameters(const std::string& space,
+                      const Block& block,
+                      const std::vector<std::string>& words,
+                      const std::string& help) {
+  const Json answer = Json::parse(help, nullptr, false);
+  if (!answer.is_object() || !answer.contains("commands") || answer["commands"].empty()) {
+    return;
+  }
+  const Json& options = answer["commands"][0].at("options");
+  const std::string program = answer.value("program", words.front());
+  for (const Dimension& dimension : block.dimensions) {
+    for (std::size_t i = 0; i < dimension.names.size(); ++i) {
+      const std::string& name = dimension.names[i];
+      if (std::ranges::any_of(words, [&](const std::string& word) {
+            return word.find(concat("{", name, "}")) != std::string::npos;
+          })) {
+        continue;
+      }
+      if (gives(words, "--" + name)) {
+        refuse_parameter(
+            space, dimension.line,
+            concat("the command line already gives --", name, "; remove it there or here"));
+      }
+      check_parameter(space, dimension, i, options, program);
+    }
+  }
+}
+
+std::string ask_for_options(const std::vector<std::string>& program) {
+  const auto environment = own_environment();
+  const Program found = find_program(
+      program.front(), {std::string(find_environment(environment, "PATH").value_or("")),
+                        std::filesystem::path(own_program()).parent_path().string()});
+  if (found.exit_code != 0) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("cannot run ", program.front(), ": ", found.problem));
+  }
+  std::vector<std::string> argv{found.file, "--help=json"};
+  if (const auto task = std::ranges::find(program, "--task");
+      task != program.end() && task + 1 != program.end()) {
+    argv.insert(argv.end(), {"--task", *(task + 1)});
+  }
+  Pipe out = make_pipe();
+  Pipe errors = make_pipe();  // its reader goes away, so nothing is shown
+  const SpawnResult started = spawn({.file = found.file,
+                                     .argv = argv,
+                                     .environment = environment,
+                                     .standard_output = out.write.get(),
+                                     .standard_error = errors.write.get(),
+                                     .die_with_parent = true});
+  if (started.error != 0) {
+    throw Error(ErrorCode::io,
+                concat("cannot run ", found.file, ": ", exec_error_text(started.error)));
+  }
+  Child child(started.pid);
+  out.write.reset();
+  return read_answer(out.read.get(), Deadline(kAnswerLimit));
+}
+
+}  // namespace bp::launcher::sweep

@@ -1,0 +1,24 @@
+// Compares SPACE with the options that a program has, before anything starts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/sweep/space/space.h"
+
+namespace bp::launcher::sweep {
+
+// Throws invalid_argument, with the line of `space`, if a parameter of the block is no option of
+// the program or if a value does not fit it. `help` is what the program printed for --help=json.
+// `words` is the program with its arguments: a parameter that a {NAME} in them takes is not
+// checked, and one that they give a value of their own is refused. Pure.
+void check_parameters(const std::string& space,
+                      const Block& block,
+                      const std::vector<std::string>& words,
+                      const std::string& help);
+
+// Returns what `program --help=json` prints, with the --task of its arguments; empty if the program
+// does not answer with JSON within a minute. Throws io if it cannot be started.
+[[nodiscard]] std::string ask_for_options(const std::vector<std::string>& program);
+
+}  // namespace bp::launcher::sweep

@@ -1,0 +1,89 @@
+// SPACE against the options that a program names with --help=json.
+#include "launcher/sweep/commands/program_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "launcher/sweep/space/space.h"
+#include "tests/support/refusal.h"
+#include "tests/support/scratch.h"
+
+namespace bp::launcher::sweep {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kHelp = R"({"program": "bert_train", "commands": [{"command": "bert_train",
+  "options": [
+    {"name": "DATA", "type": "paths", "positional": true},
+    {"name": "lr", "type": "number", "least": 0, "most": 1, "positional": false},
+    {"name": "batch", "type": "integer", "least": 1, "positional": false},
+    {"name": "lower", "type": "flag", "positional": false},
+    {"name": "model", "type": "text", "suggested": ["tiny"], "positional": false},
+    {"name": "schedule", "type": "choice", "choices": ["linear", "cosine"], "positional": false}
+  ]}]})";
+
+std::string problem_of(const std::string& parameters,
+                       const std::vector<std::string>& words = {"bert_train", "d.csv"},
+                       const std::string& help = kHelp) {
+  const Space space = parse_space("sampler: random\ntrials: 2\nparameters:\n  " + parameters + "\n", "s.yaml");
+  return test::refusal_of([&] {
+    check_parameters("s.yaml", space.blocks.front(), words, help);
+    return 0;
+  });
+}
+
+TEST(ProgramOptions, FitAreAccepted) {
+  for (const char* fits :
+       {"lr: {loguniform: [1e-5, 1e-4]}", "batch: [4, 8]", "batch: {range: [1, 9, 2]}",
+        "lower: [true, false]", "model: [tiny, /some/folder]", "schedule: [linear]"}) {
+    EXPECT_EQ(problem_of(fits), "no error") << fits;
+  }
+}
+
+TEST(ProgramOptions, ThoseThatDoNotExistAreRefusedWithTheirLine) {
+  EXPECT_EQ(problem_of("bach: [4, 8]"),
+            "s.yaml, line 4: bert_train has no option --bach; did you mean batch?");
+  EXPECT_EQ(problem_of("DATA: [a, b]"), "s.yaml, line 4: bert_train has no option --DATA");
+}
+
+TEST(ProgramOptions, ValuesThatDoNotFitAreRefused) {
+  EXPECT_THAT(problem_of("batch: [4, 0]"),
+              HasSubstr("line 4: --batch 0: the option must be at least 1"));
+  EXPECT_THAT(problem_of("batch: [4.5]"), HasSubstr("--batch 4.5: the option takes whole numbers"));
+  EXPECT_THAT(problem_of("lr: {uniform: [0.1, 2]}"), HasSubstr("the option must be at most 1"));
+  EXPECT_THAT(problem_of("lr: [fast]"), HasSubstr("--lr fast: the option takes numbers"));
+  EXPECT_THAT(problem_of("lower: [1]"), HasSubstr("--lower 1: the option takes true or false"));
+  EXPECT_THAT(problem_of("schedule: [linear, square]"),
+              HasSubstr("--schedule square: the option must be one of"));
+}
+
+TEST(ProgramOptions, AParameterOfTheCommandLineIsNotCheckedOrRefused) {
+  EXPECT_EQ(problem_of("data: [a, b]", {"bert_train", "{data}.csv"}), "no error");
+  EXPECT_THAT(problem_of("lr: [0.5]", {"bert_train", "d.csv", "--lr", "0.1"}),
+              HasSubstr("the command line already gives --lr"));
+  EXPECT_THAT(problem_of("lr: [0.5]", {"bert_train", "d.csv", "--lr=0.1"}),
+              HasSubstr("the command line already gives --lr"));
+}
+
+TEST(ProgramOptions, AProgramWithoutJsonIsNotChecked) {
+  EXPECT_EQ(problem_of("any: [1]", {"bert_train"}, "usage: bert_train"), "no error");
+  EXPECT_EQ(problem_of("any: [1]", {"bert_train"}, ""), "no error");
+}
+
+TEST(ProgramOptions, TheProgramIsAskedOnceWithItsTask) {
+  const Scratch scratch;
+  const std::string path = scratch.write("bert_train", "#!/bin/sh\necho \"$*\"\n");
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  EXPECT_EQ(ask_for_options({path, "d.csv", "--task", "gap"}), "--help=json --task gap\n");
+  EXPECT_EQ(ask_for_options({path}), "--help=json\n");
+  EXPECT_THAT(test::refusal_of([] { return ask_for_options({"/no/such/bert_train"}); }),
+              HasSubstr("cannot run /no/such/bert_train: "));
+}
+
+}  // namespace
+}  // namespace bp::launcher::sweep
