@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include <cstddef>
+#include <fstream>
 #include <string>
 
 #include "base/text.h"
@@ -98,6 +99,23 @@ TEST_F(SlurmOnHosts, BprunTakesTheNodesOfABatchJob) {
   EXPECT_THAT(read(output),
               AllOf(HasSubstr("a\nbprun: 2 hosts with 4 slots by SLURM_JOB_NODELIST=a,b\n"),
                     HasSubstr("mean of 10 measurements on 4 ranks: 5.50")));
+}
+
+// Both hosts hold a trial of each size, so none waits for the end of all others.
+TEST_F(SlurmOnHosts, ASweepFillsTheSlotsOfABatchJob) {
+  const std::string work = hosts().folder() + "/sweep";
+  std::ofstream(work + ".yaml") << "blocks:\n"
+                                   "  - {slots: 3, parameters: {i: [1, 2]}}\n"
+                                   "  - {slots: 1, parameters: {i: [3, 4]}}\n";
+  std::ofstream(work + ".sh") << "echo $BP_HOST_NAMES $WORLD_SIZE >>" << work
+                              << ".ranks; sleep 1\n";
+  const Ended ended = with_slurm(concat("salloc -Q -N2 -n4 ", kBprun, " sweep ", work,
+                                        ".yaml --folder ", work, " -- sh ", work, ".sh"));
+  if (ended.code == 77) GTEST_SKIP() << ended.output;
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  const std::string ranks = read(work + ".ranks");
+  EXPECT_THAT(ranks, HasSubstr("a 3\n"));
+  EXPECT_THAT(ranks, HasSubstr("b 1\n"));
 }
 
 TEST_F(SlurmOnHosts, BprunNamesTheFailedRankAndLeavesNoProcessInTheAllocation) {

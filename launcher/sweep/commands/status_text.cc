@@ -52,6 +52,9 @@ std::string headline(SweepReader& sweep, const std::map<TrialState, int>& counts
   for (const auto& [state, count] : counts) {
     if (count > 0) text += concat(text.empty() ? "" : ", ", count, " ", name_of(state));
   }
+  if (const std::string all = sweep.setting("all"); !text.empty() && !all.empty()) {
+    text += concat(" of ", all, all == "1" ? " trial" : " trials");
+  }
   const auto holder = FolderLock::holder(sweep.folder());
   return concat(
       sweep.folder(), ": ", text.empty() ? "no trial yet" : text,

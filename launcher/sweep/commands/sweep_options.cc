@@ -26,7 +26,7 @@ Examples:
   bprun sweep space.yaml --dry-run -- ./simulate
                                          what would run
   bprun sweep status sweeps/space        how far it is; also while it runs
-  bprun sweep best sweeps/space          the best trial and its command
+  bprun sweep best sweeps/space          the best trial and its folder
   bprun sweep report sweeps/space        writes a page with charts of all trials
   bprun sweep stop sweeps/space          ends it; the same command continues it
   bprun sweep stop sweeps/space 3        stops trial 3

@@ -61,7 +61,7 @@ Driver::Driver(const SweepSettings& settings, SweepState& state, Listener listen
     const bool local = settings_.plan.hosts[i].local;
     pool_.set_present(i, local);
     pool_.set_cores(i, local ? usable_cores() : 0);
-    state_.host(pool_.host(i).name, pool_.slots(i), local, 0, local ? "" : "not reached yet");
+    state_.host(pool_.host(i).name, pool_.slots(i), local, local ? "" : "not reached yet");
   }
   links_ = std::make_unique<HostLinks>(
       loop_, settings_.plan, settings_.bprun.start_timeout,
@@ -69,12 +69,17 @@ Driver::Driver(const SweepSettings& settings, SweepState& state, Listener listen
           [this](std::size_t host, int cores) { on_host(host, cores); },
           [this](std::size_t host, const std::string& why) { on_host_lost(host, why); }});
   state_.put_setting("relay_folder", links_->folder());
+  state_.put_setting("all", std::to_string(proposals_.all()));
 }
 
 Driver::~Driver() = default;
 
 int Driver::run() {
   recover();
+  if (const TrialRecord* best = trials_.best();
+      best != nullptr && settings_.until && is_reached(*settings_.until, *best->result)) {
+    stop_at_until(best->number);
+  }
   while (!has_ended()) {
     schedule();
     loop_.run_once(kLook);
@@ -234,7 +239,7 @@ void Driver::stop_trial(int trial, StopReason why) {
 void Driver::on_host(std::size_t host, int cores) {
   pool_.set_present(host, true);
   pool_.set_cores(host, cores);
-  state_.host(pool_.host(host).name, pool_.slots(host), true, 0, "");
+  state_.host(pool_.host(host).name, pool_.slots(host), true, "");
   state_.event("the host is present", std::nullopt, pool_.host(host).name);
 }
 
@@ -242,7 +247,7 @@ void Driver::on_host_lost(std::size_t host, const std::string& why) {
   pool_.set_present(host, false);
   const std::string& name = pool_.host(host).name;
   listener_.say(concat("host ", name, " is lost (", why, "); trying again"));
-  state_.host(name, pool_.slots(host), false, 1, why);
+  state_.host(name, pool_.slots(host), false, why);
   state_.event(concat("the host is lost: ", why), std::nullopt, name);
 }
 
@@ -272,11 +277,11 @@ void Driver::on_tick() {
 }
 
 void Driver::show() {
-  int free = 0;
-  for (const HostSlots& host : pool_.view()) {
-    free += host.free;
+  int busy = 0;
+  for (const auto& [trial, run] : running_) {
+    for (const Part& part : run.lease.parts) busy += part.slots;
   }
-  listener_.on_second({trials_, proposals_.all(), pool_.all_slots(), pool_.all_slots() - free,
+  listener_.on_second({trials_, proposals_.all(), pool_.all_slots(), busy,
                        std::chrono::duration<double>(Clock::now() - started_).count(), ended_});
 }
 

@@ -71,6 +71,7 @@ class Driver {
   void fail_or_restart(int trial, int exit_code);
   void stop_trial(int trial, StopReason why);
   void stop_all(const std::string& why, int exit_code);
+  void stop_at_until(int trial);
   void on_signal(int number);
   void handle_requests();
   void handle(const Request& request);

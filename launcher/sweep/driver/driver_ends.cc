@@ -167,15 +167,19 @@ void Driver::take_reports(int trial, TrialRun& run) {
   if (settings_.until && std::ranges::any_of(reports, [&](const Report& report) {
         return is_reached(*settings_.until, report.value);
       })) {
-    stop_all(concat("trial ", trial, " has reached --until ", settings_.until->metric,
-                    settings_.until->below ? "<" : ">", settings_.until->value),
-             0);
+    stop_at_until(trial);
     return;
   }
   const Decision decision = rule_->decide(static_cast<std::size_t>(trial), trials_.histories());
   if (decision != Decision::go_on) {
     stop_trial(trial, decision == Decision::stop ? StopReason::rule : StopReason::rung);
   }
+}
+
+void Driver::stop_at_until(int trial) {
+  stop_all(concat("trial ", trial, " has reached --until ", settings_.until->metric,
+                  settings_.until->below ? "<" : ">", settings_.until->value),
+           0);
 }
 
 void Driver::handle_requests() {

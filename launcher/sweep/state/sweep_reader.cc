@@ -141,12 +141,10 @@ std::vector<Report> SweepReader::reports(int trial) {
 std::vector<HostRecord> SweepReader::hosts() {
   std::vector<HostRecord> hosts;
   impl_->each(
-      "SELECT name, slots, present, losses, reason FROM hosts ORDER BY name",
-      [](SQLite::Statement&) {},
+      "SELECT name, slots, present, reason FROM hosts ORDER BY name", [](SQLite::Statement&) {},
       [&](SQLite::Statement& row) {
         hosts.push_back({row.getColumn(0).getString(), row.getColumn(1).getInt(),
-                         row.getColumn(2).getInt() != 0, row.getColumn(3).getInt(),
-                         row.getColumn(4).getString()});
+                         row.getColumn(2).getInt() != 0, row.getColumn(3).getString()});
       });
   return hosts;
 }

@@ -16,7 +16,6 @@ struct HostRecord {
   std::string name;
   int slots = 0;
   bool present = true;
-  int losses = 0;
   std::string reason = {};  // why it was lost
 };
 

@@ -214,17 +214,15 @@ void SweepState::report(const TrialRecord& trial, const std::vector<Report>& rep
   on_file(impl_->database_.getFilename(), [&] { impl_->report(trial, reports); });
 }
 
-void SweepState::host(
-    const std::string& name, int slots, bool present, int losses, const std::string& why) {
+void SweepState::host(const std::string& name, int slots, bool present, const std::string& why) {
   on_file(impl_->database_.getFilename(), [&] {
-    SQLite::Statement row(impl_->database_,
-                          "INSERT OR REPLACE INTO hosts(name, slots, present, losses, reason) "
-                          "VALUES(?,?,?,?,?)");
+    SQLite::Statement row(
+        impl_->database_,
+        "INSERT OR REPLACE INTO hosts(name, slots, present, reason) VALUES(?,?,?,?)");
     row.bind(1, name);
     row.bind(2, slots);
     row.bind(3, present ? 1 : 0);
-    row.bind(4, losses);
-    row.bind(5, why);
+    row.bind(4, why);
     row.exec();
   });
 }

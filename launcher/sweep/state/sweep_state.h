@@ -40,7 +40,7 @@ class SweepState {
   void save(const TrialRecord& trial);  // all but what its plan says
   // Adds reports of the trial, replaces those of the same steps, and saves the trial.
   void report(const TrialRecord& trial, const std::vector<Report>& reports);
-  void host(const std::string& name, int slots, bool present, int losses, const std::string& why);
+  void host(const std::string& name, int slots, bool present, const std::string& why);
   void event(const std::string& what, std::optional<int> trial, const std::string& host = "");
   [[nodiscard]] std::vector<Request> take_requests();  // and removes them
 

@@ -190,7 +190,7 @@ TEST(SweepReader, SeesWhatAWriterHasDoneSoFar) {
     state.save(trial);
   }
   state.put_setting("metric", "accuracy");
-  state.host("a", 3, false, 1, "gone");
+  state.host("a", 3, false, "gone");
   const auto numbers = [](const std::vector<TrialRecord>& of) {
     std::vector<int> list;
     for (const TrialRecord& trial : of) list.push_back(trial.number);
