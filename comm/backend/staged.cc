@@ -45,11 +45,20 @@ void StagedBackend::run(const Operation& operation, CollectiveCall& call) {
   if (!only_read) memory.write(output.data, on_host.output.data, output.bytes());
 }
 
-// While one piece is with the host's backend, the next one is copied there, and the last one back.
 void StagedBackend::run_in_pieces(const Operation& operation, CollectiveCall& call) {
   if (!stage_ || stage_->device() != operation.device) {
     stage_ = std::make_unique<PieceStage>(operation.device, piece_);
   }
+  try {
+    stage_pieces(operation, call);
+  } catch (...) {
+    stage_.reset();  // the caller may free memory from which a copy still reads
+    throw;
+  }
+}
+
+// While one piece is with the host's backend, the next one is copied there, and the last one back.
+void StagedBackend::stage_pieces(const Operation& operation, CollectiveCall& call) {
   using Kind = Operation::Kind;
   const bool is_root = call.rank() == operation.root;
   const bool reads = operation.kind != Kind::broadcast || is_root;

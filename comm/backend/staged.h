@@ -38,6 +38,7 @@ class StagedBackend : public Backend {
 
  private:
   void run_in_pieces(const Operation& operation, CollectiveCall& call);
+  void stage_pieces(const Operation& operation, CollectiveCall& call);
 
   Backend& host_;
   std::size_t piece_;
