@@ -3,6 +3,8 @@
 // Threads: one at a time.
 #pragma once
 
+#include <cstddef>
+#include <memory>
 #include <string_view>
 
 #include "bp/device.h"
@@ -52,6 +54,11 @@ class Backend {
   }
   // All of an operation that enqueues() has been added.
   virtual void end(CollectiveCall& /*call*/) {}
+  // Returns memory of a device that it serves, as Memory::allocate() does. Threads: any.
+  [[nodiscard]] virtual std::shared_ptr<std::byte> allocate(std::size_t bytes,
+                                                            const Device& device) {
+    return memory_of(device).allocate(bytes);
+  }
   // The communicator has failed: ends what still runs on devices.
   virtual void abandon() {}
 };

@@ -87,6 +87,11 @@ void NcclBackend::end(CollectiveCall& call) {
   if (!call.hand_over(ranks_->watched_end())) wait_for_end(call);
 }
 
+std::shared_ptr<std::byte> NcclBackend::allocate(std::size_t bytes, const Device& device) {
+  auto memory = buffers_->allocate(bytes, device.index);
+  return memory ? memory : StagedBackend::allocate(bytes, device);
+}
+
 void NcclBackend::abandon() {
   if (ranks_) ranks_->abort();
 }
@@ -159,7 +164,7 @@ void NcclBackend::connect(int device, CollectiveCall& call) {
   }
   const NcclApi::UniqueId id = share_id(call);
   size_ = call.size();
-  ranks_ = std::make_unique<NcclRanks>(id, size_, call.rank(), device);
+  ranks_ = std::make_unique<NcclRanks>(id, size_, call.rank(), device, buffers_);
   try {
     wait_until_begun(call);
   } catch (...) {

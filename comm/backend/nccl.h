@@ -17,6 +17,7 @@
 #include <memory>
 #include <string_view>
 
+#include "comm/backend/nccl_buffers.h"
 #include "comm/backend/nccl_ranks.h"
 #include "comm/backend/staged.h"
 
@@ -47,6 +48,8 @@ class NcclBackend : public StagedBackend {
   [[nodiscard]] bool prescales(const Operation& operation) const override;
   [[nodiscard]] const Memory& begin(const Operation& operation, CollectiveCall& call) override;
   void end(CollectiveCall& call) override;
+  [[nodiscard]] std::shared_ptr<std::byte> allocate(std::size_t bytes,
+                                                    const Device& device) override;
   void abandon() override;
 
  private:
@@ -63,6 +66,7 @@ class NcclBackend : public StagedBackend {
 
   Backend& host_;
   OnSharedDevice on_shared_device_;
+  const std::shared_ptr<NcclBuffers> buffers_ = std::make_shared<NcclBuffers>();
   std::unique_ptr<NcclRanks> ranks_;  // null: not connected
   bool shares_device_ = false;
   int size_ = 0;              // once ranks_ is not null

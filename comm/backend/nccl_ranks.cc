@@ -134,8 +134,16 @@ bool NcclRanks::prescales(const Operation& operation, int ranks) {
   }
 }
 
-NcclRanks::NcclRanks(const NcclApi::UniqueId& id, int ranks, int rank, int device)
-    : nccl_(nccl_api()), cuda_(cuda_runtime()), device_(device), size_(ranks) {
+NcclRanks::NcclRanks(const NcclApi::UniqueId& id,
+                     int ranks,
+                     int rank,
+                     int device,
+                     std::shared_ptr<NcclBuffers> buffers)
+    : nccl_(nccl_api()),
+      cuda_(cuda_runtime()),
+      device_(device),
+      size_(ranks),
+      buffers_(std::move(buffers)) {
   const CurrentCudaDevice current(cuda_, device_);
   if (const auto code = cuda_.create_stream(&stream_, CudaRuntime::kStreamApart);
       code != CudaRuntime::kSuccess) {
@@ -158,6 +166,7 @@ void NcclRanks::close() {
   if (ranks_ == nullptr) return;
   if (is_starting_) return abort();
   const CurrentCudaDevice current(cuda_, device_);
+  buffers_->release(ranks_);
   const NcclApi::Code code = nccl_.finalize(ranks_);
   const std::atomic<bool> never{false};
   NcclApi::Code state = NcclApi::kInProgress;
@@ -174,6 +183,7 @@ void NcclRanks::abort() {
   if (ranks_ == nullptr) return;
   const CurrentCudaDevice current(cuda_, device_);
   static_cast<void>(nccl_.abort(std::exchange(ranks_, nullptr)));
+  buffers_->forget();
 }
 
 void NcclRanks::require(NcclApi::Code code, const char* call) const {
@@ -205,6 +215,7 @@ bool NcclRanks::wait_until_begun(const Deadline& deadline, const std::atomic<boo
 
 std::shared_ptr<const Moment> NcclRanks::mark_end() {
   done_ = memory_->record(stream_);
+  last_end_ = done_;
   return done_;
 }
 
@@ -272,6 +283,8 @@ void NcclRanks::hold_for(const Moment* before) {
 void NcclRanks::begin(const Operation& operation) {
   const CurrentCudaDevice current(cuda_, device_);
   done_ = nullptr;
+  const bool none_runs = !last_end_ || last_end_->reached();
+  require(buffers_->update(ranks_, device_, none_runs), "ncclCommRegister");
   const auto how = operation.prescale != 1
                        ? create_scaled_sum(operation)
                        : static_cast<NcclApi::Reduction>(nccl_reduction(operation.reduce));

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "base/deadline.h"
+#include "comm/backend/nccl_buffers.h"
 #include "comm/backend/operation.h"
 #include "comm/device/cuda_runtime.h"
 #include "comm/device/device.h"
@@ -23,7 +24,11 @@ class NcclRanks {
  public:
   // Begins to connect the ranks, which wait_until_begun() completes. `device` is the index of this
   // rank's CUDA device. Throws DeviceFailure, as all functions do.
-  NcclRanks(const NcclApi::UniqueId& id, int ranks, int rank, int device);
+  NcclRanks(const NcclApi::UniqueId& id,
+            int ranks,
+            int rank,
+            int device,
+            std::shared_ptr<NcclBuffers> buffers);
   ~NcclRanks();
   NcclRanks(const NcclRanks&) = delete;
   NcclRanks& operator=(const NcclRanks&) = delete;
@@ -72,6 +77,8 @@ class NcclRanks {
   CudaRuntime::Stream stream_ = nullptr;
   std::unique_ptr<const Memory> memory_;
   NcclApi::Communicator ranks_ = nullptr;
+  const std::shared_ptr<NcclBuffers> buffers_;
+  std::shared_ptr<const Moment> last_end_;        // that was marked; null: none
   std::shared_ptr<const Moment> done_;            // what wait() waits for; null: nothing
   std::optional<NcclApi::Reduction> scaled_sum_;  // of the call that has not begun yet
   bool is_starting_ = true;

@@ -43,6 +43,16 @@ void find_in_nccl(const OpenedNccl& library, const char* name, Function*& functi
   throw Error(ErrorCode::unavailable, concat(library.path, " has no ", name, kWayOut));
 }
 
+// All of them, or none.
+void find_buffer_functions(const OpenedNccl& library, NcclApi& api) try {
+  find_in_nccl(library, "ncclMemFree", api.free);
+  find_in_nccl(library, "ncclCommRegister", api.add_buffer);
+  find_in_nccl(library, "ncclCommDeregister", api.remove_buffer);
+  find_in_nccl(library, "ncclMemAlloc", api.allocate);
+} catch (const Error&) {
+  api.allocate = nullptr;
+}
+
 NcclApi load_nccl() {
   const OpenedNccl library = open_nccl();
   NcclApi api;
@@ -69,6 +79,7 @@ NcclApi load_nccl() {
   find_in_nccl(library, "ncclReduce", api.reduce);
   find_in_nccl(library, "ncclAllGather", api.all_gather);
   find_in_nccl(library, "ncclReduceScatter", api.reduce_scatter);
+  find_buffer_functions(library, api);
   return api;
 }
 

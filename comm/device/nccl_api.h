@@ -76,6 +76,13 @@ struct NcclApi {
                          Communicator,
                          Stream) = nullptr;
 
+  // Null where the library has no such functions: 2.19.1 is the first that has them.
+  Code (*allocate)(void** memory, std::size_t bytes) = nullptr;  // on the current device
+  Code (*free)(void* memory) = nullptr;
+  // Lets operations use memory in place, and not any more.
+  Code (*add_buffer)(Communicator, void* memory, std::size_t bytes, void** handle) = nullptr;
+  Code (*remove_buffer)(Communicator, void* handle) = nullptr;
+
   std::string path = {};  // of the library, or its name
   int number = 0;         // its version: 22809 is 2.28.9
 };

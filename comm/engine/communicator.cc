@@ -137,7 +137,8 @@ Buffer Communicator::allocate(std::size_t bytes, Device device) {
         state.data, [shared, offset](std::byte*) { shared->own().release(offset); });
   } else {
     const Memory& memory = memory_of(device);
-    state.keeper = memory.allocate(bytes);
+    Backend* const backend = impl_->engine().setup().backends.find(device.kind);
+    state.keeper = backend == nullptr ? memory.allocate(bytes) : backend->allocate(bytes, device);
     state.data = state.keeper.get();
     memory.fill(state.data, std::byte{0}, bytes);
   }

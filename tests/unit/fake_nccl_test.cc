@@ -157,5 +157,30 @@ TEST(FakeNcclDeathTest, AScaledSumThatIsMisusedEnds) {
                "fake NCCL: ncclRedOpDestroy before the operation that uses it began");
 }
 
+void free_what_is_registered() {
+  const Rank rank(new_id(), 1, 0, 0);
+  rank.look();
+  void* memory = nullptr;
+  void* handle = nullptr;
+  static_cast<void>(nccl_api().allocate(&memory, 8));
+  static_cast<void>(nccl_api().add_buffer(rank.handle, memory, 8, &handle));
+  static_cast<void>(nccl_api().free(memory));
+}
+
+void end_with_registered_memory() {
+  const Rank rank(new_id(), 1, 0, 0);
+  rank.look();
+  void* handle = nullptr;
+  static_cast<void>(nccl_api().add_buffer(rank.handle, rank.memory.get(), 8, &handle));
+  static_cast<void>(nccl_api().finalize(rank.handle));
+}
+
+TEST(FakeNcclDeathTest, RegisteredMemoryThatIsMisusedEnds) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_DEATH(free_what_is_registered(), "fake NCCL: ncclMemFree of registered memory");
+  EXPECT_DEATH(end_with_registered_memory(),
+               "fake NCCL: ncclCommFinalize before ncclCommDeregister");
+}
+
 }  // namespace
 }  // namespace bp::test

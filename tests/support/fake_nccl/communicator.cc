@@ -29,14 +29,6 @@ bool is_planned(const char* variable, int rank, int operation) {
   return text != nullptr && text == std::to_string(rank) + ":" + std::to_string(operation);
 }
 
-template <class Function>
-Function* of_cuda(const char* name) {
-  const char* const path = std::getenv("BP_CUDA_RUNTIME");
-  void* const library = ::dlopen(path, RTLD_NOW | RTLD_NOLOAD);
-  if (library == nullptr) die("the fake CUDA runtime is not loaded");
-  return reinterpret_cast<Function*>(::dlsym(library, name));
-}
-
 }  // namespace
 
 void die(const std::string& why) {
@@ -94,6 +86,25 @@ int Communicator::create_scaled_sum(const Scalar& scalar) {
 void Communicator::destroy_reduction(int number) {
   if (begun_ && used_ == number) die("ncclRedOpDestroy before the operation that uses it began");
   if (scaled_sums_.erase(number) == 0) die("ncclRedOpDestroy of no reduction");
+}
+
+void* Communicator::add_buffer(void* memory, std::size_t bytes) {
+  if (phase_ != Phase::ready || begun_) die("ncclCommRegister before the call before it");
+  if (!buffers_.emplace(static_cast<std::byte*>(memory), bytes).second) {
+    die("ncclCommRegister of memory that is registered");
+  }
+  return memory;
+}
+
+void Communicator::remove_buffer(void* handle) {
+  if (running_ > 0) die("ncclCommDeregister during an operation");
+  if (buffers_.erase(static_cast<std::byte*>(handle)) == 0) die("ncclCommDeregister of no buffer");
+}
+
+bool Communicator::has_buffer(const void* memory) const {
+  return phase_ != Phase::ended && std::ranges::any_of(buffers_, [&](const auto& buffer) {
+           return memory >= buffer.first && memory < buffer.first + buffer.second;
+         });
 }
 
 Code Communicator::enqueue(Call call, void* stream) {
@@ -197,6 +208,7 @@ Code Communicator::finalize() {
   if (phase_ != Phase::ready) die("ncclCommFinalize before the communicator's start");
   if (running_ > 0) die("ncclCommFinalize during an operation");
   if (!scaled_sums_.empty()) die("ncclCommFinalize before ncclRedOpDestroy");
+  if (!buffers_.empty()) die("ncclCommFinalize before ncclCommDeregister");
   phase_ = Phase::finalizing;
   meeting_.leave();
   return in_progress;

@@ -1,8 +1,11 @@
 // One rank of a communicator of the fake NCCL.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <atomic>
 #include <cstddef>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,9 +17,18 @@
 
 namespace fake_nccl {
 
-enum Code { success = 0, invalid_usage = 5, remote_error = 6, in_progress = 7 };
+enum Code { success = 0, system_error = 2, invalid_usage = 5, remote_error = 6, in_progress = 7 };
 
 [[noreturn]] void die(const std::string& why);
+
+// Returns a function of the fake CUDA runtime.
+template <class Function>
+Function* of_cuda(const char* name) {
+  const char* const path = std::getenv("BP_CUDA_RUNTIME");
+  void* const library = ::dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) die("the fake CUDA runtime is not loaded");
+  return reinterpret_cast<Function*>(::dlsym(library, name));
+}
 
 struct Call {
   const char* name = "";
@@ -50,6 +62,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   // Returns the number of a sum whose elements are multiplied first.
   [[nodiscard]] int create_scaled_sum(const Scalar& scalar);
   void destroy_reduction(int number);
+  [[nodiscard]] void* add_buffer(void* memory, std::size_t bytes);
+  void remove_buffer(void* handle);
+  [[nodiscard]] bool has_buffer(const void* memory) const;
   [[nodiscard]] Code finalize();
   void end();  // waits for nothing
   void abort();
@@ -73,6 +88,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   int used_ = 0;                 // its reduction
   std::map<int, Scalar> scaled_sums_;
   int next_reduction_ = 5;
+  std::map<std::byte*, std::size_t> buffers_;
   Code error_ = success;
 };
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -27,6 +28,7 @@ struct State {
   std::mutex mutex;
   std::map<void*, std::shared_ptr<Communicator>> communicators;
   std::map<std::string, int> calls;
+  std::set<void*> memory;  // of ncclMemAlloc
 };
 
 State& state() {
@@ -96,6 +98,34 @@ EXPORTED int ncclRedOpDestroy(int reduction, void* communicator) {
   used.destroy_reduction(reduction);
   return success;
 }
+EXPORTED int ncclMemAlloc(void** memory, std::size_t bytes) {
+  count(__func__);
+  if (of_cuda<int(void**, std::size_t)>("cudaMalloc")(memory, bytes) != 0) return system_error;
+  const std::lock_guard lock(state().mutex);
+  state().memory.insert(*memory);
+  return success;
+}
+EXPORTED int ncclMemFree(void* memory) {
+  count(__func__);
+  {
+    const std::lock_guard lock(state().mutex);
+    for (const auto& [handle, communicator] : state().communicators) {
+      if (communicator->has_buffer(memory)) die("ncclMemFree of registered memory");
+    }
+    if (state().memory.erase(memory) == 0) die("ncclMemFree of memory of another kind");
+  }
+  return of_cuda<int(void*)>("cudaFree")(memory) == 0 ? success : system_error;
+}
+EXPORTED int ncclCommRegister(void* communicator, void* memory, std::size_t bytes, void** handle) {
+  USE(communicator);
+  *handle = used.add_buffer(memory, bytes);
+  return success;
+}
+EXPORTED int ncclCommDeregister(void* communicator, void* handle) {
+  USE(communicator);
+  used.remove_buffer(handle);
+  return success;
+}
 EXPORTED int ncclCommFinalize(void* communicator) {
   USE(communicator);
   return used.finalize();
@@ -123,6 +153,7 @@ EXPORTED int ncclAllReduce(const void* from,
                            void* communicator,
                            void* stream) {
   USE(communicator);
+  if (used.has_buffer(to)) count("ncclAllReduce in place");
   return used.enqueue({__func__, from, to, n, type, reduction, 0, {}}, stream);
 }
 EXPORTED int ncclBroadcast(const void* from,
