@@ -4,10 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "base/check.h"
 #include "base/text.h"
 #include "trainer/data/input_error.h"
-#include "trainer/model/json_reading.h"
 #include "trainer/report/shown_text.h"
 #include "trainer/tasks/custom/custom_head.h"
 #include "trainer/tasks/custom/custom_input.h"
@@ -40,7 +41,7 @@ class CustomTaskAdapter : public Task {
 
   void check(const BertConfig& /*config*/) const override {}
   void configure(BertConfig& config, const SampleStore& /*store*/) const override {
-    config.head = {{kKey, Json(task_->name()).dump()}};
+    config.head = {{kKey, nlohmann::json(task_->name()).dump()}};
   }
   [[nodiscard]] std::string describe(const BertConfig& /*config*/) const override {
     return "task " + task_->name();
@@ -75,7 +76,7 @@ class CustomTaskAdapter : public Task {
  private:
   [[nodiscard]] bool is_trained(const BertConfig& config) const {
     const auto found = config.head.find(kKey);
-    return found != config.head.end() && found->second == Json(task_->name()).dump();
+    return found != config.head.end() && found->second == nlohmann::json(task_->name()).dump();
   }
 
   std::shared_ptr<const CustomTask> task_;
