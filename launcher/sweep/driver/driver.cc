@@ -83,6 +83,7 @@ int Driver::run() {
   while (!has_ended()) {
     schedule();
     loop_.run_once(kLook);
+    check_hosts();
     on_tick();
   }
   take_all_reports();
@@ -236,7 +237,21 @@ void Driver::stop_trial(int trial, StopReason why) {
   }
 }
 
+// A host that is lost later may return, but a name that was mistyped never does.
+void Driver::check_hosts() {
+  if (any_host_ || links_->any_pending()) {
+    return;
+  }
+  for (std::size_t i = 0; i < pool_.size(); ++i) {
+    any_host_ |= pool_.present(i);
+  }
+  if (!any_host_) {
+    throw Error(ErrorCode::unavailable, "no host could be reached, so no trial was started");
+  }
+}
+
 void Driver::on_host(std::size_t host, int cores) {
+  any_host_ = true;
   pool_.set_present(host, true);
   pool_.set_cores(host, cores);
   state_.host(pool_.host(host).name, pool_.slots(host), true, "");

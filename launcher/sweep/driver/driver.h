@@ -75,6 +75,7 @@ class Driver {
   void on_signal(int number);
   void handle_requests();
   void handle(const Request& request);
+  void check_hosts();
   void on_host(std::size_t host, int cores);
   void on_host_lost(std::size_t host, const std::string& why);
   void on_tick();
@@ -97,6 +98,7 @@ class Driver {
   std::map<int, Clock::time_point> delayed_;    // trials that may wait for slots from then on
   std::map<int, Clock::time_point> leftovers_;  // of a killed sweep, whose attempts still end
   std::optional<int> ending_;                   // the exit code, once the sweep stops its trials
+  bool any_host_ = false;                       // that was present since this start
   int signals_received_ = 0;
   int ended_ = 0;
   int linked_ = -1;  // the trial that `best` links

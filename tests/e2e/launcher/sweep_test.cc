@@ -245,6 +245,42 @@ TEST_F(SweepTest, WrongInputIsRefusedBeforeAnythingStarts) {
   EXPECT_THAT(refusal(good, {"--folders", "x"}), HasSubstr("did you mean --folder?"));
 }
 
+TEST_F(SweepTest, ADryRunListsEveryTrialAndStartsNothing) {
+  const std::string space = "parameters: {i: [1, 2], j: [a b]}\n";
+  BprunProcess text = start(space, "true", {"--dry-run"}, {"{i}"});
+  EXPECT_EQ(text.finish(), 0) << text.err();
+  EXPECT_THAT(text.out(), HasSubstr("trial 1, 1 slot: sh -c true sh 2 -j 'a b'\n2 trials; "));
+  BprunProcess as_json = start(space, "true", {"--dry-run", "--json"}, {"{i}"});
+  EXPECT_EQ(as_json.finish(), 0) << as_json.err();
+  const json trials = json::parse(as_json.out())["trials"];
+  EXPECT_EQ(trials[1]["command"], json({"sh", "-c", "true", "sh", "2", "-j", "a b"}));
+  EXPECT_FALSE(std::filesystem::exists(folder()));
+}
+
+TEST_F(SweepTest, AReachedValueEndsTheSweep) {
+  const auto sweep = [this] {
+    return start("metric: loss\nparameters: {i: {range: [1, 9, 1]}}\n",
+                 "echo $1 >>$D/begun; echo bp: metric $((5 - $1)); sleep 0.3; [ $1 -lt 3 ] || "
+                 "exec sleep 1000",
+                 {"--until", "loss<2"});
+  };
+  BprunProcess first = sweep();
+  EXPECT_EQ(first.finish(), 0) << first.err();
+  EXPECT_THAT(first.err(), HasSubstr("trial 2 has reached --until loss<2"));
+  EXPECT_EQ(lines("begun"), numbers_to(3));
+  BprunProcess again = sweep();
+  EXPECT_EQ(again.finish(), 0) << again.err();
+  EXPECT_EQ(lines("begun"), numbers_to(3)) << "it has been reached already";
+}
+
+TEST_F(SweepTest, NoHostThatAnswersEndsTheSweep) {
+  BprunProcess sweep = start("parameters: {i: [1]}\n", "true",
+                             {"-H", "far:1", "--ssh", "sh -c 'echo no route >&2; exit 255'"});
+  EXPECT_EQ(sweep.finish(), 75);
+  EXPECT_THAT(sweep.err(), HasSubstr("host far is lost (no route); trying again"));
+  EXPECT_THAT(sweep.err(), HasSubstr("no host could be reached, so no trial was started"));
+}
+
 TEST_F(SweepTest, AnotherSpaceInTheSameFolderIsRefused) {
   BprunProcess first = start("parameters: {i: [1]}\n", "true", {});
   EXPECT_EQ(first.finish(), 0) << first.err();
