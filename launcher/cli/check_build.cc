@@ -34,7 +34,16 @@ std::vector<std::string> programs() {
   return found;
 }
 
-std::string json_of(const std::vector<BackendState>& backends) {
+// "CUDA      13.0 (libcudart.so.13)", "NCCL      not available: ..."
+std::string line_of(const LibraryState& library) {
+  std::string text = concat("  ", library.name, std::string(10 - library.name.size(), ' '));
+  if (library.problem.empty()) return text + library.found + "\n";
+  text += library.found.empty() ? "not available" : library.found + ", not usable";
+  return concat(text, ": ", library.problem, "\n");
+}
+
+std::string json_of(const std::vector<BackendState>& backends,
+                    const std::vector<LibraryState>& libraries) {
   Json engines = Json::array();
   const std::string names = engine_names();
   for (std::size_t at = 0; at < names.size();) {
@@ -46,12 +55,16 @@ std::string json_of(const std::vector<BackendState>& backends) {
   for (const BackendState& backend : backends) {
     there.push_back({{"name", backend.name}, {"problem", backend.problem}});
   }
-  const Json build = {{"version", own_version()},
-                      {"build", own_build()},
-                      {"backends", std::move(there)},
-                      {"engines", std::move(engines)},
-                      {"libtorch", *kLibTorch == '\0' ? Json() : Json(kLibTorch)},
-                      {"programs", programs()}};
+  Json opened = Json::array();
+  for (const LibraryState& library : libraries) {
+    opened.push_back(
+        {{"name", library.name}, {"found", library.found}, {"problem", library.problem}});
+  }
+  const Json build = {
+      {"version", own_version()},      {"build", own_build()},
+      {"backends", std::move(there)},  {"libraries", std::move(opened)},
+      {"engines", std::move(engines)}, {"libtorch", *kLibTorch == '\0' ? Json() : Json(kLibTorch)},
+      {"programs", programs()}};
   return build.dump(2) + "\n";
 }
 
@@ -59,13 +72,17 @@ std::string json_of(const std::vector<BackendState>& backends) {
 
 std::string check_build(bool json) {
   const auto backends = backend_states();
+  const auto libraries = library_states();
   if (json) {
-    return json_of(backends);
+    return json_of(backends, libraries);
   }
   std::string text = concat("bprun ", own_version(), "\n  build     ", own_build(), "\n");
   for (const BackendState& backend : backends) {
     text += concat("  backend   ", backend.name,
                    backend.problem.empty() ? "" : ": not available: ", backend.problem, "\n");
+  }
+  for (const LibraryState& library : libraries) {
+    text += line_of(library);
   }
   text += concat("  engines   bprun, ", engine_names(), "\n");
   text += concat("  LibTorch  ", *kLibTorch == '\0' ? "built without" : kLibTorch, "\n  programs ");

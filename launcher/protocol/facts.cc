@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/text.h"
+#include "bp/features.h"
 #include "launcher/process/environment_list.h"
 
 namespace bp::launcher {
@@ -92,6 +93,11 @@ HostFacts find_facts(const Question& question) {
   }
   if (question.gpus) {
     facts.gpus = list_gpus();
+  }
+  if (!facts.gpus.gpus.empty()) {
+    for (const LibraryState& library : library_states()) {
+      facts.libraries.push_back({library.name, library.found, library.problem});
+    }
   }
   facts.seconds = seconds_of(SystemClock::now() - asked);
   return facts;

@@ -26,6 +26,13 @@ struct SpaceFacts {
   std::uint64_t total = 0;
 };
 
+// A library for devices (bp/features.h).
+struct LibraryFacts {
+  std::string name;
+  std::string found;    // its version; empty if it does not load
+  std::string problem;  // why it cannot be used; empty if it can
+};
+
 struct HostFacts {
   double clock = 0;    // seconds since 1970 when the agent received the question
   double seconds = 0;  // the time that the answer took
@@ -39,6 +46,7 @@ struct HostFacts {
   // The agent's environment; empty unless the question asks for it.
   std::vector<std::string> environment;
   GpuList gpus;
+  std::vector<LibraryFacts> libraries;  // of a host with GPUs
 };
 
 inline constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};

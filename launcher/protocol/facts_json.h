@@ -12,6 +12,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuProcess, pid, user, program, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Gpu, index, name, uuid, memory, memory_used, load, processes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuList, driver, problem, gpus)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PathFacts, path, problem, size, folder)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LibraryFacts, name, found, problem)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SpaceFacts, path, problem, free, total)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostFacts,
                                    clock,
@@ -24,6 +25,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostFacts,
                                    spaces,
                                    paths,
                                    environment,
-                                   gpus)
+                                   gpus,
+                                   libraries)
 
 }  // namespace bp::launcher

@@ -51,6 +51,9 @@ void check_facts(const HostAnswer& answer, const Host& host, std::vector<Check>&
   checks.insert(checks.end(), {check_clock(answer), check_cores(*answer.hello, facts),
                                check_open_files(facts), check_locked_memory(facts),
                                check_gpus(facts.gpus, host.gpus.value_or(std::vector<int>{}))});
+  if (!facts.libraries.empty()) {
+    checks.push_back(check_libraries(facts.libraries));
+  }
   for (const SpaceFacts& space : facts.spaces) {
     checks.push_back(check_space(space));
   }

@@ -168,6 +168,17 @@ Check check_gpus(const GpuList& list, const std::vector<int>& wanted) {
   return check;
 }
 
+Check check_libraries(const std::vector<LibraryFacts>& libraries) {
+  Check check{.topic = "libraries"};
+  for (const LibraryFacts& library : libraries) {
+    check.text += concat(check.text.empty() ? "" : "; ", library.name, " ", library.found);
+    if (library.problem.empty()) continue;
+    check.text +=
+        concat(library.found.empty() ? "not available: " : ", not usable: ", library.problem);
+  }
+  return check;
+}
+
 Check check_network(const Reach& reach) {
   Check check{.topic = "network"};
   if (reach.failure) {

@@ -19,6 +19,8 @@ namespace bp::launcher {
 // the first.
 [[nodiscard]] Check check_data(const PathFacts& path, const PathFacts* first);
 // `wanted` lists the GPUs that the host list names for this host.
+// What collectives on GPUs need. Others work without it.
+[[nodiscard]] Check check_libraries(const std::vector<LibraryFacts>& libraries);
 [[nodiscard]] Check check_gpus(const GpuList& list, const std::vector<int>& wanted);
 
 [[nodiscard]] Check check_network(const Reach& reach);

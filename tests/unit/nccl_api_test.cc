@@ -58,6 +58,7 @@ TEST(NcclApi, TheRealLibraryTellsItsVersionAndItsErrors) {
   }
   EXPECT_GE(nccl_api().number, NcclApi::kOldestVersion);
   EXPECT_STREQ(nccl_api().text_of_error(NcclApi::kSuccess), "no error");
+  EXPECT_EQ(nccl_api().allocate != nullptr, nccl_api().number >= 21901);
 }
 
 TEST(NcclApi, AVersionIsThreeNumbers) {

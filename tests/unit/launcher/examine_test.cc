@@ -92,11 +92,22 @@ TEST(Examine, Gpus) {
             "2, driver 550; GPU 1 is in use by pid 7 (ada, python3, 1.0 GiB)");
 }
 
+TEST(Examine, LibrariesForGpus) {
+  const Check check = check_libraries({{"CUDA", "13.0 (libcudart.so.13)", ""},
+                                       {"NCCL", "", "NCCL is not found (libnccl.so.2)"},
+                                       {"kernels", "libbp_cuda.so", "it is too old"}});
+  EXPECT_EQ(check.grade, Grade::ok);
+  EXPECT_EQ(check.text,
+            "CUDA 13.0 (libcudart.so.13); NCCL not available: NCCL is not found (libnccl.so.2); "
+            "kernels libbp_cuda.so, not usable: it is too old");
+}
+
 TEST(Facts, RoundTripAsJson) {
   HostFacts facts;
   facts.clock = 1.5;
   facts.locked_memory = kUnlimited;
   facts.paths = {{"a b\xff", "", 7, false}};
+  facts.libraries = {{"NCCL", "2.28.9 (libnccl.so.2)", ""}};
   facts.gpus.gpus.resize(1);
   facts.gpus.gpus[0].processes = {{7, "ada", "x", 3}};
   const HostFacts read = facts_of(json_text(facts));
@@ -104,6 +115,7 @@ TEST(Facts, RoundTripAsJson) {
   EXPECT_EQ(read.locked_memory, kUnlimited);
   EXPECT_EQ(read.paths.at(0).path, "a b\xEF\xBF\xBD");
   EXPECT_EQ(read.gpus.gpus.at(0).processes.at(0).user, "ada");
+  EXPECT_EQ(read.libraries.at(0).found, "2.28.9 (libnccl.so.2)");
   for (const char* text : {"", "[]", "{", R"({"clock": "x"})", "{}"}) {
     EXPECT_THROW((void)facts_of(text), Error) << text;
   }

@@ -232,6 +232,9 @@ TEST(Options, CheckBuildSaysWhatIsBuiltIn) {
   EXPECT_THAT(lines, StartsWith("bprun 0."));
   EXPECT_THAT(lines, HasSubstr("\n  backend   shm\n"));
   EXPECT_THAT(lines, HasSubstr("\n  engines   bprun, torchrun, openmpi, "));
+  EXPECT_THAT(lines, HasSubstr("\n  CUDA      "));
+  EXPECT_THAT(lines, HasSubstr("\n  NCCL      "));
+  EXPECT_THAT(lines, HasSubstr("\n  kernels   "));
   const auto exit = std::get<EarlyExit>(parse_options({"--check-build", "--json"}));
   EXPECT_EQ(exit.code, 0);
   const auto build = nlohmann::json::parse(exit.text);
@@ -239,6 +242,10 @@ TEST(Options, CheckBuildSaysWhatIsBuiltIn) {
   std::vector<std::string> backends;
   for (const auto& backend : build.at("backends")) backends.push_back(backend.at("name"));
   EXPECT_THAT(backends, ElementsAre("shm", "gloo", "gloo-native", "gloo-native-batch", "nccl"));
+  for (const auto& library : build.at("libraries")) {
+    EXPECT_TRUE(library.at("found") != "" || library.at("problem") != "") << library;
+  }
+  EXPECT_EQ(build.at("libraries").size(), 3U);
   EXPECT_EQ(build.at("engines").at(0), "torchrun");
   EXPECT_EQ(build.at("engines").size(), 10U);
 }
