@@ -1,3 +1,4 @@
+// Over 400 lines, so that the options of every command stand beside each other.
 #include "trainer/commands/command_line.h"
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "trainer/commands/option_groups.h"
 #include "trainer/commands/program_help.h"
 #include "trainer/commands/runs_options.h"
+#include "trainer/commands/scale_worlds.h"
 #include "trainer/commands/shards_options.h"
 #include "trainer/data/encoding.h"
 #include "trainer/data/input_error.h"
@@ -35,6 +37,15 @@ const std::string kTrainAbout =
     "Trains a BERT on the texts of DATA to give their answers: labels, numbers, or\n"
     "what --task says. Writes the model, predictions and a report. Alone it is a job\n"
     "of one process; under bprun it trains on all ranks of the job.";
+const std::string kEstimateAbout =
+    "Trains for a few steps as the same command without `estimate` would, keeps nothing\n"
+    "of them, and says what the run needs: parameters, memory, time and disk. Under\n"
+    "bprun it measures all ranks of the job.";
+const std::string kScaleAbout =
+    "Runs `bert_train estimate` on several worlds, one after the other through bprun,\n"
+    "and prints the time of a step, speed-up, expansion and the share of communication\n"
+    "of each. The options of training are those of each world.";
+
 // What follows the name of the program on the command line, and what --help says of it.
 std::span<const Command> commands();
 
@@ -174,15 +185,25 @@ void check_checkpoint_options(const Options& options) {
   }
 }
 
-CommandLine parse_train(const std::vector<std::string>& arguments, const Extensions& extensions) {
+// A command that has all options of training.
+struct TrainingCommand {
+  Action action;
+  const char* command;
+  const std::string& about;
+  std::string footer;
+  void (*add_own)(OptionSet& set, Options& options);
+};
+
+CommandLine parse_training(const std::vector<std::string>& arguments,
+                           const Extensions& extensions,
+                           const TrainingCommand& command) {
   Options o;
+  o.action = command.action;
   RawOptions raw;
   choose_task(arguments, extensions, o);
-  OptionSet set("bert_train", kTrainAbout, commands_text(commands()));
-  set.mention({.name = "completion",
-               .help = "Print the completion of a shell: source <(bert_train --completion bash)",
-               .value_name = "SHELL",
-               .suggested = {"bash"}});
+  OptionSet set(command.command, command.about, command.footer);
+  command.add_own(set, o);
+  set.group("Options");
   set.path(
       {"DATA",
        "A file (.csv, .tsv, .jsonl, or of the task), a folder of such files, or a store (.sqlite)"},
@@ -210,6 +231,37 @@ CommandLine parse_train(const std::vector<std::string>& arguments, const Extensi
   if (line.options.error_feedback && line.options.wire == DataType::f32) {
     throw InputError(2, "--error-feedback: gradients are not rounded for --wire fp32",
                      "add --wire bf16 or --wire fp16, or leave out --error-feedback");
+  }
+  return line;
+}
+
+void mention_completion(OptionSet& set, Options& /*options*/) {
+  set.mention({.name = "completion",
+               .help = "Print the completion of a shell, bash, which is to source it",
+               .value_name = "SHELL",
+               .suggested = {"bash"}});
+}
+
+CommandLine parse_train(const std::vector<std::string>& arguments, const Extensions& extensions) {
+  return parse_training(
+      arguments, extensions,
+      {Action::train, "bert_train", kTrainAbout, commands_text(commands()), mention_completion});
+}
+
+CommandLine parse_estimate(const std::vector<std::string>& arguments,
+                           const Extensions& extensions) {
+  return parse_training(
+      arguments, extensions,
+      {Action::estimate, "bert_train estimate", kEstimateAbout, "", add_estimate_options});
+}
+
+CommandLine parse_scale(const std::vector<std::string>& arguments, const Extensions& extensions) {
+  std::vector<std::string> words = arguments;
+  std::ranges::replace(words, std::string("-H"), std::string("--hosts"));  // as bprun has it
+  CommandLine line = parse_training(
+      words, extensions, {Action::scale, "bert_train scale", kScaleAbout, "", add_scale_options});
+  for (const std::string& world : line.options.worlds) {
+    (void)hosts_of_world(world, line.options.hosts);
   }
   return line;
 }
@@ -363,6 +415,8 @@ std::span<const Command> commands() {
       Command{"", "DATA", "train", parse_train},
       Command{"prep", "DATA", "prepare the store only", parse_prepare},
       Command{"check", "DATA", "say what DATA holds, and what is wrong with it", parse_check},
+      Command{"estimate", "DATA", "say what a run needs, from a few steps", parse_estimate},
+      Command{"scale", "DATA", "measure how training scales over hosts and ranks", parse_scale},
       Command{"eval", "RUN DATA", "score a trained model again", parse_with_run<parse_evaluate>},
       Command{"predict", "RUN DATA", "write a trained model's predictions",
               parse_with_run<parse_predict>},

@@ -11,6 +11,8 @@ namespace bp::trainer {
 int run_train(Communicator& world, Options options);
 int run_prepare(Communicator& world, const Options& options);
 int run_check(Communicator& world, const Options& options);
+int run_estimate(Communicator& world, Options options);
+int run_scale(Communicator& world, const Options& options);
 int run_evaluate(Communicator& world, const Options& options);
 int run_predict(Communicator& world, const Options& options);
 int run_shards(Communicator& world, const Options& options);

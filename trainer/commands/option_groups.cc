@@ -246,6 +246,24 @@ void add_config_option(OptionSet& set, RawOptions& raw) {
       raw.config);
 }
 
+void add_estimate_options(OptionSet& set, Options& options) {
+  set.group("Estimate");
+  set.number({"measured-steps", "Steps to measure, after a few to warm up"}, options.measured_steps,
+             1, 1e6);
+  set.path({"out", "JSON file for the figures", "none", "FILE"}, options.out);
+}
+
+void add_scale_options(OptionSet& set, Options& options) {
+  set.group("Scale");
+  set.text(
+      {"hosts", "Hosts for bprun -H, in the order of --worlds", "this machine, twice", "HOST,..."},
+      options.hosts);
+  set.list({"worlds", "Ranks of each world, on one host, or as 3+1 on two", "1,2"}, options.worlds);
+  set.number({"measured-steps", "Steps to measure in each world, after a few to warm up"},
+             options.measured_steps, 1, 1e6);
+  set.path({"out", "Folder for scaling.csv and scaling.html", "none", "DIR"}, options.out);
+}
+
 void add_evaluate_options(OptionSet& set, Options& options) {
   set.group("Evaluation");
   set.text({"on",

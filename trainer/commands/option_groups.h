@@ -38,6 +38,8 @@ void add_early_stop_options(OptionSet& set, EarlyStopOptions& options, RawOption
 void add_training_options(OptionSet& set, Options& options, RawOptions& raw);
 void add_output_options(OptionSet& set, Options& options, RawOptions& raw);
 void add_config_option(OptionSet& set, RawOptions& raw);
+void add_estimate_options(OptionSet& set, Options& options);
+void add_scale_options(OptionSet& set, Options& options);
 void add_evaluate_options(OptionSet& set, Options& options);
 
 }  // namespace bp::trainer

@@ -76,6 +76,10 @@ int run(Communicator& world, const Options& options) {
       return run_prepare(world, options);
     case Action::check:
       return run_check(world, options);
+    case Action::estimate:
+      return run_estimate(world, options);
+    case Action::scale:
+      return run_scale(world, options);
     case Action::evaluate:
       return run_evaluate(world, options);
     case Action::predict:

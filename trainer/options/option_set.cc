@@ -312,6 +312,9 @@ std::string OptionSet::parse(const std::vector<std::string>& arguments) {
   } catch (const CLI::ExtrasError&) {
     refuse_unknown(app_->remaining(true).front());
   } catch (const CLI::RequiredError& error) {
+    for (const std::string& word : app_->remaining(true)) {
+      if (word.starts_with("-")) refuse_unknown(word);  // the likelier mistake: --hlep
+    }
     throw InputError(2, concat("an argument is missing: ", error.what()), help_hint());
   } catch (const CLI::ParseError& error) {
     throw InputError(2, error.what(), help_hint());

@@ -25,6 +25,8 @@ enum class Action : std::uint8_t {
   train,
   prepare,
   check,
+  estimate,
+  scale,
   evaluate,
   predict,
   export_model,
@@ -104,6 +106,11 @@ struct Options {
   FinalWeights final_weights = FinalWeights::last;
   std::string resume = "auto";  // or "never", or a checkpoint's or run's folder
 
+  // Trials of a few steps.
+  int measured_steps = 20;  // `estimate` and `scale`
+  std::string hosts;        // of `scale`, as bprun's -H takes them; empty: this machine as two
+  std::vector<std::string> worlds = {"1", "2"};
+
   // Evaluation.
   std::string source;           // the folder of a run, model or checkpoint; for `stop` of a run
   std::string scored;           // the folder of the model in `source`
@@ -115,7 +122,8 @@ struct Options {
   std::string on;          // "train", "dev" or "test"; empty: test, or dev where there is no test
   std::string checkpoint;  // of the run in `source`: its name or folder; empty: the run's model
   std::string out;         // a file for predictions; empty: none, or standard output for `predict`;
-                           // for `export`, the file of the model
+                           // for `export`, the file of the model; for `estimate` a file, and
+                           // for `scale` a folder, with the figures
   bool int8 = false;       // `export`: products of 8-bit integers
   PredictionFormat out_format = PredictionFormat::csv;
 

@@ -105,6 +105,8 @@ constexpr std::array kOtherCommands{
     OtherName{"stop", "stop RUN"},
     OtherName{"shards", "shards TEXT"},
     OtherName{"report", "report RUN"},
+    OtherName{"estimate", "estimate DATA"},
+    OtherName{"scale", "scale DATA"},
     OtherName{"compare", "report RUN RUN"},
     OtherName{"runs", "runs FOLDER"},
     OtherName{"list", "runs FOLDER"},

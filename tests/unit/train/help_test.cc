@@ -54,6 +54,10 @@ TEST(HelpTopic, MayBeACommand) {
   EXPECT_THAT(shown({"predict", "--help", "data"}), StartsWith("Data:\n"));
 }
 
+TEST(HelpTopic, MayBeMisspelt) {
+  EXPECT_EQ(refusal({"--hlep"}), "unknown option --hlep | did you mean '--help'?");
+}
+
 TEST(HelpTopic, NamesTheTopicsIfThereIsNoSuch) {
   EXPECT_EQ(refusal({"--help", "trainig"}),
             "--help: there is no topic 'trainig' | did you mean 'training'?");

@@ -1,0 +1,82 @@
+// What a run needs and how it scales, measured through the programs that users run.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "tests/e2e/shell_folder.h"
+
+namespace bp::trainer {
+namespace {
+
+using test::Ended;
+using test::read;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+class Scale : public test::FolderTest<> {
+ protected:
+  void SetUp() override {
+    std::ofstream file(path("stones.csv"));
+    file << "text,label\n";
+    for (int row = 0; row < 200; ++row) {
+      file << "the stone " << row % 7 << (row % 3 == 0 ? " is red " : " looks blue ")
+           << (row % 4 == 0 ? ",warm\n" : ",cold\n");
+    }
+  }
+  Ended bert_train(const std::string& words) {
+    return in_folder(concat("OMP_NUM_THREADS=1 ", BP_BIN_DIR, "/bert_train ", words));
+  }
+};
+
+TEST_F(Scale, EstimateMeasuresAFewStepsAndKeepsNothing) {
+  const Ended ended = bert_train(
+      "estimate stones.csv --max-length 16 --batch 16 --epochs 3 --freeze embeddings "
+      "--measured-steps 4 --out e.json");
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("10 steps an epoch: "));
+  EXPECT_THAT(ended.output, HasSubstr("; 30 steps the run: "));
+  const auto json = nlohmann::json::parse(read(path("e.json")));
+  // 160 rows to train on; a tiny BERT's two layers have 198,272 parameters each.
+  EXPECT_EQ(json["step"]["samples"], 16);
+  EXPECT_EQ(json["step"]["measured"], 4);
+  EXPECT_GT(json["step"]["seconds"], 0);
+  EXPECT_EQ(json["parts"][0]["part"], "layers 0-1");
+  EXPECT_EQ(json["parts"][0]["parameters"], 2 * 198272);
+  EXPECT_EQ(json["memory"]["weights"], 4 * json["parameters"].get<std::int64_t>());
+  EXPECT_EQ(json["memory"]["optimizer"], 8 * json["trained"].get<std::int64_t>());
+  EXPECT_LT(json["trained"], json["parameters"]);
+  EXPECT_GT(json["memory"]["peak"], 50'000'000);
+  EXPECT_FALSE(std::filesystem::exists(path("runs"))) << "an estimate is no run";
+}
+
+TEST_F(Scale, RunsEachWorldAndComparesThem) {
+  const Ended ended = bert_train(
+      "scale stones.csv --max-length 16 --batch 8 --worlds 1,1+1 --measured-steps 4 --out s");
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("measuring localhost:1,127.0.0.1:1"));
+  EXPECT_THAT(ended.output, HasSubstr("speed-up  expansion  communication"));
+  EXPECT_THAT(read(path("s/scaling.csv")),
+              MatchesRegex("world,ranks,[^\n]*\n1,1,8,[^\n]*,1,1,[^\n]*\n1\\+1,2,16,[^\n]*\n"));
+  EXPECT_THAT(read(path("s/scaling.html")), HasSubstr("<svg"));
+  EXPECT_FALSE(std::filesystem::exists(path("runs")));
+}
+
+TEST_F(Scale, AWorldThatFailsIsNamedWithItsLastLines) {
+  const Ended ended = bert_train("scale stones.csv --label colour --worlds 2");
+  EXPECT_EQ(ended.code, 2) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("colour"));
+  EXPECT_THAT(ended.output, HasSubstr("the world 2 failed; its last lines are above"));
+  const Ended inside =
+      in_folder(BP_BIN_DIR "/bprun -n 1 " BP_BIN_DIR "/bert_train scale stones.csv");
+  EXPECT_EQ(inside.code, 2) << inside.output;
+  EXPECT_THAT(inside.output, HasSubstr("start it alone"));
+}
+
+}  // namespace
+}  // namespace bp::trainer

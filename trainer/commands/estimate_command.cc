@@ -1,0 +1,170 @@
+#include <ATen/core/Tensor.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "bp/collective.h"
+#include "trainer/checkpoint/snapshot.h"
+#include "trainer/commands/commands.h"
+#include "trainer/commands/model_source.h"
+#include "trainer/commands/results.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/stop_signals.h"
+#include "trainer/data/whole_file.h"
+#include "trainer/model/precision.h"
+#include "trainer/optim/model_parts.h"
+#include "trainer/optim/optimizer.h"
+#include "trainer/optim/schedule.h"
+#include "trainer/report/metrics.h"
+#include "trainer/runs/estimate.h"
+#include "trainer/share/shared_data.h"
+#include "trainer/share/temporary_folder.h"
+#include "trainer/tasks/choose_metric.h"
+#include "trainer/train/freeze.h"
+#include "trainer/train/loop.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr std::uint64_t kBytes = 4;  // of a number of fp32
+
+// Returns the most memory that this process has had, in bytes.
+std::uint64_t peak_memory() {
+  std::ifstream status("/proc/self/status");
+  constexpr std::string_view kPeak = "VmHWM:";
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(kPeak)) return std::stoull(line.substr(kPeak.size())) * 1024;
+  }
+  return 0;
+}
+
+std::uint64_t most_of_ranks(Communicator& world, std::uint64_t value) {
+  std::uint64_t most = 0;
+  for (const std::string& text :
+       all_gather_object(world, std::to_string(value), {.name = "memory of each rank"})) {
+    most = std::max<std::uint64_t>(most, std::stoull(text));
+  }
+  return most;
+}
+
+std::vector<ModelPart> parts_of(const Bert& model) {
+  const int layers = model.config().layers;
+  std::vector<ModelPart> parts;
+  for (const auto& [name, parameter] : model.parameters()) {
+    const int depth = depth_below_head(name, layers);
+    const std::string part = depth > layers ? "embeddings"
+                             : depth > 0    ? concat("layer ", layers - depth)
+                                            : "pooler and head";
+    if (parts.empty() || parts.back().name != part) parts.push_back({.name = part});
+    parts.back().parameters += parameter.numel();
+    if (parameter.requires_grad()) parts.back().trained += parameter.numel();
+  }
+  return joined_layers(std::move(parts));
+}
+
+// "3+1": the ranks of each host.
+std::string world_name(const Topology& topology) {
+  std::string name;
+  for (const int ranks : topology.local_sizes) name += concat(name.empty() ? "" : "+", ranks);
+  return name;
+}
+
+// Trains for a few steps, of which nothing stays, and puts what was measured into `estimate`.
+// Returns false if it was asked to stop.
+bool measure(Communicator& world,
+             const Options& options,
+             const TrainJob& planned,
+             Bert& model,
+             Estimate& estimate) {
+  std::optional<TemporaryFolder> folder;
+  TrainJob job = planned;
+  if (world.rank() == 0) {
+    folder.emplace();
+    job.metrics = folder->path() + "/metrics.jsonl";
+  }
+  const std::int64_t warm_up = options.measured_steps / 4 + 1;
+  Options few = options;
+  few.steps = options.measured_steps + warm_up;
+  few.save_every = {.by = SaveBy::never};
+  few.early_stop = {};
+  few.eval_first = false;
+  few.run.clear();  // a step that fails leaves no file
+  if (train(world, few, job, model).stopped) return false;
+  estimate.measured = options.measured_steps;
+  estimate.memory.peak = most_of_ranks(world, peak_memory());
+  if (world.rank() != 0) return true;
+  estimate.world = mean_step(read_metrics(job.metrics), warm_up);
+  estimate.world.name = world_name(world.topology());
+  estimate.world.ranks = world.size();
+  return true;
+}
+
+// What follows from the model and the options alone.
+Estimate planned(const Options& options, const ModelSource& source, const Bert& model) {
+  const BertConfig& config = model.config();
+  Estimate estimate{.model = concat(source.name, " (", config.layers, " layers, hidden ",
+                                    config.hidden, ", ", config.vocabulary, " words)"),
+                    .parts = parts_of(model)};
+  std::uint64_t all = 0;
+  std::uint64_t trained = 0;
+  for (const ModelPart& part : estimate.parts) {
+    all += static_cast<std::uint64_t>(part.parameters);
+    trained += static_cast<std::uint64_t>(part.trained);
+  }
+  const std::uint64_t kept = trained * kBytes * moment_names(options).size();
+  estimate.memory.weights = all * kBytes * (options.ema > 0 ? 2 : 1);
+  estimate.memory.gradients = trained * kBytes;
+  estimate.memory.optimizer = kept;
+  if (options.save_every.by == SaveBy::never) return estimate;
+  estimate.checkpoint = estimate.memory.weights + (options.optimizer_state ? kept : 0);
+  estimate.checkpoints = 1 + options.keep + options.keep_best;
+  return estimate;
+}
+
+}  // namespace
+
+int run_estimate(Communicator& world, Options options) {
+  const bool writes = world.rank() == 0;
+  const auto say = [&](const std::string& text) {
+    if (writes) print_line(text);
+  };
+  if (writes) require_writable(options.out);
+  const ModelSource source = find_model(options.model, *options.task, options.extensions);
+  prepare_for(source, options);
+  TrainJob job;
+  job.store = prepare_everywhere(world, options, say);
+  SampleStore store = SampleStore::open(job.store);
+  if (options.overfit > 0) store.limit(Split::train, options.overfit);
+  const auto model = make_model(source, options, store, say);
+  freeze(*model, options.freeze);
+  if (options.lr == 0) {
+    options.lr = default_learning_rate(model->config().hidden, source.pretrained());
+  }
+  if (options.epochs == 0) options.epochs = default_epochs(source.pretrained());
+  if (options.loss_scale == 0) options.loss_scale = default_loss_scale(options.precision);
+  job.rows = store.size(Split::train);
+  job.lr = options.lr;
+  job.main_score = choose_metric(source.task->metrics(), options.best_metric, options.task_name);
+  job.regularization = source.task->regularization();
+  job.evaluate = [] { return DevScores{}; };
+
+  Estimate estimate = planned(options, source, *model);
+  if (!measure(world, options, job, *model, estimate)) {
+    say("stopped on request; nothing was written");
+    return stop_exit_code();
+  }
+  const Sampler sampler({job.rows, options.seed, world.size(), options.batch, options.accumulate});
+  estimate.epoch_steps = sampler.steps_per_epoch();
+  estimate.steps = total_steps(options, sampler, 0, {});
+  if (!writes) return 0;
+  print_line(estimate_text(estimate));
+  if (!options.out.empty()) write_whole_file(options.out, to_json(estimate));
+  return 0;
+}
+
+}  // namespace bp::trainer

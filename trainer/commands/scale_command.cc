@@ -1,0 +1,186 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "base/text.h"
+#include "bp/environment.h"
+#include "trainer/commands/commands.h"
+#include "trainer/commands/results.h"
+#include "trainer/commands/scale_worlds.h"
+#include "trainer/data/input_error.h"
+#include "trainer/data/stop_signals.h"
+#include "trainer/data/whole_file.h"
+#include "trainer/runs/estimate.h"
+#include "trainer/runs/scaling.h"
+#include "trainer/runs/text_table.h"
+#include "trainer/share/temporary_folder.h"
+
+namespace bp::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a job of bprun may take to end after it was asked to, before it is killed.
+constexpr std::chrono::seconds kMostGrace{60};
+
+std::string file_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string last_lines(const std::string& path) {
+  constexpr std::size_t kLines = 15;
+  std::ifstream in(path);
+  std::deque<std::string> lines;
+  for (std::string line; std::getline(in, line); lines.push_back(line)) {
+    if (lines.size() == kLines) lines.pop_front();
+  }
+  std::string text;
+  for (const std::string& line : lines) text += concat("  ", line, "\n");
+  return text;
+}
+
+// Returns bprun beside this program, or its name to be looked up in PATH.
+std::string bprun_program(const fs::path& self) {
+  std::error_code ignored;
+  const fs::path beside = self.parent_path() / "bprun";
+  return fs::exists(beside, ignored) ? beside.string() : "bprun";
+}
+
+// Starts a program whose output goes to the file `log`. It has a process group of its own: Ctrl-C
+// reaches this process only, which asks the program to end once; a second request would kill it.
+pid_t start(std::vector<std::string> words, const std::string& log) {
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(),
+                                     O_WRONLY | O_CREAT | O_APPEND, 0600);
+  ::posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  ::posix_spawnattr_setpgroup(&attributes, 0);
+  pid_t child = -1;
+  const int error = ::posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    throw InputError(error == ENOENT ? 127 : 126,
+                     concat("cannot start ", words.front(), ": ", error_text(error)),
+                     "bprun must be beside bert_train or in PATH");
+  }
+  return child;
+}
+
+// Waits for the end of a child and returns its exit code, or 128 and its signal. Asks it to end
+// when this process is asked to, and kills it after kMostGrace.
+int wait_for(pid_t child) {
+  constexpr std::chrono::milliseconds kLook{50};
+  using Clock = std::chrono::steady_clock;
+  bool asked = false;
+  Clock::time_point killed_at;
+  int status = 0;
+  for (;;) {
+    const pid_t ended = ::waitpid(child, &status, WNOHANG);
+    if (ended == child) return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (stop_signal() != 0 && !asked) {
+      asked = true;
+      killed_at = Clock::now() + kMostGrace;
+      ::kill(child, SIGTERM);
+    }
+    if (asked && Clock::now() > killed_at) ::kill(child, SIGKILL);
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+MeasuredWorld measure_world(const std::string& world,
+                            const Options& options,
+                            const std::string& folder) {
+  std::error_code ignored;
+  const fs::path self = fs::read_symlink("/proc/self/exe", ignored);
+  const std::string log = folder + "/log";
+  const std::string figures = folder + "/figures.json";
+  std::vector<std::string> words{bprun_program(self),
+                                 "-q",
+                                 "--prefix",
+                                 "none",
+                                 "-H",
+                                 hosts_of_world(world, options.hosts),
+                                 self.string(),
+                                 "estimate"};
+  const std::vector<std::string> own = arguments_of_world(options.arguments);
+  words.insert(words.end(), own.begin(), own.end());
+  words.insert(words.end(), {"--out", figures});
+  const int code = wait_for(start(words, log));
+  if (stop_signal() != 0) {
+    throw Interrupted(concat("stopped on request while measuring the world ", world), "");
+  }
+  if (code != 0) {
+    std::fputs(last_lines(log).c_str(), stderr);
+    throw InputError(code, concat("the world ", world, " failed; its last lines are above"), "");
+  }
+  MeasuredWorld measured = parse_measured_world(file_text(figures));
+  measured.name = world;
+  return measured;
+}
+
+void write_scaling(const std::vector<ScalingRow>& rows, const Options& options) {
+  if (options.out.empty()) return;
+  write_whole_file(options.out + "/scaling.csv", scaling_csv(rows));
+  write_whole_file(
+      options.out + "/scaling.html",
+      scaling_page(rows, concat(options.data, ", model ", options.model, ", batches of ",
+                                options.batch, " x ", options.accumulate, " for each rank")));
+  print_line("table  " + options.out + "/scaling.csv");
+  print_line("page   " + options.out + "/scaling.html");
+}
+
+}  // namespace
+
+int run_scale(Communicator& world, const Options& options) {
+  const std::string launcher = Environment::current().launcher;
+  if (world.size() > 1 || launcher != "none") {
+    throw InputError(
+        2, concat("bert_train scale starts its jobs itself, and is part of a job of ", launcher),
+        "start it alone; --hosts and --worlds say what it starts");
+  }
+  if (!options.out.empty()) {
+    std::error_code failed;
+    fs::create_directories(options.out, failed);
+    if (failed) {
+      throw InputError(
+          2, concat("--out: cannot make the folder ", options.out, ": ", failed.message()),
+          "name a folder that you may write");
+    }
+  }
+  std::vector<MeasuredWorld> measured;
+  for (const std::string& name : options.worlds) {
+    print_line(concat("measuring ", hosts_of_world(name, options.hosts)));
+    std::fflush(stdout);
+    const TemporaryFolder folder;
+    measured.push_back(measure_world(name, options, folder.path()));
+  }
+  const std::vector<ScalingRow> rows = scaling_rows(measured);
+  std::fputs(text_table(scaling_table(rows)).c_str(), stdout);
+  write_scaling(rows, options);
+  return 0;
+}
+
+}  // namespace bp::trainer

@@ -1,0 +1,159 @@
+#include "trainer/runs/estimate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+
+#include "base/text.h"
+#include "trainer/report/json.h"
+#include "trainer/report/shown_text.h"
+#include "trainer/runs/text_table.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr double kMillisecond = 1e-3;
+constexpr std::string_view kLayer = "layer ";
+
+std::string span_text(double seconds) {
+  if (seconds < 1) return rate_text(seconds / kMillisecond) + " ms";
+  if (seconds < 100) return rate_text(seconds) + " s";
+  return clock_text(std::chrono::seconds(std::llround(seconds)));
+}
+
+ModelPart sum_of(const std::vector<ModelPart>& parts) {
+  ModelPart sum{.name = "all"};
+  for (const ModelPart& part : parts) {
+    sum.parameters += part.parameters;
+    sum.trained += part.trained;
+  }
+  return sum;
+}
+
+// "1,204"
+std::string count_text(std::int64_t count) {
+  return count < 100 ? concat(count) : rate_text(static_cast<double>(count));
+}
+
+std::string parts_text(const std::vector<ModelPart>& parts) {
+  std::vector<TableRow> table = {{"part", "parameters", "trained", "frozen"}};
+  const auto add = [&](const ModelPart& part) {
+    table.push_back({part.name, count_text(part.parameters), count_text(part.trained),
+                     count_text(part.parameters - part.trained)});
+  };
+  for (const ModelPart& part : parts) add(part);
+  add(sum_of(parts));
+  return text_table(table);
+}
+
+}  // namespace
+
+MeasuredWorld mean_step(const Metrics& metrics, std::int64_t warm_up) {
+  MeasuredWorld mean;
+  double steps = 0;
+  StepRecord before;
+  for (const StepRecord& record : metrics.steps) {
+    const auto count = static_cast<double>(record.step - before.step);
+    const auto samples = static_cast<double>(record.samples - before.samples);
+    if (before.step >= warm_up) {
+      steps += count;
+      mean.samples += samples;
+      mean.seconds += samples / record.samples_per_s;
+      mean.seconds_exposed += count * record.comm_exposed_ms * kMillisecond;
+    }
+    before = record;
+  }
+  mean.samples /= steps;
+  mean.seconds /= steps;
+  mean.seconds_exposed /= steps;
+  return mean;
+}
+
+std::vector<ModelPart> joined_layers(std::vector<ModelPart> parts) {
+  std::vector<ModelPart> joined;
+  std::int64_t layers = 0;  // in the last one of `joined`
+  std::string first;
+  for (const ModelPart& part : parts) {
+    const bool layer = part.name.starts_with(kLayer);
+    const bool same = layer && layers > 0 && joined.back().parameters == layers * part.parameters &&
+                      joined.back().trained == layers * part.trained;
+    if (same) {
+      joined.back().parameters += part.parameters;
+      joined.back().trained += part.trained;
+      joined.back().name = concat("layers ", first, "-", part.name.substr(kLayer.size()));
+      ++layers;
+      continue;
+    }
+    joined.push_back(part);
+    layers = layer ? 1 : 0;
+    if (layer) first = part.name.substr(kLayer.size());
+  }
+  std::ranges::stable_sort(joined, std::greater{}, &ModelPart::parameters);
+  return joined;
+}
+
+std::string estimate_text(const Estimate& e) {
+  const Estimate::Memory& memory = e.memory;
+  const std::uint64_t known = memory.weights + memory.gradients + memory.optimizer;
+  const double epoch = e.world.seconds * static_cast<double>(e.epoch_steps);
+  const double run = e.world.seconds * static_cast<double>(e.steps);
+  const double exposed = 100 * e.world.seconds_exposed / e.world.seconds;
+  return concat(
+      "model     ", e.model, "\n", parts_text(e.parts), "memory    ", size_text(memory.peak),
+      e.world.ranks > 1 ? concat(", the most of ", e.world.ranks, " ranks") : "",
+      " (measured): weights ", size_text(memory.weights), ", gradients ",
+      size_text(memory.gradients), ", optimizer ", size_text(memory.optimizer),
+      ", activations and the program ", size_text(memory.peak - std::min(memory.peak, known)),
+      "\ntime      ", span_text(e.world.seconds), " a step of ", brief(e.world.samples),
+      " samples (mean of ", e.measured, "), ", fixed(exposed, 1),
+      " % of it waiting for other ranks\n          ", counted(e.epoch_steps, "step"),
+      " an epoch: ", span_text(epoch), "; ", counted(e.steps, "step"), " the run: ", span_text(run),
+      "; evaluations come on top\ndisk      ",
+      e.checkpoints == 0
+          ? std::string("no checkpoints")
+          : concat(size_text(e.checkpoint), " a checkpoint, at most ", e.checkpoints,
+                   " at a time: ",
+                   size_text(e.checkpoint * static_cast<std::uint64_t>(e.checkpoints))));
+}
+
+std::string to_json(const Estimate& e) {
+  Json parts = Json::array();
+  for (const ModelPart& part : e.parts) {
+    parts.push_back(
+        {{"part", part.name}, {"parameters", part.parameters}, {"trained", part.trained}});
+  }
+  const ModelPart all = sum_of(e.parts);
+  const Json json{{"model", e.model},
+                  {"parameters", all.parameters},
+                  {"trained", all.trained},
+                  {"parts", parts},
+                  {"memory",
+                   {{"peak", e.memory.peak},
+                    {"weights", e.memory.weights},
+                    {"gradients", e.memory.gradients},
+                    {"optimizer", e.memory.optimizer}}},
+                  {"step",
+                   {{"world", e.world.name},
+                    {"ranks", e.world.ranks},
+                    {"measured", e.measured},
+                    {"samples", number(e.world.samples)},
+                    {"seconds", number(e.world.seconds)},
+                    {"seconds_exposed", number(e.world.seconds_exposed)}}},
+                  {"epoch_steps", e.epoch_steps},
+                  {"steps", e.steps},
+                  {"checkpoint", e.checkpoint},
+                  {"checkpoints", e.checkpoints}};
+  return json.dump(2) + "\n";
+}
+
+MeasuredWorld parse_measured_world(const std::string& text) {
+  const Json step = parse_own(text).at("step");
+  return {.name = step.at("world").get<std::string>(),
+          .ranks = static_cast<int>(count_at(step, "ranks")),
+          .samples = step.at("samples").get<double>(),
+          .seconds = step.at("seconds").get<double>(),
+          .seconds_exposed = step.at("seconds_exposed").get<double>()};
+}
+
+}  // namespace bp::trainer
