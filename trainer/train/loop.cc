@@ -16,6 +16,7 @@
 
 #include "base/text.h"
 #include "bp/collective.h"
+#include "bp/log.h"
 #include "bp/torch/distributed_optimizer.h"
 #include "bp/trace.h"
 #include "trainer/checkpoint/snapshot.h"
@@ -26,6 +27,7 @@
 #include "trainer/train/batches.h"
 #include "trainer/train/bug_report.h"
 #include "trainer/train/memory_advice.h"
+#include "trainer/train/memory_watch.h"
 #include "trainer/train/save_rule.h"
 #include "trainer/train/step_loss.h"
 #include "trainer/train/stop.h"
@@ -69,6 +71,7 @@ class Loop {
                                      double lr);
   void settle_stop(bool requested);
   void finish_step(const StepBatches& batches, const StepFacts& measured);
+  void watch_memory();
   [[nodiscard]] DevScores evaluated();
   void evaluate();
   void evaluate_first();
@@ -93,6 +96,7 @@ class Loop {
   Batches data_;
   DistributedOptimizer optimizer_;
   TrainLog log_;
+  MemoryWatch memory_;
   Trace trace_;
   const StopSignal stop_;
 };
@@ -279,6 +283,7 @@ void Loop::settle_stop(bool requested) {
 // so that it contains the others' results.
 void Loop::finish_step(const StepBatches& batches, const StepFacts& measured) {
   log_.step(measured);
+  watch_memory();
   {
     const TraceScope scope(world_.trace(), kTraceRow, "records");
     trace_.write(batches, measured.loss, model_);
@@ -294,6 +299,13 @@ void Loop::finish_step(const StepBatches& batches, const StepFacts& measured) {
   const bool due = save_rule_.due(now_.step, now_.position);
   if (stopped_ || last || ended_ || is_best || due) save();
   if (job_.checkpoints != nullptr) job_.checkpoints->check();
+}
+
+// The leader of each host warns, since its ranks share the memory.
+void Loop::watch_memory() {
+  if (!MemoryWatch::due(now_.step) || world_.topology().local_rank() != 0) return;
+  const std::string warning = memory_.look(now_.step, memory_use());
+  if (!warning.empty()) log(LogLevel::warn, warning);
 }
 
 DevScores Loop::evaluated() {

@@ -1,0 +1,106 @@
+#include "trainer/train/memory_watch.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace bp::trainer {
+namespace {
+
+constexpr std::uint64_t kKib = 1024;
+constexpr std::uint64_t kHundred = 100;
+
+// Returns the number behind `key` in a file with a key and a number on each line, or 0.
+std::uint64_t number_behind(const std::string& path, std::string_view key) {
+  std::ifstream file(path);
+  std::uint64_t value = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key)) continue;
+    const std::size_t digit = line.find_first_of("0123456789", key.size());
+    if (digit == std::string::npos) continue;
+    std::from_chars(line.data() + digit, line.data() + line.size(), value);
+    return value;
+  }
+  return 0;
+}
+
+// Returns the number that a file holds; 0 for "max" and without the file.
+std::uint64_t number_of_file(const std::string& path) {
+  std::ifstream file(path);
+  std::uint64_t value = 0;
+  file >> value;
+  return file ? value : 0;
+}
+
+std::uint64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::uint64_t all = 0;
+  std::uint64_t resident = 0;
+  statm >> all >> resident;
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// Returns the folder of this process's control group, or "".
+std::string control_group() {
+  std::ifstream file("/proc/self/cgroup");
+  constexpr std::string_view kUnified = "0::";
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(kUnified)) return "/sys/fs/cgroup" + line.substr(kUnified.size());
+  }
+  return "";
+}
+
+}  // namespace
+
+MemoryUse memory_use() {
+  MemoryUse use{.process = resident_bytes()};
+  use.limit = number_behind("/proc/meminfo", "MemTotal:") * kKib;
+  use.used = use.limit - number_behind("/proc/meminfo", "MemAvailable:") * kKib;
+  const std::string group = control_group();
+  const std::uint64_t most = number_of_file(group + "/memory.max");
+  if (group.empty() || most == 0 || most >= use.limit) return use;
+  const std::uint64_t cached = number_behind(group + "/memory.stat", "inactive_file ");
+  const std::uint64_t current = number_of_file(group + "/memory.current");
+  return {.process = use.process, .used = current - std::min(current, cached), .limit = most};
+}
+
+bool MemoryWatch::grows() const {
+  if (seen_.size() <= kWindows) return false;
+  return std::ranges::adjacent_find(seen_, [](const Seen& before, const Seen& after) {
+           return after.process < before.process + before.process / kHundred;
+         }) == seen_.end();
+}
+
+std::string MemoryWatch::look(std::int64_t step, const MemoryUse& use) {
+  if (use.process == 0) return "";
+  seen_.push_back({step, use.process});
+  if (seen_.size() > kWindows + 1) seen_.pop_front();
+  const std::string used =
+      use.limit == 0 ? ""
+                     : concat(size_text(use.used), " of ", size_text(use.limit), " are in use");
+  if (!told_full_ && use.limit > 0 && use.used >= use.limit / kHundred * kFull) {
+    told_full_ = true;
+    return concat("memory is nearly full at step ", step, ": ", used, ", ", size_text(use.process),
+                  " by this rank; try fewer ranks on this host or a smaller --batch with "
+                  "--accumulate");
+  }
+  if (told_growth_ || !grows()) return "";
+  told_growth_ = true;
+  const Seen& first = seen_.front();
+  const std::uint64_t each =
+      (use.process - first.process) / static_cast<std::uint64_t>(step - first.step);
+  const std::uint64_t left = use.limit > use.used ? use.limit - use.used : 0;
+  return concat("the memory of this rank grows: ", size_text(first.process), " at step ",
+                first.step, ", ", size_text(use.process), " at step ", step, " (", size_text(each),
+                " a step)", used.empty() ? "" : "; " + used,
+                used.empty() || each == 0 ? ""
+                                          : concat(", which would be full at about step ",
+                                                   step + static_cast<std::int64_t>(left / each)));
+}
+
+}  // namespace bp::trainer
