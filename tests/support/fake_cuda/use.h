@@ -29,8 +29,9 @@ inline std::vector<FakeCudaCopy> last_copies(std::size_t most) {
   return copies;
 }
 
-// Returns how many bytes of host memory are pinned.
+// Returns how many bytes of host memory are pinned; 0 on a real GPU, which does not tell.
 inline std::size_t pinned_bytes() {
+  if (runs_on_gpu()) return 0;
   void* const library = ::dlopen(BP_FAKE_CUDA, RTLD_NOW);
   return reinterpret_cast<FakeCudaPinned*>(::dlsym(library, kFakeCudaPinned))();
 }
