@@ -11,6 +11,7 @@
 #include "bp/error.h"
 #include "launcher/process/program.h"
 #include "launcher/process/read_file.h"
+#include "launcher/report/exit_code.h"
 #include "launcher/sweep/commands/program_options.h"
 #include "launcher/sweep/driver/pool.h"
 #include "launcher/sweep/placement/placement.h"
@@ -102,6 +103,10 @@ std::string remote_sweep(const std::string& remote_bprun) {
 }  // namespace
 
 std::variant<SweepSettings, EarlyExit> prepare_sweep(const SweepOptions& options) {
+  if (const FileText text = read_file(options.space); text.error != 0) {
+    return EarlyExit{kExitNoInput, concat("bprun sweep: cannot read ", options.space, ": ",
+                                          error_text(text.error))};
+  }
   SweepSettings settings;
   settings.space = read_space(options.space);
   settings.program = options.program;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -86,16 +88,44 @@ int report_sweep(const SubcommandOptions& options) {
   return 0;
 }
 
+// Refuses trials that do not exist and those whose state makes the request senseless.
+void check_trials(SweepReader& sweep,
+                  const std::vector<int>& numbers,
+                  bool (*fits)(TrialState state),
+                  const std::string& advice) {
+  for (const int number : numbers) {
+    const auto trial = sweep.trial(number);
+    if (!trial) {
+      throw Error(ErrorCode::invalid_argument,
+                  concat("there is no trial ", number, " in ", sweep.folder()));
+    }
+    if (!fits(trial->state)) {
+      throw Error(ErrorCode::invalid_argument,
+                  concat("trial ", number, " is ", name_of(trial->state), "; ", advice));
+    }
+  }
+}
+
+void post(const std::string& folder, const std::string& what, const std::vector<int>& numbers) {
+  for (const int number : numbers) {
+    post_request(folder, {what, number});
+  }
+}
+
 // Asks the process that runs the sweep, which asks its trials to save and end.
 int stop_sweep(const SubcommandOptions& options) {
   SweepReader sweep(options.folder);
-  const auto holder = FolderLock::holder(sweep.folder());
   if (!options.trials.empty()) {
-    for (const int number : options.trials) {
-      post_request(sweep.folder(), {"stop", number});
-    }
+    check_trials(
+        sweep, options.trials,
+        [](TrialState it) {
+          return it == TrialState::waiting || it == TrialState::running || it == TrialState::paused;
+        },
+        "only a trial that has not ended can be stopped");
+    post(sweep.folder(), "stop", options.trials);
     return 0;
   }
+  const auto holder = FolderLock::holder(sweep.folder());
   if (!holder || *holder <= 0 || ::kill(*holder, SIGTERM) != 0) {
     throw Error(ErrorCode::invalid_argument,
                 concat("no process of this machine runs the sweep in ", sweep.folder()));
@@ -106,21 +136,11 @@ int stop_sweep(const SubcommandOptions& options) {
 
 int retry_trials(const SubcommandOptions& options) {
   SweepReader sweep(options.folder);
-  for (const int number : options.trials) {
-    const auto trial = sweep.trial(number);
-    if (!trial) {
-      throw Error(ErrorCode::invalid_argument,
-                  concat("there is no trial ", number, " in ", sweep.folder()));
-    }
-    if (trial->state != TrialState::failed && trial->state != TrialState::stopped) {
-      throw Error(ErrorCode::invalid_argument,
-                  concat("trial ", number, " is ", name_of(trial->state),
-                         "; only a trial that failed or was stopped can be retried"));
-    }
-  }
-  for (const int number : options.trials) {
-    post_request(sweep.folder(), {"retry", number});
-  }
+  check_trials(
+      sweep, options.trials,
+      [](TrialState it) { return it == TrialState::failed || it == TrialState::stopped; },
+      "only a trial that failed or was stopped can be retried");
+  post(sweep.folder(), "retry", options.trials);
   if (!FolderLock::holder(sweep.folder())) {
     print_out("the command that started the sweep runs them\n");
   }
@@ -183,6 +203,11 @@ std::optional<int> run_subcommand(const std::vector<std::string>& arguments) {
     std::fprintf(stderr, "bprun sweep %s: %s\n  hint: bprun sweep %s --help shows all options\n",
                  command->name, printable(error.what()).c_str(), command->name);
     return kExitUsage;
+  }
+  if (std::error_code error; !std::filesystem::exists(options.folder, error)) {
+    std::fprintf(stderr, "bprun sweep %s: there is no %s; name a folder that bprun sweep made\n",
+                 command->name, printable(options.folder).c_str());
+    return kExitNoInput;
   }
   return command->run(options);
 }

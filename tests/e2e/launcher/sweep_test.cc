@@ -245,6 +245,23 @@ TEST_F(SweepTest, WrongInputIsRefusedBeforeAnythingStarts) {
   EXPECT_THAT(refusal(good, {"--folders", "x"}), HasSubstr("did you mean --folder?"));
 }
 
+TEST_F(SweepTest, RequestsThatMakeNoSenseAreRefused) {
+  BprunProcess sweep = start("parameters: {i: [1]}\n", "true", {});
+  ASSERT_EQ(sweep.finish(), 0) << sweep.err();
+  const auto refusal = [](std::vector<std::string> words, int code) {
+    words.insert(words.begin(), "sweep");
+    BprunProcess bprun({std::move(words)});
+    EXPECT_EQ(bprun.finish(), code);
+    return bprun.err();
+  };
+  EXPECT_THAT(refusal({"stop", folder()}, 2),
+              HasSubstr("no process of this machine runs the sweep"));
+  EXPECT_THAT(refusal({"stop", folder(), "0"}, 2), HasSubstr("trial 0 is finished; only a trial"));
+  EXPECT_THAT(refusal({"retry", folder(), "7"}, 2), HasSubstr("there is no trial 7 in "));
+  EXPECT_THAT(refusal({"status", folder() + "x"}, 66), HasSubstr("there is no "));
+  EXPECT_THAT(refusal({folder() + ".yaml", "--", "true"}, 66), HasSubstr("cannot read "));
+}
+
 TEST_F(SweepTest, ADryRunListsEveryTrialAndStartsNothing) {
   const std::string space = "parameters: {i: [1, 2], j: [a b]}\n";
   BprunProcess text = start(space, "true", {"--dry-run"}, {"{i}"});
