@@ -61,20 +61,19 @@ class Batches::Impl {
   StepBatches make(std::int64_t step, const EpochPosition& position) const {
     StepBatches result;
     result.step = step;
-    for (int rank = 0; rank < options_.sampler.ranks; ++rank) {
-      for (int micro = 0; micro < options_.sampler.micro_batches; ++micro) {
-        const auto rows = sampler_.rows({position, rank, micro});
-        result.world_rows += static_cast<std::int64_t>(rows.size());
-        for (const std::int64_t row : rows) {
-          result.world_tokens += lengths_[static_cast<std::size_t>(row)];
-        }
-        if (rank != options_.rank) continue;
-        std::vector<Sample> samples;
-        for (const std::int64_t row : rows) samples.push_back(store_.load(Split::train, row));
-        Batch batch = make_batch(samples, store_.schema(), store_.pad_id());
-        if (complete_) complete_(batch, {options_.sampler.seed, position.epoch});
-        result.micro_batches.push_back(std::move(batch));
+    const int micro_batches = sampler_.micro_batches(position.epoch);
+    int part = 0;
+    for (const std::vector<std::int64_t>& rows : sampler_.step(position)) {
+      result.world_rows += static_cast<std::int64_t>(rows.size());
+      for (const std::int64_t row : rows) {
+        result.world_tokens += lengths_[static_cast<std::size_t>(row)];
       }
+      if (part++ / micro_batches != options_.rank) continue;
+      std::vector<Sample> samples;
+      for (const std::int64_t row : rows) samples.push_back(store_.load(Split::train, row));
+      Batch batch = make_batch(samples, store_.schema(), store_.pad_id());
+      if (complete_) complete_(batch, {options_.sampler.seed, position.epoch});
+      result.micro_batches.push_back(std::move(batch));
     }
     return result;
   }

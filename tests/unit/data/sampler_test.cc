@@ -33,7 +33,7 @@ Rows epoch_order(std::int64_t rows, std::uint64_t seed, std::int64_t epoch) {
 Rows step_rows(const Sampler& sampler, const SamplerOptions& options, std::int64_t step) {
   Rows used;
   for (int rank = 0; rank < options.ranks; ++rank) {
-    for (int micro_batch = 0; micro_batch < options.micro_batches; ++micro_batch) {
+    for (int micro_batch = 0; micro_batch < sampler.micro_batches(2); ++micro_batch) {
       const Rows rows = sampler.rows({{2, step * sampler.step_rows()}, rank, micro_batch});
       EXPECT_LE(rows.size(), static_cast<std::size_t>(options.batch));
       used.insert(used.end(), rows.begin(), rows.end());
@@ -153,6 +153,24 @@ TEST(Sampler, CountsTheStepsThatAreLeft) {
     EXPECT_EQ(sampler.steps_until(3, position), left - 1);
   }
   EXPECT_EQ(position, (EpochPosition{3, 0}));
+}
+
+// fairseq's list of update frequencies came into force an epoch too late.
+TEST(Sampler, AListPerEpochIsNotShiftedByOne) {
+  const Sampler sampler({.rows = 100,
+                         .seed = 1,
+                         .ranks = 2,
+                         .batch = 5,
+                         .micro_batches = PerEpoch(std::vector{1, 2, 4})});
+  EXPECT_EQ(sampler.after({0, 0}).used, 10);
+  EXPECT_EQ(sampler.after({1, 0}).used, 20);
+  EXPECT_EQ(sampler.after({2, 0}).used, 40);
+  EXPECT_EQ(sampler.after({9, 0}).used, 40) << "the last one stays";
+  EXPECT_EQ(sampler.steps_until(4, {}), 10 + 5 + 3 + 3);
+  EXPECT_EQ(sampler.steps_until(4, {1, 60}), 2 + 3 + 3);
+  EXPECT_EQ(sampler.steps_before({2, 0}), 15);
+  EXPECT_EQ(sampler.steps_before({2, 20}), 15.5) << "between two steps";
+  EXPECT_EQ(sampler.step({1, 80}).size(), 4U);
 }
 
 TEST(Sampler, SaysWhatIsWrongWithItsOptions) {

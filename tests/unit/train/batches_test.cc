@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 constexpr int kRows = 40;
-constexpr SamplerOptions kSampling{
+const SamplerOptions kSampling{
     .rows = kRows, .seed = 7, .ranks = 2, .batch = 3, .micro_batches = 2};  // 12 rows per step
 
 // Row r has r % 5 + 2 tokens, of which the second is r.
@@ -71,7 +71,7 @@ TEST_F(BatchesTest, AreTheSamplersRowsStepByStepOverSeveralEpochs) {
       ASSERT_EQ(made.micro_batches.size(), 2U);
       std::int64_t world_tokens = 0;
       for (int r = 0; r < kSampling.ranks; ++r) {
-        for (int micro = 0; micro < kSampling.micro_batches; ++micro) {
+        for (int micro = 0; micro < kSampling.micro_batches.first(); ++micro) {
           const auto rows = sampler.rows({position, r, micro});
           for (const std::int64_t row : rows) world_tokens += tokens_of(row);
           if (r != rank) continue;

@@ -1,0 +1,144 @@
+// Batches of a number of tokens: how many samples a step takes, and how ranks share them.
+#include "trainer/data/token_batches.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "bp/error.h"
+#include "trainer/data/sampler.h"
+
+namespace bp::trainer {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::ThrowsMessage;
+using Rows = std::vector<std::int64_t>;
+
+TEST(TokenBatches, AStepFillsOneMicroBatchAfterTheOther) {
+  const std::vector<std::int64_t> lengths = {6, 4, 1, 9, 5, 5, 10, 2};
+  const auto take = [&](std::int64_t parts, std::int64_t from) {
+    return samples_of_step({10, parts}, std::ssize(lengths) - from, [&](std::int64_t i) {
+      return lengths[static_cast<std::size_t>(from + i)];
+    });
+  };
+  EXPECT_EQ(take(1, 0), 2) << "6 4";
+  EXPECT_EQ(take(2, 0), 4) << "6 4 | 1 9";
+  EXPECT_EQ(take(1, 1), 2) << "4 1, and 9 does not fit";
+  EXPECT_EQ(take(4, 0), 7);
+  EXPECT_EQ(take(9, 0), 8) << "all there is";
+}
+
+TEST(TokenBatches, ThePartsAreAsEvenAsPossible) {
+  const auto divide = [](std::int64_t parts, const std::vector<std::int64_t>& lengths) {
+    return balanced_parts({100, parts}, lengths);
+  };
+  EXPECT_THAT(divide(2, {60, 40, 10, 20}), ElementsAre(1, 4)) << "60 and 70, not 100 and 30";
+  EXPECT_THAT(divide(3, {5, 5, 5, 5, 5, 5}), ElementsAre(2, 4, 6));
+  EXPECT_THAT(divide(4, {7, 7}), ElementsAre(1, 2, 2, 2));
+  EXPECT_THAT(divide(2, {}), ElementsAre(0, 0));
+}
+
+// Row r has r * r % 61 + 3 tokens: 3 to 63.
+Lengths lengths_of(std::int64_t rows) {
+  auto lengths = std::make_shared<std::vector<std::int32_t>>();
+  for (std::int64_t row = 0; row < rows; ++row) {
+    lengths->push_back(static_cast<std::int32_t>(row * row % 61 + 3));
+  }
+  return lengths;
+}
+
+SamplerOptions by_tokens(std::int64_t rows, int ranks, int micro_batches) {
+  return {.rows = rows,
+          .seed = 5,
+          .ranks = ranks,
+          .micro_batches = micro_batches,
+          .max_tokens = 128,
+          .lengths = lengths_of(rows)};
+}
+
+std::int64_t tokens_of(const Rows& rows, const Lengths& lengths) {
+  return std::transform_reduce(
+      rows.begin(), rows.end(), std::int64_t{0}, std::plus<>(),
+      [&](std::int64_t row) { return (*lengths)[static_cast<std::size_t>(row)]; });
+}
+
+// Returns the rows of an epoch, step by step.
+std::vector<Rows> steps_of(const SamplerOptions& options) {
+  const Sampler sampler(options);
+  std::vector<Rows> steps;
+  for (EpochPosition at{2, 0}; at.epoch == 2; at = sampler.after(at)) {
+    Rows& of_step = steps.emplace_back();
+    std::int64_t most = 0;
+    const std::vector<Rows> parts = sampler.step(at);
+    EXPECT_EQ(std::ssize(parts), options.ranks * options.micro_batches.first());
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      most = std::max(most, tokens_of(parts[part], options.lengths));
+      of_step.insert(of_step.end(), parts[part].begin(), parts[part].end());
+      const int micro_batches = options.micro_batches.first();
+      const Sampler::Place place{at, static_cast<int>(part) / micro_batches,
+                                 static_cast<int>(part) % micro_batches};
+      EXPECT_EQ(sampler.rows(place), parts[part]);
+    }
+    EXPECT_LE(most, options.max_tokens);
+    EXPECT_FALSE(of_step.empty());
+  }
+  EXPECT_EQ(std::ssize(steps), sampler.steps_per_epoch(2));
+  return steps;
+}
+
+TEST(SamplerByTokens, UsesEveryRowOncePerEpochAndNeverMoreTokensThanAllowed) {
+  for (const std::int64_t rows : {1, 2, 65, 257}) {
+    for (const auto& [ranks, micro_batches] : {std::pair{1, 1}, {3, 1}, {4, 2}}) {
+      Rows used;
+      for (const Rows& step : steps_of(by_tokens(rows, ranks, micro_batches))) {
+        used.insert(used.end(), step.begin(), step.end());
+      }
+      std::ranges::sort(used);
+      Rows all(static_cast<std::size_t>(rows));
+      std::iota(all.begin(), all.end(), 0);
+      ASSERT_EQ(used, all) << rows << " rows, " << ranks << " ranks";
+    }
+  }
+}
+
+TEST(SamplerByTokens, TheRowsOfAStepDependOnlyOnTheNumberOfMicroBatchesOfAllRanks) {
+  const auto alone = steps_of(by_tokens(300, 1, 4));
+  EXPECT_GT(alone.size(), 10U);
+  EXPECT_EQ(steps_of(by_tokens(300, 4, 1)), alone);
+  EXPECT_EQ(steps_of(by_tokens(300, 2, 2)), alone);
+}
+
+TEST(SamplerByTokens, CountsTheStepsThatAreLeftFromAnyRow) {
+  const Sampler sampler(by_tokens(300, 2, 1));
+  for (EpochPosition at : {EpochPosition{}, EpochPosition{1, 17}}) {
+    for (std::int64_t left = sampler.steps_until(2.5, at); left > 0; --left) {
+      EXPECT_LT(at, (EpochPosition{2, 150}));
+      at = sampler.after(at);
+      EXPECT_EQ(sampler.steps_until(2.5, at), left - 1);
+    }
+    EXPECT_GE(at, (EpochPosition{2, 150}));
+  }
+  EXPECT_LT(sampler.steps_until(1, {2, 100}), 0);
+  EXPECT_EQ(sampler.steps_before({1, 0}), static_cast<double>(sampler.steps_per_epoch(0)));
+  EXPECT_EQ(sampler.steps_before({1, 150}),
+            static_cast<double>(sampler.steps_per_epoch(0)) +
+                static_cast<double>(sampler.steps_per_epoch(1)) / 2);
+}
+
+TEST(SamplerByTokens, RefusesARowThatFitsNowhereAndMissingLengths) {
+  SamplerOptions options = by_tokens(60, 1, 1);
+  options.max_tokens = 50;
+  EXPECT_THAT([&] { (void)Sampler(options); },
+              ThrowsMessage<Error>(::testing::HasSubstr("tokens, and a micro-batch at most 50")));
+  options.lengths = nullptr;
+  EXPECT_THAT([&] { (void)Sampler(options); },
+              ThrowsMessage<Error>(::testing::HasSubstr("need the length of each row")));
+}
+
+}  // namespace
+}  // namespace bp::trainer

@@ -1,0 +1,30 @@
+// Cuts consecutive samples into micro-batches of at most a number of tokens. Pure arithmetic on
+// the samples' lengths.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace bp::trainer {
+
+struct TokenLimit {
+  std::int64_t most = 0;   // tokens of a micro-batch
+  std::int64_t parts = 1;  // micro-batches of a step, on all ranks together
+};
+
+// Returns how many of the next samples a step takes: it fills one micro-batch after the other, each
+// with as many samples as fit. `length_of(i)` is the length of the i-th sample of `available`, none
+// of which is longer than the limit.
+[[nodiscard]] std::int64_t samples_of_step(
+    const TokenLimit& limit,
+    std::int64_t available,
+    const std::function<std::int64_t(std::int64_t)>& length_of);
+
+// Divides the samples of a step into as many consecutive parts so that the largest part has as few
+// tokens as possible. Returns the end of each part; the last parts may be empty.
+[[nodiscard]] std::vector<std::int64_t> balanced_parts(const TokenLimit& limit,
+                                                       std::span<const std::int64_t> lengths);
+
+}  // namespace bp::trainer
