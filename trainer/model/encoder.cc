@@ -1,6 +1,7 @@
 #include "trainer/model/encoder.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/index_select.h>
@@ -15,6 +16,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "bp/error.h"
+#include "trainer/model/recompute.h"
 
 namespace bp::trainer {
 namespace {
@@ -124,10 +126,52 @@ Tensor Encoder::encode(const Pass& pass, const Batch& batch, States states) cons
   }
   x = pass.seen("embeddings", add_norm(pass.layout, x, {}, {}, embedding_norm_, {}));
   x = drop(pass.layout, x, pass.dropout(config_.hidden_dropout, kEmbeddingSite));
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    x = layer(pass, i, x, states == States::first_tokens && i + 1 == layers_.size());
+  const bool again =
+      pass.step != nullptr && pass.step->recomputed_layers > 0 && at::GradMode::is_enabled();
+  const std::size_t group =
+      again ? static_cast<std::size_t>(pass.step->recomputed_layers) : layers_.size();
+  for (std::size_t i = 0; i < layers_.size(); i += group) {
+    const LayerSpan span{i, std::min(i + group, layers_.size())};
+    x = again ? recomputed(pass, span, x, states) : layers(pass, span, x, states);
   }
   return x;
+}
+
+Tensor Encoder::layers(const Pass& pass, LayerSpan span, const Tensor& x, States states) const {
+  Tensor y = x;
+  for (std::size_t i = span.first; i < span.end; ++i) {
+    y = layer(pass, i, y, states == States::first_tokens && i + 1 == layers_.size());
+  }
+  return y;
+}
+
+// The caller's step may be gone when the backward pass runs. Its observer sees the first
+// computation only.
+Tensor Encoder::recomputed(const Pass& pass, LayerSpan span, const Tensor& x, States states) const {
+  const auto step = std::make_shared<TrainingStep>(*pass.step);
+  Pass own = pass;
+  own.step = step.get();
+  Tensor y = recompute(x, parameters_of(span), [this, step, own, span, states](const Tensor& from) {
+    return layers(own, span, from, states);
+  });
+  step->observe = nullptr;
+  return y;
+}
+
+std::vector<Tensor> Encoder::parameters_of(LayerSpan span) const {
+  std::vector<Tensor> all;
+  for (std::size_t i = span.first; i < span.end; ++i) {
+    const Layer& l = layers_[i];
+    for (const Linear* linear : {&l.qkv, &l.attention_output, &l.intermediate, &l.output}) {
+      all.push_back(linear->weight.master);
+      all.push_back(linear->bias);
+    }
+    for (const Norm* norm : {&l.attention_norm, &l.norm}) {
+      all.push_back(norm->gamma);
+      all.push_back(norm->beta);
+    }
+  }
+  return all;
 }
 
 // Maps [tokens, hidden] to the same shape, or with `first_only` to the first token of each sample,

@@ -56,8 +56,22 @@ class Encoder {
     Linear output;
     Norm norm;
   };
+  struct LayerSpan {
+    std::size_t first = 0;
+    std::size_t end = 0;
+  };
   // Returns the type of each token, i64 [layout->offsets.back()].
   [[nodiscard]] at::Tensor token_types(const Pass& pass, const Batch& batch) const;
+  // Maps the states of all tokens through these layers.
+  [[nodiscard]] at::Tensor layers(const Pass& pass,
+                                  LayerSpan span,
+                                  const at::Tensor& x,
+                                  States states) const;
+  [[nodiscard]] at::Tensor recomputed(const Pass& pass,
+                                      LayerSpan span,
+                                      const at::Tensor& x,
+                                      States states) const;
+  [[nodiscard]] std::vector<at::Tensor> parameters_of(LayerSpan span) const;
   [[nodiscard]] at::Tensor layer(const Pass& pass,
                                  std::size_t index,
                                  const at::Tensor& x,

@@ -17,6 +17,9 @@ struct TrainingStep {
   // Called with each activation and its name ("encoder.layer.0.attention.self") when it is
   // computed.
   std::function<void(const std::string& name, const at::Tensor& x)> observe = {};
+  // Backward passes compute the activations of groups of this number of layers again, instead of
+  // keeping them. 0: they keep all.
+  int recomputed_layers = 0;
   // Passes of one step with different values draw different numbers.
   std::uint32_t draw = 0;
   // Is added to the word embeddings of the batch's tokens, sample after sample: fp32
