@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 using test::Ended;
 using test::read;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class LoopOptions : public test::FolderTest<> {
  protected:
@@ -169,6 +170,51 @@ TEST_F(LoopOptions, AveragesFrozenPartsAndRatesOfLayersAreTheSameOnEachLayoutAnd
   EXPECT_THAT(none.output, HasSubstr("--freeze: there is no layer 2 in a model with 2 layers"));
 }
 
+TEST_F(LoopOptions, WhatDependsOnTheEpochIsTheSameOnUnevenHosts) {
+  const std::string common =
+      "--dropout 0 --lr 1e-3,5e-4 --epochs 2 --max-tokens 48 --curriculum 1 --unfreeze-every 0.5e "
+      "--swa-from 0.5 --checkpoint-activations --check-gradients 2 --detect-anomaly ";
+  (void)output_of(command(common + "--accumulate 4,8 --run one"));
+  (void)output_of(command(common + "--accumulate 1,2 --run uneven", "-H localhost:3,127.0.0.1:1"));
+  EXPECT_EQ(summary_of("uneven")["steps"], summary_of("one")["steps"]);
+  EXPECT_LE(test::largest_difference(path("uneven/model/model.safetensors"),
+                                     path("one/model/model.safetensors")),
+            2e-5);
+}
+
+TEST_F(LoopOptions, ResetsBeginAgainOnce) {
+  const std::string common = "--lr 1e-3 --batch 16 ";  // 15 steps an epoch
+  const std::string resets =
+      common +
+      "--optimizer lion --run second --reset-schedule --reset-optimizer --reset-data "
+      "--reset-meters ";
+  const Ended early = in_folder(command(resets));
+  EXPECT_EQ(early.code, 2);
+  EXPECT_THAT(early.output, HasSubstr("--reset-schedule has no effect: there is no checkpoint to "
+                                      "resume from\nhint: add --resume PATH"));
+  (void)output_of(command(common + "--epochs 2 --run first"));
+  const std::string second = output_of(command(resets + "--epochs 2 --resume first"));
+  for (const char* line :
+       {"the optimizer begins again (--reset-optimizer)",
+        "the schedule begins again (--reset-schedule)", "the data begins again (--reset-data)",
+        "totals and best scores begin again (--reset-meters)"}) {
+    EXPECT_THAT(second, HasSubstr(line));
+  }
+  EXPECT_EQ(summary_of("second")["steps"], 60);
+  EXPECT_EQ(summary_of("second")["epochs"], 2.0);
+  std::ifstream metrics(path("second/metrics.jsonl"));
+  std::string line;
+  std::getline(metrics, line);
+  const auto record = nlohmann::json::parse(line);
+  EXPECT_EQ(record["step"], 31);
+  EXPECT_DOUBLE_EQ(record["lr"].get<double>(), 1e-3 / 4) << "the first of three steps of warm-up";
+  EXPECT_EQ(record["samples"], 16);
+  const std::string third = output_of(command(resets + "--epochs 3"));
+  EXPECT_THAT(third, HasSubstr("resuming from second/checkpoints/step-60"));
+  EXPECT_THAT(third, Not(HasSubstr("begins again")));
+  EXPECT_EQ(summary_of("second")["steps"], 75);
+}
+
 TEST_F(LoopOptions, AFastDevRunTriesEverythingAndKeepsNothing) {
   fs::create_directory(path("tmp"));
   const std::string prefix = "TMPDIR=$PWD/tmp ";
@@ -225,6 +271,14 @@ TEST_F(LoopOptions, WrongOnesAreRefusedInOneLine) {
         Wrong{"--epochs 0", "--epochs: '0' is not a number between 0.001 and 1e+06"},
         Wrong{"--error-feedback --wire bf16 --save-every 5m",
               "--save-every TIME does not go with --error-feedback"},
+        Wrong{"--batch 8 --max-tokens 64", "--batch has no effect with --max-tokens"},
+        Wrong{"--max-tokens 5", "--max-tokens 5: a sample has "},
+        Wrong{"--epochs 2 --accumulate 1,2,4",
+              "--accumulate has 3 values, and the run 2 epochs\nhint: give one value for each"},
+        Wrong{"--epochs 2 --force-anneal 3",
+              "--force-anneal 3 has no effect: the run has 2 epochs"},
+        Wrong{"--unfreeze-every 5m", "--unfreeze-every: '5m' is no number of steps or epochs"},
+        Wrong{"--ema 0.9 --swa-from 0.5", "--swa-from and --ema are two averages of the weights"},
         Wrong{"--load-best-model-at-end", "here it is called --final best"}}) {
     const Ended ended = in_folder(command(wrong.options));
     EXPECT_EQ(ended.code, 2) << wrong.options;

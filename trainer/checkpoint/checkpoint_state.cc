@@ -73,6 +73,11 @@ CheckpointState read_state(const Json& json) {
   state.skipped_in_a_row = count_or_0(json, "skipped_in_a_row");
   state.position = {count_at(json, "epoch"), count_at(json, "rows_used")};
   state.rows = count_at(json, "rows");
+  if (json.contains("schedule")) {
+    const Json& from = json.at("schedule");
+    state.schedule_step = count_at(from, "step");
+    state.schedule_position = {count_at(from, "epoch"), count_at(from, "rows_used")};
+  }
   state.nominal_weight = json.at("nominal_weight");
   if (json.contains("loss_scale")) state.loss_scale = json.at("loss_scale");
   state.good_windows = count_or_0(json, "good_windows");
@@ -137,6 +142,11 @@ std::string to_json(const CheckpointState& state) {
   if (state.loss_scale != 0) {
     json["loss_scale"] = state.loss_scale;
     json["good_windows"] = state.good_windows;
+  }
+  if (state.schedule_step > 0) {
+    json["schedule"] = {{"step", state.schedule_step},
+                        {"epoch", state.schedule_position.epoch},
+                        {"rows_used", state.schedule_position.used}};
   }
   if (state.dev) json["dev"] = to_object(*state.dev);
   for (const BestResult& result : state.best) {

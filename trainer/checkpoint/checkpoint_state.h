@@ -50,9 +50,11 @@ struct CheckpointState {
   std::int64_t step = 0;              // steps done, skipped ones included
   std::int64_t skipped_in_a_row = 0;  // of the last steps
   EpochPosition position = {};
-  std::int64_t rows = 0;      // of an epoch
-  double nominal_weight = 0;  // DistributedOptimizer's, as the next three
-  double loss_scale = 0;      // 0: the run has none
+  std::int64_t schedule_step = 0;        // where the schedule of the rate begins: at the beginning
+  EpochPosition schedule_position = {};  // of the run, or where --reset-schedule began it again
+  std::int64_t rows = 0;                 // of an epoch
+  double nominal_weight = 0;             // DistributedOptimizer's, as the next three
+  double loss_scale = 0;                 // 0: the run has none
   std::int64_t good_windows = 0;
   std::vector<std::int64_t> bucket_order = {};
   bool evaluation_due = false;  // an evaluation was due, but a request to stop came first

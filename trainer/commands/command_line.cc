@@ -149,6 +149,9 @@ CommandLine parse(OptionSet& set,
   if (!raw.save_every.empty()) {
     set.use("save-every", [&] { o.save_every = parse_save_every(raw.save_every); });
   }
+  if (!raw.unfreeze_every.empty()) {
+    set.use("unfreeze-every", [&] { o.unfreeze_every = parse_unfreeze_every(raw.unfreeze_every); });
+  }
   set.use("encoding", [&] { o.prepare.encoding = parse_encoding(raw.encoding); });
   o.data = without_slashes(o.data);
   if (!o.prepare.more_sources.empty() && is_store(o.data)) {
@@ -218,6 +221,10 @@ CommandLine parse_training(const std::vector<std::string>& arguments,
   CommandLine line = parse(set, arguments, raw, o);
   check_optimizer_options(line.options);
   check_schedule_options(line.options);
+  if (line.options.max_tokens > 0 && set.given("batch")) {
+    throw InputError(2, "--batch has no effect with --max-tokens, which decides the samples itself",
+                     "leave out one of the two");
+  }
   for (const auto& [option, value] : optimizer_settings(line.options)) {
     if (value_of(line.options.settings, option).empty()) {
       trainer::set(line.options.settings, {option, value, "default"});
@@ -227,6 +234,10 @@ CommandLine parse_training(const std::vector<std::string>& arguments,
   if (line.options.early_stop.min_improvement > 0 && line.options.early_stop.patience == 0) {
     throw InputError(2, "--min-improvement has no effect without --patience",
                      "add --patience 3, or leave out --min-improvement");
+  }
+  if (line.options.swa_from > 0 && line.options.ema > 0) {
+    throw InputError(2, "--swa-from and --ema are two averages of the weights",
+                     "leave out one of the two");
   }
   if (line.options.error_feedback && line.options.wire == DataType::f32) {
     throw InputError(2, "--error-feedback: gradients are not rounded for --wire fp32",

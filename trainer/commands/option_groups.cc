@@ -156,20 +156,30 @@ void add_training_options(OptionSet& set, Options& options, RawOptions& raw) {
   set.number({"steps", "Optimizer steps, instead of epochs", "those of the epochs"}, options.steps,
              1, kUnbounded);
   set.number({"batch", "Samples per micro-batch and rank"}, options.batch, 1, 1e6);
-  set.number({"accumulate", "Micro-batches per step and rank"}, options.accumulate, 1, 1e6);
+  set.number({"max-tokens", "Most tokens per micro-batch and rank, instead of --batch", "none"},
+             options.max_tokens, 1, 1e9);
+  set.numbers({"accumulate", "Micro-batches per step and rank; a list: in each epoch"},
+              options.accumulate, 1, 1e6);
+  set.number({"curriculum", "Epochs that begin with short samples, such as 0.5 or 2"},
+             options.curriculum, 0, 1e6);
   set.choice<std::string>({"optimizer", "How gradients change the parameters"}, options.optimizer,
                           choices(optimizer_names(options.extensions)));
-  set.number(
-      {"lr", "Highest learning rate", "0.128/hidden from scratch, else 5e-5 (1e-4 below 512)"},
-      options.lr, 1e-12, 10);
+  set.numbers({"lr", "Highest learning rate; a list: in each epoch",
+               "0.128/hidden from scratch, else 5e-5 (1e-4 below 512)"},
+              options.lr, 1e-12, 10);
   set.choice<std::string>({"schedule", "How the rate falls, or stays, after the warm-up"},
                           options.schedule, choices(schedule_names(options.extensions)));
-  set.number({"end-lr", "Rate that the polynomial schedule falls to", "0"}, options.end_lr, 0, 10);
+  set.number({"end-lr", "Rate that the polynomial and cyclic schedules fall to", "0"},
+             options.end_lr, 0, 10);
   set.number({"power", "Power of the polynomial schedule; 1: a line", "1"}, options.power, 0, 100);
   set.number({"decay-every", "Steps after which the step schedule lowers the rate", "none"},
              options.decay_every, 1, kUnbounded);
   set.number({"decay-factor", "What the step schedule multiplies the rate by", "0.1"},
              options.decay_factor, 0, 1);
+  set.number({"cycle", "Steps in which the cyclic schedule falls and rises", "none"}, options.cycle,
+             2, kUnbounded);
+  set.number({"force-anneal", "Epoch from which the rate stays as it is", "none"},
+             options.force_anneal, 2, kUnbounded);
   set.number({"warmup", "Share of steps in which the rate rises at first"}, options.warmup, 0, 1);
   set.number({"weight-decay", "Weight decay, not for biases and layer norms"}, options.weight_decay,
              0, 10);
@@ -188,10 +198,16 @@ void add_training_options(OptionSet& set, Options& options, RawOptions& raw) {
   set.number({"clip", "Largest norm of the gradient; 0: no limit"}, options.clip, 0, 1e9);
   set.list({"freeze", "Parts that stay as they are: embeddings, encoder, pooler, 0, 0-3", "none"},
            options.freeze);
+  set.text(
+      {"unfreeze-every", "Train one more layer, from the top down, after N steps or epochs (1e)",
+       "all from the beginning", "N"},
+      raw.unfreeze_every);
   set.number({"layer-decay", "Factor of the rate of each layer to that of the layer above"},
              options.layer_decay, kSmallestDecay, 1);
   set.number({"ema", "Decay of an average of the weights, which is the model; 0: off"}, options.ema,
              0, 0.999999999);
+  set.number({"swa-from", "Share of the steps from which the model is the mean of weights; 0: off"},
+             options.swa_from, 0, 0.999);
   set.number({"seed", "Seed of weights, order, dropout and split"}, options.seed, 0, 9e18);
   set.number({"eval-every", "Steps between evaluations on the dev split", "each epoch"},
              options.eval_every, 1, kUnbounded);
@@ -200,6 +216,13 @@ void add_training_options(OptionSet& set, Options& options, RawOptions& raw) {
            options.best_metric);
   set.flag({"eval-first", "Also evaluate before the first step"}, options.eval_first);
   add_early_stop_options(set, options.early_stop, raw);
+  set.flag({"checkpoint-activations", "Save memory: compute activations again in backward passes"},
+           options.checkpoint_activations);
+  set.number(
+      {"check-gradients", "Compare parameters and gradients of all ranks every N steps", "never"},
+      options.check_gradients, 1, kUnbounded);
+  set.flag({"detect-anomaly", "Name the first activation or gradient that is not finite, and end"},
+           options.detect_anomaly);
   set.number({"overfit", "Train on N samples and evaluate on the same; 0: off"}, options.overfit, 0,
              kUnbounded);
   set.flag({"fast-dev-run", "Try everything in 2 steps, and keep nothing"}, options.fast_dev_run);
@@ -216,6 +239,14 @@ void add_output_options(OptionSet& set, Options& options, RawOptions& raw) {
             "auto|never|PATH",
             {"auto", "never"}},
            options.resume);
+  set.flag({"reset-schedule", "Begin the schedule of the rate again where the run resumes"},
+           options.reset.schedule);
+  set.flag({"reset-optimizer", "Resume without the state of the optimizer"},
+           options.reset.optimizer);
+  set.flag({"reset-data", "Begin again with the first epoch, perhaps of other data"},
+           options.reset.data);
+  set.flag({"reset-meters", "Forget the totals and the best scores of the checkpoint"},
+           options.reset.meters);
   set.text({"save-every", "Steps (100), time (10m) or epochs (0.5e) between checkpoints; or none",
             "1e", "N|TIME|none"},
            raw.save_every);

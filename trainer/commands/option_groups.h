@@ -23,6 +23,7 @@ struct RawOptions {
   std::string target;
   std::string max_time;
   std::string save_every;
+  std::string unfreeze_every;
   bool no_optimizer_state = false;
   std::string config;
 };

@@ -1,5 +1,6 @@
 #include <errno.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -30,6 +31,7 @@
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/options/option_set.h"
+#include "trainer/options/sampling.h"
 #include "trainer/report/lengths_section.h"
 #include "trainer/report/report.h"
 #include "trainer/report/sessions.h"
@@ -175,6 +177,8 @@ class Run {
   // The split that training evaluates.
   [[nodiscard]] Split evaluated() const { return options_.overfit > 0 ? Split::train : Split::dev; }
   [[nodiscard]] bool saves() const { return options_.save_every.by != SaveBy::never; }
+  // Whether the model is an average of the weights.
+  [[nodiscard]] bool averages() const { return options_.ema > 0 || options_.swa_from > 0; }
   [[nodiscard]] bool writes() const { return world_.rank() == 0; }
   void say(const std::string& text) const {
     if (writes()) print_line(text);
@@ -189,8 +193,20 @@ class Run {
     if (options_.fast_dev_run) {
       for (const Split split : {Split::dev, Split::test}) store_->limit(split, kFewSamples);
     }
+    use_lengths();
     model_ = make_model(source_, options_, *store_, [this](const std::string& text) { say(text); });
     freeze(*model_, options_.freeze);
+  }
+
+  void use_lengths() {
+    if (!needs_lengths(options_)) return;
+    lengths_ = std::make_shared<std::vector<std::int32_t>>(store_->lengths(Split::train));
+    const std::int32_t longest = lengths_->empty() ? 0 : std::ranges::max(*lengths_);
+    if (options_.max_tokens == 0 || longest <= options_.max_tokens) return;
+    throw InputError(2,
+                     concat("--max-tokens ", options_.max_tokens, ": a sample has ", longest,
+                            " tokens, with [CLS] and [SEP]"),
+                     concat("give at least ", longest, ", or a smaller --max-length"));
   }
 
   // Chooses the values that the command line left open.
@@ -199,9 +215,9 @@ class Run {
     const auto decide = [this](const std::string& key, const std::string& value) {
       set(options_.settings, {key, value, "default"});
     };
-    if (options_.lr == 0) {
+    if (options_.lr.first() == 0) {
       options_.lr = default_learning_rate(config.hidden, source_.pretrained());
-      decide("lr", concat(options_.lr));
+      decide("lr", concat(options_.lr.first()));
       check_schedule_options(options_);
     }
     if (options_.epochs == 0) {
@@ -212,6 +228,7 @@ class Run {
       options_.loss_scale = default_loss_scale(options_.precision);
       decide("loss-scale", options_.loss_scale > 0 ? concat(options_.loss_scale) : "");
     }
+    check_lists();
     decide("best-metric", metric_.key);
     if (options_.final_weights == FinalWeights::best) require_dev("--final best");
     if (options_.eval_first) require_dev("--eval-first");
@@ -222,6 +239,26 @@ class Run {
     if (is_divided_by_data(store_->fingerprint())) decide("split", kSplitOfData);
     if (options_.steps == 0) decide("steps", "");
     if (options_.eval_every == 0) decide("eval-every", "");
+  }
+
+  // A value for an epoch that the run does not reach has no effect.
+  void check_lists() const {
+    if (options_.steps > 0) return;
+    const auto epochs = static_cast<std::size_t>(std::ceil(options_.epochs));
+    for (const auto& [option, count] :
+         {std::pair("--lr", options_.lr.values().size()),
+          std::pair("--accumulate", options_.accumulate.values().size())}) {
+      if (count <= epochs) continue;
+      throw InputError(2,
+                       concat(option, " has ", count, " values, and the run ", epochs, " epochs"),
+                       "give one value for each epoch, of which the last holds for all later ones");
+    }
+    if (options_.force_anneal > static_cast<std::int64_t>(epochs)) {
+      throw InputError(2,
+                       concat("--force-anneal ", options_.force_anneal,
+                              " has no effect: the run has ", epochs, " epochs"),
+                       "give an earlier epoch, or more --epochs");
+    }
   }
 
   // An option that compares evaluations of dev needs that split.
@@ -240,6 +277,7 @@ class Run {
                              options_.optimizer,
                              store_->identity(),
                              store_->size(Split::train),
+                             lengths_,
                              model_->config(),
                              summation_of(world_, *model_)};
     start_ = agree_on_start(world_, options_, folder_ ? &*folder_ : nullptr, current,
@@ -256,9 +294,8 @@ class Run {
     prepare_folder(*folder_, start_, task().result_files());
     tell_bprun(world_.store(), resume_words(start_.own));
     if (saves()) {
-      require_space(
-          folder_->path(), count_parameters(*model_),
-          {options_.keep, options_.keep_best, options_.optimizer_state, options_.ema > 0});
+      require_space(folder_->path(), count_parameters(*model_),
+                    {options_.keep, options_.keep_best, options_.optimizer_state, averages()});
     }
     const BertConfig& config = model_->config();
     write_whole_file(folder_->file("config.yaml"), settings_yaml(options_.settings));
@@ -274,6 +311,7 @@ class Run {
     TrainJob job;
     job.store = store_path_;
     job.rows = store_->size(Split::train);
+    job.lengths = lengths_;
     job.lr = options_.lr;
     job.main_score = metric_;
     job.regularization = task().regularization();
@@ -296,7 +334,7 @@ class Run {
     if (start_.own) saving.last = start_.state.step;
     saving.moments.reset();
     if (options_.optimizer_state) saving.moments = moment_names(options_);
-    saving.averaged = options_.ema > 0;
+    saving.averaged = averages();
     saving.texts = model_texts(model_->config(), tokenizer_files());
     saving.before_publishing = [this] { folder_->require_lease(); };
     bool told = start_.own;
@@ -497,6 +535,7 @@ class Run {
   std::optional<RunFolder> folder_;  // rank 0 only
   std::string store_path_;
   std::optional<SampleStore> store_;
+  Lengths lengths_;
   std::unique_ptr<Bert> model_;
   ResumePoint start_;
   std::optional<SessionWriter> session_;  // rank 0 only

@@ -16,11 +16,25 @@ using Share = std::function<double(const AfterWarmup&)>;
 
 constexpr const char* kPolynomial = "polynomial";
 constexpr const char* kStep = "step";
+constexpr const char* kCyclic = "cyclic";
 
-Share polynomial(const Options& options, double peak) {
-  const double end = std::max(0.0, options.end_lr) / peak;
+Share polynomial(const Options& options) {
+  const double lowest = std::max(0.0, options.end_lr);
   const double power = options.power < 0 ? 1 : options.power;
-  return [=](const AfterWarmup& at) { return end + (1 - end) * std::pow(at.left, power); };
+  return [=](const AfterWarmup& at) {
+    const double end = lowest / at.peak;
+    return end + (1 - end) * std::pow(at.left, power);
+  };
+}
+
+Share cyclic(const Options& options) {
+  const double lowest = std::max(0.0, options.end_lr);
+  const auto cycle = static_cast<double>(options.cycle);
+  return [=](const AfterWarmup& at) {
+    const double phase = at.done / cycle - std::floor(at.done / cycle);
+    const double end = lowest / at.peak;
+    return end + (1 - end) * std::abs(1 - 2 * phase);
+  };
 }
 
 Share in_steps(const Options& options) {
@@ -35,12 +49,12 @@ Share in_steps(const Options& options) {
 
 struct OwnSchedule {
   std::string name;
-  std::function<Share(const Options&, double peak)> share;
+  std::function<Share(const Options&)> share;
 };
 
 const std::vector<OwnSchedule>& own_schedules() {
   static const auto always = [](Share share) {
-    return [share = std::move(share)](const Options&, double) { return share; };
+    return [share = std::move(share)](const Options&) { return share; };
   };
   static const std::vector<OwnSchedule> schedules = {
       {"linear", always([](const AfterWarmup& at) { return at.left; })},
@@ -49,17 +63,18 @@ const std::vector<OwnSchedule>& own_schedules() {
        })},
       {"constant", always([](const AfterWarmup&) { return 1.0; })},
       {kPolynomial, polynomial},
-      {kStep, [](const Options& options, double) { return in_steps(options); }},
+      {kStep, in_steps},
       {"inverse-sqrt", always([](const AfterWarmup& at) {
          return std::sqrt((at.warmup + 1) / (at.warmup + at.done + 1));
        })},
+      {kCyclic, cyclic},
   };
   return schedules;
 }
 
-Share share_of(const Options& options, double peak) {
+Share share_of(const Options& options) {
   for (const OwnSchedule& one : own_schedules()) {
-    if (one.name == options.schedule) return one.share(options, peak);
+    if (one.name == options.schedule) return one.share(options);
   }
   for (const CustomSchedule& one : options.extensions.schedules) {
     if (one.name != options.schedule) continue;
@@ -81,31 +96,40 @@ void check_schedule_options(const Options& options) {
   struct Given {
     const char* option;
     bool given;
-    const char* schedule;
+    std::vector<std::string> schedules;
   };
-  for (const Given& one : {Given{"--end-lr", options.end_lr >= 0, kPolynomial},
-                           Given{"--power", options.power >= 0, kPolynomial},
-                           Given{"--decay-every", options.decay_every > 0, kStep},
-                           Given{"--decay-factor", options.decay_factor >= 0, kStep}}) {
-    if (!one.given || options.schedule == one.schedule) continue;
+  for (const Given& one : {Given{"--end-lr", options.end_lr >= 0, {kPolynomial, kCyclic}},
+                           Given{"--power", options.power >= 0, {kPolynomial}},
+                           Given{"--decay-every", options.decay_every > 0, {kStep}},
+                           Given{"--decay-factor", options.decay_factor >= 0, {kStep}},
+                           Given{"--cycle", options.cycle > 0, {kCyclic}}}) {
+    if (!one.given || std::ranges::count(one.schedules, options.schedule) > 0) continue;
     throw InputError(2, concat(one.option, " has no effect with --schedule ", options.schedule),
-                     concat("leave it out, or choose --schedule ", one.schedule));
+                     concat("leave it out, or choose --schedule ", one.schedules.front(),
+                            one.schedules.size() > 1 ? " or " + one.schedules.back() : ""));
   }
   if (options.schedule == kStep && options.decay_every == 0) {
     throw InputError(2, "--schedule step needs --decay-every",
                      "the number of steps after which the rate falls");
   }
-  if (options.lr > 0 && options.end_lr > options.lr) {
-    throw InputError(2, concat("--end-lr ", options.end_lr, " is above --lr ", options.lr),
+  if (options.schedule == kCyclic && options.cycle == 0) {
+    throw InputError(2, "--schedule cyclic needs --cycle",
+                     "the number of steps in which the rate falls and rises again");
+  }
+  if (options.lr.first() > 0 && options.end_lr > options.lr.least()) {
+    throw InputError(2, concat("--end-lr ", options.end_lr, " is above --lr ", options.lr.least()),
                      "the rate falls from --lr to --end-lr");
   }
 }
 
-Schedule make_schedule(const Options& options, const Sampler& sampler, double peak) {
-  const std::int64_t steps =
-      options.steps > 0 ? options.steps : sampler.steps_until(options.epochs, {});
+Schedule make_schedule(const Options& options,
+                       const Sampler& sampler,
+                       const PerEpoch<double>& peak,
+                       const RunPlace& from) {
+  const std::int64_t steps = options.steps > 0 ? options.steps - from.step
+                                               : sampler.steps_until(options.epochs, from.position);
   return {peak, steps, static_cast<std::int64_t>(options.warmup * static_cast<double>(steps)),
-          share_of(options, peak)};
+          share_of(options)};
 }
 
 std::int64_t total_steps(const Options& options,
@@ -115,12 +139,13 @@ std::int64_t total_steps(const Options& options,
   return options.steps > 0 ? options.steps : step + sampler.steps_until(options.epochs, position);
 }
 
-double learning_rate(const Schedule& schedule, double step) {
+double learning_rate(const Schedule& schedule, double step, std::int64_t epoch) {
   const auto steps = static_cast<double>(schedule.steps);
   BP_CHECK(step >= 0 && step < steps, "the schedule has no such step");
   const double warmup = std::min(static_cast<double>(schedule.warmup_steps), steps - 1);
-  if (step < warmup) return schedule.peak * (step + 1) / (warmup + 1);
-  return schedule.peak * schedule.share({(steps - step) / (steps - warmup), step - warmup, warmup});
+  const double peak = schedule.peak.at(epoch);
+  if (step < warmup) return peak * (step + 1) / (warmup + 1);
+  return peak * schedule.share({(steps - step) / (steps - warmup), step - warmup, warmup, peak});
 }
 
 double default_learning_rate(int hidden, bool pretrained) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/data/per_epoch.h"
 #include "trainer/data/sampler.h"
 #include "trainer/options/options.h"
 
@@ -19,10 +20,11 @@ struct AfterWarmup {
   double left = 1;    // share of the steps after the warm-up that is not done
   double done = 0;    // steps after the warm-up that are done
   double warmup = 0;  // steps of the warm-up
+  double peak = 0;    // the highest rate in this epoch
 };
 
 struct Schedule {
-  double peak = 0;
+  PerEpoch<double> peak = 0.0;
   std::int64_t steps = 0;         // of the whole run
   std::int64_t warmup_steps = 0;  // rising to `peak`
   // Returns the rate as a share of `peak`.
@@ -33,10 +35,19 @@ struct Schedule {
 // for an --end-lr above --lr.
 void check_schedule_options(const Options& options);
 
+// A place in a run: the number of steps done, and where the next one begins.
+struct RunPlace {
+  std::int64_t step = 0;
+  EpochPosition position = {};
+};
+
 // Returns the schedule of a whole run whose highest rate is `peak`. Its steps are options.steps, or
 // those of options.epochs epochs as this `sampler` cuts them, even if another number of ranks made
-// the earlier ones.
-[[nodiscard]] Schedule make_schedule(const Options& options, const Sampler& sampler, double peak);
+// the earlier ones. With `from` it begins there and covers the rest of the run.
+[[nodiscard]] Schedule make_schedule(const Options& options,
+                                     const Sampler& sampler,
+                                     const PerEpoch<double>& peak,
+                                     const RunPlace& from = {});
 
 // Returns the optimizer steps of the whole run: options.steps, or those up to the end of the last
 // epoch when `step` of them are done and the next one begins at `position`.
@@ -45,16 +56,19 @@ void check_schedule_options(const Options& options);
                                        std::int64_t step,
                                        const EpochPosition& position);
 
-// Returns the rate of `step` (0 .. steps-1). It rises as peak * (step + 1) / (warmup + 1), and is
-// `peak` at the first step after the warm-up. From there, with the share `left` of the steps:
+// Returns the rate of `step` (0 .. steps-1), which lies in `epoch`; `peak` is that of the epoch. It
+// rises as peak * (step + 1) / (warmup + 1), and is `peak` at the first step after the warm-up.
+// From there, with the share `left` of the steps:
 //   linear       peak left; so the last step has peak / (steps - warmup)
 //   cosine       peak (1 - cos(pi left)) / 2 (Loshchilov and Hutter 2017, without restarts)
 //   constant     peak
 //   polynomial   end + (peak - end) left^power, as in BERT (TensorFlow's polynomial_decay)
 //   step         peak factor^floor(steps done after the warm-up / N), as torch's StepLR
 //   inverse-sqrt peak sqrt((warmup + 1) / (step + 1)) (Vaswani et al. 2017; fairseq)
+//   cyclic       falls in a line from peak to end in half a cycle and rises in the other half, as
+//                torch's CyclicLR (Smith 2017) from the middle of a cycle on
 // `step` may be a fraction: a run that resumes with another number of ranks is between two steps.
-[[nodiscard]] double learning_rate(const Schedule& schedule, double step);
+[[nodiscard]] double learning_rate(const Schedule& schedule, double step, std::int64_t epoch = 0);
 
 // Returns a highest rate that trains well: from scratch 0.128 / hidden (1e-3 for tiny, 1.7e-4 for
 // base), from pre-trained weights 5e-5, or 1e-4 for narrow models (hidden below 512).

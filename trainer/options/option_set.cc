@@ -73,11 +73,20 @@ Number parse_number(const NumberText& from, double least, double most) {
                    from.hint);
 }
 
-std::vector<std::string> parse_list(const std::string& name, std::string_view text) {
-  std::vector<std::string> names;
+// Returns what is between the commas, without blanks around it.
+std::vector<std::string> parts_of(std::string_view text) {
+  std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string one(without_blanks(text.substr(begin, end - begin)));
+    parts.emplace_back(without_blanks(text.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::vector<std::string> parse_list(const std::string& name, std::string_view text) {
+  std::vector<std::string> names;
+  for (const std::string& one : parts_of(text)) {
     if (one.empty()) {
       throw InputError(2, concat(spelled(name), ": '", text, "' has an empty name"),
                        concat("names with commas between them: ", spelled(name), " bad,good"));
@@ -87,7 +96,6 @@ std::vector<std::string> parse_list(const std::string& name, std::string_view te
                        "give each name once");
     }
     names.push_back(one);
-    begin = end + 1;
   }
   return names;
 }
@@ -247,6 +255,38 @@ template void OptionSet::number(const OptionText&, int&, double, double);
 template void OptionSet::number(const OptionText&, std::int64_t&, double, double);
 template void OptionSet::number(const OptionText&, std::uint64_t&, double, double);
 template void OptionSet::number(const OptionText&, double&, double, double);
+
+template <class Number>
+void OptionSet::numbers(const OptionText& text,
+                        PerEpoch<Number>& target,
+                        double least,
+                        double most) {
+  std::string& chosen = chosen_.emplace_back();
+  CLI::Option* option = app_->add_option(spelled(text.name), chosen, text.help);
+  option->group(group_)->type_name("N,...");
+  option->default_str(text.shown_default.empty() ? number_text(target.first())
+                                                 : text.shown_default);
+  const std::string name = text.name;
+  after_.push_back(
+      {name, [this, &target, &chosen, option, name, least, most] {
+         if (option->count() == 0) return;
+         std::vector<Number> values;
+         for (const std::string& one : parts_of(chosen)) {
+           values.push_back(parse_number<Number>({name, one, help_hint()}, least, most));
+         }
+         target = PerEpoch<Number>(std::move(values));
+       }});
+  entries_.push_back({text, option, [&target, least] {
+                        std::string all;
+                        for (const Number value : target.values()) {
+                          if (double(value) < least) return std::string();
+                          all += (all.empty() ? "" : ",") + number_text(value);
+                        }
+                        return all;
+                      }});
+}
+template void OptionSet::numbers(const OptionText&, PerEpoch<int>&, double, double);
+template void OptionSet::numbers(const OptionText&, PerEpoch<double>&, double, double);
 
 void OptionSet::add_choice(const OptionText& text,
                            const std::vector<std::string>& names,

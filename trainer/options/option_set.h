@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "trainer/data/per_epoch.h"
 #include "trainer/options/config_file.h"
 #include "trainer/options/option_description.h"
 #include "trainer/report/setting.h"
@@ -60,6 +61,9 @@ class OptionSet {
   // A target below `least` means that nothing was chosen; settings() has no value then.
   template <class Number>
   void number(const OptionText& text, Number& target, double least, double most);
+  // Numbers with commas between them, one for each epoch.
+  template <class Number>
+  void numbers(const OptionText& text, PerEpoch<Number>& target, double least, double most);
   template <class Choice>
   void choice(const OptionText& text,
               Choice& target,

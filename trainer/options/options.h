@@ -10,6 +10,7 @@
 
 #include "bp/trainer/run.h"
 #include "bp/types.h"
+#include "trainer/data/per_epoch.h"
 #include "trainer/data/prepare.h"
 #include "trainer/model/precision.h"
 #include "trainer/options/save_every.h"
@@ -47,6 +48,14 @@ struct EarlyStopOptions {
   std::chrono::seconds max_time{0};   // of the whole run; 0: any time
 };
 
+// What a run that resumes begins again, instead of continuing it.
+struct Resets {
+  bool schedule = false;
+  bool optimizer = false;
+  bool data = false;
+  bool meters = false;
+};
+
 struct Options {
   Action action = Action::train;
   Extensions extensions;            // of the program, if it is not bert_train itself
@@ -62,15 +71,19 @@ struct Options {
   double epochs = 0;           // 0: see default_epochs()
   std::int64_t steps = 0;      // 0: those of the epochs
   int batch = 32;              // rows in one micro-batch of one rank
-  int accumulate = 1;          // micro-batches in one step
+  int max_tokens = 0;          // of one micro-batch of one rank, instead of `batch`; 0: not chosen
+  PerEpoch<int> accumulate = 1;  // micro-batches in one step
+  double curriculum = 0;         // epochs that begin with short samples
   std::string optimizer = "adamw";
-  double lr = 0;                    // 0: see default_learning_rate()
+  PerEpoch<double> lr = 0.0;        // 0: see default_learning_rate()
   std::string schedule = "linear";  // after the warm-up
   double end_lr = -1;               // this and the next ones, below 0: see make_schedule()
   double power = -1;
   std::int64_t decay_every = 0;  // steps; 0: not given
   double decay_factor = -1;
-  double warmup = 0.1;  // share of the steps
+  std::int64_t cycle = 0;         // steps; 0: not given
+  std::int64_t force_anneal = 0;  // from this epoch on (from 1) the rate stays; 0: never
+  double warmup = 0.1;            // share of the steps
   double weight_decay = 0.01;
   double beta1 = -1;  // this and the next ones, below 0: see optimizer_options()
   double beta2 = -1;
@@ -80,9 +93,11 @@ struct Options {
   double rho = -1;
   std::vector<std::string> freeze;  // parts of the model that stay as they are
   double layer_decay = 1;           // of the rate, from each layer to the one below
-  double ema = 0;                   // decay of the averaged weights; 0: none
-  double clip = 1.0;                // the gradient's largest norm; 0: no clipping
-  double dropout = -1;              // below 0: the model's own
+  SaveEvery unfreeze_every = {.by = SaveBy::never};  // each layer, from the top down
+  double ema = 0;                                    // decay of the averaged weights; 0: none
+  double swa_from = 0;  // share of the steps from which on weights are averaged; 0: never
+  double clip = 1.0;    // the gradient's largest norm; 0: no clipping
+  double dropout = -1;  // below 0: the model's own
   Precision precision = Precision::fp32;
   DataType wire = DataType::f32;  // in which gradients travel between ranks
   bool error_feedback = false;    // what the wire's rounding takes is added to the next gradient
@@ -90,7 +105,10 @@ struct Options {
   std::uint64_t seed = 1;
   std::int64_t eval_every = 0;  // steps between evaluations of dev; 0: at the end of each epoch
   EarlyStopOptions early_stop;
-  bool eval_first = false;    // evaluates before step 1, too
+  std::int64_t check_gradients = 0;     // steps between comparisons of all ranks; 0: none
+  bool detect_anomaly = false;          // examines each activation and gradient
+  bool checkpoint_activations = false;  // backward passes compute activations again
+  bool eval_first = false;              // evaluates before step 1, too
   std::int64_t overfit = 0;   // trains on so many samples and evaluates on the same; 0: on all
   bool fast_dev_run = false;  // two steps and small evaluations, of which nothing stays
   std::string best_metric;    // by which these are compared; empty: the first of the task's
@@ -105,6 +123,7 @@ struct Options {
   bool optimizer_state = true;  // checkpoints have it
   FinalWeights final_weights = FinalWeights::last;
   std::string resume = "auto";  // or "never", or a checkpoint's or run's folder
+  Resets reset;
 
   // Trials of a few steps.
   int measured_steps = 20;  // `estimate` and `scale`

@@ -22,16 +22,25 @@ std::optional<Number> whole_text(std::string_view text, Number least) {
   return all && number >= least && number <= kMost ? std::optional(number) : std::nullopt;
 }
 
+std::optional<SaveEvery> steps_or_epochs(std::string_view text) {
+  constexpr double kFewestEpochs = 0.001;
+  if (const auto steps = whole_text<std::int64_t>(text, 1)) return every_steps(*steps);
+  if (!text.ends_with('e')) return std::nullopt;
+  const auto epochs = whole_text<double>(text.substr(0, text.size() - 1), kFewestEpochs);
+  return epochs ? std::optional(SaveEvery{.epochs = *epochs}) : std::nullopt;
+}
+
 }  // namespace
 
+SaveEvery parse_unfreeze_every(const std::string& text) {
+  if (const auto every = steps_or_epochs(text)) return *every;
+  throw InputError(2, concat("--unfreeze-every: '", text, "' is no number of steps or epochs"),
+                   "100 for steps, 1e or 0.5e for epochs");
+}
+
 SaveEvery parse_save_every(const std::string& text) {
-  constexpr double kFewestEpochs = 0.001;
   if (text == "none") return {.by = SaveBy::never};
-  if (const auto steps = whole_text<std::int64_t>(text, 1)) return every_steps(*steps);
-  if (text.ends_with('e')) {
-    const std::string_view number = std::string_view(text).substr(0, text.size() - 1);
-    if (const auto epochs = whole_text<double>(number, kFewestEpochs)) return {.epochs = *epochs};
-  }
+  if (const auto every = steps_or_epochs(text)) return *every;
   if (const auto time = parse_duration(text)) return {.by = SaveBy::time, .time = *time};
   throw InputError(2, concat("--save-every: '", text, "' is no number of steps, epochs or time"),
                    "100 for steps, 1e or 0.5e for epochs, 10m or 1h30m for time, or none");

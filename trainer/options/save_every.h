@@ -20,6 +20,9 @@ struct SaveEvery {
   return {.by = SaveBy::steps, .steps = steps};
 }
 
+// Reads 100 (steps) or 0.5e (epochs) of --unfreeze-every. Throws InputError (2) for another text.
+[[nodiscard]] SaveEvery parse_unfreeze_every(const std::string& text);
+
 // Reads 100 (steps), 0.5e (epochs), 10m or 1h30m (time), or none. Throws InputError (2) for another
 // text.
 [[nodiscard]] SaveEvery parse_save_every(const std::string& text);

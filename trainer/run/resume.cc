@@ -133,15 +133,19 @@ std::vector<std::string> differences(const ResumePoint& point, const CurrentRun&
   std::vector<std::string> refused;
   compare(refused, "seed", value_of(state.options, "seed"), concat(current.seed));
   const std::string optimizer = value_of(state.options, "optimizer");  // old ones had no choice
-  compare(refused, "optimizer", optimizer.empty() ? kAdamW : optimizer, current.optimizer);
-  if (current.optimizer == optimizer) {  // without momentum, sgd keeps no sum of gradients
+  if (!current.reset.optimizer) {
+    compare(refused, "optimizer", optimizer.empty() ? kAdamW : optimizer, current.optimizer);
+  }
+  if (current.optimizer == optimizer &&
+      !current.reset.optimizer) {  // without momentum, sgd keeps no sum of gradients
     compare(refused, "momentum", value_of(state.options, "momentum"),
             value_of(current.options, "momentum"));
   }
   for (std::string& line : shape_differences(point.folder, current.config)) {
     refused.push_back(std::move(line));
   }
-  if (state.store != current.store || state.rows != current.rows) {
+  const bool same_data = state.store == current.store && state.rows == current.rows;
+  if (!same_data && !current.reset.data) {
     refused.emplace_back("the data is not what the checkpoint was trained on");
   }
   if (!refused.empty()) {
@@ -163,11 +167,13 @@ std::vector<std::string> differences(const ResumePoint& point, const CurrentRun&
   }
   // A checkpoint that was made before an option existed says nothing about it.
   std::vector<std::string> newer = current.task_options;
-  newer.insert(newer.begin(), {"schedule",     "end-lr",   "power",      "decay-every",
-                               "decay-factor", "betas",    "nesterov",   "rho",
-                               "best-metric",  "final",    "patience",   "min-improvement",
-                               "target-score", "max-time", "keep-every", "no-optimizer-state",
-                               "eval-first",   "ema",      "freeze",     "layer-decay"});
+  newer.insert(newer.begin(), {"max-tokens",     "curriculum", "schedule",   "cycle",
+                               "force-anneal",   "end-lr",     "power",      "decay-every",
+                               "decay-factor",   "betas",      "nesterov",   "rho",
+                               "best-metric",    "final",      "patience",   "min-improvement",
+                               "target-score",   "max-time",   "keep-every", "no-optimizer-state",
+                               "eval-first",     "ema",        "swa-from",   "freeze",
+                               "unfreeze-every", "layer-decay"});
   for (const std::string& key : newer) {
     const auto saved = std::ranges::find(state.options, key, &Setting::key);
     if (saved == state.options.end()) continue;

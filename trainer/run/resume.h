@@ -38,8 +38,10 @@ struct CurrentRun {
   std::string optimizer;
   std::string store;  // its identity
   std::int64_t rows = 0;
+  Lengths lengths = {};  // of the rows; see needs_lengths()
   BertConfig config;
   Summation summation;
+  Resets reset = {};  // what begins again here, so that it may differ
 };
 
 // Returns a line for each difference that is allowed: "batch is 32 in the checkpoint, 16 here".

@@ -1,6 +1,7 @@
 #include "trainer/run/start.h"
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -10,6 +11,7 @@
 #include "trainer/data/look_up.h"
 #include "trainer/data/numbers.h"
 #include "trainer/optim/schedule.h"
+#include "trainer/options/sampling.h"
 #include "trainer/train/early_stop.h"
 
 namespace bp::trainer {
@@ -31,10 +33,53 @@ void require_no_early_end(const Options& options,
                           " or without it, or choose another folder with --run"));
 }
 
+// Returns what begins again here. A run resets once: it does not when it resumes from its own
+// checkpoints later, with the same options.
+Resets due_resets(const ResumePoint& start, const Resets& asked) {
+  const auto due = [&](bool is_asked, const char* option) {
+    return is_asked && !(start.own && value_of(start.state.options, option) == "true");
+  };
+  return {due(asked.schedule, "reset-schedule"), due(asked.optimizer, "reset-optimizer"),
+          due(asked.data, "reset-data"), due(asked.meters, "reset-meters")};
+}
+
+void require_nothing_to_reset(const Resets& asked) {
+  for (const auto& [option, is_asked] :
+       {std::pair("--reset-schedule", asked.schedule),
+        std::pair("--reset-optimizer", asked.optimizer), std::pair("--reset-data", asked.data),
+        std::pair("--reset-meters", asked.meters)}) {
+    if (!is_asked) continue;
+    throw InputError(2, concat(option, " has no effect: there is no checkpoint to resume from"),
+                     concat("add --resume PATH, or leave out ", option));
+  }
+}
+
+void reset(const Resets& what, CheckpointState& state) {
+  if (what.optimizer) {
+    state.optimizer_state = false;
+    state.loss_scale = 0;
+    state.good_windows = 0;
+  }
+  if (what.data) state.position = {};
+  if (what.schedule) {
+    state.schedule_step = state.step;
+    state.schedule_position = state.position;
+  } else if (what.data) {
+    state.schedule_position = {};
+  }
+  if (what.meters) {
+    state.totals = {};
+    state.best.clear();
+    state.improvement = {};
+    state.elapsed = 0;
+  }
+}
+
 // Leaves out what does not hold for the run that resumes: results of another run, and counts of
 // evaluations by another score.
 void adapt(ResumePoint& start, const CurrentRun& current) {
   CheckpointState& state = start.state;
+  reset(current.reset, state);
   if (!start.own) {
     state.best.clear();
     state.elapsed = 0;
@@ -54,8 +99,7 @@ void check_resume_point(Communicator& world,
                         const CurrentRun& current,
                         const Say& say) {
   const std::vector<std::string> changed = differences(start, current);
-  const Sampler sampler(
-      {current.rows, options.seed, world.size(), options.batch, options.accumulate});
+  const Sampler sampler(sampling(options, current.rows, world.size(), current.lengths));
   const CheckpointState& state = start.state;
   require_steps_left(start, folder,
                      total_steps(options, sampler, state.step, state.position) - state.step);
@@ -64,9 +108,13 @@ void check_resume_point(Communicator& world,
              with_commas(state.position.used), " of ", with_commas(state.rows), " samples"));
   for (const std::string& line : changed) say("  " + line);
   if (!state.optimizer_state) {
-    say("  the checkpoint has no state of the optimizer (--no-optimizer-state), which begins "
-        "again");
+    say(current.reset.optimizer ? "  the optimizer begins again (--reset-optimizer)"
+                                : "  the checkpoint has no state of the optimizer "
+                                  "(--no-optimizer-state), which begins again");
   }
+  if (current.reset.schedule) say("  the schedule begins again (--reset-schedule)");
+  if (current.reset.data) say("  the data begins again (--reset-data)");
+  if (current.reset.meters) say("  totals and best scores begin again (--reset-meters)");
   if (!changed.empty() || !state.optimizer_state)
     say("  so the results may differ from those of an uninterrupted run");
 }
@@ -84,11 +132,14 @@ std::string host_names(const Topology& topology) {
 ResumePoint agree_on_start(Communicator& world,
                            const Options& options,
                            const RunFolder* folder,
-                           const CurrentRun& current,
+                           const CurrentRun& compared,
                            const Say& say) {
   ResumePoint start;
+  CurrentRun current = compared;
   if (folder != nullptr) {
     start = choose_resume_point(*folder, options.resume, say);
+    current.reset = due_resets(start, options.reset);
+    if (start.folder.empty()) require_nothing_to_reset(options.reset);
     adapt(start, current);
     if (!start.folder.empty()) {
       check_resume_point(world, options, *folder, start, current, say);

@@ -19,7 +19,7 @@ AveragedWeights::AveragedWeights(const Bert& model, double decay, std::int64_t u
 void AveragedWeights::update(const Bert& model) {
   const at::NoGradGuard no_grad;
   const auto t = static_cast<double>(++updates_);
-  const double kept = std::min(decay_, (1 + t) / (10 + t));
+  const double kept = decay_ > 0 ? std::min(decay_, (1 + t) / (10 + t)) : (t - 1) / t;
   const NamedTensors& weights = model.parameters();
   for (std::size_t i = 0; i < averages_.size(); ++i) {
     averages_[i].lerp_(weights[i].second.detach(), 1 - kept);

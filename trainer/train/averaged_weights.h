@@ -1,3 +1,5 @@
+// Averages of the weights over the steps of training, which are used as the model.
+//
 // An exponential moving average of the weights of a model over the steps of training (Polyak and
 // Juditsky 1992; the form with a decay is that of TensorFlow's ExponentialMovingAverage). After the
 // t-th update of the weights w, t = 1, 2, ...:
@@ -7,6 +9,9 @@
 // The average begins with the first weights, so there is no bias towards 0 to correct. The smaller
 // d of the first updates, TensorFlow's with num_updates, lets it forget these weights quickly: d is
 // 0.18 after the first update, 0.92 after 100, and 0.991 after 1000.
+//
+// With the decay 0 it is the plain mean of the weights after each update, d = (t - 1) / t, as in
+// stochastic weight averaging (Izmailov et al. 2018).
 //
 // An element's average depends on this element alone, so all ranks compute the same bits.
 #pragma once

@@ -21,11 +21,14 @@
 #include "bp/trace.h"
 #include "trainer/checkpoint/snapshot.h"
 #include "trainer/optim/optimizer.h"
-#include "trainer/optim/schedule.h"
+#include "trainer/optim/rates.h"
+#include "trainer/options/sampling.h"
 #include "trainer/tasks/task_input.h"
+#include "trainer/train/anomaly.h"
 #include "trainer/train/averaged_weights.h"
 #include "trainer/train/batches.h"
 #include "trainer/train/bug_report.h"
+#include "trainer/train/gradient_check.h"
 #include "trainer/train/memory_advice.h"
 #include "trainer/train/memory_watch.h"
 #include "trainer/train/save_rule.h"
@@ -33,6 +36,7 @@
 #include "trainer/train/stop.h"
 #include "trainer/train/time_limit.h"
 #include "trainer/train/trace.h"
+#include "trainer/train/unfreeze.h"
 #include "trainer/train/weight_histograms.h"
 
 namespace bp::trainer {
@@ -48,10 +52,6 @@ double epochs_done(const CheckpointState& state) {
   return static_cast<double>(at.epoch * state.rows + at.used) / static_cast<double>(state.rows);
 }
 
-SamplerOptions sampling(const Communicator& world, const Options& options, const TrainJob& job) {
-  return {job.rows, options.seed, world.size(), options.batch, options.accumulate};
-}
-
 // One run of training on this rank: its parts, and how far it is.
 class Loop {
  public:
@@ -62,8 +62,10 @@ class Loop {
   void start();
   void make_step();
   [[nodiscard]] StepBatches next_batches();
-  [[nodiscard]] double next_rate() const;
   [[nodiscard]] bool scales_loss() const { return options_.loss_scale > 0; }
+  [[nodiscard]] TrainingStep drawn() const;
+  [[nodiscard]] AveragedWeights* averages();
+  void average();
   void compute_gradient(const StepBatches& batches, const TrainingStep& step);
   [[nodiscard]] Loss loss_of(const Batch& batch, const TrainingStep& step) const;
   [[nodiscard]] double clip_gradient(const StepBatches& batches,
@@ -84,7 +86,7 @@ class Loop {
   Bert& model_;
   const Sampler sampler_;
   const std::int64_t steps_;
-  const Schedule schedule_;
+  const Rates rates_;
   CheckpointState now_;
   SaveRule save_rule_;
   EarlyStop early_stop_;
@@ -95,6 +97,7 @@ class Loop {
 
   Batches data_;
   DistributedOptimizer optimizer_;
+  GradualUnfreezing unfreezing_;
   TrainLog log_;
   MemoryWatch memory_;
   Trace trace_;
@@ -106,22 +109,23 @@ Loop::Loop(Communicator& world, const Options& options, const TrainJob& job, Ber
       options_(options),
       job_(job),
       model_(model),
-      sampler_(sampling(world, options, job)),
+      sampler_(sampling(options, job.rows, world.size(), job.lengths)),
       steps_(total_steps(options, sampler_, job.start.step, job.start.position)),
-      schedule_(make_schedule(options, sampler_, job.lr)),
+      rates_(options, sampler_, job.lr, {job.start.schedule_step, job.start.schedule_position}),
       now_(job.start),
       save_rule_(options.save_every, job.rows, job.start.position, job.now),
       early_stop_(options.early_stop, job.main_score, job.start.improvement),
       time_(options.early_stop.max_time, job.start.elapsed, job.now),
-      data_({job.store, sampling(world, options, job), world.rank(), now_.step, now_.position,
-             steps_ - now_.step, options.task}),
+      data_({job.store, sampling(options, job.rows, world.size(), job.lengths), world.rank(),
+             now_.step, now_.position, steps_ - now_.step, options.task}),
       optimizer_(world,
                  model.parameters(),
                  make_optimizer(model.parameters(), options),
-                 {.micro_batches = options.accumulate,
+                 {.micro_batches = options.accumulate.most(),
                   .wire = options.wire,
                   .error_feedback = options.error_feedback,
                   .loss_scaling = {.initial = options.loss_scale}}),
+      unfreezing_(model, options.unfreeze_every, job.rows),
       log_(job.metrics, steps_, now_.step, now_.totals, world.counters(), job.events),
       trace_(options.trace, {world.rank(), world.size()}, now_.step),
       stop_(job.stop_file) {
@@ -135,7 +139,7 @@ TrainResult Loop::run() {
   if (!stopped_ && now_.step > 0) ended_ = early_stop_.reason(now_.elapsed);
   while (now_.step < steps_ && !stopped_ && !ended_) make_step();
   if (job_.checkpoints != nullptr) job_.checkpoints->finish();
-  if (averages_) averages_->exchange(model_);
+  if (averages() != nullptr) averages_->exchange(model_);
   log_.finish();
   TrainResult result;
   result.end = now_;
@@ -156,8 +160,9 @@ void Loop::start() {
             &averages);
   }
   optimizer_.broadcast_parameters();
-  if (options_.ema > 0) {
+  if (options_.ema > 0 || options_.swa_from > 0) {
     const bool begin = now_.averaged == 0 || !now_.optimizer_state;
+    if (begin) now_.averaged = 0;
     averages_.emplace(model_, options_.ema, now_.averaged);
     if (!begin) averages_->set(averages, world_);
   }
@@ -179,15 +184,22 @@ void Loop::make_step() {
   const bool requested = stop_.requested(world_.store());
   const bool late = world_.rank() == 0 && time_.passed();
   if (requested || late) optimizer_.request_stop();
-  const double lr = next_rate();
+  const double lr = rates_.at({now_.step, now_.position});
   set_learning_rate(optimizer_.optimizer(), lr);
-  const TrainingStep drawn{options_.seed, static_cast<std::uint64_t>(now_.step)};
+  unfreezing_.apply(now_.step, now_.position);
+  const AnomalyWatch watch(options_.detect_anomaly);
+  TrainingStep drawn = this->drawn();
+  watch.observe(drawn);
   const std::uint64_t bytes = world_.counters().bytes;
   advise_on_memory(batches, options_, [&] { compute_gradient(batches, drawn); });
 
   const auto computed = Clock::now();
   optimizer_.reduce();
   const auto reduced = Clock::now();
+  watch.require_none(world_, model_, now_.step + 1);
+  if (options_.check_gradients > 0 && (now_.step + 1) % options_.check_gradients == 0) {
+    check_same_on_all_ranks(world_, model_, now_.step + 1);
+  }
   const auto gradient_bytes = static_cast<std::int64_t>(world_.counters().bytes - bytes);
 
   const DistributedOptimizer::Window window = optimizer_.window();
@@ -195,7 +207,7 @@ void Loop::make_step() {
   const double loss_scale = optimizer_.loss_scale();
   if (optimizer_.step()) {
     model_.parameters_changed();
-    if (averages_) averages_->update(model_);
+    average();
   }
 
   ++now_.step;
@@ -208,21 +220,31 @@ void Loop::make_step() {
                Clock::now() - begin, gradient_bytes, world_.counters()});
 }
 
+// What decides the numbers that the step draws.
+TrainingStep Loop::drawn() const {
+  TrainingStep step{options_.seed, static_cast<std::uint64_t>(now_.step)};
+  if (options_.checkpoint_activations) {
+    step.recomputed_layers = static_cast<int>(std::ceil(std::sqrt(model_.config().layers)));
+  }
+  return step;
+}
+
+// Adds the weights after this step to their averages, unless --swa-from begins later.
+void Loop::average() {
+  const RunPlace place{now_.step, now_.position};
+  if (averages_ && (options_.ema > 0 || rates_.done(place) >= options_.swa_from)) {
+    averages_->update(model_);
+  }
+}
+
+// Returns null if there are none yet.
+AveragedWeights* Loop::averages() {
+  return averages_ && averages_->updates() > 0 ? &*averages_ : nullptr;
+}
+
 StepBatches Loop::next_batches() {
   const TraceScope scope(world_.trace(), kTraceRow, "wait for data");
   return data_.next();
-}
-
-// A function of the position in the run alone, so that a resumed run has the same rates. The
-// position is a whole number of steps unless another number of ranks, or another batch, started the
-// epoch.
-double Loop::next_rate() const {
-  double position = static_cast<double>(now_.step);
-  if (options_.steps == 0) {
-    position = static_cast<double>(now_.position.epoch * sampler_.steps_per_epoch()) +
-               static_cast<double>(now_.position.used) / static_cast<double>(sampler_.step_rows());
-  }
-  return learning_rate(schedule_, position);
 }
 
 // Every rank computes the same number of micro-batches; one without rows has weight 0.
@@ -309,7 +331,7 @@ void Loop::watch_memory() {
 }
 
 DevScores Loop::evaluated() {
-  const WithAverages with_averages(averages_ ? &*averages_ : nullptr, model_);
+  const WithAverages with_averages(averages(), model_);
   return job_.evaluate();
 }
 
@@ -351,7 +373,7 @@ void Loop::save() {
   now_.good_windows = state.good_windows;
   now_.bucket_order = state.bucket_order;
   job_.checkpoints->save(now_, model_, optimizer_.optimizer(),
-                         averages_ ? &averages_->averages() : nullptr);
+                         averages() != nullptr ? &averages_->averages() : nullptr);
   save_rule_.saved();
   log_.resume_clock();
 }

@@ -27,7 +27,8 @@ struct TrainJob {
   std::string store;                   // its path
   std::int64_t rows = 0;               // the first of its train split, on which it trains
   std::string evaluated = "dev";       // what `evaluate` scores, for the records
-  double lr = 0;                       // the schedule's highest rate
+  Lengths lengths = {};                // of these rows; see needs_lengths()
+  PerEpoch<double> lr = 0.0;           // the schedule's highest rate in each epoch
   MainScore main_score;                // ranks the results of the dev split
   Regularization regularization = {};  // of the loss
   // Scores the dev split, on all ranks. train() calls it after each step at which an evaluation is

@@ -8,6 +8,21 @@
 #include "trainer/data/input_error.h"
 
 namespace bp::trainer {
+namespace {
+
+// Returns options with which the same samples are computed in pieces of half the size.
+std::string half_the_size(const Options& options) {
+  std::string accumulate;
+  for (const int count : options.accumulate.values()) {
+    accumulate += concat(accumulate.empty() ? "" : ",", 2 * count);
+  }
+  const std::string size = options.max_tokens > 0
+                               ? concat("--max-tokens ", options.max_tokens / 2)
+                               : concat("--batch ", std::max(options.batch / 2, 1));
+  return concat(size, " --accumulate ", accumulate);
+}
+
+}  // namespace
 
 bool means_out_of_memory(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return true;
@@ -24,16 +39,16 @@ void throw_out_of_memory(const StepBatches& batches, const Options& options) {
     rows = std::max(rows, batch.rows);
     length = std::max(length, batch.length);
   }
-  const int batch = std::max(options.batch / 2, 1);
-  throw InputError(
-      70,
-      concat("out of memory at step ", batches.step + 1, ", in a batch of ", rows,
-             " samples of up to ", length, " tokens"),
-      options.batch > 1
-          ? concat("try --batch ", batch, " --accumulate ", 2 * options.accumulate,
-                   " (the same training in smaller pieces), or fewer ranks on this host")
-          : concat("try --max-length ", std::max(length / 2, 3),
-                   ", a smaller --model, or fewer ranks on this host"));
+  const bool by_tokens = options.max_tokens > 0;
+  const bool divisible = by_tokens ? rows > 1 : options.batch > 1;
+  throw InputError(70,
+                   concat("out of memory at step ", batches.step + 1, ", in a batch of ", rows,
+                          " samples of up to ", length, " tokens"),
+                   divisible ? concat("try ", half_the_size(options), by_tokens ? " (about " : " (",
+                                      "the same training in smaller pieces), or fewer ranks on "
+                                      "this host")
+                             : concat("try --max-length ", std::max(length / 2, 3),
+                                      ", a smaller --model, or fewer ranks on this host"));
 }
 
 }  // namespace bp::trainer

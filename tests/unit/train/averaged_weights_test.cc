@@ -47,6 +47,18 @@ TEST_F(AveragedWeightsTest, FollowsItsFormula) {
   EXPECT_EQ(averages.updates(), 6);
 }
 
+TEST_F(AveragedWeightsTest, WithoutADecayAreTheMean) {
+  set(100);  // the first weights do not count
+  AveragedWeights averages(*model_, 0);
+  for (const double value : {1.0, 2.0, 6.0}) {
+    set(value);
+    averages.update(*model_);
+  }
+  for (const at::Tensor& average : averages.averages()) {
+    EXPECT_NEAR(average.flatten()[0].item<double>(), 3, 1e-6);
+  }
+}
+
 TEST_F(AveragedWeightsTest, AreTheWeightsOfTheModelWhileTheyAreExchanged) {
   set(1);
   AveragedWeights averages(*model_, 0.5);

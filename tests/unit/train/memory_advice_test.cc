@@ -33,6 +33,12 @@ TEST(MemoryAdvice, NamesTheBatchAndASmallerOne) {
                      [&] { advise_on_memory(batches(), options, fail(plain)); });
   const std::runtime_error allocator(
       "DefaultCPUAllocator: can't allocate memory: you tried to allocate 5 bytes. Error code 12");
+  options.max_tokens = 512;
+  options.accumulate = PerEpoch(std::vector{1, 3});
+  expect_input_error(70, "out of memory at step 12",
+                     "try --max-tokens 256 --accumulate 2,6 (about the same training",
+                     [&] { advise_on_memory(batches(), options, fail(plain)); });
+  options.max_tokens = 0;
   options.batch = 1;
   expect_input_error(70, "out of memory at step 12", "try --max-length 50",
                      [&] { advise_on_memory(batches(), options, fail(allocator)); });

@@ -50,6 +50,7 @@ class ResumeLoop : public test::SmallData {
       TrainJob job;
       job.store = store_path();
       job.rows = store.size(Split::train);
+      job.lengths = std::make_shared<std::vector<std::int32_t>>(store.lengths(Split::train));
       job.lr = options.lr;
       job.main_score = {"accuracy"};
       int number = 0;  // of evaluations on this rank: all ranks must have the same results
@@ -65,6 +66,7 @@ class ResumeLoop : public test::SmallData {
       if (world.rank() == 0) {
         CheckpointsOptions saving{folder, 9};
         saving.moments = moment_names(options);
+        saving.averaged = options.swa_from > 0;
         if (part.from > 0) {
           job.resumed = from;
           saving.last = part.from;
@@ -163,6 +165,31 @@ TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRun) {
         EXPECT_EQ(metrics.steps[i].step, static_cast<std::int64_t>(i) + 1);
       }
     }
+  }
+}
+
+// The mean of weights begins after the first of these checkpoints, and the last layer in between.
+TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRunWithWhatDependsOnThePlace) {
+  Options options = short_run();
+  options.max_tokens = 24;
+  options.curriculum = 1.5;
+  options.accumulate = PerEpoch(std::vector{1, 2});
+  options.lr = PerEpoch(std::vector{1e-3, 5e-4});
+  options.unfreeze_every = {.epochs = 0.4};
+  options.swa_from = 0.4;
+  options.checkpoint_activations = true;
+  options.force_anneal = 2;
+  const Result whole = train_part({.ranks = 3, .run = "whole"}, options);
+  EXPECT_GT(whole.train.end.step, 10);
+  EXPECT_GT(whole.train.end.averaged, 0);
+  for (const std::int64_t from : {5, 10}) {
+    SCOPED_TRACE(from);
+    const std::string copy = concat("copy-", from);
+    std::filesystem::copy(
+        path("whole"), path(copy),
+        std::filesystem::copy_options::recursive | std::filesystem::copy_options::copy_symlinks);
+    drop_after(copy, from);
+    expect_equal(train_part({.ranks = 3, .run = copy, .from = from}, options), whole);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "tests/unit/data/input_refusal.h"
 #include "trainer/commands/command_line.h"
+#include "trainer/optim/rates.h"
 
 namespace bp::trainer {
 namespace {
@@ -47,7 +48,7 @@ TEST(Schedule, HasOneOfSeveralShapes) {
   options.extensions.schedules = {{"root", [](double left) { return std::sqrt(left); }}};
   EXPECT_THAT(schedule_names(options.extensions),
               ::testing::ElementsAre("linear", "cosine", "constant", "polynomial", "step",
-                                     "inverse-sqrt", "root"));
+                                     "inverse-sqrt", "cyclic", "root"));
   const auto rates = [&](const std::string& name) {
     options.schedule = name;
     const Schedule schedule = make_schedule(options, sampler, 8.0);
@@ -106,6 +107,61 @@ TEST_F(ScheduleOptions, TheInverseSquareRootGoesOnFromTheWarmup) {
   EXPECT_EQ(rates({0, 3, 15}), (std::vector<double>{8, 4, 2}));
 }
 
+// torch's CyclicLR begins at the lowest rate: it has these rates from the middle of a cycle on.
+TEST_F(ScheduleOptions, ACycleFallsAndRises) {
+  options_.schedule = "cyclic";
+  options_.cycle = 8;
+  options_.end_lr = 4;
+  EXPECT_EQ(rates({3, 4, 5, 6, 8, 10, 12, 16, 19}),
+            (std::vector<double>{6.4, 8, 7, 6, 4, 6, 8, 4, 7}));
+  options_.end_lr = -1;
+  EXPECT_EQ(rates({4, 6, 8}), (std::vector<double>{8, 4, 0})) << "by default to 0";
+}
+
+// Two epochs of 10 steps and one that is shorter.
+TEST_F(ScheduleOptions, AListHasTheHighestRateOfEachEpoch) {
+  const Sampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 10});
+  options_.steps = 0;
+  options_.epochs = 2.5;
+  options_.warmup = 0;
+  options_.schedule = "constant";
+  const PerEpoch<double> list(std::vector{8.0, 4.0, 1.0});
+  const Rates rates(options_, sampler, list);
+  EXPECT_EQ(rates.at({0, {0, 0}}), 8) << "the first epoch has the first rate";
+  EXPECT_EQ(rates.at({9, {0, 90}}), 8);
+  EXPECT_EQ(rates.at({10, {1, 0}}), 4);
+  EXPECT_EQ(rates.at({24, {2, 40}}), 1);
+  options_.schedule = "polynomial";
+  options_.end_lr = 0.5;
+  const Rates falling(options_, sampler, list);
+  EXPECT_EQ(falling.at({20, {2, 0}}), 0.5 + 0.5 * 5 / 25);
+}
+
+TEST_F(ScheduleOptions, FromAnEpochOnTheRateStays) {
+  const Sampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 10});
+  options_.steps = 0;
+  options_.epochs = 4;
+  options_.warmup = 0;
+  options_.force_anneal = 3;
+  const Rates rates(options_, sampler, PerEpoch<double>(std::vector{8.0, 4.0, 1.0}));
+  EXPECT_EQ(rates.at({19, {1, 90}}), 4.0 * 21 / 40);
+  EXPECT_EQ(rates.at({20, {2, 0}}), 4.0 * 21 / 40) << "also in place of another one of the list";
+  EXPECT_EQ(rates.at({39, {3, 90}}), 4.0 * 21 / 40);
+}
+
+TEST_F(ScheduleOptions, ASecondBeginningCoversTheRestOfTheRun) {
+  const Sampler sampler({.rows = 100, .seed = 1, .ranks = 1, .batch = 10});
+  options_.warmup = 0;
+  const Rates by_steps(options_, sampler, 8.0, {.step = 12, .position = {1, 20}});
+  EXPECT_EQ(by_steps.at({12, {1, 20}}), 8);
+  EXPECT_EQ(by_steps.at({16, {1, 60}}), 4);
+  options_.steps = 0;
+  options_.epochs = 2;
+  const Rates by_epochs(options_, sampler, 8.0, {.step = 12, .position = {1, 20}});
+  EXPECT_EQ(by_epochs.at({16, {1, 60}}), 4);
+  EXPECT_EQ(by_epochs.done({16, {1, 60}}), 0.5);
+}
+
 TEST_F(ScheduleOptions, WithoutEffectAreRefused) {
   const auto refusal = [](const std::vector<std::string>& more) {
     std::vector<std::string> arguments = {"data.csv"};
@@ -121,6 +177,17 @@ TEST_F(ScheduleOptions, WithoutEffectAreRefused) {
   EXPECT_EQ(refusal({"--schedule", "step"}),
             "2: --schedule step needs --decay-every | the number of steps after which the rate "
             "falls");
+  EXPECT_EQ(refusal({"--end-lr", "0"}),
+            "2: --end-lr has no effect with --schedule linear | leave it out, or choose --schedule "
+            "polynomial or cyclic");
+  EXPECT_EQ(refusal({"--schedule", "cyclic"}),
+            "2: --schedule cyclic needs --cycle | the number of steps in which the rate falls and "
+            "rises again");
+  EXPECT_EQ(refusal({"--schedule", "polynomial", "--lr", "0.1,0.001", "--end-lr", "0.01"}),
+            "2: --end-lr 0.01 is above --lr 0.001 | the rate falls from --lr to --end-lr");
+  EXPECT_EQ(refusal({"--lr", "0.1,,0.2"}),
+            "2: --lr: '' is not a number between 1e-12 and 10 | bert_train --help lists all "
+            "options");
   EXPECT_EQ(refusal({"--schedule", "polynomial", "--lr", "0.001", "--end-lr", "0.01"}),
             "2: --end-lr 0.01 is above --lr 0.001 | the rate falls from --lr to --end-lr");
   EXPECT_EQ(parse_command_line({"data.csv", "--schedule", "polynomial", "--end-lr", "1e-5"})
