@@ -153,3 +153,12 @@ cmp "$run/model/model.safetensors" "$work/disk_full/model/model.safetensors"
 SCRIPT
   verdict disk_full "$status" "$(grep '^bert_train: ' "$work/disk_full.log" || tail -1 "$work/disk_full.log")"
 }
+
+# Trains with each pair of values of seven settings on several ranks, and in one process to compare with.
+pairwise() {
+  local status=0
+  mkdir "$work/pairwise"
+  tests/acceptance/pairwise.py build/bin "$work/pairwise" >"$work/pairwise.log" 2>&1 || status=$?
+  cat "$work/pairwise.log"
+  verdict pairwise "$status" "$(tail -1 "$work/pairwise.log")"
+}
