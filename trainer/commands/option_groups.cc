@@ -162,6 +162,8 @@ void add_training_options(OptionSet& set, Options& options, RawOptions& raw) {
               options.accumulate, 1, 1e6);
   set.number({"curriculum", "Epochs that begin with short samples, such as 0.5 or 2"},
              options.curriculum, 0, 1e6);
+  set.number({"group-lengths", "Put N samples of similar length one after another; 0: off"},
+             options.group_lengths, 0, 1e9);
   set.choice<std::string>({"optimizer", "How gradients change the parameters"}, options.optimizer,
                           choices(optimizer_names(options.extensions)));
   set.numbers({"lr", "Highest learning rate; a list: in each epoch",

@@ -21,10 +21,10 @@ void check_options(const SamplerOptions& options) {
                        options.rows, ", ", options.ranks, ", ", options.batch, " and ",
                        options.micro_batches.least()));
   }
-  if (options.max_tokens == 0 && options.curriculum <= 0) return;
+  if (options.max_tokens == 0 && options.curriculum <= 0 && options.group == 0) return;
   if (options.lengths == nullptr || std::ssize(*options.lengths) < options.rows) {
     throw Error(ErrorCode::invalid_argument,
-                "sampler: max_tokens and a curriculum need the length of each row");
+                "sampler: max_tokens, a curriculum and groups need the length of each row");
   }
   if (options.max_tokens == 0) return;
   for (std::int64_t row = 0; row < options.rows; ++row) {
@@ -39,7 +39,8 @@ void check_options(const SamplerOptions& options) {
 }  // namespace
 
 Sampler::Sampler(const SamplerOptions& options)
-    : options_(options), order_({options.rows, options.seed, options.curriculum, options.lengths}) {
+    : options_(options),
+      order_({options.rows, options.seed, options.curriculum, options.group, options.lengths}) {
   check_options(options);
 }
 

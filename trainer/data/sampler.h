@@ -29,8 +29,9 @@ struct SamplerOptions {
   int batch = 1;                    // rows in one micro-batch of one rank
   PerEpoch<int> micro_batches = 1;  // micro-batches of each rank in one step
   int max_tokens = 0;               // of a micro-batch, instead of `batch` rows; 0: not chosen
-  double curriculum = 0;            // see EpochOrderOptions
-  Lengths lengths = {};             // of all rows; needed with max_tokens and a curriculum
+  double curriculum = 0;            // this and the next one: see EpochOrderOptions
+  std::int64_t group = 0;
+  Lengths lengths = {};  // of all rows; needed with max_tokens, a curriculum and groups
 };
 
 // The position at which a step begins: the number of complete epochs, and the number of rows used

@@ -276,14 +276,17 @@ void OptionSet::numbers(const OptionText& text,
          }
          target = PerEpoch<Number>(std::move(values));
        }});
-  entries_.push_back({text, option, [&target, least] {
-                        std::string all;
-                        for (const Number value : target.values()) {
-                          if (double(value) < least) return std::string();
-                          all += (all.empty() ? "" : ",") + number_text(value);
-                        }
-                        return all;
-                      }});
+  const auto all_values = [&target, least] {
+    std::string all;
+    for (const Number value : target.values()) {
+      if (double(value) < least) return std::string();
+      all += (all.empty() ? "" : ",") + number_text(value);
+    }
+    return all;
+  };
+  Entry& entry = add({text, option, all_values}, "list");
+  entry.described.least = least;
+  if (most < kUnbounded) entry.described.most = most;
 }
 template void OptionSet::numbers(const OptionText&, PerEpoch<int>&, double, double);
 template void OptionSet::numbers(const OptionText&, PerEpoch<double>&, double, double);

@@ -11,7 +11,7 @@ namespace bp::trainer {
 
 // Whether sampling() needs the lengths of the rows.
 [[nodiscard]] inline bool needs_lengths(const Options& options) {
-  return options.max_tokens > 0 || options.curriculum > 0;
+  return options.max_tokens > 0 || options.curriculum > 0 || options.group_lengths > 0;
 }
 
 // `lengths` of the rows may be null unless needs_lengths().
@@ -26,6 +26,7 @@ namespace bp::trainer {
           .micro_batches = options.accumulate,
           .max_tokens = options.max_tokens,
           .curriculum = options.curriculum,
+          .group = options.group_lengths,
           .lengths = std::move(lengths)};
 }
 

@@ -167,13 +167,33 @@ std::vector<std::string> differences(const ResumePoint& point, const CurrentRun&
   }
   // A checkpoint that was made before an option existed says nothing about it.
   std::vector<std::string> newer = current.task_options;
-  newer.insert(newer.begin(), {"max-tokens",     "curriculum", "schedule",   "cycle",
-                               "force-anneal",   "end-lr",     "power",      "decay-every",
-                               "decay-factor",   "betas",      "nesterov",   "rho",
-                               "best-metric",    "final",      "patience",   "min-improvement",
-                               "target-score",   "max-time",   "keep-every", "no-optimizer-state",
-                               "eval-first",     "ema",        "swa-from",   "freeze",
-                               "unfreeze-every", "layer-decay"});
+  newer.insert(newer.begin(), {"max-tokens",
+                               "curriculum",
+                               "group-lengths",
+                               "schedule",
+                               "cycle",
+                               "force-anneal",
+                               "end-lr",
+                               "power",
+                               "decay-every",
+                               "decay-factor",
+                               "betas",
+                               "nesterov",
+                               "rho",
+                               "best-metric",
+                               "final",
+                               "patience",
+                               "min-improvement",
+                               "target-score",
+                               "max-time",
+                               "keep-every",
+                               "no-optimizer-state",
+                               "eval-first",
+                               "ema",
+                               "swa-from",
+                               "freeze",
+                               "unfreeze-every",
+                               "layer-decay"});
   for (const std::string& key : newer) {
     const auto saved = std::ranges::find(state.options, key, &Setting::key);
     if (saved == state.options.end()) continue;

@@ -89,7 +89,8 @@ struct Shared {
 TEST_F(PerEpochLoop, LayoutsTrainTheSameModel) {
   Options options = by_epochs(2);
   options.max_tokens = 40;
-  options.curriculum = 1.5;
+  options.curriculum = 0.5;
+  options.group_lengths = 8;
   options.unfreeze_every = {.epochs = 0.5};
   options.lr = PerEpoch(std::vector{1e-3, 5e-4});
   options.accumulate = PerEpoch(std::vector{4, 8});

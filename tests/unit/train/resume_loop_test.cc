@@ -172,7 +172,8 @@ TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRun) {
 TEST_F(ResumeLoop, IsBitForBitTheUninterruptedRunWithWhatDependsOnThePlace) {
   Options options = short_run();
   options.max_tokens = 24;
-  options.curriculum = 1.5;
+  options.curriculum = 0.5;
+  options.group_lengths = 8;
   options.accumulate = PerEpoch(std::vector{1, 2});
   options.lr = PerEpoch(std::vector{1e-3, 5e-4});
   options.unfreeze_every = {.epochs = 0.4};
