@@ -36,14 +36,14 @@ def make_data(work):
     text = lambda: " ".join(draw.choices(WORDS, k=draw.randint(2, 9)))
     with open(f"{work}/rows.csv", "w") as file:
         file.write("text,other,label,number\n")
-        for _ in range(60):
+        for _ in range(24):
             file.write(f"{text()},{text()},{draw.choice(['bad', 'good'])},{draw.random():.3f}\n")
     with open(f"{work}/tags.conll", "w") as file:
-        for _ in range(60):
+        for _ in range(24):
             words = draw.choices(WORDS, k=draw.randint(2, 9))
             file.write("".join(f"{word} {'B-X' if word < 'h' else 'O'}\n" for word in words) + "\n")
     with open(f"{work}/plain.txt", "w") as file:
-        for _ in range(40):
+        for _ in range(16):
             file.write("".join(f"{text()}.\n" for _ in range(3)) + "\n")
     os.mkdir(f"{work}/small")
     with open(f"{work}/small/config.json", "w") as file:
@@ -56,7 +56,7 @@ def data_of(task):
     return {
         "classify": ["rows.csv"],
         "pairs": ["rows.csv", "--text2", "other"],
-        "regress": ["rows.csv", "--task", "regress", "--label", "number"],
+        "regress": ["rows.csv", "--task", "regress", "--target", "number"],
         "tokens": ["tags.conll", "--task", "tokens"],
         "pretrain": ["plain.txt", "--task", "pretrain"],
     }[task]

@@ -1,5 +1,6 @@
 // Activation checkpointing: it changes no bit of what is trained, and takes less memory.
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
