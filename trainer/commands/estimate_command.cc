@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "trainer/optim/model_parts.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
+#include "trainer/options/sampling.h"
 #include "trainer/report/metrics.h"
 #include "trainer/runs/estimate.h"
 #include "trainer/share/shared_data.h"
@@ -142,12 +144,15 @@ int run_estimate(Communicator& world, Options options) {
   if (options.overfit > 0) store.limit(Split::train, options.overfit);
   const auto model = make_model(source, options, store, say);
   freeze(*model, options.freeze);
-  if (options.lr == 0) {
+  if (options.lr.first() == 0) {
     options.lr = default_learning_rate(model->config().hidden, source.pretrained());
   }
   if (options.epochs == 0) options.epochs = default_epochs(source.pretrained());
   if (options.loss_scale == 0) options.loss_scale = default_loss_scale(options.precision);
   job.rows = store.size(Split::train);
+  if (needs_lengths(options)) {
+    job.lengths = std::make_shared<std::vector<std::int32_t>>(store.lengths(Split::train));
+  }
   job.lr = options.lr;
   job.main_score = choose_metric(source.task->metrics(), options.best_metric, options.task_name);
   job.regularization = source.task->regularization();
@@ -158,7 +163,7 @@ int run_estimate(Communicator& world, Options options) {
     say("stopped on request; nothing was written");
     return stop_exit_code();
   }
-  const Sampler sampler({job.rows, options.seed, world.size(), options.batch, options.accumulate});
+  const Sampler sampler(sampling(options, job.rows, world.size(), job.lengths));
   estimate.epoch_steps = sampler.steps_per_epoch();
   estimate.steps = total_steps(options, sampler, 0, {});
   if (!writes) return 0;

@@ -144,10 +144,10 @@ MeasuredWorld measure_world(const std::string& world,
 void write_scaling(const std::vector<ScalingRow>& rows, const Options& options) {
   if (options.out.empty()) return;
   write_whole_file(options.out + "/scaling.csv", scaling_csv(rows));
-  write_whole_file(
-      options.out + "/scaling.html",
-      scaling_page(rows, concat(options.data, ", model ", options.model, ", batches of ",
-                                options.batch, " x ", options.accumulate, " for each rank")));
+  write_whole_file(options.out + "/scaling.html",
+                   scaling_page(rows, concat(options.data, ", model ", options.model,
+                                             ", batches of ", options.batch, " x ",
+                                             options.accumulate.first(), " for each rank")));
   print_line("table  " + options.out + "/scaling.csv");
   print_line("page   " + options.out + "/scaling.html");
 }
