@@ -1,5 +1,6 @@
 #include "launcher/sweep/commands/run_sweep.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -13,6 +14,7 @@
 #include "launcher/report/quoted.h"
 #include "launcher/report/terminal.h"
 #include "launcher/sweep/commands/dry_run.h"
+#include "launcher/sweep/commands/live_view.h"
 #include "launcher/sweep/commands/prepare_sweep.h"
 #include "launcher/sweep/commands/progress_text.h"
 #include "launcher/sweep/commands/sweep_options.h"
@@ -26,11 +28,14 @@ using namespace std::chrono_literals;
 
 constexpr auto kLineEvery = 10s;  // where stderr is no terminal
 
-// What a sweep prints on stderr: a line that a terminal redraws, or one every ten seconds.
+// What a sweep prints on stderr: a table that a terminal redraws, or a line every ten seconds.
 class Progress {
  public:
-  Progress(std::string metric, bool quiet)
-      : metric_(std::move(metric)), quiet_(quiet), redraws_(!quiet && can_redraw(STDERR_FILENO)) {}
+  Progress(std::string metric, Direction direction, bool quiet)
+      : metric_(std::move(metric)),
+        direction_(direction),
+        quiet_(quiet),
+        redraws_(!quiet && can_redraw(STDERR_FILENO)) {}
 
   void say(const std::string& line) {
     erase();
@@ -40,10 +45,7 @@ class Progress {
   void show(const SweepView& view) {
     last_ = progress_text(view, metric_);
     if (redraws_) {
-      const auto columns = static_cast<std::size_t>(columns_of(STDERR_FILENO));
-      std::fprintf(stderr, "%s%s", std::string(kClearLine).c_str(),
-                   fit_line(last_, columns - 1).c_str());
-      drawn_ = true;
+      draw(live_table_of(view, metric_, direction_));
     } else if (!quiet_ && std::chrono::steady_clock::now() >= next_) {
       say(last_);
       next_ = std::chrono::steady_clock::now() + kLineEvery;
@@ -53,15 +55,35 @@ class Progress {
   void finish(const std::string& rest) { say(concat(last_, rest)); }
 
  private:
+  void draw(LiveTable table) {
+    table.progress = last_;
+    const auto columns = static_cast<std::size_t>(columns_of(STDERR_FILENO));
+    erase();
+    std::string text;
+    for (const std::string& line : live_lines(table, columns - 1, terminal_rows())) {
+      text += concat(text.empty() ? "" : "\n", line);
+      ++drawn_;
+    }
+    std::fputs(text.c_str(), stderr);
+  }
+
+  // Half of the terminal at most, so that messages above the table stay in sight.
+  static std::size_t terminal_rows() {
+    winsize size{};
+    return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_row / 2 : 12;
+  }
+
   void erase() {
-    if (drawn_) std::fprintf(stderr, "%s", std::string(kClearLine).c_str());
-    drawn_ = false;
+    if (drawn_ > 1) std::fprintf(stderr, "\x1b[%dA", drawn_ - 1);
+    if (drawn_ > 0) std::fputs("\r\x1b[J", stderr);
+    drawn_ = 0;
   }
 
   std::string metric_;
+  Direction direction_;
   bool quiet_;
   bool redraws_;
-  bool drawn_ = false;
+  int drawn_ = 0;  // lines
   std::string last_;
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + kLineEvery;
 };
@@ -103,7 +125,8 @@ int run_sweep(const std::vector<std::string>& arguments) {
   SweepState state(settings.folder);
   check_same_sweep(state, settings, given.space);
   remove_relay_folder(state.setting("relay_folder").value_or(""));
-  Progress progress(settings.space.metric, given.quiet);
+  Progress progress(settings.space.metric, settings.space.direction.value_or(Direction::max),
+                    given.quiet);
   Driver driver(settings, state,
                 {[&](const std::string& line) { progress.say(line); },
                  [&](const SweepView& view) { progress.show(view); }});
