@@ -51,6 +51,9 @@ void describe_output(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_option("--output", options.output,
                  "also write DIR/JOB/rank.N/stdout and stderr; DIR/latest links the newest job")
       ->type_name("DIR");
+  app.add_option("--output-limit", raw.output_limit,
+                 "rotate a file of --output at SIZE, such as 100M (default: no limit)")
+      ->type_name("SIZE");
   app.add_option("--trace", options.trace,
                  "have programs of bp write a timeline of each rank to DIR/rank-N.json")
       ->type_name("DIR");

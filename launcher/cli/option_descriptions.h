@@ -14,7 +14,8 @@ namespace bp::launcher {
 struct RawOptions {
   std::string prefix = "rank";
   std::string colours = "auto";
-  std::string shown_ranks;  // empty: not given
+  std::string shown_ranks;   // empty: not given
+  std::string output_limit;  // empty: not given
   std::string grace = "30s";
   std::string kill_silent;  // empty: not given
   std::string lost_after;   // empty: not given

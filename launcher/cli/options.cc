@@ -111,6 +111,13 @@ void finish_output(Options& options, const RawOptions& raw) {
                 concat("--color must be auto, always or never, not '", raw.colours, "'"));
   }
   options.colours = *colours;
+  if (!raw.output_limit.empty()) {
+    options.output_limit = parse_file_size(raw.output_limit, "--output-limit");
+    if (options.output.empty()) {
+      throw Error(ErrorCode::invalid_argument,
+                  "--output-limit has no effect without --output; add --output DIR or remove it");
+    }
+  }
   if (!raw.shown_ranks.empty()) {
     options.shown_ranks = parse_rank_list(raw.shown_ranks, "--show-ranks");
   }
@@ -191,6 +198,25 @@ std::chrono::milliseconds parse_duration(const std::string& text, const std::str
                 concat(option, " must be a time such as 30s, 500ms or 2m, not '", text, "'"));
   }
   return std::chrono::milliseconds(static_cast<std::int64_t>(total));
+}
+
+std::uint64_t parse_file_size(const std::string& text, const std::string& option) {
+  constexpr std::uint64_t kLeast = 4096;
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
+  static constexpr std::string_view kUnits = "KMG";
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  const std::size_t unit = end - stop == 1 ? kUnits.find(*stop) : std::string_view::npos;
+  const bool known = error == std::errc{} && (stop == end || unit != std::string_view::npos);
+  const std::size_t shift = stop == end ? 0 : 10 * (unit + 1);
+  const std::uint64_t size = known && number <= kMost >> shift ? number << shift : 0;
+  if (size < kLeast) {
+    throw Error(ErrorCode::invalid_argument,
+                concat(option, " must be a size of at least 4K, such as 64K, 100M or 2G, not '",
+                       text, "'"));
+  }
+  return size;
 }
 
 std::variant<Options, EarlyExit> parse_options(const std::vector<std::string>& arguments) {

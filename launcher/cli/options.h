@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -37,6 +38,7 @@ struct Options {
   ColourChoice colours = ColourChoice::automatic;
   std::vector<int> shown_ranks;  // empty: all
   std::string output;
+  std::uint64_t output_limit = 0;  // bytes of a file of --output; 0: none
   std::string trace;
   std::chrono::milliseconds start_timeout = std::chrono::seconds{30};
   std::chrono::milliseconds lost_after = kLostAfter;
@@ -66,5 +68,9 @@ struct EarlyExit {
 // Parses "30", "30s", "1.5s", "500ms", "2m" or "1h". Throws invalid_argument, naming `option`.
 [[nodiscard]] std::chrono::milliseconds parse_duration(const std::string& text,
                                                        const std::string& option);
+
+// Parses "65536", "64K", "100M" or "2G", of 1024 bytes. Throws invalid_argument, naming `option`,
+// for anything else and for less than 4096 bytes.
+[[nodiscard]] std::uint64_t parse_file_size(const std::string& text, const std::string& option);
 
 }  // namespace bp::launcher

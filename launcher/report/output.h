@@ -25,6 +25,7 @@ struct OutputOptions {
   int world_size = 1;
   PrefixStyle style = PrefixStyle::rank;
   std::string folder;           // this job's own folder; empty: no files
+  std::uint64_t limit = 0;      // bytes of a file there, see RankFiles; 0: none
   std::vector<int> shown = {};  // the ranks whose lines are shown, ascending; empty: all
   bool quiet = false;           // prints only the report of the launcher's own lines
   ColourChoice colours = ColourChoice::automatic;

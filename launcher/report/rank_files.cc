@@ -1,8 +1,10 @@
 #include "launcher/report/rank_files.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -11,25 +13,39 @@
 #include "bp/error.h"
 
 namespace bp::launcher {
-namespace {
 
-Fd open_file(const std::string& path) {
+RankFiles::File RankFiles::open_file(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
-  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-  if (!file) {
+  File file{.fd = Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666))};
+  if (!file.fd) {
     throw Error(ErrorCode::io, concat("--output: cannot write ", path, ": ", error_text(errno)));
+  }
+  struct stat status = {};
+  if (::fstat(file.fd.get(), &status) == 0) {
+    file.size = static_cast<std::uint64_t>(status.st_size);
   }
   return file;
 }
 
-}  // namespace
-
-RankFiles::RankFiles(std::string folder, int world_size)
-    : folder_(std::move(folder)), digits_(std::to_string(world_size - 1).size()) {
+RankFiles::RankFiles(std::string folder, int world_size, std::uint64_t limit)
+    : folder_(std::move(folder)), digits_(std::to_string(world_size - 1).size()), limit_(limit) {
   for (int rank = 0; !folder_.empty() && rank < world_size; ++rank) {
     files_.push_back(open_file(path_of(rank, Stream::out)));
     files_.push_back(open_file(path_of(rank, Stream::err)));
+  }
+}
+
+// Keeps the file as it is, above its limit, if it cannot be renamed or the next one cannot be made.
+void RankFiles::rotate(File& file, const std::string& path) const {
+  const std::string older = path + ".1";
+  if (::rename(path.c_str(), older.c_str()) != 0) {
+    return;
+  }
+  try {
+    file = open_file(path);
+  } catch (const Error&) {
+    static_cast<void>(::rename(older.c_str(), path.c_str()));
   }
 }
 
@@ -48,10 +64,18 @@ void RankFiles::write(const Output& output) {
   if (files_.empty()) {
     return;
   }
-  const Fd& file =
+  File& file =
       files_.at(static_cast<std::size_t>(output.rank) * 2 + (output.stream == Stream::out ? 0 : 1));
   const std::size_t size = output.data.size();
-  const std::size_t written = write_all(file.get(), output.data.data(), size);
+  const bool beyond = limit_ > 0 && file.size > 0 && file.size + size > limit_;
+  if (beyond && (file.at_line_start || file.size + size > 2 * limit_)) {
+    rotate(file, path_of(output.rank, output.stream));
+  }
+  const std::size_t written = write_all(file.fd.get(), output.data.data(), size);
+  file.size += written;
+  if (written > 0) {
+    file.at_line_start = output.data[written - 1] == '\n';
+  }
   if (written < size) {
     const int error = errno;
     if (loss_.bytes == 0) {

@@ -100,6 +100,19 @@ TEST(Options, ASilentRankIsKilledOnlyOnRequest) {
             "bprun: --kill-silent must be a time such as 30s, 500ms or 2m, not 'soon'");
 }
 
+TEST(Options, LimitTheFilesOfOutput) {
+  EXPECT_EQ(good({"--output", "out", "--output-limit", "64K", "prog"}).output_limit, 65536U);
+  EXPECT_EQ(good({"--output", "out", "--output-limit=2G", "prog"}).output_limit, 2147483648U);
+  EXPECT_EQ(good({"--output", "out", "--output-limit=5000", "prog"}).output_limit, 5000U);
+  EXPECT_EQ(bad({"--output-limit", "64K", "prog"}),
+            "bprun: --output-limit has no effect without --output; add --output DIR or remove it");
+  for (const char* size : {"0", "1K", "64KB", "K", "-5", "9999999999G", "18446744073709551615"}) {
+    EXPECT_THAT(bad({"--output", "out", "--output-limit", size, "prog"}),
+                testing::StartsWith("bprun: --output-limit must be a size of at least 4K"))
+        << size;
+  }
+}
+
 TEST(Options, LeaveTheProgramsOptionsAlone) {
   EXPECT_THAT(good({"-n", "2", "prog", "--flag", "-n", "9"}).program,
               ElementsAre("prog", "--flag", "-n", "9"));
