@@ -6,8 +6,8 @@
 #include "trainer/data/input_error.h"
 #include "trainer/options/bash_completion.h"
 #include "trainer/options/config_file.h"
+#include "trainer/options/help_json.h"
 #include "trainer/options/help_request.h"
-#include "trainer/options/option_description.h"
 #include "trainer/tasks/inputs.h"
 
 namespace bp::trainer {

@@ -1,6 +1,7 @@
 #include "trainer/data/token_batches.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace bp::trainer {

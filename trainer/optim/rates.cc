@@ -1,6 +1,7 @@
 #include "trainer/optim/rates.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace bp::trainer {
 

@@ -3,6 +3,8 @@
 // rates.
 #pragma once
 
+#include <cstdint>
+
 #include "trainer/optim/schedule.h"
 
 namespace bp::trainer {

@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "trainer/report/json.h"
-
 namespace bp::trainer {
 
 struct OptionDescription {
@@ -30,11 +28,5 @@ struct CommandDescription {
   std::string about;
   std::vector<OptionDescription> options;
 };
-
-// Returns what --help=json has of a command; docs/bert_train.md has the layout.
-[[nodiscard]] Json to_json(const CommandDescription& command);
-
-// Returns the text of --help=json: an object with the version and these commands.
-[[nodiscard]] std::string help_json(const Json& commands);
 
 }  // namespace bp::trainer

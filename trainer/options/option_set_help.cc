@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "trainer/data/input_error.h"
 #include "trainer/options/help_format.h"
+#include "trainer/options/help_json.h"
 #include "trainer/options/option_set.h"
 
 namespace bp::trainer {

@@ -5,6 +5,7 @@
 
 #include <new>
 #include <stdexcept>
+#include <vector>
 
 #include "tests/unit/data/input_error_matcher.h"
 

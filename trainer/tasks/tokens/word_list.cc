@@ -6,7 +6,7 @@
 namespace bp::trainer {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r\n";
+constexpr std::string_view kLineBlanks = " \t\r\n";
 
 }  // namespace
 
@@ -15,7 +15,7 @@ std::string join_words(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (!text.empty()) text += ' ';
     for (const char c : word) {
-      if (kBlanks.find(c) == std::string_view::npos) {
+      if (kLineBlanks.find(c) == std::string_view::npos) {
         text += c;
       } else {
         text += "\u00A0";
@@ -28,9 +28,9 @@ std::string join_words(const std::vector<std::string>& words) {
 std::vector<std::string> split_words(std::string_view text) {
   std::vector<std::string> words;
   for (;;) {
-    const std::size_t begin = text.find_first_not_of(kBlanks);
+    const std::size_t begin = text.find_first_not_of(kLineBlanks);
     if (begin == std::string_view::npos) return words;
-    const std::size_t end = std::min(text.find_first_of(kBlanks, begin), text.size());
+    const std::size_t end = std::min(text.find_first_of(kLineBlanks, begin), text.size());
     words.emplace_back(text.substr(begin, end - begin));
     text.remove_prefix(end);
   }

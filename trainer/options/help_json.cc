@@ -1,4 +1,4 @@
-#include "trainer/options/option_description.h"
+#include "trainer/options/help_json.h"
 
 #include "bp/version.h"
 
